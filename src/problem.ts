@@ -5,7 +5,7 @@
  * @module
  */
 import { MAX_BODY_DEPTH } from "./std/json.ts";
-import { IDEMPOTENCY_HOURS, MAX_BATCH } from "./std/limits.ts";
+import { IDEMPOTENCY_HOURS, MAX_BATCH, MAX_COUNTED, MAX_GROUPS } from "./std/limits.ts";
 
 /** A validation error of one field: `path` is a JSON pointer into the request body, with names for tables and columns of a push. */
 export type Detail = { path: string; message: string };
@@ -23,7 +23,11 @@ export const PROBLEMS = {
   },
   needs_index: {
     status: 400,
-    when: "a list would read more than 10,000 rows, or compare too much text; the message names the remedy, such as an index to declare (with `PREVIEW=filters`)",
+    when: `a list would read more than 10,000 rows, groups more than ${MAX_COUNTED.toLocaleString("en-US")}, or compare too much text; the message names the remedy, such as an index to declare (with \`PREVIEW=filters\`)`,
+  },
+  too_many_groups: {
+    status: 400,
+    when: `the rows have more than ${MAX_GROUPS.toLocaleString("en-US")} groups (with \`PREVIEW=filters\`)`,
   },
   invalid_id: { status: 400, when: "the id in the path is not a UUID" },
   invalid_precondition: {

@@ -1,6 +1,7 @@
 /** The bodies of responses with several rows. The row is a schema of the table. @module */
 import * as v from "valibot";
-import { MAX_ROWS } from "../std/limits.ts";
+import type { Aggregate } from "../kinds/mod.ts";
+import { MAX_COUNTED, MAX_GROUPS, MAX_ROWS } from "../std/limits.ts";
 
 /** A page of a list. */
 export function pageOf<Row extends v.GenericSchema>(row: Row) {
@@ -43,9 +44,35 @@ export function foundOf<Row extends v.GenericSchema>(row: Row) {
       v.pipe(
         v.nullable(v.pipe(v.number(), v.integer())),
         v.description(
-          "With `Prefer: count=bounded`: the number of rows that match the conditions; null if the service would have to read more than 10,000 rows, or compare too much text.",
+          `With \`Prefer: count=exact\` or \`count=estimated\`: the number of rows that match the conditions; null if the service would have to read more than ${MAX_COUNTED.toLocaleString("en-US")} rows, or compare too much text.`,
         ),
       ),
+    ),
+    countIsEstimate: v.exactOptional(
+      v.pipe(
+        v.literal(true),
+        v.description("With `Prefer: count=estimated`: `count` is not exact."),
+      ),
+    ),
+  });
+}
+
+/** Groups of rows. The members of each part are columns of the table. */
+export function groupsOf<Part extends v.GenericSchema>(
+  by: Part,
+  aggregates: Readonly<Record<Aggregate, Part>>,
+) {
+  const count = v.pipe(v.number(), v.integer(), v.description("The number of its rows."));
+  const group = v.object({
+    by,
+    count,
+    ...v.partial(v.object(aggregates)).entries,
+  });
+  return v.object({
+    groups: v.pipe(
+      v.array(group),
+      v.maxLength(MAX_GROUPS),
+      v.description("All groups, sorted by the columns in `by`; nulls come last."),
     ),
   });
 }

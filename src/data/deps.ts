@@ -20,6 +20,8 @@ export type DataDeps = {
   groupsCreates: boolean;
   previews: readonly Preview[];
   maxVisits: number;
+  /** Max rows that a count or groups visit. */
+  maxCounted: number;
   /** Max work of comparing texts in a query, and again in its count. */
   maxWork: number;
   /** Max execution time of a query. */

@@ -7,8 +7,10 @@ import {
   type OperationResponse,
   TAGS_SCHEMA,
 } from "../http/mod.ts";
+import { AGGREGATES, type Aggregate, KINDS, VALUES } from "../kinds/mod.ts";
 import type { ProblemCode } from "../problem.ts";
-import { IDEMPOTENCY_HOURS, MAX_BATCH, MAX_ROWS } from "../std/limits.ts";
+import { IDEMPOTENCY_HOURS, MAX_BATCH, MAX_GROUPS, MAX_ROWS } from "../std/limits.ts";
+import { GROUP_LIMITS } from "./query/group_query.ts";
 import { MAX_OFFSET } from "./query/paging.ts";
 
 const ID: OperationParameter = {
@@ -79,7 +81,19 @@ function textParameter(name: string, description: string, example: string): Oper
   return { in: "query", name, description, schema: { type: "string", examples: [example] } };
 }
 
-/** Parameters of a list if `PREVIEW` contains `filters`, in addition to conditions on columns. */
+/** Parameters of conditions, in addition to those with the names of columns. */
+const CONDITIONS: readonly OperationParameter[] = [
+  textParameter(
+    "and",
+    "Conditions that must all be true. To filter by one column, use a parameter with its name, such as `id=eq.` and a value.",
+    "(id.not.is.null)",
+  ),
+  textParameter("or", "Conditions. At least one must be true.", "(id.is.null,id.not.is.null)"),
+  textParameter("not.and", "Conditions. At least one must not be true.", "(id.is.null)"),
+  textParameter("not.or", "Conditions. None may be true.", "(id.is.null)"),
+];
+
+/** Parameters of a list if `PREVIEW` contains `filters`. */
 const OF_QUERY: readonly OperationParameter[] = [
   textParameter(
     "order",
@@ -92,21 +106,43 @@ const OF_QUERY: readonly OperationParameter[] = [
     "id",
   ),
   textParameter("after", "The `next` of an earlier page with the same conditions and order.", ""),
-  textParameter(
-    "and",
-    "Conditions that must all be true. To filter by one column, use a parameter with its name, such as `id=eq.` and a value.",
-    "(id.not.is.null)",
-  ),
-  textParameter("or", "Conditions. At least one must be true.", "(id.is.null,id.not.is.null)"),
-  textParameter("not.and", "Conditions. At least one must not be true.", "(id.is.null)"),
-  textParameter("not.or", "Conditions. None may be true.", "(id.is.null)"),
+  ...CONDITIONS,
   {
     in: "header",
     name: "Prefer",
-    description: "`count=bounded`: the response includes `count`.",
-    schema: { type: "string", examples: ["count=bounded"] },
+    description:
+      "`count=exact` or `count=estimated`: the response includes `count`, the number of rows that match the conditions.",
+    schema: { type: "string", examples: ["count=exact"] },
   },
 ];
+
+const AGGREGATE_RESULTS: Readonly<Record<Aggregate, string>> = {
+  sum: "The columns whose exact sum each group has, as a decimal string",
+  avg: "The columns whose average each group has, as a decimal string of at least 16 significant digits",
+  min: "The columns whose lowest value each group has",
+  max: "The columns whose highest value each group has",
+};
+
+const OF_GROUPS: readonly OperationParameter[] = [
+  {
+    in: "query",
+    name: "by",
+    description: `Up to ${GROUP_LIMITS.by} columns, separated by commas: rows with equal values are a group, and rows without a value too. Without it, all rows are one group.`,
+    schema: { type: "string" },
+  },
+  ...AGGREGATES.map(
+    (name): OperationParameter => ({
+      in: "query",
+      name,
+      description: `${AGGREGATE_RESULTS[name]}, separated by commas. Kinds: ${listKinds(name)}. Nulls are ignored.`,
+      schema: { type: "string" },
+    }),
+  ),
+];
+
+function listKinds(aggregate: Aggregate): string {
+  return KINDS.filter((kind) => VALUES[kind].aggregates?.includes(aggregate)).join(", ");
+}
 
 const LAST_EVENT_ID: OperationParameter = {
   in: "header",
@@ -146,6 +182,23 @@ export const OPERATIONS = {
     parameters: [ID, IF_NONE_MATCH],
     responses: [{ status: 200, when: "The row.", bodies: ROW, headers: ["ETag"] }, NOT_MODIFIED],
     problems: [...READS, "invalid_id", "not_found"],
+  },
+  groups: {
+    id: "groups",
+    group: "rows",
+    summary: "Count and sum up groups of rows",
+    parameters: [...OF_GROUPS, ...CONDITIONS, IF_NONE_MATCH],
+    isFiltered: true,
+    responses: [
+      {
+        status: 200,
+        when: `All groups, at most ${MAX_GROUPS.toLocaleString("en-US")}, sorted by their columns, with nulls last.`,
+        bodies: [{ table: "groups" }],
+        headers: ["ETag"],
+      },
+      NOT_MODIFIED,
+    ],
+    problems: [...READS, "needs_index", "too_many_groups"],
   },
   changes: {
     id: "changes",

@@ -9,6 +9,7 @@ import {
   isNamed,
   type KeyRequestContext,
   listTags,
+  type NamedTags,
   type Route,
   readIfMatch,
   readIfNoneMatch,
@@ -21,7 +22,7 @@ import { callFunction, rowsTooLarge } from "./call.ts";
 import { DATA_PATH, type DataDeps } from "./deps.ts";
 import { openChanges } from "./live/open_changes.ts";
 import { OPERATIONS } from "./operations.ts";
-import { findListed, readAskedList } from "./query/run.ts";
+import { type FoundBody, findGroups, findListed, readAskedList } from "./query/run.ts";
 import { checkAccept, readRowRequest, readTableRequest, requireTable } from "./read_request.ts";
 import { type Body, checkBatch, readBatch, readRow } from "./read_row.ts";
 import {
@@ -56,6 +57,14 @@ export const dataRoutes: readonly Route<DataDeps>[] = [
     previewed: { live: OPERATIONS.changes },
     handle: streamChanges,
   },
+  {
+    method: "GET",
+    path: `${LIST}/groups`,
+    isAlsoValue: true,
+    ...READ,
+    previewed: { filters: OPERATIONS.groups },
+    handle: groupRows,
+  },
   { method: "PATCH", path: ROW, ...WRITE, operation: OPERATIONS.update, handle: updateRow },
   { method: "DELETE", path: ROW, ...WRITE, operation: OPERATIONS.delete, handle: deleteRow },
 ];
@@ -65,10 +74,22 @@ async function listRows(deps: DataDeps, context: KeyRequestContext): Promise<Res
   checkAccept(context.request);
   const asked = await readAskedList(deps, context, table);
   const known = readIfNoneMatch(context.request);
-  const { tag, page } = await findListed(deps, context, asked, known);
+  return respondToLister(await findListed(deps, context, asked, known), known);
+}
+
+function respondToLister({ tag, page }: FoundBody, known: NamedTags | undefined): Response {
   if (isNamed(known, tag)) return respondNotModified(tag, known);
   if (page?.tag !== tag) throw new Error("A list function returned an unexpected tag");
   return respondTagged(page);
+}
+
+/** Without the preview, `groups` is an id that is not valid. */
+async function groupRows(deps: DataDeps, context: KeyRequestContext): Promise<Response> {
+  if (!deps.previews.includes("filters")) return await getRow(deps, context);
+  const table = await requireTable(deps, context);
+  checkAccept(context.request);
+  const known = readIfNoneMatch(context.request);
+  return respondToLister(await findGroups(deps, context, table, known), known);
 }
 
 /** Without a live app, `changes` is an id that is not valid. */

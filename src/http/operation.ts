@@ -6,10 +6,18 @@ import type { ProblemCode } from "../problem.ts";
 export type JsonSchema = { readonly [keyword: string]: unknown };
 
 /**
- * Schemas that are generated per table: a row, a row to create, changes to a row, a page of rows, a page of a query, rows to
- * create together, and rows created together.
+ * Schemas that are generated per table: a row, a row to create, changes to a row, a page of rows, a page of a query, groups of
+ * rows, rows to create together, and rows created together.
  */
-export type TableShape = "row" | "insert" | "update" | "page" | "found" | "inserts" | "rows";
+export type TableShape =
+  | "row"
+  | "insert"
+  | "update"
+  | "page"
+  | "found"
+  | "groups"
+  | "inserts"
+  | "rows";
 
 /** A body: its schema, JSON Schema for a value that no schema reads, or the schema of a table. */
 export type Shape = GenericSchema | JsonSchema | { readonly table: TableShape };

@@ -38,6 +38,8 @@ type Endpoint = {
   readonly operation?: Operation;
   /** Replaces `operation` if a preview is enabled. */
   readonly previewed?: Readonly<Partial<Record<Preview, Operation>>>;
+  /** Whether the last segment is also a value of a parameter: the routes of that parameter have the other methods of the path. */
+  readonly isAlsoValue?: true;
 };
 
 /** An endpoint for holders of an API key with a scope. */
@@ -75,6 +77,7 @@ type Node<Deps> = {
   parameter: { name: string; node: Node<Deps> } | undefined;
   methods: Map<string, Route<Deps>>;
   allow: string;
+  isAlsoValue: boolean;
 };
 
 const NO_PARAMS = Object.freeze({});
@@ -87,6 +90,7 @@ const NO_PARAMS = Object.freeze({});
 export function makeRouter<Deps>(routes: readonly Route<Deps>[]): Router<Deps> {
   const root = makeNode<Deps>();
   for (const route of routes) addRoute(root, route);
+  shareMethods(root);
   return (method, path) => {
     const segments = path.split("/");
     let node: Node<Deps> | undefined = root;
@@ -94,7 +98,8 @@ export function makeRouter<Deps>(routes: readonly Route<Deps>[]): Router<Deps> {
     for (let index = 1; index < segments.length; index++) {
       const segment: string = segments[index] ?? "";
       const literal: Node<Deps> | undefined = node.literals.get(segment);
-      if (literal === undefined && node.parameter !== undefined && segment !== "") {
+      const isValue = literal === undefined || literal.isAlsoValue;
+      if (isValue && node.parameter !== undefined && segment !== "") {
         params ??= {};
         params[node.parameter.name] = segment;
       }
@@ -107,7 +112,25 @@ export function makeRouter<Deps>(routes: readonly Route<Deps>[]): Router<Deps> {
 }
 
 function makeNode<Deps>(): Node<Deps> {
-  return { literals: new Map(), parameter: undefined, methods: new Map(), allow: "" };
+  return {
+    ...{ literals: new Map(), parameter: undefined, methods: new Map() },
+    ...{ allow: "", isAlsoValue: false },
+  };
+}
+
+/** Gives paths whose last segment is also a value of a parameter the other methods of that parameter. */
+function shareMethods<Deps>({ literals, parameter }: Node<Deps>): void {
+  for (const literal of literals.values()) {
+    shareMethods(literal);
+    if (!literal.isAlsoValue || parameter === undefined) continue;
+    literal.methods = new Map([...parameter.node.methods, ...literal.methods]);
+    literal.allow = toAllow(literal);
+  }
+  if (parameter !== undefined) shareMethods(parameter.node);
+}
+
+function toAllow<Deps>({ methods }: Node<Deps>): string {
+  return [...methods.keys(), "OPTIONS"].join(", ");
 }
 
 function addRoute<Deps>(root: Node<Deps>, route: Route<Deps>): void {
@@ -118,7 +141,8 @@ function addRoute<Deps>(root: Node<Deps>, route: Route<Deps>): void {
     throw new Error(`Route ${route.method} ${route.path} is registered twice`);
   node.methods.set(route.method, route);
   if (route.method === "GET") node.methods.set("HEAD", route);
-  node.allow = [...node.methods.keys(), "OPTIONS"].join(", ");
+  node.allow = toAllow(node);
+  if (route.isAlsoValue === true) node.isAlsoValue = true;
 }
 
 function addSegment<Deps>(node: Node<Deps>, segment: string, path: string): Node<Deps> {

@@ -37,6 +37,7 @@ export const dateValue: ValueKind = {
   formatName: ["date", "date"],
   sample: () => "2026-01-31",
   operators: ORDERED,
+  aggregates: ["min", "max"],
 };
 
 /** The day of a time at 00:00 UTC, and any other text unchanged. */

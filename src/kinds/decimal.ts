@@ -12,7 +12,7 @@ import {
   toNumericBytes,
   toPlainNumber,
 } from "./number.ts";
-import { ORDERED, SEARCHED_BY_ORDER } from "./operators.ts";
+import { AGGREGATES, ORDERED, SEARCHED_BY_ORDER } from "./operators.ts";
 
 export type DecimalTypes = {
   /** A column of exact decimals, as strings such as `"12.50"`. */
@@ -40,6 +40,7 @@ export const decimalValue: ValueKind = {
   formatName: ["decimal", "decimal, as a string"],
   sample: () => "12.50",
   operators: ORDERED,
+  aggregates: AGGREGATES,
 };
 
 const DECIMAL = /^(-?)0*(\d*?)(?:\.(\d*?)0*)?$/;

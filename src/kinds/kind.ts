@@ -4,7 +4,7 @@
  *
  * @module
  */
-import type { Operator, SearchOperator } from "./operators.ts";
+import type { Aggregate, Operator, SearchOperator } from "./operators.ts";
 
 /** A JSON value. */
 export type Json =
@@ -91,6 +91,8 @@ export type ValueKind = {
   readonly sample: (column: Details) => Json | undefined;
   /** The operators of conditions, in the order of messages; without any, the values have no order. */
   readonly operators: readonly Operator[];
+  /** The values that groups of rows can have of a column. Without it, none. */
+  readonly aggregates?: readonly Aggregate[];
 };
 
 export type Comparable = string | number | boolean;

@@ -30,7 +30,7 @@ export { ENUM_LIMITS, isDroppedValue, toDroppedValue } from "./enum.ts";
 export { DEFAULT_LIMITS, NEVER_ACCEPTED } from "./json.ts";
 export type * from "./kind.ts";
 export { toPlainNumber } from "./number.ts";
-export { OPERATORS, type Operator } from "./operators.ts";
+export { AGGREGATES, type Aggregate, OPERATORS, type Operator } from "./operators.ts";
 export type { Id } from "./ref.ts";
 export { normalizeLines } from "./string.ts";
 export { type IsoTime, toMomentText } from "./timestamp.ts";

@@ -2,7 +2,7 @@
 import { INEXACT, parseExactJson } from "../std/exact_json.ts";
 import { parseCell } from "./json.ts";
 import type { FieldKind, SearchParts, SqlKind, Types, ValueKind } from "./kind.ts";
-import { ORDERED, SEARCHED_BY_ORDER } from "./operators.ts";
+import { AGGREGATES, ORDERED, SEARCHED_BY_ORDER } from "./operators.ts";
 
 export type NumberTypes = {
   /** A column of JavaScript numbers. For exact digits, use `t.decimal()`. */
@@ -35,6 +35,7 @@ export const numberValue: ValueKind = {
   formatName: ["double", "number"],
   sample: () => 1.5,
   operators: ORDERED,
+  aggregates: AGGREGATES,
 };
 
 /** PostgreSQL stores four digits of a numeric in two bytes. */

@@ -69,6 +69,7 @@ export const timestampValue: ValueKind = {
   formatName: ["date-time", "timestamp"],
   sample: () => "2026-01-02T03:04:05.123456+00:00",
   operators: ORDERED,
+  aggregates: ["min", "max"],
 };
 
 export const timestampCompare: Compare = (a, b) => {

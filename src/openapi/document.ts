@@ -166,10 +166,11 @@ function toPaths(routes: readonly TableRoute[]): Document["paths"] {
 function toOperation(route: TableRoute): JsonSchema {
   const { operation, table, columns, path } = route;
   const isOfTables = operation.group === "rows";
+  const own = operation.parameters ?? [];
+  const filters = operation.isFiltered === true ? toFilterParameters(columns, own) : [];
   const parameters = [
     ...(path.includes(TABLE) ? [TABLE_PARAMETER] : []),
-    ...(operation.parameters ?? []).map(toParameter),
-    ...(operation.isFiltered === true ? toFilterParameters(columns).map(toParameter) : []),
+    ...[...own, ...filters].map(toParameter),
   ];
   return {
     operationId: isOfTables ? `${operation.id}_${table ?? "rows"}` : operation.id,

@@ -3,9 +3,9 @@
 import { toJsonSchema } from "@valibot/to-json-schema";
 import type { GenericSchema } from "valibot";
 import * as v from "valibot";
-import { createdOf, foundOf, pageOf, toValueSchema } from "../data/mod.ts";
+import { createdOf, foundOf, groupsOf, pageOf, toValueSchema } from "../data/mod.ts";
 import type { JsonSchema, TableShape } from "../http/mod.ts";
-import { VALUES } from "../kinds/mod.ts";
+import { type Aggregate, VALUES } from "../kinds/mod.ts";
 import type { Preview } from "../preview.ts";
 import type { NamedColumn, TableDefinition } from "../schema/mod.ts";
 import { MAX_BATCH } from "../std/limits.ts";
@@ -94,6 +94,7 @@ export function toTableSchemas(
               }),
             ),
           ),
+          [name("groups")]: toGroupsSchema(part.properties, columns),
         }
       : { [name("page")]: toBodySchema(pageOf(asPart(row))) }),
     [name("inserts")]: {
@@ -104,6 +105,28 @@ export function toTableSchemas(
     },
     [name("rows")]: toBodySchema(createdOf(asPart(row))),
   };
+}
+
+const DECIMAL: JsonSchema = { type: ["string", "null"], pattern: "^-?[0-9]+([.][0-9]+)?$" };
+
+/** The groups of a table: each part has only the requested columns. */
+function toGroupsSchema(properties: Schemas, columns: readonly NamedColumn[]): JsonSchema {
+  const isKey = (column: NamedColumn) => VALUES[column.kind].operators.length > 0;
+  const keys = toProperties(columns.filter(isKey), toValueSchema);
+  const of = (aggregate: Aggregate, toSchema: (column: NamedColumn) => JsonSchema) => {
+    const some = columns.filter(({ kind }) => VALUES[kind].aggregates?.includes(aggregate));
+    return asPart({ type: "object", properties: toProperties(some, toSchema) });
+  };
+  // Without a row that has a value, a group has none.
+  const toOptional = (column: NamedColumn) => toValueSchema({ ...column, required: false });
+  return toBodySchema(
+    groupsOf(asPart({ type: "object", properties: { id: properties["id"] ?? {}, ...keys } }), {
+      sum: of("sum", () => DECIMAL),
+      avg: of("avg", () => DECIMAL),
+      min: of("min", toOptional),
+      max: of("max", toOptional),
+    }),
+  );
 }
 
 function toInsertSchema(column: NamedColumn): JsonSchema {

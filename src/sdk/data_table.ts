@@ -97,7 +97,7 @@ export function makeTable(
   }
   const toListCall = async (verb: string, options: AnyQuery): Promise<Call> => {
     const call = toCall(verb, { method: "GET" }, options);
-    const prefer = options.count === true ? "count=bounded" : undefined;
+    const prefer = options.count === true ? "count=exact" : undefined;
     return { ...call, path: call.path + (await toQuery(options)), prefer };
   };
   async function list(options: AnyQuery = {}): Promise<Page<AnyRow>> {

@@ -89,8 +89,10 @@ export type Page<Row> = {
   readonly hasMore: boolean;
   /** The cursor of the next page, for `after`; `null` on the last page. Absent unless `PREVIEW` contains `filters`. */
   readonly next?: string | null;
-  /** The number of rows that match, if `count` was set; `null` if the service would have to read more than 10,000 rows, or too much text. */
+  /** The number of rows that match, if `count` was set; `null` if the service would have to read more than 100,000 rows, or too much text. */
   readonly count?: number | null;
+  /** Whether `count` is not exact. */
+  readonly countIsEstimate?: true;
 };
 
 /** The types of a table's rows, inserts and updates, from `TablesOf` or the generated types. */

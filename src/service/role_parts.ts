@@ -38,6 +38,7 @@ import { makeDocuments } from "../openapi/mod.ts";
 import type { Preview } from "../preview.ts";
 import { makeLimits, makeOrigins, type Origins } from "../records/apps/mod.ts";
 import { makeIdentitySecrets } from "../records/secrets/mod.ts";
+import { MAX_COUNTED } from "../std/limits.ts";
 import { systemRandomBytes } from "../std/secrets.ts";
 import type { Catalog } from "../tables/catalog/mod.ts";
 import { makePlanning, PUSH_LIMITS, type PushLimits } from "../tables/mod.ts";
@@ -68,6 +69,8 @@ export type RoleOptions = UpstreamOptions & {
   previews?: readonly Preview[];
   /** Max rows that a query visits; defaults to {@linkcode MAX_VISITS}. */
   maxVisits?: number | undefined;
+  /** Max rows that a count or groups visit; defaults to {@linkcode MAX_COUNTED}. */
+  maxCounted?: number | undefined;
   /** Max work of comparing texts in a query; defaults to {@linkcode MAX_WORK}. */
   maxWork?: number | undefined;
   /** Max execution time of a query in seconds; defaults to {@linkcode QUERY_TIMEOUT_S}. */
@@ -189,6 +192,7 @@ export function makeDataDeps(parts: Parts, catalog: Catalog): DataServiceDeps {
     groupsCreates = true,
     previews = [],
     maxVisits = MAX_VISITS,
+    maxCounted = MAX_COUNTED,
     maxWork = MAX_WORK,
     queryTimeoutS = QUERY_TIMEOUT_S,
     pushLimits = PUSH_LIMITS,
@@ -213,6 +217,7 @@ export function makeDataDeps(parts: Parts, catalog: Catalog): DataServiceDeps {
     groupsCreates,
     previews,
     maxVisits,
+    maxCounted,
     maxWork,
     queryTimeoutMs: queryTimeoutS * 1000,
     changeFeed,

@@ -56,6 +56,11 @@ export const SWEEP_STEP = 1000;
 /** Max rows of a page, and of a request that creates rows. */
 export const MAX_ROWS = 1000;
 export const MAX_BATCH = 1000;
+/** Max rows or index entries that a count reads, and that groups are made of. */
+export const MAX_COUNTED = 100_000;
+/** Max groups of a response, and max bytes of a text by which rows are grouped. */
+export const MAX_GROUPS = 1000;
+export const MAX_GROUP_KEY_BYTES = 1024;
 /** Max bytes of a body for rows. */
 export const MAX_BODY_BYTES = 102_400;
 /** Max people of a page. */

@@ -142,6 +142,19 @@ for (const query of SERVED)
     expect(found).toEqual(wanted);
   });
 
+for (const query of ["status=eq.open", "status=in.(open,lost)", "mood=is.null", "mood=eq.good"])
+  testOne(`${query} has the rows without a value in the next column in another order`, async () => {
+    const sorted = `${query}&order=code`;
+    expect(await readAll("keyed", sorted)).toEqual(await readAll("plain", sorted));
+    const [keyed, plain] = await Promise.all(
+      ["keyed", "plain"].map(
+        async (table) =>
+          (await service.call(app, `/v1/data/db/${table}/groups?${query}&by=due_at`)).json,
+      ),
+    );
+    expect(keyed).toEqual(plain);
+  });
+
 /** Every value of an enum, in a unique index of only that enum. */
 testOne("a unique enum finds its row", async () => {
   for (const kind of ["gold", "silver"]) {

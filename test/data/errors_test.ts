@@ -248,6 +248,7 @@ const ELSEWHERE: Readonly<Partial<Record<ProblemCode, string>>> = {
   read_only: "data/read_only_test.ts",
   timeout: "db/outage_test.ts",
   needs_index: "data/query_test.ts",
+  too_many_groups: "data/groups_test.ts",
 };
 
 test("each error code has a row here or a test in another file, but not both", () => {

@@ -135,6 +135,46 @@ const INCOMPLETE = [
   ["whose branches lack a value", { ...branch(["is", 3, "c"]), covered: 3 }, "no such index"],
   ["whose label is unknown", branch(["is", 3, "d"]), "no such condition"],
 ] as const;
+/** Each plan of a list is also one of groups, by title. */
+const GROUPS = { ...PLAN, grouped: [3], passed: [3], by: [3], text: { reads: [[3, 2, 1024]] } };
+const GROUP_PLANS: typeof PLANS = [
+  ["as it should be", GROUPS],
+  ...PLANS.map(([name, plan]): (typeof PLANS)[number] => [
+    name,
+    typeof plan === "string" || Array.isArray(plan) ? plan : { ...GROUPS, ...plan },
+  ]),
+  ["without a limit of visits", { ...GROUPS, visits: null }],
+  ["by column 9", { ...GROUPS, by: [9] }],
+  ["by SQL", { ...GROUPS, by: ["1) or (1"] }],
+  ["of column 99", { ...GROUPS, grouped: [99], passed: [99] }],
+  ["of SQL", { ...GROUPS, grouped: ["1 as x, (select 1)"] }],
+  ["of columns that are not passed", { ...GROUPS, passed: [] }],
+  ["with the sum of a text", { ...GROUPS, sum: [3] }],
+  ["with the lowest of column 9", { ...GROUPS, min: [9] }],
+  ["with an average of SQL", { ...GROUPS, avg: ["1; drop table data.notes"] }],
+  ["with values of no list", { ...GROUPS, max: { title: 1 }, by: 1, grouped: "x" }],
+];
+
+testUnlessCitus("a cluster has no query functions")(
+  "no plan of groups finds another app's rows",
+  async () => {
+    const name = functionOf(schema, "notes", "groups");
+    const found: string[] = [];
+    for (const [, plan] of GROUP_PLANS) {
+      const text = typeof plan === "string" ? plan : JSON.stringify(plan);
+      const rows = await login
+        .unsafe(
+          `select api."${name}"($1, ${proofOf(app.key)}, $2, array['ffffffff-ffff-ffff-ffff-ffffffffffff'], 8388608, '') as body`,
+          [app.id, text],
+        )
+        .catch((error: Error) => [{ body: error.message }]);
+      found.push(String(rows[0]?.["body"]));
+    }
+    expect(found.filter((body) => body.includes(SECRET))).toEqual([]);
+    expect(found[0]).toContain('{"groups":[{"by":{"title":"mine"},"count":1}]}');
+    expect(found.filter((text) => /"count":(?![01]\b)/.test(text))).toEqual([]);
+  },
+);
 
 testUnlessCitus("a cluster has no query functions")(
   "no plan finds another app's rows",

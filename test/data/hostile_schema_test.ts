@@ -5,6 +5,8 @@
  */
 import { afterAll, beforeAll, expect } from "bun:test";
 import postgres from "postgres";
+import { planGroups } from "../../src/data/query/group_plan.ts";
+import { readGroupQuery } from "../../src/data/query/group_query.ts";
 import { SQL, VALUES } from "../../src/kinds/mod.ts";
 import { PREVIEWS } from "../../src/preview.ts";
 import { setAppSwitch, toProof } from "../../src/records/apps/mod.ts";
@@ -178,6 +180,17 @@ function callsOf({ name, columns, walks }: ServedSet): EndpointCall[] {
   });
   const relation = { picked: [1, 2], bytes };
   const children = { ...relation, limit: 1, walk: [1], index: `${name}__pkey` };
+  const optional = { required: false, unique: false, index: false };
+  const known = columns.map((column) => ({ ...column, ...optional }));
+  const definition = { name: "a", columns: known, indexes: [], uniques: [] };
+  const groups = (query: string): EndpointCall => {
+    const options = { appId: "", missing: new Set<string>(), visits: 100, work: 1_000_000 };
+    const recorded = { name: "a", definition, whole: definition };
+    const { plan, values } = planGroups(readGroupQuery(query, definition), recorded, options);
+    return { endpoint: "groups", values: { plan, values, bytes, known: "a" } };
+  };
+  const grouped = columns.filter(({ kind }) => VALUES[kind].operators.length > 0);
+  const summed = columns.filter(({ kind }) => VALUES[kind].aggregates?.includes("sum") === true);
   const changes = (since: string | null): EndpointCall => ({
     endpoint: "changes",
     values: { since, limit: 10, bytes },
@@ -201,6 +214,9 @@ function callsOf({ name, columns, walks }: ServedSet): EndpointCall[] {
     { endpoint: "related", values: { ids: [ONE, TWO], relation: JSON.stringify(relation) } },
     { endpoint: "children", values: { ids: [ONE], relation: JSON.stringify(children) } },
     ...walks.flatMap((walk) => [toCall(walk, {}), toCall(walk, { isDescending: true, limit: 1 })]),
+    groups(""),
+    ...grouped.map(({ name }) => groups(`by=${name},id&${name}=not.is.null`)),
+    ...summed.map(({ name }) => groups(`sum=${name}&avg=${name}&min=${name}&max=${name}`)),
     { endpoint: "update", values: { id: ONE, body, bytes, match: null, claim: null } },
     { endpoint: "update", values: { id: ONE, body: "{}", bytes, match, claim: null } },
     { endpoint: "delete", values: { id: ONE, match } },

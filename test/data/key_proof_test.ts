@@ -95,8 +95,15 @@ const ARGUMENTS = {
   related: `'{}', '{"picked":[1],"bytes":8388608}'`,
   children: `'{}', '{"picked":[1],"bytes":8388608,"limit":1,"walk":[1],"index":"notes__pkey"}'`,
   walk: `'', false, '{00000000-0000-0000-0000-000000000000}', '{ffffffff-ffff-ffff-ffff-ffffffffffff}', null, 10, '{}', '{1}', 'id.asc', 8388608, '', null`,
+  groups: `'{"visits":100,"work":100,"walk":[1],"isDescending":false,"stop":{"op":"lte","values":[1]},"grouped":[2],"by":[2],"passed":[2]}', '{ffffffff-ffff-ffff-ffff-ffffffffffff}', 8388608, null`,
   changes: "null, 1000, 8388608",
 } as const;
+
+test("the isolation guard knows the functions of every endpoint", async () => {
+  const options = { retry: "safe", queue: "service" } as const;
+  const text = "select rowhouse.find_unrecorded()";
+  expect(await service.service.admin.query(text, [], options)).toEqual([]);
+});
 
 const ENDPOINTS = endpointsOf({
   dialect: citusUrl() === undefined ? "plain" : "citus",

@@ -303,7 +303,7 @@ describe.each(CASES_OF_STATISTICS)(
 
     test("a count of a range is exact", async () => {
       const query = `done=eq.false&${range("due_at", 1, 30)}&order=due_at`;
-      const headers = { prefer: "count=bounded" };
+      const headers = { prefer: "count=exact" };
       const { json } = await service.call(app, `/v1/data/db/todos?${query}`, { headers });
       expect(json).toMatchObject({ count: 10, hasMore: false });
     });

@@ -16,7 +16,7 @@ const schema = defineSchema({
   },
 });
 const NOTES = "/v1/data/db/notes";
-const COUNTED = { headers: { prefer: "count=bounded" } };
+const COUNTED = { headers: { prefer: "count=exact" } };
 
 type Note = { id: string; body: string; position: number };
 type Found = { rows: Note[]; hasMore: boolean; next: string | null; count?: number | null };
@@ -38,7 +38,9 @@ describe("at the limit of visits", () => {
   let service: TestService;
   const apps = new Map<number, TestApp>();
   beforeAll(async () => {
-    service = await openTestService({ service: { previews: ["filters"], maxVisits: VISITS } });
+    service = await openTestService({
+      service: { previews: ["filters"], maxVisits: VISITS, maxCounted: VISITS },
+    });
     for (const rows of [VISITS - 1, VISITS, VISITS + 1]) {
       const notes = Array.from({ length: rows }, (_, position) => ({
         ...{ position, done: position % 2 === 0, body: `Note ${position}` },

@@ -3,12 +3,18 @@ import { expect, test } from "bun:test";
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { MAX_VISITS } from "../../src/data/deps.ts";
-import { MAX_BATCH, MAX_BODY_BYTES, MAX_PEOPLE, MAX_ROWS } from "../../src/std/limits.ts";
+import {
+  MAX_BATCH,
+  MAX_BODY_BYTES,
+  MAX_COUNTED,
+  MAX_PEOPLE,
+  MAX_ROWS,
+} from "../../src/std/limits.ts";
 
 const FOLDER = join(import.meta.dirname, "../../src/sdk");
 const LIMITS: Readonly<Record<string, readonly number[]>> = {
   people: [MAX_PEOPLE],
-  rows: [MAX_ROWS, MAX_BATCH, MAX_VISITS],
+  rows: [MAX_ROWS, MAX_BATCH, MAX_VISITS, MAX_COUNTED],
   KB: [MAX_BODY_BYTES / 1024],
   "which is the default": [MAX_ROWS],
 };

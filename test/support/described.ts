@@ -30,6 +30,8 @@ export function checkDescribed({ method, target, status, code, headers }: Exchan
   const route = findRoute(method, splitTarget(target).path)?.route;
   // A path without an endpoint returns 404 or 405, which no endpoint describes.
   if (route === undefined || (status === 404 && code === "unknown_route")) return;
+  // Without its preview, the path is that of a row.
+  if (route.isAlsoValue === true && code === "invalid_id") return;
   const path = route.path.replaceAll(/:(\w+)/g, "{$1}");
   const codes = codesOf(document, { path, method: route.method.toLowerCase(), status });
   const isKnown =

@@ -137,8 +137,17 @@ function inList(name: string, query: (other: TestApp) => string): Attack {
     change: (ask, other) => ({
       ...ask,
       path: `${ask.path}?${query(other)}`,
-      headers: { prefer: "count=bounded" },
+      headers: { prefer: "count=exact" },
     }),
+  };
+}
+
+/** In the query of groups. */
+function inGroups(name: string, query: () => string): Attack {
+  return {
+    name,
+    suits: ({ path }) => path.endsWith("/groups"),
+    change: (ask) => ({ ...ask, path: `${ask.path}?${query()}` }),
   };
 }
 
@@ -223,6 +232,17 @@ const ATTACKS: readonly Attack[] = [
   inQuery("a select of everything", () => "select=*,secrets(*)"),
   inQuery("a setting in the query", (other) => `rowhouse.app_id=${other.id}`),
   // The service rejects these, unless the preview of conditions is on.
+  inGroups("all groups", () => "by=title,project"),
+  inGroups("groups of all rows", () => "min=id"),
+  inGroups("groups of another app's value", () => `by=kind&title=eq.${encodeURIComponent(SECRET)}`),
+  inGroups(
+    "groups of a reference that both apps have",
+    () => `by=project&project=in.(${THEIRS},${BOTH})`,
+  ),
+  inGroups(
+    "groups of all but the rows of mine",
+    () => `by=title&not.and=(id.eq.${MINE},title.eq.mine)`,
+  ),
   inList("a condition on another app's value", () => `title=eq.${encodeURIComponent(SECRET)}`),
   inList("a pattern that matches another app's value", () => "title=ilike.*OTHER*&order=title"),
   inList("conditions on ids of another app", () => `id=in.(${THEIRS},${BOTH},${MINE})`),

@@ -6,7 +6,7 @@ import type { NamedColumn } from "../../schema/mod.ts";
 import { mapBounded } from "../../std/bounded.ts";
 import { isObject, tryParseJson } from "../../std/json.ts";
 import { splitList, splitObject } from "../../std/json_text.ts";
-import { MAX_ROWS } from "../../std/limits.ts";
+import { MAX_COUNTED, MAX_ROWS } from "../../std/limits.ts";
 import { restoreLineEnds } from "../../std/line_ends.ts";
 import { isUuid } from "../../std/patterns.ts";
 import { rowTag } from "../../tables/catalog/mod.ts";
@@ -150,16 +150,47 @@ export async function findReferring(
 
 type CountOptions = { appId: string; table: string; min: number; max: number };
 
-/**
- * The number of rows of a table that has at least `min`; `undefined` if it has more than `max`. If the list endpoint does not
- * count, reads single rows at doubled offsets, and then bisects.
- */
+/** The number of rows of a table, or only that it has more than `over`. */
+export type Total =
+  | { readonly count: number; readonly isEstimate?: true }
+  | { readonly count: undefined; readonly over: number };
+
+/** The number of rows of a table that has at least `min`. */
+export async function readTotal(visit: Visit, table: Omit<CountOptions, "max">): Promise<Total> {
+  const { count, countIsEstimate } = await readCount(visit, table, "estimated");
+  if (typeof count === "number")
+    return { count, ...(countIsEstimate === true ? { isEstimate: true } : {}) };
+  if (count === null) return { count: undefined, over: MAX_COUNTED };
+  const found = await bisectCount(visit, { ...table, max: MAX_SHOWN });
+  return found === undefined ? { count: found, over: MAX_SHOWN } : { count: found };
+}
+
+/** The number of rows of a table that has at least `min`; `undefined` if it has more than `max`. */
 export async function countRows(visit: Visit, options: CountOptions): Promise<number | undefined> {
-  const { appId, table, min, max } = options;
-  const path = `${table}?limit=1`;
-  const { text } = await callRows(visit, { appId, path, headers: { prefer: "count=bounded" } });
+  const { count } = await readCount(visit, options, "exact");
+  return typeof count === "number" ? count : await bisectCount(visit, options);
+}
+
+/** Max total if the list endpoint does not count. */
+const MAX_SHOWN = 50_000;
+
+/** The count of the list endpoint, if it counts. */
+async function readCount(
+  visit: Visit,
+  { appId, table }: Pick<CountOptions, "appId" | "table">,
+  preference: "exact" | "estimated",
+): Promise<Readonly<Record<string, unknown>>> {
+  const headers = { prefer: `count=${preference}` };
+  const { text } = await callRows(visit, { appId, path: `${table}?limit=1`, headers });
   const page = tryParseJson(text);
-  if (isObject(page) && typeof page["count"] === "number") return page["count"];
+  return isObject(page) ? { ...page } : {};
+}
+
+/** Reads single rows at doubled offsets, and then bisects. */
+async function bisectCount(
+  visit: Visit,
+  { appId, table, min, max }: CountOptions,
+): Promise<number | undefined> {
   const isThere = async (offset: number) =>
     (await listRows(visit, { appId, table, limit: 1, offset })).rows.length > 0;
   let low = min;

@@ -35,7 +35,9 @@ import {
   type Reference,
   type RowsPage,
   readPosition,
+  readTotal,
   SHOW,
+  type Total,
   tagOf,
   withPosition,
 } from "./list.ts";
@@ -81,14 +83,13 @@ async function renderRows(visit: Visit, table: RowsTable, position: Position): P
   const isPage = ids.length === 0 && reference === undefined;
   const { rows, hasMore } = await readRows(visit, { ...table, ...position });
   const min = offset + rows.length;
-  const options = { ...table, min, max: MAX_COUNTED };
   const [labels, total] = await Promise.all([
     readLabels(
       visit,
       table,
       rows.map(({ row }) => row),
     ),
-    isPage && hasMore ? countRows(visit, options) : min,
+    isPage && hasMore ? readTotal(visit, { ...table, min }) : { count: min },
   ]);
   const { columns } = table.definition;
   const some = columns.filter(({ name }) => position.columns.includes(name));
@@ -124,9 +125,6 @@ function renderReference(
     </p>
   );
 }
-
-/** Max displayed total. */
-const MAX_COUNTED = 50_000;
 
 async function findLastPosition(
   visit: Visit,
@@ -172,13 +170,22 @@ function renderNone({ path }: RowsTable, offset: number): Html {
     : renderEmpty("No rows yet.", renderLink("New row", `${path}/new`, "primary"));
 }
 
-/** `total` is unknown for tables with very many rows. */
 type GridState = {
   rows: readonly ListedRow[];
   labels: Labels;
   position: Position;
-  total: number | undefined;
+  total: Total;
 };
+
+/** The number of rows, if it is exact. */
+function toExact(total: Total): number | undefined {
+  return "isEstimate" in total ? undefined : total.count;
+}
+
+function describeTotal(total: Total): string {
+  if (total.count === undefined) return `more than ${total.over}`;
+  return total.isEstimate === true ? `about ${total.count.toLocaleString("en")}` : `${total.count}`;
+}
 
 function renderGrid(table: RowsTable, page: GridState): Html {
   const { path, definition } = table;
@@ -187,7 +194,7 @@ function renderGrid(table: RowsTable, page: GridState): Html {
       <table
         class="cells"
         aria-label={`Rows of ${table.table}`}
-        aria-rowcount={page.total === undefined ? -1 : page.total + 1}
+        aria-rowcount={(toExact(page.total) ?? -2) + 1}
         data-grid={path}
       >
         <thead>
@@ -385,7 +392,7 @@ function renderHead(column: NamedColumn): Html {
 function renderPager(
   { path }: RowsTable,
   position: Position,
-  { count, hasMore, total }: { count: number; hasMore: boolean; total: number | undefined },
+  { count, hasMore, total }: { count: number; hasMore: boolean; total: Total },
 ): Html {
   const { limit, offset, columns } = position;
   const to = (from: number | "last") =>
@@ -393,9 +400,9 @@ function renderPager(
   const before = Math.max(offset - limit, 0) + 1;
   return (
     <nav class="pager" aria-label="Pages">
-      <p class="quiet" data-range data-total={total}>
+      <p class="quiet" data-range data-total={toExact(total)}>
         {count === 0 ? "No rows" : `Rows ${offset + 1} to ${offset + count}`}
-        {count > 0 && ` of ${total ?? `more than ${MAX_COUNTED}`}`}
+        {count > 0 && ` of ${describeTotal(total)}`}
       </p>
       <form method="get" action={path}>
         <label>

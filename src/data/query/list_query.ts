@@ -39,8 +39,9 @@ import {
 type Columns = Pick<RecordedTable["definition"], "name" | "columns">;
 
 const GROUP = /^(not\.)?(and|or)$/;
-const ONCE = ["order", "select", "limit", "offset", "after"] as const;
-type Once = (typeof ONCE)[number];
+/** Parameters that are no conditions. */
+export const LIST_PARAMETERS = ["order", "select", "limit", "offset", "after"] as const;
+type Once = (typeof LIST_PARAMETERS)[number];
 
 /** The requested list. @throws {Problem} invalid_query; unsupported_query — with every issue */
 export function readListQuery(
@@ -48,34 +49,8 @@ export function readListQuery(
   { name: table, columns }: Columns,
   tables: AppTables = NO_TABLES,
 ): ListQuery {
-  const issues: Problem[] = [];
-  const attempt: Attempt = (read) => {
-    try {
-      return read();
-    } catch (error) {
-      if (!(error instanceof Problem)) throw error;
-      issues.push(error);
-      return undefined;
-    }
-  };
-  const reader = makeFilterReader([ID, ...columns], attempt);
-  const where: Condition[] = [];
-  const once = new Map<Once, string>();
-  const dotted = new Map<string, string>();
-  attempt(() => checkLength(query));
-  for (const [name, text] of readParameters(query)) {
-    if (issues.length >= MAX_ISSUES) break;
-    if (isOnce(name)) {
-      if (once.has(name)) issues.push(invalid(`Cannot read ${name}: it is given twice`));
-      once.set(name, text);
-    } else if (OPTION.test(name)) {
-      if (dotted.has(name)) issues.push(invalid(`Cannot read ${name}: it is given twice`));
-      dotted.set(name, text);
-    } else {
-      const condition = attempt(() => readWhere(reader, name, text));
-      if (condition !== undefined) where.push(condition);
-    }
-  }
+  const reading = readConditions(query, columns, LIST_PARAMETERS, OPTION);
+  const { reader, attempt, where, once, dotted, issues } = reading;
   const read = { reader, attempt };
   const asked = attempt(() => readOrder(read, once.get("order"))) ?? [];
   const { items, paths } = attempt(() => parseSelect(once.get("select"))) ?? NOTHING;
@@ -110,9 +85,58 @@ export function readListQuery(
   };
 }
 
+/** The conditions of a query string, its other parameters, each given once, and the issues so far. */
+type QueryReading<Name extends string> = ListReader & {
+  readonly where: readonly Condition[];
+  readonly once: ReadonlyMap<Name, string>;
+  /** The parameters that `option` matches. */
+  readonly dotted: ReadonlyMap<string, string>;
+  readonly issues: Problem[];
+};
+
+/** Parameters with one of these names, or that `option` matches, are not conditions. */
+export function readConditions<Name extends string>(
+  query: string,
+  columns: Columns["columns"],
+  names: readonly Name[],
+  option?: RegExp,
+): QueryReading<Name> {
+  const issues: Problem[] = [];
+  const attempt: Attempt = (read) => {
+    try {
+      return read();
+    } catch (error) {
+      if (!(error instanceof Problem)) throw error;
+      issues.push(error);
+      return undefined;
+    }
+  };
+  const reader = makeFilterReader([ID, ...columns], attempt);
+  const where: Condition[] = [];
+  const once = new Map<Name, string>();
+  const dotted = new Map<string, string>();
+  attempt(() => checkLength(query));
+  for (const [name, text] of readParameters(query)) {
+    if (issues.length >= MAX_ISSUES) break;
+    const asked = names.find((other) => other === name);
+    if (asked !== undefined) {
+      if (once.has(asked)) issues.push(invalid(`Cannot read ${name}: it is given twice`));
+      once.set(asked, text);
+    } else if (option?.test(name)) {
+      if (dotted.has(name)) issues.push(invalid(`Cannot read ${name}: it is given twice`));
+      dotted.set(name, text);
+    } else {
+      const condition = attempt(() => readWhere(reader, name, text));
+      if (condition !== undefined) where.push(condition);
+    }
+  }
+  return { reader, attempt, where, once, dotted, issues };
+}
+
 const MAX_ISSUES = 10;
 
-function toProblem(issues: readonly Problem[]): Problem {
+/** One error with all issues. */
+export function toProblem(issues: readonly Problem[]): Problem {
   const isInvalid = issues.some(({ code }) => code === "invalid_query");
   const messages = new Set(issues.map(({ message }) => message));
   return new Problem(isInvalid ? "invalid_query" : "unsupported_query", {
@@ -130,14 +154,14 @@ function checkLength(query: string): void {
     throw unsupported(`The query string and after can have at most ${bytes} bytes each`);
 }
 
-function isOnce(name: string): name is Once {
-  return ONCE.some((other) => other === name);
-}
-
-/** The columns of a table as parameters, except those that a parameter of the list hides. */
-export function toFilterParameters(columns: readonly NamedColumn[]): OperationParameter[] {
+/** The columns of a table as parameters, except those that another parameter of the operation hides. */
+export function toFilterParameters(
+  columns: readonly NamedColumn[],
+  others: readonly Pick<OperationParameter, "name">[],
+): OperationParameter[] {
+  const hidden = new Set<string>([...LIST_PARAMETERS, ...others.map(({ name }) => name)]);
   return [ID, ...columns]
-    .filter(({ name }) => !isOnce(name) && !GROUP.test(name))
+    .filter(({ name }) => !hidden.has(name) && !GROUP.test(name))
     .map(({ name, kind }) => ({
       in: "query",
       name,

@@ -20,7 +20,7 @@ const SEARCHABLE = LIST.format(KINDS.filter((kind) => SQL[kind].ends !== undefin
   ", or ",
   " or ",
 );
-const NARROW = `narrow the list with a condition on an indexed ${SEARCHABLE} column`;
+export const NARROW = `narrow the list with a condition on an indexed ${SEARCHABLE} column`;
 
 type Limited = {
   readonly appId: string;
@@ -163,7 +163,7 @@ function describeSort(keys: readonly SortKey[]): string {
 }
 
 /** Advice for a query that was canceled at its time limit. */
-export function explainTimeout({ where }: ListQuery, limitMs: number): string {
+export function explainTimeout({ where }: Pick<ListQuery, "where">, limitMs: number): string {
   const slow = hasTexts(where)
     ? `: ${describeTexts(where)} compare a text in each visited row`
     : "";

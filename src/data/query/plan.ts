@@ -118,6 +118,8 @@ type PlanOptions = PathOptions & {
   readonly work: number;
   /** Whether to count all matching rows. */
   readonly isCounted: boolean;
+  /** Max rows that the count visits; without it, those of the page. */
+  readonly counted?: number;
   /** Max bytes of the related rows of each relation. */
   readonly bytes?: number;
 };
@@ -186,17 +188,7 @@ export function planQuery(query: ListQuery, table: RecordedTable, options: PlanO
     walk: path.terms.map(numberOfTerm),
     isDescending: path.isDescending,
     index: path.index,
-    branches:
-      path.branches.length === 0
-        ? undefined
-        : path.branches.map(({ index, only }) => [
-            index,
-            ...only.map(({ op, column, label }) => [
-              ...[op, numberOf(column)],
-              ...(label === undefined ? [] : [label]),
-            ]),
-          ]),
-    covered: path.covered && numberOf(path.covered),
+    ...toBranches(path, numberOf),
     nulls: path.nulls,
     ...("in" in path
       ? { in: putSet(path.in, put) }
@@ -214,6 +206,7 @@ export function planQuery(query: ListQuery, table: RecordedTable, options: PlanO
             ]),
           },
     isCounted: options.isCounted || undefined,
+    counted: options.counted,
     // A page that begins among more equal starts than visits would be empty, and so would all later ones.
     isLookup: isLookup(query, table, options) || !isExact || undefined,
     ...(path.isOrdered
@@ -225,6 +218,26 @@ export function planQuery(query: ListQuery, table: RecordedTable, options: PlanO
   };
   const { index = path.branches[0]?.index, isSelective } = path;
   return { plan: JSON.stringify(plan), values, index, isSelective };
+}
+
+/** The indexes of a walk by the values of an enum. */
+export function toBranches(
+  { branches, covered }: QueryPath,
+  numberOf: (column: QueryColumn) => number,
+) {
+  return {
+    branches:
+      branches.length === 0
+        ? undefined
+        : branches.map(({ index, only }) => [
+            index,
+            ...only.map(({ op, column, label }) => [
+              ...[op, numberOf(column)],
+              ...(label === undefined ? [] : [label]),
+            ]),
+          ]),
+    covered: covered && numberOf(covered),
+  };
 }
 
 /** The numbers of columns, and of the parts of their texts. */

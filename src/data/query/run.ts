@@ -16,6 +16,8 @@ import { NO_WALK, type RecordedTable, TAG_LENGTH } from "../../tables/catalog/mo
 import { callFunction, findCurrent } from "../call.ts";
 import type { DataDeps } from "../deps.ts";
 import { proveKey } from "../prove_key.ts";
+import { explainGroups, planGroups } from "./group_plan.ts";
+import { type GroupQuery, readGroupQuery } from "./group_query.ts";
 import { readListQuery } from "./list_query.ts";
 import { explainNeededIndex, explainTimeout } from "./needed_index.ts";
 import { ONLY_PAGES, type Page, readPage } from "./paging.ts";
@@ -84,6 +86,9 @@ type AskedList = {
   readonly query: (ListQuery & { readonly isCounted: boolean }) | undefined;
 };
 
+/** Preferences for a count. */
+const COUNTS = ["exact", "estimated"] as const;
+
 /** @throws {Problem} invalid_query; unsupported_query; not_implemented */
 export async function readAskedList(
   deps: DataDeps,
@@ -96,8 +101,8 @@ export async function readAskedList(
     if (isOn && lacks !== undefined) rejectQueries(context.query, lacks.conditions);
     return { table, page: readPage(context.query), query: undefined };
   }
-  const isCounted = prefers(context.request, "count", "bounded");
-  const asked = await readCurrent(deps, context, table);
+  const isCounted = COUNTS.some((count) => prefers(context.request, "count", count));
+  const asked = await readCurrent(deps, context, table, readQuery);
   const query = asked.query.isPlain && !isCounted ? undefined : { ...asked.query, isCounted };
   return { table: asked.table, page: asked.query, query };
 }
@@ -110,19 +115,20 @@ function rejectQueries(query: string, where: string): void {
 }
 
 /** Issues name columns: reject only after the catalog is known to be current and the key is proven. */
-async function readCurrent(
+async function readCurrent<Query>(
   deps: DataDeps,
   context: KeyRequestContext,
   table: RecordedTable,
-): Promise<{ table: RecordedTable; query: ListQuery }> {
+  read: (deps: DataDeps, context: KeyRequestContext, table: RecordedTable) => Query,
+): Promise<{ table: RecordedTable; query: Query }> {
   try {
-    return { table, query: readQuery(deps, context, table) };
+    return { table, query: read(deps, context, table) };
   } catch (error) {
     if (!(error instanceof Problem)) throw error;
   }
   await proveKey(deps, context.principal, "data:read");
   const current = findCurrent(deps, context.principal.appId, table.name);
-  return { table: current, query: readQuery(deps, context, current) };
+  return { table: current, query: read(deps, context, current) };
 }
 
 function readQuery(
@@ -142,25 +148,38 @@ export async function findListed(
   context: KeyRequestContext,
   { table, page: { limit, offset }, query }: AskedList,
   known: NamedTags | undefined,
-): Promise<{ tag: string; page: TaggedBody | undefined }> {
-  const encoding = readEncoding(context.request.headers.get("accept-encoding"));
-  const { appId } = context.principal;
+): Promise<FoundBody> {
   const terms = query === undefined ? `${limit} ${offset}` : toQueryTerms(query);
-  const cacheKey = `${table.name} ${terms} ${encoding}`;
-  const stored = deps.listCache.find(appId, cacheKey);
-  const tags = [listTags(known), stored?.tag].filter((tag) => tag !== undefined);
-  const { tag, body } =
+  return await findCached(deps, context, { cacheKey: `${table.name} ${terms}`, known }, (tags) =>
     query === undefined
-      ? await findPage(deps, context, { table, limit, offset, tags })
-      : await findQueriedPage(deps, context, { table, query, tags });
+      ? findPage(deps, context, { table, limit, offset, tags })
+      : findQueriedPage(deps, context, { table, query, tags }),
+  );
+}
+
+export type FoundBody = { readonly tag: string; readonly page: TaggedBody | undefined };
+type CacheUse = { readonly cacheKey: string; readonly known: NamedTags | undefined };
+
+/** A body and its tag, from memory if the database confirms the tag. Without a page, the caller has it. */
+async function findCached(
+  { listCache }: DataDeps,
+  { request, principal: { appId } }: KeyRequestContext,
+  { cacheKey, known }: CacheUse,
+  find: (tags: readonly string[]) => Promise<FoundPage>,
+): Promise<FoundBody> {
+  const encoding = readEncoding(request.headers.get("accept-encoding"));
+  const key = `${cacheKey} ${encoding}`;
+  const stored = listCache.find(appId, key);
+  const tags = [listTags(known), stored?.tag].filter((tag) => tag !== undefined);
+  const { tag, body } = await find(tags);
   if (body === undefined) return { tag, page: stored };
   const page = { tag, ...(await encodeBody(body, encoding)) };
-  deps.listCache.keep(appId, cacheKey, page);
+  listCache.keep(appId, key, page);
   return { tag, page };
 }
 
 /** A query as a part of a cache key. */
-function toQueryTerms(query: ListQuery): string {
+function toQueryTerms(query: object): string {
   const text = JSON.stringify(query, (_, value) => (isTable(value) ? value.name : value));
   return Bun.CryptoHasher.hash("sha256", text, "base64");
 }
@@ -192,6 +211,7 @@ async function findQueriedPage(
   const { appId } = context.principal;
   const options = {
     ...{ appId, missing, isCounted: query.isCounted, isUnselective: false },
+    counted: deps.maxCounted,
     ...{ visits: deps.maxVisits, work: deps.maxWork, bytes: deps.maxResponseBytes },
   };
   const known = tags.join(",");
@@ -247,6 +267,72 @@ async function findQueriedPage(
       if (found === undefined) throw error;
       // The index is a deferred step of a push: the query runs without it until it is built.
       missing.add(found);
+    }
+  }
+}
+
+/**
+ * The groups of a table's rows and their tag.
+ *
+ * @throws {Problem} invalid_query; unsupported_query; needs_index; too_many_groups; response_too_large; timeout; not_implemented
+ */
+export async function findGroups(
+  deps: DataDeps,
+  context: KeyRequestContext,
+  named: RecordedTable,
+  known: NamedTags | undefined,
+): Promise<FoundBody> {
+  const { lacks } = deps.catalog.dialect();
+  if (lacks !== undefined)
+    throw new Problem("not_implemented", { message: `${lacks.conditions} rows cannot be grouped` });
+  const { table, query } = await readCurrent(deps, context, named, readGrouping);
+  const cacheKey = `${table.name}/groups ${toQueryTerms(query)}`;
+  return await findCached(deps, context, { cacheKey, known }, (tags) =>
+    readGroups(deps, context, { table, query, tags }),
+  );
+}
+
+function readGrouping(
+  _: DataDeps,
+  { query }: KeyRequestContext,
+  { definition }: RecordedTable,
+): GroupQuery {
+  return readGroupQuery(query, definition);
+}
+
+type GroupsCall = Pick<PageQuery, "table" | "tags"> & { readonly query: GroupQuery };
+
+async function readGroups(
+  deps: DataDeps,
+  context: KeyRequestContext,
+  { table, query, tags }: GroupsCall,
+): Promise<FoundPage> {
+  const missing = new Set<string>();
+  let index: string | undefined;
+  const plan = (current: RecordedTable, isRenewed = true) => {
+    const read = isRenewed ? readGrouping(deps, context, current) : query;
+    const { index: needed, ...planned } = planGroups(read, current, {
+      ...{ appId: context.principal.appId, missing },
+      ...{ visits: deps.maxCounted, work: deps.maxWork },
+    });
+    index = needed;
+    const rest = { bytes: deps.maxResponseBytes, known: tags.join(",") };
+    return { endpoint: "groups", values: { ...planned, ...rest } } as const;
+  };
+  for (;;) {
+    try {
+      const call = { table, ...plan(table, false), renew: plan, limitMs: deps.queryTimeoutMs };
+      return readFound(await callFunction(deps, context, call));
+    } catch (error) {
+      if (error instanceof Problem && error.code === "timeout")
+        throw new Problem("timeout", {
+          message: explainTimeout(query, deps.queryTimeoutMs),
+          cause: error,
+        });
+      const { signal, detail } = error instanceof SignalError ? error : {};
+      if (signal === SIGNALS.tooManyVisits) throw explainGroups(query, table, detail);
+      if (signal !== SIGNALS.indexMissing || index === undefined) throw error;
+      missing.add(index);
     }
   }
 }

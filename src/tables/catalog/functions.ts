@@ -21,7 +21,7 @@ import type { IndexForm } from "./names.ts";
 const ENDPOINTS = ["list", "get", "create", "create_many", "update", "delete"] as const;
 /** The endpoints of each preview. */
 const PREVIEWED = {
-  filters: ["query", "walk", "related", "children"],
+  filters: ["query", "walk", "related", "children", "groups"],
   live: ["changes"],
 } as const satisfies Readonly<Record<Preview, readonly string[]>>;
 /** Creates of several requests. */
@@ -54,9 +54,12 @@ export function endpointsOf(site: FunctionSite): readonly Endpoint[] {
   return [...ENDPOINTS, ...grouped, ...previews.flatMap((preview) => PREVIEWED[preview])];
 }
 
+/** Endpoints that a database of an earlier release lacks: only their own requests fail until it is migrated. */
+const OPTIONAL: readonly Endpoint[] = [GROUPED, "groups"];
+
 /** The endpoints without which a table cannot be served. */
 export function requiredEndpointsOf(site: FunctionSite): readonly Endpoint[] {
-  return endpointsOf(site).filter((endpoint) => endpoint !== GROUPED);
+  return endpointsOf(site).filter((endpoint) => !OPTIONAL.includes(endpoint));
 }
 
 /** Every endpoint that can have a function. */
@@ -76,6 +79,7 @@ export const SCOPE_OF: Readonly<Record<Endpoint, "data:read" | "data:write">> = 
   update: "data:write",
   delete: "data:write",
   query: "data:read",
+  groups: "data:read",
   related: "data:read",
   children: "data:read",
   walk: "data:read",
@@ -192,6 +196,7 @@ const OF_ENDPOINT = {
   update: ["id", "body", "bytes", "match", "claim"],
   delete: ["id", "match"],
   query: ["plan", "values", "bytes", "known"],
+  groups: ["plan", "values", "bytes", "known"],
   related: ["ids", "relation"],
   children: ["ids", "relation"],
   walk: [

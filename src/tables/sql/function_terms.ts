@@ -61,6 +61,7 @@ const SHORT_WAIT = [["lock_timeout", "100ms"]] as const;
 const SETTINGS_OF: Readonly<Partial<Record<Endpoint, readonly (readonly [string, string])[]>>> = {
   list: NO_COMPILATION,
   query: [...NO_COMPILATION, ...SINGLE_WALK],
+  groups: [...NO_COMPILATION, ...SINGLE_WALK],
   related: [...NO_COMPILATION, ...SINGLE_WALK],
   children: [...NO_COMPILATION, ...SINGLE_WALK],
   walk: [...NO_COMPILATION, ...SINGLE_WALK],

@@ -22,6 +22,7 @@ import {
 import { qualify } from "../qualify.ts";
 import { createBody, createGroupBody, createManyBody } from "./create_bodies.ts";
 import { isProved, isRow, outputs, rejectCall, returnText, setTenant } from "./function_terms.ts";
+import { groupsBody } from "./groups_body.ts";
 import { changesBody, listBody } from "./list_body.ts";
 import { queryBody } from "./query_body.ts";
 import { childrenBody, relatedBody } from "./related_bodies.ts";
@@ -37,6 +38,7 @@ const BODIES: Readonly<Record<Endpoint, (table: ServedSet, site: FunctionSite) =
   update: updateBody,
   delete: deleteBody,
   query: queryBody,
+  groups: groupsBody,
   related: relatedBody,
   children: childrenBody,
   walk: walkBody,
@@ -56,6 +58,7 @@ const VOLATILITY: Readonly<Record<Endpoint, "stable" | "volatile">> = {
   update: "volatile",
   delete: "volatile",
   query: "stable",
+  groups: "stable",
   related: "stable",
   children: "stable",
   walk: "stable",

@@ -40,13 +40,6 @@ import {
  */
 export function queryBody(table: ColumnSet, site: FunctionSite): string {
   const { app, proof, plan, values, bytes, known } = placeholdersOf("query");
-  const source = `data.${quoteName(table.name)}`;
-  const columns = queryColumns(table);
-  const names = columns.map((column) => `"$t".${quoteName(column.name)}`);
-  const texts = (list: readonly (string | undefined)[]) =>
-    `array[${list.map((text) => (text === undefined ? "null" : quoteLiteral(text))).join(", ")}]::text[]`;
-  const of = <Rendered>(render: (kind: SqlKind, name: string) => Rendered) =>
-    columns.map((column, index) => render(SQL[column.kind], names[index] ?? ""));
   const number = (name: string) => `("$plan" ->> '${name}')::int4`;
   return `declare
   "$plan" constant jsonb := ${plan}::jsonb;
@@ -62,10 +55,7 @@ export function queryBody(table: ColumnSet, site: FunctionSite): string {
   ${PAGE_VARIABLES}
 begin
   ${beginAs(table, "query", site)}
-  execute rowhouse.query_statement(${quoteLiteral(source)},
-    ${texts(of(toCompared).map(qualify))},
-    ${texts([...columns.map(startOf), ...of(({ parts }, name) => parts?.rest?.render(name))])},
-    ${texts([...columns.map((column) => sqlType(table, column)), ...of(({ parts }) => parts?.start.type), ...of(({ parts }) => parts?.rest?.type)])}, "$plan")
+  execute ${renderQueryStatement(table)}
   into "$ids", "$cut", "$total"
   using ${app}, ${values}, "$offset" + "$limit" + 1, ${number("visits")}, ${number("work")};
   -- If a walk was cut short, its last row was not compared: the next page starts with it.
@@ -106,6 +96,25 @@ begin
     case when "$plan" ? 'isCounted'
       then concat(',"count":', coalesce("$total"::text, 'null')) end, '}');
 end`;
+}
+
+/** The text of the statement of `"$plan"`, built from the constants of a column set: its columns, their parts and types. */
+export function renderQueryStatement(table: ColumnSet): string {
+  const columns = queryColumns(table);
+  const of = <Rendered>(render: (kind: SqlKind, name: string) => Rendered) =>
+    columns.map(({ kind, name }) => render(SQL[kind], `"$t".${quoteName(name)}`));
+  const starts = columns.map(startOf);
+  const rests = of(({ parts }, name) => parts?.rest?.render(name));
+  const types = columns.map((column) => sqlType(table, column));
+  return `rowhouse.query_statement(${quoteLiteral(`data.${quoteName(table.name)}`)},
+    ${toTextArray(of(toCompared).map(qualify))},
+    ${toTextArray([...starts, ...rests])},
+    ${toTextArray([...types, ...of(({ parts }) => parts?.start.type), ...of(({ parts }) => parts?.rest?.type)])}, "$plan")`;
+}
+
+export function toTextArray(list: readonly (string | undefined)[]): string {
+  const elements = list.map((text) => (text === undefined ? "null" : quoteLiteral(text)));
+  return `array[${elements.join(", ")}]::text[]`;
 }
 
 function toCompared({ compared }: SqlKind, name: string): string {

@@ -32,6 +32,7 @@ export async function tourData({ service, app }: Toured, ask: Ask): Promise<void
   await call(row);
   await call(row, "PATCH", { title: "changed" });
   await call("/v1/data/db/todos?limit=1");
+  await call("/v1/data/db/todos/groups?by=title");
   await call(row, "DELETE");
   for (const path of ["/live", "/ready"]) await call(path);
   for (const { path } of docs)

@@ -319,10 +319,25 @@ begin
   if nulls = 'last' then
     parts := parts || (rows_of || no_value || in_order);
   end if;
+  if plan ? 'grouped' then
+    -- The visits for groups, with the columns in "grouped".
+    return (select format('(select "$q", "$cut"%s from (%s) as "$v")',
+      coalesce(string_agg(format(', "$k%s" as "$c%s"', n, number), '' order by n), ''),
+      rowhouse.query_visits(columns, types, plan, parts, matches, is_within,
+        coalesce(array_agg(format('"$c%s"', number) order by n), '{}')))
+      from jsonb_array_elements_text(plan -> 'grouped') with ordinality as listed (number, n));
+  end if;
   if (plan ->> 'isCounted')::bool then
     total := format('(select case when pg_catalog.count("$cut") operator(pg_catalog.=) 0'
       ' then pg_catalog.count(*) filter (where "$q") end from (%s) as "$v")',
       rowhouse.query_visits(columns, types, plan, parts, matches, is_within, '{}'));
+    if plan ? 'counted' then
+      -- A count has its own limit of visits. The label of an enum in the text can contain "$4".
+      total := replace(
+        replace(total, '$4 operator(', format('%s operator(', (plan ->> 'counted')::int4)),
+        'operator(pg_catalog.>) $4 ',
+        format('operator(pg_catalog.>) %s ', (plan ->> 'counted')::int4));
+    end if;
   end if;
   if plan ? 'sort' then
     -- The parts of a passed text. Its start needs no decompression of the rest. A row that does not

@@ -1,0 +1,137 @@
+/** Groups as arguments of their function: columns and values by number, and the values. Pure. @module */
+
+import { Problem } from "../../problem.ts";
+import { MAX_COUNTED, MAX_GROUP_KEY_BYTES, MAX_GROUPS } from "../../std/limits.ts";
+import { queryColumns, type RecordedTable } from "../../tables/catalog/mod.ts";
+import { type Condition, type QueryColumn, unsupported } from "./filter.ts";
+import type { GroupQuery } from "./group_query.ts";
+import { NARROW } from "./needed_index.ts";
+import {
+  type Bound,
+  choosePath,
+  type PathOptions,
+  type Term,
+  toTerms,
+  toTermValues,
+} from "./path.ts";
+import { listColumns, listReads, toBranches } from "./plan.ts";
+
+type GroupOptions = PathOptions & { readonly visits: number; readonly work: number };
+type GroupPlan = {
+  /** The JSON argument of `rowhouse.query_statement`, which returns its visits, and of `rowhouse.group_statement`. */
+  readonly plan: string;
+  readonly values: readonly string[];
+  readonly index: string | undefined;
+};
+type Numbers = readonly (string | number | Numbers)[];
+
+/** The work of grouping by a text, which hashes it. */
+const KEY_WORK = 2;
+
+export function planGroups(
+  { where, by, aggregates }: GroupQuery,
+  table: RecordedTable,
+  options: GroupOptions,
+): GroupPlan {
+  const list = { order: [], select: [], related: [], after: undefined, limit: 0, offset: 0 };
+  const path = choosePath({ ...list, where, isPlain: false }, table, options);
+  const names = queryColumns(table.definition).map(({ name }) => name);
+  const numberOf = ({ name }: QueryColumn) => names.indexOf(name) + 1;
+  const numberOfTerm = ({ column, part }: Term) =>
+    numberOf(column) +
+    (part === undefined ? 0 : (1 + ["start", "rest", "exact"].indexOf(part)) * names.length);
+  const values: string[] = [];
+  const put = (value: string) => values.push(value);
+  const bound = (at: Bound | undefined) => at && { op: at.op, values: at.values.map(put) };
+  const numbers = (condition: Condition): Numbers => {
+    if ("of" in condition) return [condition.op, ...condition.of.map(numbers)];
+    const { op, column } = condition;
+    const positions = condition.values.map(put);
+    const ends = op === "in" ? [positions[0] ?? 0, positions.at(-1) ?? 0] : positions;
+    return [op, numberOf(column), ...ends];
+  };
+  const all = (conditions: readonly Condition[]) =>
+    conditions.length === 0 ? undefined : numbers({ op: "and", of: conditions });
+  const left = where.filter((condition) => !path.fulfilled.includes(condition));
+  const texts = left.filter((condition) => listReads(condition).length > 0);
+  const reads = [
+    ...texts.flatMap(listReads),
+    ...by
+      .filter(isText)
+      .map((column) => ({ column, work: KEY_WORK, maxBytes: MAX_GROUP_KEY_BYTES })),
+  ];
+  const toNumbers = (columns: readonly QueryColumn[]) => [...new Set(columns.map(numberOf))];
+  const grouped = toNumbers([...by, ...Object.values(aggregates).flat()]);
+  const plan = {
+    visits: options.visits,
+    work: options.work,
+    walk: path.terms.map(numberOfTerm),
+    isDescending: path.isDescending,
+    index: path.index,
+    ...toBranches(path, numberOf),
+    nulls: path.nulls,
+    ...("in" in path
+      ? {
+          in: toTerms(path.in.column).map((_, term) => {
+            const positions = path.in.values.map((value) =>
+              put(toTermValues(path.in.column, value)[term] ?? ""),
+            );
+            return [positions[0] ?? 0, positions.at(-1) ?? 0];
+          }),
+        }
+      : { start: bound(path.start), stop: bound(path.stop) }),
+    filter: all(left.filter((condition) => !texts.includes(condition))),
+    passed: [...new Set([...toNumbers(texts.flatMap(listColumns)), ...grouped])],
+    text:
+      reads.length === 0
+        ? undefined
+        : {
+            filter: all(texts),
+            reads: reads.map(({ column, work, maxBytes }) => [numberOf(column), work, maxBytes]),
+          },
+    ...{ grouped, by: toNumbers(by) },
+    ...Object.fromEntries(
+      Object.entries(aggregates).map(([name, columns]) => [name, toNumbers(columns)]),
+    ),
+  };
+  const { index = path.branches[0]?.index } = path;
+  return { plan: JSON.stringify(plan), values, index };
+}
+
+function isText({ kind }: QueryColumn): boolean {
+  return kind === "string";
+}
+
+/** Why rows cannot be grouped, by what ended their visits. */
+export function explainGroups(
+  { by, where }: GroupQuery,
+  { name }: RecordedTable,
+  cut: string | undefined,
+): Problem {
+  const keys = by.map((column) => column.name).join(", ");
+  switch (cut) {
+    case "groups":
+      return new Problem("too_many_groups", {
+        message: `Cannot group by ${keys}: there are more than ${MAX_GROUPS} groups. Group by a column with fewer values, or add conditions`,
+      });
+    case "key":
+      return unsupported(
+        `Cannot group by ${keys}: a text of a matching row has more than ${MAX_GROUP_KEY_BYTES} bytes. Add a condition that excludes it`,
+      );
+    case "bytes":
+      return new Problem("response_too_large", {
+        message: "The groups are too large for a response: add conditions, or use fewer columns",
+      });
+    default: {
+      const texts = [...where.flatMap(listReads).map(({ column }) => column), ...by.filter(isText)];
+      const names = [...new Set(texts.map((column) => column.name))].join(", ");
+      const few =
+        cut === "text"
+          ? `too much text of ${names} would be read`
+          : `more than ${MAX_COUNTED.toLocaleString("en-US")} rows of ${name} would be read`;
+      return new Problem("needs_index", {
+        message: `Cannot group these rows, because ${few}: ${NARROW}`,
+      });
+    }
+  }
+}

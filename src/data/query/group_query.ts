@@ -1,0 +1,84 @@
+/**
+ * The query string of groups: the columns by which rows are grouped, the values that are computed of each group, and the
+ * conditions of lists. Collects every issue. Pure.
+ *
+ * @module
+ */
+
+import { AGGREGATES, type Aggregate, VALUES } from "../../kinds/mod.ts";
+import { MAX_GROUPS } from "../../std/limits.ts";
+import { quote } from "../../std/quote.ts";
+import type { RecordedTable } from "../../tables/catalog/mod.ts";
+import { type Condition, invalid, type QueryColumn, unsupported } from "./filter.ts";
+import { LIST_PARAMETERS, readConditions, toProblem } from "./list_query.ts";
+
+export type GroupQuery = {
+  /** All of them must be true. */
+  readonly where: readonly Condition[];
+  /** Without any, all rows are one group. */
+  readonly by: readonly QueryColumn[];
+  readonly aggregates: Readonly<Record<Aggregate, readonly QueryColumn[]>>;
+};
+
+export const GROUP_LIMITS = { by: 2, aggregates: 10 } as const;
+
+/** @throws {Problem} invalid_query; unsupported_query — with every issue */
+export function readGroupQuery(
+  query: string,
+  table: Pick<RecordedTable["definition"], "columns">,
+): GroupQuery {
+  const names = ["by", ...AGGREGATES, ...LIST_PARAMETERS] as const;
+  const { reader, attempt, where, once, issues } = readConditions(query, table.columns, names);
+  const readColumns = (name: "by" | Aggregate): QueryColumn[] => {
+    const columns = (once.get(name)?.split(",") ?? []).flatMap(
+      (text) => attempt(() => reader.findColumn(text)) ?? [],
+    );
+    const twice = columns.find((column, index) => columns.indexOf(column) < index);
+    if (twice !== undefined)
+      throw invalid(`Cannot read ${name}: it names ${quote(twice.name)} twice`);
+    return columns;
+  };
+  for (const name of LIST_PARAMETERS)
+    if (once.has(name))
+      issues.push(
+        unsupported(
+          `Cannot use ${name} with groups: a response has all groups, at most ${MAX_GROUPS}, sorted by their columns`,
+        ),
+      );
+  const by = attempt(() => readBy(readColumns("by"))) ?? [];
+  const aggregates = Object.fromEntries(
+    AGGREGATES.map((name) => [name, attempt(() => checkAggregates(name, readColumns(name))) ?? []]),
+  ) as Record<Aggregate, QueryColumn[]>;
+  attempt(() => {
+    if (Object.values(aggregates).flat().length > GROUP_LIMITS.aggregates)
+      throw unsupported(
+        `Groups have at most ${GROUP_LIMITS.aggregates} values of ${AGGREGATES.join(", ")}`,
+      );
+  });
+  if (issues.length > 0) throw toProblem(issues);
+  return { where, by, aggregates };
+}
+
+function readBy(columns: readonly QueryColumn[]): readonly QueryColumn[] {
+  if (columns.length > GROUP_LIMITS.by)
+    throw unsupported(`by accepts at most ${GROUP_LIMITS.by} columns`);
+  for (const { name, kind } of columns)
+    if (VALUES[kind].operators.length === 0)
+      throw unsupported(`Cannot group by ${quote(name)}: it is of kind ${kind}`);
+  return columns;
+}
+
+function checkAggregates(
+  aggregate: Aggregate,
+  columns: readonly QueryColumn[],
+): readonly QueryColumn[] {
+  for (const { name, kind } of columns) {
+    const { aggregates = [] } = VALUES[kind];
+    if (aggregates.includes(aggregate)) continue;
+    const instead = aggregates.length === 0 ? "" : `: it supports ${aggregates.join(", ")}`;
+    throw unsupported(
+      `Cannot use ${aggregate} on ${quote(name)}, which is of kind ${kind}${instead}`,
+    );
+  }
+  return columns;
+}

@@ -1,0 +1,310 @@
+/** Groups of rows with the preview on: their keys, values, order, tags and limits. */
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { defineSchema, t } from "../../src/schema/mod.ts";
+import { MAX_COUNTED, MAX_GROUP_KEY_BYTES, MAX_GROUPS } from "../../src/std/limits.ts";
+import { codeOf } from "../support/problem.ts";
+import { expectSentences } from "../support/sentences.ts";
+import { openTestService, type TestApp, type TestService } from "../support/service.ts";
+import { testUnlessCitus } from "../support/skip.ts";
+
+const schema = defineSchema({
+  projects: { name: t.string().required() },
+  tasks: t
+    .model({
+      status: t.enum(["open", "done"]),
+      title: t.string(),
+      place: t.string().index(),
+      done: t.boolean(),
+      project: t.ref("projects"),
+      hours: t.number(),
+      pieces: t.integer(),
+      price: t.decimal(),
+      at: t.timestamp(),
+      day: t.date(),
+      meta: t.json(),
+      by: t.number(),
+    })
+    .index("status", "at"),
+});
+const TASKS = "/v1/data/db/tasks";
+const COUNTED = 60;
+
+let service: TestService;
+let app: TestApp;
+beforeAll(async () => {
+  service = await openTestService({ service: { previews: ["filters"], maxCounted: COUNTED } });
+  app = await service.makeApp(schema);
+  const other = await service.makeApp(schema);
+  for (const user of [app, other]) await create(user, ROWS);
+});
+afterAll(() => service.close());
+
+const ROWS = [
+  { status: "done", title: "é", done: true, hours: 0.1, pieces: 1, price: "12.50", by: 1 },
+  { status: "open", title: "a", done: true, hours: 0.2, pieces: 9_007_199_254_740_991 },
+  { status: "open", title: "B", done: false, hours: 1e21, pieces: 9_007_199_254_740_991 },
+  { status: "open", title: "a", hours: -0, price: "1.0", at: "2026-01-02T00:00:00.000001+01:00" },
+  { title: "", price: "1.00", at: "2025-01-01T00:00:00Z", day: "2026-02-28" },
+  { price: `${"9".repeat(390)}.5`, day: "2024-02-29" },
+];
+
+async function create(user: TestApp, rows: readonly object[]): Promise<void> {
+  for (let start = 0; start < rows.length; start += 1000) {
+    const json = rows.slice(start, start + 1000);
+    const { status, text } = await service.call(user, TASKS, { method: "POST", json });
+    if (status !== 201) throw new Error(text);
+  }
+}
+
+type Group = { readonly by: object; readonly count: number };
+
+async function group(query: string, user = app): Promise<readonly Group[]> {
+  const { status, json, text } = await service.call(user, `${TASKS}/groups?${query}`);
+  if (status !== 200) throw new Error(text);
+  return (json as { groups: Group[] }).groups;
+}
+
+describe("groups", () => {
+  test.each([
+    { query: "", groups: [{ by: {}, count: 6 }] },
+    { query: "title=eq.nothing", groups: [{ by: {}, count: 0 }] },
+    { query: "title=eq.nothing&by=title", groups: [] },
+    {
+      query: "by=status",
+      groups: [
+        { by: { status: "open" }, count: 3 },
+        { by: { status: "done" }, count: 1 },
+        { by: { status: null }, count: 2 },
+      ],
+    },
+    {
+      query: "by=title",
+      groups: [
+        { by: { title: "" }, count: 1 },
+        { by: { title: "B" }, count: 1 },
+        { by: { title: "a" }, count: 2 },
+        { by: { title: "é" }, count: 1 },
+        { by: { title: null }, count: 1 },
+      ],
+    },
+    {
+      query: "by=done,status&title=not.is.null",
+      groups: [
+        { by: { done: false, status: "open" }, count: 1 },
+        { by: { done: true, status: "open" }, count: 1 },
+        { by: { done: true, status: "done" }, count: 1 },
+        { by: { done: null, status: "open" }, count: 1 },
+        { by: { done: null, status: null }, count: 1 },
+      ],
+    },
+    {
+      query: "by=price&sum=price&price=lt.2",
+      groups: [{ by: { price: "1.00" }, count: 2, sum: { price: "2.00" } }],
+    },
+    {
+      query: "status=eq.open&by=done",
+      groups: [
+        { by: { done: false }, count: 1 },
+        { by: { done: true }, count: 1 },
+        { by: { done: null }, count: 1 },
+      ],
+    },
+    {
+      query: "status=in.(open,done)&by=status",
+      groups: [
+        { by: { status: "open" }, count: 3 },
+        { by: { status: "done" }, count: 1 },
+      ],
+    },
+    { query: "by=hours&hours=lt.0.1", groups: [{ by: { hours: 0 }, count: 1 }] },
+    {
+      query: "sum=hours,pieces&avg=pieces,hours&min=hours&max=hours",
+      groups: [
+        {
+          by: {},
+          count: 6,
+          sum: { hours: "1000000000000000000000.3", pieces: "18014398509481983" },
+          avg: { pieces: "6004799503160661", hours: "250000000000000000000.1" },
+          min: { hours: 0 },
+          max: { hours: 1e21 },
+        },
+      ],
+    },
+    {
+      query: "by=status&avg=price&min=at,price,day&max=at,day&status=is.null&price=lt.5",
+      groups: [
+        {
+          by: { status: null },
+          count: 1,
+          avg: { price: "1" },
+          min: { at: "2025-01-01T00:00:00+00:00", price: "1.00", day: "2026-02-28" },
+          max: { at: "2025-01-01T00:00:00+00:00", day: "2026-02-28" },
+        },
+      ],
+    },
+    {
+      query: "sum=price&max=price&price=gt.100",
+      groups: [
+        {
+          by: {},
+          count: 1,
+          sum: { price: `${"9".repeat(390)}.5` },
+          max: { price: `${"9".repeat(390)}.5` },
+        },
+      ],
+    },
+    {
+      query: "by=status&sum=by&and=(by.eq.1)",
+      groups: [{ by: { status: "done" }, count: 1, sum: { by: "1" } }],
+    },
+    {
+      query: "or=(title.ilike.A,status.is.null)&by=status&sum=hours",
+      groups: [
+        { by: { status: "open" }, count: 2, sum: { hours: "0.2" } },
+        { by: { status: null }, count: 2, sum: { hours: null } },
+      ],
+    },
+  ])("?$query", async ({ query, groups }) => {
+    expect(await group(query)).toEqual(groups);
+  });
+
+  test.each([
+    "by=meta",
+    "by=status,title,done",
+    "sum=title",
+    "avg=at",
+    "min=status",
+    "max=done",
+    "sum=hours,pieces,price,by&avg=hours,pieces,price,by&min=hours,pieces,price",
+    "limit=3",
+    "by=status&order=status",
+    "offset=0&after=x&select=id",
+  ])("?%s is not supported", async (query) => {
+    const { status, text } = await service.call(app, `${TASKS}/groups?${query}`);
+    expect([status, codeOf(text)]).toEqual([400, "unsupported_query"]);
+    expectSentences(JSON.parse(text).message, {});
+  });
+
+  test.each(["by=", "by=nothing", "by=status,status", "by=status&by=done", "sum=app_id", "x=eq.1"])(
+    "?%s is not valid",
+    async (query) => {
+      const { status, text } = await service.call(app, `${TASKS}/groups?${query}`);
+      expect([status, codeOf(text)]).toEqual([400, "invalid_query"]);
+    },
+  );
+
+  test("have a tag that changes only with them", async () => {
+    const user = await service.makeApp(schema);
+    await create(user, [{ status: "open", hours: 1 }]);
+    const ask = (tag = '"none"') =>
+      service.call(user, `${TASKS}/groups?by=status`, { headers: { "if-none-match": tag } });
+    const first = await ask();
+    const tag = first.headers.get("etag") ?? "";
+    expect((await ask(tag)).status).toBe(304);
+    await create(user, [{ status: "done" }]);
+    const second = await ask(tag);
+    expect([second.status, second.headers.get("etag")]).not.toEqual([304, tag]);
+  });
+
+  test("are made of one state of the table", async () => {
+    const user = await service.makeApp(schema);
+    const half = (status: string) => Array.from({ length: 3 }, () => ({ status }));
+    const writes = Array.from({ length: 10 }, () =>
+      create(user, [...half("open"), ...half("done")]),
+    );
+    const found: (readonly Group[])[] = [];
+    for (let count = 0; count < 20; count++) found.push(await group("by=status", user));
+    await Promise.all(writes);
+    found.push(await group("by=status", user));
+    for (const groups of found)
+      expect(new Set(groups.map(({ count }) => count)).size).toBeLessThan(2);
+    expect(found.at(-1)?.map(({ count }) => count)).toEqual([30, 30]);
+  });
+
+  test("visit a limited number of rows", async () => {
+    const found: unknown[] = [];
+    for (const rows of [COUNTED - 1, COUNTED, COUNTED + 1]) {
+      const user = await service.makeApp(schema);
+      await create(
+        user,
+        Array.from({ length: rows }, (_, n) => ({ place: `${n % 2}`, hours: n })),
+      );
+      for (const query of ["by=place", "hours=lt.2", "place=eq.1", "title=like.x*"]) {
+        const { json, text } = await service.call(user, `${TASKS}/groups?${query}`);
+        const { groups } = json as { groups?: Group[] };
+        found.push(groups?.map(({ count }) => count) ?? codeOf(text));
+        if (groups === undefined)
+          expectSentences(JSON.parse(text).message, {
+            names: [MAX_COUNTED.toLocaleString("en-US"), "tasks"],
+          });
+      }
+    }
+    expect(found).toEqual([
+      ...[[30, 29], [2], [29], [0]],
+      ...[[30, 30], [2], [30], [0]],
+      ...["needs_index", "needs_index", [30], "needs_index"],
+    ]);
+  });
+});
+
+describe("more than the limit", () => {
+  let large: TestService;
+  beforeAll(async () => {
+    large = await openTestService({ service: { previews: ["filters"] } });
+  });
+  afterAll(() => large.close());
+
+  async function fill(rows: readonly object[]): Promise<TestApp> {
+    const user = await large.makeApp(schema);
+    for (let start = 0; start < rows.length; start += 1000) {
+      const json = rows.slice(start, start + 1000);
+      expect((await large.call(user, TASKS, { method: "POST", json })).status).toBe(201);
+    }
+    return user;
+  }
+
+  test("of groups is an error", async () => {
+    const user = await fill(Array.from({ length: MAX_GROUPS + 1 }, (_, hours) => ({ hours })));
+    const { status, text } = await large.call(user, `${TASKS}/groups?by=hours`);
+    expect([status, codeOf(text)]).toEqual([400, "too_many_groups"]);
+    expectSentences(JSON.parse(text).message, { names: ["hours"] });
+    const { json } = await large.call(user, `${TASKS}/groups?by=hours&hours=lt.${MAX_GROUPS}`);
+    expect((json as { groups: Group[] }).groups).toHaveLength(MAX_GROUPS);
+  });
+
+  test("of the bytes of a key is an error, unless a condition excludes the row", async () => {
+    const [fits, exceeds] = [
+      "x".repeat(MAX_GROUP_KEY_BYTES),
+      "é".repeat(MAX_GROUP_KEY_BYTES / 2 + 1),
+    ];
+    const user = await fill([{ title: fits }, { title: exceeds, done: true }]);
+    const { status, text } = await large.call(user, `${TASKS}/groups?by=title`);
+    expect([status, codeOf(text)]).toEqual([400, "unsupported_query"]);
+    expectSentences(JSON.parse(text).message, { names: ["title"] });
+    const { json } = await large.call(user, `${TASKS}/groups?by=title&done=is.null`);
+    expect((json as { groups: Group[] }).groups).toEqual([{ by: { title: fits }, count: 1 }]);
+  });
+});
+
+testUnlessCitus("a cluster has no query functions")(
+  "without the preview, the path is that of a row with an invalid id",
+  async () => {
+    const plain = await openTestService();
+    const user = await plain.makeApp(schema);
+    for (const query of ["", "?by=status"]) {
+      for (const method of ["GET", "HEAD", "POST", "PATCH", "DELETE", "OPTIONS"]) {
+        const [groups, row] = await Promise.all(
+          ["groups", "nothing"].map(async (id) => {
+            const json = /P.T/.test(method) ? { json: {} } : {};
+            const path = `${TASKS}/${id}${query}`;
+            const { status, headers, text } = await plain.call(user, path, { method, ...json });
+            const body = text.replaceAll(/"requestId":"[^"]+"/g, "");
+            return { status, body, allow: headers.get("allow") };
+          }),
+        );
+        expect({ method, ...groups }).toEqual({ method, ...row } as never);
+      }
+    }
+    await plain.close();
+  },
+);
