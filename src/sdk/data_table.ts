@@ -97,7 +97,7 @@ export function makeTable(
   }
   const toListCall = async (verb: string, options: AnyQuery): Promise<Call> => {
     const call = toCall(verb, { method: "GET" }, options);
-    const prefer = options.count === true ? "count=exact" : undefined;
+    const prefer = options.count && `count=${options.count}`;
     return { ...call, path: call.path + (await toQuery(options)), prefer };
   };
   async function list(options: AnyQuery = {}): Promise<Page<AnyRow>> {
@@ -118,11 +118,20 @@ export function makeTable(
     const rows = readBatch(body, call, batch.count);
     return isShort ? await readAgain(rows, (id) => get(id, options)) : rows;
   };
+  const groups = async (options: CallOptions = {}) => {
+    const { toGroupQuery } = await import("./query_text.ts");
+    const call = toCall("groups", { method: "GET" }, options);
+    const path = `${call.path}/groups${toGroupQuery(options)}`;
+    const { body } = await send(connection, { ...call, path });
+    if (Array.isArray(body["groups"])) return body["groups"];
+    throw unreadable(call);
+  };
   return Object.freeze<TableClient<TableTypes>>({
     list,
     pages,
     all,
     get,
+    groups,
     find: (where, options) =>
       findRow((search) => list({ ...options, ...search }), {
         table,

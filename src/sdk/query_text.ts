@@ -22,6 +22,22 @@ export function toQueryParameters({ where, orderBy, select }: QueryParts): [stri
   return parameters;
 }
 
+type GroupParts = {
+  readonly where?: object | undefined;
+  readonly signal?: unknown;
+  readonly timeoutMs?: unknown;
+};
+
+/** The query string of groups. All other options are parameters, because the service must reject unknown ones. */
+export function toGroupQuery({ signal, timeoutMs, where, ...lists }: GroupParts): string {
+  const named = Object.entries(lists)
+    .map(([name, columns]): [string, string] => [name, `${columns ?? ""}`])
+    .filter(([, columns]) => columns !== "");
+  const reserved = [...PARAMETERS, "by", "sum", "avg", "min", "max"];
+  const query = new URLSearchParams([...toConditionParameters(where ?? {}, reserved), ...named]);
+  return query.size === 0 ? "" : `?${query}`;
+}
+
 /** Parameters that do not name a column. */
 const PARAMETERS: readonly string[] = [
   "select",
@@ -35,13 +51,16 @@ const PARAMETERS: readonly string[] = [
   "not.or",
 ];
 
-/** The conditions as parameters of a query string. */
-export function toConditionParameters(where: object): [name: string, text: string][] {
+/** The conditions as parameters of a query string. A column with the name of a parameter is in a group. */
+export function toConditionParameters(
+  where: object,
+  reserved = PARAMETERS,
+): [name: string, text: string][] {
   return toTest(where).of.map((test): [string, string] => {
     const inner = simplify(test);
     const isNegated = inner.op === "not";
     const subject = isNegated ? simplify(inner.of[0]) : inner;
-    if (!("column" in subject) || PARAMETERS.includes(subject.column)) {
+    if (!("column" in subject) || reserved.includes(subject.column)) {
       const negation = isNegated ? "not." : "";
       return "of" in subject && subject.op !== "not"
         ? [`${negation}${subject.op}`, toItems(subject.of)]

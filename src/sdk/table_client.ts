@@ -28,8 +28,8 @@ export type QueryOptions<Row> = ListOptions & {
   readonly orderBy?: readonly OrderKey<Row>[] | undefined;
   /** The `next` of an earlier page with the same conditions and order. */
   readonly after?: string | undefined;
-  /** Whether the page includes `count`. */
-  readonly count?: boolean | undefined;
+  /** Adds `count` to the page: exact, or possibly an estimate. */
+  readonly count?: "exact" | "estimated" | undefined;
 };
 
 /** The columns and the related rows of each row. */
@@ -40,6 +40,62 @@ type Select<Tables, Name, Items> = {
    */
   readonly select: Items & CheckedItems<Tables, Name, Items>;
 };
+
+/** Groups of the rows that match `where`, by the values of up to two columns, and what is computed of each group. */
+export type GroupOptions<Row, By, Sum, Avg, Min, Max> = CallOptions & {
+  /** Conditions that must all be true. */
+  readonly where?: Where<Row> | undefined;
+  /** Up to two columns whose equal values are a group. Without columns, all rows are one group. */
+  readonly by?: By & readonly GroupColumn<Row>[];
+  /** Columns of numbers: their exact sums, as decimal strings. */
+  readonly sum?: Sum & readonly NumberColumn<Row>[];
+  /** Columns of numbers: their averages, as decimal strings. */
+  readonly avg?: Avg & readonly NumberColumn<Row>[];
+  /** Columns of numbers, times or dates: their lowest values. */
+  readonly min?: Min & readonly NumberColumn<Row>[];
+  /** Their highest values. */
+  readonly max?: Max & readonly NumberColumn<Row>[];
+};
+
+/** One group of rows. A value is null if no row of the group has one. */
+export type Group<Row, By, Sum, Avg, Min, Max> = {
+  readonly by: Values<Row, By>;
+  readonly count: number;
+} & Member<"sum", Sum, Texts<Row, By, Sum>> &
+  Member<"avg", Avg, Texts<Row, By, Avg>> &
+  Member<"min", Min, Extremes<Row, By, Min>> &
+  Member<"max", Max, Extremes<Row, By, Max>>;
+
+type Columns = readonly string[];
+type Values<Row, Names> = { readonly [C in Item<Names> & keyof Row]: Row[C] };
+type Item<Names> = Names extends readonly (infer Name)[] ? Name : never;
+/** The group of all rows can be empty. */
+type Missing<By> = By extends readonly [] ? null : never;
+type Texts<Row, By, Names> = {
+  readonly [C in Item<Names> & keyof Row]: string | Extract<Row[C], null> | Missing<By>;
+};
+type Extremes<Row, By, Names> = {
+  readonly [C in Item<Names> & keyof Row]: Row[C] | Missing<By>;
+};
+type Member<Name extends string, Names, Value> = Names extends readonly []
+  ? unknown
+  : { readonly [N in Name]: Value };
+
+/** Columns whose values can be equal: all but JSON. */
+type GroupColumn<Row> = ColumnsOf<Row, string | number | boolean>;
+/** Numbers, and texts: decimals, times and dates are strings. An enum or an id is not. */
+type NumberColumn<Row> = {
+  [C in GroupColumn<Row>]: NonNullable<Row[C]> extends number
+    ? C
+    : "~table" extends keyof NonNullable<Row[C]>
+      ? never
+      : string extends NonNullable<Row[C]>
+        ? C
+        : never;
+}[GroupColumn<Row>];
+type ColumnsOf<Row, Value> = {
+  [C in Exclude<keyof Row & string, "app_id">]: NonNullable<Row[C]> extends Value ? C : never;
+}[Exclude<keyof Row & string, "app_id">];
 
 /** Settings of a call that changes a row. */
 export type ChangeOptions = CallOptions & {
@@ -147,6 +203,19 @@ export interface TableClient<
     options: QueryOptions<Types["row"]> & Select<Tables, Name, Items>,
   ): AsyncGenerator<Selected<Tables, Name, Items>, void, undefined>;
   all(options?: QueryOptions<Types["row"]>): AsyncGenerator<Types["row"], void, undefined>;
+  /**
+   * The number of rows in each group, and sums, averages, lowest and highest values of its columns. All groups, sorted by
+   * their columns. Requires that `PREVIEW` of the service contains `filters`.
+   */
+  groups<
+    const By extends Columns = [],
+    const Sum extends Columns = [],
+    const Avg extends Columns = [],
+    const Min extends Columns = [],
+    const Max extends Columns = [],
+  >(
+    options?: GroupOptions<Types["row"], By, Sum, Avg, Min, Max>,
+  ): Promise<Group<Types["row"], By, Sum, Avg, Min, Max>[]>;
   /**
    * The row with this value in a unique column, or `undefined`. A search that does not reach the end of the table within
    * 20 calls rejects with the code `needs_index`. A column that is not unique throws a `TypeError` if the client has the

@@ -195,9 +195,44 @@ export async function useEveryRule(signal: AbortSignal | undefined): Promise<voi
     orderBy: [{ due: "desc" }, { title: "asc" }],
     select: ["id", "due"],
     after: "",
-    count: true,
+    count: "exact",
   });
   expectEqual<(typeof picked)["rows"], Pick<Todo, "id" | "due">[]>(true);
+  // Groups have exactly the values that were asked for; sums and averages are decimal strings.
+  const groups = await db.todos.groups({
+    by: ["status", "due"],
+    where: { title: { like: "Water*" } },
+    sum: ["price"],
+    min: ["due"],
+  });
+  expectEqual<
+    (typeof groups)[number]["by"],
+    { readonly status: "open" | "done"; readonly due: string | null }
+  >(true);
+  expectEqual<(typeof groups)[number]["count"], number>(true);
+  expectEqual<(typeof groups)[number]["sum"], { readonly price: string }>(true);
+  expectEqual<(typeof groups)[number]["min"], { readonly due: string | null }>(true);
+  const [total] = await generated.todos.groups({ avg: ["price"], max: ["price"] });
+  expectEqual<NonNullable<typeof total>["avg"], { readonly price: string | null }>(true);
+  expectEqual<NonNullable<typeof total>["max"], { readonly price: string | null }>(true);
+  // @ts-expect-error no average was asked for
+  groups[0]?.avg;
+  // @ts-expect-error the groups have no such column
+  groups[0]?.by.title;
+  // @ts-expect-error the table has no such column
+  await db.todos.groups({ by: ["nothing"] });
+  // @ts-expect-error JSON values do not form groups
+  await db.todos.groups({ by: ["extra"] });
+  // @ts-expect-error an enum has no sum
+  await db.todos.groups({ sum: ["status"] });
+  // @ts-expect-error a reference has no sum
+  await db.todos.groups({ sum: ["project"] });
+  // @ts-expect-error a boolean has no highest value
+  await flags.groups({ max: ["done"] });
+  // @ts-expect-error groups have no order
+  await db.todos.groups({ by: ["status"], orderBy: [{ status: "asc" }] });
+  // @ts-expect-error a count is exact or estimated
+  await db.todos.list({ count: true });
   const found = await generated.todos.find({ id: todo.id }, { signal });
   expectEqual<typeof found, Todo | undefined>(true);
   await db.people.find({ email: "ada@example.org" });

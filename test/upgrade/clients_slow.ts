@@ -37,7 +37,7 @@ const USES: Readonly<Record<keyof Table, Use>> = {
   list: async (db, mark) => {
     const where = { title: { eq: mark } };
     const orderBy = [{ rank: "desc" }] as const;
-    const first = await db.list({ where, orderBy, limit: 2, count: true });
+    const first = await db.list({ where, orderBy, limit: 2, count: "exact" });
     const { next } = first;
     const second = await db.list({ where, orderBy, limit: 2, after: next ?? "" });
     return [
@@ -54,6 +54,7 @@ const USES: Readonly<Record<keyof Table, Use>> = {
   },
   all: async (db, mark) =>
     titles(await Array.fromAsync(db.all({ where: { title: { eq: mark } }, limit: 2 }))),
+  groups: async (db, mark) => db.groups({ by: ["title"], where: { title: mark }, sum: ["rank"] }),
   find: async (db, mark) => [
     await db.find({ slug: mark }),
     await db.find({ slug: `${mark} none` }),
