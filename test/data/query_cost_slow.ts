@@ -138,6 +138,13 @@ const CASES = [
     maxBuffers: SERVED,
   },
   { query: "due_at=not.is.null&order=due_at&limit=20", maxBuffers: SERVED },
+  // The last value before the rows without one.
+  ...["eq", "gte"].flatMap((op) =>
+    ["due_at.desc", "title"].map((order) => ({
+      query: `done=eq.true&due_at=${op}.${encodeURIComponent(time(ROWS))}&order=${order}`,
+      maxBuffers: LEAN,
+    })),
+  ),
   { query: `project=eq.${PROJECT}&order=created_at.desc&limit=20`, maxBuffers: SERVED },
   { query: `id=eq.${id(DEEP)}`, maxBuffers: SERVED },
   { query: `id=in.(${[1, 2, 3, DEEP].map(id).join(",")})&order=title`, maxBuffers: SERVED },

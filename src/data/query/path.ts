@@ -539,7 +539,6 @@ function toPath(
 ): QueryPath {
   const { index, fixed, empty } = candidate;
   const keys = isOrdered ? keysIn(query, candidate) : [];
-  const isDescending = isOrdered && query.order[0]?.isDescending === true;
   const next = restOf(candidate)[0];
   const isNextUsed = isOrdered || hasRange(query, next) || fixed.length === 0;
   const rest = isOrdered
@@ -548,6 +547,11 @@ function toPath(
       ? [next]
       : [];
   const columns = [...fixed.map(({ column }) => column), ...rest];
+  // Nulls come after the last value. Before PostgreSQL 18, an ascending walk reads those of a later column after its stop, and
+  // rows that it skips are not visits.
+  const isDescending = isOrdered
+    ? query.order[0]?.isDescending === true
+    : columns.slice(1).some(({ required }) => !required);
   const terms = columns.flatMap(toTerms);
   // The order of the index leaves PostgreSQL no other.
   if (columns.length === 0 && index.end !== undefined) terms.push({ column: index.end });
