@@ -36,7 +36,7 @@ export async function findRow(
     page = await list({ where, limit: 1, after: page?.next ?? undefined });
   }
   throw new DataError(
-    `${target.table}.find: Cannot finish the search, because no index covers ${Object.keys(target.where).join(", ")}: use the id, or a unique column that an index can search, such as a text, reference, uuid or timestamp`,
+    `${target.table}.find: Cannot finish the search, because the index of ${Object.keys(target.where).join(", ")} is not built: use the id; rowhouse doctor says what is left to build`,
     { status: 0, code: "needs_index" },
   );
 }
