@@ -1,0 +1,140 @@
+/** The buffers that queries by numbers and decimals read, next to apps with the same values, on PostgreSQL 18 and 15. */
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { readListQuery } from "../../src/data/query/list_query.ts";
+import { MAX_WORK, planQuery } from "../../src/data/query/plan.ts";
+import { SERVICE_QUEUE } from "../../src/db/mod.ts";
+import { defineSchema, t } from "../../src/schema/mod.ts";
+import { measureBuffers } from "../support/buffers.ts";
+import {
+  type DebianCluster,
+  hasDebianPostgres,
+  startDebianCluster,
+} from "../support/debian_cluster.ts";
+import {
+  definitionOf,
+  openTestService,
+  type TestApp,
+  type TestService,
+} from "../support/service.ts";
+
+const schema = defineSchema({
+  items: t
+    .model({
+      name: t.string().required(),
+      price: t.number().index(),
+      amount: t.decimal().index(),
+      code: t.number().unique(),
+      total: t.decimal().unique(),
+    })
+    .index("name", "price")
+    .index("name", "amount"),
+});
+const ROWS = 40_000;
+const PART = 10_000;
+const DEEP = ROWS / 2;
+/** Max buffers of a search that finds up to a few rows. */
+const LEAN = 120;
+/** Max buffers of a page from an index: a few for each row, the key and the tag. */
+const SERVED = 500;
+
+const id = (n: number) => `01900000-0000-7000-8000-${String(n).padStart(12, "0")}`;
+const cursor = (order: string, value: string | null) =>
+  Buffer.from(JSON.stringify([order, value, id(DEEP)])).toString("base64url");
+
+const CASES = [
+  { query: `code=eq.${DEEP}`, maxBuffers: LEAN },
+  { query: "code=eq.0.5", maxBuffers: LEAN },
+  { query: `total=eq.${DEEP}.50`, maxBuffers: LEAN },
+  { query: "total=eq.0.5000000000000000000001", maxBuffers: LEAN },
+  { query: `total=eq.1${"0".repeat(390)}`, maxBuffers: LEAN },
+  { query: `code=in.(0.5,5,${DEEP})`, maxBuffers: LEAN },
+  { query: `total=in.(0.7,5.5,${DEEP}.5)`, maxBuffers: LEAN },
+  ...[
+    { column: "price", value: `${DEEP}`, last: `${DEEP}` },
+    { column: "amount", value: `${DEEP}.50`, last: `${DEEP}.5` },
+  ].flatMap(({ column, value, last }) => [
+    { query: `${column}=eq.${value}`, maxBuffers: LEAN },
+    {
+      query: `${column}=gte.${DEEP}&${column}=lt.${DEEP + 5}&order=${column}`,
+      maxBuffers: LEAN,
+    },
+    ...["asc", "desc"].flatMap((way) => [
+      { query: `order=${column}.${way}&limit=20`, maxBuffers: SERVED },
+      { query: `${column}=gt.${value}&order=${column}.${way}&limit=20`, maxBuffers: SERVED },
+      { query: `${column}=lte.${value}&order=${column}.${way}&limit=20`, maxBuffers: SERVED },
+      { query: `${column}=is.null&order=id.${way}&limit=20`, maxBuffers: SERVED },
+      {
+        query: `name=eq.n5&${column}=not.is.null&order=${column}.${way}&limit=20`,
+        maxBuffers: SERVED,
+      },
+      ...[last, null].map((from) => ({
+        query: `order=${column}.${way}&limit=20&after=${cursor(`${column}.${way},id.${way}`, from)}`,
+        maxBuffers: SERVED,
+      })),
+    ]),
+  ]),
+];
+
+const SERVERS = [false, ...(hasDebianPostgres ? [true] : [])].flatMap((isDebian) =>
+  [false, true].map((isStale) => ({
+    ...{ isDebian, isStale },
+    name: isDebian ? "PostgreSQL 15" : "PostgreSQL 18",
+    statistics: isStale ? "old" : "current",
+  })),
+);
+
+describe.each(SERVERS)("on $name with $statistics statistics", ({ isDebian, isStale }) => {
+  let cluster: DebianCluster | undefined;
+  let service: TestService;
+  let app: TestApp;
+  beforeAll(async () => {
+    cluster = isDebian ? await startDebianCluster() : undefined;
+    service = await openTestService({
+      service: { previews: ["filters"] },
+      ...(cluster && { cluster: { admin: cluster.url, serving: cluster.url, prepare: true } }),
+    });
+    app = await service.makeApp(schema);
+    const { admin } = service.service;
+    if (isStale) {
+      await admin.message("alter table data.items set (autovacuum_enabled = off); select 1");
+      await fill(service, app.id, 3, 1_000_000);
+      await admin.message("analyze data.items; select 1");
+    }
+    for (const other of [await service.makeApp(schema), await service.makeApp(schema)])
+      await fill(service, other.id, ROWS / 4);
+    await fill(service, app.id, ROWS);
+    if (!isStale) await admin.message("analyze data.items; select 1");
+  }, 600_000);
+  afterAll(async () => {
+    await service.close();
+    await cluster?.stop();
+  });
+
+  test.each(CASES)("$query reads max $maxBuffers buffers", async ({ query, maxBuffers }) => {
+    const definition = definitionOf(schema).tables[0];
+    if (definition === undefined) throw new Error("There is no table");
+    const table = { name: "items", definition, whole: definition };
+    const options = { appId: app.id, missing: new Set<string>(), visits: 10_000, work: MAX_WORK };
+    const planned = planQuery(readListQuery(query, definition), table, {
+      ...{ ...options, isCounted: false },
+    });
+    const measure = () => measureBuffers(service, app, { schema, table: "items", ...planned });
+    // The first call of a session reads the catalogs.
+    await measure();
+    expect(await measure()).toBeLessThan(maxBuffers);
+  });
+});
+
+/** Inserts rows of an app. Every fifth row has no price and no amount. */
+async function fill(service: TestService, appId: string, rows: number, from = 0): Promise<void> {
+  // In parts, because a statement has a time limit.
+  for (let start = from; start < from + rows; start += PART)
+    await service.service.admin.query(
+      `insert into data.items (app_id, id, name, price, amount, code, total)
+      select $1::uuid, ('01900000-0000-7000-8000-' || lpad(n::text, 12, '0'))::uuid, 'n' || n % 50,
+        case when n % 5 > 0 or n = ${DEEP} then n end, case when n % 5 > 0 or n = ${DEEP} then n + 0.50 end, n, n + 0.50
+      from generate_series($3::int4 + 1, $3::int4 + $2::int4) n`,
+      [appId, Math.min(PART, from + rows - start), start],
+      { retry: "unsafe", queue: SERVICE_QUEUE },
+    );
+}
