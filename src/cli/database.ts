@@ -111,7 +111,8 @@ async function withOwnLogin<Result>(
 ): Promise<Result> {
   return await unlessStopped((run) =>
     withTemporaryLogin(admin, { url: address.url, group }, (url) =>
-      run(() => withDatabase({ ...address, url }, config, task)),
+      // The second renews the lease of a deferred step during its build.
+      run(() => withDatabase({ ...address, url }, config, task, { connections: 2 })),
     ),
   );
 }

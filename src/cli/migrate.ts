@@ -35,6 +35,7 @@ import {
   findOutdatedTables,
   findSearchIssues,
   findUnusedKeys,
+  hasAbandonedSteps,
   type PlannedRebuilds,
   planRebuilds,
   RELEASE,
@@ -229,16 +230,17 @@ async function rebuild(
   administration: Parameters<typeof withPushDatabase>[0],
   { left, print, warn }: Rebuild,
 ): Promise<void> {
-  if (left.length === 0) return;
-  print(`Building ${left.length} indexes in another form`);
-  for (let builds = 1; left.length > 0; builds++) {
+  if (left.length === 0 && !(await hasAbandonedSteps(administration.admin))) return;
+  if (left.length > 0) print(`Building ${left.length} indexes in another form`);
+  for (let builds = 1; ; builds++) {
     await withPushDatabase(administration, (pushing) =>
       resumeDeferredSteps({ admin: pushing, log: (_, event) => warn(event) }),
     );
     left = await deferRebuilds(administration.admin);
-    if (builds === MAX_BUILDS && left.length > 0)
+    if (left.length === 0) return;
+    if (builds === MAX_BUILDS)
       return warn(`Not built yet: ${left.join(", ")}. Run rowhouse migrate again`);
-    if (left.length > 0) await Bun.sleep(BUILD_AGAIN_MS);
+    await Bun.sleep(BUILD_AGAIN_MS);
   }
 }
 

@@ -21,7 +21,7 @@ export { toMigrationStep } from "./push_step.ts";
 export { readPush, readTexts } from "./read_push.ts";
 export { type PushRouteDeps, pushRoutes } from "./routes.ts";
 export { type ConversionPlan, convertDatabase, planConversion } from "./sql/convert.ts";
-export { resumeDeferredSteps } from "./sql/deferred.ts";
+export { hasAbandonedSteps, resumeDeferredSteps } from "./sql/deferred.ts";
 export {
   addKeys,
   type DueKeys,

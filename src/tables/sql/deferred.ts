@@ -5,7 +5,14 @@
  * @module
  */
 
-import { call, coalesce, type Database, readSqlState, ViolationError } from "../../db/mod.ts";
+import {
+  call,
+  coalesce,
+  type Database,
+  readSqlState,
+  readValue,
+  ViolationError,
+} from "../../db/mod.ts";
 import { SQL } from "../../kinds/mod.ts";
 import { type Log, logError } from "../../observe.ts";
 import { type NamedColumn, QUOTAS } from "../../schema/mod.ts";
@@ -23,7 +30,7 @@ import {
 import { showDefault } from "../plan/compare.ts";
 import type { TableState } from "../state.ts";
 import { type DeferredBuild, renderDeferred, renderDropIndex } from "./ddl.ts";
-import { listIndexStates, readIndexes } from "./index_forms.ts";
+import { type IndexState, listIndexStates, readIndexes } from "./index_forms.ts";
 
 export type DeferredStep = {
   table: string;
@@ -61,6 +68,15 @@ export function resumeDeferredSteps({ admin, log }: DeferredDeps): Promise<void>
   runs.set(admin, run);
   // If the database is unavailable, the steps wait for the next push.
   return run().catch(logError(log, "the deferred steps"));
+}
+
+/** Whether a killed process left steps: changes of their tables wait for them. */
+export async function hasAbandonedSteps(admin: Database): Promise<boolean> {
+  return await readValue<boolean>(
+    admin,
+    `select exists (select from rowhouse.deferred_steps where state in ('waiting', 'running')
+      and lease_until < pg_catalog.now() and not rowhouse.is_stopped(app_id)) as is_abandoned`,
+  );
 }
 
 async function runDeferredSteps(deps: DeferredDeps): Promise<void> {
@@ -114,31 +130,42 @@ async function build({ admin, log }: DeferredDeps, step: Claimed): Promise<End> 
   }
 }
 
-/** An interrupted build leaves an invalid index, which slows every write and serves no query: drop it. */
+/**
+ * An interrupted build leaves an invalid index, which slows every write and serves no query: drop it. Builds none in a form
+ * that the recorded previews no longer need.
+ */
 async function buildIndex(admin: Database, { table, name, formed }: Claimed): Promise<End> {
   const [found] = await call(admin, "find_index", { index_name: name, table_name: table });
   if (found?.is_building === true)
     return { state: "waiting", issue: "another session is building it" };
   if (found?.is_valid !== true) {
     if (found !== undefined) await admin.message(renderDropIndex(name), BUILD);
-    if (formed !== undefined) await runBuild(admin, { table, formed });
+    const isObsolete = (await findBuilt(admin, { table, name })).some(
+      ({ wanted }) => !wanted.includes(name),
+    );
+    if (formed !== undefined && !isObsolete) await runBuild(admin, { table, formed });
   }
   await dropFormer(admin, { table, name });
   return DONE;
+}
+
+/** The index with this name in one of its forms, if all indexes of its form are built. */
+async function findBuilt(
+  admin: Database,
+  { table, name }: { table: string; name: string },
+): Promise<IndexState[]> {
+  const { tables, ...site } = await readIndexes(admin, table);
+  return tables
+    .flatMap((state) => listIndexStates(state, site))
+    .filter(({ index, missing }) => missing.length === 0 && isNameOf(table, index, name));
 }
 
 /**
  * Drops the indexes of a constraint in another form, after all indexes of its form are built, so that a unique constraint
  * holds at all times. A push can have changed the values of an enum during the build.
  */
-async function dropFormer(
-  admin: Database,
-  { table, name }: { table: string; name: string },
-): Promise<void> {
-  const { tables, ...site } = await readIndexes(admin, table);
-  const built = tables
-    .flatMap((state) => listIndexStates(state, site))
-    .filter(({ index, missing }) => missing.length === 0 && isNameOf(table, index, name));
+async function dropFormer(admin: Database, step: { table: string; name: string }): Promise<void> {
+  const built = await findBuilt(admin, step);
   for (const former of built.flatMap((state) => state.former))
     await admin.message(renderDropIndex(former), BUILD);
 }

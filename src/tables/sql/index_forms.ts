@@ -22,6 +22,8 @@ export type IndexedTable = {
   definition: RecordedDefinition;
   /** The names of the built indexes. */
   indexes: string[];
+  /** The names of the indexes whose build or drop was interrupted, or has yet to start or end. */
+  unfinished: string[];
   /** The names of the hidden columns with keys. */
   keys: string[];
   isLarge: boolean;
@@ -39,7 +41,7 @@ export async function readIndexes(
   return (await call(db, "read_indexes", values)) as FunctionSite & { tables: IndexedTable[] };
 }
 
-/** The names of a constraint's indexes: of its form, those of them that are not built, and built ones of another form. */
+/** The names of a constraint's indexes: of its form, those of them that are not built, and built or unfinished ones of another form. */
 export type IndexState = {
   index: Constraint;
   wanted: string[];
@@ -54,14 +56,16 @@ export function listIndexStates(
     name: table,
     definition,
     indexes,
+    unfinished,
     keys,
-  }: Pick<IndexedTable, "name" | "definition" | "indexes" | "keys">,
+  }: Pick<IndexedTable, "name" | "definition" | "indexes" | "unfinished" | "keys">,
   site: FunctionSite,
 ): IndexState[] {
+  const begun = [...new Set([...indexes, ...unfinished])];
   return [...keysOf(definition), ...indexesOf(definition)].map((index) => {
     const wanted = builtIn(index, formAt(site)).map(({ name }) => name);
     const missing = wanted.filter((name) => !indexes.includes(name));
-    const former = indexes.filter((name) => !wanted.includes(name) && isNameOf(table, index, name));
+    const former = begun.filter((name) => !wanted.includes(name) && isNameOf(table, index, name));
     const keyed = formAt(site) === "search" ? keyedColumns(index) : [];
     const lacking = keyed.filter(({ name }) => !keys.includes(keyName(name)));
     return { index, wanted, missing, former, lacking };

@@ -265,7 +265,7 @@ export async function planRebuilds(
 ): Promise<PlannedRebuilds[]> {
   const site = await readSite(db);
   const tables = await readRows<
-    Pick<IndexedTable, "name" | "definition" | "indexes" | "keys"> &
+    Pick<IndexedTable, "name" | "definition" | "indexes" | "unfinished" | "keys"> &
       Pick<PlannedRebuilds, "rows" | "bytes">
   >(
     db,
@@ -275,6 +275,11 @@ export async function planRebuilds(
         pg_catalog.to_json(array(select index_class.relname from pg_catalog.pg_index
           join pg_catalog.pg_class as index_class on index_class.oid = indexrelid
           where indrelid = table_class.oid and indisvalid)) as indexes,
+        pg_catalog.to_json(array(select index_class.relname from pg_catalog.pg_index
+          join pg_catalog.pg_class as index_class on index_class.oid = indexrelid
+          where indrelid = table_class.oid and not indisvalid
+          union select deferred_steps.name from rowhouse.deferred_steps
+          where table_name = tables.name and kind = 'index' and state <> 'done')) as unfinished,
         pg_catalog.to_json(array(select attname from pg_catalog.pg_attribute
           where attrelid = table_class.oid and attname like '#%' and not attisdropped)) as keys
       from rowhouse.tables

@@ -91,8 +91,8 @@ create function rowhouse.read_push_state(
     'hasDeferredSteps', exists (select from rowhouse.deferred_steps where state <> 'done'))
 $$;
 
--- For one table or all: the recorded definition, the names of the built indexes, the hidden columns
--- with keys, and the size.
+-- For one table or all: the recorded definition, the names of the built and of the unfinished
+-- indexes, the hidden columns with keys, and the size.
 create function rowhouse.read_indexes(
   wanted text, large_pages integer, rows_a_page integer
 ) returns json language sql stable
@@ -107,6 +107,11 @@ set search_path = pg_catalog, pg_temp as $$
           join pg_class as table_class on table_class.oid = indrelid
           where indisvalid and table_class.relname = tables.name
             and table_class.relnamespace = 'data'::regnamespace),
+        'unfinished', (select coalesce(json_agg(index_name), '[]') from (
+          select relname as index_name from pg_index join pg_class as index_class
+            on index_class.oid = indexrelid where indrelid = relation.oid and not indisvalid
+          union select deferred_steps.name from rowhouse.deferred_steps
+            where table_name = tables.name and kind = 'index' and state <> 'done') as begun),
         'keys', (select coalesce(json_agg(attname), '[]') from pg_attribute
           where attrelid = relation.oid and attname like '#%' and not attisdropped),
         'isLarge', case when reltuples < 0

@@ -209,15 +209,20 @@ $$;
 grant execute on function rowhouse.forget_sets, rowhouse.hold_release, rowhouse.lock_push,
   rowhouse.lock_tables, rowhouse.record_push to rowhouse_tables;
 
--- Leases the next deferred step after the given step that no other process works on.
+-- Leases the next deferred step after the given step, if no other process works on its table:
+-- builds of one table would wait for each other, and a step decides under its lease which indexes
+-- to drop.
 create function rowhouse.claim_deferred_step(after bigint, lease_s integer)
 returns table (step_id bigint, table_name text, step_name text, definition jsonb)
 language sql volatile set search_path = pg_catalog, pg_temp as $$
+  select pg_advisory_xact_lock(hashtextextended('rowhouse deferred steps', 0));
   update rowhouse.deferred_steps set state = 'running', attempts = attempts + 1, issue = null,
     progress = null, lease_until = now() + make_interval(secs => lease_s)
-  where id = (select id from rowhouse.deferred_steps
+  where id = (select id from rowhouse.deferred_steps as step
     where state <> 'done' and lease_until < now() and id > after
       and not rowhouse.is_stopped(app_id)
+      and not exists (select from rowhouse.deferred_steps as other
+        where other.table_name = step.table_name and other.lease_until >= now())
     order by id limit 1 for update skip locked)
   returning id, deferred_steps.table_name, name,
     (select tables.definition from rowhouse.tables where tables.name = deferred_steps.table_name)
@@ -242,12 +247,16 @@ returns void language sql volatile set search_path = pg_catalog, pg_temp as $$
     lease_until = '-infinity', finished_at = case when new_state = 'done' then now() end
   where id = step_id
 $$;
--- An index of an app's table, with the state of its build.
+-- An index of an app's table, with the state of its build. PostgreSQL shows the index of a build
+-- only to the login that builds, but every login sees the process and its lock.
 create function rowhouse.find_index(index_name text, table_name text)
 returns table (is_valid boolean, is_building boolean) language sql stable
 set search_path = pg_catalog, pg_temp as $$
   select indisvalid, exists (
-    select from pg_stat_progress_create_index where index_relid = indexrelid)
+    select from pg_stat_progress_create_index as progress
+    join pg_locks on pg_locks.pid = progress.pid and granted and locktype = 'relation'
+      and pg_locks.database = progress.datid and mode = 'ShareUpdateExclusiveLock'
+    where relation = indrelid and datname = current_database())
   from pg_index
   join pg_class as index_class on index_class.oid = indexrelid
   join pg_class as table_class on table_class.oid = indrelid

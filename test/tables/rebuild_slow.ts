@@ -1,0 +1,262 @@
+/** Rebuilds of indexes after a change of `PREVIEW`, with writers and killed processes. */
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import postgres from "postgres";
+import { call, readRows } from "../../src/db/mod.ts";
+import { defineSchema, t } from "../../src/schema/mod.ts";
+import { makeIsolationCheck } from "../../src/tables/catalog/mod.ts";
+import { readDrift } from "../../src/tables/mod.ts";
+import { citusUrl } from "../support/citus.ts";
+import { makeProject, runHere, startCommand } from "../support/command.ts";
+import { TEST_IDENTITY_SECRET } from "../support/deps.ts";
+import { eventually } from "../support/eventually.ts";
+import { whileDone } from "../support/held_lock.ts";
+import { postChange } from "../support/push.ts";
+import { openTestService, type TestApp, type TestService } from "../support/service.ts";
+import { testUnlessCitus } from "../support/skip.ts";
+
+const testOne = testUnlessCitus("a cluster has no query functions");
+const MEMBERS = "/v1/data/db/members";
+const schema = defineSchema({
+  // Adding its key locks the table, which would wait for the transactions that hold builds of the other.
+  prices: { code: t.number().unique() },
+  members: t
+    .model({
+      email: t.string().unique(),
+      team: t.string(),
+      status: t.enum(["a", "b"]),
+      note: t.string().index(),
+    })
+    .unique("status", "team")
+    .index("status", "note"),
+});
+const PLAIN = [
+  "members__email__key",
+  "members__note__idx",
+  "members__status__note__idx",
+  "members__status__team__key",
+];
+const SEARCH = [
+  "members__email__search_key",
+  "members__note__search_idx",
+  "members__status__note__3e23e8_idx",
+  "members__status__note__ca9781_idx",
+  "members__status__note__null_idx",
+  "members__status__team__search_key",
+];
+const INDEXES: Readonly<Record<string, string[]>> = { "": PLAIN, filters: SEARCH };
+
+let service: TestService;
+let project: ReturnType<typeof makeProject>;
+let app: TestApp;
+beforeAll(async () => {
+  project = makeProject();
+  service = await openTestService({ service: { previews: ["filters"] } });
+  app = await service.makeApp(schema);
+  for (let n = 0; n < 20; n++) expect((await create({ email: `first ${n}` })).status).toBe(201);
+});
+afterAll(async () => {
+  project.remove();
+  await service.close();
+});
+
+const create = (json: object) => service.call(app, MEMBERS, { method: "POST", json });
+
+function settings(preview: string) {
+  const { adminUrl, servingUrl, prepare } = service.database;
+  const env = {
+    ADMIN_DATABASE_URL: adminUrl,
+    DATABASE_URL: servingUrl,
+    DATABASE_PREPARE: prepare ? "on" : "off",
+    IDENTITY_SECRET: TEST_IDENTITY_SECRET,
+    PREVIEW: preview,
+  };
+  return { ...project, env };
+}
+
+async function migrate(preview: string): Promise<void> {
+  const { code, err } = await runHere(["migrate"], settings(preview));
+  expect([code, err]).toEqual([0, ""]);
+}
+
+/** Runs statements as an operator. */
+async function run(...statements: string[]): Promise<void> {
+  const superuser = postgres(service.database.superuserUrl, { max: 1, onnotice: () => undefined });
+  for (const statement of statements) await superuser.unsafe(statement);
+  await superuser.end();
+}
+
+async function listIndexes(isValid: boolean): Promise<string[]> {
+  const rows = await readRows<{ name: string }>(
+    service.service.admin,
+    `select relname as name from pg_catalog.pg_index join pg_catalog.pg_class on oid = indexrelid
+    where indrelid = pg_catalog.to_regclass('data.members') and indisvalid = $1 and not indisprimary
+    order by relname collate "C"`,
+    [isValid],
+  );
+  return rows.map(({ name }) => name);
+}
+
+async function readUnfinished(): Promise<unknown[]> {
+  const sql = "select name, state from rowhouse.deferred_steps where state <> 'done'";
+  return await readRows(service.service.admin, sql);
+}
+
+async function expectForm(preview: string): Promise<void> {
+  expect(await listIndexes(true)).toEqual(INDEXES[preview] ?? []);
+  expect(await listIndexes(false)).toEqual([]);
+  expect(await readUnfinished()).toEqual([]);
+  expect(await readDrift(service.service.admin)).toEqual([]);
+  expect((await makeIsolationCheck(service.service.admin)()).issues).toEqual([]);
+}
+
+/** Each writer creates, changes and deletes rows with the same few values as the others. */
+async function write(writer: number, state: { isOver: boolean }): Promise<void> {
+  for (let turn = 0; !state.isOver; turn++) {
+    const value = Math.floor(turn / 2);
+    const row = { email: `${"e".repeat(70)} ${value}`, note: `writer ${writer}` };
+    const made = await create(row);
+    const code = await service.call(app, "/v1/data/db/prices", {
+      method: "POST",
+      json: { code: value },
+    });
+    const pair = await create({ status: "a", team: `team ${value}` });
+    for (const [{ status, text }, paths] of [
+      [made, ["/email"]],
+      [code, ["/code"]],
+      [pair, ["/status", "/team"]],
+    ] as const) {
+      if (status === 201) continue;
+      const found = JSON.parse(text) as { error: string; details?: { path: string }[] };
+      expect([status, found.error, found.details?.map(({ path }) => path)]).toEqual([
+        409,
+        "unique_violation",
+        [...paths],
+      ]);
+    }
+    if (made.status !== 201) continue;
+    const { id } = made.json as { id: string };
+    const path = `${MEMBERS}/${id}`;
+    const changed = await service.call(app, path, { method: "PATCH", json: { note: "kept" } });
+    expect([changed.status, changed.json]).toEqual([200, expect.objectContaining({ id })]);
+    const other = await create({ note: "gone" });
+    const gone = `${MEMBERS}/${(other.json as { id: string }).id}`;
+    expect((await service.call(app, gone, { method: "DELETE" })).status).toBe(204);
+    kept.add(id);
+  }
+}
+const kept = new Set<string>();
+
+describe.skipIf(citusUrl() !== undefined)("during a rebuild", () => {
+  test.each(["", "filters", ""])(
+    "writers with the same values get one row each while indexes are built for PREVIEW='%s'",
+    async (preview) => {
+      const state = { isOver: false };
+      const writers = [0, 1, 2, 3].map((writer) => write(writer, state));
+      await migrate(preview).finally(() => {
+        state.isOver = true;
+      });
+      await Promise.all(writers);
+      await expectForm(preview);
+      const columns = ["members (email)", "members (status, team)", "prices (code)"];
+      for (const listed of columns) {
+        const [table = "", values = ""] = listed.split(/ (.*)/);
+        const sql = `select count(*) from data.${table} where ${values} is not null
+        group by app_id, ${values.slice(1, -1)} having count(*) > 1`;
+        expect(await readRows(service.service.admin, sql)).toEqual([]);
+      }
+      const rows = await readRows<{ id: string }>(
+        service.service.admin,
+        "select id::text from data.members where note = 'kept'",
+      );
+      expect(new Set(rows.map(({ id }) => id))).toEqual(kept);
+    },
+  );
+});
+
+const WRITE = "update data.members set note = note where email = 'first 0'";
+/** It holds a lock but no snapshot, so that only the drop of an index waits for it. */
+const READ = "select from data.members limit 1";
+
+type Cut = { from: string; to: string; hold: string; unfinished: string };
+const CUTS: Cut[] = [
+  { from: "", to: "filters", hold: WRITE, unfinished: "search_key" },
+  { from: "", to: "filters", hold: READ, unfinished: "__key" },
+  { from: "filters", to: "", hold: WRITE, unfinished: "__key" },
+  { from: "filters", to: "", hold: READ, unfinished: "search_key" },
+];
+
+/** Kills a run of migrate, and its sessions as a restart of PostgreSQL would, while an index is unfinished. */
+async function cutMigrate({ from, to, hold, unfinished }: Cut): Promise<void> {
+  await migrate(from);
+  await whileDone(service.database.superuserUrl, { text: hold }, async () => {
+    const migrating = startCommand(["migrate"], settings(to));
+    await eventually(
+      async () =>
+        (await listIndexes(false)).some(
+          (name) =>
+            name.endsWith(unfinished) && (INDEXES[hold === READ ? from : to] ?? []).includes(name),
+        ),
+      { describe: migrating.output },
+    );
+    await migrating.kill("SIGKILL");
+    await run(
+      `select pg_terminate_backend(pid) from pg_stat_activity
+      where application_name = 'rowhouse command' and datname = current_database()`,
+      "update rowhouse.deferred_steps set lease_until = '-infinity'",
+    );
+  });
+  expect(await listIndexes(false)).not.toEqual([]);
+}
+
+describe.skipIf(citusUrl() !== undefined)("a killed run", () => {
+  test.each(CUTS)(
+    "from PREVIEW='$from' to '$to' leaves $unfinished, and the next run with either setting is clean",
+    async (cut) => {
+      for (const preview of [cut.to, cut.from]) {
+        await cutMigrate(cut);
+        const { status, json } = await create({ email: "first 3" });
+        expect([status, json]).toEqual([
+          409,
+          expect.objectContaining({ details: [expect.objectContaining({ path: "/email" })] }),
+        ]);
+        await migrate(preview);
+        await expectForm(preview);
+      }
+    },
+  );
+});
+
+testOne(
+  "a build renews its lease, and other logins neither drop it nor take steps of its table",
+  async () => {
+    await migrate("");
+    const { migrated } = await whileDone(
+      service.database.superuserUrl,
+      { text: WRITE },
+      async () => {
+        const migrated = migrate("filters");
+        await eventually(async () => (await listIndexes(false)).length > 0);
+        const readLease = async () =>
+          await readRows<{ name: string; until: string }>(
+            service.service.admin,
+            "select name, lease_until::text as until from rowhouse.deferred_steps where state = 'running'",
+          );
+        const [lease] = await readLease();
+        const values = { index_name: lease?.name ?? "", table_name: "members" };
+        expect(await call(service.pushing, "find_index", values)).toEqual([
+          { is_valid: false, is_building: true },
+        ]);
+        const claim = { after: 0, lease_s: 0 };
+        expect(await call(service.pushing, "claim_deferred_step", claim)).toMatchObject([
+          { table_name: "prices" },
+        ]);
+        await eventually(async () => (await readLease())[0]?.until !== lease?.until);
+        const rename = { kind: "rename_column", table: "members", column: "email", to: "mail" };
+        expect((await postChange(service, app, rename)).json).toMatchObject({ error: "push_busy" });
+        return { migrated };
+      },
+    );
+    await migrated;
+    await expectForm("filters");
+  },
+);
