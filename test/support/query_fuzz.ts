@@ -401,6 +401,8 @@ export type FuzzOptions = {
   readonly queries: number;
   /** Rows per app. */
   readonly rows: number;
+  /** Instead of random tables. */
+  readonly table?: TableDefinition;
 };
 
 export type FuzzOutcome = { queries: number; pages: number; needsIndex: number };
@@ -413,7 +415,7 @@ export async function fuzzQueries(
   const random = makeRandom(options.seed);
   const outcome = { queries: 0, pages: 0, needsIndex: 0 };
   for (let schema = 0; schema < options.schemas; schema++) {
-    const table = drawTable(random, `fuzz_${options.seed}_${schema}`);
+    const table = options.table ?? drawTable(random, `fuzz_${options.seed}_${schema}`);
     const state = random(2 ** 31);
     const apps: TestApp[] = [];
     // All apps have the same values.
