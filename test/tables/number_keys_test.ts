@@ -294,6 +294,9 @@ testOne("a shared table gets keys only by build-keys", async () => {
     tables: [{ name: "items", columns: ["weight"] }],
   });
   expect(await listKeys()).not.toContain("#weight");
+  expect(await find("order=weight")).toEqual([
+    expect.stringContaining("rowhouse admin build-keys"),
+  ]);
   await run(["admin", "build-keys", "--yes"], "filters");
   expect(await listKeys()).toContain("#weight");
   await expectClean();

@@ -42,7 +42,7 @@ export function explainNeededIndex(
   const wanted = findServing(query, table, appId);
   const needed = [wanted?.index, ...(wanted?.branches ?? []).map(({ index }) => index)];
   if (needed.some((index) => index !== undefined && missing.has(index)))
-    return `Cannot list these rows now, because ${few} while an index is built: try again later`;
+    return `Cannot list these rows now, because ${few} while an index is built: try again later${needsKeys(query) ? ", after an operator has run rowhouse admin build-keys if it is due" : ""}`;
   const lookup = where.find(
     (condition): condition is Comparison =>
       condition.op === "eq" && !isSearchable(condition.column),
@@ -65,6 +65,12 @@ export function explainNeededIndex(
     return `Cannot skip rows by offset, because ${few}${cut === "text" ? "" : explainOffset(query)}: ${other}`;
   const shorter = cut === "text" && hasTexts(where) ? ", or use fewer or shorter patterns" : "";
   return `${explainOrder(keys, order)}, and ${few}: ${NARROW}${shorter}`;
+}
+
+/** Whether an index of these columns needs stored keys, which only an operator adds to a large or shared table. */
+function needsKeys({ where, order }: ListQuery): boolean {
+  const columns = [...order, ...where].flatMap((part) => ("column" in part ? [part.column] : []));
+  return columns.some(({ kind }) => SQL[kind].parts?.key !== undefined);
 }
 
 function describeLimit({ where, order }: ListQuery, { name }: RecordedTable, cut?: string): string {
