@@ -152,7 +152,7 @@ testOne("lists of numbers and decimals are searched and sorted by index", async 
   }
 });
 
-const PREFER = { headers: { prefer: "count=bounded" } };
+const PREFER = { headers: { prefer: "count=exact" } };
 testOne("every page of a list by decimals counts all matching rows", async () => {
   for (const way of ["", ".desc"]) {
     const query = `${ITEMS}?amount=gt.1&amount=lte.1${"0".repeat(308)}&order=amount${way}&limit=2`;
