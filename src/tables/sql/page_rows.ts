@@ -32,7 +32,6 @@ export const PAGE_VARIABLES = `"$ids" uuid[];
   "$bytes" int8 := 0;
   "$keys" text[];
   "$related" jsonb;
-  "$refs" uuid[];
   "$members" text[];
   "$next" text := 'null';`;
 

@@ -52,6 +52,7 @@ export function queryBody(table: ColumnSet, site: FunctionSite): string {
   "$found" int4;
   "$states" bytea;
   "$tag" text;
+  "$refs" uuid[];
   ${PAGE_VARIABLES}
 begin
   ${beginAs(table, "query", site)}
