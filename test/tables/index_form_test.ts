@@ -198,6 +198,8 @@ testOne("a rebuild keeps the former form until the new one is built", async () =
       return row?.count === 1;
     });
     expect(await listIndexes()).toEqual(PLAIN);
+    // The status of an app has only the deferred steps of its pushes.
+    expect((await service.call(app, "/v1/data/schema")).json).toMatchObject({ deferredSteps: [] });
     await expectUnique();
     expect(await find(`email=eq.${LONG}7`)).toEqual([expect.stringContaining("needs_index")]);
     const rename = { kind: "rename_column", table: "members", column: "email", to: "mail" };

@@ -28,7 +28,10 @@ function readerSql({ proof }: Reader, position: `$${number}`): string {
   return `(select ${app} as app) as reader`;
 }
 
-/** The status of an app as JSON, or `undefined` if the app does not exist. */
+/**
+ * The status of an app as JSON, or `undefined` if the app does not exist. A deferred step of a push has the time of its migration;
+ * others are rebuilds by the service, which change nothing that an app declared.
+ */
 export async function readStatusJson(admin: Database, reader: Reader): Promise<Bytes | undefined> {
   const { appId, proof } = reader;
   const status = await admin.bytes(
@@ -42,7 +45,8 @@ export async function readStatusJson(admin: Database, reader: Reader): Promise<B
         from rowhouse.migrations where app_id = $1),
       'deferredSteps', (select coalesce(pg_catalog.json_agg(pg_catalog.json_build_object('table', table_name, 'kind', kind, 'name', name,
           'columns', columns, 'state', state, 'fault', issue, 'attempts', attempts) order by id), '[]')
-        from rowhouse.deferred_steps where app_id = $1))::pg_catalog.text as status
+        from rowhouse.deferred_steps where app_id = $1
+          and created_at in (select applied_at from rowhouse.migrations where app_id = $1)))::pg_catalog.text as status
     from ${readerSql(reader, "$2")} join rowhouse.apps on id = reader.app`,
     proof === undefined ? [appId] : [appId, proof],
     { retry: "safe", queue: appId },
