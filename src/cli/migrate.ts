@@ -3,6 +3,7 @@
 import {
   admitNodes,
   ClusterError,
+  call,
   checkCluster,
   checkLoginsLetIn,
   type Database,
@@ -314,6 +315,7 @@ export async function setUpDatabase(
   await recordRelease(admin, null);
   const previews = findPreviews(config);
   if (previews !== undefined) await recordPreviews(admin, previews);
+  if (config.PREVIEW?.includes("filters")) await warnOfEarlier(admin, print);
   await sweepSets(admin);
   const refreshed = await refreshFunctions(admin, ({ name, index, count }) =>
     print(`Renewed the functions of table ${name} (${index} of ${count})`),
@@ -325,6 +327,18 @@ export async function setUpDatabase(
   await recordRelease(admin, RELEASE);
   const isChanged = applied.length + refreshed.length + rebuilt.length > 0 || code !== undefined;
   return { applied, refreshed, rebuilt, login, isChanged };
+}
+
+/** Processes that do not report their version reject the functions and columns of the preview, and stop serving. */
+async function warnOfEarlier(admin: Database, print: Print): Promise<void> {
+  const running = await call(admin, "running_versions", {});
+  const earlier = running.find(({ version }) => version === null);
+  if (earlier === undefined) return;
+  const { processes } = earlier;
+  const [count, them] = processes === 1 ? ["1 process", "it"] : [`${processes} processes`, "them"];
+  print(
+    `Warning: ${count} of an earlier version can stop serving because of PREVIEW=filters: restart ${them} with this version`,
+  );
 }
 
 const RESTORED =

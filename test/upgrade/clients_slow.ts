@@ -8,7 +8,8 @@ import { RELEASE_TEXT } from "../../src/db/mod.ts";
 import type * as Data from "../../src/sdk/data.ts";
 import type * as Identity from "../../src/sdk/identity.ts";
 import { ROOT, runCommand } from "../support/command.ts";
-import { migrateAll, toOperator } from "./database.ts";
+import { eventually } from "../support/eventually.ts";
+import { migrate, migrateAll, toOperator } from "./database.ts";
 import { PREVIOUS } from "./packed.ts";
 import { type Serving, startServing } from "./serving.ts";
 import { openStage, type Stage } from "./stage.ts";
@@ -138,8 +139,18 @@ async function withCookie<Result>(cookie: string, task: () => Promise<Result>): 
   }
 }
 
-/** What a client can hold across an upgrade: the tag of a page, the tag of a row and a cursor. */
-type Held = { path: string; rows: string; tag: string; row: string; rowTag: string; next: string };
+/** What a client can hold across an upgrade: the tags of pages and of a row, and a cursor. */
+type Held = {
+  path: string;
+  page: string;
+  tag: string;
+  /** The next page. */
+  rows: string;
+  plain: { path: string; tag: string };
+  row: string;
+  rowTag: string;
+  next: string;
+};
 
 async function send(
   { url }: Serving,
@@ -165,7 +176,13 @@ async function hold(serving: Serving, stage: Stage): Promise<Held> {
   const row = `${PAGES}/${rows[0]?.id}`;
   const { tag: rowTag } = await send(serving, stage, row);
   const after = await send(serving, stage, `${path}&after=${encodeURIComponent(next)}`);
-  return { path, rows: after.text, tag: page.tag, row, rowTag, next };
+  const plain = `${PAGES}?limit=2`;
+  const { tag: plainTag } = await send(serving, stage, plain);
+  const { text, tag } = page;
+  return {
+    ...{ path, page: text, tag, rows: after.text, plain: { path: plain, tag: plainTag } },
+    ...{ row, rowTag, next },
+  };
 }
 
 let stage: Stage;
@@ -178,6 +195,8 @@ const outcomes: Record<"older" | "newer", Record<"older" | "newer", Outcomes>> =
 let held: Held;
 /** The output of doctor while both versions run, and when the previous one has ended. */
 let mixed: string;
+/** The output of the first migrate. */
+let migrated: string;
 let alone: string;
 
 beforeAll(async () => {
@@ -188,11 +207,17 @@ beforeAll(async () => {
   outcomes.older.older = await useClient(program, before, stage);
   outcomes.newer.older = await useClient(ROOT, before, stage);
   held = await hold(before, stage);
+  migrated = (await migrate(stage.addresses)).out;
   await migrateAll(stage.addresses, ROOT);
   served = await startServing({ ...options, program: ROOT });
   const env = toOperator(stage.addresses);
   const doctor = () => runCommand(["doctor", "--operator"], { folder: stage.folder, env });
-  mixed = (await doctor()).out;
+  const isListed = async () => {
+    mixed = (await doctor()).out;
+    return mixed.includes(RELEASE_TEXT);
+  };
+  // A process reports itself with its first statistics.
+  await eventually(isListed, { patienceMs: 60_000 });
   await before.stop();
   alone = (await doctor()).out;
 }, 180_000);
@@ -213,11 +238,20 @@ test("doctor reports processes of both versions until the previous ones have end
   ]);
 });
 
+test("migrate names processes that stop serving because of a preview", () => {
+  expect(migrated).toMatch(/^Warning: 1 process of an earlier version .* PREVIEW=filters/m);
+});
+
 test("what a client holds stays valid after the upgrade", async () => {
   const cursor = `${held.path}&after=${encodeURIComponent(held.next)}`;
   expect((await send(served, stage, cursor)).text).toBe(held.rows);
-  const unchanged = { headers: { "if-none-match": held.tag } };
-  expect((await send(served, stage, held.path, unchanged)).status).toBe(304);
+  const ask = (path: string, tag: string) =>
+    send(served, stage, path, { headers: { "if-none-match": tag } });
+  expect((await ask(held.plain.path, held.plain.tag)).status).toBe(304);
+  // The order of an index is read by another function since, which has other tags: the same page is sent once more.
+  const again = await ask(held.path, held.tag);
+  expect(again).toMatchObject({ status: 200, text: held.page });
+  expect((await ask(held.path, again.tag)).status).toBe(304);
   const change = { method: "PATCH", body: '{"rank":9}', headers: { "if-match": held.rowTag } };
   expect((await send(served, stage, held.row, change)).status).toBe(200);
   expect((await send(served, stage, held.row, change)).status).toBe(412);
@@ -238,12 +272,9 @@ describe("every method of the client", () => {
     const { older, newer } = outcomes.newer;
     const known = Object.keys(outcomes.older.older);
     for (const [method, outcome] of Object.entries(newer)) {
-      if (known.includes(method)) expect([method, older[method]]).toEqual([method, outcome]);
-      else
-        expect([method, older[method]]).toEqual([
-          method,
-          expect.objectContaining({ name: "DataError" }),
-        ]);
+      const isRejected = Object(older[method]).name === "DataError";
+      if (known.includes(method) || !isRejected)
+        expect([method, older[method]]).toEqual([method, outcome]);
     }
   });
 
