@@ -6,7 +6,10 @@ import { type Outcome, ROOT, runCommand, type Settings } from "../support/comman
 import { TEST_IDENTITY_SECRET } from "../support/deps.ts";
 
 export const DATABASE = "rowhouse";
+/** All previews. */
 export const PREVIEW = "filters,live";
+/** The previews with which processes of the previous version can serve during an upgrade: `docs/operating.md#upgrades`. */
+export const ROLLING = "live";
 const TASKS = ["push", "console", "rows"] as const;
 const SERVING = ["all", "gateway", "data", "identity"] as const;
 type Task = (typeof TASKS)[number];
@@ -15,7 +18,11 @@ export const LOGINS = [...TASKS, ...SERVING].map(toName);
 export const PASSWORD = "login password";
 
 /** Addresses of a database, by login. */
-export type Addresses = Readonly<Record<Task | Serving | "admin", string>> & { prepare: boolean };
+export type Addresses = Readonly<Record<Task | Serving | "admin", string>> & {
+  prepare: boolean;
+  /** The setting of commands and processes. */
+  preview: string;
+};
 
 function toName(login: Task | Serving): string {
   return `rowhouse_${login}_login`;
@@ -24,7 +31,7 @@ function toName(login: Task | Serving): string {
 /** The addresses of the logins in a cluster; `toPooled`: of the serving logins behind a pooler. */
 export function toAddresses(
   clusterUrl: string,
-  { toPooled }: { toPooled?: (url: string) => string } = {},
+  { toPooled, preview = PREVIEW }: { toPooled?: (url: string) => string; preview?: string } = {},
 ): Addresses {
   const admin = new URL(clusterUrl);
   admin.pathname = `/${DATABASE}`;
@@ -36,7 +43,7 @@ export function toAddresses(
     ...{ push: toUrl("push"), console: toUrl("console"), rows: toUrl("rows") },
     ...{ all: toServing("all"), gateway: toServing("gateway") },
     ...{ data: toServing("data"), identity: toServing("identity") },
-    prepare: toPooled === undefined,
+    ...{ prepare: toPooled === undefined, preview },
   };
 }
 
@@ -61,7 +68,7 @@ export function toOperator(addresses: Addresses): Settings {
     DATABASE_PREPARE: addresses.prepare ? "on" : "off",
     IDENTITY_SECRET: TEST_IDENTITY_SECRET,
     COOKIE_DOMAIN: "rowhouse.localhost",
-    PREVIEW,
+    PREVIEW: addresses.preview,
   };
 }
 
@@ -74,7 +81,10 @@ export function migrate(
   const env: Settings =
     role === undefined
       ? { ADMIN_DATABASE_URL, ...operator }
-      : { ADMIN_DATABASE_URL, DATABASE_URL: addresses[role], ROLE: role, PREVIEW };
+      : {
+          ...{ ADMIN_DATABASE_URL, DATABASE_URL: addresses[role] },
+          ...{ ROLE: role, PREVIEW: addresses.preview },
+        };
   return runCommand(["migrate"], { folder: program, program, env });
 }
 

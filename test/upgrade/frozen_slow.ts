@@ -43,6 +43,8 @@ const DECLARED = ["audit_actions", "app_switches", "account_actions"];
 const isOfProgram = (table: string) =>
   [...FACTS, ...DECLARED].some((name) => table === `rowhouse.${name}`);
 
+const STEPS = "rowhouse.deferred_steps";
+
 /** The lines of objects of apps. */
 const OF_APPS = /^(CREATE (UNIQUE )?INDEX \S+ ON |[OD]; CREATE .* ON |[a-z ]+ )?(data|api)\./;
 
@@ -120,7 +122,13 @@ describe.each(COMBINATIONS)(
     test("has the same rows, digests, keys, sessions and migrations", () => {
       const names = Object.keys(before).filter((table) => !isOfProgram(table));
       expect(names.length).toBeGreaterThan(40);
-      for (const name of names) expect([name, after[name]]).toEqual([name, before[name]]);
+      for (const name of names.filter((table) => table !== STEPS))
+        expect([name, after[name]]).toEqual([name, before[name]]);
+      // With filters, `migrate` builds indexes again.
+      const rebuilt = after[STEPS]?.rows.filter((row) => !before[STEPS]?.rows.includes(row)) ?? [];
+      expect(before[STEPS]?.rows.filter((row) => !after[STEPS]?.rows.includes(row))).toEqual([]);
+      expect(rebuilt.length).toBeGreaterThan(0);
+      for (const row of rebuilt) expect(row).toMatch(/,index,\w+__search_(idx|key),.*,done,/);
     });
 
     test("has the definitions of a new database", async () => {
@@ -143,7 +151,10 @@ describe.each(COMBINATIONS)(
 
     test.if(version === PREVIOUS)("keeps every function that the previous version can call", () => {
       expect(callable.before.length).toBeGreaterThan(200);
-      expect(callable.before.filter((line) => !callable.after.includes(line))).toEqual([]);
+      const names = readNames(stage.program);
+      const called = callable.before.filter((line) => names.has(line.split(" ")[1] ?? ""));
+      expect(called.length).toBeGreaterThan(200);
+      expect(called.filter((line) => !callable.after.includes(line))).toEqual([]);
     });
 
     test("answers every read of the previous version with the same bytes", async () => {
@@ -303,10 +314,22 @@ async function readCallable(admin: Database): Promise<string[]> {
   return rows.map(({ line }) => line);
 }
 
+/**
+ * The words of a program's TypeScript, which has all SQL of requests and of apps' functions. The service's functions that only its
+ * SQL names are called by functions that the same transaction replaces.
+ */
+function readNames(program: string): Set<string> {
+  const paths = Array.from(new Bun.Glob("src/**/*.{ts,tsx}").scanSync(program));
+  const words = paths.flatMap(
+    (path) => readFileSync(join(program, path), "utf8").match(/\w+/g) ?? [],
+  );
+  return new Set(words);
+}
+
 /** The stage's addresses in another database. */
 function atDatabase({ addresses }: Stage, name: string): Stage["addresses"] {
   const moved = Object.entries(addresses).map(([login, url]) => {
-    if (typeof url !== "string") return [login, url];
+    if (typeof url !== "string" || login === "preview") return [login, url];
     return [login, Object.assign(new URL(url), { pathname: `/${name}` }).href];
   });
   return Object.fromEntries(moved) as Stage["addresses"];

@@ -11,7 +11,7 @@ import { PASSWORD } from "../support/people.ts";
 import { makeRandom } from "../support/query_fuzz.ts";
 import { copyDatabase, endSessions } from "../support/template.ts";
 import { countRuns, isFull } from "../support/tier.ts";
-import { DATABASE, migrateAll, toOperator } from "./database.ts";
+import { DATABASE, migrateAll, ROLLING, toOperator } from "./database.ts";
 import { readContents } from "./frozen.ts";
 import { startLoad } from "./load.ts";
 import { PREVIOUS } from "./packed.ts";
@@ -29,7 +29,7 @@ const LEFT_ALONE = ["rowhouse.api_keys", "rowhouse.migrations", "data.kinds", "d
 
 let stage: Stage;
 beforeAll(async () => {
-  stage = await openStage(PREVIOUS, "18");
+  stage = await openStage(PREVIOUS, "18", { preview: ROLLING });
   await onCluster((root) => copyDatabase(root, { template: DATABASE, name: ORIGINAL }));
 }, 300_000);
 afterAll(() => stage.close());

@@ -8,7 +8,7 @@ import { withDatabase } from "../support/cluster.ts";
 import { PASSWORD } from "../support/people.ts";
 import { definitionOf } from "../support/service.ts";
 import { isFull } from "../support/tier.ts";
-import { migrateAll } from "./database.ts";
+import { migrateAll, ROLLING } from "./database.ts";
 import { readContents } from "./frozen.ts";
 import { type Load, send, startLoad } from "./load.ts";
 import { PREVIOUS } from "./packed.ts";
@@ -28,7 +28,7 @@ describe.each(COMBINATIONS)("an upgrade on $server, $shape", ({ server, shape })
   test(
     "fails no request and loses no row",
     async () => {
-      const stage = await openStage(PREVIOUS, server);
+      const stage = await openStage(PREVIOUS, server, { preview: ROLLING });
       try {
         await upgrade(stage, shape);
       } finally {

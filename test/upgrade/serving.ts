@@ -5,7 +5,7 @@ import { ROOT, type Running, type Settings, startCommand } from "../support/comm
 import { TEST_IDENTITY_SECRET } from "../support/deps.ts";
 import { eventually } from "../support/eventually.ts";
 import { findFreePort } from "../support/free_port.ts";
-import { type Addresses, PREVIEW } from "./database.ts";
+import type { Addresses } from "./database.ts";
 
 const SECRETS = { data: "data ".repeat(8).trim(), identity: "identity ".repeat(4).trim() };
 
@@ -59,7 +59,7 @@ export async function startServing(options: ServingOptions): Promise<Serving> {
     ...{ IDENTITY_SECRET: TEST_IDENTITY_SECRET, CONSOLE_DATABASE_URL: addresses.console },
     ...options.settings,
   };
-  const rows = { ADMIN_DATABASE_URL: addresses.push, PREVIEW };
+  const rows = { ADMIN_DATABASE_URL: addresses.push, PREVIEW: addresses.preview };
   const edge = { ...origin, PORT: `${port}`, TRUSTED_PROXIES: "127.0.0.1" };
   try {
     if (options.shape === "one")
@@ -75,7 +75,8 @@ export async function startServing(options: ServingOptions): Promise<Serving> {
         INTERNAL_HMAC_SECRET: SECRETS.identity,
       });
       await start({
-        ...{ ...edge, ROLE: "gateway", DATABASE_URL: addresses.gateway, PREVIEW },
+        ...{ ...edge, ROLE: "gateway", DATABASE_URL: addresses.gateway },
+        PREVIEW: addresses.preview,
         UPSTREAM_DATA_URL: `http://127.0.0.1:${data}`,
         UPSTREAM_IDENTITY_URL: `http://127.0.0.1:${identity}`,
         INTERNAL_HMAC_SECRET_DATA: SECRETS.data,

@@ -6,7 +6,7 @@ import { startEmbedded } from "../ci/servers.ts";
 import { withDatabase } from "../support/cluster.ts";
 import { hasDebianPostgres, startDebianCluster } from "../support/debian_cluster.ts";
 import { PGBOUNCER, startPooler } from "../support/pgbouncer.ts";
-import { type Addresses, LOGINS, PASSWORD, toAddresses } from "./database.ts";
+import { type Addresses, LOGINS, migrateAll, PASSWORD, toAddresses } from "./database.ts";
 import {
   type Contents,
   type Frozen,
@@ -39,7 +39,16 @@ export type Stage = {
   close: () => Promise<void>;
 };
 
-export async function openStage(version: string, server: ServerName): Promise<Stage> {
+type StageOptions = {
+  /** The previews with which the version served; without a value, those with which the database was filled. */
+  preview?: string;
+};
+
+export async function openStage(
+  version: string,
+  server: ServerName,
+  { preview }: StageOptions = {},
+): Promise<Stage> {
   const [frozen, program] = [await readFrozen(version), await unpackProgram(version)];
   const { url, stop } = server === "15" ? await startDebianCluster() : await startNewest();
   const pooler =
@@ -51,7 +60,10 @@ export async function openStage(version: string, server: ServerName): Promise<St
       : undefined;
   const stage = {
     ...{ frozen, program: program.folder },
-    addresses: toAddresses(url, pooler === undefined ? {} : { toPooled: pooler.toUrl }),
+    addresses: toAddresses(url, {
+      ...(pooler === undefined ? {} : { toPooled: pooler.toUrl }),
+      ...(preview === undefined ? {} : { preview }),
+    }),
     folder: mkdtempSync(join(tmpdir(), "rowhouse-upgrade-")),
   };
   const close = async () => {
@@ -67,6 +79,7 @@ export async function openStage(version: string, server: ServerName): Promise<St
       await renewTimes(admin, frozen);
       return contents;
     });
+    if (preview !== undefined) await migrateAll(stage.addresses, program.folder);
     return { ...stage, loaded, close };
   } catch (error) {
     await close();
