@@ -124,6 +124,36 @@ async function readAll(service: TestService, app: TestApp, query: string) {
   throw new Error("The list does not end");
 }
 
+test("rows without a value are found by an index of them, not only by one with the order", async () => {
+  const dated = () => t.model({ due: t.date(), at: t.integer().required() });
+  const service = await openTestService({ service: { previews: ["filters"], maxVisits: 6 } });
+  try {
+    const app = await service.makeApp(
+      defineSchema({
+        both: dated().index("at").index("due", "at"),
+        one: dated().index("due"),
+      }),
+    );
+    const found: unknown[] = [];
+    for (const table of ["both", "one"]) {
+      const path = `/v1/data/db/${table}`;
+      const json = Array.from({ length: 20 }, (_, at) => ({
+        ...{ at, due: at === 15 ? null : "2026-01-01" },
+      }));
+      expect((await service.call(app, path, { method: "POST", json })).status).toBe(201);
+      const page = await service.call(app, `${path}?due=is.null&order=at&limit=3`);
+      const { rows, next } = page.json as { rows?: { at: number }[]; next?: string | null };
+      found.push([table, rows?.map(({ at }) => at), next]);
+    }
+    expect(found).toEqual([
+      ["both", [15], null],
+      ["one", [15], null],
+    ]);
+  } finally {
+    await service.close();
+  }
+});
+
 const TEXT_BYTES = 10_000;
 /** Enough to compare each byte of about 100 texts once. */
 const WORK = 1_000_000;

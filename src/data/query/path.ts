@@ -187,7 +187,10 @@ export function choosePath(
   const candidates = listIndexes(query, table, options)
     .map((index): Candidate => ({ index, ...findFixed(query, index) }))
     .sort(
-      (a, b) => countFixed(b) - countFixed(a) || a.index.branches.length - b.index.branches.length,
+      (a, b) =>
+        countFixed(b) - countFixed(a) ||
+        Number(b.empty !== undefined) - Number(a.empty !== undefined) ||
+        a.index.branches.length - b.index.branches.length,
     );
   const fixed = candidates.filter((candidate) => countFixed(candidate) > 0);
   const single = candidates.find((candidate) => isSingle(query, candidate));
@@ -212,7 +215,8 @@ export function choosePath(
   const set = isSelective ? findSet(query, candidates) : undefined;
   if (set !== undefined) return set;
   const ranged = candidates.find(({ index }) => hasRange(query, index.columns[0]));
-  const best = fixed[0] ?? ranged ?? { index: PRIMARY_KEY, fixed: [], empty: undefined };
+  const empty = candidates.find((candidate) => candidate.empty !== undefined);
+  const best = fixed[0] ?? ranged ?? empty ?? { index: PRIMARY_KEY, fixed: [], empty: undefined };
   return toPath(query, best, { isOrdered: false });
 }
 
