@@ -3,7 +3,7 @@ import { afterAll, beforeAll, expect } from "bun:test";
 import type { TableDefinition } from "../../src/schema/mod.ts";
 import { createDataClient, DataError } from "../../src/sdk/data.ts";
 import { postDefinition } from "../support/push.ts";
-import { drawQuery, drawTable, fill, makeRandom } from "../support/query_fuzz.ts";
+import { drawQuery, drawTable, fill, makeRandom, pick } from "../support/query_fuzz.ts";
 import { openTestService, type TestApp, type TestService } from "../support/service.ts";
 import { testUnlessCitus } from "../support/skip.ts";
 import { countRuns } from "../support/tier.ts";
@@ -20,8 +20,8 @@ beforeAll(async () => {
 });
 afterAll(() => service.close());
 
-async function push(app: TestApp, table: TableDefinition): Promise<void> {
-  const { status, text } = await postDefinition(service, app, { version: 1, tables: [table] });
+async function push(app: TestApp, ...tables: readonly TableDefinition[]): Promise<void> {
+  const { status, text } = await postDefinition(service, app, { version: 1, tables });
   expect([status, text]).toEqual([200, expect.any(String)]);
 }
 
@@ -30,7 +30,7 @@ type Declared = { columns: string[]; isWhole: boolean };
 
 /** The columns of the declaration in a message, and whether the index has all conditions. */
 function readDeclaration(message: string): Declared | undefined {
-  const [, list] = /declare \.index\((.*?)\),/.exec(message) ?? [];
+  const [, list] = /declare \.index\((.*?)\)(?:,| on )/.exec(message) ?? [];
   if (list === undefined) return undefined;
   return { columns: JSON.parse(`[${list}]`), isWhole: !message.includes("one by one") };
 }
@@ -87,5 +87,50 @@ testUnlessCitus("a cluster has no query functions")(
     expect(seen.cured).toBeGreaterThan(10);
     expect(seen.whole).toBeGreaterThan(2);
     expect(seen.others.size).toBeGreaterThan(2);
+  },
+);
+
+testUnlessCitus("a cluster has no query functions")(
+  "a declared index from a message serves the same related rows",
+  async () => {
+    const seen = { cured: 0, others: new Set<string>() };
+    for (let seed = 1; seed <= countRuns(30); seed++) {
+      const random = makeRandom(seed);
+      const [owners, drawn] = [`owners_${seed}`, drawTable(random, `owned_${seed}`)];
+      const isPlain = { required: false, unique: false, index: false } as const;
+      const owner = { ...isPlain, name: "owner", kind: "ref", table: owners } as const;
+      const parent: TableDefinition = {
+        ...drawn,
+        ...{ name: owners, columns: [{ ...isPlain, name: "label", kind: "string" }] },
+        ...{ indexes: [], uniques: [] },
+      };
+      let children: TableDefinition = { ...drawn, columns: [...drawn.columns, owner] };
+      const app = await service.makeApp();
+      await push(app, parent, children);
+      const names = children.columns.map(({ name }) => name);
+      for (let count = 0; count < QUERIES; count++) {
+        const way = pick(random, ["", ".desc"]);
+        const keys = new Set([pick(random, names), pick(random, names)]);
+        const order = [...keys].map((name) => `${name}${way}`).join(",");
+        const path = `/v1/data/db/${owners}?select=label,${children.name}(id)&${children.name}.order=${order}`;
+        const { status, json } = await service.call(app, path);
+        if (status === 200) continue;
+        const { error, message } = json as { error: string; message: string };
+        const declared = readDeclaration(message);
+        if (declared === undefined) {
+          expect({ order, error }).toEqual({ order, error: "unsupported_query" });
+          seen.others.add(message.split(/, | in /)[1] ?? "");
+          continue;
+        }
+        if (children.indexes.length >= MAX_INDEXES) break;
+        children = { ...children, indexes: [...children.indexes, declared.columns] };
+        await push(app, parent, children);
+        const cured = await service.call(app, path);
+        expect({ order, message, status: cured.status }).toEqual({ order, message, status: 200 });
+        seen.cured++;
+      }
+    }
+    expect(seen.cured).toBeGreaterThan(10);
+    expect(seen.others.size).toBeGreaterThan(1);
   },
 );

@@ -256,6 +256,8 @@ const REJECTED = [
   "projects?select=todos(id)&todos.order=status",
   "projects?select=todos(id)&todos.order=due_at,position.desc",
   "projects?select=todos(id)&todos.order=title",
+  "projects?select=todos(id)&todos.order=position.desc,due_at.desc",
+  "projects?select=todos(id)&todos.order=title,project",
   "vendors?select=projects(id)&projects.order=budget",
 ];
 

@@ -145,7 +145,7 @@ function explainOrder(keys: readonly SortKey[], order: readonly SortKey[]): stri
   }
   if (order.some(({ isDescending }) => isDescending !== order[0]?.isDescending))
     return "No index supports sorting in two directions";
-  const optional = keys.find(({ column }) => !column.required);
+  const optional = keys.findLast(({ column }) => !column.required);
   return optional === undefined
     ? "No index supports this order"
     : `No index supports sorting by ${optional.column.name} after another column, because it is optional`;

@@ -20,7 +20,7 @@ import {
   unsupported,
 } from "./filter.ts";
 import { readLimit } from "./paging.ts";
-import { chooseChildren, isSearchable } from "./path.ts";
+import { chooseChildren, isSearchable, type PathOptions } from "./path.ts";
 import type { Children, Relation, Selection, SortKey } from "./query.ts";
 
 const RELATED_LIMITS = {
@@ -257,28 +257,44 @@ function listChildren(related: readonly Relation[], parent = ""): string[] {
 /** @throws {Problem} needs_index; unsupported_query — no index has the order of children */
 export function checkIndexes(related: readonly Relation[], tables: AppTables): void {
   for (const relation of related) {
-    const { table, column, children } = relation;
+    const { children } = relation;
     const options = { appId: tables.appId, missing: new Set<string>() };
     if (children !== undefined && chooseChildren(relation, children, options) === undefined)
-      throw explainChildren(table, column, children);
+      throw explainChildren(relation, children, options);
     checkIndexes(relation.related, tables);
   }
 }
 
-function explainChildren({ name }: RecordedTable, column: QueryColumn, { order }: Children) {
+/** Names the index to declare, if it would serve the order, or else why no index has it. */
+function explainChildren(
+  { table, column }: Relation,
+  { order }: Children,
+  options: PathOptions,
+): Problem {
+  const { name, whole } = table;
   const keys = order.slice(0, -1).map((key) => key.column);
-  const isMixed = order.some(({ isDescending }) => isDescending !== order[0]?.isDescending);
+  const columns = [column, ...keys].map((of) => of.name);
+  const declared = { ...table, whole: { ...whole, indexes: [...whole.indexes, columns] } };
+  if (chooseChildren({ table: declared, column }, { order }, options) !== undefined) {
+    const declaration = columns.map((of) => JSON.stringify(of)).join(", ");
+    return new Problem("needs_index", {
+      message: `Cannot list ${name} by ${keys.map((key) => key.name).join(", ") || column.name} without an index: declare .index(${declaration}) on ${name}`,
+    });
+  }
+  return unsupported(`Cannot sort ${name} ${explainOrder(keys, order)}: no index has this order`);
+}
+
+/** The part of an order that no index of a reference has. */
+function explainOrder(keys: readonly QueryColumn[], order: readonly SortKey[]): string {
+  if (order.some(({ isDescending }) => isDescending !== order[0]?.isDescending))
+    return "in two directions";
   const unsearchable = keys.find((key) => !isSearchable(key));
-  if (isMixed || unsearchable !== undefined)
-    return unsupported(
-      isMixed
-        ? `Cannot sort ${name} in two directions: no index has this order`
-        : `Cannot sort ${name} by ${unsearchable?.name}, which is of kind ${unsearchable?.kind}: no index has this order`,
-    );
-  const columns = [column, ...keys].map((of) => JSON.stringify(of.name)).join(", ");
-  return new Problem("needs_index", {
-    message: `Cannot list ${name} by ${keys.map((key) => key.name).join(", ") || column.name} without an index: declare .index(${columns}) on ${name}`,
-  });
+  if (unsearchable !== undefined)
+    return `by ${unsearchable.name}, which is of kind ${unsearchable.kind}`;
+  const optional = keys.slice(1).find(({ required }) => !required);
+  return optional === undefined
+    ? `by ${keys.map((key) => key.name).join(", ")}`
+    : `by ${optional.name} in descending order after another column, because it is optional`;
 }
 
 /** The tables whose functions find the related rows. */
