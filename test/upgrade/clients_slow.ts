@@ -42,7 +42,8 @@ const USES: Readonly<Record<keyof Table, Use>> = {
     const { next } = first;
     const second = await db.list({ where, orderBy, limit: 2, after: next ?? "" });
     return [
-      ...[first.rows, first.count, second.rows, typeof next],
+      // Without the count: the previous service ignores this preference, which it does not know.
+      ...[first.rows, second.rows, typeof next],
       await db.list({ where, select: ["title"] }),
       await failureOf(db.list({ after: "no cursor" })),
     ];
@@ -214,7 +215,7 @@ beforeAll(async () => {
   const doctor = () => runCommand(["doctor", "--operator"], { folder: stage.folder, env });
   const isListed = async () => {
     mixed = (await doctor()).out;
-    return mixed.includes(RELEASE_TEXT);
+    return mixed.includes(`process of ${RELEASE_TEXT}`);
   };
   // A process reports itself with its first statistics.
   await eventually(isListed, { patienceMs: 60_000 });
