@@ -154,6 +154,58 @@ test("rows without a value are found by an index of them, not only by one with t
   }
 });
 
+test("of two conditions on one side of a column, the tighter one limits the visits", async () => {
+  const service = await openTestService({ service: { previews: ["filters"], maxVisits: 6 } });
+  try {
+    const things = t
+      .model({
+        name: t.string().required(),
+        n: t.integer().required(),
+        x: t.number().required(),
+        d: t.decimal().required(),
+        at: t.timestamp().required(),
+      })
+      .index("name")
+      .index("n")
+      .index("x")
+      .index("d")
+      .index("at");
+    const app = await service.makeApp(defineSchema({ things }));
+    const json = Array.from({ length: 20 }, (_, n) => ({
+      ...{ name: `n${n + 10}`, n, x: n + 0.5, d: `${n}.5` },
+      at: new Date(Date.UTC(2026, 0, n + 1)).toISOString(),
+    }));
+    const path = "/v1/data/db/things";
+    const made = await service.call(app, path, { method: "POST", json });
+    const ids = (made.json as { rows: { id: string }[] }).rows.map(({ id }) => id);
+    const found: unknown[] = [];
+    const queries = [
+      "name=like.n*&name=gt.n26&order=name",
+      "name=gt.n11&name=gte.n27&order=name",
+      "name=gt.n26&name=like.n2*&order=name",
+      "n=gt.2&n=gte.17&order=n",
+      "x=gt.2&x=gt.16.5&order=x",
+      "d=gt.2&d=gt.16.5&order=d",
+      "at=gte.2026-01-03T00:00:00Z&at=gte.2026-01-18T00:00:00Z&order=at",
+      `id=gt.${ids[3]}&id=gt.${ids[16]}`,
+      "n=lt.18&n=lt.9&n=lt.3&order=n.desc",
+    ];
+    for (const query of queries) {
+      const page = await service.call(app, `${path}?${query}&limit=5`);
+      const { rows, next } = page.json as { rows?: { n: number }[]; next?: string | null };
+      found.push([query, rows?.map(({ n }) => n), next]);
+    }
+    const expected = queries.map((query) => [
+      query,
+      query.includes("lt.") ? [2, 1, 0] : [17, 18, 19],
+      null,
+    ]);
+    expect(found).toEqual(expected);
+  } finally {
+    await service.close();
+  }
+});
+
 const TEXT_BYTES = 10_000;
 /** Enough to compare each byte of about 100 texts once. */
 const WORK = 1_000_000;

@@ -297,14 +297,15 @@ function drawWalk(table: TableDefinition, ids: readonly string[], random: Random
   const next = named[fixed] ?? ID;
   const { operators } = VALUES[next.kind];
   const drawBound = (ops: readonly ["gt", "gte"] | readonly ["lt", "lte"]) =>
-    isTrue(random, 2) && operators.includes("gt") ? { [pick(random, ops)]: draw(next) } : {};
+    operators.includes("gt")
+      ? Object.fromEntries(ops.filter(() => isTrue(random, 3)).map((op) => [op, draw(next)]))
+      : {};
   const isNull = !next.required && isTrue(random, 6);
   const pattern = operators.includes("like") && isTrue(random, 3);
+  const like = pattern ? { like: pick(random, ["*", "a*", "x*", `${"x".repeat(58)}*`]) } : {};
   const range: object = isNull
     ? { is: null }
-    : pattern
-      ? { like: pick(random, ["*", "a*", "x*", `${"x".repeat(58)}*`]) }
-      : { ...drawBound(["gt", "gte"]), ...drawBound(["lt", "lte"]) };
+    : { ...like, ...drawBound(["gt", "gte"]), ...drawBound(["lt", "lte"]) };
   const present = next.required || isTrue(random, 3) ? {} : { [next.name]: { not: { is: null } } };
   const keys = named.slice(isNull ? fixed + 1 : fixed);
   const direction = pick(random, ["asc", "desc"] as const);

@@ -7,7 +7,14 @@
  * @module
  */
 
-import { type SearchParts, SQL } from "../../kinds/mod.ts";
+import {
+  COMPARES,
+  type Comparable,
+  compareValues,
+  type SearchParts,
+  SQL,
+  VALUES,
+} from "../../kinds/mod.ts";
 import type { TableDefinition } from "../../schema/mod.ts";
 import {
   type BuiltIndex,
@@ -132,6 +139,27 @@ export function countSearched(terms: readonly Term[]): number {
     ({ column, part }) => part !== undefined && SQL[column.kind].parts?.[part]?.isUnsearched,
   );
   return end === -1 ? terms.length : end;
+}
+
+/** The lowest and the highest value of a term. */
+export function endsOf({ column, part }: Term): Readonly<Record<"lower" | "upper", string>> {
+  const { ends, parts } = SQL[column.kind];
+  const [lower, upper] = (part === "rest" ? parts?.restEnds : ends) ?? [];
+  if (lower === undefined || upper === undefined)
+    throw new Error(`No index can be searched by ${column.name}`);
+  return { lower, upper };
+}
+
+/** Compares two values of a term, which can be its ends. */
+export function compareTerms(term: Term, a: string, b: string): number {
+  if (a === b) return 0;
+  const { lower, upper } = endsOf(term);
+  if (b === lower || a === upper) return 1;
+  if (b === upper || a === lower) return -1;
+  const { kind } = term.column;
+  const toValue = (text: string) => (VALUES[kind].fromQuery?.(text) ?? text) as Comparable;
+  const compare = COMPARES[kind] ?? compareValues;
+  return compare(toValue(a), toValue(b), term.column);
 }
 
 /** Whether exactly the rows with these terms have the value. */
@@ -423,13 +451,15 @@ function findFixed({ where }: ListQuery, { columns, hasNulls }: Index): Omit<Can
 
 function findComparison(
   where: readonly Condition[],
-  { name }: Pick<QueryColumn, "name">,
+  column: Pick<QueryColumn, "name">,
   ops: readonly string[],
 ): Comparison | undefined {
-  return where.find(
-    (condition): condition is Comparison =>
-      "column" in condition && ops.includes(condition.op) && condition.column.name === name,
-  );
+  return where.find(isComparisonOf(column, ops));
+}
+
+function isComparisonOf({ name }: Pick<QueryColumn, "name">, ops: readonly string[]) {
+  return (condition: Condition): condition is Comparison =>
+    "column" in condition && ops.includes(condition.op) && condition.column.name === name;
 }
 
 /** The columns of an index after those with one value. */
@@ -500,29 +530,49 @@ type End = {
 };
 type Ends = { readonly lower: End | undefined; readonly upper: End | undefined };
 
+/** The ends of the range in which the rows fulfill all conditions that an index can search. */
 function findEdges(where: readonly Condition[], column: QueryColumn): Ends {
   const { parts } = SQL[column.kind];
   const pattern = parts?.toPrefix && findPrefix(where, column);
-  if (parts?.toPrefix !== undefined && pattern !== undefined) {
-    const { lowest, highest } = parts.toPrefix(pattern.prefix);
-    const fulfilled = lowest.isExact && pattern.isWhole ? pattern.condition : undefined;
-    return {
-      lower: { op: "gte", value: lowest.value, fulfilled },
-      upper: { op: "lte", value: highest.value, fulfilled },
-    };
-  }
-  const end = (ops: readonly string[], op: "gte" | "lte", toStart?: SearchParts["toLowest"]) => {
-    const condition = findComparison(where, column, ops);
-    const [value] = condition?.values ?? [];
-    if (condition === undefined || value === undefined) return undefined;
-    const start = toStart?.(value) ?? { value, isExact: true };
-    return start.isExact
-      ? { op: condition.op, value, fulfilled: condition }
-      : { op, value: start.value, fulfilled: undefined };
+  const prefix = pattern && parts?.toPrefix?.(pattern.prefix);
+  const fulfilled = prefix?.lowest.isExact && pattern?.isWhole ? pattern.condition : undefined;
+  const toEnds = (
+    ops: readonly string[],
+    op: "gte" | "lte",
+    toStart: SearchParts["toLowest"] = (value) => ({ value, isExact: true }),
+  ): End[] =>
+    where.filter(isComparisonOf(column, ops)).flatMap((condition) =>
+      condition.values.map((value) => {
+        const start = toStart(value);
+        return start.isExact
+          ? { op: condition.op, value, fulfilled: condition }
+          : { op, value: start.value, fulfilled: undefined };
+      }),
+    );
+  const toPrefixEnd = (op: "gte" | "lte", value: string | undefined): End[] =>
+    value === undefined ? [] : [{ op, value, fulfilled }];
+  const [term = { column }] = toTerms(column);
+  const tighten = (ends: readonly End[], sign: 1 | -1): End | undefined => {
+    const isStrict = ({ op }: End) => Number(op === "gt" || op === "lt");
+    const compare = (a: End, b: End) =>
+      sign * compareTerms(term, b.value, a.value) || isStrict(b) - isStrict(a);
+    return ends.toSorted(compare)[0];
   };
   return {
-    lower: end(["gt", "gte"], "gte", parts?.toLowest),
-    upper: end(["lt", "lte"], "lte", parts?.toHighest),
+    lower: tighten(
+      [
+        ...toPrefixEnd("gte", prefix?.lowest.value),
+        ...toEnds(["gt", "gte"], "gte", parts?.toLowest),
+      ],
+      1,
+    ),
+    upper: tighten(
+      [
+        ...toPrefixEnd("lte", prefix?.highest.value),
+        ...toEnds(["lt", "lte"], "lte", parts?.toHighest),
+      ],
+      -1,
+    ),
   };
 }
 

@@ -5,7 +5,7 @@
  * @module
  */
 
-import { COMPARES, type Comparable, compareValues, SQL, VALUES } from "../../kinds/mod.ts";
+import { SQL } from "../../kinds/mod.ts";
 import {
   type EndpointCall,
   listWalks,
@@ -19,6 +19,8 @@ import { describeOrder } from "./list_query.ts";
 import {
   type Bound,
   choosePath,
+  compareTerms,
+  endsOf,
   type PathOptions,
   type QueryPath,
   type Term,
@@ -120,14 +122,6 @@ function fill(values: readonly string[], terms: readonly Term[], side: Side): st
   return terms.map((term, place) => values[place] ?? endsOf(term)[side]);
 }
 
-function endsOf({ column, part }: Term): Readonly<Record<Side, string>> {
-  const { ends, parts } = SQL[column.kind];
-  const [lower, upper] = (part === "rest" ? parts?.restEnds : ends) ?? [];
-  if (lower === undefined || upper === undefined)
-    throw new Error(`No index can be searched by ${column.name}`);
-  return { lower, upper };
-}
-
 /** A bound as an inclusive position; `undefined` if there is none. */
 function toPosition(
   bound: Bound | undefined,
@@ -186,15 +180,4 @@ function toLater(at: readonly string[], { begin, path, terms }: Begin): readonly
     if (order !== 0) return isDescending === order < 0 ? at : begin;
   }
   return at;
-}
-
-function compareTerms(term: Term, a: string, b: string): number {
-  if (a === b) return 0;
-  const { lower, upper } = endsOf(term);
-  if (b === lower || a === upper) return 1;
-  if (b === upper || a === lower) return -1;
-  const { kind } = term.column;
-  const toValue = (text: string) => (VALUES[kind].fromQuery?.(text) ?? text) as Comparable;
-  const compare = COMPARES[kind] ?? compareValues;
-  return compare(toValue(a), toValue(b), term.column);
 }
