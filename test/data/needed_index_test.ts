@@ -60,7 +60,8 @@ testUnlessCitus("a cluster has no query functions")(
       );
       for (let count = 0; count < QUERIES; count++) {
         const query = { ...drawQuery(table, ids, random), limit: 7 };
-        const asked = random(4) === 0 ? { ...query, offset: random(VISITS) } : query;
+        // Skipped rows are visits too, so the offset leaves room for the page and the next row.
+        const asked = random(4) === 0 ? { ...query, offset: random(VISITS - 7) } : query;
         const rejected = await list(asked);
         if (!(rejected instanceof DataError)) continue;
         const declared = readDeclaration(rejected.message);
