@@ -289,7 +289,7 @@ describe("more than the limit", () => {
 testUnlessCitus("a cluster has no query functions")(
   "without the preview, the path is that of a row with an invalid id",
   async () => {
-    const plain = await openTestService();
+    const plain = await openTestService({ service: { previews: [] } });
     const user = await plain.makeApp(schema);
     for (const query of ["", "?by=status"]) {
       for (const method of ["GET", "HEAD", "POST", "PATCH", "DELETE", "OPTIONS"]) {

@@ -29,7 +29,7 @@ import {
   type TestApp,
   type TestService,
 } from "../support/service.ts";
-import { serveAnother } from "../support/shape.ts";
+import { previewsOfRun, serveAnother } from "../support/shape.ts";
 
 type Columns = Readonly<Record<string, ReturnType<typeof t.string | typeof t.number>>>;
 
@@ -114,6 +114,9 @@ function requests(): Readonly<Record<string, Ask | readonly Ask[]>> {
   const [applied = "", next = ""] = makeHistory([schemaOf(), grown]);
   return {
     "GET /v1/data/db/:table": [{ to: path }, { to: `${path}?limit=1` }],
+    "GET /v1/data/db/:table/groups": previewsOfRun().includes("filters")
+      ? { to: `${path}/groups?by=title` }
+      : [],
     "GET /v1/data/db/:table/:id": { to: row },
     // "its event streams stay open" below.
     "GET /v1/data/db/:table/changes": [],
