@@ -50,8 +50,9 @@ export function foundOf<Row extends v.GenericSchema>(row: Row) {
     ),
     countIsEstimate: v.exactOptional(
       v.pipe(
-        v.literal(true),
-        v.description("With `Prefer: count=estimated`: `count` is not exact."),
+        // A literal has a type that generators of Python clients do not render.
+        v.boolean(),
+        v.description("With `Prefer: count=estimated`: true if `count` is not exact."),
       ),
     ),
   });

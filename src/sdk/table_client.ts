@@ -148,7 +148,7 @@ export type Page<Row> = {
   /** The number of rows that match, if `count` was set; `null` if the service would have to read more than 100,000 rows, or too much text. */
   readonly count?: number | null;
   /** Whether `count` is not exact. */
-  readonly countIsEstimate?: true;
+  readonly countIsEstimate?: boolean;
 };
 
 /** The types of a table's rows, inserts and updates, from `TablesOf` or the generated types. */
