@@ -187,7 +187,7 @@ export type SearchParts = {
   readonly exact?: Omit<IndexPart, "type">;
   /** The lowest and the highest rest; no value has the highest. */
   readonly restEnds?: readonly [lowest: string, highest: string];
-  /** The highest start below a start that is a whole value; `undefined` if there is none. */
+  /** The highest start below a start that is a whole value; `undefined` below the lowest start. */
   readonly toBefore?: (start: string) => string | undefined;
   /** Whether lists without an index are sorted by the parts too. Otherwise they are sorted by the value, in the same order. */
   readonly isSorted?: boolean;

@@ -420,7 +420,7 @@ describe("more rows than the limit of visits", () => {
     await service.call(many, members, { method: "POST", json: json[0] });
     for (const query of ["level=eq.99", "level=eq.99&place=eq.x", "limit=0&level=eq.99"])
       expect([query, await lookup(query)]).toEqual([query, "200: 0"]);
-    // An index finds the row, or that there is none.
+    // An index finds the row, or shows that no row has the value.
     for (const [query, outcome] of [
       ["email=eq.x", "200: 0"],
       ["email=eq.m0@example.org", "200: 1"],

@@ -1,8 +1,8 @@
 /**
  * Chooses the index along which a query visits rows, and the range of values.
  *
- * Row security lets PostgreSQL search an index for a condition only if its operator is leakproof: those of ids, references,
- * timestamps and booleans are. Every other condition is a filter over visited rows. Pure.
+ * Row security lets PostgreSQL search an index only with leakproof operators. Kinds without them have parts (`SearchParts`), or one
+ * index for each value. Every condition that no index serves is a filter over visited rows. Pure.
  *
  * @module
  */

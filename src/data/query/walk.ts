@@ -122,7 +122,7 @@ function fill(values: readonly string[], terms: readonly Term[], side: Side): st
   return terms.map((term, place) => values[place] ?? endsOf(term)[side]);
 }
 
-/** A bound as an inclusive position; `undefined` if there is none. */
+/** A bound as an inclusive position; `undefined` if the next value of a strict bound is unknown. */
 function toPosition(
   bound: Bound | undefined,
   terms: readonly Term[],
@@ -137,7 +137,7 @@ function toPosition(
   return next && fill([...values.slice(0, -1), ...next], terms, side);
 }
 
-/** The values after a value of this term, on this side; `undefined` if there are none. */
+/** The values after a value of this term, on this side; `undefined` after the last value, or if the kind has no steps. */
 function toNext({ column }: Term, value: string, side: Side): string[] | undefined {
   const { step, parts } = SQL[column.kind];
   if (parts?.restEnds === undefined) {
