@@ -1,6 +1,7 @@
 /** Types of a schema: rows, inserts and updates of each table. Nothing here exists at run time. @module */
 import type { Id, KindTypes } from "../kinds/mod.ts";
 import type { KnownOf } from "./column.ts";
+import type { UniqueNames } from "./model.ts";
 import type { ColumnsOf, Schema, TableSources } from "./t.ts";
 
 /**
@@ -49,7 +50,7 @@ export type Insert<S, Name extends keyof TablesOf<S>> = Part<TablesOf<S>[Name], 
 export type Update<S, Name extends keyof TablesOf<S>> = Part<TablesOf<S>[Name], "update">;
 
 /**
- * The names of the columns that each identify a row: `id` and the unique columns.
+ * What identifies a row: `id`, the names of unique columns, and a list of names for each unique constraint over several columns.
  *
  * @example
  * ```ts
@@ -84,14 +85,14 @@ type MandatoryOf<C> = {
   [N in keyof C]: KnownOf<C[N]> extends { required: true; hasDefault: false } ? N : never;
 }[keyof C];
 
-/** Unique columns, and a model's unique constraints over one column. */
+/** Unique columns, and a model's unique constraints. */
 type UniqueOf<Source> = "id" | UniqueColumnsOf<ColumnsOf<Source>> | UniqueOfModel<Source>;
 type UniqueColumnsOf<C> = {
   [N in keyof C]: KnownOf<C[N]> extends { unique: true } ? N & string : never;
 }[keyof C];
 type UniqueOfModel<Source> = Source extends {
   readonly model: unknown;
-  readonly "~unique"?: (column: infer Names extends string) => void;
+  readonly "~unique"?: (columns: infer Names extends UniqueNames) => void;
 }
   ? Names
   : never;

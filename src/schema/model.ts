@@ -18,37 +18,41 @@ type Parts<C> = {
 } & Issued;
 
 /** A table's columns with its composite indexes and unique constraints. */
-export interface Model<C, Unique extends string = never> {
+export interface Model<C, Unique extends UniqueNames = never> {
   readonly model: Parts<C>;
   /**
-   * Columns with their own unique constraint. Only for the compiler: never set at run time. A parameter is contravariant, so
+   * The columns of each unique constraint. Only for the compiler: never set at run time. A parameter is contravariant, so
    * a variable that holds a model accepts the model with another constraint.
    */
-  readonly "~unique"?: (column: Unique) => void;
+  readonly "~unique"?: (columns: Unique) => void;
   /**
    * The model with another index, on these columns in this order. An index on a reference also serves lists in the order of
    * the ids with `"id"` as its last name; other indexes do without it.
    */
   index(...columns: NamesOf<C> | [...NamesOf<C>, "id"]): Model<C, Unique>;
   /** The model with another unique constraint: no two rows of an app have the same values in these columns. */
-  unique<const Names extends NamesOf<C>>(...columns: Names): Model<C, Unique | OnlyOf<Names>>;
+  unique<const Names extends NamesOf<C>>(...columns: Names): Model<C, Unique | UniqueOf<Names>>;
 }
 
 type NamesOf<C> = [keyof C & string, ...(keyof C & string)[]];
-type OnlyOf<Names> = Names extends readonly [infer Only extends string] ? Only : never;
+/** The column of a unique constraint, or its columns. */
+export type UniqueNames = string | readonly string[];
+type UniqueOf<Names extends readonly string[]> = Names extends readonly [infer Only extends string]
+  ? Only
+  : Readonly<Names>;
 
 /** A frozen model. */
 export function makeModel<C extends Columns>(columns: C, found: readonly string[]): Model<C> {
   return extendModel({ columns, indexes: [], uniques: [], ...addIssues({}, found) });
 }
 
-function extendModel<C, Unique extends string = never>(model: Parts<C>): Model<C, Unique> {
+function extendModel<C, Unique extends UniqueNames = never>(model: Parts<C>): Model<C, Unique> {
   const extended = {
     model: Object.freeze(model),
     index: (...columns: NamesOf<C> | [...NamesOf<C>, "id"]) =>
       extendModel<C, Unique>({ ...model, indexes: [...model.indexes, Object.freeze(columns)] }),
     unique: <const Names extends NamesOf<C>>(...columns: Names) =>
-      extendModel<C, Unique | OnlyOf<Names>>({
+      extendModel<C, Unique | UniqueOf<Names>>({
         ...model,
         uniques: [...model.uniques, Object.freeze(columns)],
       }),

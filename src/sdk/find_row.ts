@@ -1,13 +1,15 @@
-/** Finds one row by its unique columns, page by page. An incomplete search throws instead of returning `undefined`. @module */
+/** Finds one row by the columns of a unique constraint, page by page. An incomplete search throws instead of returning `undefined`. @module */
 import { DataError } from "./data_error.ts";
 import { isModel, type TableKinds } from "./matches.ts";
 import type { AnyQuery, AnyRow, Page } from "./table_client.ts";
 
+type UniqueLists = readonly (readonly string[])[];
+
 type Target = {
   readonly table: string;
   readonly where: object;
-  /** The columns that identify a row; `undefined` if the client has no schema. */
-  readonly unique: ReadonlySet<string> | undefined;
+  /** The columns of each unique constraint; `undefined` if the client has no schema. */
+  readonly unique: UniqueLists | undefined;
 };
 
 /** Max calls of a search. Each call visits up to 10,000 rows. */
@@ -16,7 +18,7 @@ const MAX_CALLS = 20;
 /**
  * The row with these values, or `undefined`.
  *
- * @throws {TypeError} for a column that is not unique, and for anything but a value
+ * @throws {TypeError} for columns that are not unique, and for anything but a value
  * @throws {DataError} needs_index — the search did not reach the end of the table
  */
 export async function findRow(
@@ -47,25 +49,35 @@ function ignoreNeededIndex(error: unknown): undefined {
 }
 
 function checkTarget({ table, where, unique }: Target): void {
-  const entries = Object.entries(where);
-  if (entries.length === 0)
-    throw new TypeError(`${table}.find: Cannot search without a condition: pass a unique column`);
-  for (const [name, value] of entries) {
-    if (unique !== undefined && !unique.has(name))
-      throw new TypeError(
-        `${table}.find: Cannot search by "${name}": must be a unique column: ${[...unique].join(", ")}`,
-      );
+  const names = Object.keys(where);
+  const fail = (issue: string) => {
+    throw new TypeError(`${table}.find: Cannot search ${issue}`);
+  };
+  if (names.length === 0) fail("without a condition: pass a unique column");
+  if (unique?.some((columns) => isIdentity(names, columns, unique)) === false)
+    fail(
+      `by ${names.map((name) => `"${name}"`).join(", ")}: must be a unique column or all columns of a unique constraint: ${unique.map((columns) => columns.join(" with ")).join(", ")}`,
+    );
+  for (const [name, value] of Object.entries(where))
     if (!["string", "number", "boolean"].includes(typeof value))
-      throw new TypeError(
-        `${table}.find: Cannot search by "${name}": must be a value, not ${value === null ? "null" : typeof value}`,
-      );
-  }
+      fail(`by "${name}": must be a value, not ${value === null ? "null" : typeof value}`);
 }
 
-/** The columns that each identify a row of the table. */
-export function listUnique(table: TableKinds): ReadonlySet<string> {
+/** Whether the names are those of the constraint, and perhaps of others over one column. */
+function isIdentity(names: readonly string[], columns: readonly string[], unique: UniqueLists) {
+  return (
+    columns.every((name) => names.includes(name)) &&
+    names.every(
+      (name) =>
+        columns.includes(name) ||
+        unique.some(([only, more]) => only === name && more === undefined),
+    )
+  );
+}
+
+/** The columns of each unique constraint of the table. */
+export function listUnique(table: TableKinds): UniqueLists {
   const { columns, uniques = [] } = isModel(table) ? table.model : { columns: table };
   const flagged = Object.entries(columns).filter(([, { column }]) => column.unique === true);
-  const single = uniques.filter((names) => names.length === 1).flat();
-  return new Set(["id", ...flagged.map(([name]) => name), ...single]);
+  return [["id"], ...flagged.map(([name]) => [name]), ...uniques];
 }

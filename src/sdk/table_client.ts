@@ -156,22 +156,31 @@ export type TableTypes = {
   readonly row: { readonly id: string };
   readonly insert: object;
   readonly update: object;
-  /** The names of the columns that identify a row. Default: `id`. */
-  readonly unique?: string;
+  /** What identifies a row: names of columns, and a list of names for each constraint over several columns. Default: `id`. */
+  readonly unique?: string | readonly string[];
 };
 
-/** The columns that each identify a row of the table. */
-type UniqueColumn<Types extends TableTypes> = Extract<
-  "id" | (Types extends { readonly unique: infer Names } ? Names : never),
-  keyof Types["row"]
+/** The names of each unique constraint: one, or a list. */
+type UniqueNames<Types extends TableTypes> =
+  | "id"
+  | (Types extends { readonly unique: infer Names } ? Names : never);
+
+/** The identity of one row: the values of a unique constraint, and perhaps of other unique columns. */
+export type UniqueValues<Types extends TableTypes> = Identity<
+  Types["row"],
+  UniqueNames<Types>,
+  Extract<UniqueNames<Types>, string>
 >;
 
-/** The identity of one row: the values of one or more unique columns. */
-export type UniqueValues<Types extends TableTypes> = {
-  [Column in UniqueColumn<Types>]: {
-    readonly [C in Column]: NonNullable<Types["row"][C]>;
-  };
-}[UniqueColumn<Types>];
+/** Other columns are excluded by name: the compiler accepts a literal with any column of any constraint. */
+type Identity<Row, Names, Single> = Names extends readonly (infer Name)[]
+  ? Identity<Row, { of: Name }, Single>
+  : [ColumnOf<Names>] extends [keyof Row]
+    ? { readonly [C in ColumnOf<Names>]: NonNullable<Row[C]> } & {
+        readonly [C in Exclude<Single & keyof Row, ColumnOf<Names>>]?: NonNullable<Row[C]>;
+      } & { readonly [C in Exclude<keyof Row, ColumnOf<Names> | Single>]?: never }
+    : never;
+type ColumnOf<Names> = Names extends { of: infer Name } ? Name : Names;
 
 /**
  * One table of the app. Every method rejects with a `DataError`, or with the reason of the caller's signal.
@@ -217,8 +226,8 @@ export interface TableClient<
     options?: GroupOptions<Types["row"], By, Sum, Avg, Min, Max>,
   ): Promise<Group<Types["row"], By, Sum, Avg, Min, Max>[]>;
   /**
-   * The row with this value in a unique column, or `undefined`. A search that does not reach the end of the table within
-   * 20 calls rejects with the code `needs_index`. A column that is not unique throws a `TypeError` if the client has the
+   * The row with these values of a unique constraint, or `undefined`. A search that does not reach the end of the table within
+   * 20 calls rejects with the code `needs_index`. Columns that are not unique throw a `TypeError` if the client has the
    * schema. Requires that `PREVIEW` of the service contains `filters`.
    */
   find(where: UniqueValues<Types>, options?: CallOptions): Promise<Types["row"] | undefined>;

@@ -1,4 +1,4 @@
-/** `find()` of the client: by unique columns only, and never `undefined` after an incomplete search. */
+/** `find()` of the client: by the columns of unique constraints only, and never `undefined` after an incomplete search. */
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { defineSchema, t } from "../../src/schema/mod.ts";
 import { createDataClient, type DataClient } from "../../src/sdk/data.ts";
@@ -12,18 +12,27 @@ const schema = defineSchema({
       level: t.number().unique(),
       name: t.string(),
       org: t.uuid(),
+      start: t.date(),
     })
     .unique("badge")
-    .unique("name", "org"),
+    .unique("name", "org")
+    .unique("org", "start"),
 });
 const VISITS = 10;
 const MAX_CALLS = 20;
+/** Longer than the start of a text that an index compares. */
+const LONG = "Ada ".repeat(30);
 const PEOPLE = Array.from({ length: VISITS * MAX_CALLS + 5 }, (_, index) => ({
   email: `person-${index}@example.org`,
-  badge: `0190163d-8694-739b-aea5-${String(index).padStart(12, "0")}`,
+  badge: toId("badge", index),
   level: index,
-  name: "Ada",
+  name: `${LONG}${index % 2}`,
+  org: toId("org", Math.floor(index / 2)),
+  start: `2026-01-0${1 + (index % 2)}`,
 }));
+function toId(of: "badge" | "org", index: number): string {
+  return `0190163d-8694-739b-aea5-${of === "org" ? "a" : "b"}${String(index).padStart(11, "0")}`;
+}
 const LAST = PEOPLE.at(-1);
 const NO_BADGE = "ffffffff-8694-739b-aea5-000000000000";
 
@@ -71,6 +80,26 @@ describe("find()", () => {
     { name: "a row by a column that an index serves", where: { badge: LAST?.badge }, calls: 1 },
     { name: "no row by a column that an index serves", where: { badge: NO_BADGE }, calls: 1 },
     { name: "a row by a text", where: { email: LAST?.email }, calls: 1 },
+    {
+      name: "a row by a text and a reference to an organization",
+      where: { name: LAST?.name, org: LAST?.org },
+      calls: 1,
+    },
+    {
+      name: "a row by two columns and a unique one",
+      where: { org: LAST?.org, start: LAST?.start, email: LAST?.email },
+      calls: 1,
+    },
+    {
+      name: "no row by two columns and another unique one",
+      where: { org: LAST?.org, start: LAST?.start, email: "person-7@example.org" },
+      calls: 1,
+    },
+    {
+      name: "no row by values of different rows",
+      where: { name: LAST?.name, org: toId("org", 1000) },
+      calls: 1,
+    },
     { name: "no row by a text", where: { email: "none@example.org" }, calls: 1 },
     { name: "a row by a number without an index at the start", where: { level: 5 }, calls: 1 },
     { name: "a row by a number without an index on a later page", where: { level: 95 }, calls: 11 },
@@ -102,10 +131,24 @@ describe("find()", () => {
     { name: "a column that is not unique", where: { org: NO_BADGE }, message: '"org"' },
     {
       name: "a unique column with another column",
-      where: { level: 1, name: "Ada" },
-      message: '"name"',
+      where: { level: 1, name: LONG },
+      message: '"level", "name"',
     },
-    { name: "a part of a constraint", where: { name: "Ada" }, message: "id, email, level, badge" },
+    {
+      name: "a part of a constraint",
+      where: { name: LONG },
+      message: "id, email, level, badge, name with org, org with start",
+    },
+    {
+      name: "a constraint and a part of another",
+      where: { name: LONG, org: NO_BADGE, start: "2026-01-01" },
+      message: '"name", "org", "start"',
+    },
+    {
+      name: "null in a constraint",
+      where: { name: LONG, org: null },
+      message: '"org": must be a value, not null',
+    },
     { name: "an unknown column", where: { toString: "" }, message: '"toString"' },
     { name: "null", where: { level: null }, message: "not null" },
     { name: "undefined", where: { email: undefined }, message: "not undefined" },

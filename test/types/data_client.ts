@@ -238,6 +238,8 @@ export async function useEveryRule(signal: AbortSignal | undefined): Promise<voi
   await db.people.find({ email: "ada@example.org" });
   await db.people.find({ badge: anyId });
   await generated.people.find({ email: "ada@example.org", badge: anyId });
+  await db.people.find({ name: "Ada", org: anyId });
+  await generated.people.find({ org: anyId, name: "Ada", email: "ada@example.org" });
   await flags.find({ id: anyId });
   for await (const row of db.todos.all({ select: ["title"] }))
     expectEqual<typeof row, Pick<Todo, "title">>(true);
@@ -279,8 +281,18 @@ export async function useEveryRule(signal: AbortSignal | undefined): Promise<voi
   await db.people.find({ email: "", org: anyId });
   // @ts-expect-error a constraint over two columns identifies a row only with both values
   await db.people.find({ name: "Ada" });
+  // @ts-expect-error the columns are not those of one constraint
+  await generated.people.find({ name: "Ada", email: "" });
+  // @ts-expect-error a value is missing
+  await db.people.find({ name: "Ada", org: undefined });
   // @ts-expect-error several rows can have null
   await db.people.find({ badge: null });
+  // @ts-expect-error several rows can have null in one of the columns
+  await db.people.find({ name: "Ada", org: null });
+  // @ts-expect-error a number is not a text
+  await db.people.find({ name: 1, org: anyId });
+  // @ts-expect-error the column is not in the constraint
+  await db.people.find({ name: "Ada", org: anyId, title: "" });
   // @ts-expect-error the value is a comparison
   await db.people.find({ email: { ilike: "*" } });
   // @ts-expect-error an empty condition identifies no row

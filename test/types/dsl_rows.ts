@@ -92,7 +92,8 @@ expectEqual<
   }
 >(true);
 
-// A column is unique by its modifier, in any position, or by a constraint of the table over only this column.
+// A column is unique by its modifier, in any position, or by a constraint of the table over only this column. A constraint over
+// several columns is a list of their names.
 expectEqual<Unique<Schema, "todos">, "id" | "token" | "former">(true);
 expectEqual<Unique<Schema, "projects">, "id">(true);
 const anyOrder = defineSchema({
@@ -108,7 +109,10 @@ const anyOrder = defineSchema({
     .unique("single")
     .index("left", "id"),
 });
-expectEqual<Unique<typeof anyOrder, "cards">, "first" | "id" | "last" | "single">(true);
+expectEqual<
+  Unique<typeof anyOrder, "cards">,
+  "first" | "id" | "last" | "single" | readonly ["left", "right"]
+>(true);
 
 // Push generates an interface. It has the same types as the schema.
 interface Tables {
