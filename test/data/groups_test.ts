@@ -18,7 +18,7 @@ const schema = defineSchema({
       project: t.ref("projects"),
       hours: t.number(),
       pieces: t.integer(),
-      price: t.decimal(),
+      price: t.decimal().index(),
       at: t.timestamp(),
       day: t.date(),
       meta: t.json(),
@@ -141,6 +141,21 @@ describe("groups", () => {
           max: { at: "2025-01-01T00:00:00+00:00", day: "2026-02-28" },
         },
       ],
+    },
+    {
+      query: "by=price&price=in.(1.000,12.5)",
+      groups: [
+        { by: { price: "1.00" }, count: 2 },
+        { by: { price: "12.50" }, count: 1 },
+      ],
+    },
+    {
+      query: "min=price&max=price&price=lt.100",
+      groups: [{ by: {}, count: 3, min: { price: "1.00" }, max: { price: "12.50" } }],
+    },
+    {
+      query: "max=price",
+      groups: [{ by: {}, count: 6, max: { price: `${"9".repeat(390)}.5` } }],
     },
     {
       query: "sum=price&max=price&price=gt.100",

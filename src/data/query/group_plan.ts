@@ -6,15 +6,8 @@ import { queryColumns, type RecordedTable } from "../../tables/catalog/mod.ts";
 import { type Condition, type QueryColumn, unsupported } from "./filter.ts";
 import type { GroupQuery } from "./group_query.ts";
 import { NARROW } from "./needed_index.ts";
-import {
-  type Bound,
-  choosePath,
-  type PathOptions,
-  type Term,
-  toTerms,
-  toTermValues,
-} from "./path.ts";
-import { listColumns, listReads, toBranches } from "./plan.ts";
+import { type Bound, choosePath, type PathOptions, type Term } from "./path.ts";
+import { listColumns, listReads, putSet, toBranches } from "./plan.ts";
 
 type GroupOptions = PathOptions & { readonly visits: number; readonly work: number };
 type GroupPlan = {
@@ -71,14 +64,7 @@ export function planGroups(
     ...toBranches(path, numberOf),
     nulls: path.nulls,
     ...("in" in path
-      ? {
-          in: toTerms(path.in.column).map((_, term) => {
-            const positions = path.in.values.map((value) =>
-              put(toTermValues(path.in.column, value)[term] ?? ""),
-            );
-            return [positions[0] ?? 0, positions.at(-1) ?? 0];
-          }),
-        }
+      ? { in: putSet(path.in, put) }
       : { start: bound(path.start), stop: bound(path.stop) }),
     filter: all(left.filter((condition) => !texts.includes(condition))),
     passed: [...new Set([...toNumbers(texts.flatMap(listColumns)), ...grouped])],

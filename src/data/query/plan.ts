@@ -279,7 +279,7 @@ export function planRelated(
 }
 
 /** The first and the last value of each term of a set. */
-function putSet(
+export function putSet(
   { column, values }: Comparison,
   put: (value: string) => number,
 ): [first: number, last: number][] {

@@ -6,7 +6,7 @@
 -- that the groups use, "$c1" and so on. The others are numbers of columns: of the keys, and of the
 -- values that are computed. "shown" renders "$value" as a JSON member with the name of the column,
 -- "summed" renders a sum; they are null for a column that has none. "$scale" is the most digits
--- after the point: equal decimals can have different digits. No text comes from a caller.
+-- after the point of a key: equal decimals can have different digits. No text comes from a caller.
 create function rowhouse.group_statement(visits text, texts bool[], shown text[], summed text[],
   by_columns int4[], sums int4[], averages int4[], lowest int4[], highest int4[]) returns text
 language plpgsql stable set search_path = pg_catalog, pg_temp as $$
@@ -41,7 +41,14 @@ begin
         raise exception 'no such value of a group' using errcode = 'RH022';
       end if;
       value := format('"$g%s"', n);
-      if kind <> 'by' then
+      if kind in ('min', 'max') and template like '%"$scale"%' then
+        -- As a row has it: the value with the most digits among equal ones, not among all.
+        totals := totals || format(', (pg_catalog.%1$s('
+          'array["$c%2$s", %3$spg_catalog.scale("$c%2$s")])'
+          ' filter (where "$q" and "$c%2$s" is not null))[1] as %4$s',
+          kind, number, case kind when 'min' then '0 operator(pg_catalog.-) ' else '' end, value);
+        template := replace(template, '"$scale"', 'pg_catalog.scale("$value")');
+      elsif kind <> 'by' then
         totals := totals || format(', pg_catalog.%s("$c%s") filter (where "$q") as %s',
           kind, number, value);
       end if;
