@@ -23,7 +23,7 @@ import type { TestApp, TestService } from "./service.ts";
 export const FUZZ_SEED = Number(process.env["FUZZ_SEED"] ?? 1000);
 
 type Random = (below: number) => number;
-type Row = { readonly [column: string]: Json } & { readonly id: string };
+export type Row = { readonly [column: string]: Json } & { readonly id: string };
 
 /** Returns a generator of whole numbers from a seed. */
 export function makeRandom(seed: number): Random {
@@ -237,7 +237,7 @@ type Query = {
   readonly orderBy: readonly Readonly<Record<string, "asc" | "desc">>[];
   readonly limit: number;
   readonly select: readonly string[] | undefined;
-  readonly count: boolean;
+  readonly count: "exact" | "estimated" | undefined;
 };
 
 function drawTests(column: NamedColumn, random: Random): Json {
@@ -319,7 +319,7 @@ function drawWalk(table: TableDefinition, ids: readonly string[], random: Random
       .map(({ name }) => ({ [name]: direction })),
     limit: pick(random, [2, 7, 40]),
     select: isTrue(random, 3) ? ["id", pick(random, columns).name] : undefined,
-    count: false,
+    count: undefined,
   };
 }
 
@@ -345,11 +345,11 @@ export function drawQuery(table: TableDefinition, ids: readonly string[], random
     limit: pick(random, [7, 40, 1000]),
     select: isTrue(random, 3) ? ["id", pick(random, columns).name] : undefined,
     // A count reads all matching rows again for each page.
-    count: isTrue(random, 3),
+    count: isTrue(random, 3) ? pick(random, ["exact", "estimated"] as const) : undefined,
   };
 }
 
-function toKinds({ columns }: TableDefinition): TableKinds {
+export function toKinds({ columns }: TableDefinition): TableKinds {
   return Object.fromEntries([
     ...columns.map((column) => [column.name, { column }] as const),
     ["id", { column: { kind: "uuid" } }] as const,
@@ -406,7 +406,13 @@ export type FuzzOptions = {
   readonly table?: TableDefinition;
 };
 
-export type FuzzOutcome = { queries: number; pages: number; needsIndex: number };
+export type FuzzOutcome = {
+  queries: number;
+  pages: number;
+  needsIndex: number;
+  /** Pages with a count that is not null. */
+  counted: number;
+};
 
 /** @throws {Error} a page differs from the oracle's; with the query */
 export async function fuzzQueries(
@@ -414,7 +420,7 @@ export async function fuzzQueries(
   options: FuzzOptions,
 ): Promise<FuzzOutcome> {
   const random = makeRandom(options.seed);
-  const outcome = { queries: 0, pages: 0, needsIndex: 0 };
+  const outcome = { queries: 0, pages: 0, needsIndex: 0, counted: 0 };
   for (let schema = 0; schema < options.schemas; schema++) {
     const table = options.table ?? drawTable(random, `fuzz_${options.seed}_${schema}`);
     const state = random(2 ** 31);
@@ -447,6 +453,9 @@ export async function fuzzQueries(
           if (page.hasMore !== (typeof page.next === "string"))
             throw new Error("hasMore differs from next");
           if (page.rows.length > query.limit) throw new Error("The page has too many rows");
+          if ((query.count === undefined) !== (page.count === undefined))
+            throw new Error("The page has no count, or a count without a request");
+          if (typeof page.count === "number") outcome.counted++;
           if (typeof page.count === "number" && page.count !== wanted.length)
             throw new Error(
               `The page counts ${page.count} rows, expected ${wanted.length}: ${JSON.stringify({ table, query })}`,
