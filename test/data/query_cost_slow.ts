@@ -139,6 +139,25 @@ const CASES = [
   },
   { query: "due_at=not.is.null&order=due_at&limit=20", maxBuffers: SERVED },
   // The last value before the rows without one.
+  ...["due_at", "subject"].flatMap((column) =>
+    ["", "&status=eq.open", "&title=like.*9", "&limit=20"].flatMap((more) =>
+      [0, 10].map((before) => ({
+        query: `done=eq.true&${column}=gte.${encodeURIComponent(column === "due_at" ? time(ROWS - before) : `Subject 999${89 - before}`)}&order=${column}${more}`,
+        maxBuffers: LEAN,
+      })),
+    ),
+  ),
+  { query: `done=eq.true&${range("due_at", ROWS + 10, ROWS + 20)}&order=due_at`, maxBuffers: LEAN },
+  { query: `done=eq.true&${range("due_at", ROWS - 30, ROWS + 20)}&order=due_at`, maxBuffers: LEAN },
+  {
+    query: `done=eq.true&${range("due_at", ROWS - 30, ROWS)}&order=due_at`,
+    isCounted: true,
+    maxBuffers: 2 * LEAN,
+  },
+  {
+    query: `done=eq.true&due_at=not.is.null&order=due_at&after=${cursor("due_at.asc,id.asc", time(ROWS - 10), id(ROWS - 10))}`,
+    maxBuffers: LEAN,
+  },
   ...["eq", "gte"].flatMap((op) =>
     ["due_at.desc", "title"].map((order) => ({
       query: `done=eq.true&due_at=${op}.${encodeURIComponent(time(ROWS))}&order=${order}`,

@@ -58,6 +58,8 @@ export type QueryPath = {
   readonly isDescending: boolean;
   /** Whether the walk continues with the rows without a value in its first column, or visits only them. */
   readonly nulls: "last" | "only" | undefined;
+  /** Whether it ends before rows without a value in a later column, because it ascends. */
+  readonly isBeforeNulls?: boolean;
   /** The conditions that are true for every visited row. */
   readonly fulfilled: readonly Condition[];
   /** Whether another path visits more rows, but can end a page early. */
@@ -661,6 +663,7 @@ function toPath(
     ...path,
     terms,
     nulls: isLast ? "last" : undefined,
+    isBeforeNulls: !isDescending && columns.slice(1).some(({ required }) => !required),
     fulfilled: [...index.fulfilled, ...exact, lower?.fulfilled, upper?.fulfilled].filter(
       (condition) => condition !== undefined,
     ),

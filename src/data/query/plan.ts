@@ -190,6 +190,7 @@ export function planQuery(query: ListQuery, table: RecordedTable, options: PlanO
     index: path.index,
     ...toBranches(path, numberOf),
     nulls: path.nulls,
+    isBeforeNulls: path.isBeforeNulls || undefined,
     ...("in" in path
       ? { in: putSet(path.in, put) }
       : { start: path.start && bound(path.start), stop: path.stop && bound(path.stop) }),

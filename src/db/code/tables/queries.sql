@@ -172,6 +172,25 @@ returns text language sql immutable set search_path = pg_catalog, pg_temp as $$
   from jsonb_array_elements(plan -> 'in') with ordinality as listed (range, n)
 $$;
 
+-- The rows of an ascending walk before rows without a value in its last column. PostgreSQL before
+-- 18 reads those too, and rows that a bound skips are not visits. So a search from the end finds
+-- the last two rows ("$e"), and the walk ends at the first of them: a window reads one row more.
+create function rowhouse.query_before_nulls(rows_of text, targets text[], start text, stop text)
+returns text language sql immutable set search_path = pg_catalog, pg_temp as $$
+  select format('from (select array(select "$t"."id" from ('
+    'select * %1$s%2$s order by %3$s limit 2) as "$t" where true%4$s) as "$e" limit 1) as "$e"'
+    ' cross join lateral (select * from (select *,'
+    ' pg_catalog.count(*) filter (where "$t"."id" operator(pg_catalog.=) "$e"[2])'
+    ' over (rows unbounded preceding) as "$z" from (select * %1$s%4$s%2$s and "$e"[2] is not null'
+    ' order by %5$s limit $4 operator(pg_catalog.+) 1) as "$t") as "$t"'
+    ' where "$z" operator(pg_catalog.<=) 0%6$s) as "$t"',
+    rows_of, stop, array_to_string(targets, ' desc, ') || ' desc', start,
+    array_to_string(targets, ', '), (
+      select string_agg(format(' union all select *, 0::pg_catalog.int8 %s'
+        ' and "$t"."id" operator(pg_catalog.=) "$e"[%s]', rows_of, n), '' order by n desc)
+      from generate_series(1, 2) as listed (n)))
+$$;
+
 -- A condition on an enum: ["is", column, label], ["null", column] or ["present", column]. The label
 -- is a literal, which proves what rows a partial index has; it is read from the column's type.
 create function rowhouse.query_label(columns text[], types text[], test jsonb) returns text
@@ -225,7 +244,7 @@ $$;
 -- "in": the walk visits the rows with these values instead of a range. "nulls": the walk visits
 -- the rows without a value in the first column of the index after the others ("last"), or "only"
 -- them; "at" of a walk that is among these rows ("isAmongNulls") has the values after the parts of
--- that column.
+-- that column. "isBeforeNulls": the walk ends before rows without a value in a later column.
 --
 -- "branches": the indexes whose rows the walk visits one after the other, with the conditions that
 -- each requires: [name, condition of rowhouse.query_label, …]. Only a sort has several. "covered":
@@ -246,6 +265,8 @@ declare
     select types[ordinal] from unnest(walk) with ordinality as listed (ordinal, n) order by n);
   way constant text := case when (plan ->> 'isDescending')::bool then ' desc' else '' end;
   nulls constant text := coalesce(plan ->> 'nulls', '');
+  is_before_nulls constant bool := plan ? 'isBeforeNulls'
+    and current_setting('server_version_num')::int4 < 180000;
   -- The parts of the first column.
   first constant int4 := (select count(*) from unnest(walk) as listed (ordinal)
     where (ordinal - walk[1]) % size = 0);
@@ -293,7 +314,7 @@ begin
         -- Before PostgreSQL 18, only the first column of a row comparison ends a scan, and rows
         -- that the scan skips are not visits. So these versions compare the rest of the stop
         -- after the visit.
-        if current_setting('server_version_num')::int4 < 180000 then
+        if not is_before_nulls and current_setting('server_version_num')::int4 < 180000 then
           is_within := 'true' || stop;
           stop := '';
         end if;
@@ -314,7 +335,9 @@ begin
     order by listed.n) else array[rows_of] end;
   rows_of := branches[1];
   parts := array(
-    select branch || case when nulls = 'only' then no_value else start || stop end || in_order
+    select case when is_before_nulls
+      then rowhouse.query_before_nulls(branch, targets, start, stop)
+      else branch || case when nulls = 'only' then no_value else start || stop end || in_order end
     from unnest(branches) with ordinality as listed (branch, n) order by n);
   if nulls = 'last' then
     parts := parts || (rows_of || no_value || in_order);
@@ -382,8 +405,10 @@ begin
           || rowhouse.query_bound(targets[first + 1:], target_types[first + 1:], plan -> 'at')
           || in_order];
       else
-        parts[1] := rows_of || rowhouse.query_bound(targets, target_types, plan -> 'at') || stop
-          || in_order;
+        start := rowhouse.query_bound(targets, target_types, plan -> 'at');
+        parts[1] := case when is_before_nulls
+          then rowhouse.query_before_nulls(rows_of, targets, start, stop)
+          else rows_of || start || stop || in_order end;
       end if;
     end if;
     -- Every visited row matches: PostgreSQL plans this much faster without numbering.
@@ -410,6 +435,6 @@ end
 $$;
 
 grant execute on function rowhouse.query_value, rowhouse.query_operator, rowhouse.query_condition,
-  rowhouse.query_bound, rowhouse.query_visits, rowhouse.query_each, rowhouse.query_label,
-  rowhouse.query_covers, rowhouse.query_statement
+  rowhouse.query_bound, rowhouse.query_visits, rowhouse.query_each, rowhouse.query_before_nulls,
+  rowhouse.query_label, rowhouse.query_covers, rowhouse.query_statement
   to rowhouse_tenant;
