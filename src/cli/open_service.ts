@@ -18,6 +18,7 @@ export function openFrom(config: Config, options: OpenOptions): Service {
     nodeConnections: config.CITUS_NODE_POOL,
     prepare: config.DATABASE_PREPARE,
     maxResponseBytes: config.MAX_RESPONSE_BYTES,
+    maxBatchBytes: config.MAX_BATCH_BYTES,
     idempotencyBytes: config.IDEMPOTENCY_BYTES,
     groupsCreates: config.GROUP_CREATES,
     listCacheBytes: config.LIST_CACHE_BYTES,

@@ -99,9 +99,12 @@ export function checkAccept(request: Request): void {
   throw new Problem("not_acceptable", { message: "Rows are served as application/json only" });
 }
 
-export async function readBody(request: Request): Promise<{ text: string; value: unknown }> {
+export async function readBody(
+  { maxBatchBytes }: Pick<DataDeps, "maxBatchBytes">,
+  request: Request,
+): Promise<{ text: string; value: unknown }> {
   checkJsonBody(request);
-  const text = await readText(request, MAX_BODY_BYTES);
+  const text = await readText(request, { one: MAX_BODY_BYTES, list: maxBatchBytes });
   return { text, value: readJson(text) };
 }
 

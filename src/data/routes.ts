@@ -106,7 +106,7 @@ async function getRow(deps: DataDeps, context: KeyRequestContext): Promise<Respo
 }
 
 async function createRows(deps: DataDeps, context: KeyRequestContext): Promise<Response> {
-  const sent = await readSent(await readTableRequest(deps, context), context);
+  const sent = await readSent(deps, await readTableRequest(deps, context), context);
   const { value } = sent;
   return Array.isArray(value)
     ? await createMany(deps, context, sent, checkBatch(value))
@@ -148,7 +148,7 @@ function createMany(
 async function updateRow(deps: DataDeps, context: KeyRequestContext): Promise<Response> {
   const { table, id } = await readRowRequest(deps, context);
   const match = listTags(readIfMatch(context.request)) ?? null;
-  const sent = await readSent(table, context);
+  const sent = await readSent(deps, table, context);
   const row = checkObject(sent.value);
   return await write(deps, context, sent, {
     id,

@@ -44,12 +44,13 @@ type Write<R extends Read> = {
 
 /** Reads the headers and the body of a write, after the checks that come first. */
 export async function readSent(
+  deps: DataDeps,
   table: RecordedTable,
   { request }: KeyRequestContext,
 ): Promise<SentWrite> {
   const key = readIdempotencyKey(request);
   const isStrict = prefers(request, "handling", "strict");
-  return { table, key, isStrict, ...(await readBody(request)) };
+  return { table, key, isStrict, ...(await readBody(deps, request)) };
 }
 
 /** Writes, and responds. @throws {Problem} validation_failed; idempotency_mismatch; idempotency_full; and the errors of the function */

@@ -6,6 +6,7 @@
  * @module
  */
 import {
+  type BodyLimit,
   isEventStream,
   type OptionalKeyContext,
   pumpEvents,
@@ -46,8 +47,8 @@ type Upstream = {
 type ForwardOptions = {
   virtualHost: VirtualHost;
   principal: Principal | undefined;
-  /** Maximum size in bytes of a body that the route accepts. */
-  maxBytes: number;
+  /** The size of a body that the route accepts. */
+  limit: BodyLimit;
 };
 
 export type Forward = (context: RequestContext, options: ForwardOptions) => Promise<Response>;
@@ -57,7 +58,7 @@ const EMPTY = new Uint8Array();
 /** A forwarder to one service. @throws {Problem} bad_gateway; unavailable; timeout; rate_limited; overloaded */
 export function makeForward(upstream: Upstream): Forward {
   return async (context, options) => {
-    const signable = await readSignable(context.request, options.maxBytes);
+    const signable = await readSignable(context.request, options.limit);
     const call = { ...options, ...signable, caller: toCaller(context, options.principal) };
     const response = await send(upstream, context, call);
     // The rest of an oversized body is never read, so the connection cannot be reused.
@@ -79,9 +80,9 @@ export function toForwarded<Deps>(
 type Signable = { body: Uint8Array<ArrayBuffer>; oversize: boolean };
 
 /** The body of a request. An oversized body is not sent: the service rejects the request in its own order of checks. */
-async function readSignable(request: Request, maxBytes: number): Promise<Signable> {
+async function readSignable(request: Request, limit: BodyLimit): Promise<Signable> {
   // No DELETE route reads a body.
-  const received = request.method === "DELETE" ? EMPTY : await readBoundedBody(request, maxBytes);
+  const received = request.method === "DELETE" ? EMPTY : await readBoundedBody(request, limit);
   if (!(received instanceof Problem)) return { body: received, oversize: false };
   if (received.code === "body_too_large") return { body: EMPTY, oversize: true };
   throw received;

@@ -35,12 +35,12 @@ export function checkJsonBody(request: Request): void {
 }
 
 /**
- * The text of a body of at most `maxBytes` bytes.
+ * The text of a body within the limit.
  *
  * @throws {Problem} body_too_large — announced or sent, also when chunked; invalid_json — not UTF-8, incomplete or too slow
  */
-export async function readText(request: Request, maxBytes: number): Promise<string> {
-  const bytes = await readBody(request, maxBytes);
+export async function readText(request: Request, limit: BodyLimit): Promise<string> {
+  const bytes = await readBody(request, limit);
   try {
     return utf8.decode(bytes);
   } catch (error) {
@@ -48,18 +48,28 @@ export async function readText(request: Request, maxBytes: number): Promise<stri
   }
 }
 
+/** Max bytes of a body, or of a body for one row and of a list of rows, which can be higher. */
+export type BodyLimit = number | { readonly one: number; readonly list: number };
+
 /**
- * The bytes of a body of at most `maxBytes` bytes.
+ * The bytes of a body within the limit. Of a body that is no list, never holds more than the limit of one row: its first
+ * character shows which limit applies.
  *
  * @throws {Problem} body_too_large — announced or sent, also when chunked; invalid_json — incomplete or too slow
  */
 export async function readBody(
   request: Request,
-  maxBytes: number,
+  limit: BodyLimit,
 ): Promise<Uint8Array<ArrayBuffer>> {
+  const limits = typeof limit === "number" ? { one: limit, list: limit } : limit;
+  const { one, list } = limits;
   const announced = request.headers.get("content-length");
-  if (Number(announced ?? 0) > maxBytes) throw tooLarge(maxBytes);
-  return announced === null ? await readChunks(request, maxBytes) : await readAnnounced(request);
+  const length = Number(announced ?? 0);
+  if (length > list)
+    throw tooLarge(one === list ? `${one} bytes` : `${one} bytes, or ${list} bytes for a list`);
+  return announced === null || length > one
+    ? await readChunks(request, limits, length)
+    : await readAnnounced(request);
 }
 
 /**
@@ -113,21 +123,30 @@ async function readAnnounced(request: Request): Promise<Uint8Array<ArrayBuffer>>
   }
 }
 
-/** Reads a body of unknown length in chunks, with a time limit against slow senders. */
-async function readChunks(request: Request, maxBytes: number): Promise<Uint8Array<ArrayBuffer>> {
+/** Reads a body of unknown length or with two limits in chunks, with a time limit against slow senders. */
+async function readChunks(
+  request: Request,
+  limits: { readonly one: number; readonly list: number },
+  announced: number,
+): Promise<Uint8Array<ArrayBuffer>> {
   if (request.body === null) return new Uint8Array();
   const reader = request.body.getReader();
   const timer = setTimeout(() => void reader.cancel().catch(() => undefined), ARRIVAL_LIMIT_MS);
   const deadline = performance.now() + ARRIVAL_LIMIT_MS;
   const chunks: Uint8Array[] = [];
   let length = 0;
+  let maxBytes: number | undefined;
   try {
     for (;;) {
       const { done, value } = await reader.read();
       if (performance.now() >= deadline) throw cutShort("The body did not arrive in time");
       if (done) return Buffer.concat(chunks, length);
       length += value.length;
-      if (length > maxBytes) throw tooLarge(maxBytes);
+      const first = maxBytes ?? value.find((byte) => !JSON_SPACES.includes(byte));
+      if (first !== undefined) maxBytes ??= first === LIST_START ? limits.list : limits.one;
+      const max = maxBytes ?? limits.one;
+      if (length > max || (maxBytes !== undefined && announced > max))
+        throw tooLarge(`${max} bytes`);
       chunks.push(value);
     }
   } catch (error) {
@@ -136,6 +155,9 @@ async function readChunks(request: Request, maxBytes: number): Promise<Uint8Arra
     clearTimeout(timer);
   }
 }
+
+const JSON_SPACES: readonly number[] = [0x09, 0x0a, 0x0d, 0x20];
+const LIST_START = "[".charCodeAt(0);
 
 /**
  * The fields of a URL-encoded form.
@@ -176,10 +198,10 @@ function cutShort(message: string, cause?: unknown): Problem {
   return new Problem("invalid_json", { message, cause, headers: { connection: "close" } });
 }
 
-function tooLarge(maxBytes: number): Problem {
+function tooLarge(max: string): Problem {
   // The rest of the body is never read, so the connection cannot be reused.
   return new Problem("body_too_large", {
-    message: `The body is larger than ${maxBytes} bytes`,
+    message: `The body is larger than ${max}`,
     headers: { connection: "close" },
   });
 }

@@ -1,6 +1,7 @@
 /** HTTP: routes, bodies, responses. Independent of apps, tables and people. @module */
 
 export {
+  type BodyLimit,
   checkJsonBody,
   checkObject,
   hasUnreadBody,

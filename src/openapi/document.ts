@@ -22,6 +22,7 @@ import { VALUES } from "../kinds/mod.ts";
 import type { Preview } from "../preview.ts";
 import type { Scope } from "../principal.ts";
 import type { NamedColumn, TableDefinition } from "../schema/mod.ts";
+import { MAX_BATCH_KEYWORD, MAX_BODY_BYTES } from "../std/limits.ts";
 import { TABLE_PATTERN } from "../std/patterns.ts";
 import {
   type DescribedRoute,
@@ -58,6 +59,8 @@ type DocumentOptions = {
   /** The tables of an app; `undefined` for a generic description. */
   tables: readonly TableDefinition[] | undefined;
   previews?: readonly Preview[];
+  /** Max bytes of a body that is a list of rows. */
+  maxBatchBytes?: number;
   /** The service's URL; default: that of the document. */
   server?: string;
 };
@@ -74,7 +77,7 @@ const ABOUT_PREVIEW: Readonly<Record<Preview, string>> = {
 /** The OpenAPI document of these routes. With `tables`, describes the endpoints of rows once per table. */
 export function makeDocument(
   routes: readonly DescribedRoute[],
-  { tables, previews = [], server = "/" }: DocumentOptions,
+  { tables, previews = [], maxBatchBytes = MAX_BODY_BYTES, server = "/" }: DocumentOptions,
 ): Document {
   const described = routes.flatMap((route) => describe(route, previews));
   const expanded = described.flatMap((route) => expand(route, tables));
@@ -86,6 +89,7 @@ export function makeDocument(
       description: [ABOUT, ...previews.map((preview) => ABOUT_PREVIEW[preview])].join(" "),
       license: { name: "MIT", identifier: "MIT" },
     },
+    [MAX_BATCH_KEYWORD]: maxBatchBytes,
     servers: [{ url: server }],
     tags: Object.entries(OPERATION_GROUPS).map(([name, description]) => ({ name, description })),
     paths: toPaths(expanded),

@@ -39,14 +39,15 @@ export type OpenapiDeps = { db: Database; catalog: Catalog; documents: Documents
 export type Documents = {
   readonly routes: readonly DescribedRoute[];
   readonly previews: readonly Preview[];
+  readonly maxBatchBytes: number;
   readonly cache: ListCache;
 };
 
 export function makeDocuments(
   routes: readonly DescribedRoute[],
-  previews: readonly Preview[],
+  options: Pick<Documents, "previews" | "maxBatchBytes">,
 ): Documents {
-  return { routes, previews, cache: makeListCache(CACHE_BYTES) };
+  return { routes, ...options, cache: makeListCache(CACHE_BYTES) };
 }
 
 const OPERATION: Operation = {
@@ -99,7 +100,7 @@ async function handleDocument(
  * @throws {Problem} response_too_large — the app declares more than one document can describe
  */
 function findPacked(
-  { catalog, documents: { routes, previews: named, cache } }: OpenapiDeps,
+  { catalog, documents: { routes, previews: named, maxBatchBytes, cache } }: OpenapiDeps,
   appId: string | undefined,
 ): TaggedBody {
   const tables = appId === undefined ? undefined : catalog.tablesOf(appId);
@@ -110,7 +111,8 @@ function findPacked(
   if (found !== undefined) return found;
   if (declared.reduce((sum, { chars }) => sum + chars, 0) > MAX_DECLARED_CHARS)
     throw new Problem("response_too_large", { message: TOO_LARGE });
-  const body = new TextEncoder().encode(JSON.stringify(makeDocument(routes, { tables, previews })));
+  const document = makeDocument(routes, { tables, previews, maxBatchBytes });
+  const body = new TextEncoder().encode(JSON.stringify(document));
   const tag = Bun.CryptoHasher.hash("sha256", body, "base64url");
   const packed = new Uint8Array(Bun.zstdCompressSync(body, { level: 1 }));
   const created = { tag, encoding: "zstd", body: packed } as const;

@@ -1,5 +1,6 @@
 /** Creates any number of rows in several calls. If a call fails, reports the rows stored before it. @module */
-import type { MAX_BATCH, MAX_BODY_BYTES } from "../std/limits.ts";
+import type { MAX_BATCH, MAX_BATCH_KEYWORD, MAX_BODY_BYTES } from "../std/limits.ts";
+import { type Connection, send as sendCall } from "./data_call.ts";
 import { DataError } from "./data_error.ts";
 
 type Row = { readonly id: string };
@@ -14,7 +15,7 @@ export type CreateAllOptions<Stored extends Row = Row> = {
   readonly onStored?: ((rows: readonly Stored[]) => void) | undefined;
 };
 
-/** The service's limits per call. */
+/** The limits per call, unless the service states a higher one. */
 const MAX_ROWS: typeof MAX_BATCH = 1000;
 const MAX_BYTES: typeof MAX_BODY_BYTES = 102_400;
 
@@ -26,6 +27,7 @@ type AnyRows = Iterable<object> | AsyncIterable<object>;
 type Task = {
   readonly toJson: (value: object) => string;
   readonly send: (batch: Batch) => Promise<Row[]>;
+  readonly findMaxBytes: () => Promise<number>;
   readonly onStored: CreateAllOptions["onStored"];
 };
 
@@ -43,15 +45,18 @@ export async function createAll(values: AnyRows, task: Task): Promise<Row[]> {
 }
 
 /** A row over the size limit becomes its own batch, which the service rejects. */
-async function* splitRows(values: AnyRows, { toJson }: Task): AsyncGenerator<Batch> {
+async function* splitRows(values: AnyRows, { toJson, findMaxBytes }: Task): AsyncGenerator<Batch> {
   const encoder = new TextEncoder();
   let texts: string[] = [];
   let bytes = 1;
+  let maxBytes: number | undefined;
   const flush = () => ({ body: `[${texts}]`, count: texts.length });
   for await (const value of values) {
     const text = toJson(value);
     const size = encoder.encode(text).length + 1;
-    if (texts.length === MAX_ROWS || (bytes + size > MAX_BYTES && bytes > 1)) {
+    // Most calls are small enough for every service.
+    if (bytes + size > MAX_BYTES) maxBytes ??= await findMaxBytes();
+    if (texts.length === MAX_ROWS || (bytes + size > (maxBytes ?? MAX_BYTES) && bytes > 1)) {
       yield flush();
       texts = [];
       bytes = 1;
@@ -60,6 +65,27 @@ async function* splitRows(values: AnyRows, { toJson }: Task): AsyncGenerator<Bat
     bytes += size;
   }
   if (bytes > 1) yield flush();
+}
+
+const found = new WeakMap<Connection, Promise<number>>();
+
+/** Max bytes of a call, from the description of the API, which is read once. */
+export function findMaxBytes(connection: Connection): Promise<number> {
+  const known = found.get(connection) ?? readMaxBytes(connection);
+  found.set(connection, known);
+  return known;
+}
+
+const PATH = "/v1/openapi.json";
+const KEYWORD: typeof MAX_BATCH_KEYWORD = "x-rowhouse-max-batch-bytes";
+
+async function readMaxBytes(connection: Connection): Promise<number> {
+  try {
+    const { body } = await sendCall(connection, { name: "createAll", method: "GET", path: PATH });
+    return Math.max(Number(body[KEYWORD] ?? 0) || 0, MAX_BYTES);
+  } catch {
+    return MAX_BYTES; // every service accepts it
+  }
 }
 
 /** The error with row numbers that count from the first row of all batches. */

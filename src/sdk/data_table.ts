@@ -1,7 +1,7 @@
 /** The methods of one table: their requests, and the pages of lists. @module */
 
 import type * as Feed from "./change_feed.ts";
-import { type Batch, createAll } from "./create_all.ts";
+import type { Batch } from "./create_all.ts";
 import { type Call, type Connection, readObject, send, unreadable } from "./data_call.ts";
 import { DataError } from "./data_error.ts";
 import { endable } from "./deadline.ts";
@@ -149,12 +149,15 @@ export function makeTable(
       values.length === 0
         ? []
         : await sendBatch("createMany", { body: toJson(values), count: values.length }, options),
-    createAll: (values, { onStored, ...options } = {}) =>
-      createAll(values, {
+    createAll: async (values, { onStored, ...options } = {}) => {
+      const { createAll, findMaxBytes } = await import("./create_all.ts");
+      return await createAll(values, {
         toJson,
         send: (batch) => sendBatch("createAll", batch, options),
+        findMaxBytes: () => findMaxBytes(connection),
         onStored,
-      }),
+      });
+    },
     update: async (id, values, options) =>
       sendRow(toCall("update", { method: "PATCH", id, body: toJson(values) }, options)),
     delete: async (id, options) => {

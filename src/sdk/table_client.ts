@@ -237,11 +237,11 @@ export interface TableClient<
   create(values: Types["insert"], options?: CallOptions): Promise<Types["row"]>;
   /**
    * The new rows, in the order of `values`. If the service rejects one row, it stores none. Max 1,000 rows and 100 KB
-   * (102,400 bytes of JSON). The details of an error name the row: `/3/title`. An empty list sends no request.
+   * (102,400 bytes of JSON; an operator can raise it). The details of an error name the row: `/3/title`. An empty list sends no request.
    */
   createMany(values: readonly Types["insert"][], options?: CallOptions): Promise<Types["row"][]>;
   /**
-   * Any number of new rows, sent in consecutive calls of max 1,000 rows and 100 KB. Each call stores all of its rows or
+   * Any number of new rows, sent in consecutive calls of max 1,000 rows and 100 KB, or as many bytes as the service accepts. Each call stores all of its rows or
    * none. If a call fails, `stored` of the `DataError` contains the rows stored so far, and its details count from the
    * first row.
    */

@@ -38,7 +38,7 @@ import { makeDocuments } from "../openapi/mod.ts";
 import type { Preview } from "../preview.ts";
 import { makeLimits, makeOrigins, type Origins } from "../records/apps/mod.ts";
 import { makeIdentitySecrets } from "../records/secrets/mod.ts";
-import { MAX_COUNTED } from "../std/limits.ts";
+import { MAX_BODY_BYTES, MAX_COUNTED } from "../std/limits.ts";
 import { systemRandomBytes } from "../std/secrets.ts";
 import type { Catalog } from "../tables/catalog/mod.ts";
 import { makePlanning, PUSH_LIMITS, type PushLimits } from "../tables/mod.ts";
@@ -59,6 +59,8 @@ export type RoleOptions = UpstreamOptions & {
   keyPrefix: string;
   /** Max size of a list in bytes, exceeded by at most one row; defaults to {@linkcode LIST_BYTES}. */
   maxResponseBytes?: number;
+  /** Max bytes of a body that is a list of rows; defaults to {@linkcode MAX_BODY_BYTES}. */
+  maxBatchBytes?: number | undefined;
   /** Max bytes per app of stored responses to writes with an idempotency key; defaults to `IDEMPOTENCY_BYTES`. */
   idempotencyBytes?: number | undefined;
   /** Whether creates are grouped; defaults to true. */
@@ -188,6 +190,7 @@ export function makeDataDeps(parts: Parts, catalog: Catalog): DataServiceDeps {
   const { db, admin, options, idempotencyCapacity, streams, draining, checkReady, shared } = parts;
   const {
     maxResponseBytes = LIST_BYTES,
+    maxBatchBytes = MAX_BODY_BYTES,
     listCacheBytes = LIST_CACHE_BYTES,
     groupsCreates = true,
     previews = [],
@@ -213,6 +216,7 @@ export function makeDataDeps(parts: Parts, catalog: Catalog): DataServiceDeps {
     catalog,
     makeId,
     maxResponseBytes,
+    maxBatchBytes,
     listCache,
     groupsCreates,
     previews,
@@ -224,7 +228,7 @@ export function makeDataDeps(parts: Parts, catalog: Catalog): DataServiceDeps {
     idempotencyCapacity,
     pushLimits,
     planning: makePlanning(),
-    documents: makeDocuments(routes, previews),
+    documents: makeDocuments(routes, { previews, maxBatchBytes }),
     checkReady,
     log,
   };

@@ -72,7 +72,11 @@ function buildGateway(parts: Parts): BuiltRole {
     await checkForwards(forwards, makeId);
   };
   const deps = { ...callers.deps, checkReady };
-  return { fetch: makeFetch(deps, toForwardedTables(forwards)), watch, checkReady };
+  return {
+    fetch: makeFetch(deps, toForwardedTables(forwards, options.maxBatchBytes)),
+    watch,
+    checkReady,
+  };
 }
 
 function buildData(parts: Parts): BuiltRole {

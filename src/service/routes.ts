@@ -10,7 +10,7 @@ import type { Route, VirtualHost } from "../http/mod.ts";
 import { type AuthDeps, authRoutes, pageRoutes } from "../identity/mod.ts";
 import { guideRoutes, type OpenapiDeps, openapiRoutes, referenceRoutes } from "../openapi/mod.ts";
 import { assetRoutes } from "../pages/mod.ts";
-import { MAX_BODY_BYTES } from "../std/limits.ts";
+import { MAX_BODY_BYTES, MOST_BATCH_BYTES } from "../std/limits.ts";
 import { MAX_REPLAY_BYTES, type PushRouteDeps, pushRoutes } from "../tables/mod.ts";
 import { type HealthDeps, healthRoutes } from "./health.ts";
 
@@ -44,7 +44,7 @@ const TEMPLATES: ReadonlySet<string> = new Set(
 );
 
 /** Maximum size in bytes of a body that any of these accepts. */
-export const MAX_REQUEST_BYTES = Math.max(MAX_BODY_BYTES, MAX_REPLAY_BYTES);
+export const MAX_REQUEST_BYTES = Math.max(MOST_BATCH_BYTES, MAX_REPLAY_BYTES);
 
 /** Routes by virtual host. */
 export type RouteTables<Deps> = Readonly<Record<VirtualHost, readonly Route<Deps>[]>>;
@@ -79,15 +79,16 @@ function toAll(ofIdentity: readonly Route<IdentityServiceDeps>[]): Route<AllDeps
 }
 
 /** The gateway's tables: the same paths and checks, forwarded to the services. */
-export function toForwardedTables({
-  data,
-  identity,
-}: Readonly<Record<Audience, Forward>>): RouteTables<HealthDeps> {
-  const api = { virtualHost: "gateway", maxBytes: MAX_BODY_BYTES } as const;
+export function toForwardedTables(
+  { data, identity }: Readonly<Record<Audience, Forward>>,
+  maxBatchBytes = MAX_BODY_BYTES,
+): RouteTables<HealthDeps> {
+  const api = { virtualHost: "gateway", limit: MAX_BODY_BYTES } as const;
+  const limit = { one: MAX_BODY_BYTES, list: maxBatchBytes };
   return toRouteTables<HealthDeps>({
     api: [
-      ...toForwarded(dataRoutes, { ...api, forward: data }),
-      ...toForwarded(pushRoutes, { ...api, forward: data, maxBytes: MAX_REPLAY_BYTES }),
+      ...toForwarded(dataRoutes, { ...api, forward: data, limit }),
+      ...toForwarded(pushRoutes, { ...api, forward: data, limit: MAX_REPLAY_BYTES }),
       ...toForwarded(openapiRoutes, { ...api, forward: data }),
       ...toForwarded(docs, { ...api, forward: data }),
       ...toForwarded(authRoutes, { ...api, forward: identity }),

@@ -133,7 +133,7 @@ export async function checkForwards(forwards: Forwards, makeId: () => string): P
         address: "",
         meter: { dbMs: 0 },
       };
-      const options = { virtualHost: "gateway", principal: undefined, maxBytes: 0 } as const;
+      const options = { virtualHost: "gateway", principal: undefined, limit: 0 } as const;
       const { status } = await forwards[audience](context, options);
       if (status !== 200) throw new Problem("unavailable", { message: "A service is not ready" });
     }),

@@ -3,7 +3,12 @@ import * as v from "valibot";
 import { IDEMPOTENCY_BYTES, LIST_BYTES, LIST_CACHE_BYTES, QUERY_TIMEOUT_S } from "../data/deps.ts";
 import { isPreview, PREVIEWS } from "../preview.ts";
 import { toDurationText } from "../std/duration.ts";
-import { IDEMPOTENCY_COUNT_S, IDEMPOTENCY_HOURS } from "../std/limits.ts";
+import {
+  IDEMPOTENCY_COUNT_S,
+  IDEMPOTENCY_HOURS,
+  MAX_BODY_BYTES,
+  MOST_BATCH_BYTES,
+} from "../std/limits.ts";
 import { PUSH_LIMITS } from "../tables/limits.ts";
 import { toTerm } from "./environment.ts";
 import { bytes, Duration, list, OnOrOff, PostgresUrl, type Setting, whole } from "./forms.ts";
@@ -64,6 +69,11 @@ export const DATABASE_SETTINGS = {
     initial: String(LIST_BYTES),
     about:
       "Max size in bytes of a row as JSON, and of a page of a list, which can exceed it by one row. A write that would create a larger row is rejected.",
+  },
+  MAX_BATCH_BYTES: {
+    form: bytes(MAX_BODY_BYTES, MOST_BATCH_BYTES),
+    initial: String(MAX_BODY_BYTES),
+    about: `Max size in bytes of a request body that is a list of rows; the body for one row keeps its limit of ${MAX_BODY_BYTES} bytes. Clients read it from /v1/openapi.json. In a split service, set it for the gateway and the data service.`,
   },
   QUERY_TIMEOUT: {
     form: v.pipe(Duration, v.maxValue(MAX_QUERY_TIMEOUT_S, "must be at most 30s")),

@@ -61,8 +61,11 @@ export const MAX_COUNTED = 100_000;
 /** Max groups of a response, and max bytes of a text by which rows are grouped. */
 export const MAX_GROUPS = 1000;
 export const MAX_GROUP_KEY_BYTES = 1024;
-/** Max bytes of a body for rows. */
+/** Max bytes of a body for rows: of one row, of a list by default, and of a list at most. */
 export const MAX_BODY_BYTES = 102_400;
+export const MOST_BATCH_BYTES = 1_048_576;
+/** The limit of a list, in the description of the API. */
+export const MAX_BATCH_KEYWORD = "x-rowhouse-max-batch-bytes";
 /** Max people of a page. */
 export const MAX_PEOPLE = 1000;
 /** How long a key of the Console for an app's rows is valid, and with it a stream of the Console. */

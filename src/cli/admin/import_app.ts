@@ -20,7 +20,7 @@ import { readValue } from "../../rows/mod.ts";
 import type { NamedColumn, TableDefinition } from "../../schema/mod.ts";
 import { parseExactJson } from "../../std/exact_json.ts";
 import { canonicalJson, isObject, jsonDepth, MAX_BODY_DEPTH } from "../../std/json.ts";
-import { MAX_BODY_BYTES } from "../../std/limits.ts";
+import { MOST_BATCH_BYTES } from "../../std/limits.ts";
 import { isUuid } from "../../std/patterns.ts";
 import { quote, quoteForShell } from "../../std/quote.ts";
 import { push, toMigrationStep } from "../../tables/mod.ts";
@@ -102,8 +102,8 @@ function findIssue(value: unknown, column: NamedColumn): string | undefined {
   const read = readValue(value, column);
   if ("issue" in read) return read.issue;
   const bytes = Buffer.byteLength(JSON.stringify(read.value));
-  return bytes > MAX_BODY_BYTES
-    ? `Is ${bytes} bytes as JSON: a write accepts max ${MAX_BODY_BYTES}`
+  return bytes > MOST_BATCH_BYTES
+    ? `Is ${bytes} bytes as JSON: a write accepts max ${MOST_BATCH_BYTES}`
     : undefined;
 }
 

@@ -7,7 +7,7 @@ import { type RowTexts, readPages } from "../../rows/mod.ts";
 import { readDefinition, type TableDefinition } from "../../schema/mod.ts";
 import { isObject } from "../../std/json.ts";
 import { splitList, splitObject } from "../../std/json_text.ts";
-import { MAX_ROWS } from "../../std/limits.ts";
+import { MAX_BATCH_KEYWORD, MAX_BODY_BYTES, MAX_ROWS } from "../../std/limits.ts";
 import { findNearest } from "../../std/names.ts";
 import { quote } from "../../std/quote.ts";
 import { EXIT, RejectedError, type Setting } from "../command.ts";
@@ -18,6 +18,8 @@ import { readSettings } from "../settings.ts";
 
 export type App = {
   readonly url: string;
+  /** Max bytes of a body that is a list of rows. */
+  readonly maxBatchBytes: number;
   /** @throws {RejectedError} the app has no table with that name */
   readonly findTable: (name: string) => TableDefinition;
   readonly call: (
@@ -38,9 +40,16 @@ export async function openApp(setting: Setting, scope: string): Promise<App> {
   const tables = readTables(target, body);
   return {
     url: target.url,
+    maxBatchBytes: readMaxBatch(body),
     findTable: (name) => findTable(tables, name),
     call: ({ path, ...call }) => ask({ ...call, path: `${DATA_PATH}/${path}`, scope }),
   };
+}
+
+/** An earlier release does not say it. */
+function readMaxBatch(document: object): number {
+  const { [MAX_BATCH_KEYWORD]: limit } = document as { readonly [keyword: string]: unknown };
+  return typeof limit === "number" ? limit : MAX_BODY_BYTES;
 }
 
 function readTables(target: Target, document: object): readonly TableDefinition[] {

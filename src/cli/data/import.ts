@@ -27,7 +27,7 @@ import { readWhole } from "../settings.ts";
 import { showCount } from "../terminal.ts";
 import { type App, listAll, openApp } from "./app.ts";
 import { readFormat } from "./export.ts";
-import { type Checked, type ImportTask, LIMITS, readRowsFile, sendFile } from "./import_send.ts";
+import { type Checked, type ImportTask, limitsOf, readRowsFile, sendFile } from "./import_send.ts";
 
 // References whose values in the file are those of a unique column: looks up their ids in the
 // table.
@@ -170,7 +170,7 @@ async function checkFile(task: ImportTask): Promise<Checked> {
   const { setting } = task;
   const issues = makeIssueReport(task);
   const hasher = new Bun.CryptoHasher("sha256");
-  const batcher = makeBatcher(LIMITS);
+  const batcher = makeBatcher(limitsOf(task));
   let [rows, batches] = [0, 0];
   const stop = setting.terminal.spin(() => `Checking: ${rows} rows`);
   try {

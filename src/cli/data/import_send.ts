@@ -20,7 +20,7 @@ import {
   readChunks,
 } from "../../rows/mod.ts";
 import type { TableDefinition } from "../../schema/mod.ts";
-import { MAX_BATCH, MAX_BODY_BYTES } from "../../std/limits.ts";
+import { MAX_BATCH } from "../../std/limits.ts";
 import { EXIT, RejectedError, type Setting } from "../command.ts";
 import type { App } from "./app.ts";
 
@@ -50,7 +50,10 @@ export type ImportTask = {
   setting: Setting;
 };
 
-export const LIMITS = { rows: MAX_BATCH, bytes: MAX_BODY_BYTES };
+/** The limits of a request, as the service has them. */
+export function limitsOf({ app }: ImportTask): { rows: number; bytes: number } {
+  return { rows: MAX_BATCH, bytes: app.maxBatchBytes };
+}
 
 /** The rows and errors of a file; `onBytes` receives the bytes. */
 export function readRowsFile(
@@ -72,7 +75,7 @@ export type Checked = { digest: string; rows: number; batches: number };
 
 /** Sends a checked file; returns how many rows an earlier run had stored. */
 export async function sendFile(task: ImportTask, { digest, rows }: Checked): Promise<number> {
-  const batcher = makeBatcher(LIMITS);
+  const batcher = makeBatcher(limitsOf(task));
   const progress = { number: 0, stored: 0, replayed: 0 };
   const stop = task.setting.terminal.spin(() => `Storing: ${progress.stored} of ${rows} rows`);
   const send = async (batches: readonly Batch[]) => {
@@ -157,7 +160,7 @@ function explainStop(
   if (isUnknown) return new RejectedError(again, EXIT.rejected, { code: error.code });
   if (error.code === "idempotency_mismatch")
     return new RejectedError(
-      `An earlier import of this file sent other values: its mapping or the referenced rows have changed. ${state} To send them with the current values, add --from-line ${line}`,
+      `An earlier import of this file sent other values: its mapping, the referenced rows or the limit of the service have changed. ${state} To send them with the current values, add --from-line ${line}`,
       EXIT.rejected,
       { code: error.code },
     );

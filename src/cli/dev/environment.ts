@@ -27,6 +27,7 @@ const READ: ReadonlySet<string> = new Set<SettingName>([
   "DATABASE_POOL",
   "DATABASE_PREPARE",
   "MAX_RESPONSE_BYTES",
+  "MAX_BATCH_BYTES",
   "LIST_CACHE_BYTES",
   "QUERY_TIMEOUT",
   "GROUP_CREATES",
