@@ -104,14 +104,27 @@ function hasBit(bits: string, bit: number): string {
   return `(${bits} & ${bit}::int2) <> 0::int2`;
 }
 
-/** The start of a body: sets the tenant, and rejects calls without a proof. */
-export function beginAs(table: ColumnSet, endpoint: Endpoint, site: FunctionSite): string {
-  const settings = SETTINGS_OF[endpoint] ?? [];
+/** A variable, and the value that it gets. */
+type Read = readonly [variable: string, value: string];
+
+/**
+ * The start of a body: sets the tenant, and rejects calls without a proof. `reads`: what the statement of the proof reads as well,
+ * because a statement of its own costs more than its values.
+ */
+export function beginAs(
+  table: ColumnSet,
+  endpoint: Endpoint,
+  site: FunctionSite,
+  reads: readonly Read[] = [],
+): string {
   const asksLive = declareLive(endpoint, site) !== "";
   const isLive = hasBit('"$p"."scopes"', APP_SWITCHES.live.proofBit);
-  return `${setTenant(placeholdersOf(endpoint).app, site, settings)}
-  ${asksLive ? `"$live" := (select ${isLive} ${fromProof(table, endpoint)});` : ""}
-  if ${asksLive ? `"$live" is null` : `not ${isProved(table, endpoint)}`} then
+  const all: readonly Read[] = [...(asksLive ? [['"$live"', isLive] as const] : []), ...reads];
+  const [variables, values] = [0, 1].map((part) => all.map((read) => read[part]).join(", "));
+  const proof = fromProof(table, endpoint);
+  return `${setTenant(placeholdersOf(endpoint).app, site, SETTINGS_OF[endpoint])}
+  ${all.length > 0 ? `select ${values} into ${variables} ${proof};` : ""}
+  if not ${all.length > 0 ? "found" : isProved(table, endpoint)} then
     return ${rejectCall(table, endpoint)};
   end if;`;
 }

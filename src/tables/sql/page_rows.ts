@@ -75,7 +75,7 @@ export function buildRows(table: ColumnSet, { app, bytes, isBuilt }: Parts & { i
     isBuilt === undefined
       ? "if"
       : `if ${isBuilt} then
-    "$text" := array_to_string("$rows"[1:"$returned"], ',');
+    "$text" := array_to_string("$rows"[:"$returned"], ',');
     "$count" := "$returned";
     "$rows" := '{}';
   elsif`;

@@ -24,7 +24,7 @@ import {
   type WalkColumn,
 } from "../catalog/mod.ts";
 import { sqlType } from "../plan/step.ts";
-import { beginAs, rowSize } from "./function_terms.ts";
+import { beginAs, outputs, rowSize } from "./function_terms.ts";
 import { ROW_STATE, STATE_SEED } from "./list_body.ts";
 import { buildRows, ENVELOPE, PAGE_VARIABLES, readKeys, setNext, wholeRow } from "./page_rows.ts";
 
@@ -41,6 +41,7 @@ const WALK = placeholdersOf("walk");
 export function walkBody(table: ServedSet, site: FunctionSite): string {
   const { app, index, isDescending, nulls, limit, picked, order, cursor, bytes, known } = WALK;
   const { walks } = table;
+  const [seed, ...others] = STATE_SEED;
   const text = wholeRow(table);
   const count = walks.reduce((sum, { hasNulls }) => sum + (hasNulls ? 4 : 2), 0);
   const finds = text.length * count <= FOUND_ROWS_TEXT;
@@ -53,23 +54,29 @@ export function walkBody(table: ServedSet, site: FunctionSite): string {
   "$left" int4 := ${limit} + 1;
   "$states" bytea;
   "$request" text;
+  "$seed" bytea;
+  "$isBuilt" bool;
   "$tag" text;
+  "$built" int8;
   "$moreIds" uuid[];
   "$moreStates" bytea;
   "$moreSize" int8;
   "$moreRows" text[];
+  "$moreBuilt" int8;
   "$moreKeys" text[];
   ${PAGE_VARIABLES}
 begin
-  ${beginAs(table, "walk", site)}
+  ${beginAs(table, "walk", site, [
+    ['"$seed"', seed],
+    ['"$isBuilt"', isIndexBuilt(index)],
+  ])}
   -- Without a limit, the statements would read all rows.
   if (${limit} >= 0 and ${limit} <= ${MAX_ROWS} and ${isDescending} is not null and ${bytes} is not null
     and ${picked} is not null and ${order} is not null and ${cursor} is not null) is not true then
     raise exception 'no such page' using errcode = '${SIGNALS.planInvalid}';
   end if;
   -- Without their index, the statements would sort all rows of the app.
-  if ${index} <> '' and (select "$x"."indisvalid" from pg_index as "$x"
-    where "$x"."indexrelid" = to_regclass('data.' || quote_ident(${index}))) is not true then
+  if "$isBuilt" is not true then
     raise exception 'no such index' using errcode = '${SIGNALS.indexMissing}';
   end if;
   ${statements
@@ -99,13 +106,15 @@ begin
     "$states" := coalesce("$states", ''::bytea) || "$moreStates";
     "$size" := "$size" + "$moreSize";
     "$rows" := "$rows" || "$moreRows";
+    "$built" := "$built" + "$moreBuilt";
     "$keys" := "$moreKeys";
   end if;
   "$returned" := least("$limit", coalesce(cardinality("$ids"), 0));
   "$request" := ${digest(`convert_to(${requestOf(table)}, 'UTF8')`)};
   "$tag" := ${digest(
     [
-      ...STATE_SEED,
+      '"$seed"',
+      ...others,
       `convert_to("$request", 'UTF8')`,
       `int4send(${bytes})`,
       `coalesce("$states", ''::bytea)`,
@@ -116,7 +125,7 @@ begin
   end if;
   ${buildRows(table, {
     ...{ app, bytes },
-    isBuilt: `"$isFound" and array_position("$rows"[1:"$returned"], null) is null`,
+    isBuilt: `"$isFound" and "$built" = coalesce(cardinality("$ids"), 0)`,
   })}
   if cardinality("$ids") > "$count" then
     "$keys" := "$keys"[cardinality("$keys") - cardinality(${order}) + 1:];
@@ -135,6 +144,12 @@ end`;
       ${render(false)};
     end if;`;
   }
+}
+
+/** Whether the index exists and is complete. The primary key is. */
+function isIndexBuilt(index: string): string {
+  return `case when ${index} = '' then true else (select "$x"."indisvalid" from pg_index as "$x"
+      where "$x"."indexrelid" = to_regclass('data.' || quote_ident(${index}))) end`;
 }
 
 /** Characters of the digest that identifies a request. */
@@ -164,7 +179,11 @@ function toNamed(table: ServedSet, { columns }: Walk): NamedColumn[] {
   let count = 0;
   return columns.map((column) => {
     const value = `"$t".${quoteName(column.name)}`;
-    const terms = toTerms(table, column).map((term) => ({ ...term, alias: `"$k${count++}"` }));
+    const isId = column.name === "id";
+    const terms = toTerms(table, column).map((term) => ({
+      ...term,
+      alias: isId ? '"$id"' : `"$k${count++}"`,
+    }));
     return { column, value, terms };
   });
 }
@@ -197,8 +216,9 @@ function renderWalk(table: ServedSet, walk: Walk, finds: boolean): RenderedWalk 
   const [first] = terms;
   if (own === undefined || first === undefined) throw new Error(`${index} has no columns`);
   const owner = appId === undefined ? "" : ` and "$t"."app_id" = ${quoteLiteral(appId)}::uuid`;
-  const from = `from data.${quoteName(table.name)} as "$t" where "$t"."app_id" = ${app}${owner}`;
-  const row = `${renderRow(table, finds)}, ${renderKeys(named)}`;
+  const from = `from data.${quoteName(table.name)} as "$t"${finds ? ` cross join lateral (select ${outputs(table)}) as "$o"` : ""}
+        where "$t"."app_id" = ${app}${owner}`;
+  const row = [renderRow(table, finds), ...renderKeys(named)].join(", ");
   const order = (isDescending: boolean) =>
     `order by ${terms.map(({ alias }) => `${alias}${isDescending ? " desc" : ""}`).join(", ")} limit "$left"`;
   const values = terms.map(({ value }) => value);
@@ -214,14 +234,14 @@ function renderWalk(table: ServedSet, walk: Walk, finds: boolean): RenderedWalk 
       { to: readPosition(stop, terms), isAtLeast: isDescending },
     );
     return `${collected}
-      into "$ids", "$states", "$size", "$rows", "$keys" from (select ${row}
+      into "$ids", "$states", "$size", "$rows", "$built", "$keys" from (select ${row}
         ${from} and ${compare(values, { to: readPosition(start, terms), isAtLeast: !isDescending })}${index === "" ? "" : ` and ${present}`}
         ${order(isDescending)}) as "$v" where ${isBeforeStop}`;
   };
   if (!hasNulls) return { walk, found, rest: undefined };
   const after = later.flatMap((column) => column.terms);
   const rest = (isDescending: boolean) => `${collected}
-      into "$moreIds", "$moreStates", "$moreSize", "$moreRows", "$moreKeys" from (select ${row}
+      into "$moreIds", "$moreStates", "$moreSize", "$moreRows", "$moreBuilt", "$moreKeys" from (select ${row}
         ${from} and ${isEmpty(own)}
         and ${compare(
           after.map(({ value }) => value),
@@ -235,19 +255,17 @@ function renderWalk(table: ServedSet, walk: Walk, finds: boolean): RenderedWalk 
 function renderRow(table: ServedSet, finds: boolean): string {
   const size = rowSize(table, "$t");
   const text = finds
-    ? `case when "$isFound" and ${size} < ${FOUND_ROW_BYTES} then ${wholeRow(table)} end`
+    ? `case when "$isFound" and ${size} < ${FOUND_ROW_BYTES} then row_to_json("$o")::text end`
     : "null::text";
   return `"$t"."id" as "$id", ${ROW_STATE} as "$state", ${size} as "$size", ${text} as "$text"`;
 }
 
 /** The terms of the index, and the columns whose values are not in their terms. */
-function renderKeys(named: readonly NamedColumn[]): string {
-  return named
-    .flatMap(({ column, value, terms }, position) => [
-      ...terms.map((term) => `${term.value} as ${term.alias}`),
-      ...(isCarried(column) ? [`${value} as "$c${position}"`] : []),
-    ])
-    .join(", ");
+function renderKeys(named: readonly NamedColumn[]): string[] {
+  return named.flatMap(({ column, value, terms }, position) => [
+    ...(column.name === "id" ? [] : terms.map((term) => `${term.value} as ${term.alias}`)),
+    ...(isCarried(column) ? [`${value} as "$c${position}"`] : []),
+  ]);
 }
 
 function isCarried({ kind }: WalkColumn): boolean {
@@ -290,5 +308,5 @@ function collect(named: readonly NamedColumn[]): string {
   });
   const id = named.some(({ column }) => column.name === "id") ? [] : [`${last('"$id"')}::text`];
   return `array_agg("$v"."$id"), string_agg("$v"."$state", ''::bytea), coalesce(sum("$v"."$size"), 0),
-      array_agg("$v"."$text"), array[${[...keys, ...id].join(", ")}]`;
+      array_agg("$v"."$text"), count("$v"."$text"), array[${[...keys, ...id].join(", ")}]`;
 }
