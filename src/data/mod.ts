@@ -22,5 +22,6 @@ export { type ListCache, makeListCache } from "./query/list_cache.ts";
 export { toFilterParameters } from "./query/list_query.ts";
 export { listSortedColumns } from "./query/path.ts";
 export { MAX_WORK } from "./query/plan.ts";
+export { MAX_RELATIONS } from "./query/related.ts";
 export { dataRoutes } from "./routes.ts";
 export { toValueSchema } from "./violation.ts";

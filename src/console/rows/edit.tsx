@@ -10,7 +10,6 @@ import { redirect } from "../../pages/mod.ts";
 import type { Problem } from "../../problem.ts";
 import type { Visit } from "../enter.tsx";
 import { renderEmpty, renderError, renderLink } from "../parts.tsx";
-import { toRowsPath } from "../paths.ts";
 import { callRows, type Row, readRow, toRejection } from "./call.ts";
 import { type RowsTable, respondWithRowsPage, toRowPath } from "./cells.tsx";
 import { renderCopies } from "./copy.tsx";
@@ -22,12 +21,11 @@ import {
   readState,
   type State,
   toMark,
-  toReferencePath,
   toState,
   withLineEnds,
   withPosition,
 } from "./list.ts";
-import { findLabelColumn, listReferrers } from "./related.ts";
+import { readRelatedRows, renderReferrers } from "./related_rows.tsx";
 
 export type FoundRow = { row: Row; etag: string };
 
@@ -131,13 +129,16 @@ async function respondWithForm(
     ...typed.map(({ column, state }) => [column.name, state] as const),
   ]);
   const changed = isOutdated ? findChanged(visit, stored) : new Map<string, State>();
+  const related = await readRelatedRows(visit, table, row);
   const issues = problem && sortIssues(problem, table.definition, findTypingIssues(typed));
   const path = toRowPath(table.path, row.id);
   const marks = [...stored].map(([name, state]) => `${name}:${toMark(state)}`);
   const form = renderRowForm(visit, {
     action: withPosition(path, position),
     hidden: { etag, opened: marks.join(" ") },
-    fields: await makeFields(visit, table, { states, issues, now: toNow(changed), row }),
+    fields: await makeFields(visit, table, {
+      ...{ states, issues, row, now: toNow(changed), labels: related.labels },
+    }),
     created: (
       <>
         <div class="field created">
@@ -148,7 +149,7 @@ async function respondWithForm(
             <dd class="mono">{table.appId}</dd>
           </dl>
         </div>
-        {renderReferrers(table, row.id)}
+        {renderReferrers(table, row, related)}
       </>
     ),
     button: isOutdated ? "Overwrite" : "Save",
@@ -169,37 +170,6 @@ async function respondWithForm(
     status: isOutdated ? 412 : (problem?.status ?? 200),
     script: "grid",
   });
-}
-
-/** Links to the rows that reference this row. A script lists the first of these rows here. */
-function renderReferrers(table: RowsTable, id: string) {
-  const referrers = listReferrers(table);
-  if (referrers.length === 0) return undefined;
-  return (
-    <div class="field referrers">
-      <h2>Referenced by</h2>
-      {referrers.map(({ referrer, column }) => {
-        const path = toRowsPath(table.slug, referrer.name);
-        const label = findLabelColumn(referrer)?.name ?? "id";
-        return (
-          <details
-            data-referrer={path}
-            data-referrer-column={column.name}
-            data-referrer-id={id}
-            data-referrer-label={label}
-          >
-            <summary>
-              <bdi>
-                {referrer.name}.{column.name}
-              </bdi>
-            </summary>
-            <ul />
-            <a href={toReferencePath(path, { column: column.name, id })}>Show these rows</a>
-          </details>
-        );
-      })}
-    </div>
-  );
 }
 
 /** Columns that another user has changed since the form was opened, with their stored values. */

@@ -24,8 +24,8 @@ export type RowField = {
   targets?: readonly Choice[] | undefined;
   /** The rows of the referenced table, and the column with their labels. */
   picked?: { path: string; label: string | undefined } | undefined;
-  /** The address of the referenced row. */
-  target?: string | undefined;
+  /** The address and the label of the referenced row. */
+  target?: { path: string; label: string | undefined } | undefined;
   /** The value as JSON text, if a browser would change its line ends. */
   exact?: string | undefined;
   /** Whether the value is too large for a form. */
@@ -67,7 +67,9 @@ export function renderRowField(field: RowField): Html {
       )}
       {target !== undefined && (
         <p class="hint">
-          <a href={target}>Open the referenced row</a>
+          <a href={target.path}>
+            Open {target.label === undefined ? "the referenced row" : <bdi>{target.label}</bdi>}
+          </a>
         </p>
       )}
       {now !== undefined && (

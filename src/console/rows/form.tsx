@@ -13,7 +13,7 @@ import { type Row, TEXTS, toRejection } from "./call.ts";
 import { type RowsTable, toRowPath } from "./cells.tsx";
 import { type RowField, renderRowField } from "./fields.tsx";
 import { listRows, type State } from "./list.ts";
-import { findLabelColumn, findTable, toLabel } from "./related.ts";
+import { findLabelColumn, findTable, type Labels, toLabel } from "./related.ts";
 
 type Issues = { of: ReadonlyMap<string, string[]>; others: string[] };
 
@@ -50,6 +50,8 @@ type FieldValues = {
   now?: ReadonlyMap<string, string>;
   /** The displayed row. */
   row?: Row;
+  /** Labels of referenced rows. */
+  labels?: Labels;
 };
 
 /** Max bytes of a form's values as a browser sends them. */
@@ -59,7 +61,7 @@ const MAX_FORM_BYTES = 80_000;
 export async function makeFields(
   visit: Visit,
   table: RowsTable,
-  { states, issues, now, row }: FieldValues,
+  { states, issues, now, row, labels }: FieldValues,
 ): Promise<RowField[]> {
   const targets = await readTargets(visit, table);
   let freeBytes = MAX_FORM_BYTES;
@@ -75,7 +77,7 @@ export async function makeFields(
       issues: issues?.of.get(column.name) ?? [],
       now: now?.get(column.name),
       targets: targets.get(column.table ?? ""),
-      target: toTarget(table, column, text),
+      target: toTarget(table, column, { id: text, label: labels?.get(text) }),
       picked: toPicked(table, column),
       exact: toExact(column, row),
       isTooLong,
@@ -89,8 +91,13 @@ function toExact({ name }: NamedColumn, row: Row | undefined): string | undefine
   return typeof value === "string" && value.includes("\r") ? row?.[TEXTS].get(name) : undefined;
 }
 
-function toTarget({ slug }: RowsTable, { kind, table = "" }: NamedColumn, id: string) {
-  return kind === "ref" && isUuid(id) ? toRowPath(toRowsPath(slug, table), id) : undefined;
+function toTarget(
+  { slug }: RowsTable,
+  { kind, table = "" }: NamedColumn,
+  { id, label }: { id: string; label: string | undefined },
+) {
+  if (kind !== "ref" || !isUuid(id)) return undefined;
+  return { path: toRowPath(toRowsPath(slug, table), id), label };
 }
 
 /** The data of a script that searches for a referenced row. */

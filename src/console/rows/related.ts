@@ -18,7 +18,10 @@ export function findLabelColumn({ columns }: TableDefinition): NamedColumn | und
   return texts.find(({ unique }) => unique) ?? texts[0];
 }
 
-export function toLabel(definition: TableDefinition | undefined, row: Row): string | undefined {
+export function toLabel(
+  definition: TableDefinition | undefined,
+  row: Readonly<Record<string, unknown>>,
+): string | undefined {
   const column = definition && findLabelColumn(definition);
   const value = column && row[column.name];
   return typeof value === "string" && value.trim() !== "" ? value.slice(0, LABEL_CHARS) : undefined;

@@ -23,9 +23,10 @@ import { readLimit } from "./paging.ts";
 import { chooseChildren, isSearchable, type PathOptions } from "./path.ts";
 import type { Children, Relation, Selection, SortKey } from "./query.ts";
 
+/** Max relations of a row. */
+export const MAX_RELATIONS = 3;
 const RELATED_LIMITS = {
-  /** Max relations of a row, and max depth of related rows. */
-  relations: 3,
+  /** Max depth of related rows. */
   depth: 2,
   /** The default number of children of each row. */
   children: 20,
@@ -120,9 +121,9 @@ export function readSelection(
     .map((item) => attempt(() => findColumn(item.name)))
     .filter((column) => column !== undefined);
   const relations = items.filter((item) => item.items !== undefined);
-  if (relations.length > RELATED_LIMITS.relations)
+  if (relations.length > MAX_RELATIONS)
     attempt(() => {
-      throw unsupported(`A row can have at most ${RELATED_LIMITS.relations} related tables`);
+      throw unsupported(`A row can have at most ${MAX_RELATIONS} related tables`);
     });
   const related = relations
     .map((item) => attempt(() => readRelation(item)))

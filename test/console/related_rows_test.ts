@@ -1,0 +1,199 @@
+/** The page of a row shows what the row references and what references it, with `filters` by one list. */
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { defineSchema, t } from "../../src/schema/mod.ts";
+import { textOf } from "../support/page_text.ts";
+import { type Jar, makePerson, readHidden, signInAs, visit } from "../support/people.ts";
+import { openTestService, type TestApp, type TestService } from "../support/service.ts";
+
+const SCHEMA = defineSchema({
+  // Its name is a column of projects.
+  owner: { name: t.string(), project: t.ref("projects") },
+  projects: {
+    note: t.string(),
+    name: t.string().required().unique(),
+    owner: t.ref("owner"),
+    parent: t.ref("projects"),
+  },
+  todos: {
+    title: t.string(),
+    project: t.ref("projects"),
+    former: t.ref("projects"),
+  },
+  points: { value: t.number(), project: t.ref("projects") },
+});
+const TITLES = Array.from({ length: 12 }, (_, index) => `Todo ${index + 1}`);
+const MAX_BYTES = 500_000;
+const LONG = `${"<b>é".repeat(40)}end`;
+
+describe.each([
+  { name: "with filters", previews: ["filters"] as const },
+  { name: "without filters", previews: [] as const },
+])("$name", ({ previews }) => {
+  const hasFilters = previews.length > 0;
+  let service: TestService;
+  let jar: Jar;
+  let app: TestApp;
+  let other: TestApp;
+  let ids: Record<"garden" | "home" | "empty" | "owner" | "first" | "point", string>;
+  beforeAll(async () => {
+    service = await openTestService({
+      identity: () => ({ cookieDomain: "example.org" }),
+      service: { previews, maxResponseBytes: MAX_BYTES },
+    });
+    jar = await signInAs(service, await makePerson(service, { name: "Ada", consoleRole: "admin" }));
+    app = await service.makeApp(SCHEMA);
+    other = await service.makeApp(SCHEMA);
+    const [owner = ""] = await add("owner", [{ name: "Ada Lovelace" }]);
+    const [garden = ""] = await add("projects", [{ name: "Garden", owner }]);
+    const [home = "", empty = ""] = await add("projects", [
+      { name: "Home", note: "not its label", parent: garden },
+      { name: "Empty" },
+    ]);
+    const [first = ""] = await add(
+      "todos",
+      TITLES.map((title) => ({ title, project: garden, former: home })),
+    );
+    await add("todos", [{ title: LONG, former: garden }, { title: " " }]);
+    const [point = ""] = await add("points", [{ value: 1, project: home }]);
+    const [foreign = ""] = await add("projects", [{ name: "Foreign" }], other);
+    await add("todos", [{ title: "Foreign todo", project: foreign }], other);
+    ids = { garden, home, empty, owner, first, point };
+  });
+  afterAll(() => service.close());
+
+  async function add(table: string, rows: object[], of = app): Promise<string[]> {
+    const path = `/v1/data/db/${table}`;
+    const response = await service.call(of, path, { method: "POST", json: rows });
+    expect(response.status).toBe(201);
+    return (response.json as { rows: { id: string }[] }).rows.map(({ id }) => id);
+  }
+
+  const rowsOf = (table: string) => `/console/apps/${app.slug}/tables/${table}`;
+  const open = async (table: string, id: string) =>
+    await visit(service, jar, `${rowsOf(table)}/rows/${id}`);
+  const countCalls = async (table: string, id: string) => {
+    service.log.length = 0;
+    await open(table, id);
+    return service.log.filter((line) => line.includes("/v1/data/db/")).length;
+  };
+
+  test("a reference displays the text of its row, and links to the row", async () => {
+    const { text } = await open("projects", ids.home);
+    expect(text).toContain(
+      `<a href="${rowsOf("projects")}/rows/${ids.garden}">Open <bdi>Garden</bdi></a>`,
+    );
+    const todo = await open("todos", ids.first);
+    for (const [id, label] of [
+      [ids.garden, "Garden"],
+      [ids.home, "Home"],
+    ])
+      expect(todo.text).toContain(
+        `<a href="${rowsOf("projects")}/rows/${id}">Open <bdi>${label}</bdi></a>`,
+      );
+  });
+
+  test("rows of another app are neither listed nor found by their id", async () => {
+    const [foreign = ""] = await add("projects", [{ name: "Foreign too" }], other);
+    await add("todos", [{ title: "Foreign todo too", project: foreign }], other);
+    expect((await open("projects", foreign)).status).toBe(404);
+    for (const id of [ids.garden, ids.home, ids.empty])
+      expect((await open("projects", id)).text).not.toContain("Foreign");
+  });
+
+  test("a form that is rejected displays the same", async () => {
+    const { text } = await open("projects", ids.garden);
+    const typed = { ...readHidden(text), "value.name": "Home" };
+    const path = `${rowsOf("projects")}/rows/${ids.garden}`;
+    const rejected = await visit(service, jar, path, { fields: typed });
+    expect(rejected.status).toBe(409);
+    expect(rejected.text).toContain("Open <bdi>Ada Lovelace</bdi>");
+    expect(textOf(rejected)).toContain("todos.project");
+  });
+
+  if (!hasFilters) {
+    test("a script searches for the rows of each list", async () => {
+      const { text } = await open("projects", ids.garden);
+      expect(text.match(/<details data-referrer=/g)).toHaveLength(5);
+      expect(text).not.toContain("Todo 1");
+      expect(text).toContain(`${rowsOf("todos")}?references=project.${ids.garden}`);
+    });
+    return;
+  }
+
+  test("the first rows of each list are displayed, with a link to all of them", async () => {
+    const { text } = await open("projects", ids.garden);
+    const lists = readLists(text);
+    expect(lists.get("todos.project")?.texts).toEqual(TITLES.slice(0, 10));
+    expect(lists.get("todos.project")?.more).toBe(
+      `${rowsOf("todos")}?references=project.${ids.garden}#where=project.eq.${ids.garden}`,
+    );
+    expect(lists.get("todos.former")?.texts).toEqual([
+      LONG.slice(0, 60).replaceAll("<b>", "&lt;b&gt;"),
+    ]);
+    expect(lists.get("todos.former")?.more).toBeUndefined();
+    expect(lists.get("projects.parent")?.texts).toEqual(["Home"]);
+    expect(lists.get("points.project")?.texts).toEqual([]);
+    expect(text).not.toContain("<b>");
+    expect(text).toContain(`<a href="${rowsOf("todos")}/rows/${ids.first}" title="${ids.first}">`);
+    // A selection prefers the column with the name of this table.
+    expect(text.match(/<details data-referrer="[^"]*\/owner"/g)).toHaveLength(1);
+  });
+
+  test("a row without a text is displayed by its id, and a row without others has empty lists", async () => {
+    const home = readLists((await open("projects", ids.home)).text);
+    expect(home.get("points.project")?.texts).toEqual([expect.stringMatching(/^[\w…]+$/)]);
+    const { text } = await open("projects", ids.empty);
+    expect([...readLists(text).values()].map(({ texts }) => texts)).toEqual([[], [], [], []]);
+    expect(textOf({ text }).match(/No rows/g)).toHaveLength(4);
+  });
+
+  test("the link leads to the rows, also without a script", async () => {
+    const list = readLists((await open("projects", ids.garden)).text).get("todos.project");
+    const page = await visit(service, jar, list?.more ?? "");
+    for (const title of TITLES) expect(page.text).toContain(`>${title}<`);
+    expect(page.text).not.toContain("&lt;b&gt;");
+  });
+
+  test("one list reads the related rows, up to three relations", async () => {
+    // The row, its related rows, and the choices of each referenced table.
+    for (const [table, id] of [
+      ["owner", ids.owner],
+      ["todos", ids.first],
+      ["points", ids.point],
+    ] as const)
+      expect([table, await countCalls(table, id)]).toEqual([table, 3]);
+    // Five relations, of which two have the same name, and two referenced tables.
+    expect(await countCalls("projects", ids.garden)).toBe(5);
+  });
+
+  test("a list that is rejected leaves the search of the script", async () => {
+    const [huge = ""] = await add("projects", [{ name: "Huge" }]);
+    const todo = { title: "x".repeat(90_000), project: huge };
+    for (let count = 0; count < MAX_BYTES / 90_000; count++) await add("todos", [todo]);
+    await add("projects", [{ name: "Part of huge", parent: huge }]);
+    const page = await open("projects", huge);
+    expect(page.status).toBe(200);
+    expect(page.text).not.toContain("x".repeat(61));
+    expect(page.text).toContain(`?references=project.${huge}">Show these rows</a>`);
+    expect(readLists(page.text).has("todos.project")).toBe(false);
+    expect(readLists(page.text).get("todos.former")?.texts).toEqual([]);
+  });
+});
+
+type Shown = { texts: string[]; more: string | undefined };
+
+/** The lists of a page, by column. */
+function readLists(text: string): Map<string, Shown> {
+  const sections = [...text.matchAll(/<section aria-label="Rows of ([^"]+)">(.*?)<\/section>/gs)];
+  return new Map(
+    sections.map(([, name = "", section = ""]): [string, Shown] => [
+      name,
+      {
+        texts: [...section.matchAll(/<li>(.*?)<\/li>/gs)].map(([, item = ""]) =>
+          textOf({ text: item }).trim(),
+        ),
+        more: /<a href="([^"]+#where=[^"]+)"/.exec(section)?.[1]?.replaceAll("&amp;", "&"),
+      },
+    ]),
+  );
+}
