@@ -39,6 +39,9 @@ const schema = defineSchema({
     .index("status", "mood", "team")
     .unique("mood", "code")
     .unique("level", "title"),
+  ranked: t
+    .model({ team: t.integer().required(), status: t.enum(STATUSES), rank: t.integer().required() })
+    .index("team", "status", "rank"),
   medals: { kind: t.enum(["gold", "silver"]).unique() },
 });
 const ROWS = 72;
@@ -182,3 +185,23 @@ function recorded(): RecordedTable {
   if (definition === undefined) throw new Error("There is no table keyed");
   return { name: "keyed", definition, whole: definition };
 }
+
+testOne("the end of the rows of one value is not the end of those of the next", async () => {
+  const json = Array.from({ length: 60 }, (_, n) => ({
+    ...{ team: n % 2, rank: n },
+    status: [null, ...STATUSES][n % 5],
+  }));
+  const created = await service.call(app, "/v1/data/db/ranked", { method: "POST", json });
+  expect(created.status).toBe(201);
+  const ranks = json.filter(({ team, rank }) => team === 1 && rank < 40).map(({ rank }) => rank);
+  const path = "/v1/data/db/ranked";
+  const listed = await service.call(app, `${path}?team=eq.1&rank=lt.40&order=status,rank`);
+  const { rows } = listed.json as { rows: Row[] };
+  expect(rows.map(({ rank }) => rank as number).sort((a, b) => a - b)).toEqual(ranks);
+  const grouped = await service.call(app, `${path}/groups?team=eq.1&rank=lt.40`);
+  expect(grouped.json).toEqual({ groups: [{ by: {}, count: ranks.length }] });
+  const counted = await service.call(app, `${path}?team=eq.1&rank=lt.40&order=status&limit=1`, {
+    headers: { prefer: "count=exact" },
+  });
+  expect(counted.json).toMatchObject({ count: ranks.length });
+});

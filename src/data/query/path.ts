@@ -26,13 +26,7 @@ import {
   type RecordedTable,
   searchColumns,
 } from "../../tables/catalog/mod.ts";
-import {
-  type Comparison,
-  type Condition,
-  ID,
-  type QueryColumn,
-  type Referenced,
-} from "./filter.ts";
+import { type Comparison, type Condition, ID, type QueryColumn } from "./filter.ts";
 import type { ListQuery, SortKey } from "./query.ts";
 
 /** A column, or a part of its values, by which an index is searched and sorted. */
@@ -72,7 +66,7 @@ export type QueryPath = {
   readonly isSelective: boolean;
   /** Whether unique values leave one row. */
   readonly isSingle: boolean;
-} & ({ readonly in: Comparison | Referenced } | Range);
+} & ({ readonly in: Comparison } | Range);
 
 /** The start and the end of a walk: values of its leading terms, compared in order. */
 type Range = { readonly start: Bound | undefined; readonly stop: Bound | undefined };
@@ -293,24 +287,13 @@ function toLookup(query: ListQuery, candidate: Candidate): QueryPath {
 function findSet({ where }: ListQuery, candidates: readonly Candidate[]): QueryPath | undefined {
   for (const { index } of candidates) {
     const [column] = index.branches.length > 0 ? [] : index.columns;
-    const values =
-      column && (findComparison(where, column, ["in"]) ?? findReferenced(where, column));
+    const values = column && findComparison(where, column, ["in"]);
     if (values !== undefined) return toSetPath(index, values);
   }
   return undefined;
 }
 
-function findReferenced(
-  where: readonly Condition[],
-  { name }: QueryColumn,
-): Referenced | undefined {
-  return where.find(
-    (condition): condition is Referenced =>
-      condition.op === "referenced" && condition.column.name === name,
-  );
-}
-
-function toSetPath({ name }: Index, condition: Comparison | Referenced): QueryPath {
+function toSetPath({ name }: Index, condition: Comparison): QueryPath {
   const isExact = condition.values.every((value) => isWhole(condition.column, value));
   return {
     index: name,

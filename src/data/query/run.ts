@@ -16,15 +16,13 @@ import { NO_WALK, type RecordedTable, TAG_LENGTH } from "../../tables/catalog/mo
 import { callFunction, findCurrent } from "../call.ts";
 import type { DataDeps } from "../deps.ts";
 import { proveKey } from "../prove_key.ts";
-import type { AppTables } from "./filter.ts";
 import { explainGroups, planGroups } from "./group_plan.ts";
 import { type GroupQuery, readGroupQuery } from "./group_query.ts";
 import { readListQuery } from "./list_query.ts";
-import { explainNeededIndex, explainSet, explainTimeout } from "./needed_index.ts";
+import { explainNeededIndex, explainTimeout } from "./needed_index.ts";
 import { ONLY_PAGES, type Page, readPage } from "./paging.ts";
 import { planQuery } from "./plan.ts";
 import type { ListQuery } from "./query.ts";
-import { listSetTables } from "./referenced.ts";
 import { listTables } from "./related.ts";
 import { planWalk } from "./walk.ts";
 
@@ -134,18 +132,11 @@ async function readCurrent<Query>(
 }
 
 function readQuery(
-  deps: DataDeps,
-  context: KeyRequestContext,
+  { catalog }: DataDeps,
+  { query, principal: { appId } }: KeyRequestContext,
   { definition }: RecordedTable,
 ): ListQuery {
-  return readListQuery(context.query, definition, toAppTables(deps, context));
-}
-
-function toAppTables(
-  { catalog }: DataDeps,
-  { principal: { appId } }: KeyRequestContext,
-): AppTables {
-  return { appId, find: (name) => catalog.find(appId, name) };
+  return readListQuery(query, definition, { appId, find: (name) => catalog.find(appId, name) });
 }
 
 /**
@@ -242,7 +233,7 @@ async function findQueriedPage(
     // From the plan that is sent: a newer table may have another index.
     index = needed;
     isSelective = isNarrow;
-    const related = [...listTables(read.related), ...listSetTables(read.where)];
+    const related = listTables(read.related);
     return { endpoint: "query", values: { ...planned, ...rest }, related } as const;
   };
   for (;;) {
@@ -258,10 +249,6 @@ async function findQueriedPage(
           cause: error,
         });
       const { signal, detail } = error instanceof SignalError ? error : {};
-      if (signal === SIGNALS.tooManyVisits) {
-        const problem = explainSet(query.where, { appId, cut: detail, missing });
-        if (problem !== undefined) throw problem;
-      }
       if (signal === SIGNALS.tooManyVisits && isSelective && !options.isUnselective) {
         // Too many rows fulfill the condition: another path visits them page by page.
         options.isUnselective = true;
@@ -306,11 +293,11 @@ export async function findGroups(
 }
 
 function readGrouping(
-  deps: DataDeps,
-  context: KeyRequestContext,
+  _: DataDeps,
+  { query }: KeyRequestContext,
   { definition }: RecordedTable,
 ): GroupQuery {
-  return readGroupQuery(context.query, definition, toAppTables(deps, context));
+  return readGroupQuery(query, definition);
 }
 
 type GroupsCall = Pick<PageQuery, "table" | "tags"> & { readonly query: GroupQuery };
@@ -321,18 +308,16 @@ async function readGroups(
   { table, query, tags }: GroupsCall,
 ): Promise<FoundPage> {
   const missing = new Set<string>();
-  const { appId } = context.principal;
   let index: string | undefined;
   const plan = (current: RecordedTable, isRenewed = true) => {
     const read = isRenewed ? readGrouping(deps, context, current) : query;
     const { index: needed, ...planned } = planGroups(read, current, {
-      ...{ appId, missing },
-      ...{ visits: deps.maxCounted, setVisits: deps.maxVisits, work: deps.maxWork },
+      ...{ appId: context.principal.appId, missing },
+      ...{ visits: deps.maxCounted, work: deps.maxWork },
     });
     index = needed;
     const rest = { bytes: deps.maxResponseBytes, known: tags.join(",") };
-    const related = listSetTables(read.where);
-    return { endpoint: "groups", values: { ...planned, ...rest }, related } as const;
+    return { endpoint: "groups", values: { ...planned, ...rest } } as const;
   };
   for (;;) {
     try {
@@ -345,15 +330,9 @@ async function readGroups(
           cause: error,
         });
       const { signal, detail } = error instanceof SignalError ? error : {};
-      if (signal === SIGNALS.tooManyVisits)
-        throw (
-          explainSet(query.where, { appId, cut: detail, missing }) ??
-          explainGroups(query, table, detail)
-        );
-      // The detail names an index of referenced rows.
-      const found = signal === SIGNALS.indexMissing ? (detail ?? index) : undefined;
-      if (found === undefined) throw error;
-      missing.add(found);
+      if (signal === SIGNALS.tooManyVisits) throw explainGroups(query, table, detail);
+      if (signal !== SIGNALS.indexMissing || index === undefined) throw error;
+      missing.add(index);
     }
   }
 }
