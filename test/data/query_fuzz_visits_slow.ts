@@ -1,20 +1,19 @@
 /**
- * Random queries with a limit of 150 visits: the server rejects many of them, and others reach the limit. A separate
- * file runs in parallel.
+ * Random queries with a limit of 150 visits, on PostgreSQL 18 and 15: the server rejects many of them, and others reach the limit. A
+ * separate file runs in parallel.
  */
-import { afterAll, beforeAll, expect, test } from "bun:test";
+import { describe, expect, test } from "bun:test";
+import { openOnVersion, POSTGRES_VERSIONS } from "../support/postgres_versions.ts";
 import { FUZZ_SEED, fuzzQueries } from "../support/query_fuzz.ts";
-import { openTestService, type TestService } from "../support/service.ts";
 import { countRuns } from "../support/tier.ts";
 
-let service: TestService;
-beforeAll(async () => {
-  service = await openTestService({ service: { previews: ["filters"], maxVisits: 150 } });
+describe.each(POSTGRES_VERSIONS)("on $name", ({ isDebian }) => {
+  test("thousands of random queries with a limit of 150 visits return the same rows as a client's own filter", async () => {
+    const previews = { previews: ["filters"], maxVisits: 150 } as const;
+    const service = await openOnVersion(isDebian, { service: previews });
+    const options = { seed: FUZZ_SEED + 1, schemas: countRuns(130), queries: 120, rows: 200 };
+    const outcome = await fuzzQueries(service, options);
+    expect(outcome.queries).toBeGreaterThan(countRuns(7_000));
+    await service.close();
+  }, 1_800_000);
 });
-afterAll(() => service.close());
-
-test("thousands of random queries with a limit of 150 visits return the same rows as a client's own filter", async () => {
-  const options = { seed: FUZZ_SEED + 1, schemas: countRuns(130), queries: 120, rows: 200 };
-  const outcome = await fuzzQueries(service, options);
-  expect(outcome.queries).toBeGreaterThan(countRuns(7_000));
-}, 1_800_000);

@@ -5,6 +5,7 @@
  * @module
  */
 
+import { SERVICE_QUEUE } from "../../src/db/mod.ts";
 import { VALUES } from "../../src/kinds/mod.ts";
 import {
   type Json,
@@ -404,6 +405,8 @@ export type FuzzOptions = {
   readonly rows: number;
   /** Instead of random tables. */
   readonly table?: TableDefinition;
+  /** Whether a copy of the table without indexes must return the same pages. Requires a limit of visits above the rows. */
+  readonly isCompared?: boolean;
 };
 
 export type FuzzOutcome = {
@@ -412,7 +415,83 @@ export type FuzzOutcome = {
   needsIndex: number;
   /** Pages with a count that is not null. */
   counted: number;
+  /** Pages that the table without indexes returned too. */
+  compared: number;
+  /** Rows that were created between the pages of a query. */
+  inserted: number;
 };
+
+type FuzzTables = Record<string, { row: Row; insert: object; update: object }>;
+type FuzzClient = ReturnType<typeof createDataClient<FuzzTables>>[string];
+type Page = { readonly rows: readonly Row[] } & {
+  readonly hasMore: boolean;
+  readonly next?: string | undefined;
+  readonly count?: number | null | undefined;
+};
+
+/** A filled table, and its copy without indexes, of one app. */
+class FuzzSubject {
+  readonly all: Row[] = [];
+  readonly client: FuzzClient;
+  readonly plain: FuzzClient | undefined;
+  private created = 1000;
+
+  constructor(
+    private readonly service: TestService,
+    private readonly app: TestApp,
+    readonly table: TableDefinition,
+    isCompared: boolean,
+  ) {
+    const { [table.name]: client, [`${table.name}_plain`]: plain } = createDataClient<FuzzTables>({
+      baseUrl: service.url,
+      apiKey: app.key,
+    });
+    if (client === undefined) throw new Error("The client has no such table");
+    this.client = client;
+    this.plain = isCompared ? plain : undefined;
+  }
+
+  async open(): Promise<this> {
+    for await (const row of this.client.all()) this.all.push(row);
+    if (this.plain === undefined) return this;
+    const { table, app, service } = this;
+    const columns = table.columns.map((column) => ({ ...column, index: false, unique: false }));
+    const plain = { name: `${table.name}_plain`, columns, indexes: [], uniques: [] };
+    const read = readDefinition({ version: 1, tables: [table, plain] });
+    if ("issues" in read) throw new Error(JSON.stringify(read.issues));
+    const options = { app, definition: read.definition, options: { dryRun: false } };
+    await pushDefinition({ admin: service.pushing, log: () => undefined }, options);
+    await this.copy();
+    return this;
+  }
+
+  /** Copies the rows that the table without indexes lacks, with their ids. */
+  private async copy(): Promise<void> {
+    if (this.plain === undefined) return;
+    const { name, columns } = this.table;
+    const listed = ["app_id", "id", ...columns.map((column) => column.name)]
+      .map((column) => `"${column}"`)
+      .join(", ");
+    const values = columns.map(({ name: column, kind }) =>
+      kind === "enum" ? `"${column}"::text::data."${name}_plain__${column}__enum"` : `"${column}"`,
+    );
+    await this.service.service.admin.query(
+      `insert into data."${name}_plain" (${listed}) select ${["app_id", "id", ...values].join(", ")}
+      from data."${name}" where app_id = $1 and id not in (select id from data."${name}_plain" where app_id = $1)`,
+      [this.app.id],
+      { retry: "unsafe", queue: SERVICE_QUEUE },
+    );
+  }
+
+  async insert(random: Random): Promise<void> {
+    const json = drawValues(this.table, random, this.created++);
+    const path = `/v1/data/db/${this.table.name}`;
+    const created = await this.service.call(this.app, path, { method: "POST", json });
+    if (created.status !== 201) throw new Error(created.text);
+    this.all.push(created.json as Row);
+    await this.copy();
+  }
+}
 
 /** @throws {Error} a page differs from the oracle's; with the query */
 export async function fuzzQueries(
@@ -420,7 +499,7 @@ export async function fuzzQueries(
   options: FuzzOptions,
 ): Promise<FuzzOutcome> {
   const random = makeRandom(options.seed);
-  const outcome = { queries: 0, pages: 0, needsIndex: 0, counted: 0 };
+  const outcome = { queries: 0, pages: 0, needsIndex: 0, counted: 0, compared: 0, inserted: 0 };
   for (let schema = 0; schema < options.schemas; schema++) {
     const table = options.table ?? drawTable(random, `fuzz_${options.seed}_${schema}`);
     const state = random(2 ** 31);
@@ -429,59 +508,74 @@ export async function fuzzQueries(
     for (let other = 0; other < 3; other++)
       apps.push(await fill(service, { table, rows: options.rows, random: makeRandom(state) }));
     const app = pick(random, apps);
-    const client = createDataClient<Record<string, { row: Row; insert: object; update: object }>>({
-      baseUrl: service.url,
-      apiKey: app.key,
-    });
-    const rows = client[table.name];
-    if (rows === undefined) throw new Error("The client has no such table");
-    const all: Row[] = [];
-    for await (const row of rows.all()) all.push(row);
-    const ids = all.map(({ id }) => id);
+    const subject = await new FuzzSubject(service, app, table, options.isCompared === true).open();
+    const ids = subject.all.map(({ id }) => id);
     for (let count = 0; count < options.queries; count++) {
       const query = drawQuery(table, ids, random);
-      const kinds = toKinds(table);
-      const wanted = sortRows(
-        all.filter((row) => matches(row, query.where, kinds)),
-        query,
-        table,
-      );
-      const found: Row[] = [];
       try {
-        for await (const page of rows.pages(query as object)) {
-          outcome.pages++;
-          if (page.hasMore !== (typeof page.next === "string"))
-            throw new Error("hasMore differs from next");
-          if (page.rows.length > query.limit) throw new Error("The page has too many rows");
-          if ((query.count === undefined) !== (page.count === undefined))
-            throw new Error("The page has no count, or a count without a request");
-          if (typeof page.count === "number") outcome.counted++;
-          if (typeof page.count === "number" && page.count !== wanted.length)
-            throw new Error(
-              `The page counts ${page.count} rows, expected ${wanted.length}: ${JSON.stringify({ table, query })}`,
-            );
-          found.push(...page.rows);
-          if (found.length > all.length)
-            throw new Error(`A row is repeated: ${JSON.stringify({ table, query })}`);
-        }
+        await fuzzQuery(subject, query, { random, outcome });
       } catch (error) {
         if (!(error instanceof DataError) || error.code !== "needs_index")
           throw new Error(JSON.stringify({ table, query }), { cause: error });
         outcome.needsIndex++;
-        continue;
       }
-      outcome.queries++;
-      const [got, want] = [found, wanted].map((list) => list.map(({ id }) => id).join());
-      if (got !== want)
-        throw new Error(
-          `Found ${found.length} rows instead of ${wanted.length}: ${JSON.stringify({ table, query })}`,
-        );
-      const wrong = found.find((row) => differs(row, all, query));
-      if (wrong !== undefined)
-        throw new Error(`A row differs from the stored row: ${JSON.stringify({ wrong, query })}`);
     }
   }
   return outcome;
+}
+
+/** @throws {Error} a page differs */
+async function fuzzQuery(
+  subject: FuzzSubject,
+  query: Query,
+  { random, outcome }: { random: Random; outcome: FuzzOutcome },
+): Promise<void> {
+  const { table, client, plain } = subject;
+  // New rows can be on a later page: those before the query have their place.
+  const isChanged = isTrue(random, 8);
+  const kinds = toKinds(table);
+  const all = [...subject.all];
+  const wanted = sortRows(
+    all.filter((row) => matches(row, query.where, kinds)),
+    query,
+    table,
+  );
+  const found: Row[] = [];
+  const others = isChanged ? undefined : plain?.pages(query as object);
+  for await (const page of client.pages(query as object) as AsyncGenerator<Page>) {
+    outcome.pages++;
+    if (page.hasMore !== (typeof page.next === "string"))
+      throw new Error("hasMore differs from next");
+    if (page.rows.length > query.limit) throw new Error("The page has too many rows");
+    if ((query.count === undefined) !== (page.count === undefined))
+      throw new Error("The page has no count, or a count without a request");
+    if (typeof page.count === "number") outcome.counted++;
+    if (typeof page.count === "number" && page.count !== wanted.length && !isChanged)
+      throw new Error(`The page counts ${page.count} rows, expected ${wanted.length}`);
+    found.push(...page.rows);
+    if (found.length > subject.all.length) throw new Error("A row is repeated");
+    const other = await others?.next();
+    if (other !== undefined) {
+      outcome.compared++;
+      const [byIndex, without] = [page, other.value].map((listed) => JSON.stringify(listed));
+      if (byIndex !== without)
+        throw new Error(`Without indexes, the page is ${without} instead of ${byIndex}`);
+    }
+    if (isChanged && page.hasMore && subject.all.length < all.length + 3) {
+      await subject.insert(random);
+      outcome.inserted++;
+    }
+  }
+  outcome.queries++;
+  const isOld = new Set(all.map(({ id }) => id));
+  const [got, want] = [found.filter(({ id }) => isOld.has(id)), wanted].map((list) =>
+    list.map(({ id }) => id).join(),
+  );
+  if (got !== want) throw new Error(`Found ${found.length} rows instead of ${wanted.length}`);
+  if (new Set(found.map(({ id }) => id)).size < found.length) throw new Error("A row is repeated");
+  const wrong = found.find((row) => differs(row, subject.all, query));
+  if (wrong !== undefined)
+    throw new Error(`A row differs from the stored row: ${JSON.stringify(wrong)}`);
 }
 
 function differs(row: Row, all: readonly Row[], { select }: Query): boolean {
