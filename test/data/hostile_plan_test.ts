@@ -130,6 +130,38 @@ const PLANS: readonly (readonly [name: string, plan: object | string])[] = [
   ["whose branches are nothing", { ...PLAN, branches: [] }],
 ];
 
+const SET = { ...PLAN, set: "ref", order: [] };
+const CALL = functionOf(schema, "notes", "query");
+const ALL_ONES = ["ffffffff-ffff-ffff-ffff-ffffffffffff"];
+const withSets = (...sets: unknown[]) => ({ ...PLAN, filter: ["set", 1, 1], sets });
+const set = (part: object) => ({ at: 1, call: CALL, plan: SET, values: ALL_ONES, ...part });
+const SETS: typeof PLANS = [
+  ["whose set is as it should be", withSets(set({}))],
+  ["that is a set", SET],
+  ["that is a set of SQL", { ...SET, set: "') or true --" }],
+  ["whose sets are SQL", { ...PLAN, sets: "'; drop table data.notes" }],
+  ["whose sets are null", { ...PLAN, sets: null }],
+  ["whose set is null", withSets(null)],
+  ["whose set is a page", withSets(set({ plan: PLAN }))],
+  ["whose set has no plan", withSets(set({ plan: null }))],
+  ["whose set calls SQL", withSets(set({ call: `x"() || (select 1) --_query` }))],
+  ["whose set calls another function", withSets(set({ call: CALL.replace("_query", "_list") }))],
+  ["whose set is at 0", withSets(set({ at: 0 }))],
+  ["whose set is far away", withSets(set({ at: 1_000_000_000 }))],
+  ["whose set is nowhere", withSets(set({ at: null }))],
+  ["whose set has no values", withSets(set({ values: [] }))],
+  ["whose set has values of SQL", withSets(set({ values: ["'; drop table data.notes"] }))],
+  ["whose set is in itself", withSets(set({ plan: { ...SET, sets: [set({})] } }))],
+  ["whose condition is in no set", { ...PLAN, filter: ["set", 1, 99] }],
+  ["whose condition is in a set of SQL", { ...PLAN, filter: ["set", 1, "1], ',')) or ($2[1"] }],
+  ["whose condition is in a set of texts", { ...PLAN, filter: ["set", 2, 1] }],
+  ["whose walk is by a set", { ...withSets(set({})), in: [[1]] }],
+  ["whose walk is by a set of SQL", { ...PLAN, in: [["1], ',')) or ($2[1"]] }],
+  ["that is large", { ...withSets(set({})), in: [[1]], most: 0, large: PLAN }],
+  ["that is large and nothing", { ...withSets(set({})), in: [[1]], most: 0, large: null }],
+  ["that is large by SQL", { ...withSets(set({})), in: [["1)"]], most: "1)", large: [] }],
+];
+
 /** Plans that would miss rows fail. */
 const INCOMPLETE = [
   ["whose branches lack a value", { ...branch(["is", 3, "c"]), covered: 3 }, "no such index"],
@@ -139,7 +171,7 @@ const INCOMPLETE = [
 const GROUPS = { ...PLAN, grouped: [3], passed: [3], by: [3], text: { reads: [[3, 2, 1024]] } };
 const GROUP_PLANS: typeof PLANS = [
   ["as it should be", GROUPS],
-  ...PLANS.map(([name, plan]): (typeof PLANS)[number] => [
+  ...[...PLANS, ...SETS].map(([name, plan]): (typeof PLANS)[number] => [
     name,
     typeof plan === "string" || Array.isArray(plan) ? plan : { ...GROUPS, ...plan },
   ]),
@@ -181,7 +213,7 @@ testUnlessCitus("a cluster has no query functions")(
   async () => {
     const name = functionOf(schema, "notes", "query");
     const found: string[] = [];
-    for (const [, plan] of [...PLANS, ...INCOMPLETE]) {
+    for (const [, plan] of [...PLANS, ...INCOMPLETE, ...SETS]) {
       const text = typeof plan === "string" ? plan : JSON.stringify(plan);
       const rows = await login
         .unsafe(
@@ -193,7 +225,12 @@ testUnlessCitus("a cluster has no query functions")(
     }
     expect(found.filter((body) => body.includes(SECRET))).toEqual([]);
     expect(found[0]).toContain('"title":"mine"');
-    expect(found.slice(PLANS.length)).toEqual(INCOMPLETE.map(([, , error]) => error));
+    expect(found.slice(PLANS.length).slice(0, INCOMPLETE.length)).toEqual(
+      INCOMPLETE.map(([, , error]) => error),
+    );
+    const sets = found.slice(PLANS.length + INCOMPLETE.length);
+    expect(sets[0]).toContain('"title":"mine"');
+    expect(sets.filter((text) => text.includes("mine")).length).toBeLessThan(8);
     const [count] = await service.service.admin.query<{ count: number }>(
       "select count(*)::int4 as count from data.notes",
       [],

@@ -1,6 +1,6 @@
 /**
- * Conditions of a list as text, `title=ilike.*x*` or `or=(done.eq.true,price.gt.5)`, and as a tree. Values are read by the
- * readers that writes use. Knows columns, not SQL. Pure.
+ * Conditions of a list as text, `title=ilike.*x*`, `project.name=eq.House` or `or=(done.eq.true,price.gt.5)`, and as a tree.
+ * Values are read by the readers that writes use. Knows columns, not SQL. Pure.
  *
  * @module
  */
@@ -12,8 +12,9 @@ import type { NamedColumn } from "../../schema/mod.ts";
 import { toCaseExpression } from "../../std/letter_case.ts";
 import { quote } from "../../std/quote.ts";
 import { isStorableText } from "../../std/text.ts";
+import type { RecordedTable } from "../../tables/catalog/mod.ts";
 
-export type QueryColumn = Pick<NamedColumn, "name" | "kind" | "required" | "values">;
+export type QueryColumn = Pick<NamedColumn, "name" | "kind" | "required" | "values" | "table">;
 
 export const ID: QueryColumn = { name: "id", kind: "uuid", required: true };
 
@@ -24,9 +25,18 @@ export type Comparison = {
   readonly column: QueryColumn;
   readonly values: readonly string[];
 };
+/** A condition on the row of a reference: it exists, and all conditions on it are true. Never negated. */
+export type Referenced = {
+  readonly op: "referenced";
+  readonly column: QueryColumn;
+  readonly values: readonly [];
+  readonly table: RecordedTable;
+  readonly where: readonly Condition[];
+};
 /** A comparison with null is never true, and neither is its negation, as in SQL. */
 export type Condition =
   | Comparison
+  | Referenced
   | { readonly op: "and" | "or"; readonly of: readonly Condition[] }
   | { readonly op: "not"; readonly of: readonly [Condition] };
 
@@ -35,6 +45,9 @@ export const QUERY_LIMITS = {
   values: 100,
   depth: 4,
   keys: 3,
+  /** Max references in conditions, and max references from a row to the row of a condition. */
+  references: 3,
+  referenceDepth: 2,
   patternCharacters: 200,
   wildcards: 6,
   /** Applies to the query string without `after`, and to `after`. */
@@ -55,7 +68,9 @@ export type Attempt = <Result>(read: () => Result) => Result | undefined;
 /** Reads conditions, and counts them and their values across the parameters of one query. */
 export type FilterReader = {
   readonly findColumn: (name: string) => QueryColumn;
-  /** The condition in `name=text`. @throws {Problem} invalid_query; unsupported_query */
+  /** Whether the name is of a column at the end of references. An unknown column can be one of `others` of a relation. */
+  readonly isPath: (name: string, others: readonly string[]) => boolean;
+  /** The condition in `name=text`; the name can be the path of a referenced row's column. @throws {Problem} invalid_query; unsupported_query */
   readonly readCondition: (name: string, text: string) => Condition;
   /** The conditions in `and=text` or `or=text`. @throws {Problem} invalid_query; unsupported_query */
   readonly readList: (op: "and" | "or", text: string) => Condition;
@@ -68,22 +83,87 @@ type ConditionText = {
   readonly texts: readonly string[];
 };
 
+/** The tables of the calling app. */
+export type AppTables = {
+  readonly appId: string;
+  readonly find: (name: string) => RecordedTable | undefined;
+};
+
+type ReaderOptions = {
+  /** Where the columns are, in messages. */
+  readonly place?: string;
+  /** The tables of references. */
+  readonly tables?: Pick<AppTables, "find">;
+};
+
+/** A reference, and the table of its row. */
+type Step = Pick<Referenced, "column" | "table">;
+
+/** A column of the table, or of a row to which references lead. */
+type Target = {
+  readonly path: string;
+  readonly column: QueryColumn;
+  readonly steps: readonly Step[];
+};
+
 const NEGATION = "not.";
 const NULL = "is.null";
+/** The start of a comparison. In a list, it precedes the column of a referenced row with the same name. */
+const COMPARISON = new RegExp(`(?:not|is|${OPERATORS.join("|")})\\.`, "y");
+const NAME = /([^.,()"]+)\./suy;
 const GROUP = /(not\.)?(and|or)(?=\()/y;
 
-/** The reader omits conditions with issues; `attempt` collects the issues. @param place where the columns are, in messages */
+/** The reader omits conditions with issues; `attempt` collects the issues. */
 export function makeFilterReader(
   columns: readonly QueryColumn[],
   attempt: Attempt,
-  place = "",
+  { place = "", tables }: ReaderOptions = {},
 ): FilterReader {
-  const known = new Map(columns.map((column) => [column.name, column]));
   let conditions = 0;
   let values = 0;
 
   function findColumn(name: string): QueryColumn {
-    const column = known.get(name);
+    return findIn(columns, name, place);
+  }
+
+  function findTarget(path: string): Target {
+    const names = path.split(".");
+    const steps: Step[] = [];
+    let column = findColumn(names[0] ?? "");
+    for (const name of names.slice(1)) {
+      const { name: reference, table: target } = column;
+      const table = target === undefined ? undefined : tables?.find(target);
+      if (table === undefined)
+        throw invalid(
+          `Cannot read ${quote(path)}: ${column.kind === "ref" ? `the app does not use the table ${target}` : `${reference} is not a reference`}`,
+        );
+      if (steps.length === QUERY_LIMITS.referenceDepth)
+        throw unsupported(
+          `Cannot read ${quote(path)}: conditions can be on rows at most ${QUERY_LIMITS.referenceDepth} references away`,
+        );
+      steps.push({ column, table });
+      const { definition } = table;
+      column = findIn([ID, ...definition.columns], name, ` of ${definition.name}`);
+    }
+    return { path, column, steps };
+  }
+
+  function isPath(path: string, others: readonly string[]): boolean {
+    const names = path.split(".");
+    const last = names.pop() ?? "";
+    let list = columns;
+    for (const name of names) {
+      const column = list.find((other) => other.name === name);
+      if (column === undefined) return false;
+      const table = column.table === undefined ? undefined : tables?.find(column.table);
+      if (table === undefined) return true;
+      list = [ID, ...table.definition.columns];
+    }
+    return !others.includes(last) || list.some(({ name }) => name === last);
+  }
+
+  function findIn(list: readonly QueryColumn[], name: string, place: string): QueryColumn {
+    const column = list.find((other) => other.name === name);
     if (column !== undefined) return column;
     if (name === "app_id")
       throw invalid(
@@ -93,11 +173,11 @@ export function makeFilterReader(
   }
 
   function readCondition(name: string, text: string): Condition {
-    const column = findColumn(name);
+    const target = findTarget(name);
     const scanner = makeScanner(text);
     const read = scanCondition(name, scanner, () => scanner.readRest());
     scanner.expectEnd();
-    return toCondition(column, read);
+    return toCondition(target, read);
   }
 
   function scanCondition(name: string, scanner: Scanner, readValue: () => string): ConditionText {
@@ -121,18 +201,23 @@ export function makeFilterReader(
     return { isNegated, op, texts };
   }
 
-  function toCondition(column: QueryColumn, { isNegated, op, texts }: ConditionText): Condition {
+  function toCondition(
+    { path, column, steps }: Target,
+    { isNegated, op, texts }: ConditionText,
+  ): Condition {
+    const shown = { ...column, name: path };
     if (op !== "null" && !VALUES[column.kind].operators.includes(op))
-      throw unsupported(explainOperators(column, op));
+      throw unsupported(explainOperators(shown, op));
     if (op === "in" && texts.length === 0)
-      throw invalid(
-        `Cannot read the list of ${quote(column.name)}: it is empty; the empty text is ""`,
-      );
+      throw invalid(`Cannot read the list of ${quote(path)}: it is empty; the empty text is ""`);
     const read = texts.map((text) =>
-      attempt(() => PATTERN_READERS[op]?.(text) ?? toComparable(text, column)),
+      attempt(() => PATTERN_READERS[op]?.(text) ?? toComparable(text, shown)),
     );
     const comparison = { op, column, values: read.filter((value) => value !== undefined) };
-    return isNegated ? { op: "not", of: [comparison] } : comparison;
+    return steps.reduceRight<Condition>(
+      (inner, step) => ({ ...step, op: "referenced", values: [], where: [inner] }),
+      isNegated ? { op: "not", of: [comparison] } : comparison,
+    );
   }
 
   function scanItems(op: "and" | "or", scanner: Scanner, depth: number): Condition {
@@ -152,13 +237,25 @@ export function makeFilterReader(
       const group = scanItems(op === "or" ? "or" : "and", scanner, depth + 1);
       return negation === undefined ? group : { op: "not", of: [group] };
     }
-    const name = scanner.readName();
+    const name = scanPath(scanner);
     const read = scanCondition(name, scanner, () => scanner.readValue());
-    return attempt(() => toCondition(findColumn(name), read));
+    return attempt(() => toCondition(findTarget(name), read));
+  }
+
+  function scanPath(scanner: Scanner): string {
+    const names = [scanner.readName()];
+    const isReference = columns.some(({ name, kind }) => name === names[0] && kind === "ref");
+    while (isReference && !scanner.isAt(COMPARISON)) {
+      const name = scanner.match(NAME)?.[1];
+      if (name === undefined) break;
+      names.push(name);
+    }
+    return names.join(".");
   }
 
   return {
     findColumn,
+    isPath,
     readCondition,
     readList: (op, text) => {
       const scanner = makeScanner(text);
@@ -254,15 +351,21 @@ function makeScanner(text: string) {
     return values;
   }
 
+  function isAt(pattern: RegExp): boolean {
+    pattern.lastIndex = at;
+    return pattern.test(text);
+  }
+
   return {
     skip,
+    isAt,
     expect,
     readValue,
     readList,
     match,
     /** A column's name and the following dot. */
     readName: () => {
-      const name = match(/([^.,()"]+)\./suy)?.[1];
+      const name = match(NAME)?.[1];
       if (name === undefined) throw unreadable();
       return name;
     },

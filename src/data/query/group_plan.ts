@@ -3,13 +3,27 @@
 import { Problem } from "../../problem.ts";
 import { MAX_COUNTED, MAX_GROUP_KEY_BYTES, MAX_GROUPS } from "../../std/limits.ts";
 import { queryColumns, type RecordedTable } from "../../tables/catalog/mod.ts";
+import { MAX_VISITS } from "../deps.ts";
 import { type Condition, type QueryColumn, unsupported } from "./filter.ts";
 import type { GroupQuery } from "./group_query.ts";
 import { NARROW } from "./needed_index.ts";
-import { type Bound, choosePath, type PathOptions, type Term } from "./path.ts";
-import { listColumns, listReads, putSet, toBranches } from "./plan.ts";
+import type { Bound, PathOptions, QueryPath, Term } from "./path.ts";
+import {
+  listColumns,
+  listReads,
+  planSets,
+  putSet,
+  type SetParts,
+  toBranches,
+  WHOLE_SET,
+} from "./plan.ts";
 
-type GroupOptions = PathOptions & { readonly visits: number; readonly work: number };
+type GroupOptions = PathOptions & {
+  readonly visits: number;
+  /** Max rows that are visited for a condition on referenced rows. */
+  readonly setVisits?: number;
+  readonly work: number;
+};
 type GroupPlan = {
   /** The JSON argument of `rowhouse.query_statement`, which returns its visits, and of `rowhouse.group_statement`. */
   readonly plan: string;
@@ -22,23 +36,40 @@ type Numbers = readonly (string | number | Numbers)[];
 const KEY_WORK = 2;
 
 export function planGroups(
-  { where, by, aggregates }: GroupQuery,
+  query: GroupQuery,
   table: RecordedTable,
   options: GroupOptions,
 ): GroupPlan {
-  const list = { order: [], select: [], related: [], after: undefined, limit: 0, offset: 0 };
-  const path = choosePath({ ...list, where, isPlain: false }, table, options);
+  const { setVisits = MAX_VISITS, ...limits } = options;
+  const { plan, values, path } = planSets(
+    { ...WHOLE_SET, where: query.where, limit: 0 },
+    { ...limits, visits: setVisits, table },
+    { toPlan: (chosen, parts) => toGroupPlan(chosen, query, { ...options, ...parts, table }) },
+  );
+  const { index = path.branches[0]?.index } = path;
+  return { plan: JSON.stringify(plan), values, index };
+}
+
+function toGroupPlan(
+  path: QueryPath,
+  { where, by, aggregates }: GroupQuery,
+  {
+    table,
+    put,
+    positionOf,
+    ...options
+  }: GroupOptions & SetParts & { readonly table: RecordedTable },
+) {
   const names = queryColumns(table.definition).map(({ name }) => name);
   const numberOf = ({ name }: QueryColumn) => names.indexOf(name) + 1;
   const numberOfTerm = ({ column, part }: Term) =>
     numberOf(column) +
     (part === undefined ? 0 : (1 + ["start", "rest", "exact"].indexOf(part)) * names.length);
-  const values: string[] = [];
-  const put = (value: string) => values.push(value);
   const bound = (at: Bound | undefined) => at && { op: at.op, values: at.values.map(put) };
   const numbers = (condition: Condition): Numbers => {
     if ("of" in condition) return [condition.op, ...condition.of.map(numbers)];
     const { op, column } = condition;
+    if (op === "referenced") return ["set", numberOf(column), positionOf(condition)];
     const positions = condition.values.map(put);
     const ends = op === "in" ? [positions[0] ?? 0, positions.at(-1) ?? 0] : positions;
     return [op, numberOf(column), ...ends];
@@ -55,7 +86,7 @@ export function planGroups(
   ];
   const toNumbers = (columns: readonly QueryColumn[]) => [...new Set(columns.map(numberOf))];
   const grouped = toNumbers([...by, ...Object.values(aggregates).flat()]);
-  const plan = {
+  return {
     visits: options.visits,
     work: options.work,
     walk: path.terms.map(numberOfTerm),
@@ -64,7 +95,7 @@ export function planGroups(
     ...toBranches(path, numberOf),
     nulls: path.nulls,
     ...("in" in path
-      ? { in: putSet(path.in, put) }
+      ? { in: putSet(path.in, { put, positionOf }) }
       : { start: bound(path.start), stop: bound(path.stop) }),
     filter: all(left.filter((condition) => !texts.includes(condition))),
     passed: [...new Set([...toNumbers(texts.flatMap(listColumns)), ...grouped])],
@@ -80,8 +111,6 @@ export function planGroups(
       Object.entries(aggregates).map(([name, columns]) => [name, toNumbers(columns)]),
     ),
   };
-  const { index = path.branches[0]?.index } = path;
-  return { plan: JSON.stringify(plan), values, index };
 }
 
 function isText({ kind }: QueryColumn): boolean {

@@ -10,7 +10,7 @@ import { MAX_GROUPS } from "../../std/limits.ts";
 import { quote } from "../../std/quote.ts";
 import type { RecordedTable } from "../../tables/catalog/mod.ts";
 import { type Condition, invalid, type QueryColumn, unsupported } from "./filter.ts";
-import { LIST_PARAMETERS, readConditions, toProblem } from "./list_query.ts";
+import { LIST_PARAMETERS, NO_TABLES, readConditions, toProblem } from "./list_query.ts";
 
 export type GroupQuery = {
   /** All of them must be true. */
@@ -26,9 +26,13 @@ export const GROUP_LIMITS = { by: 2, aggregates: 10 } as const;
 export function readGroupQuery(
   query: string,
   table: Pick<RecordedTable["definition"], "columns">,
+  tables = NO_TABLES,
 ): GroupQuery {
   const names = ["by", ...AGGREGATES, ...LIST_PARAMETERS] as const;
-  const { reader, attempt, where, once, issues } = readConditions(query, table.columns, names);
+  const { reader, attempt, where, once, issues } = readConditions(query, table.columns, {
+    names,
+    tables,
+  });
   const readColumns = (name: "by" | Aggregate): QueryColumn[] => {
     const columns = (once.get(name)?.split(",") ?? []).flatMap(
       (text) => attempt(() => reader.findColumn(text)) ?? [],

@@ -13,6 +13,7 @@ import { tryParseJson } from "../../std/json.ts";
 import { quote } from "../../std/quote.ts";
 import type { RecordedTable } from "../../tables/catalog/mod.ts";
 import {
+  type AppTables,
   type Attempt,
   type Condition,
   type FilterReader,
@@ -27,8 +28,8 @@ import {
 } from "./filter.ts";
 import { readLimit, readOffset } from "./paging.ts";
 import type { ListQuery, SortKey } from "./query.ts";
+import { joinReferenced, listReferenced } from "./referenced.ts";
 import {
-  type AppTables,
   checkIndexes,
   fitLimit,
   parseSelection,
@@ -47,9 +48,13 @@ type Once = (typeof LIST_PARAMETERS)[number];
 export function readListQuery(
   query: string,
   { name: table, columns }: Columns,
-  tables: AppTables = NO_TABLES,
+  tables = NO_TABLES,
 ): ListQuery {
-  const reading = readConditions(query, columns, LIST_PARAMETERS, OPTION);
+  const reading = readConditions(query, columns, {
+    names: LIST_PARAMETERS,
+    option: OPTION,
+    tables,
+  });
   const { reader, attempt, where, once, dotted, issues } = reading;
   const read = { reader, attempt };
   const asked = attempt(() => readOrder(read, once.get("order"))) ?? [];
@@ -94,12 +99,18 @@ type QueryReading<Name extends string> = ListReader & {
   readonly issues: Problem[];
 };
 
-/** Parameters with one of these names, or that `option` matches, are not conditions. */
+type ReadOptions<Name> = {
+  /** Parameters that are not conditions. */
+  readonly names: readonly Name[];
+  /** Options of related rows; a condition on a referenced row can look the same. */
+  readonly option?: RegExp;
+  readonly tables: AppTables;
+};
+
 export function readConditions<Name extends string>(
   query: string,
   columns: Columns["columns"],
-  names: readonly Name[],
-  option?: RegExp,
+  { names, option, tables }: ReadOptions<Name>,
 ): QueryReading<Name> {
   const issues: Problem[] = [];
   const attempt: Attempt = (read) => {
@@ -111,8 +122,8 @@ export function readConditions<Name extends string>(
       return undefined;
     }
   };
-  const reader = makeFilterReader([ID, ...columns], attempt);
-  const where: Condition[] = [];
+  const reader = makeFilterReader([ID, ...columns], attempt, { tables });
+  const conditions: Condition[] = [];
   const once = new Map<Name, string>();
   const dotted = new Map<string, string>();
   attempt(() => checkLength(query));
@@ -122,14 +133,21 @@ export function readConditions<Name extends string>(
     if (asked !== undefined) {
       if (once.has(asked)) issues.push(invalid(`Cannot read ${name}: it is given twice`));
       once.set(asked, text);
-    } else if (option?.test(name)) {
+    } else if (option?.test(name) && !reader.isPath(name, OPTIONS)) {
       if (dotted.has(name)) issues.push(invalid(`Cannot read ${name}: it is given twice`));
       dotted.set(name, text);
     } else {
       const condition = attempt(() => readWhere(reader, name, text));
-      if (condition !== undefined) where.push(condition);
+      if (condition !== undefined) conditions.push(condition);
     }
   }
+  const where = joinReferenced("and", conditions);
+  attempt(() => {
+    if (listReferenced(where).length > QUERY_LIMITS.references)
+      throw unsupported(
+        `A list accepts conditions on the rows of at most ${QUERY_LIMITS.references} references`,
+      );
+  });
   return { reader, attempt, where, once, dotted, issues };
 }
 
@@ -179,7 +197,8 @@ function readWhere(reader: FilterReader, name: string, text: string): Condition 
 
 /** An option of related rows: `todos.limit`. */
 const OPTION = /^(?!not\.(?:and|or)$)(.+)\.(.*)$/s;
-const NO_TABLES: AppTables = { appId: "", find: () => undefined };
+const OPTIONS = ["limit", "order"];
+export const NO_TABLES: AppTables = { appId: "", find: () => undefined };
 const NOTHING: SelectionText = { items: [], paths: new Set() };
 
 function parseSelect(text: string | undefined): SelectionText {
@@ -188,8 +207,12 @@ function parseSelect(text: string | undefined): SelectionText {
 
 function checkOption(name: string, paths: ReadonlySet<string>): void {
   const [, path = "", option = ""] = OPTION.exec(name) ?? [];
-  if (!paths.has(path)) throw invalid(`Cannot read ${quote(name)}: select has no ${path}(…)`);
-  if (option !== "limit" && option !== "order")
+  const isOption = OPTIONS.includes(option);
+  if (!paths.has(path))
+    throw invalid(
+      `Cannot read ${quote(name)}: ${isOption ? "" : `the table has no reference ${path}, and `}select has no ${path}(…)`,
+    );
+  if (!isOption)
     throw invalid(`Cannot read ${quote(name)}: lists of related rows have only .limit and .order`);
 }
 

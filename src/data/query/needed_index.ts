@@ -6,13 +6,15 @@
  */
 
 import { KINDS, SQL, VALUES } from "../../kinds/mod.ts";
+import { Problem } from "../../problem.ts";
 import { toDurationText } from "../../std/duration.ts";
 import type { RecordedTable } from "../../tables/catalog/mod.ts";
 import { MAX_VISITS } from "../deps.ts";
 import type { Comparison, Condition, QueryColumn } from "./filter.ts";
-import { choosePath, isLookup, isSearchable, type QueryPath } from "./path.ts";
-import { isSortedByParts, listColumns, listReads } from "./plan.ts";
+import { choosePath, isLookup, isSearchable, type PathOptions, type QueryPath } from "./path.ts";
+import { isSortedByParts, listColumns, listReads, WHOLE_SET } from "./plan.ts";
 import type { ListQuery, SortKey } from "./query.ts";
+import { listReferenced, type ReferencedAt } from "./referenced.ts";
 
 const LIST = new Intl.ListFormat("en", { type: "disjunction", style: "long" });
 /** The kinds of columns that an index can search, in prose. */
@@ -77,6 +79,64 @@ function describeLimit({ where, order }: ListQuery, { name }: RecordedTable, cut
   if (cut !== "text") return `more than ${MAX_VISITS} rows of ${name} would be read`;
   const reader = hasTexts(where) ? describeTexts(where) : describeSort(order);
   return `${reader} would compare too much text of ${name}`;
+}
+
+/** Why the rows of a reference cannot be found, and what finds them; `undefined` if the limit is one of the list itself. */
+export function explainSet(
+  where: readonly Condition[],
+  { appId, cut, missing }: Limited,
+): Problem | undefined {
+  const [, name, limit] = /^(.+) (visits|text)$/.exec(cut ?? "") ?? [];
+  const found = listReferenced(where).find(({ path }) => path === name);
+  return (
+    found &&
+    new Problem("needs_index", { message: describeSet(found, { appId, cut: limit, missing }) })
+  );
+}
+
+function describeSet(
+  { path, condition: { table, where } }: ReferencedAt,
+  { appId, cut, missing }: Limited,
+): string {
+  const action = `Cannot find the rows of ${path}`;
+  const narrow = `add a condition on ${path} that few rows of ${table.name} meet, or use ${path}=in.(…)`;
+  const list = { ...WHOLE_SET, where, limit: 0 };
+  const few = describeLimit(list, table, cut);
+  const whole = choosePath(list, table, { appId, missing: new Set() });
+  const needed = [whole.index, ...whole.branches.map(({ index }) => index)];
+  if (needed.some((index) => index !== undefined && missing.has(index)))
+    return `${action} now, because ${few} while an index is built: try again later`;
+  const cure = findSetCure(list, table, { appId, missing: new Set() });
+  if (cure === undefined) return `${action}, because ${few}: ${narrow}`;
+  return `${action} without an index, because ${few}: declare ${showIndex(cure)} on ${table.name}, or ${narrow}`;
+}
+
+/** The index of which the fewest rows are compared with other conditions, if that is fewer than now. */
+function findSetCure(
+  list: ListQuery,
+  table: RecordedTable,
+  options: PathOptions,
+): readonly string[] | undefined {
+  const count = (path: QueryPath) => findLeft(list, path).length;
+  const columns = list.where.flatMap((condition) =>
+    "column" in condition && isIndexable(condition.column) ? [condition.column] : [],
+  );
+  const equal = columns.filter(({ name }) =>
+    list.where.some((condition) => condition.op === "eq" && condition.column.name === name),
+  );
+  const ends = [undefined, ...columns.filter((column) => !equal.includes(column))];
+  const cures = ends.flatMap((end) => {
+    const names = [
+      ...new Set([...equal, ...(end === undefined ? [] : [end])].map(({ name }) => name)),
+    ];
+    if (names.length === 0) return [];
+    const indexes = [...table.whole.indexes, names];
+    const path = choosePath(list, { ...table, whole: { ...table.whole, indexes } }, options);
+    return [{ names, left: count(path) }];
+  });
+  const [best] = cures.toSorted((a, b) => a.left - b.left);
+  const now = count(choosePath(list, table, options));
+  return best !== undefined && best.left < now ? best.names : undefined;
 }
 
 /** A path with which the query cannot reach a limit before its page has an end. */

@@ -26,7 +26,13 @@ import {
   type RecordedTable,
   searchColumns,
 } from "../../tables/catalog/mod.ts";
-import { type Comparison, type Condition, ID, type QueryColumn } from "./filter.ts";
+import {
+  type Comparison,
+  type Condition,
+  ID,
+  type QueryColumn,
+  type Referenced,
+} from "./filter.ts";
 import type { ListQuery, SortKey } from "./query.ts";
 
 /** A column, or a part of its values, by which an index is searched and sorted. */
@@ -66,7 +72,7 @@ export type QueryPath = {
   readonly isSelective: boolean;
   /** Whether unique values leave one row. */
   readonly isSingle: boolean;
-} & ({ readonly in: Comparison } | Range);
+} & ({ readonly in: Comparison | Referenced } | Range);
 
 /** The start and the end of a walk: values of its leading terms, compared in order. */
 type Range = { readonly start: Bound | undefined; readonly stop: Bound | undefined };
@@ -287,13 +293,24 @@ function toLookup(query: ListQuery, candidate: Candidate): QueryPath {
 function findSet({ where }: ListQuery, candidates: readonly Candidate[]): QueryPath | undefined {
   for (const { index } of candidates) {
     const [column] = index.branches.length > 0 ? [] : index.columns;
-    const values = column && findComparison(where, column, ["in"]);
+    const values =
+      column && (findComparison(where, column, ["in"]) ?? findReferenced(where, column));
     if (values !== undefined) return toSetPath(index, values);
   }
   return undefined;
 }
 
-function toSetPath({ name }: Index, condition: Comparison): QueryPath {
+function findReferenced(
+  where: readonly Condition[],
+  { name }: QueryColumn,
+): Referenced | undefined {
+  return where.find(
+    (condition): condition is Referenced =>
+      condition.op === "referenced" && condition.column.name === name,
+  );
+}
+
+function toSetPath({ name }: Index, condition: Comparison | Referenced): QueryPath {
   const isExact = condition.values.every((value) => isWhole(condition.column, value));
   return {
     index: name,

@@ -10,7 +10,14 @@ import {
   referenceColumns,
 } from "../../tables/catalog/mod.ts";
 import { LIST_BYTES } from "../deps.ts";
-import { type Comparison, type Condition, invalid, type QueryColumn } from "./filter.ts";
+import {
+  type Comparison,
+  type Condition,
+  invalid,
+  QUERY_LIMITS,
+  type QueryColumn,
+  type Referenced,
+} from "./filter.ts";
 import { describeOrder, UNREADABLE_CURSOR } from "./list_query.ts";
 import {
   type Bound,
@@ -26,6 +33,7 @@ import {
   toTermValues,
 } from "./path.ts";
 import type { ListQuery, Relation, SortKey } from "./query.ts";
+import { listOwnReferenced } from "./referenced.ts";
 
 // The work of comparing texts, which no number of rows bounds: a row can have a text of megabytes,
 // and a pattern can compare each character many times. A unit is about the work to read one byte of
@@ -58,7 +66,7 @@ const START_WORK = 4;
 export function listReads(condition: Condition): TextRead[] {
   if ("of" in condition) return condition.of.flatMap(listReads);
   const { op, column, values } = condition;
-  if (column.kind !== "string" || op === "null") return [];
+  if (column.kind !== "string" || op === "null" || op === "referenced") return [];
   const read = (work: number, maxBytes = WHOLE_BYTES) => [{ column, work, maxBytes }];
   switch (op) {
     case "eq":
@@ -122,6 +130,8 @@ type PlanOptions = PathOptions & {
   readonly counted?: number;
   /** Max bytes of the related rows of each relation. */
   readonly bytes?: number;
+  /** The path of the reference whose rows are found, of a set of ids. */
+  readonly set?: string;
 };
 
 type QueryPlan = {
@@ -138,13 +148,93 @@ const PARTS: readonly Term["part"][] = ["start", "rest", "exact"];
 type Numbers = readonly (string | number | Numbers)[];
 
 export function planQuery(query: ListQuery, table: RecordedTable, options: PlanOptions): QueryPlan {
-  const path = choosePath(query, table, options);
-  const { numberOf, numberOfTerm } = numberColumns(table.definition);
+  const { plan, values, path } = planBy(query, { ...options, table });
+  const { index = path.branches[0]?.index, isSelective } = path;
+  return { plan: JSON.stringify(plan), values, index, isSelective };
+}
+
+type TableOptions = PlanOptions & { readonly table: RecordedTable };
+
+function planBy(query: ListQuery, options: TableOptions): Planned {
+  return planSets(query, options, {
+    toPlan: (path, parts) => toPlan(path, query, { ...options, ...parts }),
+  });
+}
+
+type SetOptions = Pick<PlanOptions, "appId" | "missing" | "isUnselective" | "work" | "set"> & {
+  readonly table: RecordedTable;
+  /** Max rows that are visited to find the rows of a reference. */
+  readonly visits: number;
+};
+export type SetParts = {
+  readonly put: (value: string) => number;
+  /** The value that becomes the ids of the rows that meet a condition. */
+  readonly positionOf: (condition: Referenced) => number;
+};
+
+type Planned = {
+  readonly plan: object;
+  readonly values: readonly string[];
+  readonly path: QueryPath;
+};
+
+/** A plan and its values, with the sets of ids that its conditions use, as `rowhouse.fill_sets` reads them. */
+export function planSets(
+  query: ListQuery,
+  options: SetOptions,
+  { toPlan }: { toPlan: (path: QueryPath, parts: SetParts) => object },
+): Planned {
+  const { table } = options;
   const values: string[] = [];
   const put = (value: string) => values.push(value);
+  const referenced = listOwnReferenced(query.where);
+  const positions = new Map(referenced.map((condition) => [condition, put("")]));
+  const parts = { put, positionOf: (condition: Referenced) => positions.get(condition) ?? 0 };
+  const sets = referenced.map((condition) => ({
+    at: parts.positionOf(condition),
+    ...planSet(condition, options),
+  }));
+  const path = choosePath(query, table, options);
+  const plan = { ...toPlan(path, parts), sets: sets.length === 0 ? undefined : sets };
+  if (!("in" in path) || path.in.op !== "referenced") return { plan, values, path };
+  // With many ids, another path is better than a search for each.
+  const other = choosePath(query, table, { ...options, isUnselective: true });
+  return { plan: { ...plan, most: MAX_SEARCHED, large: toPlan(other, parts) }, values, path };
+}
+
+function planSet(
+  { column, table, where }: Referenced,
+  { appId, missing, visits, work, set: parent }: SetOptions,
+) {
+  const isNested = parent !== undefined;
+  const { plan, values } = planBy(
+    { ...WHOLE_SET, where, limit: visits },
+    {
+      ...{ appId, missing, table, visits, isCounted: false },
+      // The sets of a query together have the work of a query.
+      work: isNested ? work : Math.floor(work / QUERY_LIMITS.references),
+      set: isNested ? `${parent}.${column.name}` : column.name,
+    },
+  );
+  return { call: functionName(table.definition, "query"), plan, values };
+}
+
+/** Max ids of referenced rows that are each searched in an index. */
+const MAX_SEARCHED = 100;
+
+/** All rows, in any order. */
+export const WHOLE_SET = {
+  ...{ order: [], select: [], related: [], after: undefined, offset: 0, isPlain: false },
+} as const;
+
+function toPlan(path: QueryPath, query: ListQuery, options: TableOptions & SetParts) {
+  const { table, put, positionOf } = options;
+  const { numberOf, numberOfTerm } = numberColumns(table.definition);
   const bound = ({ op, values: list }: Bound) => ({ op, values: list.map(put) });
   const numbers = (condition: TermCondition): Numbers => {
     if ("of" in condition) return [condition.op, ...condition.of.map(numbers)];
+    if (condition.op === "referenced")
+      return ["set", numberOf(condition.column), positionOf(condition)];
     const { op } = condition;
     const positions = condition.values.map(put);
     return [
@@ -176,7 +266,7 @@ export function planQuery(query: ListQuery, table: RecordedTable, options: PlanO
     ...texts.flatMap(listColumns),
     ...(path.isOrdered ? [] : order.map(({ column }) => column)),
   ];
-  const plan = {
+  return {
     limit,
     offset,
     visits: options.visits,
@@ -192,7 +282,7 @@ export function planQuery(query: ListQuery, table: RecordedTable, options: PlanO
     nulls: path.nulls,
     isBeforeNulls: path.isBeforeNulls || undefined,
     ...("in" in path
-      ? { in: putSet(path.in, put) }
+      ? { in: putSet(path.in, { put, positionOf }) }
       : { start: path.start && bound(path.start), stop: path.stop && bound(path.stop) }),
     filter: filter.length === 0 ? undefined : numbers({ op: "and", of: filter }),
     passed: [...new Set(passed.map(numberOf))],
@@ -210,15 +300,14 @@ export function planQuery(query: ListQuery, table: RecordedTable, options: PlanO
     counted: options.counted,
     // A page that begins among more equal starts than visits would be empty, and so would all later ones.
     isLookup: isLookup(query, table, options) || !isExact || undefined,
-    ...(path.isOrdered
+    set: options.set,
+    ...(path.isOrdered || options.set !== undefined
       ? { ...walk, tie: tie && numbers(tie) }
       : {
           sort: order.flatMap(toSortTerms).map((term) => [numberOfTerm(term), term.isDescending]),
           after: after && numbers(toAfterCondition(order, after)),
         }),
   };
-  const { index = path.branches[0]?.index, isSelective } = path;
-  return { plan: JSON.stringify(plan), values, index, isSelective };
 }
 
 /** The indexes of a walk by the values of an enum. */
@@ -279,11 +368,13 @@ export function planRelated(
   });
 }
 
-/** The first and the last value of each term of a set. */
+/** The first and the last value of each term of a list, or the value that becomes ids. */
 export function putSet(
-  { column, values }: Comparison,
-  put: (value: string) => number,
-): [first: number, last: number][] {
+  condition: Comparison | Referenced,
+  { put, positionOf }: SetParts,
+): (readonly number[])[] {
+  if (condition.op === "referenced") return [[positionOf(condition)]];
+  const { column, values } = condition;
   const lists = values.map((value) => toTermValues(column, value));
   return searchedTerms(column).map((_, term) => {
     const positions = lists.map((list) => put(list[term] ?? ""));
@@ -397,6 +488,7 @@ function toLongerTie({ keys }: QueryPath, { order, after }: ListQuery): TermCond
 type SortTerm = Term & Pick<SortKey, "isDescending">;
 type TermCondition =
   | (Term & { readonly op: Comparison["op"]; readonly values: readonly string[] })
+  | Referenced
   | { readonly op: "and" | "or"; readonly of: readonly TermCondition[] }
   | { readonly op: "not"; readonly of: readonly [TermCondition] };
 

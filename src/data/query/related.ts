@@ -11,6 +11,7 @@ import { MAX_ROWS } from "../../std/limits.ts";
 import { quote } from "../../std/quote.ts";
 import type { RecordedTable } from "../../tables/catalog/mod.ts";
 import {
+  type AppTables,
   type Attempt,
   type FilterReader,
   ID,
@@ -31,12 +32,6 @@ const RELATED_LIMITS = {
   /** The default number of children of each row. */
   children: 20,
 } as const;
-
-/** The tables of the calling app. */
-export type AppTables = {
-  readonly appId: string;
-  readonly find: (name: string) => RecordedTable | undefined;
-};
 
 type SelectingTable = {
   readonly name: string;
@@ -167,7 +162,7 @@ function makeReader(
   attempt: Attempt,
   place = ` of ${name}`,
 ): FilterReader {
-  return makeFilterReader([ID, ...columns], attempt, place);
+  return makeFilterReader([ID, ...columns], attempt, { place });
 }
 
 type FoundRelation = Pick<Relation, "table" | "column"> & { readonly isReference: boolean };

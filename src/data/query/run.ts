@@ -16,13 +16,15 @@ import { NO_WALK, type RecordedTable, TAG_LENGTH } from "../../tables/catalog/mo
 import { callFunction, findCurrent } from "../call.ts";
 import type { DataDeps } from "../deps.ts";
 import { proveKey } from "../prove_key.ts";
+import type { AppTables } from "./filter.ts";
 import { explainGroups, planGroups } from "./group_plan.ts";
 import { type GroupQuery, readGroupQuery } from "./group_query.ts";
 import { readListQuery } from "./list_query.ts";
-import { explainNeededIndex, explainTimeout } from "./needed_index.ts";
+import { explainNeededIndex, explainSet, explainTimeout } from "./needed_index.ts";
 import { ONLY_PAGES, type Page, readPage } from "./paging.ts";
 import { planQuery } from "./plan.ts";
 import type { ListQuery } from "./query.ts";
+import { listSetTables } from "./referenced.ts";
 import { listTables } from "./related.ts";
 import { planWalk } from "./walk.ts";
 
@@ -132,11 +134,18 @@ async function readCurrent<Query>(
 }
 
 function readQuery(
-  { catalog }: DataDeps,
-  { query, principal: { appId } }: KeyRequestContext,
+  deps: DataDeps,
+  context: KeyRequestContext,
   { definition }: RecordedTable,
 ): ListQuery {
-  return readListQuery(query, definition, { appId, find: (name) => catalog.find(appId, name) });
+  return readListQuery(context.query, definition, toAppTables(deps, context));
+}
+
+function toAppTables(
+  { catalog }: DataDeps,
+  { principal: { appId } }: KeyRequestContext,
+): AppTables {
+  return { appId, find: (name) => catalog.find(appId, name) };
 }
 
 /**
@@ -233,7 +242,7 @@ async function findQueriedPage(
     // From the plan that is sent: a newer table may have another index.
     index = needed;
     isSelective = isNarrow;
-    const related = listTables(read.related);
+    const related = [...listTables(read.related), ...listSetTables(read.where)];
     return { endpoint: "query", values: { ...planned, ...rest }, related } as const;
   };
   for (;;) {
@@ -249,6 +258,10 @@ async function findQueriedPage(
           cause: error,
         });
       const { signal, detail } = error instanceof SignalError ? error : {};
+      if (signal === SIGNALS.tooManyVisits) {
+        const problem = explainSet(query.where, { appId, cut: detail, missing });
+        if (problem !== undefined) throw problem;
+      }
       if (signal === SIGNALS.tooManyVisits && isSelective && !options.isUnselective) {
         // Too many rows fulfill the condition: another path visits them page by page.
         options.isUnselective = true;
@@ -293,11 +306,11 @@ export async function findGroups(
 }
 
 function readGrouping(
-  _: DataDeps,
-  { query }: KeyRequestContext,
+  deps: DataDeps,
+  context: KeyRequestContext,
   { definition }: RecordedTable,
 ): GroupQuery {
-  return readGroupQuery(query, definition);
+  return readGroupQuery(context.query, definition, toAppTables(deps, context));
 }
 
 type GroupsCall = Pick<PageQuery, "table" | "tags"> & { readonly query: GroupQuery };
@@ -308,16 +321,18 @@ async function readGroups(
   { table, query, tags }: GroupsCall,
 ): Promise<FoundPage> {
   const missing = new Set<string>();
+  const { appId } = context.principal;
   let index: string | undefined;
   const plan = (current: RecordedTable, isRenewed = true) => {
     const read = isRenewed ? readGrouping(deps, context, current) : query;
     const { index: needed, ...planned } = planGroups(read, current, {
-      ...{ appId: context.principal.appId, missing },
-      ...{ visits: deps.maxCounted, work: deps.maxWork },
+      ...{ appId, missing },
+      ...{ visits: deps.maxCounted, setVisits: deps.maxVisits, work: deps.maxWork },
     });
     index = needed;
     const rest = { bytes: deps.maxResponseBytes, known: tags.join(",") };
-    return { endpoint: "groups", values: { ...planned, ...rest } } as const;
+    const related = listSetTables(read.where);
+    return { endpoint: "groups", values: { ...planned, ...rest }, related } as const;
   };
   for (;;) {
     try {
@@ -330,9 +345,15 @@ async function readGroups(
           cause: error,
         });
       const { signal, detail } = error instanceof SignalError ? error : {};
-      if (signal === SIGNALS.tooManyVisits) throw explainGroups(query, table, detail);
-      if (signal !== SIGNALS.indexMissing || index === undefined) throw error;
-      missing.add(index);
+      if (signal === SIGNALS.tooManyVisits)
+        throw (
+          explainSet(query.where, { appId, cut: detail, missing }) ??
+          explainGroups(query, table, detail)
+        );
+      // The detail names an index of referenced rows.
+      const found = signal === SIGNALS.indexMissing ? (detail ?? index) : undefined;
+      if (found === undefined) throw error;
+      missing.add(found);
     }
   }
 }

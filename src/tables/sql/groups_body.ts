@@ -18,11 +18,11 @@ import {
 } from "../catalog/mod.ts";
 import { qualify } from "../qualify.ts";
 import { beginAs, isTooLarge, type SetColumn } from "./function_terms.ts";
-import { renderQueryStatement, toTextArray } from "./query_body.ts";
+import { declareQuery, fillSets, renderQueryStatement, toTextArray } from "./query_body.ts";
 
 /** The tag of the groups, a hash of their text, followed by the text unless the caller has that tag. */
 export function groupsBody(table: ColumnSet, site: FunctionSite): string {
-  const { app, plan, values, bytes, known } = placeholdersOf("groups");
+  const { app, proof, plan, values, bytes, known } = placeholdersOf("groups");
   const columns = queryColumns(table);
   const constants = [
     `array[${columns.map(({ kind }) => kind === "string").join(", ")}]::bool[]`,
@@ -34,19 +34,20 @@ export function groupsBody(table: ColumnSet, site: FunctionSite): string {
       from jsonb_array_elements_text("$plan" -> '${name}') as "$p" ("$v"))`,
   );
   return `declare
-  "$plan" constant jsonb := ${plan}::jsonb;
+  ${declareQuery({ plan, values })}
   "$cut" text;
   "$text" text;
   "$tag" text;
 begin
   ${beginAs(table, "groups", site)}
+  ${fillSets({ app, proof })}
   if not "$plan" ? 'grouped' then
     raise exception 'no such query' using errcode = '${SIGNALS.planInvalid}';
   end if;
   execute rowhouse.group_statement(${renderQueryStatement(table)},
     ${[...constants, ...numbers].join(",\n    ")})
   into "$cut", "$text"
-  using ${app}, ${values}, null::int4,
+  using ${app}, "$values", null::int4,
     least(coalesce(("$plan" ->> 'visits')::int4, 0), ${MAX_COUNTED}), ("$plan" ->> 'work')::int4;
   "$text" := concat('{"groups":[', "$text", ']}');
   if "$cut" is null and ${isTooLarge("$text", bytes)} then

@@ -42,7 +42,7 @@ export function queryBody(table: ColumnSet, site: FunctionSite): string {
   const { app, proof, plan, values, bytes, known } = placeholdersOf("query");
   const number = (name: string) => `("$plan" ->> '${name}')::int4`;
   return `declare
-  "$plan" constant jsonb := ${plan}::jsonb;
+  ${declareQuery({ plan, values })}
   "$limit" constant int4 := ${number("limit")};
   "$offset" constant int4 := ${number("offset")};
   "$picked" constant int4[] := array(select "$p"."$v"::int4
@@ -56,9 +56,18 @@ export function queryBody(table: ColumnSet, site: FunctionSite): string {
   ${PAGE_VARIABLES}
 begin
   ${beginAs(table, "query", site)}
+  ${fillSets({ app, proof })}
   execute ${renderQueryStatement(table)}
   into "$ids", "$cut", "$total"
-  using ${app}, ${values}, "$offset" + "$limit" + 1, ${number("visits")}, ${number("work")};
+  using ${app}, "$values", "$offset" + "$limit" + 1, ${number("visits")}, ${number("work")};
+  -- The ids of a set, for the query function of another table.
+  if "$plan" ? 'set' then
+    if "$cut" is not null then
+      raise exception 'too many rows' using errcode = '${SIGNALS.tooManyVisits}',
+        detail = concat("$plan" ->> 'set', ' ', "$cut");
+    end if;
+    return array_to_string("$ids", ',');
+  end if;
   -- If a walk was cut short, its last row was not compared: the next page starts with it.
   "$found" := coalesce(cardinality("$ids"), 0) - ("$cut" is not null)::int4;
   -- Readers mistake an empty page for the absence of a row with these unique values.
@@ -97,6 +106,20 @@ begin
     case when "$plan" ? 'isCounted'
       then concat(',"count":', coalesce("$total"::text, 'null')) end, '}');
 end`;
+}
+
+/** The variables of a plan and its values. */
+export function declareQuery({ plan, values }: { plan: string; values: string }): string {
+  return `"$plan" jsonb := ${plan}::jsonb;
+  "$values" text[] := ${values};`;
+}
+
+/** Finds the sets of ids that the conditions of a plan use. */
+export function fillSets({ app, proof }: { app: string; proof: string }): string {
+  return `if "$plan" ? 'sets' then
+    "$values" := rowhouse.fill_sets(${app}, ${proof}, "$plan" -> 'sets', "$values");
+    "$plan" := rowhouse.choose_plan("$plan", "$values");
+  end if;`;
 }
 
 /** The text of the statement of `"$plan"`, built from the constants of a column set: its columns, their parts and types. */

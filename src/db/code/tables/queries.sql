@@ -13,6 +13,12 @@ language sql immutable set search_path = pg_catalog, pg_temp as $$
   select format('($2[%s])::%s', ordinal, type)
 $$;
 
+-- The ids that a value of the plan lists as an array of this type.
+create function rowhouse.query_set(ordinal int4, type text) returns text
+language sql immutable set search_path = pg_catalog, pg_temp as $$
+  select format('pg_catalog.string_to_array($2[%s], '','')::%s[]', ordinal, type)
+$$;
+
 -- The name of an operator as SQL; null for any other name.
 create function rowhouse.query_operator(name text) returns text
 language sql immutable set search_path = pg_catalog, pg_temp as $$
@@ -30,7 +36,8 @@ language sql immutable set search_path = pg_catalog, pg_temp as $$
 $$;
 
 -- A condition as SQL: ["eq", column, value], ["in", column, first value, last value],
--- ["null", column], ["and", condition, …], ["or", condition, …] or ["not", condition].
+-- ["set", column, value], ["null", column], ["and", condition, …], ["or", condition, …] or
+-- ["not", condition].
 create function rowhouse.query_condition(columns text[], types text[], condition jsonb)
 returns text language plpgsql immutable set search_path = pg_catalog, pg_temp as $$
 declare
@@ -52,6 +59,8 @@ begin
     if target is not null then
       rendered := case name
         when 'null' then format('(%s is null)', target)
+        when 'set' then format('(%s operator(pg_catalog.=) any (%s))', target,
+          rowhouse.query_set((condition ->> 2)::int4, type))
         when 'in' then format('(%s operator(pg_catalog.=) any (($2[%s:%s])::%s[]))', target,
           (condition ->> 2)::int4, (condition ->> 3)::int4, type)
         else '(' || target || rowhouse.query_operator(name)
@@ -76,6 +85,38 @@ language sql immutable set search_path = pg_catalog, pg_temp as $$
     || string_agg(rowhouse.query_value(value::int4, types[ordinal]), ', ' order by ordinal)
     || ')'
   from jsonb_array_elements_text(bound -> 'values') with ordinality as listed (value, ordinal)
+$$;
+
+-- The values of a plan with its sets: the ids of the rows of other tables that meet conditions. A
+-- set has the query function of the other table ("call"), its plan and values, and the number of
+-- the value that becomes the ids ("at").
+create function rowhouse.fill_sets(app uuid, proof bytea, sets jsonb, given text[]) returns text[]
+language plpgsql stable set search_path = pg_catalog, pg_temp as $$
+declare
+  filled text[] := given;
+  part jsonb;
+  ids text;
+begin
+  for part in select value from jsonb_array_elements(sets) loop
+    if (part ->> 'call' ~ '_query$' and part -> 'plan' ? 'set'
+      and (part ->> 'at')::int4 between 1 and cardinality(given)) is not true then
+      raise exception 'no such set' using errcode = 'RH022';
+    end if;
+    execute format('select api.%I($1, $2, $3, $4, 0, null)', part ->> 'call') into ids
+    using app, proof, (part -> 'plan')::text,
+      array(select jsonb_array_elements_text(part -> 'values'));
+    filled[(part ->> 'at')::int4] := ids;
+  end loop;
+  return filled;
+end
+$$;
+
+-- The plan, or the plan "large" if the walk would search an index for more than the ids in "most".
+create function rowhouse.choose_plan(plan jsonb, filled text[]) returns jsonb
+language sql immutable set search_path = pg_catalog, pg_temp as $$
+  select case when plan ? 'large' and coalesce(cardinality(string_to_array(
+      filled[(plan -> 'in' -> 0 ->> 0)::int4], ',')) > (plan ->> 'most')::int4, true)
+    then plan -> 'large' else plan end
 $$;
 
 -- The visited rows of a plan as a query: "$id" in the order of "$n"; whether the row matches
@@ -156,8 +197,9 @@ end
 $$;
 
 -- The rows with one of several values, for each value in the order of an index: "in" of the plan
--- has the first and the last value of each column of the walk. The row comparison and the order
--- leave PostgreSQL only that index. The first row after a value ends its visits.
+-- has the first and the last value of each column of the walk, or the value that lists ids. The row
+-- comparison and the order leave PostgreSQL only that index. The first row after a value ends its
+-- visits.
 create function rowhouse.query_each(source text, targets text[], types text[], plan jsonb)
 returns text language sql immutable set search_path = pg_catalog, pg_temp as $$
   select format('from (select distinct * from rows from (%1$s) as "$i" (%2$s)) as "$i"'
@@ -168,8 +210,10 @@ returns text language sql immutable set search_path = pg_catalog, pg_temp as $$
     ' and (%3$s) operator(pg_catalog.>=) (%4$s) and %6$s operator(pg_catalog.<=) "$i"."$a1"'
     ' order by %3$s limit $4 operator(pg_catalog.+) 1) as "$t") as "$t"'
     ' where "$z" operator(pg_catalog.<=) 0) as "$t"',
-    string_agg(format('pg_catalog.unnest(($2[%s:%s])::%s[])', (range ->> 0)::int4,
-      (range ->> 1)::int4, types[n]), ', ' order by n),
+    string_agg(format('pg_catalog.unnest(%s)', case when range ->> 1 is null
+      then rowhouse.query_set((range ->> 0)::int4, types[n])
+      else format('($2[%s:%s])::%s[]', (range ->> 0)::int4, (range ->> 1)::int4, types[n]) end),
+      ', ' order by n),
     string_agg(format('"$a%s"', n), ', ' order by n),
     string_agg(targets[n], ', ' order by n),
     string_agg(format('"$i"."$a%s"', n), ', ' order by n),
@@ -441,5 +485,5 @@ $$;
 
 grant execute on function rowhouse.query_value, rowhouse.query_operator, rowhouse.query_condition,
   rowhouse.query_bound, rowhouse.query_visits, rowhouse.query_each, rowhouse.query_before_nulls,
-  rowhouse.query_label, rowhouse.query_covers, rowhouse.query_statement
-  to rowhouse_tenant;
+  rowhouse.query_label, rowhouse.query_covers, rowhouse.query_statement, rowhouse.query_set,
+  rowhouse.fill_sets, rowhouse.choose_plan to rowhouse_tenant;

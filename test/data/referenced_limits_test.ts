@@ -1,0 +1,140 @@
+/** The limits of conditions on referenced rows: many referenced rows, many rows, and the declaration that a message names. */
+import { afterAll, beforeAll, expect, test } from "bun:test";
+import { defineSchema, t } from "../../src/schema/mod.ts";
+import { expectSentences } from "../support/sentences.ts";
+import { openTestService, type TestApp, type TestService } from "../support/service.ts";
+
+const VISITS = 150;
+const PROJECTS = 160;
+const schema = defineSchema({
+  projects: t
+    .model({
+      name: t.string().required(),
+      size: t.integer().required(),
+      part: t.integer().required(),
+      half: t.boolean().required(),
+      meta: t.json(),
+    })
+    .index("size"),
+  items: t
+    .model({
+      project: t.ref("projects").required(),
+      n: t.integer().required(),
+      title: t.string().required(),
+    })
+    .index("n"),
+});
+
+let service: TestService;
+let app: TestApp;
+const projects: string[] = [];
+beforeAll(async () => {
+  service = await openTestService({ service: { previews: ["filters"], maxVisits: VISITS } });
+  app = await service.makeApp(schema);
+  const rows = await create(
+    "projects",
+    Array.from({ length: PROJECTS }, (_, n) => ({
+      ...{ name: `P${n}`, size: n, half: n % 2 === 0 },
+      part: n % 40,
+    })),
+  );
+  projects.push(...rows.map(({ id }) => id));
+  // Projects 0 to 99 have an item, 100 has 200 more.
+  await create(
+    "items",
+    Array.from({ length: 300 }, (_, n) => ({
+      ...{ project: projects[Math.min(n, 100)], n, title: `Item ${n}` },
+    })),
+  );
+});
+afterAll(() => service.close());
+
+async function create(table: string, json: object[]): Promise<{ id: string }[]> {
+  const {
+    status,
+    text,
+    json: found,
+  } = await service.call(app, `/v1/data/db/${table}`, {
+    method: "POST",
+    json,
+  });
+  expect([status, text.slice(0, 200)]).toEqual([201, expect.any(String)]);
+  return (found as { rows: { id: string }[] }).rows;
+}
+
+/** The numbers of all rows of a list, page by page. */
+async function listAll(query: string, limit = 20): Promise<number[]> {
+  const numbers: number[] = [];
+  let after = "";
+  for (let page = 0; page < 60; page++) {
+    const { status, text, json } = await service.call(
+      app,
+      `/v1/data/db/items?${query}&limit=${limit}${after}`,
+    );
+    expect([status, text]).toEqual([200, expect.any(String)]);
+    const { rows, next } = json as { rows: { n: number }[]; next: string | null };
+    numbers.push(...rows.map(({ n }) => n));
+    if (next === null) return numbers;
+    after = `&after=${next}`;
+  }
+  throw new Error("The list has no end");
+}
+
+const upTo = (end: number, start = 0) => Array.from({ length: end - start }, (_, n) => start + n);
+
+test.each([
+  // By the index of the reference.
+  ["project.size=lt.50&order=n", upTo(50)],
+  ["project.size=lt.50&order=n.desc", upTo(50).reverse()],
+  ["project.size=lt.50&order=title", upTo(50).toSorted((a, b) => (`${a}` < `${b}` ? -1 : 1))],
+  ["project.size=lt.100", upTo(100)],
+  ["project.size=lt.50&n=gte.20", upTo(50, 20)],
+  // With more ids than are searched each, by another index.
+  ["project.size=lt.120&order=n", upTo(300)],
+  ["project.size=lt.120&order=n.desc", upTo(300).reverse()],
+  ["project.size=lt.120", upTo(300)],
+  // More rows of the referenced rows than are visited.
+  ["project.size=gte.100&project.size=lt.110&order=n", upTo(300, 100)],
+  ["project.size=eq.100&order=n.desc", upTo(300, 100).reverse()],
+  ["project.size=eq.155", []],
+])("all pages of %s", async (query, numbers) => {
+  expect(await listAll(query)).toEqual(numbers.slice());
+  expect(await listAll(query, 7)).toEqual(numbers.slice());
+});
+
+test("counts and groups visit up to their own limit", async () => {
+  for (const [query, count] of [
+    ["project.size=lt.50", 50],
+    ["project.size=lt.120", 300],
+    ["project.size=eq.100", 200],
+  ] as const) {
+    const { json } = await service.call(app, `/v1/data/db/items/groups?${query}&max=n`);
+    expect(json).toMatchObject({ groups: [{ count }] });
+    const listed = await service.call(app, `/v1/data/db/items?${query}&limit=1&order=n`, {
+      headers: { prefer: "count=exact" },
+    });
+    expect(listed.json).toMatchObject({ count });
+  }
+});
+
+const LIMITED = [
+  "items?project.part=eq.7",
+  "items?project.part=eq.7&project.half=eq.true&project.name=neq.x",
+  "items?project.name=like.P1*",
+  "items?project.part=gte.3&project.half=eq.false&order=n",
+  "items?project.meta=is.null",
+  "items?project.name=ilike.*7*",
+  "items?project.part=neq.1&or=(n.lt.3,project.name.eq.P1)",
+  "items?project.size=gte.0",
+  "items/groups?project.part=eq.7",
+];
+
+test("too many referenced rows: a message names what finds them", async () => {
+  const found: string[] = [];
+  for (const path of LIMITED) {
+    const { status, json } = await service.call(app, `/v1/data/db/${path}`);
+    const { error, message } = json as { error: string; message: string };
+    found.push(`${path}\n  ${status} ${error}: ${message}`);
+  }
+  expectSentences(found.join("\n"), {});
+});
