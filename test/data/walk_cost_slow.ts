@@ -5,7 +5,7 @@ import { readListQuery } from "../../src/data/query/list_query.ts";
 import { planWalk } from "../../src/data/query/walk.ts";
 import { SERVICE_QUEUE } from "../../src/db/mod.ts";
 import { defineSchema, t } from "../../src/schema/mod.ts";
-import { toParameters } from "../../src/tables/catalog/mod.ts";
+import { type RecordedTable, toParameters } from "../../src/tables/catalog/mod.ts";
 import {
   type DebianCluster,
   hasDebianPostgres,
@@ -22,6 +22,7 @@ import {
 } from "../support/service.ts";
 
 const schema = defineSchema({
+  projects: t.model({ name: t.string().required() }).index("name"),
   todos: t
     .model({
       title: t.string().required(),
@@ -30,14 +31,19 @@ const schema = defineSchema({
       created_at: t.timestamp().required(),
       email: t.string().unique(),
       subject: t.string().index(),
+      project: t.ref("projects"),
     })
+    .index("project", "created_at")
     .index("created_at", "id")
     .index("done", "created_at", "id")
     .index("done", "id")
     .index("due_at", "id"),
 });
 const MAX_BUFFERS = 30;
+/** For each row of the page, a search by its id, a search for its related rows, and max 6 of them. */
+const MAX_RELATED_BUFFERS = 20 * (4 + 4 + 6);
 const ROWS = 100_000;
+const PROJECTS = 1000;
 const PART = 10_000;
 const SECRET = "of another app";
 
@@ -66,6 +72,16 @@ const QUERIES = ["asc", "desc"].flatMap((way) => [
   `order=subject.${way}&after=${cursor(`subject.${way},id.${way}`, "Subject 500", id(ROWS / 2))}`,
 ]);
 
+/** Pages with related rows: of their references, and the first 5 of the 100 rows that refer to each row. */
+const RELATED = ["asc", "desc"].flatMap((way) => [
+  { name: "todos", query: `order=created_at.${way}&select=id,project(id,name)` },
+  { name: "todos", query: `done=eq.false&order=created_at.${way}&select=title,project(name)` },
+  {
+    name: "projects",
+    query: `order=name.${way}&select=id,todos(title)&todos.limit=5&todos.order=created_at.${way}`,
+  },
+]);
+
 const CASES = [
   { name: "PostgreSQL 18", isDebian: false },
   ...(hasDebianPostgres ? [{ name: "PostgreSQL 15", isDebian: true }] : []),
@@ -88,6 +104,7 @@ describe.each(CASES)("on $name with $statistics statistics", ({ isDebian, isStal
     });
     app = await service.makeApp(schema);
     const other = await service.makeApp(schema);
+    for (const { id } of [app, other]) await fillProjects(service, id);
     await fill(service, other.id, { from: 0, rows: 3, title: SECRET });
     if (isStale) {
       await service.service.admin.message(
@@ -104,17 +121,28 @@ describe.each(CASES)("on $name with $statistics statistics", ({ isDebian, isStal
   });
 
   test.each(QUERIES)("%s reads max 30 buffers", async (query) => {
-    const [definition] = definitionOf(schema).tables;
-    if (definition === undefined) throw new Error("The schema has no table");
-    const table = { name: "todos", definition, whole: definition };
-    const options = { appId: app.id, missing: new Set<string>() };
-    const walk = planWalk(readListQuery(`${query}&limit=20`, definition), table, options);
-    if (walk === undefined) throw new Error("No index has these rows in this order");
-    const values = { ...walk, bytes: 8_388_608, known: "", inline: null };
+    const values = planned("todos", query);
     // The first call of a session reads the catalogs.
     await measure({ endpoint: "walk", values });
     expect(await measure({ endpoint: "walk", values })).toBeLessThanOrEqual(MAX_BUFFERS);
   });
+
+  test.each(RELATED)("$name?$query reads max 280 buffers more", async ({ name, query }) => {
+    const values = planned(name, query);
+    await measure({ endpoint: "walk", values }, name);
+    const buffers = await measure({ endpoint: "walk", values }, name);
+    expect(buffers).toBeLessThanOrEqual(MAX_BUFFERS + MAX_RELATED_BUFFERS);
+  });
+
+  function planned(name: string, query: string) {
+    const tables = { appId: app.id, find: (wanted: string) => find(wanted) };
+    const table = find(name);
+    const options = { appId: app.id, missing: new Set<string>() };
+    const read = readListQuery(`${query}&limit=20`, table.definition, tables);
+    const walk = planWalk(read, table, options);
+    if (walk === undefined) throw new Error("No index has these rows in this order");
+    return { ...walk, bytes: 8_388_608, known: "", inline: null };
+  }
 
   test.each([
     { name: "no limit", values: "'', false, '{}', '{}', null, null, '{}', '{1}', ''" },
@@ -128,6 +156,14 @@ describe.each(CASES)("on $name with $statistics statistics", ({ isDebian, isStal
     { name: "SQL", values: "$$' or true --$$, false, '{}', '{}', null, 5, '{}', '{1}', ''" },
     { name: "no id", values: "'', false, '{x}', '{y}', null, 5, '{}', '{1}', ''" },
     { name: "no positions", values: "'', false, null, null, null, 5, '{}', '{1}', ''" },
+    {
+      name: "another function as a relation",
+      values: `'', false, '{"${id(0)}"}', '{"${id(9)}"}', null, 5, '{}', '{1}', E'\\n[{"call":"x_list"}]'`,
+    },
+    {
+      name: "relations that are not JSON",
+      values: `'', false, '{"${id(0)}"}', '{"${id(9)}"}', null, 5, '{}', '{1}', E'\\n['`,
+    },
     {
       name: "lists of lists",
       values: `'', false, '{{"${id(1)}"},{"${id(2)}"}}', '{{"${id(1)}"}}', null, 5, '{{1}}', '{{1}}', ''`,
@@ -152,10 +188,10 @@ describe.each(CASES)("on $name with $statistics statistics", ({ isDebian, isStal
     expect(found).toMatch(/^(RH02[12]|22P02|[0-9a-f]{64}\{"rows":\[\])/);
   });
 
-  async function measure(call: Parameters<typeof toParameters>[1]): Promise<number> {
+  async function measure(call: Parameters<typeof toParameters>[1], of = "todos"): Promise<number> {
     const [, , ...values] = toParameters({ app: app.id, proof: new Uint8Array() }, call);
     const list = values.map((_, position) => `$${position + 2}`).join(", ");
-    const name = functionOf(schema, "todos", "walk");
+    const name = functionOf(schema, of, "walk");
     const [row] = await service.service.admin.query<{
       "QUERY PLAN": [{ Plan: Record<string, number> }];
     }>(
@@ -168,17 +204,34 @@ describe.each(CASES)("on $name with $statistics statistics", ({ isDebian, isStal
   }
 });
 
+function find(name: string): RecordedTable {
+  const definition = definitionOf(schema).tables.find((table) => table.name === name);
+  if (definition === undefined) throw new Error(`The schema has no table ${name}`);
+  return { name, definition, whole: definition };
+}
+
 type Filled = { from: number; rows: number; title: string };
 
 async function fill(service: TestService, appId: string, { from, rows, title }: Filled) {
   await service.service.admin.query(
-    `insert into data.todos (app_id, id, title, done, due_at, created_at, email, subject)
+    `insert into data.todos (app_id, id, title, done, due_at, created_at, email, subject, project)
     select $1::uuid, ('01900000-0000-7000-8000-' || lpad(n::text, 12, '0'))::uuid, $4, false,
       case when n % 3 > 0 then timestamptz '2026-01-01Z' + n * interval '1 s' end,
       timestamptz '2026-01-01Z' + n * interval '1 s', n || '@example.org',
-      case when n % 10 > 0 then 'Subject ' || n end
+      case when n % 10 > 0 then 'Subject ' || n end,
+      ('01900000-0000-7000-8000-' || lpad((n % $5::int4)::text, 12, '0'))::uuid
     from generate_series($2::int4, $2::int4 + $3::int4 - 1) n`,
-    [appId, from, rows, title],
+    [appId, from, rows, title, PROJECTS],
+    { retry: "unsafe", queue: SERVICE_QUEUE },
+  );
+}
+
+async function fillProjects(service: TestService, appId: string) {
+  await service.service.admin.query(
+    `insert into data.projects (app_id, id, name)
+    select $1::uuid, ('01900000-0000-7000-8000-' || lpad(n::text, 12, '0'))::uuid, 'Project ' || n
+    from generate_series(0, $2::int4 - 1) n`,
+    [appId, PROJECTS],
     { retry: "unsafe", queue: SERVICE_QUEUE },
   );
 }

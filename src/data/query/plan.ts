@@ -120,7 +120,12 @@ function countOverlaps(part: string): number {
   return Math.max(...overlaps);
 }
 
-type PlanOptions = PathOptions & {
+export type RelatedOptions = PathOptions & {
+  /** Max bytes of the related rows of each relation. */
+  readonly bytes?: number;
+};
+
+type PlanOptions = RelatedOptions & {
   readonly visits: number;
   /** Max work of comparing texts; the count has the same again. */
   readonly work: number;
@@ -128,8 +133,6 @@ type PlanOptions = PathOptions & {
   readonly isCounted: boolean;
   /** Max rows that the count visits; without it, those of the page. */
   readonly counted?: number;
-  /** Max bytes of the related rows of each relation. */
-  readonly bytes?: number;
   /** The path of the reference whose rows are found, of a set of ids. */
   readonly set?: string;
 };
@@ -343,7 +346,7 @@ function numberColumns(set: ColumnSet) {
 export function planRelated(
   related: readonly Relation[],
   { definition }: Pick<RecordedTable, "definition">,
-  options: PathOptions & Pick<PlanOptions, "bytes">,
+  options: RelatedOptions,
 ): readonly object[] | undefined {
   if (related.length === 0) return undefined;
   const references = referenceColumns(definition).map(({ name }) => name);

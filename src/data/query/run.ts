@@ -226,23 +226,25 @@ async function findQueriedPage(
   const known = tags.join(",");
   const isKnown = (tag: string) => known.split(",").includes(tag);
   let hasWalks = !query.isCounted;
-  let inline = query.limit <= MAX_INLINE_ROWS || tags.length > 0 ? INLINE_BYTES : null;
+  // Related rows cost more than the page, also if the caller has them.
+  const isShort = (query.limit <= MAX_INLINE_ROWS || tags.length > 0) && query.related.length === 0;
+  let inline = isShort ? INLINE_BYTES : null;
   let index: string | undefined;
   let isSelective = false;
   const plan = (current: RecordedTable, isRenewed = true) => {
     // Another column set may lack a column of the query.
     const read = isRenewed ? readQuery(deps, context, current) : query;
     const rest = { bytes: deps.maxResponseBytes, known };
+    const related = [...listTables(read.related), ...listSetTables(read.where)];
     const walk = hasWalks ? planWalk(read, current, options) : undefined;
     if (walk !== undefined) {
       index = walk.index;
-      return { endpoint: "walk", values: { ...walk, ...rest, inline } } as const;
+      return { endpoint: "walk", values: { ...walk, ...rest, inline }, related } as const;
     }
     const { index: needed, isSelective: isNarrow, ...planned } = planQuery(read, current, options);
     // From the plan that is sent: a newer table may have another index.
     index = needed;
     isSelective = isNarrow;
-    const related = [...listTables(read.related), ...listSetTables(read.where)];
     return { endpoint: "query", values: { ...planned, ...rest }, related } as const;
   };
   for (;;) {

@@ -21,25 +21,28 @@ import {
   choosePath,
   compareTerms,
   endsOf,
-  type PathOptions,
   type QueryPath,
   type Term,
   toTerms,
 } from "./path.ts";
-import { readCursorValue } from "./plan.ts";
+import { planRelated, type RelatedOptions, readCursorValue } from "./plan.ts";
 import type { ListQuery } from "./query.ts";
 
 type WalkCall = Extract<EndpointCall, { endpoint: "walk" }>;
 type PlannedWalk = Omit<WalkCall["values"], "bytes" | "known" | "inline">;
 
-/** `undefined` if the query needs more than a walk: another condition, a sort, an offset, related rows. */
+/**
+ * `undefined` if the query needs more than a walk: another condition, a sort, an offset.
+ *
+ * @throws {Problem} needs_index — an index of related rows is not built yet
+ */
 export function planWalk(
   query: ListQuery,
   table: RecordedTable,
-  options: PathOptions,
+  options: RelatedOptions,
 ): PlannedWalk | undefined {
-  const { where, order, select, related, limit, offset } = query;
-  if (offset > 0 || related.length > 0) return undefined;
+  const { where, order, select, limit, offset } = query;
+  if (offset > 0) return undefined;
   const path = choosePath(query, table, options);
   const walk = listWalks(table.definition, table.whole).find(
     ({ index }) => index === (path.index ?? ""),
@@ -56,6 +59,8 @@ export function planWalk(
   if (range === undefined) return undefined;
   const names = queryColumns(table.definition).map(({ name }) => name);
   const numberOf = ({ column }: Pick<Term, "column">) => names.indexOf(column.name) + 1;
+  const cursor = describeOrder(order);
+  const related = planRelated(query.related, table, options);
   return {
     index: walk.index,
     isDescending: path.isDescending,
@@ -63,7 +68,7 @@ export function planWalk(
     limit,
     picked: select.map((column) => numberOf({ column })),
     order: order.map(numberOf),
-    cursor: describeOrder(order),
+    cursor: related === undefined ? cursor : `${cursor}\n${JSON.stringify(related)}`,
   };
 }
 

@@ -172,8 +172,9 @@ const ARGUMENTS = {
   nulls: "position",
   /** The selected columns by number; empty: all. */
   picked: "int4s",
-  /** The columns of the order by number, and its text in a cursor. */
+  /** The columns of the order by number. */
   order: "int4s",
+  /** The text of the order in a cursor. A second line has the relations of the page, as JSON. */
   cursor: "text",
   /** The cursor after which changes are read; `null` returns the current cursor. */
   since: "tags",

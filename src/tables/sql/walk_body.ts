@@ -26,7 +26,16 @@ import {
 import { sqlType } from "../plan/step.ts";
 import { beginAs, outputs, rowSize } from "./function_terms.ts";
 import { ROW_STATE, STATE_SEED } from "./list_body.ts";
-import { buildRows, ENVELOPE, PAGE_VARIABLES, readKeys, setNext, wholeRow } from "./page_rows.ts";
+import {
+  buildRows,
+  ENVELOPE,
+  findRelated,
+  PAGE_VARIABLES,
+  readKeys,
+  referencesOfRow,
+  setNext,
+  wholeRow,
+} from "./page_rows.ts";
 
 /** Up to this many bytes, a row is built as it is found. Larger rows are built after the size of the page is known. */
 const FOUND_ROW_BYTES = 8192;
@@ -39,7 +48,8 @@ const WALK = placeholdersOf("walk");
 
 /** As a query: the tag of the page, followed by the rows unless the caller has that tag. Between them is what identifies the request. */
 export function walkBody(table: ServedSet, site: FunctionSite): string {
-  const { app, index, isDescending, nulls, limit, picked, order, cursor, bytes, known } = WALK;
+  const { app, proof, index, isDescending, nulls, limit, picked, order, cursor, bytes, known } =
+    WALK;
   const { walks } = table;
   const [seed, ...others] = STATE_SEED;
   const text = wholeRow(table);
@@ -50,7 +60,8 @@ export function walkBody(table: ServedSet, site: FunctionSite): string {
   "$limit" constant int4 := ${limit};
   "$offset" constant int4 := 0;
   "$picked" constant int4[] := ${picked};
-  "$isFound" constant bool := ${finds ? `${known} = '' and cardinality(${picked}) = 0 and ${limit} <= ${FOUND_ROWS}` : "false"};
+  "$cursor" constant text := split_part(${cursor}, E'\\n', 1);
+  "$isFound" constant bool := ${finds ? `${known} = '' and cardinality(${picked}) = 0 and ${limit} <= ${FOUND_ROWS} and "$cursor" = ${cursor}` : "false"};
   "$left" int4 := ${limit} + 1;
   "$states" bytea;
   "$request" text;
@@ -64,6 +75,9 @@ export function walkBody(table: ServedSet, site: FunctionSite): string {
   "$moreRows" text[];
   "$moreBuilt" int8;
   "$moreKeys" text[];
+  "$found" text;
+  "$moreFound" text;
+  "$refs" uuid[];
   ${PAGE_VARIABLES}
 begin
   ${beginAs(table, "walk", site, [
@@ -107,15 +121,21 @@ begin
     "$size" := "$size" + "$moreSize";
     "$rows" := "$rows" || "$moreRows";
     "$built" := "$built" + "$moreBuilt";
+    "$found" := concat_ws(',', "$found", "$moreFound");
     "$keys" := "$moreKeys";
   end if;
   "$returned" := least("$limit", coalesce(cardinality("$ids"), 0));
+  if "$cursor" <> ${cursor} and "$returned" > 0 then
+    "$related" := split_part(${cursor}, E'\\n', 2)::jsonb;
+    "$refs" := concat('{', "$found", '}')::uuid[];
+    ${findRelated({ app, proof })}
+  end if;
   "$request" := ${digest(`convert_to(${requestOf(table)}, 'UTF8')`)};
   "$tag" := ${digest(
     [
       '"$seed"',
       ...others,
-      `convert_to("$request", 'UTF8')`,
+      `convert_to(concat("$request", array_to_string("$members", ',')), 'UTF8')`,
       `int4send(${bytes})`,
       `coalesce("$states", ''::bytea)`,
     ].join(" || "),
@@ -132,7 +152,7 @@ begin
     if "$count" < "$returned" or array_position("$keys", null) is not null then
       ${readKeys(table, { app, numbers: `unnest(${order}) with ordinality as "$k" ("$v", "$n")` })}
     end if;
-    ${setNext(cursor)}
+    ${setNext('"$cursor"')}
   end if;
   return concat("$tag", "$request", ${ENVELOPE}, '}');
 end`;
@@ -234,14 +254,14 @@ function renderWalk(table: ServedSet, walk: Walk, finds: boolean): RenderedWalk 
       { to: readPosition(stop, terms), isAtLeast: isDescending },
     );
     return `${collected}
-      into "$ids", "$states", "$size", "$rows", "$built", "$keys" from (select ${row}
+      into "$ids", "$states", "$size", "$rows", "$built", "$found", "$keys" from (select ${row}
         ${from} and ${compare(values, { to: readPosition(start, terms), isAtLeast: !isDescending })}${index === "" ? "" : ` and ${present}`}
         ${order(isDescending)}) as "$v" where ${isBeforeStop}`;
   };
   if (!hasNulls) return { walk, found, rest: undefined };
   const after = later.flatMap((column) => column.terms);
   const rest = (isDescending: boolean) => `${collected}
-      into "$moreIds", "$moreStates", "$moreSize", "$moreRows", "$moreBuilt", "$moreKeys" from (select ${row}
+      into "$moreIds", "$moreStates", "$moreSize", "$moreRows", "$moreBuilt", "$moreFound", "$moreKeys" from (select ${row}
         ${from} and ${isEmpty(own)}
         and ${compare(
           after.map(({ value }) => value),
@@ -257,7 +277,9 @@ function renderRow(table: ServedSet, finds: boolean): string {
   const text = finds
     ? `case when "$isFound" and ${size} < ${FOUND_ROW_BYTES} then row_to_json("$o")::text end`
     : "null::text";
-  return `"$t"."id" as "$id", ${ROW_STATE} as "$state", ${size} as "$size", ${text} as "$text"`;
+  // As text, because arrays without a value cannot become an array.
+  const refs = `case when "$cursor" <> ${WALK.cursor} then ${referencesOfRow(table)}::text end`;
+  return `"$t"."id" as "$id", ${ROW_STATE} as "$state", ${size} as "$size", ${text} as "$text", ${refs} as "$refs"`;
 }
 
 /** The terms of the index, and the columns whose values are not in their terms. */
@@ -308,5 +330,5 @@ function collect(named: readonly NamedColumn[]): string {
   });
   const id = named.some(({ column }) => column.name === "id") ? [] : [`${last('"$id"')}::text`];
   return `array_agg("$v"."$id"), string_agg("$v"."$state", ''::bytea), coalesce(sum("$v"."$size"), 0),
-      array_agg("$v"."$text"), count("$v"."$text"), array[${[...keys, ...id].join(", ")}]`;
+      array_agg("$v"."$text"), count("$v"."$text"), string_agg("$v"."$refs", ','), array[${[...keys, ...id].join(", ")}]`;
 }
