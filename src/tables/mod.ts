@@ -26,6 +26,7 @@ export {
   addKeys,
   type DueKeys,
   describeDueKeys,
+  describeTableKeys,
   dropKeys,
   findDueKeys,
   findUnusedKeys,

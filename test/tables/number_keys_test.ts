@@ -8,6 +8,8 @@ import { makeProject, runHere, startCommand } from "../support/command.ts";
 import { TEST_IDENTITY_SECRET } from "../support/deps.ts";
 import { eventually } from "../support/eventually.ts";
 import { whileDone } from "../support/held_lock.ts";
+import { textOf } from "../support/page_text.ts";
+import { makePerson, signInAs, visit } from "../support/people.ts";
 import { postChange, postSchema } from "../support/push.ts";
 import { openTestService, type TestApp, type TestService } from "../support/service.ts";
 import { testUnlessCitus } from "../support/skip.ts";
@@ -294,11 +296,24 @@ testOne("a shared table gets keys only by build-keys", async () => {
     tables: [{ name: "items", columns: ["weight"] }],
   });
   expect(await listKeys()).not.toContain("#weight");
+  const due =
+    "Lists cannot search the indexes on weight of table items until rowhouse admin build-keys has run";
+  expect(err).toContain(due);
+  const pages = ["/console/tables/items", "/console/tables", `/console/apps/${app.slug}/tables`];
+  const show = async () => {
+    const admin = await makePerson(service, { consoleRole: "admin" });
+    const jar = await signInAs(service, admin);
+    return await Promise.all(pages.map(async (path) => textOf(await visit(service, jar, path))));
+  };
+  const [table, ...lists] = await show();
+  expect(table).toContain(`${due}.`);
+  for (const list of lists) expect(list).toContain("keys due");
   expect(await find("order=weight")).toEqual([
     expect.stringContaining("rowhouse admin build-keys"),
   ]);
   await run(["admin", "build-keys", "--yes"], "filters");
   expect(await listKeys()).toContain("#weight");
+  for (const page of await show()) expect(page).not.toMatch(/build-keys|keys due/);
   await expectClean();
   const again = JSON.parse((await run(["admin", "build-keys", "--yes", "--json"], "filters")).out);
   expect(again).toMatchObject({ tables: [], waiting: [] });

@@ -13,7 +13,7 @@ import {
   keysOf,
   referencesOf,
 } from "../../tables/catalog/mod.ts";
-import { type Difference, findTableDifferences } from "../../tables/mod.ts";
+import { type Difference, describeTableKeys, findTableDifferences } from "../../tables/mod.ts";
 import type { Visit } from "../enter.tsx";
 import { respondWithConsolePage } from "../frame.tsx";
 import { numeric, renderLink, renderPill, renderTable, renderText } from "../parts.tsx";
@@ -43,6 +43,7 @@ export async function handleTable(visit: Visit): Promise<Response> {
     body: [
       renderDone(visit),
       renderDifferences(findTableDifferences(table)),
+      renderKeys(table),
       renderSummary(table),
       renderBuilds(open, visit.deps.now(), path),
       <h2>Columns</h2>,
@@ -106,6 +107,24 @@ function renderDifferences(differences: readonly Difference[]): Part {
         {differences.length > MAX_DIFFERENCES && (
           <li>and {differences.length - MAX_DIFFERENCES} more</li>
         )}
+      </ul>
+    </section>
+  );
+}
+
+/** What an operator has to run, so that lists use all indexes. */
+function renderKeys(table: TableView): Part {
+  const due = describeTableKeys(table);
+  if (due === undefined) return undefined;
+  return (
+    <section class="attention" aria-label="Keys">
+      <ul>
+        <li>
+          <span>
+            <b>{due}.</b> An operator runs it in a quiet hour: it locks the table while PostgreSQL
+            writes its rows again. <code>rowhouse admin build-keys --dry-run</code> shows how long.
+          </span>
+        </li>
       </ul>
     </section>
   );

@@ -8,7 +8,7 @@ import {
   type ConsoleVisitor,
   readConsole,
 } from "../../records/console/mod.ts";
-import { findTableDifferences } from "../../tables/mod.ts";
+import { describeTableKeys, findTableDifferences } from "../../tables/mod.ts";
 import type { Visit } from "../enter.tsx";
 import type { Crumbs } from "../frame.tsx";
 import { renderPill, renderTime } from "../parts.tsx";
@@ -87,6 +87,7 @@ export function renderState(table: ConsoleTable): Part {
   const open = builds.filter(({ state }) => state === "waiting" || state === "running").length;
   const pills = [
     differences > 0 && renderPill(countOf(differences, "difference"), "warn"),
+    describeTableKeys(table) !== undefined && renderPill("keys due", "warn"),
     failed > 0 && renderPill(`${countOf(failed, "build")} failed`, "warn"),
     open > 0 && renderPill(`${countOf(open, "build")} running`),
     apps === 0 && renderPill("unused"),

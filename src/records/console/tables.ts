@@ -5,6 +5,7 @@
  */
 
 import * as v from "valibot";
+import { isPreview } from "../../preview.ts";
 import type { Scope } from "../../principal.ts";
 import { Problem } from "../../problem.ts";
 import { type Json, KINDS, type TableDefinition } from "../../schema/mod.ts";
@@ -54,6 +55,15 @@ const FOUND = shaped(
     ...{ owner: v.string(), rowSecurity: v.string() },
     /** Name, type, and whether it is required. */
     columns: v.array(v.tuple([v.string(), v.string(), v.boolean()])),
+    /** The hidden columns with keys. */
+    keys: v.array(v.string()),
+    /** The recorded previews, which decide the form of the indexes; null on a database that supports none. */
+    previews: v.nullable(
+      v.pipe(
+        v.array(v.string()),
+        v.transform((names) => names.filter(isPreview)),
+      ),
+    ),
     /** The values of each enum, by type. */
     types: v.record(v.string(), v.array(v.string())),
     /** Constraints, indexes, policies, triggers and rules, such as `index todos__title__idx`, with their validity. */

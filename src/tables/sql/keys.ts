@@ -7,9 +7,11 @@
  */
 
 import { type Database, quoteLiteral } from "../../db/mod.ts";
+import type { ConsoleTable } from "../../records/console/mod.ts";
 import {
   builtIn,
   type Constraint,
+  type FunctionSite,
   formAt,
   indexesOf,
   keyedColumns,
@@ -30,9 +32,7 @@ export type DueKeys = Rebuilds & { isPutOff: boolean; bytes: number };
 export async function findDueKeys(db: Database, wanted: string | null = null): Promise<DueKeys[]> {
   const { tables, ...site } = await readIndexes(db, wanted);
   return tables.flatMap((table) => {
-    const outdated = listIndexStates(table, site).filter(
-      ({ former, lacking }) => former.length > 0 && lacking.length > 0,
-    );
+    const outdated = listLacking(table, site);
     if (outdated.length === 0) return [];
     const { isLarge, isShared, bytes } = table;
     return [{ ...toRebuilds(table, outdated), isPutOff: isLarge || isShared, bytes }];
@@ -43,10 +43,49 @@ export async function findDueKeys(db: Database, wanted: string | null = null): P
 export function describeDueKeys(due: readonly DueKeys[]): string[] {
   return due
     .filter(({ isPutOff }) => isPutOff)
-    .map(
-      ({ name, keyed }) =>
-        `Lists cannot search the indexes on ${keyed.map((column) => column.name).join(", ")} of table ${name} until rowhouse admin build-keys has run`,
-    );
+    .map(({ name, keyed }) => describeLacking(name, keyed));
+}
+
+function describeLacking(table: string, lacking: readonly { name: string }[]): string {
+  const names = [...new Set(lacking.map(({ name }) => name))];
+  return `Lists cannot search the indexes on ${names.join(", ")} of table ${table} until rowhouse admin build-keys has run`;
+}
+
+/** The same for a table as the Console reads it; `undefined` if no keys are due. */
+export function describeTableKeys({
+  name,
+  definition,
+  found,
+  builds,
+}: Pick<ConsoleTable, "name" | "definition" | "found" | "builds">): string | undefined {
+  if (found === null) return undefined;
+  const { keys, parts } = found;
+  const site: FunctionSite = { dialect: "plain", previews: found.previews ?? [] };
+  const named = Object.entries(parts).flatMap(([part, state]) => {
+    const [, index] = /^(?:index|constraint) (.+)$/.exec(part) ?? [];
+    return index === undefined ? [] : [{ index, state }];
+  });
+  const indexes = named.filter(({ state }) => state === "there").map(({ index }) => index);
+  const unfinished = [
+    ...named.filter(({ state }) => state !== "there").map(({ index }) => index),
+    ...builds
+      .filter(({ kind, state }) => kind === "index" && state !== "done")
+      .map((build) => build.name),
+  ];
+  const lacking = listLacking({ name, definition, indexes, unfinished, keys }, site);
+  return lacking.length === 0
+    ? undefined
+    : describeLacking(
+        name,
+        lacking.flatMap((state) => state.lacking),
+      );
+}
+
+/** The indexes that are in use in another form, because the table lacks keys. */
+function listLacking(table: Parameters<typeof listIndexStates>[0], site: FunctionSite) {
+  return listIndexStates(table, site).filter(
+    ({ former, lacking }) => former.length > 0 && lacking.length > 0,
+  );
 }
 
 /** A long build must not be canceled: the table is locked as long as it is large. */
