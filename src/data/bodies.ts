@@ -78,6 +78,23 @@ export function groupsOf<Part extends v.GenericSchema>(
   });
 }
 
+/** What an upsert can do to a row. */
+export const UPSERT_RESULTS = ["created", "updated", "unchanged", "ignored"] as const;
+
+/** The rows of an upsert. */
+export function upsertedOf<Row extends v.GenericSchema>(row: Row) {
+  return v.object({
+    rows: v.pipe(
+      v.array(row),
+      v.description("The rows as they are now, in the order of the request."),
+    ),
+    results: v.pipe(
+      v.array(v.picklist(UPSERT_RESULTS)),
+      v.description("What happened to each row, in the same order."),
+    ),
+  });
+}
+
 /** The rows of a batch. */
 export function createdOf<Row extends v.GenericSchema>(row: Row) {
   return v.object({

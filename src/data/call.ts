@@ -41,11 +41,12 @@ const NO_SUCH_FUNCTION = "42883";
  * The database rejects a key that has just ended; the gateway rejects it from then on. If the functions belong to another
  * release than the process, the error states this, and callers can retry after the deployment.
  */
-function toCallError(error: unknown, { maxResponseBytes }: DataDeps, call: EndpointCall): unknown {
+function toCallError(error: unknown, { maxResponseBytes }: DataDeps, call: TableCall): unknown {
   const signal = error instanceof SignalError ? error.signal : undefined;
   if (signal === SIGNALS.keyRejected) return keyRejected(error);
   const writesNothing = call.endpoint === "update" && call.values.body === "{}";
-  const rejectWrite = writesNothing ? undefined : TOO_LARGE[call.endpoint];
+  const rejectRows = call.isOneRow ? wouldBeTooLarge : TOO_LARGE[call.endpoint];
+  const rejectWrite = writesNothing ? undefined : rejectRows;
   if (error instanceof SignalError && signal === SIGNALS.rowTooLarge)
     return rejectWrite?.(maxResponseBytes) ?? tooLarge(error.detail);
   const state = readSqlState(error);
@@ -60,6 +61,7 @@ const TOO_LARGE: Readonly<Partial<Record<Endpoint, (maxBytes: number) => Problem
   create: wouldBeTooLarge,
   create_many: rowsTooLarge,
   update: wouldBeTooLarge,
+  upsert: rowsTooLarge,
 };
 
 export function rowsTooLarge(maxBytes: number): Problem {
@@ -160,6 +162,8 @@ type TableCall = EndpointCall & {
   readonly renew?: (table: RecordedTable) => RenewedCall | Promise<RenewedCall>;
   /** The other tables whose functions the function calls. */
   readonly related?: readonly RecordedTable[];
+  /** Whether errors do not name the row, because the request has only one. */
+  readonly isOneRow?: boolean | undefined;
   /** Max execution time, if it is shorter than the pool's. */
   readonly limitMs?: number;
 };
@@ -204,7 +208,8 @@ export async function callFunction(
       }
     }
     if (!(error instanceof ViolationError)) throw toCallError(error, deps, call);
-    const { violation } = error;
+    const { row, ...broken } = error.violation;
+    const violation = { ...broken, row: call.isOneRow ? undefined : row };
     // Another process pushed a constraint that this process has not read yet.
     if (!isKnown(table, violation)) await deps.catalog.refresh();
     const current = deps.catalog.find(appId, table.name) ?? table;

@@ -12,6 +12,7 @@ import type { ProblemCode } from "../problem.ts";
 import { IDEMPOTENCY_HOURS, MAX_BATCH, MAX_GROUPS, MAX_ROWS } from "../std/limits.ts";
 import { GROUP_LIMITS } from "./query/group_query.ts";
 import { MAX_OFFSET } from "./query/paging.ts";
+import { EXISTING_VALUES } from "./upsert_query.ts";
 
 const ID: OperationParameter = {
   in: "path",
@@ -39,6 +40,19 @@ const STRICT: OperationParameter = {
   description:
     "`handling=strict`: unknown columns are errors. Without it, they are dropped, like `id` and `app_id`.",
   schema: { type: "string" },
+};
+const ON_CONFLICT: OperationParameter = {
+  in: "query",
+  name: "onConflict",
+  description:
+    "A unique column, or the columns of a unique constraint, separated by commas. If a row with the same values exists, the sent columns of that row are updated. Requires `data:read` too.",
+  schema: { type: "string" },
+};
+const EXISTING: OperationParameter = {
+  in: "query",
+  name: "existing",
+  description: "With `onConflict`: whether rows that exist are updated, or returned as they are.",
+  schema: { type: "string", enum: EXISTING_VALUES, default: "update" },
 };
 const ROW: OperationResponse["bodies"] = [{ table: "row" }];
 
@@ -227,6 +241,28 @@ export const OPERATIONS = {
         when: "The stored row, or the stored rows in the order of the request.",
         bodies: [{ table: "row" }, { table: "rows" }],
         headers: ["ETag", "Location", "Idempotency-Replayed", "Preference-Applied"],
+      },
+    ],
+    problems: [...COMMON, ...BODIES],
+  },
+  upsert: {
+    id: "create",
+    group: "rows",
+    summary: `Create or update a row, or up to ${MAX_BATCH.toLocaleString("en-US")} rows in one transaction`,
+    parameters: [ON_CONFLICT, EXISTING, IDEMPOTENCY_KEY, STRICT],
+    bodies: [{ table: "insert" }, { table: "inserts" }],
+    responses: [
+      {
+        status: 201,
+        when: "The new row, or without `onConflict` the new rows in the order of the request.",
+        bodies: [{ table: "row" }, { table: "rows" }],
+        headers: ["ETag", "Location", "Idempotency-Replayed", "Preference-Applied"],
+      },
+      {
+        status: 200,
+        when: "With `onConflict`: the existing row as it is now, or the result of a list.",
+        bodies: [{ table: "row" }, { table: "upserted" }],
+        headers: ["ETag", "Idempotency-Replayed", "Preference-Applied"],
       },
     ],
     problems: [...COMMON, ...BODIES],

@@ -15,6 +15,7 @@ type ReadRow = {
   /** The fields of the body that the table does not have. */
   unknown: UnknownField[];
   issues: Detail[];
+  values: Readonly<Record<string, Json>>;
 };
 
 /** Columns of every table that a body cannot set. */
@@ -41,7 +42,7 @@ export function readRow(
     else values[name] = read.value;
   }
   if (options.whole) issues.push(...findMissing(table, body));
-  return { text: JSON.stringify(values), unknown, issues };
+  return { text: JSON.stringify(values), unknown, issues, values };
 }
 
 function findMissing(table: TableDefinition, body: Readonly<Record<string, unknown>>): Detail[] {
@@ -66,9 +67,9 @@ function columnsOf(table: TableDefinition): ReadonlyMap<string, NamedColumn> {
 // Reads the rows of a batch. The service creates all of them or none. Pure.
 
 /** Max listed errors: the response must not be much larger than the request. */
-const MAX_ISSUES = 1000;
+export const MAX_ISSUES = 1000;
 
-type ReadBatch = {
+export type ReadBatch = {
   /** The known columns of each row, as a JSON array for the table's function. */
   text: string;
   /** The first fields that the table does not have. */
@@ -77,6 +78,8 @@ type ReadBatch = {
   leastBytes: number;
   /** The first errors, in order of the rows. */
   issues: Detail[];
+  /** The known columns of each row. */
+  values: readonly Readonly<Record<string, Json>>[];
 };
 
 export type Body = Readonly<Record<string, unknown>>;
@@ -101,6 +104,7 @@ export function readBatch(table: TableDefinition, bodies: readonly Body[]): Read
     unknown: unknown.slice(0, MAX_ISSUES),
     leastBytes: countLeast(table, bodies),
     issues: issues.slice(0, MAX_ISSUES),
+    values: rows.map(({ values }) => values),
   };
 }
 

@@ -10,6 +10,7 @@ import {
 } from "../http/mod.ts";
 import { Problem } from "../problem.ts";
 import { NO_MATCH, rowTag } from "../tables/catalog/mod.ts";
+import { UPSERT_RESULTS } from "./bodies.ts";
 import { readId } from "./idempotency.ts";
 
 /** The response with a row. @throws {Problem} not_found */
@@ -40,9 +41,24 @@ export function respondWithCreated(written: Written): Response {
 }
 
 /** The response with the rows of a batch, which have no common URL and no tag. */
-export function respondWithBatch({ body, headers }: Written): Response {
-  if (body === null) throw new Error("A function that creates rows returned nothing");
-  return respondWithBytes(body, { status: 201, headers });
+export function respondWithBatch({ body, headers }: Written, status = 201): Response {
+  if (body === null) throw new Error("A function that writes rows returned nothing");
+  return respondWithBytes(body, { status, headers });
+}
+
+const ROWS_START = '{"rows":['.length;
+
+/** The response with the row of an upsert, without the list that its function returns. */
+export function respondWithUpserted(written: Written): Response {
+  const { body } = written;
+  for (const result of UPSERT_RESULTS) {
+    const end = new TextEncoder().encode(`],"results":["${result}"]}`);
+    const length = (body?.length ?? 0) - end.length;
+    if (body === null || Buffer.compare(body.subarray(length), end) !== 0) continue;
+    const row = { ...written, body: body.subarray(ROWS_START, length) };
+    return result === "created" ? respondWithCreated(row) : respondWithWritten(row);
+  }
+  throw new Error("A function that upserts a row returned no result");
 }
 
 /** The response with an updated row. @throws {Problem} not_found; precondition_failed */

@@ -32,6 +32,7 @@ import {
   respondWithCreated,
   respondWithUpdated,
 } from "./responses.ts";
+import { hasConflictQuery, upsertRows } from "./upsert.ts";
 import { readSent, type SentWrite, write } from "./write.ts";
 
 const LIST = `${DATA_PATH}/:table`;
@@ -48,7 +49,14 @@ export const dataRoutes: readonly Route<DataDeps>[] = [
     previewed: { filters: OPERATIONS.query },
     handle: listRows,
   },
-  { method: "POST", path: LIST, ...WRITE, operation: OPERATIONS.create, handle: createRows },
+  {
+    method: "POST",
+    path: LIST,
+    ...WRITE,
+    operation: OPERATIONS.create,
+    previewed: { filters: OPERATIONS.upsert },
+    handle: createRows,
+  },
   { method: "GET", path: ROW, ...READ, operation: OPERATIONS.get, handle: getRow },
   {
     method: "GET",
@@ -106,6 +114,7 @@ async function getRow(deps: DataDeps, context: KeyRequestContext): Promise<Respo
 }
 
 async function createRows(deps: DataDeps, context: KeyRequestContext): Promise<Response> {
+  if (hasConflictQuery(deps, context)) return await upsertRows(deps, context);
   const sent = await readSent(deps, await readTableRequest(deps, context), context);
   const { value } = sent;
   return Array.isArray(value)

@@ -34,9 +34,13 @@ type Write<R extends Read> = {
   readonly read: (definition: TableDefinition) => R;
   /** Why no call can store the values; `undefined` if one can. */
   readonly reject?: (read: R) => Problem | undefined;
-  readonly toCall: (read: R, common: Common) => EndpointCall;
+  readonly toCall: (read: R, common: Common, table: RecordedTable) => EndpointCall;
   /** The row in the path. */
   readonly id?: string;
+  /** The query of the request, if it changes what is written. */
+  readonly query?: string;
+  /** Whether the function of a list gets one row that was sent without a list. */
+  readonly isOneRow?: boolean;
   /** The number of written rows. */
   readonly rows?: number;
   readonly respond: (written: Written) => Response;
@@ -58,7 +62,7 @@ export async function write<R extends Read>(
   deps: DataDeps,
   context: KeyRequestContext,
   { table: named, key, text, isStrict }: SentWrite,
-  { read: readBy, reject, toCall, id, rows = 1, respond }: Write<R>,
+  { read: readBy, reject, toCall, id, query, isOneRow, rows = 1, respond }: Write<R>,
 ): Promise<Response> {
   const readFor = async (table: RecordedTable) => {
     const current = await readValues(deps, context, { table, isStrict, read: readBy });
@@ -69,12 +73,16 @@ export async function write<R extends Read>(
   };
   const { table, read } = await readFor(named);
   const path = [DATA_PATH, table.name, id].filter((part) => part !== undefined).join("/");
-  const claim = claimFor(deps, context, { key, path, body: text });
+  const target = query === undefined ? path : `${path}?${query}`;
+  const claim = claimFor(deps, context, { key, path: target, body: text });
   const common = { bytes: deps.maxResponseBytes, claim };
   const found = await callFunction(deps, context, {
-    table,
-    ...toCall(read, common),
-    renew: async (newer) => toCall((await readFor(newer)).read, common),
+    ...{ table, isOneRow },
+    ...toCall(read, common, table),
+    renew: async (newer) => {
+      const again = await readFor(newer);
+      return toCall(again.read, common, again.table);
+    },
   });
   const replay = findReplay(deps, context, { key, found, rows });
   return respond({ path, body: found, isShort: false, ...replay, headers: replayHeaders(replay) });

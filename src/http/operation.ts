@@ -7,7 +7,7 @@ export type JsonSchema = { readonly [keyword: string]: unknown };
 
 /**
  * Schemas that are generated per table: a row, a row to create, changes to a row, a page of rows, a page of a query, groups of
- * rows, rows to create together, and rows created together.
+ * rows, rows to create together, the result of an upsert, and rows created together.
  */
 export type TableShape =
   | "row"
@@ -17,6 +17,7 @@ export type TableShape =
   | "found"
   | "groups"
   | "inserts"
+  | "upserted"
   | "rows";
 
 /** A body: its schema, JSON Schema for a value that no schema reads, or the schema of a table. */

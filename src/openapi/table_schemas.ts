@@ -3,7 +3,7 @@
 import { toJsonSchema } from "@valibot/to-json-schema";
 import type { GenericSchema } from "valibot";
 import * as v from "valibot";
-import { createdOf, foundOf, groupsOf, pageOf, toValueSchema } from "../data/mod.ts";
+import { createdOf, foundOf, groupsOf, pageOf, toValueSchema, upsertedOf } from "../data/mod.ts";
 import type { JsonSchema, TableShape } from "../http/mod.ts";
 import { type Aggregate, VALUES } from "../kinds/mod.ts";
 import type { Preview } from "../preview.ts";
@@ -95,6 +95,7 @@ export function toTableSchemas(
             ),
           ),
           [name("groups")]: toGroupsSchema(part.properties, columns),
+          [name("upserted")]: toBodySchema(upsertedOf(asPart(row))),
         }
       : { [name("page")]: toBodySchema(pageOf(asPart(row))) }),
     [name("inserts")]: {

@@ -6,7 +6,7 @@ import { PREVIEWS } from "../../src/preview.ts";
 import type { Scope } from "../../src/principal.ts";
 import { issueKey, revokeKey, rollKey } from "../../src/records/apps/mod.ts";
 import { defineSchema, t } from "../../src/schema/mod.ts";
-import { endpointsOf, SCOPE_OF } from "../../src/tables/catalog/functions.ts";
+import { endpointsOf, READS_TOO, SCOPE_OF } from "../../src/tables/catalog/functions.ts";
 import { citusUrl } from "../support/citus.ts";
 import { testDeps } from "../support/deps.ts";
 import { functionOf } from "../support/functions.ts";
@@ -14,7 +14,9 @@ import { proofOf } from "../support/proof.ts";
 import { openTestService, type TestApp, type TestService } from "../support/service.ts";
 import { testUnlessCitus } from "../support/skip.ts";
 
-const schema = defineSchema({ notes: { title: t.string().required() } });
+const schema = defineSchema({
+  notes: { title: t.string().required(), tag: t.string().unique() },
+});
 const ROW = "00000000-0000-7000-8000-000000000001";
 
 let service: TestService;
@@ -96,6 +98,7 @@ const ARGUMENTS = {
   children: `'{}', '{"picked":[1],"bytes":8388608,"limit":1,"walk":[1],"index":"notes__pkey"}'`,
   walk: `'', false, '{00000000-0000-0000-0000-000000000000}', '{ffffffff-ffff-ffff-ffff-ffffffffffff}', null, 10, '{}', '{1}', 'id.asc', 8388608, '', null`,
   groups: `'{"visits":100,"work":100,"walk":[1],"isDescending":false,"stop":{"op":"lte","values":[1]},"grouped":[2],"by":[2],"passed":[2]}', '{ffffffff-ffff-ffff-ffff-ffffffffffff}', 8388608, null`,
+  upsert: `'{NEW}', '[{"title":"made","tag":"a"}]', '{2}', '{notes__tag__key,notes__tag__search_key}', '{1}', false, 8388608, null`,
   changes: "null, 1000, 8388608",
 } as const;
 
@@ -112,6 +115,7 @@ const ENDPOINTS = endpointsOf({
 
 describe.each(ENDPOINTS)("the function of %s", (endpoint) => {
   const scope = SCOPE_OF[endpoint];
+  const needed: Scope[] = [scope, ...(READS_TOO.has(endpoint) ? ["data:read" as const] : [])];
   const callWith = (login: postgres.Sql, proof: string) =>
     login.unsafe(
       `select api.${functionOf(schema, "notes", endpoint)}('${mine.id}', ${proof}, ${ARGUMENTS[endpoint].replace("NEW", crypto.randomUUID())})`,
@@ -128,8 +132,14 @@ describe.each(ENDPOINTS)("the function of %s", (endpoint) => {
     }
   });
 
-  test("accepts a key with only the required scope", async () => {
-    const proof = proofOf((await issue([scope])).text);
+  test.each(needed.length > 1 ? needed : [])("rejects a key with only %s", async (only) => {
+    const proof = proofOf((await issue([only])).text);
+    for (const login of logins)
+      expect(await callWith(login, proof).catch(({ code }) => code)).toBe(SIGNALS.keyRejected);
+  });
+
+  test("accepts a key with only the required scopes", async () => {
+    const proof = proofOf((await issue(needed)).text);
     for (const login of logins) expect(await callWith(login, proof)).toHaveLength(1);
   });
 });
@@ -203,7 +213,9 @@ test("rejected requests change nothing", async () => {
   expect(titles(false)).toEqual(["kept"]);
   // Each login created one row with each endpoint, with a proof.
   const creating = ENDPOINTS.filter((endpoint) => endpoint.startsWith("create"));
-  expect(titles(true)).toEqual(["kept", ...logins.flatMap(() => creating.map(() => "made"))]);
+  const upserted = ENDPOINTS.includes("upsert") ? ["made"] : [];
+  const created = logins.flatMap(() => creating.map(() => "made"));
+  expect(titles(true)).toEqual(["kept", ...created, ...upserted]);
 });
 
 test("no stored value of a key is accepted as a credential", async () => {

@@ -21,7 +21,7 @@ import type { IndexForm } from "./names.ts";
 const ENDPOINTS = ["list", "get", "create", "create_many", "update", "delete"] as const;
 /** The endpoints of each preview. */
 const PREVIEWED = {
-  filters: ["query", "walk", "related", "children", "groups"],
+  filters: ["query", "walk", "related", "children", "groups", "upsert"],
   live: ["changes"],
 } as const satisfies Readonly<Record<Preview, readonly string[]>>;
 /** Creates of several requests. */
@@ -55,7 +55,7 @@ export function endpointsOf(site: FunctionSite): readonly Endpoint[] {
 }
 
 /** Endpoints that a database of an earlier release lacks: only their own requests fail until it is migrated. */
-const OPTIONAL: readonly Endpoint[] = [GROUPED, "groups"];
+const OPTIONAL: readonly Endpoint[] = [GROUPED, "groups", "upsert"];
 
 /** The endpoints without which a table cannot be served. */
 export function requiredEndpointsOf(site: FunctionSite): readonly Endpoint[] {
@@ -83,8 +83,12 @@ export const SCOPE_OF: Readonly<Record<Endpoint, "data:read" | "data:write">> = 
   related: "data:read",
   children: "data:read",
   walk: "data:read",
+  upsert: "data:write",
   changes: "data:read",
 };
+
+/** Writes that find rows by their values, so their keys also need `data:read`. */
+export const READS_TOO: ReadonlySet<Endpoint> = new Set<Endpoint>(["upsert"]);
 
 /** The role that owns apps' tables and types, and nothing else: pushes run as this role. */
 export const TABLE_OWNER = "rowhouse_tables";
@@ -178,6 +182,14 @@ const ARGUMENTS = {
   cursor: "text",
   /** The cursor after which changes are read; `null` returns the current cursor. */
   since: "tags",
+  /** The columns of a unique constraint, by number. */
+  unique: "int4s",
+  /** The names of its index in the plain form, and in the form for searches; empty: it has none. */
+  indexes: "texts",
+  /** The positions of the rows in the order in which they are locked. */
+  sequence: "int4s",
+  /** Whether rows that exist remain as they are. */
+  isIgnored: "bool",
   /** The idempotency key and its request, in the format of `rowhouse.claim_key`; `null` without a key. */
   claim: "claim",
   /** The claims of rows from several requests, in the order of the ids; `null` if none of them has a key. */
@@ -204,6 +216,7 @@ const OF_ENDPOINT = {
     ...["index", "isDescending", "start", "stop", "nulls", "limit"],
     ...["picked", "order", "cursor", "bytes", "known", "inline"],
   ],
+  upsert: ["ids", "bodies", "unique", "indexes", "sequence", "isIgnored", "bytes", "claim"],
   changes: ["since", "limit", "bytes"],
 } as const satisfies Readonly<Record<Endpoint, readonly Argument[]>>;
 

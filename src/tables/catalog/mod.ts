@@ -29,6 +29,7 @@ export {
   pageHead,
   placeholdersOf,
   printedArguments,
+  READS_TOO,
   REJECTED,
   type RecordedName,
   requiredEndpointsOf,

@@ -113,11 +113,21 @@ function rowsText(texts: string): string {
   return `concat('{"rows":[', ${texts}, ']}')`;
 }
 
-/**
- * Inserts the rows of `$ids` and `$bodies`, and selects these values of them. `now` is the time of a row, an expression that can
- * use its position `"$new"."$nth"`; by default all rows have the statement's time.
- */
-function insertMany(table: ColumnSet, selected: string, now?: string): string {
+type Inserted = {
+  /** The time of a row, an expression that can use its position `"$new"."$nth"`; by default all rows have the statement's time. */
+  readonly now?: string;
+  readonly ids?: string;
+  readonly bodies?: string;
+  /** What happens if a row exists; by default an error. */
+  readonly onConflict?: string;
+};
+
+/** Inserts the rows of `ids` and `bodies`, and selects these values of them. */
+export function insertMany(
+  table: ColumnSet,
+  selected: string,
+  { now, ids = '"$ids"', bodies = '"$bodies"', onConflict = "" }: Inserted = {},
+): string {
   const { app } = placeholdersOf("create_many");
   const columns = table.columns.map((column) => initial(table, column, now));
   const values = [app, '"$new"."$id"', ...columns];
@@ -125,7 +135,8 @@ function insertMany(table: ColumnSet, selected: string, now?: string): string {
   return `with "$row" as (
       insert into ${target(table)}
       select ${values.join(",\n        ")}
-      from rows from (unnest("$ids"), jsonb_array_elements("$bodies"))${ordinality} as "$new" ("$id", "$body"${nth})
+      from rows from (unnest(${ids}), jsonb_array_elements(${bodies}))${ordinality} as "$new" ("$id", "$body"${nth})
+      ${onConflict}
       returning ${outputs(table)})
     select ${selected} from "$row"`;
 }
@@ -196,7 +207,7 @@ export function createGroupBody(table: ColumnSet, site: FunctionSite): string {
   const { app, proof, ids, bodies, bytes, claims } = placeholdersOf("create_group");
   const values = `array_agg(${ROW_TEXT} order by "$row"."id") into "$rows"`;
   const changed = `select ${app}, ${quoteLiteral(table.name)}, "$new"."$id" from unnest("$ids") as "$new" ("$id")`;
-  const insert = `${insertMany(table, values, NOW)};
+  const insert = `${insertMany(table, values, { now: NOW })};
     ${recordChanges(site, changed)}`;
   const claim = `(${claims})["$count"]`;
   return `declare

@@ -16,6 +16,7 @@ import {
   hasPreview,
   keyName,
   placeholdersOf,
+  READS_TOO,
   SCOPE_OF,
 } from "../catalog/mod.ts";
 import { sqlDefault, sqlType } from "../plan/step.ts";
@@ -82,22 +83,28 @@ export function rejectCall({ name }: ColumnSet, endpoint: Endpoint): string {
   const values = [app, proof, quoteLiteral(name)].join(", ");
   if (SCOPE_OF[endpoint] !== "data:write") return `rowhouse.reject_call(${values})`;
   const claim = "claim" in others ? others.claim : "null";
-  return `rowhouse.reject_write(${values}, ${claim})`;
+  const rejectWrite = `rowhouse.reject_write(${values}, ${claim})`;
+  if (!READS_TOO.has(endpoint)) return rejectWrite;
+  // Only a setting of the app stops a write whose key has both scopes.
+  const reads = `exists (select from rowhouse."proofs" as "$p" where "$p"."app_id" = ${app}
+      and "$p"."digest" = sha256(${proof}) and ${hasBit('"$p"."scopes"', SCOPE_BITS["data:read"])})`;
+  return `case when ${reads} then ${rejectWrite} else rowhouse.reject_call(${values}) end`;
 }
 
 function fromProof({ name }: ColumnSet, endpoint: Endpoint): string {
   const { app, proof } = placeholdersOf(endpoint);
   const scope = SCOPE_OF[endpoint];
+  const bits = SCOPE_BITS[scope] | (READS_TOO.has(endpoint) ? SCOPE_BITS["data:read"] : 0);
   return `from rowhouse."proofs" as "$p"
     where "$p"."app_id" = ${app} and "$p"."digest" = sha256(${proof})
-      and ${hasOnly('"$p"."scopes"', SCOPE_BITS[scope], scope === "data:write" ? STOP_BITS : 0)}
+      and ${hasOnly('"$p"."scopes"', bits, scope === "data:write" ? STOP_BITS : 0)}
       and "$p"."expires_at" > clock_timestamp()
       and ("$p"."ended" is null or ${quoteLiteral(name)} <> all ("$p"."ended"))`;
 }
 
-/** Whether the bits contain `bit` and none of `others`. */
-function hasOnly(bits: string, bit: number, others: number): string {
-  return `(${bits} & ${bit | others}::int2) = ${bit}::int2`;
+/** Whether the bits contain all of `wanted` and none of `others`. */
+function hasOnly(bits: string, wanted: number, others: number): string {
+  return `(${bits} & ${wanted | others}::int2) = ${wanted}::int2`;
 }
 
 function hasBit(bits: string, bit: number): string {

@@ -27,6 +27,7 @@ import { changesBody, listBody } from "./list_body.ts";
 import { queryBody } from "./query_body.ts";
 import { childrenBody, relatedBody } from "./related_bodies.ts";
 import { deleteBody, updateBody } from "./update_bodies.ts";
+import { upsertBody } from "./upsert_body.ts";
 import { walkBody } from "./walk_body.ts";
 
 const BODIES: Readonly<Record<Endpoint, (table: ServedSet, site: FunctionSite) => string>> = {
@@ -42,6 +43,7 @@ const BODIES: Readonly<Record<Endpoint, (table: ServedSet, site: FunctionSite) =
   related: relatedBody,
   children: childrenBody,
   walk: walkBody,
+  upsert: upsertBody,
   changes: changesBody,
 };
 
@@ -62,6 +64,7 @@ const VOLATILITY: Readonly<Record<Endpoint, "stable" | "volatile">> = {
   related: "stable",
   children: "stable",
   walk: "stable",
+  upsert: "volatile",
   changes: "stable",
 };
 

@@ -102,6 +102,31 @@ export function printRows(formed: Formed): string {
     : `${first} IS NOT NULL`;
 }
 
+/** A column of a unique constraint in the target of `on conflict`. */
+export type ConflictTerm = {
+  /** Its parts in an index. */
+  readonly terms: string;
+  /** The rows of an index that begins with this column. */
+  readonly rows: string;
+};
+
+/** A column of unique constraints, as its indexes in a form contain it. PostgreSQL finds an index by its terms in any order. */
+export function renderConflictTerm(
+  { name, kind }: { name: string; kind: Kind },
+  form: IndexForm,
+): ConflictTerm {
+  const built = { name: "" };
+  const index: Constraint = { kind: "key", name: "", columns: [name], kinds: [kind] };
+  const formed = { index: { ...index, search: [built] }, form, built };
+  const [, terms = ""] = withoutCollation(renderTerms(formed)).split(`"app_id", `);
+  return { terms, rows: renderRows(formed) };
+}
+
+/** An expression as the conditions of indexes have it, and as PostgreSQL compares it with those of an index. */
+export function withoutCollation(expression: string): string {
+  return expression.replaceAll(' collate pg_catalog."C"', "");
+}
+
 /** The first column of an index, or its key, and its parts in an index for searches. */
 function firstTerm(formed: Formed) {
   const { name, kind } = firstOf(formed);

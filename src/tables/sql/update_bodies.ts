@@ -119,7 +119,7 @@ function nextValue(column: SetColumn, index: number, otherwise = ""): string {
   return `case when ${isGiven(column)} then ${variable(index)}${otherwise} else "$t".${quoteName(column.name)} end`;
 }
 
-function isUpdated({ onUpdate }: SetColumn): boolean {
+export function isUpdated({ onUpdate }: SetColumn): boolean {
   return onUpdate !== undefined;
 }
 

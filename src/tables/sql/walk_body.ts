@@ -25,6 +25,7 @@ import {
 } from "../catalog/mod.ts";
 import { sqlType } from "../plan/step.ts";
 import { beginAs, outputs, rowSize } from "./function_terms.ts";
+import { withoutCollation } from "./index_terms.ts";
 import { ROW_STATE, STATE_SEED } from "./list_body.ts";
 import {
   buildRows,
@@ -312,7 +313,7 @@ function readPosition(position: string, terms: readonly WalkTerm[]): string[] {
 
 /** Whether a row has no value in this column. Without the collation, as in the condition of the index. */
 function isEmpty({ value, column, terms }: NamedColumn): string {
-  const [, ...others] = terms.map((term) => term.value.replace(' collate pg_catalog."C"', ""));
+  const [, ...others] = terms.map((term) => withoutCollation(term.value));
   const start = SQL[column.kind].parts?.tested.render(value) ?? value;
   return [start, ...others].map((part) => `${part} is null`).join(" and ");
 }

@@ -12,14 +12,14 @@ create policy tenant on rowhouse.idempotency_keys for all to public
     '')::pg_catalog.uuid);
 grant select, insert, update, delete on rowhouse.idempotency_keys to rowhouse_tenant;
 
--- The same response with only the ids of its rows: of one row, or of a batch.
+-- The same response with only the ids of its rows: of one row, or of a batch, whose results remain.
 create function rowhouse.only_ids(response text) returns text language sql immutable
 set search_path = pg_catalog, pg_temp as $$
   select case
     when starts_with(response, '{"id":"') then left(response, 44) || '}'
     else (select concat('{"rows":[', string_agg(concat('{"id":"', item ->> 'id', '"}'), ','
-      order by nth), ']}') from json_array_elements(response::json -> 'rows')
-      with ordinality as listed (item, nth)) end
+      order by nth), ']', ',"results":' || (response::json ->> 'results'), '}')
+      from json_array_elements(response::json -> 'rows') with ordinality as listed (item, nth)) end
 $$;
 grant execute on function rowhouse.only_ids to rowhouse_tenant;
 
@@ -81,13 +81,23 @@ language sql set search_path = pg_catalog, pg_temp as $$
   where app_id = app and key = substring(claim from 2 for 32)
 $$;
 
+-- Stores the response of the write that claimed the key, if its ids were not known before.
+create function rowhouse.complete_found_key(app uuid, claim bytea, first_response text) returns void
+language sql set search_path = pg_catalog, pg_temp as $$
+  update rowhouse.idempotency_keys set
+    is_whole = octet_length(first_response) <= ${MAX_STORED_RESPONSE_BYTES},
+    response = case when octet_length(first_response) <= ${MAX_STORED_RESPONSE_BYTES}
+      then first_response else rowhouse.only_ids(first_response) end
+  where app_id = app and key = substring(claim from 2 for 32)
+$$;
+
 -- A failed write leaves no key.
 create function rowhouse.forget_key(app uuid, claim bytea) returns void language sql
 set search_path = pg_catalog, pg_temp as $$
   delete from rowhouse.idempotency_keys where app_id = app and key = substring(claim from 2 for 32)
 $$;
-grant execute on function rowhouse.claim_key, rowhouse.complete_key, rowhouse.forget_key
-  to rowhouse_tenant;
+grant execute on function rowhouse.claim_key, rowhouse.complete_key, rowhouse.complete_found_key,
+  rowhouse.forget_key to rowhouse_tenant;
 
 -- Deletes at most max_rows keys that are older than a day; returns their number.
 create function rowhouse.sweep_idempotency_keys(max_rows integer) returns integer

@@ -1,0 +1,234 @@
+/**
+ * The body of the function that creates rows, or updates those with the same values in a unique constraint.
+ *
+ * PostgreSQL finds a row by `on conflict`: this search is exact in every form of an index, also under row security, and leaves no
+ * moment between the search and the insert. The insert only locks the rows that it meets, and notes their ids; then each is
+ * updated by its id. So an unchanged row is never written.
+ *
+ * @see function_terms.ts for the parts
+ * @module
+ */
+
+import { quoteLiteral, quoteName, SIGNALS } from "../../db/mod.ts";
+import { VALUES } from "../../kinds/mod.ts";
+import {
+  type ColumnSet,
+  type FunctionSite,
+  type IndexForm,
+  placeholdersOf,
+} from "../catalog/mod.ts";
+import { qualify } from "../qualify.ts";
+import { insertMany } from "./create_bodies.ts";
+import {
+  beginAs,
+  claimKey,
+  declareLive,
+  input,
+  isGiven,
+  isRow,
+  isTooLarge,
+  outputs,
+  ROW_TEXT,
+  recordChanges,
+  type SetColumn,
+} from "./function_terms.ts";
+import { renderConflictTerm } from "./index_terms.ts";
+import { isUpdated } from "./update_bodies.ts";
+
+/** A setting of the transaction: each proposed id that met a row, with the id of that row. */
+const MET = quoteLiteral("rowhouse.met");
+const ID_LENGTH = 36;
+/** Each repetition waits for another transaction, so that more of them are a fault. */
+const MAX_REPEATS = 20;
+
+const { app, proof, ids, bodies, unique, indexes, sequence, isIgnored, bytes, claim } =
+  placeholdersOf("upsert");
+
+/** The rows and their results, in the order of the ids. */
+export function upsertBody(table: ColumnSet, site: FunctionSite): string {
+  const changed = `select ${app}, ${quoteLiteral(table.name)}, "$new"."$id" from unnest("$changed") as "$new" ("$id")`;
+  const part = `unnest((${sequence})["$done" + 1:"$done" + "$step"]) with ordinality as "$p" ("$nth", "$place")`;
+  return `declare
+  "$all" constant jsonb := ${bodies}::jsonb;
+  "$count" constant int4 := cardinality(${ids});
+  "$places" jsonb;
+  "$form" int4;
+  "$terms" text;
+  "$rows" text;
+  "$ids" uuid[];
+  "$bodies" jsonb;
+  "$texts" text[];
+  "$size" int8;
+  "$step" int4 := "$count";
+  "$done" int4;
+  "$failed" int4 := -1;
+  "$repeats" int4 := 0;
+  "$changed" uuid[];
+  "$found" text[];
+  "$results" text[];
+  "$body" jsonb;
+  "$id" uuid;
+  "$nth" int4;
+  "$one" record;
+  "$row" record;
+  "$text" text;
+  "$state" text;
+  "$constraint" text;
+  "$column" text;
+  "$table" text;
+  ${hasTime(table) ? '"$now" timestamptz;' : ""}
+  ${declareLive("upsert", site)}
+begin
+  ${beginAs(table, "upsert", site)}
+  ${claimKey({ app, proof, claim, response: "null", short: "null" })}
+  ${readTarget(table)}
+  "$places" := (select jsonb_object_agg("$p"."$id", "$p"."$nth")
+    from unnest(${ids}) with ordinality as "$p" ("$id", "$nth"));
+  loop
+    begin
+      "$done" := 0;
+      "$changed" := '{}';
+      "$size" := 0;
+      "$found" := array_fill(null::text, array["$count"]);
+      "$results" := array_fill('created'::text, array["$count"]);
+      while "$done" < "$count" loop
+        select array_agg((${ids})["$p"."$nth"] order by "$p"."$place"),
+          jsonb_agg("$all" -> ("$p"."$nth" - 1) order by "$p"."$place")
+        into "$ids", "$bodies" from ${part};
+        perform set_config(${MET}, '', true);
+        execute ${renderInsert(table)}
+        into "$ids", "$texts" using ${app}, "$ids", "$bodies";
+        "$changed" := "$changed" || "$ids";
+        for "$one" in
+          select ("$places" ->> "$p"."$id"::text)::int4 as "$nth", "$p"."$text"
+          from rows from (unnest("$ids"), unnest("$texts")) as "$p" ("$id", "$text")
+        loop
+          "$found"["$one"."$nth"] := "$one"."$text";
+        end loop;
+        ${hasTime(table) ? '"$now" := clock_timestamp();' : ""}
+        for "$one" in
+          select ("$places" ->> left("$p"."$met", ${ID_LENGTH}))::int4 as "$nth",
+            right("$p"."$met", ${ID_LENGTH})::uuid as "$id"
+          from unnest(string_to_array(ltrim(current_setting(${MET}), ','), ',')) as "$p" ("$met")
+        loop
+          "$nth" := "$one"."$nth";
+          "$id" := "$one"."$id";
+          "$results"["$nth"] := 'ignored';
+          if not ${isIgnored} then
+            "$body" := "$all" -> ("$nth" - 1);
+            ${renderUpdate(table)}
+            "$results"["$nth"] := case when found then 'updated' else 'unchanged' end;
+          end if;
+          if "$results"["$nth"] = 'updated' then
+            "$changed" := array_append("$changed", "$id");
+          else
+            select ${outputs(table)} into "$row" from data.${quoteName(table.name)} as "$t"
+            where ${isRow(app, '"$id"')};
+          end if;
+          "$found"["$nth"] := ${ROW_TEXT};
+          -- Rows that exist can be larger than the request, by any factor.
+          "$size" := "$size" + octet_length("$found"["$nth"]);
+          if "$size" > ${bytes} then
+            return rowhouse.reject_row("$id");
+          end if;
+        end loop;
+        "$done" := "$done" + "$step";
+      end loop;
+      exit;
+    exception when integrity_constraint_violation or cardinality_violation then
+      get stacked diagnostics "$state" = returned_sqlstate, "$constraint" = constraint_name,
+        "$column" = column_name, "$table" = table_name;
+      if "$step" > 1 then
+        -- PostgreSQL does not report the row.
+        "$step" := 1;
+      elsif "$repeats" < ${MAX_REPEATS} and ("$constraint" = any (${indexes}) or "$done" <> "$failed") then
+        -- Another write can have stored the row since the search. PostgreSQL then reports another constraint of the row, or
+        -- the same constraint in another index, while its form is changed.
+        "$repeats" := "$repeats" + 1;
+        "$failed" := "$done";
+      else
+        raise exception 'a row of a batch breaks a rule' using errcode = "$state", constraint = "$constraint",
+          column = "$column", table = "$table", hint = ((${sequence})["$done" + 1] - 1)::text;
+      end if;
+    end;
+  end loop;
+  ${recordChanges(site, changed)}
+  "$rows" := array_to_string("$found", ',');
+  "$text" := concat('{"rows":[', "$rows", '],"results":["', array_to_string("$results", '","'), '"]}');
+  -- A row on its own is sent without the rest.
+  if "$count" = 1 and ${isTooLarge("$rows", bytes)} or "$count" > 1 and ${isTooLarge("$text", bytes)} then
+    return rowhouse.reject_row((${ids})[1]);
+  end if;
+  if ${claim} is not null then
+    perform rowhouse.complete_found_key(${app}, ${claim}, "$text");
+  end if;
+  return "$text";
+end`;
+}
+
+function hasTime({ columns }: ColumnSet): boolean {
+  return columns.some(isUpdated);
+}
+
+const FORMS: readonly IndexForm[] = ["plain", "search"];
+
+/** Sets the terms and the rows of the index that PostgreSQL searches: a valid one, in the form that the service prefers. */
+function readTarget(table: ColumnSet): string {
+  const columns = FORMS.map((form) =>
+    table.columns.map((column) =>
+      VALUES[column.kind].unindexed === undefined ? renderConflictTerm(column, form) : undefined,
+    ),
+  );
+  const toArray = (key: "terms" | "rows") =>
+    `array[${columns
+      .map(
+        (terms) =>
+          `array[${terms.map((term) => (term === undefined ? "null" : quoteLiteral(term[key]))).join(", ")}]::text[]`,
+      )
+      .join(", ")}]`;
+  if (table.columns.length === 0)
+    return `raise exception 'no such index' using errcode = '${SIGNALS.indexMissing}';`;
+  return `"$form" := (select max("$n"."$form") from unnest(${indexes}) with ordinality as "$n" ("$name", "$form")
+    join pg_index as "$x" on "$x"."indexrelid" = to_regclass('data.' || quote_ident("$n"."$name"))
+    where "$x"."indisvalid");
+  select '"app_id", ' || string_agg("$c"."$terms", ', '), string_agg("$c"."$rows", ' and ')
+  into "$terms", "$rows" from (
+    select (${toArray("terms")})["$form"]["$u"."$column"] as "$terms",
+      (${toArray("rows")})["$form"]["$u"."$column"] as "$rows"
+    from unnest(${unique}) as "$u" ("$column")) as "$c";
+  if "$terms" is null then
+    raise exception 'no such index' using errcode = '${SIGNALS.indexMissing}';
+  end if;`;
+}
+
+/** The statement that inserts the rows, and locks and notes those that exist, as an expression. PostgreSQL plans it for its index. */
+function renderInsert(table: ColumnSet): string {
+  const [first] = table.columns;
+  if (first === undefined) return "null";
+  const column = quoteName(first.name);
+  const noted = `set_config(${MET}, concat(current_setting(${MET}), ',', "excluded"."id", ':', "$t"."id"), true)`;
+  const onConflict = `on conflict ("$terms") where "$rows" do update set ${column} = "$t".${column} where ${noted} is null`;
+  const selected = `array_agg("$row"."id"), array_agg(${ROW_TEXT})`;
+  const statement = insertMany(table, selected, { ids: "$2", bodies: "$3", onConflict });
+  const [start = "", rest = ""] = qualify(statement).split('("$terms") where "$rows"');
+  return `concat(${quoteLiteral(`${start}(`)}, "$terms", ') where ', "$rows", ${quoteLiteral(rest)})`;
+}
+
+/** Updates a row unless it has these values already. Compares the bytes of the values, as an update of one row. */
+function renderUpdate(table: ColumnSet): string {
+  const values = table.columns.map((column) => ({ column, own: `"$t".${quoteName(column.name)}` }));
+  const assigned = values.map(({ column, own }) => {
+    const otherwise = isUpdated(column) ? '"$now"' : own;
+    return `${quoteName(column.name)} = ${toNext(table, column, otherwise)}`;
+  });
+  const after = values.map(({ column, own }) => toNext(table, column, own));
+  return `update data.${quoteName(table.name)} as "$t" set
+              ${assigned.join(",\n              ")}
+            where ${isRow(app, '"$id"')}
+              and record_image_ne(row(${values.map(({ own }) => own).join(", ")}), row(${after.join(", ")}))
+            returning ${outputs(table)} into "$row";`;
+}
+
+function toNext(table: ColumnSet, column: SetColumn, otherwise: string): string {
+  return `case when ${isGiven(column)} then ${input(table, column)} else ${otherwise} end`;
+}

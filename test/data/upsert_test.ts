@@ -1,0 +1,343 @@
+/** Upserts: `POST` with `onConflict`. */
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { SERVICE_QUEUE } from "../../src/db/mod.ts";
+import type { Scope } from "../../src/principal.ts";
+import { issueKey, setAppSwitch } from "../../src/records/apps/mod.ts";
+import { defineSchema, t } from "../../src/schema/mod.ts";
+import { testDeps } from "../support/deps.ts";
+import { type Call, openTestService, type TestApp, type TestService } from "../support/service.ts";
+
+const schema = defineSchema({
+  places: { name: t.string() },
+  things: t
+    .model({
+      text: t.string().unique(),
+      url: t.string().unique(),
+      whole: t.integer().unique(),
+      uid: t.uuid().unique(),
+      place: t.ref("places").unique(),
+      at: t.timestamp().unique(),
+      day: t.date().unique(),
+      flag: t.boolean().unique(),
+      label: t.enum(["a", "b", "c"]).unique(),
+      price: t.number().unique(),
+      amount: t.decimal().unique(),
+      team: t.string(),
+      place_no: t.integer(),
+      note: t.json(),
+      count: t.integer().required().default(7),
+      changed_at: t.timestamp().default("now").onUpdate("now"),
+    })
+    .unique("team", "place_no")
+    .unique("place_no", "amount", "label"),
+});
+const THINGS = "/v1/data/db/things";
+type Row = Record<string, unknown> & { id: string };
+type Upserted = { rows: Row[]; results: string[] };
+
+let service: TestService;
+let app: TestApp;
+let places: string[] = [];
+beforeAll(async () => {
+  service = await openTestService({ service: { previews: ["filters", "live"] } });
+  app = await service.makeApp(schema);
+  const { json } = await service.call(app, "/v1/data/db/places", {
+    method: "POST",
+    json: [{ name: "a" }, { name: "b" }],
+  });
+  places = (json as { rows: Row[] }).rows.map(({ id }) => id);
+});
+afterAll(() => service.close());
+
+const upsert = (query: string, json: unknown, call: Call = {}) =>
+  service.call(app, `${THINGS}?${query}`, { method: "POST", json, ...call });
+const resultsOf = ({ json }: { json: unknown }) => (json as Upserted).results;
+const countRows = async (as = app) =>
+  ((await service.call(as, THINGS)).json as { rows: Row[] }).rows.length;
+async function readTexts(text: string, values: string[]): Promise<string[]> {
+  const call = { retry: "safe", queue: SERVICE_QUEUE } as const;
+  const rows = await service.service.admin.query<{ text: string }>(text, values, call);
+  return rows.map((row) => row.text);
+}
+
+/** Two values of each unique column, and another notation of the first value. */
+const VALUES: Readonly<Record<string, () => readonly unknown[]>> = {
+  text: () => ["a", "b"],
+  url: () => ["x".repeat(3000), `${"x".repeat(2999)}y`],
+  whole: () => [1, 2],
+  uid: () => [
+    "01900000-0000-7000-8000-00000000000a",
+    "01900000-0000-7000-8000-000000000001",
+    "01900000-0000-7000-8000-00000000000A",
+  ],
+  place: () => places,
+  at: () => ["2026-01-01T00:00:00Z", "2026-01-02T00:00:00Z", "2026-01-01T02:00:00+02:00"],
+  day: () => ["2026-01-01", "2026-01-02"],
+  flag: () => [true, false],
+  label: () => ["a", "b"],
+  price: () => [1.5, -2],
+  amount: () => ["1.5", "-1.50", "1.50"],
+};
+
+describe.each(Object.keys(VALUES))("by %s", (column) => {
+  test("creates, updates, leaves and ignores rows", async () => {
+    const [first, second, alias = first] = VALUES[column]?.() ?? [];
+    const query = `onConflict=${column}`;
+    const made = await upsert(query, { [column]: first, count: 1 });
+    expect(made.status).toBe(201);
+    const row = made.json as Row;
+    expect(row["count"]).toBe(1);
+    const { status, json } = await upsert(query, [
+      { [column]: second, note: [1] },
+      { [column]: alias, note: { a: 1 } },
+      { [column]: null },
+    ]);
+    expect({ status, json }).toMatchObject({
+      status: 200,
+      json: { results: ["created", "updated", "created"] },
+    });
+    const { rows } = json as Upserted;
+    expect(rows.map(({ count }) => count)).toEqual([7, 1, 7]);
+    expect(rows[1]).toMatchObject({ id: row.id, note: { a: 1 } });
+    const same = await upsert(query, { [column]: alias, count: 1 });
+    expect(same.status).toBe(200);
+    expect(same.json).toEqual(rows[1] as Row);
+    const ignored = await upsert(`${query}&existing=ignore`, [
+      { [column]: first, count: 9 },
+      { [column]: second, count: 9 },
+    ]);
+    expect(ignored.json).toMatchObject({
+      rows: [{ count: 1 }, { count: 7 }],
+      results: ["ignored", "ignored"],
+    });
+    const repeated = await upsert(query, [{ [column]: first }, {}, { [column]: alias }]);
+    expect(repeated).toMatchObject({
+      status: 422,
+      json: { details: [{ path: `/0/${column}` }, { path: `/2/${column}` }] },
+    });
+  });
+});
+
+test("finds a row by several columns in any order; null never conflicts", async () => {
+  const row = { team: "blue", place_no: 1 };
+  const first = await upsert("onConflict=team,place_no", row);
+  expect(first.status).toBe(201);
+  const again = await upsert("onConflict=place_no,team", { ...row, count: 3 });
+  expect(again).toMatchObject({ status: 200, json: { id: (first.json as Row).id, count: 3 } });
+  const open = [{ team: "blue" }, { team: "blue", place_no: null }, { place_no: 1 }];
+  const query = "onConflict=team,place_no";
+  expect(resultsOf(await upsert(query, open))).toEqual(["created", "created", "created"]);
+  expect(resultsOf(await upsert(query, open))).toEqual(["created", "created", "created"]);
+  const three = { place_no: 4, amount: "4.0", label: "c" };
+  const of = "onConflict=place_no,amount,label";
+  expect((await upsert(of, three)).status).toBe(201);
+  expect((await upsert(of, { ...three, amount: "4.00" })).json).toMatchObject({ amount: "4.00" });
+});
+
+test("an unchanged row keeps its tag; a change sets its time", async () => {
+  const query = "onConflict=text";
+  const first = await upsert(query, { text: "times", count: 1 });
+  const same = await upsert(query, { text: "times", count: 1 });
+  expect(same.status).toBe(200);
+  expect(same.text).toBe(first.text);
+  expect(same.headers.get("etag")).toBe(first.headers.get("etag"));
+  expect(first.headers.get("location")).toBe(`${THINGS}/${(first.json as Row).id}`);
+  expect(same.headers.get("location")).toBeNull();
+  const xmin = () =>
+    readTexts("select xmin::text as text from data.things where id = $1", [(first.json as Row).id]);
+  const before = await xmin();
+  await upsert(query, [{ text: "times" }, { text: "times again" }]);
+  await upsert(`${query}&existing=ignore`, { text: "times", count: 5 });
+  expect(await xmin()).toEqual(before);
+  const changed = await upsert(query, { text: "times", count: 2 });
+  expect((changed.json as Row)["changed_at"]).not.toEqual((first.json as Row)["changed_at"]);
+  const time = "2026-01-01T00:00:00+00:00";
+  const set = await upsert(query, { text: "times", count: 3, changed_at: time });
+  expect((set.json as Row)["changed_at"]).toBe(time);
+});
+
+test("a violated rule names the column, in a list with its row", async () => {
+  await upsert("onConflict=text", [{ text: "taken", whole: 900 }, { text: "mine" }]);
+  const rows = await countRows();
+  const broken = { text: "mine", whole: 900 };
+  const conflict = "Must be unique: another row has this whole";
+  expect(await upsert("onConflict=text", broken)).toMatchObject({
+    status: 409,
+    json: { error: "unique_violation", details: [{ path: "/whole", message: conflict }] },
+  });
+  expect(await upsert("onConflict=text", [{ text: "new" }, broken, {}])).toMatchObject({
+    status: 409,
+    json: { details: [{ path: "/1/whole", message: conflict }] },
+  });
+  expect(await upsert("onConflict=text", [{ text: "new" }, { place: THINGS_ID }])).toMatchObject({
+    status: 422,
+    json: { details: [{ path: "/1/place" }] },
+  });
+  expect(await upsert("onConflict=text", [{ count: null }, { whole: "x", at: 1 }])).toMatchObject({
+    status: 422,
+    json: { details: [{ path: "/0/count" }, { path: "/1/whole" }, { path: "/1/at" }] },
+  });
+  expect(await countRows()).toBe(rows);
+});
+const THINGS_ID = "01900000-0000-7000-8000-0000000000ff";
+
+test.each([
+  ["onConflict=count", "invalid_query"],
+  ["onConflict=id", "invalid_query"],
+  ["onConflict=", "invalid_query"],
+  ["onConflict=text,text", "invalid_query"],
+  ["onConflict=text,whole", "invalid_query"],
+  ["onConflict=text&onConflict=text", "invalid_query"],
+  ["onConflict=text&existing=replace", "invalid_query"],
+  ["existing=ignore", "invalid_query"],
+  ["onConflict=text&limit=1", "unsupported_query"],
+])("rejects ?%s", async (query, error) => {
+  const rows = await countRows();
+  const { status, json } = await upsert(query, { text: "rejected" });
+  expect({ status, json }).toMatchObject({ status: 400, json: { error } });
+  expect(await countRows()).toBe(rows);
+});
+
+test("lists the unique constraints, and rejects If-Match", async () => {
+  const { json } = await upsert("onConflict=count", {});
+  expect((json as { message: string }).message).toContain(
+    "text or url or whole or uid or place or at or day or flag or label or price or amount or place_no,amount,label or team,place_no",
+  );
+  const headers = { "if-match": "*" };
+  const matched = await upsert("onConflict=text", { text: "matched" }, { headers });
+  expect(matched).toMatchObject({ status: 400, json: { error: "invalid_precondition" } });
+});
+
+test.each<[Scope, number]>([
+  ["data:read", 403],
+  ["data:write", 403],
+])("a key with only %s cannot upsert", async (scope, status) => {
+  await upsert("onConflict=text", { text: "secret", count: 1 });
+  const key = await issueKey(testDeps(service.service), {
+    slug: app.slug,
+    name: scope,
+    scopes: [scope],
+    expiresAt: undefined,
+  });
+  service.secrets.add(key.text);
+  for (const existing of ["update", "ignore"]) {
+    const query = `onConflict=text&existing=${existing}`;
+    const tried = await upsert(query, { text: "secret", count: 2 }, { key: key.text });
+    expect(tried.status).toBe(status);
+    expect(tried.text).not.toContain("secret");
+  }
+  const found = await upsert("onConflict=text&existing=ignore", { text: "secret" });
+  expect(found.json).toMatchObject({ count: 1 });
+});
+
+test("rows of other apps with the same values remain", async () => {
+  const other = await service.makeApp(schema);
+  await service.call(other, THINGS, { method: "POST", json: { text: "shared", count: 1 } });
+  const [before] = ((await service.call(other, THINGS)).json as { rows: Row[] }).rows;
+  expect((await upsert("onConflict=text", { text: "shared", count: 2 })).status).toBe(201);
+  expect(resultsOf(await upsert("onConflict=text", [{ text: "shared", count: 3 }]))).toEqual([
+    "updated",
+  ]);
+  expect(((await service.call(other, THINGS)).json as { rows: Row[] }).rows).toEqual([
+    before as Row,
+  ]);
+});
+
+test("an idempotency key replays the response, its status and its results", async () => {
+  const send = (key: string, query: string, json: unknown) =>
+    upsert(query, json, { headers: { "idempotency-key": key } });
+  const comparable = ({ status, text, headers }: Awaited<ReturnType<typeof send>>) => ({
+    ...{ status, text, etag: headers.get("etag"), location: headers.get("location") },
+  });
+  for (const json of [{ text: "once", count: 1 }, { text: "once", count: 2 }, [{ text: "once" }]]) {
+    const key = crypto.randomUUID();
+    const first = await send(key, "onConflict=text", json);
+    await upsert("onConflict=text", { text: "once", count: 100 });
+    const again = await send(key, "onConflict=text", json);
+    expect(comparable(again)).toEqual(comparable(first));
+    expect(again.headers.get("idempotency-replayed")).toBe("true");
+    for (const query of ["onConflict=whole", "onConflict=text&existing=ignore"])
+      expect((await send(key, query, json)).status).toBe(422);
+  }
+  const url = "u".repeat(20_000);
+  const large = [{ text: "large", url }, { text: "small" }];
+  for (const json of [large, { text: "large", url }]) {
+    const key = crypto.randomUUID();
+    const first = await send(key, "onConflict=text", json);
+    const again = await send(key, "onConflict=text", json);
+    expect(again.status).toBe(first.status);
+    expect(again.headers.get("preference-applied")).toBe("return=minimal");
+    const rows = "rows" in (first.json as object) ? (first.json as Upserted).rows : [first.json];
+    const ids = (rows as Row[]).map(({ id }) => ({ id }));
+    const short = Array.isArray(json) ? { rows: ids, results: resultsOf(first) } : ids[0];
+    expect(again.json).toEqual(short as object);
+  }
+});
+
+test("records the changes of a live app, of written rows only", async () => {
+  const live = await service.makeApp(schema);
+  await setAppSwitch(service.service, live.slug, ["live", true]);
+  const send = async (json: unknown, query = "onConflict=text") =>
+    (await service.call(live, `${THINGS}?${query}`, { method: "POST", json })).json as Upserted;
+  const { rows } = await send([{ text: "a" }, { text: "b" }, { text: "c" }]);
+  await send([{ text: "a", count: 8 }, { text: "b" }, { text: "d" }]);
+  const { results } = await send([{ text: "a", count: 9 }], "onConflict=text&existing=ignore");
+  expect(results).toEqual(["ignored"]);
+  const recorded = await readTexts(
+    "select row_id::text as text from rowhouse.changes where app_id = $1 and row_id is not null",
+    [live.id],
+  );
+  const [a = "", b = "", c = ""] = rows.map(({ id }) => id);
+  expect(recorded).toHaveLength(5);
+  expect(recorded.filter((id) => id === a)).toHaveLength(2);
+  expect(recorded.filter((id) => id === b)).toHaveLength(1);
+  expect(recorded.filter((id) => id === c)).toHaveLength(1);
+});
+
+test("upserts of one row at once lose no field and store it once", async () => {
+  const fields = Array.from({ length: 100 }, (_, n) => [
+    { whole: 10_000 },
+    { price: 10_000 + n },
+    { team: `team ${n}` },
+    { amount: `1${n}.5` },
+    { note: { n } },
+  ]).flat();
+  const sent = await Promise.all(
+    fields.map((values, n) =>
+      upsert(
+        "onConflict=text",
+        n % 3 === 0 ? [{ text: "raced", ...values }] : { text: "raced", ...values },
+      ),
+    ),
+  );
+  expect(sent.map(({ status }) => status).filter((status) => status > 201)).toEqual([]);
+  const created = sent.filter(
+    (one) => one.status === 201 || resultsOf(one)?.includes("created") === true,
+  );
+  expect(created).toHaveLength(1);
+  const { json } = await upsert("onConflict=text&existing=ignore", { text: "raced" });
+  for (const name of ["whole", "price", "team", "amount", "note"])
+    expect((json as Row)[name]).not.toBeNull();
+});
+
+test("lists in opposite order, and creates of the same rows, do not deadlock", async () => {
+  const texts = Array.from({ length: 60 }, (_, n) => `list ${n}`);
+  const rows = (order: string[], count: number) => order.map((text) => ({ text, count }));
+  const deadlocks = () =>
+    readTexts(
+      "select deadlocks::text as text from pg_stat_database where datname = current_database()",
+      [],
+    );
+  const before = await deadlocks();
+  const sent = await Promise.all(
+    Array.from({ length: 20 }, (_, n) => [
+      upsert("onConflict=text", rows(n % 2 ? texts : texts.toReversed(), n)),
+      ...(n % 5 === 0 ? [upsert("onConflict=text", { text: "list 30", count: n })] : []),
+    ]).flat(),
+  );
+  expect(sent.map(({ status }) => status).filter((status) => status > 201)).toEqual([]);
+  expect(
+    sent.flatMap((one) => resultsOf(one) ?? []).filter((one) => one === "created").length,
+  ).toBeLessThanOrEqual(60);
+  expect(await deadlocks()).toEqual(before);
+});
