@@ -160,6 +160,7 @@ type PageOptions = {
   readonly limit?: number | undefined;
   readonly after?: string | undefined;
   readonly select?: readonly unknown[] | undefined;
+  readonly where?: object | undefined;
 };
 type AnyPage = Pick<Page<AnyRow>, "rows" | "limit" | "offset" | "next" | "count">;
 
@@ -200,7 +201,7 @@ export async function* watchPage<Options extends PageOptions, P extends AnyPage>
   { connection, table, sources, request }: Watched<Options, P>,
   options: Options & Pick<WatchOptions, "everyMs"> & { readonly signal: AbortSignal },
 ): AsyncGenerator<P, void, undefined> {
-  const { signal, everyMs = EVERY_MS, select } = options;
+  const { signal, everyMs = EVERY_MS, select, where } = options;
   if (!(everyMs > 0)) {
     throw new TypeError(`Cannot poll every ${everyMs} ms: everyMs must be a number above 0`);
   }
@@ -211,7 +212,7 @@ export async function* watchPage<Options extends PageOptions, P extends AnyPage>
     isBehind = true;
     wake();
   };
-  const joined = listTables(table, select, sources).map((name) =>
+  const joined = listTables(table, { select, where }, sources).map((name) =>
     name === undefined ? undefined : joinFeed(connection, name, { listener }),
   );
   try {

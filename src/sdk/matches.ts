@@ -24,10 +24,13 @@ type ModelKinds = {
 /**
  * Whether a row matches conditions, as a list request with these conditions would decide.
  *
- * In JSON, decimals, timestamps and enums are strings. They compare character by character unless `table` defines their
- * kinds: only then is "10.0" greater than "9.5", and enums compare in the order of their values.
+ * Conditions on a referenced row need that row instead of its id, as `select` returns it: `{ project: { vendor: "…" } }`.
  *
- * @throws {TypeError} the value is not a condition
+ * In JSON, decimals, timestamps and enums are strings. They compare character by character unless `table` defines their
+ * kinds: only then is "10.0" greater than "9.5", and enums compare in the order of their values. `tables` define those of
+ * referenced rows.
+ *
+ * @throws {TypeError} the value is not a condition, or a reference is not a row
  *
  * @example
  * ```ts
@@ -41,16 +44,36 @@ type ModelKinds = {
  */
 export function matches<Row extends object>(
   row: Row,
-  where: Where<Row>,
+  where: Where<Row> | WhereRows<Row>,
   table: TableKinds = {},
+  tables: { readonly [table: string]: TableKinds } = {},
 ): boolean {
+  return isTrue(toTest(where), toSubject(row, table, tables)) === true;
+}
+
+/** Conditions on rows within a row. */
+type WhereRows<Row> = {
+  readonly [C in keyof Row]?: NonNullable<Row[C]> extends object
+    ? Where<NonNullable<Row[C]>> | WhereRows<NonNullable<Row[C]>>
+    : Where<Row>[C & keyof Where<Row>];
+};
+
+function toSubject(row: object, table: TableKinds, tables: Subject["tables"]): Subject {
   const columns = isModel(table) ? table.model.columns : table;
-  return (
-    isTrue(toTest(where), {
-      row: new Map(Object.entries(row)),
-      columns: new Map(Object.entries(columns)),
-    }) === true
-  );
+  return {
+    row: new Map(Object.entries(row)),
+    columns: new Map(Object.entries(columns)),
+    tables,
+  };
+}
+
+/** The referenced row; `undefined` if there is none. */
+function toReferenced(column: string, { row, columns, tables }: Subject): Subject | undefined {
+  const value = row.get(column) ?? null;
+  if (value === null) return undefined;
+  if (typeof value !== "object")
+    throw new TypeError(`Cannot compare the row of "${column}": must be a row, not its id`);
+  return toSubject(value, tables[columns.get(column)?.column.table ?? ""] ?? {}, tables);
 }
 
 /** A column can also have the name `model`. */
@@ -61,6 +84,7 @@ export function isModel(table: TableKinds): table is ModelKinds {
 type Subject = {
   readonly row: ReadonlyMap<string, unknown>;
   readonly columns: ReadonlyMap<string, KindColumn>;
+  readonly tables: { readonly [table: string]: TableKinds };
 };
 
 /** `undefined`: unknown, because of a null. */
@@ -71,6 +95,11 @@ function isTrue(test: Test, subject: Subject): boolean | undefined {
     const results = test.of.map((inner) => isTrue(inner, subject));
     if (results.includes(decisive)) return decisive;
     return results.includes(undefined) ? undefined : !decisive;
+  }
+  const [reference, rest] = test.column.split(/\.(.*)/s);
+  if (reference !== undefined && rest !== undefined) {
+    const referenced = toReferenced(reference, subject);
+    return referenced && isTrue({ ...test, column: rest }, referenced);
   }
   const value = subject.row.get(test.column) ?? null;
   if (test.op === "is") return value === null;

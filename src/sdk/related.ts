@@ -1,6 +1,7 @@
 /** Related rows in a selection: their text in a query string, and the tables that they come from. @module */
 
 import { isModel, type TableKinds } from "./matches.ts";
+import { type Test, toTest } from "./where.ts";
 
 /** The tables of a client's schema, by name. */
 export type TableSources = { readonly [table: string]: TableKinds };
@@ -73,22 +74,39 @@ function readChildren({ name, value }: Relation): Children {
   return value as Children;
 }
 
-/** The tables of a list and its related rows; `undefined` for a table that only a schema names. */
+type Read = {
+  readonly select?: readonly unknown[] | undefined;
+  readonly where?: object | undefined;
+};
+
+/** The tables of a list, its related rows and its conditions; `undefined` for a table that only a schema names. */
 export function listTables(
   table: string,
-  select: readonly unknown[] = [],
+  { select = [], where = {} }: Read = {},
   sources: TableSources = {},
 ): (string | undefined)[] {
   const tables = listItems(select).flatMap((item) => {
     if (typeof item === "string") return [];
-    const related = findTable(item, sources[table]);
+    const related = findTable(item.name, sources[table]);
     const nested = readChildren(item).select;
-    return related === undefined ? [undefined] : listTables(related, nested, sources);
+    return related === undefined ? [undefined] : listTables(related, { select: nested }, sources);
   });
-  return [...new Set([table, ...tables])];
+  const referenced = listPaths(toTest(where)).flatMap((path) => {
+    let at: string | undefined = table;
+    return path.map((name) => {
+      at = at === undefined ? undefined : findTable(name, sources[at]);
+      return at;
+    });
+  });
+  return [...new Set([table, ...tables, ...referenced])];
 }
 
-function findTable({ name }: Relation, source: TableKinds | undefined): string | undefined {
+/** The references in the paths of conditions. */
+function listPaths(test: Test): string[][] {
+  return "of" in test ? test.of.flatMap(listPaths) : [test.column.split(".").slice(0, -1)];
+}
+
+function findTable(name: string, source: TableKinds | undefined): string | undefined {
   if (source === undefined) return undefined;
   const columns = isModel(source) ? source.model.columns : source;
   return Object.hasOwn(columns, name) ? columns[name]?.column.table : toMember(name);

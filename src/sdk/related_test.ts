@@ -68,7 +68,12 @@ test.each<{ name: string; select: readonly unknown[]; message: string }>([
 });
 
 describe("a watch follows", () => {
-  test.each<{ table: string; select?: readonly unknown[] | undefined; expected: string[] }>([
+  test.each<{
+    table: string;
+    select?: readonly unknown[] | undefined;
+    where?: object;
+    expected: string[];
+  }>([
     { table: "todos", select: undefined, expected: ["todos"] },
     {
       table: "todos",
@@ -85,11 +90,24 @@ describe("a watch follows", () => {
       select: [{ todos: [{ project: ["id"] }] }],
       expected: ["projects", "todos"],
     },
-  ])("$expected", ({ table, select, expected }) => {
-    expect(listTables(table, select, tables)).toEqual(expected);
+    {
+      table: "todos",
+      where: { or: [{ title: "x" }, { not: { project: { not: { vendor: { name: "Ann" } } } } }] },
+      expected: ["todos", "projects", "vendors"],
+    },
+    {
+      table: "todos",
+      select: [{ project: ["id"] }],
+      where: { project: { neq: "x", or: [{ vendor: null }, { name: "House" }] } },
+      expected: ["todos", "projects"],
+    },
+  ])("$expected", ({ table, select, where, expected }) => {
+    expect(listTables(table, { select, where }, tables)).toEqual(expected);
   });
 
   test("an unknown table without a schema, so that it polls", () => {
-    expect(listTables("todos", [{ project: ["id"] }])).toEqual(["todos", undefined]);
+    expect(listTables("todos", { select: [{ project: ["id"] }] })).toEqual(["todos", undefined]);
+    const where = { project: { vendor: { name: "Ann" } } };
+    expect(listTables("todos", { where })).toEqual(["todos", undefined]);
   });
 });

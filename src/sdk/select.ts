@@ -8,7 +8,7 @@ export type OrderKey<Row> = {
 type Row = { readonly id: string };
 
 /** The row of a table of the app. */
-type RowOf<Tables, Name> = Name extends keyof Tables
+export type RowOf<Tables, Name> = Name extends keyof Tables
   ? Tables[Name] extends { readonly row: infer R extends Row }
     ? R
     : never
@@ -18,7 +18,7 @@ type RowOf<Tables, Name> = Name extends keyof Tables
 type ColumnOf<R> = Exclude<keyof R & string, "app_id">;
 
 /** The table of a reference: its ids have it as a mark. */
-type TargetOf<Value> = Value extends string
+export type TargetOf<Value> = Value extends string
   ? "~table" extends keyof Value
     ? NonNullable<Value["~table"]>
     : never
@@ -53,8 +53,8 @@ type ChildOf<Tables, Name> = {
 type TableOf<Child> = Child extends `${infer Table}!${string}` ? Table : Child;
 
 /** Levels of related rows that can follow. */
-type Depth = 0 | 1 | 2;
-type Below = { readonly 0: never; readonly 1: 0; readonly 2: 1 };
+export type Depth = 0 | 1 | 2;
+export type Below = { readonly 0: never; readonly 1: 0; readonly 2: 1 };
 
 /** An item of a selection, before its related rows are checked. */
 export type SelectItem<Tables, Name> =

@@ -21,9 +21,9 @@ export type ListOptions = CallOptions & {
 };
 
 /** The conditions and the order of a list. A service accepts these only if `PREVIEW` contains `filters`. */
-export type QueryOptions<Row> = ListOptions & {
+export type QueryOptions<Row, Tables = unknown> = ListOptions & {
   /** Conditions that must all be true. */
-  readonly where?: Where<Row> | undefined;
+  readonly where?: Where<Row, Tables> | undefined;
   /** Up to three columns. Equal rows sort in order of creation. Nulls sort last. */
   readonly orderBy?: readonly OrderKey<Row>[] | undefined;
   /** The `next` of an earlier page with the same conditions and order. */
@@ -42,9 +42,9 @@ type Select<Tables, Name, Items> = {
 };
 
 /** Groups of the rows that match `where`, by the values of up to two columns, and what is computed of each group. */
-export type GroupOptions<Row, By, Sum, Avg, Min, Max> = CallOptions & {
+export type GroupOptions<Row, Tables, By, Sum, Avg, Min, Max> = CallOptions & {
   /** Conditions that must all be true. */
-  readonly where?: Where<Row> | undefined;
+  readonly where?: Where<Row, Tables> | undefined;
   /** Up to two columns whose equal values are a group. Without columns, all rows are one group. */
   readonly by?: By & readonly GroupColumn<Row>[];
   /** Columns of numbers: their exact sums, as decimal strings. */
@@ -107,7 +107,7 @@ export type ChangeOptions = CallOptions & {
 };
 
 /** The page to watch, and the polling interval. */
-export type WatchOptions<Row = AnyRow> = QueryOptions<Row> & {
+export type WatchOptions<Row = AnyRow, Tables = unknown> = QueryOptions<Row, Tables> & {
   /** Milliseconds between two requests if changes are not streamed. Default: 2,000. */
   readonly everyMs?: number | undefined;
 };
@@ -195,23 +195,25 @@ export interface TableClient<
 > {
   /** A page of rows with the columns in `select`; `hasMore` is true if more rows may follow. */
   list<const Items extends readonly SelectItem<Tables, Name>[]>(
-    options: QueryOptions<Types["row"]> & Select<Tables, Name, Items>,
+    options: QueryOptions<Types["row"], Tables> & Select<Tables, Name, Items>,
   ): Promise<Page<Selected<Tables, Name, Items>>>;
   /** A page of rows; `hasMore` is true if more rows may follow. */
-  list(options?: QueryOptions<Types["row"]>): Promise<Page<Types["row"]>>;
+  list(options?: QueryOptions<Types["row"], Tables>): Promise<Page<Types["row"]>>;
   /**
    * The pages from `offset` on, read one by one. If the service returns `next`, no row is missed. Otherwise a delete during
    * the reads moves later rows up, and a row can be missed.
    */
   pages<const Items extends readonly SelectItem<Tables, Name>[]>(
-    options: QueryOptions<Types["row"]> & Select<Tables, Name, Items>,
+    options: QueryOptions<Types["row"], Tables> & Select<Tables, Name, Items>,
   ): AsyncGenerator<Page<Selected<Tables, Name, Items>>, void, undefined>;
-  pages(options?: QueryOptions<Types["row"]>): AsyncGenerator<Page<Types["row"]>, void, undefined>;
+  pages(
+    options?: QueryOptions<Types["row"], Tables>,
+  ): AsyncGenerator<Page<Types["row"]>, void, undefined>;
   /** The rows from `offset` on, read in pages of `limit`. */
   all<const Items extends readonly SelectItem<Tables, Name>[]>(
-    options: QueryOptions<Types["row"]> & Select<Tables, Name, Items>,
+    options: QueryOptions<Types["row"], Tables> & Select<Tables, Name, Items>,
   ): AsyncGenerator<Selected<Tables, Name, Items>, void, undefined>;
-  all(options?: QueryOptions<Types["row"]>): AsyncGenerator<Types["row"], void, undefined>;
+  all(options?: QueryOptions<Types["row"], Tables>): AsyncGenerator<Types["row"], void, undefined>;
   /**
    * The number of rows in each group, and sums, averages, lowest and highest values of its columns. All groups, sorted by
    * their columns. Requires that `PREVIEW` of the service contains `filters`.
@@ -223,7 +225,7 @@ export interface TableClient<
     const Min extends Columns = [],
     const Max extends Columns = [],
   >(
-    options?: GroupOptions<Types["row"], By, Sum, Avg, Min, Max>,
+    options?: GroupOptions<Types["row"], Tables, By, Sum, Avg, Min, Max>,
   ): Promise<Group<Types["row"], By, Sum, Avg, Min, Max>[]>;
   /**
    * The row with these values of a unique constraint, or `undefined`. A search that does not reach the end of the table within
@@ -263,9 +265,11 @@ export interface TableClient<
    * failures do not end the loop.
    */
   watch<const Items extends readonly SelectItem<Tables, Name>[]>(
-    options: WatchOptions<Types["row"]> & Select<Tables, Name, Items>,
+    options: WatchOptions<Types["row"], Tables> & Select<Tables, Name, Items>,
   ): AsyncGenerator<Page<Selected<Tables, Name, Items>>, void, undefined>;
-  watch(options?: WatchOptions<Types["row"]>): AsyncGenerator<Page<Types["row"]>, void, undefined>;
+  watch(
+    options?: WatchOptions<Types["row"], Tables>,
+  ): AsyncGenerator<Page<Types["row"]>, void, undefined>;
   /**
    * The changes of all rows of the table, as its event stream sends them, until the loop ends or `signal` aborts. The first
    * event is `ready`, or with `since` what has changed. Continues after a lost connection, and misses no change: a slow loop

@@ -1,5 +1,7 @@
 /** Conditions of a list: their types and their tree. @module */
 
+import type { Below, Depth, RowOf, TargetOf } from "./select.ts";
+
 type Scalar = string | number | boolean;
 
 type Equality<V> = { readonly eq?: V; readonly neq?: V; readonly in?: readonly V[] };
@@ -27,18 +29,33 @@ type Comparable<V> =
 /** Names with a special meaning in conditions. */
 type Reserved = "app_id" | "and" | "or" | "not";
 
-/** Conditions on the columns of a row, which must all be true. A comparison with null is never true, as in SQL. */
-export type Where<Row> = {
-  readonly [C in keyof Row as C extends Reserved ? never : C]?: Comparable<Row[C]>;
+/** In conditions on a reference, a comparison rather than a column of its row. */
+type Compared = keyof (Equality<unknown> & Ranges<unknown> & Patterns & NullTest<null>);
+
+/**
+ * Conditions on the columns of a row, which must all be true. A comparison with null is never true, as in SQL. With the types
+ * of the app's `Tables`, conditions of a reference can be on its row: `{ project: { vendor: id } }`.
+ */
+export type Where<Row, Tables = unknown, D extends Depth = 2, Names = Reserved> = {
+  readonly [C in keyof Row as C extends Names ? never : C]?:
+    | Comparable<Row[C]>
+    | WhereReferenced<Tables, TargetOf<Row[C]>, D>;
 } & {
-  readonly and?: readonly Where<Row>[];
-  readonly or?: readonly Where<Row>[];
-  readonly not?: Where<Row>;
+  readonly and?: readonly Where<Row, Tables, D, Names>[];
+  readonly or?: readonly Where<Row, Tables, D, Names>[];
+  readonly not?: Where<Row, Tables, D, Names>;
 };
+
+type WhereReferenced<Tables, Name, D extends Depth> = D extends 0
+  ? never
+  : Name extends keyof Tables
+    ? Where<RowOf<Tables, Name>, Tables, Below[D], Reserved | Compared>
+    : never;
 
 export type Test =
   | { readonly op: "and" | "or"; readonly of: readonly Test[] }
   | { readonly op: "not"; readonly of: readonly [Test] }
+  // The column of a referenced row has a path: `project.name`.
   | { readonly op: "is"; readonly column: string }
   | { readonly op: "in"; readonly column: string; readonly values: readonly Scalar[] }
   | { readonly op: ValueOperator; readonly column: string; readonly value: Scalar };
@@ -47,23 +64,28 @@ export type ColumnTest = Extract<Test, { column: string }>;
 
 const VALUE_OPERATORS = ["eq", "neq", "lt", "lte", "gt", "gte", "like", "ilike"] as const;
 
+type Group = Test & { readonly op: "and" };
+
 /** The tree of conditions. @throws {TypeError} the value is not a condition */
-export function toTest(where: object): Test & { readonly op: "and" } {
+export function toTest(where: object): Group {
   const of = Object.entries(where)
     .filter(([, asked]) => asked !== undefined)
-    .flatMap(([name, asked]): Test[] => {
-      if (name === "and") return toTests(name, asked);
-      if (name === "or") return [{ op: "or", of: toTests(name, asked) }];
-      if (name === "not") return [{ op: "not", of: [toTest(readObject(name, asked))] }];
-      return toColumnTests(name, asked);
-    });
+    .flatMap(([name, asked]) => toGroup(name, asked, toTest) ?? toColumnTests(name, asked));
   return { op: "and", of };
 }
 
-function toTests(name: string, list: unknown): Test[] {
+/** `undefined`: the name is of a column. */
+function toGroup(name: string, asked: unknown, read: (where: object) => Group): Test[] | undefined {
+  if (name === "and") return toTests(name, asked, read);
+  if (name === "or") return [{ op: "or", of: toTests(name, asked, read) }];
+  if (name === "not") return [{ op: "not", of: [read(readObject(name, asked))] }];
+  return undefined;
+}
+
+function toTests(name: string, list: unknown, read: (where: object) => Group): Test[] {
   if (!Array.isArray(list))
     throw new TypeError(`Cannot use "${name}": must be a list of conditions`);
-  const tests = list.map((where: unknown) => toTest(readObject(name, where)));
+  const tests = list.map((where: unknown) => read(readObject(name, where)));
   if (tests.some(({ of }) => of.length === 0) || (name === "or" && tests.length === 0))
     throw new TypeError(`Cannot use "${name}": each of its conditions must name a column`);
   return tests;
@@ -76,17 +98,19 @@ function readObject(name: string, value: unknown): object {
 
 function toColumnTests(column: string, asked: unknown): Test[] {
   if (asked === null) return [{ op: "is", column }];
-  if (typeof asked !== "object") return [{ op: "eq", column, value: readScalar(column, asked) }];
+  if (typeof asked !== "object" || Array.isArray(asked) || asked instanceof Date)
+    return [{ op: "eq", column, value: readScalar(column, asked) }];
+  const toNested = (where: object): Group => ({ op: "and", of: toColumnTests(column, where) });
   return Object.entries(asked)
     .filter(([, value]) => value !== undefined)
-    .map(([op, value]: [string, unknown]): Test => {
-      if (op === "not")
-        return { op, of: [{ op: "and", of: toColumnTests(column, readObject(op, value)) }] };
-      if (op === "is" && value === null) return { op, column };
+    .flatMap(([op, value]: [string, unknown]): Test[] => {
+      if (op === "is" && value === null) return [{ op, column }];
       if (op === "in" && Array.isArray(value))
-        return { op, column, values: value.map((item: unknown) => readScalar(column, item)) };
-      if (isValueOperator(op)) return { op, column, value: readScalar(column, value) };
-      throw new TypeError(`Cannot compare "${column}" by "${op}": unknown comparison`);
+        return [{ op, column, values: value.map((item: unknown) => readScalar(column, item)) }];
+      if (isValueOperator(op)) return [{ op, column, value: readScalar(column, value) }];
+      if (op === "is" || op === "in")
+        throw new TypeError(`Cannot compare "${column}" by "${op}": unknown comparison`);
+      return toGroup(op, value, toNested) ?? toColumnTests(`${column}.${op}`, value);
     });
 }
 

@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { setAppSwitch } from "../../src/records/apps/mod.ts";
 import { defineSchema, t } from "../../src/schema/mod.ts";
-import { createDataClient, type DataClient } from "../../src/sdk/data.ts";
+import { createDataClient, type DataClient, matches } from "../../src/sdk/data.ts";
 import { openTestService, type TestApp, type TestService } from "../support/service.ts";
 
 const schema = defineSchema({
@@ -103,5 +103,82 @@ test("a watch without a schema polls for related rows of a reference", async () 
   await pages.next();
   await db.projects.update(project, { name: "Home" });
   expect((await pages.next()).value?.rows[0]?.project?.name).toBe("Home");
+  await pages.return();
+});
+
+/** Conditions, and the todos that meet them. */
+const CONDITIONS = [
+  { where: { project: { vendor: "$vendor" } }, titles: ["a", "b", "c"] },
+  { where: { project: { vendor: "$vendor", name: { ilike: "h*" } }, title: "a" }, titles: ["a"] },
+  { where: { project: { vendor: { name: "Ann" } } }, titles: ["a", "b", "c"] },
+  { where: { project: { vendor: { name: { neq: "Ann" } } } }, titles: [] },
+  { where: { project: { vendor: null } }, titles: [] },
+  { where: { project: null }, titles: ["alone"] },
+  { where: { not: { project: { vendor: "$vendor" } } }, titles: [] },
+  { where: { project: { not: { vendor: null } } }, titles: ["a", "b", "c"] },
+  { where: { project: { not: { vendor: "$vendor", name: "x" } } }, titles: ["a", "b", "c"] },
+  { where: { or: [{ project: { vendor: "$vendor" } }, { title: "alone" }] }, all: true },
+  { where: { project: { or: [{ name: "x" }, { vendor: { name: "Ann" } }] } }, titles: "abc" },
+  { where: { project: { and: [{ name: { in: ["Ho,me", "Home"] } }] } }, titles: "abc" },
+  { where: { or: [{ project: { name: 'a "b", (c)' } }, { title: "b" }] }, titles: ["b"] },
+] as const;
+
+test.each(CONDITIONS)(
+  "conditions on referenced rows: $where",
+  async ({ where: drawn, ...found }) => {
+    const text = JSON.stringify(drawn).replaceAll("$vendor", vendor);
+    const where: NonNullable<Parameters<typeof db.todos.list>[0]>["where"] = JSON.parse(text);
+    const titles = "titles" in found ? [...found.titles] : ["a", "alone", "b", "c"];
+    await db.projects.update(project, { name: "Home" });
+    await db.vendors.update(vendor, { name: "Ann" });
+    const { rows, count } = await db.todos.list({
+      where,
+      orderBy: [{ title: "asc" }],
+      count: "exact",
+    });
+    expect(rows.map(({ title }) => title)).toEqual(titles);
+    expect(count).toBe(titles.length);
+    expect(await db.todos.groups({ where })).toEqual([{ by: {}, count: titles.length }]);
+    const all: string[] = [];
+    for await (const { title } of db.todos.all({ where, limit: 1 })) all.push(title);
+    expect(all.sort()).toEqual(titles);
+    // `matches` decides the same about rows that contain the row of the reference.
+    const selected = await db.todos.list({
+      select: ["title", { project: ["name", { vendor: ["id", "name"] }] }],
+      orderBy: [{ title: "asc" }],
+    });
+    const asRows = JSON.parse(
+      JSON.stringify(where).replaceAll(`"vendor":"${vendor}"`, `"vendor":{"id":"${vendor}"}`),
+    );
+    const matching = selected.rows.filter((row) =>
+      matches(row, asRows, schema.tables.todos, schema.tables),
+    );
+    expect(matching.map(({ title }) => title)).toEqual(titles);
+  },
+);
+
+test("matches needs the row of a reference", () => {
+  const row: { title: string; project: { vendor: string } | null } = { title: "a", project: null };
+  expect(matches(row, { project: { vendor } })).toBe(false);
+  expect(matches({ ...row, project: { vendor } }, { project: { vendor } })).toBe(true);
+  const unread = { ...row, project: project as unknown as { vendor: string } };
+  expect(() => matches(unread, { project: { vendor } })).toThrow(TypeError);
+});
+
+test("a watch follows the table of a condition: rows enter and leave", async () => {
+  const other = await db.vendors.create({ name: "Eve" });
+  const pages = db.todos.watch({
+    where: { project: { vendor: other.id } },
+    orderBy: [{ title: "asc" }],
+    everyMs: NEVER_MS,
+  });
+  const titles = async () => (await pages.next()).value?.rows.map(({ title }) => title);
+  expect(await titles()).toEqual([]);
+  const entered = titles();
+  await db.projects.update(project, { vendor: other.id });
+  expect(await entered).toEqual(["a", "b", "c"]);
+  const left = titles();
+  await db.projects.update(project, { vendor });
+  expect(await left).toEqual([]);
   await pages.return();
 });

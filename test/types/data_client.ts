@@ -48,6 +48,7 @@ interface Tables {
   projects: TablesOf<typeof schema>["projects"];
   people: TablesOf<typeof schema>["people"];
   tables: TablesOf<typeof schema>["tables"];
+  then: TablesOf<typeof schema>["then"];
   todos: {
     row: {
       id: Id<"todos">;

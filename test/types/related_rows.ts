@@ -197,3 +197,41 @@ export async function selectRelatedRows(): Promise<void> {
   // @ts-expect-error all rows of an app have the same app
   await db.todos.list({ select: [{ project: ["app_id"] }] });
 }
+
+/** Conditions on the rows of references. */
+export async function findByReferencedRows(vendor: Id<"vendors">): Promise<void> {
+  await db.todos.list({ where: { project: { vendor, name: { like: "House*" } } } });
+  await db.todos.list({ where: { project: { vendor: { name: "Ann" } }, author: { name: "Bob" } } });
+  await db.todos.list({ where: { or: [{ project: { vendor: null } }, { status: "done" }] } });
+  await db.todos.list({
+    where: { project: { not: { vendor }, or: [{ budget: { gt: "1.5" } }, { budget: null }] } },
+    select: ["title", { project: ["name"] }],
+  });
+  await db.todos.list({ where: { project: { vendor: { in: [vendor] }, parent: { is: null } } } });
+  await db.projects.list({ where: { parent: { parent: { name: "House" } } } });
+  await db.todos.groups({ by: ["status"], where: { project: { vendor } } });
+  await generated.todos.list({ where: { project: { vendor: { name: { eq: "Ann" } } } } });
+  for await (const { rows } of db.todos.watch({ where: { project: { vendor } } }))
+    expectEqual<(typeof rows)[number], Row<Schema, "todos">>(true);
+
+  // @ts-expect-error the referenced table has no such column
+  await db.todos.list({ where: { project: { title: "x" } } });
+  // @ts-expect-error the value is of another kind
+  await db.todos.list({ where: { project: { name: 5 } } });
+  // @ts-expect-error the id is of another table
+  await db.todos.list({ where: { project: { vendor: "" as Id<"projects"> } } });
+  // @ts-expect-error the column is not a reference
+  await db.todos.list({ where: { title: { name: "x" } } });
+  // @ts-expect-error a uuid is not a reference
+  await db.todos.list({ where: { external: { id: "x" } } });
+  // @ts-expect-error the column of the second row does not exist
+  await db.todos.list({ where: { project: { vendor: { vendor } } } });
+  // @ts-expect-error three references are too many
+  await db.notes.list({ where: { todo: { project: { vendor: { name: "Ann" } } } } });
+  // @ts-expect-error the group has a condition on an unknown column
+  await db.todos.groups({ where: { and: [{ project: { title: "x" } }] } });
+  // @ts-expect-error a required column is never null
+  await db.todos.list({ where: { project: { name: { is: null } } } });
+  // @ts-expect-error the generated types have no such column
+  await generated.todos.watch({ where: { project: { budgets: "x" } } });
+}
