@@ -21,7 +21,8 @@ export const USAGE = `bun run bench [<command>] [--quick] [--only get,list-100] 
   requests   get, list, create and update, compared with pgbench, a bare and a plain server, PostgREST's statements and PocketBase (the
              default); with --against <folder or commit> next to another checkout of this repository, and nothing else
   growth     get and list over more apps and more rows; --full goes to 10,000,000 rows
-  queries    a page of 20 by index over 1,000 to 1,000,000 rows of an app, with lists, a statement by hand, and PostgREST's
+  queries    pages by each kind of index, lookups, counts, groups and related rows over 1,000 to 1,000,000 rows of an app, and
+             PostgREST's statements; --only 1000,100000 for these sizes
   identity   /v1/auth/me compared with a get, and while 32 people sign in
   gateway    a get by one process, and by gateway and data service
   soak       memory, sockets and connections over minutes of mixed requests; then, while connections are killed
