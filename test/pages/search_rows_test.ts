@@ -17,12 +17,30 @@ const schema = defineSchema({
     .index("made_at", "id")
     .index("due_at", "id")
     .index("title", "id"),
+  texts: {
+    indexed: t.string().index(),
+    plain: t.string(),
+    amount: t.decimal(),
+  },
 });
 const ROWS = Array.from({ length: VISITS + 5 }, (_, index) => ({
   title: `Row ${index % 7}`,
   position: index % 5 === 0 ? null : (index * 17) % 45,
   made_at: `2026-01-01T00:${String((index * 13) % 45).padStart(2, "0")}:00Z`,
   due_at: null,
+}));
+
+/** Texts of 63 bytes and around, many with the same first 63 bytes, also where a character does not fit. */
+const LONG_TEXTS = ["a", "é", "字", "😀"].flatMap((last) =>
+  [59, 60, 61, 62, 63].flatMap((length) => [
+    `${"s".repeat(length)}${last}`,
+    `${"s".repeat(length)}${last}${last}-end`,
+  ]),
+);
+const TEXTS = LONG_TEXTS.slice(0, VISITS - 2).map((text, index) => ({
+  indexed: text,
+  plain: text,
+  amount: `0.${"0".repeat(190 + (index % 20))}1`,
 }));
 
 let service: TestService;
@@ -33,12 +51,15 @@ beforeAll(async () => {
   service = await openTestService({ service: { previews: ["filters"], maxVisits: VISITS } });
   const app = await service.makeApp(schema);
   await service.call(app, "/v1/data/db/rows", { method: "POST", json: ROWS });
+  const texts = [...TEXTS, { indexed: "" }, {}];
+  await service.call(app, "/v1/data/db/texts", { method: "POST", json: texts });
   proxy = Bun.serve({
     port: 0,
     // As the Console does, adds the credential, and sends the conditions as the query.
     fetch: async ({ url, headers }) => {
-      const query = headers.get("rows-query") ?? new URL(url).search.slice(1);
-      const { status, text } = await service.call(app, `/v1/data/db/rows?${query}`);
+      const { pathname, search } = new URL(url);
+      const query = headers.get("rows-query") ?? search.slice(1);
+      const { status, text } = await service.call(app, `/v1/data/db${pathname}?${query}`);
       sent.push({ query, status });
       return new Response(text, { status, headers: { "content-type": "application/json" } });
     },
@@ -52,20 +73,23 @@ beforeEach(() => {
   sent.length = 0;
 });
 
-const [definition] = definitionOf(schema).tables;
-const sorted = listSortedColumns(definition ?? { name: "", columns: [], indexes: [], uniques: [] });
+const NONE = { name: "", columns: [], indexes: [], uniques: [] };
+const definitionFor = (table: string) =>
+  definitionOf(schema).tables.find(({ name }) => name === table) ?? NONE;
+const sorted = listSortedColumns(definitionFor("rows"));
 
 test("an index sorts by ids and by columns that PostgreSQL can search", () => {
   expect(sorted).toEqual(["id", "title", "made_at", "due_at"]);
 });
 
-async function find(search: Partial<Search>) {
-  const columns = definition?.columns ?? [];
+async function find(search: Partial<Search>, table = "rows") {
+  const { columns } = definitionFor(table);
+  const indexed = listSortedColumns(definitionFor(table));
   const reports: SearchReport[] = [];
   await findRows(
     {
-      url: `http://127.0.0.1:${proxy.port}/`,
-      columns: columns.map((column) => ({ ...column, isSorted: sorted.includes(column.name) })),
+      url: `http://127.0.0.1:${proxy.port}/${table}`,
+      columns: columns.map((column) => ({ ...column, isSorted: indexed.includes(column.name) })),
       state: { text: "", conditions: [], order: undefined },
       hasFilters: true,
       ...search,
@@ -112,3 +136,32 @@ test("the endpoint sorts a small table", async () => {
   await find({ state, isSmall: true });
   expect(sent[0]?.query).toStartWith("order=position.asc&select=id&");
 });
+
+describe.each(["indexed", "plain", "amount"])("an order by long values of %s", (column) => {
+  test.each([false, true])("is that of the endpoint, descending: %p", async (isDescending) => {
+    const state = { text: "", conditions: [], order: { column, isDescending } };
+    const byEndpoint = await find({ state, isSmall: true }, "texts");
+    expect(sent.every(({ query }) => query.startsWith(`order=${column}.`))).toBe(true);
+    expect(byEndpoint).toMatchObject({ kind: "found", isCut: false });
+    const ids = idsOf(byEndpoint);
+    expect(ids).toHaveLength(TEXTS.length + 2);
+    for (const search of [{ hasFilters: false }, { isSmall: false }])
+      expect(await find({ state, ...search }, "texts")).toHaveProperty("ids", ids);
+  });
+
+  if (column !== "amount")
+    test("finds each text, and those that begin with it, like the endpoint", async () => {
+      for (const value of LONG_TEXTS.slice(0, 12))
+        for (const operator of ["eq", "neq", "starts", "gte", "lt"] as const) {
+          const state = { text: "", conditions: [{ column, operator, value }], order: undefined };
+          const byEndpoint = await find({ state }, "texts");
+          expect(byEndpoint).toMatchObject({ kind: "found", isCut: false });
+          const here = await find({ state, hasFilters: false }, "texts");
+          expect(idsOf(here).toSorted()).toEqual(idsOf(byEndpoint).toSorted());
+        }
+    });
+});
+
+function idsOf(report: SearchReport | undefined): readonly string[] {
+  return report?.kind === "found" ? report.ids : [];
+}

@@ -7,6 +7,7 @@ import { toConditionParameters } from "../../../sdk/query_text.ts";
 import { splitObject } from "../../../std/json_text.ts";
 import { foldSpelling } from "../../../std/letter_case.ts";
 import { MAX_ROWS } from "../../../std/limits.ts";
+import { md5 } from "../../../std/md5.ts";
 import { formatTime } from "../times.ts";
 import { type Row, readPage, SearchError } from "./pages.ts";
 import { type SearchColumn, type SearchState, toWhere } from "./state.ts";
@@ -88,8 +89,6 @@ export type SearchReport =
   | { readonly kind: "failed"; readonly reason: string };
 
 const MAX_SEARCHED = 50_000;
-/** The list endpoint sorts by this many characters of a text. */
-const SORTED_CHARS = 200;
 /** Errors of an endpoint that does not support the query. The script then compares the rows itself. */
 const FALLBACK_CODES = ["unsupported_query", "needs_index", "not_implemented"];
 
@@ -132,7 +131,7 @@ async function findByEndpoint(
     const query = new URLSearchParams([...parameters, ...more]).toString();
     const page = await readPage(url, { query }).catch(ignoreUnsupported);
     if (page === undefined) return undefined;
-    found.push(...page.rows.map((row) => toMatch(row, { state, label })));
+    found.push(...page.rows.map((row) => toMatch(row, { state, label, columns })));
     after = page.next;
     report({ kind: "progress", searched: found.length, found: found.length });
   } while (after !== undefined && found.length < (max ?? MAX_SEARCHED));
@@ -140,12 +139,13 @@ async function findByEndpoint(
   return { ...toFound(sorted), searched: found.length, isCut: after !== undefined };
 }
 
-type MatchOptions = { readonly state: SearchState; readonly label: string | undefined };
+type MatchOptions = Pick<Search, "state" | "columns"> & { readonly label: string | undefined };
 
-function toMatch(row: Row, { state, label }: MatchOptions): Match {
+function toMatch(row: Row, { state: { order }, label, columns }: MatchOptions): Match {
+  const column = columns.find(({ name }) => name === order?.column);
   return {
     id: row.id,
-    value: toSortValue(row[state.order?.column ?? "id"]),
+    value: column && toSortValue(row[column.name], column),
     label: label === undefined ? "" : toLabel(row[label]),
   };
 }
@@ -192,7 +192,7 @@ async function findHere(
   for await (const rows of readPages(list, { limit: MAX_ROWS, idOf: ({ row }) => row.id })) {
     for (const { row, json } of rows)
       if (matches(row, where, kinds) && hasText?.(row, json) !== false)
-        found.push(toMatch(row, { state, label }));
+        found.push(toMatch(row, { state, label, columns }));
     searched += rows.length;
     report({ kind: "progress", searched, found: found.length });
     const isEnough = state.order === undefined && found.length >= max;
@@ -237,8 +237,8 @@ function toLabel(value: unknown): string {
   return typeof value === "string" ? value.slice(0, LABEL_CHARS) : "";
 }
 
-function toSortValue(value: unknown): Value | undefined {
-  if (typeof value === "string") return value.slice(0, SORTED_CHARS);
+function toSortValue(value: unknown, { kind }: SearchColumn): Value | undefined {
+  if (typeof value === "string") return FIELDS[kind].search.toSortKey?.(value, md5) ?? value;
   return typeof value === "number" || typeof value === "boolean" ? value : undefined;
 }
 
