@@ -4,36 +4,37 @@
 -- of the text: columns and values are selected by number, operators by name from the list below.
 -- Any other name in a plan raises RH022.
 --
+-- These functions run in each request. A session keeps the plans of plpgsql functions. Before
+-- PostgreSQL 18, it parses and plans an SQL function in each transaction, unless it can inline it:
+-- without "set", in the form "return …".
+--
 -- The statement has the parameters $1 app, $2 values, $3 rows wanted, $4 max rows visited, $5 max
 -- work of comparing texts.
 
 -- A value of the plan as an expression of this type.
 create function rowhouse.query_value(ordinal int4, type text) returns text
-language sql immutable set search_path = pg_catalog, pg_temp as $$
-  select format('($2[%s])::%s', ordinal, type)
-$$;
+language sql immutable
+return pg_catalog.format('($2[%s])::%s', ordinal, type);
 
 -- The ids that a value of the plan lists as an array of this type.
 create function rowhouse.query_set(ordinal int4, type text) returns text
-language sql immutable set search_path = pg_catalog, pg_temp as $$
-  select format('pg_catalog.string_to_array($2[%s], '','')::%s[]', ordinal, type)
-$$;
+language sql immutable
+return pg_catalog.format('pg_catalog.string_to_array($2[%s], '','')::%s[]', ordinal, type);
 
 -- The name of an operator as SQL; null for any other name.
 create function rowhouse.query_operator(name text) returns text
-language sql immutable set search_path = pg_catalog, pg_temp as $$
-  select case name
-    when 'eq' then ' operator(pg_catalog.=) '
-    when 'neq' then ' operator(pg_catalog.<>) '
-    when 'lt' then ' operator(pg_catalog.<) '
-    when 'lte' then ' operator(pg_catalog.<=) '
-    when 'gt' then ' operator(pg_catalog.>) '
-    when 'gte' then ' operator(pg_catalog.>=) '
-    when 'like' then ' operator(pg_catalog.~~) '
-    -- A regular expression that lists the cases of each letter.
-    when 'ilike' then ' operator(pg_catalog.~) '
-  end
-$$;
+language sql immutable
+return case name
+  when 'eq' then ' operator(pg_catalog.=) '
+  when 'neq' then ' operator(pg_catalog.<>) '
+  when 'lt' then ' operator(pg_catalog.<) '
+  when 'lte' then ' operator(pg_catalog.<=) '
+  when 'gt' then ' operator(pg_catalog.>) '
+  when 'gte' then ' operator(pg_catalog.>=) '
+  when 'like' then ' operator(pg_catalog.~~) '
+  -- A regular expression that lists the cases of each letter.
+  when 'ilike' then ' operator(pg_catalog.~) '
+end;
 
 -- A condition as SQL: ["eq", column, value], ["in", column, first value, last value],
 -- ["set", column, value], ["null", column], ["and", condition, …], ["or", condition, …] or
@@ -78,13 +79,26 @@ $$;
 -- Compares columns with values in the order of an index: {"op", "values"}; the values belong to
 -- the first columns of the walk.
 create function rowhouse.query_bound(targets text[], types text[], bound jsonb) returns text
-language sql immutable set search_path = pg_catalog, pg_temp as $$
-  select ' and (' || string_agg(targets[ordinal], ', ' order by ordinal) || ')'
-    || rowhouse.query_operator(bound ->> 'op')
-    || '('
-    || string_agg(rowhouse.query_value(value::int4, types[ordinal]), ', ' order by ordinal)
-    || ')'
-  from jsonb_array_elements_text(bound -> 'values') with ordinality as listed (value, ordinal)
+language plpgsql immutable set search_path = pg_catalog, pg_temp as $$
+declare
+  ordinals constant int4[] := translate(bound ->> 'values', '[]', '{}');
+  compared text;
+  given text;
+begin
+  if bound is null then
+    return '';
+  end if;
+  for n in 1..coalesce(cardinality(ordinals), 0) loop
+    compared := case n when 1 then targets[n] else compared || ', ' || targets[n] end;
+    given := case n when 1 then '' else given || ', ' end
+      || rowhouse.query_value(ordinals[n], types[n]);
+  end loop;
+  if compared || given || rowhouse.query_operator(bound ->> 'op') is null then
+    raise exception 'no such bound' using errcode = 'RH022';
+  end if;
+  return ' and (' || compared || ')' || rowhouse.query_operator(bound ->> 'op') || '(' || given
+    || ')';
+end
 $$;
 
 -- The values of a plan with its sets: the ids of the rows of other tables that meet conditions. A
@@ -133,16 +147,24 @@ create function rowhouse.query_visits(columns text[], types text[], plan jsonb,
   rows_of text[], matches text, is_within text, more text[]) returns text
 language plpgsql immutable set search_path = pg_catalog, pg_temp as $$
 declare
-  passed constant text[] := array(
-    select format('"$c%s"', n) from generate_series(1, cardinality(columns)) as listed (n));
+  ordinals constant int4[] := coalesce(translate(plan ->> 'passed', '[]', '{}'), '{}');
+  passed text[] := array_fill(null::text, array[cardinality(columns)]);
   compared text := '"$m"';
-  texts constant text := (
-    select coalesce(string_agg(format(', %s as %s', columns[n::int4], passed[n::int4]), ''), '')
-    from jsonb_array_elements_text(plan -> 'passed') as listed (n));
+  texts text := '';
   work text := '0';
-  walk text;
+  walk text := '';
   numbered text;
+  values_of text := '';
+  ordinal int4;
+  part text;
 begin
+  foreach ordinal in array ordinals loop
+    if columns[ordinal] is null then
+      raise exception 'no such column' using errcode = 'RH022';
+    end if;
+    passed[ordinal] := format('"$c%s"', ordinal);
+    texts := texts || format(', %s as %s', columns[ordinal], passed[ordinal]);
+  end loop;
   if plan -> 'text' ? 'filter' then
     compared := format('"$m" and case when "$w" operator(pg_catalog.<=) $5 then %s is true end',
       rowhouse.query_condition(passed, types, plan -> 'text' -> 'filter'));
@@ -162,15 +184,16 @@ begin
           columns[(read ->> 0)::int4], (read ->> 2)::int4, (read ->> 1)::int4) as units
       from jsonb_array_elements(plan -> 'text' -> 'reads') as listed (read)) as listed;
   end if;
-  -- The end of one part is not the end of the next.
-  select string_agg(format(case when is_within = 'true' or cardinality(rows_of) = 1 then '(%s)'
-      else '(select * from (select *, pg_catalog.count(*) filter (where not "$b")'
-        ' over (rows unbounded preceding) as "$e" from (%s) as "$v") as "$v"'
-        ' where "$e" operator(pg_catalog.<=) 0)' end,
-    format('select "$t"."id" as "$id", (%s) as "$m", (%s) is true as "$b",'
-      ' %s as "$x"%s %s limit $4 operator(pg_catalog.+) 1', matches, is_within, work, texts, part)),
-    ' union all ' order by n) into walk
-  from unnest(rows_of) with ordinality as listed (part, n);
+  foreach part in array rows_of loop
+    part := format('select "$t"."id" as "$id", (%s) as "$m", (%s) is true as "$b",'
+      ' %s as "$x"%s %s limit $4 operator(pg_catalog.+) 1', matches, is_within, work, texts, part);
+    -- The end of one part is not the end of the next.
+    walk := walk || case walk when '' then '' else ' union all ' end
+      || format(case when is_within = 'true' or cardinality(rows_of) = 1 then '(%s)'
+        else '(select * from (select *, pg_catalog.count(*) filter (where not "$b")'
+          ' over (rows unbounded preceding) as "$e" from (%s) as "$v") as "$v"'
+          ' where "$e" operator(pg_catalog.<=) 0)' end, part);
+  end loop;
   numbered := format('select *, pg_catalog.row_number() over "$o" as "$n",'
     ' pg_catalog.sum("$x") over "$o" as "$w"%s'
     ' from (select * from (%s) as "$v" limit $4 operator(pg_catalog.+) 1) as "$v"'
@@ -184,15 +207,15 @@ begin
       ' or "$w" operator(pg_catalog.-) "$x" operator(pg_catalog.>) $5)'
       ' over (rows unbounded preceding) as "$z" from (%s) as "$v"', numbered);
   end if;
+  for n in 1..cardinality(more) loop
+    values_of := values_of || format(', %s as "$k%s"', more[n], n);
+  end loop;
   return format('select "$id", "$n", %s as "$q",'
     ' case when "$n" operator(pg_catalog.>) $4 then ''visits'''
     ' when "$w" operator(pg_catalog.>) $5 then ''text'' end as "$cut"%s'
     -- "$z" counts the rows after the end: PostgreSQL stops at the first of them.
     ' from (%s) as "$v" where "$z" operator(pg_catalog.<=) 0',
-    compared,
-    (select string_agg(format(', %s as "$k%s"', value, n), '' order by n)
-      from unnest(more) with ordinality as listed (value, n)),
-    numbered);
+    compared, values_of, numbered);
 end
 $$;
 
@@ -201,8 +224,9 @@ $$;
 -- comparison and the order leave PostgreSQL only that index. The first row after a value ends its
 -- visits.
 create function rowhouse.query_each(source text, targets text[], types text[], plan jsonb)
-returns text language sql immutable set search_path = pg_catalog, pg_temp as $$
-  select format('from (select distinct * from rows from (%1$s) as "$i" (%2$s)) as "$i"'
+returns text language plpgsql immutable set search_path = pg_catalog, pg_temp as $$
+begin
+  return (select format('from (select distinct * from rows from (%1$s) as "$i" (%2$s)) as "$i"'
     ' cross join lateral (select * from ('
     'select *, pg_catalog.count(*) filter (where (%3$s) operator(pg_catalog.>) (%4$s))'
     ' over (rows unbounded preceding) as "$z" from (select * from %5$s as "$t"'
@@ -218,15 +242,17 @@ returns text language sql immutable set search_path = pg_catalog, pg_temp as $$
     string_agg(targets[n], ', ' order by n),
     string_agg(format('"$i"."$a%s"', n), ', ' order by n),
     source, targets[1])
-  from jsonb_array_elements(plan -> 'in') with ordinality as listed (range, n)
+  from jsonb_array_elements(plan -> 'in') with ordinality as listed (range, n));
+end
 $$;
 
 -- The rows of an ascending walk before rows without a value in its last column. PostgreSQL before
 -- 18 reads those too, and rows that a bound skips are not visits. So a search from the end finds
 -- the last two rows ("$e"), and the walk ends at the first of them: a window reads one row more.
 create function rowhouse.query_before_nulls(rows_of text, targets text[], start text, stop text)
-returns text language sql immutable set search_path = pg_catalog, pg_temp as $$
-  select format('from (select array(select "$t"."id" from ('
+returns text language plpgsql immutable set search_path = pg_catalog, pg_temp as $$
+begin
+  return format('from (select array(select "$t"."id" from ('
     'select * %1$s%2$s order by %3$s limit 2) as "$t" where true%4$s) as "$e" limit 1) as "$e"'
     ' cross join lateral (select * from (select *,'
     ' pg_catalog.count(*) filter (where "$t"."id" operator(pg_catalog.=) "$e"[2])'
@@ -237,7 +263,8 @@ returns text language sql immutable set search_path = pg_catalog, pg_temp as $$
     array_to_string(targets, ', '), (
       select string_agg(format(' union all select *, 0::pg_catalog.int8 %s'
         ' and "$t"."id" operator(pg_catalog.=) "$e"[%s]', rows_of, n), '' order by n desc)
-      from generate_series(1, 2) as listed (n)))
+      from generate_series(1, 2) as listed (n)));
+end
 $$;
 
 -- A condition on an enum: ["is", column, label], ["null", column] or ["present", column]. The label
@@ -268,14 +295,16 @@ $$;
 -- Whether the branches have all rows of an enum: a branch for each label of its type, unless its
 -- value was dropped, and one for nulls, unless the column is required.
 create function rowhouse.query_covers(source text, type text, branches jsonb) returns bool
-language sql stable set search_path = pg_catalog, pg_temp as $$
-  select (select count(*) filter (where branch -> 1 ->> 0 = 'is') = (
+language plpgsql stable set search_path = pg_catalog, pg_temp as $$
+begin
+  return (select count(*) filter (where branch -> 1 ->> 0 = 'is') = (
       select count(*) from pg_enum where enumtypid = to_regtype(type)
         and enumlabel not like 'dropped by migration %')
     and (bool_or(branch -> 1 ->> 0 = 'null') or (
       select bool_and(attnotnull) from pg_attribute where attrelid = to_regclass(source)
         and atttypid = to_regtype(type) and not attisdropped))
-    from jsonb_array_elements(branches) as listed (branch))
+    from jsonb_array_elements(branches) as listed (branch));
+end
 $$;
 
 -- The statement of a plan. It returns the ids of the rows in order, why the visits ended early
@@ -306,46 +335,43 @@ language plpgsql stable set search_path = pg_catalog, pg_temp as $$
 declare
   size constant int4 := cardinality(columns);
   numbered constant text[] := columns || keys;
-  walk constant int4[] := array(
-    select ordinal::int4 from jsonb_array_elements_text(plan -> 'walk') as listed (ordinal));
-  targets constant text[] := array(
-    select numbered[ordinal] from unnest(walk) with ordinality as listed (ordinal, n) order by n);
-  target_types constant text[] := array(
-    select types[ordinal] from unnest(walk) with ordinality as listed (ordinal, n) order by n);
+  walk constant int4[] := coalesce(translate(plan ->> 'walk', '[]', '{}'), '{}');
+  targets text[] := '{}';
+  target_types text[] := '{}';
   way constant text := case when (plan ->> 'isDescending')::bool then ' desc' else '' end;
   nulls constant text := coalesce(plan ->> 'nulls', '');
   is_before_nulls constant bool := plan ? 'isBeforeNulls'
     and current_setting('server_version_num')::int4 < 180000;
   -- The parts of the first column.
-  first constant int4 := (select count(*) from unnest(walk) as listed (ordinal)
-    where (ordinal - walk[1]) % size = 0);
-  -- Without the collation, as in the condition of the index.
-  no_value constant text := replace((
-    select string_agg(format(' and %s is null', target), '')
-    from unnest(targets[:first]) as listed (target)),
-    ' collate pg_catalog."C"', '');
+  first int4 := 0;
+  no_value text := '';
   matches text := case when plan ? 'filter'
     then rowhouse.query_condition(numbered, types, plan -> 'filter') || ' is true' else 'true' end;
-  start text := case when plan ? 'start'
-    then rowhouse.query_bound(targets, target_types, plan -> 'start') else '' end;
+  start text;
   stop text := '';
   is_within text := 'true';
   in_order text := '';
   sorted text[];
+  needed text[];
   unbuilt text;
   rows_of text;
   branches text[];
-  parts text[];
+  parts text[] := '{}';
+  ordinal int4;
+  target text;
   page text;
   total text := 'null::pg_catalog.int8';
 begin
-  select name into unbuilt
-  from (select plan ->> 'index' union all
+  needed := case when plan ? 'branches' then array(
     select branch ->> 0 from jsonb_array_elements(plan -> 'branches') as listed (branch))
-    as needed (name)
-  where name is not null and (select indisvalid from pg_index
-    where indexrelid = to_regclass('data.' || quote_ident(name))) is not true
-  limit 1;
+    else array_remove(array[plan ->> 'index'], null) end;
+  foreach target in array needed loop
+    if (select indisvalid from pg_index
+      where indexrelid = to_regclass('data.' || quote_ident(target))) is not true then
+      unbuilt := target;
+      exit;
+    end if;
+  end loop;
   if unbuilt is null and plan ? 'covered' and rowhouse.query_covers(
     source, types[(plan ->> 'covered')::int4], plan -> 'branches') is not true then
     unbuilt := plan -> 'branches' -> 0 ->> 0;
@@ -353,12 +379,30 @@ begin
   if unbuilt is not null then
     raise exception 'no such index' using errcode = 'RH021', detail = unbuilt;
   end if;
+  for n in 1..cardinality(walk) loop
+    ordinal := walk[n];
+    target := numbered[ordinal];
+    targets := targets || target;
+    target_types := target_types || types[ordinal];
+    in_order := in_order || case n when 1 then ' order by ' else ', ' end || target || way;
+    if (ordinal - walk[1]) % size = 0 then
+      first := n;
+      -- Without the collation, as in the condition of the index.
+      no_value := no_value
+        || format(' and %s is null', replace(target, ' collate pg_catalog."C"', ''));
+    end if;
+  end loop;
+  if walk = '{}' or array_position(targets, null) is not null then
+    raise exception 'no such walk' using errcode = 'RH022';
+  end if;
+  start := rowhouse.query_bound(targets, target_types, plan -> 'start');
   rows_of := format('from %s as "$t" where "$t"."app_id" operator(pg_catalog.=) $1', source);
   if plan ? 'in' then
+    in_order := '';
     rows_of := rowhouse.query_each(source, targets, target_types, plan);
   else
     if nulls <> 'only' then
-      stop := coalesce(rowhouse.query_bound(targets, target_types, plan -> 'stop'), '');
+      stop := rowhouse.query_bound(targets, target_types, plan -> 'stop');
       if jsonb_array_length(plan -> 'stop' -> 'values') > 1 then
         -- Before PostgreSQL 18, only the first column of a row comparison ends a scan, and rows
         -- that the scan skips are not visits. So these versions compare the rest of the stop
@@ -372,9 +416,6 @@ begin
           'values', jsonb_build_array(plan -> 'stop' -> 'values' -> 0)));
       end if;
     end if;
-    in_order := ' order by ' || (
-      select string_agg(target || way, ', ' order by n)
-      from unnest(targets) with ordinality as listed (target, n));
   end if;
   branches := case when plan ? 'branches' then array(
     select rows_of || coalesce((
@@ -383,11 +424,11 @@ begin
     from jsonb_array_elements(plan -> 'branches') with ordinality as listed (branch, n)
     order by listed.n) else array[rows_of] end;
   rows_of := branches[1];
-  parts := array(
-    select case when is_before_nulls
-      then rowhouse.query_before_nulls(branch, targets, start, stop)
-      else branch || case when nulls = 'only' then no_value else start || stop end || in_order end
-    from unnest(branches) with ordinality as listed (branch, n) order by n);
+  foreach target in array branches loop
+    parts := parts || case when is_before_nulls
+      then rowhouse.query_before_nulls(target, targets, start, stop)
+      else target || case when nulls = 'only' then no_value else start || stop end || in_order end;
+  end loop;
   if nulls = 'last' then
     parts := parts || (rows_of || no_value || in_order);
   end if;
@@ -414,15 +455,24 @@ begin
   if plan ? 'sort' then
     -- The parts of a passed text. Its start needs no decompression of the rest. A row that does not
     -- match, or whose texts exceed the work, has no place in the order.
-    sorted := array(
-      select format(case (n - 1) / size
-          when 0 then '"$c%1$s"'
-          when 1 then '(pg_catalog.left("$c%1$s", 63)::pg_catalog.name collate pg_catalog."C")'
+    sorted := array_fill(null::text, array[3 * size]);
+    for ordinal in
+      select (key ->> 0)::int4 from jsonb_array_elements(plan -> 'sort') as listed (key)
+    loop
+      if ordinal between 1 and 3 * size is not true then
+        raise exception 'no such column' using errcode = 'RH022';
+      end if;
+      target := format('"$c%s"', (ordinal - 1) % size + 1);
+      sorted[(ordinal - 1) % size + 1] := target;
+      if ordinal > size then
+        sorted[ordinal] := format(case (ordinal - 1) / size
+          when 1 then '(pg_catalog.left(%1$s, 63)::pg_catalog.name collate pg_catalog."C")'
           else '(case when "$m" and "$w" operator(pg_catalog.<=) $5 then'
-            ' case when pg_catalog.octet_length("$c%1$s") operator(pg_catalog.<=) 63 then '''''
-            ' else pg_catalog.md5("$c%1$s") end end collate pg_catalog."C")'
-        end, (n - 1) % size + 1)
-      from generate_series(1, 3 * size) as listed (n) order by n);
+            ' case when pg_catalog.octet_length(%1$s) operator(pg_catalog.<=) 63 then '''''
+            ' else pg_catalog.md5(%1$s) end end collate pg_catalog."C")'
+        end, target);
+      end if;
+    end loop;
     page := (
       select format('with "$v" as materialized (%s)'
         ' select array(select "$id" from "$v" where "$q" and "$k1" order by %s limit $3),'
