@@ -16,6 +16,7 @@ import { Problem } from "../problem.ts";
 import type { TableDefinition } from "../schema/mod.ts";
 import {
   ALL_ENDPOINTS,
+  briefCallText,
   callText,
   type Endpoint,
   type EndpointCall,
@@ -192,6 +193,8 @@ export async function callFunction(
       limitMs: call.limitMs,
       isOwn: makeIsOwn(appId, hash, call),
       length: lengthOf(call),
+      // A claim in progress must hold until the write has ended.
+      brief: isKeyed ? undefined : statements.briefTexts[endpoint],
       grouping: endpoint === "create" ? toGrouping(deps, context, call, statements) : undefined,
     });
   } catch (error) {
@@ -268,6 +271,7 @@ type Statements = {
   readonly hash: string;
   readonly defaultBytes: number;
   readonly texts: Readonly<Record<Endpoint, string>>;
+  readonly briefTexts: Readonly<Record<Endpoint, string | undefined>>;
 };
 
 /** Cached per definition, because every request needs it. */
@@ -276,12 +280,16 @@ const cached = new WeakMap<TableDefinition, Statements>();
 function statementsOf({ definition }: RecordedTable, dialect: Dialect): Statements {
   const found = cached.get(definition);
   if (found?.dialect === dialect) return found;
-  const texts = Object.fromEntries(
-    ALL_ENDPOINTS.map((endpoint) => [endpoint, callText(definition, endpoint, dialect)]),
-  ) as Statements["texts"];
+  const textsOf = <Text>(toText: (endpoint: Endpoint) => Text) =>
+    Object.fromEntries(ALL_ENDPOINTS.map((endpoint) => [endpoint, toText(endpoint)])) as Record<
+      Endpoint,
+      Text
+    >;
+  const texts = textsOf((endpoint) => callText(definition, endpoint, dialect));
+  const briefTexts = textsOf((endpoint) => briefCallText(definition, endpoint, dialect));
   const defaults = definition.columns.map((column) => column.default);
   const defaultBytes = JSON.stringify(defaults).length;
-  const created = { dialect, hash: hashColumnSet(definition), defaultBytes, texts };
+  const created = { dialect, hash: hashColumnSet(definition), defaultBytes, texts, briefTexts };
   cached.set(definition, created);
   return created;
 }

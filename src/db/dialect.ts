@@ -43,6 +43,8 @@ export type Dialect = {
   readonly planCacheMode: "force_generic_plan" | "force_custom_plan";
   /** The statement that returns the text of a call, and the echo of its request. */
   readonly callWithEcho: (call: string, echo: string) => string;
+  /** The same for a short write, which fails if it waits for a lock; `undefined` if it could not be sent to one node. */
+  readonly callBriefly?: (call: string, echo: string) => string;
   /** One statement of a message that changes tables. */
   readonly toStatement: (statement: string) => string;
   /** The statements that follow the creation of an app's table. */
@@ -60,6 +62,9 @@ export type Dialect = {
   ) => Promise<ReadonlySet<string>>;
 };
 
+/** How long a write can wait for a lock while other writes wait for it. Then it is sent alone. */
+export const SHORT_WAIT = "100ms";
+
 /** One PostgreSQL. */
 export const PLAIN: Dialect = {
   canChange: true,
@@ -70,6 +75,9 @@ export const PLAIN: Dialect = {
   comparesInWrites: true,
   planCacheMode: "force_generic_plan",
   callWithEcho: (call, echo) => `select ${call} as body, ${echo}`,
+  // The `case` evaluates its condition first.
+  callBriefly: (call, echo) =>
+    `select case when pg_catalog.set_config('lock_timeout', '${SHORT_WAIT}', true) <> '' then ${call} end as body, ${echo}`,
   toStatement: (statement) => statement,
   placeTable: () => [],
   createFunctions: (statements) => statements,

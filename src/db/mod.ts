@@ -16,7 +16,7 @@ export {
 } from "./call.ts";
 export type { FunctionShape, PresentedVisitor } from "./call_types.ts";
 export { AUDIT_ACTIONS, CONSOLE_ACTIONS, labelAction } from "./code/mod.ts";
-export { type Dialect, PLAIN } from "./dialect.ts";
+export { type Dialect, PLAIN, SHORT_WAIT } from "./dialect.ts";
 export {
   DIALECT_NAMES,
   DIALECT_SQL,

@@ -6,6 +6,7 @@
  */
 import { Problem } from "../../problem.ts";
 import { type FairQueue, type FullQueue, makeFairQueue } from "../../std/fair_queue.ts";
+import { makeAvoided } from "./avoided.ts";
 import type { Connection } from "./connection.ts";
 import {
   type Connections,
@@ -15,6 +16,7 @@ import {
   RECONNECT_DELAY_MS,
 } from "./connections.ts";
 import type { Nodes } from "./nodes.ts";
+import { makeSharing } from "./sharing.ts";
 import type { Caller } from "./statement.ts";
 import type { Ticker, Ticking } from "./ticker.ts";
 
@@ -50,8 +52,16 @@ export type Gate = {
 
 type Waiter = Ticking & {
   gate: Gate | undefined;
+  isBrief: boolean;
   receive: (connection: Connection) => void;
   fail: (error: Error) => void;
+};
+
+export type Acquiring = {
+  caller?: Caller | undefined;
+  gate?: Gate | undefined;
+  /** Whether the statement is brief, and does not wait long for a lock: see `Sharing`. */
+  isBrief?: boolean;
 };
 
 /** Max waiting callers: per queue, and in total. */
@@ -63,6 +73,10 @@ export class Acquirer {
   readonly #fairQueue: FairQueue<Waiter>;
   readonly #pool: Connections;
   readonly #waiters = new Set<Waiter>();
+  readonly #sharing = makeSharing();
+  readonly #avoided = makeAvoided();
+  /** Waiting callers that need a connection of their own: before them, no other caller shares one. */
+  #patient = 0;
   readonly #shed = { queue_full: 0, full: 0, waited: 0, unavailable: 0 };
   #isClosed = false;
 
@@ -87,25 +101,53 @@ export class Acquirer {
         : makeSharedConnections({ ...options, callersPerConnection }, events);
   }
 
-  /** A connection, exclusive unless it is shared; immediately if one is free. */
-  acquire(queue: string, caller?: Caller, gate?: Gate): Connection | Promise<Connection> {
+  /**
+   * A connection; immediately if one is free. It is exclusive, unless the acquirer is for pipelining, or the call is brief and
+   * {@linkcode isShared} is true.
+   */
+  acquire(
+    queue: string,
+    { caller, gate, isBrief = false }: Acquiring = {},
+  ): Connection | Promise<Connection> {
     const isOpen = !this.#isClosed && this.#options.nodes?.isSilent(queue) !== true;
     const mayStart = isOpen && gate?.mayStart() !== false;
     const connection =
-      mayStart && this.#fairQueue.mayStart(queue) ? this.#pool.acquire() : undefined;
+      mayStart && this.#fairQueue.mayStart(queue) ? this.#take(isBrief) : undefined;
     if (connection !== undefined) {
       this.#fairQueue.start(queue);
       gate?.start();
       return connection;
     }
     const error = this.#findError(queue);
-    return error === undefined ? this.#wait(queue, caller, gate) : Promise.reject(error);
+    return error === undefined
+      ? this.#wait(queue, { caller, gate, isBrief })
+      : Promise.reject(error);
   }
 
   release(queue: string, connection: Connection, isSuspect: boolean): void {
     this.#fairQueue.finish(queue);
-    this.#pool.release(connection, isSuspect);
+    const left = this.#sharing.leave(connection, isSuspect);
+    if (left.isLast) this.#pool.release(connection, left.isSuspect);
     this.serve();
+  }
+
+  /** Whether a brief call of this queue can share a connection. Without the driver's patch, none can. */
+  mayShare(queue: string): boolean {
+    return this.#options.isPipelined === true && !this.#avoided.has(queue);
+  }
+
+  /** Keeps the calls of a queue off shared connections for a while. */
+  avoid(queue: string): void {
+    this.#avoided.add(queue);
+  }
+
+  isShared(connection: Connection): boolean {
+    return this.#sharing.has(connection);
+  }
+
+  /** Returns whether a statement can be canceled: the cancellation could reach another caller's on a shared connection. */
+  mayCancel(connection: Connection): boolean {
+    return this.#sharing.seal(connection);
   }
 
   /** Starts the callers whose gate has opened. */
@@ -114,8 +156,10 @@ export class Acquirer {
   }
 
   stats(): PoolStats {
-    const [busy, waiting] = [this.#fairQueue.running(), this.#fairQueue.waiting()];
-    return { ...this.#pool.size(), busy, waiting, shed: { ...this.#shed } };
+    const { open, connecting } = this.#pool.size();
+    // Several callers can share a connection.
+    const busy = Math.min(this.#fairQueue.running(), open);
+    return { open, busy, connecting, waiting: this.#fairQueue.waiting(), shed: { ...this.#shed } };
   }
 
   async close(timeoutS: number): Promise<void> {
@@ -126,16 +170,39 @@ export class Acquirer {
     this.#pool.close();
   }
 
-  /** Gives free connections to the next callers, and opens more for the others. */
+  /** A free connection, or for a brief call a shared one. */
+  #take(isBrief: boolean): Connection | undefined {
+    const free = this.#pool.acquire();
+    const found = free ?? (isBrief ? this.#findShared() : undefined);
+    if (found !== undefined && isBrief) this.#share(found, free !== undefined);
+    return found;
+  }
+
+  #findShared(): Connection | undefined {
+    return this.#patient > 0 ? undefined : this.#sharing.find();
+  }
+
+  #share(connection: Connection, isFree: boolean): void {
+    if (isFree) {
+      this.#sharing.start(connection);
+      return;
+    }
+    this.#sharing.join(connection);
+    this.#pool.grow(1);
+  }
+
+  /** Gives free and shared connections to the next callers, and opens more for the others. */
   #serve(): void {
     while (this.#fairQueue.waiting() > 0) {
-      const connection = this.#pool.acquire();
+      const free = this.#pool.acquire();
+      const connection = free ?? this.#findShared();
       if (connection === undefined) break;
       const waiter = this.#fairQueue.next();
       if (waiter === undefined) {
-        this.#pool.keep(connection);
+        if (free !== undefined) this.#pool.keep(free);
         break;
       }
+      if (waiter.isBrief) this.#share(connection, free !== undefined);
       waiter.receive(connection);
     }
     this.#pool.grow(this.#fairQueue.waiting());
@@ -160,16 +227,18 @@ export class Acquirer {
     return failure.error;
   }
 
-  #wait(queue: string, caller: Caller | undefined, gate: Gate | undefined): Promise<Connection> {
+  #wait(queue: string, acquiring: Acquiring): Promise<Connection> {
+    const { gate } = acquiring;
     const { ticker } = this.#options;
     const end = Promise.withResolvers<Connection>();
-    const waiter = this.#makeWaiter(queue, caller, gate, end);
+    const waiter = this.#makeWaiter(queue, acquiring, end);
     const reason = this.#fairQueue.join(queue, waiter);
     if (reason !== undefined) {
       this.#shed[reason]++;
       return Promise.reject(tooBusy(reason));
     }
     this.#waiters.add(waiter);
+    if (!waiter.isBrief) this.#patient++;
     ticker.add(waiter);
     // A caller behind a closed gate needs no connection yet.
     if (gate?.mayStart() !== false) this.#serve();
@@ -178,17 +247,17 @@ export class Acquirer {
 
   #makeWaiter(
     queue: string,
-    caller: Caller | undefined,
-    gate: Gate | undefined,
+    { caller, gate, isBrief = false }: Acquiring,
     { resolve, reject }: PromiseWithResolvers<Connection>,
   ): Waiter {
     const leavesAt = performance.now() + this.#options.acquireMs;
     const leave = (): void => {
-      this.#waiters.delete(waiter);
+      if (this.#waiters.delete(waiter) && !isBrief) this.#patient--;
       this.#options.ticker.remove(waiter);
     };
     const waiter: Waiter = {
       gate,
+      isBrief,
       receive: (connection) => {
         leave();
         gate?.start();

@@ -44,7 +44,7 @@ export type Connections = {
 export const RECONNECT_DELAY_MS = 100;
 /** A connection that was idle for longer is replaced: it can be dead without a notice. */
 const MAX_IDLE_MS = 60_000;
-const MAX_AGE_MS = 30 * 60_000;
+export const MAX_AGE_MS = 30 * 60_000;
 
 /** Connections that one caller at a time uses. */
 export class OwnConnections implements Connections {

@@ -17,7 +17,7 @@ import {
   toDatabaseError,
 } from "../sqlstate.ts";
 import type { Connection, Parameter } from "./connection.ts";
-import { type RunParts, run, type Work } from "./run.ts";
+import { isBriefNow, type RunParts, run, type Work } from "./run.ts";
 import { runStatement, type StatementEnd } from "./statement.ts";
 
 type Bytes = Uint8Array<ArrayBuffer>;
@@ -110,7 +110,8 @@ export class Groups {
     const member = this.#makeMember(work, gathering);
     gathering.members.add(member);
     const { queue, caller } = work.call;
-    Promise.resolve(this.#parts.acquirer.acquire(queue, caller, member))
+    const isBrief = isBriefNow(this.#parts, work);
+    Promise.resolve(this.#parts.acquirer.acquire(queue, { caller, gate: member, isBrief }))
       .then((connection) => this.#lead(gathering, member, connection))
       .catch((error: unknown) => {
         gathering.members.delete(member);
@@ -203,7 +204,8 @@ export class Groups {
     const rows = members.map(({ work }) => work.grouping.row);
     const together = { ...statement, ...grouping.toCall(rows) };
     const sentAt = performance.now();
-    const limits = { limitMs, caller: undefined, ticker };
+    const mayCancel = () => acquirer.mayCancel(connection);
+    const limits = { limitMs, caller: undefined, ticker, mayCancel };
     const end = await runStatement(connection, together, limits);
     const durationMs = performance.now() - sentAt;
     for (const { work } of members)

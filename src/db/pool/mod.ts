@@ -2,15 +2,16 @@
  * The shared pool for all modules. A call is one statement in one implicit transaction, with values as parameters, a time
  * limit, and an exclusive connection; nothing here begins a transaction or sets session state. A call that certainly had
  * no effect is retried; otherwise the outcome is reported as unknown. Short reads are first pipelined on a few
- * connections.
+ * connections. While no connection is free, short writes share one: see `sharing.ts`.
  *
  * @module
  */
 import type { PoolStats } from "./acquire.ts";
 import type { Parameter } from "./connection.ts";
+import { makeEcho } from "./echo.ts";
 import { type Grouping, type GroupOptions, Groups } from "./groups.ts";
 import { type NodePoolsOptions, openNodePools } from "./node_pools.ts";
-import { addStats, type Compared, makeEcho, type Pipelines, type ReadLength } from "./pipeline.ts";
+import { addStats, type Compared, type Pipelines, type ReadLength } from "./pipeline.ts";
 import { openPool, type PoolOptions } from "./pool.ts";
 import { ACQUIRE_LIMIT_MS, type RunParts, run, type Work } from "./run.ts";
 import type { Caller } from "./statement.ts";
@@ -49,6 +50,8 @@ export type ReadOptions<Content> = CallOptions & {
 export type BytesOptions = ReadOptions<Bytes> & {
   /** Allows the pool to send several calls with the same key together. */
   grouping?: Grouping | undefined;
+  /** For a short write: see {@linkcode Work.brief}. */
+  brief?: string | undefined;
   /** A time limit that is shorter than the pool's. */
   limitMs?: number | undefined;
 };
@@ -85,7 +88,7 @@ type Bytes = Uint8Array<ArrayBuffer>;
 
 export type MessageOptions = { timeoutMs?: number; queue?: string };
 
-export { echoColumn } from "./pipeline.ts";
+export { echoColumn } from "./echo.ts";
 
 type OwnOptions = "acquireMs" | "callersPerConnection" | "isPipelined" | "system" | "ticker";
 export type DatabaseOptions = Omit<PoolOptions, OwnOptions> &
@@ -118,7 +121,8 @@ export function openDatabase(options: DatabaseOptions): Database {
       ? undefined
       : openNodePools({ ...poolOptions, nodes, connections: nodeConnections });
   const { acquirer, pipelines } = pool;
-  const whole = { acquirer, pipelines, ticker, nodes };
+  const { onMismatch } = options;
+  const whole = { acquirer, pipelines, ticker, nodes, onMismatch };
   const route = ({ queue, isOfApp }: CallOptions): Parts => {
     const nodePool = isOfApp === true ? nodePools?.find(queue) : undefined;
     return nodePool === undefined ? whole : { ...whole, ...nodePool, coordinator: acquirer };
@@ -145,6 +149,7 @@ export function openDatabase(options: DatabaseOptions): Database {
       const work = {
         statement: { text, parameters, prepare, isRaw: true },
         call,
+        brief: call.brief,
         ...limits,
         limitMs: Math.min(limitMs, call.limitMs ?? limitMs),
       };

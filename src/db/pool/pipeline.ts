@@ -10,6 +10,7 @@
  */
 
 import { Acquirer, type AcquirerOptions, type PoolStats } from "./acquire.ts";
+import { makeAvoided } from "./avoided.ts";
 import { type Connection, isDriverPatched, type Parameter, type Statement } from "./connection.ts";
 import type { Work } from "./run.ts";
 import type { Ticker, Ticking } from "./ticker.ts";
@@ -33,21 +34,19 @@ type Sent = Sending & { ticks: number; leave: () => void };
 
 /** Ticks, not time: after a pause of this process, results that have already arrived are read first. */
 const PATIENCE_TICKS = 10;
-const AVOID_MS = 5000;
 
 function makePatientSender(ticker: Ticker): PatientSender {
   /** The statements in progress, in the order of sending. */
   const sent = new Set<Sent>();
   const stuck = new WeakSet<Connection>();
-  const avoided = new Map<string, number>();
+  const avoided = makeAvoided();
 
   const countTick = (attempt: Sent): void => {
     attempt.ticks++;
     const isOverdue = attempt.ticks > PATIENCE_TICKS;
     if (!isOverdue && attempt.connection.isAlive()) return;
     // The first statement delays all later statements.
-    if (isOverdue && !stuck.has(attempt.connection))
-      avoided.set(attempt.queue, performance.now() + AVOID_MS);
+    if (isOverdue && !stuck.has(attempt.connection)) avoided.add(attempt.queue);
     if (isOverdue) stuck.add(attempt.connection);
     attempt.leave();
   };
@@ -71,13 +70,7 @@ function makePatientSender(ticker: Ticker): PatientSender {
         connection.send(statement).then(end, leave);
       }),
     isStuck: (connection) => stuck.has(connection),
-    isAvoided: (queue) => {
-      const until = avoided.get(queue);
-      if (until === undefined) return false;
-      if (performance.now() < until) return true;
-      avoided.delete(queue);
-      return false;
-    },
+    isAvoided: (queue) => avoided.has(queue),
   };
 }
 
@@ -140,7 +133,7 @@ function makePipeline(options: PipelineOptions): Pipeline {
     ask: async (statement, call, compare) => {
       const { queue, caller, meter } = call;
       if (sender.isAvoided(queue)) return undefined;
-      const pending = acquirer.acquire(queue, caller);
+      const pending = acquirer.acquire(queue, { caller });
       // The caller's own attempt reports why there is no connection.
       const connection =
         pending instanceof Promise ? await pending.catch(() => undefined) : pending;
@@ -189,27 +182,12 @@ export function addStats(pool: PoolStats, pipelines: readonly PoolStats[]): Pool
   const sum = { ...pool };
   for (const { open, busy, connecting, waiting } of pipelines) {
     sum.open += open;
-    // Many callers share each of these connections.
-    sum.busy += Math.min(busy, open);
+    sum.busy += busy;
     sum.connecting += connecting;
     sum.waiting += waiting;
     // Callers that a pipeline rejects continue with the pool.
   }
   return sum;
-}
-
-const PROCESS = crypto.randomUUID();
-let echoes = 0;
-
-/** Makes an echo that no other call of any process has. */
-export function makeEcho(): string {
-  echoes++;
-  return `${PROCESS}-${echoes}`;
-}
-
-/** The column that repeats the echo, by the position of the echo's parameter. */
-export function echoColumn(position: number): string {
-  return `$${position}::pg_catalog.text as echo`;
 }
 
 // The pipelines of a pool: one for the shortest reads and one for longer reads, so that short reads

@@ -1,5 +1,6 @@
 /** A pool of connections to one server: exclusive connections, and a few for pipelining. @module */
 import { Acquirer, type AcquirerOptions, type PoolStats } from "./acquire.ts";
+import { isDriverPatched } from "./connection.ts";
 import { addStats, openPipelines, type PipelineOptions, type Pipelines } from "./pipeline.ts";
 
 export type Pool = {
@@ -15,7 +16,7 @@ export type PoolOptions = AcquirerOptions & PipelineOptions;
 export function openPool(options: PoolOptions): Pool {
   const pipelines = openPipelines({ ...options, name: `${options.name} pipeline` });
   const connections = options.connections - pipelines.connections;
-  const acquirer = new Acquirer({ ...options, connections });
+  const acquirer = new Acquirer({ ...options, connections, isPipelined: isDriverPatched() });
   return {
     acquirer,
     pipelines,

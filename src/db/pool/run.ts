@@ -1,31 +1,41 @@
 /**
- * Runs a statement on an exclusive connection, and repeats it if it certainly had no effect and can succeed now.
+ * Runs a statement on an exclusive connection, or a brief one on a shared connection, and repeats it if it certainly had no effect and can succeed now.
  *
  * @module
  */
 import { Problem } from "../../problem.ts";
+import { errorCode } from "../../std/network.ts";
 import { isMisrouted, isOutdated, isUnconnected } from "../node_errors.ts";
 import { isWorthAnother, toDatabaseError } from "../sqlstate.ts";
 import type { Acquirer } from "./acquire.ts";
 import type { Connection, Statement } from "./connection.ts";
+import { makeEcho } from "./echo.ts";
 import type { Nodes } from "./nodes.ts";
-import { type Caller, runStatement } from "./statement.ts";
+import { type Caller, lost, runStatement, type StatementEnd } from "./statement.ts";
 import type { Ticker } from "./ticker.ts";
 
 /** Max wait for a connection. */
 export const ACQUIRE_LIMIT_MS = 3000;
 const PAUSE_MS = 20;
+const LOCK_TIMEOUT = "55P03";
 
 export type RunParts = {
   acquirer: Acquirer;
   ticker: Ticker;
   nodes?: Nodes | undefined;
+  /** Called when a result did not match its request, which must never happen. */
+  onMismatch?: (() => void) | undefined;
   /** For a call that goes straight to a node: serves the call if the node is unavailable or cannot forward it. */
   coordinator?: Acquirer;
 };
 
 export type Work = {
   statement: Statement;
+  /**
+   * The text of the same call for a connection with several callers: it fails soon if it has to wait for a lock, and returns
+   * {@linkcode echoColumn} after its result. Only for a short write.
+   */
+  brief?: string | undefined;
   call: {
     retry: "safe" | "unsafe";
     queue: string;
@@ -38,23 +48,31 @@ export type Work = {
 
 /** The rows; the first attempt uses the acquired connection, if given. @throws {Error} see `toDatabaseError` */
 export async function run<Row>(parts: RunParts, work: Work, acquired?: Connection): Promise<Row[]> {
-  const { acquirer, ticker, nodes, coordinator } = parts;
+  const { acquirer, nodes, coordinator } = parts;
   const { queue, caller, meter, retry } = work.call;
   const askedAt = performance.now();
   let startedAt: number | undefined;
   for (let attempt = 1; ; attempt++) {
-    const pending = (attempt === 1 ? acquired : undefined) ?? acquirer.acquire(queue, caller);
+    const isBrief = attempt === 1 && isBriefNow(parts, work);
+    const pending =
+      (attempt === 1 ? acquired : undefined) ?? acquirer.acquire(queue, { caller, isBrief });
     const connection = pending instanceof Promise ? await orElse(pending, parts) : pending;
     if (connection === undefined) return await run(throughCoordinator(parts), work);
     const sentAt = performance.now();
     startedAt ??= sentAt;
     const limitMs = Math.max(work.limitMs - (sentAt - startedAt), 1);
-    const end = await runStatement(connection, work.statement, { limitMs, caller, ticker });
+    const shared = acquirer.isShared(connection) ? work.brief : undefined;
+    const end = await send(parts, { ...work, limitMs }, { connection, shared });
     if (meter !== undefined) meter.dbMs += performance.now() - sentAt;
     acquirer.release(queue, connection, end.isSuspect);
     if ("rows" in end) {
       nodes?.hear(queue, sentAt);
       return end.rows as Row[];
+    }
+    if (shared !== undefined && errorCode(end.error) === LOCK_TIMEOUT) {
+      acquirer.avoid(queue);
+      const restMs = limitMs - (performance.now() - sentAt);
+      return await run(parts, { ...work, brief: undefined, limitMs: Math.max(restMs, 1) });
     }
     // The app has left this node, which could not forward the call, so the call had no effect.
     const isForwardable = isUnconnected(end.error) || isMisrouted(end.error);
@@ -72,6 +90,35 @@ export async function run<Row>(parts: RunParts, work: Work, acquired?: Connectio
       throw toDatabaseError(end.error, failure);
     await Bun.sleep(Math.random() * PAUSE_MS * attempt);
   }
+}
+
+/** Whether the next attempt can share a connection. */
+export function isBriefNow({ acquirer }: RunParts, { brief, call }: Work): boolean {
+  return brief !== undefined && acquirer.mayShare(call.queue);
+}
+
+/** Sends the statement, or its text for a shared connection. */
+async function send(
+  { acquirer, ticker, onMismatch }: RunParts,
+  { statement, call: { caller }, limitMs }: Work,
+  { connection, shared }: { connection: Connection; shared: string | undefined },
+): Promise<StatementEnd> {
+  const mayCancel = () => acquirer.mayCancel(connection);
+  const limits = { limitMs, caller, ticker, mayCancel };
+  if (shared === undefined) return await runStatement(connection, statement, limits);
+  const echo = makeEcho();
+  const parameters = [...(statement.parameters ?? []), echo];
+  const end = await runStatement(connection, { ...statement, text: shared, parameters }, limits);
+  if (!("rows" in end) || hasEcho(end.rows, echo)) return end;
+  // All results of this connection can belong to others.
+  connection.end();
+  onMismatch?.();
+  return { error: lost(), isTimedOut: false, isAsked: false, isSuspect: true };
+}
+
+function hasEcho(rows: unknown[], echo: string): boolean {
+  const [row] = rows;
+  return Array.isArray(row) && String(row[1]) === echo;
 }
 
 /** The connection; `undefined` if the node is unavailable, and the coordinator may serve the call. */

@@ -12,7 +12,13 @@ import type { Ticker } from "./ticker.ts";
 /** The caller; checked only while the statement runs long. */
 export type Caller = { readonly signal: AbortSignal };
 
-export type StatementLimits = { limitMs: number; caller: Caller | undefined; ticker: Ticker };
+export type StatementLimits = {
+  limitMs: number;
+  caller: Caller | undefined;
+  ticker: Ticker;
+  /** Whether a cancellation would reach no other statement. */
+  mayCancel: () => boolean;
+};
 
 export type StatementEnd = {
   /** Whether the connection must not be reused: it is lost or unresponsive, or a cancellation can still arrive. */
@@ -26,39 +32,51 @@ const CANCEL_GRACE_MS = 1000;
 export function runStatement(
   connection: Connection,
   statement: Statement,
-  { limitMs, caller, ticker }: StatementLimits,
+  { ticker, ...limits }: StatementLimits,
 ): Promise<StatementEnd> {
   return new Promise((resolve) => {
-    const pending = connection.send(statement);
-    const running = makeRunning({ connection, pending, caller, limitMs }, (end) => {
+    const sent = { connection, pending: connection.send(statement), ...limits };
+    const running = makeRunning(sent, (end) => {
       ticker.remove(running);
       resolve(end);
     });
     ticker.add(running);
-    pending.then(running.finish, running.fail);
+    sent.pending.then(running.finish, (error: unknown) => {
+      if (!isForgotten(error)) return running.fail(error);
+      // The driver prepares it again.
+      sent.pending = connection.send(statement);
+      sent.pending.then(running.finish, running.fail);
+    });
   });
 }
 
-type Sent = {
+/** Where PostgreSQL rejects a prepared statement that the server has forgotten, or whose result has changed. */
+const FORGOTTEN = new Set([
+  "FetchPreparedStatement",
+  "RevalidateCachedQuery",
+  "transformAssignedExpr",
+]);
+
+function isForgotten(error: unknown): boolean {
+  return error instanceof Error && "routine" in error && FORGOTTEN.has(String(error.routine));
+}
+
+type Sent = Omit<StatementLimits, "ticker"> & {
   connection: Connection;
   pending: Pending;
-  caller: Caller | undefined;
-  limitMs: number;
 };
 
 /** The state of a statement between sending and end. */
-function makeRunning(
-  { connection, pending, caller, limitMs }: Sent,
-  end: (end: StatementEnd) => void,
-) {
+function makeRunning(sent: Sent, end: (end: StatementEnd) => void) {
+  const { connection, caller, limitMs, mayCancel } = sent;
   let limitAt = performance.now() + limitMs;
   let isTimedOut = false;
   let isCanceled = false;
   let isForgotten = false;
   const cancel = (): void => {
-    if (isCanceled) return;
+    if (isCanceled || !mayCancel()) return;
     isCanceled = true;
-    void connection.cancel(pending);
+    void connection.cancel(sent.pending);
   };
   const fail = (error: unknown): void => {
     recordNodeError(error, connection.readWarning());
@@ -84,6 +102,7 @@ function makeRunning(
   };
 }
 
-function lost(): Error {
+/** The error of a statement whose connection ended. */
+export function lost(): Error {
   return Object.assign(new Error("Lost"), { code: "CONNECTION_CLOSED" });
 }

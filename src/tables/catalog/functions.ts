@@ -277,10 +277,30 @@ export function callText(
   endpoint: Endpoint,
   { callWithEcho }: Dialect = PLAIN,
 ): string {
+  const { call, echo } = callParts(set, endpoint);
+  return PIPELINED.has(endpoint) ? callWithEcho(call, echo) : `select ${call} as body`;
+}
+
+/** Endpoints that write one row, and can share a connection. A delete can delete many rows, by references. */
+const BRIEF: ReadonlySet<Endpoint> = new Set(["create", "update"]);
+
+/** The text of a call on a connection with several callers; `undefined` if it needs its own. */
+export function briefCallText(
+  set: ColumnSet,
+  endpoint: Endpoint,
+  { callBriefly }: Dialect,
+): string | undefined {
+  if (!BRIEF.has(endpoint)) return undefined;
+  const { call, echo } = callParts(set, endpoint);
+  return callBriefly?.(call, echo);
+}
+
+function callParts(set: ColumnSet, endpoint: Endpoint): { call: string; echo: string } {
   const parameters = argumentsOf(endpoint).map((_, index) => `$${index + 1}`);
-  const call = `api.${quoteName(functionName(set, endpoint))}(${parameters.join(", ")})`;
-  if (!PIPELINED.has(endpoint)) return `select ${call} as body`;
-  return callWithEcho(call, echoColumn(parameters.length + 1));
+  return {
+    call: `api.${quoteName(functionName(set, endpoint))}(${parameters.join(", ")})`,
+    echo: echoColumn(parameters.length + 1),
+  };
 }
 
 /** The parameters of a call, in the order of the function's arguments. */

@@ -12,6 +12,7 @@ export {
 } from "./catalog.ts";
 export {
   ALL_ENDPOINTS,
+  briefCallText,
   callText,
   type Endpoint,
   type EndpointCall,

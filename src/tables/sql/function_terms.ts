@@ -6,7 +6,7 @@
  */
 
 import { APP_SWITCHES, STOP_BITS } from "../../app_switch.ts";
-import { APP_SETTING, dialectOf, quoteLiteral, quoteName } from "../../db/mod.ts";
+import { APP_SETTING, dialectOf, quoteLiteral, quoteName, SHORT_WAIT } from "../../db/mod.ts";
 import { type Kind, SQL } from "../../kinds/mod.ts";
 import { SCOPE_BITS } from "../../principal.ts";
 import {
@@ -58,7 +58,7 @@ const SINGLE_WALK = [
   ["max_parallel_workers_per_gather", "0"],
 ] as const;
 /** A row that waits for a lock must not delay its group. After the timeout, the process sends each row individually. */
-const SHORT_WAIT = [["lock_timeout", "100ms"]] as const;
+const BRIEFLY = [["lock_timeout", SHORT_WAIT]] as const;
 const SETTINGS_OF: Readonly<Partial<Record<Endpoint, readonly (readonly [string, string])[]>>> = {
   list: NO_COMPILATION,
   query: [...NO_COMPILATION, ...SINGLE_WALK],
@@ -66,7 +66,7 @@ const SETTINGS_OF: Readonly<Partial<Record<Endpoint, readonly (readonly [string,
   related: [...NO_COMPILATION, ...SINGLE_WALK],
   children: [...NO_COMPILATION, ...SINGLE_WALK],
   walk: [...NO_COMPILATION, ...SINGLE_WALK],
-  create_group: SHORT_WAIT,
+  create_group: BRIEFLY,
 };
 
 /**
