@@ -89,6 +89,9 @@ export type {
   TableClient,
   TableTypes,
   UniqueValues,
+  Upserted,
+  UpsertOptions,
+  UpsertResult,
   WatchOptions,
 } from "./table_client.ts";
 export type { Comparisons, Where } from "./where.ts";

@@ -16,6 +16,9 @@ import type {
   Page,
   TableClient,
   TableTypes,
+  Upserted,
+  UpsertOptions,
+  UpsertResult,
   WatchOptions,
 } from "./table_client.ts";
 
@@ -42,6 +45,20 @@ export function readPage(body: object, call: Call, { select }: AnyQuery): Page<A
 
 export function readBatch(body: object, call: Call, count: number): AnyRow[] {
   if (hasRows(body, isRow) && body.rows.length === count) return body.rows;
+  throw unreadable(call);
+}
+
+const RESULTS: readonly UpsertResult[] = ["created", "updated", "unchanged", "ignored"];
+
+function readResults(
+  { results }: { results?: unknown },
+  call: Call,
+  count: number,
+): UpsertResult[] {
+  const known = Array.isArray(results)
+    ? results.flatMap((text: unknown) => RESULTS.find((result) => result === text) ?? [])
+    : [];
+  if (known.length === count) return known;
   throw unreadable(call);
 }
 
@@ -111,13 +128,36 @@ export function makeTable(
     const { body, tag, isSame } = await send(connection, { ...call, ...sent });
     return { page: isSame ? undefined : readPage(body, call, options), tag };
   };
-  const sendBatch = async (verb: string, batch: Batch, options?: CallOptions) => {
-    const sent = { method: "POST", body: batch.body, key: makeKey() } as const;
-    const call = toCall(verb, sent, options);
-    const { body, isShort } = await send(connection, call);
-    const rows = readBatch(body, call, batch.count);
-    return isShort ? await readAgain(rows, (id) => get(id, options)) : rows;
+  const toPost = (verb: string, body: string, options?: CallOptions) =>
+    toCall(verb, { method: "POST", body, key: makeKey() }, options);
+  const sendNew = async (call: Call, options?: CallOptions) => {
+    const { body, tag, isShort } = await send(connection, call);
+    const row = readRow(body, call);
+    return isShort ? await get(row.id, options) : keepTag(row, tag);
   };
+  const sendBatch = async (call: Call, count: number, options?: CallOptions) => {
+    const { body, isShort } = await send(connection, call);
+    const known = readBatch(body, call, count);
+    const rows = isShort ? await readAgain(known, (id) => get(id, options)) : known;
+    return { rows, body };
+  };
+  const createBatch = async (verb: string, { body, count }: Batch, options?: CallOptions) =>
+    (await sendBatch(toPost(verb, body, options), count, options)).rows;
+  function upsert(values: readonly object[], options: UpsertOptions): Promise<Upserted<AnyRow>>;
+  function upsert(values: object, options: UpsertOptions): Promise<AnyRow>;
+  async function upsert(
+    values: object,
+    { onConflict, existing, ...options }: UpsertOptions,
+  ): Promise<AnyRow | Upserted<AnyRow>> {
+    if (Array.isArray(values) && values.length === 0) return { rows: [], results: [] };
+    const query = new URLSearchParams({ onConflict: `${onConflict}` });
+    if (existing !== undefined) query.set("existing", existing);
+    const call = toPost("upsert", toJson(values), options);
+    const asked = { ...call, path: `${call.path}?${query}` };
+    if (!Array.isArray(values)) return await sendNew(asked, options);
+    const { rows, body } = await sendBatch(asked, values.length, options);
+    return { rows, results: readResults(body, call, rows.length) };
+  }
   const groups = async (options: CallOptions = {}) => {
     const { toGroupQuery } = await import("./query_text.ts");
     const call = toCall("groups", { method: "GET" }, options);
@@ -138,26 +178,21 @@ export function makeTable(
         where,
         unique: source && listUnique(source),
       }),
-    create: async (values, options) => {
-      const sent = { method: "POST", body: toJson(values), key: makeKey() } as const;
-      const call = toCall("create", sent, options);
-      const { body, tag, isShort } = await send(connection, call);
-      const row = readRow(body, call);
-      return isShort ? await get(row.id, options) : keepTag(row, tag);
-    },
+    create: async (values, options) => sendNew(toPost("create", toJson(values), options), options),
     createMany: async (values, options) =>
       values.length === 0
         ? []
-        : await sendBatch("createMany", { body: toJson(values), count: values.length }, options),
+        : await createBatch("createMany", { body: toJson(values), count: values.length }, options),
     createAll: async (values, { onStored, ...options } = {}) => {
       const { createAll, findMaxBytes } = await import("./create_all.ts");
       return await createAll(values, {
         toJson,
-        send: (batch) => sendBatch("createAll", batch, options),
+        send: (batch) => createBatch("createAll", batch, options),
         findMaxBytes: () => findMaxBytes(connection),
         onStored,
       });
     },
+    upsert,
     update: async (id, values, options) =>
       sendRow(toCall("update", { method: "PATCH", id, body: toJson(values) }, options)),
     delete: async (id, options) => {

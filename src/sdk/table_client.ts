@@ -182,6 +182,22 @@ type Identity<Row, Names, Single> = Names extends readonly (infer Name)[]
     : never;
 type ColumnOf<Names> = Names extends { of: infer Name } ? Name : Names;
 
+/** The unique constraint by which rows are found, and what happens to those that exist. */
+export type UpsertOptions<Types extends TableTypes = TableTypes> = CallOptions & {
+  /** A unique column, or all columns of a unique constraint. */
+  readonly onConflict: TableTypes extends Types
+    ? string | readonly string[]
+    : Exclude<UniqueNames<Types>, "id">;
+  /** Default: `update`. With `ignore`, rows that exist remain as they are. */
+  readonly existing?: "update" | "ignore" | undefined;
+};
+
+/** What happened to a row. An unchanged row was not written. */
+export type UpsertResult = "created" | "updated" | "unchanged" | "ignored";
+
+/** The rows of a list as they are now, and what happened to each, in the order of the list. */
+export type Upserted<Row> = { readonly rows: Row[]; readonly results: readonly UpsertResult[] };
+
 /**
  * One table of the app. Every method rejects with a `DataError`, or with the reason of the caller's signal.
  *
@@ -251,6 +267,17 @@ export interface TableClient<
     values: Iterable<Types["insert"]> | AsyncIterable<Types["insert"]>,
     options?: CreateAllOptions<Types["row"]>,
   ): Promise<Types["row"][]>;
+  /**
+   * Creates each row, or updates the row that has the same values in `onConflict`: only the columns in `values` change. If the
+   * service rejects one row, it writes none. Max 1,000 rows, with the limits of `createMany`. Requires that `PREVIEW` of the
+   * service contains `filters`, and a key with `data:read` and `data:write`.
+   */
+  upsert(
+    values: readonly Types["insert"][],
+    options: UpsertOptions<Types>,
+  ): Promise<Upserted<Types["row"]>>;
+  /** The new or updated row. */
+  upsert(values: Types["insert"], options: UpsertOptions<Types>): Promise<Types["row"]>;
   /** The updated row. Columns that are left out do not change. */
   update(
     id: Types["row"]["id"],

@@ -61,6 +61,12 @@ const USES: Readonly<Record<keyof Table, Use>> = {
     await db.find({ slug: mark }),
     await db.find({ slug: `${mark} none` }),
   ],
+  upsert: async (db, mark) => {
+    const options = { onConflict: "slug" } as const;
+    const made = await db.upsert({ title: mark, slug: `${mark} made` }, options);
+    const { results } = await db.upsert([{ title: mark, slug: made.slug, rank: 9 }], options);
+    return [results, await db.get(made.id)];
+  },
   update: async (db, mark) => {
     const row = await db.create({ title: mark });
     const updated = await db.update(row.id, { rank: 7 }, { ifMatch: row });
