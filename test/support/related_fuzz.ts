@@ -8,7 +8,7 @@ import { defineSchema, type Json, t } from "../../src/schema/mod.ts";
 import { makeRandom } from "./query_fuzz.ts";
 import type { TestApp, TestService } from "./service.ts";
 
-const schema = defineSchema({
+export const schema = defineSchema({
   groups: { name: t.string(), weight: t.decimal() },
   owners: t
     .model({
@@ -40,9 +40,9 @@ const schema = defineSchema({
     .unique("other", "flag", "code"),
 });
 
-type Row = { readonly [column: string]: Json } & { readonly id: string };
-type Tables = Record<string, Row[]>;
-type Random = (below: number) => number;
+export type Row = { readonly [column: string]: Json } & { readonly id: string };
+export type Tables = Record<string, Row[]>;
+export type Random = (below: number) => number;
 type Key = readonly [column: string, isDescending: boolean];
 /** A selection: columns, and relations by the names of their members. */
 type Asked = { readonly columns: readonly string[]; readonly related: readonly AskedRelation[] };
@@ -55,7 +55,7 @@ type AskedRelation = Asked & {
 
 const TEXTS = [null, "", "a", "B", "é", "\u{1f642}", "\uffee", 'say "x"', "a,b(c)", "\u{10400}"];
 const TIMES = ["2026-01-01T00:00:00Z", "2026-01-01T00:00:00.000001Z", "1999-12-31T23:59:59.5Z"];
-const DRAW: Readonly<Record<string, (random: Random) => Json>> = {
+export const DRAW: Readonly<Record<string, (random: Random) => Json>> = {
   label: (random) => TEXTS[random(TEXTS.length)] ?? null,
   name: (random) => TEXTS[random(TEXTS.length)] ?? null,
   at: (random) => TIMES[random(4)] ?? null,
@@ -67,13 +67,13 @@ const DRAW: Readonly<Record<string, (random: Random) => Json>> = {
   code: () => crypto.randomUUID(),
   data: (random) => [{ a: [1, null] }, "x"][random(3)] ?? null,
 };
-const COLUMNS = {
+export const COLUMNS = {
   groups: ["id", "name", "weight"],
   owners: ["id", "group", "peer", "label", "at", "rank"],
   items: ["id", "owner", "other", "label", "at", "day", "flag", "size", "code", "data"],
 } as const;
-type Table = keyof typeof COLUMNS;
-const REFERENCES: Readonly<Record<Table, Readonly<Record<string, Table>>>> = {
+export type Table = keyof typeof COLUMNS;
+export const REFERENCES: Readonly<Record<Table, Readonly<Record<string, Table>>>> = {
   groups: {},
   owners: { group: "groups", peer: "owners" },
   items: { owner: "owners", other: "owners" },
@@ -92,11 +92,11 @@ const ONLY_ASCENDING = [
   ["day", "label"],
 ].map(String);
 
-export async function fuzzRelated(
+/** An app with rows, and another with rows of the same values. */
+export async function fillApps(
   service: TestService,
-  { seed, queries }: { seed: number; queries: number },
-): Promise<{ pages: number; unchanged: number }> {
-  const random = makeRandom(seed);
+  random: Random,
+): Promise<{ app: TestApp; tables: Tables }> {
   const [app, other] = [await service.makeApp(schema), await service.makeApp(schema)];
   const tables: Tables = { groups: [], owners: [], items: [] };
   for (const [table, rows] of [
@@ -112,6 +112,15 @@ export async function fuzzRelated(
     ["items", 20],
   ] as const)
     for (let n = 0; n < rows; n++) await insert(service, other, { table, tables: others, random });
+  return { app, tables };
+}
+
+export async function fuzzRelated(
+  service: TestService,
+  { seed, queries }: { seed: number; queries: number },
+): Promise<{ pages: number; unchanged: number }> {
+  const random = makeRandom(seed);
+  const { app, tables } = await fillApps(service, random);
   const count = { pages: 0, unchanged: 0 };
   for (let n = 0; n < queries; n++) {
     const table = (["groups", "owners", "items"] as const)[random(3)] ?? "items";
@@ -157,7 +166,7 @@ export async function fuzzRelated(
   return count;
 }
 
-async function insert(
+export async function insert(
   service: TestService,
   app: TestApp,
   { table, tables, random }: { table: Table; tables: Tables; random: Random },
@@ -221,7 +230,7 @@ function drawChildren(random: Random, table: Table, via: string) {
   return { limit: random(5), order: keys.map((column): Key => [column, isDescending]) };
 }
 
-function drawOrder(random: Random, table: Table): Key[] {
+export function drawOrder(random: Random, table: Table): Key[] {
   const names = COLUMNS[table].filter((name) => name !== "data" && !(name in REFERENCES[table]));
   return random(2) === 0
     ? []
@@ -283,7 +292,7 @@ function toMember(row: Row, { columns, related }: Asked, tables: Tables): Json {
 }
 
 /** Nulls last, then by the id in the direction of the last key. */
-function compareBy(order: readonly Key[], a: Row, b: Row): number {
+export function compareBy(order: readonly Key[], a: Row, b: Row): number {
   const end: Key = ["id", order.at(-1)?.[1] ?? false];
   for (const [column, isDescending] of [...order, end]) {
     const [left = null, right = null] = [a[column], b[column]];
