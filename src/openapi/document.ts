@@ -133,6 +133,8 @@ type Described = DescribedRoute & { operation: Operation; rejections: readonly P
 type TableRoute = Described & {
   table: string | undefined;
   columns: readonly NamedColumn[];
+  /** The columns of the rows to which references lead. */
+  find: (table: string) => readonly NamedColumn[];
 };
 
 function describe(route: DescribedRoute, previews: readonly Preview[]): Described[] {
@@ -146,12 +148,14 @@ function describe(route: DescribedRoute, previews: readonly Preview[]): Describe
 /** Repeats an endpoint of tables for each table. */
 function expand(route: Described, tables: readonly TableDefinition[] | undefined): TableRoute[] {
   if (tables === undefined || !route.path.includes(TABLE))
-    return [{ ...route, table: undefined, columns: [] }];
+    return [{ ...route, table: undefined, columns: [], find: () => [] }];
+  const find = (table: string) => tables.find(({ name }) => name === table)?.columns ?? [];
   return tables.map(({ name, columns }) => ({
     ...route,
     path: route.path.replace(TABLE, name),
     table: name,
     columns,
+    find,
   }));
 }
 
@@ -168,10 +172,10 @@ function toPaths(routes: readonly TableRoute[]): Document["paths"] {
 }
 
 function toOperation(route: TableRoute): JsonSchema {
-  const { operation, table, columns, path } = route;
+  const { operation, table, columns, find, path } = route;
   const isOfTables = operation.group === "rows";
   const own = operation.parameters ?? [];
-  const filters = operation.isFiltered === true ? toFilterParameters(columns, own) : [];
+  const filters = operation.isFiltered === true ? toFilterParameters(columns, own, find) : [];
   const parameters = [
     ...(path.includes(TABLE) ? [TABLE_PARAMETER] : []),
     ...[...own, ...filters].map(toParameter),

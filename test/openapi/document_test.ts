@@ -65,12 +65,15 @@ describe("the description", () => {
   test("with filters has a parameter for each column whose name is not reserved", () => {
     const { tables } = definitionOf(
       defineSchema({
+        projects: { name: t.string().required(), limit: t.integer(), lead: t.string() },
         todos: {
           title: t.string().required(),
           done: t.boolean(),
           extra: t.json(),
           limit: t.number(),
           or: t.uuid(),
+          project: t.ref("projects"),
+          project_lead: t.string(),
         },
       }),
     );
@@ -90,6 +93,12 @@ describe("the description", () => {
     );
     expect(filtered.get("extra")).toEndWith("kind json: `is.null`, each also after `not.`.");
     expect(filtered.get("id")).toContain("kind uuid");
+    expect(filtered.get("project.name")).toStartWith(
+      "A condition on the column of the row of project, which is of kind string: `eq.…`",
+    );
+    expect([...filtered.keys()].filter((name) => name.startsWith("project"))).toEqual([
+      ...["project", "project_lead", "project.id", "project.name", "project.limit"],
+    ]);
     expect(filtered.get("limit")).toStartWith("The max number of rows");
     expect(filtered.get("or")).toStartWith("Conditions. At least one");
     expect([...parametersOf([]).keys()]).toEqual(["limit", "offset", "If-None-Match"]);

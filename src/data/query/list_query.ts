@@ -6,7 +6,7 @@
  */
 
 import { type OperationParameter, readParameters } from "../../http/mod.ts";
-import { VALUES } from "../../kinds/mod.ts";
+import { type Kind, VALUES } from "../../kinds/mod.ts";
 import { Problem } from "../../problem.ts";
 import type { NamedColumn } from "../../schema/mod.ts";
 import { tryParseJson } from "../../std/json.ts";
@@ -172,20 +172,34 @@ function checkLength(query: string): void {
     throw unsupported(`The query string and after can have at most ${bytes} bytes each`);
 }
 
-/** The columns of a table as parameters, except those that another parameter of the operation hides. */
+/** The columns of a table and of its references' rows as parameters, except those that another parameter of the operation hides. */
 export function toFilterParameters(
   columns: readonly NamedColumn[],
   others: readonly Pick<OperationParameter, "name">[],
+  find: (table: string) => readonly NamedColumn[] | undefined = () => undefined,
 ): OperationParameter[] {
   const hidden = new Set<string>([...LIST_PARAMETERS, ...others.map(({ name }) => name)]);
-  return [ID, ...columns]
-    .filter(({ name }) => !hidden.has(name) && !GROUP.test(name))
-    .map(({ name, kind }) => ({
-      in: "query",
-      name,
-      description: `A condition on the column, which is of kind ${kind}: ${listOperators(kind)}, each also after \`not.\`.`,
-      schema: { type: "string", examples: ["not.is.null"] },
-    }));
+  const isShown = (name: string) => !hidden.has(name) && !GROUP.test(name);
+  const own = [ID, ...columns].filter(({ name }) => isShown(name));
+  // Generators of clients make one name of `project.name` and `project_name`.
+  const names = new Set(columns.map(({ name }) => name.toLowerCase()));
+  const referenced = columns.flatMap(({ name: reference, table }) =>
+    [...(table === undefined ? [] : [ID, ...(find(table) ?? [])])]
+      .map(({ name, kind }) => ({ name: `${reference}.${name}`, kind, reference }))
+      .filter(({ name }) => isShown(name) && !names.has(name.replace(".", "_").toLowerCase())),
+  );
+  const toParameter = (name: string, kind: Kind, target: string): OperationParameter => ({
+    in: "query",
+    name,
+    description: `A condition on the column${target}, which is of kind ${kind}: ${listOperators(kind)}, each also after \`not.\`.`,
+    schema: { type: "string", examples: ["not.is.null"] },
+  });
+  return [
+    ...own.map(({ name, kind }) => toParameter(name, kind, "")),
+    ...referenced.map(({ name, kind, reference }) =>
+      toParameter(name, kind, ` of the row of ${reference}`),
+    ),
+  ];
 }
 
 function readWhere(reader: FilterReader, name: string, text: string): Condition {
