@@ -71,6 +71,17 @@ export const NUMERIC_TO_DOUBLE = "pg_catalog.float8(pg_catalog.numeric)";
 /** The lowest and the highest double. */
 export const DOUBLE_ENDS = ["-infinity", "infinity"] as const;
 
+/** The next or the previous double: as integers, the bits of doubles of one sign have their order. */
+function toNextDouble(text: string, by: 1 | -1): string | undefined {
+  const value = Number(text);
+  const view = new DataView(new ArrayBuffer(8));
+  if (value === 0) return String(by * Number.MIN_VALUE);
+  view.setFloat64(0, value);
+  view.setBigInt64(0, view.getBigInt64(0) + BigInt(value > 0 ? by : -by));
+  const next = view.getFloat64(0);
+  return Number.isFinite(next) ? String(next) : undefined;
+}
+
 /** A number is a double, so its key is the value. */
 const parts: SearchParts = {
   start: KEY_PART,
@@ -93,6 +104,7 @@ export const numberSql: SqlKind = {
   comparedAs: "as numbers: `1.0` equals `1.00`",
   width: 24,
   ends: DOUBLE_ENDS,
+  step: toNextDouble,
   isSelective: true,
   parts,
   storedBytes: toNumericBytes,

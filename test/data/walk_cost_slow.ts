@@ -32,6 +32,7 @@ const schema = defineSchema({
       email: t.string().unique(),
       subject: t.string().index(),
       project: t.ref("projects"),
+      position: t.number().index(),
     })
     .index("project", "created_at")
     .index("created_at", "id")
@@ -66,6 +67,10 @@ const QUERIES = ["asc", "desc"].flatMap((way) => [
   `order=subject.${way}`,
   `subject=like.Subject 5*&order=subject.${way}`,
   `order=email.${way}&email=not.is.null`,
+  `order=position.${way}`,
+  `position=gt.10.5&position=lt.500&order=position.${way}`,
+  "position=is.null&order=id.asc",
+  `order=position.${way}&after=${cursor(`position.${way},id.${way}`, String(ROWS / 4), id(ROWS / 2))}`,
   "email=eq.500@example.org",
   `order=created_at.${way}&after=${cursor(`created_at.${way},id.${way}`, time(ROWS / 2), id(ROWS / 2))}`,
   `order=due_at.${way}&after=${cursor(`due_at.${way},id.${way}`, null, id(ROWS / 2))}`,
@@ -214,12 +219,13 @@ type Filled = { from: number; rows: number; title: string };
 
 async function fill(service: TestService, appId: string, { from, rows, title }: Filled) {
   await service.service.admin.query(
-    `insert into data.todos (app_id, id, title, done, due_at, created_at, email, subject, project)
+    `insert into data.todos (app_id, id, title, done, due_at, created_at, email, subject, project, position)
     select $1::uuid, ('01900000-0000-7000-8000-' || lpad(n::text, 12, '0'))::uuid, $4, false,
       case when n % 3 > 0 then timestamptz '2026-01-01Z' + n * interval '1 s' end,
       timestamptz '2026-01-01Z' + n * interval '1 s', n || '@example.org',
       case when n % 10 > 0 then 'Subject ' || n end,
-      ('01900000-0000-7000-8000-' || lpad((n % $5::int4)::text, 12, '0'))::uuid
+      ('01900000-0000-7000-8000-' || lpad((n % $5::int4)::text, 12, '0'))::uuid,
+      case when n % 4 > 0 then n / 2.0 end
     from generate_series($2::int4, $2::int4 + $3::int4 - 1) n`,
     [appId, from, rows, title, PROJECTS],
     { retry: "unsafe", queue: SERVICE_QUEUE },

@@ -85,8 +85,7 @@ const LEAKPROOF = new Set(
 
 function isLeakproof(kind: Kind): boolean {
   const { ends, type, parts } = SQL[kind];
-  // A static statement cannot name a key that a large table lacks.
-  if (ends === undefined || parts?.key !== undefined) return false;
+  if (ends === undefined) return false;
   const types = parts === undefined ? [type?.name] : [parts.start.type, parts.rest?.type];
   return types.every((name) => name === undefined || LEAKPROOF.has(name));
 }

@@ -283,6 +283,10 @@ export function idText(id: string): string {
 
 /** The first part of a column of "$t" in an index for searches: of its value, or of its key. */
 export function startOf({ name, kind }: { name: string; kind: Kind }): string | undefined {
-  const { parts } = SQL[kind];
-  return parts?.start.render(`"$t".${quoteName(parts.key === undefined ? name : keyName(name))}`);
+  return SQL[kind].parts?.start.render(keyOf({ name, kind }));
+}
+
+/** The column of "$t" with the starts of a column's values: its key, or the column. */
+export function keyOf({ name, kind }: { name: string; kind: Kind }): string {
+  return `"$t".${quoteName(SQL[kind].parts?.key === undefined ? name : keyName(name))}`;
 }

@@ -24,7 +24,7 @@ import {
   type WalkColumn,
 } from "../catalog/mod.ts";
 import { sqlType } from "../plan/step.ts";
-import { beginAs, outputs, rowSize } from "./function_terms.ts";
+import { beginAs, keyOf, outputs, rowSize } from "./function_terms.ts";
 import { withoutCollation } from "./index_terms.ts";
 import { ROW_STATE, STATE_SEED } from "./list_body.ts";
 import {
@@ -214,10 +214,10 @@ function toTerms(table: ServedSet, column: WalkColumn): WalkTerm[] {
   const { parts } = SQL[column.kind];
   if (parts === undefined) return [{ value, type: sqlType(table, column) }];
   const { start, rest } = parts;
-  return [start, ...(rest === undefined ? [] : [rest])].map(({ render, type }) => ({
-    value: render(value),
-    type,
-  }));
+  return [
+    { value: start.render(keyOf(column)), type: start.type },
+    ...(rest === undefined ? [] : [{ value: rest.render(value), type: rest.type }]),
+  ];
 }
 
 type Renderer = (isDescending: boolean) => string;
@@ -312,9 +312,10 @@ function readPosition(position: string, terms: readonly WalkTerm[]): string[] {
 }
 
 /** Whether a row has no value in this column. Without the collation, as in the condition of the index. */
-function isEmpty({ value, column, terms }: NamedColumn): string {
+function isEmpty({ column, terms }: NamedColumn): string {
   const [, ...others] = terms.map((term) => withoutCollation(term.value));
-  const start = SQL[column.kind].parts?.tested.render(value) ?? value;
+  const key = keyOf(column);
+  const start = SQL[column.kind].parts?.tested.render(key) ?? key;
   return [start, ...others].map((part) => `${part} is null`).join(" and ");
 }
 
