@@ -382,3 +382,26 @@ testOne("build-keys loses no write, and a killed run is continued by the next", 
   await expectClean();
   expect((await find("depth=gte.1000&order=depth&limit=5")).length).toBe(place - 1000);
 });
+
+testOne("a push and migrate add no keys to a table that takes long to write again", async () => {
+  const { admin } = service.service;
+  const makeStore = (price: ReturnType<typeof t.number>) =>
+    defineSchema({ stores: { note: t.string().required(), price } });
+  const owner = await service.makeApp(makeStore(t.number()));
+  await readRows(
+    admin,
+    `insert into data.stores (app_id, id, note, price)
+    select $1, gen_random_uuid(), repeat('x', 1500), n from generate_series(1, 8000) n returning 1`,
+    [owner.id],
+  );
+  await admin.message("vacuum analyze data.stores");
+  const pushed = await postSchema(service, owner, makeStore(t.number().index()));
+  expect(pushed.status).toBe(200);
+  expect(await listKeys("stores")).toEqual([]);
+  const { err } = await run(["migrate"], "filters");
+  expect(err).toContain("on price of table stores until rowhouse admin build-keys has run");
+  expect(await listKeys("stores")).toEqual([]);
+  await run(["admin", "build-keys", "--yes"], "filters");
+  expect(await listKeys("stores")).toEqual(["#price"]);
+  await expectClean();
+});

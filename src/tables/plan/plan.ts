@@ -21,7 +21,7 @@ import {
 } from "../catalog/mod.ts";
 import { type Conflict, FOREIGN, TOO_MANY } from "../conflicts.ts";
 import { isShared, markDeferred } from "../sql/deferred.ts";
-import type { PushState, TableState } from "../state.ts";
+import { type PushState, putsOffKeys, type TableState } from "../state.ts";
 import { accumulate, mergeTable } from "./merge_table.ts";
 import { planRenewal, planSets } from "./plan_sets.ts";
 import { findTooManyReferences } from "./reference_quota.ts";
@@ -208,7 +208,11 @@ function planOwnTable(
   return {
     steps: [
       // The size of a shared table would reveal other apps' rows.
-      ...planChanges(next, recorded, { isDeferred: found.isLarge || isShared(found), form }),
+      ...planChanges(next, recorded, {
+        isDeferred: found.isLarge || isShared(found),
+        addsKeys: !putsOffKeys({ ...found, isShared: isShared(found) }),
+        form,
+      }),
       ...planRenewal(next, found),
       ...use,
     ],

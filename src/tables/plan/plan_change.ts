@@ -30,7 +30,7 @@ import {
 } from "../catalog/mod.ts";
 import { REASONS, REJECTIONS } from "../conflicts.ts";
 import { isShared, markDeferred, sumExcessDefaults } from "../sql/deferred.ts";
-import type { PushState, TableState } from "../state.ts";
+import { type PushState, putsOffKeys, type TableState } from "../state.ts";
 import { type Change, changeTable, retype } from "./change.ts";
 import { changeRecorded } from "./change_record.ts";
 import { orderSteps, type Plan, type Step } from "./step.ts";
@@ -89,7 +89,8 @@ function planRetype(change: ChangeOf<"retype_column">, { found, next }: Changed)
   const isOver = ({ columns }: { columns: readonly string[] }) => columns.includes(column.name);
   const isDeferred = found.isLarge || isShared(found);
   const kind = isDeferred ? "defer_index" : "add_index";
-  const toBuilt = (constraint: Constraint) => (isDeferred ? withoutKeys(constraint) : constraint);
+  const isKeyless = putsOffKeys({ ...found, isShared: isShared(found) });
+  const toBuilt = (constraint: Constraint) => (isKeyless ? withoutKeys(constraint) : constraint);
   return [
     { kind: "swap_column", appId: found.ownerAppId, table, before, column },
     ...keysOf(next)

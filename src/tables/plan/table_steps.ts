@@ -17,6 +17,8 @@ import type { Step } from "./step.ts";
 type ChangeOptions = {
   /** Whether steps that must read all rows run after the push. */
   isDeferred: boolean;
+  /** Whether the push can add keys, for which PostgreSQL writes the table again. */
+  addsKeys: boolean;
   form: IndexForm;
 };
 
@@ -72,7 +74,7 @@ function planColumn(table: TableDefinition, column: NamedColumn, old: NamedColum
 function planConstraints(
   next: RecordedDefinition,
   recorded: RecordedDefinition,
-  { isDeferred, form }: ChangeOptions,
+  { isDeferred, addsKeys, form }: ChangeOptions,
 ): Step[] {
   const before = new Set(
     [...keysOf(recorded), ...indexesOf(recorded)].map((constraint) => constraint.name),
@@ -83,11 +85,12 @@ function planConstraints(
     // A unique constraint is never deferred: if it failed after the COMMIT, a confirmed push would be incomplete.
     ...keysOf(next)
       .filter(isNew)
-      .map((key): Step => ({ kind: "add_key", table, key: isDeferred ? withoutKeys(key) : key })),
+      .map((key): Step => ({ kind: "add_key", table, key: addsKeys ? key : withoutKeys(key) })),
     ...indexesOf(next)
       .filter(isNew)
+      .map((index) => (addsKeys ? index : withoutKeys(index)))
       .flatMap((index): Step[] => {
-        if (isDeferred) return [{ kind: "defer_index", table, index: withoutKeys(index) }];
+        if (isDeferred) return [{ kind: "defer_index", table, index }];
         const late = builtIn(index, form).filter((built) => isLate(built, recorded));
         if (late.length === 0) return [{ kind: "add_index", table, index }];
         const now = builtIn(index, form).filter((built) => !late.includes(built));
@@ -109,7 +112,7 @@ function isLate({ only }: BuiltIndex, recorded: RecordedDefinition): boolean {
 export function planIndexes(
   next: RecordedDefinition,
   recorded: RecordedDefinition,
-  { isDeferred, form }: ChangeOptions,
+  { isDeferred, form }: Pick<ChangeOptions, "isDeferred" | "form">,
 ): Step[] {
   const before = new Map(indexesOf(recorded).map((index) => [index.name, builtIn(index, form)]));
   return indexesOf(next).flatMap((index): Step[] => {

@@ -176,6 +176,7 @@ function makeTable({ id, slug }: App, definition: TableDefinition): TableState {
     definition,
     stamp: 0,
     isLarge: false,
+    bytes: 0,
     references: { own: 0, foreign: 0 },
     retype: null,
     uses: [],

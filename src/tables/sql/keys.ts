@@ -19,6 +19,7 @@ import {
   keysOf,
 } from "../catalog/mod.ts";
 import { renderLock } from "../plan/retype_messages.ts";
+import { putsOffKeys } from "../state.ts";
 import { renderDropKey } from "./ddl.ts";
 import { type IndexedTable, listIndexStates, readIndexes } from "./index_forms.ts";
 import { renderLockTable } from "./message.ts";
@@ -34,8 +35,7 @@ export async function findDueKeys(db: Database, wanted: string | null = null): P
   return tables.flatMap((table) => {
     const outdated = listLacking(table, site);
     if (outdated.length === 0) return [];
-    const { isLarge, isShared, bytes } = table;
-    return [{ ...toRebuilds(table, outdated), isPutOff: isLarge || isShared, bytes }];
+    return [{ ...toRebuilds(table, outdated), isPutOff: putsOffKeys(table), bytes: table.bytes }];
   });
 }
 

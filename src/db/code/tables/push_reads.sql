@@ -59,6 +59,9 @@ create function rowhouse.read_push_state(
         'isLarge', coalesce((select case when reltuples < 0
             then pg_stat_get_live_tuples(oid) / rows_a_page else relpages end >= large_pages
           from pg_class where oid = relation), false),
+        'bytes', coalesce((select sum(greatest(relpages, 0)::bigint * 8192) from pg_class
+          where oid = relation
+            or oid in (select indexrelid from pg_index where indrelid = relation)), 0),
         -- Each reference has triggers on the referenced table, which are found by index.
         'references', (select json_build_object(
             'own', count(distinct tgconstraint) filter (where source.owner_app_id = app),
