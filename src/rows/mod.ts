@@ -4,6 +4,7 @@
  *
  * @module
  */
+
 export {
   type Batch,
   describeStored,
@@ -15,6 +16,7 @@ export {
   readPages,
 } from "./batches.ts";
 export { hasUniques, isNeeded, type Mapping, type MappingOptions, makeMapping } from "./mapping.ts";
+export { readMatch } from "./match.ts";
 export {
   decodeChunks,
   ENCODINGS,

@@ -12,7 +12,13 @@ import {
 import { useTablePages } from "../support/table_pages.ts";
 
 const SCHEMA = defineSchema({
-  todos: { title: t.string().required().unique(), size: t.number(), due: t.timestamp() },
+  projects: { name: t.string().required().unique(), code: t.integer().unique() },
+  todos: {
+    title: t.string().required().unique(),
+    size: t.number(),
+    due: t.timestamp(),
+    project: t.ref("projects"),
+  },
 });
 
 const pages = useTablePages(SCHEMA, { consoleRole: "admin" });
@@ -73,6 +79,37 @@ test("a file of German Excel is stored: its encoding is chosen, and a column wit
   expect(await pages.listRows()).toMatchObject([
     { title: "Größe", size: 1.5 },
     { title: "'x", size: 2 },
+  ]);
+});
+
+test("references are found by a unique column of their table, also in a later page of it", async () => {
+  const names = Array.from({ length: 1001 }, (_, code) => ({ name: `Project ${code}`, code }));
+  const stored = [
+    ...(await pages.addRows(names.slice(0, 1000), "projects")),
+    ...(await pages.addRows(names.slice(1000), "projects")),
+  ];
+  const idOf = (code: number) => stored[code]?.id ?? "";
+  await withPage(pages.browser, async (page) => {
+    await openImport(page);
+    await choose(page, "title,What\na,Project 3\nb,Nowhere\nc,\nd,Project 1000\n");
+    await page.getByLabel("What").selectOption("project, by its name");
+    await press(page, "Check the file");
+    await page.getByText('Line 3, project: No row has "Nowhere" in name').waitFor();
+    await press(page, "Import only the 3 rows without errors");
+    await page.getByText("3 rows stored.").waitFor();
+    await choose(page, `title,project\ne,7\n`);
+    await press(page, "Check the file");
+    await page.getByText("Line 2, project").waitFor();
+    await page.getByLabel("project", { exact: true }).selectOption("project, by its code");
+    await press(page, "Check the file");
+    await press(page, "Import 1 row");
+    await page.getByText("1 row stored.").waitFor();
+  });
+  expect(await pages.listRows()).toMatchObject([
+    { title: "a", project: idOf(3) },
+    { title: "c", project: null },
+    { title: "d", project: idOf(1000) },
+    { title: "e", project: idOf(7) },
   ]);
 });
 

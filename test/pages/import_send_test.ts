@@ -19,6 +19,7 @@ async function stopWith(second: BatchSender): Promise<string> {
     table: TABLE,
     map: new Map(),
     skip: [],
+    matches: new Map(),
   };
   const sender: BatchSender = async (batch, key) =>
     batch.lines[0] === 2 ? { ...FAILED, isStored: true } : await second(batch, key);

@@ -11,8 +11,7 @@ import {
   type Match,
   makeBatcher,
   makeMapping,
-  readValue,
-  toMatchKey,
+  readMatch,
 } from "../../rows/mod.ts";
 import type { NamedColumn, TableDefinition } from "../../schema/mod.ts";
 import {
@@ -45,8 +44,7 @@ async function readMatches(
   for (const { reference, target, column } of planned) {
     if (matches.has(reference))
       throw new UsageError(`Flag --match is given twice for ${reference}: must be given once`);
-    const ids = await readIds(app, target, column);
-    matches.set(reference, { column, find: (key) => ids.get(key) });
+    matches.set(reference, await readMatch(column, listValues(app, target)));
   }
   return matches;
 }
@@ -68,15 +66,8 @@ function planMatch(app: App, table: TableDefinition, text: string): Plan {
   return { reference, target, column };
 }
 
-async function readIds(app: App, table: string, column: NamedColumn): Promise<Map<string, string>> {
-  const ids = new Map<string, string>();
-  for await (const rows of listAll(app, table))
-    for (const { values } of rows) {
-      const read = readValue(values[column.name] ?? null, { ...column, required: false });
-      if ("value" in read && read.value !== null)
-        ids.set(toMatchKey(read.value), String(values["id"]));
-    }
-  return ids;
+async function* listValues(app: App, table: string) {
+  for await (const rows of listAll(app, table)) yield rows.map(({ values }) => values);
 }
 
 const MAX_LINE = 999_999_999;

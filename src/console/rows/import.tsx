@@ -24,9 +24,11 @@ import { tryParseJson } from "../../std/json.ts";
 import { MAX_BATCH, MAX_BODY_BYTES } from "../../std/limits.ts";
 import { readHeaderValue, type Visit } from "../enter.tsx";
 import { renderError, renderLink, renderTextField } from "../parts.tsx";
+import { toRowsPath } from "../paths.ts";
 import { countOf } from "../tables/table_parts.tsx";
 import { callRows, toRejection } from "./call.ts";
 import { describeColumn, type RowsTable, respondWithRowsPage } from "./cells.tsx";
+import { findTable } from "./related.ts";
 
 /** A form has at most 100 KB, and a form encodes characters such as quotes as three bytes. */
 const MAX_TEXT_CHARS = 60_000;
@@ -161,6 +163,7 @@ export function handleImport(visit: Visit, table: RowsTable, rejected?: Rejected
         class="sheet action"
         data-import={JSON.stringify(definition)}
         data-rows-path={path}
+        data-targets={JSON.stringify(listTargets(table))}
         data-token={visit.token}
         hidden
       />,
@@ -168,6 +171,17 @@ export function handleImport(visit: Visit, table: RowsTable, rejected?: Rejected
       renderColumns(table),
     ],
   });
+}
+
+/** The referenced tables with unique columns, by which a file can name their rows. */
+function listTargets(table: RowsTable) {
+  const names = new Set(table.definition.columns.flatMap((column) => column.table ?? []));
+  const targets = [...names].flatMap((name) => {
+    const columns = findTable(table, name)?.columns.filter(({ unique }) => unique) ?? [];
+    const url = `${toRowsPath(table.slug, name)}/list`;
+    return columns.length === 0 ? [] : [[name, { url, columns }] as const];
+  });
+  return Object.fromEntries(targets);
 }
 
 function renderRejected({ issues, message }: Rejected): Html {

@@ -17,6 +17,7 @@ import {
   readNames,
   renderMapping,
 } from "./import/file.ts";
+import { type MatchTargets, readMatches } from "./import/match.ts";
 import { type BatchSender, makeSender, type Stop, sendFile } from "./import/send.ts";
 
 openAnnouncements();
@@ -28,6 +29,7 @@ const MAX_VISIBLE = 200;
 
 function start(parent: HTMLElement): void {
   const table = JSON.parse(parent.dataset["import"] ?? "") as TableDefinition;
+  const targets = JSON.parse(parent.dataset["targets"] ?? "{}") as MatchTargets;
   const path = parent.dataset["rowsPath"] ?? "";
   const input = element("input", {
     type: "file",
@@ -52,11 +54,17 @@ function start(parent: HTMLElement): void {
     steps.replaceChildren();
     if (file === undefined) return;
     const chosen = { file, format: findFormat(file.name) ?? "csv", encoding: "utf-8" } as const;
-    void show(() => chooseFile({ table, path, steps, sender }, chosen), steps);
+    void show(() => chooseFile({ table, targets, path, steps, sender }, chosen), steps);
   });
 }
 
-type Page = { table: TableDefinition; path: string; steps: HTMLElement; sender: BatchSender };
+type Page = {
+  table: TableDefinition;
+  targets: MatchTargets;
+  path: string;
+  steps: HTMLElement;
+  sender: BatchSender;
+};
 
 async function show(task: () => Promise<void>, steps: HTMLElement): Promise<void> {
   try {
@@ -68,7 +76,7 @@ async function show(task: () => Promise<void>, steps: HTMLElement): Promise<void
 }
 
 async function chooseFile(page: Page, file: ChosenFile): Promise<void> {
-  const { table, steps } = page;
+  const { table, targets, steps } = page;
   const { names, isMarked } = await readNames(file);
   const encoding = renderEncoding(file);
   encoding.addEventListener("change", (event) => {
@@ -77,7 +85,7 @@ async function chooseFile(page: Page, file: ChosenFile): Promise<void> {
   });
   const protection = element("input", { type: "checkbox", id: "spreadsheet" });
   protection.checked = isMarked;
-  const mapping = renderMapping(table, names);
+  const mapping = renderMapping(table, names, targets);
   const button = element(
     "button",
     { type: "submit", class: "button button-primary" },
@@ -93,9 +101,13 @@ async function chooseFile(page: Page, file: ChosenFile): Promise<void> {
   const results = element("div", { "data-results": "" });
   form.addEventListener("submit", (event) => {
     event.preventDefault();
-    const choices = { ...readChoices(form), isProtected: protection.checked };
+    const { by, ...choices } = readChoices(form, table, targets);
+    const chosen = { ...file, table, ...choices, isProtected: protection.checked };
     results.replaceChildren();
-    void show(() => check({ ...page, steps: results }, { ...file, table, ...choices }), results);
+    void show(async () => {
+      const matches = await readMatches(by);
+      await check({ ...page, steps: results }, { ...chosen, matches });
+    }, results);
   });
   form.addEventListener("change", () => results.replaceChildren());
   steps.replaceChildren(form, results);

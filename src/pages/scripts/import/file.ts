@@ -5,6 +5,7 @@ import {
   type FileFormat,
   isNeeded,
   type LineIssue,
+  type Match,
   makeBatcher,
   makeMapping,
   makeRowsReader,
@@ -15,6 +16,7 @@ import {
 import type { TableDefinition } from "../../../schema/mod.ts";
 import { MAX_BATCH } from "../../../std/limits.ts";
 import { element } from "../dom.ts";
+import { findMatchBy, type MatchBy, type MatchTargets } from "./match.ts";
 
 export type ChosenFile = {
   readonly file: File;
@@ -29,6 +31,8 @@ export type ImportFile = ChosenFile & {
   /** The column of each name in the file; `skip` lists the ignored names. */
   readonly map: ReadonlyMap<string, string>;
   readonly skip: readonly string[];
+  /** The rows of references whose values are in another column than the id. */
+  readonly matches: ReadonlyMap<string, Match>;
 };
 
 /** Max bytes that are read to find the names of objects. */
@@ -66,8 +70,8 @@ export async function readNames({ file, format, encoding }: ChosenFile): Promise
 }
 
 export function readFile(chosen: ImportFile): AsyncGenerator<RowsRead> {
-  const { file, format, encoding, isProtected, table, map, skip } = chosen;
-  const options = { table, mapping: makeMapping(table, { map, skip }) };
+  const { file, format, encoding, isProtected, table, map, skip, matches } = chosen;
+  const options = { table, mapping: makeMapping(table, { map, skip }), matches };
   const reader = makeRowsReader(makeSource(format, { isProtected }), options);
   return readChunks(readStream(file), reader, encoding);
 }
@@ -127,8 +131,15 @@ export async function checkFile(
 
 // The choice of a column for each name of a file.
 
+/** Between a reference and the unique column of its table whose values the file has. */
+const BY = ".";
+
 /** One field for each name; the column of the same name is chosen. */
-export function renderMapping(table: TableDefinition, names: readonly string[]): HTMLElement[] {
+export function renderMapping(
+  table: TableDefinition,
+  names: readonly string[],
+  targets: MatchTargets,
+): HTMLElement[] {
   const mapping = makeMapping(table);
   return names.map((name, index) => {
     const target = mapping.targetOf(name);
@@ -138,6 +149,8 @@ export function renderMapping(table: TableDefinition, names: readonly string[]):
     for (const column of table.columns) {
       const text = isNeeded(column) ? `${column.name} (required)` : column.name;
       select.append(new Option(text, column.name, false, column.name === chosen));
+      for (const { name: by } of targets[column.table ?? ""]?.columns ?? [])
+        select.append(new Option(`${text}, by its ${by}`, column.name + BY + by));
     }
     const label = element(
       "label",
@@ -151,13 +164,30 @@ export function renderMapping(table: TableDefinition, names: readonly string[]):
 type Choices = {
   readonly map: ReadonlyMap<string, string>;
   readonly skip: readonly string[];
+  /** By the names of references. */
+  readonly by: ReadonlyMap<string, MatchBy>;
 };
 
-export function readChoices(form: HTMLFormElement): Choices {
+export function readChoices(
+  form: HTMLFormElement,
+  { columns }: TableDefinition,
+  targets: MatchTargets,
+): Choices {
   const selects = [...form.querySelectorAll<HTMLSelectElement>("select[data-name]")];
   const chosen = selects.map(({ dataset, value }) => [dataset["name"] ?? "", value] as const);
+  const by = chosen.flatMap(([, choice]): [string, MatchBy][] => {
+    const [name = "", match = ""] = choice.split(BY);
+    const column = columns.find((other) => other.name === name);
+    const found = column && findMatchBy(targets, column, match);
+    return found === undefined ? [] : [[name, found]];
+  });
   return {
-    map: new Map(chosen.filter(([, column]) => column !== "")),
+    by: new Map(by),
+    map: new Map(
+      chosen
+        .filter(([, column]) => column !== "")
+        .map(([name, choice]) => [name, choice.split(BY)[0] ?? ""]),
+    ),
     skip: chosen.filter(([, column]) => column === "").map(([name]) => name),
   };
 }

@@ -1,0 +1,37 @@
+/** The referenced tables of an import: their unique columns, and their rows by the values of one of these. @module */
+import { type Match, type PagePosition, readMatch, readPages } from "../../../rows/mod.ts";
+import type { NamedColumn } from "../../../schema/mod.ts";
+import { MAX_ROWS } from "../../../std/limits.ts";
+import { readPage } from "../search/pages.ts";
+
+/** The rows of a referenced table as JSON, and its unique columns. */
+export type MatchTarget = { readonly url: string; readonly columns: readonly NamedColumn[] };
+/** By the name of the table. */
+export type MatchTargets = Readonly<Partial<Record<string, MatchTarget>>>;
+
+/** The reference in a file has values of this column. */
+export type MatchBy = { readonly target: MatchTarget; readonly column: NamedColumn };
+
+export function findMatchBy(
+  targets: MatchTargets,
+  { table = "" }: NamedColumn,
+  name: string,
+): MatchBy | undefined {
+  const target = targets[table];
+  const column = target?.columns.find((other) => other.name === name);
+  return target && column && { target, column };
+}
+
+/** By the names of the references. */
+export async function readMatches(
+  by: ReadonlyMap<string, MatchBy>,
+): Promise<ReadonlyMap<string, Match>> {
+  const matches = new Map<string, Match>();
+  for (const [reference, { target, column }] of by) {
+    const list = ({ limit, offset }: PagePosition) =>
+      readPage(`${target.url}?limit=${limit}&offset=${offset}`);
+    const pages = readPages(list, { limit: MAX_ROWS, idOf: ({ id }) => id });
+    matches.set(reference, await readMatch(column, pages));
+  }
+  return matches;
+}
