@@ -95,9 +95,9 @@ export function upsertedOf<Row extends v.GenericSchema>(row: Row) {
   });
 }
 
-/** The rows of a batch. */
-export function createdOf<Row extends v.GenericSchema>(row: Row) {
+/** The rows of a batch that creates or updates. */
+export function batchOf<Row extends v.GenericSchema>(row: Row) {
   return v.object({
-    rows: v.pipe(v.array(row), v.description("The new rows, in the order of the request.")),
+    rows: v.pipe(v.array(row), v.description("The stored rows, in the order of the request.")),
   });
 }

@@ -1,6 +1,6 @@
 /** Data: rows of apps' tables over REST. Its only SQL is the call of a generated function. @module */
 
-export { createdOf, foundOf, groupsOf, pageOf, upsertedOf } from "./bodies.ts";
+export { batchOf, foundOf, groupsOf, pageOf, upsertedOf } from "./bodies.ts";
 export type { DataDeps } from "./deps.ts";
 export {
   IDEMPOTENCY_BYTES,

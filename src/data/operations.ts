@@ -290,6 +290,22 @@ export const OPERATIONS = {
       "response_too_large",
     ],
   },
+  updateMany: {
+    id: "update_many",
+    group: "rows",
+    summary: `Update up to ${MAX_BATCH.toLocaleString("en-US")} rows in one transaction`,
+    parameters: [IDEMPOTENCY_KEY, STRICT],
+    bodies: [{ table: "updates" }],
+    responses: [
+      {
+        status: 200,
+        when: "The stored rows in the order of the request.",
+        bodies: [{ table: "rows" }],
+        headers: ["Idempotency-Replayed", "Preference-Applied"],
+      },
+    ],
+    problems: [...COMMON, ...BODIES, "not_found", "precondition_failed"],
+  },
   delete: {
     id: "delete",
     group: "rows",

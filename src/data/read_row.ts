@@ -1,11 +1,14 @@
 /** Reads a sent row: reads known columns, drops unknown columns but lists them, and reports all errors. Pure. @module */
 
+import { listTags, readMatch } from "../http/mod.ts";
 import { SQL } from "../kinds/mod.ts";
 import { type Detail, Problem } from "../problem.ts";
 import { readValue } from "../rows/mod.ts";
 import type { Json, NamedColumn, TableDefinition } from "../schema/mod.ts";
 import { escapePointer, isObject } from "../std/json.ts";
 import { MAX_BATCH } from "../std/limits.ts";
+import { isUuid } from "../std/patterns.ts";
+import { ROW_MATCH } from "../tables/catalog/mod.ts";
 
 export type UnknownField = { path: string; name: string };
 
@@ -85,8 +88,9 @@ export type ReadBatch = {
 export type Body = Readonly<Record<string, unknown>>;
 
 /** @throws {Problem} invalid_json — too many rows, no rows, or values that are not rows */
-export function checkBatch(body: readonly unknown[]): readonly Body[] {
-  if (body.length > 0 && body.length <= MAX_BATCH && body.every(isObject)) return body;
+export function checkBatch(body: unknown): readonly Body[] {
+  if (Array.isArray(body) && body.length > 0 && body.length <= MAX_BATCH && body.every(isObject))
+    return body;
   throw new Problem("invalid_json", {
     message: `Cannot read the list: must have 1 to ${MAX_BATCH} JSON objects; split a longer list into several requests`,
   });
@@ -95,6 +99,10 @@ export function checkBatch(body: readonly unknown[]): readonly Body[] {
 /** Reads each row like a create. Errors contain the index of the row. */
 export function readBatch(table: TableDefinition, bodies: readonly Body[]): ReadBatch {
   const rows = bodies.map((body) => readRow(table, body, { whole: true }));
+  return { ...joinRows(rows), leastBytes: countLeast(table, bodies) };
+}
+
+function joinRows(rows: readonly ReadRow[]): Omit<ReadBatch, "leastBytes"> {
   const issues = rows.flatMap((row, index) => row.issues.map((issue) => atRow(index, issue)));
   const unknown = rows.flatMap((row, index) =>
     row.unknown.map(({ path, name }) => ({ path: `/${index}${path}`, name })),
@@ -102,10 +110,54 @@ export function readBatch(table: TableDefinition, bodies: readonly Body[]): Read
   return {
     text: `[${rows.map(({ text }) => text).join(",")}]`,
     unknown: unknown.slice(0, MAX_ISSUES),
-    leastBytes: countLeast(table, bodies),
     issues: issues.slice(0, MAX_ISSUES),
     values: rows.map(({ values }) => values),
   };
+}
+
+// Reads the rows of an update of several rows.
+
+type ReadUpdates = Omit<ReadBatch, "leastBytes"> & {
+  /** The id of each row. */
+  ids: string[];
+};
+
+/** Reads each row like an update. Errors contain the index of the row. */
+export function readUpdates(table: TableDefinition, bodies: readonly Body[]): ReadUpdates {
+  const heads = bodies.map(readHead);
+  const places = Map.groupBy(heads.keys(), (index) => heads[index]?.id);
+  const rows = bodies.map(({ [ROW_MATCH]: _, ...values }, index) => {
+    const row = readRow(table, values, { whole: false });
+    const { id, match, issues } = heads[index] ?? { issues: [] };
+    const other = (places.get(id) ?? []).find((place) => place !== index);
+    if (id !== undefined && other !== undefined)
+      issues.push({ path: "/id", message: `Must be the id of one row: /${other}/id is the same` });
+    const text = match === undefined ? row.text : withMatch(row.text, match);
+    return { ...row, text, issues: [...issues, ...row.issues] };
+  });
+  return { ...joinRows(rows), ids: heads.map(({ id = "" }) => id) };
+}
+
+/** The text of a row with the tags that the row in the database must have. */
+function withMatch(text: string, match: string): string {
+  const tags = `${JSON.stringify(ROW_MATCH)}:${JSON.stringify(match)}`;
+  return text === "{}" ? `{${tags}}` : `{${tags},${text.slice(1)}`;
+}
+
+type Head = { id?: string; match?: string | undefined; issues: Detail[] };
+
+function readHead({ id, [ROW_MATCH]: match }: Body): Head {
+  const head: Head = { issues: [] };
+  if (typeof id === "string" && isUuid(id)) head.id = id.toLowerCase();
+  else head.issues.push({ path: "/id", message: "Must be the uuid of a row" });
+  if (match === undefined) return head;
+  try {
+    if (typeof match === "string") return { ...head, match: listTags(readMatch(match)) };
+  } catch (error) {
+    if (!(error instanceof Problem)) throw error;
+  }
+  const message = 'Must be "*" or quoted ETags, as in If-Match';
+  return { ...head, issues: [...head.issues, { path: `/${ROW_MATCH}`, message }] };
 }
 
 /** A small body can create a thousand rows of long defaults: check their size before the write. */

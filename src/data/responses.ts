@@ -1,5 +1,6 @@
 /** Responses with rows and their tags, or 304 for a caller that has the current state. @module */
 
+import * as v from "valibot";
 import {
   isNamed,
   type NamedTags,
@@ -9,7 +10,7 @@ import {
   tagHeader,
 } from "../http/mod.ts";
 import { Problem } from "../problem.ts";
-import { NO_MATCH, rowTag } from "../tables/catalog/mod.ts";
+import { NO_MATCH, NO_MATCHES, ROW_MATCH, rowTag } from "../tables/catalog/mod.ts";
 import { UPSERT_RESULTS } from "./bodies.ts";
 import { readId } from "./idempotency.ts";
 
@@ -59,6 +60,34 @@ export function respondWithUpserted(written: Written): Response {
     return result === "created" ? respondWithCreated(row) : respondWithWritten(row);
   }
   throw new Error("A function that upserts a row returned no result");
+}
+
+/** The response with updated rows. @throws {Problem} not_found; precondition_failed; with the positions of the rows */
+export function respondWithUpdates(written: Written): Response {
+  const { body } = written;
+  if (body?.[0] !== NO_MATCHES.charCodeAt(0)) return respondWithBatch(written, 200);
+  const found = v.parse(UNMATCHED, JSON.parse(new TextDecoder().decode(body.subarray(1))));
+  const missing = found.missing.map((index) => ({
+    path: `/${index}/id`,
+    message: "No row has this id",
+  }));
+  const unmatched = found.unmatched.map((index) => ({
+    path: `/${index}/${ROW_MATCH}`,
+    message: "The row has changed since this version",
+  }));
+  const details = [...missing, ...unmatched].sort(
+    (one, other) => readIndex(one.path) - readIndex(other.path),
+  );
+  throw new Problem(missing.length > 0 ? "not_found" : "precondition_failed", {
+    message: `${missing.length > 0 ? "Some rows do not exist" : "Some rows have changed"}; nothing was written`,
+    details,
+  });
+}
+
+const UNMATCHED = v.object({ missing: v.array(v.number()), unmatched: v.array(v.number()) });
+
+function readIndex(path: string): number {
+  return Number(path.split("/")[1]);
 }
 
 /** The response with an updated row. @throws {Problem} not_found; precondition_failed */

@@ -18,19 +18,21 @@ import {
   respondTagged,
 } from "../http/mod.ts";
 import { Problem } from "../problem.ts";
+import { UPDATES } from "../tables/catalog/mod.ts";
 import { callFunction, rowsTooLarge } from "./call.ts";
 import { DATA_PATH, type DataDeps } from "./deps.ts";
 import { openChanges } from "./live/open_changes.ts";
 import { OPERATIONS } from "./operations.ts";
 import { type FoundBody, findGroups, findListed, readAskedList } from "./query/run.ts";
 import { checkAccept, readRowRequest, readTableRequest, requireTable } from "./read_request.ts";
-import { type Body, checkBatch, readBatch, readRow } from "./read_row.ts";
+import { type Body, checkBatch, readBatch, readRow, readUpdates } from "./read_row.ts";
 import {
   readMatched,
   respondToReader,
   respondWithBatch,
   respondWithCreated,
   respondWithUpdated,
+  respondWithUpdates,
 } from "./responses.ts";
 import { hasConflictQuery, upsertRows } from "./upsert.ts";
 import { readSent, type SentWrite, write } from "./write.ts";
@@ -57,6 +59,7 @@ export const dataRoutes: readonly Route<DataDeps>[] = [
     previewed: { filters: OPERATIONS.upsert },
     handle: createRows,
   },
+  { method: "PATCH", path: LIST, ...WRITE, operation: OPERATIONS.updateMany, handle: updateRows },
   { method: "GET", path: ROW, ...READ, operation: OPERATIONS.get, handle: getRow },
   {
     method: "GET",
@@ -167,6 +170,21 @@ async function updateRow(deps: DataDeps, context: KeyRequestContext): Promise<Re
       values: { id, body, match, ...common },
     }),
     respond: respondWithUpdated,
+  });
+}
+
+/** Updates all rows of a list, or none. */
+async function updateRows(deps: DataDeps, context: KeyRequestContext): Promise<Response> {
+  const sent = await readSent(deps, await readTableRequest(deps, context), context);
+  const rows = checkBatch(sent.value);
+  return await write(deps, context, sent, {
+    rows: rows.length,
+    read: (definition) => readUpdates(definition, rows),
+    toCall: ({ ids, text: bodies }, common) => ({
+      endpoint: "create_many",
+      values: { ids, bodies: `{"${UPDATES}":${bodies}}`, ...common },
+    }),
+    respond: respondWithUpdates,
   });
 }
 

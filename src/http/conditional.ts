@@ -24,7 +24,12 @@ const ENCODING_SUFFIX = new RegExp(`(?:--?|;)(?:${[...ENCODINGS, "br", "deflate"
  * @throws {Problem} invalid_precondition
  */
 export function readIfMatch({ headers }: Request): NamedTags | undefined {
-  const tags = readTags("If-Match", headers.get("if-match"));
+  return readMatch(headers.get("if-match"));
+}
+
+/** The same from a text. @throws {Problem} invalid_precondition */
+export function readMatch(text: string | null): NamedTags | undefined {
+  const tags = readTags("If-Match", text);
   return typeof tags === "object" ? tags.filter(({ isWeak }) => !isWeak) : tags;
 }
 

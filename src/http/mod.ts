@@ -17,6 +17,7 @@ export {
   type NamedTags,
   readIfMatch,
   readIfNoneMatch,
+  readMatch,
   respondNotModified,
   respondTagged,
   type TaggedBody,

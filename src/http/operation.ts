@@ -7,7 +7,7 @@ export type JsonSchema = { readonly [keyword: string]: unknown };
 
 /**
  * Schemas that are generated per table: a row, a row to create, changes to a row, a page of rows, a page of a query, groups of
- * rows, rows to create together, the result of an upsert, and rows created together.
+ * rows, rows to create or update together, the result of an upsert, and rows written together.
  */
 export type TableShape =
   | "row"
@@ -18,6 +18,7 @@ export type TableShape =
   | "groups"
   | "inserts"
   | "upserted"
+  | "updates"
   | "rows";
 
 /** A body: its schema, JSON Schema for a value that no schema reads, or the schema of a table. */

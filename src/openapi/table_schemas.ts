@@ -3,12 +3,13 @@
 import { toJsonSchema } from "@valibot/to-json-schema";
 import type { GenericSchema } from "valibot";
 import * as v from "valibot";
-import { createdOf, foundOf, groupsOf, pageOf, toValueSchema, upsertedOf } from "../data/mod.ts";
-import type { JsonSchema, TableShape } from "../http/mod.ts";
+import { batchOf, foundOf, groupsOf, pageOf, toValueSchema, upsertedOf } from "../data/mod.ts";
+import { type JsonSchema, TAGS_SCHEMA, type TableShape } from "../http/mod.ts";
 import { type Aggregate, VALUES } from "../kinds/mod.ts";
 import type { Preview } from "../preview.ts";
 import type { NamedColumn, TableDefinition } from "../schema/mod.ts";
 import { MAX_BATCH } from "../std/limits.ts";
+import { ROW_MATCH } from "../tables/catalog/mod.ts";
 import { TABLE_KEYWORD } from "./table_keyword.ts";
 
 // JSON Schemas of bodies, from the schemas of their routes. Pure.
@@ -104,7 +105,25 @@ export function toTableSchemas(
       maxItems: MAX_BATCH,
       items: toReference(name("insert")),
     },
-    [name("rows")]: toBodySchema(createdOf(asPart(row))),
+    [name("updates")]: {
+      type: "array",
+      minItems: 1,
+      maxItems: MAX_BATCH,
+      items: {
+        type: "object",
+        properties: {
+          id: { type: "string", format: "uuid", description: "The id of the row to update." },
+          [ROW_MATCH]: {
+            ...TAGS_SCHEMA,
+            description:
+              "The `ETag` of the row. If the row has changed since, the request fails and writes nothing.",
+          },
+          ...toProperties(columns, toUpdateSchema),
+        },
+        required: ["id"],
+      },
+    },
+    [name("rows")]: toBodySchema(batchOf(asPart(row))),
   };
 }
 

@@ -1,11 +1,11 @@
-/** Creates any number of rows in several calls. If a call fails, reports the rows stored before it. @module */
+/** Creates or updates any number of rows in several calls. If a call fails, reports the rows stored before it. @module */
 import type { MAX_BATCH, MAX_BATCH_KEYWORD, MAX_BODY_BYTES } from "../std/limits.ts";
 import { type Connection, send as sendCall } from "./data_call.ts";
 import { DataError } from "./data_error.ts";
 
 type Row = { readonly id: string };
 
-/** Settings of `createAll`. */
+/** Settings of `createAll` and `updateAll`. */
 export type CreateAllOptions<Stored extends Row = Row> = {
   /** Ends the calls. Rows stored before that remain stored; `onStored` has received them. */
   readonly signal?: AbortSignal | undefined;
@@ -22,7 +22,7 @@ const MAX_BYTES: typeof MAX_BODY_BYTES = 102_400;
 /** The body of one call. */
 export type Batch = { readonly body: string; readonly count: number };
 
-type AnyRows = Iterable<object> | AsyncIterable<object>;
+export type AnyRows = Iterable<object> | AsyncIterable<object>;
 
 type Task = {
   readonly toJson: (value: object) => string;

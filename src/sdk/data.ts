@@ -85,6 +85,7 @@ export type {
   ListOptions,
   Page,
   QueryOptions,
+  RowUpdate,
   TableChanges,
   TableClient,
   TableTypes,

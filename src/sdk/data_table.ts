@@ -1,13 +1,13 @@
 /** The methods of one table: their requests, and the pages of lists. @module */
 
 import type * as Feed from "./change_feed.ts";
-import type { Batch } from "./create_all.ts";
+import type { AnyRows, CreateAllOptions } from "./create_all.ts";
 import { type Call, type Connection, readObject, send, unreadable } from "./data_call.ts";
 import { DataError } from "./data_error.ts";
 import { endable } from "./deadline.ts";
 import { findRow, listUnique } from "./find_row.ts";
 import type { TableSources } from "./related.ts";
-import { keepTag, toIfMatch } from "./row_state.ts";
+import { keepTag, type RowState, toIfMatch } from "./row_state.ts";
 import type {
   AnyQuery,
   AnyRow,
@@ -128,8 +128,10 @@ export function makeTable(
     const { body, tag, isSame } = await send(connection, { ...call, ...sent });
     return { page: isSame ? undefined : readPage(body, call, options), tag };
   };
+  const toWrite = (method: "POST" | "PATCH", verb: string, body: string, options?: CallOptions) =>
+    toCall(verb, { method, body, key: makeKey() }, options);
   const toPost = (verb: string, body: string, options?: CallOptions) =>
-    toCall(verb, { method: "POST", body, key: makeKey() }, options);
+    toWrite("POST", verb, body, options);
   const sendNew = async (call: Call, options?: CallOptions) => {
     const { body, tag, isShort } = await send(connection, call);
     const row = readRow(body, call);
@@ -141,8 +143,6 @@ export function makeTable(
     const rows = isShort ? await readAgain(known, (id) => get(id, options)) : known;
     return { rows, body };
   };
-  const createBatch = async (verb: string, { body, count }: Batch, options?: CallOptions) =>
-    (await sendBatch(toPost(verb, body, options), count, options)).rows;
   function upsert(values: readonly object[], options: UpsertOptions): Promise<Upserted<AnyRow>>;
   function upsert(values: object, options: UpsertOptions): Promise<AnyRow>;
   async function upsert(
@@ -158,6 +158,25 @@ export function makeTable(
     const { rows, body } = await sendBatch(asked, values.length, options);
     return { rows, results: readResults(body, call, rows.length) };
   }
+  const storeAll = async (
+    verb: "createAll" | "updateAll",
+    values: AnyRows,
+    { onStored, ...options }: CreateAllOptions = {},
+  ) => {
+    const { createAll, findMaxBytes } = await import("./create_all.ts");
+    return await createAll(values, {
+      toJson: (value: object & { ifMatch?: RowState }) =>
+        toJson(
+          value.ifMatch === undefined ? value : { ...value, ifMatch: toIfMatch(value.ifMatch) },
+        ),
+      send: async ({ body, count }) => {
+        const method = verb === "updateAll" ? "PATCH" : "POST";
+        return (await sendBatch(toWrite(method, verb, body, options), count, options)).rows;
+      },
+      findMaxBytes: () => findMaxBytes(connection),
+      onStored,
+    });
+  };
   const groups = async (options: CallOptions = {}) => {
     const { toGroupQuery } = await import("./query_text.ts");
     const call = toCall("groups", { method: "GET" }, options);
@@ -182,16 +201,10 @@ export function makeTable(
     createMany: async (values, options) =>
       values.length === 0
         ? []
-        : await createBatch("createMany", { body: toJson(values), count: values.length }, options),
-    createAll: async (values, { onStored, ...options } = {}) => {
-      const { createAll, findMaxBytes } = await import("./create_all.ts");
-      return await createAll(values, {
-        toJson,
-        send: (batch) => createBatch("createAll", batch, options),
-        findMaxBytes: () => findMaxBytes(connection),
-        onStored,
-      });
-    },
+        : (await sendBatch(toPost("createMany", toJson(values), options), values.length, options))
+            .rows,
+    createAll: (values, options) => storeAll("createAll", values, options),
+    updateAll: (values, options) => storeAll("updateAll", values, options),
     upsert,
     update: async (id, values, options) =>
       sendRow(toCall("update", { method: "PATCH", id, body: toJson(values) }, options)),

@@ -198,6 +198,12 @@ export type UpsertResult = "created" | "updated" | "unchanged" | "ignored";
 /** The rows of a list as they are now, and what happened to each, in the order of the list. */
 export type Upserted<Row> = { readonly rows: Row[]; readonly results: readonly UpsertResult[] };
 
+/** A row to update by its id: the columns that change, and perhaps its expected state. */
+export type RowUpdate<Types extends TableTypes> = Types["update"] & {
+  readonly id: Types["row"]["id"];
+  readonly ifMatch?: RowState | undefined;
+};
+
 /**
  * One table of the app. Every method rejects with a `DataError`, or with the reason of the caller's signal.
  *
@@ -284,6 +290,16 @@ export interface TableClient<
     values: Types["update"],
     options?: ChangeOptions,
   ): Promise<Types["row"]>;
+  /**
+   * Any number of updated rows, in the order of `values`, sent in consecutive calls of max 1,000 different rows and 100 KB, or as
+   * many bytes as the service accepts. Each call updates all of its rows or none. Each value has the `id` of its row, and the
+   * columns to change; with `ifMatch`, the call fails if the row has changed since. If a call fails, `stored` of the `DataError`
+   * contains the rows stored so far.
+   */
+  updateAll(
+    values: Iterable<RowUpdate<Types>> | AsyncIterable<RowUpdate<Types>>,
+    options?: CreateAllOptions<Types["row"]>,
+  ): Promise<Types["row"][]>;
   /** Deletes the row. Rejects with the code `not_found` if the row does not exist. */
   delete(id: Types["row"]["id"], options?: ChangeOptions): Promise<void>;
   /**

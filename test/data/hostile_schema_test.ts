@@ -219,6 +219,14 @@ function callsOf({ name, columns, walks }: ServedSet): EndpointCall[] {
     ...summed.map(({ name }) => groups(`sum=${name}&avg=${name}&min=${name}&max=${name}`)),
     { endpoint: "update", values: { id: ONE, body, bytes, match: null, claim: null } },
     { endpoint: "update", values: { id: ONE, body: "{}", bytes, match, claim: null } },
+    {
+      endpoint: "create_many",
+      values: { ids: [TWO, ONE], bodies: `{"updates":${bodies}}`, bytes, claim: null },
+    },
+    {
+      endpoint: "create_many",
+      values: { ids: [TWO], bodies: `{"updates":[{"ifMatch":"${match}"}]}`, bytes, claim },
+    },
     { endpoint: "delete", values: { id: ONE, match } },
     { endpoint: "delete", values: { id: ONE, match: null } },
     changes("a"),

@@ -109,6 +109,7 @@ type Ask = Call & { to?: string };
 
 /** A request of each route that needs a key, by method and path. */
 function requests(): Readonly<Record<string, Ask | readonly Ask[]>> {
+  const id = row.split("/").at(-1);
   const grown = schemaOf({ note: t.string() });
   const definition = definitionOf(grown);
   const [applied = "", next = ""] = makeHistory([schemaOf(), grown]);
@@ -127,6 +128,11 @@ function requests(): Readonly<Record<string, Ask | readonly Ask[]>> {
       { to: path, json: [{ title: "a" }], headers: { "idempotency-key": "many" } },
       { to: path, json: { title: "first" } },
       { to: path, json: { title: 7 } },
+    ],
+    "PATCH /v1/data/db/:table": [
+      { to: path, json: [{ id, title: "changed" }] },
+      { to: path, json: [{ id }], headers: { "idempotency-key": "changed many" } },
+      { to: path, json: [{ id: crypto.randomUUID() }] },
     ],
     "PATCH /v1/data/db/:table/:id": [
       { to: row, json: { title: "changed" } },

@@ -84,7 +84,7 @@ test.each([
 test("the command reports a removed table by its endpoints, and rejects a file that is not a document", async () => {
   project.write("schema/mod.ts", schemaText("{ notes: { text: t.string() } }"));
   const outcome = await run("openapi --against openapi.json");
-  expect(outcome.err.match(/was removed/g)).toHaveLength(5);
+  expect(outcome.err.match(/was removed/g)).toHaveLength(6);
   expect(outcome.err).toContain("  PATCH /v1/data/db/todos/{id} was removed\n");
   for (const file of ["schema/mod.ts", "nothing.json"]) {
     const rejected = await runHere(["openapi", "--against", file], project);

@@ -130,6 +130,17 @@ const asks: Readonly<Record<string, () => Cases>> = {
     return { ...tabled(ask), invalid_precondition: { ...ask, headers: { "if-none-match": "x" } } };
   },
   "POST /v1/data/db/:table": () => written({ path: TODOS, method: "POST", json: { title: "two" } }),
+  "PATCH /v1/data/db/:table": () => {
+    const ask = { path: TODOS, method: "PATCH", json: [{ id: row }] };
+    return {
+      ...written(ask),
+      validation_failed: { ...ask, json: [{ id: row, title: 1 }] },
+      unique_violation: { ...ask, json: [{ id: row, title: "keyed" }] },
+      idempotency_mismatch: { ...ask, headers: { "idempotency-key": "used" } },
+      not_found: { ...ask, json: [{ id: NONE }] },
+      precondition_failed: { ...ask, json: [{ id: row, ifMatch: '"other"' }] },
+    };
+  },
   "GET /v1/data/db/:table/:id": () => {
     const ask = { path: `${TODOS}/${row}` };
     const headers = { "if-none-match": "x" };

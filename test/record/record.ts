@@ -36,6 +36,7 @@ const ENDPOINTS = [
 /** Bodies that an endpoint of the API accepts. */
 const BODIES: Readonly<Record<string, unknown>> = {
   "POST /v1/data/db/:table": { title: "new" },
+  "PATCH /v1/data/db/:table": [{ id: ROW, title: "changed" }],
   "PATCH /v1/data/db/:table/:id": { title: "changed" },
   "POST /v1/data/schema": {
     steps: [

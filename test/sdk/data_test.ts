@@ -142,7 +142,8 @@ describe("any number of rows", () => {
     });
     expect(rows.map(({ rank }) => rank)).toEqual(values.map(({ rank }) => rank));
     expect(calls).toEqual([MAX_BATCH, 6, 5, 2]);
-    expect(requestCount() - before).toBe(4);
+    // Above 100 KB, the client reads the limit of the service.
+    expect(requestCount() - before).toBe(5);
     const listed: (number | null)[] = [];
     for await (const { rank } of many.todos.all()) listed.push(rank);
     expect(listed).toEqual(values.map(({ rank }) => rank));

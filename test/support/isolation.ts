@@ -49,6 +49,10 @@ const newTodo = () => ({ title: crypto.randomUUID(), project: MINE });
 /** Valid bodies of each endpoint that has one. The matrix fails for an endpoint without an entry. */
 const BODIES: Readonly<Record<string, readonly (() => unknown)[]>> = {
   "POST /v1/data/db/:table": [newTodo, () => [newTodo(), newTodo()]],
+  "PATCH /v1/data/db/:table": [
+    () => [{ id: MINE, note: { changed: true } }],
+    () => [{ id: BOTH, note: 1 }, { id: MINE }],
+  ],
   "PATCH /v1/data/db/:table/:id": [() => ({ note: { changed: true } })],
   "POST /v1/data/schema": [
     () => ({ steps: [DEFINE], journal: [], dryRun: true }),

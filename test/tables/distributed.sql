@@ -290,7 +290,7 @@ end;
 
 -- the first push
 
-do $rowhouse$ begin perform rowhouse.hold_release('875981d3fefcd69553594ace21442243'); perform rowhouse.lock_push(array['app 00000000-0000-4000-8000-00000000000a', 'table projects', 'table todos'], '{"projects":0,"todos":0}', '00000000-0000-4000-8000-00000000000a', 0); if (select to_json(features) from rowhouse.release)::pg_catalog.jsonb <> '[]'::pg_catalog.jsonb then raise exception 'the previews have changed' using errcode = 'RH002'; end if; end $rowhouse$;
+do $rowhouse$ begin perform rowhouse.hold_release('50f8ee2e6d0f6d5418f5289205aee607'); perform rowhouse.lock_push(array['app 00000000-0000-4000-8000-00000000000a', 'table projects', 'table todos'], '{"projects":0,"todos":0}', '00000000-0000-4000-8000-00000000000a', 0); if (select to_json(features) from rowhouse.release)::pg_catalog.jsonb <> '[]'::pg_catalog.jsonb then raise exception 'the previews have changed' using errcode = 'RH002'; end if; end $rowhouse$;
 set local statement_timeout = '120000ms';
 set local lock_timeout = '700ms';
 set local citus.multi_shard_modify_mode = 'sequential';
@@ -521,6 +521,80 @@ begin
       and "$p"."expires_at" operator(pg_catalog.>) pg_catalog.clock_timestamp()
       and ("$p"."ended" is null or 'projects' operator(pg_catalog.<>) all ("$p"."ended"))) then
     return rowhouse.reject_write($1, $2, 'projects', $6);
+  end if;
+  if pg_catalog.jsonb_typeof("$all") operator(pg_catalog.=) 'object' then
+    declare
+      "$order" pg_catalog.int4[] := array(select "$one"."$n"::pg_catalog.int4 from pg_catalog.unnest($3) with ordinality as "$one" ("$id", "$n")
+        order by "$one"."$id");
+      "$nth" pg_catalog.int4;
+      "$match" pg_catalog.text;
+      "$missing" pg_catalog.int4[] := '{}';
+      "$unmatched" pg_catalog.int4[] := '{}';
+      "$written" pg_catalog.uuid[] := '{}';
+      "$changed" pg_catalog.bool;
+      "$size" pg_catalog.int8 := 0;
+    begin
+  "$all" := "$all" operator(pg_catalog.->) 'updates';
+  "$rows" := pg_catalog.array_fill(null::pg_catalog.text, array[pg_catalog.cardinality($3)]);
+  if $6 is not null then
+    "$text" := rowhouse.claim_key($1, $2, $6, null, (select pg_catalog.concat('{"rows":[', pg_catalog.string_agg(pg_catalog.concat('{"id":"', "$one"."$id", '"}'), ',' order by "$one"."$n"), ']}')
+    from pg_catalog.unnest($3) with ordinality as "$one" ("$id", "$n")));
+    if "$text" is not null then
+      return "$text";
+    end if;
+  end if;
+  foreach "$nth" in array "$order" loop
+    select "$t"."id", "$t"."app_id", "$t"."name" into "$row" from data."projects" as "$t" where "$t"."app_id" operator(pg_catalog.=) $1 and "$t"."id" operator(pg_catalog.=) ($3)["$nth"] for no key update;
+    "$match" := "$all" operator(pg_catalog.->) ("$nth" operator(pg_catalog.-) 1) operator(pg_catalog.->>) 'ifMatch';
+    if not found then
+      "$missing" := pg_catalog.array_append("$missing", "$nth" operator(pg_catalog.-) 1);
+    elsif "$match" is not null and pg_catalog.left(pg_catalog.encode(pg_catalog.sha256(pg_catalog.convert_to(pg_catalog.row_to_json("$row")::pg_catalog.text, 'UTF8')), 'hex'), 32) operator(pg_catalog.<>) all (pg_catalog.string_to_array("$match", ',')) then
+      "$unmatched" := pg_catalog.array_append("$unmatched", "$nth" operator(pg_catalog.-) 1);
+    end if;
+  end loop;
+  if pg_catalog.cardinality("$missing") operator(pg_catalog.+) pg_catalog.cardinality("$unmatched") operator(pg_catalog.>) 0 then
+    if $6 is not null then
+      perform rowhouse.forget_key($1, $6);
+    end if;
+    return pg_catalog.concat('N', pg_catalog.json_build_object('missing', "$missing", 'unmatched', "$unmatched"));
+  end if;
+  begin
+    foreach "$nth" in array "$order" loop
+      "$body" := ("$all" operator(pg_catalog.->) ("$nth" operator(pg_catalog.-) 1)) operator(pg_catalog.-) 'ifMatch';
+      "$v0" := ("$body" operator(pg_catalog.->>) 'name')::pg_catalog.text;
+      "$changed" := false;
+      if "$body" operator(pg_catalog.<>) '{}' then
+        select pg_catalog.record_image_ne(row("$t"."name"), row(case when "$body" operator(pg_catalog.?) 'name' then "$v0" else "$t"."name" end)) into "$changed" from data."projects" as "$t" where "$t"."app_id" operator(pg_catalog.=) $1 and "$t"."id" operator(pg_catalog.=) ($3)["$nth"];
+      end if;
+      if "$changed" then
+        update data."projects" as "$t" set
+          "name" = case when "$body" operator(pg_catalog.?) 'name' then "$v0" else "$t"."name" end
+        where "$t"."app_id" operator(pg_catalog.=) $1 and "$t"."id" operator(pg_catalog.=) ($3)["$nth"]
+        returning "$t"."id", "$t"."app_id", "$t"."name" into "$row";
+        "$written" := pg_catalog.array_append("$written", ($3)["$nth"]);
+      else
+        select "$t"."id", "$t"."app_id", "$t"."name" into "$row" from data."projects" as "$t" where "$t"."app_id" operator(pg_catalog.=) $1 and "$t"."id" operator(pg_catalog.=) ($3)["$nth"];
+      end if;
+      "$text" := pg_catalog.row_to_json("$row")::pg_catalog.text;
+      "$size" := "$size" operator(pg_catalog.+) pg_catalog.octet_length("$text");
+      if "$size" operator(pg_catalog.>) $5 then
+        return rowhouse.reject_row(($3)["$nth"]);
+      end if;
+      "$rows"["$nth"] := "$text";
+    end loop;
+  exception when integrity_constraint_violation then
+    get stacked diagnostics "$state" = returned_sqlstate, "$message" = message_text;
+    raise exception '%', "$message" using errcode = "$state", hint = ("$nth" operator(pg_catalog.-) 1)::pg_catalog.text;
+  end;
+  "$text" := pg_catalog.concat('{"rows":[', pg_catalog.array_to_string("$rows", ','), ']}');
+  if $6 is not null then
+    perform rowhouse.complete_key($1, $6, "$text");
+  end if;
+  if pg_catalog.octet_length("$text") operator(pg_catalog.>) $5 then
+    return rowhouse.reject_row(($3)[1]);
+  end if;
+  return "$text";
+    end;
   end if;
   if $6 is not null then
     "$text" := rowhouse.claim_key($1, $2, $6, null, (select pg_catalog.concat('{"rows":[', pg_catalog.string_agg(pg_catalog.concat('{"id":"', "$one"."$id", '"}'), ',' order by "$one"."$id"), ']}') from pg_catalog.unnest($3) as "$one" ("$id")));
@@ -836,6 +910,88 @@ begin
       and ("$p"."ended" is null or 'todos' operator(pg_catalog.<>) all ("$p"."ended"))) then
     return rowhouse.reject_write($1, $2, 'todos', $6);
   end if;
+  if pg_catalog.jsonb_typeof("$all") operator(pg_catalog.=) 'object' then
+    declare
+      "$order" pg_catalog.int4[] := array(select "$one"."$n"::pg_catalog.int4 from pg_catalog.unnest($3) with ordinality as "$one" ("$id", "$n")
+        order by "$one"."$id");
+      "$nth" pg_catalog.int4;
+      "$match" pg_catalog.text;
+      "$missing" pg_catalog.int4[] := '{}';
+      "$unmatched" pg_catalog.int4[] := '{}';
+      "$written" pg_catalog.uuid[] := '{}';
+      "$changed" pg_catalog.bool;
+      "$size" pg_catalog.int8 := 0;
+    begin
+  "$all" := "$all" operator(pg_catalog.->) 'updates';
+  "$rows" := pg_catalog.array_fill(null::pg_catalog.text, array[pg_catalog.cardinality($3)]);
+  if $6 is not null then
+    "$text" := rowhouse.claim_key($1, $2, $6, null, (select pg_catalog.concat('{"rows":[', pg_catalog.string_agg(pg_catalog.concat('{"id":"', "$one"."$id", '"}'), ',' order by "$one"."$n"), ']}')
+    from pg_catalog.unnest($3) with ordinality as "$one" ("$id", "$n")));
+    if "$text" is not null then
+      return "$text";
+    end if;
+  end if;
+  foreach "$nth" in array "$order" loop
+    select "$t"."id", "$t"."app_id", "$t"."title", "$t"."status", "$t"."project", "$t"."estimate_hours"::pg_catalog.text as "estimate_hours", "$t"."checklist" into "$row" from data."todos" as "$t" where "$t"."app_id" operator(pg_catalog.=) $1 and "$t"."id" operator(pg_catalog.=) ($3)["$nth"] for no key update;
+    "$match" := "$all" operator(pg_catalog.->) ("$nth" operator(pg_catalog.-) 1) operator(pg_catalog.->>) 'ifMatch';
+    if not found then
+      "$missing" := pg_catalog.array_append("$missing", "$nth" operator(pg_catalog.-) 1);
+    elsif "$match" is not null and pg_catalog.left(pg_catalog.encode(pg_catalog.sha256(pg_catalog.convert_to(pg_catalog.row_to_json("$row")::pg_catalog.text, 'UTF8')), 'hex'), 32) operator(pg_catalog.<>) all (pg_catalog.string_to_array("$match", ',')) then
+      "$unmatched" := pg_catalog.array_append("$unmatched", "$nth" operator(pg_catalog.-) 1);
+    end if;
+  end loop;
+  if pg_catalog.cardinality("$missing") operator(pg_catalog.+) pg_catalog.cardinality("$unmatched") operator(pg_catalog.>) 0 then
+    if $6 is not null then
+      perform rowhouse.forget_key($1, $6);
+    end if;
+    return pg_catalog.concat('N', pg_catalog.json_build_object('missing', "$missing", 'unmatched', "$unmatched"));
+  end if;
+  begin
+    foreach "$nth" in array "$order" loop
+      "$body" := ("$all" operator(pg_catalog.->) ("$nth" operator(pg_catalog.-) 1)) operator(pg_catalog.-) 'ifMatch';
+      "$v0" := ("$body" operator(pg_catalog.->>) 'title')::pg_catalog.text;
+      "$v1" := ("$body" operator(pg_catalog.->>) 'status')::data."todos__status__enum";
+      "$v2" := ("$body" operator(pg_catalog.->>) 'project')::pg_catalog.uuid;
+      "$v3" := ("$body" operator(pg_catalog.->>) 'estimate_hours')::pg_catalog.numeric;
+      "$v4" := case when ("$body" operator(pg_catalog.->>) 'checklist') is not null then "$body" operator(pg_catalog.->) 'checklist' end;
+      "$changed" := false;
+      if "$body" operator(pg_catalog.<>) '{}' then
+        select pg_catalog.record_image_ne(row("$t"."title", "$t"."status", "$t"."project", "$t"."estimate_hours", "$t"."checklist"), row(case when "$body" operator(pg_catalog.?) 'title' then "$v0" else "$t"."title" end, case when "$body" operator(pg_catalog.?) 'status' then "$v1" else "$t"."status" end, case when "$body" operator(pg_catalog.?) 'project' then "$v2" else "$t"."project" end, case when "$body" operator(pg_catalog.?) 'estimate_hours' then "$v3" else "$t"."estimate_hours" end, case when "$body" operator(pg_catalog.?) 'checklist' then "$v4" else "$t"."checklist" end)) into "$changed" from data."todos" as "$t" where "$t"."app_id" operator(pg_catalog.=) $1 and "$t"."id" operator(pg_catalog.=) ($3)["$nth"];
+      end if;
+      if "$changed" then
+        update data."todos" as "$t" set
+          "title" = case when "$body" operator(pg_catalog.?) 'title' then "$v0" else "$t"."title" end,
+          "status" = case when "$body" operator(pg_catalog.?) 'status' then "$v1" else "$t"."status" end,
+          "project" = case when "$body" operator(pg_catalog.?) 'project' then "$v2" else "$t"."project" end,
+          "estimate_hours" = case when "$body" operator(pg_catalog.?) 'estimate_hours' then "$v3" else "$t"."estimate_hours" end,
+          "checklist" = case when "$body" operator(pg_catalog.?) 'checklist' then "$v4" else "$t"."checklist" end
+        where "$t"."app_id" operator(pg_catalog.=) $1 and "$t"."id" operator(pg_catalog.=) ($3)["$nth"]
+        returning "$t"."id", "$t"."app_id", "$t"."title", "$t"."status", "$t"."project", "$t"."estimate_hours"::pg_catalog.text as "estimate_hours", "$t"."checklist" into "$row";
+        "$written" := pg_catalog.array_append("$written", ($3)["$nth"]);
+      else
+        select "$t"."id", "$t"."app_id", "$t"."title", "$t"."status", "$t"."project", "$t"."estimate_hours"::pg_catalog.text as "estimate_hours", "$t"."checklist" into "$row" from data."todos" as "$t" where "$t"."app_id" operator(pg_catalog.=) $1 and "$t"."id" operator(pg_catalog.=) ($3)["$nth"];
+      end if;
+      "$text" := pg_catalog.row_to_json("$row")::pg_catalog.text;
+      "$size" := "$size" operator(pg_catalog.+) pg_catalog.octet_length("$text");
+      if "$size" operator(pg_catalog.>) $5 then
+        return rowhouse.reject_row(($3)["$nth"]);
+      end if;
+      "$rows"["$nth"] := "$text";
+    end loop;
+  exception when integrity_constraint_violation then
+    get stacked diagnostics "$state" = returned_sqlstate, "$message" = message_text;
+    raise exception '%', "$message" using errcode = "$state", hint = ("$nth" operator(pg_catalog.-) 1)::pg_catalog.text;
+  end;
+  "$text" := pg_catalog.concat('{"rows":[', pg_catalog.array_to_string("$rows", ','), ']}');
+  if $6 is not null then
+    perform rowhouse.complete_key($1, $6, "$text");
+  end if;
+  if pg_catalog.octet_length("$text") operator(pg_catalog.>) $5 then
+    return rowhouse.reject_row(($3)[1]);
+  end if;
+  return "$text";
+    end;
+  end if;
   if $6 is not null then
     "$text" := rowhouse.claim_key($1, $2, $6, null, (select pg_catalog.concat('{"rows":[', pg_catalog.string_agg(pg_catalog.concat('{"id":"', "$one"."$id", '"}'), ',' order by "$one"."$id"), ']}') from pg_catalog.unnest($3) as "$one" ("$id")));
     if "$text" is not null then
@@ -1000,7 +1156,7 @@ select rowhouse.record_push('00000000-0000-4000-8000-00000000000a', E'{"checksum
 
 -- a change
 
-do $rowhouse$ begin perform rowhouse.hold_release('875981d3fefcd69553594ace21442243'); perform rowhouse.lock_push(array['app 00000000-0000-4000-8000-00000000000a', 'table projects', 'table todos'], '{"projects":0,"todos":0}', '00000000-0000-4000-8000-00000000000a', 1); if (select to_json(features) from rowhouse.release)::pg_catalog.jsonb <> '[]'::pg_catalog.jsonb then raise exception 'the previews have changed' using errcode = 'RH002'; end if; end $rowhouse$;
+do $rowhouse$ begin perform rowhouse.hold_release('50f8ee2e6d0f6d5418f5289205aee607'); perform rowhouse.lock_push(array['app 00000000-0000-4000-8000-00000000000a', 'table projects', 'table todos'], '{"projects":0,"todos":0}', '00000000-0000-4000-8000-00000000000a', 1); if (select to_json(features) from rowhouse.release)::pg_catalog.jsonb <> '[]'::pg_catalog.jsonb then raise exception 'the previews have changed' using errcode = 'RH002'; end if; end $rowhouse$;
 set local statement_timeout = '120000ms';
 set local lock_timeout = '700ms';
 set local citus.multi_shard_modify_mode = 'sequential';
@@ -1192,6 +1348,82 @@ begin
       and "$p"."expires_at" operator(pg_catalog.>) pg_catalog.clock_timestamp()
       and ("$p"."ended" is null or 'projects' operator(pg_catalog.<>) all ("$p"."ended"))) then
     return rowhouse.reject_write($1, $2, 'projects', $6);
+  end if;
+  if pg_catalog.jsonb_typeof("$all") operator(pg_catalog.=) 'object' then
+    declare
+      "$order" pg_catalog.int4[] := array(select "$one"."$n"::pg_catalog.int4 from pg_catalog.unnest($3) with ordinality as "$one" ("$id", "$n")
+        order by "$one"."$id");
+      "$nth" pg_catalog.int4;
+      "$match" pg_catalog.text;
+      "$missing" pg_catalog.int4[] := '{}';
+      "$unmatched" pg_catalog.int4[] := '{}';
+      "$written" pg_catalog.uuid[] := '{}';
+      "$changed" pg_catalog.bool;
+      "$size" pg_catalog.int8 := 0;
+    begin
+  "$all" := "$all" operator(pg_catalog.->) 'updates';
+  "$rows" := pg_catalog.array_fill(null::pg_catalog.text, array[pg_catalog.cardinality($3)]);
+  if $6 is not null then
+    "$text" := rowhouse.claim_key($1, $2, $6, null, (select pg_catalog.concat('{"rows":[', pg_catalog.string_agg(pg_catalog.concat('{"id":"', "$one"."$id", '"}'), ',' order by "$one"."$n"), ']}')
+    from pg_catalog.unnest($3) with ordinality as "$one" ("$id", "$n")));
+    if "$text" is not null then
+      return "$text";
+    end if;
+  end if;
+  foreach "$nth" in array "$order" loop
+    select "$t"."id", "$t"."app_id", "$t"."name", "$t"."owner" into "$row" from data."projects" as "$t" where "$t"."app_id" operator(pg_catalog.=) $1 and "$t"."id" operator(pg_catalog.=) ($3)["$nth"] for no key update;
+    "$match" := "$all" operator(pg_catalog.->) ("$nth" operator(pg_catalog.-) 1) operator(pg_catalog.->>) 'ifMatch';
+    if not found then
+      "$missing" := pg_catalog.array_append("$missing", "$nth" operator(pg_catalog.-) 1);
+    elsif "$match" is not null and pg_catalog.left(pg_catalog.encode(pg_catalog.sha256(pg_catalog.convert_to(pg_catalog.row_to_json("$row")::pg_catalog.text, 'UTF8')), 'hex'), 32) operator(pg_catalog.<>) all (pg_catalog.string_to_array("$match", ',')) then
+      "$unmatched" := pg_catalog.array_append("$unmatched", "$nth" operator(pg_catalog.-) 1);
+    end if;
+  end loop;
+  if pg_catalog.cardinality("$missing") operator(pg_catalog.+) pg_catalog.cardinality("$unmatched") operator(pg_catalog.>) 0 then
+    if $6 is not null then
+      perform rowhouse.forget_key($1, $6);
+    end if;
+    return pg_catalog.concat('N', pg_catalog.json_build_object('missing', "$missing", 'unmatched', "$unmatched"));
+  end if;
+  begin
+    foreach "$nth" in array "$order" loop
+      "$body" := ("$all" operator(pg_catalog.->) ("$nth" operator(pg_catalog.-) 1)) operator(pg_catalog.-) 'ifMatch';
+      "$v0" := ("$body" operator(pg_catalog.->>) 'name')::pg_catalog.text;
+      "$v1" := ("$body" operator(pg_catalog.->>) 'owner')::pg_catalog.text;
+      "$changed" := false;
+      if "$body" operator(pg_catalog.<>) '{}' then
+        select pg_catalog.record_image_ne(row("$t"."name", "$t"."owner"), row(case when "$body" operator(pg_catalog.?) 'name' then "$v0" else "$t"."name" end, case when "$body" operator(pg_catalog.?) 'owner' then "$v1" else "$t"."owner" end)) into "$changed" from data."projects" as "$t" where "$t"."app_id" operator(pg_catalog.=) $1 and "$t"."id" operator(pg_catalog.=) ($3)["$nth"];
+      end if;
+      if "$changed" then
+        update data."projects" as "$t" set
+          "name" = case when "$body" operator(pg_catalog.?) 'name' then "$v0" else "$t"."name" end,
+          "owner" = case when "$body" operator(pg_catalog.?) 'owner' then "$v1" else "$t"."owner" end
+        where "$t"."app_id" operator(pg_catalog.=) $1 and "$t"."id" operator(pg_catalog.=) ($3)["$nth"]
+        returning "$t"."id", "$t"."app_id", "$t"."name", "$t"."owner" into "$row";
+        "$written" := pg_catalog.array_append("$written", ($3)["$nth"]);
+      else
+        select "$t"."id", "$t"."app_id", "$t"."name", "$t"."owner" into "$row" from data."projects" as "$t" where "$t"."app_id" operator(pg_catalog.=) $1 and "$t"."id" operator(pg_catalog.=) ($3)["$nth"];
+      end if;
+      "$text" := pg_catalog.row_to_json("$row")::pg_catalog.text;
+      "$size" := "$size" operator(pg_catalog.+) pg_catalog.octet_length("$text");
+      if "$size" operator(pg_catalog.>) $5 then
+        return rowhouse.reject_row(($3)["$nth"]);
+      end if;
+      "$rows"["$nth"] := "$text";
+    end loop;
+  exception when integrity_constraint_violation then
+    get stacked diagnostics "$state" = returned_sqlstate, "$message" = message_text;
+    raise exception '%', "$message" using errcode = "$state", hint = ("$nth" operator(pg_catalog.-) 1)::pg_catalog.text;
+  end;
+  "$text" := pg_catalog.concat('{"rows":[', pg_catalog.array_to_string("$rows", ','), ']}');
+  if $6 is not null then
+    perform rowhouse.complete_key($1, $6, "$text");
+  end if;
+  if pg_catalog.octet_length("$text") operator(pg_catalog.>) $5 then
+    return rowhouse.reject_row(($3)[1]);
+  end if;
+  return "$text";
+    end;
   end if;
   if $6 is not null then
     "$text" := rowhouse.claim_key($1, $2, $6, null, (select pg_catalog.concat('{"rows":[', pg_catalog.string_agg(pg_catalog.concat('{"id":"', "$one"."$id", '"}'), ',' order by "$one"."$id"), ']}') from pg_catalog.unnest($3) as "$one" ("$id")));
@@ -1513,6 +1745,94 @@ begin
       and "$p"."expires_at" operator(pg_catalog.>) pg_catalog.clock_timestamp()
       and ("$p"."ended" is null or 'todos' operator(pg_catalog.<>) all ("$p"."ended"))) then
     return rowhouse.reject_write($1, $2, 'todos', $6);
+  end if;
+  if pg_catalog.jsonb_typeof("$all") operator(pg_catalog.=) 'object' then
+    declare
+      "$order" pg_catalog.int4[] := array(select "$one"."$n"::pg_catalog.int4 from pg_catalog.unnest($3) with ordinality as "$one" ("$id", "$n")
+        order by "$one"."$id");
+      "$nth" pg_catalog.int4;
+      "$match" pg_catalog.text;
+      "$missing" pg_catalog.int4[] := '{}';
+      "$unmatched" pg_catalog.int4[] := '{}';
+      "$written" pg_catalog.uuid[] := '{}';
+      "$changed" pg_catalog.bool;
+      "$now" pg_catalog.timestamptz;
+      "$size" pg_catalog.int8 := 0;
+    begin
+  "$all" := "$all" operator(pg_catalog.->) 'updates';
+  "$rows" := pg_catalog.array_fill(null::pg_catalog.text, array[pg_catalog.cardinality($3)]);
+  if $6 is not null then
+    "$text" := rowhouse.claim_key($1, $2, $6, null, (select pg_catalog.concat('{"rows":[', pg_catalog.string_agg(pg_catalog.concat('{"id":"', "$one"."$id", '"}'), ',' order by "$one"."$n"), ']}')
+    from pg_catalog.unnest($3) with ordinality as "$one" ("$id", "$n")));
+    if "$text" is not null then
+      return "$text";
+    end if;
+  end if;
+  foreach "$nth" in array "$order" loop
+    select "$t"."id", "$t"."app_id", "$t"."title", "$t"."status", "$t"."project", "$t"."estimate_hours"::pg_catalog.text as "estimate_hours", "$t"."checklist", "$t"."blocks", "$t"."changed" into "$row" from data."todos" as "$t" where "$t"."app_id" operator(pg_catalog.=) $1 and "$t"."id" operator(pg_catalog.=) ($3)["$nth"] for no key update;
+    "$match" := "$all" operator(pg_catalog.->) ("$nth" operator(pg_catalog.-) 1) operator(pg_catalog.->>) 'ifMatch';
+    if not found then
+      "$missing" := pg_catalog.array_append("$missing", "$nth" operator(pg_catalog.-) 1);
+    elsif "$match" is not null and pg_catalog.left(pg_catalog.encode(pg_catalog.sha256(pg_catalog.convert_to(pg_catalog.row_to_json("$row")::pg_catalog.text, 'UTF8')), 'hex'), 32) operator(pg_catalog.<>) all (pg_catalog.string_to_array("$match", ',')) then
+      "$unmatched" := pg_catalog.array_append("$unmatched", "$nth" operator(pg_catalog.-) 1);
+    end if;
+  end loop;
+  if pg_catalog.cardinality("$missing") operator(pg_catalog.+) pg_catalog.cardinality("$unmatched") operator(pg_catalog.>) 0 then
+    if $6 is not null then
+      perform rowhouse.forget_key($1, $6);
+    end if;
+    return pg_catalog.concat('N', pg_catalog.json_build_object('missing', "$missing", 'unmatched', "$unmatched"));
+  end if;
+  "$now" := pg_catalog.clock_timestamp();
+  begin
+    foreach "$nth" in array "$order" loop
+      "$body" := ("$all" operator(pg_catalog.->) ("$nth" operator(pg_catalog.-) 1)) operator(pg_catalog.-) 'ifMatch';
+      "$v0" := ("$body" operator(pg_catalog.->>) 'title')::pg_catalog.text;
+      "$v1" := ("$body" operator(pg_catalog.->>) 'status')::data."todos__status__enum";
+      "$v2" := ("$body" operator(pg_catalog.->>) 'project')::pg_catalog.uuid;
+      "$v3" := ("$body" operator(pg_catalog.->>) 'estimate_hours')::pg_catalog.numeric;
+      "$v4" := case when ("$body" operator(pg_catalog.->>) 'checklist') is not null then "$body" operator(pg_catalog.->) 'checklist' end;
+      "$v5" := ("$body" operator(pg_catalog.->>) 'blocks')::pg_catalog.uuid;
+      "$v6" := ("$body" operator(pg_catalog.->>) 'changed')::pg_catalog.timestamptz;
+      "$changed" := false;
+      if "$body" operator(pg_catalog.<>) '{}' then
+        select pg_catalog.record_image_ne(row("$t"."title", "$t"."status", "$t"."project", "$t"."estimate_hours", "$t"."checklist", "$t"."blocks", "$t"."changed"), row(case when "$body" operator(pg_catalog.?) 'title' then "$v0" else "$t"."title" end, case when "$body" operator(pg_catalog.?) 'status' then "$v1" else "$t"."status" end, case when "$body" operator(pg_catalog.?) 'project' then "$v2" else "$t"."project" end, case when "$body" operator(pg_catalog.?) 'estimate_hours' then "$v3" else "$t"."estimate_hours" end, case when "$body" operator(pg_catalog.?) 'checklist' then "$v4" else "$t"."checklist" end, case when "$body" operator(pg_catalog.?) 'blocks' then "$v5" else "$t"."blocks" end, case when "$body" operator(pg_catalog.?) 'changed' then "$v6" else "$t"."changed" end)) into "$changed" from data."todos" as "$t" where "$t"."app_id" operator(pg_catalog.=) $1 and "$t"."id" operator(pg_catalog.=) ($3)["$nth"];
+      end if;
+      if "$changed" then
+        update data."todos" as "$t" set
+          "title" = case when "$body" operator(pg_catalog.?) 'title' then "$v0" else "$t"."title" end,
+          "status" = case when "$body" operator(pg_catalog.?) 'status' then "$v1" else "$t"."status" end,
+          "project" = case when "$body" operator(pg_catalog.?) 'project' then "$v2" else "$t"."project" end,
+          "estimate_hours" = case when "$body" operator(pg_catalog.?) 'estimate_hours' then "$v3" else "$t"."estimate_hours" end,
+          "checklist" = case when "$body" operator(pg_catalog.?) 'checklist' then "$v4" else "$t"."checklist" end,
+          "blocks" = case when "$body" operator(pg_catalog.?) 'blocks' then "$v5" else "$t"."blocks" end,
+          "changed" = case when "$body" operator(pg_catalog.?) 'changed' then "$v6" when "$changed" then "$now" else "$t"."changed" end
+        where "$t"."app_id" operator(pg_catalog.=) $1 and "$t"."id" operator(pg_catalog.=) ($3)["$nth"]
+        returning "$t"."id", "$t"."app_id", "$t"."title", "$t"."status", "$t"."project", "$t"."estimate_hours"::pg_catalog.text as "estimate_hours", "$t"."checklist", "$t"."blocks", "$t"."changed" into "$row";
+        "$written" := pg_catalog.array_append("$written", ($3)["$nth"]);
+      else
+        select "$t"."id", "$t"."app_id", "$t"."title", "$t"."status", "$t"."project", "$t"."estimate_hours"::pg_catalog.text as "estimate_hours", "$t"."checklist", "$t"."blocks", "$t"."changed" into "$row" from data."todos" as "$t" where "$t"."app_id" operator(pg_catalog.=) $1 and "$t"."id" operator(pg_catalog.=) ($3)["$nth"];
+      end if;
+      "$text" := pg_catalog.row_to_json("$row")::pg_catalog.text;
+      "$size" := "$size" operator(pg_catalog.+) pg_catalog.octet_length("$text");
+      if "$size" operator(pg_catalog.>) $5 then
+        return rowhouse.reject_row(($3)["$nth"]);
+      end if;
+      "$rows"["$nth"] := "$text";
+    end loop;
+  exception when integrity_constraint_violation then
+    get stacked diagnostics "$state" = returned_sqlstate, "$message" = message_text;
+    raise exception '%', "$message" using errcode = "$state", hint = ("$nth" operator(pg_catalog.-) 1)::pg_catalog.text;
+  end;
+  "$text" := pg_catalog.concat('{"rows":[', pg_catalog.array_to_string("$rows", ','), ']}');
+  if $6 is not null then
+    perform rowhouse.complete_key($1, $6, "$text");
+  end if;
+  if pg_catalog.octet_length("$text") operator(pg_catalog.>) $5 then
+    return rowhouse.reject_row(($3)[1]);
+  end if;
+  return "$text";
+    end;
   end if;
   if $6 is not null then
     "$text" := rowhouse.claim_key($1, $2, $6, null, (select pg_catalog.concat('{"rows":[', pg_catalog.string_agg(pg_catalog.concat('{"id":"', "$one"."$id", '"}'), ',' order by "$one"."$id"), ']}') from pg_catalog.unnest($3) as "$one" ("$id")));

@@ -31,6 +31,12 @@ const USES: Readonly<Record<keyof Table, Use>> = {
   ],
   createMany: (db, mark) => db.createMany([2, 3].map((rank) => ({ title: mark, rank }))),
   createAll: (db, mark) => db.createAll([4, 5].map((rank) => ({ title: mark, rank }))),
+  // The previous service has no such request.
+  updateAll: async (db, mark) => {
+    const { id } = await db.create({ title: mark });
+    const single = async () => [await db.update(id, { rank: 6 })];
+    return await db.updateAll([{ id, rank: 6 }]).catch(single);
+  },
   get: async (db, mark) => {
     const { id } = await db.create({ title: mark });
     return [await db.get(id), await failureOf(db.get(crypto.randomUUID()))];

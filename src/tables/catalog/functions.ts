@@ -96,6 +96,15 @@ export const TABLE_OWNER = "rowhouse_tables";
 export const FUNCTION_OWNER = "rowhouse_tenant";
 /** The result of a write function if the row has none of the requested tags. */
 export const NO_MATCH = "412";
+/**
+ * The member of `bodies` of `create_many` that makes it update rows: a list of bodies. An update of several rows has no function of
+ * its own: processes of an earlier release stop serving at a function that they do not know, and do not drop it.
+ */
+export const UPDATES = "updates";
+/** The accepted tags of a row of such a list, in its body: no column has a capital letter. */
+export const ROW_MATCH = "ifMatch";
+/** The start of the result of an update of several rows that wrote nothing, before the positions of rows, as JSON. */
+export const NO_MATCHES = "N";
 /** The detail of the error of a walk along an index that the function does not have. */
 export const NO_WALK = "walk";
 /** The start of a group's line for a row that violates a rule, after its id. */
@@ -143,11 +152,11 @@ const ARGUMENTS = {
   proof: "bytea",
   /** The id of the existing or new row. */
   id: "uuid",
-  /** The ids of new rows, in ascending order; of rows to find, or of the rows that they refer to. */
+  /** The ids of new rows, in ascending order; of rows to update, in any order; of rows to find, or of the rows that they refer to. */
   ids: "uuids",
   /** The sent columns, as a checked JSON object. */
   body: "text",
-  /** The columns of each row, in the order of the ids, as a JSON array. */
+  /** The columns of each row, in the order of the ids, as a JSON array; or an object with {@linkcode UPDATES}. */
   bodies: "text",
   /** The maximum number of rows. */
   limit: "int4",

@@ -25,6 +25,7 @@ export {
   functionSignature,
   hasPreview,
   NO_MATCH,
+  NO_MATCHES,
   NO_WALK,
   ofAnotherRelease,
   pageHead,
@@ -33,12 +34,14 @@ export {
   READS_TOO,
   REJECTED,
   type RecordedName,
+  ROW_MATCH,
   requiredEndpointsOf,
   rowTag,
   SCOPE_OF,
   TABLE_OWNER,
   TAG_LENGTH,
   toParameters,
+  UPDATES,
   walkRequest,
 } from "./functions.ts";
 export { type Isolation, listIssues, makeIsolationCheck } from "./isolation_check.ts";

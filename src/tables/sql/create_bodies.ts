@@ -14,12 +14,16 @@ import {
   outputs,
   outputVariable,
   ROW_TEXT,
+  raiseAgain,
+  raisedVariables,
   recordChanges,
   recordRow,
   returnText,
+  rowsText,
   target,
   variable,
 } from "./function_terms.ts";
+import { updateManyBlock } from "./update_many_block.ts";
 
 export function createBody(table: ColumnSet, site: FunctionSite): string {
   const { app, proof, id, body, bytes, claim } = placeholdersOf("create");
@@ -74,13 +78,13 @@ export function createManyBody(table: ColumnSet, site: FunctionSite): string {
   "$count" int4 := 0;
   "$rows" text[] := '{}';
   "$text" text;
-  "$state" text;
-  "$constraint" text;
-  "$column" text;
-  "$table" text;
+  ${raisedVariables(site)}
   ${declareLive("create_many", site)}
 begin
   ${beginAs(table, "create_many", site)}
+  if jsonb_typeof("$all") = 'object' then
+    ${updateManyBlock(table, site)}
+  end if;
   ${claimKey({ app, proof, claim, response: "null", short })}
   begin
     ${insert};
@@ -95,10 +99,7 @@ begin
       end loop;
       "$text" := array_to_string("$rows", ',');
     exception when integrity_constraint_violation then
-      get stacked diagnostics "$state" = returned_sqlstate, "$constraint" = constraint_name,
-        "$column" = column_name, "$table" = table_name;
-      raise exception 'a row of a batch breaks a rule' using errcode = "$state", constraint = "$constraint",
-        column = "$column", table = "$table", hint = ("$count" - 1)::text;
+      ${raiseAgain(site, '"$count"')}
     end;
   end;
   ${recordChanges(site, changed)}
@@ -106,11 +107,6 @@ begin
   ${completeKey({ app, claim })}
   ${returnText(`(${ids})[1]`, bytes)}
 end`;
-}
-
-/** The response to a batch. */
-function rowsText(texts: string): string {
-  return `concat('{"rows":[', ${texts}, ']}')`;
 }
 
 type Inserted = {
@@ -141,10 +137,7 @@ export function insertMany(
     select ${selected} from "$row"`;
 }
 
-/**
- * Creates the rows with one statement per row. Raises PostgreSQL's message unchanged: a node forwards only the message, which
- * names the constraint.
- */
+/** Creates the rows with one statement per row. */
 function createEachBody(table: ColumnSet, site: FunctionSite): string {
   const { app, proof, ids, bodies, bytes, claim } = placeholdersOf("create_many");
   const texts = `string_agg(${idText('"$one"."$id"')}, ',' order by "$one"."$id")`;
@@ -165,10 +158,12 @@ function createEachBody(table: ColumnSet, site: FunctionSite): string {
   "$count" int4 := 0;
   "$rows" text[] := '{}';
   "$text" text;
-  "$state" text;
-  "$message" text;
+  ${raisedVariables(site)}
 begin
   ${beginAs(table, "create_many", site)}
+  if jsonb_typeof("$all") = 'object' then
+    ${updateManyBlock(table, site)}
+  end if;
   ${claimKey({ app, proof, claim, response: "null", short })}
   begin
     while "$count" < cardinality(${ids}) loop
@@ -182,8 +177,7 @@ begin
       "$rows" := array_append("$rows", ${ROW_TEXT});
     end loop;
   exception when integrity_constraint_violation then
-    get stacked diagnostics "$state" = returned_sqlstate, "$message" = message_text;
-    raise exception '%', "$message" using errcode = "$state", hint = ("$count" - 1)::text;
+    ${raiseAgain(site, '"$count"')}
   end;
   "$text" := ${rowsText(`array_to_string("$rows", ',')`)};
   ${completeKey({ app, claim })}

@@ -249,6 +249,33 @@ export function input(table: ColumnSet, column: SetColumn): string {
 
 // Parts that several bodies of write functions share.
 
+/** The variables of {@linkcode raiseAgain}. */
+export function raisedVariables(site: FunctionSite): string {
+  const names = dialectOf(site).insertsQueries
+    ? ["$state", "$constraint", "$column", "$table"]
+    : ["$state", "$message"];
+  return names.map((name) => `"${name}" text;`).join("\n  ");
+}
+
+/**
+ * Raises the error of a row of a batch, with its position in the request. A node of a cluster forwards only the message, which
+ * names the constraint.
+ */
+export function raiseAgain(site: FunctionSite, position: string): string {
+  if (!dialectOf(site).insertsQueries)
+    return `get stacked diagnostics "$state" = returned_sqlstate, "$message" = message_text;
+    raise exception '%', "$message" using errcode = "$state", hint = (${position} - 1)::text;`;
+  return `get stacked diagnostics "$state" = returned_sqlstate, "$constraint" = constraint_name,
+        "$column" = column_name, "$table" = table_name;
+      raise exception 'a row of a batch breaks a rule' using errcode = "$state", constraint = "$constraint",
+        column = "$column", table = "$table", hint = (${position} - 1)::text;`;
+}
+
+/** The response to a batch, from the texts of its rows, joined by commas. */
+export function rowsText(texts: string): string {
+  return `concat('{"rows":[', ${texts}, ']}')`;
+}
+
 export function recordRow(
   table: ColumnSet,
   site: FunctionSite,

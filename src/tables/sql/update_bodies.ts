@@ -55,7 +55,7 @@ function ifMatched(
 }
 
 /** The tag of a row: the first hex digits of its text's hash, as many as the process uses. */
-function tagOf(text: string): string {
+export function tagOf(text: string): string {
   return `left(encode(sha256(convert_to(${text}, 'UTF8')), 'hex'), ${TAG_LENGTH})`;
 }
 
@@ -71,10 +71,7 @@ export function updateBody(table: ColumnSet, site: FunctionSite): string {
   const declared = table.columns.map(
     (column, index) => `${variable(index)} ${sqlType(table, column)} := ${input(table, column)};`,
   );
-  const assigned = table.columns.map(
-    (column, index) =>
-      `${quoteName(column.name)} = ${nextValue(column, index, isUpdated(column) ? ` when "$changed" then "$now"` : "")}`,
-  );
+  const assigned = assignments(table);
   const setsTime = table.columns.some(isUpdated);
   const rows = `data.${quoteName(table.name)} as "$t"`;
   // An empty update does not change the row, nor anything derived from its state.
@@ -114,6 +111,14 @@ begin
 end`;
 }
 
+/** The columns of an update, with the time of a change. */
+export function assignments(table: ColumnSet): string[] {
+  return table.columns.map(
+    (column, index) =>
+      `${quoteName(column.name)} = ${nextValue(column, index, isUpdated(column) ? ` when "$changed" then "$now"` : "")}`,
+  );
+}
+
 /** A column's value after the update; `otherwise` are further branches for a column that the body omits. */
 function nextValue(column: SetColumn, index: number, otherwise = ""): string {
   return `case when ${isGiven(column)} then ${variable(index)}${otherwise} else "$t".${quoteName(column.name)} end`;
@@ -130,13 +135,18 @@ export function isUpdated({ onUpdate }: SetColumn): boolean {
  */
 function findChange(table: ColumnSet): string {
   const { app, id } = placeholdersOf("update");
-  const before = table.columns.map(({ name }) => `"$t".${quoteName(name)}`);
-  const after = table.columns.map((column, index) => nextValue(column, index));
   return `if "$body" <> '{}' then
-    select record_image_ne(row(${before.join(", ")}), row(${after.join(", ")})) into "$changed"
+    select ${isChanged(table)} into "$changed"
     from data.${quoteName(table.name)} as "$t" where ${isRow(app, id)} for no key update;
     "$now" := clock_timestamp();
   end if;`;
+}
+
+/** Whether the body changes a value of the row. */
+export function isChanged(table: ColumnSet): string {
+  const before = table.columns.map(({ name }) => `"$t".${quoteName(name)}`);
+  const after = table.columns.map((column, index) => nextValue(column, index));
+  return `record_image_ne(row(${before.join(", ")}), row(${after.join(", ")}))`;
 }
 
 export function deleteBody(table: ColumnSet, site: FunctionSite): string {
