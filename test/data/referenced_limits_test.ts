@@ -102,6 +102,13 @@ test.each([
   expect(await listAll(query, 7)).toEqual(numbers.slice());
 });
 
+test("without a referenced row, a page is complete and visits no row", async () => {
+  for (const query of ["project.size=eq.999", "project.size=eq.999&order=n.desc"]) {
+    const { json } = await service.call(app, `/v1/data/db/items?${query}&limit=20`);
+    expect(json).toMatchObject({ rows: [], hasMore: false, next: null });
+  }
+});
+
 test("counts and groups visit up to their own limit", async () => {
   for (const [query, count] of [
     ["project.size=lt.50", 50],

@@ -66,7 +66,7 @@ begin
       raise exception 'too many rows' using errcode = '${SIGNALS.tooManyVisits}',
         detail = concat("$plan" ->> 'set', ' ', "$cut");
     end if;
-    return array_to_string("$ids", ',');
+    return coalesce(array_to_string("$ids", ','), '');
   end if;
   -- If a walk was cut short, its last row was not compared: the next page starts with it.
   "$found" := coalesce(cardinality("$ids"), 0) - ("$cut" is not null)::int4;
