@@ -18,6 +18,7 @@ import {
   hashColumnSet,
   NO_WALK,
   placeholdersOf,
+  referenceColumns,
   type ServedSet,
   TAG_LENGTH,
   type Walk,
@@ -243,7 +244,7 @@ function renderWalk(table: ServedSet, walk: Walk, finds: boolean): RenderedWalk 
   const order = (isDescending: boolean) =>
     `order by ${terms.map(({ alias }) => `${alias}${isDescending ? " desc" : ""}`).join(", ")} limit "$left"`;
   const values = terms.map(({ value }) => value);
-  const collected = `select ${collect(named)}`;
+  const collected = `select ${collect(table, named)}`;
   const found = (isDescending: boolean) => {
     // A condition on the first column alone, by which PostgreSQL can use an index of the rows with a value.
     const present = compare([first.value], {
@@ -279,8 +280,14 @@ function renderRow(table: ServedSet, finds: boolean): string {
     ? `case when "$isFound" and ${size} < ${FOUND_ROW_BYTES} then row_to_json("$o")::text end`
     : "null::text";
   // As text, because arrays without a value cannot become an array.
-  const refs = `case when "$cursor" <> ${WALK.cursor} then ${referencesOfRow(table)}::text end`;
-  return `"$t"."id" as "$id", ${ROW_STATE} as "$state", ${size} as "$size", ${text} as "$text", ${refs} as "$refs"`;
+  const refs = hasReferences(table)
+    ? `, case when "$cursor" <> ${WALK.cursor} then ${referencesOfRow(table)}::text end as "$refs"`
+    : "";
+  return `"$t"."id" as "$id", ${ROW_STATE} as "$state", ${size} as "$size", ${text} as "$text"${refs}`;
+}
+
+function hasReferences(table: ServedSet): boolean {
+  return referenceColumns(table).length > 0;
 }
 
 /** The terms of the index, and the columns whose values are not in their terms. */
@@ -320,7 +327,7 @@ function isEmpty({ column, terms }: NamedColumn): string {
 }
 
 /** The ids, states, size and texts of the found rows, and the values of the cursor in the last row that the limit allows. */
-function collect(named: readonly NamedColumn[]): string {
+function collect(table: ServedSet, named: readonly NamedColumn[]): string {
   const last = (alias: string) => `(array_agg("$v".${alias}))["$left"]`;
   const keys = named.map(({ column, terms }, position) => {
     const texts = terms.map(({ alias }) => last(alias));
@@ -332,5 +339,5 @@ function collect(named: readonly NamedColumn[]): string {
   });
   const id = named.some(({ column }) => column.name === "id") ? [] : [`${last('"$id"')}::text`];
   return `array_agg("$v"."$id"), string_agg("$v"."$state", ''::bytea), coalesce(sum("$v"."$size"), 0),
-      array_agg("$v"."$text"), count("$v"."$text"), string_agg("$v"."$refs", ','), array[${[...keys, ...id].join(", ")}]`;
+      array_agg("$v"."$text"), count("$v"."$text"), ${hasReferences(table) ? `string_agg("$v"."$refs", ',')` : "null"}, array[${[...keys, ...id].join(", ")}]`;
 }
