@@ -4,6 +4,8 @@
  */
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from "bun:test";
 import { type Database, echoColumn, openDatabase, SERVICE_QUEUE } from "../../src/db/mod.ts";
+import { openConnection } from "../../src/db/pool/connection.ts";
+import { makeSharing } from "../../src/db/pool/sharing.ts";
 import { Problem } from "../../src/problem.ts";
 import { makeDatabase, type TestDatabase } from "../support/cluster.ts";
 import { eventually } from "../support/eventually.ts";
@@ -275,4 +277,20 @@ test("a statement that the server has forgotten is prepared again, also behind o
   await Promise.all(Array.from({ length: CONNECTIONS }, discard));
   expect(await writeAll()).toEqual(notes);
   expect(await stored()).toEqual(notes);
+});
+
+test("a connection is sealed for a cancellation only while it has one caller, and then accepts no other", async () => {
+  const url = database.adminUrl;
+  const connection = await openConnection({ url, prepare: true, name: "rowhouse sharing test" });
+  const sharing = makeSharing();
+  sharing.start(connection);
+  expect(sharing.find()).toBe(connection);
+  sharing.join(connection);
+  expect(sharing.seal(connection)).toBe(false);
+  expect(sharing.leave(connection, false)).toEqual({ isLast: false, isSuspect: false });
+  expect(sharing.find()).toBe(connection);
+  expect(sharing.seal(connection)).toBe(true);
+  expect(sharing.find()).toBeUndefined();
+  expect(sharing.leave(connection, false)).toEqual({ isLast: true, isSuspect: true });
+  connection.end();
 });
