@@ -70,6 +70,7 @@ export function upsertBody(table: ColumnSet, site: FunctionSite): string {
   "$id" uuid;
   "$nth" int4;
   "$one" record;
+  "$seen" record;
   "$row" record;
   "$text" text;
   "$state" text;
@@ -106,13 +107,13 @@ begin
           "$found"["$one"."$nth"] := "$one"."$text";
         end loop;
         ${hasTime(table) ? '"$now" := clock_timestamp();' : ""}
-        for "$one" in
+        for "$seen" in
           select ("$places" ->> left("$p"."$met", ${ID_LENGTH}))::int4 as "$nth",
             right("$p"."$met", ${ID_LENGTH})::uuid as "$id"
-          from unnest(string_to_array(ltrim(current_setting(${MET}), ','), ',')) as "$p" ("$met")
+          from unnest(string_to_array(ltrim(current_setting(${MET}, true), ','), ',')) as "$p" ("$met")
         loop
-          "$nth" := "$one"."$nth";
-          "$id" := "$one"."$id";
+          "$nth" := "$seen"."$nth";
+          "$id" := "$seen"."$id";
           "$results"["$nth"] := 'ignored';
           if not ${isIgnored} then
             "$body" := "$all" -> ("$nth" - 1);

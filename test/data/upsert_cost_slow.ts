@@ -1,0 +1,116 @@
+/** The buffers that upserts read and write in an app of 100,000 rows, on PostgreSQL 18 and 15, with plans of the empty table. */
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import postgres from "postgres";
+import { SERVICE_QUEUE } from "../../src/db/mod.ts";
+import { defineSchema, t } from "../../src/schema/mod.ts";
+import {
+  type DebianCluster,
+  hasDebianPostgres,
+  startDebianCluster,
+} from "../support/debian_cluster.ts";
+import { functionOf } from "../support/functions.ts";
+import { proofOf } from "../support/proof.ts";
+import { openTestService, type TestApp, type TestService, UNGUARDED } from "../support/service.ts";
+
+const schema = defineSchema({
+  parts: t
+    .model({
+      tag: t.string().required().unique(),
+      url: t.string(),
+      kind: t.enum(["a", "b"]),
+      price: t.number(),
+      note: t.string(),
+    })
+    .unique("url", "kind")
+    .unique("price", "kind"),
+});
+const ROWS = 100_000;
+const PART = 5000;
+const LIST = 100;
+const LONG = "x".repeat(200);
+const row = (n: number) => ({ tag: `tag ${n}`, url: `${LONG} ${n}`, kind: "b", price: n / 4 });
+const INDEXES: Readonly<Record<string, { unique: string; name: string }>> = {
+  tag: { unique: "{1}", name: "parts__tag" },
+  "url,kind": { unique: "{2,3}", name: "parts__url__kind" },
+  "price,kind": { unique: "{4,3}", name: "parts__price__kind" },
+};
+
+const SERVERS: { name: string; isDebian: boolean }[] = [
+  { name: "PostgreSQL 18", isDebian: false },
+  ...(hasDebianPostgres ? [{ name: "PostgreSQL 15", isDebian: true }] : []),
+];
+
+describe.each(SERVERS)("on $name", ({ isDebian }) => {
+  let cluster: DebianCluster | undefined;
+  let service: TestService;
+  let app: TestApp;
+  let login: postgres.Sql;
+  beforeAll(async () => {
+    if (isDebian) cluster = await startDebianCluster();
+    service = await openTestService({
+      service: { previews: ["filters"], ...UNGUARDED },
+      ...(cluster === undefined
+        ? {}
+        : { cluster: { admin: cluster.url, serving: cluster.url, prepare: true } }),
+    });
+    app = await service.makeApp(schema);
+    const admin = service.service.admin;
+    // Statistics of the empty table, and a session that planned with them.
+    await admin.message(
+      "alter table data.parts set (autovacuum_enabled = off); analyze data.parts; select 1",
+    );
+    login = postgres(service.database.servingUrl, { max: 1, prepare: false });
+    await measure("tag", [{ tag: "first" }]);
+    for (let start = 0; start < ROWS; start += PART)
+      await admin.query(
+        `insert into data.parts (app_id, id, tag, url, kind, price)
+        select $1, gen_random_uuid(), 'tag ' || n, $2 || ' ' || n, 'b', n / 4.0
+        from generate_series($3::int4, $4::int4) as s (n)`,
+        [app.id, LONG, start, start + PART - 1],
+        { retry: "unsafe", queue: SERVICE_QUEUE },
+      );
+  }, 300_000);
+  afterAll(async () => {
+    await login?.end();
+    await service?.close();
+    await cluster?.stop();
+  });
+
+  async function measure(columns: string, rows: readonly object[], isIgnored = false) {
+    const { unique, name } = INDEXES[columns] ?? { unique: "", name: "" };
+    const ids = rows.map(() => Bun.randomUUIDv7()).sort();
+    const [plan] = await login.unsafe(
+      `explain (analyze, buffers, format json)
+      select api.${JSON.stringify(functionOf(schema, "parts", "upsert"))}($1, ${proofOf(app.key)}, $2::text::uuid[], $3,
+        $4::text::int4[], $5::text::text[], $6::text::int4[], $7, 8388608, null)`,
+      [
+        ...[app.id, `{${ids}}`, JSON.stringify(rows), unique],
+        ...[`{${name}__key,${name}__search_key}`, `{${rows.map((_, n) => n + 1)}}`, isIgnored],
+      ],
+    );
+    const found = (plan as unknown as { "QUERY PLAN": [{ Plan: Record<string, number> }] })[
+      "QUERY PLAN"
+    ][0];
+    return (found.Plan["Shared Hit Blocks"] ?? 0) + (found.Plan["Shared Read Blocks"] ?? 0);
+  }
+
+  const list = (start: number, extra: object) =>
+    Array.from({ length: LIST }, (_, n) => ({ ...row(start + n * 7), ...extra }));
+
+  test.each(Object.keys(INDEXES))("a list by %s reads few buffers a row", async (columns) => {
+    // The first call of a session also reads the system's tables.
+    await measure(columns, [{ ...row(1), note: columns }]);
+    const perRow = async (rows: readonly object[], isIgnored = false) =>
+      (await measure(columns, rows, isIgnored)) / LIST;
+    const found = {
+      updated: await perRow(list(1000, { note: columns })),
+      unchanged: await perRow(list(1000, { note: columns })),
+      ignored: await perRow(list(1000, { note: "other" }), true),
+      created: await perRow(list(ROWS * (2 + Object.keys(INDEXES).indexOf(columns)), {})),
+    };
+    console.log(columns, found);
+    for (const [what, buffers] of Object.entries(found))
+      expect([what, Math.min(buffers, MAX_BUFFERS)]).toEqual([what, buffers]);
+  });
+});
+const MAX_BUFFERS = 60;
