@@ -119,7 +119,7 @@ export function makeDuplicateFinder(table: TableDefinition): (row: FileRow) => L
   let remembered = 0;
   return ({ line, values }) =>
     sets.flatMap(({ columns, lines }): LineIssue[] => {
-      const key = toKey(columns, values);
+      const key = toUniqueKey(columns, values);
       if (key === undefined) return [];
       const first = lines.get(key);
       if (first !== undefined) return [toIssue(columns, { line, first })];
@@ -134,7 +134,8 @@ export function hasUniques(table: TableDefinition): boolean {
   return listUniques(table).length > 0;
 }
 
-function listUniques({ columns, uniques }: TableDefinition): NamedColumn[][] {
+/** The columns of each unique constraint. */
+export function listUniques({ columns, uniques }: TableDefinition): NamedColumn[][] {
   const byName = new Map(columns.map((column) => [column.name, column]));
   return [
     ...columns.filter(({ unique }) => unique).map((column) => [column]),
@@ -142,8 +143,14 @@ function listUniques({ columns, uniques }: TableDefinition): NamedColumn[][] {
   ];
 }
 
-/** `undefined` if a value is null or omitted: nulls are distinct, and an omitted column gets its default. */
-function toKey(columns: readonly NamedColumn[], values: FileRow["values"]): string | undefined {
+/**
+ * The values of a unique constraint as one text, equal for equal values. `undefined` if a value is null or omitted: nulls are
+ * distinct, and an omitted column gets its default.
+ */
+export function toUniqueKey(
+  columns: readonly NamedColumn[],
+  values: FileRow["values"],
+): string | undefined {
   const keys: string[] = [];
   for (const { name, kind } of columns) {
     const value: Json = values[name] ?? null;

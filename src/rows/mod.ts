@@ -15,13 +15,22 @@ export {
   readChunks,
   readPages,
 } from "./batches.ts";
-export { hasUniques, isNeeded, type Mapping, type MappingOptions, makeMapping } from "./mapping.ts";
+export {
+  hasUniques,
+  isNeeded,
+  listUniques,
+  type Mapping,
+  type MappingOptions,
+  makeMapping,
+  toUniqueKey,
+} from "./mapping.ts";
 export { readMatch } from "./match.ts";
 export {
   decodeChunks,
   ENCODINGS,
   FILE_FORMATS,
   type FileFormat,
+  type FileRow,
   findFormat,
   type LineIssue,
   makeSource,

@@ -4,7 +4,7 @@ import { pageOf } from "../../data/bodies.ts";
 import { DATA_PATH } from "../../data/deps.ts";
 import { OPENAPI_PATH, TABLE_KEYWORD } from "../../openapi/table_keyword.ts";
 import { type RowTexts, readPages } from "../../rows/mod.ts";
-import { readDefinition, type TableDefinition } from "../../schema/mod.ts";
+import { type Json, readDefinition, type TableDefinition } from "../../schema/mod.ts";
 import { isObject } from "../../std/json.ts";
 import { splitList, splitObject } from "../../std/json_text.ts";
 import { MAX_BATCH_KEYWORD, MAX_BODY_BYTES, MAX_ROWS } from "../../std/limits.ts";
@@ -22,10 +22,15 @@ export type App = {
   readonly maxBatchBytes: number;
   /** @throws {RejectedError} the app has no table with that name */
   readonly findTable: (name: string) => TableDefinition;
+  /** Whether the service updates rows by unique columns, which belongs to a preview. */
+  readonly canUpdateBy: (table: string) => boolean;
   readonly call: (
-    call: Pick<EndpointCall, "body" | "headers"> & { path: string },
+    call: Pick<EndpointCall, "method" | "body" | "headers"> & { path: string },
   ) => ReturnType<typeof callEndpoint>;
 };
+
+/** The query parameter of a create that names the columns of a unique constraint. */
+export const ON_CONFLICT = "onConflict";
 
 /** Max wait while the app is over its rate limit. */
 const WAIT_S = 900;
@@ -42,6 +47,7 @@ export async function openApp(setting: Setting, scope: string): Promise<App> {
     url: target.url,
     maxBatchBytes: readMaxBatch(body),
     findTable: (name) => findTable(tables, name),
+    canUpdateBy: (table) => findParameter(body, `${DATA_PATH}/${table}`, ON_CONFLICT),
     call: ({ path, ...call }) => ask({ ...call, path: `${DATA_PATH}/${path}`, scope }),
   };
 }
@@ -50,6 +56,18 @@ export async function openApp(setting: Setting, scope: string): Promise<App> {
 function readMaxBatch(document: object): number {
   const { [MAX_BATCH_KEYWORD]: limit } = document as { readonly [keyword: string]: unknown };
   return typeof limit === "number" ? limit : MAX_BODY_BYTES;
+}
+
+/** Whether the `POST` of a path has a query parameter. */
+function findParameter(document: object, path: string, name: string): boolean {
+  const { paths } = document as { readonly paths?: unknown };
+  const item = isObject(paths) ? paths[path] : undefined;
+  const create = isObject(item) ? item["post"] : undefined;
+  const parameters = isObject(create) ? create["parameters"] : undefined;
+  return (
+    Array.isArray(parameters) &&
+    parameters.some((parameter) => isObject(parameter) && parameter["name"] === name)
+  );
 }
 
 function readTables(target: Target, document: object): readonly TableDefinition[] {
@@ -83,8 +101,11 @@ function findTable(tables: readonly TableDefinition[], name: string): TableDefin
   });
 }
 
-const PAGE = pageOf(v.custom<Readonly<Record<string, unknown>>>(isObject));
-type Row = { readonly values: Readonly<Record<string, unknown>>; readonly texts: RowTexts };
+const PAGE = pageOf(v.custom<Readonly<Record<string, Json>>>(isObject));
+export type Row = {
+  readonly values: Readonly<Record<string, Json>>;
+  readonly texts: RowTexts;
+};
 
 /** All rows of a table, page by page. */
 export function listAll(app: App, table: string): AsyncGenerator<readonly Row[], void> {

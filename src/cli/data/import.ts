@@ -1,12 +1,10 @@
 /** `rowhouse data import`: reads a file twice, first to check it, then to send it. @module */
 
 import { resolve } from "node:path";
-import type { Detail } from "../../problem.ts";
 import {
   ENCODINGS,
   findFormat,
   hasUniques,
-  type LineIssue,
   type Mapping,
   type Match,
   makeBatcher,
@@ -17,7 +15,6 @@ import type { NamedColumn, TableDefinition } from "../../schema/mod.ts";
 import {
   type Arguments,
   type CommandResult,
-  EXIT,
   RejectedError,
   type Setting,
   UsageError,
@@ -26,7 +23,9 @@ import { readWhole } from "../settings.ts";
 import { showCount } from "../terminal.ts";
 import { type App, listAll, openApp } from "./app.ts";
 import { readFormat } from "./export.ts";
+import { makeIssueReport } from "./import_issues.ts";
 import { type Checked, type ImportTask, limitsOf, readRowsFile, sendFile } from "./import_send.ts";
+import { checkCanSync, readSyncOptions, syncFile } from "./sync.ts";
 
 // References whose values in the file are those of a unique column: looks up their ids in the
 // table.
@@ -88,6 +87,8 @@ export async function runImport(setting: Setting): Promise<CommandResult> {
   // The project, or a file of it, can have named the address.
   setting.terminal.warn(`Importing into ${app.url}`);
   const table = app.findTable(name);
+  const sync = readSyncOptions(args, table);
+  if (sync !== undefined) checkCanSync({ app, table: name });
   const task: ImportTask = {
     app,
     table: table.name,
@@ -106,6 +107,7 @@ export async function runImport(setting: Setting): Promise<CommandResult> {
     setting,
   };
   const checked = await checkFile(task);
+  if (sync !== undefined) return await syncFile(task, checked, sync);
   const dryRun = args.has("dry-run");
   const replayed = dryRun ? 0 : await sendFile(task, checked);
   const { rows, batches } = checked;
@@ -178,33 +180,6 @@ async function checkFile(task: ImportTask): Promise<Checked> {
   } finally {
     stop();
   }
-  if (issues.count() > 0)
-    throw new RejectedError(
-      `Nothing was stored: ${task.name} has ${showCount(issues.count(), "error")}`,
-      EXIT.rejected,
-      { code: "validation_failed", details: issues.details() },
-    );
+  issues.throwAny();
   return { digest: hasher.digest("hex"), rows, batches: batches + batcher.end().length };
-}
-
-type IssueReport = {
-  add: (issue: LineIssue) => void;
-  count: () => number;
-  details: () => Detail[];
-};
-
-/** Prints each error immediately; with `--json` collects them for one document. */
-function makeIssueReport({ name, setting: { args, terminal } }: ImportTask): IssueReport {
-  const details: Detail[] = [];
-  let count = 0;
-  return {
-    add: ({ line, column, message }) => {
-      count++;
-      const path = column === undefined ? `/${line}` : `/${line}/${column}`;
-      if (args.has("json")) details.push({ path, message });
-      else terminal.warn(`${name}:${line}: ${column === undefined ? "" : `${column}: `}${message}`);
-    },
-    count: () => count,
-    details: () => details,
-  };
 }

@@ -99,7 +99,8 @@ export async function sendFile(task: ImportTask, { digest, rows }: Checked): Pro
   return progress.replayed;
 }
 
-function hasChanged({ name }: ImportTask): RejectedError {
+/** The file is not the one that was checked. */
+export function hasChanged({ name }: ImportTask): RejectedError {
   return new RejectedError(`${name} has changed since it was checked: run the command again`);
 }
 
@@ -164,19 +165,25 @@ function explainStop(
       EXIT.rejected,
       { code: error.code },
     );
+  return rejectBatch(error, {
+    ...{ name, batch },
+    advice: `${state} Correct the file and continue with --from-line ${line}`,
+  });
+}
+
+/** The service's error about a batch, with the lines of the file. */
+export function rejectBatch(
+  error: Problem,
+  { name, batch, advice }: { name: string; batch: Batch; advice: string },
+): RejectedError {
   const details = (error.details ?? []).map((detail) => toLineDetail(detail, batch));
   const lines = details.map(
     ({ path, message }) => `  ${name}:${path.slice(1).replace("/", ": ")}: ${message}`,
   );
-  return new RejectedError(
-    [
-      error.message,
-      ...lines,
-      `${state} Correct the file and continue with --from-line ${line}`,
-    ].join("\n"),
-    EXIT.rejected,
-    { code: error.code, details },
-  );
+  return new RejectedError([error.message, ...lines, advice].join("\n"), EXIT.rejected, {
+    code: error.code,
+    details,
+  });
 }
 
 /** Translates the path of a detail, such as `/3/title`, to the line of the file. */

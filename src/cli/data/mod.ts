@@ -6,6 +6,7 @@ import { ENVIRONMENT_FLAGS } from "../db/destination.ts";
 import { DEV_FILE } from "../dev/file.ts";
 import { runExport } from "./export.ts";
 import { runImport } from "./import.ts";
+import { SYNC_FLAGS } from "./sync.ts";
 
 const { url, to } = ENVIRONMENT_FLAGS;
 
@@ -19,15 +20,24 @@ export const dataCommands: readonly Command[] = [
     name: "data import",
     example: `rowhouse data import todos todos.csv --dry-run
 rowhouse data import todos todos.csv --map "Due date=due" --skip Comments
-rowhouse data import todos todos.ndjson --match project=projects.name`,
-    about: `${ABOUT} The key requires the scope data:write, and data:read for --match.
+rowhouse data import todos todos.ndjson --match project=projects.name
+rowhouse data import airports airports.csv --update-by iata --delete-missing --dry-run`,
+    about: `${ABOUT} The key requires the scope data:write, and data:read for --match and --update-by.
 
 Reads CSV (commas, semicolons or tabs; the first line contains the column names), NDJSON, or a JSON array. First checks the
 whole file and lists all errors by line; if there are errors, nothing is sent. An empty field is null, or the default of a
 required column. A column without a name is called by its position, such as #3, and left out if it has no values. The service
 creates the ids. You can repeat the command for ${IDEMPOTENCY_HOURS} hours: stored rows are not stored again. If the
 database rejects a row, such as a duplicate, the import stops and prints the line to continue from.
-Prints { table, rows, batches, replayed, dryRun } with --json.`,
+Prints { table, rows, batches, replayed, dryRun } with --json.
+
+With --update-by the table gets the values of the file. Rows are found by a unique column, or by the columns of a unique
+constraint, separated by commas. The command reads the table, says how many rows it creates, changes, leaves and deletes, and
+writes only these. Columns that the file does not have stay as they are. With --delete-missing it then deletes the rows that the
+file does not have, unless they have changed since the table was read, which it lists. It asks before that; a file that is
+empty, or would delete more than a fifth of the rows, needs --accept-deletes. Repeat a stopped command: it writes what still
+differs. Requires that PREVIEW of the service contains filters. Prints { table, rows, created, updated, unchanged, deleted, left,
+dryRun } with --json.`,
     positionals: ["table", "file"],
     flags: {
       url,
@@ -57,6 +67,7 @@ Prints { table, rows, batches, replayed, dryRun } with --json.`,
       again: {
         about: `store rows again that a run in the last ${IDEMPOTENCY_HOURS} hours has stored`,
       },
+      ...SYNC_FLAGS,
       "dry-run": { about: "check the file; send nothing" },
       json: JSON_FLAG,
     },

@@ -15,6 +15,8 @@ export type Target = {
 
 const KEY_VARIABLE = "ROWHOUSE_API_KEY";
 
+const NO_CONTENT = 204;
+
 /** Longer than the service's own time limit. */
 const PATIENCE_MS = 150_000;
 
@@ -28,7 +30,9 @@ const Rejection = v.omit(ProblemBody, ["requestId"]);
 
 export type EndpointCall = {
   path: string;
-  /** JSON: the call is a POST. */
+  /** Default: GET, or POST with a body. */
+  method?: "DELETE";
+  /** JSON. */
   body?: string;
   headers?: Readonly<Record<string, string>>;
   /** The required scope of the key. */
@@ -48,6 +52,7 @@ export async function callEndpoint(
   const response = await request(target, call);
   const { headers } = response;
   const text = await response.text().catch(() => "");
+  if (response.status === NO_CONTENT) return { body: {}, text, headers };
   const body = tryParseJson(text);
   if (response.ok && typeof body === "object" && body !== null) return { body, text, headers };
   const rejection = v.safeParse(Rejection, body);
@@ -60,13 +65,13 @@ export async function callEndpoint(
 
 async function request(
   { url, key, keyVariable = KEY_VARIABLE, isDev }: Target,
-  { path, body, headers }: EndpointCall,
+  { path, method, body, headers }: EndpointCall,
 ): Promise<Response> {
   if (!API_KEY.test(key))
     throw new RejectedError(`${keyVariable} ${MALFORMED}`, EXIT.unauthenticated);
   try {
     return await fetch(url + path, {
-      method: body === undefined ? "GET" : "POST",
+      method: method ?? (body === undefined ? "GET" : "POST"),
       headers: {
         ...headers,
         authorization: `Bearer ${key}`,

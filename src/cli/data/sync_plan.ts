@@ -1,0 +1,104 @@
+/** What an import changes that updates rows: compares the rows of the file with those of the table. Pure. @module */
+
+import { VALUES } from "../../kinds/mod.ts";
+import { type FileRow, type LineIssue, listUniques, toUniqueKey } from "../../rows/mod.ts";
+import type { Json, NamedColumn, TableDefinition } from "../../schema/mod.ts";
+import { canonicalJson } from "../../std/json.ts";
+
+type Values = Readonly<Record<string, Json>>;
+
+/** A row of the table, as it was listed before the first write. */
+export type ListedRow = { readonly id: string; readonly values: Values };
+
+export type SyncPlan = {
+  readonly created: readonly FileRow[];
+  readonly changed: readonly FileRow[];
+  readonly unchanged: number;
+  /** The rows of the table that the file does not have. */
+  readonly missing: readonly ListedRow[];
+};
+
+/** The columns of a unique constraint by their names, in any order. */
+export function findUnique(
+  table: TableDefinition,
+  names: readonly string[],
+): readonly NamedColumn[] | undefined {
+  const wanted = names.toSorted().join(",");
+  return listUniques(table).find((columns) => toNames(columns).sort().join(",") === wanted);
+}
+
+/** The names of the columns of each unique constraint. */
+export function listUniqueNames(table: TableDefinition): string[] {
+  return listUniques(table).map((columns) => toNames(columns).join(","));
+}
+
+function toNames(columns: readonly NamedColumn[]): string[] {
+  return columns.map(({ name }) => name);
+}
+
+export type Comparison = {
+  /** Adds a row of the file; returns an error if no row of the table can be found by it. */
+  readonly add: (row: FileRow) => LineIssue | undefined;
+  readonly end: () => SyncPlan;
+};
+
+/** Compares rows of a file, one by one, with the rows of the table. */
+export function makeComparison(
+  { columns }: TableDefinition,
+  unique: readonly NamedColumn[],
+  listed: readonly ListedRow[],
+): Comparison {
+  const byName = new Map(columns.map((column) => [column.name, column]));
+  const byKey = new Map<string, ListedRow>();
+  for (const row of listed) {
+    const key = toUniqueKey(unique, row.values);
+    if (key !== undefined) byKey.set(key, row);
+  }
+  const found = new Set<string>();
+  const created: FileRow[] = [];
+  const changed: FileRow[] = [];
+  let unchanged = 0;
+  return {
+    add: (row) => {
+      const keys = Object.fromEntries(
+        unique.map(({ name, default: initial }) => [name, row.values[name] ?? initial ?? null]),
+      );
+      const key = toUniqueKey(unique, keys);
+      if (key === undefined) {
+        const empty = unique.find(({ name }) => keys[name] === null);
+        return { line: row.line, ...(empty && { column: empty.name }), message: REQUIRED_KEY };
+      }
+      const stored = byKey.get(key);
+      if (stored === undefined) created.push(row);
+      else if (isSame(byName, row.values, stored.values)) unchanged++;
+      else changed.push(row);
+      if (stored !== undefined) found.add(stored.id);
+      return undefined;
+    },
+    end: () => ({
+      created,
+      changed,
+      unchanged,
+      missing: listed.filter(({ id }) => !found.has(id)),
+    }),
+  };
+}
+
+const REQUIRED_KEY = "Must not be null: a row is updated by this column";
+
+/** Whether the columns of the first row have the same values in the second. */
+function isSame(byName: ReadonlyMap<string, NamedColumn>, sent: Values, stored: Values): boolean {
+  return Object.entries(sent).every(([name, value]) => {
+    const kind = byName.get(name)?.kind;
+    const key = (value: Json) =>
+      canonicalJson(
+        kind === undefined || value === null ? value : (VALUES[kind].toKey?.(value) ?? value),
+      );
+    return key(value) === key(stored[name] ?? null);
+  });
+}
+
+/** Whether a row is still as it was listed. */
+export function isUnchanged(listed: Values, current: Values): boolean {
+  return canonicalJson(listed) === canonicalJson(current);
+}

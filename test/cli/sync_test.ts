@@ -1,0 +1,278 @@
+/** `rowhouse data import --update-by`: a table gets the values of a file. */
+import { afterAll, beforeAll, expect, test } from "bun:test";
+import { join } from "node:path";
+import { defineSchema, t } from "../../src/schema/mod.ts";
+import { makeProject, type Outcome, runHere } from "../support/command.ts";
+import { freshName } from "../support/push.ts";
+import { expectSentences } from "../support/sentences.ts";
+import { openTestService, type TestApp, type TestService } from "../support/service.ts";
+
+let service: TestService;
+let project: ReturnType<typeof makeProject>;
+beforeAll(async () => {
+  service = await openTestService({ service: { previews: ["filters"] } });
+  project = makeProject();
+});
+afterAll(async () => {
+  project.remove();
+  await service.close();
+});
+
+type TestTable = { app: TestApp; name: string; flights: string };
+type Row = Record<string, unknown>;
+
+async function makeTable(open = service): Promise<TestTable> {
+  const [name, flights] = [freshName(), freshName()];
+  const app = await open.makeApp();
+  await open.pushSchema(
+    app,
+    defineSchema({
+      [name]: {
+        iata: t.string().unique(),
+        name: t.string().required(),
+        size: t.decimal(),
+        opened: t.timestamp(),
+        country: t.string(),
+        hub: t.boolean().required().default(false),
+      },
+      [flights]: { airport: t.ref(name).required() },
+    }),
+  );
+  return { app, name, flights };
+}
+
+const sync = (app: TestApp, words: readonly string[], url = service.url): Promise<Outcome> =>
+  runHere(["data", "import", ...words], {
+    ...project,
+    env: { ROWHOUSE_URL: url, ROWHOUSE_API_KEY: app.key },
+  });
+
+async function post(app: TestApp, name: string, json: unknown): Promise<void> {
+  const { status } = await service.call(app, `/v1/data/db/${name}`, { method: "POST", json });
+  expect(status).toBe(201);
+}
+
+async function listRows(app: TestApp, name: string): Promise<Row[]> {
+  const { json } = await service.call(app, `/v1/data/db/${name}`);
+  return (json as { rows: Row[] }).rows;
+}
+
+const byKey = (rows: readonly Row[]) =>
+  new Map(rows.map(({ app_id: _, ...row }) => [row["iata"], row]));
+
+const HEADER = "iata,name,size,opened\n";
+const BERLIN = "BER,Berlin,4.0,2020-10-31T00:00:00Z\n";
+
+/** Six rows of which BER and four others are as in the file. */
+async function fill({ app, name }: TestTable): Promise<void> {
+  const filler = ["ZRH", "OSL", "ARN", "HEL"].map((iata) => ({ iata, name: iata }));
+  await post(app, name, [
+    {
+      iata: "BER",
+      name: "Berlin",
+      size: "4.00",
+      opened: "2020-10-31T01:00:00+01:00",
+      country: "DE",
+    },
+    { iata: "MUC", name: "Munich", size: "1.5", country: "DE", hub: true },
+    { iata: "TXL", name: "Tegel" },
+    ...filler,
+  ]);
+}
+const FILLED = "ZRH,ZRH,,\nOSL,OSL,,\nARN,ARN,,\nHEL,HEL,,\n";
+
+/** A service in front of the service: sees each request before and each response after. */
+function openProxy({
+  before = async () => undefined,
+  after = (response) => response,
+}: {
+  before?: (request: Request) => Promise<void>;
+  after?: (response: Response, request: Request) => Response;
+}): Bun.Server<undefined> {
+  return Bun.serve({
+    hostname: "127.0.0.1",
+    port: 0,
+    fetch: async (request) => {
+      await before(request);
+      const { pathname, search } = new URL(request.url);
+      const response = await fetch(service.url + pathname + search, {
+        method: request.method,
+        headers: request.headers,
+        ...(request.method === "POST" ? { body: await request.text() } : {}),
+      });
+      const headers = new Headers(response.headers);
+      headers.delete("content-encoding");
+      const body = response.status === 204 ? null : await response.bytes();
+      return after(new Response(body, { status: response.status, headers }), request);
+    },
+  });
+}
+
+test("creates, changes, leaves and deletes rows, and writes nothing the second time", async () => {
+  const table = await makeTable();
+  const { app, name } = table;
+  await fill(table);
+  const before = byKey(await listRows(app, name));
+  project.write("airports.csv", `${HEADER}${BERLIN}MUC,München,2,\nCDG,Paris,,\n${FILLED}`);
+  const words = [name, "airports.csv", "--update-by", "iata", "--delete-missing", "--json"];
+  const counts = {
+    table: name,
+    rows: 7,
+    created: 1,
+    updated: 1,
+    unchanged: 5,
+    deleted: 1,
+    left: 0,
+  };
+  const dry = await sync(app, [...words, "--dry-run"]);
+  expect(JSON.parse(dry.out)).toEqual({ ...counts, dryRun: true });
+  expect(byKey(await listRows(app, name))).toEqual(before);
+  const asked = await sync(app, words);
+  expect(asked.code).toBe(1);
+  expectSentences(asked.err, {
+    names: ["1 row", "--yes", name],
+    varies: { [service.url]: "<service>", [name]: "<table>" },
+  });
+  expect(byKey(await listRows(app, name))).toEqual(before);
+  const done = await sync(app, [...words, "--yes"]);
+  expect(JSON.parse(done.out)).toEqual({ ...counts, dryRun: false });
+  const after = byKey(await listRows(app, name));
+  expect([...after.keys()].sort()).toEqual(["ARN", "BER", "CDG", "HEL", "MUC", "OSL", "ZRH"]);
+  expect(after.get("BER")).toEqual(before.get("BER"));
+  expect(after.get("MUC")).toEqual({ ...before.get("MUC"), name: "München", size: "2" });
+  expect(after.get("CDG")).toMatchObject({ name: "Paris", size: null, hub: false });
+  const again = await sync(app, words);
+  expect(JSON.parse(again.out)).toEqual({
+    ...{ ...counts, created: 0, updated: 0, unchanged: 7, deleted: 0 },
+    dryRun: false,
+  });
+});
+
+test("rows that the file does not have stay without --delete-missing", async () => {
+  const table = await makeTable();
+  await fill(table);
+  project.write("some.csv", `${HEADER}${BERLIN}`);
+  const done = await sync(table.app, [table.name, "some.csv", "--update-by", "iata"]);
+  expect(done).toMatchObject({
+    code: 0,
+    out: `Created 0, changed 0, left 1 and deleted 0 rows of ${table.name}\n`,
+  });
+  expect(await listRows(table.app, table.name)).toHaveLength(7);
+});
+
+test("a file that would delete more than a fifth of the rows needs --accept-deletes", async () => {
+  const table = await makeTable();
+  const { app, name } = table;
+  await fill(table);
+  const words = ["--update-by", "iata", "--delete-missing"];
+  for (const [file, text] of [
+    ["short.csv", `${HEADER}${BERLIN}${FILLED}`],
+    ["empty.csv", HEADER],
+  ] as const) {
+    project.write(file, text);
+    const { code, err } = await sync(app, [name, file, ...words, "--yes"]);
+    expect(code).toBe(1);
+    expectSentences(err, {
+      names: ["of 7 rows", "--accept-deletes"],
+      varies: { [service.url]: "<service>", [name]: "<table>" },
+    });
+    expect(await listRows(app, name)).toHaveLength(7);
+  }
+  expect((await sync(app, [name, "empty.csv", ...words, "--accept-deletes"])).code).toBe(0);
+  expect(await listRows(app, name)).toEqual([]);
+});
+
+test("rows without a key, equal keys, and columns that are not unique are errors", async () => {
+  const { app, name } = await makeTable();
+  project.write("bad.csv", `${HEADER}AAA,a,,\n,b,,\nAAA,c,,\nAAA,d,,\n`);
+  const { code, err } = await sync(app, [name, "bad.csv", "--update-by", "iata"]);
+  expect(code).toBe(1);
+  expect(err.match(/^bad\.csv:\d+: \w+: /gm)).toEqual(["bad.csv:4: iata: ", "bad.csv:5: iata: "]);
+  project.write("null.csv", `${HEADER}AAA,a,,\n,b,,\n`);
+  const empty = await sync(app, [name, "null.csv", "--update-by", "iata"]);
+  expect(empty.code).toBe(1);
+  expect(empty.err).toContain("null.csv:3: iata: ");
+  expect(await listRows(app, name)).toEqual([]);
+  for (const flags of [
+    ["--update-by", "name"],
+    ["--update-by", "iata,name"],
+    ["--delete-missing"],
+    ["--update-by", "iata", "--from-line", "2"],
+    ["--update-by", "iata", "--again"],
+  ])
+    expect((await sync(app, [name, "null.csv", ...flags])).code).toBe(2);
+});
+
+test("a row that changes meanwhile stays, and is named; so does a row with references", async () => {
+  const table = await makeTable();
+  const { app, name, flights } = table;
+  await fill(table);
+  const [muc, , , osl] = (await listRows(app, name)).slice(1);
+  await post(app, flights, { airport: osl?.["id"] });
+  project.write("few.csv", `${HEADER}${BERLIN}NEW,New,,\n`);
+  let isChanged = false;
+  const proxy = openProxy({
+    before: async ({ method }) => {
+      if (method !== "POST" || isChanged) return;
+      isChanged = true;
+      const path = `/v1/data/db/${name}/${muc?.["id"]}`;
+      await service.call(app, path, { method: "PATCH", json: { country: "Bavaria" } });
+    },
+  });
+  const words = [name, "few.csv", "--update-by", "iata", "--delete-missing", "--accept-deletes"];
+  const done = await sync(app, words, proxy.url.origin);
+  await proxy.stop(true);
+  expect(done.code).toBe(1);
+  expect(done.out).toBe(`Created 1, changed 0, left 1 and deleted 4 rows of ${name}\n`);
+  const left = done.err.split("\n").filter((line) => line.startsWith("Not deleted: "));
+  expect(left.sort()).toEqual([
+    `Not deleted: iata=MUC (${muc?.["id"]}): has changed since the command read it`,
+    expect.stringContaining(`Not deleted: iata=OSL (${osl?.["id"]}): `),
+  ]);
+  expect([...byKey(await listRows(app, name)).keys()].sort()).toEqual(["BER", "MUC", "NEW", "OSL"]);
+});
+
+test("a run that stops in between is continued by the next one", async () => {
+  const { app, name } = await makeTable();
+  await post(app, name, [
+    { iata: "OLD", name: "old" },
+    { iata: "1", name: "one" },
+  ]);
+  const lines = Array.from({ length: 2500 }, (_, n) => `${n},name ${n},${n}.5,`);
+  project.write("many.csv", `${HEADER}${lines.join("\n")}\n`);
+  let writes = 0;
+  const proxy = openProxy({
+    after: (response, { method }) =>
+      method === "POST" && ++writes === 2 ? new Response("lost", { status: 502 }) : response,
+  });
+  const words = [name, "many.csv", "--update-by", "iata", "--delete-missing", "--accept-deletes"];
+  const stopped = await sync(app, words, proxy.url.origin);
+  await proxy.stop(true);
+  expect(stopped.code).not.toBe(0);
+  expect((await sync(app, words)).code).toBe(0);
+  const { json } = await service.call(app, `/v1/data/db/${name}/groups`);
+  expect(json).toMatchObject({ groups: [{ count: 2500 }] });
+  const again = await sync(app, [...words, "--json"]);
+  expect(JSON.parse(again.out)).toMatchObject({
+    created: 0,
+    updated: 0,
+    unchanged: 2500,
+    deleted: 0,
+  });
+});
+
+test("without the preview, the command says what is missing", async () => {
+  const plain = await openTestService({ service: { previews: [] } });
+  try {
+    const { app, name } = await makeTable(plain);
+    await Bun.write(join(project.folder, "one.csv"), `${HEADER}${BERLIN}`);
+    const { code, err } = await sync(app, [name, "one.csv", "--update-by", "iata"], plain.url);
+    expect(code).toBe(1);
+    expectSentences(err, {
+      names: ["filters", "PREVIEW", "--update-by"],
+      varies: { [plain.url]: "<service>" },
+    });
+  } finally {
+    await plain.close();
+  }
+});
