@@ -1,21 +1,25 @@
 /** The limits of conditions on referenced rows: many referenced rows, many rows, and the declaration that a message names. */
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { defineSchema, t } from "../../src/schema/mod.ts";
+import { eventually } from "../support/eventually.ts";
+import { postSchema } from "../support/push.ts";
 import { expectSentences } from "../support/sentences.ts";
 import { openTestService, type TestApp, type TestService } from "../support/service.ts";
 
 const VISITS = 150;
 const PROJECTS = 160;
-const schema = defineSchema({
-  projects: t
+const projectTable = () =>
+  t
     .model({
       name: t.string().required(),
       size: t.integer().required(),
       part: t.integer().required(),
       half: t.boolean().required(),
+      price: t.decimal(),
       meta: t.json(),
     })
-    .index("size"),
+    .index("size");
+const others = {
   items: t
     .model({
       project: t.ref("projects").required(),
@@ -23,7 +27,8 @@ const schema = defineSchema({
       title: t.string().required(),
     })
     .index("n"),
-});
+};
+const schema = defineSchema({ projects: projectTable(), ...others });
 
 let service: TestService;
 let app: TestApp;
@@ -36,6 +41,7 @@ beforeAll(async () => {
     Array.from({ length: PROJECTS }, (_, n) => ({
       ...{ name: `P${n}`, size: n, half: n % 2 === 0 },
       part: n % 40,
+      price: `${n % 9}.50`,
     })),
   );
   projects.push(...rows.map(({ id }) => id));
@@ -133,6 +139,12 @@ const LIMITED = [
   "items?project.name=ilike.*7*",
   "items?project.part=neq.1&or=(n.lt.3,project.name.eq.P1)",
   "items?project.size=gte.0",
+  "items?project.price=eq.7.5&project.half=eq.true",
+  "items?project.price=eq.7.5",
+  "items?project.price=gte.7",
+  `items?project.name=eq.${"é".repeat(40)}`,
+  "items?project.name=like.P1*9",
+  "items?project.name=like.*9",
   "items/groups?project.part=eq.7",
 ];
 
@@ -144,4 +156,23 @@ test("too many referenced rows: a message names what finds them", async () => {
     found.push(`${path}\n  ${status} ${error}: ${message}`);
   }
   expectSentences(found.join("\n"), {});
+});
+
+test("after a push of the index that a message names, the same request works", async () => {
+  const indexed = projectTable().index("half", "price").index("price").index("name");
+  const next = defineSchema({ projects: indexed, ...others });
+  expect(await postSchema(service, app, next)).toMatchObject({ status: 200 });
+  await eventually(async () => {
+    const { json } = await service.call(app, "/v1/data/schema");
+    const { deferredSteps } = json as { deferredSteps: { state: string }[] };
+    return deferredSteps.every(({ state }) => state === "done");
+  });
+  const isP = (n: number) => /^1.*9$/.test(`${n}`);
+  expect(await listAll("project.price=eq.7.5&project.half=eq.true&order=n")).toEqual(
+    upTo(100).filter((n) => n % 9 === 7 && n % 2 === 0),
+  );
+  expect(await listAll("project.price=gte.7.500&order=n")).toEqual(
+    upTo(100).filter((n) => n % 9 >= 7),
+  );
+  expect(await listAll("project.name=like.P1*9&order=n")).toEqual(upTo(100).filter(isP));
 });

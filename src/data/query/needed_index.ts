@@ -11,7 +11,15 @@ import { toDurationText } from "../../std/duration.ts";
 import type { RecordedTable } from "../../tables/catalog/mod.ts";
 import { MAX_VISITS } from "../deps.ts";
 import type { Comparison, Condition, QueryColumn } from "./filter.ts";
-import { choosePath, isLookup, isSearchable, type PathOptions, type QueryPath } from "./path.ts";
+import {
+  choosePath,
+  countSearched,
+  isLookup,
+  isSearchable,
+  type PathOptions,
+  type QueryPath,
+  toTerms,
+} from "./path.ts";
 import { isSortedByParts, listColumns, listReads, WHOLE_SET } from "./plan.ts";
 import type { ListQuery, SortKey } from "./query.ts";
 import { listReferenced, type ReferencedAt } from "./referenced.ts";
@@ -111,19 +119,23 @@ function describeSet(
   return `${action} without an index, because ${few}: declare ${showIndex(cure)} on ${table.name}, or ${narrow}`;
 }
 
-/** The index of which the fewest rows are compared with other conditions, if that is fewer than now. */
+/** The index whose values or range come from the most conditions, if these are more than now. */
 function findSetCure(
   list: ListQuery,
   table: RecordedTable,
   options: PathOptions,
 ): readonly string[] | undefined {
-  const count = (path: QueryPath) => findLeft(list, path).length;
+  const count = (path: QueryPath) =>
+    list.where.filter((condition) => isSearched(condition, path)).length;
   const columns = list.where.flatMap((condition) =>
     "column" in condition && isIndexable(condition.column) ? [condition.column] : [],
   );
-  const equal = columns.filter(({ name }) =>
-    list.where.some((condition) => condition.op === "eq" && condition.column.name === name),
-  );
+  // After the parts of a decimal, no other column is searched.
+  const equal = columns
+    .filter(({ name }) =>
+      list.where.some((condition) => condition.op === "eq" && condition.column.name === name),
+    )
+    .toSorted((a, b) => Number(isLast(a)) - Number(isLast(b)));
   const ends = [undefined, ...columns.filter((column) => !equal.includes(column))];
   const cures = ends.flatMap((end) => {
     const names = [
@@ -132,11 +144,29 @@ function findSetCure(
     if (names.length === 0) return [];
     const indexes = [...table.whole.indexes, names];
     const path = choosePath(list, { ...table, whole: { ...table.whole, indexes } }, options);
-    return [{ names, left: count(path) }];
+    return [{ names, searched: count(path) }];
   });
-  const [best] = cures.toSorted((a, b) => a.left - b.left);
+  const [best] = cures.toSorted((a, b) => b.searched - a.searched);
   const now = count(choosePath(list, table, options));
-  return best !== undefined && best.left < now ? best.names : undefined;
+  return best !== undefined && best.searched > now ? best.names : undefined;
+}
+
+/** Whether the walk visits fewer rows because of the condition, also if they must be compared with it. */
+function isSearched(condition: Condition, path: QueryPath): boolean {
+  if (path.fulfilled.includes(condition)) return true;
+  if ("of" in condition || !SEARCHED.includes(condition.op)) return false;
+  const bounds = "in" in path ? [path.terms] : [path.start?.values, path.stop?.values];
+  const length = Math.max(...bounds.map((values) => values?.length ?? 0));
+  const searched = path.terms.slice(0, length);
+  return searched.some(({ column }) => column.name === condition.column.name);
+}
+
+/** Operators that give an index values or a range. */
+const SEARCHED: readonly Condition["op"][] = ["eq", "in", "lt", "lte", "gt", "gte", "like"];
+
+function isLast(column: QueryColumn): boolean {
+  const terms = toTerms(column);
+  return countSearched(terms) < terms.length;
 }
 
 /** A path with which the query cannot reach a limit before its page has an end. */
