@@ -122,7 +122,7 @@ export function makeDuplicateFinder(table: TableDefinition): (row: FileRow) => L
       const key = toUniqueKey(columns, values);
       if (key === undefined) return [];
       const first = lines.get(key);
-      if (first !== undefined) return [toIssue(columns, { line, first })];
+      if (first !== undefined) return [describeDuplicate(columns, { line, first })];
       if (remembered < MAX_REMEMBERED_CHARS) lines.set(key, line);
       remembered += key.length;
       return [];
@@ -162,7 +162,11 @@ export function toUniqueKey(
 
 type Position = { line: number; first: number };
 
-function toIssue(columns: readonly NamedColumn[], { line, first }: Position): LineIssue {
+/** The error of a row with the same values in a unique constraint as an earlier one. */
+export function describeDuplicate(
+  columns: readonly NamedColumn[],
+  { line, first }: Position,
+): LineIssue {
   const [column, ...more] = columns.map(({ name }) => name);
   if (column !== undefined && more.length === 0)
     return { line, column, message: `Duplicates line ${first}: the column must be unique` };

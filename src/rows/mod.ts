@@ -16,6 +16,7 @@ export {
   readPages,
 } from "./batches.ts";
 export {
+  describeDuplicate,
   hasUniques,
   isNeeded,
   listUniques,

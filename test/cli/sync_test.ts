@@ -276,3 +276,86 @@ test("without the preview, the command says what is missing", async () => {
     await plain.close();
   }
 });
+
+test("keys by defaults: equal ones are errors before the first write, null and computed ones too", async () => {
+  const names = [freshName(), freshName()];
+  const [name = "", times = ""] = names;
+  const app = await service.makeApp();
+  await service.pushSchema(
+    app,
+    defineSchema({
+      [name]: { code: t.string().default("none").unique(), size: t.integer() },
+      [times]: {
+        at: t.timestamp().default("now").unique(),
+        day: t.date().default("today").unique(),
+      },
+    }),
+  );
+  await post(app, name, [{ size: 1 }, { code: null, size: 2 }]);
+  const before = await listRows(app, name);
+  project.write("equal.ndjson", '{"code":"none","size":3}\n{"code":"a"}\n{"size":4}\n');
+  project.write("null.csv", "code,size\nb,1\n,5\n");
+  project.write("times.ndjson", '{"at":null}\n{"day":"2026-01-01"}\n');
+  for (const [table, file, by, lines] of [
+    [name, "equal.ndjson", "code", [3]],
+    [name, "null.csv", "code", [3]],
+    [times, "times.ndjson", "at", [1, 2]],
+    [times, "times.ndjson", "day", [1]],
+  ] as const) {
+    const { code, out } = await sync(app, [table, file, "--update-by", by, "--json"]);
+    expect(code).toBe(1);
+    const { error, details } = JSON.parse(out) as { error: string; details: { path: string }[] };
+    expect(error).toBe("validation_failed");
+    expect(details.map(({ path }) => path)).toEqual(lines.map((line) => `/${line}/${by}`));
+  }
+  expect(await listRows(app, name)).toEqual(before);
+  project.write("default.ndjson", '{"size":9}\n');
+  const done = await sync(app, [name, "default.ndjson", "--update-by", "code"]);
+  expect(done.out).toBe(`Created 0, changed 1, left 0 and deleted 0 rows of ${name}\n`);
+});
+
+test("rows that are too large for one response are written by several requests", async () => {
+  const small = await openTestService({
+    service: { previews: ["filters"], maxResponseBytes: 65_536 },
+  });
+  try {
+    const { app, name } = await makeTable(small);
+    const send = (json: unknown) =>
+      small.call(app, `/v1/data/db/${name}`, { method: "POST", json });
+    const keys = Array.from({ length: 33 }, (_, n) => `K${n}`);
+    for (const iata of keys)
+      expect((await send({ iata, name: iata, country: "x".repeat(9000) })).status).toBe(201);
+    project.write("large.csv", `iata,name\n${keys.map((key) => `${key},new ${key}`).join("\n")}\n`);
+    const words = [name, "large.csv", "--update-by", "iata"];
+    expect(await sync(app, words, small.url)).toMatchObject({
+      code: 0,
+      out: `Created 0, changed 33, left 0 and deleted 0 rows of ${name}\n`,
+    });
+  } finally {
+    await small.close();
+  }
+});
+
+test.each([{}, { onDelete: "set null" }] as const)(
+  "rows that refer to each other are deleted from the end (%j)",
+  async (options) => {
+    const name = freshName();
+    const app = await service.makeApp();
+    await service.pushSchema(
+      app,
+      defineSchema({ [name]: { iata: t.string().unique(), parent: t.ref(name, options) } }),
+    );
+    let parent: unknown = null;
+    for (const iata of ["kept", "a", "b", "c", "d", "e", "f"]) {
+      const json = { iata, parent };
+      const made = await service.call(app, `/v1/data/db/${name}`, { method: "POST", json });
+      ({ id: parent } = made.json as Row);
+    }
+    project.write("kept.csv", "iata\nkept\n");
+    const words = [name, "kept.csv", "--update-by", "iata", "--delete-missing"];
+    expect(await sync(app, [...words, "--accept-deletes"])).toMatchObject({
+      code: 0,
+      out: `Created 0, changed 0, left 1 and deleted 6 rows of ${name}\n`,
+    });
+  },
+);

@@ -9,6 +9,8 @@ import { Problem } from "../../problem.ts";
 import { type Batch, type FileRow, makeBatcher } from "../../rows/mod.ts";
 import type { NamedColumn, TableDefinition } from "../../schema/mod.ts";
 import { mapBounded } from "../../std/bounded.ts";
+import { splitList } from "../../std/json_text.ts";
+import { MAX_BATCH } from "../../std/limits.ts";
 import {
   type Arguments,
   type CommandResult,
@@ -35,6 +37,7 @@ import {
   listUniqueNames,
   makeComparison,
   type SyncPlan,
+  toDeletions,
 } from "./sync_plan.ts";
 
 const UPDATE_BY = "update-by";
@@ -225,15 +228,31 @@ async function writeRows(
   const run = crypto.randomUUID();
   const stop = task.setting.terminal.spin(() => `Writing: ${sent} of ${total} rows`);
   try {
-    for (const [number, batch] of toBatches(task, [...created, ...changed]).entries()) {
+    const waiting = toBatches(task, [...created, ...changed]);
+    let most = MAX_BATCH;
+    for (let number = 0; ; number++) {
+      const batch = waiting.shift();
+      if (batch === undefined) break;
+      const { body: rows, lines } = batch;
+      if (lines.length > most) {
+        waiting.unshift(...splitBatch(batch, most));
+        continue;
+      }
       const key = `import-${run}-${number}`;
       const path = `${task.table}?${ON_CONFLICT}=${encodeURIComponent(columns)}`;
-      const request = { path, body: batch.body, headers: { "idempotency-key": key } };
-      const { body } = await task.app.call(request).catch((error: unknown) => {
-        throw explainFailure(error, { name: task.name, batch, sent });
-      });
-      for (const result of readResults(body)) if (result in written) written[result]++;
-      sent += batch.lines.length;
+      try {
+        const request = { path, body: rows, headers: { "idempotency-key": key } };
+        const { body } = await task.app.call(request);
+        for (const result of readResults(body)) if (result in written) written[result]++;
+        sent += lines.length;
+      } catch (error) {
+        // The stored rows can have large values in other columns than the file.
+        const isTooLarge = error instanceof Problem && error.code === "body_too_large";
+        if (!isTooLarge || lines.length === 1)
+          throw explainFailure(error, { ...task, batch, sent });
+        most = Math.ceil(lines.length / 2);
+        waiting.unshift(batch);
+      }
     }
   } finally {
     stop();
@@ -249,7 +268,7 @@ function explainFailure(
   if (error instanceof Problem && error.status < SERVER_ERROR)
     return rejectBatch(error, {
       ...{ name, batch },
-      advice: `${state}Correct the file and repeat the command`,
+      advice: `${state}${error.details === undefined ? "Repeat" : "Correct the file and repeat"} the command`,
     });
   if (!(error instanceof RejectedError || error instanceof Problem)) return error;
   const again = `${error.message}\n${state}Repeat the command: it writes what still differs`;
@@ -263,6 +282,14 @@ const SERVER_ERROR = 500;
 function toBatches(task: ImportTask, rows: readonly FileRow[]) {
   const batcher = makeBatcher(limitsOf(task));
   return [...rows.flatMap((row) => batcher.add(row).full), ...batcher.end()];
+}
+
+function splitBatch({ body, lines }: Batch, most: number): Batch[] {
+  const rows = splitList(body);
+  return Array.from({ length: Math.ceil(lines.length / most) }, (_, number) => {
+    const [start, end] = [number * most, (number + 1) * most];
+    return { body: `[${rows.slice(start, end).join(",")}]`, lines: lines.slice(start, end) };
+  });
 }
 
 function readResults(body: object): (keyof Written)[] {
@@ -290,19 +317,19 @@ async function deleteRows(
   const stop = task.setting.terminal.spin(
     () => `Deleting: ${result.deleted} of ${missing.length} rows`,
   );
-  try {
-    await mapBounded(missing, DELETES_AT_ONCE, async (row) => {
-      const name = unique
-        .map(({ name }) => `${name}=${String(row.values[name] ?? null)}`)
-        .join(" ");
-      const reason = await deleteRow(task, row).catch((error: unknown) => {
-        if (!(error instanceof Problem)) throw error;
-        result.isBlocked = true;
-        return error.message;
-      });
-      if (reason === undefined) result.deleted++;
-      else result.left.push(`Not deleted: ${name} (${row.id}): ${reason}`);
+  const remove = async (row: ListedRow) => {
+    const name = unique.map(({ name }) => `${name}=${String(row.values[name] ?? null)}`).join(" ");
+    const reason = await deleteRow(task, row).catch((error: unknown) => {
+      if (!(error instanceof Problem)) throw error;
+      result.isBlocked = true;
+      return error.message;
     });
+    if (reason === undefined) result.deleted++;
+    else result.left.push(`Not deleted: ${name} (${row.id}): ${reason}`);
+  };
+  try {
+    for (const rows of toDeletions(task.file.table, missing))
+      await mapBounded(rows, DELETES_AT_ONCE, remove);
   } finally {
     stop();
   }

@@ -1,7 +1,13 @@
 /** What an import changes that updates rows: compares the rows of the file with those of the table. Pure. @module */
 
 import { VALUES } from "../../kinds/mod.ts";
-import { type FileRow, type LineIssue, listUniques, toUniqueKey } from "../../rows/mod.ts";
+import {
+  describeDuplicate,
+  type FileRow,
+  type LineIssue,
+  listUniques,
+  toUniqueKey,
+} from "../../rows/mod.ts";
 import type { Json, NamedColumn, TableDefinition } from "../../schema/mod.ts";
 import { canonicalJson } from "../../std/json.ts";
 
@@ -55,19 +61,21 @@ export function makeComparison(
     if (key !== undefined) byKey.set(key, row);
   }
   const found = new Set<string>();
+  const lines = new Map<string, number>();
   const created: FileRow[] = [];
   const changed: FileRow[] = [];
   let unchanged = 0;
   return {
     add: (row) => {
-      const keys = Object.fromEntries(
-        unique.map(({ name, default: initial }) => [name, row.values[name] ?? initial ?? null]),
-      );
+      const keys = Object.fromEntries(unique.map((column) => [column.name, toNext(column, row)]));
       const key = toUniqueKey(unique, keys);
       if (key === undefined) {
         const empty = unique.find(({ name }) => keys[name] === null);
         return { line: row.line, ...(empty && { column: empty.name }), message: REQUIRED_KEY };
       }
+      const first = lines.get(key);
+      if (first !== undefined) return describeDuplicate(unique, { line: row.line, first });
+      lines.set(key, row.line);
       const stored = byKey.get(key);
       if (stored === undefined) created.push(row);
       else if (isSame(byName, row.values, stored.values)) unchanged++;
@@ -84,7 +92,14 @@ export function makeComparison(
   };
 }
 
-const REQUIRED_KEY = "Must not be null: a row is updated by this column";
+const REQUIRED_KEY = "Must have a value: a row is updated by this column";
+
+/** The value of a row's column in a create; null if only the service can know it. */
+function toNext({ name, kind, default: initial }: NamedColumn, { values }: FileRow): Json {
+  if (Object.hasOwn(values, name)) return values[name] ?? null;
+  const isComputed = Object.hasOwn(VALUES[kind].default.computed ?? {}, String(initial));
+  return isComputed ? null : (initial ?? null);
+}
 
 /** Whether the columns of the first row have the same values in the second. */
 function isSame(byName: ReadonlyMap<string, NamedColumn>, sent: Values, stored: Values): boolean {
@@ -101,4 +116,34 @@ function isSame(byName: ReadonlyMap<string, NamedColumn>, sent: Values, stored: 
 /** Whether a row is still as it was listed. */
 export function isUnchanged(listed: Values, current: Values): boolean {
   return canonicalJson(listed) === canonicalJson(current);
+}
+
+/**
+ * The rows to delete in groups, one after the other: a row of the table that refers to another comes before it. Rows that refer to
+ * each other in a circle are the last group.
+ */
+export function* toDeletions(
+  { name: table, columns }: TableDefinition,
+  rows: readonly ListedRow[],
+): Generator<readonly ListedRow[], void> {
+  const own = columns.filter((column) => column.table === table);
+  const left = new Map(rows.map((row) => [row.id, row]));
+  const listReferenced = ({ id, values }: ListedRow) =>
+    own.map(({ name }) => String(values[name])).filter((other) => other !== id && left.has(other));
+  const referring = new Map(rows.map(({ id }) => [id, 0]));
+  const change = (row: ListedRow, by: 1 | -1) =>
+    listReferenced(row).map((id) => {
+      const count = (referring.get(id) ?? 0) + by;
+      referring.set(id, count);
+      return { id, count };
+    });
+  for (const row of rows) change(row, 1);
+  let group = rows.filter(({ id }) => referring.get(id) === 0);
+  while (group.length > 0) {
+    yield group;
+    const free = group.flatMap((row) => change(row, -1)).filter(({ count }) => count === 0);
+    for (const { id } of group) left.delete(id);
+    group = free.flatMap(({ id }) => left.get(id) ?? []);
+  }
+  yield [...left.values()];
 }
