@@ -13,6 +13,13 @@ const LENGTH_BYTES = 8;
 /**
  * The MD5 of a text in UTF-8, in hexadecimal digits. It orders texts as PostgreSQL does, and protects nothing.
  *
+ * @example
+ * ```ts
+ * import { md5 } from "./md5.ts";
+ * import { expect } from "bun:test";
+ *
+ * expect(md5("message digest")).toBe("f96b697d7cb7938d525a2f31aaf161d0");
+ * ```
  * @see https://www.rfc-editor.org/rfc/rfc1321
  */
 export function md5(text: string): string {

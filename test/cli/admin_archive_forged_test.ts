@@ -2,6 +2,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { readFileSync, writeFileSync } from "node:fs";
 import { defineSchema, t } from "../../src/schema/mod.ts";
+import { MOST_BATCH_BYTES } from "../../src/std/limits.ts";
 import type { Admin } from "../support/admin.ts";
 import {
   type Archives,
@@ -78,7 +79,7 @@ describe("an archive with values that writes reject", () => {
     { column: "due", json: '"20000-01-01T00:00:00+00:00"', message: "Must be an existing date" },
     {
       column: "label",
-      json: JSON.stringify("x".repeat(1_000_000)),
+      json: JSON.stringify("x".repeat(MOST_BATCH_BYTES)),
       message: "a write accepts max",
     },
     { column: "label", json: '"\\ud800"', message: "surrogate" },

@@ -129,7 +129,7 @@ const ROWS: readonly Row[] = [
     name: "a method that lists do not have",
     call: () => ({ path: LIST, method: "PUT" }),
     code: "method_not_allowed",
-    headers: { allow: "GET, HEAD, POST, OPTIONS" },
+    headers: { allow: "GET, HEAD, POST, PATCH, OPTIONS" },
   },
   {
     name: "a method that rows do not have",

@@ -95,6 +95,9 @@ const PLAN = {
   stop: { op: "lte", values: [1] },
 };
 
+/** The unique column. */
+const SINGLE = "single";
+
 let service: TestService;
 let apps: TestApp[];
 let sessions: postgres.Sql[];
@@ -133,6 +136,9 @@ testUnlessCitus("a cluster has no such schema")(
       const set = serveSet(toColumnSet(table), table);
       const results = await callAll(set, 0);
       expect(results.filter((text) => text.includes(LAST)).length).toBeGreaterThan(3);
+      const upserted = results.flatMap((text) => /"results":\["(\w+)/.exec(text)?.[1] ?? []);
+      const isUnique = set.columns.some(({ name }) => name === SINGLE);
+      expect(upserted).toEqual(isUnique ? ["created", "unchanged", "updated"] : []);
       expect([name, await callAll(set, 1)]).toEqual([name, results]);
     }
   },
@@ -161,7 +167,7 @@ async function callAll(set: ServedSet, index: number): Promise<string[]> {
 
 /** Calls of every endpoint, which read and write each column. */
 function callsOf({ name, columns, walks }: ServedSet): EndpointCall[] {
-  const given = columns.filter(({ name, kind }) => kind !== "ref" && name !== "single");
+  const given = columns.filter(({ name, kind }) => kind !== "ref" && name !== SINGLE);
   const body = JSON.stringify(
     Object.fromEntries(
       given.map(({ name, kind }) => [name, VALUES[kind].sample({ values: ["red"] })]),
@@ -191,6 +197,18 @@ function callsOf({ name, columns, walks }: ServedSet): EndpointCall[] {
   };
   const grouped = columns.filter(({ kind }) => VALUES[kind].operators.length > 0);
   const summed = columns.filter(({ kind }) => VALUES[kind].aggregates?.includes("sum") === true);
+  const single = columns.findIndex(({ name }) => name === SINGLE);
+  const kind = columns[single]?.kind;
+  const unique = kind === undefined ? null : VALUES[kind].sample({ values: [] });
+  const whole = { ...JSON.parse(body), [SINGLE]: unique };
+  const upserts = [whole, whole, { ...whole, plain: null }].map((row, nth): EndpointCall => {
+    const indexes = ["key", "search_key"].map((end) => `${name}__${SINGLE}__${end}`);
+    const found = { unique: [single + 1], indexes, sequence: [1], isIgnored: false };
+    return {
+      endpoint: "upsert",
+      values: { ids: [idOf(5 + nth)], bodies: JSON.stringify([row]), ...found, bytes, claim: null },
+    };
+  });
   const changes = (since: string | null): EndpointCall => ({
     endpoint: "changes",
     values: { since, limit: 10, bytes },
@@ -217,6 +235,7 @@ function callsOf({ name, columns, walks }: ServedSet): EndpointCall[] {
     groups(""),
     ...grouped.map(({ name }) => groups(`by=${name},id&${name}=not.is.null`)),
     ...summed.map(({ name }) => groups(`sum=${name}&avg=${name}&min=${name}&max=${name}`)),
+    ...upserts,
     { endpoint: "update", values: { id: ONE, body, bytes, match: null, claim: null } },
     { endpoint: "update", values: { id: ONE, body: "{}", bytes, match, claim: null } },
     {

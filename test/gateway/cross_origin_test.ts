@@ -40,7 +40,7 @@ describe.each(SHAPES)('for a service of the shape "%s",', (shape) => {
       status,
       headers.get("access-control-allow-origin"),
       headers.get("access-control-allow-methods"),
-    ]).toEqual([204, REGISTERED, "GET, HEAD, POST, OPTIONS"]);
+    ]).toEqual([204, REGISTERED, "GET, HEAD, POST, PATCH, OPTIONS"]);
     const names = ["Authorization", "If-Match", "If-None-Match", "Prefer", "Last-Event-ID"];
     for (const name of names) expect(headers.get("access-control-allow-headers")).toContain(name);
     expect(headers.has("access-control-allow-credentials")).toBe(false);
