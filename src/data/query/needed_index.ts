@@ -20,7 +20,7 @@ import {
   type QueryPath,
   toTerms,
 } from "./path.ts";
-import { isSortedByParts, listColumns, listReads, WHOLE_SET } from "./plan.ts";
+import { explainWait, isSortedByParts, listColumns, listReads, WHOLE_SET } from "./plan.ts";
 import type { ListQuery, SortKey } from "./query.ts";
 import { listReferenced, type ReferencedAt } from "./referenced.ts";
 
@@ -52,7 +52,7 @@ export function explainNeededIndex(
   const wanted = findServing(query, table, appId);
   const needed = [wanted?.index, ...(wanted?.branches ?? []).map(({ index }) => index)];
   if (needed.some((index) => index !== undefined && missing.has(index)))
-    return `Cannot list these rows now, because ${few} while an index is built: try again later${needsKeys(query) ? ", after an operator has run rowhouse admin build-keys if it is due" : ""}`;
+    return `Cannot list these rows now, because ${few} while an index is built: ${explainWait(listUsed(query))}`;
   const lookup = where.find(
     (condition): condition is Comparison =>
       condition.op === "eq" && !isSearchable(condition.column),
@@ -77,10 +77,9 @@ export function explainNeededIndex(
   return `${explainOrder(keys, order)}, and ${few}: ${NARROW}${shorter}`;
 }
 
-/** Whether an index of these columns needs stored keys, which only an operator adds to a large or shared table. */
-function needsKeys({ where, order }: ListQuery): boolean {
-  const columns = [...order, ...where].flatMap((part) => ("column" in part ? [part.column] : []));
-  return columns.some(({ kind }) => SQL[kind].parts?.key !== undefined);
+/** The columns that an index of the query can have. */
+function listUsed({ where, order }: ListQuery): QueryColumn[] {
+  return [...order, ...where].flatMap((part) => ("column" in part ? [part.column] : []));
 }
 
 function describeLimit({ where, order }: ListQuery, { name }: RecordedTable, cut?: string): string {
@@ -113,7 +112,7 @@ function describeSet(
   const whole = choosePath(list, table, { appId, missing: new Set() });
   const needed = [whole.index, ...whole.branches.map(({ index }) => index)];
   if (needed.some((index) => index !== undefined && missing.has(index)))
-    return `${action} now, because ${few} while an index is built: try again later`;
+    return `${action} now, because ${few} while an index is built: ${explainWait(listUsed(list))}`;
   const cure = findSetCure(list, table, { appId, missing: new Set() });
   if (cure === undefined) return `${action}, because ${few}: ${narrow}`;
   return `${action} without an index, because ${few}: declare ${showIndex(cure)} on ${table.name}, or ${narrow}`;

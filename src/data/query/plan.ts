@@ -361,7 +361,7 @@ export function planRelated(
     const path = chooseChildren({ table, column }, children, options);
     if (path === undefined)
       throw new Problem("needs_index", {
-        message: `Cannot list ${table.name} now, because its index is built: try again later`,
+        message: `Cannot list ${table.name} now, because its index is built: ${explainWait(children.order.map((key) => key.column))}`,
       });
     const { index, terms, isDescending, nulls } = path;
     return {
@@ -369,6 +369,12 @@ export function planRelated(
       ...{ walk: terms.map(numberOfTerm), index, isDescending, nulls, limit: children.limit },
     };
   });
+}
+
+/** What serves a request once an index of these columns is built: only an operator adds keys to a large or shared table. */
+export function explainWait(columns: readonly QueryColumn[]): string {
+  const needsKeys = columns.some(({ kind }) => SQL[kind].parts?.key !== undefined);
+  return `try again later${needsKeys ? ", after an operator has run rowhouse admin build-keys if it is due" : ""}`;
 }
 
 /** The first and the last value of each term of a list, or the value that becomes ids. */
