@@ -10,7 +10,7 @@ import { countRuns } from "../support/tier.ts";
 
 const VISITS = 20;
 const ROWS = 60;
-const QUERIES = 25;
+const QUERIES = 50;
 /** Of 16. */
 const MAX_INDEXES = 12;
 
