@@ -339,7 +339,9 @@ describe("a count", () => {
   test("is null if the query would exceed the limit of visits", async () => {
     const many = await service.makeApp(schema);
     await create(many, [...ROWS, ...ROWS]);
-    const { json } = await service.call(many, `${TODOS}?done=eq.true&limit=1`, { headers: PREFER });
+    const { json } = await service.call(many, `${TODOS}?position=gte.0&limit=1`, {
+      headers: PREFER,
+    });
     expect(json).toMatchObject({ count: null, hasMore: true });
   });
 });

@@ -4,15 +4,25 @@ import { functionOf } from "./functions.ts";
 import { proofOf } from "./proof.ts";
 import type { TestApp, TestService } from "./service.ts";
 
-export type MeasuredList = { readonly schema: unknown; readonly table: string };
+export type MeasuredList = {
+  readonly schema: unknown;
+  readonly table: string;
+  readonly endpoint?: "query" | "groups";
+};
 
-/** Returns the buffers that a call of the query function and its nested calls read. */
+/** Returns the buffers that a call of the query or groups function and its nested calls read. */
 export async function measureBuffers(
   service: TestService,
   app: TestApp,
-  { schema, table, plan, values }: MeasuredList & { plan: string; values: readonly string[] },
+  {
+    schema,
+    table,
+    endpoint = "query",
+    plan,
+    values,
+  }: MeasuredList & { plan: string; values: readonly string[] },
 ): Promise<number> {
-  const name = JSON.stringify(functionOf(schema, table, "query"));
+  const name = JSON.stringify(functionOf(schema, table, endpoint));
   const list = `{${values.map((value) => JSON.stringify(value)).join(",")}}`;
   const [row] = await service.service.admin.query<{
     "QUERY PLAN": [{ Plan: Record<string, number> }];

@@ -226,6 +226,7 @@ export function choosePath(
       (a, b) =>
         countFixed(b) - countFixed(a) ||
         Number(b.empty !== undefined) - Number(a.empty !== undefined) ||
+        Number(hasRange(query, restOf(b)[0])) - Number(hasRange(query, restOf(a)[0])) ||
         a.index.branches.length - b.index.branches.length,
     );
   const fixed = candidates.filter((candidate) => countFixed(candidate) > 0);

@@ -160,8 +160,24 @@ type TableOptions = PlanOptions & { readonly table: RecordedTable };
 
 function planBy(query: ListQuery, options: TableOptions): Planned {
   return planSets(query, options, {
-    toPlan: (path, parts) => toPlan(path, query, { ...options, ...parts }),
+    toPlan: (path, parts) => ({
+      ...toPlan(path, query, { ...options, ...parts }),
+      total: planTotal(path, query, { ...options, ...parts }),
+    }),
   });
+}
+
+/** The plan of a count, if another path than the page's visits fewer rows: a walk in the order of the page can visit all rows. */
+function planTotal(path: QueryPath, { where }: ListQuery, options: TableOptions & SetParts) {
+  if (!options.isCounted || !path.isOrdered) return undefined;
+  const whole = { ...WHOLE_SET, where, limit: 0 };
+  const other = choosePath(whole, options.table, { ...options, isUnselective: false });
+  const [index, known] = [other, path].map((at) => at.index ?? at.branches[0]?.index);
+  // Many ids of referenced rows are not searched one by one.
+  const isSearched = "in" in other && other.in.op === "referenced";
+  return index === undefined || index === known || isSearched
+    ? undefined
+    : toPlan(other, whole, options);
 }
 
 type SetOptions = Pick<PlanOptions, "appId" | "missing" | "isUnselective" | "work" | "set"> & {

@@ -329,6 +329,8 @@ $$;
 -- the enum of which they must have all rows.
 --
 -- "sort": the order, if it differs from the walk's. Every row of the walk is visited then.
+--
+-- "total": the plan of the count, if it visits other rows than the page ("isTotal" inside).
 create function rowhouse.query_statement(
   source text, columns text[], keys text[], types text[], plan jsonb) returns text
 language plpgsql stable set search_path = pg_catalog, pg_temp as $$
@@ -441,15 +443,23 @@ begin
       from jsonb_array_elements_text(plan -> 'grouped') with ordinality as listed (number, n));
   end if;
   if (plan ->> 'isCounted')::bool then
-    total := format('(select case when pg_catalog.count("$cut") operator(pg_catalog.=) 0'
-      ' then pg_catalog.count(*) filter (where "$q") end from (%s) as "$v")',
-      rowhouse.query_visits(columns, types, plan, parts, matches, is_within, '{}'));
-    if plan ? 'counted' then
-      -- A count has its own limit of visits. The label of an enum in the text can contain "$4".
-      total := replace(
-        replace(total, '$4 operator(', format('%s operator(', (plan ->> 'counted')::int4)),
-        'operator(pg_catalog.>) $4 ',
-        format('operator(pg_catalog.>) %s ', (plan ->> 'counted')::int4));
+    if plan ? 'total' then
+      total := rowhouse.query_statement(source, columns, keys, types,
+        (plan -> 'total') - 'total' - 'grouped' || '{"isCounted": true, "isTotal": true}');
+    else
+      total := format('(select case when pg_catalog.count("$cut") operator(pg_catalog.=) 0'
+        ' then pg_catalog.count(*) filter (where "$q") end from (%s) as "$v")',
+        rowhouse.query_visits(columns, types, plan, parts, matches, is_within, '{}'));
+      if plan ? 'counted' then
+        -- A count has its own limit of visits. The label of an enum in the text can contain "$4".
+        total := replace(
+          replace(total, '$4 operator(', format('%s operator(', (plan ->> 'counted')::int4)),
+          'operator(pg_catalog.>) $4 ',
+          format('operator(pg_catalog.>) %s ', (plan ->> 'counted')::int4));
+      end if;
+    end if;
+    if plan ? 'isTotal' then
+      return total;
     end if;
   end if;
   if plan ? 'sort' then
