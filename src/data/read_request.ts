@@ -71,6 +71,12 @@ export async function findNewTable(
 
 const TABLE_NAME = new RegExp(TABLE_PATTERN);
 
+/** For writes of rows that a tag of one row cannot name. @throws {Problem} invalid_precondition */
+export function rejectIfMatch({ headers }: Request, use: string): void {
+  if (headers.has("if-match"))
+    throw new Problem("invalid_precondition", { message: `Cannot use If-Match with ${use}` });
+}
+
 /** The table of a request without a query. @throws {Problem} unknown_table; not_acceptable; unsupported_query; and others */
 export async function readTableRequest(
   deps: DataDeps,

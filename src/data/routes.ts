@@ -24,7 +24,13 @@ import { DATA_PATH, type DataDeps } from "./deps.ts";
 import { openChanges } from "./live/open_changes.ts";
 import { OPERATIONS } from "./operations.ts";
 import { type FoundBody, findGroups, findListed, readAskedList } from "./query/run.ts";
-import { checkAccept, readRowRequest, readTableRequest, requireTable } from "./read_request.ts";
+import {
+  checkAccept,
+  readRowRequest,
+  readTableRequest,
+  rejectIfMatch,
+  requireTable,
+} from "./read_request.ts";
 import { type Body, checkBatch, readBatch, readRow, readUpdates } from "./read_row.ts";
 import {
   readMatched,
@@ -175,7 +181,9 @@ async function updateRow(deps: DataDeps, context: KeyRequestContext): Promise<Re
 
 /** Updates all rows of a list, or none. */
 async function updateRows(deps: DataDeps, context: KeyRequestContext): Promise<Response> {
-  const sent = await readSent(deps, await readTableRequest(deps, context), context);
+  const table = await readTableRequest(deps, context);
+  rejectIfMatch(context.request, "a list: give each row its tag as ifMatch");
+  const sent = await readSent(deps, table, context);
   const rows = checkBatch(sent.value);
   return await write(deps, context, sent, {
     rows: rows.length,

@@ -131,6 +131,13 @@ test("a row that is missing or has changed undoes the list, with its position", 
   expect((of.json as Row).note).toBe("n");
 });
 
+test("If-Match, which names the state of one row, is not ignored", async () => {
+  const [one] = await make(1);
+  const { status, json } = await patch([{ id: one?.id, note: "lost" }], { "if-match": '"other"' });
+  expect({ status, json }).toMatchObject({ status: 400, json: { error: "invalid_precondition" } });
+  expect((await get(one?.id ?? "")).row.note).toBe("n");
+});
+
 test("a rule of the database names the row and its column", async () => {
   const [one, two, three] = await make(3);
   const taken = await patch([
