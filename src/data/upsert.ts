@@ -6,7 +6,7 @@
  */
 
 import { SIGNALS, SignalError } from "../db/mod.ts";
-import { checkObject, type KeyRequestContext, scopeMissing } from "../http/mod.ts";
+import { checkObject, type KeyRequestContext, readParameters, scopeMissing } from "../http/mod.ts";
 import { VALUES } from "../kinds/mod.ts";
 import { allows } from "../principal.ts";
 import { type Detail, Problem } from "../problem.ts";
@@ -18,7 +18,7 @@ import { findCurrent } from "./call.ts";
 import type { DataDeps } from "./deps.ts";
 import { proveKey } from "./prove_key.ts";
 import { invalid } from "./query/filter.ts";
-import { checkAccept, requireTable } from "./read_request.ts";
+import { checkAccept, rejectIfMatch, requireTable } from "./read_request.ts";
 import {
   atRow,
   type Body,
@@ -37,7 +37,7 @@ export function hasConflictQuery(
   { previews }: Pick<DataDeps, "previews">,
   { query }: KeyRequestContext,
 ): boolean {
-  return query !== "" && previews.includes("filters");
+  return previews.includes("filters") && !readParameters(query).next().done;
 }
 
 /** @throws {Problem} invalid_query; forbidden; invalid_precondition; not_implemented; and as a create */
@@ -51,10 +51,7 @@ export async function upsertRows(deps: DataDeps, context: KeyRequestContext): Pr
       message: `${lacks.conditions} onConflict is not supported`,
     });
   if (!allows(context.principal.scopes, "data:read")) throw scopeMissing("data:read");
-  if (context.request.headers.has("if-match"))
-    throw new Problem("invalid_precondition", {
-      message: "Cannot use If-Match with onConflict: it names the state of one row",
-    });
+  rejectIfMatch(context.request, "onConflict: it names the state of one row");
   const table = await findUnique(deps, context, named, query);
   const sent = await readSent(deps, table, context);
   const { value } = sent;

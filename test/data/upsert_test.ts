@@ -198,6 +198,16 @@ test.each([
   expect(await countRows()).toBe(rows);
 });
 
+test("a query without parameters is a create; a table without columns has no constraint", async () => {
+  expect((await upsert("&", [{}])).status).toBe(201);
+  const own = await service.makeApp(defineSchema({ marks: {} }));
+  const marks = "/v1/data/db/marks";
+  const made = await service.call(own, marks, { method: "POST", json: [{}] });
+  expect(made.status).toBe(201);
+  const { json } = await service.call(own, `${marks}?onConflict=id`, { method: "POST", json: {} });
+  expect(json).toMatchObject({ error: "invalid_query" });
+});
+
 test("lists the unique constraints, and rejects If-Match", async () => {
   const { json } = await upsert("onConflict=count", {});
   expect((json as { message: string }).message).toContain(

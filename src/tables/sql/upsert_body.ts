@@ -217,6 +217,7 @@ function renderInsert(table: ColumnSet): string {
 
 /** Updates a row unless it has these values already. Compares the bytes of the values, as an update of one row. */
 function renderUpdate(table: ColumnSet): string {
+  if (table.columns.length === 0) return "null;";
   const values = table.columns.map((column) => ({ column, own: `"$t".${quoteName(column.name)}` }));
   const assigned = values.map(({ column, own }) => {
     const otherwise = isUpdated(column) ? '"$now"' : own;
