@@ -16,7 +16,6 @@ export {
   readPages,
 } from "./batches.ts";
 export {
-  describeDuplicate,
   hasUniques,
   isNeeded,
   listUniques,
@@ -45,4 +44,14 @@ export {
   readValue,
   toMatchKey,
 } from "./read_rows.ts";
+export {
+  findUnique,
+  isUnchanged,
+  type ListedRow,
+  listUniqueNames,
+  makeComparison,
+  nameByUnique,
+  type SyncPlan,
+  toDeletions,
+} from "./sync_plan.ts";
 export { makeRowsWriter, type RowsWriter, type RowTexts } from "./write_rows.ts";

@@ -6,7 +6,19 @@
  */
 
 import { Problem } from "../../problem.ts";
-import { type Batch, type FileRow, makeBatcher } from "../../rows/mod.ts";
+import {
+  type Batch,
+  type FileRow,
+  findUnique,
+  isUnchanged,
+  type ListedRow,
+  listUniqueNames,
+  makeBatcher,
+  makeComparison,
+  nameByUnique,
+  type SyncPlan,
+  toDeletions,
+} from "../../rows/mod.ts";
 import type { NamedColumn, TableDefinition } from "../../schema/mod.ts";
 import { mapBounded } from "../../std/bounded.ts";
 import { splitList } from "../../std/json_text.ts";
@@ -30,15 +42,6 @@ import {
   readRowsFile,
   rejectBatch,
 } from "./import_send.ts";
-import {
-  findUnique,
-  isUnchanged,
-  type ListedRow,
-  listUniqueNames,
-  makeComparison,
-  type SyncPlan,
-  toDeletions,
-} from "./sync_plan.ts";
 
 const UPDATE_BY = "update-by";
 
@@ -117,7 +120,7 @@ export async function syncFile(
   };
   const document = { table: task.table, rows: checked.rows, ...counts, left: 0 };
   const sentence = `create ${counts.created}, change ${counts.updated}, leave ${counts.unchanged} and delete ${counts.deleted} rows of ${task.table}`;
-  const excess = options.deletesMissing ? explainExcess(plan, listed, checked) : undefined;
+  const excess = options.deletesMissing ? explainExcess(plan, listed) : undefined;
   if (options.dryRun)
     return {
       document: { ...document, dryRun: true },
@@ -178,20 +181,16 @@ async function compare(
   return comparison.end();
 }
 
-/** A mistaken file, such as one that was cut off, must not empty the table. */
 function explainExcess(
-  { missing }: SyncPlan,
+  { missing, excess }: SyncPlan,
   listed: readonly ListedRow[],
-  { rows }: Checked,
 ): string | undefined {
-  if (missing.length === 0) return undefined;
+  if (excess === undefined) return undefined;
   const of = `${missing.length} of ${showCount(listed.length, "row")}`;
-  if (rows === 0) return `The file is empty, and would delete ${of}`;
-  const isMany = missing.length * DELETED_PART > listed.length;
-  return isMany ? `The file would delete ${of}, more than a fifth` : undefined;
+  return excess === "file is empty"
+    ? `The file is empty, and would delete ${of}`
+    : `The file would delete ${of}, ${excess}`;
 }
-
-const DELETED_PART = 5;
 
 async function confirmDeletes(
   { setting: { terminal } }: ImportTask,
@@ -318,7 +317,7 @@ async function deleteRows(
     () => `Deleting: ${result.deleted} of ${missing.length} rows`,
   );
   const remove = async (row: ListedRow) => {
-    const name = unique.map(({ name }) => `${name}=${String(row.values[name] ?? null)}`).join(" ");
+    const name = nameByUnique(unique, row.values);
     const reason = await deleteRow(task, row).catch((error: unknown) => {
       if (!(error instanceof Problem)) throw error;
       result.isBlocked = true;

@@ -1,15 +1,10 @@
 /** What an import changes that updates rows: compares the rows of the file with those of the table. Pure. @module */
 
-import { VALUES } from "../../kinds/mod.ts";
-import {
-  describeDuplicate,
-  type FileRow,
-  type LineIssue,
-  listUniques,
-  toUniqueKey,
-} from "../../rows/mod.ts";
-import type { Json, NamedColumn, TableDefinition } from "../../schema/mod.ts";
-import { canonicalJson } from "../../std/json.ts";
+import { VALUES } from "../kinds/mod.ts";
+import type { Json, NamedColumn, TableDefinition } from "../schema/mod.ts";
+import { canonicalJson } from "../std/json.ts";
+import { describeDuplicate, listUniques, toUniqueKey } from "./mapping.ts";
+import type { FileRow, LineIssue } from "./read_file.ts";
 
 type Values = Readonly<Record<string, Json>>;
 
@@ -22,7 +17,13 @@ export type SyncPlan = {
   readonly unchanged: number;
   /** The rows of the table that the file does not have. */
   readonly missing: readonly ListedRow[];
+  readonly excess: Excess | undefined;
 };
+
+/** Why deleting the missing rows may be a mistake, for example because the file was cut off. */
+type Excess = "file is empty" | "more than a fifth";
+
+const DELETED_PART = 5;
 
 /** The columns of a unique constraint by their names, in any order. */
 export function findUnique(
@@ -64,9 +65,10 @@ export function makeComparison(
   const lines = new Map<string, number>();
   const created: FileRow[] = [];
   const changed: FileRow[] = [];
-  let unchanged = 0;
+  let [rows, unchanged] = [0, 0];
   return {
     add: (row) => {
+      rows++;
       const keys = Object.fromEntries(unique.map((column) => [column.name, toNext(column, row)]));
       const key = toUniqueKey(unique, keys);
       if (key === undefined) {
@@ -83,12 +85,15 @@ export function makeComparison(
       if (stored !== undefined) found.add(stored.id);
       return undefined;
     },
-    end: () => ({
-      created,
-      changed,
-      unchanged,
-      missing: listed.filter(({ id }) => !found.has(id)),
-    }),
+    end: () => {
+      const missing = listed.filter(({ id }) => !found.has(id));
+      const isMany = missing.length * DELETED_PART > listed.length;
+      const excess = rows === 0 ? "file is empty" : isMany ? "more than a fifth" : undefined;
+      return {
+        ...{ created, changed, unchanged, missing },
+        excess: missing.length === 0 ? undefined : excess,
+      };
+    },
   };
 }
 
@@ -111,6 +116,11 @@ function isSame(byName: ReadonlyMap<string, NamedColumn>, sent: Values, stored: 
       );
     return key(value) === key(stored[name] ?? null);
   });
+}
+
+/** The unique values of a row, such as `iata=MUC`. */
+export function nameByUnique(unique: readonly NamedColumn[], values: Values): string {
+  return unique.map(({ name }) => `${name}=${String(values[name] ?? null)}`).join(" ");
 }
 
 /** Whether a row is still as it was listed. */
