@@ -35,6 +35,14 @@ export type DataDeps = {
 
 export const DATA_PATH = "/v1/data/db";
 
+/** The query parameter of a create that names the columns of a unique constraint. */
+export const ON_CONFLICT = "onConflict";
+
+/** The path of a create that updates the rows with the same values in these columns, separated by commas. */
+export function toUpsertPath(table: string, unique: string): string {
+  return `${table}?${ON_CONFLICT}=${encodeURIComponent(unique)}`;
+}
+
 /** Max rows that a query visits. */
 export const MAX_VISITS = 10_000;
 

@@ -8,6 +8,7 @@ export {
   LIST_CACHE_BYTES,
   MAX_VISITS,
   QUERY_TIMEOUT_S,
+  toUpsertPath,
 } from "./deps.ts";
 export {
   type IdempotencyCapacity,

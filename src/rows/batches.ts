@@ -1,6 +1,7 @@
 /** Rows in batches of one request each, in chunks of a file and in pages of a list. Pure. @module */
 
 import { isObject, tryParseJson } from "../std/json.ts";
+import { splitList } from "../std/json_text.ts";
 import { utf8Length } from "../std/text.ts";
 import { decodeChunks, type FileRow, type LineIssue } from "./read_file.ts";
 import type { RowsRead, RowsReader } from "./read_rows.ts";
@@ -45,6 +46,15 @@ export function makeBatcher(limits: BatchLimits, sizeOf = utf8Length): Batcher {
     },
     end: flush,
   };
+}
+
+/** The batch in parts of at most `most` rows. */
+export function splitBatch({ body, lines }: Batch, most: number): Batch[] {
+  const rows = splitList(body);
+  return Array.from({ length: Math.ceil(lines.length / most) }, (_, number) => {
+    const [start, end] = [number * most, (number + 1) * most];
+    return { body: `[${rows.slice(start, end).join(",")}]`, lines: lines.slice(start, end) };
+  });
 }
 
 // Describes which rows an import stored before it stopped. Pure.

@@ -14,6 +14,7 @@ export {
   type RowsFate,
   readChunks,
   readPages,
+  splitBatch,
 } from "./batches.ts";
 export {
   hasUniques,
@@ -45,6 +46,7 @@ export {
   toMatchKey,
 } from "./read_rows.ts";
 export {
+  type Comparison,
   findUnique,
   isUnchanged,
   type ListedRow,

@@ -132,16 +132,16 @@ export function isUnchanged(listed: Values, current: Values): boolean {
  * The rows to delete in groups, one after the other: a row of the table that refers to another comes before it. Rows that refer to
  * each other in a circle are the last group.
  */
-export function* toDeletions(
+export function* toDeletions<Row extends ListedRow>(
   { name: table, columns }: TableDefinition,
-  rows: readonly ListedRow[],
-): Generator<readonly ListedRow[], void> {
+  rows: readonly Row[],
+): Generator<readonly Row[], void> {
   const own = columns.filter((column) => column.table === table);
   const left = new Map(rows.map((row) => [row.id, row]));
-  const listReferenced = ({ id, values }: ListedRow) =>
+  const listReferenced = ({ id, values }: Row) =>
     own.map(({ name }) => String(values[name])).filter((other) => other !== id && left.has(other));
   const referring = new Map(rows.map(({ id }) => [id, 0]));
-  const change = (row: ListedRow, by: 1 | -1) =>
+  const change = (row: Row, by: 1 | -1) =>
     listReferenced(row).map((id) => {
       const count = (referring.get(id) ?? 0) + by;
       referring.set(id, count);

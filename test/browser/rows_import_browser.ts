@@ -2,13 +2,8 @@
 import { beforeEach, describe, expect, test } from "bun:test";
 import type { Page } from "playwright-core";
 import { defineSchema, t } from "../../src/schema/mod.ts";
-import {
-  displays,
-  findAxeViolations,
-  signInToConsole,
-  weighPage,
-  withPage,
-} from "../support/browser.ts";
+import { displays, signInToConsole, weighPage, withPage } from "../support/browser.ts";
+import { choose, expectSound, openImport, press } from "../support/import_page.ts";
 import { useTablePages } from "../support/table_pages.ts";
 
 const SCHEMA = defineSchema({
@@ -25,20 +20,6 @@ const pages = useTablePages(SCHEMA, { consoleRole: "admin" });
 beforeEach(async () => {
   await pages.makeApp();
 });
-
-const press = (page: Page, name: string | RegExp) => page.getByRole("button", { name }).click();
-
-async function openImport(page: Page): Promise<void> {
-  await page.goto(pages.toUrl("todos"));
-  await signInToConsole(page, pages.person.email);
-  await page.getByRole("link", { name: "Import", exact: true }).click();
-  await page.getByLabel("File", { exact: true }).waitFor();
-}
-
-async function choose(page: Page, text: string, name = "todos.csv"): Promise<void> {
-  const file = { name, mimeType: "text/csv", buffer: Buffer.from(text) };
-  await page.getByLabel("File", { exact: true }).setInputFiles(file);
-}
 
 async function chooseBytes(page: Page, buffer: Buffer): Promise<void> {
   const file = { name: "todos.csv", mimeType: "text/csv", buffer };
@@ -63,7 +44,7 @@ const makeCsv = (count: number, toSize: (index: number) => string) =>
 
 test("a file of German Excel is stored: its encoding is chosen, and a column without a name is left out", async () => {
   await withPage(pages.browser, async (page) => {
-    await openImport(page);
+    await openImport(pages, page);
     const text = ";title;size;;\r\n0;Größe;1,5;;\r\n1;'x;2;;\r\n;;;;\r\n";
     await chooseBytes(page, Buffer.from(text, "latin1"));
     await press(page, "Check the file");
@@ -90,7 +71,7 @@ test("references are found by a unique column of their table, also in a later pa
   ];
   const idOf = (code: number) => stored[code]?.id ?? "";
   await withPage(pages.browser, async (page) => {
-    await openImport(page);
+    await openImport(pages, page);
     await choose(page, "title,What\na,Project 3\nb,Nowhere\nc,\nd,Project 1000\n");
     await page.getByLabel("What").selectOption("project, by its name");
     await press(page, "Check the file");
@@ -117,7 +98,7 @@ test("two repeated names are left out, and an export for spreadsheets is recogni
   const id = "0190163d-8694-739b-aea5-966c26f8ad91";
   const text = `\uFEFFid,title,Comments,Comments\r\n"${id}",'+49 30,x,\r\n`;
   await withPage(pages.browser, async (page) => {
-    await openImport(page);
+    await openImport(pages, page);
     await choose(page, text);
     expect(await page.locator("#spreadsheet").isChecked()).toBe(true);
     await press(page, "Check the file");
@@ -129,7 +110,7 @@ test("two repeated names are left out, and an export for spreadsheets is recogni
 
 test("an import of 2,000 rows with 30 invalid rows lists all errors by line, then stores the other rows", async () => {
   await withPage(pages.browser, async (page) => {
-    await openImport(page);
+    await openImport(pages, page);
     await choose(
       page,
       makeCsv(2000, (at) => (at % 67 === 0 ? "many" : String(at))),
@@ -152,7 +133,7 @@ test("an import of 2,000 rows with 30 invalid rows lists all errors by line, the
 
 test("a file whose header lacks a required column is an error before any request", async () => {
   await withPage(pages.browser, async (page) => {
-    await openImport(page);
+    await openImport(pages, page);
     await choose(page, "size\n1\n");
     await press(page, "Check the file");
     await page.getByText("Line 1: title is missing").waitFor();
@@ -162,7 +143,7 @@ test("a file whose header lacks a required column is an error before any request
 
 test("an import without a response continues with Resume, and stores each row once", async () => {
   await withPage(pages.browser, async (page) => {
-    await openImport(page);
+    await openImport(pages, page);
     let sent = 0;
     await page.route("**/import", async (route) => {
       const isBatch = route.request().method() === "POST";
@@ -191,7 +172,7 @@ test("an import without a response continues with Resume, and stores each row on
 
 test("a file that was imported before is reported, and is stored again only on request", async () => {
   await withPage(pages.browser, async (page) => {
-    await openImport(page);
+    await openImport(pages, page);
     for (const message of [
       "1 row stored.",
       "An earlier import of this file had already stored 1 row.",
@@ -213,7 +194,7 @@ test("a file that was imported before is reported, and is stored again only on r
 
 test("a session that ends during an import can be renewed, and Resume continues", async () => {
   await withPage(pages.browser, async (page) => {
-    await openImport(page);
+    await openImport(pages, page);
     await choose(page, "title\na\n");
     await press(page, "Check the file");
     await page.context().clearCookies();
@@ -232,7 +213,7 @@ test("a duplicate of a stored row is reported with its line, after the rows befo
   await withPage(pages.browser, async (page) => {
     const json = { title: "a" };
     await pages.call("/v1/data/db/todos", { method: "POST", json });
-    await openImport(page);
+    await openImport(pages, page);
     await choose(page, '{"title":"c"}\n{"title":"b"}\n\n{"title":"a"}\n', "todos.ndjson");
     await press(page, "Check the file");
     await press(page, "Import 3 rows");
@@ -249,23 +230,18 @@ describe("the layout", () => {
       const options = { colorScheme, viewport: { width, height: 800 }, bypassCSP: true };
       const context = await pages.browser.newContext(options);
       const page = await context.newPage();
-      const expectSound = async (what: string) => {
-        expect([what, await findAxeViolations(page)]).toEqual([what, []]);
-        const wide = await page.evaluate(() => document.documentElement.scrollWidth - innerWidth);
-        expect([what, Math.max(wide, 0)]).toEqual([what, 0]);
-      };
-      await openImport(page);
-      await expectSound("at first");
+      await openImport(pages, page);
+      await expectSound(page, "at first");
       await choose(page, `title,size,${"x".repeat(200)}\na,b,c\n`);
-      await expectSound("mapping");
+      await expectSound(page, "mapping");
       await press(page, "Check the file");
       await page.getByText("1 error in 1 line").waitFor();
-      await expectSound("errors");
+      await expectSound(page, "errors");
       await choose(page, "title,size\na,1\n");
       await press(page, "Check the file");
       await press(page, "Import 1 row");
       await page.getByText("1 row stored.").waitFor();
-      await expectSound("stored");
+      await expectSound(page, "stored");
       await context.close();
     },
   );

@@ -1,7 +1,7 @@
 /** The app of the command's key: its tables, and calls to its data endpoints. @module */
 import * as v from "valibot";
 import { pageOf } from "../../data/bodies.ts";
-import { DATA_PATH } from "../../data/deps.ts";
+import { DATA_PATH, ON_CONFLICT } from "../../data/deps.ts";
 import { OPENAPI_PATH, TABLE_KEYWORD } from "../../openapi/table_keyword.ts";
 import { type RowTexts, readPages } from "../../rows/mod.ts";
 import { type Json, readDefinition, type TableDefinition } from "../../schema/mod.ts";
@@ -28,9 +28,6 @@ export type App = {
     call: Pick<EndpointCall, "method" | "body" | "headers"> & { path: string },
   ) => ReturnType<typeof callEndpoint>;
 };
-
-/** The query parameter of a create that names the columns of a unique constraint. */
-export const ON_CONFLICT = "onConflict";
 
 /** Max wait while the app is over its rate limit. */
 const WAIT_S = 900;

@@ -5,6 +5,7 @@
  * @module
  */
 
+import { toUpsertPath } from "../../data/deps.ts";
 import { Problem } from "../../problem.ts";
 import {
   type Batch,
@@ -17,11 +18,11 @@ import {
   makeComparison,
   nameByUnique,
   type SyncPlan,
+  splitBatch,
   toDeletions,
 } from "../../rows/mod.ts";
 import type { NamedColumn, TableDefinition } from "../../schema/mod.ts";
 import { mapBounded } from "../../std/bounded.ts";
-import { splitList } from "../../std/json_text.ts";
 import { MAX_BATCH } from "../../std/limits.ts";
 import {
   type Arguments,
@@ -32,7 +33,7 @@ import {
   UsageError,
 } from "../command.ts";
 import { showCount } from "../terminal.ts";
-import { listAll, ON_CONFLICT } from "./app.ts";
+import { listAll } from "./app.ts";
 import { makeIssueReport } from "./import_issues.ts";
 import {
   type Checked,
@@ -238,7 +239,7 @@ async function writeRows(
         continue;
       }
       const key = `import-${run}-${number}`;
-      const path = `${task.table}?${ON_CONFLICT}=${encodeURIComponent(columns)}`;
+      const path = toUpsertPath(task.table, columns);
       try {
         const request = { path, body: rows, headers: { "idempotency-key": key } };
         const { body } = await task.app.call(request);
@@ -281,14 +282,6 @@ const SERVER_ERROR = 500;
 function toBatches(task: ImportTask, rows: readonly FileRow[]) {
   const batcher = makeBatcher(limitsOf(task));
   return [...rows.flatMap((row) => batcher.add(row).full), ...batcher.end()];
-}
-
-function splitBatch({ body, lines }: Batch, most: number): Batch[] {
-  const rows = splitList(body);
-  return Array.from({ length: Math.ceil(lines.length / most) }, (_, number) => {
-    const [start, end] = [number * most, (number + 1) * most];
-    return { body: `[${rows.slice(start, end).join(",")}]`, lines: lines.slice(start, end) };
-  });
 }
 
 function readResults(body: object): (keyof Written)[] {

@@ -12,6 +12,7 @@ import { mapBounded } from "../../std/bounded.ts";
 import { tryParseJson } from "../../std/json.ts";
 import { splitList } from "../../std/json_text.ts";
 import { isUuid } from "../../std/patterns.ts";
+import { TAG_LENGTH } from "../../tables/catalog/mod.ts";
 import { readHeaderValue, type Visit } from "../enter.tsx";
 import { renderError } from "../parts.tsx";
 import { countOf } from "../tables/table_parts.tsx";
@@ -39,7 +40,7 @@ import {
 
 const MAX_ROWS = 500;
 /** Max concurrent writes. */
-const MAX_CALLS = 8;
+export const MAX_CALLS = 8;
 
 export async function handleChange(visit: Visit, table: RowsTable): Promise<Response> {
   const query = new URLSearchParams(visit.context.query);
@@ -97,12 +98,12 @@ function readIds(text: string): string[] {
   return [...new Set(text.split(" ").filter(isUuid))];
 }
 
-/** The tags of the displayed rows, by id. */
-function readMarks(text: string): Map<string, string> {
+/** The tags of the displayed rows, by id. A script sends the whole digest of a row. */
+export function readMarks(text: string): Map<string, string> {
   const pairs = text.split(" ").map((pair) => pair.split(":"));
   return new Map(
     pairs.flatMap(([id = "", tag = ""]) =>
-      isUuid(id) && /^[\w-]+$/.test(tag) ? [[id, `"${tag}"`] as const] : [],
+      isUuid(id) && /^[\w-]+$/.test(tag) ? [[id, `"${tag.slice(0, TAG_LENGTH)}"`] as const] : [],
     ),
   );
 }
@@ -258,7 +259,7 @@ function readUndo(text: string): [id: string, tag: string, value: string][] {
 
 type RowWrite = { id: string; tag: string; body: string | undefined };
 
-async function writeRow(
+export async function writeRow(
   visit: Visit,
   { appId, table }: RowsTable,
   { id, tag, body }: RowWrite,

@@ -6,6 +6,7 @@
  *
  * @module
  */
+import { toUpsertPath } from "../../data/mod.ts";
 import { respondWithJson } from "../../http/mod.ts";
 import { type Html, type Part, redirect, TOKEN_FIELD } from "../../pages/mod.ts";
 import { type Detail, Problem } from "../../problem.ts";
@@ -20,14 +21,16 @@ import {
   makeSource,
   type RowsFate,
 } from "../../rows/mod.ts";
-import { tryParseJson } from "../../std/json.ts";
-import { MAX_BATCH, MAX_BODY_BYTES } from "../../std/limits.ts";
-import { readHeaderValue, type Visit } from "../enter.tsx";
+import { mapBounded } from "../../std/bounded.ts";
+import { isObject, tryParseJson } from "../../std/json.ts";
+import { MAX_BATCH, MAX_BODY_BYTES, MAX_ROWS } from "../../std/limits.ts";
+import { readHeaderValue, toMessages, type Visit } from "../enter.tsx";
 import { renderError, renderLink, renderTextField } from "../parts.tsx";
 import { toRowsPath } from "../paths.ts";
 import { countOf } from "../tables/table_parts.tsx";
 import { callRows, toRejection } from "./call.ts";
 import { describeColumn, type RowsTable, respondWithRowsPage } from "./cells.tsx";
+import { MAX_CALLS, readMarks, writeRow } from "./change_many.ts";
 import { findTable } from "./related.ts";
 
 /** A form has at most 100 KB, and a form encodes characters such as quotes as three bytes. */
@@ -38,6 +41,8 @@ const MAX_VISIBLE = 200;
 export async function handleImportForm(visit: Visit, table: RowsTable): Promise<Response> {
   const batch = visit.fields.get("batch");
   if (batch !== undefined) return await handleBatch(visit, table, batch);
+  const deletes = visit.fields.get("deletes");
+  if (deletes !== undefined) return await handleDeletes(visit, table, deletes);
   // Browsers send the lines of a text with \r\n, also inside a value.
   const text = (visit.fields.get("rows") ?? "").replaceAll("\r\n", "\n");
   const { batches, issues } = readText(table, text, visit.fields);
@@ -65,8 +70,9 @@ export async function handleImportForm(visit: Visit, table: RowsTable): Promise<
 async function handleBatch(visit: Visit, table: RowsTable, body: string): Promise<Response> {
   try {
     const key = readHeaderValue(visit.fields.get("batch_key"));
-    const isReplay = await sendBatch(visit, table, { body, key });
-    return respondWithJson({ isStored: true, isReplay });
+    const unique = visit.fields.get("unique");
+    const sent = await sendBatch(visit, table, { body, key, unique });
+    return respondWithJson({ isStored: true, ...sent });
   } catch (error) {
     const { code, message, status, details = [], headers } = toRejection(error);
     const retryAfterS = Number(headers["retry-after"] ?? 0);
@@ -78,6 +84,19 @@ async function handleBatch(visit: Visit, table: RowsTable, body: string): Promis
   }
 }
 
+/** Deletes rows from the script that are still as it listed them: the response has a result for each row. */
+async function handleDeletes(visit: Visit, table: RowsTable, text: string): Promise<Response> {
+  const marks = [...readMarks(text)].slice(0, MAX_ROWS);
+  let retryAfterS = 0;
+  const results = await mapBounded(marks, MAX_CALLS, async ([id, tag]) => {
+    const { problem } = await writeRow(visit, table, { id, tag, body: undefined });
+    if (problem === undefined) return { id };
+    retryAfterS = Math.max(retryAfterS, Number(problem.headers["retry-after"] ?? 0));
+    return { id, code: problem.code, message: toMessages(problem).join("; ") };
+  });
+  return respondWithJson({ results, retryAfterS });
+}
+
 /** Whether the rows of a failed batch are stored: an error of the service, such as a timeout, leaves this open. */
 function findFate(error: unknown): RowsFate {
   if (error instanceof LostColumns) return "stored";
@@ -87,21 +106,30 @@ function findFate(error: unknown): RowsFate {
 /** A column of the file was renamed or dropped during the import. */
 class LostColumns extends Problem {}
 
-/** Whether an earlier request had stored the batch. */
+type SentBatch = {
+  /** Whether an earlier request had stored the batch. */
+  isReplay: boolean;
+  /** With `unique`, what happened to each row. */
+  results: unknown;
+};
+
+/** Creates rows, or updates them by the columns of a unique constraint. */
 async function sendBatch(
   visit: Visit,
   { appId, table }: RowsTable,
-  { body, key }: { body: string; key: string },
-): Promise<boolean> {
+  { body, key, unique }: { body: string; key: string; unique?: string | undefined },
+): Promise<SentBatch> {
   const { isReplay, text } = await callRows(visit, {
     appId,
     method: "POST",
-    path: table,
+    path: unique === undefined ? table : toUpsertPath(table, unique),
     headers: { "idempotency-key": key },
     body,
   });
-  const lost = findLostColumns(body, tryParseJson(text));
-  if (lost.length === 0) return isReplay;
+  const response = tryParseJson(text);
+  const lost = findLostColumns(body, response);
+  if (lost.length === 0)
+    return { isReplay, results: isObject(response) ? response["results"] : undefined };
   throw new LostColumns("incompatible_schema", {
     message: `The import stopped: the table no longer has ${lost.join(", ")}`,
   });
@@ -163,6 +191,7 @@ export function handleImport(visit: Visit, table: RowsTable, rejected?: Rejected
         class="sheet action"
         data-import={JSON.stringify(definition)}
         data-rows-path={path}
+        data-has-filters={visit.deps.hasFilters}
         data-targets={JSON.stringify(listTargets(table))}
         data-token={visit.token}
         hidden

@@ -18,7 +18,9 @@ import {
   renderMapping,
 } from "./import/file.ts";
 import { type MatchTargets, readMatches } from "./import/match.ts";
-import { type BatchSender, makeSender, type Stop, sendFile } from "./import/send.ts";
+import { addButton, count, makeProgress, toNotice } from "./import/parts.ts";
+import { makePost, makeSender, type Post, type Stop, sendFile } from "./import/send.ts";
+import { offerSync, openComparison, renderSync, type SyncChoice } from "./import/sync.ts";
 
 openAnnouncements();
 const section = document.querySelector<HTMLElement>("[data-import]");
@@ -47,14 +49,15 @@ function start(parent: HTMLElement): void {
   parent.append(element("div", { class: "field" }, label, hint, input), steps);
   parent.hidden = false;
   document.querySelector("[data-paste]")?.removeAttribute("open");
-  const sender = makeSender({ url: `${path}/import`, token: parent.dataset["token"] ?? "" });
+  const post = makePost({ url: `${path}/import`, token: parent.dataset["token"] ?? "" });
+  const canUpdate = "hasFilters" in parent.dataset && hasUniques(table);
   input.addEventListener("change", () => {
     const [file] = input.files ?? [];
     // Remove the form of the previous file: it does not apply to this file.
     steps.replaceChildren();
     if (file === undefined) return;
     const chosen = { file, format: findFormat(file.name) ?? "csv", encoding: "utf-8" } as const;
-    void show(() => chooseFile({ table, targets, path, steps, sender }, chosen), steps);
+    void show(() => chooseFile({ table, targets, path, steps, post, canUpdate }, chosen), steps);
   });
 }
 
@@ -63,7 +66,9 @@ type Page = {
   targets: MatchTargets;
   path: string;
   steps: HTMLElement;
-  sender: BatchSender;
+  post: Post;
+  /** Whether the service can update rows by the values of a unique constraint of the table. */
+  canUpdate: boolean;
 };
 
 async function show(task: () => Promise<void>, steps: HTMLElement): Promise<void> {
@@ -86,6 +91,7 @@ async function chooseFile(page: Page, file: ChosenFile): Promise<void> {
   const protection = element("input", { type: "checkbox", id: "spreadsheet" });
   protection.checked = isMarked;
   const mapping = renderMapping(table, names, targets);
+  const sync = renderSync(table);
   const button = element(
     "button",
     { type: "submit", class: "button button-primary" },
@@ -96,6 +102,7 @@ async function chooseFile(page: Page, file: ChosenFile): Promise<void> {
     {},
     ...renderFormat({ encoding, protection, isCsv: file.format === "csv" }),
     ...mapping,
+    ...(page.canUpdate ? sync.fields : []),
     element("div", { class: "action-buttons" }, button),
   );
   const results = element("div", { "data-results": "" });
@@ -106,7 +113,7 @@ async function chooseFile(page: Page, file: ChosenFile): Promise<void> {
     results.replaceChildren();
     void show(async () => {
       const matches = await readMatches(by);
-      await check({ ...page, steps: results }, { ...chosen, matches });
+      await check({ ...page, steps: results }, { ...chosen, matches }, sync.read());
     }, results);
   });
   form.addEventListener("change", () => results.replaceChildren());
@@ -134,18 +141,33 @@ function renderFormat({ encoding, protection, isCsv }: FormatFields): HTMLElemen
   return [field, element("label", { class: "check" }, protection, element("span", {}, text))];
 }
 
-async function check(page: Page, file: ImportFile): Promise<void> {
-  const { steps } = page;
+async function check(page: Page, file: ImportFile, choice?: SyncChoice): Promise<void> {
+  const { steps, table, path } = page;
   const status = element("p", { role: "status" }, "Checking…");
   steps.replaceChildren(status);
+  const comparison =
+    choice &&
+    (await openComparison(table, choice, {
+      url: `${path}/list`,
+      onRead: (rows) => {
+        status.textContent = `Reading the table: ${rows} rows`;
+      },
+    }));
   const result = await checkFile(file, {
     maxIssues: MAX_VISIBLE,
+    compare: comparison?.add,
     onProgress: (rows) => {
       status.textContent = `Checking: ${rows} rows`;
     },
   });
   const { rows, issueCount, badLines, digest } = result;
   steps.replaceChildren(...renderIssues(result));
+  if (comparison !== undefined && (rows > 0 || choice?.deletesMissing === true)) {
+    // A row with an error must not be deleted as missing.
+    if (issueCount > 0) return;
+    const again = () => show(() => check(page, file, choice), steps);
+    return offerSync({ ...page, again }, comparison.end());
+  }
   if (rows === 0) {
     if (issueCount === 0) steps.append(toNotice("error", "The file has no rows."));
     return;
@@ -166,18 +188,14 @@ async function check(page: Page, file: ImportFile): Promise<void> {
 
 function renderIssues({ issues, issueCount, badLines }: FileCheck): Node[] {
   if (issueCount === 0) return [];
-  const items = issues.map(({ line, column, message }) =>
-    element("li", {}, `Line ${line}${column === undefined ? "" : `, ${column}`}: ${message}`),
+  const lines = issues.map(
+    ({ line, column, message }) =>
+      `Line ${line}${column === undefined ? "" : `, ${column}`}: ${message}`,
   );
   if (issueCount > issues.length)
-    items.push(
-      element("li", {}, `and ${count(issueCount - issues.length, "more error", "more errors")}`),
-    );
+    lines.push(`and ${count(issueCount - issues.length, "more error", "more errors")}`);
   const title = `${count(issueCount, "error")} in ${count(badLines, "line")}. Nothing was stored.`;
-  const list = element("ul", {}, ...items);
-  return [
-    element("div", { class: "notice notice-error", role: "alert" }, element("p", {}, title), list),
-  ];
+  return [toNotice("error", title, lines)];
 }
 
 type Task = {
@@ -189,23 +207,19 @@ type Task = {
 };
 
 async function store(page: Page, task: Task): Promise<void> {
-  const { steps, sender } = page;
-  const max = String(task.rows);
-  const progress = element("progress", { max, value: "0", "aria-label": "Rows stored" });
-  const status = element("p", { role: "status" }, `Storing ${count(task.rows, "row")}…`);
-  const line = element("div", { class: "import-progress" }, progress, status);
-  steps.append(line);
+  const { steps, post } = page;
+  const progress = makeProgress(task.rows, `Storing ${count(task.rows, "row")}…`);
+  steps.append(progress.line);
   let replayed = 0;
   const stop = await sendFile(task.file, {
     key: task.key,
-    sender,
+    sender: makeSender(post),
     onStored: (sent) => {
       replayed = sent.replayed;
-      progress.value = sent.stored;
-      status.textContent = `${sent.stored} of ${count(task.rows, "row")} stored`;
+      progress.show(sent.stored, `${sent.stored} of ${count(task.rows, "row")} stored`);
     },
   });
-  line.remove();
+  progress.line.remove();
   if (stop !== undefined) showStop(page, task, stop);
   else showStored(page, task, task.isResumed === true ? 0 : replayed);
 }
@@ -227,32 +241,10 @@ function showStored(page: Page, task: Task, replayed: number): void {
 
 function showStop(page: Page, task: Task, stop: Stop): void {
   const { steps } = page;
-  const notice = toNotice("error", stop.message);
-  const items = stop.lines.map((text) => element("li", {}, text));
-  if (items.length > 0) notice.append(element("ul", {}, ...items));
+  const notice = toNotice("error", stop.message, stop.lines);
   steps.append(notice);
   addButton(steps, "Resume", () => {
     notice.remove();
     return show(() => store(page, { ...task, isResumed: true }), steps);
   });
-}
-
-/** Adds a button that is removed when it is pressed. */
-function addButton(parent: HTMLElement, name: string, run: () => Promise<void>): void {
-  const button = element("button", { type: "button", class: "button button-primary" }, name);
-  const buttons = element("div", { class: "action-buttons" }, button);
-  parent.append(buttons);
-  button.addEventListener("click", () => {
-    buttons.remove();
-    void run();
-  });
-}
-
-function toNotice(kind: "error" | "info", text: string): HTMLElement {
-  const role = kind === "error" ? "alert" : "status";
-  return element("div", { class: `notice notice-${kind}`, role }, element("p", {}, text));
-}
-
-function count(number: number, singular: string, plural = `${singular}s`): string {
-  return `${number.toLocaleString("en-US")} ${number === 1 ? singular : plural}`;
 }

@@ -3,6 +3,7 @@
 import {
   decodeChunks,
   type FileFormat,
+  type FileRow,
   isNeeded,
   type LineIssue,
   type Match,
@@ -99,12 +100,17 @@ export type FileCheck = {
   readonly digest: string;
 };
 
-type CheckOptions = { maxIssues: number; onProgress: (rows: number) => void };
+type CheckOptions = {
+  maxIssues: number;
+  onProgress: (rows: number) => void;
+  /** Compares a row with the table. */
+  compare: ((row: FileRow) => LineIssue | undefined) | undefined;
+};
 
 /** Reads the whole file. Counts its rows and errors. */
 export async function checkFile(
   file: ImportFile,
-  { maxIssues, onProgress }: CheckOptions,
+  { maxIssues, onProgress, compare }: CheckOptions,
 ): Promise<FileCheck> {
   const batcher = makeBatcher(LIMITS, sizeOfField);
   const issues: LineIssue[] = [];
@@ -118,15 +124,20 @@ export async function checkFile(
   for await (const read of readFile(file)) {
     read.issues.forEach(add);
     for (const row of read.rows) {
-      const { issue } = batcher.add(row);
+      const issue = batcher.add(row).issue ?? compare?.(row);
       if (issue === undefined) rows++;
       else add(issue);
     }
     onProgress(rows);
   }
-  const hash = await crypto.subtle.digest("SHA-256", await file.file.arrayBuffer());
-  const bytes = Array.from(new Uint8Array(hash), (byte) => byte.toString(16).padStart(2, "0"));
-  return { rows, issues, issueCount, badLines: badLines.size, digest: bytes.join("") };
+  const digest = await digestBytes(await file.file.arrayBuffer());
+  return { rows, issues, issueCount, badLines: badLines.size, digest };
+}
+
+/** SHA-256 in hex. */
+export async function digestBytes(data: BufferSource): Promise<string> {
+  const hash = await crypto.subtle.digest("SHA-256", data);
+  return Array.from(new Uint8Array(hash), (byte) => byte.toString(16).padStart(2, "0")).join("");
 }
 
 // The choice of a column for each name of a file.

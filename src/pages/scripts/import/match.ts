@@ -2,7 +2,7 @@
 import { type Match, type PagePosition, readMatch, readPages } from "../../../rows/mod.ts";
 import type { NamedColumn } from "../../../schema/mod.ts";
 import { MAX_ROWS } from "../../../std/limits.ts";
-import { readPage } from "../search/pages.ts";
+import { type RowsPage, readPage } from "../search/pages.ts";
 
 /** The rows of a referenced table as JSON, and its unique columns. */
 export type MatchTarget = { readonly url: string; readonly columns: readonly NamedColumn[] };
@@ -27,11 +27,25 @@ export async function readMatches(
   by: ReadonlyMap<string, MatchBy>,
 ): Promise<ReadonlyMap<string, Match>> {
   const matches = new Map<string, Match>();
-  for (const [reference, { target, column }] of by) {
-    const list = ({ limit, offset }: PagePosition) =>
-      readPage(`${target.url}?limit=${limit}&offset=${offset}`);
-    const pages = readPages(list, { limit: MAX_ROWS, idOf: ({ id }) => id });
-    matches.set(reference, await readMatch(column, pages));
-  }
+  for (const [reference, { target, column }] of by)
+    matches.set(
+      reference,
+      await readMatch(
+        column,
+        listTable(target.url, ({ rows }) => rows),
+      ),
+    );
   return matches;
+}
+
+/** All rows of a table, page by page. */
+export function listTable<Row extends { readonly id: string }>(
+  url: string,
+  toRows: (page: RowsPage) => readonly Row[],
+): AsyncGenerator<readonly Row[], void> {
+  const list = async ({ limit, offset }: PagePosition) => {
+    const page = await readPage(`${url}?limit=${limit}&offset=${offset}`);
+    return { rows: toRows(page), hasMore: page.hasMore };
+  };
+  return readPages(list, { limit: MAX_ROWS, idOf: ({ id }) => id });
 }

@@ -1,5 +1,12 @@
 /** Sends the rows of a checked file in batches. Each batch has a key, so that a batch sent twice is stored once. @module */
-import { type Batch, describeStored, makeBatcher, type RowsFate } from "../../../rows/mod.ts";
+import {
+  type Batch,
+  describeStored,
+  type FileRow,
+  makeBatcher,
+  type RowsFate,
+  splitBatch,
+} from "../../../rows/mod.ts";
 import { requestPage } from "../dom.ts";
 import { type ImportFile, LIMITS, readFile, sizeOfField } from "./file.ts";
 
@@ -8,6 +15,8 @@ type BatchResponse = {
   readonly isStored: boolean;
   /** Whether an earlier import of the file had stored the batch. */
   readonly isReplay?: boolean;
+  /** What happened to each row of a batch that updates rows. */
+  readonly results?: readonly RowResult[];
   /** Whether the rows of a failed batch are stored. */
   readonly rows: RowsFate;
   readonly code: string;
@@ -15,9 +24,10 @@ type BatchResponse = {
   readonly details: readonly Detail[];
   readonly retryAfterS: number;
 };
+export type RowResult = "created" | "updated" | "unchanged";
 export type BatchSender = (batch: Batch, key: string) => Promise<BatchResponse>;
 
-const SIGNED_OUT = {
+export const SIGNED_OUT = {
   isStored: false,
   rows: "not stored",
   code: "signed_out",
@@ -26,22 +36,33 @@ const SIGNED_OUT = {
   retryAfterS: 0,
 } as const;
 
-export function makeSender({ url, token }: { url: string; token: string }): BatchSender {
+/** Posts a form to the page; returns the JSON of the response, or `undefined` if the session has ended. */
+export type Post = (fields: Readonly<Record<string, string>>) => Promise<object | undefined>;
+
+export function makePost({ url, token }: { url: string; token: string }): Post {
   let current = token;
-  const send = async (body: string, key: string): Promise<BatchResponse | undefined> => {
-    const form = new URLSearchParams({ form_token: current, batch: body, batch_key: key });
+  const send = async (fields: Readonly<Record<string, string>>) => {
+    const form = new URLSearchParams({ form_token: current, ...fields });
     // A redirect leads to the sign-in.
     const response = await fetch(url, { method: "POST", body: form, redirect: "manual" });
     const isJson = response.headers.get("content-type")?.includes("json") === true;
-    return isJson ? ((await response.json()) as BatchResponse) : undefined;
+    return isJson ? ((await response.json()) as object) : undefined;
   };
-  return async ({ body }, key) => {
-    const response = await send(body, key);
+  return async (fields) => {
+    const response = await send(fields);
     if (response !== undefined) return response;
     // After another sign-in the page has another token.
     const { page } = await requestPage(url);
     current = page.querySelector<HTMLElement>("[data-import]")?.dataset["token"] ?? current;
-    return (await send(body, key)) ?? SIGNED_OUT;
+    return await send(fields);
+  };
+}
+
+/** Sends rows to create, or to update by the columns of a unique constraint, separated by commas. */
+export function makeSender(post: Post, unique?: string): BatchSender {
+  return async ({ body }, key) => {
+    const fields = { batch: body, batch_key: key, ...(unique !== undefined && { unique }) };
+    return ((await post(fields)) as BatchResponse | undefined) ?? SIGNED_OUT;
   };
 }
 
@@ -54,27 +75,52 @@ type SendOptions = {
   /** The seed of the keys of the batches. */
   readonly key: string;
   readonly sender: BatchSender;
-  readonly onStored: (progress: Progress) => void;
+  /** Whether to send a batch in parts if the stored rows have large values in other columns than the file. */
+  readonly splits?: boolean;
+  readonly onStored: (progress: Progress, response: BatchResponse) => void;
 };
 
 /** Sends all rows. Returns the reason if the import stopped early; `undefined` if all rows are stored. */
 export async function sendFile(file: ImportFile, options: SendOptions): Promise<Stop | undefined> {
+  const failed = await sendRows(readFile(file), options);
+  return failed && toStop(failed);
+}
+
+/** A batch that is not stored, and the number of rows in the batches before it. */
+type FailedBatch = {
+  readonly response: BatchResponse;
+  readonly batch: Batch;
+  readonly stored: number;
+};
+
+type Rows = { readonly rows: readonly FileRow[] };
+
+export async function sendRows(
+  parts: AsyncIterable<Rows> | Iterable<Rows>,
+  options: SendOptions,
+): Promise<FailedBatch | undefined> {
   const batcher = makeBatcher(LIMITS, sizeOfField);
   let [number, stored, replayed] = [0, 0, 0];
-  const send = async (batches: readonly Batch[]): Promise<Stop | undefined> => {
-    for (const batch of batches) {
+  const send = async (batches: readonly Batch[]): Promise<FailedBatch | undefined> => {
+    const waiting = [...batches];
+    for (let batch = waiting.shift(); batch !== undefined; batch = waiting.shift()) {
       const response = await sendBatch(batch, `${options.key}-${number++}`, options);
-      if (!response.isStored) return toStop(response, batch, stored);
+      const { length } = batch.lines;
+      if (options.splits === true && response.code === "body_too_large" && length > 1) {
+        waiting.unshift(...splitBatch(batch, Math.ceil(length / 2)));
+        continue;
+      }
+      if (!response.isStored) return { response, batch, stored };
       stored += batch.lines.length;
       if (response.isReplay === true) replayed += batch.lines.length;
-      options.onStored({ stored, replayed });
+      options.onStored({ stored, replayed }, response);
     }
     return undefined;
   };
-  for await (const { rows } of readFile(file))
+  for await (const { rows } of parts)
     for (const row of rows) {
-      const stop = await send(batcher.add(row).full);
-      if (stop !== undefined) return stop;
+      const failed = await send(batcher.add(row).full);
+      if (failed !== undefined) return failed;
     }
   return await send(batcher.end());
 }
@@ -88,26 +134,34 @@ async function sendBatch(
   for (;;) {
     const response = await sender(batch, key).catch(() => LOST);
     if (response.isStored || response.code !== "rate_limited") return response;
-    await new Promise((resolve) => setTimeout(resolve, Math.max(response.retryAfterS, 1) * 1000));
+    await wait(response.retryAfterS);
   }
 }
 
-const LOST: BatchResponse = {
+/** Waits until the rate limit allows another request. */
+export function wait(retryAfterS: number): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, Math.max(retryAfterS, 1) * 1000));
+}
+
+export const LOST: BatchResponse = {
   ...SIGNED_OUT,
   rows: "unknown",
   code: "network_error",
   message: "The service did not respond",
 };
 
-function toStop(
-  { message, details, rows }: Pick<BatchResponse, "message" | "details" | "rows">,
-  { lines }: Pick<Batch, "lines">,
-  stored: number,
-): Stop {
-  const toLine = ({ path, message: text }: Detail) => {
+/** The errors of a batch by line. */
+export function toLines({ response: { details }, batch: { lines } }: FailedBatch): string[] {
+  return details.map(({ path, message }) => {
     const [, index = "", column = ""] = path.split("/");
-    return `Line ${lines[Number(index)] ?? "?"}${column === "" ? "" : `, ${column}`}: ${text}`;
-  };
+    return `Line ${lines[Number(index)] ?? "?"}${column === "" ? "" : `, ${column}`}: ${message}`;
+  });
+}
+
+function toStop(failed: FailedBatch): Stop {
+  const { response, batch, stored } = failed;
+  const { message, details, rows } = response;
+  const { lines } = batch;
   const advice = `To continue with a corrected file, delete its lines of stored rows first: those before line ${rows === "stored" ? (lines.at(-1) ?? 1) + 1 : lines[0]}, except the line with the column names. A changed file is imported from its start.`;
   const isChanged = rows === "stored" || (stored > 0 && details.length > 0);
   return {
@@ -119,6 +173,6 @@ function toStop(
     ]
       .filter((part) => part !== "")
       .join(" "),
-    lines: details.map(toLine),
+    lines: toLines(failed),
   };
 }

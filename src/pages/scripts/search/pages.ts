@@ -4,7 +4,7 @@ import { splitList, splitObject } from "../../../std/json_text.ts";
 
 export type Row = { readonly id: string; readonly [column: string]: unknown };
 
-type RowsPage = {
+export type RowsPage = {
   readonly rows: readonly Row[];
   readonly hasMore: boolean;
   readonly next: string | undefined;

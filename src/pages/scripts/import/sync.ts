@@ -1,0 +1,292 @@
+/**
+ * An import that updates rows: finds them by a unique constraint, shows how many it would create, change, leave and delete, and
+ * then writes only rows that differ. All rows of the table are listed before the first write.
+ *
+ * @module
+ */
+import {
+  type Comparison,
+  findUnique,
+  type ListedRow,
+  listUniqueNames,
+  makeComparison,
+  nameByUnique,
+  type SyncPlan,
+  toDeletions,
+} from "../../../rows/mod.ts";
+import type { NamedColumn, TableDefinition } from "../../../schema/mod.ts";
+import { announce, element } from "../dom.ts";
+import { digestBytes } from "./file.ts";
+import { listTable } from "./match.ts";
+import { addButton, count, makeProgress, toItems, toNotice, toText } from "./parts.ts";
+import {
+  LOST,
+  makeSender,
+  type Post,
+  type RowResult,
+  SIGNED_OUT,
+  type Stop,
+  sendRows,
+  toLines,
+  wait,
+} from "./send.ts";
+
+export type SyncChoice = {
+  readonly unique: readonly NamedColumn[];
+  readonly deletesMissing: boolean;
+};
+
+type SyncFields = {
+  readonly fields: readonly HTMLElement[];
+  /** `undefined`: all rows are created. */
+  readonly read: () => SyncChoice | undefined;
+};
+
+export function renderSync(table: TableDefinition): SyncFields {
+  const select = element("select", { id: "update-by" }, new Option("Create all rows", ""));
+  for (const names of listUniqueNames(table))
+    select.append(new Option(`Update rows by ${names.replaceAll(",", ", ")}`, names));
+  const hint =
+    "An update finds the stored rows by these values, and creates the others. Columns that the file does not have stay as they are.";
+  select.setAttribute("aria-describedby", "update-hint");
+  const field = element(
+    "div",
+    { class: "field" },
+    element("label", { for: "update-by" }, "Rows"),
+    element("p", { class: "hint", id: "update-hint" }, hint),
+    select,
+  );
+  const box = element("input", { type: "checkbox", id: "delete-missing" });
+  const label = toCheck(box, "Delete the rows that the file does not have");
+  label.hidden = true;
+  select.addEventListener("change", () => {
+    label.hidden = select.value === "";
+  });
+  return {
+    fields: [field, label],
+    read: () => {
+      const unique = findUnique(table, select.value.split(","));
+      return unique && { unique, deletesMissing: box.checked };
+    },
+  };
+}
+
+function toCheck(box: HTMLInputElement, text: string): HTMLLabelElement {
+  return element("label", { class: "check" }, box, element("span", {}, text));
+}
+
+/** A row with its JSON text, whose digest is its entity tag. */
+type TableRow = ListedRow & { readonly text: string };
+
+/** What the writes need: the rows to write, and those to delete. */
+type Sync = Pick<SyncPlan, "created" | "changed" | "unchanged" | "excess"> & {
+  readonly unique: readonly NamedColumn[];
+  readonly deleted: readonly TableRow[];
+  readonly table: TableDefinition;
+  /** The number of rows in the table. */
+  readonly listed: number;
+};
+
+type SyncComparison = Pick<Comparison, "add"> & { readonly end: () => Sync };
+
+/** Reads the whole table. */
+export async function openComparison(
+  table: TableDefinition,
+  { unique, deletesMissing }: SyncChoice,
+  { url, onRead }: { url: string; onRead: (rows: number) => void },
+): Promise<SyncComparison> {
+  const byId = new Map<string, TableRow>();
+  const pages = listTable(url, ({ rows, texts }) => {
+    const all = texts();
+    return rows.map((row, index) => ({ id: row.id, values: row, text: all[index] ?? "" }));
+  });
+  for await (const rows of pages) {
+    for (const row of rows) byId.set(row.id, row as TableRow);
+    onRead(byId.size);
+  }
+  const { add, end } = makeComparison(table, unique, [...byId.values()]);
+  return {
+    add,
+    end: () => {
+      const { missing, excess, ...plan } = end();
+      return {
+        ...{ ...plan, table, unique, listed: byId.size },
+        excess: deletesMissing ? excess : undefined,
+        deleted: deletesMissing ? missing.flatMap(({ id }) => byId.get(id) ?? []) : [],
+      };
+    },
+  };
+}
+
+type Steps = {
+  readonly steps: HTMLElement;
+  readonly path: string;
+  readonly post: Post;
+  /** Checks the file again. */
+  readonly again: () => Promise<void>;
+};
+
+/** Max rows to delete that are named. */
+const MAX_NAMED = 200;
+
+/** Shows the counts, and a button that writes. */
+export function offerSync(page: Steps, sync: Sync): void {
+  const { steps } = page;
+  const { created, changed, unchanged, deleted, excess, listed } = sync;
+  const numbers = [created, changed, deleted].map(({ length }) => length);
+  const [creates = 0, changes = 0, deletes = 0] = numbers;
+  const text = `Will create ${toText(creates)}, change ${toText(changes)}, leave ${toText(unchanged)} and delete ${toText(deletes)} rows.`;
+  announce(text);
+  steps.append(toNotice("info", numbers.every((n) => n === 0) ? `${text} ${NOTHING}` : text));
+  if (numbers.every((number) => number === 0)) return;
+  if (deletes > 0) steps.append(renderDeleted(sync));
+  const form = element("form", {});
+  if (excess !== undefined) {
+    const box = element("input", { type: "checkbox", id: "accept-deletes", required: "" });
+    const of = `${toText(deletes)} of ${count(listed, "row")}`;
+    const why = excess === "file is empty" ? "the file has no rows" : `this is ${excess}`;
+    form.append(toCheck(box, `Delete ${of}: ${why}`));
+  }
+  const style = deletes > 0 ? "danger" : "primary";
+  const attributes = { type: "submit", class: `button button-${style}` };
+  const button = element("button", attributes, nameWrites(creates, changes, deletes));
+  form.append(element("div", { class: "action-buttons" }, button));
+  form.addEventListener("submit", (event) => {
+    event.preventDefault();
+    form.remove();
+    void write(page, sync);
+  });
+  steps.append(form);
+}
+
+const NOTHING = "The table already has the values of the file.";
+
+function nameWrites(creates: number, changes: number, deletes: number): string {
+  const parts = [
+    ["Create", creates],
+    ["Change", changes],
+    ["Delete", deletes],
+  ] as const;
+  const names = parts
+    .filter(([, number]) => number > 0)
+    .map(([verb, number], index, { length }) => {
+      const name = index === 0 ? verb : verb.toLowerCase();
+      return `${name} ${index === length - 1 ? count(number, "row") : toText(number)}`;
+    });
+  const last = names.pop() ?? "";
+  return names.length === 0 ? last : `${names.join(", ")} and ${last}`;
+}
+
+function renderDeleted({ deleted, unique }: Sync): HTMLElement {
+  const names = deleted.slice(0, MAX_NAMED).map(({ values }) => nameByUnique(unique, values));
+  const rest = deleted.length - names.length;
+  if (rest > 0) names.push(`and ${toText(rest)} more`);
+  return element(
+    "details",
+    {},
+    element("summary", {}, `${count(deleted.length, "row")} to delete`),
+    element("ul", { class: "plain" }, ...toItems(names)),
+  );
+}
+
+async function write({ steps, path, post, again }: Steps, sync: Sync): Promise<void> {
+  const { created, changed, unchanged, deleted, unique } = sync;
+  const total = created.length + changed.length + deleted.length;
+  const progress = makeProgress(total, `Writing ${count(total, "row")}…`);
+  steps.append(progress.line);
+  const done = { created: 0, updated: 0, unchanged, deleted: 0 };
+  const show = (written: number) =>
+    progress.show(written, `${toText(written)} of ${count(total, "row")} written`);
+  const failed = await sendRows([{ rows: [...created, ...changed] }], {
+    splits: true,
+    key: `sync-${crypto.randomUUID()}`,
+    sender: makeSender(post, unique.map(({ name }) => name).join(",")),
+    onStored: ({ stored }, { results = [] }) => {
+      for (const result of results) if (result in done) done[result satisfies RowResult]++;
+      show(stored);
+    },
+  });
+  const left: string[] = [];
+  const message =
+    failed?.response.message ??
+    (await deleteRows(sync, post, (row, reason) => {
+      if (reason === undefined) done.deleted++;
+      else left.push(`${nameByUnique(unique, row.values)}: ${reason}`);
+      show(created.length + changed.length + done.deleted + left.length);
+    }));
+  progress.line.remove();
+  const text = `Created ${toText(done.created)}, changed ${toText(done.updated)}, left ${toText(done.unchanged)} and deleted ${toText(done.deleted)} rows.`;
+  const stop = message && { message, lines: failed ? toLines(failed) : [] };
+  if (!stop) {
+    const link = element("a", { href: path }, "Open the table");
+    const notice = toNotice("info", `${text} `);
+    notice.querySelector("p")?.append(link);
+    steps.replaceChildren(notice);
+  } else showStop({ steps, again }, stop, text);
+  if (left.length > 0)
+    steps.append(toNotice("error", `${count(left.length, "row")} not deleted.`, left));
+}
+
+function showStop({ steps, again }: Pick<Steps, "steps" | "again">, stop: Stop, text: string) {
+  const advice = "Resume compares the file again, and writes what still differs.";
+  steps.replaceChildren(toNotice("error", `${stop.message}. ${text} ${advice}`, stop.lines));
+  addButton(steps, "Resume", again);
+}
+
+// Deletes rows that are still as they were listed.
+
+const MAX_DELETES = 50;
+
+type DeleteResult = { readonly id: string; readonly code?: string; readonly message?: string };
+type DeleteResponse = { readonly results?: readonly DeleteResult[]; readonly retryAfterS: number };
+
+type OnDone = (row: ListedRow, reason?: string) => void;
+
+/** Returns why it stopped early. `onDone` receives each row, and why it stays. */
+async function deleteRows(
+  { table, deleted }: Pick<Sync, "table" | "deleted">,
+  post: Post,
+  onDone: OnDone,
+): Promise<string | undefined> {
+  for (const rows of toDeletions(table, deleted)) {
+    const stop = await deleteGroup(rows, post, onDone);
+    if (stop !== undefined) return stop;
+  }
+  return undefined;
+}
+
+async function deleteGroup(
+  rows: readonly TableRow[],
+  post: Post,
+  onDone: OnDone,
+): Promise<string | undefined> {
+  const waiting = [...rows];
+  while (waiting.length > 0) {
+    const sent = new Map(waiting.splice(0, MAX_DELETES).map((row) => [row.id, row]));
+    const marks = await Promise.all([...sent.values()].map(toMark));
+    const response = await post({ deletes: marks.join(" ") }).catch(() => LOST);
+    const { results, retryAfterS } = (response ?? SIGNED_OUT) as DeleteResponse;
+    if (results === undefined) return toMessage(response ?? SIGNED_OUT);
+    const limited: TableRow[] = [];
+    for (const { id, code, message } of results) {
+      const row = sent.get(id);
+      if (row === undefined) continue;
+      if (code === "rate_limited") limited.push(row);
+      else onDone(row, code === "precondition_failed" ? CHANGED : message);
+    }
+    if (limited.length > 0) await wait(retryAfterS);
+    waiting.unshift(...limited);
+  }
+  return undefined;
+}
+
+const CHANGED = "has changed since the check";
+
+/** The id and the digest of a row. */
+async function toMark({ id, text }: TableRow): Promise<string> {
+  return `${id}:${await digestBytes(new TextEncoder().encode(text))}`;
+}
+
+function toMessage(response: object): string {
+  return "message" in response ? String(response.message) : LOST.message;
+}

@@ -1,0 +1,30 @@
+/** The page that imports a file into the table `todos`. @module */
+import { expect } from "bun:test";
+import type { Page } from "playwright-core";
+import { findAxeViolations, signInToConsole } from "./browser.ts";
+import type { useTablePages } from "./table_pages.ts";
+
+export const press = (page: Page, name: string | RegExp): Promise<void> =>
+  page.getByRole("button", { name }).click();
+
+export async function openImport(
+  pages: ReturnType<typeof useTablePages>,
+  page: Page,
+): Promise<void> {
+  await page.goto(pages.toUrl("todos"));
+  await signInToConsole(page, pages.person.email);
+  await page.getByRole("link", { name: "Import", exact: true }).click();
+  await page.getByLabel("File", { exact: true }).waitFor();
+}
+
+export async function choose(page: Page, text: string, name = "todos.csv"): Promise<void> {
+  const file = { name, mimeType: "text/csv", buffer: Buffer.from(text) };
+  await page.getByLabel("File", { exact: true }).setInputFiles(file);
+}
+
+/** The page has no axe violation, and fits its width. */
+export async function expectSound(page: Page, what: string): Promise<void> {
+  expect([what, await findAxeViolations(page)]).toEqual([what, []]);
+  const wide = await page.evaluate(() => document.documentElement.scrollWidth - innerWidth);
+  expect([what, Math.max(wide, 0)]).toEqual([what, 0]);
+}
