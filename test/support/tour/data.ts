@@ -31,6 +31,8 @@ export async function tourData({ service, app }: Toured, ask: Ask): Promise<void
   const row = created.headers.get("location") ?? "";
   await call(row);
   await call(row, "PATCH", { title: "changed" });
+  const id = row.slice(row.lastIndexOf("/") + 1);
+  await call("/v1/data/db/todos", "PATCH", [{ id, title: "changed again" }]);
   await call("/v1/data/db/todos?limit=1");
   await call("/v1/data/db/todos/groups?by=title");
   await call(row, "DELETE");
