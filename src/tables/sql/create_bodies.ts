@@ -76,6 +76,7 @@ export function createManyBody(table: ColumnSet, site: FunctionSite): string {
   "$ids" uuid[] := ${ids};
   "$bodies" jsonb := "$all";
   "$count" int4 := 0;
+  "$isEach" bool := false;
   "$rows" text[] := '{}';
   "$text" text;
   ${raisedVariables(site)}
@@ -86,22 +87,27 @@ begin
     ${updateManyBlock(table, site)}
   end if;
   ${claimKey({ app, proof, claim, response: "null", short })}
-  begin
-    ${insert};
-  exception when integrity_constraint_violation then
+  loop
     begin
-      while "$count" < cardinality(${ids}) loop
-        "$bodies" := jsonb_build_array("$all" -> "$count");
-        "$count" := "$count" + 1;
-        "$ids" := array[(${ids})["$count"]];
+      loop
+        if "$isEach" then
+          "$bodies" := jsonb_build_array("$all" -> "$count");
+          "$count" := "$count" + 1;
+          "$ids" := array[(${ids})["$count"]];
+        end if;
         ${insert};
         "$rows" := array_append("$rows", "$text");
+        exit when not "$isEach" or "$count" = cardinality(${ids});
       end loop;
-      "$text" := array_to_string("$rows", ',');
+      exit;
     exception when integrity_constraint_violation then
-      ${raiseAgain(site, '"$count"')}
+      if "$isEach" then
+        ${raiseAgain(site, '"$count"')}
+      end if;
+      "$isEach" := true;
     end;
-  end;
+  end loop;
+  "$text" := array_to_string("$rows", ',');
   ${recordChanges(site, changed)}
   "$text" := ${rowsText('"$text"')};
   ${completeKey({ app, claim })}

@@ -10,11 +10,12 @@
  */
 
 import { quoteLiteral, quoteName, SIGNALS } from "../../db/mod.ts";
-import { VALUES } from "../../kinds/mod.ts";
+import { SQL, VALUES } from "../../kinds/mod.ts";
 import {
   type ColumnSet,
   type FunctionSite,
   type IndexForm,
+  keyName,
   placeholdersOf,
 } from "../catalog/mod.ts";
 import { qualify } from "../qualify.ts";
@@ -32,7 +33,7 @@ import {
   recordChanges,
   type SetColumn,
 } from "./function_terms.ts";
-import { renderConflictTerm } from "./index_terms.ts";
+import { type ConflictTerm, renderConflictTerm } from "./index_terms.ts";
 import { isUpdated } from "./update_bodies.ts";
 
 /** A setting of the transaction: each proposed id that met a row, with the id of that row. */
@@ -71,6 +72,7 @@ export function upsertBody(table: ColumnSet, site: FunctionSite): string {
   "$nth" int4;
   "$one" record;
   "$seen" record;
+  "$next" record;
   "$row" record;
   "$text" text;
   "$state" text;
@@ -172,34 +174,54 @@ function hasTime({ columns }: ColumnSet): boolean {
 }
 
 const FORMS: readonly IndexForm[] = ["plain", "search"];
+/** The column in the terms of a kind. */
+const NAME = "$name";
 
 /** Sets the terms and the rows of the index that PostgreSQL searches: a valid one, in the form that the service prefers. */
-function readTarget(table: ColumnSet): string {
-  const columns = FORMS.map((form) =>
-    table.columns.map((column) =>
-      VALUES[column.kind].unindexed === undefined ? renderConflictTerm(column, form) : undefined,
-    ),
-  );
-  const toArray = (key: "terms" | "rows") =>
-    `array[${columns
-      .map(
-        (terms) =>
-          `array[${terms.map((term) => (term === undefined ? "null" : quoteLiteral(term[key]))).join(", ")}]::text[]`,
-      )
-      .join(", ")}]`;
-  if (table.columns.length === 0)
+function readTarget({ columns }: ColumnSet): string {
+  if (columns.length === 0)
     return `raise exception 'no such index' using errcode = '${SIGNALS.indexMissing}';`;
+  const kinds = [...new Set(columns.map(({ kind }) => kind))];
+  const toTerms = (key: keyof ConflictTerm) =>
+    FORMS.map((form) => toList(kinds.map((kind) => renderTerm(kind, form)?.[key])));
+  const hasKeys = kinds.some((kind) => SQL[kind].parts?.key !== undefined);
+  const toText = (key: keyof ConflictTerm) => {
+    const term = `(array[${toTerms(key).join(", ")}])["$form"]["$o"."$kind"]`;
+    const keyed = hasKeys
+      ? `replace(${term}, ${quoteLiteral(quoteName(keyName(NAME)))}, "$o"."$key")`
+      : term;
+    return `replace(${keyed}, ${quoteLiteral(quoteName(NAME))}, "$o"."$name")`;
+  };
+  const own = [
+    `(array[${columns.map(({ kind }) => kinds.indexOf(kind) + 1).join(", ")}])["$u"."$column"] as "$kind"`,
+    `(${toList(columns.map(({ name }) => quoteName(name)))})["$u"."$column"] as "$name"`,
+    ...(hasKeys
+      ? [
+          `(${toList(columns.map(({ name }) => quoteName(keyName(name))))})["$u"."$column"] as "$key"`,
+        ]
+      : []),
+  ];
   return `"$form" := (select max("$n"."$form") from unnest(${indexes}) with ordinality as "$n" ("$name", "$form")
     join pg_index as "$x" on "$x"."indexrelid" = to_regclass('data.' || quote_ident("$n"."$name"))
     where "$x"."indisvalid");
-  select '"app_id", ' || string_agg("$c"."$terms", ', '), string_agg("$c"."$rows", ' and ')
+  select '"app_id", ' || string_agg(${toText("terms")}, ', '), string_agg(${toText("rows")}, ' and ')
   into "$terms", "$rows" from (
-    select (${toArray("terms")})["$form"]["$u"."$column"] as "$terms",
-      (${toArray("rows")})["$form"]["$u"."$column"] as "$rows"
-    from unnest(${unique}) as "$u" ("$column")) as "$c";
+    select ${own.join(",\n      ")}
+    from unnest(${unique}) as "$u" ("$column")) as "$o";
   if "$terms" is null then
     raise exception 'no such index' using errcode = '${SIGNALS.indexMissing}';
   end if;`;
+}
+
+function renderTerm(kind: SetColumn["kind"], form: IndexForm): ConflictTerm | undefined {
+  return VALUES[kind].unindexed === undefined
+    ? renderConflictTerm({ name: NAME, kind }, form)
+    : undefined;
+}
+
+function toList(texts: readonly (string | undefined)[]): string {
+  const list = texts.map((text) => (text === undefined ? "null" : quoteLiteral(text)));
+  return `array[${list.join(", ")}]::text[]`;
 }
 
 /** The statement that inserts the rows, and locks and notes those that exist, as an expression. PostgreSQL plans it for its index. */
@@ -215,22 +237,31 @@ function renderInsert(table: ColumnSet): string {
   return `concat(${quoteLiteral(`${start}(`)}, "$terms", ') where ', "$rows", ${quoteLiteral(rest)})`;
 }
 
-/** Updates a row unless it has these values already. Compares the bytes of the values, as an update of one row. */
+/**
+ * Updates a row unless it has these values already. Compares the bytes of the values, as an update of one row. The row is locked,
+ * so that its values remain the same between both statements.
+ */
 function renderUpdate(table: ColumnSet): string {
   if (table.columns.length === 0) return "null;";
-  const values = table.columns.map((column) => ({ column, own: `"$t".${quoteName(column.name)}` }));
-  const assigned = values.map(({ column, own }) => {
-    const otherwise = isUpdated(column) ? '"$now"' : own;
-    return `${quoteName(column.name)} = ${toNext(table, column, otherwise)}`;
+  const rows = `data.${quoteName(table.name)} as "$t"`;
+  const values = table.columns.map((column) => {
+    const name = quoteName(column.name);
+    return { column, name, own: `"$t".${name}`, next: `"$next".${name}` };
   });
-  const after = values.map(({ column, own }) => toNext(table, column, own));
-  return `update data.${quoteName(table.name)} as "$t" set
+  const read = values.map(({ column, name, own }) => {
+    return `case when ${isGiven(column)} then ${input(table, column)} else ${own} end as ${name}`;
+  });
+  const assigned = values.map(({ column, name, next }) => {
+    const value = isUpdated(column)
+      ? `case when ${isGiven(column)} then ${next} else "$now" end`
+      : next;
+    return `${name} = ${value}`;
+  });
+  const own = values.map((value) => value.own).join(", ");
+  return `select ${read.join(",\n              ")}
+            into "$next" from ${rows} where ${isRow(app, '"$id"')};
+            update ${rows} set
               ${assigned.join(",\n              ")}
-            where ${isRow(app, '"$id"')}
-              and record_image_ne(row(${values.map(({ own }) => own).join(", ")}), row(${after.join(", ")}))
+            where ${isRow(app, '"$id"')} and record_image_ne(row(${own}), "$next")
             returning ${outputs(table)} into "$row";`;
-}
-
-function toNext(table: ColumnSet, column: SetColumn, otherwise: string): string {
-  return `case when ${isGiven(column)} then ${input(table, column)} else ${otherwise} end`;
 }
