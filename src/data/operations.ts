@@ -51,8 +51,10 @@ const ON_CONFLICT: OperationParameter = {
 const EXISTING: OperationParameter = {
   in: "query",
   name: "existing",
-  description: "With `onConflict`: whether rows that exist are updated, or returned as they are.",
-  schema: { type: "string", enum: EXISTING_VALUES, default: "update" },
+  description:
+    "With `onConflict`: whether rows that exist are updated, as without this parameter, or returned as they are.",
+  // No default: generated clients would send it without `onConflict`.
+  schema: { type: "string", enum: EXISTING_VALUES },
 };
 const ROW: OperationResponse["bodies"] = [{ table: "row" }];
 
