@@ -115,12 +115,7 @@ async function runMigrate(setting: Setting): Promise<CommandResult> {
     async (admin) => {
       const done = await setUpDatabase(admin, config, { citus, print });
       const { warn } = terminal;
-      const administration = { admin, address, config };
-      const isChanged = await addSmallKeys(administration, warn);
-      const left = isChanged ? await deferRebuilds(admin) : done.rebuilt;
-      await rebuild(administration, { left, print, warn });
-      if ((await findUnusedKeys(admin)).length > 0)
-        await withPushDatabase(administration, dropKeys);
+      await renewIndexes({ admin, address, config }, { left: done.rebuilt, print, warn });
       return done;
     },
     // The second shows the progress of a build.
@@ -203,6 +198,21 @@ function showCode({ changes, locks }: NonNullable<MigrationPlan["code"]>): strin
     ...list("policy", policies),
     ...(rights === 0 ? [] : [`  ${granted.length} rights granted, ${revoked.length} revoked`]),
   ];
+}
+
+/**
+ * Brings keys and indexes to the form of the previews, on a database that is set up. Needs two connections. `left`: the
+ * indexes that deferred steps build again.
+ */
+export async function renewIndexes(
+  administration: Parameters<typeof withPushDatabase>[0],
+  { left, print, warn }: Rebuild,
+): Promise<void> {
+  const { admin } = administration;
+  const isChanged = await addSmallKeys(administration, warn);
+  const due = isChanged ? await deferRebuilds(admin) : left;
+  await rebuild(administration, { left: due, print, warn });
+  if ((await findUnusedKeys(admin)).length > 0) await withPushDatabase(administration, dropKeys);
 }
 
 /** Adds keys to small tables. Returns whether there were any. */

@@ -239,3 +239,33 @@ test.each([
   expect([code, err]).toEqual([2, expect.stringContaining(says)]);
   project.remove();
 });
+
+test(
+  "dev brings keys and indexes of existing tables to the form of its previews",
+  async () => {
+    const project = makeProject({
+      "schema/mod.ts": schemaText(
+        '{ items: t.model({ name: t.string().unique(), price: t.number() }).index("price") }',
+      ),
+    });
+    const forms: string[][] = [];
+    for (const flags of [[], ["--preview", "filters"], []])
+      await runDev(project, { flags }, async (dev) => {
+        expect(dev.output()).not.toMatch(/build-keys|Not built yet/);
+        forms.push(
+          await read(
+            readDev(project.folder)["databaseUrl"] ?? "",
+            `select attname::text as line from pg_attribute where attrelid = 'data.items'::regclass
+              and attname like '#%' and not attisdropped
+            union all select indexrelid::regclass::text from pg_index
+              where indrelid = 'data.items'::regclass and not indisprimary order by line`,
+          ),
+        );
+      });
+    const plain = ["data.items__name__key", "data.items__price__idx"];
+    const search = ["#price", "data.items__name__search_key", "data.items__price__search_idx"];
+    expect(forms).toEqual([plain, search, plain]);
+    project.remove();
+  },
+  2 * LIMIT_MS,
+);

@@ -23,7 +23,7 @@ import type { Config } from "../../settings/mod.ts";
 import { quote } from "../../std/quote.ts";
 import { RejectedError } from "../command.ts";
 import { withDatabase } from "../database.ts";
-import { setUpDatabase } from "../migrate.ts";
+import { renewIndexes, setUpDatabase } from "../migrate.ts";
 import { moveDatabase } from "../move/move.ts";
 import type { Address } from "../settings.ts";
 import { showCount } from "../terminal.ts";
@@ -177,14 +177,21 @@ async function provision(
     CONSOLE_DATABASE_URL: acting.address.url,
     PREVIEW: config.PREVIEW,
   };
-  await withDatabase(admin, config, async (database) => {
-    for (const login of [serving, pushing, acting]) await makeLogin(database, login);
-    const isNew = !(await hasTables(database));
-    const { applied, isChanged } = await setUpDatabase(database, urls);
-    if (!isNew && isChanged)
-      report(`Upgraded the database to this release, with all rows${describeSteps(applied)}`);
-    await grantPush(database, pushing.address.url);
-  });
+  await withDatabase(
+    admin,
+    config,
+    async (database) => {
+      for (const login of [serving, pushing, acting]) await makeLogin(database, login);
+      const isNew = !(await hasTables(database));
+      const { applied, rebuilt, isChanged } = await setUpDatabase(database, urls);
+      if (!isNew && isChanged)
+        report(`Upgraded the database to this release, with all rows${describeSteps(applied)}`);
+      await grantPush(database, pushing.address.url);
+      const administration = { admin: database, address: admin, config };
+      await renewIndexes(administration, { left: rebuilt, print: report, warn: report });
+    },
+    { connections: 2 },
+  );
   return {
     admin,
     serving: serving.address,
