@@ -28,6 +28,8 @@ export type TableState = {
   isLarge: boolean;
   /** The bytes of the table and its indexes, by statistics. */
   bytes: number;
+  /** The names of the hidden columns with keys. */
+  keys: string[];
   /** References to the table from other apps than its owner: from this app, and from all. */
   references: { own: number; foreign: number };
   /** An unfinished retype of one of its columns. */

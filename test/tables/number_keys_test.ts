@@ -410,3 +410,67 @@ testOne("a push and migrate add no keys to a table that takes long to write agai
   expect(await listKeys("stores")).toEqual(["#price"]);
   await expectClean();
 });
+
+testOne("a push builds the form that the keys of a large table permit", async () => {
+  const { admin } = service.service;
+  const make = (values: readonly [string, ...string[]], more: "keyed" | "indexed" | "new") => {
+    const stage = t.enum(values);
+    const price = more === "indexed" ? t.number() : t.number().index();
+    const columns = { note: t.string().required(), stage, price };
+    return defineSchema({
+      shops: t
+        .model(more === "new" ? { ...columns, size: t.number() } : columns)
+        .index("stage", "price")
+        .index(...(more === "new" ? (["note", "price"] as const) : (["note"] as const))),
+    });
+  };
+  const few = ["a", "b"] as const;
+  const many = ["a", "b", "c", "d", "e", "f", "g", "h", "i", "j"] as const;
+  const listIndexes = async () => {
+    const rows = await readRows<{ name: string }>(
+      admin,
+      `select indexrelid::regclass::text as name from pg_index
+      where indrelid = 'data.shops'::regclass and indisvalid order by name`,
+    );
+    return rows.map(({ name }) => name);
+  };
+  const push = async (schema: ReturnType<typeof make>) => {
+    const { status, text } = await postSchema(service, owner, schema);
+    expect([status, text]).toEqual([200, expect.any(String)]);
+    await eventually(async () => {
+      const steps = await readRows<{ state: string }>(
+        admin,
+        "select distinct state from rowhouse.deferred_steps where table_name = 'shops'",
+      );
+      return steps.every(({ state }) => state === "done");
+    });
+    await expectClean();
+  };
+  const plain = defineSchema({
+    shops: { note: t.string().required(), stage: t.enum(few), price: t.number() },
+  });
+  const owner = await service.makeApp(plain);
+  await readRows(
+    admin,
+    `insert into data.shops (app_id, id, note, price)
+    select $1, gen_random_uuid(), repeat('x', 1500), n from generate_series(1, 8000) n returning 1`,
+    [owner.id],
+  );
+  await admin.message("vacuum analyze data.shops");
+  await push(make(few, "indexed"));
+  expect(await listIndexes()).toContain("data.shops__stage__price__idx");
+  // Other values of the enum, for partial indexes and for one of all values, need no keys.
+  await push(make([...few, "c"], "indexed"));
+  await push(make(many, "indexed"));
+  await push(make(many, "keyed"));
+  expect(await listKeys("shops")).toEqual([]);
+  expect(await listIndexes()).toContain("data.shops__stage__price__idx");
+  expect(await listIndexes()).toContain("data.shops__price__idx");
+  await run(["admin", "build-keys", "--yes"], "filters");
+  expect(await listKeys("shops")).toEqual(["#price"]);
+  await push(make(many, "new"));
+  const built = await listIndexes();
+  for (const name of ["price__search_idx", "note__price__search_idx"])
+    expect(built).toContain(`data.shops__${name}`);
+  expect(await listKeys("shops")).toEqual(["#price"]);
+});

@@ -55,6 +55,7 @@ export {
   type EnumValue,
   enumTypeName,
   findConstraint,
+  fitKeys,
   formOf,
   type IndexForm,
   indexesOf,

@@ -186,6 +186,12 @@ export function withoutKeys(constraint: Constraint): Constraint {
   return plain;
 }
 
+/** An index in the form that a table with these keys can have. */
+export function fitKeys(constraint: Constraint, keys: readonly string[]): Constraint {
+  const hasKeys = keyedColumns(constraint).every(({ name }) => keys.includes(keyName(name)));
+  return hasKeys ? constraint : withoutKeys(constraint);
+}
+
 /** The indexes of a constraint in a form. */
 export function builtIn({ name, search }: Constraint, form: IndexForm): readonly BuiltIndex[] {
   return (form === "search" ? search : undefined) ?? [{ name }];

@@ -211,6 +211,7 @@ function planOwnTable(
       ...planChanges(next, recorded, {
         isDeferred: found.isLarge || isShared(found),
         addsKeys: !putsOffKeys({ ...found, isShared: isShared(found) }),
+        keys: found.keys,
         form,
       }),
       ...planRenewal(next, found),

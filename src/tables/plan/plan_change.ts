@@ -21,12 +21,13 @@ import { canonicalJson } from "../../std/json.ts";
 import { type Cases, matchKind } from "../../std/match_kind.ts";
 import {
   type Constraint,
+  fitKeys,
   formAt,
   hashColumnSet,
   indexesOf,
+  keyName,
   keysOf,
   type RecordedDefinition,
-  withoutKeys,
 } from "../catalog/mod.ts";
 import { REASONS, REJECTIONS } from "../conflicts.ts";
 import { isShared, markDeferred, sumExcessDefaults } from "../sql/deferred.ts";
@@ -69,8 +70,9 @@ function planDropValue(
 ): Step[] {
   const isDeferred = found.isLarge || isShared(found);
   const form = formAt(state);
+  const { keys } = found;
   const indexes =
-    next === undefined ? [] : planIndexes(next, found.definition, { isDeferred, form });
+    next === undefined ? [] : planIndexes(next, found.definition, { isDeferred, keys, form });
   return orderSteps([
     {
       ...{ kind: "drop_enum_value", table, column, value },
@@ -90,7 +92,9 @@ function planRetype(change: ChangeOf<"retype_column">, { found, next }: Changed)
   const isDeferred = found.isLarge || isShared(found);
   const kind = isDeferred ? "defer_index" : "add_index";
   const isKeyless = putsOffKeys({ ...found, isShared: isShared(found) });
-  const toBuilt = (constraint: Constraint) => (isKeyless ? withoutKeys(constraint) : constraint);
+  // The key of the column goes with the column.
+  const keys = found.keys.filter((key) => key !== keyName(column.name));
+  const toBuilt = (constraint: Constraint) => (isKeyless ? fitKeys(constraint, keys) : constraint);
   return [
     { kind: "swap_column", appId: found.ownerAppId, table, before, column },
     ...keysOf(next)

@@ -5,12 +5,13 @@ import { canonicalJson } from "../../std/json.ts";
 import {
   type BuiltIndex,
   builtIn,
+  type Constraint,
+  fitKeys,
   type IndexForm,
   indexesOf,
   keysOf,
   type RecordedDefinition,
   referencesOf,
-  withoutKeys,
 } from "../catalog/mod.ts";
 import type { Step } from "./step.ts";
 
@@ -19,6 +20,8 @@ type ChangeOptions = {
   isDeferred: boolean;
   /** Whether the push can add keys, for which PostgreSQL writes the table again. */
   addsKeys: boolean;
+  /** The keys that the table has. */
+  keys: readonly string[];
   form: IndexForm;
 };
 
@@ -74,21 +77,22 @@ function planColumn(table: TableDefinition, column: NamedColumn, old: NamedColum
 function planConstraints(
   next: RecordedDefinition,
   recorded: RecordedDefinition,
-  { isDeferred, addsKeys, form }: ChangeOptions,
+  { isDeferred, addsKeys, keys, form }: ChangeOptions,
 ): Step[] {
   const before = new Set(
     [...keysOf(recorded), ...indexesOf(recorded)].map((constraint) => constraint.name),
   );
   const isNew = (constraint: { name: string }) => !before.has(constraint.name);
+  const toBuilt = (constraint: Constraint) => (addsKeys ? constraint : fitKeys(constraint, keys));
   const table = next.name;
   return [
     // A unique constraint is never deferred: if it failed after the COMMIT, a confirmed push would be incomplete.
     ...keysOf(next)
       .filter(isNew)
-      .map((key): Step => ({ kind: "add_key", table, key: addsKeys ? key : withoutKeys(key) })),
+      .map((key): Step => ({ kind: "add_key", table, key: toBuilt(key) })),
     ...indexesOf(next)
       .filter(isNew)
-      .map((index) => (addsKeys ? index : withoutKeys(index)))
+      .map(toBuilt)
       .flatMap((index): Step[] => {
         if (isDeferred) return [{ kind: "defer_index", table, index }];
         const late = builtIn(index, form).filter((built) => isLate(built, recorded));
@@ -108,14 +112,19 @@ function isLate({ only }: BuiltIndex, recorded: RecordedDefinition): boolean {
   return only?.value != null && values?.includes(only.value) === false;
 }
 
-/** The indexes of recorded constraints that other values of an enum require, or that an optional enum does. */
+/**
+ * The indexes of recorded constraints that other values of an enum require, or that an optional enum does. An index whose keys
+ * are missing remains in the form that it has.
+ */
 export function planIndexes(
   next: RecordedDefinition,
   recorded: RecordedDefinition,
-  { isDeferred, form }: Pick<ChangeOptions, "isDeferred" | "form">,
+  { isDeferred, keys, form }: Pick<ChangeOptions, "isDeferred" | "keys" | "form">,
 ): Step[] {
-  const before = new Map(indexesOf(recorded).map((index) => [index.name, builtIn(index, form)]));
-  return indexesOf(next).flatMap((index): Step[] => {
+  const listFitting = (table: RecordedDefinition) =>
+    indexesOf(table).map((index) => fitKeys(index, keys));
+  const before = new Map(listFitting(recorded).map((index) => [index.name, builtIn(index, form)]));
+  return listFitting(next).flatMap((index): Step[] => {
     const old = before.get(index.name);
     if (old === undefined) return [];
     const now = builtIn(index, form);

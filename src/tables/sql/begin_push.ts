@@ -6,7 +6,14 @@ import type { Log } from "../../observe.ts";
 import { allows, type Principal } from "../../principal.ts";
 import { Problem } from "../../problem.ts";
 import type { TableDefinition } from "../../schema/mod.ts";
-import { hashColumnSet, toColumnSet } from "../catalog/mod.ts";
+import {
+  hashColumnSet,
+  indexesOf,
+  keyedColumns,
+  keyName,
+  keysOf,
+  toColumnSet,
+} from "../catalog/mod.ts";
 import type { PushLimits } from "../limits.ts";
 import { UNUSED_SET_LIFE_S } from "../plan/plan_sets.ts";
 import type { Plan } from "../plan/step.ts";
@@ -168,6 +175,12 @@ export function advanceState(state: PushState, app: App, { steps }: Plan): PushS
   return { ...state, tables: [...tables.values()] };
 }
 
+/** All keys that its indexes can need: a new table gets them. */
+function listKeys(definition: TableDefinition): string[] {
+  const indexes = [...keysOf(definition), ...indexesOf(definition)];
+  return indexes.flatMap((index) => keyedColumns(index).map(({ name }) => keyName(name)));
+}
+
 function makeTable({ id, slug }: App, definition: TableDefinition): TableState {
   return {
     name: definition.name,
@@ -177,6 +190,7 @@ function makeTable({ id, slug }: App, definition: TableDefinition): TableState {
     stamp: 0,
     isLarge: false,
     bytes: 0,
+    keys: listKeys(definition),
     references: { own: 0, foreign: 0 },
     retype: null,
     uses: [],

@@ -62,6 +62,8 @@ create function rowhouse.read_push_state(
         'bytes', coalesce((select sum(greatest(relpages, 0)::bigint * 8192) from pg_class
           where oid = relation
             or oid in (select indexrelid from pg_index where indrelid = relation)), 0),
+        'keys', (select coalesce(json_agg(attname), '[]') from pg_attribute
+          where attrelid = relation and attname like '#%' and not attisdropped),
         -- Each reference has triggers on the referenced table, which are found by index.
         'references', (select json_build_object(
             'own', count(distinct tgconstraint) filter (where source.owner_app_id = app),
