@@ -65,7 +65,13 @@ describe("the description", () => {
   test("with filters has a parameter for each column whose name is not reserved", () => {
     const { tables } = definitionOf(
       defineSchema({
-        projects: { name: t.string().required(), limit: t.integer(), lead: t.string() },
+        projects: {
+          name: t.string().required(),
+          limit: t.integer(),
+          lead: t.string(),
+          sub_name: t.string(),
+          ownerName: t.string(),
+        },
         todos: {
           title: t.string().required(),
           done: t.boolean(),
@@ -73,7 +79,10 @@ describe("the description", () => {
           limit: t.number(),
           or: t.uuid(),
           project: t.ref("projects"),
+          // Clients get one name for these and a column of the reference's row.
           project_lead: t.string(),
+          project_owner_name: t.string(),
+          project_sub: t.ref("projects"),
         },
       }),
     );
@@ -97,7 +106,10 @@ describe("the description", () => {
       "A condition on the column of the row of project, which is of kind string: `eq.…`",
     );
     expect([...filtered.keys()].filter((name) => name.startsWith("project"))).toEqual([
-      ...["project", "project_lead", "project.id", "project.name", "project.limit"],
+      ...["project", "project_lead", "project_owner_name", "project_sub"],
+      ...["project.id", "project.name", "project.limit", "project.sub_name"],
+      ...["project_sub.id", "project_sub.limit", "project_sub.lead"],
+      ...["project_sub.sub_name", "project_sub.ownerName"],
     ]);
     expect(filtered.get("limit")).toStartWith("The max number of rows");
     expect(filtered.get("or")).toStartWith("Conditions. At least one");

@@ -181,12 +181,15 @@ export function toFilterParameters(
   const hidden = new Set<string>([...LIST_PARAMETERS, ...others.map(({ name }) => name)]);
   const isShown = (name: string) => !hidden.has(name) && !GROUP.test(name);
   const own = [ID, ...columns].filter(({ name }) => isShown(name));
-  // Generators of clients make one name of `project.name` and `project_name`.
-  const names = new Set(columns.map(({ name }) => name.toLowerCase()));
+  const names = new Set(columns.map(({ name }) => toClientName(name)));
   const referenced = columns.flatMap(({ name: reference, table }) =>
     [...(table === undefined ? [] : [ID, ...(find(table) ?? [])])]
       .map(({ name, kind }) => ({ name: `${reference}.${name}`, kind, reference }))
-      .filter(({ name }) => isShown(name) && !names.has(name.replace(".", "_").toLowerCase())),
+      .filter(({ name }) => isShown(name)),
+  );
+  const firsts = Map.groupBy(referenced, ({ name }) => toClientName(name));
+  const distinct = [...firsts].flatMap(([name, [first]]) =>
+    first === undefined || names.has(name) ? [] : [first],
   );
   const toParameter = (name: string, kind: Kind, target: string): OperationParameter => ({
     in: "query",
@@ -196,10 +199,18 @@ export function toFilterParameters(
   });
   return [
     ...own.map(({ name, kind }) => toParameter(name, kind, "")),
-    ...referenced.map(({ name, kind, reference }) =>
+    ...distinct.map(({ name, kind, reference }) =>
       toParameter(name, kind, ` of the row of ${reference}`),
     ),
   ];
+}
+
+/** Generators of clients make one name of `project.name`, `project_name` and `projectName`. */
+function toClientName(name: string): string {
+  return name
+    .replaceAll(/([a-z\d])(?=[A-Z])/g, "$1_")
+    .replace(".", "_")
+    .toLowerCase();
 }
 
 function readWhere(reader: FilterReader, name: string, text: string): Condition {
