@@ -5,7 +5,7 @@
  * @module
  */
 import { MAX_BODY_DEPTH } from "./std/json.ts";
-import { IDEMPOTENCY_HOURS, MAX_BATCH, MAX_COUNTED, MAX_GROUPS } from "./std/limits.ts";
+import { IDEMPOTENCY_HOURS, MAX_BATCH, MAX_COUNTED, MAX_GROUPS, MAX_ROWS } from "./std/limits.ts";
 
 /** A validation error of one field: `path` is a JSON pointer into the request body, with names for tables and columns of a push. */
 export type Detail = { path: string; message: string };
@@ -63,6 +63,10 @@ export const PROBLEMS = {
   },
   not_acceptable: { status: 406, when: "`Accept` does not allow `application/json`" },
   unique_violation: { status: 409, when: "another row of this app already has these values" },
+  too_many_rows: {
+    status: 409,
+    when: `the conditions of an update or a delete match more than ${MAX_ROWS.toLocaleString("en-US")} rows; nothing was written: send \`limit\` (with \`PREVIEW=filters\`)`,
+  },
   still_referenced: {
     status: 409,
     when: "other rows reference this row: change or delete them first",

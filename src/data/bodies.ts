@@ -1,7 +1,7 @@
 /** The bodies of responses with several rows. The row is a schema of the table. @module */
 import * as v from "valibot";
 import type { Aggregate } from "../kinds/mod.ts";
-import { MAX_COUNTED, MAX_GROUPS, MAX_ROWS } from "../std/limits.ts";
+import { DRY_IDS, MAX_COUNTED, MAX_GROUPS, MAX_ROWS } from "../std/limits.ts";
 
 /** A page of a list. */
 export function pageOf<Row extends v.GenericSchema>(row: Row) {
@@ -101,3 +101,25 @@ export function batchOf<Row extends v.GenericSchema>(row: Row) {
     rows: v.pipe(v.array(row), v.description("The stored rows, in the order of the request.")),
   });
 }
+
+/** The result of a write with conditions. */
+export const COUNTED = v.object({
+  count: v.pipe(
+    v.number(),
+    v.integer(),
+    v.description(
+      "The number of rows that matched. Rows that have the sent values already are included.",
+    ),
+    v.examples([3]),
+  ),
+  hasMore: v.exactOptional(
+    v.pipe(v.boolean(), v.description("With `limit`: whether more rows match.")),
+  ),
+  ids: v.exactOptional(
+    v.pipe(
+      v.array(v.pipe(v.string(), v.uuid())),
+      v.maxLength(DRY_IDS),
+      v.description(`With \`dryRun\`: the ids of the first ${DRY_IDS} rows, in order of creation.`),
+    ),
+  ),
+});

@@ -63,6 +63,7 @@ const TOO_LARGE: Readonly<Partial<Record<Endpoint, (maxBytes: number) => Problem
   create_many: rowsTooLarge,
   update: wouldBeTooLarge,
   upsert: rowsTooLarge,
+  update_where: wouldBeTooLarge,
 };
 
 export function rowsTooLarge(maxBytes: number): Problem {
@@ -156,7 +157,7 @@ function readLine(line: Uint8Array<ArrayBuffer>): Uint8Array<ArrayBuffer> | Erro
   return toDatabaseError(fields, failure);
 }
 
-type RenewedCall = EndpointCall & Pick<TableCall, "related">;
+export type RenewedCall = EndpointCall & Pick<TableCall, "related">;
 type TableCall = EndpointCall & {
   readonly table: RecordedTable;
   /** The call for a table with other columns; default: the same arguments. */
@@ -216,9 +217,11 @@ export async function callFunction(
     // Another process pushed a constraint that this process has not read yet.
     if (!isKnown(table, violation)) await deps.catalog.refresh();
     const current = deps.catalog.find(appId, table.name) ?? table;
-    throw toProblem(violation, { table: current, isDelete: endpoint === "delete" });
+    throw toProblem(violation, { table: current, isDelete: DELETES.has(endpoint) });
   }
 }
+
+const DELETES: ReadonlySet<Endpoint> = new Set<Endpoint>(["delete", "delete_where"]);
 
 /** Whether a response belongs to this read, by its content. Writes are not pipelined. */
 function makeIsOwn(

@@ -9,7 +9,8 @@ import {
 } from "../http/mod.ts";
 import { AGGREGATES, type Aggregate, KINDS, VALUES } from "../kinds/mod.ts";
 import type { ProblemCode } from "../problem.ts";
-import { IDEMPOTENCY_HOURS, MAX_BATCH, MAX_GROUPS, MAX_ROWS } from "../std/limits.ts";
+import { DRY_IDS, IDEMPOTENCY_HOURS, MAX_BATCH, MAX_GROUPS, MAX_ROWS } from "../std/limits.ts";
+import { COUNTED } from "./bodies.ts";
 import { GROUP_LIMITS } from "./query/group_query.ts";
 import { MAX_OFFSET } from "./query/paging.ts";
 import { EXISTING_VALUES } from "./upsert_query.ts";
@@ -130,6 +131,29 @@ const OF_QUERY: readonly OperationParameter[] = [
       "`count=exact` or `count=estimated`: the response includes `count`, the number of rows that match the conditions.",
     schema: { type: "string", examples: ["count=exact"] },
   },
+];
+
+/** Parameters of an update or a delete with conditions. */
+const OF_WRITE: readonly OperationParameter[] = [
+  {
+    in: "query",
+    name: "all",
+    description: "Every row of the table. Conditions or `all` are required, and `data:read` too.",
+    schema: { type: "boolean", default: false },
+  },
+  {
+    in: "query",
+    name: "limit",
+    description: `Only the first rows that match, in order of creation. Without it, more than ${MAX_ROWS.toLocaleString("en-US")} are an error.`,
+    schema: { type: "integer", minimum: 1, maximum: MAX_ROWS },
+  },
+  {
+    in: "query",
+    name: "dryRun",
+    description: `Writes nothing, and returns the number of rows and the first ${DRY_IDS} ids.`,
+    schema: { type: "boolean", default: false },
+  },
+  ...CONDITIONS,
 ];
 
 const AGGREGATE_RESULTS: Readonly<Record<Aggregate, string>> = {
@@ -307,6 +331,54 @@ export const OPERATIONS = {
       },
     ],
     problems: [...COMMON, ...BODIES, "not_found", "precondition_failed"],
+  },
+  updateWhere: {
+    id: "update_many",
+    group: "rows",
+    summary: `Update up to ${MAX_BATCH.toLocaleString("en-US")} rows in one transaction: those of a list, or those that match conditions`,
+    parameters: [...OF_WRITE, IDEMPOTENCY_KEY, STRICT],
+    isFiltered: true,
+    bodies: [{ table: "updates" }, { table: "update" }],
+    responses: [
+      {
+        status: 200,
+        when: "The stored rows in the order of the list, or with conditions the number of rows.",
+        bodies: [{ table: "rows" }, COUNTED],
+        headers: ["Idempotency-Replayed", "Preference-Applied"],
+      },
+    ],
+    problems: [
+      ...COMMON,
+      ...BODIES,
+      "not_found",
+      "precondition_failed",
+      "needs_index",
+      "too_many_rows",
+    ],
+  },
+  deleteWhere: {
+    id: "delete_many",
+    group: "rows",
+    summary: `Delete up to ${MAX_BATCH.toLocaleString("en-US")} rows that match conditions, in one transaction`,
+    parameters: [...OF_WRITE, IDEMPOTENCY_KEY],
+    isFiltered: true,
+    responses: [
+      {
+        status: 200,
+        when: "The rows are deleted. Returns their number.",
+        bodies: [COUNTED],
+        headers: ["Idempotency-Replayed"],
+      },
+    ],
+    problems: [
+      ...COMMON,
+      "invalid_precondition",
+      "idempotency_mismatch",
+      "idempotency_full",
+      "needs_index",
+      "too_many_rows",
+      "still_referenced",
+    ],
   },
   delete: {
     id: "delete",

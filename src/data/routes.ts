@@ -18,12 +18,14 @@ import {
   respondTagged,
 } from "../http/mod.ts";
 import { Problem } from "../problem.ts";
+import { isObject } from "../std/json.ts";
 import { UPDATES } from "../tables/catalog/mod.ts";
 import { callFunction, rowsTooLarge } from "./call.ts";
 import { DATA_PATH, type DataDeps } from "./deps.ts";
 import { openChanges } from "./live/open_changes.ts";
 import { OPERATIONS } from "./operations.ts";
 import { type FoundBody, findGroups, findListed, readAskedList } from "./query/run.ts";
+import { withoutCondition } from "./query/write_query.ts";
 import {
   checkAccept,
   readRowRequest,
@@ -40,8 +42,9 @@ import {
   respondWithUpdated,
   respondWithUpdates,
 } from "./responses.ts";
-import { hasConflictQuery, upsertRows } from "./upsert.ts";
+import { hasWriteQuery, upsertRows } from "./upsert.ts";
 import { readSent, type SentWrite, write } from "./write.ts";
+import { deleteWhere, updateWhere } from "./write_where.ts";
 
 const LIST = `${DATA_PATH}/:table`;
 const ROW = `${LIST}/:id`;
@@ -65,7 +68,22 @@ export const dataRoutes: readonly Route<DataDeps>[] = [
     previewed: { filters: OPERATIONS.upsert },
     handle: createRows,
   },
-  { method: "PATCH", path: LIST, ...WRITE, operation: OPERATIONS.updateMany, handle: updateRows },
+  {
+    method: "PATCH",
+    path: LIST,
+    ...WRITE,
+    operation: OPERATIONS.updateMany,
+    previewed: { filters: OPERATIONS.updateWhere },
+    handle: updateRows,
+  },
+  {
+    method: "DELETE",
+    path: LIST,
+    preview: "filters",
+    ...WRITE,
+    previewed: { filters: OPERATIONS.deleteWhere },
+    handle: deleteWhere,
+  },
   { method: "GET", path: ROW, ...READ, operation: OPERATIONS.get, handle: getRow },
   {
     method: "GET",
@@ -123,7 +141,7 @@ async function getRow(deps: DataDeps, context: KeyRequestContext): Promise<Respo
 }
 
 async function createRows(deps: DataDeps, context: KeyRequestContext): Promise<Response> {
-  if (hasConflictQuery(deps, context)) return await upsertRows(deps, context);
+  if (hasWriteQuery(deps, context)) return await upsertRows(deps, context);
   const sent = await readSent(deps, await readTableRequest(deps, context), context);
   const { value } = sent;
   return Array.isArray(value)
@@ -181,9 +199,11 @@ async function updateRow(deps: DataDeps, context: KeyRequestContext): Promise<Re
 
 /** Updates all rows of a list, or none. */
 async function updateRows(deps: DataDeps, context: KeyRequestContext): Promise<Response> {
+  if (hasWriteQuery(deps, context)) return await updateWhere(deps, context);
   const table = await readTableRequest(deps, context);
   rejectIfMatch(context.request, "a list: give each row its tag as ifMatch");
   const sent = await readSent(deps, table, context);
+  if (deps.previews.includes("filters") && isObject(sent.value)) throw withoutCondition();
   const rows = checkBatch(sent.value);
   return await write(deps, context, sent, {
     rows: rows.length,

@@ -32,8 +32,8 @@ import { respondWithBatch, respondWithUpserted } from "./responses.ts";
 import { readUpsertQuery, type UpsertQuery } from "./upsert_query.ts";
 import { readSent, write } from "./write.ts";
 
-/** Whether a create has parameters, which only the preview knows. */
-export function hasConflictQuery(
+/** Whether a write of a table has parameters, which only the preview knows. */
+export function hasWriteQuery(
   { previews }: Pick<DataDeps, "previews">,
   { query }: KeyRequestContext,
 ): boolean {

@@ -8,8 +8,8 @@
 import { type KeyRequestContext, prefers } from "../http/mod.ts";
 import type { Problem } from "../problem.ts";
 import type { TableDefinition } from "../schema/mod.ts";
-import type { EndpointCall, RecordedTable } from "../tables/catalog/mod.ts";
-import { callFunction } from "./call.ts";
+import type { RecordedTable } from "../tables/catalog/mod.ts";
+import { callFunction, type RenewedCall } from "./call.ts";
 import { DATA_PATH, type DataDeps } from "./deps.ts";
 import { claimFor, findReplay, readIdempotencyKey, replayHeaders } from "./idempotency.ts";
 import { proveKey } from "./prove_key.ts";
@@ -34,7 +34,7 @@ type Write<R extends Read> = {
   readonly read: (definition: TableDefinition) => R;
   /** Why no call can store the values; `undefined` if one can. */
   readonly reject?: (read: R) => Problem | undefined;
-  readonly toCall: (read: R, common: Common, table: RecordedTable) => EndpointCall;
+  readonly toCall: (read: R, common: Common, table: RecordedTable) => RenewedCall;
   /** The row in the path. */
   readonly id?: string;
   /** The query of the request, if it changes what is written. */

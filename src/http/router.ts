@@ -38,6 +38,8 @@ type Endpoint = {
   readonly operation?: Operation;
   /** Replaces `operation` if a preview is enabled. */
   readonly previewed?: Readonly<Partial<Record<Preview, Operation>>>;
+  /** The preview without which the path does not have this method. */
+  readonly preview?: Preview;
   /** Whether the last segment is also a value of a parameter: the routes of that parameter have the other methods of the path. */
   readonly isAlsoValue?: true;
 };

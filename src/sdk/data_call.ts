@@ -97,6 +97,8 @@ export type Call = {
   readonly body?: string;
   /** The idempotency key: the call takes effect once, even if it is retried. */
   readonly key?: string | undefined;
+  /** Whether it is a write that a repetition without a key would change again, although its method is DELETE. */
+  readonly isOnce?: boolean;
   /** The tag of the expected state of the row. */
   readonly ifMatch?: string | undefined;
   /** The tag of the caller's state. */
@@ -186,8 +188,8 @@ function mayTryAgain(call: Call, error: DataError): boolean {
 }
 
 /** Whether a repeated call changes nothing. */
-function isRepeatable({ method, key }: Call): boolean {
-  return REPEATABLE.includes(method) || key !== undefined;
+function isRepeatable({ method, key, isOnce = false }: Call): boolean {
+  return (REPEATABLE.includes(method) && !isOnce) || key !== undefined;
 }
 
 async function sendOnce(

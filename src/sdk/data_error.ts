@@ -10,7 +10,7 @@ export type DataErrorDetail = { readonly path: string; readonly message: string 
  * - 401 `unauthenticated` · 403 `forbidden`
  * - 404 `not_found` (no such row in this app) · `unknown_table` (the app has not pushed it) · `unknown_route`
  * - 405 `method_not_allowed` · 406 `not_acceptable` · 413 `body_too_large` · 415 `unsupported_media_type`
- * - 409 `unique_violation` · `still_referenced` · 422 `validation_failed`: `details` name the columns
+ * - 409 `unique_violation` · `still_referenced` · `too_many_rows` · 422 `validation_failed`: `details` name the columns
  * - 412 `precondition_failed`: the row is not in the state that `ifMatch` names
  * - 429 `rate_limited` · 500 `request_failed` · 501 `not_implemented`
  * - 502 `bad_gateway` · 503 `unavailable` · `overloaded` · `unknown_outcome` · 504 `timeout`
@@ -43,6 +43,7 @@ export type DataErrorCode =
   | "unsupported_media_type"
   | "unique_violation"
   | "still_referenced"
+  | "too_many_rows"
   | "validation_failed"
   | "precondition_failed"
   | "idempotency_mismatch"

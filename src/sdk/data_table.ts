@@ -6,6 +6,7 @@ import { type Call, type Connection, readObject, send, unreadable } from "./data
 import { DataError } from "./data_error.ts";
 import { endable } from "./deadline.ts";
 import { findRow, listUnique } from "./find_row.ts";
+import type * as Query from "./query_text.ts";
 import type { TableSources } from "./related.ts";
 import { keepTag, type RowState, toIfMatch } from "./row_state.ts";
 import type {
@@ -13,6 +14,7 @@ import type {
   AnyRow,
   CallOptions,
   ChangeOptions,
+  Counted,
   Page,
   TableClient,
   TableTypes,
@@ -84,10 +86,11 @@ function isObject(value: unknown): value is object {
 }
 
 type AnyWatch = AnyQuery & Pick<WatchOptions, "everyMs">;
+type AnyMany = CallOptions & Parameters<typeof Query.toManyQuery>[0];
 type ListPage = (options: AnyQuery) => Promise<Page<AnyRow>>;
 
 /** The parts of a call that its method sets. */
-type Sent = Pick<Call, "method" | "body" | "key"> & { readonly id?: string };
+type Sent = Pick<Call, "method" | "body" | "key" | "isOnce"> & { readonly id?: string };
 
 /** The client of one table; `sources` are the tables of the schema, if the client has one. */
 export function makeTable(
@@ -177,6 +180,18 @@ export function makeTable(
       onStored,
     });
   };
+  const writeMany = async (verb: "updateMany" | "deleteMany", asked: AnyMany, values?: object) => {
+    const { toManyQuery } = await import("./query_text.ts");
+    const query = toManyQuery(asked, `${table}.${verb}`);
+    const sent =
+      values === undefined
+        ? { method: "DELETE" as const, isOnce: true }
+        : { method: "PATCH" as const, body: toJson(values) };
+    const call = toCall(verb, { ...sent, key: makeKey() }, asked);
+    const { body } = await send(connection, { ...call, path: call.path + query });
+    if (typeof body["count"] === "number") return body as Counted;
+    throw unreadable(call);
+  };
   const groups = async (options: CallOptions = {}) => {
     const { toGroupQuery } = await import("./query_text.ts");
     const call = toCall("groups", { method: "GET" }, options);
@@ -206,6 +221,8 @@ export function makeTable(
     createAll: (values, options) => storeAll("createAll", values, options),
     updateAll: (values, options) => storeAll("updateAll", values, options),
     upsert,
+    updateMany: (values, options) => writeMany("updateMany", options, values),
+    deleteMany: (options) => writeMany("deleteMany", options),
     update: async (id, values, options) =>
       sendRow(toCall("update", { method: "PATCH", id, body: toJson(values) }, options)),
     delete: async (id, options) => {

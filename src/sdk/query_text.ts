@@ -38,6 +38,35 @@ export function toGroupQuery({ signal, timeoutMs, where, ...lists }: GroupParts)
   return query.size === 0 ? "" : `?${query}`;
 }
 
+type ManyParts = {
+  readonly where?: object | undefined;
+  readonly all?: true | undefined;
+  readonly limit?: number | undefined;
+  readonly dryRun?: boolean | undefined;
+};
+
+/**
+ * The query string of an update or a delete with conditions.
+ *
+ * @throws {TypeError} no conditions, or an undefined value in them: it would select more rows than the caller means
+ */
+export function toManyQuery({ where, all, limit, dryRun }: ManyParts, call: string): string {
+  const conditions = toConditionParameters(where ?? {}, [...PARAMETERS, "all"]);
+  if (hasUndefined(where) || (conditions.length === 0 && all !== true))
+    throw new TypeError(
+      `${call}: Cannot write rows without a condition, or with an undefined value in one: set where, or all: true`,
+    );
+  const query = new URLSearchParams(conditions);
+  for (const [name, value] of Object.entries({ all, limit, dryRun }))
+    if (value !== undefined) query.append(name, `${value}`);
+  return `?${query}`;
+}
+
+function hasUndefined(value: unknown): boolean {
+  if (typeof value !== "object" || value === null) return false;
+  return Object.values(value).some((part) => part === undefined || hasUndefined(part));
+}
+
 /** Parameters that do not name a column. */
 const PARAMETERS: readonly string[] = [
   "select",

@@ -198,6 +198,35 @@ export type UpsertResult = "created" | "updated" | "unchanged" | "ignored";
 /** The rows of a list as they are now, and what happened to each, in the order of the list. */
 export type Upserted<Row> = { readonly rows: Row[]; readonly results: readonly UpsertResult[] };
 
+/** The rows of an update or a delete with conditions. */
+export type ManyOptions<Row = AnyRow, Tables = unknown> = CallOptions & {
+  /** Max rows to write: the first by id. Without it, more than 1,000 matching rows reject with the code `too_many_rows`. */
+  readonly limit?: number | undefined;
+  /** Writes nothing, and counts the rows. */
+  readonly dryRun?: boolean | undefined;
+} & (
+    | {
+        /** Conditions that must all be true. An undefined value throws a `TypeError`. */
+        readonly where: Where<Row, Tables>;
+        readonly all?: undefined;
+      }
+    | {
+        /** Every row. */
+        readonly all: true;
+        readonly where?: undefined;
+      }
+  );
+
+/** The result of an update or a delete with conditions. */
+export type Counted = {
+  /** The number of rows that matched, also those that had the values already. */
+  readonly count: number;
+  /** With `limit`: whether more rows match. */
+  readonly hasMore?: boolean;
+  /** With `dryRun`: the ids of the first 20 rows. */
+  readonly ids?: readonly string[];
+};
+
 /** A row to update by its id: the columns that change, and perhaps its expected state. */
 export type RowUpdate<Types extends TableTypes> = Types["update"] & {
   readonly id: Types["row"]["id"];
@@ -300,6 +329,13 @@ export interface TableClient<
     values: Iterable<RowUpdate<Types>> | AsyncIterable<RowUpdate<Types>>,
     options?: CreateAllOptions<Types["row"]>,
   ): Promise<Types["row"][]>;
+  /**
+   * Updates all rows that match: up to 1,000, or none. A call that is repeated takes effect once. Requires that `PREVIEW` of the
+   * service contains `filters`, and a key with `data:read` and `data:write`.
+   */
+  updateMany(values: Types["update"], options: ManyOptions<Types["row"], Tables>): Promise<Counted>;
+  /** Deletes all rows that match: up to 1,000, or none, as `updateMany`. */
+  deleteMany(options: ManyOptions<Types["row"], Tables>): Promise<Counted>;
   /** Deletes the row. Rejects with the code `not_found` if the row does not exist. */
   delete(id: Types["row"]["id"], options?: ChangeOptions): Promise<void>;
   /**

@@ -18,6 +18,7 @@ import {
   type VirtualHost,
 } from "../http/mod.ts";
 import { type Log, type ResponseRecord, readTrace, toCause, toLogFields } from "../observe.ts";
+import type { Preview } from "../preview.ts";
 import { allows, type Principal } from "../principal.ts";
 import { Problem } from "../problem.ts";
 import { respondWithFrontPage } from "./front_page.tsx";
@@ -58,6 +59,8 @@ export type FetchDeps = {
   onResponse: (response: ResponseRecord, rejected: RejectedRequest | undefined) => void;
   makeSpanId: () => string;
   now: () => number;
+  /** Enabled previews; absent in a process without rows. */
+  previews?: readonly Preview[];
   /** How long a connection without data stays open during a request and after it, in seconds. */
   keepAliveS: number;
 };
@@ -67,10 +70,12 @@ export function makeFetch<Deps extends FetchDeps>(
   deps: Deps,
   tables: RouteTables<Deps>,
 ): (request: Request, peer: Peer) => Promise<Response> {
+  const toRouter = (routes: readonly Route<Deps>[]) =>
+    makeRouter(routes.filter(({ preview }) => preview === undefined || isOn(deps, preview)));
   const routers = {
-    gateway: makeRouter(tables.gateway),
-    identity: makeRouter(tables.identity),
-    both: makeRouter(tables.both),
+    gateway: toRouter(tables.gateway),
+    identity: toRouter(tables.identity),
+    both: toRouter(tables.both),
   };
   return async (incoming, peer) => {
     const startedAt = deps.now();
@@ -90,6 +95,11 @@ export function makeFetch<Deps extends FetchDeps>(
       deps.traffic.inFlight--;
     }
   };
+}
+
+/** Whether this process serves the preview. A gateway does not know it: the service behind it does. */
+function isOn({ previews }: FetchDeps, preview: Preview): boolean {
+  return previews === undefined || previews.includes(preview);
 }
 
 /** Facts about a request, set while it is handled. */

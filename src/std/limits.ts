@@ -56,6 +56,8 @@ export const SWEEP_STEP = 1000;
 /** Max rows of a page, and of a request that creates rows. */
 export const MAX_ROWS = 1000;
 export const MAX_BATCH = 1000;
+/** Max ids of rows that a request would write, in the response to its dry run. */
+export const DRY_IDS = 20;
 /** Max rows or index entries that a count reads, and that groups are made of. */
 export const MAX_COUNTED = 100_000;
 /** Max groups of a response, and max bytes of a text by which rows are grouped. */

@@ -184,6 +184,11 @@ function callsOf({ name, columns, walks }: ServedSet): EndpointCall[] {
     endpoint: "query",
     values: { plan: JSON.stringify({ ...PLAN, ...plan }), values: [LAST], bytes, known: "a" },
   });
+  const again = { ...PLAN, stop: undefined, in: [[0, 0]] };
+  const where = {
+    ...{ plan: JSON.stringify({ ...PLAN, again }), values: [LAST] },
+    ...{ limit: 1, isPart: true },
+  };
   const relation = { picked: [1, 2], bytes };
   const children = { ...relation, limit: 1, walk: [1], index: `${name}__pkey` };
   const optional = { required: false, unique: false, index: false };
@@ -248,6 +253,10 @@ function callsOf({ name, columns, walks }: ServedSet): EndpointCall[] {
     },
     { endpoint: "delete", values: { id: ONE, match } },
     { endpoint: "delete", values: { id: ONE, match: null } },
+    { endpoint: "update_where", values: { ...where, isDry: true, body, bytes, claim: null } },
+    { endpoint: "update_where", values: { ...where, isDry: false, body, bytes, claim: null } },
+    { endpoint: "delete_where", values: { ...where, isDry: true, claim: null } },
+    { endpoint: "delete_where", values: { ...where, isDry: false, claim: null } },
     changes("a"),
   ];
 }

@@ -110,14 +110,13 @@ type Ask = Call & { to?: string };
 /** A request of each route that needs a key, by method and path. */
 function requests(): Readonly<Record<string, Ask | readonly Ask[]>> {
   const id = row.split("/").at(-1);
+  const hasFilters = previewsOfRun().includes("filters");
   const grown = schemaOf({ note: t.string() });
   const definition = definitionOf(grown);
   const [applied = "", next = ""] = makeHistory([schemaOf(), grown]);
   return {
     "GET /v1/data/db/:table": [{ to: path }, { to: `${path}?limit=1` }],
-    "GET /v1/data/db/:table/groups": previewsOfRun().includes("filters")
-      ? { to: `${path}/groups?by=title` }
-      : [],
+    "GET /v1/data/db/:table/groups": hasFilters ? { to: `${path}/groups?by=title` } : [],
     "GET /v1/data/db/:table/:id": { to: row },
     // "its event streams stay open" below.
     "GET /v1/data/db/:table/changes": [],
@@ -133,7 +132,12 @@ function requests(): Readonly<Record<string, Ask | readonly Ask[]>> {
       { to: path, json: [{ id, title: "changed" }] },
       { to: path, json: [{ id }], headers: { "idempotency-key": "changed many" } },
       { to: path, json: [{ id: crypto.randomUUID() }] },
+      ...(hasFilters ? [{ to: `${path}?all=true`, json: { title: "changed" } }] : []),
     ],
+    // Without the preview, the table has no such method.
+    "DELETE /v1/data/db/:table": hasFilters
+      ? [{ to: `${path}?all=true` }, { to: `${path}?title=eq.first&dryRun=true` }]
+      : [],
     "PATCH /v1/data/db/:table/:id": [
       { to: row, json: { title: "changed" } },
       { to: row, json: { title: "changed" }, headers: { "idempotency-key": "changed" } },

@@ -7,6 +7,7 @@
  */
 import { expect } from "bun:test";
 import { type Database, SERVICE_QUEUE } from "../../src/db/mod.ts";
+import type { Preview } from "../../src/preview.ts";
 import { setAppSwitch } from "../../src/records/apps/mod.ts";
 import { defineSchema, t } from "../../src/schema/mod.ts";
 import { docs, routes } from "../../src/service/routes.ts";
@@ -146,6 +147,20 @@ function inList(name: string, query: (other: TestApp) => string): Attack {
   };
 }
 
+/** In the conditions of an update or a delete. */
+function inWrite(name: string, query: () => string): Attack {
+  return {
+    name,
+    suits: ({ path, method = "" }) =>
+      ["PATCH", "DELETE"].includes(method) && /\/db\/[^/]+$/.test(path),
+    change: (ask) => ({
+      ...ask,
+      path: `${ask.path}?${query()}`,
+      ...(ask.json === undefined ? {} : { json: { note: { changed: true } } }),
+    }),
+  };
+}
+
 /** In the query of groups. */
 function inGroups(name: string, query: () => string): Attack {
   return {
@@ -246,6 +261,18 @@ const ATTACKS: readonly Attack[] = [
   inGroups(
     "groups of all but the rows of mine",
     () => `by=title&not.and=(id.eq.${MINE},title.eq.mine)`,
+  ),
+  inWrite("every row", () => "all=true"),
+  inWrite("every row, as a dry run", () => "all=true&dryRun=true"),
+  inWrite("rows by ids of another app", () => `id=in.(${THEIRS},${BOTH})`),
+  inWrite("rows by another app's value", () => `title=eq.${encodeURIComponent(SECRET)}`),
+  inWrite(
+    "rows by a reference that both apps have",
+    () => `project=in.(${THEIRS},${BOTH})&limit=1`,
+  ),
+  inWrite(
+    "rows by another app's value in a reference",
+    () => `project.name=eq.${encodeURIComponent(SECRET)}`,
   ),
   inList("a condition on another app's value", () => `title=eq.${encodeURIComponent(SECRET)}`),
   inList("a pattern that matches another app's value", () => "title=ilike.*OTHER*&order=title"),
@@ -389,10 +416,12 @@ function toComparable(response: TestResponse, app: TestApp): unknown {
 /** Headers that differ between any two requests of an app: `ratelimit` counts each app separately. */
 const VARYING = ["date", "x-request-id", "content-length", "ratelimit"];
 
-/** Every endpoint that a key opens, as method and path. */
-export const endpoints: readonly string[] = [...routes, ...docs]
-  .filter((route) => route.access === "key" || route.access === "optional-key")
-  .map(({ method, path }) => `${method} ${path}`);
+/** Every endpoint that a key opens with these previews, as method and path. */
+export const endpointsWith = (previews: readonly Preview[]): readonly string[] =>
+  [...routes, ...docs]
+    .filter((route) => route.access === "key" || route.access === "optional-key")
+    .filter(({ preview }) => preview === undefined || previews.includes(preview))
+    .map(({ method, path }) => `${method} ${path}`);
 
 export type Worlds = { single: World; crowded: World };
 

@@ -19,7 +19,7 @@ import {
   startDebianCluster,
 } from "../support/debian_cluster.ts";
 import { TEST_IDENTITY_SECRET } from "../support/deps.ts";
-import { checkEndpoint, endpoints, makeWorld, type World } from "../support/isolation.ts";
+import { checkEndpoint, endpointsWith, makeWorld, type World } from "../support/isolation.ts";
 import { pushDefinition } from "../support/push_steps.ts";
 import {
   callService,
@@ -218,13 +218,16 @@ describe.skipIf(!hasDebianPostgres)("a saved and restored copy", () => {
     }, 60_000);
     afterAll(async () => void (await Promise.all([single?.close(), served?.close()])));
 
-    test.each([...endpoints])("%s gives the same response as without other apps", (endpoint) => {
-      const { service, url } = served;
-      const call: TestService["call"] = (app, path, options) =>
-        callService({ url }, app, path, options);
-      const restored = { ...crowdedWorld, service: { url, admin: service.admin, call } };
-      return checkEndpoint({ single: singleWorld, crowded: restored }, endpoint);
-    });
+    test.each([...endpointsWith([])])(
+      "%s gives the same response as without other apps",
+      (endpoint) => {
+        const { service, url } = served;
+        const call: TestService["call"] = (app, path, options) =>
+          callService({ url }, app, path, options);
+        const restored = { ...crowdedWorld, service: { url, admin: service.admin, call } };
+        return checkEndpoint({ single: singleWorld, crowded: restored }, endpoint);
+      },
+    );
   });
 
   test("has the journal and the catalog, so a push of the same schema changes nothing", async () => {

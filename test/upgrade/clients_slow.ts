@@ -37,6 +37,17 @@ const USES: Readonly<Record<keyof Table, Use>> = {
     const single = async () => [await db.update(id, { rank: 6 })];
     return await db.updateAll([{ id, rank: 6 }]).catch(single);
   },
+  // Nor these two.
+  updateMany: async (db, mark) => {
+    const { id } = await db.create({ title: mark });
+    const single = async () => ({ count: [await db.update(id, { rank: 8 })].length });
+    return [await db.updateMany({ rank: 8 }, { where: { id } }).catch(single), await db.get(id)];
+  },
+  deleteMany: async (db, mark) => {
+    const { id } = await db.create({ title: mark });
+    const single = async () => ({ count: [await db.delete(id)].length });
+    return [await db.deleteMany({ where: { id } }).catch(single), await failureOf(db.get(id))];
+  },
   get: async (db, mark) => {
     const { id } = await db.create({ title: mark });
     return [await db.get(id), await failureOf(db.get(crypto.randomUUID()))];

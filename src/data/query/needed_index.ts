@@ -103,10 +103,33 @@ export function explainSet(
 
 function describeSet(
   { path, condition: { table, where } }: ReferencedAt,
-  { appId, cut, missing }: Limited,
+  limited: Limited,
 ): string {
-  const action = `Cannot find the rows of ${path}`;
-  const narrow = `add a condition on ${path} that few rows of ${table.name} meet, or use ${path}=in.(…)`;
+  return describeFound(where, table, {
+    ...limited,
+    action: `Cannot find the rows of ${path}`,
+    narrow: `add a condition on ${path} that few rows of ${table.name} meet, or use ${path}=in.(…)`,
+  });
+}
+
+/** Why the rows of a write cannot be found, and what finds them. */
+export function explainWrite(
+  where: readonly Condition[],
+  table: RecordedTable,
+  limited: Limited,
+): string {
+  return describeFound(where, table, {
+    ...limited,
+    action: "Nothing was written: cannot find the rows",
+    narrow: "add a condition that few rows meet, or write a part of the rows with limit",
+  });
+}
+
+function describeFound(
+  where: readonly Condition[],
+  table: RecordedTable,
+  { appId, cut, missing, action, narrow }: Limited & { action: string; narrow: string },
+): string {
   const list = { ...WHOLE_SET, where, limit: 0 };
   const few = describeLimit(list, table, cut);
   const whole = choosePath(list, table, { appId, missing: new Set() });

@@ -13,6 +13,7 @@ import { LIST_BYTES } from "../deps.ts";
 import {
   type Comparison,
   type Condition,
+  ID,
   invalid,
   QUERY_LIMITS,
   type QueryColumn,
@@ -151,10 +152,36 @@ const PARTS: readonly Term["part"][] = ["start", "rest", "exact"];
 type Numbers = readonly (string | number | Numbers)[];
 
 export function planQuery(query: ListQuery, table: RecordedTable, options: PlanOptions): QueryPlan {
-  const { plan, values, path } = planBy(query, { ...options, table });
+  return toQueryPlan(planBy(query, { ...options, table }));
+}
+
+function toQueryPlan({ plan, values, path }: Planned): QueryPlan {
   const { index = path.branches[0]?.index, isSelective } = path;
   return { plan: JSON.stringify(plan), values, index, isSelective };
 }
+
+/** The plan of a write, with `again`: the plan of the same conditions on locked rows, whose ids the function sets. */
+export function planWrite(query: ListQuery, table: RecordedTable, options: PlanOptions): QueryPlan {
+  const planned = planSets(
+    query,
+    { ...options, table },
+    {
+      toPlan: (path, parts) => {
+        const all = { ...options, table, ...parts };
+        return { ...toPlan(path, query, all), again: toPlan(LOCKED, query, all) };
+      },
+    },
+  );
+  return toQueryPlan(planned);
+}
+
+/** The rows with given ids. */
+const LOCKED: QueryPath = {
+  ...{ index: undefined, branches: [], covered: undefined, terms: [{ column: ID }], fixed: [] },
+  ...{ keys: [{ column: ID, isDescending: false }], isOrdered: true, isDescending: false },
+  ...{ nulls: undefined, fulfilled: [], isSelective: false, isSingle: false },
+  in: { op: "in", column: ID, values: [] },
+};
 
 type TableOptions = PlanOptions & { readonly table: RecordedTable };
 
@@ -320,7 +347,7 @@ function toPlan(path: QueryPath, query: ListQuery, options: TableOptions & SetPa
     // A page that begins among more equal starts than visits would be empty, and so would all later ones.
     isLookup: isLookup(query, table, options) || !isExact || undefined,
     set: options.set,
-    ...(path.isOrdered || options.set !== undefined
+    ...(path.isOrdered || order.length === 0
       ? { ...walk, tie: tie && numbers(tie) }
       : {
           sort: order.flatMap(toSortTerms).map((term) => [numberOfTerm(term), term.isDescending]),

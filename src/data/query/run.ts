@@ -117,7 +117,7 @@ function rejectQueries(query: string, where: string): void {
 }
 
 /** Issues name columns: reject only after the catalog is known to be current and the key is proven. */
-async function readCurrent<Query>(
+export async function readCurrent<Query>(
   deps: DataDeps,
   context: KeyRequestContext,
   table: RecordedTable,
@@ -141,7 +141,7 @@ function readQuery(
   return readListQuery(context.query, definition, toAppTables(deps, context));
 }
 
-function toAppTables(
+export function toAppTables(
   { catalog }: DataDeps,
   { principal: { appId } }: KeyRequestContext,
 ): AppTables {
@@ -225,60 +225,93 @@ async function findQueriedPage(
   };
   const known = tags.join(",");
   const isKnown = (tag: string) => known.split(",").includes(tag);
-  let hasWalks = !query.isCounted;
   // Related rows cost more than the page, also if the caller has them.
   const isShort = (query.limit <= MAX_INLINE_ROWS || tags.length > 0) && query.related.length === 0;
   let inline = isShort ? INLINE_BYTES : null;
-  let index: string | undefined;
-  let isSelective = false;
+  const sent: SentPlan = { index: undefined, isSelective: false };
   const plan = (current: RecordedTable, isRenewed = true) => {
     // Another column set may lack a column of the query.
     const read = isRenewed ? readQuery(deps, context, current) : query;
     const rest = { bytes: deps.maxResponseBytes, known };
     const related = [...listTables(read.related), ...listSetTables(read.where)];
+    const hasWalks = !query.isCounted && !missing.has(NO_WALK);
     const walk = hasWalks ? planWalk(read, current, options) : undefined;
     if (walk !== undefined) {
-      index = walk.index;
+      sent.index = walk.index;
       return { endpoint: "walk", values: { ...walk, ...rest, inline }, related } as const;
     }
-    const { index: needed, isSelective: isNarrow, ...planned } = planQuery(read, current, options);
-    // From the plan that is sent: a newer table may have another index.
-    index = needed;
-    isSelective = isNarrow;
+    const { index, isSelective, ...planned } = planQuery(read, current, options);
+    Object.assign(sent, { index, isSelective });
     return { endpoint: "query", values: { ...planned, ...rest }, related } as const;
   };
-  for (;;) {
-    try {
+  const explain = (cut: string | undefined) =>
+    explainNeededIndex(query, table, { appId, cut, missing });
+  return await repeatPlanned({ query, options, sent, explain }, async () => {
+    for (;;) {
       const call = { table, ...plan(table, false), renew: plan, limitMs: deps.queryTimeoutMs };
-      const found = readFound(await callFunction(deps, context, call));
+      const found = readFound(await callTimed(deps, context, { query, call }));
       if (inline === null || found.body !== undefined || isKnown(found.tag)) return found;
       inline = null;
+    }
+  });
+}
+
+/** @throws {Problem} timeout — with what would be faster */
+async function callTimed(
+  deps: DataDeps,
+  context: KeyRequestContext,
+  { query, call }: { query: Pick<ListQuery, "where">; call: Parameters<typeof callFunction>[2] },
+): Promise<Uint8Array<ArrayBuffer> | null> {
+  try {
+    return await callFunction(deps, context, call);
+  } catch (error) {
+    if (!(error instanceof Problem) || error.code !== "timeout") throw error;
+    const message = explainTimeout(query, deps.queryTimeoutMs);
+    throw new Problem("timeout", { message, cause: error });
+  }
+}
+
+/** What a call needs of the plan that it sends: a newer table may have another index. */
+export type SentPlan = { index: string | undefined; isSelective: boolean };
+
+type Repeated = {
+  readonly query: Pick<ListQuery, "where">;
+  readonly options: {
+    readonly appId: string;
+    readonly missing: Set<string>;
+    isUnselective: boolean;
+  };
+  readonly sent: SentPlan;
+  /** What would find the rows, by the exceeded limit. */
+  readonly explain: (cut: string | undefined) => string;
+};
+
+/**
+ * Calls again with another plan if an index is missing, or if too many rows fulfill a condition.
+ *
+ * @throws {Problem} needs_index
+ */
+export async function repeatPlanned<Found>(
+  { query, options, sent, explain }: Repeated,
+  call: () => Promise<Found>,
+): Promise<Found> {
+  const { appId, missing } = options;
+  for (;;) {
+    try {
+      return await call();
     } catch (error) {
-      if (error instanceof Problem && error.code === "timeout")
-        throw new Problem("timeout", {
-          message: explainTimeout(query, deps.queryTimeoutMs),
-          cause: error,
-        });
       const { signal, detail } = error instanceof SignalError ? error : {};
       if (signal === SIGNALS.tooManyVisits) {
         const problem = explainSet(query.where, { appId, cut: detail, missing });
         if (problem !== undefined) throw problem;
-      }
-      if (signal === SIGNALS.tooManyVisits && isSelective && !options.isUnselective) {
+        if (!sent.isSelective || options.isUnselective)
+          throw new Problem("needs_index", { message: explain(detail) });
         // Too many rows fulfill the condition: another path visits them page by page.
         options.isUnselective = true;
         continue;
       }
-      if (signal === SIGNALS.tooManyVisits)
-        throw new Problem("needs_index", {
-          message: explainNeededIndex(query, table, { appId, cut: detail, missing }),
-        });
-      if (detail === NO_WALK) {
-        hasWalks = false;
-        continue;
-      }
-      // The detail names an index of related rows.
-      const found = signal === SIGNALS.indexMissing ? (detail ?? index) : undefined;
+      // The detail names an index of related rows, or that the function has no walk along the index.
+      const found = signal === SIGNALS.indexMissing ? (detail ?? sent.index) : undefined;
       if (found === undefined) throw error;
       // The index is a deferred step of a push: the query runs without it until it is built.
       missing.add(found);
@@ -339,13 +372,8 @@ async function readGroups(
   for (;;) {
     try {
       const call = { table, ...plan(table, false), renew: plan, limitMs: deps.queryTimeoutMs };
-      return readFound(await callFunction(deps, context, call));
+      return readFound(await callTimed(deps, context, { query, call }));
     } catch (error) {
-      if (error instanceof Problem && error.code === "timeout")
-        throw new Problem("timeout", {
-          message: explainTimeout(query, deps.queryTimeoutMs),
-          cause: error,
-        });
       const { signal, detail } = error instanceof SignalError ? error : {};
       if (signal === SIGNALS.tooManyVisits)
         throw (

@@ -21,7 +21,16 @@ import type { IndexForm } from "./names.ts";
 const ENDPOINTS = ["list", "get", "create", "create_many", "update", "delete"] as const;
 /** The endpoints of each preview. */
 const PREVIEWED = {
-  filters: ["query", "walk", "related", "children", "groups", "upsert"],
+  filters: [
+    "query",
+    "walk",
+    "related",
+    "children",
+    "groups",
+    "upsert",
+    "update_where",
+    "delete_where",
+  ],
   live: ["changes"],
 } as const satisfies Readonly<Record<Preview, readonly string[]>>;
 /** Creates of several requests. */
@@ -55,7 +64,7 @@ export function endpointsOf(site: FunctionSite): readonly Endpoint[] {
 }
 
 /** Endpoints that a database of an earlier release lacks: only their own requests fail until it is migrated. */
-const OPTIONAL: readonly Endpoint[] = [GROUPED, "groups", "upsert"];
+const OPTIONAL: readonly Endpoint[] = [GROUPED, "groups", "upsert", "update_where", "delete_where"];
 
 /** The endpoints without which a table cannot be served. */
 export function requiredEndpointsOf(site: FunctionSite): readonly Endpoint[] {
@@ -84,11 +93,17 @@ export const SCOPE_OF: Readonly<Record<Endpoint, "data:read" | "data:write">> = 
   children: "data:read",
   walk: "data:read",
   upsert: "data:write",
+  update_where: "data:write",
+  delete_where: "data:write",
   changes: "data:read",
 };
 
 /** Writes that find rows by their values, so their keys also need `data:read`. */
-export const READS_TOO: ReadonlySet<Endpoint> = new Set<Endpoint>(["upsert"]);
+export const READS_TOO: ReadonlySet<Endpoint> = new Set<Endpoint>([
+  "upsert",
+  "update_where",
+  "delete_where",
+]);
 
 /** The role that owns apps' tables and types, and nothing else: pushes run as this role. */
 export const TABLE_OWNER = "rowhouse_tables";
@@ -107,6 +122,8 @@ export const ROW_MATCH = "ifMatch";
 export const NO_MATCHES = "N";
 /** The detail of the error of a walk along an index that the function does not have. */
 export const NO_WALK = "walk";
+/** The detail of the error of a write whose conditions match more rows than its limit. */
+export const TOO_MANY_ROWS = "rows";
 /** The start of a group's line for a row that violates a rule, after its id. */
 export const REJECTED = "E";
 
@@ -201,6 +218,10 @@ const ARGUMENTS = {
   isIgnored: "bool",
   /** The idempotency key and its request, in the format of `rowhouse.claim_key`; `null` without a key. */
   claim: "claim",
+  /** Whether matching rows after the first `limit` remain as they are; otherwise they are an error. */
+  isPart: "bool",
+  /** Whether the rows are only counted. */
+  isDry: "bool",
   /** The claims of rows from several requests, in the order of the ids; `null` if none of them has a key. */
   claims: "claims",
 } as const satisfies Readonly<Record<string, keyof typeof TYPES>>;
@@ -226,6 +247,8 @@ const OF_ENDPOINT = {
     ...["picked", "order", "cursor", "bytes", "known", "inline"],
   ],
   upsert: ["ids", "bodies", "unique", "indexes", "sequence", "isIgnored", "bytes", "claim"],
+  update_where: ["plan", "values", "limit", "isPart", "isDry", "body", "bytes", "claim"],
+  delete_where: ["plan", "values", "limit", "isPart", "isDry", "claim"],
   changes: ["since", "limit", "bytes"],
 } as const satisfies Readonly<Record<Endpoint, readonly Argument[]>>;
 

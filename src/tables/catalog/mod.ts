@@ -40,6 +40,7 @@ export {
   SCOPE_OF,
   TABLE_OWNER,
   TAG_LENGTH,
+  TOO_MANY_ROWS,
   toParameters,
   UPDATES,
   walkRequest,

@@ -67,6 +67,8 @@ const SETTINGS_OF: Readonly<Partial<Record<Endpoint, readonly (readonly [string,
   children: [...NO_COMPILATION, ...SINGLE_WALK],
   walk: [...NO_COMPILATION, ...SINGLE_WALK],
   create_group: BRIEFLY,
+  update_where: [...NO_COMPILATION, ...SINGLE_WALK],
+  delete_where: [...NO_COMPILATION, ...SINGLE_WALK],
 };
 
 /**

@@ -29,6 +29,7 @@ import { childrenBody, relatedBody } from "./related_bodies.ts";
 import { deleteBody, updateBody } from "./update_bodies.ts";
 import { upsertBody } from "./upsert_body.ts";
 import { walkBody } from "./walk_body.ts";
+import { deleteWhereBody, updateWhereBody } from "./where_bodies.ts";
 
 const BODIES: Readonly<Record<Endpoint, (table: ServedSet, site: FunctionSite) => string>> = {
   list: listBody,
@@ -44,6 +45,8 @@ const BODIES: Readonly<Record<Endpoint, (table: ServedSet, site: FunctionSite) =
   children: childrenBody,
   walk: walkBody,
   upsert: upsertBody,
+  update_where: updateWhereBody,
+  delete_where: deleteWhereBody,
   changes: changesBody,
 };
 
@@ -65,6 +68,8 @@ const VOLATILITY: Readonly<Record<Endpoint, "stable" | "volatile">> = {
   children: "stable",
   walk: "stable",
   upsert: "volatile",
+  update_where: "volatile",
+  delete_where: "volatile",
   changes: "stable",
 };
 

@@ -150,6 +150,7 @@ export function isChanged(table: ColumnSet): string {
 }
 
 export function deleteBody(table: ColumnSet, site: FunctionSite): string {
+  const { app, id } = placeholdersOf("delete");
   const rows = `data.${quoteName(table.name)} as "$t"`;
   return `declare
   ${declareLive("delete", site)}
@@ -160,7 +161,7 @@ begin
   ${countBefore(table, site)}
   ${ifMatched(table, site, "delete", (condition) => `delete from ${rows} where ${condition};`)}
   if found then
-    ${recordDelete(table, site)}
+    ${recordDelete(table, site, { app, ids: `array[${id}]` })}
     return '';
   end if;
   return ${notMatched(table, "delete")};
@@ -196,8 +197,8 @@ function countChanged(oid: string): string {
   return `(${count("deleted")} + ${count("updated")})`;
 }
 
-/** Before a delete: the rows that this session has deleted or changed in each table that the delete can affect. */
-function countBefore(table: ColumnSet, site: FunctionSite): string {
+/** Before a delete, in `"$counts"`: the rows that this session has deleted or changed in each table that the delete can affect. */
+export function countBefore(table: ColumnSet, site: FunctionSite): string {
   if (declareLive("delete", site) === "") return "";
   return `if "$live" then
     "$counts" := (${withReferring(table)}
@@ -205,15 +206,18 @@ function countBefore(table: ColumnSet, site: FunctionSite): string {
   end if;`;
 }
 
-/** Records a deleted row, and each other table of which the delete affected rows. Without counts, each of which it could. */
-function recordDelete(table: ColumnSet, site: FunctionSite): string {
-  const { app, id } = placeholdersOf("delete");
+/** Records deleted rows, and each other table of which the delete affected rows. Without counts, each of which it could. */
+export function recordDelete(
+  table: ColumnSet,
+  site: FunctionSite,
+  { app, ids }: { app: string; ids: string },
+): string {
   const name = quoteLiteral(table.name);
-  const own = `case when "$c"."relname" = ${name} then 1 else 0 end`;
+  const own = `case when "$c"."relname" = ${name} then cardinality(${ids}) else 0 end`;
   return recordChanges(
     site,
     `
-      select ${app}, ${name}, ${id}
+      select ${app}, ${name}, "$gone"."$id" from unnest(${ids}) as "$gone" ("$id")
       union all
       select ${app}, "$c"."relname", null
       from jsonb_each_text("$counts") as "$t" ("$key", "$before")

@@ -1,0 +1,154 @@
+/**
+ * Updates and deletes rows that match conditions. Such a write also reads, so it needs both scopes. It writes all rows that match,
+ * or none.
+ *
+ * @module
+ */
+
+import { SIGNALS, SignalError } from "../db/mod.ts";
+import {
+  checkObject,
+  type KeyRequestContext,
+  respondWithBytes,
+  scopeMissing,
+} from "../http/mod.ts";
+import { allows } from "../principal.ts";
+import { Problem } from "../problem.ts";
+import type { TableDefinition } from "../schema/mod.ts";
+import { MAX_ROWS } from "../std/limits.ts";
+import { type RecordedTable, TOO_MANY_ROWS } from "../tables/catalog/mod.ts";
+import type { DataDeps } from "./deps.ts";
+import { readIdempotencyKey } from "./idempotency.ts";
+import { invalid } from "./query/filter.ts";
+import { explainWrite } from "./query/needed_index.ts";
+import { planWrite } from "./query/plan.ts";
+import { listSetTables } from "./query/referenced.ts";
+import { readCurrent, repeatPlanned, type SentPlan, toAppTables } from "./query/run.ts";
+import { readWriteQuery, toList, type WriteQuery } from "./query/write_query.ts";
+import { checkAccept, type Read, rejectIfMatch, requireTable } from "./read_request.ts";
+import { readRow } from "./read_row.ts";
+import type { Written } from "./responses.ts";
+import { readSent, type SentWrite, write } from "./write.ts";
+
+type Asked = { readonly table: RecordedTable; readonly query: WriteQuery };
+
+export async function updateWhere(deps: DataDeps, context: KeyRequestContext): Promise<Response> {
+  const asked = await readAsked(deps, context);
+  const sent = await readSent(deps, asked.table, context);
+  if (Array.isArray(sent.value))
+    throw invalid("Cannot use conditions with a list: its rows have their ids");
+  const row = checkObject(sent.value);
+  return await writeMatching(deps, context, {
+    ...{ asked, sent },
+    read: (definition) => readRow(definition, row, { whole: false }),
+  });
+}
+
+export async function deleteWhere(deps: DataDeps, context: KeyRequestContext): Promise<Response> {
+  const asked = await readAsked(deps, context);
+  const key = readIdempotencyKey(context.request);
+  const sent = { table: asked.table, key, isStrict: false, text: "", value: undefined };
+  return await writeMatching(deps, context, {
+    ...{ asked, sent },
+    read: () => ({ unknown: [], issues: [], text: undefined }),
+  });
+}
+
+/** @throws {Problem} not_implemented; forbidden; invalid_precondition; invalid_query; unsupported_query */
+async function readAsked(deps: DataDeps, context: KeyRequestContext): Promise<Asked> {
+  const table = await requireTable(deps, context);
+  checkAccept(context.request);
+  const { lacks } = deps.catalog.dialect();
+  if (lacks !== undefined)
+    throw new Problem("not_implemented", {
+      message: `${lacks.conditions} rows are written by their ids only`,
+    });
+  if (!allows(context.principal.scopes, "data:read")) throw scopeMissing("data:read");
+  rejectIfMatch(context.request, "conditions: it names the state of one row");
+  return await readCurrent(deps, context, table, readQuery);
+}
+
+function readQuery(
+  deps: DataDeps,
+  context: KeyRequestContext,
+  { definition }: RecordedTable,
+): WriteQuery {
+  return readWriteQuery(context.query, definition, toAppTables(deps, context));
+}
+
+type Body = Read & { readonly text: string | undefined };
+type Matching = {
+  readonly asked: Asked;
+  readonly sent: SentWrite;
+  /** The body, without text for a delete. */
+  readonly read: (definition: TableDefinition) => Body;
+};
+
+async function writeMatching(
+  deps: DataDeps,
+  context: KeyRequestContext,
+  { asked: { table, query }, sent, read }: Matching,
+): Promise<Response> {
+  const { appId } = context.principal;
+  const missing = new Set<string>();
+  const options = {
+    ...{ appId, missing, isCounted: false, isUnselective: false },
+    ...{ visits: deps.maxVisits, work: deps.maxWork },
+  };
+  const plan: SentPlan = { index: undefined, isSelective: false };
+  const explain = (cut: string | undefined) =>
+    explainWrite(query.where, table, { appId, cut, missing });
+  const isPart = query.limit !== undefined;
+  const { isDry } = query;
+  // A dry run has no effect that a key could repeat.
+  const keyed = isDry ? { ...sent, key: undefined } : sent;
+  const send = (isInOrder: boolean) =>
+    write(deps, context, keyed, {
+      query: context.query,
+      read,
+      toCall: ({ text: body }, { bytes, claim }, current) => {
+        // Another column set may lack a column of the query.
+        const asked = current === table ? query : readQuery(deps, context, current);
+        const limit = asked.limit ?? (isDry ? deps.maxVisits : MAX_ROWS);
+        const list = toList(asked, isPart && !isInOrder ? deps.maxVisits : limit, isInOrder);
+        const { index, isSelective, ...planned } = planWrite(list, current, options);
+        Object.assign(plan, { index, isSelective });
+        const values = { ...planned, limit, isPart, isDry, claim };
+        const related = listSetTables(asked.where);
+        return body === undefined
+          ? { endpoint: "delete_where", values, related }
+          : { endpoint: "update_where", values: { ...values, body, bytes }, related };
+      },
+      respond,
+    });
+  const repeat = (isInOrder: boolean) =>
+    repeatPlanned({ query, options, sent: plan, explain }, async () => {
+      try {
+        return await send(isInOrder);
+      } catch (error) {
+        throw isTooMany(error) ? new Problem("too_many_rows") : error;
+      }
+    });
+  if (!isPart) return await repeat(false);
+  try {
+    return await repeat(true);
+  } catch (error) {
+    if (!(error instanceof Problem) || error.code !== "needs_index") throw error;
+    // An index of the conditions can have few enough rows to sort all of them.
+    options.isUnselective = false;
+    return await repeat(false);
+  }
+}
+
+function isTooMany(error: unknown): boolean {
+  return (
+    error instanceof SignalError &&
+    error.signal === SIGNALS.tooManyVisits &&
+    error.detail === TOO_MANY_ROWS
+  );
+}
+
+function respond({ body, headers }: Written): Response {
+  if (body === null) throw new Error("A function that writes rows returned nothing");
+  return respondWithBytes(body, { headers });
+}
