@@ -61,12 +61,19 @@ grant execute on function rowhouse.begin_push to rowhouse_tables;
 
 -- First statement of a push: acquires its locks without waiting, and rejects a push of an app whose
 -- writes are stopped, and a plan for another state of its tables (stamps: the highest recorded
--- version of each, 0 for a missing table) or of the app's migrations.
+-- version of each, 0 for a missing table) or of the app's migrations. A process from before
+-- rowhouse.hold_release does not call it, and would generate the functions of its release: it waits
+-- until it is replaced.
 create function rowhouse.lock_push(names text[], stamps jsonb, app uuid, head integer) returns void
 language plpgsql set search_path = pg_catalog, pg_temp as $$
 declare
   lock_name text;
 begin
+  if app <> '00000000-0000-0000-0000-000000000000'
+    and coalesce(current_setting('rowhouse.held_release', true), '') = ''
+  then
+    raise exception 'the functions are from another release' using errcode = 'RH001';
+  end if;
   foreach lock_name in array names loop
     if not pg_try_advisory_xact_lock(hashtextextended('rowhouse push ' || lock_name, 0)) then
       raise exception 'another push is in progress' using errcode = 'RH001';
@@ -98,6 +105,7 @@ begin
   if not found then
     raise exception 'the functions are from another release' using errcode = 'RH001';
   end if;
+  perform set_config('rowhouse.held_release', pushing_release, true);
 end
 $$;
 
