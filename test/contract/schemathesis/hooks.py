@@ -26,7 +26,20 @@ def before_call(context, case, kwargs):
     if case.path.startswith("/v1/data/db/refs"):
         keep_parent(case)
         case.body = map_rows(point, case.body)
+    if case.method == "PATCH" and isinstance(case.body, list):
+        name_each_once(case.body)
     case.body = to_doubles(case.body)
+
+
+def name_each_once(rows):
+    """A list of updates names each row once. Invalid ids remain."""
+    seen = set()
+    for row in rows:
+        if not isinstance(row, dict) or not isinstance(row.get("id"), str) or not UUID.fullmatch(row["id"]):
+            continue
+        if row["id"].lower() in seen:
+            row["id"] = str(uuid.uuid4())
+        seen.add(row["id"].lower())
 
 
 def make_key(length):
