@@ -290,7 +290,7 @@ end;
 
 -- the first push
 
-do $rowhouse$ begin perform rowhouse.hold_release('3f59ba21a5ada0439a66d6d25a7583d5'); perform rowhouse.lock_push(array['app 00000000-0000-4000-8000-00000000000a', 'table projects', 'table todos'], '{"projects":0,"todos":0}', '00000000-0000-4000-8000-00000000000a', 0); if (select to_json(features) from rowhouse.release)::pg_catalog.jsonb <> '[]'::pg_catalog.jsonb then raise exception 'the previews have changed' using errcode = 'RH002'; end if; end $rowhouse$;
+do $rowhouse$ begin perform rowhouse.hold_release('ee8decb162d771396d4d29b13255f8f2'); perform rowhouse.lock_push(array['app 00000000-0000-4000-8000-00000000000a', 'table projects', 'table todos'], '{"projects":0,"todos":0}', '00000000-0000-4000-8000-00000000000a', 0); if (select to_json(features) from rowhouse.release)::pg_catalog.jsonb <> '[]'::pg_catalog.jsonb then raise exception 'the previews have changed' using errcode = 'RH002'; end if; end $rowhouse$;
 set local statement_timeout = '120000ms';
 set local lock_timeout = '700ms';
 set local citus.multi_shard_modify_mode = 'sequential';
@@ -1156,7 +1156,7 @@ select rowhouse.record_push('00000000-0000-4000-8000-00000000000a', E'{"checksum
 
 -- a change
 
-do $rowhouse$ begin perform rowhouse.hold_release('3f59ba21a5ada0439a66d6d25a7583d5'); perform rowhouse.lock_push(array['app 00000000-0000-4000-8000-00000000000a', 'table projects', 'table todos'], '{"projects":0,"todos":0}', '00000000-0000-4000-8000-00000000000a', 1); if (select to_json(features) from rowhouse.release)::pg_catalog.jsonb <> '[]'::pg_catalog.jsonb then raise exception 'the previews have changed' using errcode = 'RH002'; end if; end $rowhouse$;
+do $rowhouse$ begin perform rowhouse.hold_release('ee8decb162d771396d4d29b13255f8f2'); perform rowhouse.lock_push(array['app 00000000-0000-4000-8000-00000000000a', 'table projects', 'table todos'], '{"projects":0,"todos":0}', '00000000-0000-4000-8000-00000000000a', 1); if (select to_json(features) from rowhouse.release)::pg_catalog.jsonb <> '[]'::pg_catalog.jsonb then raise exception 'the previews have changed' using errcode = 'RH002'; end if; end $rowhouse$;
 set local statement_timeout = '120000ms';
 set local lock_timeout = '700ms';
 set local citus.multi_shard_modify_mode = 'sequential';
