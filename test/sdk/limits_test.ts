@@ -4,6 +4,7 @@ import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { MAX_VISITS } from "../../src/data/deps.ts";
 import {
+  DRY_IDS,
   MAX_BATCH,
   MAX_BODY_BYTES,
   MAX_COUNTED,
@@ -14,7 +15,7 @@ import {
 const FOLDER = join(import.meta.dirname, "../../src/sdk");
 const LIMITS: Readonly<Record<string, readonly number[]>> = {
   people: [MAX_PEOPLE],
-  rows: [MAX_ROWS, MAX_BATCH, MAX_VISITS, MAX_COUNTED],
+  rows: [MAX_ROWS, MAX_BATCH, MAX_VISITS, MAX_COUNTED, DRY_IDS],
   KB: [MAX_BODY_BYTES / 1024],
   "which is the default": [MAX_ROWS],
 };
