@@ -59,7 +59,7 @@ export type FetchDeps = {
   onResponse: (response: ResponseRecord, rejected: RejectedRequest | undefined) => void;
   makeSpanId: () => string;
   now: () => number;
-  /** Enabled previews; absent in a process without rows. */
+  /** Enabled previews; absent in a process without routes of rows. */
   previews?: readonly Preview[];
   /** How long a connection without data stays open during a request and after it, in seconds. */
   keepAliveS: number;
@@ -97,7 +97,7 @@ export function makeFetch<Deps extends FetchDeps>(
   };
 }
 
-/** Whether this process serves the preview. A gateway does not know it: the service behind it does. */
+/** Whether this process serves the routes of a preview. */
 function isOn({ previews }: FetchDeps, preview: Preview): boolean {
   return previews === undefined || previews.includes(preview);
 }

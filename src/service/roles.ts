@@ -71,7 +71,7 @@ function buildGateway(parts: Parts): BuiltRole {
     await parts.checkReady();
     await checkForwards(forwards, makeId);
   };
-  const deps = { ...callers.deps, checkReady };
+  const deps = { ...callers.deps, checkReady, previews: options.previews ?? [] };
   return {
     fetch: makeFetch(deps, toForwardedTables(forwards, options.maxBatchBytes)),
     watch,

@@ -2,6 +2,7 @@ import { afterAll, beforeAll, expect, test } from "bun:test";
 import { SERVICE_QUEUE } from "../../src/db/mod.ts";
 import { clearPages } from "../../src/identity/cookies.ts";
 import { DEFAULT_SETTINGS, pageRoutes, SESSION_COOKIE } from "../../src/identity/mod.ts";
+import { PREVIEWS } from "../../src/preview.ts";
 import { setAppSwitch } from "../../src/records/apps/mod.ts";
 import { setDisabled } from "../../src/records/people/mod.ts";
 import { docs, pages, routes } from "../../src/service/routes.ts";
@@ -124,6 +125,7 @@ let app: TestApp;
 let jars: Map<Visitor, Jar>;
 beforeAll(async () => {
   service = await openTestService({
+    service: { previews: PREVIEWS },
     identity: () => ({
       cookieDomain: "example.org",
       providers: [AWAY],
