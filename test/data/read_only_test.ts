@@ -49,7 +49,10 @@ beforeAll(async () => {
     },
   );
   ({ service } = admin);
-  second = await serveAnother(service.database, { groupsCreates: false });
+  second = await serveAnother(service.database, {
+    groupsCreates: false,
+    previews: previewsOfRun(),
+  });
 });
 afterAll(async () => {
   await second.close();

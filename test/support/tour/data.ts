@@ -33,6 +33,8 @@ export async function tourData({ service, app }: Toured, ask: Ask): Promise<void
   await call(row, "PATCH", { title: "changed" });
   const id = row.slice(row.lastIndexOf("/") + 1);
   await call("/v1/data/db/todos", "PATCH", [{ id, title: "changed again" }]);
+  await call("/v1/data/db/todos?title=eq.none", "PATCH", { title: "many" });
+  await call("/v1/data/db/todos?title=eq.none", "DELETE");
   await call("/v1/data/db/todos?limit=1");
   await call("/v1/data/db/todos/groups?by=title");
   await call(row, "DELETE");
