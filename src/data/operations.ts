@@ -11,6 +11,7 @@ import { AGGREGATES, type Aggregate, KINDS, VALUES } from "../kinds/mod.ts";
 import type { ProblemCode } from "../problem.ts";
 import { DRY_IDS, IDEMPOTENCY_HOURS, MAX_BATCH, MAX_GROUPS, MAX_ROWS } from "../std/limits.ts";
 import { COUNTED } from "./bodies.ts";
+import { ON_CONFLICT } from "./deps.ts";
 import { GROUP_LIMITS } from "./query/group_query.ts";
 import { MAX_OFFSET } from "./query/paging.ts";
 import { EXISTING_VALUES } from "./upsert_query.ts";
@@ -42,9 +43,9 @@ const STRICT: OperationParameter = {
     "`handling=strict`: unknown columns are errors. Without it, they are dropped, like `id` and `app_id`.",
   schema: { type: "string" },
 };
-const ON_CONFLICT: OperationParameter = {
+const UNIQUE: OperationParameter = {
   in: "query",
-  name: "onConflict",
+  name: ON_CONFLICT,
   description:
     "A unique column, or the columns of a unique constraint, separated by commas. If a row with the same values exists, the sent columns of that row are updated. Requires `data:read` too.",
   schema: { type: "string" },
@@ -275,7 +276,7 @@ export const OPERATIONS = {
     id: "create",
     group: "rows",
     summary: `Create or update a row, or up to ${MAX_BATCH.toLocaleString("en-US")} rows in one transaction`,
-    parameters: [ON_CONFLICT, EXISTING, IDEMPOTENCY_KEY, STRICT],
+    parameters: [UNIQUE, EXISTING, IDEMPOTENCY_KEY, STRICT],
     bodies: [{ table: "insert" }, { table: "inserts" }],
     responses: [
       {

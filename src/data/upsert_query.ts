@@ -2,6 +2,7 @@
 
 import { readParameters, unsupportedParameter } from "../http/mod.ts";
 import { quote } from "../std/quote.ts";
+import { ON_CONFLICT } from "./deps.ts";
 import { invalid } from "./query/filter.ts";
 
 /** What happens to rows that exist. */
@@ -17,12 +18,12 @@ export type UpsertQuery = {
 export function readUpsertQuery(query: string): UpsertQuery {
   const found = new Map<string, string>();
   for (const [name, value] of readParameters(query)) {
-    if (name !== "onConflict" && name !== "existing")
+    if (name !== ON_CONFLICT && name !== "existing")
       throw unsupportedParameter(name, "creates have only onConflict and existing");
     if (found.has(name)) throw invalid(`Cannot read ${name}: it is given twice`);
     found.set(name, value);
   }
-  const named = found.get("onConflict");
+  const named = found.get(ON_CONFLICT);
   if (named === undefined) throw invalid("Cannot use existing without onConflict");
   const existing = found.get("existing") ?? "update";
   if (!EXISTING_VALUES.some((value) => value === existing))

@@ -67,7 +67,7 @@ function toSubject(row: object, table: TableKinds, tables: Subject["tables"]): S
   };
 }
 
-/** The referenced row; `undefined` if there is none. */
+/** The referenced row, or `undefined`. */
 function toReferenced(column: string, { row, columns, tables }: Subject): Subject | undefined {
   const value = row.get(column) ?? null;
   if (value === null) return undefined;

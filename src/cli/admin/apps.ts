@@ -28,10 +28,11 @@ import {
 } from "../../records/apps/mod.ts";
 import { quote, quoteForShell } from "../../std/quote.ts";
 import { RejectedError, UsageError } from "../command.ts";
+import { confirm, YES } from "../confirm.ts";
 import { checkIsolation } from "../database.ts";
 import { showCount } from "../terminal.ts";
 import { command, makeListCommand, typed } from "./command.ts";
-import { type AdminDeps, confirm, listNextSteps, makeAdminCommands, YES } from "./task.ts";
+import { type AdminDeps, listNextSteps, makeAdminCommands } from "./task.ts";
 
 const KINDS = ["origin", "redirect"] as const;
 type Kind = (typeof KINDS)[number];

@@ -2,9 +2,10 @@
 
 import { count, flag, many, record, text } from "../../records/actions/mod.ts";
 import { addKeys, deferRebuilds, findDueKeys, resumeDeferredSteps } from "../../tables/mod.ts";
+import { confirm, YES } from "../confirm.ts";
 import { checkIsolation } from "../database.ts";
 import { command } from "./command.ts";
-import { type AdminDeps, confirm, makeAdminCommands, YES } from "./task.ts";
+import { type AdminDeps, makeAdminCommands } from "./task.ts";
 
 /** Bytes of a table and its indexes that PostgreSQL writes again in a second, on a slow machine. */
 const BYTES_A_SECOND = 10_000_000;

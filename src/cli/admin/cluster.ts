@@ -5,11 +5,12 @@ import { count, flag, many, record, text } from "../../records/actions/mod.ts";
 import { moveApp } from "../../records/apps/mod.ts";
 import { type ConversionPlan, convertDatabase, planConversion } from "../../tables/mod.ts";
 import { UsageError } from "../command.ts";
+import { confirm, YES } from "../confirm.ts";
 import { checkIsolation } from "../database.ts";
 import { readShards } from "../settings.ts";
 import { showCount } from "../terminal.ts";
 import { command, typed } from "./command.ts";
-import { confirm, makeAdminCommands, YES } from "./task.ts";
+import { makeAdminCommands } from "./task.ts";
 
 function describe({ database, nodes, tables, processes }: ConversionPlan, shards: number): string {
   const serving =

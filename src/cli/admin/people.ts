@@ -29,18 +29,12 @@ import { toDurationText } from "../../std/duration.ts";
 import { FACTOR_GRACE_S, LINK_LIFE_S } from "../../std/limits.ts";
 import { quote, quoteForShell } from "../../std/quote.ts";
 import { RejectedError, UsageError } from "../command.ts";
+import { confirm, YES } from "../confirm.ts";
 import { showCount } from "../terminal.ts";
 import { command, typed } from "./command.ts";
 import { LINK, makeLinkCommand, showLink } from "./links.ts";
 import { CONSOLE_ROLE_NAMES, readConsoleRole } from "./roles.ts";
-import {
-  type AdminDeps,
-  confirm,
-  listNextSteps,
-  makeAdminCommands,
-  readIdentitySecrets,
-  YES,
-} from "./task.ts";
+import { type AdminDeps, listNextSteps, makeAdminCommands, readIdentitySecrets } from "./task.ts";
 
 /** The same command for both directions. */
 function makeDisableCommand(summary: string, disabled: boolean, about = "") {

@@ -15,16 +15,15 @@ import {
 import type { IdentitySecrets } from "../../records/secrets/mod.ts";
 import { quote } from "../../std/quote.ts";
 import { RejectedError, UsageError } from "../command.ts";
+import { confirm, YES } from "../confirm.ts";
 import { showCount } from "../terminal.ts";
 import { command, typed } from "./command.ts";
 import {
   type AdminDeps,
-  confirm,
   confirmNewRole,
   makeAdminCommands,
   NEW_ROLE,
   readIdentitySecrets,
-  YES,
 } from "./task.ts";
 
 export const CONSOLE_ROLE_NAMES = CONSOLE_ROLES.join(", ");

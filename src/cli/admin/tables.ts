@@ -9,10 +9,11 @@ import { count, many, record, runAction, text } from "../../records/actions/mod.
 import { dropTable, type EndedUse, endRegistration, findEndedUse } from "../../records/apps/mod.ts";
 import { pushList, tableList } from "../../records/console/mod.ts";
 import { findTableDifferences } from "../../tables/mod.ts";
+import { confirm, YES } from "../confirm.ts";
 import { checkIsolation } from "../database.ts";
 import { showCount } from "../terminal.ts";
 import { command, makeListCommand, typed } from "./command.ts";
-import { type AdminDeps, confirm, makeAdminCommands, YES } from "./task.ts";
+import { type AdminDeps, makeAdminCommands } from "./task.ts";
 
 async function endUse(
   deps: AdminDeps & { rows: Database },

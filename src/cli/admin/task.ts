@@ -14,11 +14,11 @@ import {
   type CommandResult,
   type Flags,
   JSON_FLAG,
-  RejectedError,
   type Setting,
   type Terminal,
   UsageError,
 } from "../command.ts";
+import { confirm } from "../confirm.ts";
 import {
   checkMigrated,
   checkVersion,
@@ -135,40 +135,6 @@ export function readIdentitySecrets(
 
 /** In the database of `dev`, origins are registered under the domain that `dev` serves. */
 export const DEV_COOKIE_DOMAIN = "rowhouse.localhost";
-
-// Asks the operator to confirm an action that no command can undo, or a role that no one has on the
-// app.
-
-export const YES = { yes: { about: "do not ask for confirmation" } } as const satisfies Flags;
-
-/** The effect, the question, and whether a reply confirms it. Defaults to a question with yes or no. */
-type Confirmation = {
-  message: string;
-  question?: string;
-  isYes?: (reply: string) => boolean;
-  /** The flag that confirms it; default: `yes`. */
-  flag?: string;
-};
-
-/** Asks unless a flag has confirmed. @throws {RejectedError} the reply does not confirm, or there is no terminal to ask on */
-export async function confirm(
-  { ask }: AdminDeps,
-  isConfirmed: boolean,
-  {
-    message,
-    question = "Continue? [y/N]",
-    isYes = (reply) => /^y(es)?$/i.test(reply),
-    flag = "yes",
-  }: Confirmation,
-): Promise<void> {
-  if (isConfirmed) return;
-  const reply = await ask(`${message} ${question}`);
-  if (reply === undefined)
-    throw new RejectedError(
-      `${message} Cannot ask for confirmation without a terminal: add --${flag}`,
-    );
-  if (!isYes(reply.trim())) throw new RejectedError("Nothing was changed");
-}
 
 export const NEW_ROLE = {
   "new-role": { about: "grants a role that no one has on the app yet, without a question" },

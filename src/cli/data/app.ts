@@ -99,10 +99,7 @@ function findTable(tables: readonly TableDefinition[], name: string): TableDefin
 }
 
 const PAGE = pageOf(v.custom<Readonly<Record<string, Json>>>(isObject));
-export type Row = {
-  readonly values: Readonly<Record<string, Json>>;
-  readonly texts: RowTexts;
-};
+type Row = { readonly values: Readonly<Record<string, Json>>; readonly texts: RowTexts };
 
 /** All rows of a table, page by page. */
 export function listAll(app: App, table: string): AsyncGenerator<readonly Row[], void> {

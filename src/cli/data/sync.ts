@@ -32,6 +32,7 @@ import {
   RejectedError,
   UsageError,
 } from "../command.ts";
+import { confirm } from "../confirm.ts";
 import { showCount } from "../terminal.ts";
 import { listAll } from "./app.ts";
 import { makeIssueReport } from "./import_issues.ts";
@@ -121,7 +122,8 @@ export async function syncFile(
   };
   const document = { table: task.table, rows: checked.rows, ...counts, left: 0 };
   const sentence = `create ${counts.created}, change ${counts.updated}, leave ${counts.unchanged} and delete ${counts.deleted} rows of ${task.table}`;
-  const excess = options.deletesMissing ? explainExcess(plan, listed) : undefined;
+  const isLimited = options.deletesMissing && !options.acceptsDeletes;
+  const excess = isLimited ? explainExcess(plan, listed) : undefined;
   if (options.dryRun)
     return {
       document: { ...document, dryRun: true },
@@ -194,23 +196,17 @@ function explainExcess(
 }
 
 async function confirmDeletes(
-  { setting: { terminal } }: ImportTask,
+  { table, setting: { terminal } }: ImportTask,
   { acceptsDeletes, isConfirmed }: SyncOptions,
   { excess, count }: { excess: string | undefined; count: number },
 ): Promise<void> {
-  if (acceptsDeletes) return;
   if (excess !== undefined)
     throw new RejectedError(
       `${excess}. Nothing was sent: check the file, then add --accept-deletes`,
     );
-  if (isConfirmed) return;
-  const question = `Delete ${showCount(count, "row")}?`;
-  const reply = await terminal.ask(`${question} [y/N]`);
-  if (reply === undefined)
-    throw new RejectedError(
-      `${question} Cannot ask without a terminal: add --yes. Nothing was sent`,
-    );
-  if (!/^y(es)?$/i.test(reply.trim())) throw new RejectedError("Nothing was sent");
+  await confirm(terminal, isConfirmed || acceptsDeletes, {
+    message: `This deletes ${showCount(count, "row")} of ${table}.`,
+  });
 }
 
 type Written = { created: number; updated: number; unchanged: number };
