@@ -1,5 +1,6 @@
 /**
- * Runs a statement on an exclusive connection, or a brief one on a shared connection, and repeats it if it certainly had no effect and can succeed now.
+ * Runs a statement on an exclusive connection, or a brief one on a shared connection. Repeats it if it certainly had no effect and
+ * can succeed now.
  *
  * @module
  */
