@@ -174,6 +174,11 @@ const QUOTA_LABELS: Readonly<Record<keyof typeof QUOTAS, string>> = {
   deferredDefaultBytes:
     "stored bytes of the defaults of columns that are added while other apps use the table",
   defaultDepth: "levels of nesting in a default",
+  rolesPerTable: "roles with rules on a table",
+  alternativesPerRule: "alternatives of a rule",
+  conditionsPerAlternative: "columns in an alternative of a rule",
+  valuesPerCondition: "values that a rule compares a column with",
+  rulesBytes: "bytes of the rules of a table, as JSON",
 };
 
 function renderQuotas(): string {

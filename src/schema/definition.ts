@@ -1,5 +1,6 @@
 /** An app's schema as plain data: the format that is sent, recorded and planned. Contains no functions. @module */
 import { type ColumnParts, DEFAULT_LIMITS, ENUM_LIMITS, type Kind } from "../kinds/mod.ts";
+import type { TableRules } from "./rules.ts";
 
 /** A column. Keys without a value are absent, never undefined. */
 export type ColumnDefinition = { readonly kind: Kind } & ColumnParts;
@@ -7,12 +8,14 @@ export type ColumnDefinition = { readonly kind: Kind } & ColumnParts;
 /** A column and its name. */
 export type NamedColumn = { readonly name: string } & ColumnDefinition;
 
-/** A table: columns in declared order, and indexes and unique constraints over two or more columns. */
+/** A table: columns in declared order, indexes and unique constraints over two or more columns, and the app's rules. */
 export type TableDefinition = {
   readonly name: string;
   readonly columns: readonly NamedColumn[];
   readonly indexes: readonly (readonly string[])[];
   readonly uniques: readonly (readonly string[])[];
+  /** The rules of the app that declares the table; absent without rules, and in the record of the table itself. */
+  readonly rules?: TableRules;
 };
 
 /** The schema of one app. Tables are sorted by name. */
@@ -46,6 +49,12 @@ const OWN_QUOTAS = {
   tableDefaultBytes: 8192,
   /** Max stored bytes of defaults of columns added to a table that other apps use: each row of these apps stores them. */
   deferredDefaultBytes: 256,
+  rolesPerTable: 32,
+  /** Each alternative reads along its own index. */
+  alternativesPerRule: 10,
+  conditionsPerAlternative: 10,
+  valuesPerCondition: 50,
+  rulesBytes: 16_384,
 } as const;
 
 /** Limits of one app's schema. */

@@ -40,6 +40,20 @@ describe("readDefinition() runs in linear time on a megabyte of", () => {
       name: "indexes",
       value: withTable({ columns: AB, indexes: Array(MEGABYTE / 5).fill(["a"]) }),
     },
+    {
+      name: "roles",
+      value: withRules(Object.fromEntries(Array.from({ length: 50_000 }, (_, i) => [`r${i}`, {}]))),
+    },
+    { name: "alternatives", value: withRules({ a: { read: Array(MEGABYTE / 5).fill({ a: 1 }) } }) },
+    { name: "values of a rule", value: withRules({ a: { read: { a: Array(MEGABYTE).fill(0) } } }) },
+    {
+      name: "columns of a rule",
+      value: withRules({
+        a: { read: Object.fromEntries(Array.from({ length: 100_000 }, (_, i) => [`c${i}`, 0])) },
+      }),
+    },
+    { name: "a text in a rule", value: withRules({ a: { read: { a: DEEP } } }) },
+    { name: "nested rules", value: withRules({ a: { read: nest(MEGABYTE / 10) } }) },
   ])("$name", async ({ value }) => {
     const text = await measureProcessor(() => DEEP.split(""));
     const { ms, result: reading } = await measureProcessor(() => readDefinition(value));
@@ -53,4 +67,8 @@ function nest(depth: number): unknown {
   let value: unknown = [];
   for (let i = 0; i < depth; i++) value = [value];
   return value;
+}
+
+function withRules(allow: object): object {
+  return withTable({ columns: AB, rules: { allow } });
 }

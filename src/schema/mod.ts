@@ -47,7 +47,35 @@ export type { AnyModel, Model } from "./model.ts";
 export { findColumnNameIssue, findTableNameIssue } from "./names.ts";
 export { sumDefaults } from "./read_column.ts";
 export { readDefinition } from "./read_definition.ts";
+export { findRuleColumn } from "./read_rule.ts";
 export { countUpdated } from "./read_table.ts";
+export type {
+  Action,
+  Alternative,
+  Change,
+  Match,
+  MemberOf,
+  Readable,
+  RoleRules,
+  Rule,
+  RuleValue,
+  TableRules,
+} from "./rules.ts";
+export {
+  ACTIONS,
+  allowsAll,
+  fixedFor,
+  hiddenFrom,
+  isMemberOf,
+  isReadable,
+  listRules,
+  ME,
+  ownValue,
+  renameRuleColumn,
+  renameRuleTable,
+  rulesOf,
+  usesColumn,
+} from "./rules.ts";
 export type { Schema, TableSources } from "./t.ts";
 export { defineSchema, t } from "./t.ts";
 export { toDefinition } from "./to_definition.ts";

@@ -26,8 +26,46 @@ const nearColumn = fc.record(
   { requiredKeys: [] },
 );
 const lists = fc.oneof(fc.array(fc.array(word)), fc.jsonValue());
+const nearMatch = fc.oneof(
+  fc.constantFrom<unknown>("me", null, { memberOf: "todos" }, { readable: true }),
+  fc.record({ memberOf: word, where: fc.dictionary(word, fc.jsonValue()) }),
+  fc.jsonValue(),
+);
+const nearAlternative = fc.dictionary(word, nearMatch, { maxKeys: 3 });
+const nearRule = fc.oneof(fc.boolean(), nearAlternative, fc.array(nearAlternative), fc.jsonValue());
+const nearRole = fc.oneof(
+  fc.constant("everything"),
+  fc.record(
+    {
+      read: nearRule,
+      create: nearRule,
+      update: fc.oneof(nearRule, fc.record({ from: nearRule, to: nearRule })),
+      delete: nearRule,
+    },
+    { requiredKeys: [] },
+  ),
+  fc.jsonValue(),
+);
+const nearRules = fc.oneof(
+  fc.record(
+    {
+      allow: fc.dictionary(word, nearRole, { maxKeys: 3 }),
+      owner: fc.array(word),
+      only: fc.dictionary(word, fc.array(fc.oneof(word, fc.anything())), { maxKeys: 2 }),
+      setBy: fc.dictionary(word, fc.array(word), { maxKeys: 2 }),
+    },
+    { requiredKeys: [] },
+  ),
+  fc.jsonValue(),
+);
 const nearTable = fc.record(
-  { name: word, columns: fc.array(nearColumn), indexes: lists, uniques: lists },
+  {
+    name: word,
+    columns: fc.array(nearColumn),
+    indexes: lists,
+    uniques: lists,
+    rules: nearRules,
+  },
   { requiredKeys: [] },
 );
 const nearDefinition = fc.record(

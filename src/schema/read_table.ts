@@ -7,6 +7,7 @@ import { type NamedColumn, QUOTAS, type TableDefinition } from "./definition.ts"
 import { type IssueLocation, type Issues, readFields, readList } from "./issues.ts";
 import { findTableNameIssue, foldName } from "./names.ts";
 import { readColumn, sumDefaults } from "./read_column.ts";
+import { readRules } from "./read_rules.ts";
 
 // The column lists of a table's composite indexes and unique constraints. The order within a list
 // is significant.
@@ -71,7 +72,7 @@ function findIssue(value: unknown, earlier: readonly string[], wanted: Wanted): 
 
 // Normalizes and checks a table's indexes, from flags, references and lists.
 
-type Body = Omit<TableDefinition, "name">;
+type Body = Omit<TableDefinition, "name" | "rules">;
 
 /** A table in its normal form: a list of one column becomes the column's flag. */
 function foldSingles({ columns, indexes, uniques }: Body): Body {
@@ -143,7 +144,7 @@ function isUnique({ unique }: NamedColumn): boolean {
   return unique;
 }
 
-const KEYS = ["name", "columns", "indexes", "uniques"];
+const KEYS = ["name", "columns", "indexes", "uniques", "rules"];
 
 /** A table, or `undefined` if its name or columns are unreadable. Adds all other errors to the list. */
 export function readTable(
@@ -169,7 +170,10 @@ export function readTable(
     { what: "a unique constraint", columns, at },
     issues,
   );
-  const table = { name, ...foldSingles({ columns, indexes, uniques }) };
+  const rules = fields.has("rules")
+    ? readRules(fields.get("rules"), { name, columns }, issues)
+    : undefined;
+  const table = { name, ...foldSingles({ columns, indexes, uniques }), ...(rules && { rules }) };
   rejectSameIndexes(table, issues);
   rejectTooManyIndexes(table, issues);
   rejectLargeDefaults(table, issues);

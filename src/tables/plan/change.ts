@@ -4,7 +4,14 @@
  *
  * @module
  */
-import type { Definition, NamedColumn, TableDefinition } from "../../schema/mod.ts";
+import {
+  type Definition,
+  type NamedColumn,
+  renameRuleColumn,
+  renameRuleTable,
+  type TableDefinition,
+  usesColumn,
+} from "../../schema/mod.ts";
 import { type Cases, matchKind } from "../../std/match_kind.ts";
 import { quote } from "../../std/quote.ts";
 import { sortLists } from "../../std/sort_lists.ts";
@@ -103,13 +110,14 @@ function renameColumn(change: Of<"rename_column">, table: TableDefinition): Tabl
     columns: table.columns.map((column) => ({ ...column, name: rename(column.name) })),
     indexes: renameAll(table.indexes),
     uniques: renameAll(table.uniques),
+    ...(table.rules && { rules: renameRuleColumn(table.rules, change.column, change.to) }),
   };
 }
 
 /** References to the table are part of other tables. */
 function renameTable(
   change: Of<"rename_table">,
-  { name, columns, ...lists }: TableDefinition,
+  { name, columns, rules, ...lists }: TableDefinition,
 ): TableDefinition {
   const rename = (table: string) => (table === change.table ? change.to : table);
   return {
@@ -118,7 +126,13 @@ function renameTable(
       column.table === undefined ? column : { ...column, table: rename(column.table) },
     ),
     ...lists,
+    ...(rules && { rules: renameRuleTable(rules, change.table, change.to) }),
   };
+}
+
+/** Rules that name a changed column end until the next push: without a condition, they would allow more. */
+function keepRules({ rules }: TableDefinition, column: string): Pick<TableDefinition, "rules"> {
+  return rules === undefined || usesColumn(rules, column) ? {} : { rules };
 }
 
 function dropValue(change: Of<"drop_value">, table: TableDefinition): TableDefinition {
@@ -127,14 +141,16 @@ function dropValue(change: Of<"drop_value">, table: TableDefinition): TableDefin
       ? { ...column, values: column.values.filter((value) => value !== change.value) }
       : column,
   );
-  return { ...table, columns };
+  const { rules: _, ...rest } = table;
+  return { ...rest, columns, ...keepRules(table, change.column) };
 }
 
 function retypeColumn(change: Of<"retype_column">, table: TableDefinition): TableDefinition {
   const columns = table.columns.map((column) =>
     column.name === change.column ? retype(column, change.type) : column,
   );
-  return { ...table, columns };
+  const { rules: _, ...rest } = table;
+  return { ...rest, columns, ...keepRules(table, change.column) };
 }
 
 export function retype({ name, required, unique, index }: NamedColumn, type: ColumnType) {
@@ -149,5 +165,6 @@ function dropColumn(change: Of<"drop_column">, table: TableDefinition): TableDef
     columns: table.columns.filter(({ name }) => name !== change.column),
     indexes: table.indexes.filter(isLeft),
     uniques: table.uniques.filter(isLeft),
+    ...keepRules(table, change.column),
   };
 }

@@ -6,7 +6,10 @@ import { type Change, changeTable } from "./change.ts";
 
 type Lists = readonly (readonly string[])[];
 
-/** A recorded table after a declaration. Undeclared columns and enum values remain, each at its position. */
+/**
+ * A recorded table after a declaration. Undeclared columns and enum values remain, each at its position. It has no rules: they belong
+ * to one app's declaration.
+ */
 export function mergeTable(declared: TableDefinition, recorded: TableDefinition): TableDefinition {
   const isRecorded = ({ name }: NamedColumn) =>
     recorded.columns.some((before) => before.name === name);
@@ -30,7 +33,7 @@ export function mergeTable(declared: TableDefinition, recorded: TableDefinition)
 
 /**
  * All columns and enum values that an app declares or declared of a table, in the table's order: the columns that
- * the app is served.
+ * the app is served. Its rules are the declared rules, never earlier ones.
  */
 export function accumulate(
   declared: TableDefinition,
@@ -44,7 +47,17 @@ export function accumulate(
     const used = column.values;
     return { ...column, values: (whole.values ?? []).filter((value) => used.includes(value)) };
   });
-  return { ...merged, columns };
+  return withRules({ ...merged, columns }, declared);
+}
+
+/** The table with the rules of a declaration. */
+function withRules(table: TableDefinition, { rules }: TableDefinition): TableDefinition {
+  return rules === undefined ? withoutRules(table) : { ...table, rules };
+}
+
+/** The table as it is recorded for all apps. */
+export function withoutRules({ rules: _, ...table }: TableDefinition): TableDefinition {
+  return table;
 }
 
 /** The recorded values in their order. A new value follows the value that is declared before it. */
@@ -71,16 +84,17 @@ export type Declared = { definition: Definition; change?: Change };
 
 /**
  * All current and former declarations of a project, in order, except those that a later change removed. A push never drops
- * anything, so every environment has all of them.
+ * anything, so every environment has all of them. Only the last definition has rules.
  */
 export function mergeDeclared(history: readonly Declared[]): Definition {
   let tables: TableDefinition[] = [];
   for (const { definition, change } of history) {
     if (change !== undefined) tables = tables.flatMap((table) => changeTable(table, change) ?? []);
-    const before = new Map(tables.map((table) => [table.name, table]));
+    const before = new Map(tables.map((table) => [table.name, withoutRules(table)]));
     for (const table of definition.tables) {
       const found = before.get(table.name);
-      before.set(table.name, found === undefined ? table : mergeTable(table, found));
+      const merged = found === undefined ? table : mergeTable(table, found);
+      before.set(table.name, withRules(merged, table));
     }
     tables = [...before.values()];
   }

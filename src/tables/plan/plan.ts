@@ -22,7 +22,7 @@ import {
 import { type Conflict, FOREIGN, TOO_MANY } from "../conflicts.ts";
 import { isShared, markDeferred } from "../sql/deferred.ts";
 import { type PushState, putsOffKeys, type TableState } from "../state.ts";
-import { accumulate, mergeTable } from "./merge_table.ts";
+import { accumulate, mergeTable, withoutRules } from "./merge_table.ts";
 import { planRenewal, planSets } from "./plan_sets.ts";
 import { findTooManyReferences } from "./reference_quota.ts";
 import { orderSteps, type Plan, type Step } from "./step.ts";
@@ -148,20 +148,21 @@ const NOTHING: Plan = { steps: [], conflicts: [], notes: [] };
 
 function planNewTable(declared: TableDefinition): Plan {
   const { name } = declared;
+  const table = withoutRules(declared);
   const references = declared.columns.filter((column) => column.kind === "ref");
   return {
     steps: [
-      { kind: "create_table", table: declared },
+      { kind: "create_table", table },
       ...keysOf(declared).map((key): Step => ({ kind: "add_key", table: name, key })),
       ...indexesOf(declared).map((index): Step => ({ kind: "add_index", table: name, index })),
       ...references.map(
         (column): Step => ({
-          ...{ kind: "add_reference", table: declared, column },
+          ...{ kind: "add_reference", table, column },
           ...{ validate: "no", isReplaced: false },
         }),
       ),
-      { kind: "create_functions", table: declared, whole: declared },
-      { kind: "record_table", table: declared },
+      { kind: "create_functions", table, whole: table },
+      { kind: "record_table", table },
       { kind: "register", table: declared },
     ],
     conflicts: [],

@@ -24,6 +24,8 @@ export function readRecorded(recorded: RecordedDefinition): {
       issues: reading.issues.map(({ message }) => `Table ${own.name}: ${message}`),
     };
   const table = reading.definition.tables.find(({ name }) => name === own.name);
+  if (table?.rules !== undefined)
+    return { table: undefined, issues: [`Table ${own.name}: the record contains rules of an app`] };
   if (table === undefined || !parts.success)
     return {
       table: undefined,
