@@ -5,85 +5,13 @@
  * @module
  */
 
-import { type Connection, readResponse, type TableFeed, unreadable } from "./data_call.ts";
+import type { Connection, Listener } from "./data_call.ts";
 import { DataError } from "./data_error.ts";
 import { sleep } from "./deadline.ts";
-import { followStream, SILENCE_MS, type StreamEvent } from "./event_stream.ts";
+import { SILENCE_MS, type StreamEvent } from "./event_stream.ts";
 import { listTables, type TableSources } from "./related.ts";
 import type { AnyRow, ChangesOptions, Page, TableChanges, WatchOptions } from "./table_client.ts";
-
-/** An event; without an event, the stream has ended. */
-type Listener = (event?: StreamEvent) => void;
-
-/** Joins the table's stream, which ends when its last listener leaves. A position needs its own stream. */
-function joinFeed(
-  connection: Connection,
-  table: string,
-  { listener, since }: { listener: Listener; since?: string | undefined },
-): { feed: TableFeed; leave: () => void } {
-  const { feeds } = connection;
-  let feed = since === undefined ? feeds.get(table) : undefined;
-  if (feed === undefined) {
-    feed = {
-      listeners: new Set(),
-      abort: new AbortController(),
-      isOpen: false,
-      cursor: since,
-      error: undefined,
-    };
-    if (since === undefined) feeds.set(table, feed);
-    void followFeed(connection, table, feed);
-  }
-  const joined = feed;
-  joined.listeners.add(listener);
-  const leave = () => {
-    joined.listeners.delete(listener);
-    if (joined.listeners.size > 0) return;
-    joined.abort.abort();
-    if (feeds.get(table) === joined) feeds.delete(table);
-  };
-  return { feed: joined, leave };
-}
-
-async function followFeed(
-  { baseUrl, apiKey, feeds }: Connection,
-  table: string,
-  feed: TableFeed,
-): Promise<void> {
-  const notify: Listener = (event) => {
-    feed.isOpen = event !== undefined;
-    feed.cursor = event?.id ?? feed.cursor;
-    for (const listener of [...feed.listeners]) listener(event);
-  };
-  const path = `/v1/data/db/${encodeURIComponent(table)}/changes`;
-  const rejection = await followStream({
-    url: baseUrl + path,
-    headers: { authorization: `Bearer ${apiKey}` },
-    since: feed.cursor,
-    signal: feed.abort.signal,
-    onEvent: notify,
-    onEnd: () => {
-      if (feed.isOpen) notify();
-    },
-  });
-  if (rejection === undefined) return;
-  const { response, text } = rejection;
-  const call = { name: `${table}.changes`, method: "GET", path } as const;
-  const result = readResponse(call, response, text);
-  feed.error = result instanceof DataError ? explain(result) : unreadable(call);
-  // The next listener tries again.
-  if (feeds.get(table) === feed) feeds.delete(table);
-  notify();
-}
-
-function explain(error: DataError): DataError {
-  if (error.code !== "not_implemented") return error;
-  const missing =
-    "live updates need PREVIEW=live in the service, and are turned on for each app (set-app live on)";
-  return new DataError(`${error.message}; ${missing}`, error);
-}
-
-// The changes, for a caller.
+import { joinFeed } from "./table_feed.ts";
 
 /** Max events that a slow caller has not read, as characters of JSON: then it reads the table again. */
 const MAX_WAITING = 1_000_000;
@@ -109,7 +37,9 @@ export async function* readChanges(
   let waiting: StreamEvent[] = [];
   let wake = (): void => undefined;
   const listener: Listener = (event) => {
-    if (event !== undefined) waiting = enqueue(waiting, event);
+    // Another person's rows do not reach the caller.
+    if (event === "restart") waiting = [];
+    else if (event !== "end") waiting = enqueue(waiting, event);
     wake();
   };
   const { feed, leave } = joinFeed(connection, table, { listener, since });

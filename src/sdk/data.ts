@@ -35,9 +35,8 @@
 export { relay } from "./relay.ts";
 
 import type { Schema, TablesOf } from "../schema/mod.ts";
-import { type Connection, checkTimeout } from "./data_call.ts";
-import { makeTable } from "./data_table.ts";
-import type { TableSources } from "./related.ts";
+import { makeClient, makeConnection } from "./client.ts";
+import type { Connection } from "./data_call.ts";
 import type { TableClient, TableTypes } from "./table_client.ts";
 
 /**
@@ -158,76 +157,24 @@ export function createDataClient<S = NoTables>(
 export function createDataClient(
   options: DataClientOptions & { readonly schema?: unknown },
 ): object {
-  const connection = readOptions(options);
-  if (options.schema === undefined) return makeOpenClient(connection);
-  const tables = readTables(options.schema);
-  return Object.freeze(
-    Object.fromEntries(
-      Object.keys(tables).map((name) => [name, makeTable(connection, name, tables)]),
-    ),
-  );
+  return makeClient(makeConnection({ ...options, ...readKey(options) }), options.schema);
 }
 
 /** Without a schema or a type, the types of the tables are unknown. */
 type NoTables = Record<never, never>;
 
-const TIMEOUT_MS = 40_000;
-const RETRIES = 2;
-const BASE_URL = /^https?:\/\/[^\s?#@]+$/;
 const API_KEY = /^[\x21-\x7e]+$/;
-const TABLE = /^[a-z][a-z0-9_]{0,47}$/;
 
-function readOptions(options: DataClientOptions): Connection {
-  const {
-    baseUrl,
-    timeoutMs = TIMEOUT_MS,
-    retries = RETRIES,
-    cache = false,
-    strict = false,
-  } = options;
+function readKey(options: DataClientOptions): Pick<Connection, "authorize"> {
   const apiKey = toKey(options.apiKey);
-  if (!BASE_URL.test(baseUrl)) {
-    throw new TypeError("Cannot use this baseUrl: must look like https://api.example.org");
-  }
-  if (!Number.isInteger(retries) || retries < 0) {
-    throw new TypeError(`Cannot retry ${retries} times: retries must be a whole number`);
-  }
   // The message of fetch would contain a malformed key.
   if (!API_KEY.test(apiKey)) {
     throw new TypeError("Cannot use this apiKey: must be visible ASCII characters and not empty");
   }
-  return {
-    baseUrl: baseUrl.replace(/\/+$/, ""),
-    apiKey,
-    timeoutMs: checkTimeout(timeoutMs),
-    retries,
-    isStrict: strict,
-    stored: cache ? new Map() : undefined,
-    feeds: new Map(),
-  };
+  return { authorize: () => apiKey };
 }
 
 /** A pasted key can have line breaks, spaces, or the name of its scheme. */
 function toKey(text: unknown): string {
   return typeof text === "string" ? text.replace(/^\s*bearer\s+/i, "").replace(/\s+/g, "") : "";
-}
-
-function readTables(schema: unknown): TableSources {
-  const tables =
-    typeof schema === "object" && schema !== null && "tables" in schema && schema.tables;
-  if (typeof tables === "object" && tables !== null) return tables as TableSources;
-  throw new TypeError("Cannot use this schema: must be the result of defineSchema()");
-}
-
-/** Returns a table for every valid table name. No table is callable, so `then` does not make the client a promise. */
-function makeOpenClient(connection: Connection): object {
-  const created = new Map<string, TableClient<TableTypes>>();
-  return new Proxy(Object.freeze({}), {
-    get(_target, name) {
-      if (typeof name !== "string" || !TABLE.test(name)) return undefined;
-      const table = created.get(name) ?? makeTable(connection, name);
-      created.set(name, table);
-      return table;
-    },
-  });
 }

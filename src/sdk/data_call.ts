@@ -1,68 +1,20 @@
 /** One call of the data client: sends it, retries it if that is safe, and reads the response. Independent of tables. @module */
 
 import { DataError, type DataErrorDetail, toLine } from "./data_error.ts";
-import { type Deadline, startDeadline } from "./deadline.ts";
+import { type Deadline, startDeadline, until } from "./deadline.ts";
 import type { StreamEvent } from "./event_stream.ts";
+import { RETRY_WAIT_MAX_MS, readRetryAfter, toRetryWait } from "./retry.ts";
 import { toStrongTag } from "./row_state.ts";
-
-// Computes the wait before a retry.
-
-/** Max requested wait: if the service requests a longer wait, the client does not retry. */
-export const RETRY_WAIT_MAX_MS = 10_000;
-
-const FIRST_WAIT_MS = 200;
-const JITTER = 0.25;
-
-/**
- * The milliseconds in a `Retry-After` header of seconds or a date; `undefined` for a missing or malformed header.
- * @see https://www.rfc-editor.org/rfc/rfc9110#name-retry-after
- *
- * @example
- * ```ts
- * import { readRetryAfter } from "./data_call.ts";
- * import { expect } from "bun:test";
- *
- * expect(readRetryAfter("2", Date.now())).toBe(2000);
- * expect(readRetryAfter("Wed, 21 Oct 2026 07:28:00 GMT", Date.UTC(2026, 9, 21, 7, 27, 57))).toBe(3000);
- * expect(readRetryAfter("soon", Date.now())).toBeUndefined();
- * ```
- */
-export function readRetryAfter(text: string | null, nowMs: number): number | undefined {
-  if (text === null) return undefined;
-  if (/^\d+$/.test(text)) return Number(text) * 1000;
-  // HTTP dates start with a letter. Date.parse accepts many other formats.
-  const at = /^[A-Z][a-z]/.test(text) ? Date.parse(text) : Number.NaN;
-  return Number.isNaN(at) ? undefined : Math.max(0, at - nowMs);
-}
-
-/**
- * The milliseconds to wait after a failed attempt. Attempts count from 0. The wait is never shorter than the service
- * requested; `chance` (0 to 1) spreads the retries of callers that failed together.
- *
- * @example
- * ```ts
- * import { toRetryWait } from "./data_call.ts";
- * import { expect } from "bun:test";
- *
- * expect(toRetryWait({ attempt: 0, retryAfterMs: undefined, chance: 0.5 })).toBe(150);
- * expect(toRetryWait({ attempt: 2, retryAfterMs: undefined, chance: 1 })).toBe(800);
- * expect(toRetryWait({ attempt: 0, retryAfterMs: 2000, chance: 1 })).toBe(2500);
- * ```
- */
-export function toRetryWait(after: {
-  readonly attempt: number;
-  readonly retryAfterMs: number | undefined;
-  readonly chance: number;
-}): number {
-  if (after.retryAfterMs !== undefined) return after.retryAfterMs * (1 + JITTER * after.chance);
-  const maxWaitMs = Math.min(FIRST_WAIT_MS * 2 ** after.attempt, RETRY_WAIT_MAX_MS);
-  return (maxWaitMs / 2) * (1 + after.chance);
-}
 
 /** The connection of a client to its service. */
 export type Connection = {
   readonly baseUrl: string;
-  readonly apiKey: string;
+  /** The key of each request, or why there is none. A person's key lasts for minutes. */
+  readonly authorize: () => Key | Promise<Key>;
+  /** Forgets a rejected key. A call is repeated once with another. */
+  readonly renew?: ((key: string) => void) | undefined;
+  /** The error with what the service lacks for this call. */
+  readonly explain?: ((error: DataError) => DataError) | undefined;
   readonly timeoutMs: number;
   readonly retries: number;
   /** Whether unknown columns in a write are errors. */
@@ -71,12 +23,18 @@ export type Connection = {
   readonly stored: Map<string, StoredPage> | undefined;
   /** Event streams of watched tables. */
   readonly feeds: Map<string, TableFeed>;
+  /** Start every stream again, because the key is another person's. */
+  readonly restarts: Set<() => void>;
 };
+
+/** Receives an event, the end of the stream, and a start for another person. */
+export type Listener = (event: StreamEvent | "end" | "restart") => void;
 
 /** One table's stream, shared by its listeners in a client. */
 export type TableFeed = {
-  readonly listeners: Set<(event?: StreamEvent) => void>;
-  readonly abort: AbortController;
+  readonly listeners: Set<Listener>;
+  /** Ends the current stream. */
+  abort: AbortController;
   /** Whether the stream reports changes. If so, watchers do not poll. */
   isOpen: boolean;
   /** The id of its last event. */
@@ -84,6 +42,9 @@ export type TableFeed = {
   /** Why the service has no stream. */
   error: DataError | undefined;
 };
+
+/** The text of a key, or the error of the calls that need it. */
+export type Key = string | DataError;
 
 /** A page of a response, and its tag for conditional requests. */
 export type StoredPage = { readonly tag: string; readonly text: string };
@@ -164,20 +125,42 @@ async function sendUntilDone(
   deadline: Deadline,
 ): Promise<DataResponse> {
   let mayBeDone = false;
+  let hasRenewed = false;
   for (let attempt = 0; ; attempt++) {
-    const result = await sendOnce(connection, call, deadline);
+    const asked = connection.authorize();
+    const key = asked instanceof Promise ? await until(asked, deadline.signal) : asked;
+    const result =
+      key instanceof DataError ? named(call, key) : await sendOnce(connection, call, deadline, key);
     if (!(result instanceof DataError)) return result;
+    // A rejected key has written nothing.
+    if (typeof key === "string" && isRejectedKey(result) && connection.renew && !hasRenewed) {
+      connection.renew(key);
+      hasRenewed = true;
+      attempt--;
+      continue;
+    }
     // Without a key the call is still possible, but only once.
     if (result.code === "idempotency_full" && call.key !== undefined)
       return await sendUntilDone(connection, { ...call, key: undefined }, deadline);
     if (mayBeDone && call.method === "DELETE" && result.code === "not_found") return DELETED;
-    if (attempt >= connection.retries || !mayTryAgain(call, result)) throw result;
+    if (attempt >= connection.retries || !mayTryAgain(call, result))
+      throw connection.explain?.(result) ?? result;
     const { retryAfterMs } = result;
     const waitMs = toRetryWait({ attempt, retryAfterMs, chance: Math.random() });
     if (waitMs > deadline.leftMs()) throw result;
-    mayBeDone ||= !NOTHING_DONE.includes(result.code);
+    mayBeDone ||= typeof key === "string" && !NOTHING_DONE.includes(result.code);
     await deadline.sleep(waitMs);
   }
+}
+
+/** Whether the service does not know the key. A proxy's 401 has no code. */
+export function isRejectedKey({ code }: DataError): boolean {
+  return code === "unauthenticated";
+}
+
+/** An error that no response caused, with the name of the call. */
+export function named({ name }: Pick<Call, "name">, error: DataError): DataError {
+  return new DataError(`${name}: ${error.message}`, { ...error, cause: error.cause });
 }
 
 const DELETED: DataResponse = { body: {}, text: "", tag: undefined, isSame: false, isShort: false };
@@ -193,13 +176,14 @@ function isRepeatable({ method, key, isOnce = false }: Call): boolean {
 }
 
 async function sendOnce(
-  { baseUrl, apiKey, isStrict }: Connection,
+  { baseUrl, isStrict }: Connection,
   call: Call,
   { signal }: Deadline,
+  key: string,
 ): Promise<DataResponse | DataError> {
   const headers: Record<string, string> = {
     accept: "application/json",
-    authorization: `Bearer ${apiKey}`,
+    authorization: `Bearer ${key}`,
   };
   if (call.body !== undefined) headers["content-type"] = "application/json";
   if (call.body !== undefined && isStrict) headers["prefer"] = "handling=strict";

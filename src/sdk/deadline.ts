@@ -44,6 +44,16 @@ export function startDeadline({ signal, timeoutMs, makeTimeout }: Bounds): Deadl
   };
 }
 
+/** The promise's result, unless the signal aborts first. @throws the signal's reason */
+export function until<Value>(promise: Promise<Value>, signal: AbortSignal): Promise<Value> {
+  return new Promise((resolve, reject) => {
+    const onAbort = () => reject(signal.reason);
+    if (signal.aborted) return onAbort();
+    signal.addEventListener("abort", onAbort);
+    promise.then(resolve, reject).finally(() => signal.removeEventListener("abort", onAbort));
+  });
+}
+
 /** Resolves after this many milliseconds, or when the caller calls the function that `setWake` receives. @throws the signal's reason */
 export function sleep(
   ms: number,

@@ -12,9 +12,12 @@ export type StreamEvent = {
 /** A response that lasts and is not a stream. */
 export type StreamRejection = { readonly response: Response; readonly text: string };
 
+type Sent = Readonly<Record<string, string>> | undefined;
+
 type Stream = {
   readonly url: string;
-  readonly headers: Record<string, string>;
+  /** The headers of each connection; `undefined`: try again later. What it throws ends the stream. */
+  readonly toHeaders: () => Sent | Promise<Sent>;
   /** The id of the last event that the caller knows. */
   readonly since?: string | undefined;
   readonly signal: AbortSignal;
@@ -28,7 +31,7 @@ export const SILENCE_MS = 40_000;
 const RETRY_MS = 2_000;
 const EVENT = /^(?:id: (.*)\n)?(?:event: (.*)\n)?data: (.*)$/;
 
-/** Reads events until `signal` aborts, or until the server rejects the stream. */
+/** Reads events until `signal` aborts, or until the server rejects the stream. @throws what `toHeaders` throws */
 export async function followStream(stream: Stream): Promise<StreamRejection | undefined> {
   const { signal, onEvent, onEnd } = stream;
   let { since } = stream;
@@ -52,11 +55,13 @@ export async function followStream(stream: Stream): Promise<StreamRejection | un
 /** Reads a stream to its end. Without `AbortSignal.any`: `signal` can outlive many streams. */
 async function readStream({
   url,
-  headers,
+  toHeaders,
   since,
   signal,
   onEvent,
 }: Omit<Stream, "onEnd">): Promise<StreamRejection | undefined> {
+  const headers = await toHeaders();
+  if (headers === undefined || signal.aborted) return undefined;
   const stop = new AbortController();
   const end = (): void => stop.abort();
   let timer = setTimeout(end, SILENCE_MS);

@@ -70,7 +70,7 @@ export function followRows<Page extends RowPage<{ readonly id: string }>>(
   let page: Page | undefined;
   const rejection = followStream({
     url,
-    headers: {},
+    toHeaders: () => ({}),
     signal,
     onEvent: ({ data }) => {
       const now = applyPatch<{ readonly id: string }, Page>(page, JSON.parse(data));

@@ -2,7 +2,7 @@
 import { describe, expect, test } from "bun:test";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { RETRY_WAIT_MAX_MS } from "../../src/sdk/data_call.ts";
+import { RETRY_WAIT_MAX_MS } from "../../src/sdk/retry.ts";
 import { ROOT } from "../support/command.ts";
 
 const sdk = readFileSync(join(ROOT, "src/sdk/data.ts"), "utf8");
