@@ -21,7 +21,7 @@ type AppSwitch = {
   preview?: Preview;
   /** Why a Citus cluster cannot turn it on. */
   notOnCluster?: string;
-  /** The bit in the proofs of the app's keys, for functions of tables. Scopes have the bits below 32. */
+  /** The bit in the proofs of the app's keys, for functions of tables. Scopes and people have the bits below 64. */
   proofBit?: number;
   /** While it is on, writes and pushes of the app are rejected with `read_only`. Needs a bit. */
   stops?: "writes";
@@ -40,6 +40,15 @@ export const APP_SWITCHES = {
     notOnCluster: "a Citus cluster has no event streams",
     proofBit: 64,
     archived: "imported",
+  },
+  browser: {
+    title: "Browser access",
+    on: "its pages can read and write rows as the signed-in person, as far as the rules of its schema allow.",
+    off: "the keys of its pages end immediately: only API keys and the Console can read and write rows.",
+    isChange: true,
+    preview: "browser",
+    notOnCluster: "a Citus cluster has no rules for people",
+    archived: "reported",
   },
   people_list: {
     title: "List of people",

@@ -30,12 +30,21 @@ export const SCOPE_BITS = {
   "schema:drop": 16,
 } as const satisfies Record<Scope, number>;
 
+/**
+ * The bit of a person's key, in place of the bits of scopes: functions for API keys reject the proof of a person's key, and
+ * functions for people reject the proof of an API key.
+ */
+export const PERSON_BIT = 32;
+
 /** Returns whether the scopes include the wanted scope; `schema:push` includes `schema:read`. */
 export function allows(scopes: readonly Scope[], wanted: Scope): boolean {
   return scopes.includes(wanted) || (wanted === "schema:read" && scopes.includes("schema:push"));
 }
 
 declare const checked: unique symbol;
+
+/** The person whose page sent a request, with their role on the app. */
+export type Person = { readonly id: string; readonly role: string };
 
 /** An app with a verified key: the only source of an app id behind the gateway. */
 export type Principal = {
@@ -46,6 +55,8 @@ export type Principal = {
   readonly proof: Uint8Array;
   /** Whether the Console acts for the app: its requests have a separate rate limit. */
   readonly isOfConsole: boolean;
+  /** The person of a person's key; absent for API keys. For caches, rate limits and texts: the database's own record decides. */
+  readonly person?: Person | undefined;
   readonly [checked]: true;
 };
 
@@ -56,7 +67,8 @@ export function makePrincipal(key: {
   scopes: readonly Scope[];
   proof: Uint8Array;
   isOfConsole?: boolean | undefined;
+  person?: Person | undefined;
 }): Principal {
-  const { appId, keyId, scopes, proof, isOfConsole = false } = key;
-  return Object.freeze({ appId, keyId, scopes, proof, isOfConsole }) as Principal;
+  const { appId, keyId, scopes, proof, isOfConsole = false, person } = key;
+  return Object.freeze({ appId, keyId, scopes, proof, isOfConsole, person }) as Principal;
 }

@@ -172,7 +172,7 @@ export const FUNCTIONS = {
   sweep_throttle: { retry: "safe", parameters: { max_rows: "int4" }, returns: "int4" },
   transfer_table: { caller: "operator", parameters: { wanted_table: "text", new_slug: "text" }, returns: "text", input: { wanted_table: "text", new_slug: "text" }, needs: "recent sign-in" },
   unlink_provider: { caller: "visitor", parameters: { link_issuer: "text", provider: "text" }, returns: "text" },
-  use_keys: { retry: "safe", parameters: { wanted: "text[]", presented_proof: "bytea[]" }, returns: { ordinal: "int4", key_id: "text", app_id: "uuid", scopes: "text[]", expires_at: "timestamptz?", is_of_console: "bool", version: "int8" }, isSet: true },
+  use_caller_keys: { retry: "safe", parameters: { wanted: "text[]", presented_proof: "bytea[]" }, returns: { ordinal: "int4", key_id: "text", app_id: "uuid", scopes: "text[]", expires_at: "timestamptz?", is_of_console: "bool", person_id: "uuid?", role: "text?", version: "int8" }, isSet: true },
   use_nonces: { parameters: { presented: "uuid[]" }, returns: "uuid", isSet: true },
   use_password_link: { parameters: { link_id: "text", presented_proof: "bytea", new_hash: "text", new_digest: "bytea", new_secret_id: "text" }, returns: "bool" },
   withdraw_invitation: { caller: "operator", parameters: { email: "text" }, returns: "bool", input: { person: "uuid" }, needs: "recent sign-in" },

@@ -34,6 +34,7 @@ const Wire = v.strictObject({
       scopes: v.array(v.picklist(SCOPES)),
       proof: v.pipe(v.string(), v.regex(/^[A-Za-z0-9_-]{43}$/)),
       isOfConsole: v.optional(v.literal(true)),
+      person: v.optional(v.strictObject({ id: v.pipe(v.string(), v.uuid()), role: v.string() })),
     }),
   ),
   oversize: v.optional(v.literal(true)),
@@ -43,13 +44,14 @@ export function writeSignedContext({ principal, oversize, host, ...rest }: Signe
   const wire: v.InferInput<typeof Wire> = { ...rest };
   if (host !== undefined) wire.host = host;
   if (principal !== undefined) {
-    const { appId, keyId, scopes, proof, isOfConsole } = principal;
+    const { appId, keyId, scopes, proof, isOfConsole, person } = principal;
     wire.key = {
       appId,
       keyId,
       scopes: [...scopes],
       proof: Buffer.from(proof).toString("base64url"),
       ...(isOfConsole && { isOfConsole }),
+      ...(person !== undefined && { person: { id: person.id, role: person.role } }),
     };
   }
   if (oversize) wire.oversize = true;

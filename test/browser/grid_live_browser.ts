@@ -335,7 +335,7 @@ test("an active user's stream is opened again from its last event", async () => 
       if (isStream(request)) requests.push(request.url());
     });
     const ended = page.waitForEvent("requestfinished", isStream);
-    await site.service.service.admin.message("delete from rowhouse.console_keys; select 1");
+    await site.service.service.admin.message("delete from rowhouse.person_keys; select 1");
     await ended;
     await send("PATCH", `${TODOS}/${bread.id}`, { title: "Rolls" });
     expect(requests).toEqual([]);

@@ -192,7 +192,7 @@ describe.each([...SHAPES])("in the shape %s", (shape) => {
     await listenOn();
     const { admin: connection } = service.service;
     const [key] = await connection.query<{ seconds: number }>(
-      "select extract(epoch from expires_at - now())::float8 as seconds from rowhouse.console_keys where app_id = $1",
+      "select extract(epoch from expires_at - now())::float8 as seconds from rowhouse.person_keys where app_id = $1",
       [app.id],
       { retry: "safe", queue: "service" },
     );

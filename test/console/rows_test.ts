@@ -101,7 +101,7 @@ describe("the key for rows", () => {
     expect(await count(proofs)).toBe(2);
     await end();
     expect(await count(proofs)).toBe(1);
-    expect(await count("from rowhouse.console_keys")).toBe(0);
+    expect(await count("from rowhouse.person_keys")).toBe(0);
     await setRole("'admin'");
   });
 

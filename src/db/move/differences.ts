@@ -17,6 +17,7 @@ export const NOT_MOVED: Readonly<Record<string, string>> = {
   buckets: "counts of the current minute",
   change_feed: "belongs to the transactions of its database; streams start again",
   code: "migrate records the code",
+  console_keys: "keys of the Console expire after five minutes",
   changes: "belongs to the transactions of its database; streams start again",
   isolation_checks: "the last check of its database",
   leases: "of the processes that served the old database",

@@ -1,7 +1,7 @@
 /** API keys: issued, found by id, revoked. Stores a digest of the secret's proof, never the secret. @module */
 
 import { call, type Database, type Result } from "../../db/mod.ts";
-import { SCOPES, type Scope } from "../../principal.ts";
+import { type Person, SCOPES, type Scope } from "../../principal.ts";
 import { Problem } from "../../problem.ts";
 import { DAY_S, HOUR_S } from "../../std/duration.ts";
 import { quote } from "../../std/quote.ts";
@@ -20,6 +20,8 @@ export type KeyRecord = {
   expiresAt: Date | undefined;
   /** Whether it is a Console key for rows. */
   isOfConsole: boolean;
+  /** The person of a person's key. */
+  person: Person | undefined;
 };
 
 type IssueOptions = {
@@ -72,7 +74,7 @@ export async function useKeys(
   const sorted = [...uses].sort((a, b) => (a.keyId < b.keyId ? -1 : 1));
   const rows = await call(
     deps.db,
-    "use_keys",
+    "use_caller_keys",
     { wanted: sorted.map((use) => use.keyId), presented_proof: sorted.map((use) => use.proof) },
     // A flood of unknown keys fills only this queue.
     { queue: "keys" },
@@ -91,13 +93,15 @@ export async function useKey(deps: { db: Database }, use: KeyUse): Promise<UsedK
   return used;
 }
 
-function toRecord(key: Omit<Result<"use_keys">[number], "ordinal" | "version">): KeyRecord {
+function toRecord(key: Omit<Result<"use_caller_keys">[number], "ordinal" | "version">): KeyRecord {
+  const { person_id: id, role } = key;
   return {
     keyId: key.key_id,
     appId: key.app_id,
     scopes: SCOPES.filter((scope) => key.scopes.includes(scope)),
     expiresAt: key.expires_at ?? undefined,
     isOfConsole: key.is_of_console,
+    person: id === null || role === null ? undefined : { id, role },
   };
 }
 

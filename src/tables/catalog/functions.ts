@@ -32,6 +32,7 @@ const PREVIEWED = {
     "delete_where",
   ],
   live: ["changes"],
+  browser: [],
 } as const satisfies Readonly<Record<Preview, readonly string[]>>;
 /** Creates of several requests. */
 const GROUPED = "create_group";

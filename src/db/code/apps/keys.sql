@@ -186,9 +186,10 @@ $$;
 grant execute on function rowhouse.check_key to rowhouse_service, rowhouse_data;
 
 -- A disabled app's keys have no proofs: rowhouse.disable_app() removes and restores them. The
--- caller has locked the app's row.
-create function rowhouse.put_proof(app uuid, new_digest bytea, bits smallint, until timestamptz)
-returns void language plpgsql set search_path = pg_catalog, pg_temp as $$
+-- caller has locked the app's row. The proof of a person's key has the person and the role.
+create function rowhouse.put_proof(app uuid, new_digest bytea, bits smallint, until timestamptz,
+  of_person uuid default null, of_role text default null) returns void
+language plpgsql set search_path = pg_catalog, pg_temp as $$
 declare
   bits_of_app smallint;
 begin
@@ -196,9 +197,9 @@ begin
     0::smallint) into bits_of_app from rowhouse.apps where id = app and disabled_at is null;
   -- Not "insert … select": on several nodes its rows are copied, which row security forbids.
   if found then
-    insert into rowhouse.proofs (app_id, digest, scopes, expires_at, ended)
+    insert into rowhouse.proofs (app_id, digest, scopes, expires_at, ended, person_id, role)
     values (app, new_digest, bits | bits_of_app, coalesce(until, 'infinity'),
-      rowhouse.ended_tables(app));
+      rowhouse.ended_tables(app), of_person, of_role);
   end if;
 end
 $$;
@@ -295,57 +296,6 @@ begin
   return true;
 end
 $$;
-
--- The key with this id, if the proof is correct, the key is not revoked and its app is enabled;
--- records its use at most once a minute.
-create function rowhouse.use_key(wanted text, presented_proof bytea)
-returns table (
-  key_id text, app_id uuid, scopes text[], expires_at timestamptz, is_of_console boolean
-)
-language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
-#variable_conflict use_column
-declare
-  found_key rowhouse.api_keys;
-begin
-  select * into found_key from rowhouse.api_keys where api_keys.key_id = wanted
-    and digest = sha256(presented_proof) and revoked_at is null
-    and exists (select from rowhouse.apps where apps.id = api_keys.app_id and disabled_at is null);
-  if found_key.key_id is null then
-    -- A key of the Console, whose use is not recorded.
-    return query select key_id, app_id, scopes, expires_at, true from rowhouse.console_keys as keys
-    where key_id = wanted and digest = sha256(presented_proof)
-      and exists (select from rowhouse.apps where id = keys.app_id and disabled_at is null);
-    return;
-  end if;
-  if (found_key.expires_at is null or found_key.expires_at > clock_timestamp())
-     and (found_key.last_used_at is null or found_key.last_used_at < now() - interval '1 minute')
-       then
-    update rowhouse.api_keys set last_used_at = now() where api_keys.key_id = wanted;
-  end if;
-  return query select found_key.key_id, found_key.app_id, found_key.scopes, found_key.expires_at,
-    false;
-end
-$$;
-grant execute on function rowhouse.use_key to rowhouse_service, rowhouse_gateway;
-
--- The keys with a correct proof, each with its position, and the version of keys at the read. In
--- the given order: processes that record the same keys in the same order wait for each other and
--- never deadlock.
-create function rowhouse.use_keys(wanted text[], presented_proof bytea[])
-returns table (
-  ordinal integer, key_id text, app_id uuid, scopes text[], expires_at timestamptz,
-  is_of_console boolean, version bigint
-)
-language plpgsql set search_path = pg_catalog, pg_temp as $$
-begin
-  return query select use.at::integer, used.*,
-    (select versions.version from rowhouse.versions where name = 'keys')
-  from rows from (unnest(wanted), unnest(presented_proof)) with ordinality as use (key, proof, at)
-  cross join lateral rowhouse.use_key(use.key, use.proof) as used;
-end
-$$;
-comment on function rowhouse.use_keys is 'idempotent; null expires_at';
-grant execute on function rowhouse.use_keys to rowhouse_service, rowhouse_gateway;
 
 -- The keys of an app, newest first; never their secrets. If several reasons end a key, the status
 -- is the most permanent one.

@@ -1,33 +1,6 @@
 -- Rows of an app in the Console. A key of that app reads and writes them. It expires after five
 -- minutes, and belongs to the session that requested it: a statement that ends the session also
--- ends the key. A separate table stores it, so that lists and counts of keys omit it.
-
--- Deleting such a key also deletes its proof.
-create function rowhouse.delete_console_proof() returns trigger language plpgsql security definer
-set search_path = pg_catalog, pg_temp as $$
-begin
-  perform rowhouse.delete_proof(old.app_id, old.digest);
-  return null;
-end
-$$;
-
-create trigger delete_console_proof after delete on rowhouse.console_keys
-  for each row execute function rowhouse.delete_console_proof();
-
--- A user who is disabled or no longer an administrator loses such keys.
-create function rowhouse.end_console_keys() returns trigger language plpgsql security definer
-set search_path = pg_catalog, pg_temp as $$
-begin
-  delete from rowhouse.console_keys using rowhouse.sessions where sessions.id = session_id
-    and user_id = new.id;
-  return null;
-end
-$$;
-
-create trigger end_console_keys after update of console_role, disabled_at on rowhouse.users
-  for each row
-  when (new.console_role is null or new.disabled_at is not null)
-    execute function rowhouse.end_console_keys();
+-- ends the key (apps/person_keys.sql).
 
 -- proves: admin; idempotent
 create function rowhouse.console_show_rows(app_slug text, wanted_table text) returns jsonb as $$
@@ -64,9 +37,7 @@ create function rowhouse.console_open_rows(wanted uuid, new_key_id text, new_dig
 declare
   app rowhouse.apps; session_of text; ends timestamptz;
 begin
-  delete from rowhouse.console_keys where key_id in (
-    select key_id from rowhouse.console_keys where expires_at < now()
-      order by expires_at limit 20 for update skip locked);
+  perform rowhouse.sweep_person_keys();
   select * into app from rowhouse.apps where id = wanted for key share;
   if app.id is null then
     raise exception 'no such app' using errcode = 'RH005';
@@ -81,8 +52,9 @@ begin
   where user_id = who and sessions.expires_at > clock_timestamp()
     and session_digest = sha256(decode(split_part(text, '.', 2), 'hex') || uuid_send(user_id));
   perform rowhouse.enter_app(app.id);
-  insert into rowhouse.console_keys (key_id, app_id, session_id, digest, scopes, expires_at)
-  values (new_key_id, app.id, session_of, new_digest, key_scopes, ends);
+  insert into rowhouse.person_keys (key_id, app_id, session_id, person_id, scopes, digest,
+    expires_at)
+  values (new_key_id, app.id, session_of, who, key_scopes, new_digest, ends);
   perform rowhouse.put_proof(app.id, new_digest, rowhouse.scope_bits(key_scopes), ends);
   perform rowhouse.log(who::text, 'open_rows', app => app.slug,
     details => jsonb_build_object('keyId', new_key_id, 'scopes', key_scopes,

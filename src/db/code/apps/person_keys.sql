@@ -1,0 +1,160 @@
+-- Keys of a person for one app: of pages, which act under the rules of the app, and of the Console.
+-- A key ends with its session, and after minutes. Who writes what a key depends on also ends it, so
+-- that a statement that reads or writes rows only looks up its proof, as for an API key.
+
+create function rowhouse.delete_person_proof() returns trigger language plpgsql security definer
+set search_path = pg_catalog, pg_temp as $$
+begin
+  perform rowhouse.delete_proof(old.app_id, old.digest);
+  return null;
+end
+$$;
+
+create trigger delete_person_proof after delete on rowhouse.person_keys
+  for each row execute function rowhouse.delete_person_proof();
+
+-- Ends the keys of a person, of an app, or of a person on an app; null: of any. In one order, so
+-- that concurrent revocations never deadlock.
+create function rowhouse.end_keys_of(person uuid, app uuid) returns void language plpgsql
+set search_path = pg_catalog, pg_temp as $$
+declare
+  ended text[];
+begin
+  ended := array(select key_id from rowhouse.person_keys
+    where (person is null or person_id = person) and (app is null or app_id = app)
+    order by key_id for update);
+  delete from rowhouse.person_keys where key_id = any (ended);
+end
+$$;
+
+-- The role of a person on an app is granted, changed or revoked.
+create function rowhouse.end_keys_of_grant() returns trigger language plpgsql security definer
+set search_path = pg_catalog, pg_temp as $$
+begin
+  if tg_op <> 'INSERT' then
+    perform rowhouse.end_keys_of(old.user_id, old.app_id);
+  end if;
+  if tg_op <> 'DELETE' then
+    perform rowhouse.end_keys_of(new.user_id, new.app_id);
+  end if;
+  return null;
+end
+$$;
+create trigger end_keys_of_grant after insert or delete on rowhouse.grants
+  for each row execute function rowhouse.end_keys_of_grant();
+create trigger end_keys_of_changed_grant after update on rowhouse.grants
+  for each row when (old is distinct from new) execute function rowhouse.end_keys_of_grant();
+
+-- A person is disabled, or the role in the Console changes.
+create function rowhouse.end_keys_of_person() returns trigger language plpgsql security definer
+set search_path = pg_catalog, pg_temp as $$
+begin
+  perform rowhouse.end_keys_of(new.id, null);
+  return null;
+end
+$$;
+create trigger end_keys_of_person after update of console_role, disabled_at on rowhouse.users
+  for each row when (old.console_role is distinct from new.console_role
+    or old.disabled_at is distinct from new.disabled_at)
+  execute function rowhouse.end_keys_of_person();
+
+-- An app is disabled, or its pages lose access.
+create function rowhouse.end_keys_of_app() returns trigger language plpgsql security definer
+set search_path = pg_catalog, pg_temp as $$
+begin
+  if new.disabled_at is not null then
+    perform rowhouse.end_keys_of(null, new.id);
+  elsif not 'browser' = any (new.switches) then
+    perform rowhouse.end_page_keys(new.id, null);
+  end if;
+  return null;
+end
+$$;
+create trigger end_keys_of_app after update of disabled_at, switches on rowhouse.apps
+  for each row when (old.disabled_at is distinct from new.disabled_at
+    or old.switches is distinct from new.switches)
+  execute function rowhouse.end_keys_of_app();
+
+-- An origin of an app is removed.
+create function rowhouse.end_keys_of_origin() returns trigger language plpgsql security definer
+set search_path = pg_catalog, pg_temp as $$
+begin
+  perform rowhouse.end_page_keys(old.app_id, old.origin);
+  return null;
+end
+$$;
+create trigger end_keys_of_origin after update or delete on rowhouse.targets
+  for each row when (old.kind = 'origin') execute function rowhouse.end_keys_of_origin();
+
+-- Ends the keys of an app's pages, of one origin or of all.
+create function rowhouse.end_page_keys(app uuid, page_origin text) returns void language plpgsql
+set search_path = pg_catalog, pg_temp as $$
+declare
+  ended text[];
+begin
+  ended := array(select key_id from rowhouse.person_keys where app_id = app and role is not null
+    and (page_origin is null or origin = page_origin) order by key_id for update);
+  delete from rowhouse.person_keys where key_id = any (ended);
+end
+$$;
+
+-- Deletes a batch of expired keys. Each new key does this.
+create function rowhouse.sweep_person_keys() returns void language sql
+set search_path = pg_catalog, pg_temp as $$
+  delete from rowhouse.person_keys where key_id in (
+    select key_id from rowhouse.person_keys where expires_at < now()
+      order by expires_at limit 20 for update skip locked)
+$$;
+
+-- The key with this id, if the proof is correct, the key is not revoked and its app is enabled;
+-- records its use at most once a minute. The use of a person's key is not recorded. The key of a
+-- page has the person and the role.
+create function rowhouse.use_caller_key(wanted text, presented_proof bytea)
+returns table (
+  key_id text, app_id uuid, scopes text[], expires_at timestamptz, is_of_console boolean,
+  person_id uuid, role text
+)
+language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
+#variable_conflict use_column
+declare
+  found_key rowhouse.api_keys;
+begin
+  select * into found_key from rowhouse.api_keys where api_keys.key_id = wanted
+    and digest = sha256(presented_proof) and revoked_at is null
+    and exists (select from rowhouse.apps where apps.id = api_keys.app_id and disabled_at is null);
+  if found_key.key_id is null then
+    return query select key_id, app_id, scopes, expires_at, role is null,
+      case when role is not null then person_id end, role
+    from rowhouse.person_keys as keys where key_id = wanted and digest = sha256(presented_proof)
+      and exists (select from rowhouse.apps where id = keys.app_id and disabled_at is null);
+    return;
+  end if;
+  if (found_key.expires_at is null or found_key.expires_at > clock_timestamp())
+     and (found_key.last_used_at is null or found_key.last_used_at < now() - interval '1 minute')
+       then
+    update rowhouse.api_keys set last_used_at = now() where api_keys.key_id = wanted;
+  end if;
+  return query select found_key.key_id, found_key.app_id, found_key.scopes, found_key.expires_at,
+    false, null::uuid, null::text;
+end
+$$;
+grant execute on function rowhouse.use_caller_key to rowhouse_service, rowhouse_gateway;
+
+-- The keys with a correct proof, each with its position, and the version of keys at the read. In
+-- the given order: processes that record the same keys in the same order wait for each other and
+-- never deadlock.
+create function rowhouse.use_caller_keys(wanted text[], presented_proof bytea[])
+returns table (
+  ordinal integer, key_id text, app_id uuid, scopes text[], expires_at timestamptz,
+  is_of_console boolean, person_id uuid, role text, version bigint
+)
+language plpgsql set search_path = pg_catalog, pg_temp as $$
+begin
+  return query select use.at::integer, used.*,
+    (select versions.version from rowhouse.versions where name = 'keys')
+  from rows from (unnest(wanted), unnest(presented_proof)) with ordinality as use (key, proof, at)
+  cross join lateral rowhouse.use_caller_key(use.key, use.proof) as used;
+end
+$$;
+comment on function rowhouse.use_caller_keys is 'idempotent; null expires_at, person_id, role';
+grant execute on function rowhouse.use_caller_keys to rowhouse_service, rowhouse_gateway;
