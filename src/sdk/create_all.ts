@@ -2,18 +2,9 @@
 import type { MAX_BATCH, MAX_BATCH_KEYWORD, MAX_BODY_BYTES } from "../std/limits.ts";
 import { type Connection, send as sendCall } from "./data_call.ts";
 import { DataError } from "./data_error.ts";
+import type { CreateAllOptions } from "./table_client.ts";
 
 type Row = { readonly id: string };
-
-/** Settings of `createAll` and `updateAll`. */
-export type CreateAllOptions<Stored extends Row = Row> = {
-  /** Ends the calls. Rows stored before that remain stored; `onStored` has received them. */
-  readonly signal?: AbortSignal | undefined;
-  /** Max milliseconds per call, retries included. */
-  readonly timeoutMs?: number | undefined;
-  /** Receives the rows of each call once they are stored. */
-  readonly onStored?: ((rows: readonly Stored[]) => void) | undefined;
-};
 
 /** The limits per call, unless the service states a higher one. */
 const MAX_ROWS: typeof MAX_BATCH = 1000;

@@ -71,7 +71,6 @@ import type { TableClient, TableTypes } from "./table_client.ts";
  * await db.todos.delete(todo.id);
  * ```
  */
-export type { CreateAllOptions } from "./create_all.ts";
 export { DataError, type DataErrorCode, type DataErrorDetail } from "./data_error.ts";
 export { matches, type TableKinds } from "./matches.ts";
 
@@ -82,6 +81,7 @@ export type {
   ChangeOptions,
   ChangesOptions,
   Counted,
+  CreateAllOptions,
   ListOptions,
   ManyOptions,
   Page,

@@ -136,7 +136,6 @@ async function sendUntilDone(
     if (typeof key === "string" && isRejectedKey(result) && connection.renew && !hasRenewed) {
       connection.renew(key);
       hasRenewed = true;
-      attempt--;
       continue;
     }
     // Without a key the call is still possible, but only once.

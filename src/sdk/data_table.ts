@@ -1,7 +1,7 @@
 /** The methods of one table: their requests, and the pages of lists. @module */
 
 import type * as Feed from "./change_feed.ts";
-import type { AnyRows, CreateAllOptions } from "./create_all.ts";
+import type { AnyRows } from "./create_all.ts";
 import { type Call, type Connection, readObject, send, unreadable } from "./data_call.ts";
 import { DataError } from "./data_error.ts";
 import { endable } from "./deadline.ts";
@@ -15,6 +15,7 @@ import type {
   CallOptions,
   ChangeOptions,
   Counted,
+  CreateAllOptions,
   Page,
   TableClient,
   TableTypes,

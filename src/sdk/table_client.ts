@@ -1,5 +1,4 @@
 /** The type of a table's client: the methods, their options and their results. @module */
-import type { CreateAllOptions } from "./create_all.ts";
 import type { RowState } from "./row_state.ts";
 import type { CheckedItems, OrderKey, Selected, SelectItem } from "./select.ts";
 import type { Where } from "./where.ts";
@@ -10,6 +9,16 @@ export type CallOptions = {
   readonly signal?: AbortSignal | undefined;
   /** Max milliseconds of this call, retries included. */
   readonly timeoutMs?: number | undefined;
+};
+
+/** Settings of `createAll` and `updateAll`. */
+export type CreateAllOptions<Stored extends { readonly id: string } = { readonly id: string }> = {
+  /** Ends the calls. Rows stored before that remain stored; `onStored` has received them. */
+  readonly signal?: AbortSignal | undefined;
+  /** Max milliseconds per call, retries included. */
+  readonly timeoutMs?: number | undefined;
+  /** Receives the rows of each call once they are stored. */
+  readonly onStored?: ((rows: readonly Stored[]) => void) | undefined;
 };
 
 /** The page of a table. */

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { RETRY_WAIT_MAX_MS } from "../../src/sdk/retry.ts";
 import { ROOT } from "../support/command.ts";
 
-const sdk = readFileSync(join(ROOT, "src/sdk/data.ts"), "utf8");
+const sdk = readFileSync(join(ROOT, "src/sdk/client.ts"), "utf8");
 const constant = (name: string) =>
   Number(new RegExp(`const ${name} = ([\\d_]+)`).exec(sdk)?.[1]?.replaceAll("_", ""));
 const show = (number: number) => number.toLocaleString("en-US");

@@ -3,7 +3,7 @@ import { basename, join } from "node:path";
 
 const ROOT = join(import.meta.dir, "../..");
 const built = await Bun.build({
-  entrypoints: [join(ROOT, "src/sdk/data.ts")],
+  entrypoints: [join(ROOT, "src/sdk/data.ts"), join(ROOT, "src/sdk/app.ts")],
   // For a browser, Bun would add its own code that preloads chunks.
   target: "node",
   minify: true,
@@ -29,6 +29,14 @@ test("the data client is smaller than 8 KB for a browser, without what it loads 
   console.log(`rowhouse/data: ${first.length} bytes minified, ${byteLength} with gzip`);
   expect(first).toContain("/v1/data/db/");
   expect(byteLength).toBeLessThan(8 * 1024);
+});
+
+test("the app client is smaller than 11 KB for a browser, without what it loads when used", () => {
+  const first = readFirst("app.js");
+  const { byteLength } = Bun.gzipSync(first);
+  console.log(`rowhouse/app: ${first.length} bytes minified, ${byteLength} with gzip`);
+  for (const part of ["/v1/data/db/", "/session-key", "/v1/auth/me"]) expect(first).toContain(part);
+  expect(byteLength).toBeLessThan(11 * 1024);
 });
 
 test("event streams and the text of queries are loaded when used", () => {

@@ -1,0 +1,145 @@
+/**
+ * The client of an app without a server: who is signed in, and the rows that the app's rules let this person read and write.
+ * For pages on a registered origin. It holds one key in memory: of this person and this app, for at most ten minutes.
+ *
+ * The service needs `PREVIEW=browser`, and browser access is turned on for the app.
+ *
+ * @example
+ * ```ts
+ * import { createAppClient } from "rowhouse/app";
+ * import { defineSchema, t } from "rowhouse/schema";
+ *
+ * const schema = defineSchema({ todos: { title: t.string().required() } });
+ * const app = createAppClient({
+ *   url: "https://api.example.org",
+ *   identityUrl: "https://id.example.org",
+ *   app: "wiki",
+ *   schema,
+ * });
+ *
+ * async function add(title: string) {
+ *   const { email } = await app.requireUser();
+ *   const todo = await app.db.todos.create({ title });
+ *   console.log(`${email} added ${todo.title}`);
+ * }
+ * ```
+ * @module
+ */
+
+import type { Schema } from "../schema/mod.ts";
+import { makeClient, makeConnection } from "./client.ts";
+import type { DataClient, DataClientOptions } from "./data.ts";
+import { DataError } from "./data_error.ts";
+import {
+  type IdentityClient,
+  type IdentityClientOptions,
+  makeIdentityClient,
+  type SessionState,
+} from "./identity_client.ts";
+import { makePersonKeys } from "./person_key.ts";
+
+export { DataError, type DataErrorCode, type DataErrorDetail } from "./data_error.ts";
+export { IdentityError, type IdentityUser, type SessionState } from "./identity_client.ts";
+
+/** Settings of a client. */
+export type AppClientOptions = IdentityClientOptions &
+  Pick<DataClientOptions, "timeoutMs" | "retries" | "cache" | "strict"> & {
+    /**
+     * Called when a call of `db` finds that no one is signed in; again only after someone was. The call rejects with a
+     * `DataError` with code `unauthenticated` in any case. Default: nothing, so that a half-filled form is not lost.
+     */
+    readonly onSignedOut?: (() => void) | undefined;
+  };
+
+/** The methods of the identity client, and `db`: one `TableClient` per table. */
+export type AppClient<S> = IdentityClient & { readonly db: DataClient<S> };
+
+/** Without a schema or a type, the types of the tables are unknown. */
+type NoTables = Record<never, never>;
+
+/**
+ * A client for one app and the person who is signed in. Sends nothing until a method is called. The types come from the
+ * schema, or only from a type: `createAppClient<typeof schema>` does not ship the rules with the page.
+ *
+ * The first call opens a key for the person, which later calls share and renew. Calls reject with a `DataError`: with code
+ * `unauthenticated` if no one is signed in, with code `forbidden` if the person has no role or a rule does not allow the call.
+ *
+ * @throws {TypeError} for an invalid `url`, `identityUrl`, `schema` or number
+ *
+ * @example
+ * ```ts
+ * import { createAppClient, DataError } from "rowhouse/app";
+ * import { expect } from "bun:test";
+ *
+ * const app = createAppClient<{
+ *   todos: { row: { id: string; title: string }; insert: { title: string }; update: { title?: string } };
+ * }>({
+ *   url: "https://api.example.org",
+ *   identityUrl: "https://id.example.org",
+ *   app: "wiki",
+ *   onSignedOut: () => console.log("Sign in again, then save"),
+ * });
+ * const save = (title: string) =>
+ *   app.db.todos.create({ title }).catch((error: unknown) => {
+ *     if (error instanceof DataError && error.code === "unauthenticated") return undefined;
+ *     throw error;
+ *   });
+ * expect(save).toBeFunction();
+ * ```
+ */
+export function createAppClient<S = NoTables>(
+  options: AppClientOptions & { readonly schema?: S & Schema },
+): AppClient<S>;
+export function createAppClient(
+  options: AppClientOptions & { readonly schema?: unknown },
+): IdentityClient & { readonly db: object } {
+  const { schema, onSignedOut, ...given } = options;
+  const identity = makeIdentityClient(options, askSession);
+  const keys = makePersonKeys({
+    url: trim(options.url),
+    identityUrl: trim(options.identityUrl),
+    app: options.app,
+    onSignedOut,
+    onOtherPerson: () => {
+      connection.stored?.clear();
+      for (const restart of [...connection.restarts]) restart();
+    },
+  });
+  const connection = makeConnection({
+    ...given,
+    baseUrl: options.url,
+    authorize: keys.authorize,
+    renew: keys.renew,
+    explain,
+  });
+  let isFirst = true;
+
+  /** The first session is that of the exchange, which the calls need anyway. */
+  async function askSession(ask: () => Promise<SessionState>): Promise<SessionState> {
+    const opened = isFirst ? await keys.open() : undefined;
+    isFirst = false;
+    if (opened !== undefined && !(opened instanceof DataError))
+      return { status: "authenticated", user: opened.user };
+    if (opened?.code === "unauthenticated") return { status: "unauthenticated" };
+    const session = await ask();
+    keys.notice(session.status === "authenticated" ? session.user : undefined);
+    return session;
+  }
+
+  return Object.freeze({ ...identity, db: makeClient(connection, schema) });
+}
+
+function trim(url: string): string {
+  return url.replace(/\/+$/, "");
+}
+
+/** What a service without the preview says about the parts of a query, and about `deleteMany`. */
+const WITHOUT_FILTERS = /only limit and offset on a list|only lists have query parameters/;
+
+function explain(error: DataError): DataError {
+  const isMissing =
+    error.code === "method_not_allowed" ||
+    (error.code === "unsupported_query" && WITHOUT_FILTERS.test(error.message));
+  if (!isMissing) return error;
+  return new DataError(`${error.message}; this call needs PREVIEW=filters in the service`, error);
+}

@@ -1,0 +1,191 @@
+/**
+ * The person's key of a page: opened from the cookies at the host of the pages, shared by all calls, renewed before its end.
+ * Only in memory. Never reads a cookie or the clock: the page's clock can be wrong.
+ *
+ * @module
+ */
+
+import { type Key, readObject } from "./data_call.ts";
+import { DataError, type DataErrorParts } from "./data_error.ts";
+import type { IdentityUser } from "./identity_client.ts";
+import { readRetryAfter } from "./retry.ts";
+
+/** A key, and the person that it acts for. Times are those of `performance.now()`. */
+export type PersonKey = {
+  readonly text: string;
+  readonly user: IdentityUser;
+  readonly renewAt: number;
+  readonly endsAt: number;
+};
+
+export type PersonKeySource = {
+  readonly url: string;
+  readonly identityUrl: string;
+  readonly app: string;
+  /** A call found that no one is signed in. Once until someone is. */
+  readonly onSignedOut?: (() => void) | undefined;
+  /** The key is of another person than the one before, or of another role. */
+  readonly onOtherPerson: () => void;
+};
+
+export type PersonKeys = {
+  /** The key of a call: the held one, or a new one. */
+  readonly authorize: () => Key | Promise<Key>;
+  /** Forgets a rejected key. */
+  readonly renew: (rejected: string) => void;
+  /** Opens a key; callers share a request that is under way. */
+  readonly open: () => Promise<PersonKey | DataError>;
+  /** Tells who is signed in, from another response. */
+  readonly notice: (user: IdentityUser | undefined) => void;
+};
+
+/** Renews a key before its end, so that no call fails for it. */
+const MARGIN_MS = 30_000;
+
+export function makePersonKeys(options: PersonKeySource): PersonKeys {
+  let held: PersonKey | undefined;
+  let opening: Promise<PersonKey | DataError> | undefined;
+  let person: string | undefined;
+  let isSignedOut = false;
+
+  function open(): Promise<PersonKey | DataError> {
+    opening ??= exchange(options).then((result) => {
+      opening = undefined;
+      if (!(result instanceof DataError)) {
+        notice(result.user);
+        held = result;
+      } else if (!result.retryable) held = undefined;
+      return result;
+    });
+    return opening;
+  }
+
+  function notice(user: IdentityUser | undefined): void {
+    const next = user && `${user.id} ${user.role}`;
+    if (next === person) return;
+    held = undefined;
+    // After a sign-out, the same person can sign in again.
+    if (next === undefined) return;
+    const isOther = person !== undefined;
+    person = next;
+    if (isOther) options.onOtherPerson();
+  }
+
+  async function openForCall(): Promise<Key> {
+    const result = await open();
+    if (!(result instanceof DataError)) {
+      isSignedOut = false;
+      return result.text;
+    }
+    // The end is 30 s away: a short outage of the pages stops no one.
+    if (result.retryable && held !== undefined && performance.now() < held.endsAt) return held.text;
+    if (result.code === "unauthenticated" && !isSignedOut) {
+      isSignedOut = true;
+      // An error of the caller is its own.
+      if (options.onSignedOut !== undefined) queueMicrotask(options.onSignedOut);
+    }
+    return result;
+  }
+
+  return {
+    authorize: () =>
+      held !== undefined && performance.now() < held.renewAt ? held.text : openForCall(),
+    renew: (rejected) => {
+      if (held?.text === rejected) held = undefined;
+    },
+    open,
+    notice,
+  };
+}
+
+/** Longer than any useful wait for the pages. */
+const EXCHANGE_MS = 20_000;
+const KEY = /^[\x21-\x7e]+$/;
+
+/** A new key of the signed-in person. */
+async function exchange({
+  url,
+  identityUrl,
+  app,
+}: PersonKeySource): Promise<PersonKey | DataError> {
+  const query = `?app=${encodeURIComponent(app)}`;
+  const sentAt = performance.now();
+  try {
+    const response = await fetch(`${identityUrl}/session-key${query}`, {
+      method: "POST",
+      credentials: "include",
+      // No form, link or image can send it, so the browser asks the service first.
+      headers: { "content-type": "application/json" },
+      body: "{}",
+      redirect: "manual",
+      signal: AbortSignal.timeout(EXCHANGE_MS),
+    });
+    const body = readObject(await response.text()) ?? {};
+    return toPersonKey(body, sentAt) ?? toFailure({ app, identityUrl }, response, body);
+  } catch (cause) {
+    return await explainUnreachable({ url, identityUrl, query }, cause);
+  }
+}
+
+function toPersonKey(
+  { key, expiresInS, user }: { readonly [name: string]: unknown },
+  sentAt: number,
+): PersonKey | undefined {
+  if (typeof key !== "string" || !KEY.test(key) || typeof expiresInS !== "number") return undefined;
+  const lifeMs = expiresInS * 1000;
+  return {
+    text: key,
+    user: user as IdentityUser,
+    renewAt: sentAt + Math.max(lifeMs - MARGIN_MS, lifeMs / 2),
+    endsAt: sentAt + lifeMs,
+  };
+}
+
+const TEMPORARY: readonly number[] = [429, 500, 502, 503, 504];
+
+function toFailure(
+  { app, identityUrl }: Pick<PersonKeySource, "app" | "identityUrl">,
+  { status, headers }: Response,
+  body: { readonly [name: string]: unknown },
+): DataError {
+  const given = typeof body["error"] === "string" ? body["error"] : undefined;
+  const said = typeof body["message"] === "string" ? body["message"] : undefined;
+  const fail = (message: string, code: string, more: Partial<DataErrorParts> = {}) =>
+    new DataError(message, { status, code, ...more });
+  if (status === 401 && given !== undefined)
+    return fail("No one is signed in: call login() to sign in", "unauthenticated");
+  if (given === undefined && status < 500)
+    return fail(
+      `The service has no browser access: it needs PREVIEW=browser, and identityUrl (${identityUrl}) must be the host of its pages`,
+      "not_implemented",
+    );
+  return fail(
+    said ?? `Cannot open a key for ${app}: the service returned ${status} ${given ?? ""}`.trim(),
+    given ?? "request_failed",
+    {
+      retryable: TEMPORARY.includes(status),
+      retryAfterMs: readRetryAfter(headers.get("retry-after"), Date.now()),
+    },
+  );
+}
+
+/**
+ * A browser hides why it cannot read a response. The API has the session's endpoint without the preview, for the same
+ * origins: if a page can read that, the exchange is missing.
+ */
+async function explainUnreachable(
+  { url, identityUrl, query }: Pick<PersonKeySource, "url" | "identityUrl"> & { query: string },
+  cause: unknown,
+): Promise<DataError> {
+  const canReadSession = await fetch(`${url}/v1/auth/me${query}`, {
+    credentials: "include",
+    signal: AbortSignal.timeout(EXCHANGE_MS),
+  }).then(
+    () => true,
+    () => false,
+  );
+  const reason = canReadSession
+    ? `Cannot open a key at ${identityUrl}, although ${url} responds: browser access needs PREVIEW=browser in the service, and identityUrl must be the host of its pages`
+    : `Cannot reach ${url} and ${identityUrl}: the service must run, and this page's origin must be an origin of the app`;
+  return new DataError(reason, { status: 0, code: "network_error", retryable: true, cause });
+}
