@@ -23,6 +23,7 @@ const MESSAGES: Readonly<Record<Violation["kind"], Describe>> = {
   reference: ([column]) => `No row of ${column?.table ?? "that table"} has this id`,
   required: () => REQUIRED,
   value: () => "Does not fit the column",
+  rule: () => RULE,
 };
 
 /** Whether the violated constraint, if it is named, belongs to this table. */
@@ -32,6 +33,7 @@ export function isKnown({ whole }: RecordedTable, { constraint }: Violation): bo
 
 export function toProblem(violation: Violation, row: BrokenRow): Problem {
   if (violation.kind === "reference" && row.isDelete) return new Problem("still_referenced");
+  if (violation.kind === "rule") return toForbidden(violation);
   const columns = blame(violation, row);
   const message = MESSAGES[violation.kind](columns);
   const issues = columns.map(({ name }) => ({ path: `/${name}`, message }));
@@ -40,6 +42,18 @@ export function toProblem(violation: Violation, row: BrokenRow): Problem {
   if (violation.kind !== "unique") return toInvalid(details);
   return new Problem("unique_violation", details.length === 0 ? {} : { details });
 }
+
+/** A rule names a column only if the caller sent it, so it can be one that the caller does not see. */
+function toForbidden({ column, row }: Violation): Problem {
+  const detail = { path: column === undefined ? "" : `/${column}`, message: RULE };
+  const details = row === undefined ? [detail] : [atRow(row, detail)];
+  return new Problem("forbidden", {
+    message: "A rule of this app does not allow this; nothing was written",
+    ...(details.some(({ path }) => path !== "") ? { details } : {}),
+  });
+}
+
+const RULE = "Your role does not allow this";
 
 function showTogether(columns: readonly Column[]): string {
   const names = columns.map(({ name }) => name);

@@ -59,6 +59,8 @@ export const SIGNALS = {
   consoleRejected: "RH402",
   /** The user's sign-in is too old for this action. */
   signInTooOld: "RH403",
+  /** The role of the person does not allow the action on the table. */
+  roleRejected: "RH404",
   /** The user has postponed a required second factor for too long. */
   secondFactorNeeded: "RH405",
   /** A row is larger than the maximum response; the detail is its id. */

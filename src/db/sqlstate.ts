@@ -19,7 +19,7 @@ import { SIGNAL_START, SIGNALS } from "./signals.ts";
 
 /** A violated constraint of a table, with the data to identify the field. */
 export type Violation = {
-  kind: "unique" | "reference" | "required" | "value";
+  kind: "unique" | "reference" | "required" | "value" | "rule";
   /** The name of the constraint or index, or the column if PostgreSQL names it. */
   constraint: string | undefined;
   table: string | undefined;
@@ -73,6 +73,8 @@ const VIOLATIONS: Readonly<Record<string, Violation["kind"]>> = {
   "22008": "value",
   "22021": "value",
   "22P05": "value",
+  // Raised by functions of people, in the class of constraints: see db/code/apps/rules.sql.
+  "23R01": "rule",
 };
 
 type ErrorMapping = { code: ProblemCode; retryAfterS?: number };
@@ -206,7 +208,12 @@ function readNames(kind: Violation["kind"], error: unknown): ShardNames {
   const table = readField(error, "table_name");
   const column = readField(error, "column_name");
   const message = readField(error, "message");
-  if (kind === "value" || message === undefined || (constraint ?? column) !== undefined)
+  if (
+    kind === "value" ||
+    kind === "rule" ||
+    message === undefined ||
+    (constraint ?? column) !== undefined
+  )
     return { constraint, table, column };
   return readShardNames(kind, message);
 }

@@ -15,6 +15,7 @@ import {
 } from "../../db/mod.ts";
 import type { NamedColumn, TableDefinition } from "../../schema/mod.ts";
 import { canonicalJson } from "../../std/json.ts";
+import type { View } from "./views.ts";
 
 /** A table as one app uses it. A change of the served columns creates a new object. */
 export type RecordedTable = {
@@ -112,10 +113,12 @@ export function makeCatalog(deps: {
 // Column sets: the part of an app's declaration that determines its functions. Apps with the same
 // column set of a table share its functions, and a push of another column set never replaces them.
 
-/** A table's name and columns, in the table's order. Only these affect its functions. */
+/** A table's name and columns, in the table's order, and for people their view. Only these affect its functions. */
 export type ColumnSet = {
   readonly name: string;
   readonly columns: readonly Pick<NamedColumn, "name" | "kind" | "default" | "onUpdate">[];
+  /** The view of the functions; absent: they are for API keys. */
+  readonly view?: View;
 };
 
 const HASH_LENGTH = 16;
@@ -125,10 +128,13 @@ export function toColumnSet({ name, columns }: ColumnSet): ColumnSet {
   return { name, columns: columns.map(toSetColumn) };
 }
 
-/** The hash in the names of functions. Columns are sorted, because a table has one order for each column set. */
-export function hashColumnSet({ name, columns }: ColumnSet): string {
+/**
+ * The hash in the names of functions. Columns are sorted, because a table has one order for each column set. It covers the whole
+ * view, so that no function with other rules has the name.
+ */
+export function hashColumnSet({ name, columns, view }: ColumnSet): string {
   const sorted = columns.map(toSetColumn).sort((a, b) => (a.name < b.name ? -1 : 1));
-  const text = canonicalJson({ name, columns: sorted });
+  const text = canonicalJson({ name, columns: sorted, ...(view === undefined ? {} : { view }) });
   return Bun.CryptoHasher.hash("sha256", text, "hex").slice(0, HASH_LENGTH);
 }
 
@@ -141,9 +147,13 @@ function toSetColumn(column: ColumnSet["columns"][number]): ColumnSet["columns"]
   };
 }
 
-/** The id and then the columns by name: the same order for every app with this column set. Plans number the columns from 1. */
-export function queryColumns({ columns }: ColumnSet): ColumnSet["columns"] {
-  return [{ name: "id", kind: "uuid" }, ...columns.toSorted((a, b) => (a.name < b.name ? -1 : 1))];
+/**
+ * The id and then the columns by name: the same order for every app with this column set. Plans number the columns from 1. A column
+ * that a view hides has no number.
+ */
+export function queryColumns({ columns, view }: ColumnSet): ColumnSet["columns"] {
+  const shown = columns.filter(({ name }) => view?.hidden.includes(name) !== true);
+  return [{ name: "id", kind: "uuid" }, ...shown.sort((a, b) => (a.name < b.name ? -1 : 1))];
 }
 
 /** The references among {@linkcode queryColumns}. Plans number them from 1. */

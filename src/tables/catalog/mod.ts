@@ -70,4 +70,20 @@ export {
   searchColumns,
   withoutKeys,
 } from "./names.ts";
+export {
+  allowsEndpoint,
+  endpointsOfSet,
+  endpointsOfView,
+  PERSON_ENDPOINTS,
+} from "./person_endpoints.ts";
+export {
+  definitionFor,
+  membershipOf,
+  type OtherTable,
+  type View,
+  type ViewColumn,
+  viewOf,
+  viewsOf,
+  withoutTrue,
+} from "./views.ts";
 export { listWalks, type ServedSet, serveSet, type Walk, type WalkColumn } from "./walks.ts";

@@ -102,7 +102,9 @@ export function busy(): Problem {
 
 /** Existing rows violate the push. Never reveals the rows or their app. */
 function brokenByRows(error: ViolationError, steps: readonly Step[]): Problem {
-  const rule = BROKEN[error.violation.kind];
+  // A push calls no function that rejects by a rule of an app.
+  const { kind } = error.violation;
+  const rule = BROKEN[kind === "rule" ? "value" : kind];
   const columns = steps.flatMap((step) => findBroken(step, error.violation));
   return new Problem("incompatible_schema", {
     message: REJECTIONS.rows(rule),

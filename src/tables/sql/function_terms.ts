@@ -8,7 +8,7 @@
 import { APP_SWITCHES, STOP_BITS } from "../../app_switch.ts";
 import { APP_SETTING, dialectOf, quoteLiteral, quoteName, SHORT_WAIT } from "../../db/mod.ts";
 import { type Kind, SQL } from "../../kinds/mod.ts";
-import { SCOPE_BITS } from "../../principal.ts";
+import { PERSON_BIT, SCOPE_BITS } from "../../principal.ts";
 import {
   type ColumnSet,
   type Endpoint,
@@ -18,8 +18,10 @@ import {
   placeholdersOf,
   READS_TOO,
   SCOPE_OF,
+  type View,
 } from "../catalog/mod.ts";
 import { sqlDefault, sqlType } from "../plan/step.ts";
+import { shownColumns, WHO } from "./view_terms.ts";
 
 export type SetColumn = ColumnSet["columns"][number];
 
@@ -80,11 +82,13 @@ export function isProved(table: ColumnSet, endpoint: Endpoint): string {
 }
 
 /** The call that raises why {@linkcode isProved} is false. For a write it can return a replay. */
-export function rejectCall({ name }: ColumnSet, endpoint: Endpoint): string {
+export function rejectCall({ name, view }: ColumnSet, endpoint: Endpoint): string {
   const { app, proof, ...others } = placeholdersOf(endpoint);
   const values = [app, proof, quoteLiteral(name)].join(", ");
   if (SCOPE_OF[endpoint] !== "data:write") return `rowhouse.reject_call(${values})`;
   const claim = "claim" in others ? others.claim : "null";
+  if (view !== undefined)
+    return `rowhouse.reject_person_write(${values}, ${toRoles(view)}, ${claim})`;
   const rejectWrite = `rowhouse.reject_write(${values}, ${claim})`;
   if (!READS_TOO.has(endpoint)) return rejectWrite;
   // Only a setting of the app stops a write whose key has both scopes.
@@ -93,15 +97,26 @@ export function rejectCall({ name }: ColumnSet, endpoint: Endpoint): string {
   return `case when ${reads} then ${rejectWrite} else rowhouse.reject_call(${values}) end`;
 }
 
-function fromProof({ name }: ColumnSet, endpoint: Endpoint): string {
+/** A person's key has the bit of persons in place of scopes. So no function for API keys accepts it, and the reverse. */
+export function fromProof({ name, view }: ColumnSet, endpoint: Endpoint): string {
   const { app, proof } = placeholdersOf(endpoint);
   const scope = SCOPE_OF[endpoint];
-  const bits = SCOPE_BITS[scope] | (READS_TOO.has(endpoint) ? SCOPE_BITS["data:read"] : 0);
+  const scopes = SCOPE_BITS[scope] | (READS_TOO.has(endpoint) ? SCOPE_BITS["data:read"] : 0);
+  const bits = view === undefined ? scopes : PERSON_BIT;
+  const person =
+    view === undefined
+      ? ""
+      : `
+      and "$p"."role" = any (${toRoles(view)}) and ${app} = ${quoteLiteral(view.app)}::uuid`;
   return `from rowhouse."proofs" as "$p"
     where "$p"."app_id" = ${app} and "$p"."digest" = sha256(${proof})
       and ${hasOnly('"$p"."scopes"', bits, scope === "data:write" ? STOP_BITS : 0)}
       and "$p"."expires_at" > clock_timestamp()
-      and ("$p"."ended" is null or ${quoteLiteral(name)} <> all ("$p"."ended"))`;
+      and ("$p"."ended" is null or ${quoteLiteral(name)} <> all ("$p"."ended"))${person}`;
+}
+
+function toRoles({ roles }: View): string {
+  return `array[${roles.map(quoteLiteral).join(", ")}]::text[]`;
 }
 
 /** Whether the bits contain all of `wanted` and none of `others`. */
@@ -118,7 +133,7 @@ type Read = readonly [variable: string, value: string];
 
 /**
  * The start of a body: sets the tenant, and rejects calls without a proof. `reads`: what the statement of the proof reads as well,
- * because a statement of its own costs more than its values.
+ * because a statement of its own costs more than its values. In the body of a view, the person is then in `"$who"`.
  */
 export function beginAs(
   table: ColumnSet,
@@ -128,7 +143,11 @@ export function beginAs(
 ): string {
   const asksLive = declareLive(endpoint, site) !== "";
   const isLive = hasBit('"$p"."scopes"', APP_SWITCHES.live.proofBit);
-  const all: readonly Read[] = [...(asksLive ? [['"$live"', isLive] as const] : []), ...reads];
+  const all: readonly Read[] = [
+    ...(table.view === undefined ? [] : [[WHO, '"$p"."person_id"'] as const]),
+    ...(asksLive ? [['"$live"', isLive] as const] : []),
+    ...reads,
+  ];
   const [variables, values] = [0, 1].map((part) => all.map((read) => read[part]).join(", "));
   const proof = fromProof(table, endpoint);
   return `${setTenant(placeholdersOf(endpoint).app, site, SETTINGS_OF[endpoint])}
@@ -171,8 +190,9 @@ export function leastBytes(table: ColumnSet, alias: string): string {
 
 /** The approximate size of a row's text: as stored, except compressed JSON. */
 export function rowSize(table: ColumnSet, alias: string): string {
-  const names = table.columns.reduce((bytes, { name }) => bytes + name.length, 0);
-  const fixed = OWN_COLUMNS_BYTES + names + table.columns.length * COLUMN_BYTES;
+  const columns = shownColumns(table);
+  const names = columns.reduce((bytes, { name }) => bytes + name.length, 0);
+  const fixed = OWN_COLUMNS_BYTES + names + columns.length * COLUMN_BYTES;
   return sumOf([...unboundedSizes(table, alias), `${fixed}::int8`]);
 }
 
@@ -183,7 +203,7 @@ const COLUMN_BYTES = 16;
 
 /** The sizes of a row's unbounded values, without decompression. */
 function unboundedSizes(table: ColumnSet, alias: string): string[] {
-  return table.columns.flatMap(({ name, kind }) => {
+  return shownColumns(table).flatMap(({ name, kind }) => {
     const { size } = SQL[kind];
     if (size === undefined) return [];
     return `coalesce(${size}("${alias}".${quoteName(name)}), 0)::int8`;
@@ -212,9 +232,9 @@ export function isRow(app: string, id: string): string {
   return `"$t"."app_id" = ${app} and "$t"."id" = ${id}`;
 }
 
-/** Columns in the response format: decimals as text, because JSON numbers would lose digits. */
+/** Columns in the response format that the caller sees: decimals as text, because JSON numbers would lose digits. */
 export function outputs(table: ColumnSet): string {
-  const own = table.columns.map((column) => {
+  const own = shownColumns(table).map((column) => {
     const name = quoteName(column.name);
     return SQL[column.kind].isSentAsText ? `"$t".${name}::text as ${name}` : `"$t".${name}`;
   });

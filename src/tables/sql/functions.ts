@@ -11,6 +11,7 @@ import {
   type ColumnSet,
   type Endpoint,
   endpointsOf,
+  endpointsOfSet,
   FUNCTION_CALLERS,
   FUNCTION_OWNER,
   type FunctionSite,
@@ -77,7 +78,7 @@ const VOLATILITY: Readonly<Record<Endpoint, "stable" | "volatile">> = {
 export function renderFunctions(
   table: ServedSet,
   site: FunctionSite,
-  endpoints = endpointsOf(site),
+  endpoints = endpointsOfSet(table, site),
 ): string[] {
   const signatures = endpoints.map((endpoint) => functionSignature(table, endpoint));
   const statements = endpoints.flatMap((endpoint) => {
@@ -96,12 +97,15 @@ export function renderFunctions(
 
 /** The statements that replace the functions of a column set whose bodies depend on the indexes of the table. */
 export function renderIndexed(table: ServedSet, site: FunctionSite): string[] {
-  const endpoints = endpointsOf(site).filter((endpoint) => INDEXED.has(endpoint));
+  const indexed = table.view === undefined ? INDEXED : INDEXED_OF_VIEW;
+  const endpoints = endpointsOfSet(table, site).filter((endpoint) => indexed.has(endpoint));
   return renderFunctions(table, site, endpoints);
 }
 
 /** The endpoints whose functions have statements for the indexes of the table. */
 const INDEXED: ReadonlySet<Endpoint> = new Set(["walk"]);
+/** A list of a view also walks along the indexes of its rule. */
+const INDEXED_OF_VIEW: ReadonlySet<Endpoint> = new Set(["walk", "list"]);
 
 /** The statements that drop the functions of a column set. */
 export function renderDropFunctions(set: RecordedName): string[] {

@@ -26,7 +26,8 @@ grant execute on function rowhouse.only_ids to rowhouse_tenant;
 -- Null if the caller must write; otherwise the response of the first write with this key, after a
 -- letter for its kind. 'first_response' is null if it is known only after the write; 'short'
 -- replaces a large response. Claims belong to the app, so that a rolled key replays them: another
--- key of the app that cannot read rows gets only ids.
+-- key of the app that cannot read rows gets only ids. A function of people (bit 32) removes what
+-- the person does not see.
 create function rowhouse.claim_key(app uuid, presented_proof bytea, claim bytea,
   first_response text, short text)
 returns text language plpgsql set search_path = pg_catalog, pg_temp as $$
@@ -62,7 +63,7 @@ begin
         when found_key.request <> wanted then 'M'
         when not found_key.is_whole then 'I' || found_key.response
         when exists (select from rowhouse.proofs where app_id = app
-          and digest = sha256(presented_proof) and scopes & 1 <> 0
+          and digest = sha256(presented_proof) and scopes & 33 <> 0
           and expires_at > clock_timestamp()) then 'R' || found_key.response
         else 'I' || rowhouse.only_ids(found_key.response) end;
     end if;

@@ -1,0 +1,53 @@
+/** The endpoints that people can use, by their views. @module */
+import type { ColumnSet } from "./catalog.ts";
+import { type Endpoint, endpointsOf, type FunctionSite, hasPreview } from "./functions.ts";
+import type { View } from "./views.ts";
+
+type PersonEndpoint = {
+  /** Whether people can use it. A new endpoint is closed until its body applies the rules. */
+  readonly isOpen: boolean;
+  /** Whether the view allows what the endpoint does. */
+  readonly isAllowed: (view: View) => boolean;
+};
+
+const reads = ({ read }: View) => read !== undefined;
+const creates = ({ create }: View) => create !== undefined;
+const updates = (view: View) => reads(view) && view.update !== undefined;
+const deletes = (view: View) => reads(view) && view.delete !== undefined;
+
+export const PERSON_ENDPOINTS: Readonly<Record<Endpoint, PersonEndpoint>> = {
+  list: { isOpen: false, isAllowed: reads },
+  get: { isOpen: false, isAllowed: reads },
+  create: { isOpen: false, isAllowed: creates },
+  // It also updates rows by their ids.
+  create_many: { isOpen: false, isAllowed: (view) => creates(view) || updates(view) },
+  create_group: { isOpen: false, isAllowed: creates },
+  update: { isOpen: false, isAllowed: updates },
+  delete: { isOpen: false, isAllowed: deletes },
+  query: { isOpen: false, isAllowed: reads },
+  groups: { isOpen: false, isAllowed: reads },
+  related: { isOpen: false, isAllowed: reads },
+  children: { isOpen: false, isAllowed: reads },
+  walk: { isOpen: false, isAllowed: reads },
+  upsert: { isOpen: false, isAllowed: (view) => creates(view) && updates(view) },
+  update_where: { isOpen: false, isAllowed: updates },
+  delete_where: { isOpen: false, isAllowed: deletes },
+  changes: { isOpen: false, isAllowed: reads },
+};
+
+/** The endpoints that have functions for a view at this site. */
+export function endpointsOfView(view: View, site: FunctionSite): Endpoint[] {
+  if (!hasPreview(site, "browser")) return [];
+  return endpointsOf(site).filter((endpoint) => allowsEndpoint(view, endpoint));
+}
+
+/** The endpoints that have functions for a column set at this site. */
+export function endpointsOfSet({ view }: ColumnSet, site: FunctionSite): readonly Endpoint[] {
+  return view === undefined ? endpointsOf(site) : endpointsOfView(view, site);
+}
+
+/** Whether people with these roles can use the endpoint. */
+export function allowsEndpoint(view: View, endpoint: Endpoint): boolean {
+  const { isOpen, isAllowed } = PERSON_ENDPOINTS[endpoint];
+  return isOpen && isAllowed(view);
+}
