@@ -48,8 +48,8 @@ import { deleteWhere, updateWhere } from "./write_where.ts";
 
 const LIST = `${DATA_PATH}/:table`;
 const ROW = `${LIST}/:id`;
-const READ = { access: "key", scope: "data:read" } as const;
-const WRITE = { access: "key", scope: "data:write" } as const;
+const READ = { access: "key", scope: "data:read", acceptsPeople: true } as const;
+const WRITE = { access: "key", scope: "data:write", acceptsPeople: true } as const;
 
 export const dataRoutes: readonly Route<DataDeps>[] = [
   {

@@ -40,6 +40,7 @@ export const OTHER_AUDIT_ACTIONS: AuditActions = {
   link_provider: { label: "linked a provider account" },
   make_recovery_codes: { label: "created recovery codes" },
   move_app: { label: "moved the app to another node", isChange: true },
+  open_app: { label: "opened the app in a browser" },
   open_rows: { label: "opened rows" },
   remove_passkey: { label: "removed a passkey" },
   remove_second_factor: { label: "removed a second factor" },

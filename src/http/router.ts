@@ -50,6 +50,8 @@ export type KeyRoute<Deps> = Endpoint & {
   readonly scope: Scope;
   /** Keys with this scope are also accepted: the handler checks the request. */
   readonly lesserScope?: Scope;
+  /** Whether people's keys are accepted, whose rows the handler and the database restrict. */
+  readonly acceptsPeople?: true;
   readonly handle: (deps: Deps, context: KeyRequestContext) => HandlerResult;
 };
 /** An open endpoint, or an endpoint for a session, whose cookie the handler reads. */

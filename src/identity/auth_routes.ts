@@ -33,7 +33,7 @@ export type AuthDeps = {
   providers: Pick<Providers, "find">;
 };
 
-const NO_STORE = { "cache-control": "no-store" };
+export const NO_STORE = { "cache-control": "no-store" };
 
 export const authRoutes: readonly Route<AuthDeps>[] = [
   { method: "GET", path: ME_PATH, access: "session", operation: OPERATIONS.me, handle: handleMe },
@@ -81,13 +81,17 @@ function toReading(deps: AuthDeps, request: Request) {
   const presented = readSessionCookie(request, deps.identitySecrets);
   // Without a session, no query is needed.
   if (presented === "") throw new Problem("unauthenticated");
-  const { sessionIdleS, requireSecondFactor } = deps.identity;
-  const hasProvider = (name: string) => deps.providers.find(name) !== undefined;
   return {
     presented,
-    reading: { ...deps, sessionIdleS, hasProvider },
-    demandsFactor: requireSecondFactor === "all",
+    reading: toReadingDeps(deps),
+    demandsFactor: deps.identity.requireSecondFactor === "all",
   };
+}
+
+/** What a read of a session needs. */
+export function toReadingDeps({ db, identity, identitySecrets, providers }: AuthDeps) {
+  const hasProvider = (name: string) => providers.find(name) !== undefined;
+  return { db, identitySecrets, sessionIdleS: identity.sessionIdleS, hasProvider };
 }
 
 /** Several live sessions count as no session. */
@@ -119,7 +123,7 @@ function isLogoutOrigin({ origins, identity }: AuthDeps, origin: string): boolea
 }
 
 /** The `app` parameter. @throws {Problem} invalid_request — malformed or repeated */
-function readSlug(query: string): string | undefined {
+export function readSlug(query: string): string | undefined {
   const [slug, ...more] = new URLSearchParams(query).getAll("app");
   if (more.length > 0) throw new Problem("invalid_request");
   if (slug !== undefined && !APP_SLUG.test(slug)) throw new Problem("invalid_request");

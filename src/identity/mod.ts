@@ -23,6 +23,7 @@ export { KNOWN_PASSWORDS_FILE, toPasswordVariants } from "./passwords/known_pass
 export { type Hashing, makeHashing, setPasswordByLink } from "./passwords/password.ts";
 export { describeProblem, type RejectedRequest, respondWithProblemPage } from "./problem_page.tsx";
 export { readConsoleReturn, toConsoleSignIn } from "./return_to.ts";
+export { sessionKeyCorsHeaders } from "./session_key.ts";
 export {
   ACCOUNT_PATH,
   ACCOUNT_SECURITY_PATH,
@@ -34,6 +35,7 @@ export {
   type IdentitySettings,
   isHttps,
   LOGIN_PATH,
+  SESSION_KEY_PATH,
   toVirtualHost,
 } from "./settings.ts";
 export { type SignInTarget, signInPage } from "./sign_in_page.tsx";

@@ -1,7 +1,7 @@
 /** OpenAPI descriptions of the identity endpoints. @module */
 import * as v from "valibot";
 import { type Operation, ProblemBody } from "../http/mod.ts";
-import { MAX_PEOPLE } from "../std/limits.ts";
+import { MAX_PEOPLE, PERSON_KEY_LIFE_S } from "../std/limits.ts";
 import { ROLE_PATTERN, SLUG_PATTERN } from "../std/patterns.ts";
 
 const Id = v.pipe(
@@ -33,6 +33,25 @@ export const UserBody = v.object({
   ),
 });
 export type UserBody = v.InferOutput<typeof UserBody>;
+
+/** The body of an exchange. */
+export const SessionKeyBody = v.object({
+  key: v.pipe(
+    v.string(),
+    v.description(
+      "The key, for `Authorization: Bearer` on requests for rows. Keep it in memory only.",
+    ),
+  ),
+  expiresInS: v.pipe(
+    v.number(),
+    v.integer(),
+    v.description(
+      `For how many seconds the key works: max ${PERSON_KEY_LIFE_S}. It ends earlier if the session ends or the role changes.`,
+    ),
+  ),
+  user: v.pipe(UserBody, v.description("The person, as `GET /v1/auth/me` returns it.")),
+});
+export type SessionKeyBody = v.InferOutput<typeof SessionKeyBody>;
 
 export const PeopleBody = v.object({
   people: v.pipe(
@@ -106,6 +125,31 @@ export const OPERATIONS = {
     ],
     responses: [{ status: 200, when: "The people, by id.", bodies: [PeopleBody] }],
     problems: ["invalid_request", "unauthenticated", "unknown_app", "forbidden"],
+  },
+  sessionKey: {
+    id: "open_session_key",
+    group: "identity",
+    summary:
+      "Exchange the session for a key to the rows of an app, on the host of the sign-in pages",
+    parameters: [
+      {
+        in: "query",
+        name: "app",
+        description: "The app's name. The page must have an origin of this app.",
+        schema: { type: "string", pattern: SLUG_PATTERN },
+        isRequired: true,
+      },
+    ],
+    bodies: [{ type: "object" }],
+    responses: [{ status: 200, when: "The key and the person.", bodies: [SessionKeyBody] }],
+    problems: [
+      "invalid_request",
+      "unsupported_media_type",
+      "unauthenticated",
+      "unknown_app",
+      "forbidden",
+      "rate_limited",
+    ],
   },
   logout: {
     id: "sign_out",

@@ -17,6 +17,7 @@ import { handleProviderStart } from "./oidc/start.ts";
 import { type OpenVisit, type PageDeps, readOpenVisit } from "./page_deps.tsx";
 import { forgotPage, setPasswordPage } from "./passwords/forgot.tsx";
 import { secondFactorPage } from "./second_factor.tsx";
+import { type SessionKeyDeps, sessionKeyRoute } from "./session_key.ts";
 import {
   ACCOUNT_PASSKEYS_PATH,
   ACCOUNT_PASSWORD_PATH,
@@ -34,7 +35,7 @@ import {
   SET_PASSWORD_PATH,
 } from "./settings.ts";
 
-export const pageRoutes: readonly Route<PageDeps>[] = [
+export const pageRoutes: readonly Route<PageDeps & SessionKeyDeps>[] = [
   { method: "GET", path: "/", access: "open", handle: () => redirect(LOGIN_PATH) },
   { method: "GET", path: AUTHORIZE_PATH, access: "open", handle: handleAuthorize },
   { method: "POST", path: AUTHORIZE_PATH, access: "open", handle: handleAuthorizeForm },
@@ -60,6 +61,7 @@ export const pageRoutes: readonly Route<PageDeps>[] = [
     access: "open",
     handle: handleProviderCallback,
   },
+  sessionKeyRoute,
   ...assetRoutes,
   brandRoute,
 ];

@@ -98,6 +98,9 @@ export const ME_PATH = `${AUTH_PATH}me`;
 export const PEOPLE_PATH = `${AUTH_PATH}people`;
 export const LOGOUT_PATH = `${AUTH_PATH}logout`;
 
+/** Exchanges a session for a person's key, on the host of the pages. */
+export const SESSION_KEY_PATH = "/session-key";
+
 export const AUTHORIZE_PATH = "/authorize";
 export const LOGIN_PATH = "/login";
 export const ACCOUNT_PATH = "/account";

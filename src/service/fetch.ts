@@ -144,7 +144,7 @@ function toRouted<Deps>(
     state: {
       virtualHost: received.virtualHost,
       principal: received.principal,
-      errorFormat: toErrorFormat(received.virtualHost, path),
+      errorFormat: toErrorFormat(received.virtualHost, path, { isRouted: match !== undefined }),
       quota: undefined,
       code: undefined,
       cause: undefined,
@@ -204,6 +204,8 @@ async function enter<Deps extends FetchDeps>(
   state.principal = principal;
   deps.guard.checkApp(principal.appId);
   state.quota = await deps.callers?.spendQuota(principal);
+  if (principal.person !== undefined && !acceptsPeople(route))
+    throw new Problem("forbidden", { message: "A person's key can only read and write rows" });
   if (route.access === "key" && !isInScope(route, principal)) throw scopeMissing(route.scope);
   // A copy would call the getter of the address.
   return await route.handle(deps, Object.assign(context, { principal }));
@@ -211,6 +213,10 @@ async function enter<Deps extends FetchDeps>(
 
 function isInScope<Deps>({ scope, lesserScope }: KeyRoute<Deps>, { scopes }: Principal): boolean {
   return allows(scopes, scope) || (lesserScope !== undefined && allows(scopes, lesserScope));
+}
+
+function acceptsPeople<Deps>(route: Route<Deps>): boolean {
+  return route.access === "key" && route.acceptsPeople === true;
 }
 
 /** Whether a key was sent; behind a gateway, whether the gateway accepted it. */

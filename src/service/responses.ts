@@ -11,6 +11,7 @@ import {
   type RequestContext,
   respondEmpty,
   respondWithProblem,
+  splitTarget,
   type VirtualHost,
 } from "../http/mod.ts";
 import {
@@ -19,6 +20,8 @@ import {
   CONSOLE_PATH,
   respondWithAuthProblem,
   respondWithProblemPage,
+  SESSION_KEY_PATH,
+  sessionKeyCorsHeaders,
 } from "../identity/mod.ts";
 import { redirect } from "../pages/mod.ts";
 import type { Principal } from "../principal.ts";
@@ -31,8 +34,13 @@ import { PAGE_PATHS } from "./routes.ts";
 
 export type ErrorFormat = "api" | "auth" | "page" | "console";
 
-/** The format for requests to this host and path. */
-export function toErrorFormat(virtualHost: VirtualHost, path: string): ErrorFormat {
+/** The format for requests to this host and path; the exchange of a session exists only with its preview. */
+export function toErrorFormat(
+  virtualHost: VirtualHost,
+  path: string,
+  { isRouted }: { isRouted: boolean },
+): ErrorFormat {
+  if (path === SESSION_KEY_PATH && isRouted) return "auth";
   const isConsole = path.startsWith(`${CONSOLE_PATH}/`);
   if (virtualHost === "identity") return isConsole ? "console" : "page";
   if (path.startsWith(AUTH_PATH)) return "auth";
@@ -125,17 +133,24 @@ function toCorsHeaders(
 ): Record<string, string> {
   const origin = context.request.headers.get("origin");
   if (state.errorFormat === "page" || state.errorFormat === "console") return {};
-  if (state.errorFormat === "auth")
-    return authCorsHeaders(
-      { origins },
-      { origin, query: context.query, hasPerson: response.ok && context.request.method !== "POST" },
-    );
+  if (state.errorFormat === "auth") return toAuthCorsHeaders(origins, { response, context });
   if (origin === null) return {};
   const { principal } = state;
   // An error before authentication reveals nothing about an app, so any registered origin can read it.
   const isAllowed =
     principal === undefined ? origins.isRegistered(origin) : origins.isOf(origin, principal.appId);
   return corsHeaders(origin, isAllowed, { credentials: false });
+}
+
+function toAuthCorsHeaders(
+  origins: Origins,
+  { response, context: { request, query } }: Pick<HandledRequest, "response" | "context">,
+): Record<string, string> {
+  const origin = request.headers.get("origin");
+  if (splitTarget(request.url).path === SESSION_KEY_PATH)
+    return sessionKeyCorsHeaders({ origins }, { origin, query });
+  const hasPerson = response.ok && request.method !== "POST";
+  return authCorsHeaders({ origins }, { origin, query, hasPerson });
 }
 
 // Removes keys from the addresses of pages: a search form of a browser without scripts sends a

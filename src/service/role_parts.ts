@@ -47,10 +47,10 @@ import type { CheckReady } from "./health.ts";
 import type { MailOptions } from "./mailing.ts";
 import {
   type DataServiceDeps,
+  described,
   type IdentityServiceDeps,
   isRoute,
   MAX_REQUEST_BYTES,
-  routes,
 } from "./routes.ts";
 import { makeCallGateway, readSecrets, type Streams, type UpstreamOptions } from "./upstreams.ts";
 
@@ -228,7 +228,7 @@ export function makeDataDeps(parts: Parts, catalog: Catalog): DataServiceDeps {
     idempotencyCapacity,
     pushLimits,
     planning: makePlanning(),
-    documents: makeDocuments(routes, { previews, maxBatchBytes }),
+    documents: makeDocuments(described, { previews, maxBatchBytes }),
     checkReady,
     log,
   };

@@ -32,7 +32,12 @@ export const docs: readonly Route<DataServiceDeps>[] = [...referenceRoutes, ...g
 
 /** The pages and the Console, on a separate host if `IDENTITY_URL` is set. */
 export const pages: readonly Route<IdentityServiceDeps>[] = [...pageRoutes, ...consoleRoutes];
-export const PAGE_PATHS: ReadonlySet<string> = new Set(pages.map((page) => page.path));
+export const PAGE_PATHS: ReadonlySet<string> = new Set(
+  pages.flatMap(({ path, preview }) => (preview === undefined ? [path] : [])),
+);
+
+/** The routes that the API's description has: also those on the host of the pages that are for programs. */
+export const described = [...routes, ...pages.filter(({ previewed }) => previewed !== undefined)];
 
 /** Whether a path is the template of a route of any process. */
 export function isRoute(path: string): boolean {

@@ -73,6 +73,13 @@ export const MAX_PEOPLE = 1000;
 /** How long a key of the Console for an app's rows is valid, and with it a stream of the Console. */
 export const ROWS_KEY_LIFE_S = 300;
 
+/** How long a person's key works, in seconds. */
+export const PERSON_KEY_LIFE_S = 600;
+/** Max new keys of a person for an app in a minute. */
+export const PERSON_KEYS_A_MINUTE = 60;
+/** Max live keys of a session for an app: the next one ends the oldest. */
+export const LIVE_PERSON_KEYS = 20;
+
 /** How long the response to a write with an `Idempotency-Key` is stored. */
 export const IDEMPOTENCY_HOURS = 24;
 /** The interval between counts of the stored responses. */

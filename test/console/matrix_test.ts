@@ -49,7 +49,7 @@ let toPath: ConsoleSubjects["toPath"];
 const forms = new Map<string, Record<string, string>>();
 beforeAll(async () => {
   service = await openTestService({
-    service: { previews: ["live"] },
+    service: { previews: ["live", "browser"] },
     identity: () => ({ cookieDomain: "example.org" }),
   });
   ({ app, person, toPath } = await makeSubjects(service, "not for you"));

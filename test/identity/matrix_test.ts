@@ -37,13 +37,17 @@ const AWAY = {
   roles: [],
 };
 
+const ORIGIN = "https://matrix.example.org";
+
 const all = (status: number) => VISITORS.map(() => status);
 /** Only a key has access. Without rows, the key gets `status`. */
 const keyOnly = (status: number) =>
   VISITORS.map((visitor) => (visitor === "API key" ? status : 401));
 
+type Row = { path?: string; body?: string; headers?: Record<string, string>; want: number[] };
+
 /** Each route's response to each visitor; a route without a row fails the test below. Declared access adds the rows of endpoints. */
-const WANT: Record<string, { path?: string; body?: string; want: number[] }> = {
+const WANT: Record<string, Row> = {
   "GET /v1/openapi.json": { want: all(200) },
   // The app has no table. Without a key, the response reveals nothing.
   "GET /docs/tables/:table": {
@@ -90,6 +94,12 @@ const WANT: Record<string, { path?: string; body?: string; want: number[] }> = {
   "POST /forgot": { want: all(403) },
   "GET /set-password": { want: all(404) },
   "POST /set-password": { want: all(403) },
+  // As a page of the app sends it.
+  "POST /session-key": {
+    path: "/session-key?app=matrix",
+    headers: { origin: ORIGIN, "content-type": "application/json" },
+    want: [401, 401, 401, 401, 403, 200, 200, 200, 401],
+  },
   // The provider is unavailable, and no sign-in with it has started.
   "GET /oidc/:provider": { path: "/oidc/away", want: all(503) },
   "GET /oidc/:provider/callback": { path: "/oidc/away/callback?code=x&state=x", want: all(400) },
@@ -134,8 +144,9 @@ beforeAll(async () => {
   });
   app = await service.makeApp(undefined, {
     slug: "matrix",
-    origins: ["https://matrix.example.org"],
+    origins: [ORIGIN],
   });
+  await setAppSwitch(service.service, app.slug, ["browser", true]);
   await setAppSwitch(service.service, app.slug, ["people_list", true]);
   jars = await fillJars();
 });
@@ -191,7 +202,7 @@ const order = [...everyRoute].sort(
 );
 
 test.each(order)("%s returns the expected response to each visitor", async (endpoint) => {
-  const { path, want } = WANT[endpoint] ?? { want: [] };
+  const { path, headers = {}, want } = WANT[endpoint] ?? { want: [] };
   const [method = "", template = ""] = endpoint.split(" ");
   const statuses: number[] = [];
   for (const visitor of VISITORS) {
@@ -204,6 +215,7 @@ test.each(order)("%s returns the expected response to each visitor", async (endp
         ...(pages.some((page) => page.path === template) && method === "POST"
           ? { origin: service.url, "content-type": "application/x-www-form-urlencoded" }
           : {}),
+        ...headers,
       },
     });
     statuses.push(response.status);

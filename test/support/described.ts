@@ -2,10 +2,10 @@
 import { makeRouter, splitTarget } from "../../src/http/mod.ts";
 import { type Document, makeDocument } from "../../src/openapi/mod.ts";
 import { PREVIEWS } from "../../src/preview.ts";
-import { routes } from "../../src/service/routes.ts";
+import { described } from "../../src/service/routes.ts";
 
-const document = makeDocument(routes, { tables: undefined, previews: PREVIEWS });
-const findRoute = makeRouter<never>(routes);
+const document = makeDocument(described, { tables: undefined, previews: PREVIEWS });
+const findRoute = makeRouter<never>(described);
 
 type Exchange = {
   method: string;

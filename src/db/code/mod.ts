@@ -6,6 +6,7 @@
  */
 import { readFileSync } from "node:fs";
 import { APP_SWITCHES } from "../../app_switch.ts";
+import { PERSON_BIT } from "../../principal.ts";
 import { INTENDED } from "../../problem.ts";
 import { LATENCY_BUCKETS } from "../../std/latency.ts";
 import * as limits from "../../std/limits.ts";
@@ -26,6 +27,7 @@ import { defineVisitorFunctions, readActions, renderDispatcher } from "./visitor
 const CONSTANTS: Readonly<Record<string, unknown>> = {
   ...{ ...limits, ...storedText, ...sqlConstants, LATENCY_BUCKETS },
   INTENDED_CODES: INTENDED.map(quoteLiteral).join(", "),
+  PERSON_BIT,
   LIVE_BIT: APP_SWITCHES.live.proofBit,
 };
 

@@ -217,13 +217,24 @@ export type StoredGrant = readonly [
 export function toGrantedRole(
   secrets: IdentitySecrets,
   { userId, appId }: { userId: string; appId: string },
-  [role, provider, digest, secretId]: StoredGrant,
+  grant: StoredGrant,
 ): string | undefined {
+  const [role, provider, digest] = grant;
   if (provider === null) return role;
-  const by = findIdentitySecret(secrets, secretId ?? "");
-  if (by === undefined || digest === null) return undefined;
-  const proof = proveRole(by, { userId, appId, role, provider });
+  const proof = proveGrantedRole(secrets, { userId, appId }, grant);
+  if (proof === undefined || digest === null) return undefined;
   return isDigestOf(digest, proof, userId) ? role : undefined;
+}
+
+/** The proof of a role that a provider's claim gave; `undefined` if its secret was removed from the settings. */
+export function proveGrantedRole(
+  secrets: IdentitySecrets,
+  { userId, appId }: { userId: string; appId: string },
+  [role, provider, , secretId]: StoredGrant,
+): Uint8Array | undefined {
+  if (provider === null) return undefined;
+  const by = findIdentitySecret(secrets, secretId ?? "");
+  return by && proveRole(by, { userId, appId, role, provider });
 }
 
 type RoleOf = { userId: string; appId: string; role: string; provider: string };

@@ -12,7 +12,7 @@ import { type StoredGrant, toGrantedRole } from "../people/roles.ts";
 import type { IdentitySecrets } from "../secrets/identity_secrets.ts";
 import type { NewSession } from "../secrets/session_text.ts";
 
-type SessionDeps = {
+export type SessionDeps = {
   db: Database;
   sessionIdleS: number;
   identitySecrets: IdentitySecrets;
@@ -127,7 +127,7 @@ function toMe(
 
 type MePerson = Omit<IdentityUser, "role"> & { on: RoleSource | null };
 
-function toUser(deps: SessionDeps, { on, ...person }: MePerson): IdentityUser {
+export function toUser(deps: SessionDeps, { on, ...person }: MePerson): IdentityUser {
   return { ...person, role: (on && toRole(deps, person.id, on)) ?? null };
 }
 

@@ -1,0 +1,429 @@
+/** The exchange of both cookies for a person's key: who gets one, what it contains, and who cannot get one. */
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { SERVICE_QUEUE } from "../../src/db/mod.ts";
+import { IDENTITY_COOKIE, SESSION_COOKIE, SESSION_KEY_PATH } from "../../src/identity/mod.ts";
+import { PERSON_BIT } from "../../src/principal.ts";
+import { createApp, setAppSwitch } from "../../src/records/apps/mod.ts";
+import { LIVE_PERSON_KEYS, PERSON_KEYS_A_MINUTE } from "../../src/std/limits.ts";
+import { testDeps } from "../support/deps.ts";
+import { listAudit } from "../support/lists.ts";
+import {
+  identityCookie,
+  type Jar,
+  makePerson,
+  type Person,
+  sharedCookie,
+  signInAs,
+} from "../support/people.ts";
+import { exchange, getPersonKey, openToBrowsers, proofOf } from "../support/person_keys.ts";
+import { openTestService, type TestApp, type TestService } from "../support/service.ts";
+
+const ORIGIN = "https://wiki.example.org";
+const OTHER_ORIGIN = "https://blog.example.org";
+
+let service: TestService;
+let app: TestApp;
+let other: TestApp;
+let ada: Person;
+let jar: Jar;
+beforeAll(async () => {
+  service = await openTestService({
+    identity: () => ({ cookieDomain: "example.org" }),
+    service: { previews: ["browser"] },
+  });
+  app = await service.makeApp(undefined, { origins: [ORIGIN] });
+  other = await service.makeApp(undefined, { origins: [OTHER_ORIGIN] });
+  for (const each of [app, other]) await openToBrowsers(service, each);
+  ada = await makePerson(service, { name: "Ada", app, role: "editor" });
+  jar = await signInAs(service, ada);
+  await service.service.warm();
+});
+afterAll(() => service.close());
+
+function admin<Row>(sql: string, parameters: string[] = []): Promise<Row[]> {
+  const { service: served } = service;
+  return served.admin.query<Row & object>(sql, parameters, { retry: "safe", queue: SERVICE_QUEUE });
+}
+
+const ask = (more: Partial<Parameters<typeof exchange>[1]> = {}) =>
+  exchange(service, { cookies: jar, app, origin: ORIGIN, ...more });
+
+describe("a page of the app", () => {
+  test("gets a key of the person, with the person as /v1/auth/me returns them", async () => {
+    const response = await ask();
+    expect(response.status).toBe(200);
+    const me = await service.call(undefined, `/v1/auth/me?app=${app.slug}`, {
+      headers: { cookie: sharedCookie(jar) },
+    });
+    expect(response.json).toEqual({
+      key: expect.stringMatching(/^rh_[a-z0-9]{16}\.[0-9A-Za-z]{49}$/),
+      expiresInS: expect.any(Number),
+      user: me.json,
+    });
+    expect(me.json).toMatchObject({ id: ada.id, role: "editor" });
+    const { expiresInS } = response.json as { expiresInS: number };
+    expect(expiresInS).toBeGreaterThan(570);
+    expect(expiresInS).toBeLessThanOrEqual(600);
+    expect(response.headers.get("cache-control")).toBe("no-store");
+    expect(response.headers.get("access-control-allow-origin")).toBe(ORIGIN);
+    expect(response.headers.get("access-control-allow-credentials")).toBe("true");
+    expect(response.headers.get("set-cookie")).toBeNull();
+  });
+
+  test("gets a key whose proof has the person, the role, and no scope", async () => {
+    const { key } = await getPersonKey(service, { cookies: jar, app, origin: ORIGIN });
+    const [proof] = await service.service.admin.query(
+      `select scopes, person_id::text as id, role from rowhouse.enter_app($1),
+        lateral (select * from rowhouse.proofs where app_id = $1 and digest = sha256($2)) as found`,
+      [app.id, proofOf(key)],
+      { retry: "safe", queue: SERVICE_QUEUE },
+    );
+    expect(proof).toEqual({ scopes: PERSON_BIT, id: ada.id, role: "editor" });
+  });
+
+  test("may ask first: the preflight allows its origin, the method and the type", async () => {
+    const preflight = (origin: string) =>
+      service.call(undefined, `${SESSION_KEY_PATH}?app=${app.slug}`, {
+        method: "OPTIONS",
+        headers: {
+          origin,
+          "access-control-request-method": "POST",
+          "access-control-request-headers": "content-type",
+        },
+      });
+    const { headers } = await preflight(ORIGIN);
+    expect(headers.get("access-control-allow-origin")).toBe(ORIGIN);
+    expect(headers.get("access-control-allow-credentials")).toBe("true");
+    expect(headers.get("access-control-allow-methods")).toBe("POST, OPTIONS");
+    expect(headers.get("access-control-allow-headers")).toContain("Content-Type");
+    expect(headers.get("access-control-max-age")).toBe("7200");
+    for (const origin of [OTHER_ORIGIN, "https://evil.org", "null"]) {
+      const { headers: refused } = await preflight(origin);
+      expect(refused.get("access-control-allow-origin")).toBeNull();
+    }
+  });
+
+  test("of an administrator of the Console gets the role admin", async () => {
+    const grace = await makePerson(service, { consoleRole: "admin" });
+    const cookies = await signInAs(service, grace);
+    const { user } = await getPersonKey(service, { cookies, app, origin: ORIGIN });
+    expect(user).toMatchObject({ id: grace.id, role: "admin" });
+  });
+});
+
+type Attack = {
+  name: string;
+  asked: () =>
+    | Promise<Partial<Parameters<typeof exchange>[1]>>
+    | Partial<Parameters<typeof exchange>[1]>;
+  want: [number, string];
+  /** Whether the page of the app can read the error. */
+  isReadable?: false;
+};
+
+describe("no key for", () => {
+  let bob: Jar;
+  let stranger: Jar;
+  beforeAll(async () => {
+    bob = await signInAs(service, await makePerson(service, { app, role: "editor" }));
+    stranger = await signInAs(service, await makePerson(service));
+  });
+
+  const FORBIDDEN: [number, string] = [403, "forbidden"];
+  const SIGNED_OUT: [number, string] = [401, "unauthenticated"];
+  const origins = [
+    "null",
+    "https://wiki.example.org.evil.org",
+    "http://wiki.example.org",
+    "https://evil.org",
+    "https://WIKI.example.org",
+    "https://wiki.example.org:444",
+    "https://wiki.example.org/",
+    OTHER_ORIGIN,
+  ];
+  test.each<Attack>([
+    ...origins.map(
+      (origin): Attack => ({
+        name: `the origin ${origin}`,
+        asked: () => ({ origin }),
+        want: FORBIDDEN,
+        isReadable: false,
+      }),
+    ),
+    {
+      name: "a frame in another site",
+      asked: () => ({ headers: { "sec-fetch-site": "cross-site" } }),
+      want: FORBIDDEN,
+    },
+    {
+      name: "an address that someone typed",
+      asked: () => ({ headers: { "sec-fetch-site": "none" } }),
+      want: FORBIDDEN,
+    },
+    ...[
+      "text/plain",
+      "application/x-www-form-urlencoded",
+      "multipart/form-data; boundary=a",
+      "text/plain; a=application/json",
+      "application/json-seq",
+    ].map(
+      (type): Attack => ({
+        name: `a form: ${type}`,
+        asked: () => ({ headers: { "content-type": type } }),
+        want: [415, "unsupported_media_type"],
+      }),
+    ),
+    { name: "no cookies", asked: () => ({ cookies: "" }), want: SIGNED_OUT },
+    {
+      name: "a sibling's server, which has only the shared cookie",
+      asked: () => ({ cookies: sharedCookie(jar) }),
+      want: SIGNED_OUT,
+    },
+    {
+      name: "the cookie of the pages alone",
+      asked: () => ({ cookies: identityCookie(jar) }),
+      want: SIGNED_OUT,
+    },
+    {
+      name: "a session that a sibling planted instead of the shared cookie",
+      asked: () => ({ cookies: `${sharedCookie(bob)}; ${identityCookie(jar)}` }),
+      want: SIGNED_OUT,
+    },
+    {
+      name: "the shared cookie as the cookie of the pages",
+      asked: () => ({
+        cookies: `${sharedCookie(jar)}; ${IDENTITY_COOKIE}=${jar.get(SESSION_COOKIE)}`,
+      }),
+      want: SIGNED_OUT,
+    },
+    { name: "a person without a role", asked: () => ({ cookies: stranger }), want: FORBIDDEN },
+    {
+      name: "an unknown app",
+      asked: () => ({ app: { slug: "no-such-app" } }),
+      want: FORBIDDEN,
+      isReadable: false,
+    },
+    {
+      name: "a malformed app",
+      asked: () => ({ app: { slug: "A" } }),
+      want: [400, "invalid_request"],
+      isReadable: false,
+    },
+    {
+      name: "two apps",
+      asked: () => ({ app: { slug: `${app.slug}&app=${other.slug}` } }),
+      want: [400, "invalid_request"],
+      isReadable: false,
+    },
+    {
+      name: "the app's page with another app, for which the person has a role",
+      asked: () => ({ app: other }),
+      want: FORBIDDEN,
+      isReadable: false,
+    },
+  ])("$name", async ({ asked, want: [status, code], isReadable = true }) => {
+    const options = await asked();
+    const response = await ask(options);
+    expect([response.status, response.json]).toEqual([status, { error: code }]);
+    const readable = response.headers.get("access-control-allow-origin");
+    expect(readable).toBe(isReadable ? ORIGIN : null);
+    expect(response.headers.get("cache-control")).toBe("no-store");
+  });
+
+  test("a program without an Origin", async () => {
+    const { status } = await service.call(undefined, `${SESSION_KEY_PATH}?app=${app.slug}`, {
+      method: "POST",
+      headers: { cookie: `${sharedCookie(jar)}; ${identityCookie(jar)}` },
+      json: {},
+    });
+    expect(status).toBe(403);
+  });
+
+  test.each(["GET", "HEAD", "PUT", "PATCH", "DELETE"])("the method %s", async (method) => {
+    const { status, headers } = await service.call(
+      undefined,
+      `${SESSION_KEY_PATH}?app=${app.slug}`,
+      {
+        method,
+        headers: { cookie: `${sharedCookie(jar)}; ${identityCookie(jar)}`, origin: ORIGIN },
+      },
+    );
+    expect([status, headers.get("allow")]).toEqual([405, "POST, OPTIONS"]);
+  });
+
+  test("two live sessions, whose cookies are cleared on every path", async () => {
+    const response = await ask({
+      cookies: `${sharedCookie(bob)}; ${sharedCookie(jar)}; ${identityCookie(jar)}`,
+    });
+    expect([response.status, response.json]).toEqual([401, { error: "unauthenticated" }]);
+    const cleared = response.headers.getSetCookie();
+    expect(cleared.every((line) => line.includes("Max-Age=0"))).toBe(true);
+    for (const path of ["/", SESSION_KEY_PATH, "/login"])
+      expect(cleared).toContainEqual(
+        expect.stringMatching(new RegExp(`^${SESSION_COOKIE}=;.*Path=${path}(;|$)`)),
+      );
+    expect(cleared).toContainEqual(expect.stringMatching(new RegExp(`^${IDENTITY_COOKIE}=;`)));
+  });
+
+  test("a stolen digest of the database in place of a cookie", async () => {
+    const [stored] = await admin<{ id: string; shared: string; own: string }>(
+      `select id, encode(session_digest, 'hex') as shared, encode(identity_digest, 'hex') as own
+      from rowhouse.sessions where user_id = $1`,
+      [ada.id],
+    );
+    const cookies = `${SESSION_COOKIE}=${stored?.id}.${stored?.shared}; ${IDENTITY_COOKIE}=${stored?.id}.${stored?.own}`;
+    expect((await ask({ cookies })).status).toBe(401);
+  });
+
+  test("a disabled app, and after it is enabled again the old key stays ended", async () => {
+    const origin = "https://closed.example.org";
+    const closed = await service.makeApp(undefined, { origins: [origin] });
+    await openToBrowsers(service, closed);
+    const person = await makePerson(service, { app: closed });
+    const cookies = await signInAs(service, person);
+    await service.service.warm();
+    const { key } = await getPersonKey(service, { cookies, app: closed, origin });
+    const alive = () => admin("select from rowhouse.person_keys where person_id = $1", [person.id]);
+    expect(await alive()).toHaveLength(1);
+    await setAppSwitch(service.service, closed.slug, ["disabled", true]);
+    expect(await alive()).toHaveLength(0);
+    const refused = await exchange(service, { cookies, app: closed, origin });
+    expect([refused.status, refused.json]).toEqual([404, { error: "unknown_app" }]);
+    await setAppSwitch(service.service, closed.slug, ["disabled", false]);
+    const { status } = await service.call(undefined, "/v1/data/schema", { key });
+    expect(status).toBe(401);
+  });
+
+  test("an app whose browser access is off", async () => {
+    const origin = "https://off.example.org";
+    const off = await service.makeApp(undefined, { origins: [origin] });
+    const cookies = await signInAs(service, await makePerson(service, { app: off }));
+    await service.service.warm();
+    const refused = await exchange(service, { cookies, app: off, origin });
+    expect([refused.status, refused.json]).toEqual([403, { error: "forbidden" }]);
+  });
+
+  test("a person whose second factor is overdue, if everyone needs one", async () => {
+    const strict = await openTestService({
+      identity: () => ({ cookieDomain: "example.org", requireSecondFactor: "all" as const }),
+      service: { previews: ["browser"] },
+    });
+    try {
+      const needing = await strict.makeApp(undefined, { origins: [ORIGIN] });
+      await openToBrowsers(strict, needing);
+      const person = await makePerson(strict, { app: needing });
+      const cookies = await signInAs(strict, person);
+      await strict.service.warm();
+      const asked = { cookies, app: needing, origin: ORIGIN };
+      await strict.service.admin.query(
+        "update rowhouse.users set factor_asked_at = now() where id = $1",
+        [person.id],
+        { retry: "safe", queue: SERVICE_QUEUE },
+      );
+      expect((await exchange(strict, asked)).status).toBe(200);
+      await strict.service.admin.query(
+        "update rowhouse.users set factor_asked_at = now() - interval '1 year' where id = $1",
+        [person.id],
+        { retry: "safe", queue: SERVICE_QUEUE },
+      );
+      expect((await exchange(strict, asked)).status).toBe(401);
+    } finally {
+      await strict.close();
+    }
+  });
+});
+
+test("without the preview, the exchange does not exist", async () => {
+  const plain = await openTestService({ identity: () => ({ cookieDomain: "example.org" }) });
+  try {
+    await createApp(testDeps(plain.service), {
+      slug: "wiki",
+      origins: [ORIGIN],
+      redirects: [],
+      cookieDomain: "example.org",
+    });
+    await plain.service.warm();
+    const found = await exchange(plain, { cookies: "", app: { slug: "wiki" }, origin: ORIGIN });
+    const unknown = await plain.call(undefined, "/no-such-path?app=wiki", {
+      method: "POST",
+      headers: {
+        origin: ORIGIN,
+        "content-type": "application/json",
+        "sec-fetch-site": "same-site",
+      },
+      body: "{}",
+    });
+    const comparable = ({ status, text, headers }: typeof found) => ({
+      status,
+      text: text.replace(/"requestId":"[^"]+"/, ""),
+      headers: [...headers].filter(([name]) => name !== "x-request-id" && name !== "date"),
+    });
+    expect(comparable(found)).toEqual(comparable(unknown));
+    expect(found.status).toBe(404);
+  } finally {
+    await plain.close();
+  }
+});
+
+describe("limits", () => {
+  test(`the key after ${LIVE_PERSON_KEYS} of a session and app ends the oldest`, async () => {
+    const person = await makePerson(service, { app, role: "editor" });
+    const cookies = await signInAs(service, person);
+    const ids: string[] = [];
+    for (let count = 0; count <= LIVE_PERSON_KEYS; count++) {
+      const { key } = await getPersonKey(service, { cookies, app, origin: ORIGIN });
+      ids.push(key.slice(3, 19));
+    }
+    const live = await admin<{ id: string }>(
+      "select key_id as id from rowhouse.person_keys where person_id = $1",
+      [person.id],
+    );
+    expect(live.map(({ id }) => id).toSorted()).toEqual(ids.slice(1).toSorted());
+    const [proofs] = await admin<{ count: number }>(
+      `select count(*)::int4 as count from rowhouse.enter_app($1::uuid),
+        lateral (select from rowhouse.proofs where person_id = $2::uuid) as found`,
+      [app.id, person.id],
+    );
+    expect(proofs?.count).toBe(LIVE_PERSON_KEYS);
+  });
+
+  test(`a person gets max ${PERSON_KEYS_A_MINUTE} keys of an app in a minute, also at once`, async () => {
+    const person = await makePerson(service, { app, role: "editor" });
+    const cookies = await signInAs(service, person);
+    const asked = Array.from({ length: PERSON_KEYS_A_MINUTE + 5 }, () =>
+      exchange(service, { cookies, app, origin: ORIGIN }),
+    );
+    const responses = await Promise.all(asked);
+    const accepted = responses.filter(({ status }) => status === 200);
+    const limited = responses.filter(({ status }) => status === 429);
+    expect([accepted.length, limited.length]).toEqual([PERSON_KEYS_A_MINUTE, 5]);
+    for (const { json, headers } of limited) {
+      expect(json).toEqual({ error: "rate_limited" });
+      expect(Number(headers.get("retry-after"))).toBeWithin(1, 61);
+    }
+    expect((await ask()).status).toBe(200);
+  });
+});
+
+test("the audit log has one entry for a session, an app and a day", async () => {
+  const person = await makePerson(service, { app, role: "editor" });
+  const entries = async () =>
+    (await listAudit(service.service, 200)).filter(
+      ({ action, actor }) => action === "open_app" && actor === person.id,
+    );
+  const cookies = await signInAs(service, person);
+  const asked = { cookies, app, origin: ORIGIN };
+  const { key } = await getPersonKey(service, asked);
+  await getPersonKey(service, asked);
+  const found = await entries();
+  expect(found).toHaveLength(1);
+  expect(found[0]).toMatchObject({
+    app: app.slug,
+    details: { keyId: key.slice(3, 19), role: "editor", origin: ORIGIN },
+  });
+  await getPersonKey(service, { ...asked, cookies: await signInAs(service, person) });
+  expect(await entries()).toHaveLength(2);
+  await admin("update rowhouse.session_apps set opened_on = opened_on - 1 returning 1 as one");
+  await getPersonKey(service, asked);
+  expect(await entries()).toHaveLength(3);
+});
