@@ -11,6 +11,12 @@ import { addIssues, findExtraArguments, type Issued, withUnknown } from "./issue
 export type DeclaredColumn = Omit<ColumnDefinition, "kind" | "default"> & {
   readonly kind: string;
   readonly default?: unknown;
+  /** The service fills the column with the person's id. */
+  readonly owner?: true;
+  /** The roles that read and write the column. */
+  readonly only?: readonly string[];
+  /** The roles that write the column. */
+  readonly setBy?: readonly string[];
 } & Issued;
 
 /** Compile-time facts about a column; `Detail` is the values of an enum, the shape of a json, the table of a ref. */
@@ -47,6 +53,14 @@ type OnUpdateOf<K extends Kind, HasDefault extends boolean> = K extends "timesta
     : never
   : never;
 
+/** The arguments of `.owner()`: none for a uuid column. */
+type OwnerArguments<K extends Kind> = K extends "uuid"
+  ? []
+  : [{ readonly "Rowhouse: only a t.uuid() column can be an owner": never }];
+
+/** The names of one or more roles. */
+export type RoleNames = readonly [string, ...string[]];
+
 /** A column of a schema. */
 export interface Column<
   K extends Kind,
@@ -77,6 +91,15 @@ export interface Column<
    * update sets the timestamp itself.
    */
   onUpdate(value: OnUpdateOf<K, HasDefault>): Column<K, Required, HasDefault, Detail, Unique>;
+  /**
+   * The uuid column, filled with the id of the person who creates the row from a browser. No person can set or change it; the
+   * app's server, with an API key, does.
+   */
+  owner(...none: OwnerArguments<K>): Column<K, Required, true, Detail, Unique>;
+  /** The column, which other roles than these neither read nor write from a browser. */
+  only(...roles: RoleNames): Column<K, Required, HasDefault, Detail, Unique>;
+  /** The column, which other roles than these only read from a browser. */
+  setBy(...roles: RoleNames): Column<K, Required, HasDefault, Detail, Unique>;
 }
 
 /** A reference that a delete of its row sets to null, so that it cannot be required. */
@@ -86,6 +109,10 @@ export interface OptionalReference<Table extends string, Unique extends boolean 
   unique(): OptionalReference<Table, true>;
   /** The column with an index. */
   index(): OptionalReference<Table, Unique>;
+  /** The column, which other roles than these neither read nor write from a browser. */
+  only(...roles: RoleNames): OptionalReference<Table, Unique>;
+  /** The column, which other roles than these only read from a browser. */
+  setBy(...roles: RoleNames): OptionalReference<Table, Unique>;
 }
 
 /** A frozen column. */
@@ -100,6 +127,14 @@ export function makeColumn<
     ...declared,
     [flag]: true,
     ...addIssues(declared, findExtraArguments(`.${flag}()`, `.${flag}()`, extra)),
+  });
+  const setRoles = (key: "only" | "setBy", roles: readonly string[]) => ({
+    ...declared,
+    [key]: Object.freeze([...roles]),
+    ...addIssues(declared, [
+      ...(roles.length === 0 ? [`Cannot call .${key}() without a role`] : []),
+      ...(declared[key] === undefined ? [] : [`Cannot call .${key}() twice on a column`]),
+    ]),
   });
   const column = {
     column: Object.freeze(declared),
@@ -121,6 +156,16 @@ export function makeColumn<
         onUpdate: value,
         ...addIssues(declared, findExtraArguments(".onUpdate()", '.onUpdate("now")', extra)),
       }),
+    owner: (...extra: readonly unknown[]) =>
+      makeColumn<K, Required, true, Detail, Unique>({
+        ...declared,
+        owner: true,
+        ...addIssues(declared, findExtraArguments(".owner()", ".owner()", extra)),
+      }),
+    only: (...roles: RoleNames) =>
+      makeColumn<K, Required, HasDefault, Detail, Unique>(setRoles("only", roles)),
+    setBy: (...roles: RoleNames) =>
+      makeColumn<K, Required, HasDefault, Detail, Unique>(setRoles("setBy", roles)),
   };
   return withUnknown(Object.freeze(column), (name) =>
     makeColumn({
@@ -131,4 +176,4 @@ export function makeColumn<
 }
 
 const MODIFIERS =
-  'the modifiers are .required(), .unique(), .index(), .default(value) and .onUpdate("now")';
+  'the modifiers are .required(), .unique(), .index(), .default(value), .onUpdate("now"), .owner(), .only("role", …) and .setBy("role", …)';

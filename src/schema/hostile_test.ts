@@ -1,7 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import { AB, withColumn, withTable } from "../../test/support/definitions.ts";
 import { measureProcessor } from "../../test/support/processor_time.ts";
-import { readDefinition } from "./mod.ts";
+import { checkRules, type NamedColumn, readDefinition, type TableDefinition } from "./mod.ts";
 
 const MEGABYTE = 1_000_000;
 const DEEP = `${"[".repeat(MEGABYTE / 2)}${"]".repeat(MEGABYTE / 2)}`;
@@ -62,6 +62,37 @@ describe("readDefinition() runs in linear time on a megabyte of", () => {
     expect(JSON.stringify(reading).length).toBeLessThan(100_000);
   });
 });
+
+test("checkRules() runs in linear time for many tables, roles and references", async () => {
+  const text = await measureProcessor(() => DEEP.split(""));
+  const definition = { tables: Array.from({ length: 500 }, (_, i) => makeRing(i)) };
+  const { ms, result } = await measureProcessor(() => checkRules(definition));
+  expect(ms).toBeLessThan(MAX_TIMES_TEXT * Math.max(text.ms, CLOCK_FLOOR_MS));
+  expect(result).toHaveLength(200);
+});
+
+/** A table whose references form many cycles with the others. */
+function makeRing(i: number): TableDefinition {
+  const columns = Array.from({ length: 14 }, (_, j): NamedColumn => {
+    const flags = { required: false, unique: false, index: false };
+    return {
+      ...flags,
+      name: `c${j}`,
+      kind: "ref",
+      table: `t${(i + j + 1) % 500}`,
+      onDelete: "cascade",
+    };
+  });
+  const read = columns.map(({ name }) => ({ [name]: { readable: true } as const }));
+  const roles = Array.from({ length: 4 }, (_, role) => [`r${role}`, { read, delete: read }]);
+  return {
+    name: `t${i}`,
+    columns,
+    indexes: [],
+    uniques: [],
+    rules: { allow: Object.fromEntries(roles) },
+  };
+}
 
 function nest(depth: number): unknown {
   let value: unknown = [];

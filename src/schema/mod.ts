@@ -32,6 +32,7 @@ export {
   type Kind,
   toDroppedValue,
 } from "../kinds/mod.ts";
+export { checkRules, findMembership } from "./check_rules.ts";
 export type { AnyColumn, Column, Columns, DeclaredColumn, OptionalReference } from "./column.ts";
 export type {
   ColumnDefinition,
@@ -42,6 +43,7 @@ export type {
   TableDefinition,
 } from "./definition.ts";
 export { QUOTAS } from "./definition.ts";
+export { type Explained, explainRights, explainRules, listRoles } from "./explain_rules.ts";
 export type { Insert, Row, TablesOf, Unique, Update } from "./infer.ts";
 export type { AnyModel, Model } from "./model.ts";
 export { findColumnNameIssue, findTableNameIssue } from "./names.ts";
@@ -49,6 +51,8 @@ export { sumDefaults } from "./read_column.ts";
 export { readDefinition } from "./read_definition.ts";
 export { findRuleColumn } from "./read_rule.ts";
 export { countUpdated } from "./read_table.ts";
+export { explainRuleChanges } from "./rule_changes.ts";
+export { listRuleNotices } from "./rule_notices.ts";
 export type {
   Action,
   Alternative,

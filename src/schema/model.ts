@@ -1,10 +1,12 @@
 /**
- * A table with indexes and unique constraints over several columns: plain data, with modifiers that return a new model.
+ * A table with indexes and unique constraints over several columns, and with rules: plain data, with modifiers that return a new
+ * model.
  *
  * @module
  */
-import type { Columns } from "./column.ts";
-import { addIssues, type Issued, withUnknown } from "./issues.ts";
+import type { Columns, RoleNames } from "./column.ts";
+import { addIssues, findExtraArguments, type Issued, withUnknown } from "./issues.ts";
+import type { RoleRulesOf } from "./rule_types.ts";
 
 type Lists = readonly (readonly string[])[];
 
@@ -15,9 +17,14 @@ type Parts<C> = {
   readonly columns: C;
   readonly indexes: Lists;
   readonly uniques: Lists;
+  /** The rules, in the order of the calls. */
+  readonly allows?: readonly DeclaredAllow[];
 } & Issued;
 
-/** A table's columns with its composite indexes and unique constraints. */
+/** An unchecked call of `.allow()`. */
+type DeclaredAllow = { readonly roles: string | readonly string[]; readonly rules: unknown };
+
+/** A table's columns with its composite indexes, unique constraints and rules. */
 export interface Model<C, Unique extends UniqueNames = never> {
   readonly model: Parts<C>;
   /**
@@ -32,6 +39,11 @@ export interface Model<C, Unique extends UniqueNames = never> {
   index(...columns: NamesOf<C> | [...NamesOf<C>, "id"]): Model<C, Unique>;
   /** The model with another unique constraint: no two rows of an app have the same values in these columns. */
   unique<const Names extends NamesOf<C>>(...columns: Names): Model<C, Unique | UniqueOf<Names>>;
+  /**
+   * The model with the rights of people with these roles, for requests from a browser. Everything without a rule is denied. API
+   * keys have all rights.
+   */
+  allow(role: string | RoleNames, rules: RoleRulesOf<C> | "everything"): Model<C, Unique>;
 }
 
 type NamesOf<C> = [keyof C & string, ...(keyof C & string)[]];
@@ -56,6 +68,19 @@ function extendModel<C, Unique extends UniqueNames = never>(model: Parts<C>): Mo
         ...model,
         uniques: [...model.uniques, Object.freeze(columns)],
       }),
+    allow: (
+      roles: string | RoleNames,
+      rules: RoleRulesOf<C> | "everything",
+      ...extra: readonly unknown[]
+    ) =>
+      extendModel<C, Unique>({
+        ...model,
+        allows: [...(model.allows ?? []), Object.freeze({ roles, rules })],
+        ...addIssues(
+          model,
+          findExtraArguments(".allow()", '.allow("role", { read: true, … })', extra),
+        ),
+      }),
   };
   return withUnknown(Object.freeze(extended), (name) =>
     extendModel<C, Unique>({
@@ -65,4 +90,5 @@ function extendModel<C, Unique extends UniqueNames = never>(model: Parts<C>): Mo
   );
 }
 
-const MODIFIERS = 'the modifiers are .index("column", …) and .unique("column", …)';
+const MODIFIERS =
+  'the modifiers are .index("column", …), .unique("column", …) and .allow("role", { … })';

@@ -3,7 +3,7 @@ import { type Kind, VALUES } from "../kinds/mod.ts";
 import { isObject } from "../std/json.ts";
 import { describe, quote } from "../std/quote.ts";
 import { isStorableText } from "../std/text.ts";
-import { type NamedColumn, QUOTAS } from "./definition.ts";
+import { type NamedColumn, QUOTAS, type TableDefinition } from "./definition.ts";
 import { type IssueLocation, type Issues, readList } from "./issues.ts";
 import { findTableNameIssue } from "./names.ts";
 import {
@@ -199,6 +199,20 @@ function readReference(value: object, report: Report): Match | undefined {
   const where = readWhere(fields.get("where"), report);
   if (where === undefined) return undefined;
   return Object.keys(where).length === 0 ? { memberOf: table } : { memberOf: table, where };
+}
+
+/** Adds an error if a condition of "where" does not fit the other table. */
+export function readWhereValues(
+  value: Match,
+  { name, table, ...report }: Report & { readonly name: string; readonly table: TableDefinition },
+): void {
+  const column = findRuleColumn(table.columns, name);
+  const start = `${report.start}: ${quote(name)} of "where"`;
+  if (column === undefined)
+    report.issues.add(report.at, `${start} is no column of ${quote(table.name)}`);
+  else if (COMPARED[column.kind] === "values" || value === null)
+    readMatch(value, column, { ...report, start });
+  else report.issues.add(report.at, `${start} cannot compare ${column.kind} columns`);
 }
 
 /** Conditions on the other table. The check of the whole definition compares them with its columns. */

@@ -3,13 +3,16 @@
 import { KINDS } from "../kinds/mod.ts";
 import { isObject } from "../std/json.ts";
 import { describe, quote } from "../std/quote.ts";
+import { checkRules } from "./check_rules.ts";
+import type { DeclaredColumn } from "./column.ts";
 import type { Reading } from "./definition.ts";
 import { type IssueLocation, type Issues, makeIssues } from "./issues.ts";
 import { toPlaceholder } from "./read_column.ts";
 import { readDefinitionInto } from "./read_definition.ts";
+import { getKey, toRules } from "./to_rules.ts";
 
 const BUILDERS = KINDS.map((kind) => `t.${kind}()`).join(", ");
-const MODIFIERS = ["required", "unique", "index", "default", "onUpdate"];
+const MODIFIERS = ["required", "unique", "index", "default", "onUpdate", "owner", "only", "setBy"];
 
 /**
  * The definition of a schema, or all its errors. Accepts any default export of a schema's module.
@@ -45,7 +48,9 @@ export function toDefinition(schema: unknown): Reading {
   const tables = toEntries(sources, "tables", {}, issues).flatMap(([name, source]) =>
     toTable(name, source, issues),
   );
-  return readDefinitionInto(issues, { version: 1, tables });
+  const reading = readDefinitionInto(issues, { version: 1, tables });
+  const found = "definition" in reading ? checkRules(reading.definition) : [];
+  return found.length === 0 ? reading : { issues: found };
 }
 
 function findTables(schema: unknown, issues: Issues): object | undefined {
@@ -86,14 +91,16 @@ function toTable(name: string, source: unknown, issues: Issues): object[] {
     );
     return [{ name, columns: [], indexes: [], uniques: [] }];
   }
+  const declared = toEntries(columns, "columns", at, issues);
+  const allows = model === undefined ? undefined : getKey(model, "allows");
+  const rules = toRules(allows, declared, { at, issues });
   return [
     {
       name,
-      columns: toEntries(columns, "columns", at, issues).map(([column, value]) =>
-        toColumn(value, { ...at, column }, issues),
-      ),
+      columns: declared.map(([column, value]) => toColumn(value, { ...at, column }, issues)),
       indexes: model === undefined ? [] : getKey(model, "indexes"),
       uniques: model === undefined ? [] : getKey(model, "uniques"),
+      ...(rules && { rules }),
     },
   ];
 }
@@ -109,13 +116,17 @@ function toColumn(
   return toPlaceholder(name);
 }
 
-/** The declared column without its issues. A column of an unknown kind already has an issue. */
+type Declared = Pick<DeclaredColumn, "kind" | "owner" | "only" | "setBy"> & {
+  readonly issues?: unknown;
+};
+
+/** The declared column without its issues and its rules. A column of an unknown kind already has an issue. */
 function readDeclared(
-  declared: { readonly kind: string; readonly issues?: unknown },
+  declared: Declared,
   at: IssueLocation & { readonly column: string },
   issues: Issues,
 ): object {
-  const { issues: unexpected, ...column } = declared;
+  const { issues: unexpected, owner: _, only: __, setBy: ___, ...column } = declared;
   const hasIssues = addIssuesOf({ issues: unexpected }, at, issues);
   const isKnown = KINDS.some((kind) => kind === column.kind);
   return hasIssues && !isKnown ? toPlaceholder(at.column) : { ...column, name: at.column };
@@ -149,8 +160,4 @@ function findModel(source: unknown): object | undefined {
 function isColumn(value: unknown): value is { readonly column: { readonly kind: string } } {
   const column = isObject(value) ? getKey(value, "column") : undefined;
   return isObject(column) && typeof getKey(column, "kind") === "string";
-}
-
-function getKey(source: object, key: string): unknown {
-  return Object.getOwnPropertyDescriptor(source, key)?.value;
 }

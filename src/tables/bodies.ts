@@ -1,6 +1,6 @@
 /** The bodies of push: schemas of requests and responses, from which their types and their documentation derive. @module */
 import * as v from "valibot";
-import { type Definition, QUOTAS, readDefinition } from "../schema/mod.ts";
+import { checkRules, type Definition, QUOTAS, readDefinition } from "../schema/mod.ts";
 import { MAX_MIGRATIONS } from "./history/journal.ts";
 import { kind, listOf, only } from "./issues.ts";
 import { MAX_MIGRATIONS_SENT } from "./limits.ts";
@@ -23,7 +23,7 @@ const Seq = v.pipe(
 );
 
 /** A definition in its normal form: names and defaults reach DDL only through this schema. */
-function definition(about: string) {
+function definition(about: string, { checksRules }: { checksRules: boolean }) {
   return v.pipe(
     v.unknown() as v.GenericSchema<Definition, unknown>,
     v.metadata({
@@ -41,8 +41,10 @@ function definition(about: string) {
     }),
     v.rawTransform<unknown, Definition>(({ dataset, addIssue, NEVER }) => {
       const read = readDefinition(dataset.value);
-      if ("definition" in read) return read.definition;
-      for (const { table, column, message } of read.issues) {
+      const issues =
+        "issues" in read ? read.issues : checksRules ? checkRules(read.definition) : [];
+      if ("definition" in read && issues.length === 0) return read.definition;
+      for (const { table, column, message } of issues) {
         const names = [table, column].filter((name) => name !== undefined);
         addIssue({ message, path: toPath(dataset.value, names) });
       }
@@ -55,6 +57,7 @@ const DEFINE = only({
   kind: kind("define", "Declares the app's schema."),
   definition: definition(
     "The schema as plain data, as `rowhouse db push` compiles it from TypeScript.",
+    { checksRules: true },
   ),
 });
 const CHANGE = only({
@@ -87,9 +90,11 @@ const JOIN = only({
       "The files of the project's migrations after the last common migration, oldest first.",
     ),
   ),
-  definition: definition("The project's current schema."),
+  definition: definition("The project's current schema.", { checksRules: true }),
   declared: definition(
     "Everything that the project's migrations and schema declare now or declared before. After the join, the app has exactly this schema at the service.",
+    // A column that is no longer declared can make a membership ambiguous. The app gets the rules of its current schema.
+    { checksRules: false },
   ),
 });
 

@@ -1,0 +1,192 @@
+/** What authors of rules should know: correct rules that reveal more, or cost more, than they seem to. Pure. @module */
+import type { TableDefinition } from "./definition.ts";
+import { explainAlternative, joinWords } from "./explain_rules.ts";
+import { listMatches, makeRuleTables, type RuleTables } from "./rule_tables.ts";
+import {
+  type Alternative,
+  allowsAll,
+  compareTexts,
+  fixedFor,
+  hiddenFrom,
+  isMemberOf,
+  isReadable,
+  rulesOf,
+  type TableRules,
+} from "./rules.ts";
+
+type Notice = { readonly table: string; readonly message: string };
+type Tables = readonly TableDefinition[];
+
+/** Max reported notices. */
+const NOTICES_MAX = 100;
+
+/** The notices about the rules of an app's tables; none for an app without rules. Each message is a whole sentence. */
+export function listRuleNotices({ tables }: { readonly tables: Tables }): Notice[] {
+  if (tables.every(({ rules }) => rules === undefined)) return [];
+  const all = makeRuleTables(tables);
+  const notices = tables.flatMap((table) =>
+    table.rules === undefined
+      ? [
+          {
+            table: table.name,
+            message: `${table.name} has no rules: people can neither read nor write its rows`,
+          },
+        ]
+      : [
+          ...findMemberships(table, all),
+          ...findRevealed(table, table.rules),
+          ...findUniques(table, table.rules),
+          ...findUnreadable(table, table.rules, all),
+          ...findSetNull(table, table.rules, all),
+          ...findUnindexed(table, table.rules),
+        ],
+  );
+  const texts = new Map(notices.map((notice) => [notice.message, notice]));
+  return [...texts.values()].slice(0, NOTICES_MAX);
+}
+
+/** Everyone who can write a membership can give access. */
+function findMemberships({ name, rules }: TableDefinition, { tables }: RuleTables): Notice[] {
+  const guarded = tables
+    .filter((table) =>
+      Object.values(table.rules?.allow ?? {}).some((allowed) =>
+        listMatches(table, allowed).some(
+          ({ match }) => isMemberOf(match) && match.memberOf === name,
+        ),
+      ),
+    )
+    .map((table) => table.name);
+  const writers = Object.entries(rules?.allow ?? {})
+    .filter(([, { create, update }]) => create !== undefined || update !== undefined)
+    .map(([role]) => role);
+  if (guarded.length === 0 || writers.length === 0) return [];
+  const verb = writers.length === 1 ? "writes" : "write";
+  return [
+    {
+      table: name,
+      message: `${joinWords(writers, "and")} ${verb} memberships in ${name}, which give access to rows of ${joinWords(guarded, "and")}`,
+    },
+  ];
+}
+
+/** A rule on a column that the role does not see reveals its value by the effect. */
+function findRevealed(table: TableDefinition, { allow }: TableRules): Notice[] {
+  return Object.entries(allow).flatMap(([role, allowed]) => {
+    const hidden = hiddenFrom(table.rules, role);
+    return listMatches(table, allowed)
+      .filter(({ column }) => hidden.includes(column.name))
+      .map(({ column }) => ({
+        table: table.name,
+        message: `${role} never sees ${table.name}.${column.name}, but a rule of ${role} compares it: its effect reveals the value`,
+      }));
+  });
+}
+
+/** A conflict with a row that the person cannot read reveals that the row exists. */
+function findUniques(table: TableDefinition, { allow, owner = [] }: TableRules): Notice[] {
+  const singles = table.columns.filter(({ unique }) => unique).map(({ name }) => [name]);
+  return [...singles, ...table.uniques]
+    .filter((key) => !key.some((column) => owner.includes(column)))
+    .flatMap((key) => {
+      const roles = Object.entries(allow)
+        .filter(([role, { read, create, update }]) => {
+          const isWriter = create !== undefined || update !== undefined;
+          const isSet = key.some((column) => !listUnset(table, role).includes(column));
+          return isWriter && isSet && !allowsAll(read);
+        })
+        .map(([role]) => role);
+      if (roles.length === 0) return [];
+      const own =
+        owner[0] === undefined
+          ? ""
+          : `; .unique(${[owner[0], ...key].map((column) => `"${column}"`).join(", ")}) does not`;
+      return [
+        {
+          table: table.name,
+          message: `The unique ${key.join(", ")} of ${table.name} tells ${joinWords(roles, "and")} that another row has the value, even one that cannot be read${own}`,
+        },
+      ];
+    });
+}
+
+function listUnset(table: TableDefinition, role: string): readonly string[] {
+  return [...hiddenFrom(table.rules, role), ...fixedFor(table.rules, role)];
+}
+
+/** A rule that follows a reference to rows that the role cannot read never matches. */
+function findUnreadable(
+  table: TableDefinition,
+  { allow }: TableRules,
+  { byName }: RuleTables,
+): Notice[] {
+  return Object.entries(allow).flatMap(([role, allowed]) =>
+    listMatches(table, allowed).flatMap(({ column, match }) => {
+      const target = byName.get(column.table ?? "");
+      if (!isReadable(match) || rulesOf(target?.rules, role).read !== undefined) return [];
+      return [
+        {
+          table: table.name,
+          message: `A rule of ${role} on ${table.name} requires a readable ${column.name}, but ${role} reads no row of ${column.table}`,
+        },
+      ];
+    }),
+  );
+}
+
+/** A delete clears references in rows that the person may not change. */
+function findSetNull(
+  { name }: TableDefinition,
+  { allow }: TableRules,
+  { references }: RuleTables,
+): Notice[] {
+  const cleared = (references.get(name) ?? []).filter(
+    ({ column }) => column.onDelete === "set null",
+  );
+  return cleared.flatMap(({ table, column }) => {
+    const roles = Object.entries(allow)
+      .filter(
+        ([role, rules]) =>
+          rules.delete !== undefined && !allowsAll(rulesOf(table.rules, role).update?.from),
+      )
+      .map(([role]) => role);
+    if (roles.length === 0) return [];
+    return [
+      {
+        table: name,
+        message: `A delete of ${name} by ${joinWords(roles, "or")} clears ${table.name}.${column.name} in all rows that reference the deleted row`,
+      },
+    ];
+  });
+}
+
+/** An alternative without an index reads every row of the app. */
+function findUnindexed(table: TableDefinition, { allow }: TableRules): Notice[] {
+  const first = new Set([
+    "id",
+    ...table.columns
+      .filter(({ index, unique, kind }) => index || unique || kind === "ref")
+      .map(({ name }) => name),
+    ...[...table.indexes, ...table.uniques].flatMap((columns) => columns[0] ?? []),
+  ]);
+  const unindexed = Object.values(allow).flatMap(({ read = [] }) =>
+    read.filter((alternative) => {
+      const columns = Object.keys(alternative);
+      return columns.length > 0 && !columns.some((column) => first.has(column));
+    }),
+  );
+  const texts = new Map(unindexed.map((each) => [explainAlternative(table, each), each]));
+  return [...texts].map(([text, alternative]) => ({
+    table: table.name,
+    message: `No index serves the rule "${text}" of ${table.name}: add .index(${suggestIndex(table, alternative)}), or lists read every row`,
+  }));
+}
+
+/** The columns with many different values come first: a person, and then the others. */
+function suggestIndex({ columns }: TableDefinition, alternative: Alternative): string {
+  const isPerson = (name: string) =>
+    columns.some((column) => column.name === name && column.kind === "uuid");
+  const names = Object.keys(alternative).sort(
+    (a, b) => Number(isPerson(b)) - Number(isPerson(a)) || compareTexts(a, b),
+  );
+  return [...names.slice(0, 3), "id"].map((name) => `"${name}"`).join(", ");
+}
