@@ -6,7 +6,7 @@
  * @module
  */
 
-import { LIST_BYTES, MAX_VISITS, MAX_WORK } from "../src/data/mod.ts";
+import { LIST_BYTES, MAX_WORK } from "../src/data/mod.ts";
 import { planGroups } from "../src/data/query/group_plan.ts";
 import { readGroupQuery } from "../src/data/query/group_query.ts";
 import { readListQuery } from "../src/data/query/list_query.ts";
@@ -14,7 +14,7 @@ import { planQuery } from "../src/data/query/plan.ts";
 import { planWalk } from "../src/data/query/walk.ts";
 import { type Database, recordPreviews, SERVICE_QUEUE } from "../src/db/mod.ts";
 import { defineSchema, t } from "../src/schema/mod.ts";
-import { MAX_COUNTED } from "../src/std/limits.ts";
+import { MAX_COUNTED, MAX_VISITS } from "../src/std/limits.ts";
 import {
   type EndpointCall,
   functionName,

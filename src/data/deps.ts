@@ -43,9 +43,6 @@ export function toUpsertPath(table: string, unique: string): string {
   return `${table}?${ON_CONFLICT}=${encodeURIComponent(unique)}`;
 }
 
-/** Max rows that a query visits. */
-export const MAX_VISITS = 10_000;
-
 /** Default execution time of a query, far above that of a query within its other limits. */
 export const QUERY_TIMEOUT_S = 5;
 

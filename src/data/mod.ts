@@ -6,7 +6,6 @@ export {
   IDEMPOTENCY_BYTES,
   LIST_BYTES,
   LIST_CACHE_BYTES,
-  MAX_VISITS,
   QUERY_TIMEOUT_S,
   toUpsertPath,
 } from "./deps.ts";

@@ -5,7 +5,6 @@ import {
   type IdempotencyCapacity,
   LIST_BYTES,
   LIST_CACHE_BYTES,
-  MAX_VISITS,
   MAX_WORK,
   makeChangeFeed,
   makeListCache,
@@ -38,7 +37,7 @@ import { makeDocuments } from "../openapi/mod.ts";
 import type { Preview } from "../preview.ts";
 import { makeLimits, makeOrigins, type Origins } from "../records/apps/mod.ts";
 import { makeIdentitySecrets } from "../records/secrets/mod.ts";
-import { MAX_BODY_BYTES, MAX_COUNTED } from "../std/limits.ts";
+import { MAX_BODY_BYTES, MAX_COUNTED, MAX_VISITS } from "../std/limits.ts";
 import { systemRandomBytes } from "../std/secrets.ts";
 import type { Catalog } from "../tables/catalog/mod.ts";
 import { makePlanning, PUSH_LIMITS, type PushLimits } from "../tables/mod.ts";

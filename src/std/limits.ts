@@ -58,6 +58,8 @@ export const MAX_ROWS = 1000;
 export const MAX_BATCH = 1000;
 /** Max ids of rows that a request would write, in the response to its dry run. */
 export const DRY_IDS = 20;
+/** Max rows that a query visits, and children that are read and skipped for a person. */
+export const MAX_VISITS = 10_000;
 /** Max rows or index entries that a count reads, and that groups are made of. */
 export const MAX_COUNTED = 100_000;
 /** Max groups of a response, and max bytes of a text by which rows are grouped. */

@@ -2,7 +2,6 @@
 import { expect, test } from "bun:test";
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import { MAX_VISITS } from "../../src/data/deps.ts";
 import {
   DRY_IDS,
   MAX_BATCH,
@@ -10,6 +9,7 @@ import {
   MAX_COUNTED,
   MAX_PEOPLE,
   MAX_ROWS,
+  MAX_VISITS,
 } from "../../src/std/limits.ts";
 
 const FOLDER = join(import.meta.dirname, "../../src/sdk");

@@ -5,11 +5,12 @@
  *
  * @module
  */
-import { listSortedColumns, MAX_VISITS } from "../../data/mod.ts";
+import { listSortedColumns } from "../../data/mod.ts";
 import { readParameters } from "../../http/mod.ts";
 import { shortenId } from "../../kinds/mod.ts";
 import { type Html, type Part, redirect, renderNotice, toScriptPath } from "../../pages/mod.ts";
 import type { NamedColumn } from "../../schema/mod.ts";
+import { MAX_VISITS } from "../../std/limits.ts";
 import { isUuid } from "../../std/patterns.ts";
 import type { Visit } from "../enter.tsx";
 import { renderEmpty, renderLink } from "../parts.tsx";

@@ -1,4 +1,9 @@
-/** The subscribers of one table of one app. Reads the table's changes once for all of them. @module */
+/**
+ * The subscribers of one table of one app. Reads the table's changes once for all of them; of a person, once for each key, because
+ * people see different rows.
+ *
+ * @module
+ */
 
 import type { EventStream, KeyRequestContext } from "../../http/mod.ts";
 import { type Log, logError } from "../../observe.ts";
@@ -31,6 +36,8 @@ export type Subscriber = {
 export type Hub = {
   readonly app: string;
   readonly table: string;
+  /** The only key whose streams it has, if it is a person's. */
+  readonly ofKey: string | undefined;
   readonly read: ReadNews;
   readonly subscribers: Set<Subscriber>;
   definition: unknown;
@@ -42,7 +49,7 @@ export type Hub = {
   isFailing: boolean;
 };
 
-/** The hubs of a process, by app and table. */
+/** The hubs of a process, by app and table, and for people also by key. */
 export type Hubs = {
   readonly catalog: Pick<Catalog, "find" | "learnedAt">;
   readonly cursors: Cursors;
@@ -56,14 +63,17 @@ export async function joinHub(
   subscriber: Subscriber,
   { table, read }: { table: string; read: ReadNews },
 ): Promise<Hub | undefined> {
-  const { appId: app } = subscriber.context.principal;
-  const key = toKey({ app, table });
+  const { appId: app, keyId, person } = subscriber.context.principal;
+  const ofKey = person && keyId;
+  const key = toKey({ app, table, ofKey });
   let hub = hubs.byTable.get(key);
   if (hub === undefined) {
     const news = await read(subscriber.context, null);
     if (news === undefined) return undefined;
     // Another subscriber may have created it since then.
-    hub = hubs.byTable.get(key) ?? makeHub(hubs, { app, table, read, position: news.position });
+    hub =
+      hubs.byTable.get(key) ??
+      makeHub(hubs, { app, table, ofKey, read, position: news.position });
   }
   subscriber.hub = hub;
   hub.subscribers.add(subscriber);
@@ -73,10 +83,10 @@ export async function joinHub(
 
 function makeHub(
   { catalog }: Hubs,
-  { app, table, read, position }: Pick<Hub, "app" | "table" | "read" | "position">,
+  { app, table, ofKey, read, position }: Pick<Hub, "app" | "table" | "ofKey" | "read" | "position">,
 ): Hub {
   return {
-    ...{ app, table, read, position },
+    ...{ app, table, ofKey, read, position },
     subscribers: new Set(),
     definition: catalog.find(app, table)?.definition,
     isReading: false,
@@ -86,8 +96,8 @@ function makeHub(
   };
 }
 
-function toKey({ app, table }: Pick<Hub, "app" | "table">): string {
-  return `${app} ${table}`;
+function toKey({ app, table, ofKey = "" }: Pick<Hub, "app" | "table" | "ofKey">): string {
+  return `${app} ${table} ${ofKey}`;
 }
 
 export function endSubscriber({ byTable }: Hubs, subscriber: Subscriber): void {

@@ -1,9 +1,8 @@
 /** Groups as arguments of their function: columns and values by number, and the values. Pure. @module */
 
 import { Problem } from "../../problem.ts";
-import { MAX_COUNTED, MAX_GROUP_KEY_BYTES, MAX_GROUPS } from "../../std/limits.ts";
+import { MAX_COUNTED, MAX_GROUP_KEY_BYTES, MAX_GROUPS, MAX_VISITS } from "../../std/limits.ts";
 import { queryColumns, type RecordedTable } from "../../tables/catalog/mod.ts";
-import { MAX_VISITS } from "../deps.ts";
 import { type Condition, type QueryColumn, unsupported } from "./filter.ts";
 import type { GroupQuery } from "./group_query.ts";
 import { NARROW } from "./needed_index.ts";

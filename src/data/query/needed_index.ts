@@ -8,8 +8,8 @@
 import { KINDS, SQL, VALUES } from "../../kinds/mod.ts";
 import { Problem } from "../../problem.ts";
 import { toDurationText } from "../../std/duration.ts";
+import { MAX_VISITS } from "../../std/limits.ts";
 import type { RecordedTable } from "../../tables/catalog/mod.ts";
-import { MAX_VISITS } from "../deps.ts";
 import type { Comparison, Condition, QueryColumn } from "./filter.ts";
 import {
   choosePath,

@@ -331,8 +331,13 @@ $$;
 -- "sort": the order, if it differs from the walk's. Every row of the walk is visited then.
 --
 -- "total": the plan of the count, if it visits other rows than the page ("isTotal" inside).
-create function rowhouse.query_statement(
-  source text, columns text[], keys text[], types text[], plan jsonb) returns text
+--
+-- "source" is the table, or for a person a query of its columns that the person sees; "seen" is then
+-- the condition on "$t" for the rows that the person sees. It is part of each comparison, so that
+-- other rows are visited and match nothing: the visits are bounded whatever the condition is. Only
+-- the last id of visits that ended early can be of such a row.
+create function rowhouse.view_statement(relation text, source text, seen text,
+  columns text[], keys text[], types text[], plan jsonb) returns text
 language plpgsql stable set search_path = pg_catalog, pg_temp as $$
 declare
   size constant int4 := cardinality(columns);
@@ -347,8 +352,9 @@ declare
   -- The parts of the first column.
   first int4 := 0;
   no_value text := '';
-  matches text := case when plan ? 'filter'
-    then rowhouse.query_condition(numbered, types, plan -> 'filter') || ' is true' else 'true' end;
+  matches text := case when plan ? 'filter' then case seen when 'true' then ''
+      else seen || ' and ' end || rowhouse.query_condition(numbered, types, plan -> 'filter')
+    || ' is true' else seen end;
   start text;
   stop text := '';
   is_within text := 'true';
@@ -375,7 +381,7 @@ begin
     end if;
   end loop;
   if unbuilt is null and plan ? 'covered' and rowhouse.query_covers(
-    source, types[(plan ->> 'covered')::int4], plan -> 'branches') is not true then
+    relation, types[(plan ->> 'covered')::int4], plan -> 'branches') is not true then
     unbuilt := plan -> 'branches' -> 0 ->> 0;
   end if;
   if unbuilt is not null then
@@ -444,7 +450,7 @@ begin
   end if;
   if (plan ->> 'isCounted')::bool then
     if plan ? 'total' then
-      total := rowhouse.query_statement(source, columns, keys, types,
+      total := rowhouse.view_statement(relation, source, seen, columns, keys, types,
         (plan -> 'total') - 'total' - 'grouped' || '{"isCounted": true, "isTotal": true}');
     else
       total := format('(select case when pg_catalog.count("$cut") operator(pg_catalog.=) 0'
@@ -543,7 +549,12 @@ begin
 end
 $$;
 
+create function rowhouse.query_statement(
+  source text, columns text[], keys text[], types text[], plan jsonb) returns text
+language sql stable
+return rowhouse.view_statement(source, source, 'true', columns, keys, types, plan);
+
 grant execute on function rowhouse.query_value, rowhouse.query_operator, rowhouse.query_condition,
   rowhouse.query_bound, rowhouse.query_visits, rowhouse.query_each, rowhouse.query_before_nulls,
-  rowhouse.query_label, rowhouse.query_covers, rowhouse.query_statement, rowhouse.query_set,
-  rowhouse.fill_sets, rowhouse.choose_plan to rowhouse_tenant;
+  rowhouse.query_label, rowhouse.query_covers, rowhouse.view_statement, rowhouse.query_statement,
+  rowhouse.query_set, rowhouse.fill_sets, rowhouse.choose_plan to rowhouse_tenant;

@@ -76,6 +76,14 @@ returns text[] language sql immutable set search_path = pg_catalog, pg_temp as $
   ) as lists on owner = n
 $$;
 
+-- Ends a statement that reads more rows than it may.
+create function rowhouse.reject_visits() returns bool language plpgsql
+set search_path = pg_catalog, pg_temp as $$
+begin
+  raise exception 'too many rows' using errcode = 'RH020', detail = 'visits';
+end
+$$;
+
 -- The statement that finds children: for each row the number of its parent, its id, its columns as
 -- text, and its references; then the numbers of the parents with more rows. It has the parameters
 -- $1 app, $2 parents, $3 max rows of each, $4 max bytes, $5 the highest value of the first column
@@ -88,8 +96,11 @@ $$;
 -- without, which are among the first rows of the index.
 --
 -- "members" has each column as a member of an object, "sizes" its bytes, null if it is short.
-create function rowhouse.children_statement(source text, targets text[], types text[],
-  members text[], sizes text[], refs text, relation jsonb) returns text
+--
+-- "seen" is the condition on "$t" for the rows that a person sees. Other rows are read in the order
+-- of the index and skipped, at most $6 for each parent: the statement then fails with RH020.
+create function rowhouse.view_children_statement(source text, seen text, targets text[],
+  types text[], members text[], sizes text[], refs text, relation jsonb) returns text
 language plpgsql stable set search_path = pg_catalog, pg_temp as $$
 declare
   walk constant text[] := array(
@@ -105,7 +116,8 @@ declare
   part constant text := format('(select * from %s as "$t" where "$t"."app_id"'
     ' operator(pg_catalog.=) $1 and %s operator(pg_catalog.>=) "$i"."$id"', source, walk[1]);
   bound constant text := format(' and %s operator(pg_catalog.<=) "$i"."$id"', walk[1]);
-  in_limit constant text := in_order || ' limit $3 operator(pg_catalog.+) 1)';
+  in_limit constant text := in_order || case seen when 'true'
+    then ' limit $3 operator(pg_catalog.+) 1)' else ' limit $6 operator(pg_catalog.+) 1)' end;
   rows_of text;
   page text;
 begin
@@ -118,6 +130,11 @@ begin
     rows_of := format('%s and (%s, %s) operator(pg_catalog.<=) ("$i"."$id", $5::%s)%s'
       ' union all (select * from %s as "$t" where %s is null)',
       part, walk[1], walk[2], second, in_limit, rows_of, walk[2]);
+  end if;
+  if seen <> 'true' then
+    rows_of := format('select * from (select *, pg_catalog.row_number() over () as "$v" from (%s)'
+      ' as "$t") as "$t" where case when "$v" operator(pg_catalog.>) $6'
+      ' then rowhouse.reject_visits() else %s end', rows_of, seen);
   end if;
   page := format('select pg_catalog.array_agg("$n") filter (where "$m" operator(pg_catalog.<=) $3),'
     ' pg_catalog.array_agg("$id") filter (where "$m" operator(pg_catalog.<=) $3),'
@@ -144,5 +161,12 @@ begin
 end
 $$;
 
+create function rowhouse.children_statement(source text, targets text[], types text[],
+  members text[], sizes text[], refs text, relation jsonb) returns text
+language sql stable
+return rowhouse.view_children_statement(source, 'true', targets, types, members, sizes, refs,
+  relation);
+
 grant execute on function rowhouse.related_members, rowhouse.join_members, rowhouse.join_children,
-  rowhouse.children_statement to rowhouse_tenant;
+  rowhouse.children_statement, rowhouse.view_children_statement, rowhouse.reject_visits
+  to rowhouse_tenant;
