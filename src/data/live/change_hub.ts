@@ -72,8 +72,7 @@ export async function joinHub(
     if (news === undefined) return undefined;
     // Another subscriber may have created it since then.
     hub =
-      hubs.byTable.get(key) ??
-      makeHub(hubs, { app, table, ofKey, read, position: news.position });
+      hubs.byTable.get(key) ?? makeHub(hubs, { app, table, ofKey, read, position: news.position });
   }
   subscriber.hub = hub;
   hub.subscribers.add(subscriber);

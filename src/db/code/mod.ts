@@ -29,6 +29,7 @@ const CONSTANTS: Readonly<Record<string, unknown>> = {
   INTENDED_CODES: INTENDED.map(quoteLiteral).join(", "),
   PERSON_BIT,
   LIVE_BIT: APP_SWITCHES.live.proofBit,
+  PERSON_BIT,
 };
 
 const WRITTEN = [...new Bun.Glob("*/*.sql").scanSync(import.meta.dir)]

@@ -87,3 +87,4 @@ export {
   withoutTrue,
 } from "./views.ts";
 export { listWalks, type ServedSet, serveSet, type Walk, type WalkColumn } from "./walks.ts";
+export { watchedTables } from "./watched.ts";

@@ -6,7 +6,7 @@
  */
 
 import { type Kind, SQL } from "../../kinds/mod.ts";
-import type { ColumnSet } from "./catalog.ts";
+import { type ColumnSet, queryColumns } from "./catalog.ts";
 import {
   type BuiltIndex,
   builtIn,
@@ -41,8 +41,8 @@ export function serveSet(set: ColumnSet, table: RecordedDefinition): ServedSet {
 const ID: WalkColumn = { name: "id", kind: "uuid" };
 const PRIMARY_KEY: Walk = { index: "", columns: [ID], isUnique: true, hasNulls: false };
 
-export function listWalks({ columns }: ColumnSet, table: RecordedDefinition): Walk[] {
-  const known = new Map([ID, ...columns].map(({ name, kind }) => [name, { name, kind }]));
+export function listWalks(set: ColumnSet, table: RecordedDefinition): Walk[] {
+  const known = new Map(queryColumns(set).map(({ name, kind }) => [name, { name, kind }]));
   const walks = [...keysOf(table), ...indexesOf(table)].flatMap((index) =>
     builtIn(index, "search").flatMap((built) => toWalk({ table, index, built }, known) ?? []),
   );

@@ -21,10 +21,11 @@ import {
   type ServedSet,
 } from "../catalog/mod.ts";
 import { qualify } from "../qualify.ts";
+import { changesBody } from "./changes_body.ts";
 import { createBody, createGroupBody, createManyBody } from "./create_bodies.ts";
 import { isProved, isRow, outputs, rejectCall, returnText, setTenant } from "./function_terms.ts";
 import { groupsBody } from "./groups_body.ts";
-import { changesBody, listBody } from "./list_body.ts";
+import { listBody } from "./list_body.ts";
 import { queryBody } from "./query_body.ts";
 import { childrenBody, relatedBody } from "./related_bodies.ts";
 import { deleteBody, updateBody } from "./update_bodies.ts";

@@ -19,6 +19,8 @@ import {
 import { qualify } from "../qualify.ts";
 import { beginAs, isTooLarge, type SetColumn } from "./function_terms.ts";
 import { declareQuery, fillSets, renderQueryStatement, toTextArray } from "./query_body.ts";
+import { usingWho } from "./seen_rows.ts";
+import { declareWho } from "./view_terms.ts";
 
 /** The tag of the groups, a hash of their text, followed by the text unless the caller has that tag. */
 export function groupsBody(table: ColumnSet, site: FunctionSite): string {
@@ -34,6 +36,7 @@ export function groupsBody(table: ColumnSet, site: FunctionSite): string {
       from jsonb_array_elements_text("$plan" -> '${name}') as "$p" ("$v"))`,
   );
   return `declare
+  ${declareWho(table)}
   ${declareQuery({ plan, values })}
   "$cut" text;
   "$text" text;
@@ -48,7 +51,7 @@ begin
     ${[...constants, ...numbers].join(",\n    ")})
   into "$cut", "$text"
   using ${app}, "$values", null::int4,
-    least(coalesce(("$plan" ->> 'visits')::int4, 0), ${MAX_COUNTED}), ("$plan" ->> 'work')::int4;
+    least(coalesce(("$plan" ->> 'visits')::int4, 0), ${MAX_COUNTED}), ("$plan" ->> 'work')::int4${usingWho(table)};
   "$text" := concat('{"groups":[', "$text", ']}');
   if "$cut" is null and ${isTooLarge("$text", bytes)} then
     "$cut" := 'bytes';

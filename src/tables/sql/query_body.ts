@@ -33,6 +33,8 @@ import {
   rowOf,
   setNext,
 } from "./page_rows.ts";
+import { rejectUnseenEnd, renderSeen, usingWho } from "./seen_rows.ts";
+import { declareWho, type RuleName } from "./view_terms.ts";
 
 /**
  * The tag of the page, followed by the rows unless the caller has that tag. All reads see one state of the table,
@@ -41,7 +43,9 @@ import {
 export function queryBody(table: ColumnSet, site: FunctionSite): string {
   const { app, proof, plan, values, bytes, known } = placeholdersOf("query");
   const number = (name: string) => `("$plan" ->> '${name}')::int4`;
+  const isSeenEnd = rejectUnseenEnd(table, app);
   return `declare
+  ${declareWho(table)}
   ${declareQuery({ plan, values })}
   "$limit" constant int4 := ${number("limit")};
   "$offset" constant int4 := ${number("offset")};
@@ -59,7 +63,7 @@ begin
   ${fillSets({ app, proof })}
   execute ${renderQueryStatement(table)}
   into "$ids", "$cut", "$total"
-  using ${app}, "$values", "$offset" + "$limit" + 1, ${number("visits")}, ${number("work")};
+  using ${app}, "$values", "$offset" + "$limit" + 1, ${number("visits")}, ${number("work")}${usingWho(table)};
   -- The ids of a set, for the query function of another table.
   if "$plan" ? 'set' then
     if "$cut" is not null then
@@ -68,6 +72,7 @@ begin
     end if;
     return coalesce(array_to_string("$ids", ','), '');
   end if;
+  ${isSeenEnd}
   -- If a walk was cut short, its last row was not compared: the next page starts with it.
   "$found" := coalesce(cardinality("$ids"), 0) - ("$cut" is not null)::int4;
   -- Readers mistake an empty page for the absence of a row with these unique values.
@@ -87,7 +92,7 @@ begin
   "$tag" := left(encode(sha256(${[
     ...STATE_SEED,
     `${quoteLiteral(hashColumnSet(table))}::bytea`,
-    `convert_to(concat_ws(' ', ${plan}, ${values}::text, ${bytes}, "$cut", "$total", array_to_string("$members", ',')), 'UTF8')`,
+    `convert_to(concat_ws(' ', ${plan}, ${values}::text, ${bytes}, "$cut", "$total", array_to_string("$members", ',')${usingWho(table)}), 'UTF8')`,
     `coalesce("$states", ''::bytea)`,
   ].join(" || ")}), 'hex'), ${TAG_LENGTH});
   if "$tag" = any (string_to_array(${known}, ',')) then
@@ -122,15 +127,24 @@ export function fillSets({ app, proof }: { app: string; proof: string }): string
   end if;`;
 }
 
-/** The text of the statement of `"$plan"`, built from the constants of a column set: its columns, their parts and types. */
-export function renderQueryStatement(table: ColumnSet): string {
+/**
+ * The text of the statement of `"$plan"`, built from the constants of a column set: its columns, their parts and types. With a rule,
+ * it finds only rows that fulfill it.
+ */
+export function renderQueryStatement(table: ColumnSet, rule?: RuleName): string {
   const columns = queryColumns(table);
   const of = <Rendered>(render: (kind: SqlKind, name: string) => Rendered) =>
     columns.map(({ kind, name }) => render(SQL[kind], `"$t".${quoteName(name)}`));
   const starts = columns.map(startOf);
   const rests = of(({ parts }, name) => parts?.rest?.render(name));
   const types = columns.map((column) => sqlType(table, column));
-  return `rowhouse.query_statement(${quoteLiteral(`data.${quoteName(table.name)}`)},
+  const relation = quoteLiteral(`data.${quoteName(table.name)}`);
+  const { source, seen } = renderSeen(table, rule);
+  const call =
+    table.view === undefined
+      ? `rowhouse.query_statement(${relation}`
+      : `rowhouse.view_statement(${relation}, ${source}, ${seen}`;
+  return `${call},
     ${toTextArray(of(toCompared).map(qualify))},
     ${toTextArray([...starts, ...rests])},
     ${toTextArray([...types, ...of(({ parts }) => parts?.start.type), ...of(({ parts }) => parts?.rest?.type)])}, "$plan")`;

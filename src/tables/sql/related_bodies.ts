@@ -9,12 +9,14 @@
 
 import { quoteLiteral, quoteName, SIGNALS } from "../../db/mod.ts";
 import { SQL } from "../../kinds/mod.ts";
-import { MAX_ROWS } from "../../std/limits.ts";
+import { MAX_ROWS, MAX_VISITS } from "../../std/limits.ts";
 import { type ColumnSet, type FunctionSite, placeholdersOf, queryColumns } from "../catalog/mod.ts";
 import { sqlType } from "../plan/step.ts";
 import { qualify } from "../qualify.ts";
 import { beginAs, isRow, type SetColumn, startOf } from "./function_terms.ts";
 import { memberOf, pickedMembers, referencesOfRow } from "./page_rows.ts";
+import { renderSeen, usingWho } from "./seen_rows.ts";
+import { andVisible, declareWho } from "./view_terms.ts";
 
 /** Each row of the ids; null for an id without a row. */
 export function relatedBody(table: ColumnSet, site: FunctionSite): string {
@@ -27,6 +29,7 @@ export function relatedBody(table: ColumnSet, site: FunctionSite): string {
   });
   const all = (value: string) => `array_agg("$t"."${value}" order by "$t"."$n")`;
   return `declare
+  ${declareWho(table)}
   ${declareRelation("related")}
   "$picked" constant int4[] := array(select "$p"."$v"::int4
     from jsonb_array_elements_text("$relation" -> 'picked') as "$p" ("$v"));
@@ -46,7 +49,7 @@ begin
     from (
       select "$i"."$n", "$t".*, sum(${["0::int8", ...sizes].join(" + ")}) over (rows unbounded preceding) as "$size"
       from unnest(${ids}) with ordinality as "$i" ("$key", "$n") left join lateral (
-        select * from data.${quoteName(table.name)} as "$t" where ${isRow(app, '"$i"."$key"')} offset 0
+        select * from data.${quoteName(table.name)} as "$t" where ${isRow(app, '"$i"."$key"')}${andVisible(table)} offset 0
       ) as "$t" on true) as "$t") as "$t";
   return rowhouse.join_members("$found", "$texts",
     rowhouse.related_members(${app}, ${proof}, "$relation" -> 'related', "$found", "$refs"))::text;
@@ -74,7 +77,13 @@ export function childrenBody(table: ColumnSet, site: FunctionSite): string {
     ...parts.map(({ part }) => part?.start.type),
     ...parts.map(({ part }) => part?.rest?.type),
   ];
+  const list = `${texts(targets)},
+    ${texts(types)},
+    ${texts(columns.map((column) => qualify(memberOf(column))))},
+    ${texts(columns.map(renderSize).map((size) => size && qualify(size)))},
+    ${quoteLiteral(qualify(referencesOfRow(table)))}, "$relation")`;
   return `declare
+  ${declareWho(table)}
   ${declareRelation("children")}
   "$limit" constant int4 := ("$relation" ->> 'limit')::int4;
   "$found" uuid[];
@@ -88,18 +97,27 @@ begin
     and cardinality(${ids}) <= ${MAX_ROWS}) is not true then
     ${TOO_MANY}
   end if;
-  execute rowhouse.children_statement(${quoteLiteral(`data.${quoteName(table.name)}`)},
-    ${texts(targets)},
-    ${texts(types)},
-    ${texts(columns.map((column) => qualify(memberOf(column))))},
-    ${texts(columns.map(renderSize).map((size) => size && qualify(size)))},
-    ${quoteLiteral(qualify(referencesOfRow(table)))}, "$relation")
+  execute ${renderChildrenStatement(table, list)}
   into "$owners", "$found", "$texts", "$refs", "$longer"
-  using ${app}, ${ids}, "$limit", "$bytes", "$relation" ->> 'nulls';
+  using ${app}, ${ids}, "$limit", "$bytes", "$relation" ->> 'nulls'${
+    table.view === undefined
+      ? ""
+      : `${usingWho(table)},
+    greatest("$limit", ${MAX_VISITS} / greatest(cardinality(${ids}), 1))`
+  };
   "$texts" := rowhouse.join_members("$found", "$texts",
     rowhouse.related_members(${app}, ${proof}, "$relation" -> 'related', "$found", "$refs"));
   return rowhouse.join_children(cardinality(${ids}), "$owners", "$texts", "$longer")::text;
 end`;
+}
+
+function renderChildrenStatement(table: ColumnSet, list: string): string {
+  if (table.view === undefined)
+    return `rowhouse.children_statement(${quoteLiteral(`data.${quoteName(table.name)}`)},
+    ${list}`;
+  const { source, seen } = renderSeen(table);
+  return `rowhouse.view_children_statement(${source}, ${seen},
+    ${list}`;
 }
 
 const TOO_MANY = `raise exception 'too many rows' using errcode = '${SIGNALS.planInvalid}';`;

@@ -6,6 +6,9 @@
  * rows. So a statement compares no column with `=`, and has all columns of the index in one row comparison and in its order: only
  * this index has that order. The limit is below the end of the page: rows after the end are the last of those that the limit allows.
  *
+ * A statement for people has no condition for their rules, which could skip any number of rows: a page with a row that the person does
+ * not see is left to the query function.
+ *
  * @see page_rows.ts for the rows and the envelope
  * @module
  */
@@ -38,6 +41,8 @@ import {
   setNext,
   wholeRow,
 } from "./page_rows.ts";
+import { usingWho } from "./seen_rows.ts";
+import { declareWho, isVisible } from "./view_terms.ts";
 
 /** Up to this many bytes, a row is built as it is found. Larger rows are built after the size of the page is known. */
 const FOUND_ROW_BYTES = 8192;
@@ -58,7 +63,9 @@ export function walkBody(table: ServedSet, site: FunctionSite): string {
   const count = walks.reduce((sum, { hasNulls }) => sum + (hasNulls ? 4 : 2), 0);
   const finds = text.length * count <= FOUND_ROWS_TEXT;
   const statements = walks.map((walk) => renderWalk(table, walk, finds));
+  const isChecked = hasUnseen(table);
   return `declare
+  ${declareWho(table)}
   "$limit" constant int4 := ${limit};
   "$offset" constant int4 := 0;
   "$picked" constant int4[] := ${picked};
@@ -80,6 +87,7 @@ export function walkBody(table: ServedSet, site: FunctionSite): string {
   "$found" text;
   "$moreFound" text;
   "$refs" uuid[];
+  ${isChecked ? '"$isSeen" bool;\n  "$moreSeen" bool;' : ""}
   ${PAGE_VARIABLES}
 begin
   ${beginAs(table, "walk", site, [
@@ -117,6 +125,13 @@ begin
   else
     raise exception 'no such walk' using errcode = '${SIGNALS.indexMissing}', detail = '${NO_WALK}';
   end if;
+  ${
+    isChecked
+      ? `if not coalesce("$isSeen", true) or not coalesce("$moreSeen", true) then
+    raise exception 'no such walk' using errcode = '${SIGNALS.indexMissing}', detail = '${NO_WALK}';
+  end if;`
+      : ""
+  }
   if "$moreIds" is not null then
     "$ids" := "$ids" || "$moreIds";
     "$states" := coalesce("$states", ''::bytea) || "$moreStates";
@@ -137,7 +152,7 @@ begin
     [
       '"$seed"',
       ...others,
-      `convert_to(concat("$request", array_to_string("$members", ',')), 'UTF8')`,
+      `convert_to(concat("$request", array_to_string("$members", ',')${usingWho(table)}), 'UTF8')`,
       `int4send(${bytes})`,
       `coalesce("$states", ''::bytea)`,
     ].join(" || "),
@@ -177,6 +192,11 @@ function isIndexBuilt(index: string): string {
 /** Characters of the digest that identifies a request. */
 function digest(bytes: string): string {
   return `left(encode(sha256(${bytes}), 'hex'), ${TAG_LENGTH})`;
+}
+
+/** Whether there can be rows that the caller does not see. */
+function hasUnseen(table: ServedSet): boolean {
+  return isVisible(table) !== "true";
 }
 
 /** @see walkRequest() in ../catalog/functions.ts */
@@ -256,14 +276,14 @@ function renderWalk(table: ServedSet, walk: Walk, finds: boolean): RenderedWalk 
       { to: readPosition(stop, terms), isAtLeast: isDescending },
     );
     return `${collected}
-      into "$ids", "$states", "$size", "$rows", "$built", "$found", "$keys" from (select ${row}
+      into "$ids", "$states", "$size", "$rows", "$built", "$found", "$keys"${hasUnseen(table) ? ', "$isSeen"' : ""} from (select ${row}
         ${from} and ${compare(values, { to: readPosition(start, terms), isAtLeast: !isDescending })}${index === "" ? "" : ` and ${present}`}
         ${order(isDescending)}) as "$v" where ${isBeforeStop}`;
   };
   if (!hasNulls) return { walk, found, rest: undefined };
   const after = later.flatMap((column) => column.terms);
   const rest = (isDescending: boolean) => `${collected}
-      into "$moreIds", "$moreStates", "$moreSize", "$moreRows", "$moreBuilt", "$moreFound", "$moreKeys" from (select ${row}
+      into "$moreIds", "$moreStates", "$moreSize", "$moreRows", "$moreBuilt", "$moreFound", "$moreKeys"${hasUnseen(table) ? ', "$moreSeen"' : ""} from (select ${row}
         ${from} and ${isEmpty(own)}
         and ${compare(
           after.map(({ value }) => value),
@@ -283,7 +303,8 @@ function renderRow(table: ServedSet, finds: boolean): string {
   const refs = hasReferences(table)
     ? `, case when "$cursor" <> ${WALK.cursor} then ${referencesOfRow(table)}::text end as "$refs"`
     : "";
-  return `"$t"."id" as "$id", ${ROW_STATE} as "$state", ${size} as "$size", ${text} as "$text"${refs}`;
+  const seen = hasUnseen(table) ? `, coalesce(${isVisible(table)}, false) as "$seen"` : "";
+  return `"$t"."id" as "$id", ${ROW_STATE} as "$state", ${size} as "$size", ${text} as "$text"${refs}${seen}`;
 }
 
 function hasReferences(table: ServedSet): boolean {
@@ -338,6 +359,7 @@ function collect(table: ServedSet, named: readonly NamedColumn[]): string {
     return SQL[column.kind].cursor?.(value) ?? `${value}::text`;
   });
   const id = named.some(({ column }) => column.name === "id") ? [] : [`${last('"$id"')}::text`];
+  const seen = hasUnseen(table) ? `, bool_and("$v"."$seen")` : "";
   return `array_agg("$v"."$id"), string_agg("$v"."$state", ''::bytea), coalesce(sum("$v"."$size"), 0),
-      array_agg("$v"."$text"), count("$v"."$text"), ${hasReferences(table) ? `string_agg("$v"."$refs", ',')` : "null"}, array[${[...keys, ...id].join(", ")}]`;
+      array_agg("$v"."$text"), count("$v"."$text"), ${hasReferences(table) ? `string_agg("$v"."$refs", ',')` : "null"}, array[${[...keys, ...id].join(", ")}]${seen}`;
 }

@@ -98,7 +98,8 @@ $$;
 -- "members" has each column as a member of an object, "sizes" its bytes, null if it is short.
 --
 -- "seen" is the condition on "$t" for the rows that a person sees. Other rows are read in the order
--- of the index and skipped, at most $6 for each parent: the statement then fails with RH020.
+-- of the index and skipped; the statement fails with RH020 after $7 rows of a parent. $6 is the
+-- person.
 create function rowhouse.view_children_statement(source text, seen text, targets text[],
   types text[], members text[], sizes text[], refs text, relation jsonb) returns text
 language plpgsql stable set search_path = pg_catalog, pg_temp as $$
@@ -117,7 +118,7 @@ declare
     ' operator(pg_catalog.=) $1 and %s operator(pg_catalog.>=) "$i"."$id"', source, walk[1]);
   bound constant text := format(' and %s operator(pg_catalog.<=) "$i"."$id"', walk[1]);
   in_limit constant text := in_order || case seen when 'true'
-    then ' limit $3 operator(pg_catalog.+) 1)' else ' limit $6 operator(pg_catalog.+) 1)' end;
+    then ' limit $3 operator(pg_catalog.+) 1)' else ' limit $7 operator(pg_catalog.+) 1)' end;
   rows_of text;
   page text;
 begin
@@ -133,7 +134,7 @@ begin
   end if;
   if seen <> 'true' then
     rows_of := format('select * from (select *, pg_catalog.row_number() over () as "$v" from (%s)'
-      ' as "$t") as "$t" where case when "$v" operator(pg_catalog.>) $6'
+      ' as "$t") as "$t" where case when "$v" operator(pg_catalog.>) $7'
       ' then rowhouse.reject_visits() else %s end', rows_of, seen);
   end if;
   page := format('select pg_catalog.array_agg("$n") filter (where "$m" operator(pg_catalog.<=) $3),'

@@ -1,0 +1,60 @@
+/**
+ * The rows and columns that statements with plans read. An API key reads the table. A person reads a query of the columns that the
+ * person sees, with a condition for the rows: a plan numbers only these columns, so no plan reads another, whoever writes it.
+ *
+ * @see ../../db/code/tables/queries.sql
+ * @module
+ */
+
+import { quoteLiteral, quoteName, SIGNALS } from "../../db/mod.ts";
+import { type ColumnSet, queryColumns } from "../catalog/mod.ts";
+import { qualify } from "../qualify.ts";
+import { isRow } from "./function_terms.ts";
+import { andVisible, isAllowed, onRow, type RuleName, WHO } from "./view_terms.ts";
+
+/** The parameter of the person in statements with plans. */
+const PERSON = "$6";
+
+/** The parameters after those of an API key, with a comma. */
+export function usingWho({ view }: ColumnSet): string {
+  return view === undefined ? "" : `, ${WHO}`;
+}
+
+/** The arguments `relation`, `source` and `seen` of `rowhouse.view_statement`: rows that the person reads, and that fulfill this rule. */
+export function renderSeen(table: ColumnSet, rule?: RuleName): { source: string; seen: string } {
+  const place = onRow("$t", PERSON);
+  const rules = ["read" as const, ...(rule === undefined ? [] : [rule])]
+    .map((name) => isAllowed(table, name, place))
+    .filter((condition) => condition !== "true");
+  const isSeen = rules.map((condition) => `(${condition})`).join(" and ");
+  const names = ["app_id", ...queryColumns(table).map(({ name }) => name)];
+  const shown = names.map((name) => `"$t".${quoteName(name)}`);
+  const columns = [...shown, ...(isSeen === "" ? [] : [`(${isSeen}) as "$s"`])].join(", ");
+  const source = qualify(`(select ${columns} from data.${quoteName(table.name)} as "$t")`);
+  return {
+    source: quoteLiteral(hideParameters(source)),
+    seen: quoteLiteral(isSeen === "" ? "true" : `"$t"."$s"`),
+  };
+}
+
+/** The statement of a count replaces the parameter of its limit, which a text of a rule can look like. */
+function hideParameters(sql: string): string {
+  return sql.replaceAll(/e?'(?:[^']|'')*'/gi, (literal) => {
+    if (!literal.includes("$")) return literal;
+    const [, text] = /^e?('.*)$/is.exec(literal) ?? [];
+    return `E${text?.replaceAll("$", "\\x24")}`;
+  });
+}
+
+/**
+ * Fails if the visits ended at a row that the person does not see, the last of `"$ids"`: no cursor can be at this row. Empty if every
+ * row is seen.
+ */
+export function rejectUnseenEnd(table: ColumnSet, app: string): string {
+  const isSeen = andVisible(table);
+  if (isSeen === "") return "";
+  return `if "$cut" is not null and not exists (select from data.${quoteName(table.name)} as "$t"
+    where ${isRow(app, `"$ids"[cardinality("$ids")]`)}${isSeen}) then
+    raise exception 'too many rows' using errcode = '${SIGNALS.tooManyVisits}', detail = "$cut";
+  end if;`;
+}

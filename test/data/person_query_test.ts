@@ -1,0 +1,280 @@
+/**
+ * Lists with conditions, counts and groups of people: they read the table that the person sees. Plans are made as the service makes
+ * them, and by hand, as the holder of a stolen serving login can.
+ */
+import { afterAll, beforeAll, expect, test } from "bun:test";
+import { planGroups } from "../../src/data/query/group_plan.ts";
+import { readGroupQuery } from "../../src/data/query/group_query.ts";
+import { readListQuery } from "../../src/data/query/list_query.ts";
+import { planQuery } from "../../src/data/query/plan.ts";
+import { planWalk } from "../../src/data/query/walk.ts";
+import { defineSchema, type TableRules, t } from "../../src/schema/mod.ts";
+import { definitionFor, type RecordedTable } from "../../src/tables/catalog/mod.ts";
+import { openPersonViews, type PersonViews, type TestCaller } from "../support/person_views.ts";
+import { openTestService, type TestApp, type TestService } from "../support/service.ts";
+
+const schema = defineSchema({
+  teams: t.model({ name: t.string().required() }),
+  team_members: t
+    .model({ person: t.uuid().required(), team: t.ref("teams").required() })
+    .index("person", "team"),
+  todos: t
+    .model({
+      title: t.string().required(),
+      status: t.enum(["open", "done", "approved"]).required().default("open"),
+      owner: t.uuid().required(),
+      team: t.ref("teams"),
+      cost: t.decimal(),
+      at: t.number(),
+    })
+    .index("owner", "id")
+    .index("team", "id")
+    .index("cost", "id")
+    .index("owner", "at", "id"),
+});
+const rules: Record<string, TableRules> = {
+  teams: { allow: { member: { read: [{}] } } },
+  todos: {
+    allow: {
+      lead: { read: [{}], create: [{}], update: { from: [{}], to: [{}] } },
+      member: { read: [{ owner: "me" }, { team: { memberOf: "team_members" } }] },
+      own: { read: [{ owner: "me" }] },
+      viewer: { read: [{ status: ["done", "approved"] }] },
+    },
+    only: { cost: ["lead"] },
+  },
+};
+const T = "/v1/data/db/todos";
+
+let service: TestService;
+let app: TestApp;
+let views: PersonViews;
+const callers: Record<string, TestCaller> = {};
+/** Every row, as an API key sees it. */
+let all: Record<string, unknown>[];
+const teams: Record<string, string> = {};
+
+beforeAll(async () => {
+  service = await openTestService({ service: { previews: ["filters", "live"] } });
+  app = await service.makeApp(schema);
+  views = await openPersonViews(service, { app, schema, rules }, ["query", "walk", "groups"]);
+  for (const [name, role] of Object.entries({
+    ada: "member",
+    bob: "member",
+    own: "own",
+    vera: "viewer",
+    lea: "lead",
+  }))
+    callers[name] = await views.makeCaller(role);
+  const post = async (path: string, json: object) =>
+    (await service.call(app, `/v1/data/db/${path}`, { method: "POST", json })).json as {
+      id: string;
+    };
+  for (const name of ["red", "blue"]) teams[name] = (await post("teams", { name })).id;
+  await post("team_members", { person: callers["ada"]?.id, team: teams["red"] });
+  const owners = [callers["ada"]?.id, callers["bob"]?.id, callers["own"]?.id];
+  const statuses = ["open", "done", "approved"];
+  for (let n = 0; n < 60; n++)
+    await post("todos", {
+      title: `t${n}`,
+      status: statuses[n % 3],
+      owner: owners[Math.floor(n / 3) % 3],
+      team: n % 4 === 0 ? teams["red"] : n % 4 === 1 ? teams["blue"] : null,
+      cost: String(n),
+      at: n % 7,
+    });
+  const found = await service.call(app, T);
+  all = (found.json as { rows: Record<string, unknown>[] }).rows;
+});
+afterAll(async () => {
+  await views.close();
+  await service.close();
+});
+
+const sees: Record<string, (row: Record<string, unknown>) => boolean> = {
+  ada: (row) => row["owner"] === callers["ada"]?.id || row["team"] === teams["red"],
+  bob: (row) => row["owner"] === callers["bob"]?.id,
+  own: (row) => row["owner"] === callers["own"]?.id,
+  vera: ({ status }) => status !== "open",
+  lea: () => true,
+};
+
+/** The table as the service reads it for a person. */
+function tableOf(name: string): RecordedTable {
+  const { role = "" } = callers[name] ?? {};
+  const view = views.find("todos", role)?.view;
+  const whole = views.tables.find((table) => table.name === "todos");
+  if (view === undefined || whole === undefined) throw new Error(`${name} has no view`);
+  return { name: "todos", whole, definition: definitionFor(whole, view) };
+}
+
+const OPTIONS = { missing: new Set<string>(), isUnselective: false, work: 1e8, visits: 10_000 };
+
+type Page = { rows: Record<string, unknown>[]; next: string | null; count?: number | null };
+
+async function query(
+  name: string,
+  text: string,
+  { visits = 10_000, isCounted = false, change = (plan: object): object => plan } = {},
+): Promise<Page> {
+  const table = tableOf(name);
+  const tables = { appId: app.id, find: () => undefined };
+  const read = readListQuery(text, table.definition, tables);
+  const options = { ...OPTIONS, visits, isCounted, appId: app.id };
+  const { plan, values } = planQuery(read, table, options);
+  return await send(name, change(JSON.parse(plan)), values);
+}
+
+async function send(name: string, plan: object, values: readonly string[]): Promise<Page> {
+  const caller = callers[name];
+  if (caller === undefined) throw new Error(name);
+  const text = await views.call(caller, "todos", {
+    endpoint: "query",
+    values: { plan: JSON.stringify(plan), values, bytes: 8_388_608, known: "" },
+  });
+  return JSON.parse(text?.slice(32) ?? "null");
+}
+
+const ids = (rows: readonly Record<string, unknown>[]) => rows.map(({ id }) => id);
+const shownTo = (name: string) => all.filter((row) => sees[name]?.(row));
+
+test("each person lists, filters, orders and counts only the rows that they see", async () => {
+  for (const name of Object.keys(sees)) {
+    const shown = shownTo(name);
+    const { rows, count } = await query(name, "", { isCounted: true });
+    expect(ids(rows)).toEqual(ids(shown));
+    expect(count).toBe(shown.length);
+    const done = await query(name, "status=eq.done&order=at.desc", { isCounted: true });
+    const wanted = shown.filter(({ status }) => status === "done");
+    expect(ids(done.rows).sort()).toEqual(ids(wanted).sort());
+    expect(done.count).toBe(wanted.length);
+    const others = await query(name, "or=(status.eq.open,title.like.t1*)&limit=3&order=at", {
+      isCounted: true,
+    });
+    const either = shown.filter(
+      ({ status, title }) => status === "open" || String(title).startsWith("t1"),
+    );
+    expect(others.count).toBe(either.length);
+    expect(ids(others.rows)).toEqual(
+      ids(
+        either
+          .toSorted(
+            (a, b) =>
+              Number(a["at"]) - Number(b["at"]) || (String(a["id"]) < String(b["id"]) ? -1 : 1),
+          )
+          .slice(0, 3),
+      ),
+    );
+  }
+});
+
+test("pages by cursor have every visible row once, and no cursor names an invisible row", async () => {
+  for (const name of Object.keys(sees)) {
+    const shown = ids(shownTo(name));
+    for (const order of ["id", "id.desc", "at", "owner.desc,at.desc"]) {
+      const found: unknown[] = [];
+      let after = "";
+      do {
+        const page = await query(name, `limit=4&order=${order}${after}`);
+        found.push(...ids(page.rows));
+        if (page.next !== null) {
+          const cursor = JSON.parse(Buffer.from(page.next, "base64url").toString()) as string[];
+          expect(shown).toContain(cursor.at(-1));
+        }
+        after = page.next === null ? "" : `&after=${page.next}`;
+      } while (after !== "");
+      expect(found.toSorted()).toEqual(shown.toSorted());
+      expect(new Set(found).size).toBe(found.length);
+    }
+  }
+});
+
+test("a hidden column does not exist", async () => {
+  for (const text of ["cost=eq.1", "order=cost", "select=cost", "or=(cost.gt.1,id.not.is.null)"])
+    await expect(query("ada", text)).rejects.toMatchObject({ code: "invalid_query" });
+  const { rows } = await query("lea", "cost=gte.58");
+  expect(rows).toHaveLength(2);
+  expect(Object.keys((await query("ada", "limit=1")).rows[0] ?? {})).not.toContain("cost");
+});
+
+test("visits end at the limit, and rows that a rule removes are visited", async () => {
+  // 20 of 60 rows are Bob's: rows before the limit of visits are not enough.
+  await expect(query("bob", "limit=20", { visits: 29 })).rejects.toMatchObject({ code: "RH020" });
+  const { rows, next } = await query("bob", `owner=eq.${callers["bob"]?.id}&at=gt.100`, {
+    visits: 5,
+  });
+  expect(rows).toEqual([]);
+  const [, id] = JSON.parse(Buffer.from(next ?? "", "base64url").toString());
+  expect(ids(shownTo("bob"))).toContain(id);
+  const counted = await query("lea", "at=gt.2&limit=2", { visits: 30, isCounted: true });
+  expect(counted.count).toBeNull();
+});
+
+async function groups(name: string, text: string, visits = 10_000): Promise<unknown> {
+  const table = tableOf(name);
+  const read = readGroupQuery(text, table.definition);
+  const { plan, values } = planGroups(read, table, { ...OPTIONS, appId: app.id, visits });
+  const caller = callers[name];
+  if (caller === undefined) throw new Error(name);
+  const found = await views.call(caller, "todos", {
+    endpoint: "groups",
+    values: { plan, values, bytes: 8_388_608, known: "" },
+  });
+  return JSON.parse(found?.slice(32) ?? "null");
+}
+
+test("groups count and compute only visible rows", async () => {
+  for (const name of Object.keys(sees)) {
+    const shown = shownTo(name);
+    const expected = ["open", "done", "approved"].flatMap((status) => {
+      const of = shown.filter((row) => row["status"] === status);
+      return of.length === 0
+        ? []
+        : [
+            {
+              by: { status },
+              max: { at: Math.max(...of.map(({ at }) => Number(at))) },
+              count: of.length,
+            },
+          ];
+    });
+    const found = (await groups(name, "by=status&max=at")) as { groups: { count: number }[] };
+    expect(found.groups.map(({ count }) => count)).toEqual(expected.map(({ count }) => count));
+    expect(found).toMatchObject({ groups: expected });
+  }
+  await expect(groups("ada", "sum=cost")).rejects.toMatchObject({ code: "invalid_query" });
+  await expect(groups("bob", "by=status", 30)).rejects.toMatchObject({ code: "RH020" });
+});
+
+async function walk(name: string, text: string): Promise<Page | undefined> {
+  const table = tableOf(name);
+  const read = readListQuery(text, table.definition, { appId: app.id, find: () => undefined });
+  const planned = planWalk(read, table, {
+    appId: app.id,
+    missing: new Set(),
+    isUnselective: false,
+  });
+  const caller = callers[name];
+  if (planned === undefined || caller === undefined) return undefined;
+  const found = await views.call(caller, "todos", {
+    endpoint: "walk",
+    values: { ...planned, bytes: 8_388_608, known: "", inline: null },
+  });
+  return JSON.parse(found?.slice(64) ?? "null");
+}
+
+test("a walk has only visible rows, or fails", async () => {
+  for (const name of Object.keys(sees)) {
+    const shown = shownTo(name);
+    const id = callers[name]?.id;
+    const own = shown.filter(({ owner }) => owner === id);
+    if (name !== "vera") {
+      const page = await walk(name, `owner=eq.${id}&limit=5`);
+      expect(ids(page?.rows ?? [])).toEqual(ids(own).slice(0, 5));
+    }
+    const whole = walk(name, "limit=7&order=id.desc");
+    if (name === "lea")
+      expect(ids((await whole)?.rows ?? [])).toEqual(ids(all).reverse().slice(0, 7));
+    else await expect(whole).rejects.toMatchObject({ code: "RH021" });
+  }
+});

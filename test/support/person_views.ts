@@ -1,0 +1,97 @@
+/** The functions of people, made from rules without a push, and called by the serving login. @module */
+import postgres from "postgres";
+import { PERSON_BIT } from "../../src/principal.ts";
+import type { TableDefinition, TableRules } from "../../src/schema/mod.ts";
+import {
+  type Endpoint,
+  type EndpointCall,
+  endpointsOf,
+  type FunctionSite,
+  functionName,
+  PERSON_ENDPOINTS,
+  type ServedSet,
+  serveSet,
+  toColumnSet,
+  toParameters,
+  viewsOf,
+} from "../../src/tables/catalog/mod.ts";
+import { renderFunctions } from "../../src/tables/sql/functions.ts";
+import { definitionOf, type TestApp, type TestService } from "./service.ts";
+
+export type TestCaller = { readonly id: string; readonly role: string; readonly proof: Uint8Array };
+
+export type PersonViews = {
+  /** The tables with their rules. */
+  readonly tables: readonly TableDefinition[];
+  /** The set of a role's functions; `undefined`: the role has none. */
+  readonly find: (table: string, role: string) => ServedSet | undefined;
+  /** @param id another caller's id: the same person with another key or role */
+  readonly makeCaller: (
+    role: string,
+    options?: { id?: string; bits?: number },
+  ) => Promise<TestCaller>;
+  /** The text that the function of the caller's role returns; or of this set. */
+  readonly call: (
+    caller: Pick<TestCaller, "role" | "proof">,
+    table: string,
+    call: EndpointCall,
+    of?: { set?: ServedSet; app?: string },
+  ) => Promise<string | null>;
+  readonly admin: postgres.Sql;
+  readonly close: () => Promise<void>;
+};
+
+/** Creates the functions of every role. */
+export async function openPersonViews(
+  service: TestService,
+  { app, schema, rules }: { app: TestApp; schema: unknown; rules: Record<string, TableRules> },
+  endpoints: readonly Endpoint[],
+): Promise<PersonViews> {
+  const tables = definitionOf(schema).tables.map((table): TableDefinition => {
+    const of = rules[table.name];
+    return of === undefined ? table : { ...table, rules: of };
+  });
+  const site: FunctionSite = { dialect: "plain", previews: ["filters", "live", "browser"] };
+  const sets = tables.flatMap((table) =>
+    viewsOf(app.id, tables, table).map((view) => serveSet({ ...toColumnSet(table), view }, table)),
+  );
+  const admin = postgres(service.database.adminUrl, { max: 1, onnotice: () => undefined });
+  for (const set of sets) {
+    const { view } = set;
+    const served = endpointsOf(site).filter(
+      (endpoint) =>
+        endpoints.includes(endpoint) &&
+        view !== undefined &&
+        PERSON_ENDPOINTS[endpoint].isAllowed(view),
+    );
+    for (const statement of renderFunctions(set, site, served)) await admin.unsafe(statement);
+  }
+  const login = postgres(service.database.servingUrl, { max: 2, prepare: false });
+  const find = (table: string, role: string) =>
+    sets.find(({ name, view }) => name === table && view?.roles.includes(role));
+  return {
+    tables,
+    find,
+    makeCaller: async (role, { id = crypto.randomUUID(), bits = PERSON_BIT | 64 } = {}) => {
+      const proof = crypto.getRandomValues(new Uint8Array(32));
+      await admin`insert into rowhouse.proofs (app_id, digest, scopes, expires_at, person_id, role)
+        values (${app.id}, sha256(${Buffer.from(proof)}), ${bits}, 'infinity', ${id}, ${role})`;
+      return { id, role, proof };
+    },
+    call: async ({ role, proof }, table, call, of = {}) => {
+      const set = of.set ?? find(table, role);
+      if (set === undefined) throw new Error(`The role ${role} has no functions of ${table}`);
+      const parameters = toParameters({ app: of.app ?? app.id, proof }, call);
+      const [found] = await login.unsafe(
+        `select api."${functionName(set, call.endpoint)}"(${parameters.map((_, index) => `$${index + 1}`).join(", ")}) as body`,
+        parameters.map((value) => (value instanceof Uint8Array ? Buffer.from(value) : value)),
+      );
+      return (found?.["body"] ?? null) as string | null;
+    },
+    admin,
+    close: async () => {
+      await login.end();
+      await admin.end();
+    },
+  };
+}
