@@ -27,7 +27,6 @@ import { defineVisitorFunctions, readActions, renderDispatcher } from "./visitor
 const CONSTANTS: Readonly<Record<string, unknown>> = {
   ...{ ...limits, ...storedText, ...sqlConstants, LATENCY_BUCKETS },
   INTENDED_CODES: INTENDED.map(quoteLiteral).join(", "),
-  PERSON_BIT,
   LIVE_BIT: APP_SWITCHES.live.proofBit,
   PERSON_BIT,
 };

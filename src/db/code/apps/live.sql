@@ -85,7 +85,8 @@ begin
     end if;
     if not exists (select from rowhouse.proofs where app_id = app
         and digest = sha256(presented_proofs[ordinal])
-        and scopes & ${LIVE_BIT}::smallint <> 0 and scopes & (1 | ${PERSON_BIT})::smallint <> 0
+        and scopes & ${LIVE_BIT}::smallint <> 0
+        and scopes & (1 | ${PERSON_BIT})::smallint <> 0
         and expires_at > clock_timestamp()) then
       ended := ended || (ordinal - 1);
     elsif read_app is distinct from app then

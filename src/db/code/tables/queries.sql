@@ -332,10 +332,10 @@ $$;
 --
 -- "total": the plan of the count, if it visits other rows than the page ("isTotal" inside).
 --
--- "source" is the table, or for a person a query of its columns that the person sees; "seen" is then
--- the condition on "$t" for the rows that the person sees. It is part of each comparison, so that
--- other rows are visited and match nothing: the visits are bounded whatever the condition is. Only
--- the last id of visits that ended early can be of such a row.
+-- "source" is the table, or for a person a query of its columns that the person sees; "seen" is
+-- then the condition on "$t" for the rows that the person sees. It is part of each comparison, so
+-- that other rows are visited and match nothing: the visits are bounded whatever the condition is.
+-- Only the last id of visits that ended early can be of such a row.
 create function rowhouse.view_statement(relation text, source text, seen text,
   columns text[], keys text[], types text[], plan jsonb) returns text
 language plpgsql stable set search_path = pg_catalog, pg_temp as $$
