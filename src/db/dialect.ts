@@ -16,6 +16,8 @@ export type Lacks = {
   readonly changes: string;
   /** References that a delete sets to null. */
   readonly setNull: Rejection;
+  /** Rules for persons. */
+  readonly rules: Rejection;
 };
 
 export type LargeTableOptions = {

@@ -66,6 +66,7 @@ export const FUNCTIONS = {
   dev_leftovers: { retry: "safe", parameters: {}, returns: "jsonb?" },
   drop_table: { caller: "operator", parameters: { wanted_table: "text", expected: "text[]" }, returns: "jsonb", input: { wanted_table: "text", expected: "text[]" }, needs: "recent sign-in" },
   drop_tables: { parameters: { names: "text[]" }, returns: "void" },
+  drop_views: { parameters: { app: "uuid" }, returns: "void" },
   end_app_sessions: { caller: "operator", parameters: { app_slug: "text" }, returns: "int4", input: { app_slug: "text" }, needs: "recent sign-in" },
   end_deferred_step: { parameters: { step_id: "int8", new_state: "text", new_issue: "text" }, returns: "void" },
   end_own_sessions: { caller: "visitor", parameters: { wanted: "text" }, returns: "int4" },

@@ -53,6 +53,8 @@ export const SIGNALS = {
   tryUndone: "RH026",
   /** Objects that are not Rowhouse's use functions that a migration must drop; the detail lists them. */
   upgradeBlocked: "RH027",
+  /** The app's last push declares rules for the table. */
+  tableHasRules: "RH029",
   /** The cookies do not prove a live session. */
   notSignedIn: "RH400",
   /** The cookies prove no user with the Console role. */

@@ -75,6 +75,7 @@ export {
   listRules,
   ME,
   ownValue,
+  renameMembersColumn,
   renameRuleColumn,
   renameRuleTable,
   rulesOf,

@@ -181,7 +181,7 @@ describe("readDefinition() rejects", () => {
     { name: "an owner that is a text", value: withRules({ owner: ["title"] }) },
     { name: "an owner that does not exist", value: withRules({ owner: ["boss"] }) },
     { name: "only on no column", value: withRules({ only: { price: ["lead"] } }) },
-    { name: "only without roles", value: withRules({ only: { cost: [] } }) },
+    { name: "setBy without roles", value: withRules({ setBy: { cost: [] } }) },
     {
       name: "setBy on an owner",
       value: withRules({ owner: ["owner"], setBy: { owner: ["lead"] } }),

@@ -143,11 +143,31 @@ export function renameRuleColumn(rules: TableRules, from: string, to: string): T
 
 /** The rules with another name of a table of memberships. */
 export function renameRuleTable(rules: TableRules, from: string, to: string): TableRules {
-  const rename = (match: Match): Match =>
-    isMemberOf(match) && match.memberOf === from ? { ...match, memberOf: to } : match;
+  return mapMemberships(rules, (match) =>
+    match.memberOf === from ? { ...match, memberOf: to } : match,
+  );
+}
+
+/** The rules with another name of a column of a table of memberships. */
+export function renameMembersColumn(
+  rules: TableRules,
+  { table, from, to }: { readonly table: string; readonly from: string; readonly to: string },
+): TableRules {
+  return mapMemberships(rules, (match) => {
+    if (match.memberOf !== table || match.where === undefined) return match;
+    const where = Object.entries(match.where).map(
+      ([name, value]) => [name === from ? to : name, value] as const,
+    );
+    return { ...match, where: toSortedObject(where) };
+  });
+}
+
+function mapMemberships(rules: TableRules, map: (match: MemberOf) => MemberOf): TableRules {
   return mapAlternatives(rules, (alternative) =>
     Object.fromEntries(
-      Object.entries(alternative).map(([name, match]) => [name, rename(match)] as const),
+      Object.entries(alternative).map(
+        ([name, match]) => [name, isMemberOf(match) ? map(match) : match] as const,
+      ),
     ),
   );
 }

@@ -15,6 +15,19 @@ type Sentence = { message: string; remedy: string };
 /** The declared part and the actual part, each with its article. */
 export type Compared = { wanted: string; found: string };
 
+/** Conflicts of rules. */
+export const RULES = {
+  previewOff: {
+    message: "The schema declares rules for people, but this service does not have the preview",
+    remedy:
+      "the operator must set PREVIEW=browser, run rowhouse migrate with it, and restart; or remove the rules",
+  },
+  broken: (issue: string) => ({
+    message: issue,
+    remedy: "correct the rules",
+  }),
+};
+
 /** Conflicts of a declaration by the owner of the table. */
 export const OWN = {
   leftOut: {

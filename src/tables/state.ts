@@ -2,7 +2,7 @@
 
 import { call, type Database, DIALECT_SQL, dialectOf, PREVIEWS_SQL, readValue } from "../db/mod.ts";
 import type { TableDefinition } from "../schema/mod.ts";
-import type { ColumnSet, FunctionSite, RecordedDefinition } from "./catalog/mod.ts";
+import type { ColumnSet, FunctionSite, RecordedDefinition, ViewSet } from "./catalog/mod.ts";
 import { type RecordedMigration, toProjectHistory } from "./history/journal_files.ts";
 import type { MigrationRecord } from "./history/migration_text.ts";
 import type { Change } from "./plan/change.ts";
@@ -15,6 +15,9 @@ type RecordedUse = { appId: string; slug: string; definition: TableDefinition };
 export type SetUse = { appId: string; hash: string; unusedS: number | null };
 /** A column set that an app uses or used. */
 export type RecordedSet = SetUse & { columns: ColumnSet };
+
+/** A view of an app, whose functions exist. */
+export type RecordedView = { appId: string; hash: string; set: ViewSet };
 
 /** A recorded table with every app's declaration of it. */
 export type TableState = {
@@ -36,6 +39,7 @@ export type TableState = {
   retype: Change | null;
   uses: RecordedUse[];
   sets: RecordedSet[];
+  views: RecordedView[];
 };
 
 export type PushState = FunctionSite & {

@@ -14,7 +14,7 @@ const COLUMNS = [
   { ...PLAIN, name: "team", kind: "ref", table: "teams" },
   { ...PLAIN, name: "title" },
 ];
-const MEMBERS = { memberOf: "team_members" };
+const MEMBERS = { memberOf: "team_members", where: { level: 1 } };
 
 function read(rules: object | undefined, columns: readonly object[] = COLUMNS): TableDefinition {
   const bare = { columns: [], indexes: [], uniques: [] };
@@ -40,7 +40,7 @@ const EMPTY: PushState = {
 describe("rules", () => {
   test("are in the registration of a new table and not in its record", () => {
     const { steps } = planPush("app", { version: 1, tables: [ruled] }, EMPTY);
-    const withRules = steps.filter((step) => JSON.stringify(step).includes("rules"));
+    const withRules = steps.filter((step) => JSON.stringify(step).includes('"rules":'));
     expect(withRules).toEqual([{ kind: "register", table: ruled }]);
     expect(steps).toContainEqual({ kind: "record_table", table: plain });
   });
@@ -86,22 +86,27 @@ describe("after a change, rules", () => {
     },
     {
       change: { kind: "rename_table", table: "team_members", to: "crew" },
-      rules: allow([{ owner: "me", status: "open" }, { team: { memberOf: "crew" } }]),
+      rules: allow([{ owner: "me", status: "open" }, { team: { ...MEMBERS, memberOf: "crew" } }]),
     },
     { change: { kind: "rename_table", table: "todos", to: "tasks" }, rules: RULES },
     {
       change: { kind: "drop_column", table: "todos", column: "title" },
       rules: RULES,
     },
-    { change: { kind: "drop_column", table: "todos", column: "team" }, rules: undefined },
-    { change: { kind: "drop_column", table: "todos", column: "status" }, rules: undefined },
+    {
+      change: { kind: "rename_column", table: "team_members", column: "level", to: "rank" },
+      rules: allow([{ owner: "me", status: "open" }, { team: { ...MEMBERS, where: { rank: 1 } } }]),
+    },
+    // Without the condition, the rules would allow more: the push rejects these changes.
+    { change: { kind: "drop_column", table: "todos", column: "team" }, rules: RULES },
+    { change: { kind: "drop_column", table: "todos", column: "status" }, rules: RULES },
     {
       change: { kind: "drop_value", table: "todos", column: "status", value: "open" },
-      rules: undefined,
+      rules: RULES,
     },
     {
       change: { kind: "retype_column", table: "todos", column: "status", type: { kind: "string" } },
-      rules: undefined,
+      rules: RULES,
     },
     {
       change: { kind: "retype_column", table: "todos", column: "title", type: { kind: "json" } },

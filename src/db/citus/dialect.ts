@@ -25,6 +25,10 @@ export const CITUS: Dialect = {
       message: "The schema declares onDelete set null, which a Citus cluster does not support",
       remedy: 'leave out onDelete, or use onDelete: "cascade"',
     },
+    rules: {
+      message: "The schema declares rules for people, which a Citus cluster does not support",
+      remedy: "remove the rules: the app's own server then reads and writes rows with an API key",
+    },
   },
   groupsCreates: false,
   insertsQueries: false,

@@ -161,6 +161,12 @@ const REJECTIONS: Readonly<Record<string, Rejection>> = {
     (failed) => `${toSwitchRejection(failed)}: ${findSwitchOf(failed)?.notOnCluster}`,
   ),
   [SIGNALS.tableReferredTo]: REFERENCED,
+  [SIGNALS.tableHasRules]: reject(
+    "invalid_request",
+    ({ values }) =>
+      `The app ${values["app_slug"]} declares rules for the table ${values["wanted_table"]}: first push its schema without the table`,
+    "The app declares rules for the table: first push its schema without the table.",
+  ),
   [SIGNALS.unknownJob]: REFERENCED,
   [SIGNALS.isolationBroken]: reject(
     "unavailable",

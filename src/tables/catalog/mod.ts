@@ -77,6 +77,12 @@ export {
   PERSON_ENDPOINTS,
 } from "./person_endpoints.ts";
 export {
+  listViewSets,
+  type TableUse,
+  type ViewSet,
+  viewSetsOf,
+} from "./view_sets.ts";
+export {
   definitionFor,
   membershipOf,
   type OtherTable,

@@ -14,22 +14,26 @@ import {
 } from "../../db/mod.ts";
 import { KINDS, SQL } from "../../kinds/mod.ts";
 import { PREVIEWS } from "../../preview.ts";
-import { readDefinition } from "../../schema/mod.ts";
+import { type Rule, readDefinition, type TableDefinition } from "../../schema/mod.ts";
 import {
   type ColumnSet,
   deriveName,
-  endpointsOf,
+  endpointsOfSet,
   type FunctionSite,
   functionName,
+  hasPreview,
+  listViewSets,
   printedArguments,
   type RecordedDefinition,
   type ServedSet,
   serveSet,
+  type TableUse,
   toColumnSet,
+  viewSetsOf,
 } from "../catalog/mod.ts";
 import { renderBody } from "../sql/functions.ts";
 import { SITE_SQL } from "../state.ts";
-import { readRecorded } from "../verify/read_recorded.ts";
+import { readRecorded, readRegistered } from "../verify/read_recorded.ts";
 
 /** A column set with every kind and rule: two releases with the same output for it have the same output for every column set. */
 const COLUMNS: ColumnSet = {
@@ -67,9 +71,60 @@ export const RELEASE = digestOf(
     ...DIALECT_NAMES.map((dialect) => ({ dialect, previews: [] })),
     { dialect: "plain" as const, previews: PREVIEWS },
   ]
-    .flatMap((site) => endpointsOf(site).map((endpoint) => renderBody(SAMPLE, endpoint, site)))
+    .flatMap((site) =>
+      [SAMPLE, ...listSampleViews()].flatMap((set) =>
+        endpointsOfSet(set, site).map((endpoint) => renderBody(set, endpoint, site)),
+      ),
+    )
     .join("\n"),
 );
+
+/** Views with every part of the rule language, in every place. */
+function listSampleViews(): ServedSet[] {
+  const plain = { required: false, unique: false, index: false };
+  const lists = { indexes: [], uniques: [] };
+  const teams: TableDefinition = {
+    ...{ name: "teams", columns: [{ ...plain, name: "string", kind: "string" }], ...lists },
+    rules: { allow: { few: { read: [{ string: ["a", "b"] }] }, all: { read: [{}] } } },
+  };
+  const members: TableDefinition = {
+    name: "members",
+    columns: [
+      { ...plain, name: "uuid", kind: "uuid" },
+      { ...plain, name: "ref", kind: "ref", table: "teams" },
+      { ...plain, name: "number", kind: "number" },
+    ],
+    ...lists,
+  };
+  const rule: Rule = [
+    { uuid: "me", enum: ["a", "b"], boolean: true, number: 1, decimal: "1.5", string: null },
+    { ref: { memberOf: "members", where: { number: 1 } } },
+    { ref: { readable: true } },
+  ];
+  const every: Rule = [{}];
+  const sample: TableDefinition = {
+    ...{ name: COLUMNS.name, ...lists },
+    columns: COLUMNS.columns.map((column) => ({
+      ...plain,
+      ...column,
+      ...(column.kind === "ref" ? { table: "teams" } : {}),
+    })),
+    rules: {
+      allow: {
+        all: { read: every, create: every, update: { from: every, to: every }, delete: every },
+        few: { read: rule, create: rule, update: { from: rule, to: rule }, delete: rule },
+        new: { create: rule },
+      },
+      owner: ["uuid"],
+      only: { string: ["all"] },
+      setBy: { decimal: ["all"] },
+    },
+  };
+  const app = "00000000-0000-0000-0000-000000000000";
+  return viewSetsOf(app, [members, sample, teams], sample.name).map((set) =>
+    serveSet(set, { ...sample, indexes: KINDS.map((kind) => [kind, "id"]) }),
+  );
+}
 
 /** Records the release of the tables' functions; `null` during a renewal. */
 export async function recordRelease(admin: Database, release: string | null): Promise<void> {
@@ -84,6 +139,8 @@ export type CheckBodies = (digest: string) => Promise<readonly string[]>;
 
 type Found = FunctionSite & {
   sets: unknown[];
+  /** Everything that apps with rules use. */
+  uses: { appId: string; definition: unknown }[];
   /** The tables, if functions depend on their indexes. */
   tables: RecordedDefinition[];
   functions: { signature: string; digest: string }[];
@@ -95,10 +152,13 @@ export function makeCheckBodies(db: Database): CheckBodies {
   let generated = new Map<string, ReadonlyMap<string, string>>();
   return async (digest) => {
     if (digest === checked) return [];
-    const { sets, tables, functions, ...site } = await readFunctions(db);
+    const { sets, uses, tables, functions, ...site } = await readFunctions(db);
     const recorded = new Map(tables.map((table) => [table.name, table]));
+    const views = hasPreview(site, "browser")
+      ? [...listViewSets(readUses(uses)).values()].flat()
+      : [];
     generated = new Map(
-      sets.flatMap(readColumnSet).map((set) => {
+      [...sets.flatMap(readColumnSet), ...views].map((set) => {
         const table = recorded.get(set.name);
         const key = `${functionName(set, "get")} ${JSON.stringify([site, table])}`;
         return [key, generated.get(key) ?? digestBodies(toServedSet(set, table), site)];
@@ -120,9 +180,12 @@ async function readFunctions(db: Database): Promise<Found> {
     `select pg_catalog.json_build_object(
       ${SITE_SQL},
       'tables', (select coalesce(pg_catalog.json_agg(definition), '[]') from rowhouse.tables
-        where pg_catalog.jsonb_exists(${PREVIEWS_SQL}::pg_catalog.jsonb, 'filters')),
+        where pg_catalog.jsonb_exists_any(${PREVIEWS_SQL}::pg_catalog.jsonb, '{filters,browser}')),
       'sets', (select coalesce(pg_catalog.json_agg(definition), '[]') from (
         select distinct on (table_name, hash) definition from rowhouse.column_sets) as sets),
+      'uses', (select coalesce(pg_catalog.json_agg(pg_catalog.json_build_object('appId', app_id, 'definition', definition)), '[]')
+        from rowhouse.registrations where app_id in (
+          select app_id from rowhouse.registrations where pg_catalog.jsonb_exists(definition, 'rules'))),
       'functions', (select coalesce(pg_catalog.json_agg(pg_catalog.json_build_object(
           'signature', proname || '(' || pg_catalog.oidvectortypes(proargtypes) || ')',
           'digest', pg_catalog.md5(pg_catalog.btrim(prosrc, E'\\n')))), '[]')
@@ -161,6 +224,17 @@ function readColumnSet(stored: unknown): ColumnSet[] {
   return "issues" in reading ? [] : reading.definition.tables.map(toColumnSet);
 }
 
+/** The tables of apps with rules, if pushes can have recorded them; otherwise the apps have no views. */
+function readUses(uses: Found["uses"]): TableUse[] {
+  const byApp = Map.groupBy(uses, ({ appId }) => appId);
+  return [...byApp].flatMap(([appId, used]) =>
+    readRegistered(used.map(({ definition }) => definition)).map((definition) => ({
+      appId,
+      definition,
+    })),
+  );
+}
+
 /** The indexes of the table, if a push can have recorded them. */
 function toServedSet(set: ColumnSet, stored: RecordedDefinition | undefined): ServedSet {
   const table = stored && readRecorded(stored).table;
@@ -169,7 +243,7 @@ function toServedSet(set: ColumnSet, stored: RecordedDefinition | undefined): Se
 
 function digestBodies(set: ServedSet, site: FunctionSite): ReadonlyMap<string, string> {
   return new Map(
-    endpointsOf(site).map((endpoint) => [
+    endpointsOfSet(set, site).map((endpoint) => [
       `${functionName(set, endpoint)}(${printedArguments(endpoint)})`,
       digestOf(renderBody(set, endpoint, site)),
     ]),

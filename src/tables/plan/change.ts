@@ -7,10 +7,12 @@
 import {
   type Definition,
   type NamedColumn,
+  ownValue,
+  renameMembersColumn,
   renameRuleColumn,
   renameRuleTable,
   type TableDefinition,
-  usesColumn,
+  type TableRules,
 } from "../../schema/mod.ts";
 import { type Cases, matchKind } from "../../std/match_kind.ts";
 import { quote } from "../../std/quote.ts";
@@ -74,10 +76,25 @@ const CHANGERS: Cases<Change, TableDefinition | undefined, [table: TableDefiniti
   retype_column: retypeColumn,
 };
 
-/** A table of the app after a change. Most tables do not change. */
+/**
+ * A table of the app after a change. Most tables do not change. Rules follow renamed parts. Rules that name a part that is gone
+ * remain: the change is then rejected, because without a condition they would allow more.
+ */
 export function changeTable(table: TableDefinition, change: Change): TableDefinition | undefined {
-  if (change.kind !== "rename_table" && table.name !== change.table) return table;
-  return matchKind(CHANGERS, change, table);
+  const isOther = change.kind !== "rename_table" && table.name !== change.table;
+  const changed = isOther ? table : matchKind(CHANGERS, change, table);
+  return changed && change.kind === "rename_column"
+    ? renameInMemberships(changed, change)
+    : changed;
+}
+
+/** Rules of any table can name a column of a table of memberships. */
+function renameInMemberships(
+  table: TableDefinition,
+  { table: members, column: from, to }: Of<"rename_column">,
+): TableDefinition {
+  if (table.rules === undefined) return table;
+  return { ...table, rules: renameMembersColumn(table.rules, { table: members, from, to }) };
 }
 
 /** The app's definition after a change, in the same order. */
@@ -130,27 +147,20 @@ function renameTable(
   };
 }
 
-/** Rules that name a changed column end until the next push: without a condition, they would allow more. */
-function keepRules({ rules }: TableDefinition, column: string): Pick<TableDefinition, "rules"> {
-  return rules === undefined || usesColumn(rules, column) ? {} : { rules };
-}
-
 function dropValue(change: Of<"drop_value">, table: TableDefinition): TableDefinition {
   const columns = table.columns.map((column) =>
     column.name === change.column && column.values !== undefined
       ? { ...column, values: column.values.filter((value) => value !== change.value) }
       : column,
   );
-  const { rules: _, ...rest } = table;
-  return { ...rest, columns, ...keepRules(table, change.column) };
+  return { ...table, columns };
 }
 
 function retypeColumn(change: Of<"retype_column">, table: TableDefinition): TableDefinition {
   const columns = table.columns.map((column) =>
     column.name === change.column ? retype(column, change.type) : column,
   );
-  const { rules: _, ...rest } = table;
-  return { ...rest, columns, ...keepRules(table, change.column) };
+  return { ...table, columns };
 }
 
 export function retype({ name, required, unique, index }: NamedColumn, type: ColumnType) {
@@ -165,6 +175,14 @@ function dropColumn(change: Of<"drop_column">, table: TableDefinition): TableDef
     columns: table.columns.filter(({ name }) => name !== change.column),
     indexes: table.indexes.filter(isLeft),
     uniques: table.uniques.filter(isLeft),
-    ...keepRules(table, change.column),
+    ...(table.rules && { rules: withoutFormer(table.rules, change.column) }),
   };
+}
+
+/** The rules without a column that the app had stopped to declare, and that no role has. */
+function withoutFormer(rules: TableRules, column: string): TableRules {
+  if (ownValue(rules.only, column)?.length !== 0) return rules;
+  const { only: _, ...rest } = rules;
+  const left = Object.entries(rules.only ?? {}).filter(([name]) => name !== column);
+  return left.length === 0 ? rest : { ...rest, only: Object.fromEntries(left) };
 }

@@ -16,7 +16,9 @@ import { renderPlan } from "../sql/ddl.ts";
 import { makeMigration } from "../sql/migration.ts";
 import type { PushState } from "../state.ts";
 import { showValues } from "./compare.ts";
+import { withoutRules } from "./merge_table.ts";
 import { planPush } from "./plan.ts";
+import { addViews } from "./plan_views.ts";
 import { checkSize, NOTHING, type PreparedPush, type PrepareRequest } from "./prepare.ts";
 import { incompatible } from "./rejections.ts";
 
@@ -46,7 +48,8 @@ export function prepareJoin(
   }
   const joins = checkChain(join.migrations, state.migrations);
   const wanted = toWanted(app.id, { definition, declared: join.declared }, state);
-  const plan = planPush(app.id, wanted, state, { share: options.share });
+  const planned = planPush(app.id, wanted, state, { share: options.share });
+  const plan = addViews(planned, { app, state });
   const after = advanceState(state, app, plan);
   const conflicts = [...plan.conflicts, ...findSurplus(app.id, join.declared, after)];
   if (conflicts.length > 0) throw unequal(conflicts);
@@ -72,8 +75,16 @@ function toWanted(
   const foreign = new Set(
     state.tables.filter(({ ownerAppId }) => ownerAppId !== appId).map(({ name }) => name),
   );
+  const rules = new Map(definition.tables.map((table) => [table.name, table.rules]));
+  const addRules = (table: TableDefinition): TableDefinition => {
+    const own = rules.get(table.name);
+    return own === undefined ? table : { ...table, rules: own };
+  };
   const tables = [
-    ...declared.tables.filter(({ name }) => !foreign.has(name)),
+    ...declared.tables
+      .filter(({ name }) => !foreign.has(name))
+      .map(withoutRules)
+      .map(addRules),
     ...definition.tables.filter(({ name }) => foreign.has(name)),
   ];
   return { ...definition, tables: tables.sort((a, b) => (a.name < b.name ? -1 : 1)) };

@@ -1,5 +1,5 @@
 /** A table after another declaration: first all recorded parts, in their order, then the new parts. @module */
-import type { Definition, NamedColumn, TableDefinition } from "../../schema/mod.ts";
+import type { Definition, NamedColumn, TableDefinition, TableRules } from "../../schema/mod.ts";
 import { canonicalJson } from "../../std/json.ts";
 import { sortLists } from "../../std/sort_lists.ts";
 import { type Change, changeTable } from "./change.ts";
@@ -47,12 +47,28 @@ export function accumulate(
     const used = column.values;
     return { ...column, values: (whole.values ?? []).filter((value) => used.includes(value)) };
   });
-  return withRules({ ...merged, columns }, declared);
+  const served = withRules({ ...merged, columns }, declared);
+  return served.rules === undefined
+    ? served
+    : { ...served, rules: closeFormer(served.rules, declared, columns) };
 }
 
 /** The table with the rules of a declaration. */
 function withRules(table: TableDefinition, { rules }: TableDefinition): TableDefinition {
   return rules === undefined ? withoutRules(table) : { ...table, rules };
+}
+
+/** No role has a column that the app no longer declares: what protected it is not declared either. */
+function closeFormer(
+  rules: TableRules,
+  declared: TableDefinition,
+  columns: readonly NamedColumn[],
+): TableRules {
+  const former = columns
+    .filter(({ name }) => !declared.columns.some((column) => column.name === name))
+    .map(({ name }): [string, string[]] => [name, []]);
+  if (former.length === 0) return rules;
+  return { ...rules, only: Object.fromEntries([...Object.entries(rules.only ?? {}), ...former]) };
 }
 
 /** The table as it is recorded for all apps. */

@@ -14,12 +14,13 @@ import { quoteForShell } from "../../std/quote.ts";
 import {
   type Constraint,
   formAt,
+  hasPreview,
   type IndexForm,
   indexesOf,
   keysOf,
   type RecordedDefinition,
 } from "../catalog/mod.ts";
-import { type Conflict, FOREIGN, TOO_MANY } from "../conflicts.ts";
+import { type Conflict, FOREIGN, RULES, TOO_MANY } from "../conflicts.ts";
 import { isShared, markDeferred } from "../sql/deferred.ts";
 import { type PushState, putsOffKeys, type TableState } from "../state.ts";
 import { accumulate, mergeTable, withoutRules } from "./merge_table.ts";
@@ -123,9 +124,13 @@ export function planPush(
     return planForeignTable(appId, declared, { found: table, isReplay });
   });
   return {
-    steps: orderSteps(plans.flatMap((plan) => plan.steps)),
+    steps: orderSteps([
+      ...plans.flatMap((plan) => plan.steps),
+      ...planEndOfRules(appId, definition, state),
+    ]),
     conflicts: [
       ...plans.flatMap((plan) => plan.conflicts),
+      ...findUnserved(definition, state),
       ...findTooManyTables(appId, definition, state),
       ...findTooManyReferences(appId, definition, state),
       ...plans.flatMap((plan) => plan.steps).flatMap((step) => findUnsupported(step, state)),
@@ -135,6 +140,15 @@ export function planPush(
       ...describeRemovedTables(appId, definition, state),
     ],
   };
+}
+
+/** Rules without their preview would look like protection, and serve nobody. */
+function findUnserved({ tables }: Definition, state: PushState): Conflict[] {
+  if (hasPreview(state, "browser")) return [];
+  const { lacks } = dialectOf(state);
+  return tables
+    .filter(({ rules }) => rules !== undefined)
+    .map(({ name }) => ({ table: name, ...(lacks?.rules ?? RULES.previewOff) }));
 }
 
 function findUnsupported(step: Step, state: PushState): Conflict[] {
@@ -242,6 +256,18 @@ function planUse(
     ...planSets(appId, used, { recorded: found.sets, whole: next, isReplay }),
     { kind: "register", table: used },
   ];
+}
+
+/** The rules of an app are those of its last push: a table that it no longer declares has none. */
+function planEndOfRules(appId: string, definition: Definition, { tables }: PushState): Step[] {
+  const declared = new Set(definition.tables.map(({ name }) => name));
+  return tables
+    .filter(({ name }) => !declared.has(name))
+    .flatMap((found): Step[] => {
+      const use = findUse(appId, found)?.definition;
+      if (use?.rules === undefined) return [];
+      return [{ kind: "register", table: withoutRules(use) }];
+    });
 }
 
 function findUse(appId: string, found: TableState) {

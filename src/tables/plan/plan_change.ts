@@ -161,7 +161,7 @@ function planRecord(change: Change, { found, next, state }: Changed): Step[] {
     { kind: "drop_functions", table: found.name, hashes, removed: [] },
     ...(next === undefined ? [] : [{ kind: "record_table", table: next } as const]),
     ...(used === undefined ? [] : [{ kind: "register", table: used } as const]),
-    ...findReferring(found, state).flatMap((table) => planReferring(table, change)),
+    ...state.tables.flatMap((table) => planOther(table, change, found)),
     { kind: "record_change", table: found.name },
   ];
 }
@@ -176,16 +176,28 @@ function findReferring({ name, ownerAppId }: TableState, { tables }: PushState):
   );
 }
 
-/** PostgreSQL's references follow a renamed table; their records contain its name. */
-function planReferring({ definition, ownerAppId, uses }: TableState, change: Change): Step[] {
-  if (change.kind !== "rename_table") return [];
-  const next = changeRecorded(definition, change);
-  const before = uses.find(({ appId }) => appId === ownerAppId)?.definition;
+/** PostgreSQL's references follow a renamed table; their records, and rules by memberships, contain its name. */
+function planOther(
+  { name, definition, ownerAppId, uses }: TableState,
+  change: Change,
+  found: TableState,
+): Step[] {
+  if (name === found.name) return [];
+  const next = ownerAppId === found.ownerAppId ? changeRecorded(definition, change) : undefined;
+  const before = uses.find(({ appId }) => appId === found.ownerAppId)?.definition;
   const used = before && changeTable(before, change);
   return [
-    ...(next === undefined ? [] : [{ kind: "record_table", table: next } as const]),
-    ...(used === undefined ? [] : [{ kind: "register", table: used } as const]),
+    ...(next === undefined || isEqual(next, definition)
+      ? []
+      : [{ kind: "record_table", table: next } as const]),
+    ...(used === undefined || isEqual(used, before)
+      ? []
+      : [{ kind: "register", table: used } as const]),
   ];
+}
+
+function isEqual(one: TableDefinition, other: TableDefinition | undefined): boolean {
+  return canonicalJson(one) === canonicalJson(other ?? null);
 }
 
 /** Why a change of the app's own table is rejected; `undefined` if it is allowed. */

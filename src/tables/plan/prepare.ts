@@ -16,6 +16,7 @@ import type { PushState } from "../state.ts";
 import type { Change } from "./change.ts";
 import { type PlanOptions, planPush } from "./plan.ts";
 import { planChange } from "./plan_change.ts";
+import { addViews } from "./plan_views.ts";
 import { incompatible } from "./rejections.ts";
 import type { Plan } from "./step.ts";
 
@@ -57,7 +58,7 @@ export function preparePush(state: PushState, request: PrepareRequest): Prepared
   const { definition, migration: replayed, change, options } = request;
   if (replayed !== undefined && isApplied(replayed, state.migrations))
     return { ...NOTHING, migration: null };
-  const plan = planRequest(state, request);
+  const plan = addViews(planRequest(state, request), { app: request.app, state });
   if (plan.conflicts.length > 0) throw incompatible(plan.conflicts);
   const rendered = renderPlan(plan, state);
   const previous = state.migrations.at(-1);

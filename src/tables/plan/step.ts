@@ -14,6 +14,7 @@ import {
   type Constraint,
   enumTypeName,
   type RecordedDefinition,
+  type ViewSet,
 } from "../catalog/mod.ts";
 import type { Conflict } from "../conflicts.ts";
 
@@ -73,12 +74,22 @@ export type Step =
       before: RecordedDefinition;
       column?: { from: string; to: string };
     }
+  /** For views of the app, `whole`: the recorded table. */
+  | {
+      kind: "create_views";
+      table: string;
+      sets: readonly ViewSet[];
+      whole: RecordedDefinition;
+    }
+  | { kind: "drop_views"; table: string; hashes: readonly string[] }
   | { kind: "drop_column"; table: string; column: NamedColumn }
   | { kind: "drop_table"; table: RecordedDefinition }
   /** The label remains in PostgreSQL's type, under a name that no value can have. */
   | { kind: "drop_enum_value"; table: string; column: string; value: string; label: string }
   /** Replaces the column by a copy with another type. */
   | { kind: "swap_column"; appId: string; table: string; before: NamedColumn; column: NamedColumn }
+  /** A sentence about rules of the app that change. */
+  | { kind: "change_rule"; table: string; sentence: string }
   | { kind: "record_table"; table: RecordedDefinition }
   /** All current and former declarations of the app for the table; `shares`: it starts to use another app's table. */
   | { kind: "register"; table: TableDefinition; shares?: true }
@@ -115,6 +126,9 @@ const ORDER: readonly Step["kind"][] = [
   "renew_functions",
   "create_functions",
   "drop_functions",
+  "create_views",
+  "drop_views",
+  "change_rule",
   "record_table",
   "register",
   "record_change",

@@ -16,8 +16,8 @@ import {
 } from "../catalog/mod.ts";
 import type { PushLimits } from "../limits.ts";
 import { UNUSED_SET_LIFE_S } from "../plan/plan_sets.ts";
-import type { Plan } from "../plan/step.ts";
-import type { PushState, TableState } from "../state.ts";
+import type { Plan, Step } from "../plan/step.ts";
+import type { PushState, RecordedView, TableState } from "../state.ts";
 
 /** An app that pushes; `by`: its key, unless an operator pushes. */
 export type PushingApp = {
@@ -172,7 +172,22 @@ export function advanceState(state: PushState, app: App, { steps }: Plan): PushS
       tables.set(found.name, { ...found, ...register(found, app, step.table) });
     }
   }
+  for (const step of steps) {
+    if (step.kind !== "create_views" && step.kind !== "drop_views") continue;
+    // The views of a table that was renamed or dropped are dropped under its former name.
+    const found = tables.get(step.table);
+    if (found !== undefined)
+      tables.set(found.name, { ...found, views: changeViews(found, app, step) });
+  }
   return { ...state, tables: [...tables.values()] };
+}
+
+type ViewStep = Extract<Step, { kind: "create_views" | "drop_views" }>;
+
+function changeViews({ views }: TableState, { id: appId }: App, step: ViewStep): RecordedView[] {
+  if (step.kind === "drop_views")
+    return views.filter((view) => view.appId !== appId || !step.hashes.includes(view.hash));
+  return [...views, ...step.sets.map((set) => ({ appId, hash: hashColumnSet(set), set }))];
 }
 
 /** All keys that its indexes can need: a new table gets them. */
@@ -195,6 +210,7 @@ function makeTable({ id, slug }: App, definition: TableDefinition): TableState {
     retype: null,
     uses: [],
     sets: [],
+    views: [],
   };
 }
 

@@ -28,7 +28,7 @@ import {
   spreadLogins,
 } from "../../db/mod.ts";
 import { PROCESS_SILENT_S } from "../../std/limits.ts";
-import { endpointsOf, functionSignature } from "../catalog/mod.ts";
+import { endpointsOf, functionSignature, listViewSets } from "../catalog/mod.ts";
 import { findDrift, RECORDED_SQL, type RecordedState } from "../verify/drift.ts";
 import { FACTS_QUERY, FACTS_SETTINGS, readFacts } from "../verify/snapshot.ts";
 import { renderDropUnserved, renderFunctions } from "./functions.ts";
@@ -247,7 +247,13 @@ function findIssues({ recorded, facts, unbuilt }: ConversionState): string[] {
     // Functions are created again, whatever their state.
     ({ thing }) => !thing.startsWith("function "),
   );
+  const views = listViewSets(recorded.uses ?? []);
+  const ruled = recorded.previews.includes("browser") ? [...views.keys()].sort() : [];
   return [
+    ...ruled.map(
+      (table) =>
+        `Citus does not support the rules of table ${table}: run rowhouse migrate without PREVIEW=browser; people then cannot use the table`,
+    ),
     ...drift.map(
       ({ thing, wanted, found }) => `Drift of ${thing}: expected ${wanted}, found ${found}`,
     ),

@@ -80,6 +80,8 @@ const RENDERERS: Cases<Step, string[], [form: IndexForm]> = {
   create_functions: () => [],
   drop_functions: ({ table, hashes }) =>
     hashes.flatMap((hash) => renderDropFunctions({ table, hash })),
+  create_views: () => [],
+  drop_views: ({ table, hashes }) => hashes.flatMap((hash) => renderDropFunctions({ table, hash })),
   rename: renderRename,
   drop_column: ({ table, column }) => [
     `alter table data.${quoteName(table)} drop column ${quoteName(column.name)}`,
@@ -93,6 +95,7 @@ const RENDERERS: Cases<Step, string[], [form: IndexForm]> = {
   ],
   drop_enum_value: renderDropValue,
   swap_column: renderSwap,
+  change_rule: () => [],
   record_table: () => [],
   register: () => [],
   record_change: () => [],
@@ -106,6 +109,8 @@ const UNRECORDED: ReadonlySet<Step["kind"]> = new Set([
   "renew_functions",
   "create_functions",
   "drop_functions",
+  "create_views",
+  "drop_views",
 ]);
 
 export function renderPlan(plan: Plan, site: FunctionSite): RenderedPlan {
@@ -135,6 +140,8 @@ export function renderStatements(
   const render = (step: Step) => {
     if (step.kind === "create_functions")
       return renderFunctions(serveSet(toColumnSet(step.table), step.whole), site);
+    if (step.kind === "create_views")
+      return step.sets.flatMap((set) => renderFunctions(serveSet(set, step.whole), site));
     if (step.kind === "renew_functions")
       return step.sets.flatMap((set) => renderIndexed(serveSet(set, step.whole), site));
     const keys = dialectOf(site).lacks === undefined ? renderKeySteps(step, formAt(site)) : [];

@@ -10,7 +10,6 @@ import {
   ALL_ENDPOINTS,
   type ColumnSet,
   type Endpoint,
-  endpointsOf,
   endpointsOfSet,
   FUNCTION_CALLERS,
   FUNCTION_OWNER,
@@ -114,13 +113,13 @@ export function renderDropFunctions(set: RecordedName): string[] {
 }
 
 /** The statements that drop the functions of disabled previews. */
-export function renderDropUnserved(set: RecordedName | ColumnSet, site: FunctionSite): string[] {
-  return renderDrops(set, findUnserved(site));
+export function renderDropUnserved(set: ColumnSet, site: FunctionSite): string[] {
+  return renderDrops(set, findUnserved(set, site));
 }
 
 /** The endpoints for which the column set has no functions at this site. */
-export function findUnserved(site: FunctionSite): Endpoint[] {
-  const served = endpointsOf(site);
+export function findUnserved(set: ColumnSet, site: FunctionSite): Endpoint[] {
+  const served = endpointsOfSet(set, site);
   return ALL_ENDPOINTS.filter((endpoint) => !served.includes(endpoint));
 }
 

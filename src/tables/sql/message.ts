@@ -15,7 +15,13 @@ import {
 } from "../../db/mod.ts";
 import type { Json } from "../../schema/mod.ts";
 import { canonicalJson } from "../../std/json.ts";
-import { formAt, hashColumnSet, type IndexForm, toColumnSet } from "../catalog/mod.ts";
+import {
+  formAt,
+  hashColumnSet,
+  type IndexForm,
+  toColumnSet,
+  type ViewSet,
+} from "../catalog/mod.ts";
 import { type Applied, NO_PARENT } from "../history/migration_text.ts";
 import { RELEASE } from "../history/release.ts";
 import type { PreparedPush } from "../plan/prepare.ts";
@@ -162,10 +168,29 @@ function renderRecord(
   ].map((part) => `${quoteLiteral(canonicalJson(part))}::jsonb`);
   return [
     `select rowhouse.record_push(${quoteLiteral(id)}, ${parts.join(", ")}) as version`,
+    ...renderViews(id, plan),
     ...toChangedTables(plan).map(
       (table) => `select rowhouse.record_change(${renderPair(id, table)})`,
     ),
   ];
+}
+
+/** The record of the views whose functions the message creates and drops. */
+function renderViews(id: string, { steps }: Plan): string[] {
+  const created = steps.flatMap((step) =>
+    step.kind === "create_views" ? step.sets.map((set) => toRecordedView(step.table, set)) : [],
+  );
+  const dropped = steps.flatMap((step) =>
+    step.kind === "drop_views" ? step.hashes.map((hash) => ({ table: step.table, hash })) : [],
+  );
+  if (created.length + dropped.length === 0) return [];
+  const parts = [created, dropped].map((part) => `${quoteLiteral(canonicalJson(part))}::jsonb`);
+  return [`select rowhouse.record_views(${quoteLiteral(id)}, ${parts.join(", ")})`];
+}
+
+/** A view as recorded. */
+export function toRecordedView(table: string, definition: ViewSet) {
+  return { table, hash: hashColumnSet(definition), definition };
 }
 
 function renderBeginChanges({ id }: Pusher, plan: Plan): string[] {

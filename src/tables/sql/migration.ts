@@ -43,6 +43,8 @@ const DESCRIPTIONS: Cases<Step, string | undefined> = {
   renew_functions: () => undefined,
   create_functions: () => undefined,
   drop_functions: () => undefined,
+  create_views: () => undefined,
+  drop_views: () => undefined,
   rename: ({ table, before, column }) =>
     column === undefined
       ? `rename table ${before.name} to ${table.name}`
@@ -53,6 +55,7 @@ const DESCRIPTIONS: Cases<Step, string | undefined> = {
     `change column ${table}.${column.name} from ${before.kind} to ${column.kind}`,
   drop_enum_value: ({ table, column, value }) =>
     `drop value ${JSON.stringify(value)} of ${table}.${column}`,
+  change_rule: ({ sentence }) => sentence,
   record_table: () => undefined,
   record_change: () => undefined,
   register: ({ table }) => `register ${table.name}`,

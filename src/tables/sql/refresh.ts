@@ -16,18 +16,24 @@ import {
 } from "../../db/mod.ts";
 import type { Preview } from "../../preview.ts";
 import { Problem } from "../../problem.ts";
+import { canonicalJson } from "../../std/json.ts";
 import {
   ALL_ENDPOINTS,
   type ColumnSet,
   type Endpoint,
-  endpointsOf,
+  endpointsOfSet,
   type FunctionSite,
   functionName,
+  hashColumnSet,
+  hasPreview,
+  listViewSets,
   printedArguments,
   type RecordedDefinition,
   requiredEndpointsOf,
   type ServedSet,
   serveSet,
+  type TableUse,
+  type ViewSet,
 } from "../catalog/mod.ts";
 import { digestOf } from "../history/release.ts";
 import { isExpired, planDrop, UNUSED_SET_LIFE_S } from "../plan/plan_sets.ts";
@@ -43,7 +49,7 @@ import {
   renderFunctions,
 } from "./functions.ts";
 import { type IndexedTable, type IndexState, listIndexStates, readIndexes } from "./index_forms.ts";
-import { renderForgetSets, renderLockTable } from "./message.ts";
+import { renderForgetSets, renderLockTable, toRecordedView } from "./message.ts";
 import { MESSAGE_SETTINGS, MESSAGE_TIMEOUT_MS } from "./message_settings.ts";
 
 /** A recorded table with functions that are not from this release. */
@@ -52,13 +58,19 @@ type OutdatedTable = {
   definition: RecordedDefinition;
   /** The column sets that apps use or used. */
   sets: ColumnSet[];
+  /** The recorded views of apps. */
+  views: { appId: string; hash: string }[];
+  /** The views of apps as of their rules; none without the preview. */
+  viewSets: readonly ViewSet[];
   /** Its highest recorded version: its functions are renewed only if this is still current. */
   stamp: number;
   site: FunctionSite;
 };
 
 type Recorded = FunctionSite & {
-  tables: Omit<OutdatedTable, "site">[];
+  tables: Omit<OutdatedTable, "site" | "viewSets">[];
+  /** Everything that apps with rules use. */
+  uses: TableUse[];
   functions: RecordedFunction[];
 };
 
@@ -118,17 +130,44 @@ export async function whileHeld(
   });
 }
 
-function renderRefresh({ name, definition, sets, stamp, site }: OutdatedTable): string {
+function renderRefresh(table: OutdatedTable): string {
+  const { name, definition, sets, viewSets, stamp, site } = table;
+  const { toStatement } = dialectOf(site);
   const render = (set: ColumnSet) => {
-    const drops = renderDropUnserved(set, site).map(dialectOf(site).toStatement);
+    const drops = renderDropUnserved(set, site).map(toStatement);
     return [...renderFunctions(serveSet(set, definition), site), ...drops];
   };
+  const formerDrops = findFormer(table).flatMap(({ hash }) =>
+    renderDropFunctions({ table: name, hash }).map(toStatement),
+  );
   return [
     renderLockTable(name, stamp),
     ...MESSAGE_SETTINGS,
-    ...sets.flatMap(render),
+    ...[...sets, ...viewSets].flatMap(render),
+    ...formerDrops,
+    ...(areRecorded(table) ? [] : [renderRenewViews(table)]),
     `select ${quoteLiteral(name)} as name`,
   ].join(";\n");
+}
+
+/** The recorded views that no app has any more. */
+function findFormer({ views, viewSets }: Pick<OutdatedTable, "views" | "viewSets">) {
+  const wanted = new Set(viewSets.map(hashColumnSet));
+  return views.filter(({ hash }) => !wanted.has(hash));
+}
+
+function areRecorded(table: Pick<OutdatedTable, "views" | "viewSets">): boolean {
+  const recorded = new Set(table.views.map(({ hash }) => hash));
+  return (
+    findFormer(table).length === 0 &&
+    table.viewSets.every((set) => recorded.has(hashColumnSet(set)))
+  );
+}
+
+function renderRenewViews({ name, viewSets }: OutdatedTable): string {
+  const views = viewSets.map((set) => ({ appId: set.view.app, ...toRecordedView(name, set) }));
+  const values = [name, canonicalJson(views)].map(quoteLiteral).join(", ");
+  return `select rowhouse.renew_views(${values})`;
 }
 
 /** The tables with functions of another release, or of other previews; one table by name, or all. */
@@ -139,8 +178,9 @@ export async function findOutdatedTables(
 ): Promise<OutdatedTable[]> {
   const values = { wanted: name, endpoints: ALL_ENDPOINTS };
   const recorded = (await call(db, "read_generated", values)) as Recorded;
-  const { tables, functions, ...found } = recorded;
+  const { tables, functions, uses, ...found } = recorded;
   const site = { ...found, previews: previews ?? found.previews };
+  const wanted = hasPreview(site, "browser") ? listViewSets(uses) : new Map<string, ViewSet[]>();
   const digests = new Map(
     functions.map((body) => [`${body.name}(${body.arguments})`, body.digest]),
   );
@@ -150,16 +190,18 @@ export async function findOutdatedTables(
   const isUnserved = (set: ColumnSet, endpoint: Endpoint) =>
     digests.has(`${functionName(set, endpoint)}(${printedArguments(endpoint)})`);
   return tables
-    .filter(({ definition, sets }) =>
-      sets
-        .map((set) => serveSet(set, definition))
-        .some(
-          (set) =>
-            endpointsOf(site).some((endpoint) => isOutdated(set, endpoint)) ||
-            findUnserved(site).some((endpoint) => isUnserved(set, endpoint)),
-        ),
-    )
-    .map((table) => ({ ...table, site }));
+    .map((table) => ({ ...table, viewSets: wanted.get(table.name) ?? [], site }))
+    .filter(
+      (table) =>
+        !areRecorded(table) ||
+        [...table.sets, ...table.viewSets]
+          .map((set) => serveSet(set, table.definition))
+          .some(
+            (set) =>
+              endpointsOfSet(set, site).some((endpoint) => isOutdated(set, endpoint)) ||
+              findUnserved(set, site).some((endpoint) => isUnserved(set, endpoint)),
+          ),
+    );
 }
 
 /** The tables that this release cannot serve: a function is missing or has other arguments. */

@@ -60,6 +60,9 @@ export const RECORDED_SQL = `select pg_catalog.json_build_object(
       'tables', (select coalesce(pg_catalog.json_agg(definition), '[]') from rowhouse.tables),
       'sets', (select coalesce(pg_catalog.json_agg(definition), '[]') from (
         select distinct on (table_name, hash) definition from rowhouse.column_sets) as sets),
+      'uses', (select coalesce(pg_catalog.json_agg(pg_catalog.json_build_object('appId', app_id, 'definition', definition)), '[]')
+        from rowhouse.registrations where app_id in (
+          select app_id from rowhouse.registrations where pg_catalog.jsonb_exists(definition, 'rules'))),
       'unfinished', (select coalesce(pg_catalog.json_agg(pg_catalog.json_build_object('table', table_name, 'kind', kind, 'name', name)), '[]')
         from rowhouse.deferred_steps where state <> 'done'))`;
 

@@ -11,25 +11,28 @@ import type { NamedColumn, TableDefinition } from "../../schema/mod.ts";
 import {
   builtIn,
   type ColumnSet,
-  endpointsOf,
+  endpointsOfSet,
   enumTypeName,
   FUNCTION_CALLERS,
   FUNCTION_OWNER,
   type FunctionSite,
   formAt,
   functionName,
+  hasPreview,
   type IndexForm,
   indexesOf,
   KEY_PREFIX,
   keyedColumns,
   keyName,
   keysOf,
+  listViewSets,
   printedArguments,
   type RecordedDefinition,
   referencesOf,
   type ServedSet,
   serveSet,
   TABLE_OWNER,
+  type TableUse,
 } from "../catalog/mod.ts";
 import { onDeleteClause } from "../plan/step.ts";
 import { toDefaultText } from "../sql/conversions.ts";
@@ -43,16 +46,22 @@ export const THERE = "there";
 export type Recorded = FunctionSite & {
   tables: readonly RecordedDefinition[];
   sets: readonly ColumnSet[];
+  /** Everything that apps with rules use. */
+  uses?: readonly TableUse[];
 };
 
 /** `found`: an index that waits for keys of an operator's command can have its plain form. */
-export function toFacts({ tables, sets, ...site }: Recorded, found: Facts = new Map()): Facts {
+export function toFacts(
+  { tables, sets, uses = [], ...site }: Recorded,
+  found: Facts = new Map(),
+): Facts {
+  const views = hasPreview(site, "browser") ? [...listViewSets(uses).values()].flat() : [];
   return new Map([
     ...tables.flatMap((table) => [
       ...toTableFacts(table, listFormed(table, { form: formAt(site), found })),
       ...toTypeFacts(table),
     ]),
-    ...sets.flatMap((set) => {
+    ...[...sets, ...views].flatMap((set) => {
       const table = tables.find(({ name }) => name === set.name) ?? { ...EMPTY, name: set.name };
       return toFunctionFacts(serveSet(set, table), site);
     }),
@@ -173,7 +182,7 @@ function toTypeFacts(table: TableDefinition): Fact[] {
 }
 
 function toFunctionFacts(set: ServedSet, site: FunctionSite): Fact[] {
-  return endpointsOf(site).flatMap((endpoint): Fact[] => {
+  return endpointsOfSet(set, site).flatMap((endpoint): Fact[] => {
     const path = `function ${functionName(set, endpoint)}(${printedArguments(endpoint)})`;
     return [
       [path, THERE],

@@ -81,6 +81,7 @@ begin
     execute 'drop function ' || signature;
   end loop;
   update rowhouse.versions set version = version + 1 where name = 'catalog';
+  perform rowhouse.drop_views(app);
   -- Invalidates earlier plans.
   update rowhouse.tables set version = (select version from rowhouse.versions
     where versions.name = 'catalog')

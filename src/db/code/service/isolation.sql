@@ -29,7 +29,8 @@ set search_path = pg_catalog, pg_temp as $$
     and regexp_replace(proname,
       '_(list|get|create|create_many|create_group|update|delete|query|groups|walk|related|children'
         '|upsert|update_where|delete_where|changes)$', '') not in (
-      select left(table_name, 32) || '__' || hash from rowhouse.column_sets)
+      select left(table_name, 32) || '__' || hash from rowhouse.column_sets
+      union all select left(table_name, 32) || '__' || hash from rowhouse.views)
 $$;
 
 -- The issues and their age: at most max_age_s, or a sixth of max_age_s after a push. While another

@@ -101,6 +101,8 @@ begin
   if is_there then
     return;
   end if;
+  -- The message has dropped their functions.
+  delete from rowhouse.views where table_name = wanted_table and app_id = app;
   delete from rowhouse.registrations where table_name = wanted_table and app_id = app;
   insert into rowhouse.ended_registrations (app_id, table_name, version)
   select app, wanted_table, version from rowhouse.versions where name = 'catalog'

@@ -83,7 +83,10 @@ create function rowhouse.read_push_state(
         'sets', (select coalesce(json_agg(json_build_object('appId', app_id, 'hash', hash,
             'unusedS', extract(epoch from now() - unused_since)::float8,
             'columns', definition)), '[]')
-          from rowhouse.column_sets where table_name = concerned.name))
+          from rowhouse.column_sets where table_name = concerned.name),
+        'views', (select coalesce(json_agg(json_build_object('appId', app_id, 'hash', hash,
+            'set', definition)), '[]')
+          from rowhouse.views where table_name = concerned.name))
         order by concerned.name), '[]') from concerned),
     'migrations', (select coalesce(json_agg(json_build_object('seq', seq, 'name', name,
         'checksum', checksum, 'joins', rowhouse.joined_records(joins)) order by seq), '[]')
@@ -172,7 +175,8 @@ language sql immutable set search_path = pg_catalog, pg_temp as $$
   select (left(table_name, 32) || '__' || hash || '_' || endpoint)::name
 $$;
 
--- For one table or all: the column sets, and their existing functions.
+-- For one table or all: the column sets, the views, and their existing functions; and everything
+-- that apps with rules declare, because a view depends on several tables.
 create function rowhouse.read_generated(wanted text, endpoints text[]) returns json
 language sql stable set search_path = pg_catalog, pg_temp as $$
   with concerned as (
@@ -182,7 +186,8 @@ language sql stable set search_path = pg_catalog, pg_temp as $$
     from rowhouse.column_sets where table_name in (select name from concerned)
   ), named as (
     select rowhouse.function_name(table_name, hash, endpoint) as function_name
-    from sets, unnest(endpoints) as endpoint
+    from (select table_name, hash from sets union all select table_name, hash from rowhouse.views
+      where table_name in (select name from concerned)) as generated, unnest(endpoints) as endpoint
   )
   select json_build_object(
     'dialect', rowhouse.dialect(),
@@ -190,7 +195,13 @@ language sql stable set search_path = pg_catalog, pg_temp as $$
     'tables', (select coalesce(json_agg(json_build_object('name', name,
         'stamp', rowhouse.stamp_of(name), 'definition', definition,
         'sets', (select coalesce(json_agg(sets.definition order by hash), '[]')
-          from sets where table_name = name)) order by name), '[]') from concerned),
+          from sets where table_name = name),
+        'views', (select coalesce(json_agg(json_build_object('appId', app_id, 'hash', hash)), '[]')
+          from rowhouse.views where table_name = name)) order by name), '[]') from concerned),
+    'uses', (select coalesce(json_agg(json_build_object('appId', app_id,
+        'definition', definition)), '[]') from rowhouse.registrations
+      where app_id in (select app_id from rowhouse.registrations
+        where definition ? 'rules' and (wanted is null or table_name = wanted))),
     'functions', (select coalesce(json_agg(json_build_object('name', proname,
         'arguments', oidvectortypes(proargtypes),
         'digest', md5(trim(both E'\n' from prosrc)))), '[]')

@@ -162,7 +162,8 @@ begin
       || (migration ->> 'checksum') || E'\n'
     or exists (
       select from jsonb_array_elements(definitions) as defined (created)
-      where exists (select from rowhouse.tables where name = created ->> 'name'
+      -- Rules belong to the declaration of one app.
+      where created ? 'rules' or exists (select from rowhouse.tables where name = created ->> 'name'
         and owner_app_id <> app)
         or not exists (
           select from pg_class where relname = created ->> 'name' and relkind in ('r', 'p')

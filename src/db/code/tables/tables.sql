@@ -93,7 +93,7 @@ end
 $$;
 
 -- The references between tables: an app's declared references or, without an app, all existing
--- references.
+-- references. A rule by memberships reads the table of memberships, as a reference does.
 create function rowhouse.references_of(app uuid) returns table (child text, parent text)
 language sql stable set search_path = pg_catalog, pg_temp as $$
   select distinct known.name, declared.item ->> 'table' from (
@@ -103,6 +103,11 @@ language sql stable set search_path = pg_catalog, pg_temp as $$
   ) as known (name, definition),
     jsonb_array_elements(known.definition -> 'columns') as declared (item)
   where declared.item ->> 'table' is not null
+  union
+  select table_name, memberships #>> '{}' from rowhouse.registrations,
+    jsonb_path_query(definition -> 'rules', '$.**.memberOf') as read_by_rules (memberships)
+  where app_id = app and jsonb_typeof(memberships) = 'string'
+    and memberships #>> '{}' <> table_name
 $$;
 
 -- The tables in a table's circle of references, including itself: they are removed together. A
@@ -157,6 +162,12 @@ begin
     raise exception 'the app owns a table in use' using errcode = 'RH008';
   end if;
   perform rowhouse.check_circle(circle, app);
+  -- Functions of other tables depend on the rules, and only a push generates functions.
+  if exists (select from rowhouse.registrations where app_id = app and table_name = any (circle)
+    and definition ? 'rules')
+  then
+    raise exception 'the table has rules' using errcode = 'RH029';
+  end if;
   if expected is not null then
     if expected <> circle then
       raise exception 'changed by another push' using errcode = 'RH001';
@@ -252,7 +263,9 @@ begin
   statements := array(
     select format('drop function %s', pg_proc.oid::regprocedure) from pg_proc
     where pronamespace = 'api'::regnamespace and exists (
-      select from rowhouse.column_sets where table_name = any (names)
+      select from (select table_name, hash from rowhouse.column_sets
+        union all select table_name, hash from rowhouse.views) as generated
+      where table_name = any (names)
         and starts_with(proname::text, left(table_name, 32) || '__' || hash || '_'))
   ) || array(
     select 'drop table ' || string_agg(format('data.%I', name), ', ')
@@ -267,6 +280,7 @@ begin
     execute statement;
   end loop;
   delete from rowhouse.column_sets where table_name = any (names);
+  delete from rowhouse.views where table_name = any (names);
   delete from rowhouse.deferred_steps where table_name = any (names);
   delete from rowhouse.tables where name = any (names);
 end

@@ -1,0 +1,147 @@
+/**
+ * The functions of views in a push. A view is the rights of an app's roles on one table, and depends on the rules of several: a
+ * push compares the views of all tables of the app. It drops the functions of a view that no longer exists in its transaction,
+ * because they can allow more than the new rules.
+ *
+ * @module
+ */
+import { canonicalJson } from "../../std/json.ts";
+import {
+  hashColumnSet,
+  hasPreview,
+  listWalks,
+  type TableUse,
+  type ViewSet,
+  viewSetsOf,
+} from "../catalog/mod.ts";
+import { type Conflict, RULES } from "../conflicts.ts";
+import { advanceState, type PushingApp } from "../sql/begin_push.ts";
+import type { PushState, TableState } from "../state.ts";
+import { findRegisteredIssues } from "../verify/read_recorded.ts";
+import { withoutRules } from "./merge_table.ts";
+import { explainChange } from "./rule_changes.ts";
+import type { Plan, Step } from "./step.ts";
+
+/** The plan, and the steps that its changes require of views. */
+export function addViews(
+  plan: Plan,
+  { app, state }: { app: Pick<PushingApp, "id" | "slug">; state: PushState },
+): Plan {
+  if (plan.steps.length === 0 || plan.conflicts.length > 0) return plan;
+  const next = advanceState(state, app, plan);
+  const conflicts = findRuleConflicts(next.tables.flatMap(({ uses }) => ofApp(app.id, uses)));
+  if (conflicts.length > 0) return { ...plan, conflicts };
+  // The record of a push follows its other steps.
+  const isRecord = ({ kind }: Step) => RECORDS.has(kind);
+  return {
+    ...plan,
+    steps: [
+      ...plan.steps.filter((step) => !isRecord(step)),
+      ...planViews(app.id, state, next),
+      ...planWalks(app.id, state, next),
+      ...planSentences(app.id, state, next),
+      ...plan.steps.filter(isRecord),
+    ],
+  };
+}
+
+const RECORDS: ReadonlySet<Step["kind"]> = new Set(["record_table", "register", "record_change"]);
+
+/** What changes for people, for the reviewer of the plan or of the migration. */
+function planSentences(appId: string, before: PushState, next: PushState): Step[] {
+  const listUsed = ({ tables }: PushState) =>
+    new Map(
+      tables.flatMap(({ name, uses }) =>
+        ofApp(appId, uses).map(({ definition }) => [name, definition] as const),
+      ),
+    );
+  const [former, current] = [listUsed(before), listUsed(next)];
+  return [...new Set([...former.keys(), ...current.keys()])]
+    .sort()
+    .flatMap((table) =>
+      explainChange(table, former.get(table)?.rules, current.get(table)?.rules).map(
+        (sentence): Step => ({ kind: "change_rule", table, sentence: toLine(sentence) }),
+      ),
+    );
+}
+
+/** A migration has a line for each step, and constants in rules can be any text. */
+function toLine(sentence: string): string {
+  return sentence.replaceAll(/[\p{Cc}\p{Zl}\p{Zp}]/gu, " ");
+}
+
+/** The rules must also fit tables that the app no longer declares, and a table after an explicit change. */
+function findRuleConflicts(uses: readonly Pick<TableUse, "definition">[]): Conflict[] {
+  const tables = uses.map(({ definition }) => definition);
+  if (tables.every(({ rules }) => rules === undefined)) return [];
+  const others = new Set(findRegisteredIssues(tables.map(withoutRules)).map(canonicalJson));
+  return findRegisteredIssues(tables)
+    .filter((issue) => !others.has(canonicalJson(issue)))
+    .map(({ table = "", column, message }) => ({
+      table,
+      ...(column === undefined ? {} : { column }),
+      ...RULES.broken(message),
+    }));
+}
+
+/** Views are named by their hashes, so a view with other rights is another view. */
+function planViews(appId: string, before: PushState, next: PushState): Step[] {
+  const wanted = listViews(appId, next);
+  const dropped = before.tables.flatMap(({ name, views }): Step[] => {
+    const known = new Set(wanted.get(name)?.sets.map(hashColumnSet));
+    const hashes = ofApp(appId, views)
+      .map(({ hash }) => hash)
+      .filter((hash) => !known.has(hash));
+    return hashes.length === 0 ? [] : [{ kind: "drop_views", table: name, hashes }];
+  });
+  const created = [...wanted].flatMap(([name, { sets, table }]): Step[] => {
+    const recorded = before.tables.find((other) => other.name === name)?.views ?? [];
+    const known = new Set(ofApp(appId, recorded).map(({ hash }) => hash));
+    const missing = sets.filter((set) => !known.has(hashColumnSet(set)));
+    return missing.length === 0
+      ? []
+      : [{ kind: "create_views", table: name, sets: missing, whole: table.definition }];
+  });
+  return [...created, ...dropped];
+}
+
+/** The views of all tables of the app; none without the preview. */
+function listViews(
+  appId: string,
+  state: PushState,
+): ReadonlyMap<string, { sets: ViewSet[]; table: TableState }> {
+  if (!hasPreview(state, "browser")) return new Map();
+  const declared = state.tables.flatMap(({ uses }) => ofApp(appId, uses));
+  const definitions = declared.map(({ definition }) => definition);
+  return new Map(
+    state.tables.map((table) => [
+      table.name,
+      { sets: viewSetsOf(appId, definitions, table.name), table },
+    ]),
+  );
+}
+
+/** The functions of views that remain, of every app, follow the indexes of the table. */
+function planWalks(appId: string, before: PushState, next: PushState): Step[] {
+  const wanted = listViews(appId, next);
+  return next.tables.flatMap(({ name, definition, views }): Step[] => {
+    const old = before.tables.find((table) => table.name === name);
+    if (old === undefined) return [];
+    const left = new Set(wanted.get(name)?.sets.map(hashColumnSet));
+    const sets = views
+      .filter((view) => view.appId !== appId || left.has(view.hash))
+      .map(({ set }) => set)
+      .filter(
+        (set) =>
+          canonicalJson(listWalks(set, old.definition)) !==
+          canonicalJson(listWalks(set, definition)),
+      );
+    return sets.length === 0
+      ? []
+      : [{ kind: "renew_functions", table: name, sets, whole: definition }];
+  });
+}
+
+function ofApp<Of extends { appId: string }>(appId: string, list: readonly Of[]): Of[] {
+  return list.filter((one) => one.appId === appId);
+}
