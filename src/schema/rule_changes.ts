@@ -94,12 +94,17 @@ function explainColumns(
   });
 }
 
+/** A column that is no longer declared has no role. */
+function showRoles(roles: readonly string[]): string {
+  return roles.length === 0 ? "no role" : `only ${joinWords(roles, "and")}`;
+}
+
 function explainColumn(rules: TableRules | undefined, column: string): string {
   const only = ownValue(rules?.only, column);
   const setBy = ownValue(rules?.setBy, column);
   const parts = [
     ...(rules?.owner?.includes(column) ? ["is the person who creates the row"] : []),
-    ...(only === undefined ? [] : [`only ${joinWords(only, "and")} can read or set it`]),
+    ...(only === undefined ? [] : [`${showRoles(only)} can read or set it`]),
     ...(setBy === undefined ? [] : [`only ${joinWords(setBy, "and")} can set it`]),
   ];
   return parts.length === 0 ? "no restriction" : parts.join("; ");

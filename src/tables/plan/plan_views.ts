@@ -5,21 +5,20 @@
  *
  * @module
  */
-import { canonicalJson } from "../../std/json.ts";
 import {
-  hashColumnSet,
-  hasPreview,
-  listWalks,
-  type TableUse,
-  type ViewSet,
-  viewSetsOf,
-} from "../catalog/mod.ts";
+  checkRules,
+  explainRuleChanges,
+  type Issue,
+  listRuleNotices,
+  readDefinition,
+  type TableDefinition,
+} from "../../schema/mod.ts";
+import { canonicalJson } from "../../std/json.ts";
+import { hashColumnSet, hasPreview, listWalks, type ViewSet, viewSetsOf } from "../catalog/mod.ts";
 import { type Conflict, RULES } from "../conflicts.ts";
 import { advanceState, type PushingApp } from "../sql/begin_push.ts";
 import type { PushState, TableState } from "../state.ts";
-import { findRegisteredIssues } from "../verify/read_recorded.ts";
 import { withoutRules } from "./merge_table.ts";
-import { explainChange } from "./rule_changes.ts";
 import type { Plan, Step } from "./step.ts";
 
 /** The plan, and the steps that its changes require of views. */
@@ -29,8 +28,11 @@ export function addViews(
 ): Plan {
   if (plan.steps.length === 0 || plan.conflicts.length > 0) return plan;
   const next = advanceState(state, app, plan);
-  const conflicts = findRuleConflicts(next.tables.flatMap(({ uses }) => ofApp(app.id, uses)));
+  const used = listUsed(app.id, next);
+  const conflicts = findRuleConflicts(used);
   if (conflicts.length > 0) return { ...plan, conflicts };
+  const sentences = planSentences(app.id, state, next);
+  const notices = sentences.length === 0 ? [] : listRuleNotices({ tables: used });
   // The record of a push follows its other steps.
   const isRecord = ({ kind }: Step) => RECORDS.has(kind);
   return {
@@ -39,9 +41,10 @@ export function addViews(
       ...plan.steps.filter((step) => !isRecord(step)),
       ...planViews(app.id, state, next),
       ...planWalks(app.id, state, next),
-      ...planSentences(app.id, state, next),
+      ...sentences,
       ...plan.steps.filter(isRecord),
     ],
+    notes: [...plan.notes, ...notices.map(({ message }) => `RULES: ${message}`)],
   };
 }
 
@@ -49,20 +52,16 @@ const RECORDS: ReadonlySet<Step["kind"]> = new Set(["record_table", "register", 
 
 /** What changes for people, for the reviewer of the plan or of the migration. */
 function planSentences(appId: string, before: PushState, next: PushState): Step[] {
-  const listUsed = ({ tables }: PushState) =>
-    new Map(
-      tables.flatMap(({ name, uses }) =>
-        ofApp(appId, uses).map(({ definition }) => [name, definition] as const),
-      ),
+  const [former, current] = [before, next].map((state) => listUsed(appId, state));
+  const tables = [
+    ...new Set([former, current].flatMap((used) => used?.map(({ name }) => name) ?? [])),
+  ];
+  return tables.sort().flatMap((table) => {
+    const isThis = ({ name }: TableDefinition) => name === table;
+    return explainRuleChanges(former?.filter(isThis) ?? [], current?.filter(isThis) ?? []).map(
+      (sentence): Step => ({ kind: "change_rule", table, sentence: toLine(sentence) }),
     );
-  const [former, current] = [listUsed(before), listUsed(next)];
-  return [...new Set([...former.keys(), ...current.keys()])]
-    .sort()
-    .flatMap((table) =>
-      explainChange(table, former.get(table)?.rules, current.get(table)?.rules).map(
-        (sentence): Step => ({ kind: "change_rule", table, sentence: toLine(sentence) }),
-      ),
-    );
+  });
 }
 
 /** A migration has a line for each step, and constants in rules can be any text. */
@@ -71,17 +70,21 @@ function toLine(sentence: string): string {
 }
 
 /** The rules must also fit tables that the app no longer declares, and a table after an explicit change. */
-function findRuleConflicts(uses: readonly Pick<TableUse, "definition">[]): Conflict[] {
-  const tables = uses.map(({ definition }) => definition);
+function findRuleConflicts(tables: readonly TableDefinition[]): Conflict[] {
   if (tables.every(({ rules }) => rules === undefined)) return [];
-  const others = new Set(findRegisteredIssues(tables.map(withoutRules)).map(canonicalJson));
-  return findRegisteredIssues(tables)
+  const others = new Set(findIssues(tables.map(withoutRules)).map(canonicalJson));
+  return findIssues(tables)
     .filter((issue) => !others.has(canonicalJson(issue)))
     .map(({ table = "", column, message }) => ({
       table,
       ...(column === undefined ? {} : { column }),
       ...RULES.broken(message),
     }));
+}
+
+function findIssues(tables: readonly TableDefinition[]): readonly Issue[] {
+  const reading = readDefinition({ version: 1, tables });
+  return "issues" in reading ? reading.issues : checkRules(reading.definition);
 }
 
 /** Views are named by their hashes, so a view with other rights is another view. */
@@ -111,8 +114,7 @@ function listViews(
   state: PushState,
 ): ReadonlyMap<string, { sets: ViewSet[]; table: TableState }> {
   if (!hasPreview(state, "browser")) return new Map();
-  const declared = state.tables.flatMap(({ uses }) => ofApp(appId, uses));
-  const definitions = declared.map(({ definition }) => definition);
+  const definitions = listUsed(appId, state);
   return new Map(
     state.tables.map((table) => [
       table.name,
@@ -140,6 +142,11 @@ function planWalks(appId: string, before: PushState, next: PushState): Step[] {
       ? []
       : [{ kind: "renew_functions", table: name, sets, whole: definition }];
   });
+}
+
+/** Everything that the app uses, with its rules. */
+function listUsed(appId: string, { tables }: PushState): TableDefinition[] {
+  return tables.flatMap(({ uses }) => ofApp(appId, uses)).map(({ definition }) => definition);
 }
 
 function ofApp<Of extends { appId: string }>(appId: string, list: readonly Of[]): Of[] {

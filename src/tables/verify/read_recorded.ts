@@ -1,6 +1,6 @@
 /** Reads recorded definitions as if they were pushed now, because the pushing login can write any JSON to the record. Pure. @module */
 import * as v from "valibot";
-import { type Issue, readDefinition, type TableDefinition } from "../../schema/mod.ts";
+import { checkRules, readDefinition, type TableDefinition } from "../../schema/mod.ts";
 import type { RecordedDefinition } from "../catalog/mod.ts";
 
 const Deferred = v.strictObject({
@@ -40,11 +40,6 @@ export function readRecorded(recorded: RecordedDefinition): {
 /** The tables that an app uses, as if it declared them now; none if it could not. */
 export function readRegistered(registered: readonly unknown[]): readonly TableDefinition[] {
   const reading = readDefinition({ version: 1, tables: registered });
-  return "issues" in reading ? [] : reading.definition.tables;
-}
-
-/** Why the app could not declare the tables that it uses. */
-export function findRegisteredIssues(tables: readonly TableDefinition[]): readonly Issue[] {
-  const reading = readDefinition({ version: 1, tables });
-  return "issues" in reading ? reading.issues : [];
+  if ("issues" in reading || checkRules(reading.definition).length > 0) return [];
+  return reading.definition.tables;
 }
