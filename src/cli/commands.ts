@@ -73,6 +73,7 @@ export const COMMANDS: readonly CommandRow[] = [
     "db resolve": "merges the migration histories of this folder and a service after they diverged",
     "db pull": "writes the migrations that this folder lacks, exactly as they were pushed",
     "db status": "lists the app's recorded migrations and counts the pending steps of the schema",
+    "db rules": "shows which rows the roles of the schema's rules read and write",
   }),
   ...fromModule(async () => (await import("./data/mod.ts")).dataCommands, {
     "data import": "checks a CSV or JSON file, then stores its rows in a table",

@@ -21,12 +21,14 @@ import {
 } from "../http/mod.ts";
 import { type Log, logError } from "../observe.ts";
 import { Problem, type ProblemCode } from "../problem.ts";
+import { explainRights, listRoles, type TableDefinition } from "../schema/mod.ts";
 import { isObject } from "../std/json.ts";
 import { quote } from "../std/quote.ts";
-import { MigrationBody, PushBody, PushedBody, StatusBody } from "./bodies.ts";
+import { MigrationBody, PushBody, PushedBody } from "./bodies.ts";
+import type { Catalog } from "./catalog/mod.ts";
 import { MAX_MIGRATIONS } from "./history/journal.ts";
 import { MAX_DEPTH } from "./history/migration_text.ts";
-import { readMigrationJson, readStatusJson } from "./history/status.ts";
+import { readMigrationJson, readStatusJson, type Status } from "./history/status.ts";
 import {
   MAX_BYTES,
   MAX_REPLAY_BYTES,
@@ -38,6 +40,7 @@ import type { Planning } from "./plan/plan_sets.ts";
 import { type PushResult, push } from "./push.ts";
 import { readPush } from "./read_push.ts";
 import { acquireTurn, beginPush, type PushingApp, readKeyResult } from "./sql/begin_push.ts";
+import { RuledStatusBody, StatusBody } from "./status_bodies.ts";
 
 // Descriptions of the push endpoints.
 
@@ -75,6 +78,13 @@ const OPERATIONS = {
     responses: [{ status: 200, when: "The recorded state of the app.", bodies: [StatusBody] }],
     problems: COMMON,
   },
+  ruledStatus: {
+    id: "get_schema",
+    group: "schema",
+    summary: "Get the app's tables, rules, migrations and deferred steps",
+    responses: [{ status: 200, when: "The recorded state of the app.", bodies: [RuledStatusBody] }],
+    problems: COMMON,
+  },
   migration: {
     id: "get_migration",
     group: "schema",
@@ -95,7 +105,7 @@ const OPERATIONS = {
 export type PushRouteDeps = {
   /** A pool with the pushing login. */
   admin: Database;
-  catalog: { refresh: () => Promise<void> };
+  catalog: Pick<Catalog, "refresh" | "tablesOf">;
   log: Log;
   pushLimits: PushLimits;
   planning: Planning;
@@ -112,7 +122,13 @@ const GET_RECORD = { method: "GET", access: "key", scope: "schema:read" } as con
 
 export const pushRoutes: readonly Route<PushRouteDeps>[] = [
   { ...POST_PUSH, path: SCHEMA_PATH, operation: OPERATIONS.push, handle: handlePush },
-  { ...GET_RECORD, path: SCHEMA_PATH, operation: OPERATIONS.status, handle: handleStatus },
+  {
+    ...GET_RECORD,
+    path: SCHEMA_PATH,
+    operation: OPERATIONS.status,
+    previewed: { browser: OPERATIONS.ruledStatus },
+    handle: handleStatus,
+  },
   {
     ...GET_RECORD,
     path: `${MIGRATIONS_PATH}/:seq`,
@@ -174,7 +190,21 @@ async function handleStatus(deps: PushRouteDeps, context: KeyRequestContext): Pr
   rejectQuery(context.query);
   const status = await readKeyResult(deps, readStatusJson(deps.admin, context.principal));
   if (status === undefined) throw keyRejected();
-  return respondWithBytes(status);
+  await deps.catalog.refresh();
+  const tables = deps.catalog.tablesOf(context.principal.appId);
+  if (tables.every(({ rules }) => rules === undefined)) return respondWithBytes(status);
+  return respondWithJson(addRules(JSON.parse(new TextDecoder().decode(status)), tables));
+}
+
+/** The status with the rules of its tables as sentences. */
+function addRules(status: Status, tables: readonly TableDefinition[]): object {
+  const explain = ({ name }: { readonly name: string }) => {
+    const table = tables.find((known) => known.name === name);
+    if (table?.rules === undefined) return {};
+    const rules = listRoles([table]).map((role) => ({ role, rights: explainRights(table, role) }));
+    return { rules };
+  };
+  return { ...status, tables: status.tables.map((table) => ({ ...table, ...explain(table) })) };
 }
 
 async function handleMigration(deps: PushRouteDeps, context: KeyRequestContext): Promise<Response> {

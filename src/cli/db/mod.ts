@@ -31,6 +31,7 @@ import {
 } from "./journal.ts";
 import { type ProjectPush, pushProject } from "./push.ts";
 import { resolveCommand } from "./resolve.ts";
+import { rulesCommand } from "./rules.ts";
 import { withService } from "./service.ts";
 import { runStatus } from "./status.ts";
 
@@ -122,6 +123,7 @@ Prints { places: [{ place, url, last, ahead, behind, pending, failure }] } with 
     run: (setting) =>
       setting.args.text("to") === ALL_ENVIRONMENTS ? runComparison(setting) : runStatus(setting),
   },
+  rulesCommand,
 ];
 
 async function runPush(
