@@ -194,8 +194,9 @@ export async function callFunction(
       limitMs: call.limitMs,
       isOwn: makeIsOwn(appId, hash, call),
       length: lengthOf(call),
-      // A claim in progress must hold until the write has ended.
-      brief: isKeyed ? undefined : statements.briefTexts[endpoint],
+      // A lock timeout ends a claim for a moment, as in a group of creates. A repeat in that moment writes once, and this call then
+      // returns its response.
+      brief: statements.briefTexts[endpoint],
       grouping: endpoint === "create" ? toGrouping(deps, context, call, statements) : undefined,
     });
   } catch (error) {

@@ -1,5 +1,5 @@
 /**
- * Writes that share connections while connections are killed, callers leave, and other callers' writes wait for locks, directly
+ * Writes that share connections, also with idempotency keys, while connections are killed, callers leave, and other callers' writes wait for locks, directly
  * and through PgBouncer: every write ends, gets its own result, and is canceled only if its own caller left; what was confirmed is
  * stored once, and what was rejected is not.
  */
@@ -14,9 +14,9 @@ const SECONDS = countRuns(10);
 const CONNECTIONS = 5;
 const WRITERS = 40;
 const NAME = "rowhouse write storm";
-const TEXT = "select public.store($1::text, $2::int4) as body";
+const TEXT = "select public.store($1::text, $2::int4, $3::text) as body";
 const BRIEF = `select case when pg_catalog.set_config('lock_timeout', '100ms', true) <> ''
-  then public.store($1::text, $2::int4) end as body, ${echoColumn(3)}`;
+  then public.store($1::text, $2::int4, $3::text) end as body, ${echoColumn(4)}`;
 const OBSERVE = { retry: "safe", queue: SERVICE_QUEUE } as const;
 /** Longer than all limits of a call together. */
 const LOST_MS = 20_000;
@@ -29,14 +29,23 @@ beforeAll(async () => {
   await admin.message(`create table public.stored (note text not null, pid int4 not null);
     create table public.slots (slot int4 primary key, changes int4 not null default 0);
     insert into public.slots select generate_series(0, 19);
-    create function public.store(note text, slot int4) returns text language plpgsql as $$
+    create table public.keys (key text primary key);
+    create function public.store(note text, slot int4, key text) returns text language plpgsql as $$
     begin
+      -- As rowhouse.claim_key(): waits for a claim in progress, and then repeats nothing.
+      if store.key is not null then
+        insert into public.keys values (store.key) on conflict do nothing;
+        if not found then
+          return note;
+        end if;
+      end if;
       update public.slots as s set changes = changes + 1 where s.slot = store.slot;
       insert into public.stored values (note, pg_backend_pid());
       return note;
     end $$;
     grant select, insert on public.stored to public;
     grant select, update on public.slots to public;
+    grant select, insert on public.keys to public;
     select 1`);
 });
 afterAll(async () => {
@@ -53,18 +62,24 @@ async function writeInTurn({ pool, count, isOver }: Storm, writer: number): Prom
     const leaves = n % 7 === 0;
     const caller = new AbortController();
     if (leaves) setTimeout(() => caller.abort(), Math.random() * 30);
-    const writing = pool.bytes(TEXT, [note, (writer * 7 + n) % 20], {
-      retry: isKeyed ? "safe" : "unsafe",
-      queue: `app ${writer % 8}`,
-      brief: BRIEF,
-      caller: { signal: caller.signal },
-    });
-    const result = await Promise.race([
-      toResult(writing, note),
-      Bun.sleep(LOST_MS).then(() => "lost"),
+    const send = (signal?: AbortSignal) =>
+      pool.bytes(TEXT, [note, (writer * 7 + n) % 20, isKeyed ? note : null], {
+        retry: isKeyed ? "safe" : "unsafe",
+        queue: `app ${writer % 8}`,
+        brief: BRIEF,
+        ...(signal === undefined ? {} : { caller: { signal } }),
+      });
+    const toEnd = (writing: Promise<Uint8Array | null>) =>
+      Promise.race([toResult(writing, note), Bun.sleep(LOST_MS).then(() => "lost")]);
+    // Another process can repeat a write with a key while it is in progress.
+    const [result, repeat] = await Promise.all([
+      toEnd(send(caller.signal)),
+      isKeyed && n % 2 === 0 ? toEnd(send()) : undefined,
     ]);
     const stored = await countStored(note);
     count(`${leaves ? "left" : "stayed"}: ${result}${toFault({ result, stored, isKeyed })}`);
+    if (repeat !== undefined)
+      count(`stayed: ${repeat}${toFault({ result: repeat, stored, isKeyed })}`);
   }
 }
 
@@ -76,7 +91,10 @@ async function toResult(writing: Promise<Uint8Array | null>, note: string): Prom
   }
 }
 
-/** A confirmed write is stored, once unless it may run twice. Only a write of unknown outcome can be stored without that. */
+/**
+ * A confirmed write is stored once, and a write with a key never twice. Only a write of unknown outcome can be stored without
+ * confirmation.
+ */
 function toFault({
   result,
   stored,
@@ -86,10 +104,11 @@ function toFault({
   stored: number;
   isKeyed: boolean;
 }): string {
-  if (result === "right") return stored === 1 || (isKeyed && stored > 1) ? "" : `, ${stored} rows`;
-  // A safe write can have happened in an earlier attempt.
-  if (result === "unknown_outcome" || isKeyed) return "";
-  return stored === 0 ? "" : `, ${stored} rows`;
+  const fault = `, ${stored} rows`;
+  if (result === "right") return stored === 1 ? "" : fault;
+  // A write with a key can have happened in an earlier attempt, or by its repeat.
+  if (result === "unknown_outcome" || isKeyed) return stored <= 1 ? "" : fault;
+  return stored === 0 ? "" : fault;
 }
 
 async function countStored(note: string): Promise<number> {
