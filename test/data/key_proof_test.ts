@@ -118,6 +118,14 @@ const ENDPOINTS = endpointsOf({
   previews: PREVIEWS,
 });
 
+test("every write of the preview filters also needs data:read, because it finds rows by their values", () => {
+  const plain = endpointsOf({ dialect: "plain", previews: [] });
+  const added = endpointsOf({ dialect: "plain", previews: ["filters"] });
+  const writes = added.filter((name) => !plain.includes(name) && SCOPE_OF[name] === "data:write");
+  expect(new Set(writes)).toEqual(new Set(READS_TOO));
+  expect(writes).not.toEqual([]);
+});
+
 describe.each(ENDPOINTS)("the function of %s", (endpoint) => {
   const scope = SCOPE_OF[endpoint];
   const needed: Scope[] = [scope, ...(READS_TOO.has(endpoint) ? ["data:read" as const] : [])];
