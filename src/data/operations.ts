@@ -140,7 +140,8 @@ const OF_WRITE: readonly OperationParameter[] = [
     in: "query",
     name: "all",
     description: "Every row of the table. Conditions or `all` are required, and `data:read` too.",
-    schema: { type: "boolean", default: false },
+    // No defaults: a generated client would send them with a list, which has no parameters.
+    schema: { type: "boolean" },
   },
   {
     in: "query",
@@ -152,7 +153,7 @@ const OF_WRITE: readonly OperationParameter[] = [
     in: "query",
     name: "dryRun",
     description: `Writes nothing, and returns the number of rows and the first ${DRY_IDS} ids.`,
-    schema: { type: "boolean", default: false },
+    schema: { type: "boolean" },
   },
   ...CONDITIONS,
 ];

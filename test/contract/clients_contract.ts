@@ -45,6 +45,21 @@ const SEEN = {
 /** The expected results of both clients if lists accept conditions. */
 const FILTERED = { listed: ["third", "second"], hasNext: true, one: ["first"] };
 
+/** The expected results of both clients of upserts and of writes of many rows. */
+const WRITTEN = {
+  results: ["unchanged", "updated", "created"],
+  ignored: "1",
+  wrong: "invalid_query",
+  stale: "precondition_failed",
+  updated: ["6", "5"],
+  dry: [2, 2],
+  changed: [1, true],
+  listed: 1,
+  deleted: 1,
+  once: [1, 1],
+  unconditional: "invalid_query",
+};
+
 let served: Served;
 let filtered: Served;
 beforeAll(async () => {
@@ -81,11 +96,14 @@ describe("openapi-typescript and openapi-fetch", () => {
   testTools("generate a client that lists with conditions", async () => {
     expect(await runTypescript(filtered, "filters.ts")).toEqual(FILTERED);
   });
+  testTools("generate a client that upserts, and writes many rows", async () => {
+    expect(await runTypescript(filtered, "writes.ts")).toEqual(WRITTEN);
+  });
 });
 
 /** Runs a program with the generated types, and returns its output. */
 async function runTypescript(of: Served, program: string): Promise<unknown> {
-  const folder = join(of.folder, "typescript");
+  const folder = join(of.folder, program);
   await Bun.write(join(folder, "tsconfig.json"), JSON.stringify(TSCONFIG));
   await Bun.write(join(folder, program), Bun.file(join(CLIENTS, program)));
   symlinkSync(TOOLS, join(folder, "node_modules"));
@@ -110,13 +128,16 @@ describe("openapi-python-client", () => {
   test("generates a client that lists with conditions", async () => {
     expect(await runPython(filtered, { program: "filters.py", programs })).toEqual(FILTERED);
   });
+  test("generates a client that upserts, and writes many rows", async () => {
+    expect(await runPython(filtered, { program: "writes.py", programs })).toEqual(WRITTEN);
+  });
 });
 
 type PythonProgram = { program: string; programs: string };
 
 /** Runs a program with the generated package, and returns its output. */
 async function runPython(of: Served, { program, programs }: PythonProgram): Promise<unknown> {
-  const folder = join(of.folder, "python");
+  const folder = join(of.folder, program);
   await Bun.write(join(folder, program), Bun.file(join(CLIENTS, program)));
   const env = { ...(await of.makeClient()), PATH: `${programs}:${process.env["PATH"]}` };
   const options = { folder, env };
