@@ -108,6 +108,10 @@ export type ConflictTerm = {
   readonly terms: string;
   /** The rows of an index that begins with this column. */
   readonly rows: string;
+  /** Whether a row has the value of `"$own"`, if PostgreSQL can search the index for it under row security. */
+  readonly match: string | undefined;
+  /** The key of a value, as another value of `"$own"`: no function in a comparison may lack the mark leakproof. */
+  readonly key: string;
 };
 
 /** A column of unique constraints, as its indexes in a form contain it. PostgreSQL finds an index by its terms in any order. */
@@ -119,7 +123,30 @@ export function renderConflictTerm(
   const index: Constraint = { kind: "key", name: "", columns: [name], kinds: [kind] };
   const formed = { index: { ...index, search: [built] }, form, built };
   const [, terms = ""] = withoutCollation(renderTerms(formed)).split(`"app_id", `);
-  return { terms, rows: renderRows(formed) };
+  return { terms, rows: renderRows(formed), ...renderMatch(name, kind, form) };
+}
+
+function renderMatch(
+  name: string,
+  kind: Kind,
+  form: IndexForm,
+): Pick<ConflictTerm, "match" | "key"> {
+  const { parts } = SQL[kind];
+  const compare = (render: (column: string) => string, column = name) =>
+    `${render(quoteName(column))} operator(pg_catalog.=) ${render(`"$own".${quoteName(column)}`)}`;
+  const value = compare((column) => column);
+  if (parts === undefined) return { match: value, key: "" };
+  if (form === "plain") return { match: undefined, key: "" };
+  const { start, rest, key } = parts;
+  const searched = compare(start.render, key === undefined ? name : keyName(name));
+  const others = rest === undefined ? [] : [compare(rest.render)];
+  return {
+    match: [searched, ...others, value].join(" and "),
+    key:
+      key === undefined
+        ? ""
+        : `, ${key.render(`"$values".${quoteName(name)}`)} as ${quoteName(keyName(name))}`,
+  };
 }
 
 /** An expression as the conditions of indexes have it, and as PostgreSQL compares it with those of an index. */

@@ -5,6 +5,9 @@
  * moment between the search and the insert. The insert only locks the rows that it meets, and notes their ids; then each is
  * updated by its id. So an unchanged row is never written.
  *
+ * A list first locks the rows that it finds, in the order of their ids, as all writes of several rows do. Then it inserts in the order
+ * of its keys. So two lists wait for each other instead of deadlocking, unless a row is created between both.
+ *
  * @see function_terms.ts for the parts
  * @module
  */
@@ -18,6 +21,7 @@ import {
   keyName,
   placeholdersOf,
 } from "../catalog/mod.ts";
+import { sqlType } from "../plan/step.ts";
 import { qualify } from "../qualify.ts";
 import { insertMany } from "./create_bodies.ts";
 import {
@@ -35,6 +39,7 @@ import {
 } from "./function_terms.ts";
 import { type ConflictTerm, renderConflictTerm } from "./index_terms.ts";
 import { isUpdated } from "./update_bodies.ts";
+import { lockExisting } from "./upsert_locks.ts";
 
 /** A setting of the transaction: each proposed id that met a row, with the id of that row. */
 const MET = quoteLiteral("rowhouse.met");
@@ -56,6 +61,9 @@ export function upsertBody(table: ColumnSet, site: FunctionSite): string {
   "$form" int4;
   "$terms" text;
   "$rows" text;
+  "$match" text;
+  "$types" text;
+  "$keys" text;
   "$ids" uuid[];
   "$bodies" jsonb;
   "$texts" text[];
@@ -85,6 +93,7 @@ begin
   ${beginAs(table, "upsert", site)}
   ${claimKey({ app, proof, claim, response: "null", short: "null" })}
   ${readTarget(table)}
+  ${lockExisting(table)}
   "$places" := (select jsonb_object_agg("$p"."$id", "$p"."$nth")
     from unnest(${ids}) with ordinality as "$p" ("$id", "$nth"));
   loop
@@ -177,13 +186,20 @@ const FORMS: readonly IndexForm[] = ["plain", "search"];
 /** The column in the terms of a kind. */
 const NAME = "$name";
 
-/** Sets the terms and the rows of the index that PostgreSQL searches: a valid one, in the form that the service prefers. */
-function readTarget({ columns }: ColumnSet): string {
+/** Sets the parts of statements that search the index: its terms and rows, the condition of a row and the types of its values. It is the index that PostgreSQL searches: a valid one, in the form that the service prefers. */
+function readTarget(table: ColumnSet): string {
+  const { columns } = table;
   if (columns.length === 0)
     return `raise exception 'no such index' using errcode = '${SIGNALS.indexMissing}';`;
   const kinds = [...new Set(columns.map(({ kind }) => kind))];
   const toTerms = (key: keyof ConflictTerm) =>
     FORMS.map((form) => toList(kinds.map((kind) => renderTerm(kind, form)?.[key])));
+  const types = toList(kinds.map((kind) => SQL[kind].type?.name));
+  const ownTypes = toList(
+    columns.map((column) =>
+      SQL[column.kind].type === undefined ? sqlType(table, column) : undefined,
+    ),
+  );
   const hasKeys = kinds.some((kind) => SQL[kind].parts?.key !== undefined);
   const toText = (key: keyof ConflictTerm) => {
     const term = `(array[${toTerms(key).join(", ")}])["$form"]["$o"."$kind"]`;
@@ -195,6 +211,7 @@ function readTarget({ columns }: ColumnSet): string {
   const own = [
     `(array[${columns.map(({ kind }) => kinds.indexOf(kind) + 1).join(", ")}])["$u"."$column"] as "$kind"`,
     `(${toList(columns.map(({ name }) => quoteName(name)))})["$u"."$column"] as "$name"`,
+    `(${ownTypes})["$u"."$column"] as "$type"`,
     ...(hasKeys
       ? [
           `(${toList(columns.map(({ name }) => quoteName(keyName(name))))})["$u"."$column"] as "$key"`,
@@ -204,8 +221,11 @@ function readTarget({ columns }: ColumnSet): string {
   return `"$form" := (select max("$n"."$form") from unnest(${indexes}) with ordinality as "$n" ("$name", "$form")
     join pg_index as "$x" on "$x"."indexrelid" = to_regclass('data.' || quote_ident("$n"."$name"))
     where "$x"."indisvalid");
-  select '"app_id", ' || string_agg(${toText("terms")}, ', '), string_agg(${toText("rows")}, ' and ')
-  into "$terms", "$rows" from (
+  select '"app_id", ' || string_agg(${toText("terms")}, ', '), string_agg(${toText("rows")}, ' and '),
+    string_agg(coalesce(${toText("match")}, 'false'), ' and '),
+    string_agg(concat("$o"."$name", ' ', coalesce("$o"."$type", (${types})["$o"."$kind"])), ', '),
+    ${hasKeys ? `string_agg(${toText("key")}, '')` : "''"}
+  into "$terms", "$rows", "$match", "$types", "$keys" from (
     select ${own.join(",\n      ")}
     from unnest(${unique}) as "$u" ("$column")) as "$o";
   if "$terms" is null then
