@@ -157,6 +157,16 @@ test("a rule of the database names the row and its column", async () => {
   expect((await get(three?.id ?? "")).row.note).toBe("n");
 });
 
+test("two rows that swap a unique value are a conflict", async () => {
+  const [one, two] = await make(2);
+  const swapped = await patch([
+    { id: one?.id, title: two?.title },
+    { id: two?.id, title: one?.title },
+  ]);
+  expect(swapped).toMatchObject({ status: 409, json: { details: [{ path: "/0/title" }] } });
+  expect((await get(one?.id ?? "")).row.title).toBe(one?.title ?? "");
+});
+
 test.each([
   ["no row", []],
   ["an object", {}],
