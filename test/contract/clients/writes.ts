@@ -16,7 +16,10 @@ const REFS = "/v1/data/db/refs";
 
 async function upsert(values: Record<string, string>) {
   const body = Object.entries(values).map(([single, wanted]) => ({ single, wanted }));
-  const { data } = await client.POST(STRINGS, { body, params: { query: { onConflict: "single" } } });
+  const { data } = await client.POST(STRINGS, {
+    body,
+    params: { query: { onConflict: "single" } },
+  });
   if (data === undefined || !("results" in data)) throw new Error("No results");
   return data;
 }
@@ -74,7 +77,8 @@ console.log(
     ignored: ignored.data && "wanted" in ignored.data ? ignored.data.wanted : undefined,
     wrong: wrong.error?.error,
     stale: stale.error?.error,
-    updated: updated.data && "rows" in updated.data ? updated.data.rows.map((row) => row.wanted) : [],
+    updated:
+      updated.data && "rows" in updated.data ? updated.data.rows.map((row) => row.wanted) : [],
     dry: [countOf(dry.data)?.count, countOf(dry.data)?.ids?.length],
     changed: [countOf(changed.data)?.count, countOf(changed.data)?.hasMore],
     listed: listed.data?.rows.length,
