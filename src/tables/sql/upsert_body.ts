@@ -39,7 +39,7 @@ import {
 } from "./function_terms.ts";
 import { type ConflictTerm, renderConflictTerm } from "./index_terms.ts";
 import { isUpdated } from "./update_bodies.ts";
-import { lockExisting } from "./upsert_locks.ts";
+import { lockExisting } from "./upsert_terms.ts";
 
 /** A setting of the transaction: each proposed id that met a row, with the id of that row. */
 const MET = quoteLiteral("rowhouse.met");
