@@ -194,9 +194,12 @@ export async function callFunction(
       limitMs: call.limitMs,
       isOwn: makeIsOwn(appId, hash, call),
       length: lengthOf(call),
-      // A lock timeout ends a claim for a moment, as in a group of creates. A repeat in that moment writes once, and this call then
-      // returns its response.
-      brief: statements.briefTexts[endpoint],
+      // A lock timeout ends the claim for a moment. A repeat then writes, and this call returns its response. But without space
+      // for another key, the caller would omit the key while this call is in progress.
+      brief:
+        isKeyed && !deps.idempotencyCapacity.isFarFromFull(appId)
+          ? undefined
+          : statements.briefTexts[endpoint],
       grouping: endpoint === "create" ? toGrouping(deps, context, call, statements) : undefined,
     });
   } catch (error) {

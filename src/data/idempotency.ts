@@ -8,6 +8,8 @@ import { IDEMPOTENCY_COUNT_S, SWEEP_STEP } from "../std/limits.ts";
 /** The free space of each app for recorded responses, as known to this process. */
 export type IdempotencyCapacity = {
   readonly hasCapacity: (appId: string) => boolean;
+  /** Whether the app cannot reach its limit within a short wait for a lock. */
+  readonly isFarFromFull: (appId: string) => boolean;
   readonly add: (appId: string, bytes: number) => void;
   /** Sets the database's counts for every app. */
   readonly reset: (sizes: ReadonlyMap<string, number>) => void;
@@ -17,12 +19,16 @@ export function makeIdempotencyCapacity(maxBytes: number): IdempotencyCapacity {
   let used = new Map<string, number>();
   return {
     hasCapacity: (appId) => (used.get(appId) ?? 0) < maxBytes,
+    isFarFromFull: (appId) => (used.get(appId) ?? 0) < maxBytes - FAR_BYTES,
     add: (appId, bytes) => void used.set(appId, (used.get(appId) ?? 0) + bytes),
     reset: (sizes) => {
       used = new Map(sizes);
     },
   };
 }
+
+/** The responses of hundreds of writes. */
+const FAR_BYTES = 4_194_304;
 
 /** Printable ASCII without `, `, which joins the values of a repeated header. */
 const KEY = /^(?!.*, )[\x20-\x7e]{1,255}$/;
