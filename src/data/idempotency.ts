@@ -78,7 +78,7 @@ export function findReplay(
   if (key === undefined) return undefined;
   const replay = readReplay(found);
   if (replay === undefined && found !== null)
-    idempotencyCapacity.add(principal.appId, countStored(found.length, rows) + KEY_BYTES);
+    idempotencyCapacity.add(principal.appId, countStored(found, rows) + KEY_BYTES);
   return replay;
 }
 
@@ -94,10 +94,15 @@ function readReplay(found: Uint8Array<ArrayBuffer> | null): Replay | undefined {
 /** Bytes of a key without its response; the same number as in `rowhouse.idempotency_sizes`. */
 const KEY_BYTES = 200;
 
-/** The recorded bytes of a response. */
-function countStored(bytes: number, rows: number): number {
-  return bytes <= MAX_STORED_RESPONSE_BYTES ? bytes : rows * (ID_START + ID_LENGTH + '"},'.length);
+/** The recorded bytes of a response: as it is, or with only the ids of its rows and the results of upserts. */
+function countStored(found: Uint8Array<ArrayBuffer>, rows: number): number {
+  if (found.length <= MAX_STORED_RESPONSE_BYTES) return found.length;
+  const results = Buffer.from(found.buffer, found.byteOffset, found.length).lastIndexOf(RESULTS);
+  const ids = rows * (ID_START + ID_LENGTH + '"},'.length);
+  return ids + (results < 0 ? 0 : found.length - results);
 }
+
+const RESULTS = '],"results":[';
 
 /** The id at the start of a row's text. */
 export function readId(row: Uint8Array): string {

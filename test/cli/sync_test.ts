@@ -3,7 +3,7 @@ import { afterAll, beforeAll, expect, test } from "bun:test";
 import { join } from "node:path";
 import { defineSchema, t } from "../../src/schema/mod.ts";
 import { makeProject, type Outcome, runHere } from "../support/command.ts";
-import { freshName } from "../support/push.ts";
+import { freshName, postChange } from "../support/push.ts";
 import { expectSentences } from "../support/sentences.ts";
 import { openTestService, type TestApp, type TestService } from "../support/service.ts";
 
@@ -359,3 +359,41 @@ test.each([{}, { onDelete: "set null" }] as const)(
     });
   },
 );
+
+test("a column that a push drops during the writes stops the sync before the deletes", async () => {
+  const app = await service.makeApp();
+  const name = freshName();
+  const columns = { code: t.string().unique(), size: t.integer(), note: t.string() };
+  await service.pushSchema(app, defineSchema({ [name]: columns }));
+  await post(app, name, [{ code: "old" }, { code: "kept" }, { code: "also" }]);
+  let requests = 0;
+  const proxy = openProxy({
+    before: async ({ method }) => {
+      if (method !== "POST" || requests++ > 0) return;
+      await postChange(service, app, { kind: "drop_column", table: name, column: "note" });
+    },
+  });
+  try {
+    project.write("dropped.csv", "code,size,note\nkept,1,a\nalso,2,b\nnew,3,c\n");
+    const words = [name, "dropped.csv", "--update-by", "code", "--delete-missing"];
+    const { code, out, err } = await sync(
+      app,
+      [...words, "--accept-deletes", "--json"],
+      `http://127.0.0.1:${proxy.port}`,
+    );
+    expect({ code, error: JSON.parse(out).error }).toEqual({ code: 1, error: "unknown_column" });
+    expectSentences(JSON.parse(out).message, {
+      names: ["note", "--map"],
+      varies: { [name]: "<table>" },
+    });
+    expect(err).toContain("create 1, change 2");
+    expect((await listRows(app, name)).map((row) => [row["code"], row["size"]])).toEqual([
+      ["old", null],
+      ["kept", 1],
+      ["also", 2],
+      ["new", 3],
+    ]);
+  } finally {
+    await proxy.stop(true);
+  }
+});

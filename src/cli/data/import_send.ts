@@ -129,18 +129,23 @@ async function sendBatch(task: ImportTask, { batch, key, stored }: SentBatch): P
 }
 
 /** A column of the file was renamed or dropped during the import. */
-class LostColumnsError extends RejectedError {}
+export class LostColumnsError extends RejectedError {
+  constructor(lost: readonly string[], { table }: Pick<ImportTask, "table">, advice: string) {
+    const message = `The import stopped: ${table} no longer has ${lost.join(", ")}. ${advice}`;
+    super(message, EXIT.rejected, { code: "unknown_column" });
+  }
+}
 
 function explainLost(
   lost: readonly string[],
-  { table }: ImportTask,
+  task: ImportTask,
   { batch: { lines }, stored }: Pick<SentBatch, "batch" | "stored">,
 ): LostColumnsError {
   const [first = 1, last = first] = [lines[0], lines.at(-1)];
   return new LostColumnsError(
-    `The import stopped: ${table} no longer has ${lost.join(", ")}. ${stored + lines.length} rows are stored; those from line ${first} to line ${last} lack these values, which you can add with an update. Continue with --from-line ${last + 1}, and name the new column with --map`,
-    EXIT.rejected,
-    { code: "unknown_column" },
+    lost,
+    task,
+    `${stored + lines.length} rows are stored; those from line ${first} to line ${last} lack these values, which you can add with an update. Continue with --from-line ${last + 1}, and name the new column with --map`,
   );
 }
 

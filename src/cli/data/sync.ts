@@ -10,6 +10,7 @@ import { Problem } from "../../problem.ts";
 import {
   type Batch,
   type FileRow,
+  findLostColumns,
   findUnique,
   isUnchanged,
   type ListedRow,
@@ -40,6 +41,7 @@ import {
   type Checked,
   hasChanged,
   type ImportTask,
+  LostColumnsError,
   limitsOf,
   readRowsFile,
   rejectBatch,
@@ -241,7 +243,15 @@ async function writeRows(
         const { body } = await task.app.call(request);
         for (const result of readResults(body)) if (result in written) written[result]++;
         sent += lines.length;
+        const lost = findLostColumns(rows, body);
+        if (lost.length > 0)
+          throw new LostColumnsError(
+            lost,
+            task,
+            `${showCount(sent, "row")} written, nothing deleted; the last ${lines.length} lack these values. Repeat the command, and name the new column with --map`,
+          );
       } catch (error) {
+        if (error instanceof LostColumnsError) throw error;
         // The stored rows can have large values in other columns than the file.
         const isTooLarge = error instanceof Problem && error.code === "body_too_large";
         if (!isTooLarge || lines.length === 1)
