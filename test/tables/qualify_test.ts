@@ -1,9 +1,10 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import fc from "fast-check";
 import { DIALECT_NAMES } from "../../src/db/mod.ts";
+import { type Kind, SQL } from "../../src/kinds/mod.ts";
 import { PREVIEWS } from "../../src/preview.ts";
 import { QUOTAS } from "../../src/schema/mod.ts";
-import { ALL_ENDPOINTS, type Walk } from "../../src/tables/catalog/mod.ts";
+import { ALL_ENDPOINTS, type ColumnSet, type Walk } from "../../src/tables/catalog/mod.ts";
 import { qualify } from "../../src/tables/qualify.ts";
 import { renderBody } from "../../src/tables/sql/functions.ts";
 import { makeEmptyDatabase, withDatabase } from "../support/cluster.ts";
@@ -116,6 +117,23 @@ test("the functions of the widest table have max 300 KB each, and a walk of the 
       const max = endpoint === "walk" ? 1_000_000 : 300_000;
       expect([endpoint, body.length < max]).toEqual([endpoint, true]);
     }
+});
+
+// A session compiles a function at its first call: of 450 KB in about 100 ms, and it then keeps about 8 MB for it. PostgreSQL itself
+// has no such limit.
+test("the functions of the widest table of each kind have max 500 KB each", () => {
+  for (const kind of Object.keys(SQL) as Kind[]) {
+    const columns = Array.from({ length: QUOTAS.columnsPerTable }, (_, n) => ({
+      name: `c${n}`.padEnd(63, "_"),
+      kind,
+      ...(kind === "enum" ? { values: ["a"] } : {}),
+    })) as ColumnSet["columns"];
+    for (const endpoint of ALL_ENDPOINTS) {
+      const set = { name: "t".repeat(48), columns, walks: [] };
+      const body = renderBody(set, endpoint, { dialect: "plain", previews: PREVIEWS });
+      expect([kind, endpoint, body.length < 500_000]).toEqual([kind, endpoint, true]);
+    }
+  }
 });
 
 describe("PostgreSQL", () => {
