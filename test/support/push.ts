@@ -82,7 +82,8 @@ export async function dumpDatabase(admin: Database): Promise<string> {
     `select json_build_array(
       (select json_agg(t order by name) from rowhouse.tables t),
       json_build_array((select json_agg(t order by app_id, table_name) from rowhouse.registrations t),
-        (select json_agg(t order by app_id, table_name, hash) from rowhouse.column_sets t)),
+        (select json_agg(t order by app_id, table_name, hash) from rowhouse.column_sets t),
+        (select json_agg(t order by app_id, table_name, hash) from rowhouse.views t)),
       (select json_agg(t order by app_id, seq) from rowhouse.migrations t),
       (select json_agg(t order by id) from rowhouse.deferred_steps t),
       (select version from rowhouse.versions where name = 'catalog'),
