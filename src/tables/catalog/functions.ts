@@ -125,6 +125,8 @@ export const NO_MATCHES = "N";
 export const NO_WALK = "walk";
 /** The detail of the error of a write whose conditions match more rows than its limit. */
 export const TOO_MANY_ROWS = "rows";
+/** The detail of the error of a list whose rule removed so many rows that its page is not known. */
+export const RULE_VISITS = "rule";
 /** The start of a group's line for a row that violates a rule, after its id. */
 export const REJECTED = "E";
 
@@ -390,11 +392,13 @@ type PageRequest = {
   readonly set: string;
   readonly limit: number;
   readonly offset: number;
+  /** The person who reads the page; absent for API keys. */
+  readonly person?: string | undefined;
 };
 
 /** The text between a page's tag and its rows. */
-export function pageHead({ app, set, limit, offset }: PageRequest): string {
-  return `${app} ${set} ${limit} ${offset} `;
+export function pageHead({ app, set, limit, offset, person }: PageRequest): string {
+  return `${app} ${set} ${limit} ${offset} ${person === undefined ? "" : `${person} `}`;
 }
 
 /** The text that identifies the request of a walk, as its function makes it from its arguments. */

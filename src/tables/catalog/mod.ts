@@ -35,6 +35,7 @@ export {
   REJECTED,
   type RecordedName,
   ROW_MATCH,
+  RULE_VISITS,
   requiredEndpointsOf,
   rowTag,
   SCOPE_OF,

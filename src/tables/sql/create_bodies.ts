@@ -10,6 +10,7 @@ import {
   declareLive,
   idText,
   initial,
+  isRow,
   isTooLarge,
   outputs,
   outputVariable,
@@ -24,27 +25,56 @@ import {
   variable,
 } from "./function_terms.ts";
 import { updateManyBlock } from "./update_many_block.ts";
+import { andVisible, declareWho, WHO } from "./view_terms.ts";
+import {
+  claimOf,
+  declareField,
+  fromNew,
+  newText,
+  rejectNew,
+  rejectNewRows,
+  replayOf,
+  shortText,
+  shownOfNew,
+  writtenText,
+} from "./view_write_terms.ts";
 
 export function createBody(table: ColumnSet, site: FunctionSite): string {
-  const { app, proof, id, body, bytes, claim } = placeholdersOf("create");
+  const { app, proof, id, body, bytes, claim: sent } = placeholdersOf("create");
   const values = [app, id, ...table.columns.map((_, index) => variable(index))];
-  const declared = table.columns.map(
-    (column, index) => `${variable(index)} ${sqlType(table, column)} := ${initial(table, column)};`,
+  const owners = table.columns.map(({ name }) => table.view?.owner.includes(name) === true);
+  const declared = table.columns.map((column, index) => {
+    const value = owners[index] ? "" : ` := ${initial(table, column)}`;
+    return `${variable(index)} ${sqlType(table, column)}${value};`;
+  });
+  const filled = owners.flatMap((isOwner, index) =>
+    isOwner ? [`${variable(index)} := ${WHO};`] : [],
   );
+  const { claim, ...claimed } = claimOf(table, sent);
+  // What a person reads of the row is known after the insert.
+  const isKnown = table.view === undefined;
+  const response = isKnown ? rowOfVariables(table, { app, id }) : "null";
+  const short = shortText(table, id);
   return `declare
   "$body" jsonb := ${body}::jsonb;
+  ${declareWho(table)}
   ${declared.join("\n  ")}
+  ${claimed.declared}
   ${declareLive("create", site)}
   "$row" record;
   "$text" text;
 begin
   ${beginAs(table, "create", site)}
-  ${claimKey({ app, proof, claim, response: rowOfVariables(table, { app, id }), short: idText(id) })}
+  ${filled.join("\n  ")}
+  ${claimed.read}
+  ${claimKey({ app, proof, claim, response, short, replay: replayOf(table) })}
+  ${rejectNew(table, id)}
   insert into ${target(table)}
   values (${values.join(", ")})
   returning ${outputs(table)} into "$row";
   ${recordRow(table, site, { app, id })}
-  "$text" := ${ROW_TEXT};
+  "$text" := ${newText(table, id)};
+  ${isKnown ? "" : completeKey({ app, claim })}
   ${returnText(id, bytes)}
 end`;
 }
@@ -65,11 +95,14 @@ function rowOfVariables(table: ColumnSet, { app, id }: { app: string; id: string
  */
 export function createManyBody(table: ColumnSet, site: FunctionSite): string {
   if (!dialectOf(site).insertsQueries) return createEachBody(table, site);
-  const { app, proof, ids, bodies, bytes, claim } = placeholdersOf("create_many");
-  const texts = `string_agg(${idText('"$one"."$id"')}, ',' order by "$one"."$id")`;
+  const { app, proof, ids, bodies, bytes, claim: sent } = placeholdersOf("create_many");
+  const { claim, ...claimed } = claimOf(table, sent);
+  const texts = `string_agg(${shortText(table, '"$one"."$id"')}, ',' order by "$one"."$id")`;
   const short = `(select ${rowsText(texts)} from unnest(${ids}) as "$one" ("$id"))`;
-  const joined = `string_agg(${ROW_TEXT}, ',' order by "$row"."id") into "$text"`;
-  const insert = insertMany(table, joined);
+  const insert = insertNew(
+    table,
+    (text) => `string_agg(${text}, ',' order by "$row"."id") into "$text"`,
+  );
   const changed = `select ${app}, ${quoteLiteral(table.name)}, "$new"."$id" from unnest(${ids}) as "$new" ("$id")`;
   return `declare
   "$all" jsonb := ${bodies}::jsonb;
@@ -79,14 +112,19 @@ export function createManyBody(table: ColumnSet, site: FunctionSite): string {
   "$isEach" bool := false;
   "$rows" text[] := '{}';
   "$text" text;
+  ${declareWho(table)}
+  ${declareField(table)}
+  ${claimed.declared}
   ${raisedVariables(site)}
   ${declareLive("create_many", site)}
 begin
   ${beginAs(table, "create_many", site)}
+  ${claimed.read}
   if jsonb_typeof("$all") = 'object' then
-    ${updateManyBlock(table, site)}
+    ${isAllowedAction(table, "update") ? updateManyBlock(table, site) : REJECT_ROLE}
   end if;
-  ${claimKey({ app, proof, claim, response: "null", short })}
+  ${isAllowedAction(table, "create") ? "" : REJECT_ROLE}
+  ${claimKey({ app, proof, claim, response: "null", short, replay: replayOf(table) })}
   loop
     begin
       loop
@@ -115,6 +153,39 @@ begin
 end`;
 }
 
+/** Ends a function of people whose roles allow only its other action. */
+const REJECT_ROLE = "return rowhouse.reject_role();";
+
+function isAllowedAction({ view }: ColumnSet, action: "create" | "update"): boolean {
+  return view === undefined || view[action] !== undefined;
+}
+
+const NEW = { ids: '"$ids"', bodies: '"$bodies"' } as const;
+
+/**
+ * Inserts the rows of `"$ids"` and `"$bodies"`, and selects what a response has of them; `toSelected` gets the text of a row of
+ * `"$row"`. For people, checks the rows first.
+ */
+function insertNew(
+  table: ColumnSet,
+  toSelected: (text: string) => string,
+  options: Pick<Inserted, "now"> = {},
+): string {
+  const shown = shownOfNew(table);
+  const checks = rejectNewRows(table, { ...NEW, ...options });
+  const written = writtenText('"$row"."id"');
+  if (shown !== "each") {
+    const insert = insertMany(table, toSelected(shown === "whole" ? ROW_TEXT : written), options);
+    return checks === "" ? insert : `${checks}\n    ${insert}`;
+  }
+  const read = `(select ${ROW_TEXT} from (select ${outputs(table)} from data.${quoteName(table.name)} as "$t"
+        where ${isRow(placeholdersOf("create_many").app, '"$new"."$id"')}${andVisible(table)}) as "$row") as "$text"`;
+  return `${checks}
+    ${insertRows(table, options)};
+    select ${toSelected(`coalesce("$row"."$text", ${written})`)}
+    from (select "$new"."$id" as "id", ${read} from unnest("$ids") as "$new" ("$id")) as "$row"`;
+}
+
 type Inserted = {
   /** The time of a row, an expression that can use its position `"$new"."$nth"`; by default all rows have the statement's time. */
   readonly now?: string;
@@ -128,19 +199,25 @@ type Inserted = {
 export function insertMany(
   table: ColumnSet,
   selected: string,
-  { now, ids = '"$ids"', bodies = '"$bodies"', onConflict = "" }: Inserted = {},
+  { onConflict = "", ...rows }: Inserted = {},
+): string {
+  return `with "$row" as (
+      ${insertRows(table, rows)}
+      ${onConflict}
+      returning ${outputs(table)})
+    select ${selected} from "$row"`;
+}
+
+function insertRows(
+  table: ColumnSet,
+  { now, ids = NEW.ids, bodies = NEW.bodies }: Omit<Inserted, "onConflict">,
 ): string {
   const { app } = placeholdersOf("create_many");
   const columns = table.columns.map((column) => initial(table, column, now));
   const values = [app, '"$new"."$id"', ...columns];
-  const [ordinality, nth] = now === undefined ? ["", ""] : [" with ordinality", ', "$nth"'];
-  return `with "$row" as (
-      insert into ${target(table)}
+  return `insert into ${target(table)}
       select ${values.join(",\n        ")}
-      from rows from (unnest(${ids}), jsonb_array_elements(${bodies}))${ordinality} as "$new" ("$id", "$body"${nth})
-      ${onConflict}
-      returning ${outputs(table)})
-    select ${selected} from "$row"`;
+      ${fromNew({ ids, bodies, ...(now === undefined ? {} : { now }) })}`;
 }
 
 /** Creates the rows with one statement per row. */
@@ -205,11 +282,21 @@ const NOW = `("$now" + ${OFFSET})`;
  */
 export function createGroupBody(table: ColumnSet, site: FunctionSite): string {
   const { app, proof, ids, bodies, bytes, claims } = placeholdersOf("create_group");
-  const values = `array_agg(${ROW_TEXT} order by "$row"."id") into "$rows"`;
+  const claimFor = (claim: string) =>
+    table.view === undefined ? claim : `rowhouse.claim_of(${WHO}, ${claim})`;
+  const toValues = (text: string) => `array_agg(${text} order by "$row"."id") into "$rows"`;
+  const short = (id: string) => shortText(table, id);
   const changed = `select ${app}, ${quoteLiteral(table.name)}, "$new"."$id" from unnest("$ids") as "$new" ("$id")`;
-  const insert = `${insertMany(table, values, { now: NOW })};
+  const insert = `${insertNew(table, toValues, { now: NOW })};
     ${recordChanges(site, changed)}`;
-  const claim = `(${claims})["$count"]`;
+  const sent = `(${claims})["$count"]`;
+  const claim = claimFor(sent);
+  const replay =
+    table.view === undefined
+      ? ""
+      : `if "$text" is not null then
+          "$text" := ${replayOf(table)};
+        end if;`;
   return `declare
   "$all" jsonb := ${bodies}::jsonb;
   "$ids" uuid[] := ${ids};
@@ -223,6 +310,8 @@ export function createGroupBody(table: ColumnSet, site: FunctionSite): string {
   "$constraint" text;
   "$column" text;
   "$table" text;
+  ${declareWho(table)}
+  ${declareField(table)}
   ${declareLive("create_group", site)}
 begin
   ${beginAs(table, "create_group", site)}
@@ -232,7 +321,7 @@ begin
       select from rows from (unnest(${claims}), unnest(${ids}), unnest("$rows"))
         as "$one" ("$claim", "$id", "$text")
       where case when "$one"."$claim" is not null then
-        rowhouse.claim_key(${app}, ${proof}, "$one"."$claim", "$one"."$text", ${idText('"$one"."$id"')}) is not null end) then
+        rowhouse.claim_key(${app}, ${proof}, ${claimFor('"$one"."$claim"')}, "$one"."$text", ${short('"$one"."$id"')}) is not null end) then
       raise integrity_constraint_violation;
     end if;
     "$lines" := "$rows";
@@ -245,13 +334,14 @@ begin
       "$now" := clock_timestamp();
       "$text" := null;
       begin
-        if ${claim} is not null then
-          "$text" := rowhouse.claim_key(${app}, ${proof}, ${claim}, null, ${idText('"$ids"[1]')});
+        if ${sent} is not null then
+          "$text" := rowhouse.claim_key(${app}, ${proof}, ${claim}, null, ${short('"$ids"[1]')});
+          ${replay}
         end if;
         if "$text" is null then
           ${insert}
           "$text" := "$rows"[1];
-          if ${claim} is not null then
+          if ${sent} is not null then
             perform rowhouse.complete_key(${app}, ${claim}, "$text");
           end if;
         end if;

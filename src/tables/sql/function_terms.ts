@@ -254,8 +254,9 @@ export function isGiven(column: SetColumn): string {
   return `"$body" ? ${quoteLiteral(column.name)}`;
 }
 
-/** A column's value in a new row: from the body, or its default. */
+/** A column's value in a new row: from the body, or its default. An owner column has the person who calls. */
 export function initial(table: ColumnSet, column: SetColumn, now?: string): string {
+  if (table.view?.owner.includes(column.name) === true) return WHO;
   const given = input(table, column);
   if (column.default === undefined) return given;
   return `case when ${isGiven(column)} then ${given} else ${sqlDefault(table, column, now)} end`;
@@ -306,14 +307,22 @@ export function recordRow(
   return recordChanges(site, `values (${app}, ${quoteLiteral(table.name)}, ${id})`);
 }
 
-type Claim = { app: string; proof: string; claim: string; response: string; short: string };
+type Claim = {
+  app: string;
+  proof: string;
+  claim: string;
+  response: string;
+  short: string;
+  /** The replay in `"$text"` as the caller may see it. */
+  replay?: string;
+};
 
 /** With an idempotency key, claims the key before writing. A used key replays its response. */
-export function claimKey({ app, proof, claim, response, short }: Claim): string {
+export function claimKey({ app, proof, claim, response, short, replay }: Claim): string {
   return `if ${claim} is not null then
     "$text" := rowhouse.claim_key(${app}, ${proof}, ${claim}, ${response}, ${short});
     if "$text" is not null then
-      return "$text";
+      return ${replay ?? '"$text"'};
     end if;
   end if;`;
 }

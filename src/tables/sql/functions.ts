@@ -22,13 +22,22 @@ import {
 import { qualify } from "../qualify.ts";
 import { changesBody } from "./changes_body.ts";
 import { createBody, createGroupBody, createManyBody } from "./create_bodies.ts";
-import { isProved, isRow, outputs, rejectCall, returnText, setTenant } from "./function_terms.ts";
+import {
+  fromProof,
+  isProved,
+  isRow,
+  outputs,
+  rejectCall,
+  returnText,
+  setTenant,
+} from "./function_terms.ts";
 import { groupsBody } from "./groups_body.ts";
 import { listBody } from "./list_body.ts";
 import { queryBody } from "./query_body.ts";
 import { childrenBody, relatedBody } from "./related_bodies.ts";
 import { deleteBody, updateBody } from "./update_bodies.ts";
 import { upsertBody } from "./upsert_body.ts";
+import { andVisible, declareWho, WHO } from "./view_terms.ts";
 import { walkBody } from "./walk_body.ts";
 import { deleteWhereBody, updateWhereBody } from "./where_bodies.ts";
 
@@ -135,6 +144,7 @@ export function renderBody(table: ServedSet, endpoint: Endpoint, site: FunctionS
 
 function getBody(table: ColumnSet, site: FunctionSite): string {
   const { app, id, bytes } = placeholdersOf("get");
+  if (table.view !== undefined) return personGetBody(table, site);
   return `declare
   "$text" text;
 begin
@@ -143,6 +153,25 @@ begin
     select row_to_json("$row")::text
     from (select ${outputs(table)} from data.${quoteName(table.name)} as "$t" where ${isRow(app, id)}) as "$row"
   ) else ${rejectCall(table, "get")} end;
+  ${returnText(id, bytes)}
+end`;
+}
+
+/** One statement proves the person and reads the row. */
+function personGetBody(table: ColumnSet, site: FunctionSite): string {
+  const { app, id, bytes } = placeholdersOf("get");
+  return `declare
+  ${declareWho(table)}
+  "$text" text;
+begin
+  ${setTenant(app, site)}
+  select "$p"."person_id", (
+    select row_to_json("$row")::text from (select ${outputs(table)} from data.${quoteName(table.name)} as "$t"
+      where ${isRow(app, id)}${andVisible(table, "$t", '"$p"."person_id"')}) as "$row")
+  into ${WHO}, "$text" ${fromProof(table, "get")};
+  if not found then
+    return ${rejectCall(table, "get")};
+  end if;
   ${returnText(id, bytes)}
 end`;
 }

@@ -1,16 +1,19 @@
 /** The body of the list function. @see function_terms.ts for its parts @module */
 
-import { quoteLiteral, quoteName } from "../../db/mod.ts";
+import { quoteLiteral, quoteName, SIGNALS } from "../../db/mod.ts";
 import {
   type ColumnSet,
   type FunctionSite,
   hashColumnSet,
   hasPreview,
   placeholdersOf,
+  RULE_VISITS,
+  type ServedSet,
   TAG_LENGTH,
 } from "../catalog/mod.ts";
 import {
   beginAs,
+  isRow,
   isTooLarge,
   leastBytes,
   outputs,
@@ -18,6 +21,10 @@ import {
   rowSize,
   toBase64Url,
 } from "./function_terms.ts";
+import { planList, ROW_STATE } from "./seen_walks_terms.ts";
+import { declareWho, WHO } from "./view_terms.ts";
+
+export { ROW_STATE } from "./seen_walks_terms.ts";
 
 /** Up to about this many bytes, a page is built in one step and then measured. */
 export const SINGLE_STEP_BYTES = 786_432;
@@ -28,13 +35,18 @@ export const SINGLE_STEP_BYTES = 786_432;
  * may be large is built row by row. It ends at the limit, and before a row larger than the limit. If that row is
  * the first row, its id is reported. The function is stable, so all reads see one state of the table.
  */
-export function listBody(table: ColumnSet, site: FunctionSite): string {
-  const { app, limit, bytes, known, inline } = placeholdersOf("list");
-  const rows = `data.${quoteName(table.name)} as "$t" where "$t"."app_id" = ${app}`;
+export function listBody(table: ServedSet, site: FunctionSite): string {
+  const { app, limit, offset, bytes, known, inline } = placeholdersOf("list");
+  const walks = planList(table, site, `(${offset}::int8 + ${limit} + 1)`);
+  const { condition, query } = { condition: "", query: undefined, ...walks };
+  const rows = `data.${quoteName(table.name)} as "$t" where "$t"."app_id" = ${app}${condition}`;
   // The rows before the page were already skipped once, to find its start.
-  const page = `select ${outputs(table)} from ${rows}
+  const single = `select ${outputs(table)} from ${rows}
       and "$t"."id" >= "$first" order by "$t"."id" limit ${limit}`;
+  const page = query === undefined ? single : pageOfIds(table);
   return `declare
+  ${declareWho(table)}
+  ${query === undefined ? "" : '"$ids" uuid[];\n  "$isCut" bool;'}
   "$states" bytea;
   "$first" uuid;
   "$tag" text;
@@ -48,7 +60,7 @@ export function listBody(table: ColumnSet, site: FunctionSite): string {
   "$bytes" int8 := 0;
 begin
   ${beginAs(table, "list", site)}
-  ${renderPageTag(table, rows)};
+  ${query === undefined ? renderPageTag(table, rows) : renderMergedTag(query)};
   "$first" := encode(substring("$states", 1, ${ID_BYTES}), 'hex')::uuid;
   "$tag" := ${tagOfPage(table, site)};
   "$head" := ${headOfPage(table)};
@@ -98,8 +110,6 @@ function nextOf(counted: string): string {
 /** Every state begins with the row's id, so the first state identifies the start of the page. */
 const ID_BYTES = 16;
 const STATE_BYTES = 26;
-/** The state of a row: its `xmin` and `ctid` change whenever the row does. */
-export const ROW_STATE = `uuid_send("$t"."id") || xidsend("$t"."xmin") || tidsend("$t"."ctid")`;
 /** Row states can repeat after a restore or in another database. These values then differ. */
 export const STATE_SEED = [
   `(select "$seed"."value" from rowhouse."tag_seed" as "$seed" where "$seed"."is_only")`,
@@ -119,10 +129,39 @@ function renderPageTag(table: ColumnSet, rows: string): string {
     from ${rows} order by "$t"."id" limit ${limit} + 1 offset ${offset}) as "$row"`;
 }
 
+/**
+ * Reads the states, the count and the bytes of a page as {@linkcode renderPageTag}, and its ids, from a query of walks. A row that
+ * several walks find is one row. Where a walk was cut short, further rows are not known: the page ends before it, or it is an error.
+ */
+function renderMergedTag(walks: string): string {
+  const { limit, offset } = placeholdersOf("list");
+  const isOnPage = `filter (where "$row"."$nth" > ${offset})`;
+  return `select string_agg("$row"."$state", ''::bytea order by "$row"."$nth") ${isOnPage},
+    count(*) ${isOnPage}, coalesce(sum("$row"."$size") ${isOnPage}, 0),
+    array_agg("$row"."id" order by "$row"."$nth") ${isOnPage}, coalesce(bool_or("$row"."$cut"), false)
+  into "$states", "$found", "$size", "$ids", "$isCut" from (
+    select "$u".*, row_number() over () as "$nth" from (
+      select distinct on ("$w"."id", "$w"."$cut") "$w".* from (
+${walks}
+      ) as "$w" order by "$w"."id", "$w"."$cut" limit ${offset}::int8 + ${limit} + 1) as "$u") as "$row";
+  if "$isCut" then
+    raise exception 'too many rows' using errcode = '${SIGNALS.tooManyVisits}', detail = '${RULE_VISITS}';
+  end if`;
+}
+
+/** The page of `"$ids"`. */
+function pageOfIds(table: ColumnSet): string {
+  const { app, limit } = placeholdersOf("list");
+  return `select "$r".* from unnest("$ids"[:${limit}]) as "$i" ("$id") cross join lateral (
+      select ${outputs(table)} from data.${quoteName(table.name)} as "$t" where ${isRow(app, '"$i"."$id"')} offset 0) as "$r"
+    order by "$r"."id"`;
+}
+
 /** @see ../catalog/functions.ts */
 function headOfPage(table: ColumnSet): string {
   const { app, limit, offset } = placeholdersOf("list");
-  return `concat("$tag", ${app}, ' ${hashColumnSet(table)} ', ${limit}, ' ', ${offset}, ' ')`;
+  const person = table.view === undefined ? "" : `, ${WHO}, ' '`;
+  return `concat("$tag", ${app}, ' ${hashColumnSet(table)} ', ${limit}, ' ', ${offset}, ' '${person})`;
 }
 
 /** The tag changes with every input of the page. */
@@ -132,6 +171,8 @@ function tagOfPage(table: ColumnSet, site: FunctionSite): string {
     ...STATE_SEED,
     ...(hasPreview(site, "filters") ? [`'next'::bytea`] : []),
     `${quoteLiteral(hashColumnSet(table))}::bytea`,
+    // The hash has the roles and their rules.
+    ...(table.view === undefined ? [] : [`uuid_send(${WHO})`]),
     ...[limit, offset, bytes].map((name) => `int4send(${name})`),
     `coalesce("$states", ''::bytea)`,
   ];

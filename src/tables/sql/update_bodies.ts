@@ -14,7 +14,6 @@ import {
   claimKey,
   completeKey,
   declareLive,
-  idText,
   input,
   isGiven,
   isRow,
@@ -26,6 +25,19 @@ import {
   type SetColumn,
   variable,
 } from "./function_terms.ts";
+import { andVisible, declareWho } from "./view_terms.ts";
+import {
+  CHANGED,
+  claimOf,
+  endChange,
+  mayChange,
+  onVariables,
+  rejectClosed,
+  rejectReferences,
+  rejectUnchangeable,
+  replayOf,
+  shortText,
+} from "./view_write_terms.ts";
 
 /** Whether the row has one of the requested tags, computed from its text. Checked again if another write came first. */
 function isMatch(table: ColumnSet, match: string): string {
@@ -44,7 +56,7 @@ function ifMatched(
   write: (condition: string) => string,
 ): string {
   const { app, id, match } = placeholdersOf(endpoint);
-  const rule = isRow(app, id);
+  const rule = `${isRow(app, id)}${mayChange(table, endpoint === "update" ? "from" : "delete")}`;
   if (!dialectOf(site).comparesInWrites)
     return `${rejectUnmatched(table, endpoint)}\n  ${write(rule)}`;
   return `if ${match} is null then
@@ -63,49 +75,60 @@ export function tagOf(text: string): string {
 function notMatched(table: ColumnSet, endpoint: "update" | "delete"): string {
   const { app, id, match } = placeholdersOf(endpoint);
   return `case when ${match} is not null and exists (
-    select from data.${quoteName(table.name)} as "$t" where ${isRow(app, id)}) then '${NO_MATCH}' end`;
+    select from data.${quoteName(table.name)} as "$t" where ${isRow(app, id)}${andVisible(table)}) then '${NO_MATCH}' end`;
 }
 
 export function updateBody(table: ColumnSet, site: FunctionSite): string {
-  const { app, proof, id, body, bytes, claim } = placeholdersOf("update");
+  const { app, proof, id, body, bytes, claim: sent } = placeholdersOf("update");
+  const { claim, ...claimed } = claimOf(table, sent);
+  const isOfView = table.view !== undefined;
   const declared = table.columns.map(
     (column, index) => `${variable(index)} ${sqlType(table, column)} := ${input(table, column)};`,
   );
   const assigned = assignments(table);
   const setsTime = table.columns.some(isUpdated);
   const rows = `data.${quoteName(table.name)} as "$t"`;
+  const found = isOfView
+    ? { values: CHANGED.values(table), variables: CHANGED.variables }
+    : { values: outputs(table), variables: '"$row"' };
   // An empty update does not change the row, nor anything derived from its state.
   const read = (condition: string) =>
-    `select ${outputs(table)} into "$row" from ${rows} where ${condition};`;
+    `select ${found.values} into ${found.variables} from ${rows} where ${condition};`;
   const write = (condition: string) => `if "$body" = '{}' then
       ${read(condition)}
     else
       update ${rows} set
         ${assigned.join(",\n        ")}
       where ${condition}
-      returning ${outputs(table)} into "$row";
+      returning ${found.values} into ${found.variables};
     end if;`;
   return `declare
   "$body" jsonb := ${body}::jsonb;
   ${declared.join("\n  ")}
+  ${isOfView ? [declareWho(table), claimed.declared, CHANGED.declared].join("\n  ") : ""}
   ${declareLive("update", site)}
   ${setsTime ? '"$changed" bool;' : ""}
   ${setsTime ? '"$now" timestamptz;' : ""}
-  "$row" record;
+  ${isOfView ? "" : '"$row" record;'}
   "$text" text;
 begin
   ${beginAs(table, "update", site)}
-  ${claimKey({ app, proof, claim, response: "null", short: idText(id) })}
+  ${claimed.read}
+  ${claimKey({ app, proof, claim, response: "null", short: shortText(table, id), replay: replayOf(table) })}
+  ${rejectClosed(table, false)}
+  ${isOfView ? rejectReferences(table, onVariables(table, id), "update") : ""}
   ${setsTime ? findChange(table) : ""}
   ${ifMatched(table, site, "update", assigned.length === 0 ? read : write)}
   if not found then
+    ${rejectUnchangeable(table, "from", { id })}
     if ${claim} is not null then
       perform rowhouse.forget_key(${app}, ${claim});
     end if;
     return ${notMatched(table, "update")};
   end if;
+  ${isOfView ? endChange(table, id) : ""}
   ${recordRow(table, site, { app, id })}
-  "$text" := ${ROW_TEXT};
+  ${isOfView ? "" : `"$text" := ${ROW_TEXT};`}
   ${completeKey({ app, claim })}
   ${returnText(id, bytes)}
 end`;
@@ -137,7 +160,7 @@ function findChange(table: ColumnSet): string {
   const { app, id } = placeholdersOf("update");
   return `if "$body" <> '{}' then
     select ${isChanged(table)} into "$changed"
-    from data.${quoteName(table.name)} as "$t" where ${isRow(app, id)} for no key update;
+    from data.${quoteName(table.name)} as "$t" where ${isRow(app, id)}${mayChange(table, "from")} for no key update;
     "$now" := clock_timestamp();
   end if;`;
 }
@@ -153,6 +176,7 @@ export function deleteBody(table: ColumnSet, site: FunctionSite): string {
   const { app, id } = placeholdersOf("delete");
   const rows = `data.${quoteName(table.name)} as "$t"`;
   return `declare
+  ${declareWho(table)}
   ${declareLive("delete", site)}
   ${declareLive("delete", site) === "" ? "" : '"$counts" jsonb;'}
   ${dialectOf(site).comparesInWrites ? "" : '"$row" record;'}
@@ -164,6 +188,7 @@ begin
     ${recordDelete(table, site, { app, ids: `array[${id}]` })}
     return '';
   end if;
+  ${rejectUnchangeable(table, "delete", { id })}
   return ${notMatched(table, "delete")};
 end`;
 }

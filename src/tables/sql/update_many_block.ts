@@ -13,7 +13,6 @@ import { sqlType } from "../plan/step.ts";
 import {
   claimKey,
   completeKey,
-  idText,
   input,
   isRow,
   outputs,
@@ -25,6 +24,17 @@ import {
   variable,
 } from "./function_terms.ts";
 import { assignments, isChanged, isUpdated, tagOf } from "./update_bodies.ts";
+import { andAllowed, andVisible } from "./view_terms.ts";
+import {
+  CHANGED,
+  claimOf,
+  closedColumn,
+  endChange,
+  onVariables,
+  rejectReferences,
+  replayOf,
+  shortText,
+} from "./view_write_terms.ts";
 
 /**
  * Locks all rows in the order of their ids, so that two lists in opposite order wait for each other instead of deadlocking. Then
@@ -32,22 +42,29 @@ import { assignments, isChanged, isUpdated, tagOf } from "./update_bodies.ts";
  * error of a row has its position in the request.
  */
 export function updateManyBlock(table: ColumnSet, site: FunctionSite): string {
-  const { app, proof, ids, bytes, claim } = placeholdersOf("create_many");
+  const { app, proof, ids, bytes, claim: sent } = placeholdersOf("create_many");
+  // The function of batches has read the claim.
+  const { claim } = claimOf(table, sent);
+  const isOfView = table.view !== undefined;
   const rows = `data.${quoteName(table.name)} as "$t"`;
   const id = `(${ids})["$nth"]`;
   const declared = table.columns.map(
     (column, index) => `${variable(index)} ${sqlType(table, column)};`,
   );
-  const read = table.columns.map(
+  const filled = table.columns.map(
     (column, index) => `${variable(index)} := ${input(table, column)};`,
   );
   const setsTime = table.columns.some(isUpdated);
   const select = `select ${outputs(table)} into "$row" from ${rows} where ${isRow(app, id)}`;
-  const short = `(select ${rowsText(`string_agg(${idText('"$one"."$id"')}, ',' order by "$one"."$n")`)}
+  const found = isOfView
+    ? { values: CHANGED.values(table), variables: CHANGED.variables }
+    : { values: outputs(table), variables: '"$row"' };
+  const read = `select ${found.values} into ${found.variables} from ${rows} where ${isRow(app, id)}`;
+  const short = `(select ${rowsText(`string_agg(${shortText(table, '"$one"."$id"')}, ',' order by "$one"."$n")`)}
     from unnest(${ids}) with ordinality as "$one" ("$id", "$n"))`;
   const write =
     table.columns.length === 0
-      ? `${select};`
+      ? `${read};`
       : `"$changed" := false;
       if "$body" <> '{}' then
         select ${isChanged(table)} into "$changed" from ${rows} where ${isRow(app, id)};
@@ -56,12 +73,14 @@ export function updateManyBlock(table: ColumnSet, site: FunctionSite): string {
         update ${rows} set
           ${assignments(table).join(",\n          ")}
         where ${isRow(app, id)}
-        returning ${outputs(table)} into "$row";
+        returning ${found.values} into ${found.variables};
         "$written" := array_append("$written", ${id});
       else
-        ${select};
+        ${read};
       end if;`;
   const changed = `select ${app}, ${quoteLiteral(table.name)}, "$one"."$id" from unnest("$written") as "$one" ("$id")`;
+  const forbid = isOfView ? andAllowed(table, "from") : "";
+  const closed = closedColumn(table, { body: '"$e"."$body"', isNew: false });
   // The function of batches has these variables where it reads its rows one by one.
   const own = dialectOf(site).insertsQueries
     ? ['"$body" jsonb;', '"$row" record;', ...declared].join("\n      ")
@@ -78,19 +97,35 @@ export function updateManyBlock(table: ColumnSet, site: FunctionSite): string {
       "$changed" bool;
       ${setsTime ? '"$now" timestamptz;' : ""}
       "$size" int8 := 0;
+      ${isOfView ? CHANGED.declared : ""}
+      ${isOfView ? '"$forbidden" int4;' : ""}
     begin
   "$all" := "$all" -> '${UPDATES}';
+  ${closed === undefined ? "" : rejectClosedRow(closed)}
   "$rows" := array_fill(null::text, array[cardinality(${ids})]);
-  ${claimKey({ app, proof, claim, response: "null", short })}
+  ${claimKey({ app, proof, claim, response: "null", short, replay: replayOf(table) })}
   foreach "$nth" in array "$order" loop
-    ${select} for no key update;
+    ${select}${andVisible(table)} for no key update;
     "$match" := "$all" -> ("$nth" - 1) ->> '${ROW_MATCH}';
     if not found then
       "$missing" := array_append("$missing", "$nth" - 1);
+    ${
+      forbid === ""
+        ? ""
+        : `elsif not exists (select from ${rows} where ${isRow(app, id)}${forbid}) then
+      "$forbidden" := least("$forbidden", "$nth");`
+    }
     elsif "$match" is not null and ${tagOf(ROW_TEXT)} <> all (string_to_array("$match", ',')) then
       "$unmatched" := array_append("$unmatched", "$nth" - 1);
     end if;
   end loop;
+  ${
+    forbid === ""
+      ? ""
+      : `if "$missing" = '{}' and "$forbidden" is not null then
+    perform rowhouse.reject_rule_at(null, "$forbidden" - 1);
+  end if;`
+  }
   if cardinality("$missing") + cardinality("$unmatched") > 0 then
     if ${claim} is not null then
       perform rowhouse.forget_key(${app}, ${claim});
@@ -101,9 +136,10 @@ export function updateManyBlock(table: ColumnSet, site: FunctionSite): string {
   begin
     foreach "$nth" in array "$order" loop
       "$body" := ("$all" -> ("$nth" - 1)) - '${ROW_MATCH}';
-      ${read.join("\n      ")}
+      ${filled.join("\n      ")}
+      ${isOfView ? rejectReferences(table, onVariables(table, id), "update") : ""}
       ${write}
-      "$text" := ${ROW_TEXT};
+      ${isOfView ? endChange(table, id) : `"$text" := ${ROW_TEXT};`}
       "$size" := "$size" + octet_length("$text");
       if "$size" > ${bytes} then
         return rowhouse.reject_row(${id});
@@ -118,4 +154,12 @@ export function updateManyBlock(table: ColumnSet, site: FunctionSite): string {
   ${completeKey({ app, claim })}
   ${returnText(`(${ids})[1]`, bytes)}
     end;`;
+}
+
+/** Rejects the first row that names a column that the person cannot set. */
+function rejectClosedRow(closed: string): string {
+  return `perform rowhouse.reject_rule_at("$e"."$closed", "$e"."$n" - 1) from (
+      select ${closed} as "$closed", "$e"."$n"::int4 as "$n"
+      from jsonb_array_elements("$all") with ordinality as "$e" ("$body", "$n")
+      where ${closed} is not null order by "$e"."$n" limit 1) as "$e";`;
 }

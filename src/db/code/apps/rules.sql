@@ -19,6 +19,15 @@ begin
 end
 $$;
 
+-- As reject_rule, for a row of a batch, counted from 0.
+create function rowhouse.reject_rule_at(field text, nth integer) returns text
+language plpgsql set search_path = pg_catalog, pg_temp as $$
+begin
+  raise exception 'a rule does not allow this' using errcode = '23R01',
+    column = coalesce(field, ''), hint = nth::text;
+end
+$$;
+
 -- Raised for a reference to a row that the person cannot read: the same error as for a row that
 -- does not exist.
 create function rowhouse.reject_reference(name text) returns text language plpgsql
@@ -62,5 +71,5 @@ begin
   raise exception 'a setting stops the writes of the app' using errcode = 'RH503';
 end
 $$;
-grant execute on function rowhouse.reject_role, rowhouse.reject_rule, rowhouse.reject_reference,
-  rowhouse.claim_of, rowhouse.reject_person_write to rowhouse_tenant;
+grant execute on function rowhouse.reject_role, rowhouse.reject_rule, rowhouse.reject_rule_at,
+  rowhouse.reject_reference, rowhouse.claim_of, rowhouse.reject_person_write to rowhouse_tenant;

@@ -1,0 +1,198 @@
+/**
+ * How a list finds the rows that a person reads, in the order of ids: each alternative of the rule is a walk along its own index. A
+ * walk visits a limited number of rows: rows that the rest of an alternative removes would otherwise make a list read the whole table.
+ *
+ * @see list_body.ts
+ * @module
+ */
+
+import { quoteLiteral, quoteName } from "../../db/mod.ts";
+import { SQL } from "../../kinds/mod.ts";
+import {
+  type Alternative,
+  allowsAll,
+  isMemberOf,
+  isReadable,
+  type Match,
+  ME,
+  ownValue,
+} from "../../schema/mod.ts";
+import { MAX_VISITS } from "../../std/limits.ts";
+import {
+  deriveName,
+  type FunctionSite,
+  formAt,
+  membershipOf,
+  placeholdersOf,
+  type ServedSet,
+  type View,
+  type Walk,
+} from "../catalog/mod.ts";
+import { rowSize } from "./function_terms.ts";
+import { onRow, type Place, renderRule, WHO } from "./view_terms.ts";
+
+/** The state of a row: its `xmin` and `ctid` change whenever the row does. */
+export const ROW_STATE = `uuid_send("$t"."id") || xidsend("$t"."xmin") || tidsend("$t"."ctid")`;
+
+const APP = placeholdersOf("get").app;
+
+type ListWalks =
+  /** One walk, each of whose rows the person reads: a condition after the app. */
+  | { readonly kind: "single"; readonly condition: string }
+  /** A query of `"id"`, `"$state"`, `"$size"` and `"$cut"`: a row that is only where a walk was cut short. */
+  | { readonly kind: "merged"; readonly query: string };
+
+/** How a list of a view finds its rows. `upTo`: the rows to find. */
+export function planList(table: ServedSet, site: FunctionSite, upTo: string): ListWalks {
+  const { view } = table;
+  const { read = [] } = view ?? {};
+  if (view === undefined || allowsAll(read)) return { kind: "single", condition: "" };
+  const paths = read.map((alternative) => findPath(table, view, site, alternative));
+  const [only, ...others] = paths;
+  if (only !== undefined && others.length === 0 && only.member === undefined && isExact(only))
+    return { kind: "single", condition: renderPrefix(table, only, onRow()) };
+  const query = paths
+    .map((path) => renderPath(table, view, path, upTo))
+    .join("\n      union all\n");
+  return { kind: "merged", query };
+}
+
+/** An alternative as a walk: its conditions in the index, and the rest. */
+type Path = {
+  /** The conditions that the index has as its first columns; `undefined`: the walk visits all rows of the app. */
+  readonly prefix: Alternative | undefined;
+  readonly rest: Alternative;
+  /** The membership whose references the walk has. */
+  readonly member: { readonly column: string; readonly match: Match } | undefined;
+  /** The index has only the rows of the app. */
+  readonly isOwn: boolean;
+};
+
+/** Whether the person reads every row that the walk visits. */
+function isExact({ prefix, rest }: Path): boolean {
+  return prefix !== undefined && Object.keys(rest).length === 0;
+}
+
+function findPath(
+  table: ServedSet,
+  view: View,
+  site: FunctionSite,
+  alternative: Alternative,
+): Path {
+  const searched = Object.keys(alternative).filter((name) => isSearched(table, alternative, name));
+  const memberships = searched.filter((name) => isMembership(alternative[name]));
+  const walks = table.walks
+    .filter((walk) => isUsable(table, view, site, walk))
+    .map((walk) => ({ walk, columns: prefixOf(walk, searched) }))
+    // The rows of one membership are a walk.
+    .filter(({ columns }) => columns.filter((name) => memberships.includes(name)).length <= 1)
+    .filter(({ columns }) => columns.length > 0)
+    .sort((one, other) => other.columns.length - one.columns.length);
+  const [best] = walks;
+  if (best === undefined)
+    return { prefix: undefined, rest: alternative, member: undefined, isOwn: false };
+  const pick = (isPicked: (name: string) => boolean): Alternative =>
+    Object.fromEntries(Object.entries(alternative).filter(([name]) => isPicked(name)));
+  const column = best.columns.find((name) => memberships.includes(name));
+  const match = column === undefined ? undefined : alternative[column];
+  return {
+    prefix: pick((name) => best.columns.includes(name)),
+    rest: pick((name) => !best.columns.includes(name)),
+    member: column === undefined || match === undefined ? undefined : { column, match },
+    isOwn: best.walk.appId !== undefined,
+  };
+}
+
+/** The first columns of an index that conditions have, if the rows with these values are in the order of the id. */
+function prefixOf({ columns, isUnique }: Walk, searched: readonly string[]): string[] {
+  const names = columns.map(({ name }) => name);
+  const count = names.findIndex((name) => !searched.includes(name));
+  const prefix = count === -1 ? names : names.slice(0, count);
+  const isWhole = prefix.length === names.length;
+  const isOrdered = names[prefix.length] === "id" || (isUnique && isWhole);
+  return isOrdered ? prefix : [];
+}
+
+/** Whether the index exists in this form, and has all rows of the app. */
+function isUsable(
+  { name }: ServedSet,
+  view: View,
+  site: FunctionSite,
+  { index, columns, appId }: Walk,
+): boolean {
+  if (appId !== undefined && appId !== view.app) return false;
+  if (index === "" || formAt(site) === "search") return true;
+  // The plain form of an index ends in its last column, which can be the id.
+  const names = columns.map((column) => column.name);
+  return (["idx", "search_idx", "key", "search_key"] as const).some(
+    (suffix) => index === deriveName(name, names, suffix),
+  );
+}
+
+/** Whether the index has the value of a condition as it is. */
+function isSearched(table: ServedSet, alternative: Alternative, name: string): boolean {
+  const match = ownValue(alternative, name);
+  if (match === undefined || match === null || Array.isArray(match)) return false;
+  const kind = name === "id" ? "uuid" : table.columns.find((column) => column.name === name)?.kind;
+  if (kind === undefined || isReadable(match)) return false;
+  if (match === ME && kind === "uuid") return true;
+  if (isMemberOf(match)) return true;
+  const { parts, ends } = SQL[kind];
+  return parts === undefined && ends !== undefined;
+}
+
+function isMembership(match: Match | undefined): boolean {
+  return match !== undefined && isMemberOf(match);
+}
+
+/** The conditions of a prefix, with ` and ` before each. */
+function renderPrefix(table: ServedSet, { prefix, member, isOwn }: Path, place: Place): string {
+  const own = Object.entries(prefix ?? {}).filter(([name]) => name !== member?.column);
+  const app = `${place.valueOf("app_id")} = ${quoteLiteral(table.view?.app ?? "")}::uuid`;
+  const condition = renderRule(table, [Object.fromEntries(own)], place);
+  return [
+    ...(isOwn ? [app] : []),
+    ...(condition === "true" ? [] : [condition]),
+    ...(member === undefined ? [] : [`${place.valueOf(member.column)} = "$m"."$ref"`]),
+  ]
+    .map((each) => ` and ${each}`)
+    .join("");
+}
+
+function renderPath(table: ServedSet, view: View, path: Path, upTo: string): string {
+  const walk = renderWalk(table, path, upTo);
+  const { member } = path;
+  if (member === undefined || !isMemberOf(member.match)) return `(${walk})`;
+  const { memberOf, where = {} } = member.match;
+  const target = ownValue(view.references, member.column);
+  const { person, reference } = membershipOf(view, memberOf, target);
+  // Each reference once: two memberships in a team would walk it twice.
+  const references = `select distinct "$o"."${REFERENCE}" from (
+        select "$m".${quoteName(reference)} as "${REFERENCE}" from data.${quoteName(memberOf)} as "$m"
+        where "$m"."app_id" = ${APP} and "$m".${quoteName(person)} = ${WHO}${renderWhere(view, memberOf, where)}) as "$o"`;
+  return `(select "$w"."id", "$w"."$state", "$w"."$size", "$w"."$cut" from (${references}) as "$m"
+      cross join lateral (${walk}) as "$w")`;
+}
+
+const REFERENCE = "$ref";
+
+function renderWhere(view: View, members: string, where: Alternative): string {
+  const columns = ownValue(view.others, members)?.columns ?? [];
+  const condition = renderRule({ name: members, columns, view }, [where], onRow("$m"));
+  return condition === "true" ? "" : ` and ${condition}`;
+}
+
+function renderWalk(table: ServedSet, path: Path, upTo: string): string {
+  const found = `"$t"."id", ${ROW_STATE} as "$state", ${rowSize(table, "$t")} as "$size"`;
+  const rows = (alias: string) => `data.${quoteName(table.name)} as "${alias}"
+        where "${alias}"."app_id" = ${APP}${renderPrefix(table, path, onRow(alias))}`;
+  if (isExact(path))
+    return `select ${found}, false as "$cut" from ${rows("$t")} order by "$t"."id" limit ${upTo}`;
+  const columns = ["id", "app_id", ...table.columns.map(({ name }) => name), "xmin", "ctid"];
+  const visited = `select ${columns.map((name) => `"$b".${quoteName(name)}`).join(", ")} from ${rows("$b")}
+        order by "$b"."id" limit ${MAX_VISITS + 1}`;
+  return `select ${found}, "$t"."$nth" > ${MAX_VISITS} as "$cut"
+      from (select "$s".*, row_number() over () as "$nth" from (${visited}) as "$s") as "$t"
+      where "$t"."$nth" > ${MAX_VISITS} or (${renderRule(table, [path.rest], onRow())})
+      order by "$t"."id" limit ${upTo}`;
+}
