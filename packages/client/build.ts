@@ -11,7 +11,16 @@ import { $, Glob } from "bun";
 const HERE = import.meta.dir;
 const ROOT = join(HERE, "../..");
 const DIST = join(HERE, "dist");
-const ENTRIES = ["schema/mod", "sdk/data", "sdk/identity", "sdk/app", "sdk/live", "sdk/react"];
+const ENTRIES = [
+  "schema/mod",
+  "sdk/data",
+  "sdk/identity",
+  "sdk/app",
+  "sdk/server",
+  "sdk/testing",
+  "sdk/live",
+  "sdk/react",
+];
 
 const RELATIVE_IMPORT = /(?:from |import\()"(\.[^"]+)\.[jt]s"/g;
 /** Types that a program reaches only through others, so that no editor shows their comments. */

@@ -21,6 +21,7 @@ import { Problem } from "../problem.ts";
 import { isObject } from "../std/json.ts";
 import { UPDATES } from "../tables/catalog/mod.ts";
 import { callFunction, rowsTooLarge } from "./call.ts";
+import { callerRoute } from "./caller.ts";
 import { DATA_PATH, type DataDeps } from "./deps.ts";
 import { openChanges } from "./live/open_changes.ts";
 import { OPERATIONS } from "./operations.ts";
@@ -102,6 +103,7 @@ export const dataRoutes: readonly Route<DataDeps>[] = [
   },
   { method: "PATCH", path: ROW, ...WRITE, operation: OPERATIONS.update, handle: updateRow },
   { method: "DELETE", path: ROW, ...WRITE, operation: OPERATIONS.delete, handle: deleteRow },
+  callerRoute,
 ];
 
 async function listRows(deps: DataDeps, context: KeyRequestContext): Promise<Response> {

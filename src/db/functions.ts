@@ -125,6 +125,7 @@ export const FUNCTIONS = {
   read_catalog: { retry: "safe", parameters: { since: "int8" }, returns: "json" },
   read_generated: { retry: "safe", parameters: { wanted: "text", endpoints: "text[]" }, returns: "json" },
   read_indexes: { retry: "safe", parameters: { wanted: "text", large_pages: "int4", rows_a_page: "int4" }, returns: "json" },
+  read_key_person: { retry: "safe", parameters: { app: "uuid", presented_proof: "bytea", app_slug: "text" }, returns: "json?" },
   read_limits: { retry: "safe", parameters: { default_per_minute: "int4" }, returns: { app_id: "uuid", per_minute: "int4", per_minute_of_key: "int4" }, isSet: true },
   read_me: { retry: "safe", parameters: { presented: "text", idle_s: "int4", app_slug: "text", demands_factor: "bool" }, returns: { live: "int4", is_app_known: "bool", session: "text?", asked: "text?", person: "json?" }, isSet: true },
   read_own_links: { retry: "safe", parameters: { who: "uuid", own: "text" }, returns: "jsonb" },

@@ -16,6 +16,7 @@ export {
 } from "./call.ts";
 export type { FunctionShape, PresentedVisitor } from "./call_types.ts";
 export { AUDIT_ACTIONS, CONSOLE_ACTIONS, labelAction } from "./code/mod.ts";
+export { startDevSession } from "./dev_session.ts";
 export { type Dialect, PLAIN, SHORT_WAIT } from "./dialect.ts";
 export {
   DIALECT_NAMES,

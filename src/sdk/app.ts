@@ -29,6 +29,7 @@
 import type { Schema } from "../schema/mod.ts";
 import { makeClient, makeConnection } from "./client.ts";
 import type { DataClient, DataClientOptions } from "./data.ts";
+import { named } from "./data_call.ts";
 import { DataError } from "./data_error.ts";
 import {
   type IdentityClient,
@@ -52,7 +53,16 @@ export type AppClientOptions = IdentityClientOptions &
   };
 
 /** The methods of the identity client, and `db`: one `TableClient` per table. */
-export type AppClient<S> = IdentityClient & { readonly db: DataClient<S> };
+export type AppClient<S> = IdentityClient & {
+  readonly db: DataClient<S>;
+  /**
+   * The header of a request to this app's own server, `Bearer <key>`: the server acts for the person with it, for at most ten
+   * minutes (`rowhouse/server`). Never send it to another app.
+   *
+   * @throws {DataError} as a call of `db`
+   */
+  readonly authorization: () => Promise<string>;
+};
 
 /** Without a schema or a type, the types of the tables are unknown. */
 type NoTables = Record<never, never>;
@@ -92,7 +102,7 @@ export function createAppClient<S = NoTables>(
 ): AppClient<S>;
 export function createAppClient(
   options: AppClientOptions & { readonly schema?: unknown },
-): IdentityClient & { readonly db: object } {
+): Omit<AppClient<unknown>, "db"> & { readonly db: object } {
   const { schema, onSignedOut, ...given } = options;
   const identity = makeIdentityClient(options, askSession);
   const keys = makePersonKeys({
@@ -126,7 +136,13 @@ export function createAppClient(
     return session;
   }
 
-  return Object.freeze({ ...identity, db: makeClient(connection, schema) });
+  async function authorization(): Promise<string> {
+    const key = await keys.authorize();
+    if (key instanceof DataError) throw named({ name: "authorization" }, key);
+    return `Bearer ${key}`;
+  }
+
+  return Object.freeze({ ...identity, authorization, db: makeClient(connection, schema) });
 }
 
 function trim(url: string): string {

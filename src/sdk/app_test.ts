@@ -29,6 +29,7 @@ type Stub = {
   keys: string[];
   opened: number;
   sessions: number;
+  sessionStatus: number;
   calls: { method: string; key: string; ifNoneMatch: string | null }[];
   /** Holds the calls that arrive. */
   hold: Promise<void> | undefined;
@@ -49,6 +50,7 @@ beforeEach(() => {
     keys: [],
     opened: 0,
     sessions: 0,
+    sessionStatus: 200,
     calls: [],
     hold: undefined,
     failure: undefined,
@@ -68,8 +70,11 @@ async function respond(request: Request): Promise<Response> {
   if (pathname === "/session-key") return await openKey();
   if (pathname === "/v1/auth/me") {
     stub.sessions++;
-    return stub.person === undefined
-      ? Response.json({ error: "unauthenticated" }, { status: 401 })
+    return stub.person === undefined || stub.sessionStatus !== 200
+      ? Response.json(
+          { error: "unauthenticated" },
+          { status: stub.person ? stub.sessionStatus : 401 },
+        )
       : Response.json(stub.person);
   }
   const key = request.headers.get("authorization")?.slice("Bearer ".length) ?? "";
@@ -332,10 +337,16 @@ describe("an exchange that fails", () => {
     },
     {
       name: "because the person has no role is forbidden",
-      reply: () =>
-        Response.json({ error: "forbidden", message: "You have no role on wiki" }, { status: 403 }),
+      status: 403,
+      reply: () => Response.json({ error: "forbidden" }, { status: 403 }),
       error: { status: 403, code: "forbidden", retryable: false },
-      message: /^todos\.list: You have no role on wiki$/,
+      message: /^todos\.list: The person has no role on wiki$/,
+    },
+    {
+      name: "because the app has no browser access names the command",
+      reply: () => Response.json({ error: "forbidden" }, { status: 403 }),
+      error: { status: 403, code: "forbidden", retryable: false },
+      message: /^todos\.list: .*\(set-app browser on\)$/,
     },
     {
       name: "for the rate limit has its wait",
@@ -350,8 +361,9 @@ describe("an exchange that fails", () => {
       error: { status: 200, code: "not_implemented", retryable: false },
       message: /identityUrl/,
     },
-  ])("$name", async ({ reply, error, message }) => {
+  ])("$name", async ({ reply, error, message, status = 200 }) => {
     stub.failure = reply;
+    stub.sessionStatus = status;
     const failure = await failureOf(connect({ retries: 0 }).db.todos.list());
     expect(failure).toMatchObject(error);
     expect(failure.message).toMatch(message);

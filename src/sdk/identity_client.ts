@@ -242,7 +242,7 @@ function readUrl(setting: string, url: string): string {
   throw new TypeError(`Cannot use this ${setting}: must look like https://api.example.org`);
 }
 
-function isUser(body: unknown): body is IdentityUser {
+export function isUser(body: unknown): body is IdentityUser {
   return readText(body, "id") !== undefined && readText(body, "email") !== undefined;
 }
 

@@ -103,15 +103,11 @@ const EXCHANGE_MS = 20_000;
 const KEY = /^[\x21-\x7e]+$/;
 
 /** A new key of the signed-in person. */
-async function exchange({
-  url,
-  identityUrl,
-  app,
-}: PersonKeySource): Promise<PersonKey | DataError> {
-  const query = `?app=${encodeURIComponent(app)}`;
+async function exchange(source: PersonKeySource): Promise<PersonKey | DataError> {
+  const { identityUrl, app } = source;
   const sentAt = performance.now();
   try {
-    const response = await fetch(`${identityUrl}/session-key${query}`, {
+    const response = await fetch(`${identityUrl}/session-key?app=${encodeURIComponent(app)}`, {
       method: "POST",
       credentials: "include",
       // No form, link or image can send it, so the browser asks the service first.
@@ -121,9 +117,9 @@ async function exchange({
       signal: AbortSignal.timeout(EXCHANGE_MS),
     });
     const body = readObject(await response.text()) ?? {};
-    return toPersonKey(body, sentAt) ?? toFailure({ app, identityUrl }, response, body);
+    return toPersonKey(body, sentAt) ?? (await explainFailure(source, response, body));
   } catch (cause) {
-    return await explainUnreachable({ url, identityUrl, query }, cause);
+    return await explainUnreachable(source, cause);
   }
 }
 
@@ -143,24 +139,31 @@ function toPersonKey(
 
 const TEMPORARY: readonly number[] = [429, 500, 502, 503, 504];
 
-function toFailure(
-  { app, identityUrl }: Pick<PersonKeySource, "app" | "identityUrl">,
+async function explainFailure(
+  source: PersonKeySource,
   { status, headers }: Response,
   body: { readonly [name: string]: unknown },
-): DataError {
+): Promise<DataError> {
   const given = typeof body["error"] === "string" ? body["error"] : undefined;
-  const said = typeof body["message"] === "string" ? body["message"] : undefined;
+  const { app, identityUrl } = source;
   const fail = (message: string, code: string, more: Partial<DataErrorParts> = {}) =>
     new DataError(message, { status, code, ...more });
   if (status === 401 && given !== undefined)
     return fail("No one is signed in: call login() to sign in", "unauthenticated");
+  if (status === 403 && given !== undefined)
+    return fail(
+      (await askSession(source)) === 200
+        ? `Browser access is off for ${app}: an operator turns it on (set-app browser on)`
+        : `The person has no role on ${app}`,
+      "forbidden",
+    );
   if (given === undefined && status < 500)
     return fail(
       `The service has no browser access: it needs PREVIEW=browser, and identityUrl (${identityUrl}) must be the host of its pages`,
       "not_implemented",
     );
   return fail(
-    said ?? `Cannot open a key for ${app}: the service returned ${status} ${given ?? ""}`.trim(),
+    `Cannot open a key for ${app}: the service responded with ${status}`,
     given ?? "request_failed",
     {
       retryable: TEMPORARY.includes(status),
@@ -173,19 +176,22 @@ function toFailure(
  * A browser hides why it cannot read a response. The API has the session's endpoint without the preview, for the same
  * origins: if a page can read that, the exchange is missing.
  */
-async function explainUnreachable(
-  { url, identityUrl, query }: Pick<PersonKeySource, "url" | "identityUrl"> & { query: string },
-  cause: unknown,
-): Promise<DataError> {
-  const canReadSession = await fetch(`${url}/v1/auth/me${query}`, {
+async function explainUnreachable(source: PersonKeySource, cause: unknown): Promise<DataError> {
+  const { url, identityUrl } = source;
+  const reason =
+    (await askSession(source)) === undefined
+      ? `Cannot reach ${url} and ${identityUrl}: the service must run, and this page's origin must be an origin of the app`
+      : `Cannot open a key at ${identityUrl}, although ${url} responds: browser access needs PREVIEW=browser in the service, and identityUrl must be the host of its pages`;
+  return new DataError(reason, { status: 0, code: "network_error", retryable: true, cause });
+}
+
+/** The status of the session on the app; `undefined` if the page cannot read it. */
+async function askSession({ url, app }: PersonKeySource): Promise<number | undefined> {
+  return await fetch(`${url}/v1/auth/me?app=${encodeURIComponent(app)}`, {
     credentials: "include",
     signal: AbortSignal.timeout(EXCHANGE_MS),
   }).then(
-    () => true,
-    () => false,
+    ({ status }) => status,
+    () => undefined,
   );
-  const reason = canReadSession
-    ? `Cannot open a key at ${identityUrl}, although ${url} responds: browser access needs PREVIEW=browser in the service, and identityUrl must be the host of its pages`
-    : `Cannot reach ${url} and ${identityUrl}: the service must run, and this page's origin must be an origin of the app`;
-  return new DataError(reason, { status: 0, code: "network_error", retryable: true, cause });
 }

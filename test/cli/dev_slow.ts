@@ -70,6 +70,7 @@ test(
       "apiKey",
       "databaseUrl",
       "identitySecrets",
+      "testToken",
       "admin",
       "user",
     ]);

@@ -125,7 +125,8 @@ async function openDemoApp(admin: Database, options: DemoOptions): Promise<strin
     );
   else
     for (const origin of origins) await addOrigin({ admin }, { slug: app, origin, cookieDomain });
-  if (config.PREVIEW.includes("live")) await setAppSwitch({ admin }, app, ["live", true]);
+  for (const name of ["live", "browser"] as const)
+    if (config.PREVIEW.includes(name)) await setAppSwitch({ admin }, app, [name, true]);
   const appId = found ?? (await findAppId({ admin }, app));
   const stored = options.storedKey;
   if (stored !== undefined && (await isInForce(admin, { text: stored, appId, config })))
@@ -161,6 +162,7 @@ type Demo = {
   port: number;
   app: string;
   origins: readonly string[];
+  testToken: string;
 };
 
 /** Opens the app with its people and writes `.rowhouse/dev.json` for other commands. */
@@ -171,6 +173,7 @@ export async function openDemo({
   port,
   app,
   origins,
+  testToken,
 }: Demo): Promise<DevFile> {
   const secrets = openSecrets(folder);
   const identitySecrets = [secrets.identitySecret];
@@ -195,6 +198,7 @@ export async function openDemo({
     apiKey,
     databaseUrl: database.admin.url,
     identitySecrets,
+    testToken,
     ...people,
   };
   writeDevFile(folder, file);

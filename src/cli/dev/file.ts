@@ -30,6 +30,8 @@ const DevFile = v.object({
   /** The connection string of the administrator. */
   databaseUrl: v.string(),
   identitySecrets: v.array(v.string()),
+  /** Lets tests create people. A new one for each run of `dev`; missing in files of older releases. */
+  testToken: v.optional(v.string()),
   ...DevPeople.entries,
 });
 export type DevFile = v.InferOutput<typeof DevFile>;

@@ -24,6 +24,7 @@ import {
   toDevEnvironment,
 } from "./environment.ts";
 import { makeExample } from "./example.ts";
+import { makeExplained } from "./explain_forbidden.ts";
 import { DEV_FILE, HIDDEN_FOLDER, readDevFile, removeDevFile } from "./file.ts";
 import {
   findAppName,
@@ -35,6 +36,7 @@ import {
 } from "./launchers.ts";
 import { acquireLock, type Lock } from "./lock.ts";
 import { confirmReset, removeDevFiles } from "./reset.ts";
+import { makeTestPeople } from "./test_people.ts";
 import { describeTour, openDevLog } from "./tour.ts";
 import { findRenames, watchSchema } from "./watch.ts";
 
@@ -161,7 +163,16 @@ async function serveDev(setting: Setting, running: Running): Promise<void> {
   });
   await service.warm();
   const example = makeExample(folder, app);
-  const serving = listen(example?.serveWith(service, toHost(app, port)) ?? service, {
+  const people = makeTestPeople({
+    config,
+    admin: database.admin,
+    app,
+    origin: toOrigin(app, port),
+  });
+  const explained = makeExplained(app);
+  const named = explained.serveWith(service);
+  const shown = example?.serveWith(named, toHost(app, port)) ?? named;
+  const serving = listen(people.serveWith(shown), {
     host: config.HOST,
     port,
     portSetting: "--port",
@@ -175,6 +186,7 @@ async function serveDev(setting: Setting, running: Running): Promise<void> {
       port,
       app,
       origins: setting.args.texts("origin"),
+      testToken: people.token,
     });
     // Load the app's origins before its address is printed: the first page may be opened immediately.
     await service.warm();
@@ -195,6 +207,7 @@ async function serveDev(setting: Setting, running: Running): Promise<void> {
     const pushAndShow = async (isStart: boolean) => {
       const pushed = await pushOnce(setting, { config, target, pushedLast });
       pushedLast = pushed?.definition ?? pushedLast;
+      explained.setDefinition(pushedLast);
       if (isStart || (!hasPushed && pushed !== undefined)) showTour(pushed);
       hasPushed ||= pushed !== undefined;
     };
@@ -214,6 +227,7 @@ async function serveDev(setting: Setting, running: Running): Promise<void> {
   } finally {
     release();
     removeDevFile(folder);
+    await people.removeAll();
     await serving.stop();
   }
 }

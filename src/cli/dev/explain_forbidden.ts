@@ -1,0 +1,57 @@
+/**
+ * Names the rules in a 403 of `dev`, so that the author of a schema sees which rule rejects a call. Only in this command: a
+ * service tells a person nothing about rules.
+ *
+ * @module
+ */
+import { type Definition, explainRights } from "../../schema/mod.ts";
+import type { Service } from "../../service/mod.ts";
+import { tryParseJson } from "../../std/json.ts";
+
+const ROWS = /^\/v1\/data\/db\/([a-z][a-z0-9_]*)(?:\/|$)/;
+
+export type Explained = {
+  /** The schema that the app has now. */
+  readonly setDefinition: (definition: Definition | undefined) => void;
+  readonly serveWith: (service: Service) => Service;
+};
+
+export function makeExplained(app: string): Explained {
+  let current: Definition | undefined;
+  return {
+    setDefinition: (definition) => {
+      current = definition ?? current;
+    },
+    serveWith: (service) => ({
+      ...service,
+      fetch: async (request, peer) => {
+        const response = await service.fetch(request, peer);
+        const [, name] = ROWS.exec(new URL(request.url).pathname) ?? [];
+        const table = current?.tables.find((found) => found.name === name);
+        if (response.status !== 403 || table === undefined) return response;
+        const role = await readRole(request, (me) => service.fetch(me, peer));
+        return role === undefined ? response : await addRules(response, explainRights(table, role));
+      },
+    }),
+  };
+
+  /** The role of the person whose key the request has; `undefined` for an API key. */
+  async function readRole(
+    { url, headers }: Request,
+    send: (request: Request) => Promise<Response>,
+  ): Promise<string | undefined> {
+    const me = new URL(`/v1/data/me?app=${encodeURIComponent(app)}`, url);
+    const sent = ["authorization", "host"].map((name) => [name, headers.get(name) ?? ""] as const);
+    const response = await send(new Request(me, { headers: Object.fromEntries(sent) }));
+    const role: unknown = Object(tryParseJson(await response.text()))["role"];
+    return typeof role === "string" ? role : undefined;
+  }
+}
+
+async function addRules(response: Response, rights: string): Promise<Response> {
+  const body: { message?: string } = Object(tryParseJson(await response.text()));
+  const headers = new Headers(response.headers);
+  headers.delete("content-length");
+  const message = `${body.message}. The rules of this role: ${rights}`;
+  return Response.json({ ...body, message }, { status: response.status, headers });
+}
