@@ -48,6 +48,8 @@ export type ConsolePageDeps = PageDeps & {
   hasFilters: boolean;
   /** Whether apps can have live updates. */
   hasLive: boolean;
+  /** Whether apps can have rules for people. */
+  hasBrowser: boolean;
   streamMemory: StreamMemory;
   /** Aborted at shutdown, to end event streams. */
   draining: AbortSignal;

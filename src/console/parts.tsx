@@ -87,6 +87,23 @@ function renderHead({ name, isNumber = false, isHidden = false }: Exclude<Column
   );
 }
 
+/** Links to the pages of one thing. */
+export function renderTabs(
+  label: string,
+  tabs: readonly { readonly name: string; readonly path: string }[],
+  current: string,
+): Html {
+  return (
+    <nav class="tabs" aria-label={label}>
+      {tabs.map(({ name, path }) => (
+        <a href={path} aria-current={name === current && "page"}>
+          {name}
+        </a>
+      ))}
+    </nav>
+  );
+}
+
 /** A box for an empty list, with the next step. */
 export function renderEmpty(text: Part, action?: Part): Html {
   return (

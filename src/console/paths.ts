@@ -56,6 +56,14 @@ export function toAppTablesPath(slug: string): string {
   return `${toAppPath(slug)}/tables`;
 }
 
+export function toAppRulesPath(slug: string): string {
+  return `${toAppPath(slug)}/rules`;
+}
+
+export function toTableRulesPath(table: string): string {
+  return `${toTablePath(table)}/rules`;
+}
+
 export function toRowsPath(slug: string, table: string): string {
   return `${toAppTablesPath(slug)}/${encodeURIComponent(table)}`;
 }

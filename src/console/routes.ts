@@ -35,6 +35,7 @@ import { handleRowDeletion, handleRowDeletionForm, streamRowsChanges } from "./r
 import { handleNewRow, handleNewRowForm } from "./rows/new.ts";
 import { handleRows } from "./rows/page.tsx";
 import { handleConsoleSignIn, handleConsoleSignInForm } from "./sign_in.tsx";
+import { handleAppRules, handleTableRules } from "./tables/rules.tsx";
 import { handleTable } from "./tables/table.tsx";
 import { endUsePage, TABLE_PAGES } from "./tables/table_actions.tsx";
 import { appTablesCsv, handleAppTables, handleTables, tablesCsv } from "./tables/tables.tsx";
@@ -107,10 +108,12 @@ const PAGES: Pages = {
   [`${TABLE}/export/json`]: makeRowsPage(handleJsonFile),
   [`${APP}/tables`]: { show: handleAppTables },
   [`${TABLE}/end`]: endUsePage,
+  [`${APP}/rules`]: { show: handleAppRules },
   [`${APP}/pushes`]: { show: handlePushes },
   [`${APP}/pushes/:seq`]: { show: handlePush },
   [`${CONSOLE_PATH}/tables`]: { show: handleTables },
   [SHARED_TABLE]: { show: handleTable },
+  [`${SHARED_TABLE}/rules`]: { show: handleTableRules },
   ...below(SHARED_TABLE, TABLE_PAGES),
   [`${CONSOLE_PATH}/changes`]: { show: handleChanges },
   [`${APP}/activity`]: { show: handleAppActivity },

@@ -76,9 +76,14 @@ export function explainRules(
 
 /** What a role can do with the rows of a table. */
 export function explainRights(table: TableDefinition, role: string): string {
+  return listRights(table, role).join("; ");
+}
+
+/** The parts of {@linkcode explainRights}. */
+export function listRights(table: TableDefinition, role: string): string[] {
   const rules = rulesOf(table.rules, role);
   const denied = ACTIONS.filter((action) => rules[action] === undefined);
-  if (denied.length === ACTIONS.length) return "no access";
+  if (denied.length === ACTIONS.length) return ["no access"];
   const hidden = hiddenFrom(table.rules, role);
   const fixed = fixedFor(table.rules, role);
   const isWriter = rules.create !== undefined || rules.update !== undefined;
@@ -94,7 +99,7 @@ export function explainRights(table: TableDefinition, role: string): string {
         ]),
     ...(hidden.length === 0 ? [] : [`never sees ${hidden.join(", ")}`]),
     ...(fixed.length === 0 || !isWriter ? [] : [`never sets ${fixed.join(", ")}`]),
-  ].join("; ");
+  ];
 }
 
 export const VERBS: Readonly<Record<Action, string>> = {

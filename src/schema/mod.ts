@@ -43,7 +43,13 @@ export type {
   TableDefinition,
 } from "./definition.ts";
 export { QUOTAS } from "./definition.ts";
-export { type Explained, explainRights, explainRules, listRoles } from "./explain_rules.ts";
+export {
+  type Explained,
+  explainRights,
+  explainRules,
+  listRights,
+  listRoles,
+} from "./explain_rules.ts";
 export type { Insert, Row, TablesOf, Unique, Update } from "./infer.ts";
 export type { AnyModel, Model } from "./model.ts";
 export { findColumnNameIssue, findTableNameIssue } from "./names.ts";

@@ -22,7 +22,10 @@ let site: TestSite;
 let browser: Browser;
 let person: Person;
 beforeAll(async () => {
-  [site, browser] = await Promise.all([openSite(), openBrowser()]);
+  [site, browser] = await Promise.all([
+    openSite({}, { service: { previews: ["browser"] } }),
+    openBrowser(),
+  ]);
   person = await makePerson(site.service, { name: "Ada Lovelace", consoleRole: "super_admin" });
 }, 60_000);
 afterAll(async () => {
@@ -61,12 +64,14 @@ test("an administrator gets from an empty database to a first row with a key, wi
     await page.getByRole("cell", { name: "web server", exact: true }).waitFor();
     const [{ id = "" } = {}] = await listApps(site.service.service);
     const app = { id, slug: "wiki", key };
-    await site.service.pushSchema(app, defineSchema({ notes: { title: t.string().required() } }));
+    const notes = { title: t.string().required() };
+    const papers = t.model(notes).allow("reader", { read: { title: "x" } });
+    await site.service.pushSchema(app, defineSchema({ notes, papers }));
     const json = { title: "Milk" };
     const row = await site.service.call(app, "/v1/data/db/notes", { method: "POST", json });
     expect(row.status).toBe(201);
     await follow(page, "Home");
-    expect(await page.getByRole("row", { name: "wiki" }).textContent()).toContain("1");
+    expect(await page.getByRole("row", { name: "wiki" }).textContent()).toContain("2");
     expect(await page.getByText("Three steps").count()).toBe(0);
   };
   await withPage(browser, run, { javaScriptEnabled: false });
@@ -178,7 +183,9 @@ describe.each(displays("dark", 1280))("$colorScheme, $width px wide:", ({ colorS
     { name: "tables", path: () => "/console/tables" },
     { name: "a table", path: () => "/console/tables/notes" },
     { name: "a table to transfer", path: () => "/console/tables/notes/transfer" },
+    { name: "the rules of a table", path: () => "/console/tables/papers/rules" },
     { name: "an app's tables", path: () => `${APP}/tables` },
+    { name: "an app's rules", path: () => `${APP}/rules` },
     { name: "a use to end", path: () => `${APP}/tables/notes/end` },
     { name: "pushes", path: () => `${APP}/pushes` },
     { name: "a push", path: () => `${APP}/pushes/1` },

@@ -29,6 +29,7 @@ export async function handlePushes(visit: Visit): Promise<Response> {
   const { page, last } = toPage(pushes);
   const path = toPushesPath(slug);
   return respondWithAppPage({
+    visit,
     me,
     slug,
     isDisabled: app.disabledAt !== null,

@@ -1,24 +1,40 @@
 /** @jsxImportSource #html @jsxRuntime automatic */
 /** Common parts of an app's pages: heading, breadcrumbs and tabs. @module */
 
-import type { FormFields, Html, NoFields, Part } from "../../pages/mod.ts";
+import type { FormFields, NoFields, Part } from "../../pages/mod.ts";
 import { type ConsoleVisitor, readConsole, type Span } from "../../records/console/mod.ts";
 import type { Visit } from "../enter.tsx";
 import { type FormPage, makeFormPage } from "../form_page.tsx";
 import { type Crumbs, respondWithConsolePage } from "../frame.tsx";
-import { renderLink, renderPill } from "../parts.tsx";
-import { APPS, toAppPath, toAppTablesPath, toKeysPath, toPushesPath } from "../paths.ts";
+import { renderLink, renderPill, renderTabs } from "../parts.tsx";
+import {
+  APPS,
+  toAppPath,
+  toAppRulesPath,
+  toAppTablesPath,
+  toKeysPath,
+  toPushesPath,
+} from "../paths.ts";
 
 type AppPage = {
+  visit: Visit;
   me: ConsoleVisitor;
   slug: string;
   isDisabled: boolean;
-  tab: "Overview" | "Keys" | "People" | "Activity" | "Settings" | "Tables" | "Pushes";
+  tab: "Overview" | "Keys" | "People" | "Activity" | "Settings" | "Tables" | "Rules" | "Pushes";
   body: Part;
   status?: number;
 };
 
-export function respondWithAppPage({ me, slug, isDisabled, tab, body, status }: AppPage): Response {
+export function respondWithAppPage({
+  visit,
+  me,
+  slug,
+  isDisabled,
+  tab,
+  body,
+  status,
+}: AppPage): Response {
   return respondWithConsolePage({
     me,
     title: slug,
@@ -31,31 +47,25 @@ export function respondWithAppPage({ me, slug, isDisabled, tab, body, status }: 
       tab === "People" &&
         renderLink("Add a person", `${toAppPath(slug)}/add-person`, "primary", { keys: "n" }),
     ],
-    tabs: renderTabs(slug, tab),
+    tabs: renderTabs("App", listTabs(slug, visit.deps), tab),
     body,
     ...(status === undefined ? {} : { status }),
   });
 }
 
-function renderTabs(slug: string, tab: string): Html {
-  const tabs = [
+type Tab = { readonly name: string; readonly path: string };
+
+function listTabs(slug: string, { hasBrowser }: Visit["deps"]): Tab[] {
+  return [
     { name: "Overview", path: toAppPath(slug) },
     { name: "Keys", path: toKeysPath(slug) },
     { name: "People", path: `${toAppPath(slug)}/people` },
     { name: "Tables", path: toAppTablesPath(slug) },
+    ...(hasBrowser ? [{ name: "Rules", path: toAppRulesPath(slug) }] : []),
     { name: "Pushes", path: toPushesPath(slug) },
     { name: "Activity", path: `${toAppPath(slug)}/activity` },
     { name: "Settings", path: `${toAppPath(slug)}/settings` },
   ];
-  return (
-    <nav class="tabs" aria-label="App">
-      {tabs.map(({ name, path }) => (
-        <a href={path} aria-current={name === tab && "page"}>
-          {name}
-        </a>
-      ))}
-    </nav>
-  );
 }
 
 /** The app in the address, with its requests over the requested span. @throws {Problem} unknown_app */

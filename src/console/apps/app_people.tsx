@@ -94,7 +94,14 @@ export async function handleAppPeople(visit: Visit): Promise<Response> {
   const end = renderLink("End all sessions", `${toAppPath(slug)}/end-sessions`, "danger", {
     isDialog: true,
   });
-  return respondWithAppPage({ me, slug, isDisabled, tab: "People", body: [...list, detail, end] });
+  return respondWithAppPage({
+    visit,
+    me,
+    slug,
+    isDisabled,
+    tab: "People",
+    body: [...list, detail, end],
+  });
 }
 
 export const appPeopleCsv = makeCsv(appPeopleList, toSearchFilter);

@@ -24,6 +24,7 @@ export async function handleKeys(visit: Visit): Promise<Response> {
   const { me, slug, app, keys } = await readApp(visit);
   const now = visit.deps.now();
   return respondWithAppPage({
+    visit,
     me,
     slug,
     isDisabled: app.disabledAt !== null,

@@ -28,6 +28,7 @@ export async function handleOverview(visit: Visit): Promise<Response> {
   const isDisabled = app.disabledAt !== null;
   const active = keys.filter(isLive).length;
   return respondWithAppPage({
+    visit,
     me,
     slug,
     isDisabled,

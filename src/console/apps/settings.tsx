@@ -49,6 +49,7 @@ const settingsPage = makeFormPage({
   crumbs: toAppCrumbs,
   respond: ({ me, slug, app }, { body, status }, visit) =>
     respondWithAppPage({
+      visit,
       me,
       slug,
       isDisabled: app.disabledAt !== null,

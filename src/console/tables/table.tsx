@@ -26,6 +26,7 @@ import {
   renderBuilds,
   renderBytes,
   renderRowCount,
+  renderTableTabs,
 } from "./table_parts.tsx";
 
 export async function handleTable(visit: Visit): Promise<Response> {
@@ -40,6 +41,7 @@ export async function handleTable(visit: Visit): Promise<Response> {
       table.apps > 0 && renderLink("Transfer ownership", `${path}/transfer`),
       table.apps === 0 && renderLink("Drop", `${path}/drop`, "danger"),
     ],
+    tabs: renderTableTabs(visit, table.name, "Definition"),
     body: [
       renderDone(visit),
       renderDifferences(findTableDifferences(table)),

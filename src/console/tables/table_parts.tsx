@@ -11,8 +11,8 @@ import {
 import { describeTableKeys, findTableDifferences } from "../../tables/mod.ts";
 import type { Visit } from "../enter.tsx";
 import type { Crumbs } from "../frame.tsx";
-import { renderPill, renderTime } from "../parts.tsx";
-import { TABLES, toAppPath, toTablePath } from "../paths.ts";
+import { renderPill, renderTabs, renderTime } from "../parts.tsx";
+import { TABLES, toAppPath, toTablePath, toTableRulesPath } from "../paths.ts";
 
 /** The estimated number of rows. */
 export function renderRowCount(rows: number | null): Part {
@@ -181,4 +181,14 @@ export function toTableCrumbs({
     { name: "Tables", path: TABLES },
     { name, path: toTablePath(name) },
   ];
+}
+
+/** Tabs of a table, if apps can have rules. */
+export function renderTableTabs({ deps }: Visit, table: string, tab: "Definition" | "Rules"): Part {
+  if (!deps.hasBrowser) return undefined;
+  const tabs = [
+    { name: "Definition", path: toTablePath(table) },
+    { name: "Rules", path: toTableRulesPath(table) },
+  ];
+  return renderTabs("Table", tabs, tab);
 }

@@ -81,6 +81,7 @@ export async function handleAppTables(visit: Visit): Promise<Response> {
   const { me, app, tables } = await readListed(visit, tableList, { after });
   const { page, last } = toPage(tables);
   return respondWithAppPage({
+    visit,
     me,
     slug,
     isDisabled: app?.disabledAt !== null,

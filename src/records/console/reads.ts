@@ -31,7 +31,7 @@ import { CHANGES_PAGE, REQUEST_PAGE, REQUESTS_PAGE } from "./activity.ts";
 import { APP_PAGE, type PageView, VISITOR } from "./apps.ts";
 import { HOME } from "./home.ts";
 import { PUSH_PAGE, pushList } from "./pushes.ts";
-import { ROWS_PAGE, TABLE_VIEW, tableList } from "./tables.ts";
+import { ROWS_PAGE, RULES_PAGE, TABLE_RULES_PAGE, TABLE_VIEW, tableList } from "./tables.ts";
 
 /** The results of a search. */
 const MATCHES = record({
@@ -62,6 +62,8 @@ const CHECKS = {
   show_push: PUSH_PAGE,
   show_request: REQUEST_PAGE,
   show_rows: ROWS_PAGE,
+  show_rules: RULES_PAGE,
+  show_table_rules: TABLE_RULES_PAGE,
   show_table: record({ table: TABLE_VIEW }),
   show_person: record({
     person: record({

@@ -8,7 +8,7 @@ import * as v from "valibot";
 import { isPreview } from "../../preview.ts";
 import type { Scope } from "../../principal.ts";
 import { Problem } from "../../problem.ts";
-import { type Json, KINDS, type TableDefinition } from "../../schema/mod.ts";
+import { type Json, KINDS, type Match, type TableDefinition } from "../../schema/mod.ts";
 import type { RandomBytes } from "../../std/secrets.ts";
 import { type ConsoleActor, callConsole } from "../actions/action.ts";
 import {
@@ -28,24 +28,52 @@ import { makeKeyText, toProof, toProofDigest } from "../apps/key_text.ts";
 import { beginEndRegistration } from "../apps/tables.ts";
 import { ROWS_WAIT_MS } from "./apps.ts";
 
+const DEFINED = v.object({
+  name: v.string(),
+  columns: v.array(
+    // A kind can have other keys, too.
+    v.looseObject({
+      ...{ name: v.string(), kind: v.picklist(KINDS) },
+      ...{ required: v.boolean(), unique: v.boolean(), index: v.boolean() },
+      default: v.exactOptional(v.custom<Json>(() => true)),
+      values: v.exactOptional(v.array(v.string())),
+      table: v.exactOptional(v.string()),
+      onUpdate: v.exactOptional(v.literal("now")),
+      onDelete: v.exactOptional(v.picklist(["cascade", "set null"])),
+    }),
+  ),
+  indexes: v.array(v.array(v.string())),
+  uniques: v.array(v.array(v.string())),
+});
 /** The recorded definition of a table. */
-export const DEFINITION = shaped<TableDefinition>(
+export const DEFINITION = shaped<TableDefinition>(DEFINED);
+
+/** A reader of schemas checked the rules at the push. */
+const RULE = v.array(
+  v.record(
+    v.string(),
+    v.custom<Match>((match) => match !== undefined),
+  ),
+);
+const ROLES = v.record(v.string(), v.array(v.string()));
+/** An app's declaration of a table, with its rules. */
+const RULED = shaped<TableDefinition>(
   v.object({
-    name: v.string(),
-    columns: v.array(
-      // A kind can have other keys, too.
-      v.looseObject({
-        ...{ name: v.string(), kind: v.picklist(KINDS) },
-        ...{ required: v.boolean(), unique: v.boolean(), index: v.boolean() },
-        default: v.exactOptional(v.custom<Json>(() => true)),
-        values: v.exactOptional(v.array(v.string())),
-        table: v.exactOptional(v.string()),
-        onUpdate: v.exactOptional(v.literal("now")),
-        onDelete: v.exactOptional(v.picklist(["cascade", "set null"])),
+    ...DEFINED.entries,
+    rules: v.exactOptional(
+      v.object({
+        allow: v.record(
+          v.string(),
+          v.object({
+            ...{ read: v.exactOptional(RULE), create: v.exactOptional(RULE) },
+            update: v.exactOptional(v.object({ from: RULE, to: RULE })),
+            delete: v.exactOptional(RULE),
+          }),
+        ),
+        owner: v.exactOptional(v.array(v.string())),
+        ...{ only: v.exactOptional(ROLES), setBy: v.exactOptional(ROLES) },
       }),
     ),
-    indexes: v.array(v.array(v.string())),
-    uniques: v.array(v.array(v.string())),
   }),
 );
 
@@ -139,6 +167,13 @@ export const TABLE_VIEW = record({
   referredToBy: many(text()),
 });
 export type TableView = Checked<typeof TABLE_VIEW>;
+
+/** `isOn`: people can use the app's rules. */
+export const RULES_PAGE = record({ app: PAGE_APP, isOn: flag(), tables: many(RULED) });
+/** The declarations of a table that have rules. */
+export const TABLE_RULES_PAGE = record({
+  uses: many(record({ app: text(), definition: RULED })),
+});
 
 /** The progress when an app's use of a table ends. `rejected` if rows of another table reference its rows. */
 export type EndState = "waiting" | "done" | "rejected";

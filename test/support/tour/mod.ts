@@ -38,7 +38,7 @@ export async function openToured(options: TestServiceOptions = {}): Promise<Tour
       providers: [provider.settings],
     }),
     service: {
-      previews: ["live", "filters"],
+      previews: ["live", "filters", "browser"],
       mail: { url: mails.url, from: { name: "", address: "x@example.org" } },
     },
   });

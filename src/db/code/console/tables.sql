@@ -245,6 +245,36 @@ begin
 end
 $$;
 
+-- An app's declarations of its tables, with their rules, and whether people can use them.
+-- proves: admin; idempotent
+create function rowhouse.console_show_rules(app_slug text) returns jsonb as $$
+declare
+  app rowhouse.apps := rowhouse.console_app(app_slug);
+begin
+  return jsonb_build_object('me', rowhouse.console_visitor(who, visitor),
+    'app', jsonb_build_object('slug', app.slug, 'disabledAt', app.disabled_at),
+    'isOn', coalesce((rowhouse.switches_of(app) ->> 'browser')::boolean, false),
+    'tables', (select coalesce(jsonb_agg(definition order by table_name), '[]')
+      from rowhouse.registrations where app_id = app.id and not is_ending));
+end
+$$;
+
+-- The declarations of a table that have rules, of the first 100 apps.
+-- proves: admin; idempotent
+create function rowhouse.console_show_table_rules(wanted text) returns jsonb as $$
+begin
+  if not exists (select from rowhouse.tables where name = wanted) then
+    raise exception 'no such table' using errcode = 'RH004';
+  end if;
+  return jsonb_build_object('me', rowhouse.console_visitor(who, visitor),
+    'uses', (select coalesce(jsonb_agg(jsonb_build_object('app', slug, 'definition', definition)
+        order by slug), '[]') from (
+      select slug, definition from rowhouse.registrations join rowhouse.apps on id = app_id
+      where table_name = wanted and definition ? 'rules' and not is_ending
+      order by slug limit 100) as ruled));
+end
+$$;
+
 -- The state of a job that ends an app's use of a table: "waiting", "done", or "rejected" because
 -- rows of another table reference its rows.
 -- proves: admin
