@@ -22,6 +22,10 @@ const ENTRIES = [
   "sdk/react",
 ];
 
+/** What only the command and the service use of the schema language. */
+const SERVICE_PART =
+  /export \{[^}]*\} from "\.\/(check_rules|explain_rules|names|read_\w+|rule_changes|rule_notices)\.[jt]s";\n/g;
+const SERVICE_VALUES = /export \{(?! type)[^}]*\} from "\.\/rules\.[jt]s";\n/g;
 const RELATIVE_IMPORT = /(?:from |import\()"(\.[^"]+)\.[jt]s"/g;
 /** Types that a program reaches only through others, so that no editor shows their comments. */
 const INTERNAL =
@@ -44,9 +48,24 @@ await Bun.build({
   // Without it, each entry contains the parts that only another entry uses.
   splitting: true,
   naming: { chunk: "sdk/chunk_[hash].[ext]" },
+  plugins: [
+    {
+      name: "schema-of-clients",
+      setup: (build) => {
+        build.onLoad({ filter: /src\/schema\/mod\.ts$/ }, async ({ path }) => ({
+          contents: dropServiceParts(await Bun.file(path).text()),
+          loader: "ts",
+        }));
+      },
+    },
+  ],
 });
 await markForBrowsers(join(DIST, "sdk/react.js"));
 copyFileSync(join(ROOT, "LICENSE"), join(HERE, "LICENSE"));
+
+function dropServiceParts(text: string): string {
+  return text.replaceAll(SERVICE_PART, "").replaceAll(SERVICE_VALUES, "");
+}
 
 /** Frameworks with server components read this directive, which the bundler drops. */
 async function markForBrowsers(file: string): Promise<void> {
@@ -64,7 +83,8 @@ async function trimTypes(): Promise<void> {
 async function reach(file: string, reached: Set<string>): Promise<void> {
   if (reached.has(file)) return;
   reached.add(file);
-  const types = await Bun.file(file).text();
+  const written = await Bun.file(file).text();
+  const types = file.endsWith("schema/mod.d.ts") ? dropServiceParts(written) : written;
   const text = INTERNAL.test(file)
     ? types.replaceAll(COMMENT, "")
     : types.replaceAll(EXAMPLE, "\n */").replaceAll(INDENTED_EXAMPLE, "\n     */");

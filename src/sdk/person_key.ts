@@ -137,6 +137,8 @@ function toPersonKey(
   };
 }
 
+/** The codes of a service without the exchange: its pages respond with a page, its API with a code. */
+const MISSING: readonly (string | undefined)[] = [undefined, "unknown_route", "method_not_allowed"];
 const TEMPORARY: readonly number[] = [429, 500, 502, 503, 504];
 
 async function explainFailure(
@@ -157,7 +159,7 @@ async function explainFailure(
         : `The person has no role on ${app}`,
       "forbidden",
     );
-  if (given === undefined && status < 500)
+  if (MISSING.includes(given) && status < 500)
     return fail(
       `The service has no browser access: it needs PREVIEW=browser, and identityUrl (${identityUrl}) must be the host of its pages`,
       "not_implemented",

@@ -125,7 +125,7 @@ type Runtime = {
 async function findDev(folder: string | undefined): Promise<Dev> {
   // The clients compile without the types of a runtime.
   const { process } = globalThis as unknown as { process: Runtime };
-  const { readFileSync } = process.getBuiltinModule("node:fs");
+  const { readFileSync } = process.getBuiltinModule("fs");
   for (let at = folder ?? process.cwd(); ; ) {
     const dev = readDev(() => readFileSync(`${at}/${FILE}`, "utf8"));
     if (dev !== undefined) return dev;

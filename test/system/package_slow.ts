@@ -34,8 +34,11 @@ export default defineSchema({
     .index("status"),
 });
 `,
-  "app.ts": `import { createDataClient, DataError } from "rowhouse/data";
+  "app.ts": `import { createAppClient } from "rowhouse/app";
+import { createDataClient, DataError } from "rowhouse/data";
 import { type Insert, type Row, toDefinition } from "rowhouse/schema";
+import { createServerClient } from "rowhouse/server";
+import { person } from "rowhouse/testing";
 import type { Tables } from "./.rowhouse/types.d.ts";
 import schema from "./schema/mod.js";
 
@@ -58,6 +61,11 @@ for await (const { title } of db.todos.all({ limit: 1 })) titles.push(title);
 await db.todos.delete(todo.id);
 export const lost = await db.todos.get(todo.id).catch((error: unknown) => error);
 export const row = db.todos.get;
+
+const hosts = { url: settings.baseUrl, identityUrl: settings.baseUrl, app: "app", schema };
+export const ofPerson = createAppClient(hosts).db.todos.get;
+export const verify = createServerClient(hosts).verify;
+export const makePerson = () => person({ role: "member", schema });
 
 // @ts-expect-error a misspelled column does not exist
 await db.todos.update(todo.id, { titel: "" }).catch(() => {});
@@ -423,14 +431,14 @@ describe("the package", () => {
     expect(await Bun.file(join(ROOT, "CHANGELOG.md")).text()).toContain(`${manifest.version}`);
   });
 
-  test("rowhouse-client has only modules and types, and max 160 KB", async () => {
+  test("rowhouse-client has only modules and types, and max 190 KB", async () => {
     const listed = await runTool(["tar", "-tvzf", tarballs["rowhouse-client"]], folder);
     const files = listed
       .trim()
       .split("\n")
       .map((line) => line.split(/\s+/));
     const sizes = files.map((parts) => Number(parts[2]));
-    expect(sizes.reduce((sum, size) => sum + size, 0)).toBeLessThanOrEqual(160_000);
+    expect(sizes.reduce((sum, size) => sum + size, 0)).toBeLessThanOrEqual(190_000);
     const paths = files.map((parts) => parts[5]?.replace("package/", "") ?? "");
     const outside = paths.filter(
       (path) => !/^dist\/(schema|kinds|sdk)\/\w+\.(js|d\.ts)$/.test(path),
