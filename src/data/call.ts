@@ -14,9 +14,12 @@ import {
 import { type KeyRequestContext, keyRejected } from "../http/mod.ts";
 import { Problem } from "../problem.ts";
 import type { TableDefinition } from "../schema/mod.ts";
+import { MAX_VISITS } from "../std/limits.ts";
 import {
   ALL_ENDPOINTS,
+  allowsEndpoint,
   briefCallText,
+  type Caller,
   callText,
   type Endpoint,
   type EndpointCall,
@@ -25,6 +28,7 @@ import {
   pageHead,
   REJECTED,
   type RecordedTable,
+  RULE_VISITS,
   SCOPE_OF,
   TAG_LENGTH,
   toParameters,
@@ -45,6 +49,8 @@ const NO_SUCH_FUNCTION = "42883";
 function toCallError(error: unknown, { maxResponseBytes }: DataDeps, call: TableCall): unknown {
   const signal = error instanceof SignalError ? error.signal : undefined;
   if (signal === SIGNALS.keyRejected) return keyRejected(error);
+  if (signal === SIGNALS.roleRejected) return roleRejected(error);
+  if (error instanceof SignalError && error.detail === RULE_VISITS) return rulesNeedIndex(error);
   const writesNothing = call.endpoint === "update" && call.values.body === "{}";
   const rejectRows = call.isOneRow ? wouldBeTooLarge : TOO_LARGE[call.endpoint];
   const rejectWrite = writesNothing ? undefined : rejectRows;
@@ -53,6 +59,18 @@ function toCallError(error: unknown, { maxResponseBytes }: DataDeps, call: Table
   const state = readSqlState(error);
   if (state === PROGRAM_LIMIT) return rejectWrite?.(maxResponseBytes) ?? tooLarge();
   return state === NO_SUCH_FUNCTION ? ofAnotherRelease(error) : error;
+}
+
+/** The error for an action that the person's role cannot do with the table. */
+export function roleRejected(cause?: unknown): Problem {
+  return new Problem("forbidden", { message: "Your role does not allow this", cause });
+}
+
+function rulesNeedIndex(cause: unknown): Problem {
+  return new Problem("needs_index", {
+    message: `The rules of your role leave out most of the ${MAX_VISITS} rows that this page may visit: the app needs an index that begins with the columns that they compare, and ends in the id`,
+    cause,
+  });
 }
 
 /** PostgreSQL cannot build a value of 1 GB, so it cannot measure such a row. */
@@ -177,7 +195,12 @@ export async function callFunction(
   call: TableCall,
 ): Promise<Uint8Array<ArrayBuffer> | null> {
   const { table, endpoint } = call;
-  const { appId, proof } = context.principal;
+  const { appId, proof, person } = context.principal;
+  const view = table.definition.served?.view;
+  if (person !== undefined && (view === undefined || !allowsEndpoint(view, endpoint))) {
+    await proveKey(deps, context.principal);
+    throw roleRejected();
+  }
   const statements = statementsOf(table, deps.catalog.dialect());
   const { hash, texts } = statements;
   // A write with an idempotency key takes effect once, however often it is sent. Another write is not retried after a broken
@@ -192,7 +215,7 @@ export async function callFunction(
       isOfApp: true,
       meter: context.meter,
       limitMs: call.limitMs,
-      isOwn: makeIsOwn(appId, hash, call),
+      isOwn: makeIsOwn(context.principal, hash, call),
       length: lengthOf(call),
       // A lock timeout ends the claim for a moment. A repeat then writes, and this call returns its response. But without space
       // for another key, the caller would omit the key while this call is in progress.
@@ -207,9 +230,9 @@ export async function callFunction(
       // The app may have been deleted, with the functions of its tables.
       await proveKey(deps, context.principal);
       await deps.catalog.refresh();
-      const newer = findCurrent(deps, appId, table.name);
+      const newer = findCurrent(deps, context.principal, table.name);
       const isOld = ({ name, definition }: RecordedTable) =>
-        deps.catalog.find(appId, name)?.definition !== definition;
+        deps.catalog.findFor(context.principal, name)?.definition !== definition;
       if ([table, ...(call.related ?? [])].some(isOld)) {
         const renewed = await call.renew?.(newer);
         return await callFunction(deps, context, { ...call, ...renewed, table: newer });
@@ -220,7 +243,7 @@ export async function callFunction(
     const violation = { ...broken, row: call.isOneRow ? undefined : row };
     // Another process pushed a constraint that this process has not read yet.
     if (!isKnown(table, violation)) await deps.catalog.refresh();
-    const current = deps.catalog.find(appId, table.name) ?? table;
+    const current = deps.catalog.findFor(context.principal, table.name) ?? table;
     throw toProblem(violation, { table: current, isDelete: DELETES.has(endpoint) });
   }
 }
@@ -229,12 +252,13 @@ const DELETES: ReadonlySet<Endpoint> = new Set<Endpoint>(["delete", "delete_wher
 
 /** Whether a response belongs to this read, by its content. Writes are not pipelined. */
 function makeIsOwn(
-  app: string,
+  { appId: app, person }: Caller,
   set: string,
   { endpoint, values }: EndpointCall,
 ): ((found: Uint8Array<ArrayBuffer>) => boolean) | undefined {
   if (endpoint === "get") return makeHas(`{"id":"${values.id}","app_id":"${app}"`, 0);
-  if (endpoint === "list") return makeHas(pageHead({ app, set, ...values }), TAG_LENGTH);
+  if (endpoint === "list")
+    return makeHas(pageHead({ app, set, ...values, person: person?.id }), TAG_LENGTH);
   if (endpoint === "walk") return makeHas(walkRequest(app, set, values), TAG_LENGTH);
   return undefined;
 }
@@ -266,11 +290,17 @@ const CHANGED: ReadonlySet<string> = new Set([
   "XX000",
 ]);
 
-/** The table that the app has now, as this process knows. @throws {Problem} unknown_table */
-export function findCurrent({ catalog }: DataDeps, appId: string, name: string): RecordedTable {
-  const table = catalog.find(appId, name);
-  if (table === undefined) throw new Problem("unknown_table");
-  return table;
+/**
+ * The table that the caller has now, as this process knows.
+ *
+ * @throws {Problem} unknown_table; forbidden — the person's role can do nothing with it
+ */
+export function findCurrent({ catalog }: DataDeps, caller: Caller, name: string): RecordedTable {
+  const table = catalog.findFor(caller, name);
+  if (table !== undefined) return table;
+  throw catalog.find(caller.appId, name) === undefined
+    ? new Problem("unknown_table")
+    : roleRejected();
 }
 
 type Statements = {

@@ -217,6 +217,17 @@ export const OPERATIONS = {
     ],
     problems: READS,
   },
+  ruledList: {
+    id: "list",
+    group: "rows",
+    summary: "List rows in order of creation",
+    parameters: [LIMIT, OFFSET, IF_NONE_MATCH],
+    responses: [
+      { status: 200, when: "A page of rows.", bodies: [{ table: "page" }], headers: ["ETag"] },
+      NOT_MODIFIED,
+    ],
+    problems: [...READS, "needs_index"],
+  },
   get: {
     id: "get",
     group: "rows",

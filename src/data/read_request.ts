@@ -56,17 +56,19 @@ function findTable(
       message: "Event streams are not supported yet: read the list instead",
     });
   }
-  return catalog.find(principal.appId, params["table"] ?? "");
+  return catalog.findFor(principal, params["table"] ?? "");
 }
 
-/** Another process may have just pushed the table: refreshes the catalog. @throws {Problem} unknown_table */
+/** Another process may have just pushed the table: refreshes the catalog. @throws {Problem} unknown_table; forbidden */
 export async function findNewTable(
   deps: DataDeps,
   { principal, params }: KeyRequestContext,
 ): Promise<RecordedTable> {
   const name = params["table"] ?? "";
-  if (TABLE_NAME.test(name)) await deps.catalog.refresh();
-  return findCurrent(deps, principal.appId, name);
+  // That a role can do nothing with a table is only for a proven key.
+  if (deps.catalog.find(principal.appId, name) !== undefined) await proveKey(deps, principal);
+  else if (TABLE_NAME.test(name)) await deps.catalog.refresh();
+  return findCurrent(deps, principal, name);
 }
 
 const TABLE_NAME = new RegExp(TABLE_PATTERN);
@@ -144,12 +146,12 @@ export async function readValues<R extends Read>(
   if (isRejected) await proveKey(deps, principal, "data:write");
   else if (read.unknown.length > 0) await deps.catalog.refresh();
   else return { table, read };
-  const current = deps.catalog.find(principal.appId, table.name) ?? table;
+  const current = deps.catalog.findFor(principal, table.name) ?? table;
   const again = current.definition === table.definition ? read : readBy(current.definition);
   const issues = issuesOf(again, current);
   if (issues.length === 0) return { table: current, read: again };
   if (!isRejected) await proveKey(deps, principal, "data:write");
-  findCurrent(deps, principal.appId, table.name);
+  findCurrent(deps, principal, table.name);
   throw toInvalid(issues);
 }
 

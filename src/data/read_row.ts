@@ -8,7 +8,7 @@ import type { Json, NamedColumn, TableDefinition } from "../schema/mod.ts";
 import { escapePointer, isObject } from "../std/json.ts";
 import { MAX_BATCH } from "../std/limits.ts";
 import { isUuid } from "../std/patterns.ts";
-import { ROW_MATCH } from "../tables/catalog/mod.ts";
+import { ROW_MATCH, type ServedDefinition } from "../tables/catalog/mod.ts";
 
 export type UnknownField = { path: string; name: string };
 
@@ -26,7 +26,7 @@ const OWN_COLUMNS = new Set(["id", "app_id"]);
 
 /** Reads the body of a create (`whole`) or an update. Absent columns of an update do not change. */
 export function readRow(
-  table: TableDefinition,
+  table: ServedDefinition,
   body: Readonly<Record<string, unknown>>,
   options: { whole: boolean },
 ): ReadRow {
@@ -37,7 +37,9 @@ export function readRow(
   for (const [name, value] of Object.entries(body)) {
     const column = columns.get(name);
     if (column === undefined) {
-      if (!OWN_COLUMNS.has(name)) unknown.push({ path: `/${escapePointer(name)}`, name });
+      // The function rejects the column by its name. Its value could reveal what the column accepts.
+      if (table.hidden?.includes(name) === true) values[name] = null;
+      else if (!OWN_COLUMNS.has(name)) unknown.push({ path: `/${escapePointer(name)}`, name });
       continue;
     }
     const read = readValue(value, column);

@@ -58,7 +58,7 @@ export const dataRoutes: readonly Route<DataDeps>[] = [
     path: LIST,
     ...READ,
     operation: OPERATIONS.list,
-    previewed: { filters: OPERATIONS.query },
+    previewed: { filters: OPERATIONS.query, browser: OPERATIONS.ruledList },
     handle: listRows,
   },
   {

@@ -98,7 +98,7 @@ async function findUnique(
 ): Promise<RecordedTable> {
   if (findConstraint(table.definition, query) !== undefined) return table;
   await proveKey(deps, context.principal, "data:write");
-  const current = findCurrent(deps, context.principal.appId, table.name);
+  const current = findCurrent(deps, context.principal, table.name);
   if (findConstraint(current.definition, query) !== undefined) return current;
   throw notUnique(current.definition, query);
 }

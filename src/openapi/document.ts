@@ -19,7 +19,7 @@ import {
 } from "../http/mod.ts";
 import { SESSION_COOKIE } from "../identity/mod.ts";
 import { VALUES } from "../kinds/mod.ts";
-import type { Preview } from "../preview.ts";
+import { PREVIEWS, type Preview } from "../preview.ts";
 import type { Scope } from "../principal.ts";
 import type { NamedColumn, TableDefinition } from "../schema/mod.ts";
 import { MAX_BATCH_KEYWORD, MAX_BODY_BYTES } from "../std/limits.ts";
@@ -139,9 +139,10 @@ type TableRoute = Described & {
 };
 
 function describe(route: DescribedRoute, previews: readonly Preview[]): Described[] {
-  const [operation = route.operation] = previews.flatMap(
-    (preview) => route.previewed?.[preview] ?? [],
-  );
+  // In one order: a list with conditions also has the errors of rules.
+  const [operation = route.operation] = PREVIEWS.filter((preview) =>
+    previews.includes(preview),
+  ).flatMap((preview) => route.previewed?.[preview] ?? []);
   if (operation === undefined) return [];
   return [{ ...route, operation, rejections: listRejections(route, operation) }];
 }

@@ -23,7 +23,7 @@ export async function openChanges(
   if (!acceptsEventStream(request.headers.get("accept"))) return undefined;
   const name = params["table"] ?? "";
   await checkAge(deps);
-  if (catalog.find(principal.appId, name) === undefined) await findNewTable(deps, context);
+  if (catalog.findFor(principal, name) === undefined) await findNewTable(deps, context);
   const { lacks } = catalog.dialect();
   if (lacks !== undefined) throw new Problem("not_implemented", { message: lacks.eventStreams });
   const read: ReadNews = (reader, since) => readNews(deps, reader, { name, since });
@@ -38,7 +38,7 @@ async function readNews(
   context: KeyRequestContext,
   { name, since }: { name: string; since: string | null },
 ): Promise<News | undefined> {
-  const table = deps.catalog.find(context.principal.appId, name);
+  const table = deps.catalog.findFor(context.principal, name);
   if (table === undefined) return undefined;
   const bytes = Math.min(deps.maxResponseBytes, MAX_EVENT_BYTES);
   const values = { since, limit: MAX_CHANGES, bytes };

@@ -129,7 +129,7 @@ export async function readCurrent<Query>(
     if (!(error instanceof Problem)) throw error;
   }
   await proveKey(deps, context.principal, "data:read");
-  const current = findCurrent(deps, context.principal.appId, table.name);
+  const current = findCurrent(deps, context.principal, table.name);
   return { table: current, query: read(deps, context, current) };
 }
 
@@ -141,11 +141,8 @@ function readQuery(
   return readListQuery(context.query, definition, toAppTables(deps, context));
 }
 
-export function toAppTables(
-  { catalog }: DataDeps,
-  { principal: { appId } }: KeyRequestContext,
-): AppTables {
-  return { appId, find: (name) => catalog.find(appId, name) };
+export function toAppTables({ catalog }: DataDeps, { principal }: KeyRequestContext): AppTables {
+  return { appId: principal.appId, find: (name) => catalog.findFor(principal, name) };
 }
 
 /**
@@ -172,12 +169,14 @@ type CacheUse = { readonly cacheKey: string; readonly known: NamedTags | undefin
 /** A body and its tag, from memory if the database confirms the tag. Without a page, the caller has it. */
 async function findCached(
   { listCache }: DataDeps,
-  { request, principal: { appId } }: KeyRequestContext,
+  { request, principal: { appId, person } }: KeyRequestContext,
   { cacheKey, known }: CacheUse,
   find: (tags: readonly string[]) => Promise<FoundPage>,
 ): Promise<FoundBody> {
   const encoding = readEncoding(request.headers.get("accept-encoding"));
-  const key = `${cacheKey} ${encoding}`;
+  // People see different rows.
+  const reader = person === undefined ? "" : `${person.id} ${person.role} `;
+  const key = `${reader}${cacheKey} ${encoding}`;
   const stored = listCache.find(appId, key);
   const tags = [listTags(known), stored?.tag].filter((tag) => tag !== undefined);
   const { tag, body } = await find(tags);

@@ -13,22 +13,31 @@ import {
   dialectOf,
   PLAIN,
 } from "../../db/mod.ts";
+import type { Principal } from "../../principal.ts";
 import type { NamedColumn, TableDefinition } from "../../schema/mod.ts";
 import { canonicalJson } from "../../std/json.ts";
-import type { View } from "./views.ts";
+import { definitionFor, type ServedDefinition, type View, viewOf } from "./views.ts";
 
 /** A table as one app uses it. A change of the served columns creates a new object. */
 export type RecordedTable = {
   readonly name: string;
-  /** The app's current and former declarations, in the table's order. The app is served these columns. */
-  readonly definition: TableDefinition;
+  /**
+   * The app's current and former declarations, in the table's order. The app is served these columns. For people: the columns that
+   * they see.
+   */
+  readonly definition: ServedDefinition;
   /** The whole table, with other apps' declarations. It names constraints, and must not reach responses. */
   readonly whole: TableDefinition;
 };
 
+/** Who calls: an app, or a person with a role on it. */
+export type Caller = Pick<Principal, "appId" | "person">;
+
 export type Catalog = {
   /** The table, if this app has pushed it. Another app's table looks the same as a missing table. */
   readonly find: (appId: string, name: string) => RecordedTable | undefined;
+  /** The table as a caller sees it. For a person, `undefined` is also a table that the role can do nothing with. */
+  readonly findFor: (caller: Caller, name: string) => RecordedTable | undefined;
   /** The app's tables by name. */
   readonly tablesOf: (appId: string) => readonly TableDefinition[];
   readonly version: () => number;
@@ -72,19 +81,39 @@ export function makeCatalog(deps: {
 }): CatalogStore {
   const learned = new WeakMap<TableDefinition, number>();
   const tables = new Map<string, Entry>();
+  /** What people see of each app's tables, by role and table: the rules of one table are part of views of others. */
+  const seenBy = new Map<string, Map<string, ServedDefinition | undefined>>();
   let seen = 0;
   let dialect = PLAIN;
+  const find: Catalog["find"] = (appId, name) => {
+    const entry = tables.get(name);
+    const definition = entry?.uses.get(appId);
+    if (entry === undefined || definition === undefined) return undefined;
+    return { name, definition, whole: entry.whole };
+  };
+  const tablesOf: Catalog["tablesOf"] = (appId) =>
+    [...tables.values()]
+      .flatMap(({ uses }) => uses.get(appId) ?? [])
+      .toSorted((a, b) => (a.name < b.name ? -1 : 1));
+  const findSeen = (appId: string, role: string, table: TableDefinition) => {
+    const ofApp = seenBy.get(appId) ?? new Map<string, ServedDefinition | undefined>();
+    seenBy.set(appId, ofApp);
+    const key = `${table.name} ${role}`;
+    if (ofApp.has(key)) return ofApp.get(key);
+    const view = viewOf(appId, tablesOf(appId), table, role);
+    const definition = view === undefined ? undefined : definitionFor(table, view);
+    ofApp.set(key, definition);
+    return definition;
+  };
   return {
-    find: (appId, name) => {
-      const entry = tables.get(name);
-      const definition = entry?.uses.get(appId);
-      if (entry === undefined || definition === undefined) return undefined;
-      return { name, definition, whole: entry.whole };
+    find,
+    findFor: ({ appId, person }, name) => {
+      const table = find(appId, name);
+      if (table === undefined || person === undefined) return table;
+      const definition = findSeen(appId, person.role, table.definition);
+      return definition === undefined ? undefined : { ...table, definition };
     },
-    tablesOf: (appId) =>
-      [...tables.values()]
-        .flatMap(({ uses }) => uses.get(appId) ?? [])
-        .toSorted((a, b) => (a.name < b.name ? -1 : 1)),
+    tablesOf,
     version: () => seen,
     dialect: () => dialect,
     learnedAt: (definition) => learned.get(definition) ?? Number.NEGATIVE_INFINITY,
@@ -98,6 +127,9 @@ export function makeCatalog(deps: {
       const since = version < seen ? 0 : seen;
       const news = (await call(deps.db, "read_catalog", { since })) as News;
       if (version < seen) tables.clear();
+      if (version < seen) seenBy.clear();
+      for (const { appIds } of news.registrations) for (const appId of appIds) seenBy.delete(appId);
+      for (const { appId } of news.ended) seenBy.delete(appId);
       for (const { name, definition } of news.tables)
         tables.set(name, { whole: definition, uses: tables.get(name)?.uses ?? new Map() });
       for (const { definition } of news.registrations) learned.set(definition, performance.now());
@@ -119,6 +151,8 @@ export type ColumnSet = {
   readonly columns: readonly Pick<NamedColumn, "name" | "kind" | "default" | "onUpdate">[];
   /** The view of the functions; absent: they are for API keys. */
   readonly view?: View;
+  /** The column set of the functions, if these columns are only those that its view shows. */
+  readonly served?: ColumnSet;
 };
 
 const HASH_LENGTH = 16;
@@ -132,7 +166,8 @@ export function toColumnSet({ name, columns }: ColumnSet): ColumnSet {
  * The hash in the names of functions. Columns are sorted, because a table has one order for each column set. It covers the whole
  * view, so that no function with other rules has the name.
  */
-export function hashColumnSet({ name, columns, view }: ColumnSet): string {
+export function hashColumnSet({ name, columns, view, served }: ColumnSet): string {
+  if (served !== undefined) return hashColumnSet(served);
   const sorted = columns.map(toSetColumn).sort((a, b) => (a.name < b.name ? -1 : 1));
   const text = canonicalJson({ name, columns: sorted, ...(view === undefined ? {} : { view }) });
   return Bun.CryptoHasher.hash("sha256", text, "hex").slice(0, HASH_LENGTH);

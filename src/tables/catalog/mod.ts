@@ -1,5 +1,6 @@
 /** The recorded tables: keeps them current, calls their functions, and checks their isolation. @module */
 export {
+  type Caller,
   type Catalog,
   type ColumnSet,
   hashColumnSet,
@@ -87,6 +88,7 @@ export {
   definitionFor,
   membershipOf,
   type OtherTable,
+  type ServedDefinition,
   type View,
   type ViewColumn,
   viewOf,

@@ -208,11 +208,21 @@ export function membershipOf(
   return { person: person.name, reference: reference.name };
 }
 
+/** The columns that a caller sees. */
+export type ServedDefinition = TableDefinition & {
+  /** For people: the columns of the functions, with their view. */
+  readonly served?: Served;
+  /** For people: the columns that they do not see. A body that names one is forbidden, not unknown. */
+  readonly hidden?: readonly string[];
+};
+
+type Served = Pick<TableDefinition, "name" | "columns"> & { readonly view: View };
+
 /**
  * The definition by which requests of these roles are read: without hidden columns, and without rules. The service fills the
  * owner columns, so a body can omit them.
  */
-export function definitionFor(definition: TableDefinition, view: View): TableDefinition {
+export function definitionFor(definition: TableDefinition, view: View): ServedDefinition {
   const { rules: _, ...table } = definition;
   const isShown = (name: string) => !view.hidden.includes(name);
   const isWhole = (names: readonly string[]) => names.every(isShown);
@@ -225,6 +235,8 @@ export function definitionFor(definition: TableDefinition, view: View): TableDef
       ),
     indexes: table.indexes.filter(isWhole),
     uniques: table.uniques.filter(isWhole),
+    served: { name: table.name, columns: table.columns, view },
+    hidden: view.hidden,
   };
 }
 

@@ -1,0 +1,373 @@
+/** Rows over HTTP with a person's key: responses, errors and caches. */
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { defineSchema, t } from "../../src/schema/mod.ts";
+import { makePerson, signInAs } from "../support/people.ts";
+import { getPersonKey, openToBrowsers } from "../support/person_keys.ts";
+import {
+  type Call,
+  openTestService,
+  type TestApp,
+  type TestResponse,
+  type TestService,
+} from "../support/service.ts";
+
+const ORIGIN = "https://wiki.example.org";
+const ROLES = ["member", "lead", "clerk", "stranger"] as const;
+
+const makeSchema = (statuses: readonly ("open" | "done")[] = ["open"]) =>
+  defineSchema({
+    teams: t
+      .model({ name: t.string().required() })
+      .allow("member", { read: { name: "open" } })
+      .allow("lead", "everything"),
+    hidden: t.model({ name: t.string() }),
+    todos: t
+      .model({
+        title: t.string().required(),
+        status: t.enum(["open", "done"]).required().default("open"),
+        owner: t.uuid().required().owner(),
+        team: t.ref("teams"),
+        cost: t.enum(["low", "high"]).default("low").only("lead"),
+        approved_by: t.string().setBy("lead"),
+        code: t.string().unique(),
+      })
+      .index("owner", "id")
+      .allow("member", {
+        read: { owner: "me" },
+        create: { status: [...statuses] },
+        update: { from: { status: "open" }, to: {} },
+        delete: { status: "open" },
+      })
+      .allow("clerk", { create: true })
+      .allow("lead", "everything"),
+  });
+
+const PATH = "/v1/data/db/todos";
+
+let service: TestService;
+let app: TestApp;
+let other: TestApp;
+type Caller = { readonly id: string; readonly key: string };
+const callers: Record<string, Caller> = {};
+beforeAll(async () => {
+  service = await openTestService({
+    identity: () => ({ cookieDomain: "example.org" }),
+    service: { previews: ["browser"], groupsCreates: true },
+  });
+  app = await service.makeApp(makeSchema(), { origins: [ORIGIN] });
+  other = await service.makeApp(makeSchema(), { origins: ["https://other.example.org"] });
+  await openToBrowsers(service, app);
+  await service.service.warm();
+  for (const name of [...ROLES, "bob"])
+    callers[name] = await makeCaller(name === "bob" ? "member" : name);
+});
+afterAll(() => service.close());
+
+async function makeCaller(role: string): Promise<Caller> {
+  const person = await makePerson(service, { app, role });
+  const cookies = await signInAs(service, person);
+  const { key } = await getPersonKey(service, { cookies, app, origin: ORIGIN });
+  service.secrets.add(key);
+  return { id: person.id, key };
+}
+
+const caller = (name: string): Caller => {
+  const found = callers[name];
+  if (found === undefined) throw new Error(`No caller ${name}`);
+  return found;
+};
+const as = (name: string, path: string, call: Call = {}): Promise<TestResponse> =>
+  service.call(app, path, { ...call, key: caller(name).key });
+const post = (name: string, json: unknown, call: Call = {}) =>
+  as(name, PATH, { method: "POST", json, ...call });
+const idOf = ({ json }: TestResponse) => (json as { id: string }).id;
+const errorOf = ({ status, json }: TestResponse) => {
+  const { error: code, details } = json as { error: string; details?: unknown };
+  return { status, code, ...(details === undefined ? {} : { details }) };
+};
+/** A response without what differs in each request. */
+const sameOf = ({ status, text }: TestResponse) => [
+  status,
+  text.replace(/"requestId":"[^"]*"/, ""),
+];
+
+const FORBIDDEN = { status: 403, code: "forbidden" };
+const denied = (path: string) => ({
+  ...FORBIDDEN,
+  details: [{ path, message: "Your role does not allow this" }],
+});
+
+describe("a person's key", () => {
+  test("reads and writes the rows of the person", async () => {
+    const created = await post("member", { title: "mine" });
+    expect(created.status).toBe(201);
+    const id = idOf(created);
+    expect(created.json).toMatchObject({ id, owner: caller("member").id, app_id: app.id });
+    expect(created.json).not.toHaveProperty("cost");
+    expect(created.headers.get("location")).toBe(`${PATH}/${id}`);
+    const read = await as("member", `${PATH}/${id}`);
+    expect(read.json).toEqual(created.json);
+    expect(read.headers.get("etag")).toBe(created.headers.get("etag"));
+    const changed = await as("member", `${PATH}/${id}`, {
+      method: "PATCH",
+      json: { title: "new" },
+      headers: { "if-match": read.headers.get("etag") ?? "" },
+    });
+    expect(changed.json).toMatchObject({ title: "new" });
+    const list = await as("member", PATH);
+    expect(list.json).toMatchObject({ rows: [{ id, title: "new" }], hasMore: false });
+    const gone = await as("member", `${PATH}/${id}`, { method: "DELETE" });
+    expect(gone.status).toBe(204);
+  });
+
+  test("gets 404 for a row of another person, as for a missing row", async () => {
+    const id = idOf(await post("member", { title: "secret" }));
+    const missing = crypto.randomUUID();
+    const tag = (await as("member", `${PATH}/${id}`)).headers.get("etag") ?? "";
+    const calls: Call[] = [
+      {},
+      { method: "HEAD" },
+      { headers: { "if-none-match": tag } },
+      { method: "PATCH", json: { title: "x" } },
+      { method: "PATCH", json: { title: "x" }, headers: { "if-match": tag } },
+      { method: "DELETE" },
+      { method: "DELETE", headers: { "if-match": tag } },
+    ];
+    for (const call of calls) {
+      const [found, none] = [
+        await as("bob", `${PATH}/${id}`, call),
+        await as("bob", `${PATH}/${missing}`, call),
+      ];
+      expect(found.status).toBe(404);
+      expect(sameOf(found)).toEqual(sameOf(none));
+    }
+  });
+
+  test("gets 403 for a row that it reads and may not change", async () => {
+    const id = idOf(await post("member", { title: "a" }));
+    const done = await as("member", `${PATH}/${id}`, { method: "PATCH", json: { status: "done" } });
+    expect(done.status).toBe(200);
+    for (const headers of [
+      {},
+      { "if-match": done.headers.get("etag") ?? "" },
+      { "if-match": '"0"' },
+    ])
+      for (const call of [{ method: "PATCH", json: { title: "x" } }, { method: "DELETE" }] as const)
+        expect(errorOf(await as("member", `${PATH}/${id}`, { ...call, headers }))).toEqual(
+          FORBIDDEN,
+        );
+  });
+
+  test("gets 403 with the column that it cannot set", async () => {
+    for (const [body, path] of [
+      [{ owner: caller("bob").id }, "/owner"],
+      [{ cost: "low" }, "/cost"],
+      [{ cost: "no such value" }, "/cost"],
+      [{ approved_by: "me" }, "/approved_by"],
+    ] as const) {
+      const row = { title: "x", ...body };
+      expect(errorOf(await post("member", row))).toEqual(denied(path));
+      expect(errorOf(await post("member", [{ title: "x" }, row]))).toEqual(denied(`/1${path}`));
+      const id = idOf(await post("member", { title: "y" }));
+      const patched = { method: "PATCH", json: body };
+      expect(errorOf(await as("member", `${PATH}/${id}`, patched))).toEqual(denied(path));
+      const list = { method: "PATCH", json: [{ id, ...body }] };
+      expect(errorOf(await as("member", PATH, list))).toEqual(denied(`/0${path}`));
+    }
+    const strict = { headers: { prefer: "handling=strict" } };
+    expect(errorOf(await post("member", { title: "x", cost: "low" }, strict))).toEqual(
+      denied("/cost"),
+    );
+    expect(errorOf(await post("member", { title: "x", status: "done" }))).toEqual(FORBIDDEN);
+    expect(errorOf(await post("member", [{ title: "x", status: "done" }]))).toEqual(denied("/0"));
+  });
+
+  test("gets 403 if the role has no rule, and no name of a column", async () => {
+    const calls: [string, string, Call][] = [
+      ["stranger", PATH, {}],
+      ["stranger", PATH, { method: "POST", json: { nothing: 1 } }],
+      ["stranger", `${PATH}/${crypto.randomUUID()}`, {}],
+      ["member", "/v1/data/db/hidden", {}],
+      ["member", "/v1/data/db/hidden", { method: "POST", json: { name: 1 } }],
+      ["clerk", PATH, {}],
+      ["clerk", `${PATH}/${crypto.randomUUID()}`, { method: "DELETE" }],
+      ["clerk", PATH, { method: "PATCH", json: [{ id: crypto.randomUUID(), title: "x" }] }],
+    ];
+    for (const [name, path, call] of calls) {
+      const response = await as(name, path, call);
+      expect(errorOf(response)).toEqual(FORBIDDEN);
+      expect(response.text).toContain("Your role does not allow this");
+    }
+    expect(errorOf(await as("member", "/v1/data/db/nowhere"))).toEqual({
+      status: 404,
+      code: "unknown_table",
+    });
+  });
+
+  test("gets only ids of a row that it does not read", async () => {
+    const created = await post("clerk", { title: "blind" });
+    expect(created.status).toBe(201);
+    expect(created.json).toEqual({ id: idOf(created), app_id: app.id });
+    expect(created.headers.get("etag")).toBeNull();
+    expect(created.headers.get("location")).toBe(`${PATH}/${idOf(created)}`);
+  });
+
+  test("gets 422 for a reference to an invisible row, as to a missing row", async () => {
+    const make = async (name: string) =>
+      idOf(await service.call(app, "/v1/data/db/teams", { method: "POST", json: { name } }));
+    const [open, secret] = [await make("open"), await make("secret")];
+    expect((await post("member", { title: "x", team: open })).status).toBe(201);
+    const send = (team: string) => [
+      post("member", { title: "x", team }),
+      post("member", [{ title: "x", team }]),
+    ];
+    const [found, none] = [
+      await Promise.all(send(secret)),
+      await Promise.all(send(crypto.randomUUID())),
+    ];
+    expect(found.map(({ status }) => status)).toEqual([422, 422]);
+    expect(found.map(sameOf)).toEqual(none.map(sameOf));
+  });
+
+  test("gets 422 for values before 403 for rules, and names no hidden column", async () => {
+    const response = await post("member", { status: "none", cost: "none", owner: 7 });
+    expect(response.status).toBe(422);
+    expect(response.text).not.toContain("cost");
+    expect(response.text).toContain("/title");
+  });
+
+  test("does not work elsewhere", async () => {
+    for (const path of ["/v1/data/schema", "/v1/data/schema/migrations/1"])
+      expect(errorOf(await as("lead", path))).toEqual(FORBIDDEN);
+    const push = { method: "POST", json: {} };
+    expect(errorOf(await as("lead", "/v1/data/schema", push))).toEqual(FORBIDDEN);
+    const { text } = await service.call(other, PATH, { key: caller("lead").key });
+    expect(text).not.toContain(other.id);
+  });
+});
+
+describe("caches", () => {
+  test("a page belongs to its person", async () => {
+    const [ada, bob] = [await makeCaller("member"), await makeCaller("member")];
+    Object.assign(callers, { ada, pageBob: bob });
+    const empty = [await as("ada", PATH), await as("pageBob", PATH)];
+    await post("ada", { title: "a" });
+    await post("pageBob", { title: "b" });
+    const pages = [await as("ada", PATH), await as("pageBob", PATH), await as("lead", PATH)];
+    expect(new Set([...empty, ...pages].map(({ headers }) => headers.get("etag"))).size).toBe(5);
+    for (const [index, name] of ["ada", "pageBob", "lead"].entries())
+      for (const [at, page] of pages.entries()) {
+        const headers = { "if-none-match": page.headers.get("etag") ?? "" };
+        const again = await as(name, PATH, { headers });
+        expect(again.status).toBe(at === index ? 304 : 200);
+        if (at !== index) expect(again.text).toBe(pages[index]?.text ?? "");
+      }
+    const both = await Promise.all(
+      Array.from({ length: 40 }, (_, at) => as(at % 2 === 0 ? "ada" : "pageBob", PATH)),
+    );
+    for (const [at, { text }] of both.entries()) expect(text).toBe(pages[at % 2]?.text ?? "");
+  });
+
+  test("an idempotency key belongs to its person", async () => {
+    const headers = { "idempotency-key": crypto.randomUUID() };
+    const body = { title: "once" };
+    const first = await post("member", body, { headers });
+    const again = await post("member", body, { headers });
+    expect(again.headers.get("idempotency-replayed")).toBe("true");
+    expect(again.text).toBe(first.text);
+    expect(again.headers.get("etag")).toBe(first.headers.get("etag"));
+    const others = [
+      await post("bob", body, { headers }),
+      await service.call(app, PATH, {
+        method: "POST",
+        json: { ...body, owner: caller("bob").id },
+        headers,
+      }),
+    ];
+    for (const other of others) {
+      expect(other.status).toBe(201);
+      expect(idOf(other)).not.toBe(idOf(first));
+    }
+    await service.call(app, `${PATH}/${idOf(first)}`, {
+      method: "PATCH",
+      json: { owner: caller("bob").id },
+    });
+    const hidden = await post("member", body, { headers });
+    expect(hidden.json).toEqual({ id: idOf(first) });
+    expect(hidden.headers.get("etag")).toBeNull();
+  });
+
+  test("concurrent creates of several people keep their owners and errors", async () => {
+    const names = ["member", "bob", "clerk"];
+    const responses = await Promise.all(
+      Array.from({ length: 60 }, async (_, at) => {
+        const name = names[at % 3] ?? "";
+        const isWrong = name !== "clerk" && at % 5 === 0;
+        const body = { title: `c${at}`, ...(isWrong ? { status: "done" } : {}) };
+        return { name, isWrong, response: await post(name, body) };
+      }),
+    );
+    for (const { name, isWrong, response } of responses) {
+      expect(response.status).toBe(isWrong ? 403 : 201);
+      if (isWrong) continue;
+      const { json } = await as("lead", `${PATH}/${idOf(response)}`);
+      expect(json).toMatchObject({ owner: caller(name).id });
+    }
+  });
+});
+
+describe("a change", () => {
+  test("of rules holds for the next request", async () => {
+    expect(errorOf(await post("member", { title: "x", status: "done" }))).toEqual(FORBIDDEN);
+    await service.pushSchema(app, makeSchema(["open", "done"]));
+    expect((await post("member", { title: "x", status: "done" })).status).toBe(201);
+    await service.pushSchema(app, makeSchema());
+    expect(errorOf(await post("member", { title: "x", status: "done" }))).toEqual(FORBIDDEN);
+  });
+
+  test("of an app to read-only stops its people", async () => {
+    const { setAppSwitch } = await import("../../src/records/apps/mod.ts");
+    const headers = { "idempotency-key": crypto.randomUUID() };
+    const first = await post("member", { title: "before" }, { headers });
+    await setAppSwitch(service.service, app.slug, ["read_only", true]);
+    expect(errorOf(await post("member", { title: "x" }))).toEqual({
+      status: 503,
+      code: "read_only",
+    });
+    expect(errorOf(await post("member", { title: 7 }))).toEqual({ status: 503, code: "read_only" });
+    expect((await as("member", PATH)).status).toBe(200);
+    const replay = await post("member", { title: "before" }, { headers });
+    expect(replay.json).toEqual({ id: idOf(first) });
+    await setAppSwitch(service.service, app.slug, ["read_only", false]);
+    expect((await post("member", { title: "x" })).status).toBe(201);
+  });
+});
+
+test("a list ends where rules leave out too many rows", async () => {
+  const rare = defineSchema({
+    notes: t
+      .model({ kind: t.enum(["open", "rare"]).required() })
+      .allow("member", { read: { kind: "rare" } }),
+  });
+  const noted = await service.makeApp(rare, { origins: [ORIGIN] });
+  await openToBrowsers(service, noted);
+  await service.service.warm();
+  const person = await makePerson(service, { app: noted, role: "member" });
+  const cookies = await signInAs(service, person);
+  const { key } = await getPersonKey(service, { cookies, app: noted, origin: ORIGIN });
+  service.secrets.add(key);
+  const list = () => service.call(noted, "/v1/data/db/notes", { key });
+  const add = (kinds: readonly string[]) =>
+    service.call(noted, "/v1/data/db/notes", {
+      method: "POST",
+      json: kinds.map((kind) => ({ kind })),
+    });
+  const open = Array.from({ length: 1000 }, () => "open");
+  await add(["rare"]);
+  for (let at = 0; at < 9; at++) await add(open);
+  expect((await list()).json).toMatchObject({ rows: [{ kind: "rare" }], hasMore: false });
+  for (let at = 0; at < 2; at++) await add(open);
+  expect(errorOf(await list())).toEqual({ status: 400, code: "needs_index" });
+  const first = await service.call(noted, "/v1/data/db/notes?limit=0", { key });
+  expect(first.json).toMatchObject({ rows: [], hasMore: true });
+});
