@@ -26,7 +26,7 @@ export function renderSeen(table: ColumnSet, rule?: RuleName): { source: string;
   const rules = ["read" as const, ...(rule === undefined ? [] : [rule])]
     .map((name) => isAllowed(table, name, place))
     .filter((condition) => condition !== "true");
-  const isSeen = rules.map((condition) => `(${condition})`).join(" and ");
+  const isSeen = [...new Set(rules)].map((condition) => `(${condition})`).join(" and ");
   const names = ["app_id", ...queryColumns(table).map(({ name }) => name)];
   const shown = names.map((name) => `"$t".${quoteName(name)}`);
   const columns = [...shown, ...(isSeen === "" ? [] : [`(${isSeen}) as "$s"`])].join(", ");

@@ -12,16 +12,8 @@
  * @module
  */
 
-import { quoteLiteral, quoteName, SIGNALS } from "../../db/mod.ts";
-import { SQL, VALUES } from "../../kinds/mod.ts";
-import {
-  type ColumnSet,
-  type FunctionSite,
-  type IndexForm,
-  keyName,
-  placeholdersOf,
-} from "../catalog/mod.ts";
-import { sqlType } from "../plan/step.ts";
+import { quoteLiteral, quoteName } from "../../db/mod.ts";
+import { type ColumnSet, type FunctionSite, placeholdersOf } from "../catalog/mod.ts";
 import { qualify } from "../qualify.ts";
 import { insertMany } from "./create_bodies.ts";
 import {
@@ -35,11 +27,13 @@ import {
   outputs,
   ROW_TEXT,
   recordChanges,
-  type SetColumn,
 } from "./function_terms.ts";
-import { type ConflictTerm, renderConflictTerm } from "./index_terms.ts";
+import { usingWho } from "./seen_rows.ts";
 import { isUpdated } from "./update_bodies.ts";
-import { lockExisting } from "./upsert_terms.ts";
+import { lockExisting, readTarget } from "./upsert_terms.ts";
+import { declareWho, WHO } from "./view_terms.ts";
+import { afterInsert, beforeUpsert, declareUpsert, meetRow, upsertColumns } from "./view_upsert.ts";
+import { CHANGED, claimOf, declareField, replayOf } from "./view_write_terms.ts";
 
 /** A setting of the transaction: each proposed id that met a row, with the id of that row. */
 const MET = quoteLiteral("rowhouse.met");
@@ -47,13 +41,30 @@ const ID_LENGTH = 36;
 /** Each repetition waits for another transaction, so that more of them are a fault. */
 const MAX_REPEATS = 20;
 
-const { app, proof, ids, bodies, unique, indexes, sequence, isIgnored, bytes, claim } =
+const { app, proof, ids, bodies, indexes, sequence, isIgnored, bytes, ...sent } =
   placeholdersOf("upsert");
 
 /** The rows and their results, in the order of the ids. */
 export function upsertBody(table: ColumnSet, site: FunctionSite): string {
   const changed = `select ${app}, ${quoteLiteral(table.name)}, "$new"."$id" from unnest("$changed") as "$new" ("$id")`;
   const part = `unnest((${sequence})["$done" + 1:"$done" + "$step"]) with ordinality as "$p" ("$nth", "$place")`;
+  const { view } = table;
+  const { claim, ...claimed } = claimOf(table, sent.claim);
+  const meet =
+    view === undefined
+      ? `if not ${isIgnored} then
+            "$body" := "$all" -> ("$nth" - 1);
+            ${renderUpdate(table)}
+            "$results"["$nth"] := case when found then 'updated' else 'unchanged' end;
+          end if;
+          if "$results"["$nth"] = 'updated' then
+            "$changed" := array_append("$changed", "$id");
+          else
+            select ${outputs(table)} into "$row" from data.${quoteName(table.name)} as "$t"
+            where ${isRow(app, '"$id"')};
+          end if;
+          "$found"["$nth"] := ${ROW_TEXT};`
+      : meetRow(table, renderUpdate(table));
   return `declare
   "$all" constant jsonb := ${bodies}::jsonb;
   "$count" constant int4 := cardinality(${ids});
@@ -75,23 +86,25 @@ export function upsertBody(table: ColumnSet, site: FunctionSite): string {
   "$changed" uuid[];
   "$found" text[];
   "$results" text[];
-  "$body" jsonb;
+  ${view === undefined ? '"$body" jsonb;' : ""}
   "$id" uuid;
   "$nth" int4;
   "$one" record;
   "$seen" record;
   "$next" record;
-  "$row" record;
+  ${view === undefined ? '"$row" record;' : ""}
   "$text" text;
   "$state" text;
   "$constraint" text;
   "$column" text;
   "$table" text;
   ${hasTime(table) ? '"$now" timestamptz;' : ""}
+  ${[declareWho(table), declareField(table), claimed.declared, declareUpsert(table)].join("\n  ")}
   ${declareLive("upsert", site)}
 begin
   ${beginAs(table, "upsert", site)}
-  ${claimKey({ app, proof, claim, response: "null", short: "null" })}
+  ${claimed.read}
+  ${claimKey({ app, proof, claim, response: "null", short: "null", replay: replayOf(table) })}
   ${readTarget(table)}
   ${lockExisting(table)}
   "$places" := (select jsonb_object_agg("$p"."$id", "$p"."$nth")
@@ -100,6 +113,7 @@ begin
     begin
       "$done" := 0;
       "$changed" := '{}';
+      ${view === undefined ? "" : '"$isUnseen" := false;'}
       "$size" := 0;
       "$found" := array_fill(null::text, array["$count"]);
       "$results" := array_fill('created'::text, array["$count"]);
@@ -108,8 +122,10 @@ begin
           jsonb_agg("$all" -> ("$p"."$nth" - 1) order by "$p"."$place")
         into "$ids", "$bodies" from ${part};
         perform set_config(${MET}, '', true);
+        ${beforeUpsert(table)}
         execute ${renderInsert(table)}
-        into "$ids", "$texts" using ${app}, "$ids", "$bodies";
+        into "$ids", "$texts" using ${app}, "$ids", "$bodies"${usingWho(table)};
+        ${afterInsert(table)}
         "$changed" := "$changed" || "$ids";
         for "$one" in
           select ("$places" ->> "$p"."$id"::text)::int4 as "$nth", "$p"."$text"
@@ -126,18 +142,7 @@ begin
           "$nth" := "$seen"."$nth";
           "$id" := "$seen"."$id";
           "$results"["$nth"] := 'ignored';
-          if not ${isIgnored} then
-            "$body" := "$all" -> ("$nth" - 1);
-            ${renderUpdate(table)}
-            "$results"["$nth"] := case when found then 'updated' else 'unchanged' end;
-          end if;
-          if "$results"["$nth"] = 'updated' then
-            "$changed" := array_append("$changed", "$id");
-          else
-            select ${outputs(table)} into "$row" from data.${quoteName(table.name)} as "$t"
-            where ${isRow(app, '"$id"')};
-          end if;
-          "$found"["$nth"] := ${ROW_TEXT};
+          ${meet}
           -- Rows that exist can be larger than the request, by any factor.
           "$size" := "$size" + octet_length("$found"["$nth"]);
           if "$size" > ${bytes} then
@@ -153,7 +158,7 @@ begin
       if "$step" > 1 then
         -- PostgreSQL does not report the row.
         "$step" := 1;
-      elsif "$repeats" < ${MAX_REPEATS} and ("$constraint" = any (${indexes}) or "$done" <> "$failed") then
+      elsif ${view === undefined ? "" : 'not "$isUnseen" and '}"$repeats" < ${MAX_REPEATS} and ("$constraint" = any (${indexes}) or "$done" <> "$failed") then
         -- Another write can have stored the row since the search. PostgreSQL then reports another constraint of the row, or
         -- the same constraint in another index, while its form is changed.
         "$repeats" := "$repeats" + 1;
@@ -182,68 +187,6 @@ function hasTime({ columns }: ColumnSet): boolean {
   return columns.some(isUpdated);
 }
 
-const FORMS: readonly IndexForm[] = ["plain", "search"];
-/** The column in the terms of a kind. */
-const NAME = "$name";
-
-/** Sets the parts of statements that search the index: its terms and rows, the condition of a row and the types of its values. It is the index that PostgreSQL searches: a valid one, in the form that the service prefers. */
-function readTarget(table: ColumnSet): string {
-  const { columns } = table;
-  if (columns.length === 0)
-    return `raise exception 'no such index' using errcode = '${SIGNALS.indexMissing}';`;
-  const kinds = [...new Set(columns.map(({ kind }) => kind))];
-  const toTerms = (key: keyof ConflictTerm) =>
-    FORMS.map((form) => toList(kinds.map((kind) => renderTerm(kind, form)?.[key])));
-  const types = toList(kinds.map((kind) => SQL[kind].type?.name));
-  const ownTypes = toList(
-    columns.map((column) =>
-      SQL[column.kind].type === undefined ? sqlType(table, column) : undefined,
-    ),
-  );
-  const hasKeys = kinds.some((kind) => SQL[kind].parts?.key !== undefined);
-  const toText = (key: keyof ConflictTerm) => {
-    const term = `(array[${toTerms(key).join(", ")}])["$form"]["$o"."$kind"]`;
-    const keyed = hasKeys
-      ? `replace(${term}, ${quoteLiteral(quoteName(keyName(NAME)))}, "$o"."$key")`
-      : term;
-    return `replace(${keyed}, ${quoteLiteral(quoteName(NAME))}, "$o"."$name")`;
-  };
-  const own = [
-    `(array[${columns.map(({ kind }) => kinds.indexOf(kind) + 1).join(", ")}])["$u"."$column"] as "$kind"`,
-    `(${toList(columns.map(({ name }) => quoteName(name)))})["$u"."$column"] as "$name"`,
-    `(${ownTypes})["$u"."$column"] as "$type"`,
-    ...(hasKeys
-      ? [
-          `(${toList(columns.map(({ name }) => quoteName(keyName(name))))})["$u"."$column"] as "$key"`,
-        ]
-      : []),
-  ];
-  return `"$form" := (select max("$n"."$form") from unnest(${indexes}) with ordinality as "$n" ("$name", "$form")
-    join pg_index as "$x" on "$x"."indexrelid" = to_regclass('data.' || quote_ident("$n"."$name"))
-    where "$x"."indisvalid");
-  select '"app_id", ' || string_agg(${toText("terms")}, ', '), string_agg(${toText("rows")}, ' and '),
-    string_agg(coalesce(${toText("match")}, 'false'), ' and '),
-    string_agg(concat("$o"."$name", ' ', coalesce("$o"."$type", (${types})["$o"."$kind"])), ', '),
-    ${hasKeys ? `string_agg(${toText("key")}, '')` : "''"}
-  into "$terms", "$rows", "$match", "$types", "$keys" from (
-    select ${own.join(",\n      ")}
-    from unnest(${unique}) as "$u" ("$column")) as "$o";
-  if "$terms" is null then
-    raise exception 'no such index' using errcode = '${SIGNALS.indexMissing}';
-  end if;`;
-}
-
-function renderTerm(kind: SetColumn["kind"], form: IndexForm): ConflictTerm | undefined {
-  return VALUES[kind].unindexed === undefined
-    ? renderConflictTerm({ name: NAME, kind }, form)
-    : undefined;
-}
-
-function toList(texts: readonly (string | undefined)[]): string {
-  const list = texts.map((text) => (text === undefined ? "null" : quoteLiteral(text)));
-  return `array[${list.join(", ")}]::text[]`;
-}
-
 /** The statement that inserts the rows, and locks and notes those that exist, as an expression. PostgreSQL plans it for its index. */
 function renderInsert(table: ColumnSet): string {
   const [first] = table.columns;
@@ -252,9 +195,16 @@ function renderInsert(table: ColumnSet): string {
   const noted = `set_config(${MET}, concat(current_setting(${MET}), ',', "excluded"."id", ':', "$t"."id"), true)`;
   const onConflict = `on conflict ("$terms") where "$rows" do update set ${column} = "$t".${column} where ${noted} is null`;
   const selected = `array_agg("$row"."id"), array_agg(${ROW_TEXT})`;
-  const statement = insertMany(table, selected, { ids: "$2", bodies: "$3", onConflict });
+  const statement = withPerson(
+    insertMany(table, selected, { ids: "$2", bodies: "$3", onConflict }),
+  );
   const [start = "", rest = ""] = qualify(statement).split('("$terms") where "$rows"');
   return `concat(${quoteLiteral(`${start}(`)}, "$terms", ') where ', "$rows", ${quoteLiteral(rest)})`;
+}
+
+/** The statement with its parameter for the person. */
+function withPerson(statement: string): string {
+  return statement.replaceAll(/e?'(?:[^']|'')*'|"\$who"/gi, (part) => (part === WHO ? "$4" : part));
 }
 
 /**
@@ -262,9 +212,15 @@ function renderInsert(table: ColumnSet): string {
  * so that its values remain the same between both statements.
  */
 function renderUpdate(table: ColumnSet): string {
-  if (table.columns.length === 0) return "null;";
+  const { changed } = upsertColumns(table);
   const rows = `data.${quoteName(table.name)} as "$t"`;
-  const values = table.columns.map((column) => {
+  if (changed.length === 0)
+    return table.view === undefined ? "null;" : `perform from ${rows} where false;`;
+  const [shown, into] =
+    table.view === undefined
+      ? [outputs(table), '"$row"']
+      : [CHANGED.values(table), CHANGED.variables];
+  const values = changed.map((column) => {
     const name = quoteName(column.name);
     return { column, name, own: `"$t".${name}`, next: `"$next".${name}` };
   });
@@ -283,5 +239,5 @@ function renderUpdate(table: ColumnSet): string {
             update ${rows} set
               ${assigned.join(",\n              ")}
             where ${isRow(app, '"$id"')} and record_image_ne(row(${own}), "$next")
-            returning ${outputs(table)} into "$row";`;
+            returning ${shown} into ${into};`;
 }

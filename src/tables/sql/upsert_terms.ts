@@ -1,9 +1,15 @@
-/** The locks with which a list of upserts begins, so that it does not deadlock with other writes. @module */
+/** How an upsert begins: it finds its index, and a list locks rows, so that it does not deadlock with other writes. @module */
 
-import { quoteLiteral, quoteName } from "../../db/mod.ts";
-import { type ColumnSet, placeholdersOf } from "../catalog/mod.ts";
+import { quoteLiteral, quoteName, SIGNALS } from "../../db/mod.ts";
+import { SQL, VALUES } from "../../kinds/mod.ts";
+import { type ColumnSet, type IndexForm, keyName, placeholdersOf } from "../catalog/mod.ts";
+import { sqlType } from "../plan/step.ts";
 import { qualify } from "../qualify.ts";
-import { isRow } from "./function_terms.ts";
+import { isRow, type SetColumn } from "./function_terms.ts";
+import { type ConflictTerm, renderConflictTerm } from "./index_terms.ts";
+import { upsertColumns } from "./view_upsert.ts";
+
+const { app, unique, indexes } = placeholdersOf("upsert");
 
 /**
  * Locks the rows of a list that exist, by the variables of `upsertBody()`. Each lock is a statement of its own: the order of the ids is
@@ -11,7 +17,6 @@ import { isRow } from "./function_terms.ts";
  */
 export function lockExisting(table: ColumnSet): string {
   if (table.columns.length === 0) return "";
-  const { app } = placeholdersOf("upsert");
   const rows = `data.${quoteName(table.name)} as "$t"`;
   // The limit makes PostgreSQL search the index for each row of the list, whatever its statistics.
   const statement = `select array_agg("$met"."id" order by "$met"."id")
@@ -26,4 +31,66 @@ export function lockExisting(table: ColumnSet): string {
       perform from ${rows} where ${isRow(app, '"$id"')} for no key update;
     end loop;
   end if;`;
+}
+
+const FORMS: readonly IndexForm[] = ["plain", "search"];
+/** The column in the terms of a kind. */
+const NAME = "$name";
+
+/** Sets the parts of statements that search the index: its terms and rows, the condition of a row and the types of its values. It is the index that PostgreSQL searches: a valid one, in the form that the service prefers. */
+export function readTarget(table: ColumnSet): string {
+  const { named: columns } = upsertColumns(table);
+  if (columns.length === 0)
+    return `raise exception 'no such index' using errcode = '${SIGNALS.indexMissing}';`;
+  const kinds = [...new Set(columns.map(({ kind }) => kind))];
+  const toTerms = (key: keyof ConflictTerm) =>
+    FORMS.map((form) => toList(kinds.map((kind) => renderTerm(kind, form)?.[key])));
+  const types = toList(kinds.map((kind) => SQL[kind].type?.name));
+  const ownTypes = toList(
+    columns.map((column) =>
+      SQL[column.kind].type === undefined ? sqlType(table, column) : undefined,
+    ),
+  );
+  const hasKeys = kinds.some((kind) => SQL[kind].parts?.key !== undefined);
+  const toText = (key: keyof ConflictTerm) => {
+    const term = `(array[${toTerms(key).join(", ")}])["$form"]["$o"."$kind"]`;
+    const keyed = hasKeys
+      ? `replace(${term}, ${quoteLiteral(quoteName(keyName(NAME)))}, "$o"."$key")`
+      : term;
+    return `replace(${keyed}, ${quoteLiteral(quoteName(NAME))}, "$o"."$name")`;
+  };
+  const own = [
+    `(array[${columns.map(({ kind }) => kinds.indexOf(kind) + 1).join(", ")}])["$u"."$column"] as "$kind"`,
+    `(${toList(columns.map(({ name }) => quoteName(name)))})["$u"."$column"] as "$name"`,
+    `(${ownTypes})["$u"."$column"] as "$type"`,
+    ...(hasKeys
+      ? [
+          `(${toList(columns.map(({ name }) => quoteName(keyName(name))))})["$u"."$column"] as "$key"`,
+        ]
+      : []),
+  ];
+  return `"$form" := (select max("$n"."$form") from unnest(${indexes}) with ordinality as "$n" ("$name", "$form")
+    join pg_index as "$x" on "$x"."indexrelid" = to_regclass('data.' || quote_ident("$n"."$name"))
+    where "$x"."indisvalid");
+  select '"app_id", ' || string_agg(${toText("terms")}, ', '), string_agg(${toText("rows")}, ' and '),
+    string_agg(coalesce(${toText("match")}, 'false'), ' and '),
+    string_agg(concat("$o"."$name", ' ', coalesce("$o"."$type", (${types})["$o"."$kind"])), ', '),
+    ${hasKeys ? `string_agg(${toText("key")}, '')` : "''"}
+  into "$terms", "$rows", "$match", "$types", "$keys" from (
+    select ${own.join(",\n      ")}
+    from unnest(${unique}) as "$u" ("$column")) as "$o";
+  if "$terms" is null then
+    raise exception 'no such index' using errcode = '${SIGNALS.indexMissing}';
+  end if;`;
+}
+
+function renderTerm(kind: SetColumn["kind"], form: IndexForm): ConflictTerm | undefined {
+  return VALUES[kind].unindexed === undefined
+    ? renderConflictTerm({ name: NAME, kind }, form)
+    : undefined;
+}
+
+function toList(texts: readonly (string | undefined)[]): string {
+  const list = texts.map((text) => (text === undefined ? "null" : quoteLiteral(text)));
+  return `array[${list.join(", ")}]::text[]`;
 }

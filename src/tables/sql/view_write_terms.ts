@@ -116,7 +116,7 @@ export function closedColumn(table: ColumnSet, sent: Sent): string | undefined {
 export function rejectClosed(table: ColumnSet, isNew: boolean): string {
   const column = closedColumn(table, { body: '"$body"', isNew });
   if (column === undefined) return "";
-  return `if ${column} is not null then
+  return `if (${column}) is not null then
     perform rowhouse.reject_rule(${column});
   end if;`;
 }
@@ -269,7 +269,7 @@ export const CHANGED = {
   variables: `"$text", "$ok", "$seen"`,
   values: (table: ColumnSet): string =>
     [
-      `(select row_to_json("$one")::text from (select ${outputs(table)}) as "$one")`,
+      `(select row_to_json("$o")::text from (select ${outputs(table)}) as "$o")`,
       `coalesce(${isAllowed(table, "to")}, false)`,
       `coalesce(${isVisible(table)}, false)`,
     ].join(", "),

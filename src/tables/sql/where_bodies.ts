@@ -1,6 +1,7 @@
 /**
  * The bodies of functions that update and delete the rows that match conditions. They find the rows as the query function does, lock
- * them in the order of their ids, and compare them again: a row can have changed until it is locked.
+ * them in the order of their ids, and compare them again: a row can have changed until it is locked. A person's functions find only
+ * rows that the person sees and may write, so that the count of a dry run is the count of the write.
  *
  * @see function_terms.ts for the parts
  * @see query_body.ts for the statement
@@ -30,7 +31,17 @@ import {
   variable,
 } from "./function_terms.ts";
 import { declareQuery, fillSets, renderQueryStatement } from "./query_body.ts";
+import { usingWho } from "./seen_rows.ts";
 import { assignments, countBefore, isChanged, isUpdated, recordDelete } from "./update_bodies.ts";
+import { declareWho, type RuleName } from "./view_terms.ts";
+import {
+  CHANGED,
+  claimOf,
+  endChange,
+  onVariables,
+  rejectClosed,
+  rejectReferences,
+} from "./view_write_terms.ts";
 
 type WhereEndpoint = "update_where" | "delete_where";
 
@@ -42,23 +53,35 @@ export function updateWhereBody(table: ColumnSet, site: FunctionSite): string {
     (column, index) => `${variable(index)} ${sqlType(table, column)} := ${input(table, column)};`,
   );
   const changed = `select ${app}, ${quoteLiteral(table.name)}, "$one"."$id" from unnest("$written") as "$one" ("$id")`;
+  const isOfView = table.view !== undefined;
+  const found = isOfView
+    ? { values: CHANGED.values(table), variables: CHANGED.variables }
+    : { values: outputs(table), variables: '"$row"' };
+  // The new state of an unchanged row is compared with the rule too, as in an update of one row.
+  const unchanged = `else
+      select ${found.values} into ${found.variables} from ${rows} where ${isRow(app, '"$id"')};
+    end if;
+    ${endChange(table, '"$id"')}`;
   const write = `${setsTime ? '"$now" := clock_timestamp();' : ""}
   foreach "$id" in array "$ids" loop
     update ${rows} set
       ${assignments(table).join(",\n      ")}
     where ${isRow(app, '"$id"')} and ${isChanged(table)}
-    returning ${outputs(table)} into "$row";
+    returning ${found.values} into ${found.variables};
     if found then
-      "$text" := ${ROW_TEXT};
+      ${isOfView ? "" : `"$text" := ${ROW_TEXT};`}
       if ${isTooLarge("$text", bytes)} then
         return rowhouse.reject_row("$id");
       end if;
       "$written" := array_append("$written", "$id");
-    end if;
+    ${isOfView ? unchanged : "end if;"}
   end loop;
   ${recordChanges(site, changed)}`;
   return renderBody(table, site, {
     endpoint: "update_where",
+    rule: "from",
+    begin: `${rejectClosed(table, false)}
+  ${rejectReferences(table, onVariables(table, '"$id"'), "update")}`,
     lock: "for no key update",
     declared: [
       `"$body" jsonb := ${body}::jsonb;`,
@@ -66,7 +89,7 @@ export function updateWhereBody(table: ColumnSet, site: FunctionSite): string {
       ...(setsTime ? ['"$changed" constant bool := true;', '"$now" timestamptz;'] : []),
       ...(table.columns.length === 0
         ? []
-        : ['"$row" record;', `"$written" uuid[] := '{}'::uuid[];`]),
+        : [isOfView ? CHANGED.declared : '"$row" record;', `"$written" uuid[] := '{}'::uuid[];`]),
     ],
     write: table.columns.length === 0 ? "" : write,
   });
@@ -100,6 +123,8 @@ export function deleteWhereBody(table: ColumnSet, site: FunctionSite): string {
   const isLive = declareLive("delete_where", site) !== "";
   return renderBody(table, site, {
     endpoint: "delete_where",
+    rule: "delete",
+    begin: "",
     lock: "for update",
     declared: [
       ...(isLive ? ['"$counts" jsonb;'] : []),
@@ -116,6 +141,10 @@ const SORT = `"$ids" := array(
 
 type Parts = {
   readonly endpoint: WhereEndpoint;
+  /** What a person's rows must fulfill. */
+  readonly rule: RuleName;
+  /** Rejects a request that no row can fulfill. */
+  readonly begin: string;
   readonly lock: string;
   readonly declared: readonly string[];
   /** Writes the rows of `"$ids"`. */
@@ -125,12 +154,13 @@ type Parts = {
 function renderBody(
   table: ColumnSet,
   site: FunctionSite,
-  { endpoint, lock, declared, write }: Parts,
+  { endpoint, rule, begin, lock, declared, write }: Parts,
 ): string {
-  const { app, proof, plan, values, limit, isPart, isDry, claim } = placeholdersOf(endpoint);
-  const find = (limits: string) => `execute ${renderQueryStatement(table)}
+  const { app, proof, plan, values, limit, isPart, isDry, ...sent } = placeholdersOf(endpoint);
+  const { claim, ...claimed } = claimOf(table, sent.claim);
+  const find = (limits: string) => `execute ${renderQueryStatement(table, rule)}
   into "$ids", "$cut"
-  using ${app}, "$values", ${limits}, ("$plan" ->> 'work')::int4;
+  using ${app}, "$values", ${limits}, ("$plan" ->> 'work')::int4${usingWho(table)};
   if "$cut" is not null then
     raise exception 'too many rows' using errcode = '${SIGNALS.tooManyVisits}', detail = "$cut";
   end if;`;
@@ -143,10 +173,12 @@ function renderBody(
   "$cut" text;
   "$hasMore" bool;
   "$text" text;
-  ${[...declared, declareLive(endpoint, site)].join("\n  ")}
+  ${[...declared, declareWho(table), claimed.declared, declareLive(endpoint, site)].join("\n  ")}
 begin
   ${beginAs(table, endpoint, site)}
+  ${claimed.read}
   ${claimKey({ app, proof, claim, response: "null", short: "null" })}
+  ${begin}
   ${fillSets({ app, proof })}
   ${find(`("$plan" ->> 'limit')::int4 + 1, ("$plan" ->> 'visits')::int4`)}
   "$hasMore" := coalesce(cardinality("$ids"), 0) > ${limit};

@@ -1,0 +1,204 @@
+/**
+ * The holder of a stolen serving login with a person's proof writes plans by hand. They fail, or return only rows and columns that the
+ * person sees: of rows of the same app, and of columns of the person's own rows.
+ */
+import { afterAll, beforeAll, expect, test } from "bun:test";
+import { defineSchema, type TableRules, t } from "../../src/schema/mod.ts";
+import { functionName } from "../../src/tables/catalog/mod.ts";
+import { functionOf } from "../support/functions.ts";
+import { type HostilePlan, makeHostilePlans } from "../support/hostile_plans.ts";
+import { openPersonViews, type PersonViews, type TestCaller } from "../support/person_views.ts";
+import { openTestService, type TestService } from "../support/service.ts";
+
+const SECRET = "the other person's title";
+const HIDDEN = "777123";
+const schema = defineSchema({
+  notes: t
+    .model({
+      kind: t.enum(["a'b", "c"]),
+      name: t.string().required(),
+      owner: t.uuid(),
+      price: t.number(),
+      zone: t.number(),
+    })
+    .index("price", "id")
+    .index("zone", "id"),
+});
+const rules: Record<string, TableRules> = {
+  notes: {
+    allow: {
+      own: {
+        read: [{ owner: "me" }],
+        update: { from: [{ owner: "me" }], to: [{ owner: "me" }] },
+        delete: [{ owner: "me" }],
+      },
+      all: { read: [{}] },
+    },
+    only: { price: ["admin"], zone: ["admin"] },
+  },
+};
+const VALUES = ["ffffffff-ffff-ffff-ffff-ffffffffffff"];
+
+let service: TestService;
+let app: { id: string };
+let views: PersonViews;
+let ada: TestCaller;
+let all: TestCaller;
+let call: string;
+beforeAll(async () => {
+  service = await openTestService({ service: { previews: ["filters", "live"] } });
+  const made = await service.makeApp(schema);
+  app = made;
+  views = await openPersonViews(service, { app: made, schema, rules }, [
+    ...([
+      "query",
+      "groups",
+      "walk",
+      "related",
+      "children",
+      "update_where",
+      "delete_where",
+    ] as const),
+  ]);
+  [ada, all] = [await views.makeCaller("own"), await views.makeCaller("all")];
+  const json = [
+    { name: "mine", kind: "c", owner: ada.id, price: Number(HIDDEN), zone: 1 },
+    ...Array.from({ length: 5 }, (_, n) => ({
+      ...{ name: SECRET, kind: "c", owner: all.id, price: n, zone: n },
+    })),
+  ];
+  const { status } = await service.call(made, "/v1/data/db/notes", { method: "POST", json });
+  expect(status).toBe(201);
+  const set = views.find("notes", "own");
+  if (set === undefined) throw new Error("no view");
+  call = functionName(set, "query");
+});
+afterAll(async () => {
+  await views.close();
+  await service.close();
+});
+
+async function send(
+  caller: TestCaller,
+  endpoint: "query" | "groups",
+  plan: HostilePlan[1],
+): Promise<string> {
+  const text = typeof plan === "string" ? plan : JSON.stringify(plan);
+  const values = { plan: text, values: VALUES, bytes: 8_388_608, known: "" };
+  return await views.call(caller, "notes", { endpoint, values }).then(
+    (body) => body ?? "",
+    (error: Error) => `${error.message} ${JSON.stringify(error)}`,
+  );
+}
+
+/** Plans for hidden columns, whose numbers would follow those that the person sees. */
+const BASE = {
+  limit: 10,
+  offset: 0,
+  visits: 100,
+  work: 1_000_000,
+  cursor: "id.asc",
+  order: [1],
+  picked: [],
+  walk: [1],
+  isDescending: false,
+  stop: { op: "lte", values: [1] },
+};
+const OF_HIDDEN: readonly HostilePlan[] = [5, 6, 7, 9, 10, 11, 12, 13, 14, 15].flatMap(
+  (column): HostilePlan[] => [
+    [`a condition on ${column}`, { ...BASE, filter: ["not", ["null", column]] }],
+    [`a selection of ${column}`, { ...BASE, picked: [column] }],
+    [`a walk along ${column}`, { ...BASE, walk: [column, 1], stop: undefined }],
+    [
+      `a walk along ${column} by its index`,
+      { ...BASE, walk: [column, 1], index: "notes__price__id__search_idx", stop: undefined },
+    ],
+    [`a sort by ${column}`, { ...BASE, passed: [column], sort: [[column, false]] }],
+    [`a cursor at ${column}`, { ...BASE, limit: 0, order: [column] }],
+  ],
+);
+const ENDS: readonly HostilePlan[] = [
+  ["visits that end at others' rows", { ...BASE, visits: 1, limit: 5 }],
+  ["visits that end before all rows", { ...BASE, visits: 0, limit: 5 }],
+  [
+    "visits that end at others' rows, downwards",
+    { ...BASE, visits: 2, isDescending: true, stop: { op: "gte", values: [1] } },
+  ],
+  ["a count", { ...BASE, isCounted: true }],
+  ["a count of its own", { ...BASE, isCounted: true, counted: 100, total: BASE }],
+  ["a plan of a total", { ...BASE, isCounted: true, isTotal: true }],
+  ["rows after a cursor", { ...BASE, at: { op: "gte", values: [1] } }],
+  ["a seen column that it names", { ...BASE, filter: ["eq", '1) or ("$s', 1] }],
+];
+
+test("no plan finds another person's row, or a hidden column", async () => {
+  const { lists, groups } = makeHostilePlans(call);
+  const found: string[] = [];
+  for (const [, plan] of [...lists, ...OF_HIDDEN, ...ENDS])
+    found.push(await send(ada, "query", plan));
+  for (const [, plan] of [...groups, ...OF_HIDDEN]) found.push(await send(ada, "groups", plan));
+  expect(found[0]).toContain('"name":"mine"');
+  for (const secret of [SECRET, HIDDEN, "price", "zone", all.id]) {
+    // A rejected plan is in the error of the driver, not of the service.
+    const leaks = found.filter((text) => text.includes(secret) && text.includes('{"'));
+    expect(leaks.filter((text) => !text.includes('"code"'))).toEqual([]);
+  }
+  expect(found.filter((text) => /"count":(?![01]\b|null)/.test(text))).toEqual([]);
+  const others = await views.admin<
+    { id: string }[]
+  >`select id from data.notes where owner <> ${ada.id}`;
+  for (const { id } of others) expect(found.filter((text) => text.includes(id))).toEqual([]);
+  // The cursor of a page is base64url.
+  const cursors = found.flatMap((text) => /"next":"([^"]+)"/.exec(text)?.[1] ?? []);
+  for (const cursor of cursors)
+    for (const { id } of others)
+      expect(Buffer.from(cursor, "base64url").toString()).not.toContain(id);
+});
+
+test("no plan of a write finds another person's row", async () => {
+  const { lists } = makeHostilePlans(call);
+  for (const [, plan] of [...lists, ...OF_HIDDEN, ...ENDS]) {
+    const text = JSON.stringify(
+      typeof plan === "string" ? plan : { ...plan, again: { ...plan, walk: [1] } },
+    );
+    const values = {
+      plan: text,
+      values: VALUES,
+      limit: 1000,
+      isPart: true,
+      isDry: false,
+      claim: null,
+    };
+    await views
+      .call(ada, "notes", {
+        endpoint: "update_where",
+        values: { ...values, body: '{"name":"taken"}', bytes: 1e6 },
+      })
+      .catch(() => undefined);
+    await views.call(ada, "notes", { endpoint: "delete_where", values }).catch(() => undefined);
+  }
+  const [left] =
+    await views.admin`select count(*)::int4 as count from data.notes where name = ${SECRET}`;
+  expect(left?.["count"]).toBe(5);
+});
+
+test("the functions of other roles, of API keys and of other apps reject the proof", async () => {
+  const plan = JSON.stringify(BASE);
+  const values = { plan, values: VALUES, bytes: 8_388_608, known: "" };
+  const set = views.find("notes", "all");
+  if (set === undefined) throw new Error("no view");
+  const other = views.call(ada, "notes", { endpoint: "query", values }, { set });
+  await expect(other).rejects.toMatchObject({ code: "RH401" });
+  const { view: _, ...plain } = set;
+  const ofKey = views.call(ada, "notes", { endpoint: "query", values }, { set: plain });
+  await expect(ofKey).rejects.toMatchObject({ code: "RH401" });
+  expect(functionName(plain, "query")).toBe(functionOf(schema, "notes", "query"));
+  const elsewhere = views.call(
+    ada,
+    "notes",
+    { endpoint: "query", values },
+    { app: crypto.randomUUID() },
+  );
+  await expect(elsewhere).rejects.toMatchObject({ code: "RH401" });
+  expect(app.id).not.toBe("");
+});

@@ -1,0 +1,192 @@
+/** Related rows, children and conditions on referenced rows of people: the rules of the other table hold, and its hidden columns too. */
+import { afterAll, beforeAll, expect, test } from "bun:test";
+import { readListQuery } from "../../src/data/query/list_query.ts";
+import { planQuery } from "../../src/data/query/plan.ts";
+import { defineSchema, type TableRules, t } from "../../src/schema/mod.ts";
+import { definitionFor, functionName, type RecordedTable } from "../../src/tables/catalog/mod.ts";
+import { openPersonViews, type PersonViews, type TestCaller } from "../support/person_views.ts";
+import { openTestService, type TestApp, type TestService } from "../support/service.ts";
+
+const schema = defineSchema({
+  projects: t.model({ name: t.string().required(), lead: t.uuid(), budget: t.decimal() }),
+  todos: t
+    .model({ title: t.string().required(), owner: t.uuid(), project: t.ref("projects") })
+    .index("project", "id"),
+  comments: t
+    .model({
+      text: t.string().required(),
+      writer: t.uuid(),
+      todo: t.ref("todos"),
+      score: t.number(),
+    })
+    .index("todo", "id"),
+});
+const rules: Record<string, TableRules> = {
+  projects: { allow: { member: { read: [{ lead: "me" }] } }, only: { budget: ["admin"] } },
+  todos: { allow: { member: { read: [{ owner: "me" }, { project: { readable: true } }] } } },
+  comments: { allow: { member: { read: [{ writer: "me" }] } }, only: { score: ["admin"] } },
+};
+
+type Row = Record<string, unknown>;
+
+let service: TestService;
+let app: TestApp;
+let views: PersonViews;
+let ada: TestCaller;
+let bob: TestCaller;
+const ids: Record<string, string> = {};
+beforeAll(async () => {
+  service = await openTestService({ service: { previews: ["filters", "live"] } });
+  app = await service.makeApp(schema);
+  views = await openPersonViews(service, { app, schema, rules }, [
+    "query",
+    "walk",
+    "related",
+    "children",
+  ]);
+  ada = await views.makeCaller("member");
+  bob = await views.makeCaller("member");
+  const post = async (table: string, name: string, json: Row) => {
+    const made = await service.call(app, `/v1/data/db/${table}`, { method: "POST", json });
+    ids[name] = (made.json as { id: string }).id;
+  };
+  await post("projects", "ofAda", { name: "Ada's", lead: ada.id, budget: "5" });
+  await post("projects", "ofBob", { name: "Bob's", lead: bob.id, budget: "7" });
+  await post("todos", "a", { title: "a", owner: ada.id, project: ids["ofAda"] });
+  await post("todos", "b", { title: "b", owner: ada.id, project: ids["ofBob"] });
+  await post("todos", "c", { title: "c", owner: bob.id, project: ids["ofAda"] });
+  await post("todos", "d", { title: "d", owner: bob.id, project: ids["ofBob"] });
+  for (const [n, writer] of [ada, bob, ada, bob, bob].entries())
+    await post("comments", `c${n}`, { text: `c${n}`, writer: writer.id, todo: ids["a"], score: n });
+});
+afterAll(async () => {
+  await views.close();
+  await service.close();
+});
+
+function tableOf(name: string, role: string): RecordedTable | undefined {
+  const view = views.find(name, role)?.view;
+  const whole = views.tables.find((table) => table.name === name);
+  return view && whole && { name, whole, definition: definitionFor(whole, view) };
+}
+
+async function list(
+  caller: TestCaller,
+  name: string,
+  text: string,
+  change = (plan: string) => plan,
+): Promise<Row[]> {
+  const table = tableOf(name, caller.role);
+  if (table === undefined) throw new Error("no table");
+  const tables = { appId: app.id, find: (of: string) => tableOf(of, caller.role) };
+  const read = readListQuery(text, table.definition, tables);
+  const options = { appId: app.id, missing: new Set<string>(), isUnselective: false };
+  const { plan, values } = planQuery(read, table, {
+    ...options,
+    isCounted: false,
+    visits: 10_000,
+    work: 1e8,
+  });
+  // The functions of the caller's role.
+  let named = plan;
+  for (const { name: of } of views.tables)
+    for (const endpoint of ["query", "related", "children"] as const) {
+      const set = views.find(of, caller.role);
+      const definition = tableOf(of, caller.role)?.definition;
+      if (set !== undefined && definition !== undefined)
+        named = named.replaceAll(functionName(definition, endpoint), functionName(set, endpoint));
+    }
+  const found = await views.call(caller, name, {
+    endpoint: "query",
+    values: { plan: change(named), values, bytes: 8_000_000, known: "" },
+  });
+  return JSON.parse(found?.slice(32) ?? "null").rows;
+}
+
+test("a referenced row that the person does not see is null, as a missing row", async () => {
+  expect(await list(ada, "todos", "select=title,project(name)&order=title")).toEqual([
+    { title: "a", project: { name: "Ada's" } },
+    { title: "b", project: null },
+    { title: "c", project: { name: "Ada's" } },
+  ]);
+  expect(await list(bob, "todos", "select=title,project(name)&order=title")).toEqual([
+    { title: "b", project: { name: "Bob's" } },
+    { title: "c", project: null },
+    { title: "d", project: { name: "Bob's" } },
+  ]);
+});
+
+test("children are the rows that the person sees", async () => {
+  const [first] = await list(
+    ada,
+    "todos",
+    "title=eq.a&select=title,comments(text)&comments.limit=2",
+  );
+  expect(first).toEqual({
+    title: "a",
+    comments: { rows: [{ text: "c0" }, { text: "c2" }], hasMore: false },
+  });
+  const [shorter] = await list(
+    ada,
+    "todos",
+    "title=eq.a&select=title,comments(text)&comments.limit=1",
+  );
+  expect(shorter?.["comments"]).toEqual({ rows: [{ text: "c0" }], hasMore: true });
+  const nested = await list(
+    ada,
+    "projects",
+    "select=name,todos(title,comments(text))&todos.limit=9&todos.comments.limit=9",
+  );
+  expect(nested).toMatchObject([
+    { name: "Ada's", todos: { rows: [{ title: "a" }, { title: "c", comments: { rows: [] } }] } },
+  ]);
+});
+
+test("a hidden column of a related row does not exist", async () => {
+  for (const text of [
+    "select=title,project(budget)",
+    "select=title,comments(score)",
+    "project.budget=eq.5",
+    "select=title,comments(text)&comments.order=score",
+  ])
+    await expect(list(ada, "todos", text)).rejects.toMatchObject({ code: "invalid_query" });
+});
+
+test("conditions on referenced rows find only rows that the person sees", async () => {
+  expect(await list(ada, "todos", "project.name=like.*&select=title&order=title")).toEqual([
+    { title: "a" },
+    { title: "c" },
+  ]);
+  expect(await list(ada, "todos", "project.name=eq.Bob's&select=title")).toEqual([]);
+  expect(await list(bob, "comments", "todo.title=eq.a&select=text&order=text")).toEqual([]);
+  expect(await list(ada, "comments", "todo.project.name=eq.Ada's&select=text&order=text")).toEqual([
+    { text: "c0" },
+    { text: "c2" },
+  ]);
+});
+
+test("functions of an API key, and of another role, reject the person", async () => {
+  const plain = (of: string, endpoint: "query" | "related") =>
+    functionName(
+      views.tables.find(({ name }) => name === of) ?? { name: of, columns: [] },
+      endpoint,
+    );
+  const set = views.find("projects", "member");
+  if (set === undefined) throw new Error("no view");
+  const related = list(ada, "todos", "select=title,project(name)", (plan) =>
+    plan.replaceAll(functionName(set, "related"), plain("projects", "related")),
+  );
+  await expect(related).rejects.toMatchObject({ code: "RH401" });
+  const ofSet = list(ada, "todos", "project.name=like.*", (plan) =>
+    plan.replaceAll(functionName(set, "query"), plain("projects", "query")),
+  );
+  await expect(ofSet).rejects.toMatchObject({ code: "RH401" });
+});
+
+test("rows that a rule removes from children are bounded", async () => {
+  await views.admin`insert into data.comments (app_id, id, text, writer, todo)
+    select ${app.id}, gen_random_uuid(), 'x', ${bob.id}, ${ids["c"] ?? ""} from generate_series(1, 10001)`;
+  await expect(list(ada, "todos", "title=eq.c&select=title,comments(text)")).rejects.toMatchObject({
+    code: "RH020",
+  });
+});

@@ -1,0 +1,228 @@
+/** Upserts by people: each row is created, or found and updated, as far as the rules for all of these allow. */
+import { afterAll, beforeAll, beforeEach, expect, test } from "bun:test";
+import { defineSchema, type TableRules, t } from "../../src/schema/mod.ts";
+import { builtIn, definitionFor, keysOf } from "../../src/tables/catalog/mod.ts";
+import { openPersonViews, type PersonViews, type TestCaller } from "../support/person_views.ts";
+import { openTestService, type TestApp, type TestService } from "../support/service.ts";
+
+const schema = defineSchema({
+  teams: t.model({ name: t.string().required(), lead: t.uuid() }),
+  todos: t
+    .model({
+      code: t.string().required().unique(),
+      title: t.string().required(),
+      status: t.enum(["open", "done", "approved"]).required().default("open"),
+      owner: t.uuid().required(),
+      team: t.ref("teams"),
+      cost: t.decimal(),
+      note: t.string(),
+    })
+    .unique("owner", "title"),
+});
+const rules: Record<string, TableRules> = {
+  teams: { allow: { member: { read: [{ lead: "me" }] } } },
+  todos: {
+    allow: {
+      member: {
+        read: [{ owner: "me" }, { status: "approved" }],
+        create: [{ status: "open" }],
+        update: {
+          from: [{ owner: "me", status: "open" }],
+          to: [{ owner: "me", status: ["open", "done"] }],
+        },
+      },
+      lead: { read: [{ owner: "me" }], create: [{}], update: { from: [{}], to: [{}] } },
+    },
+    owner: ["owner"],
+    only: { cost: ["lead"] },
+    setBy: { note: ["lead"] },
+  },
+};
+
+type Row = Record<string, unknown>;
+
+let service: TestService;
+let app: TestApp;
+let views: PersonViews;
+let ada: TestCaller;
+let bob: TestCaller;
+beforeAll(async () => {
+  service = await openTestService({ service: { previews: ["filters", "live"] } });
+  app = await service.makeApp(schema);
+  views = await openPersonViews(service, { app, schema, rules }, ["upsert"]);
+  ada = await views.makeCaller("member");
+  bob = await views.makeCaller("member");
+});
+beforeEach(async () => {
+  await views.admin`delete from data.todos`;
+});
+afterAll(async () => {
+  await views.close();
+  await service.close();
+});
+
+async function upsert(
+  caller: TestCaller,
+  bodies: readonly Row[],
+  { columns = ["code"], isIgnored = false, claim = null as Uint8Array | null } = {},
+): Promise<{ rows: Row[]; results: string[] }> {
+  const whole = views.tables.find(({ name }) => name === "todos");
+  const view = views.find("todos", caller.role)?.view;
+  if (whole === undefined || view === undefined) throw new Error("no view");
+  const names = definitionFor(whole, view).columns.map(({ name }) => name);
+  const key = keysOf(whole).find((each) => each.columns.join() === columns.join());
+  if (key === undefined) throw new Error("not unique");
+  const ids = bodies.map(() => Bun.randomUUIDv7()).sort();
+  const text = await views.call(caller, "todos", {
+    endpoint: "upsert",
+    values: {
+      ...{ ids, bodies: JSON.stringify(bodies), isIgnored, claim, bytes: 8_000_000 },
+      unique: columns.map((name) => names.indexOf(name) + 1),
+      indexes: [key.name, builtIn(key, "search")[0]?.name ?? ""],
+      sequence: bodies.map((_, index) => index + 1),
+    },
+  });
+  return JSON.parse(text?.replace(/^[RI]/, "") ?? "null");
+}
+
+const stored = async (): Promise<Row[]> =>
+  await views.admin`select code, title, status::text, owner, cost, note from data.todos order by code`;
+const failed = (result: Promise<unknown>) =>
+  result.then(
+    () => "succeeded",
+    (error: Row) => ({
+      code: error["code"],
+      column: error["column_name"],
+      constraint: error["constraint_name"],
+      row: error["hint"],
+    }),
+  );
+
+test("rows are created for the person, and own rows are updated", async () => {
+  const made = await upsert(ada, [
+    { code: "a", title: "one" },
+    { code: "b", title: "two", owner: ada.id },
+  ]);
+  expect(made.results).toEqual(["created", "created"]);
+  expect(made.rows.map(({ owner }) => owner)).toEqual([ada.id, ada.id]);
+  expect(Object.keys(made.rows[0] ?? {})).not.toContain("cost");
+  const again = await upsert(ada, [
+    { code: "a", title: "one", status: "done" },
+    { code: "b", title: "two" },
+    { code: "c", title: "three" },
+  ]);
+  expect(again.results).toEqual(["updated", "unchanged", "created"]);
+  expect(again.rows.map(({ status }) => status)).toEqual(["done", "open", "open"]);
+});
+
+test("a row that the person does not see is a conflict, as for a create", async () => {
+  await upsert(bob, [{ code: "a", title: "secret of Bob" }]);
+  for (const isIgnored of [true, false]) {
+    const result = upsert(
+      ada,
+      [
+        { code: "new", title: "x" },
+        { code: "a", title: "y" },
+      ],
+      { isIgnored },
+    );
+    expect(await failed(result)).toEqual({
+      ...{ code: "23505", column: "", constraint: "todos__code__search_key", row: "1" },
+    });
+  }
+  expect((await stored()).map(({ code, title }) => [code, title])).toEqual([
+    ["a", "secret of Bob"],
+  ]);
+});
+
+test("a visible row that the person may not change is ignored, and never updated", async () => {
+  await upsert(bob, [{ code: "a", title: "x" }]);
+  await views.admin`update data.todos set status = 'approved'`;
+  const ignored = await upsert(ada, [{ code: "a", title: "mine" }], { isIgnored: true });
+  expect(ignored).toMatchObject({ results: ["ignored"], rows: [{ title: "x", owner: bob.id }] });
+  expect(await failed(upsert(ada, [{ code: "a", title: "mine" }]))).toMatchObject({
+    code: "23R01",
+    row: "0",
+  });
+});
+
+test("rules hold for created rows and for the new state of updated rows", async () => {
+  expect(
+    await failed(
+      upsert(ada, [
+        { code: "a", title: "1" },
+        { code: "b", title: "2", status: "done" },
+      ]),
+    ),
+  ).toMatchObject({
+    ...{ code: "23R01", row: "1" },
+  });
+  expect(await stored()).toEqual([]);
+  // An update is not a create: the rule for creates does not hold for it.
+  await upsert(ada, [{ code: "a", title: "1" }]);
+  expect((await upsert(ada, [{ code: "a", title: "1", status: "done" }])).results).toEqual([
+    "updated",
+  ]);
+  await upsert(ada, [{ code: "b", title: "2" }]);
+  expect(await failed(upsert(ada, [{ code: "b", title: "2", status: "approved" }]))).toMatchObject({
+    code: "23R01",
+  });
+  // A done row is no longer one that the person may change.
+  expect(await failed(upsert(ada, [{ code: "a", title: "1", status: "open" }]))).toMatchObject({
+    code: "23R01",
+  });
+});
+
+test("columns that the person cannot set, forged owners and invisible references are rejected", async () => {
+  for (const [column, value] of [
+    ["cost", "1"],
+    ["note", "x"],
+    ["owner", bob.id],
+    ["owner", null],
+  ] as const)
+    expect(
+      await failed(
+        upsert(ada, [
+          { code: "a", title: "1" },
+          { code: "b", title: "2", [column]: value },
+        ]),
+      ),
+    ).toMatchObject({ code: "23R01", column, row: "1" });
+  const post = { method: "POST", json: { name: "t", lead: bob.id } };
+  const { id } = (await service.call(app, "/v1/data/db/teams", post)).json as Row;
+  const wanted = { code: "23503", constraint: "todos__team__fkey", row: "1" };
+  for (const team of [id, crypto.randomUUID()])
+    expect(
+      await failed(
+        upsert(ada, [
+          { code: "a", title: "1" },
+          { code: "b", title: "2", team },
+        ]),
+      ),
+    ).toMatchObject(wanted);
+  expect(await stored()).toEqual([]);
+});
+
+test("the owner is a part of the key", async () => {
+  const of = { columns: ["owner", "title"] };
+  await upsert(bob, [{ code: "b", title: "same" }], of);
+  expect((await upsert(ada, [{ code: "a", title: "same" }], of)).results).toEqual(["created"]);
+  expect((await upsert(ada, [{ code: "c", title: "same" }], of)).results).toEqual(["updated"]);
+  expect((await stored()).map(({ code, owner }) => [code, owner])).toEqual([
+    ["b", bob.id],
+    ["c", ada.id],
+  ]);
+});
+
+test("a created row that the person does not read has only its id", async () => {
+  const lead = await views.makeCaller("lead");
+  await views.admin`insert into data.todos (app_id, id, code, title, status, owner)
+    values (${app.id}, gen_random_uuid(), 'a', 'x', 'open', ${lead.id})`;
+  const { rows, results } = await upsert(lead, [{ code: "a", title: "y", cost: "3.50" }]);
+  expect(results).toEqual(["updated"]);
+  expect(rows).toMatchObject([{ cost: "3.50", title: "y" }]);
+  // Naming another's row as one's own does not take it.
+  expect(await failed(upsert(ada, [{ code: "a", title: "z", owner: ada.id }]))).toMatchObject({
+    code: "23505",
+  });
+});
