@@ -140,7 +140,7 @@ function renderMergedTag(walks: string): string {
     count(*) ${isOnPage}, coalesce(sum("$row"."$size") ${isOnPage}, 0),
     array_agg("$row"."id" order by "$row"."$nth") ${isOnPage}, coalesce(bool_or("$row"."$cut"), false)
   into "$states", "$found", "$size", "$ids", "$isCut" from (
-    select "$u".*, row_number() over () as "$nth" from (
+    select "$u".*, row_number() over (order by "$u"."id", "$u"."$cut") as "$nth" from (
       select distinct on ("$w"."id", "$w"."$cut") "$w".* from (
 ${walks}
       ) as "$w" order by "$w"."id", "$w"."$cut" limit ${offset}::int8 + ${limit} + 1) as "$u") as "$row";

@@ -192,7 +192,7 @@ function renderWalk(table: ServedSet, path: Path, upTo: string): string {
   const visited = `select ${columns.map((name) => `"$b".${quoteName(name)}`).join(", ")} from ${rows("$b")}
         order by "$b"."id" limit ${MAX_VISITS + 1}`;
   return `select ${found}, "$t"."$nth" > ${MAX_VISITS} as "$cut"
-      from (select "$s".*, row_number() over () as "$nth" from (${visited}) as "$s") as "$t"
+      from (select "$s".*, row_number() over (order by "$s"."id") as "$nth" from (${visited}) as "$s") as "$t"
       where "$t"."$nth" > ${MAX_VISITS} or (${renderRule(table, [path.rest], onRow())})
       order by "$t"."id" limit ${upTo}`;
 }

@@ -1,0 +1,115 @@
+/** What a list of a person reads: a few entries of the index of each alternative, however many rows the table has. */
+import { afterAll, beforeAll, expect, test } from "bun:test";
+import { functionName, viewOf } from "../../src/tables/catalog/mod.ts";
+import { declareRules, tableOf } from "../support/rules.ts";
+import { openTestService, type TestApp, type TestService, UNGUARDED } from "../support/service.ts";
+import { openViews, type Person, type Views } from "../support/views.ts";
+
+const TABLES = declareRules({
+  teams: { columns: { name: "string" }, rules: { allow: { own: { read: true } } } },
+  members: {
+    columns: { person: "uuid", team: { kind: "ref", table: "teams" } },
+    indexes: [["person", "team"]],
+  },
+  notes: {
+    columns: {
+      owner: "uuid",
+      team: { kind: "ref", table: "teams" },
+      isOpen: "boolean",
+      title: "string",
+    },
+    indexes: [
+      ["owner", "id"],
+      ["team", "id"],
+    ],
+    rules: {
+      allow: {
+        all: { read: true },
+        own: { read: { owner: "me" } },
+        open: { read: { owner: "me", isOpen: true } },
+        team: { read: [{ owner: "me" }, { team: { memberOf: "members" } }] },
+      },
+    },
+  },
+});
+const ROLES = ["all", "own", "open", "team"] as const;
+
+let service: TestService;
+let app: TestApp;
+let views: Views;
+const people: Partial<Record<string, Person>> = {};
+beforeAll(async () => {
+  service = await openTestService({ service: UNGUARDED });
+  app = await service.makeApp();
+  views = await openViews(service, { app, tables: TABLES });
+  const teams = Array.from({ length: 40 }, () => Bun.randomUUIDv7());
+  for (const team of teams)
+    await views.sql("insert into data.teams (app_id, id) values ($1, $2)", [app.id, team]);
+  for (const role of ROLES) {
+    const person = await views.makePerson(role);
+    people[role] = person;
+    for (const team of teams.slice(0, 3))
+      await views.sql(
+        "insert into data.members (app_id, id, person, team) values ($1, gen_random_uuid(), $2, $3)",
+        [app.id, person.id, team],
+      );
+  }
+  const owners = ROLES.map((role) => people[role]?.id ?? "");
+  await addRows(30_000, `{${owners.join(",")}}`, `{${teams.join(",")}}`);
+});
+afterAll(async () => {
+  await views.end();
+  await service.close();
+});
+
+/** One row of 30 has each of the owners, and one of 40 each of the teams. */
+async function addRows(count: number, owners: string, teams: string): Promise<void> {
+  await views.sql(
+    `insert into data.notes (app_id, id, owner, team, "isOpen", title)
+      select $1, gen_random_uuid(), coalesce(($2::uuid[])[1 + n % 30], gen_random_uuid()),
+        ($3::uuid[])[1 + n / 30 % 40], n % 7 = 0, 'note'
+      from generate_series(1, ${count}) as n`,
+    [app.id, owners, teams],
+  );
+  await views.sql("vacuum analyze data.notes");
+}
+
+type Explained = [{ Plan: Record<string, number> }];
+
+/** The buffers that a page reads, and its rows. */
+async function measure(role: string, limit: number): Promise<{ buffers: number; rows: number }> {
+  const person = people[role];
+  const table = tableOf(TABLES, "notes");
+  const view = viewOf(app.id, TABLES, table, role);
+  if (person === undefined || view === undefined) throw new Error(`No ${role}`);
+  const name = functionName({ ...table, view }, "list");
+  const call = `api."${name}"($1, $2, $3, 0, 8388608, '', null)`;
+  const parameters = [app.id, person.proof, limit];
+  const [page] = await views.sql(`select ${call} as body`, parameters);
+  const text = String(page?.["body"]);
+  const { rows } = JSON.parse(text.slice(text.indexOf("{"))) as { rows: unknown[] };
+  const [explained] = await views.sql(
+    `explain (analyze, buffers, format json) select ${call}`,
+    parameters,
+  );
+  const plan = (explained?.["QUERY PLAN"] as Explained | undefined)?.[0].Plan ?? {};
+  return {
+    buffers: (plan["Shared Hit Blocks"] ?? 0) + (plan["Shared Read Blocks"] ?? 0),
+    rows: rows.length,
+  };
+}
+
+test.each([
+  { role: "all", limit: 20, max: 75 },
+  { role: "own", limit: 20, max: 75 },
+  { role: "open", limit: 20, max: 400 },
+  { role: "team", limit: 20, max: 250 },
+  { role: "own", limit: 100, max: 300 },
+  { role: "team", limit: 100, max: 1000 },
+])("a list of $limit rows with the rule $role reads at most $max buffers", async (page) => {
+  // The first calls of a session also read the catalog.
+  for (let at = 0; at < 4; at++) await measure(page.role, page.limit);
+  const { buffers, rows } = await measure(page.role, page.limit);
+  expect(rows).toBe(page.limit);
+  expect(buffers).toBeLessThan(page.max);
+});
