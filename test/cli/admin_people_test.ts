@@ -239,6 +239,7 @@ const EXPORTED: Readonly<Record<string, string>> = {
   recovery_codes: "recoveryCodes",
   passkeys: "passkeys",
   pending_sign_ins: "pendingSignIns",
+  person_keys: "personKeys",
   audit: "audit",
 };
 
@@ -275,18 +276,30 @@ test("export-user prints all data of a person, without proofs", async () => {
       retry: "unsafe",
       queue: SERVICE_QUEUE,
     });
+  for (const text of [
+    "person_keys (key_id, app_id, session_id, person_id, scopes, digest, expires_at) select 'aaaaaaaaaaaaaaaa', $2::text::uuid, id, user_id, '{}', sha256('x'), now() from rowhouse.sessions where user_id = $1::text::uuid",
+    "session_apps select id, $2::text::uuid, now() from rowhouse.sessions where user_id = $1::text::uuid",
+  ])
+    await service.service.admin.query(`insert into rowhouse.${text}`, [person.id, app.id], {
+      retry: "unsafe",
+      queue: SERVICE_QUEUE,
+    });
   const stored = await json("export-user", person.email);
   expect(stored).toMatchObject({
     user: { id: person.id, email: person.email, display_name: "Cy", has_password: true },
     grants: [{ app: app.slug, role: "editor" }],
     sessions: [{ device: "Unknown browser", address: "127.0.0.1" }],
     passwordLinks: [{ expires_at: expect.any(String) }],
+    personKeys: [{ key_id: "aaaaaaaaaaaaaaaa", app: app.slug }],
+    openedApps: [{ app: app.slug }],
   });
   expect(Object.keys(stored["user"] as object)).not.toContain("password_hash");
   expect(JSON.stringify(stored)).not.toMatch(/digest|secret|argon2/i);
   const tables = await service.service.admin.query<{ name: string }>(
     `select table_name as name from information_schema.columns
-    where table_schema = 'rowhouse' and column_name = 'user_id' order by 1`,
+    where table_schema = 'rowhouse' and column_name in ('user_id', 'person_id')
+      -- The proof of a key is exported with the key.
+      and table_name <> 'proofs' order by 1`,
     [],
     { retry: "safe", queue: SERVICE_QUEUE },
   );

@@ -4,9 +4,7 @@ import { SERVICE_QUEUE } from "../../src/db/mod.ts";
 import { IDENTITY_COOKIE, SESSION_COOKIE, SESSION_KEY_PATH } from "../../src/identity/mod.ts";
 import { PERSON_BIT } from "../../src/principal.ts";
 import { createApp, setAppSwitch } from "../../src/records/apps/mod.ts";
-import { LIVE_PERSON_KEYS, PERSON_KEYS_A_MINUTE } from "../../src/std/limits.ts";
 import { testDeps } from "../support/deps.ts";
-import { listAudit } from "../support/lists.ts";
 import {
   identityCookie,
   type Jar,
@@ -363,67 +361,4 @@ test("without the preview, the exchange does not exist", async () => {
   } finally {
     await plain.close();
   }
-});
-
-describe("limits", () => {
-  test(`the key after ${LIVE_PERSON_KEYS} of a session and app ends the oldest`, async () => {
-    const person = await makePerson(service, { app, role: "editor" });
-    const cookies = await signInAs(service, person);
-    const ids: string[] = [];
-    for (let count = 0; count <= LIVE_PERSON_KEYS; count++) {
-      const { key } = await getPersonKey(service, { cookies, app, origin: ORIGIN });
-      ids.push(key.slice(3, 19));
-    }
-    const live = await admin<{ id: string }>(
-      "select key_id as id from rowhouse.person_keys where person_id = $1",
-      [person.id],
-    );
-    expect(live.map(({ id }) => id).toSorted()).toEqual(ids.slice(1).toSorted());
-    const [proofs] = await admin<{ count: number }>(
-      `select count(*)::int4 as count from rowhouse.enter_app($1::uuid),
-        lateral (select from rowhouse.proofs where person_id = $2::uuid) as found`,
-      [app.id, person.id],
-    );
-    expect(proofs?.count).toBe(LIVE_PERSON_KEYS);
-  });
-
-  test(`a person gets max ${PERSON_KEYS_A_MINUTE} keys of an app in a minute, also at once`, async () => {
-    const person = await makePerson(service, { app, role: "editor" });
-    const cookies = await signInAs(service, person);
-    const asked = Array.from({ length: PERSON_KEYS_A_MINUTE + 5 }, () =>
-      exchange(service, { cookies, app, origin: ORIGIN }),
-    );
-    const responses = await Promise.all(asked);
-    const accepted = responses.filter(({ status }) => status === 200);
-    const limited = responses.filter(({ status }) => status === 429);
-    expect([accepted.length, limited.length]).toEqual([PERSON_KEYS_A_MINUTE, 5]);
-    for (const { json, headers } of limited) {
-      expect(json).toEqual({ error: "rate_limited" });
-      expect(Number(headers.get("retry-after"))).toBeWithin(1, 61);
-    }
-    expect((await ask()).status).toBe(200);
-  });
-});
-
-test("the audit log has one entry for a session, an app and a day", async () => {
-  const person = await makePerson(service, { app, role: "editor" });
-  const entries = async () =>
-    (await listAudit(service.service, 200)).filter(
-      ({ action, actor }) => action === "open_app" && actor === person.id,
-    );
-  const cookies = await signInAs(service, person);
-  const asked = { cookies, app, origin: ORIGIN };
-  const { key } = await getPersonKey(service, asked);
-  await getPersonKey(service, asked);
-  const found = await entries();
-  expect(found).toHaveLength(1);
-  expect(found[0]).toMatchObject({
-    app: app.slug,
-    details: { keyId: key.slice(3, 19), role: "editor", origin: ORIGIN },
-  });
-  await getPersonKey(service, { ...asked, cookies: await signInAs(service, person) });
-  expect(await entries()).toHaveLength(2);
-  await admin("update rowhouse.session_apps set opened_on = opened_on - 1 returning 1 as one");
-  await getPersonKey(service, asked);
-  expect(await entries()).toHaveLength(3);
 });

@@ -148,7 +148,7 @@ export const adminPeopleListCommands = makeAdminCommands({
   "export-user": command("prints all stored data about a person as JSON", {
     example: "rowhouse admin export-user ada@example.org > ada.json",
     about: `Prints { user, grants, sessions, invitations, passwordLinks, providerLinks, totpFactors, recoveryCodes, passkeys,
-pendingSignIns, failedSignIns, mails, audit }, with or without --json: the stored columns, and the audit log entries about or by this
+pendingSignIns, failedSignIns, personKeys, openedApps, mails, audit }, with or without --json: the stored columns, and the audit log entries about or by this
 person, but no secret or hash of a session, link or password. Apps store their own data about people in their rows.`,
     args: { email: typed },
     run: async (deps, { email }) => {

@@ -209,6 +209,10 @@ type UserExport = {
   pendingSignIns: Record<string, unknown>[];
   /** One row if there were wrong passwords since the last correct password. */
   failedSignIns: Record<string, unknown>[];
+  /** Keys of pages and of the Console that have not ended, without the data that verifies them. */
+  personKeys: Record<string, unknown>[];
+  /** The last day on which a session opened an app in a browser. */
+  openedApps: Record<string, unknown>[];
   /** Emails that wait, or were sent in the last hour. */
   mails: Record<string, unknown>[];
   /** Audit entries by this person, or about them. */

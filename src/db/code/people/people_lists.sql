@@ -205,6 +205,14 @@ begin
       order by expires_at), '[]') from rowhouse.pending_sign_ins as stored where user_id = who),
     'failedSignIns', (select coalesce(json_agg(rowhouse.without_secrets(to_jsonb(stored))
       order by last_at), '[]') from rowhouse.failed_sign_ins as stored where user_id = who),
+    'personKeys', (select coalesce(json_agg(rowhouse.without_secrets(to_jsonb(stored))
+        || jsonb_build_object('app', slug) order by stored.created_at), '[]')
+      from rowhouse.person_keys as stored join rowhouse.apps on apps.id = app_id
+      where person_id = who),
+    'openedApps', (select coalesce(json_agg(to_jsonb(stored) || jsonb_build_object('app', slug)
+      order by opened_on, slug), '[]')
+      from rowhouse.session_apps as stored join rowhouse.apps on apps.id = app_id
+      join rowhouse.sessions on sessions.id = session_id where sessions.user_id = who),
     'mails', (select coalesce(json_agg(rowhouse.without_secrets(to_jsonb(stored))
       order by id), '[]') from rowhouse.mails as stored where user_id = who),
     'audit', (select coalesce(json_agg(to_jsonb(audit) order by audit.id), '[]')
