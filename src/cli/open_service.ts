@@ -24,6 +24,7 @@ export function openFrom(config: Config, options: OpenOptions): Service {
     listCacheBytes: config.LIST_CACHE_BYTES,
     keepAliveS: config.KEEP_ALIVE,
     queryTimeoutS: config.QUERY_TIMEOUT,
+    personPerMinute: config.PERSON_REQUESTS_PER_MINUTE,
     previews: config.PREVIEW,
     pushLimits: { pushesPerHour: config.PUSHES_PER_HOUR, journalBytes: config.JOURNAL_BYTES },
     keyPrefix: config.API_KEY_PREFIX,

@@ -1,6 +1,6 @@
 /**
- * Rate limits of keys and apps: a request uses a token of its key and a token of its app, or is rejected with the time to
- * wait. The Console has a separate limit. Every response reports the remaining quota.
+ * Rate limits of keys, people and apps: a request uses a token of its key and a token of its app, or is rejected with the time
+ * to wait. All keys of a person for an app share one limit. The Console has a separate limit. Every response reports the remaining quota.
  *
  * @see https://www.ietf.org/archive/id/draft-ietf-httpapi-ratelimit-headers-10.html
  * @module
@@ -23,17 +23,23 @@ export type SpendQuota = (principal: Principal) => Quota | Promise<Quota>;
 /** Limit per app. Reading 50,000 rows costs 50 requests; changing 500 rows costs 1,000. */
 const CONSOLE_PER_MINUTE = 6000;
 
-/** Uses a token of the app's bucket and a token of the key's bucket, by the limits of the app. */
-export function makeSpendQuota(deps: { limits: Limits; buckets: SharedBuckets }): SpendQuota {
-  const { limits, buckets } = deps;
-  const toMeters = ({ appId, keyId, isOfConsole }: Principal): Meters => {
+type QuotaDeps = { limits: Limits; buckets: SharedBuckets; personPerMinute: number };
+
+/** Uses a token of the app's bucket and a token of the key's or the person's bucket, by the limits of the app. */
+export function makeSpendQuota({ limits, buckets, personPerMinute }: QuotaDeps): SpendQuota {
+  const toMeters = ({ appId, keyId, isOfConsole, person }: Principal): Meters => {
     // Administrators never use up the limit of the app.
     if (isOfConsole)
       return [{ name: "console", bucket: buckets.find(`console ${appId}`, CONSOLE_PER_MINUTE) }];
     const limit = limits.of(appId);
+    const ofApp = { name: "app", bucket: buckets.find(`app ${appId}`, limit.app) };
+    if (person === undefined)
+      return [ofApp, { name: "key", bucket: buckets.find(`key ${keyId}`, limit.key) }];
+    // A new key is no new quota.
+    const perMinute = Math.min(limit.key, personPerMinute);
     return [
-      { name: "app", bucket: buckets.find(`app ${appId}`, limit.app) },
-      { name: "key", bucket: buckets.find(`key ${keyId}`, limit.key) },
+      ofApp,
+      { name: "person", bucket: buckets.find(`person ${appId} ${person.id}`, perMinute) },
     ];
   };
   return (principal) => {

@@ -7,6 +7,7 @@
 import type { Authenticate, Peer, Quota, Receive, Received, SpendQuota } from "../gateway/mod.ts";
 import {
   type KeyRoute,
+  keyRejected,
   type Match,
   makeRouter,
   type RequestContext,
@@ -204,8 +205,7 @@ async function enter<Deps extends FetchDeps>(
   state.principal = principal;
   deps.guard.checkApp(principal.appId);
   state.quota = await deps.callers?.spendQuota(principal);
-  if (principal.person !== undefined && !acceptsPeople(route))
-    throw new Problem("forbidden", { message: "A person's key can only read and write rows" });
+  if (principal.person !== undefined) checkPersonRoute(route);
   if (route.access === "key" && !isInScope(route, principal)) throw scopeMissing(route.scope);
   // A copy would call the getter of the address.
   return await route.handle(deps, Object.assign(context, { principal }));
@@ -215,8 +215,11 @@ function isInScope<Deps>({ scope, lesserScope }: KeyRoute<Deps>, { scopes }: Pri
   return allows(scopes, scope) || (lesserScope !== undefined && allows(scopes, lesserScope));
 }
 
-function acceptsPeople<Deps>(route: Route<Deps>): boolean {
-  return route.access === "key" && route.acceptsPeople === true;
+/** @throws {Problem} forbidden; unauthenticated — where a key is optional */
+function checkPersonRoute<Deps>(route: Route<Deps>): void {
+  if (route.access !== "key") throw keyRejected();
+  if (route.acceptsPeople === true) return;
+  throw new Problem("forbidden", { message: "A person's key can only read and write rows" });
 }
 
 /** Whether a key was sent; behind a gateway, whether the gateway accepted it. */

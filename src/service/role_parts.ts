@@ -37,7 +37,12 @@ import { makeDocuments } from "../openapi/mod.ts";
 import type { Preview } from "../preview.ts";
 import { makeLimits, makeOrigins, type Origins } from "../records/apps/mod.ts";
 import { makeIdentitySecrets } from "../records/secrets/mod.ts";
-import { MAX_BODY_BYTES, MAX_COUNTED, MAX_VISITS } from "../std/limits.ts";
+import {
+  MAX_BODY_BYTES,
+  MAX_COUNTED,
+  MAX_VISITS,
+  PERSON_REQUESTS_A_MINUTE,
+} from "../std/limits.ts";
 import { systemRandomBytes } from "../std/secrets.ts";
 import type { Catalog } from "../tables/catalog/mod.ts";
 import { makePlanning, PUSH_LIMITS, type PushLimits } from "../tables/mod.ts";
@@ -76,6 +81,8 @@ export type RoleOptions = UpstreamOptions & {
   maxWork?: number | undefined;
   /** Max execution time of a query in seconds; defaults to {@linkcode QUERY_TIMEOUT_S}. */
   queryTimeoutS?: number | undefined;
+  /** Max requests of a person on an app in a minute; defaults to {@linkcode PERSON_REQUESTS_A_MINUTE}. */
+  personPerMinute?: number | undefined;
   /** Defaults to {@linkcode MAX_STREAMS}. */
   maxStreams?: Partial<MaxStreams>;
   /** Defaults to {@linkcode PUSH_LIMITS}. */
@@ -139,7 +146,8 @@ export function makeCallers(
   });
   const { keyPrefix } = options;
   const authenticate = makeAuthenticate({ db, watch, now, keyPrefix, buckets });
-  const spendQuota = makeSpendQuota({ limits, buckets });
+  const { personPerMinute = PERSON_REQUESTS_A_MINUTE } = options;
+  const spendQuota = makeSpendQuota({ limits, buckets, personPerMinute });
   return {
     deps: {
       ...shared,

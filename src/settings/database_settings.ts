@@ -8,6 +8,7 @@ import {
   IDEMPOTENCY_HOURS,
   MAX_BODY_BYTES,
   MOST_BATCH_BYTES,
+  PERSON_REQUESTS_A_MINUTE,
 } from "../std/limits.ts";
 import { PUSH_LIMITS } from "../tables/limits.ts";
 import { toTerm } from "./environment.ts";
@@ -81,6 +82,12 @@ export const DATABASE_SETTINGS = {
     about:
       "Max execution time of a list with conditions or an order (PREVIEW=filters), at most 30s. Then the service cancels the statement, and the response is 504.",
   },
+  PERSON_REQUESTS_PER_MINUTE: {
+    form: whole(1, 100_000_000),
+    initial: String(PERSON_REQUESTS_A_MINUTE),
+    about:
+      "Max requests of a person on an app in a minute, with all keys of the person together (PREVIEW=browser). They also count for the app's limit. More get 429. In a split service, set it for the gateway.",
+  },
   LIST_CACHE_BYTES: {
     form: bytes(0, 17_179_869_184),
     initial: String(LIST_CACHE_BYTES),
@@ -125,6 +132,6 @@ export const DATABASE_SETTINGS = {
     ),
     initial: "",
     about:
-      "Comma-separated preview features to enable: filters (conditions, order and selection on lists), live (event streams of changes for apps with live updates turned on). After a change, run rowhouse migrate with the new value, then restart. In a split service, set it for the gateway and the data service. Empty: none.",
+      "Comma-separated preview features to enable: filters (conditions, order and selection on lists), live (event streams of changes for apps with live updates turned on), browser (pages that read and write rows as their person, for apps with browser access turned on). After a change, run rowhouse migrate with the new value, then restart. In a split service, set it for the gateway and the data service. Empty: none.",
   },
 } as const satisfies Record<string, Setting>;

@@ -79,6 +79,8 @@ export const ROWS_KEY_LIFE_S = 300;
 export const PERSON_KEY_LIFE_S = 600;
 /** Max new keys of a person for an app in a minute. */
 export const PERSON_KEYS_A_MINUTE = 60;
+/** Requests per minute of a person on an app: far more than a page needs. */
+export const PERSON_REQUESTS_A_MINUTE = 6000;
 /** Max live keys of a session for an app: the next one ends the oldest. */
 export const LIVE_PERSON_KEYS = 20;
 

@@ -30,6 +30,7 @@ const READ: ReadonlySet<string> = new Set<SettingName>([
   "MAX_BATCH_BYTES",
   "LIST_CACHE_BYTES",
   "QUERY_TIMEOUT",
+  "PERSON_REQUESTS_PER_MINUTE",
   "GROUP_CREATES",
   "IDEMPOTENCY_BYTES",
   "PUSHES_PER_HOUR",

@@ -1,0 +1,299 @@
+/** A person's key ends with everything that it depends on, in the statement that changes it, also if both happen at once. */
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from "bun:test";
+import { SERVICE_QUEUE } from "../../src/db/mod.ts";
+import { deleteApp, setAppSwitch, setTargets } from "../../src/records/apps/mod.ts";
+import {
+  giveConsoleRole,
+  grantRole,
+  removeConsoleRole,
+  revokeRole,
+  runOnPerson,
+  setDisabled,
+} from "../../src/records/people/mod.ts";
+import { testDeps } from "../support/deps.ts";
+import { type Jar, makePerson, type Person, sharedCookie, signInAs } from "../support/people.ts";
+import { exchange, getPersonKey, openToBrowsers } from "../support/person_keys.ts";
+import { openTestService, type TestApp, type TestService } from "../support/service.ts";
+
+const ORIGIN = "https://wiki.example.org";
+const OTHER_ORIGIN = "https://blog.example.org";
+const MOVED_ORIGIN = "https://moved.example.org";
+
+let service: TestService;
+let app: TestApp;
+let other: TestApp;
+beforeAll(async () => {
+  service = await openTestService({
+    identity: () => ({ cookieDomain: "example.org" }),
+    service: { previews: ["browser"] },
+  });
+});
+afterAll(() => service.close());
+
+let world: { ada: Person; jar: Jar; bob: Person };
+beforeEach(async () => {
+  app = await service.makeApp(undefined, { origins: [ORIGIN, MOVED_ORIGIN] });
+  other = await service.makeApp(undefined, { origins: [OTHER_ORIGIN] });
+  for (const each of [app, other]) await openToBrowsers(service, each);
+  const [ada, bob] = [await makePerson(service, { app }), await makePerson(service, { app })];
+  await grantRole(service.service, { email: ada.email, slug: other.slug, role: "member" });
+  world = { ada, jar: await signInAs(service, ada), bob };
+  await service.service.warm();
+});
+
+async function admin<Row>(sql: string, parameters: (string | null)[] = []): Promise<Row[]> {
+  const { admin: connection } = service.service;
+  return await connection.query<Row & object>(sql, parameters, {
+    retry: "unsafe",
+    queue: SERVICE_QUEUE,
+  });
+}
+
+/** The keys of a person on an app, and the proofs that the database accepts for them. */
+async function countKeys(person: Person, { id }: TestApp): Promise<[keys: number, proofs: number]> {
+  const [found] = await admin<{ keys: number; proofs: number }>(
+    `select (select count(*)::int4 from rowhouse.person_keys
+        where app_id = $1::uuid and person_id = $2::uuid) as keys,
+      (select count(*)::int4 from rowhouse.enter_app($1::uuid),
+        lateral (select from rowhouse.proofs where app_id = $1::uuid and person_id = $2::uuid) as found) as proofs`,
+    [id, person.id],
+  );
+  return [found?.keys ?? -1, found?.proofs ?? -1];
+}
+
+const openKey = (jar = world.jar) => exchange(service, { cookies: jar, app, origin: ORIGIN });
+const actor = () => ({ admin: service.service.admin });
+const signOut = () =>
+  service.call(undefined, "/v1/auth/logout", {
+    method: "POST",
+    headers: { cookie: sharedCookie(world.jar), origin: ORIGIN },
+  });
+const targets = (change: { add?: string[]; remove?: string[] }) =>
+  setTargets(actor(), {
+    ...{ slug: app.slug, replaced: [], cookieDomain: "example.org" },
+    add: { origins: change.add ?? [], redirects: [] },
+    remove: { origins: change.remove ?? [], redirects: [] },
+  });
+
+type End = {
+  name: string;
+  end: () => Promise<unknown>;
+  /** Whether the person's keys of another app stay. */
+  keepsOthers: boolean;
+};
+
+const ENDS: readonly End[] = [
+  { name: "a sign-out", end: signOut, keepsOthers: false },
+  {
+    name: "the end of all sessions of the person",
+    end: () => runOnPerson(actor(), "end_sessions", world.ada.email),
+    keepsOthers: false,
+  },
+  {
+    name: "a deleted session",
+    end: () => admin("delete from rowhouse.sessions where user_id = $1", [world.ada.id]),
+    keepsOthers: false,
+  },
+  {
+    name: "another role",
+    end: () => grantRole(actor(), { email: world.ada.email, slug: app.slug, role: "viewer" }),
+    keepsOthers: true,
+  },
+  {
+    name: "a revoked role",
+    end: () => revokeRole(actor(), { email: world.ada.email, slug: app.slug }),
+    keepsOthers: true,
+  },
+  {
+    name: "a Console role",
+    end: () => giveConsoleRole(testActor(), world.ada.email, "admin"),
+    keepsOthers: false,
+  },
+  {
+    name: "a disabled person",
+    end: () => setDisabled(actor(), world.ada.email, true),
+    keepsOthers: false,
+  },
+  {
+    name: "a deleted person",
+    end: () => runOnPerson(actor(), "delete_user", world.ada.email),
+    keepsOthers: false,
+  },
+  {
+    name: "a disabled app",
+    end: () => setAppSwitch(actor(), app.slug, ["disabled", true]),
+    keepsOthers: true,
+  },
+  {
+    name: "browser access turned off",
+    end: () => setAppSwitch(actor(), app.slug, ["browser", false]),
+    keepsOthers: true,
+  },
+  {
+    name: "a removed origin",
+    end: () => targets({ remove: [ORIGIN] }),
+    keepsOthers: true,
+  },
+  { name: "a deleted app", end: () => deleteApp(deletion(), app.slug), keepsOthers: true },
+];
+
+const testActor = () => ({ ...testDeps(service.service), db: service.service.db });
+const deletion = () => ({ ...testDeps(service.service), rows: service.service.admin });
+
+test.each(ENDS)("$name ends the key", async ({ end, keepsOthers }) => {
+  await getPersonKey(service, { cookies: world.jar, app, origin: ORIGIN });
+  await getPersonKey(service, { cookies: world.jar, app: other, origin: OTHER_ORIGIN });
+  expect(await countKeys(world.ada, app)).toEqual([1, 1]);
+  await end();
+  expect(await countKeys(world.ada, app)).toEqual([0, 0]);
+  expect(await countKeys(world.ada, other)).toEqual(keepsOthers ? [1, 1] : [0, 0]);
+});
+
+test("what does not concern the key leaves it", async () => {
+  await getPersonKey(service, { cookies: world.jar, app, origin: ORIGIN });
+  await revokeRole(actor(), { email: world.bob.email, slug: app.slug });
+  await setDisabled(actor(), world.bob.email, true);
+  await targets({ remove: [MOVED_ORIGIN], add: ["https://new.example.org"] });
+  await setAppSwitch(actor(), app.slug, ["people_list", true]);
+  await grantRole(actor(), { email: world.ada.email, slug: other.slug, role: "viewer" });
+  expect(await countKeys(world.ada, app)).toEqual([1, 1]);
+});
+
+test("the next key has the new role, and a revoked role gives none", async () => {
+  await grantRole(actor(), { email: world.ada.email, slug: app.slug, role: "viewer" });
+  expect((await openKey()).json).toMatchObject({ user: { role: "viewer" } });
+  await revokeRole(actor(), { email: world.ada.email, slug: app.slug });
+  const { status, json } = await openKey();
+  expect([status, json]).toEqual([403, { error: "forbidden" }]);
+});
+
+test("an administrator who loses the Console role loses the key", async () => {
+  const grace = await makePerson(service, { consoleRole: "admin" });
+  const jar = await signInAs(service, grace);
+  expect((await openKey(jar)).status).toBe(200);
+  await removeConsoleRole(actor(), grace.email);
+  expect(await countKeys(grace, app)).toEqual([0, 0]);
+  expect((await openKey(jar)).status).toBe(403);
+});
+
+test("a key ends with the session, and after the idle limit", async () => {
+  const lifeOf = async () =>
+    (await getPersonKey(service, { cookies: world.jar, app, origin: ORIGIN })).expiresInS;
+  expect(await lifeOf()).toBeGreaterThan(570);
+  await admin(
+    "update rowhouse.sessions set expires_at = now() + interval '90 seconds' where user_id = $1",
+    [world.ada.id],
+  );
+  expect(await lifeOf()).toBeWithin(60, 91);
+  const hasty = await openTestService({
+    identity: () => ({ cookieDomain: "example.org", sessionIdleS: 45 }),
+    service: { previews: ["browser"] },
+  });
+  try {
+    const idle = await hasty.makeApp(undefined, { origins: [ORIGIN] });
+    await openToBrowsers(hasty, idle);
+    const cookies = await signInAs(hasty, await makePerson(hasty, { app: idle }));
+    await hasty.service.warm();
+    const { expiresInS } = await getPersonKey(hasty, { cookies, app: idle, origin: ORIGIN });
+    expect(expiresInS).toBeWithin(30, 46);
+  } finally {
+    await hasty.close();
+  }
+});
+
+test("expired keys and their proofs are deleted with the next exchange of anyone", async () => {
+  await getPersonKey(service, { cookies: world.jar, app, origin: ORIGIN });
+  await admin("update rowhouse.person_keys set expires_at = now() - interval '1 second'");
+  await getPersonKey(service, { cookies: world.jar, app: other, origin: OTHER_ORIGIN });
+  expect(await countKeys(world.ada, app)).toEqual([0, 0]);
+});
+
+describe("an exchange at the same time", () => {
+  /** Ends the person's keys; then prepares the next round. */
+  const RACES: readonly {
+    name: string;
+    end: () => Promise<unknown>;
+    restore: () => Promise<unknown>;
+  }[] = [
+    {
+      name: "as a revoked role",
+      end: () => revokeRole(actor(), { email: world.ada.email, slug: app.slug }),
+      restore: () => grantRole(actor(), { email: world.ada.email, slug: app.slug, role: "member" }),
+    },
+    {
+      name: "as a sign-out",
+      end: signOut,
+      restore: async () => {
+        world = { ...world, jar: await signInAs(service, world.ada) };
+      },
+    },
+    {
+      name: "as a disabled person",
+      end: () => setDisabled(actor(), world.ada.email, true),
+      restore: async () => {
+        await setDisabled(actor(), world.ada.email, false);
+        world = { ...world, jar: await signInAs(service, world.ada) };
+      },
+    },
+    {
+      name: "as a disabled app",
+      end: () => setAppSwitch(actor(), app.slug, ["disabled", true]),
+      restore: () => setAppSwitch(actor(), app.slug, ["disabled", false]),
+    },
+    {
+      name: "as browser access turned off",
+      end: () => setAppSwitch(actor(), app.slug, ["browser", false]),
+      restore: () => setAppSwitch(actor(), app.slug, ["browser", true]),
+    },
+    {
+      name: "as a removed origin",
+      end: () => targets({ remove: [ORIGIN] }),
+      restore: () => targets({ add: [ORIGIN] }),
+    },
+  ];
+  const ROUNDS = 20;
+
+  test.each(RACES)("$name leaves no key", async ({ end, restore }) => {
+    let opened = 0;
+    let left = 0;
+    for (let round = 0; round < ROUNDS; round++) {
+      await service.service.warm();
+      const waits = round % 4;
+      const [response] = await Promise.all([openKey(), Bun.sleep(waits).then(end)]);
+      if (response.status === 200) opened++;
+      else expect([401, 403, 404]).toContain(response.status);
+      const [keys, proofs] = await countKeys(world.ada, app);
+      left += keys + proofs;
+      await restore();
+    }
+    expect(left).toBe(0);
+    expect(opened).toBeGreaterThan(0);
+  });
+
+  test("as a lost Console role leaves no key", async () => {
+    const grace = await makePerson(service, { consoleRole: "admin" });
+    const jar = await signInAs(service, grace);
+    let opened = 0;
+    for (let round = 0; round < ROUNDS; round++) {
+      const end = () => removeConsoleRole(actor(), grace.email);
+      const [response] = await Promise.all([openKey(jar), Bun.sleep(round % 4).then(end)]);
+      if (response.status === 200) opened++;
+      expect(await countKeys(grace, app)).toEqual([0, 0]);
+      await giveConsoleRole(testActor(), grace.email, "admin");
+    }
+    expect(opened).toBeGreaterThan(0);
+  });
+
+  test("as a change of the role never has the old role", async () => {
+    for (let round = 0; round < ROUNDS; round++) {
+      const role = round % 2 === 0 ? "viewer" : "editor";
+      const change = () => grantRole(actor(), { email: world.ada.email, slug: app.slug, role });
+      await Promise.all([openKey(), Bun.sleep(round % 4).then(change)]);
+      const stored = await admin<{ role: string }>(
+        "select role from rowhouse.person_keys where person_id = $1",
+        [world.ada.id],
+      );
+      expect(stored.filter((key) => key.role !== role)).toEqual([]);
+    }
+  });
+});
