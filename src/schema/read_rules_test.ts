@@ -77,6 +77,16 @@ describe("readDefinition() reads rules in their normal form:", () => {
       read: { read: [{}], update: { from: [{}], to: [{ urgent: false }] } },
     },
     {
+      name: "a change to no row",
+      rules: { read: true, update: { from: true, to: false } },
+      read: { read: [{}] },
+    },
+    {
+      name: "a change from no row",
+      rules: { read: true, update: { from: false, to: true } },
+      read: { read: [{}] },
+    },
+    {
       name: "memberships",
       rules: { read: { team: { memberOf: "members", where: { level: ["lead"], title: null } } } },
       read: { read: [{ team: { memberOf: "members", where: { level: "lead", title: null } } }] },

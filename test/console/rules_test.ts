@@ -72,6 +72,18 @@ describe("with the preview", () => {
     );
   });
 
+  test("a push has its changes of rights", async () => {
+    const name = freshName();
+    const model = t.model({ title: t.string().index() });
+    const pushed = await service.makeApp(
+      defineSchema({ [name]: model.allow("boss", { read: { title: "a" } }) }),
+    );
+    await service.pushSchema(pushed, defineSchema({ [name]: model.allow("boss", { read: true }) }));
+    const text = textOf(await show(`/console/apps/${pushed.slug}/pushes/2`));
+    expect(text).toContain("rules of boss: read all rows; never creates, changes or deletes");
+    expect(text).toContain("rules of boss: read rows where title = a;");
+  });
+
   test("an app without rules has a page that says so", async () => {
     const plain = await service.makeApp(defineSchema({ [freshName()]: { text: t.string() } }));
     const page = await show(`/console/apps/${plain.slug}/rules`);

@@ -1,5 +1,11 @@
 /** The differences between two definitions of an app by table, as lines of text. Pure. @module */
-import type { Definition, NamedColumn, TableDefinition } from "../../schema/mod.ts";
+import {
+  type Definition,
+  explainRights,
+  listRoles,
+  type NamedColumn,
+  type TableDefinition,
+} from "../../schema/mod.ts";
 
 /** A line of a table's text; `was` is the replaced text. */
 export type Line =
@@ -58,12 +64,17 @@ function toLine(was: string | undefined, text: string): Line {
 }
 
 /** A text for each part of a table. */
-function toTexts({ columns, indexes, uniques }: TableDefinition): Map<string, string> {
+function toTexts(defined: TableDefinition): Map<string, string> {
+  const { columns, indexes, uniques } = defined;
   const list = (names: readonly string[]) => `(${names.join(", ")})`;
   return new Map([
     ...columns.map((column): [string, string] => [`column ${column.name}`, describe(column)]),
     ...uniques.map((names): [string, string] => [`unique ${names}`, `unique ${list(names)}`]),
     ...indexes.map((names): [string, string] => [`index ${names}`, `index ${list(names)}`]),
+    ...listRoles([defined]).map((role): [string, string] => [
+      `rules of ${role}`,
+      `rules of ${role}: ${explainRights(defined, role)}`,
+    ]),
   ]);
 }
 
