@@ -6,6 +6,7 @@ import { benchIdentity, printIdentity } from "./identity.ts";
 import { benchLive, printLive } from "./live.ts";
 import { benchLiveSoak, printLiveSoak } from "./live_soak.ts";
 import type { BenchOptions, Part } from "./options.ts";
+import { benchPeople, printPeople } from "./people.ts";
 import { benchQueries, printQueries } from "./queries.ts";
 import { benchRequests, printRequests } from "./requests.ts";
 import { benchSoak, printSoak } from "./soak.ts";
@@ -22,6 +23,7 @@ export const BENCHES: Readonly<Record<Part, Bench>> = {
   requests: pair(benchRequests, printRequests),
   growth: pair(benchGrowth, printGrowth),
   queries: pair(benchQueries, printQueries),
+  people: pair(benchPeople, printPeople),
   identity: pair(benchIdentity, printIdentity),
   gateway: pair(benchGateway, printGateway),
   fairness: pair(benchFairness, printFairness),

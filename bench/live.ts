@@ -122,7 +122,7 @@ async function measureCrowd(
     async (stage) => {
       await startLive(stage);
       await using server = await startServer("service", stage, options, {
-        env: { BENCH_LIVE: "on" },
+        env: { BENCH_PREVIEWS: "live" },
       });
       const readMb = () => residentMb(server.pid)?.now ?? Number.NaN;
       const measureShare = async (work: () => Promise<void>) => {

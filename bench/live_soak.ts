@@ -55,7 +55,7 @@ export async function benchLiveSoak(options: BenchOptions) {
     async (stage) => {
       await startLive(stage);
       await using server = await startServer("service", stage, options, {
-        env: { BENCH_LIVE: "on" },
+        env: { BENCH_PREVIEWS: "live" },
       });
       const counts = {
         writes: 0,

@@ -5,6 +5,7 @@ export const PARTS = [
   "requests",
   "growth",
   "queries",
+  "people",
   "identity",
   "gateway",
   "fairness",
@@ -23,6 +24,8 @@ export const USAGE = `bun run bench [<command>] [--quick] [--only get,list-100] 
   growth     get and list over more apps and more rows; --full goes to 10,000,000 rows
   queries    pages by each kind of index, lookups, counts, groups and related rows over 1,000 to 1,000,000 rows of an app, and
              PostgREST's statements; --only 1000,100000 for these sizes
+  people     gets, lists, a query and writes by an API key and by people under three kinds of rules, over 100,000 and 1,000,000
+             rows; --only 100000 for this size
   identity   /v1/auth/me compared with a get, and while 32 people sign in
   gateway    a get by one process, and by gateway and data service
   soak       memory, sockets and connections over minutes of mixed requests; then, while connections are killed

@@ -7,6 +7,7 @@
 import { closeSync, openSync } from "node:fs";
 import { bufferLines } from "../src/cli/terminal.ts";
 import { makeLog } from "../src/observe.ts";
+import { isPreview } from "../src/preview.ts";
 import { ROLES } from "../src/role.ts";
 import { openService } from "../src/service/open.ts";
 import { TEST_IDENTITY_SECRET } from "../test/support/deps.ts";
@@ -33,7 +34,7 @@ const service = openService({
   idempotencyBytes: Number.MAX_SAFE_INTEGER,
   identitySecrets: [TEST_IDENTITY_SECRET],
   ...readRole(),
-  previews: process.env["BENCH_LIVE"] === undefined ? [] : ["live"],
+  previews: (process.env["BENCH_PREVIEWS"] ?? "").split(",").filter(isPreview),
   log: makeLog("info", { write: lines.write, now: () => new Date() }),
 });
 await service.warm();

@@ -97,7 +97,7 @@ export async function fuzzGroups(
   return outcome;
 }
 
-function drawGroups(table: TableDefinition, ids: readonly string[], random: Random): Query {
+export function drawGroups(table: TableDefinition, ids: readonly string[], random: Random): Query {
   const { columns } = table;
   const groupable = columns.filter(({ kind }) => VALUES[kind].operators.length > 0);
   const draw = (list: readonly NamedColumn[], max: number) =>
@@ -119,7 +119,7 @@ function drawGroups(table: TableDefinition, ids: readonly string[], random: Rand
   };
 }
 
-function toNames(query: Query): object {
+export function toNames(query: Query): object {
   return Object.fromEntries(
     (["by", ...AGGREGATES] as const)
       .filter((name) => query[name].length > 0)
@@ -130,7 +130,7 @@ function toNames(query: Query): object {
 type Found = { readonly rows: readonly Row[]; readonly key: readonly Json[] };
 
 /** The groups in the order of a response. */
-function findGroups(rows: readonly Row[], { by }: Query): readonly Found[] {
+export function findGroups(rows: readonly Row[], { by }: Query): readonly Found[] {
   if (by.length === 0) return [{ rows, key: [] }];
   const compare = (a: Row, b: Row) =>
     by
@@ -161,7 +161,7 @@ function compareCells(column: NamedColumn, a: Json, b: Json): number {
   return makeCompare(column)(a as string, b as string);
 }
 
-function compareGroups(
+export function compareGroups(
   groups: readonly Group[],
   wanted: readonly Found[],
   query: Query,

@@ -23,7 +23,7 @@ import type { TestApp, TestService } from "./service.ts";
 /** The seed of the slow tier. */
 export const FUZZ_SEED = Number(process.env["FUZZ_SEED"] ?? 1000);
 
-type Random = (below: number) => number;
+export type Random = (below: number) => number;
 export type Row = { readonly [column: string]: Json } & { readonly id: string };
 
 /** Returns a generator of whole numbers from a seed. */
@@ -35,7 +35,7 @@ export function makeRandom(seed: number): Random {
   };
 }
 
-const ENUM = ["low", "mid", "a'b", "High", "%"];
+export const ENUM = ["low", "mid", "a'b", "High", "%"];
 /** Names that have a meaning in a query, in SQL or in the body of a function. */
 const NAMES = [
   ...["limit", "order", "select", "offset", "after", "Body", "app", "t", "row", "values"],
@@ -105,7 +105,7 @@ const EDGE_DECIMALS = [
   ...[`0.${"0".repeat(389)}1`, `-0.${"0".repeat(389)}1`, `0.${"0".repeat(299)}1`],
 ];
 
-const DRAW: Readonly<Record<Kind, (random: Random) => Json>> = {
+export const DRAW: Readonly<Record<Kind, (random: Random) => Json>> = {
   string: (random) => pick(random, isTrue(random, 3) ? CUT_TEXTS : TEXTS),
   number: (random) =>
     pick(random, [
@@ -233,7 +233,7 @@ export async function fill(
   return app;
 }
 
-type Query = {
+export type Query = {
   readonly where: object;
   readonly orderBy: readonly Readonly<Record<string, "asc" | "desc">>[];
   readonly limit: number;
@@ -371,7 +371,7 @@ function toParts(text: string): [start: string, rest: string] {
   return [start, new Bun.CryptoHasher("md5").update(text).digest("hex")];
 }
 
-function sortRows(rows: readonly Row[], { orderBy }: Query, table: TableDefinition): Row[] {
+export function sortRows(rows: readonly Row[], { orderBy }: Query, table: TableDefinition): Row[] {
   const keys = orderBy.flatMap((key) => Object.entries(key));
   const total = [...keys, ["id", keys.at(-1)?.[1] ?? "asc"] as const];
   const kinds = new Map(table.columns.map((column) => [column.name, column]));

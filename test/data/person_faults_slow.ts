@@ -1,0 +1,31 @@
+/** Each planted fault of the compiler of rules is found by the comparison with the model. */
+import { describe, expect, test } from "bun:test";
+import { FAULTS, plant } from "../support/person_model/faults.ts";
+import { Difference } from "../support/person_model/play.ts";
+import { openModelService, run } from "../support/person_model/run.ts";
+
+describe.each(Object.keys(FAULTS))("%s", (name) => {
+  test("is found", async () => {
+    const fault = FAULTS[name];
+    if (fault === undefined) throw new Error("No such fault");
+    const service = await openModelService();
+    let planted = 0;
+    let found: unknown;
+    try {
+      await run(service, {
+        ...{ seed: 52, schemas: 8, rules: 5, requests: 100 },
+        onPush: async (world) => {
+          planted += await plant(world, fault);
+        },
+      });
+    } catch (error) {
+      found = error;
+    } finally {
+      await service.close();
+    }
+    expect(planted).toBeGreaterThan(0);
+    if (!(found instanceof Difference))
+      throw found ?? new Error("The model did not find the fault");
+    console.log(`${name}: ${found.message.split("\n")[0]?.slice(0, 200)}`);
+  }, 600_000);
+});

@@ -1,0 +1,18 @@
+/** Random requests of people on random rows under random rules, compared with a naive evaluator of the rules. */
+import { afterAll, beforeAll, expect, test } from "bun:test";
+import { openModelService, run } from "../support/person_model/run.ts";
+import type { TestService } from "../support/service.ts";
+
+let service: TestService;
+beforeAll(async () => {
+  service = await openModelService();
+});
+afterAll(() => service.close());
+
+test("people get exactly what the rules give them", async () => {
+  const outcome = await run(service, { seed: 52, schemas: 2, rules: 3, requests: 60 });
+  expect(outcome.rejected).toEqual([]);
+  expect(outcome.requests).toBe(2 * 3 * 60);
+  // An endpoint that is open for people needs a player.
+  expect(outcome.unplayed).toEqual([]);
+}, 60_000);

@@ -1,0 +1,27 @@
+/** A key of a person that outlasts a test or a bench, written by the administrator: the exchange of cookies issues keys of minutes. @module */
+import type { Database } from "../../src/db/mod.ts";
+import { PERSON_BIT } from "../../src/principal.ts";
+import { makeKeyText, toProof, toProofDigest } from "../../src/records/apps/key_text.ts";
+
+/** Writes a session, a key and its proof, as the exchange does. Creates the person if needed. */
+export async function mintPersonKey(
+  admin: Database,
+  { app, person, role }: { app: string; person: string; role: string },
+): Promise<string> {
+  const key = makeKeyText("rh", (bytes) => crypto.getRandomValues(new Uint8Array(bytes)));
+  const digest = `decode('${toProofDigest(toProof(key.secret))}', 'hex')`;
+  const until = "now() + interval '1 day'";
+  await admin.message(`
+    insert into rowhouse.users (id, email) values ('${person}', '${person}@example.org')
+      on conflict do nothing;
+    insert into rowhouse.sessions
+      (id, session_digest, identity_digest, secret_id, user_id, expires_at)
+      values ('${key.keyId}', sha256('${key.keyId}'), sha256('${key.keyId}'), 'minted', '${person}', ${until});
+    insert into rowhouse.person_keys
+      (key_id, app_id, session_id, person_id, role, origin, scopes, digest, expires_at)
+      values ('${key.keyId}', '${app}', '${key.keyId}', '${person}', '${role}',
+        'https://minted.example.org', '{data:read,data:write}', ${digest}, ${until});
+    select rowhouse.enter_app('${app}');
+    select rowhouse.put_proof('${app}', ${digest}, ${PERSON_BIT}::int2, ${until}, '${person}', '${role}')`);
+  return key.text;
+}

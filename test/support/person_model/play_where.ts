@@ -1,0 +1,169 @@
+/** Comparisons of writes that find rows by their values: with conditions, and upserts. @module */
+import type { Json } from "../../../src/schema/mod.ts";
+import { matches } from "../../../src/sdk/matches.ts";
+import { toManyQuery } from "../../../src/sdk/query_text.ts";
+import { pick, toKinds } from "../query_fuzz.ts";
+import { drawChange, drawNew } from "./draw_body.ts";
+import { checkStatus, drawTurn, fail, settle, type Turn, visibleOf } from "./play.ts";
+import { drawWhere, visibleTable } from "./play_queries.ts";
+import { judgeChanges } from "./play_writes.ts";
+import {
+  actionsOf,
+  columnOf,
+  fromOf,
+  isAllowed,
+  isHidden,
+  project,
+  type Row,
+  type Rule,
+} from "./rules.ts";
+import { callAs, pathOf, type World } from "./world.ts";
+import {
+  type Body,
+  CONFLICT,
+  FORBIDDEN,
+  findConflicts,
+  findDoomed,
+  keysOf,
+  rejectColumns,
+  rejectCreate,
+  rejectUpdate,
+  toNewRow,
+  withoutRows,
+  withRows,
+} from "./writes.ts";
+
+type Counted = { count: number; ids?: string[]; hasMore?: boolean };
+
+/** A request with conditions. It finds the rows that the person sees and that a rule allows to write. */
+function drawAsked(turn: Turn, rule: Rule | undefined) {
+  const { world, sight, table } = turn;
+  const where = drawWhere(turn);
+  const isDry = world.random(5) === 0;
+  const limit = world.random(3) === 0 ? 1 + world.random(3) : undefined;
+  const kinds = toKinds(visibleTable(turn));
+  const matching = visibleOf(sight, table).filter(
+    (row) =>
+      isAllowed(sight, table, { row, rule }) && matches(project(sight, table, row), where, kinds),
+  );
+  const query = toManyQuery(
+    {
+      where,
+      all: true,
+      ...(limit === undefined ? {} : { limit }),
+      ...(isDry ? { dryRun: true } : {}),
+    },
+    "test",
+  );
+  const isWhole = Object.keys(where).length === 0;
+  return {
+    path: `${pathOf(table.name)}${isWhole ? query : query.replace(/all=true&?/, "").replace(/&$/, "")}`,
+    isDry,
+    rows: limit === undefined ? matching : matching.slice(0, limit),
+  };
+}
+
+/** The rows that the person may change are updated if the new state of each is allowed; otherwise none is. */
+export async function playUpdateWhere(world: World): Promise<void> {
+  const turn = drawTurn(world);
+  const { caller, table, sight } = turn;
+  const { read, update } = actionsOf(sight, table);
+  const { path, isDry, rows } = drawAsked(turn, fromOf(update));
+  const body = drawChange(turn);
+  const request = { path, body };
+  const response = await callAs(world, caller, path, { method: "PATCH", json: body });
+  const lacks = read === undefined || update === undefined;
+  const none = rejectUpdate(sight, table, { id: "none", body }).filter((reason) => reason !== 404);
+  const each = judgeChanges(
+    turn,
+    rows.map(({ id }) => ({ id, body })),
+  );
+  const reasons = lacks ? [FORBIDDEN] : [...none, ...(isDry ? [] : each.reasons)];
+  const isDone = checkStatus(turn, request, { response, reasons, ok: 200 });
+  if (isDone) checkCount(turn, request, response.json as Counted, rows);
+  const after = rows.map((row): Row => ({ ...row, ...body, id: row.id }));
+  const isWritten = isDone && !isDry;
+  await settle(turn, request, isWritten ? withRows(sight.state, table.name, after) : sight.state);
+}
+
+function checkCount(turn: Turn, request: unknown, found: Counted, rows: readonly Row[]): void {
+  if (found.count !== rows.length)
+    fail(turn, request, `Counted ${found.count} rows instead of ${rows.length}`);
+  const seen = new Set(rows.map(({ id }) => id));
+  for (const id of found.ids ?? [])
+    if (!seen.has(id)) fail(turn, request, `The response names another row: ${id}`);
+}
+
+export async function playDeleteWhere(world: World): Promise<void> {
+  const turn = drawTurn(world);
+  const { caller, table, sight } = turn;
+  const { read, delete: rule } = actionsOf(sight, table);
+  const { path, isDry, rows } = drawAsked(turn, rule);
+  const response = await callAs(world, caller, path, { method: "DELETE" });
+  const ids = rows.map(({ id }) => id);
+  const doomed = findDoomed(sight, table, ids);
+  const held = doomed.isHeld && !isDry ? [CONFLICT] : [];
+  const reasons = read === undefined || rule === undefined ? [FORBIDDEN] : held;
+  if (reasons.length === 0 && doomed.isTied && response.status === 409) return;
+  const isDone = checkStatus(turn, path, { response, reasons, ok: 200 });
+  if (isDone) checkCount(turn, path, response.json as Counted, rows);
+  await settle(turn, path, isDone && !isDry ? withoutRows(sight, doomed.ids) : sight.state);
+}
+
+/** Creates rows, or updates those that the person sees and may change. */
+export async function playUpsert(world: World): Promise<void> {
+  const turn = drawTurn(world);
+  const { caller, table, sight } = turn;
+  const keys = keysOf(table);
+  if (keys.length === 0) return;
+  const key = pick(world.random, keys);
+  const isIgnored = world.random(3) === 0;
+  const body = drawNew(turn);
+  const query = `onConflict=${key.join(",")}${isIgnored ? "&existing=ignore" : ""}`;
+  const path = `${pathOf(table.name)}?${query}`;
+  const request = { path, body };
+  const response = await callAs(world, caller, path, { method: "POST", json: body });
+  const row = toNewRow(sight, table, body);
+  const [existing] = findConflicts(sight, table, row, [key]);
+  const reasons = rejectUpsert(turn, { body, existing, key, isIgnored });
+  const ok = existing === undefined ? 201 : 200;
+  const isDone = checkStatus(turn, request, { response, reasons, ok });
+  if (!isDone) return await settle(turn, request, sight.state);
+  const { id } = response.json as Row;
+  if (existing !== undefined && id !== existing.id) fail(turn, request, "Another row was written");
+  const written =
+    existing === undefined
+      ? { ...row, id }
+      : isIgnored
+        ? existing
+        : { ...existing, ...withoutOwners(turn, body), id };
+  await settle(turn, request, withRows(sight.state, table.name, [written]));
+}
+
+function withoutOwners({ table }: Turn, body: Body): Body {
+  const owners = new Set(table.columns.filter(({ owner }) => owner).map(({ name }) => name));
+  return Object.fromEntries(Object.entries(body).filter(([name]) => !owners.has(name))) as Record<
+    string,
+    Json
+  >;
+}
+
+type Upsert = { body: Body; existing: Row | undefined; key: readonly string[]; isIgnored: boolean };
+
+/** An upsert is a read, an update and a create: the role needs all three, and each row the rules of what happens to it. */
+function rejectUpsert(turn: Turn, { body, existing, key, isIgnored }: Upsert): number[] {
+  const { sight, table } = turn;
+  const { read, create, update } = actionsOf(sight, table);
+  const isUnknown = key.some((name) => isHidden(sight, columnOf(table, name)));
+  const hidden = isUnknown ? [400] : [];
+  if (read === undefined || create === undefined || update === undefined)
+    return [FORBIDDEN, ...hidden];
+  const columns = rejectColumns(sight, table, body);
+  if (existing === undefined) return [...rejectCreate(sight, table, body), ...hidden];
+  // A row that the person does not see is a conflict, as for a create.
+  const isSeen = visibleOf(sight, table).some(({ id }) => id === existing.id);
+  if (!isSeen) return [...columns, ...hidden, CONFLICT];
+  if (isIgnored) return [...columns, ...hidden];
+  const change = { id: existing.id, body: withoutOwners(turn, body) };
+  return [...columns, ...hidden, ...rejectUpdate(sight, table, change)];
+}
