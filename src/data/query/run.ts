@@ -141,8 +141,16 @@ function readQuery(
   return readListQuery(context.query, definition, toAppTables(deps, context));
 }
 
+/** The tables whose rows a query can reach: for a person those that the role reads. */
 export function toAppTables({ catalog }: DataDeps, { principal }: KeyRequestContext): AppTables {
-  return { appId: principal.appId, find: (name) => catalog.findFor(principal, name) };
+  return {
+    appId: principal.appId,
+    find: (name) => {
+      const table = catalog.findFor(principal, name);
+      const view = table?.definition.served?.view;
+      return view !== undefined && view.read === undefined ? undefined : table;
+    },
+  };
 }
 
 /**

@@ -44,9 +44,10 @@ export async function playRelated(world: World): Promise<void> {
   const isHiddenVia = isHiddenReference(sight, relation, table);
   const isRejected = actionsOf(sight, table).read === undefined;
   const lacksTarget = actionsOf(sight, target).read === undefined;
+  // A table that the role does not read is as one that the app does not have.
   const reasons = [
-    ...(isRejected || lacksTarget ? [FORBIDDEN] : []),
-    ...(isHiddenVia ? [400] : []),
+    ...(isRejected ? [FORBIDDEN] : []),
+    ...(isHiddenVia || lacksTarget ? [400] : []),
   ];
   if (!checkStatus(turn, path, { response, reasons, ok: 200 })) return;
   const wanted = visibleOf(sight, table).map((row) => ({
@@ -122,8 +123,10 @@ export async function playReferenced(world: World): Promise<void> {
   const parameters = new URLSearchParams(toConditionParameters(where));
   const path = `${pathOf(table.name)}?${parameters}`;
   const response = await callAs(world, caller, path);
-  const lacks = [table, target].some((each) => actionsOf(sight, each).read === undefined);
-  const isUnknown = isHidden(sight, reference) || isHidden(sight, column);
+  const [lacks, lacksTarget] = [table, target].map(
+    (each) => actionsOf(sight, each).read === undefined,
+  );
+  const isUnknown = lacksTarget || isHidden(sight, reference) || isHidden(sight, column);
   const reasons = [...(lacks ? [FORBIDDEN] : []), ...(isUnknown ? [400] : [])];
   if (!checkStatus(turn, path, { response, reasons, ok: 200 })) return;
   const seen = new Map(visibleOf(sight, target).map((row) => [row.id, row]));
