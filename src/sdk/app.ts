@@ -126,7 +126,7 @@ export function createAppClient(
 
   /** The first session is that of the exchange, which the calls need anyway. */
   async function askSession(ask: () => Promise<SessionState>): Promise<SessionState> {
-    const opened = isFirst ? await keys.open() : undefined;
+    const opened = isFirst ? await keys.openFirst() : undefined;
     isFirst = false;
     if (opened !== undefined && !(opened instanceof DataError))
       return { status: "authenticated", user: opened.user };

@@ -313,6 +313,13 @@ describe("the session", () => {
     expect([stub.opened, stub.sessions]).toEqual([1, 1]);
   });
 
+  test("is asked for after a call has opened the key", async () => {
+    const app = connect();
+    await app.db.todos.list();
+    expect(await app.getSession()).toEqual({ status: "authenticated", user: ADA });
+    expect([stub.opened, stub.sessions]).toEqual([1, 1]);
+  });
+
   test("without a person is unauthenticated after one request, and tells no call", async () => {
     let signedOut = 0;
     stub.person = undefined;

@@ -33,8 +33,8 @@ export type PersonKeys = {
   readonly authorize: () => Key | Promise<Key>;
   /** Forgets a rejected key. */
   readonly renew: (rejected: string) => void;
-  /** Opens a key; callers share a request that is under way. */
-  readonly open: () => Promise<PersonKey | DataError>;
+  /** Opens the first key; `undefined` if there was one. Callers share a request that is under way. */
+  readonly openFirst: () => Promise<PersonKey | DataError | undefined>;
   /** Tells who is signed in, from another response. */
   readonly notice: (user: IdentityUser | undefined) => void;
 };
@@ -93,7 +93,7 @@ export function makePersonKeys(options: PersonKeySource): PersonKeys {
     renew: (rejected) => {
       if (held?.text === rejected) held = undefined;
     },
-    open,
+    openFirst: async () => (held === undefined || opening !== undefined ? await open() : undefined),
     notice,
   };
 }

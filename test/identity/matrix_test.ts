@@ -113,6 +113,9 @@ for (const { method, path, access } of routes) {
       path: fillPath(path, PARAMETERS),
       want: keyOnly(path.includes(":") ? 404 : method === "GET" ? 200 : 415),
     };
+  // An API key is of no person.
+  if (path === "/v1/data/me")
+    WANT[`${method} ${path}`] = { path: `${path}?app=matrix`, want: keyOnly(403) };
   if (access === "session")
     WANT[`${method} ${path}`] = {
       path: `${path}?app=matrix`,

@@ -23,6 +23,8 @@ export default defineSchema({
 });
 `;
 
+type Todos = { todos: { row: { id: string }; insert: { title: string }; update: object } };
+
 let project: ReturnType<typeof makeProject>;
 let dev: Running;
 beforeAll(async () => {
@@ -77,7 +79,7 @@ async function runTests(command: readonly string[]): Promise<string> {
 }
 
 describe("people of rowhouse dev", () => {
-  test.todo(
+  test(
     "test the rules of the docs' example in bun test",
     async () => {
       project.write("rules.test.ts", EXAMPLE.replace(/^\/\/ .*\n/, ""));
@@ -86,7 +88,7 @@ describe("people of rowhouse dev", () => {
     LIMIT_MS,
   );
 
-  test.todo(
+  test(
     "test the rules in node --test",
     async () => {
       const text = `import test, { after } from "node:test";
@@ -139,6 +141,17 @@ test("members see their own rows", async () => {
     },
     LIMIT_MS,
   );
+
+  test("get a 403 that names the rules of their role, only on dev", async () => {
+    const { folder } = project;
+    const lead = await person<Todos>({ role: "lead", folder });
+    const failure = await lead.db.todos.create({ title: "Milk" }).catch((error: unknown) => error);
+    expect(failure).toMatchObject({ code: "forbidden" });
+    expect((failure as Error).message).toEndWith(
+      "The rules of this role: read all rows; never creates, changes or deletes",
+    );
+    await removePeople();
+  });
 
   test("need a valid role", async () => {
     await expect(person({ role: "Not a role", folder: project.folder })).rejects.toThrow(/role/);

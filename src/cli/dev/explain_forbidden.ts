@@ -49,9 +49,16 @@ export function makeExplained(app: string): Explained {
 }
 
 async function addRules(response: Response, rights: string): Promise<Response> {
-  const body: { message?: string } = Object(tryParseJson(await response.text()));
+  const body: { message?: string; details?: readonly { message: string }[] } = Object(
+    tryParseJson(await response.text()),
+  );
   const headers = new Headers(response.headers);
   headers.delete("content-length");
-  const message = `${body.message}. The rules of this role: ${rights}`;
-  return Response.json({ ...body, message }, { status: response.status, headers });
+  const add = (message = "") => `${message}. The rules of this role: ${rights}`;
+  // A client that shows details shows no message.
+  const details = body.details?.map((detail) => ({ ...detail, message: add(detail.message) }));
+  return Response.json(
+    { ...body, message: add(body.message), ...(details && { details }) },
+    { status: response.status, headers },
+  );
 }
