@@ -2,6 +2,8 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { toProof } from "../../src/records/apps/mod.ts";
 import type { EndpointCall } from "../../src/tables/catalog/mod.ts";
+import { eventually } from "../support/eventually.ts";
+import { countLockWaits, whileDone } from "../support/held_lock.ts";
 import { declareRules } from "../support/rules.ts";
 import { openTestService, type TestApp, type TestService, UNGUARDED } from "../support/service.ts";
 import { openViews, type Person, type Views } from "../support/views.ts";
@@ -29,6 +31,27 @@ const TABLES = declareRules({
         member: { read: { person: "me" }, create: { team: { memberOf: "members" } } },
       },
     },
+  },
+  tickets: {
+    columns: { person: "uuid", title: "string", isFree: "boolean" },
+    rules: {
+      allow: {
+        member: {
+          read: [{ person: "me" }, { isFree: true }],
+          update: { from: { person: "me" }, to: true },
+          delete: { person: "me" },
+        },
+        editor: { read: { person: "me" }, update: { from: true, to: true }, delete: true },
+      },
+    },
+  },
+  nodes: {
+    columns: { parent: { kind: "ref", table: "folders" }, title: "string" },
+    rules: { allow: { member: { read: { parent: { readable: true } }, create: true } } },
+  },
+  folders: {
+    columns: { owner: "uuid" },
+    rules: { allow: { member: { read: { owner: "me" }, create: true } }, owner: ["owner"] },
   },
   todos: {
     columns: {
@@ -150,9 +173,15 @@ async function get(person: Person, id: unknown, table = "todos") {
   return parse(await person.call(table, { endpoint: "get", values }));
 }
 
-async function update(person: Person, id: unknown, body: Values, match: string | null = null) {
+async function update(
+  person: Person,
+  id: unknown,
+  body: Values,
+  match: string | null = null,
+  table = "todos",
+) {
   const values = { id: String(id), body: JSON.stringify(body), bytes: BYTES, match, claim: null };
-  const found = await person.call("todos", { endpoint: "update", values });
+  const found = await person.call(table, { endpoint: "update", values });
   return found === "412" ? found : parse(found);
 }
 
@@ -334,13 +363,76 @@ describe("a function of a view", () => {
     expect(row?.["changed"]).not.toBeNull();
   });
 
+  test("a rule for changes allows no change of a row that the person does not read", async () => {
+    const editor = await views.makePerson("editor");
+    const id = await seed("tickets", { person: ada.id, title: "t" });
+    expect(await update(editor, id, { title: "x" }, null, "tickets")).toBeNull();
+    const values = { ids: [id], bodies: '{"updates":[{"title":"x"}]}', bytes: BYTES, claim: null };
+    expect(await editor.call("tickets", { endpoint: "create_many", values })).toStartWith("N");
+    const call: EndpointCall = { endpoint: "delete", values: { id, match: null } };
+    expect(await editor.call("tickets", call)).toBeNull();
+    expect(await get(ada, id, "tickets")).toMatchObject({ title: "t" });
+  });
+
+  test("a membership is one of the person", async () => {
+    const team = await seed("teams", { name: "private" });
+    await seed("members", { person: bob.id, team });
+    const id = await seed("todos", { title: "p", owner: lead.id, team });
+    expect(await get(bob, id)).toMatchObject({ id });
+    expect(await get(ada, id)).toBeNull();
+  });
+
   test("a row that a change hands over has only ids", async () => {
-    const team = await seed("teams", { name: "shared" });
-    await seed("members", { person: ada.id, team });
-    const id = await seed("todos", { title: "h", owner: bob.id, team });
-    expect(await failure(update(ada, id, { team: null }))).toEqual(RULE);
-    const reader = await views.makePerson("viewer");
-    expect(await get(reader, id)).toBeNull();
+    const make = () => seed("tickets", { person: ada.id, title: "t" });
+    const id = await make();
+    expect(await update(ada, id, { person: bob.id }, null, "tickets")).toEqual({
+      id,
+      app_id: app.id,
+    });
+    expect(await get(ada, id, "tickets")).toBeNull();
+    expect(await get(bob, id, "tickets")).toMatchObject({ title: "t" });
+    const ids = [await make(), await make()];
+    const updates = ids.map((_, at) => (at === 0 ? { person: bob.id } : { title: "u" }));
+    const values = { ids, bodies: JSON.stringify({ updates }), bytes: BYTES, claim: null };
+    const written = parse(await ada.call("tickets", { endpoint: "create_many", values }));
+    expect(written).toMatchObject({ rows: [{ id: ids[0] }, { id: ids[1], title: "u" }] });
+    expect(JSON.stringify(written)).not.toContain(bob.id);
+  });
+
+  test("an update waits for another one, and applies the rules to the new state", async () => {
+    const waiting = async (set: string, write: (id: string) => Promise<unknown>) => {
+      const id = await seed("tickets", { person: ada.id, title: "w" });
+      const text = `update data.tickets set ${set} where id = '${id}'`;
+      // The result is not awaited before the other update has ended.
+      const { result } = await whileDone(service.database.adminUrl, { text }, async () => {
+        const result = failure(write(id));
+        await eventually(async () => (await countLockWaits(service.service.admin)) > 0);
+        return { result };
+      });
+      return await result;
+    };
+    const patch = (id: string) => update(ada, id, { title: "x" }, null, "tickets");
+    const drop = (id: string) =>
+      ada.call("tickets", { endpoint: "delete", values: { id, match: null } });
+    for (const write of [patch, drop]) {
+      expect(await waiting(`person = '${bob.id}'`, write)).toEqual({ value: null });
+      expect(await waiting(`person = '${bob.id}', "isFree" = true`, write)).toEqual(RULE);
+      expect(await waiting(`title = 'other'`, write)).not.toHaveProperty("code");
+    }
+  });
+
+  test("a row is readable with the row that it refers to", async () => {
+    const [mine, foreign] = [await create(ada, {}, "folders"), await create(bob, {}, "folders")];
+    const node = await create(ada, { title: "n", parent: mine?.["id"] }, "nodes");
+    expect(node).toMatchObject({ title: "n" });
+    expect(await get(ada, node?.["id"], "nodes")).toMatchObject({ title: "n" });
+    expect(await get(bob, node?.["id"], "nodes")).toBeNull();
+    expect((await list(bob, { table: "nodes" })).rows).toEqual([]);
+    expect((await list(ada, { table: "nodes" })).titles).toEqual(["n"]);
+    expect(await failure(create(ada, { parent: foreign?.["id"] }, "nodes"))).toMatchObject({
+      code: "23503",
+    });
+    expect(Object.keys((await create(ada, { title: "free" }, "nodes")) ?? {})).toHaveLength(2);
   });
 
   test("a delete needs its rule", async () => {
@@ -490,6 +582,29 @@ describe("a list", () => {
     expect(first.rows).toEqual([]);
     expect(first.tag).not.toBe(second.tag);
     expect((await list(one)).tag).toBe(first.tag);
+  });
+
+  test("ends before its size exceeds the limit", async () => {
+    const reader = await views.makePerson("member");
+    const team = await seed("teams", { name: "large" });
+    await seed("members", { person: reader.id, team });
+    const title = "x".repeat(2000);
+    for (let at = 0; at < 6; at++)
+      await seed("todos", {
+        title,
+        ...(at % 2 === 0 ? { owner: reader.id } : { owner: bob.id, team }),
+      });
+    const page = async (bytes: number, offset = 0) => {
+      const values = { limit: 100, offset, bytes, known: "", inline: null };
+      const text = (await reader.call("todos", { endpoint: "list", values })) ?? "";
+      return JSON.parse(text.slice(text.indexOf("{"))) as { rows: unknown[]; hasMore: boolean };
+    };
+    expect((await page(BYTES)).rows).toHaveLength(6);
+    const short = await page(5000);
+    expect(short.hasMore).toBe(true);
+    expect(short.rows).toHaveLength(3);
+    expect((await page(5000, 3)).rows).toHaveLength(3);
+    expect(await failure(page(1000))).toEqual({ code: "RH413" });
   });
 
   test("is cut where a rule removes too many rows, and never shows where", async () => {
