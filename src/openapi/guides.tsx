@@ -33,6 +33,11 @@ export const GUIDES = [
   { page: "data", title: "Data", about: "tables, endpoints, values, limits, errors" },
   { page: "sdk", title: "Clients", about: "the two clients, with every method and option" },
   {
+    page: "browser",
+    title: "Rules for people",
+    about: "what people may read and write from a browser, without a server (preview)",
+  },
+  {
     page: "push",
     title: "Pushing a schema",
     about: "changing a schema, environments, tables that apps share",

@@ -1,6 +1,6 @@
 /** The pages for app developers run block by block, against a served service. */
 import { describePage } from "./page.ts";
-import { openTwoServices, openWiki, openWikiWithTables } from "./settings.ts";
+import { openRuledWiki, openTwoServices, openWiki, openWikiWithTables } from "./settings.ts";
 
 describePage("docs/data.md", openWiki);
 describePage("docs/sdk.md", openWikiWithTables);
@@ -9,3 +9,4 @@ describePage("docs/mistakes.md", openWiki);
 describePage("docs/rows.md", openWiki);
 describePage("docs/moving.md", openWiki);
 describePage("docs/identity.md", openWiki);
+describePage("docs/browser.md", openRuledWiki);

@@ -3,7 +3,7 @@ import { readFileSync, symlinkSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { ROOT } from "../support/command.ts";
 import { TEST_IDENTITY_SECRET } from "../support/deps.ts";
-import { openTestService, type TestService } from "../support/service.ts";
+import { openTestService, type TestService, type TestServiceOptions } from "../support/service.ts";
 import { readBlocks } from "./blocks.ts";
 import { type Setting, writeFile } from "./page.ts";
 import { openShell } from "./shell.ts";
@@ -20,6 +20,11 @@ const PAGE_STAGING_KEY = "rh_st4g1ngk3y0z8w5q.Hx2B";
 /** Opens a service with the app `wiki`, which has no tables, in a project. Operators' commands can connect to the database. */
 export async function openWiki(folder: string): Promise<Setting> {
   return (await makeWiki(folder)).setting;
+}
+
+/** As {@linkcode openWiki}, with the preview for rules. */
+export async function openRuledWiki(folder: string): Promise<Setting> {
+  return (await makeWiki(folder, { service: { previews: ["browser"] } })).setting;
 }
 
 /** As {@linkcode openWiki}, with a second service for staging on which the app has no tables. */
@@ -56,8 +61,8 @@ export async function openWikiWithTables(folder: string): Promise<Setting> {
 
 type Wiki = { setting: Setting; url: string; key: string };
 
-async function makeWiki(folder: string): Promise<Wiki> {
-  const service = await openTestService();
+async function makeWiki(folder: string, options: TestServiceOptions = {}): Promise<Wiki> {
+  const service = await openTestService(options);
   const origins = ["https://wiki.example.org"];
   const { key } = await service.makeApp(undefined, { slug: "wiki", origins });
   const tasks = await service.makeApp(undefined, { slug: "tasks" });
