@@ -45,12 +45,22 @@ function describeMigration(opening: string, replayed: Replayed, paint: Paint): s
 
 function describeSteps({ steps, notes }: Pick<Pushed, "steps" | "notes">, paint: Paint): string[] {
   return [
-    ...steps.map((step) =>
-      CHECKED.test(step) ? paint("yellow", `  ? ${step}`) : paint("green", `  + ${step}`),
-    ),
+    ...steps.map((step) => describeStep(step, paint)),
     ...notes.map((notice) => paint("dim", `Notice: ${notice}`)),
   ];
 }
+
+function describeStep(step: string, paint: Paint): string {
+  const [, sign] = /^([+~-]) /.exec(step) ?? [];
+  if (sign !== undefined) return paint(RULE_PAINTS[sign] ?? "green", `  ${step}`);
+  return CHECKED.test(step) ? paint("yellow", `  ? ${step}`) : paint("green", `  + ${step}`);
+}
+
+/** The line of a right in rules has its own sign: added, changed or removed. */
+const RULE_PAINTS: Readonly<Record<string, Parameters<Paint>[0]>> = {
+  "~": "yellow",
+  "-": "yellow",
+};
 
 // Sharing of tables of other apps: a question on a terminal, otherwise a warning, or a conflict if
 // the project disables sharing. Never names the app that owns a table.
