@@ -11,6 +11,7 @@ import { type Admin, openAdmin } from "../support/admin.ts";
 import { citusUrl } from "../support/citus.ts";
 import { dumpDatabase, readDeclared } from "../support/push.ts";
 import { pushDefinition } from "../support/push_steps.ts";
+import { declareRules } from "../support/rules.ts";
 import {
   declareTodos,
   expectExact,
@@ -180,24 +181,50 @@ describe.skipIf(citusUrl() !== undefined)("rules", () => {
   });
 
   test("of a plan from before another app's push do not come back with it", async () => {
-    const { app: owner, names } = await makeTodos(null);
-    const user = await service().makeApp();
-    await pushRules(service(), user, declareTodos(names, { indexes: [] }));
-    const tightened = declareTodos(names, { rules: { allow: { member: { read: [OWN] } } } });
+    const names = freshNames();
+    const { members: companies, teams, todos } = names;
+    const [owner, user] = [await service().makeApp(), await service().makeApp()];
+    const readable = (column: string, ...more: object[]) => ({
+      allow: { member: { read: [{ [column]: { readable: true } }, ...more] } },
+    });
+    /** The views of todos follow the rules of companies, which the table of todos does not reference. */
+    const declare = (isRuled: boolean, companyRules: object, indexes: string[][]) => ({
+      version: 1 as const,
+      tables: declareRules({
+        [companies]: { columns: { name: "string" }, ...(isRuled && { rules: companyRules }) },
+        [teams]: {
+          columns: { company: { kind: "ref", table: companies } },
+          ...(isRuled && { rules: readable("company") }),
+        },
+        [todos]: {
+          columns: { owner: "uuid", team: { kind: "ref", table: teams } },
+          indexes,
+          ...(isRuled && { rules: readable("team", OWN) }),
+        },
+      }),
+    });
+    const all = { allow: { member: { read: true } } };
+    await pushRules(service(), owner, declare(false, all, []));
+    await pushRules(service(), user, declare(true, all, []));
+    const tightened = declare(true, { allow: { member: { read: { name: "a" } } } }, []);
     let isFirst = true;
     const late: Database = {
       ...service().pushing,
       // The owner has planned: now the user's functions are replaced.
       message: async (text, options) => {
-        if (isFirst) await pushRules(service(), user, tightened);
+        const isStale = isFirst;
         isFirst = false;
+        if (isStale) await pushRules(service(), user, tightened);
         return await service().pushing.message(text, options);
       },
     };
-    const definition = declareTodos(names, { rules: null, indexes: [["status", "id"]] });
     await pushDefinition(
       { admin: late, log: () => undefined },
-      { app: owner, definition, options: { dryRun: false } },
+      {
+        app: owner,
+        definition: declare(false, all, [["owner", "id"]]),
+        options: { dryRun: false },
+      },
     );
     expect(isFirst).toBe(false);
     await expectExact(service(), user, names);
@@ -218,6 +245,19 @@ describe.skipIf(citusUrl() !== undefined)("the guard rejects", () => {
     );
     await service().service.admin.message(`drop function api."${name}"(); select 1`);
     expect(await listGuardIssues()).toEqual([]);
+  });
+
+  test("a function of a view with another body", async () => {
+    const { app, names } = await makeTodos();
+    const [name] = (await listWanted(service(), app)).filter((one) => one.endsWith("_get"));
+    if (name === undefined) throw new Error("No function");
+    const open = `create or replace function api."${name}"(uuid, bytea, uuid, integer) returns text language plpgsql volatile security definer as 'begin return (select row_to_json(t)::text from data.${names.todos} as t where id = $3); end'`;
+    await service().pushing.message(`set local role rowhouse_tables; ${open}; select 1`);
+    expect(await listGuardIssues()).toEqual([
+      `Function api.${name}(uuid, bytea, uuid, integer) must have the body that this release generates`,
+    ]);
+    expect(await refreshFunctions(service().service.admin)).toHaveLength(1);
+    await expectExact(service(), app, names);
   });
 
   test("a function of a recorded view that the app's rules do not have", async () => {

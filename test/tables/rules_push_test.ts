@@ -3,9 +3,11 @@
  * no function of an earlier rule remains.
  */
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { readSqlState, SIGNALS, SignalError } from "../../src/db/mod.ts";
 import { viewSetsOf } from "../../src/tables/catalog/mod.ts";
 import { readDrift } from "../../src/tables/mod.ts";
 import { citusUrl } from "../support/citus.ts";
+import { withDatabase } from "../support/cluster.ts";
 import {
   dumpDatabase,
   freshName,
@@ -75,6 +77,27 @@ describe.skipIf(citusUrl() !== undefined)("the functions of rules", () => {
     await expectExact(service, app, names);
   });
 
+  test("of a former rule cannot be called by a stolen login after the push", async () => {
+    const names = freshNames();
+    const app = await service.makeApp();
+    await pushRules(
+      service,
+      app,
+      declareTodos(names, { rules: { allow: { member: "everything" } } }),
+    );
+    const get = (await listWanted(service, app)).find((name) => /^todos.*_get$/.test(name));
+    const call = () =>
+      withDatabase(service.database.servingUrl, (login) =>
+        login.message(`select api."${get}"('${app.id}', '', '${crypto.randomUUID()}', 1000)`),
+      ).catch((error: unknown) =>
+        error instanceof SignalError ? error.signal : readSqlState(error),
+      );
+    // The function exists, and rejects a caller without a key of a person.
+    expect(await call()).toBe(SIGNALS.keyRejected);
+    await pushRules(service, app, declareTodos(names));
+    expect(await call()).toBe("42883");
+  });
+
   test("of unchanged tables are not replaced", async () => {
     const names = freshNames();
     const app = await service.makeApp();
@@ -125,7 +148,7 @@ describe.skipIf(citusUrl() !== undefined)("the functions of rules", () => {
     await pushRules(
       service,
       owner,
-      declareTodos(names, { columns: { note: "string" }, indexes: [["status", "id"]] }),
+      declareTodos(names, { columns: { note: "string" }, indexes: [["owner", "id"]] }),
     );
     await expectExact(service, owner, names);
     await expectExact(service, user, names);
