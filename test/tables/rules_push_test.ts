@@ -5,7 +5,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { readSqlState, SIGNALS, SignalError } from "../../src/db/mod.ts";
 import { viewSetsOf } from "../../src/tables/catalog/mod.ts";
-import { readDrift } from "../../src/tables/mod.ts";
+import { readDrift, refreshFunctions } from "../../src/tables/mod.ts";
 import { citusUrl } from "../support/citus.ts";
 import { withDatabase } from "../support/cluster.ts";
 import {
@@ -153,6 +153,28 @@ describe.skipIf(citusUrl() !== undefined)("the functions of rules", () => {
     await expectExact(service, owner, names);
     await expectExact(service, user, names);
     expect(await listWanted(service, user)).toEqual(before);
+  });
+
+  test("do not depend on the order in which PostgreSQL stores the columns of a rule", async () => {
+    const names = freshNames();
+    const [owner, user] = [await service.makeApp(), await service.makeApp()];
+    // Stored as JSON, shorter names come first.
+    const columns = { z: "number" };
+    const all = { ...OWN, status: "open", team: { memberOf: names.members }, z: 1 };
+    const rules = {
+      allow: { member: { read: all, create: all, update: all, delete: all } },
+    };
+    for (const app of [owner, user])
+      await pushRules(service, app, declareTodos(names, { columns, rules }));
+    await expectExact(service, user, names);
+    expect(await refreshFunctions(admin())).toEqual([]);
+    const indexed = declareTodos(names, { columns, rules, indexes: [["owner", "id"]] });
+    // Other rights do not change.
+    expect((await pushRules(service, owner, indexed)).steps).toEqual([
+      expect.stringContaining("add index"),
+    ]);
+    await expectExact(service, user, names);
+    expect(await refreshFunctions(admin())).toEqual([]);
   });
 
   test("never show a column that the app no longer declares", async () => {

@@ -144,9 +144,11 @@ function planWalks(appId: string, before: PushState, next: PushState): Step[] {
   });
 }
 
-/** Everything that the app uses, with its rules. */
+/** Everything that the app uses, with its rules. PostgreSQL stores their keys in another order, which sentences must not show. */
 function listUsed(appId: string, { tables }: PushState): TableDefinition[] {
-  return tables.flatMap(({ uses }) => ofApp(appId, uses)).map(({ definition }) => definition);
+  return tables
+    .flatMap(({ uses }) => ofApp(appId, uses))
+    .map(({ definition }) => JSON.parse(canonicalJson(definition)) as TableDefinition);
 }
 
 function ofApp<Of extends { appId: string }>(appId: string, list: readonly Of[]): Of[] {
