@@ -26,11 +26,13 @@ import {
   readFunctions,
   readViews,
 } from "../support/rules_service.ts";
-import type { TestApp, TestService } from "../support/service.ts";
+import { type TestApp, type TestService, UNGUARDED } from "../support/service.ts";
 
 let admin: Admin;
 beforeAll(async () => {
-  admin = await openAdmin({ PREVIEW: "browser" }, { service: { previews: RULE_PREVIEWS } });
+  // The tests plant functions, which would stop the service.
+  const options = { ...UNGUARDED, previews: RULE_PREVIEWS };
+  admin = await openAdmin({ PREVIEW: "browser" }, { service: options });
 });
 afterAll(() => admin.close());
 
