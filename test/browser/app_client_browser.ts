@@ -74,7 +74,7 @@ import { createAppClient } from "/client.js";
 import { schema } from "/schema.js";
 const options = ${JSON.stringify({ url: site.apiUrl, identityUrl: site.identityUrl, app: slug })};
 window.signedOut = 0;
-window.app = createAppClient({ ...options, schema, cache: true, onSignedOut: () => window.signedOut++ });
+window.app = createAppClient({ ...options, schema, onSignedOut: () => window.signedOut++ });
 window.toCode = (call) => call.then((value) => value, (error) => error.code ?? error.message);
 </script>`;
 
@@ -113,13 +113,15 @@ async function watchRequests(): Promise<string[]> {
   const session = await context.newCDPSession(page);
   await session.send("Network.enable");
   session.on("Network.requestWillBeSent", ({ request, type }) => {
-    const { hostname, pathname } = new URL(request.url);
+    const { hostname, pathname, search } = new URL(request.url);
     const isOfService = /^(api|id)\./.test(hostname);
     const method = type === "Preflight" ? "OPTIONS" : request.method;
-    if (isOfService) requests.push(`${method} ${hostname.split(".")[0]} ${pathname}`);
+    if (isOfService) requests.push(`${method} ${hostname.split(".")[0]} ${pathname}${search}`);
   });
   return requests;
 }
+
+const EXCHANGE = "POST id /session-key?app=wiki";
 
 describe("a page without a server", () => {
   test("is told that no one is signed in, and stays where it is", async () => {
@@ -146,11 +148,10 @@ describe("a page without a server", () => {
       status: "authenticated",
       user: { role: "member" },
     });
-    expect(requests.filter((line) => line === "POST id /session-key")).toHaveLength(1);
-    const preflights = requests.filter((line) => line.startsWith("OPTIONS"));
-    expect(preflights.filter((line) => line.startsWith("OPTIONS api"))).toHaveLength(
-      new Set(preflights.filter((line) => line.startsWith("OPTIONS api"))).size,
-    );
+    expect(requests.filter((line) => line === EXCHANGE)).toHaveLength(1);
+    const preflights = requests.filter((line) => line.startsWith("OPTIONS api"));
+    expect(preflights).toHaveLength(3);
+    expect(new Set(preflights).size).toBe(3);
   });
 
   test("begins with the exchange, which is also its first session", async () => {
@@ -162,7 +163,7 @@ describe("a page without a server", () => {
     });
     await run("app.db.todos.list()");
     expect(requests.filter((line) => !line.startsWith("OPTIONS"))).toEqual([
-      "POST id /session-key",
+      EXCHANGE,
       "GET api /v1/data/db/todos",
     ]);
   });

@@ -72,6 +72,14 @@ describe("a server of the app", () => {
     expect(await verify(headers())).toEqual(want);
   });
 
+  test("asks no service about a request without a key", async () => {
+    const unreachable = createServerClient({ url: "http://127.0.0.1:1", app: "wiki", retries: 0 });
+    await expect(unreachable.verify({ headers: {} })).rejects.toMatchObject({
+      status: 401,
+      code: "unauthenticated",
+    });
+  });
+
   test("rejects a key of a sibling's page, which the sibling's person sent here", async () => {
     const eve = await makePerson(service, { app: sibling, role: "editor" });
     const theirs = await openKey(eve, sibling, SIBLING);
