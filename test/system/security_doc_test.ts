@@ -9,6 +9,7 @@ import { FACTORS } from "./security/factors.ts";
 import { SERVING_LOGINS } from "./security/logins.ts";
 import { OWNING_LOGINS } from "./security/owners.ts";
 import { PASSKEY } from "./security/passkeys.ts";
+import { PERSON_KEYS } from "./security/person_keys.ts";
 import { SECRETS } from "./security/secrets.ts";
 import { openWorld, type Page, type World } from "./security/world.ts";
 
@@ -19,6 +20,7 @@ const PAGE: Page = {
   ...CREDENTIALS,
   ...FACTORS,
   ...PASSKEY,
+  ...PERSON_KEYS,
   ...CONSOLE,
 };
 

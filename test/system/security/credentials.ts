@@ -10,6 +10,7 @@ import { type Jar, PASSWORD, sharedCookie, signInAs, visit } from "../../support
 import { freshName } from "../../support/push.ts";
 import { keepsCodes } from "./factors.ts";
 import { dumpsNoPasskey } from "./passkeys.ts";
+import { opensNoRows } from "./person_keys.ts";
 import { hidesValues, keepsValues } from "./schema_keys.ts";
 import { digestOf, guesses, LIST, makeKey, me, type Page, type World } from "./world.ts";
 
@@ -100,6 +101,8 @@ export const CREDENTIALS: Page = {
         const both = await visit(world.service, new Map(world.jar), "/login");
         expect(both.text).toContain(world.victim.email);
       },
+      "get a person's key, or open a row: the exchange needs the second cookie, and data routes ignore cookies.":
+        opensNoRows,
       "end the person's other sessions, or set a password.": async (world) => {
         const second = await signInAs(world.service, world.victim);
         const thief: Jar = new Map([[SESSION_COOKIE, world.jar.get(SESSION_COOKIE) ?? ""]]);

@@ -28,6 +28,7 @@ import { visit } from "../../support/people.ts";
 import { proofOf } from "../../support/proof.ts";
 import { consoleCalls } from "./console.ts";
 import { keepsFactors } from "./factors.ts";
+import { getsNoPersonKey } from "./person_keys.ts";
 import {
   DEFINITIONS,
   digestOf,
@@ -216,6 +217,8 @@ export const SERVING_LOGINS: Page = {
         ).toContain("theirs");
       },
       "read, create, rotate or revoke a key.": (world) => world.rejects("all", KEYS),
+      "get or end a person's key without both cookies of a live session.": (world) =>
+        getsNoPersonKey(world, "all"),
       "sign in as a person, or replace a password.": (world) => rejectsSignIns(world, "all"),
       "lower a count of sign-in attempts.": (world) => lowersNoCount(world),
       "accept another person's invitation, even with the Console's login.": (world) =>
@@ -310,14 +313,14 @@ export const SERVING_LOGINS: Page = {
           const id = world.mine.key.split(/[_.]/)[1];
           const known = await world.tryAs(
             "gateway",
-            `select app_id::text from rowhouse.use_key('${id}', ${proofOf(world.mine.key)})`,
+            `select app_id::text from rowhouse.use_caller_key('${id}', ${proofOf(world.mine.key)})`,
           );
           expect(known.rows).toEqual([{ app_id: world.mine.id }]);
           expect(
             (
               await world.tryAs(
                 "gateway",
-                `select * from rowhouse.use_key('${id}', sha256(${proofOf(world.mine.key)}))`,
+                `select * from rowhouse.use_caller_key('${id}', sha256(${proofOf(world.mine.key)}))`,
               )
             ).rows,
           ).toEqual([]);
@@ -393,6 +396,8 @@ export const SERVING_LOGINS: Page = {
         world.rejects("identity", [listCall(world.mine, proofOf(world.mine.key)), ...ROWS]),
       "read a key, or the definitions of tables.": (world) =>
         world.rejects("identity", [...KEYS, ...DEFINITIONS]),
+      "get or end a person's key without both cookies of a live session.": (world) =>
+        getsNoPersonKey(world, "identity"),
       "sign in as a person, or replace a password.": (world) => rejectsSignIns(world, "identity"),
     },
   },

@@ -64,7 +64,9 @@ export type World = {
 export async function openWorld(): Promise<World> {
   // Browsers store no passkeys for an IP address.
   const identity = (port: number) => ({ publicUrl: `http://localhost:${port}` });
-  const service = toNamed(await openTestService({ shape: "one", identity }));
+  const service = toNamed(
+    await openTestService({ shape: "one", identity, service: { previews: ["browser"] } }),
+  );
   const [mine, other] = [await service.makeApp(SCHEMA), await service.makeApp(SCHEMA)];
   const created = await service.call(other, LIST, { method: "POST", json: { title: "theirs" } });
   const victim = await makePerson(service, { consoleRole: "super_admin" });
