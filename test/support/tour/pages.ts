@@ -14,6 +14,7 @@ import {
   toCookieHeader,
   visit,
 } from "../people.ts";
+import { exchange, openToBrowsers, type PersonKey } from "../person_keys.ts";
 import { passProvider } from "../provider.ts";
 import { signInWith } from "../provider_people.ts";
 import { enrol, enterFactor, SECURITY } from "../second_factor.ts";
@@ -44,6 +45,7 @@ export async function tourPages(toured: Toured, ask: Ask): Promise<void> {
   await setAppSwitch(service.service, app.slug, ["people_list", true]);
   const people = `/v1/auth/people?app=${app.slug}`;
   await ask(() => service.call(undefined, people, { headers: { cookie: toCookieHeader(jar) } }));
+  await tourPersonKey(toured, ask, jar);
   const consoleSignIn = "/console/sign-in";
   await ask(() => submitSignIn(service, jar, { path: consoleSignIn, email, password }));
   await tourConsole(service, page);
@@ -72,6 +74,15 @@ export async function tourPages(toured: Toured, ask: Ask): Promise<void> {
       headers: { cookie: toCookieHeader(other) },
     }),
   );
+}
+
+/** A page of the app opens a key of its person, whom the app's server reads. */
+async function tourPersonKey({ service, app }: Toured, ask: Ask, jar: Jar): Promise<void> {
+  await openToBrowsers(service, app);
+  const asked = { cookies: jar, app, origin: "https://app.example.org" };
+  const { json } = await ask(() => exchange(service, asked));
+  const { key } = json as PersonKey;
+  await ask(() => service.call(undefined, `/v1/data/me?app=${app.slug}`, { key }));
 }
 
 async function tourAccount(page: ToPage, password: string): Promise<void> {
