@@ -573,6 +573,10 @@ describe("a list", () => {
     }
     expect(pages).toEqual(expected);
     expect((await list(reader, { limit: 0 })).hasMore).toBe(true);
+    expect(await list(reader, { offset: 2_147_483_647 })).toMatchObject({
+      rows: [],
+      hasMore: false,
+    });
     expect((await list(bob, { limit: 1000 })).titles).not.toContain("m0");
   });
 

@@ -61,7 +61,7 @@ export function listBody(table: ServedSet, site: FunctionSite): string {
 begin
   ${beginAs(table, "list", site)}
   ${query === undefined ? renderPageTag(table, rows) : renderMergedTag(query)};
-  "$first" := encode(substring("$states", 1, ${ID_BYTES}), 'hex')::uuid;
+  ${query === undefined ? `"$first" := encode(substring("$states", 1, ${ID_BYTES}), 'hex')::uuid;` : ""}
   "$tag" := ${tagOfPage(table, site)};
   "$head" := ${headOfPage(table)};
   if "$size" > ${inline} or "$tag" = any (string_to_array(${known}, ',')) then
@@ -131,21 +131,24 @@ function renderPageTag(table: ColumnSet, rows: string): string {
 
 /**
  * Reads the states, the count and the bytes of a page as {@linkcode renderPageTag}, and its ids, from a query of walks. A row that
- * several walks find is one row. Where a walk was cut short, further rows are not known: the page ends before it, or it is an error.
+ * several walks find is one row. Where a walk was cut short, further rows are not known, so that it is an error.
  */
 function renderMergedTag(walks: string): string {
   const { limit, offset } = placeholdersOf("list");
-  const isOnPage = `filter (where "$row"."$nth" > ${offset})`;
-  return `select string_agg("$row"."$state", ''::bytea order by "$row"."$nth") ${isOnPage},
-    count(*) ${isOnPage}, coalesce(sum("$row"."$size") ${isOnPage}, 0),
-    array_agg("$row"."id" order by "$row"."$nth") ${isOnPage}, coalesce(bool_or("$row"."$cut"), false)
+  return `select string_agg("$row"."$state", ''::bytea), count(*), coalesce(sum("$row"."$size"), 0),
+    array_agg("$row"."id"), coalesce(bool_or("$row"."$cut"), false)
   into "$states", "$found", "$size", "$ids", "$isCut" from (
-    select "$u".*, row_number() over (order by "$u"."id", "$u"."$cut") as "$nth" from (
-      select distinct on ("$w"."id", "$w"."$cut") "$w".* from (
+    select distinct on ("$w"."id", "$w"."$cut") "$w".* from (
 ${walks}
-      ) as "$w" order by "$w"."id", "$w"."$cut" limit ${offset}::int8 + ${limit} + 1) as "$u") as "$row";
+    ) as "$w" order by "$w"."id", "$w"."$cut" limit ${offset}::int8 + ${limit} + 1) as "$row";
   if "$isCut" then
     raise exception 'too many rows' using errcode = '${SIGNALS.tooManyVisits}', detail = '${RULE_VISITS}';
+  end if;
+  if ${offset} > 0 then
+    "$states" := substring("$states", (least(${offset}, "$found") * ${STATE_BYTES} + 1)::int4);
+    "$ids" := "$ids"[(least(${offset}, "$found") + 1)::int4:];
+    "$size" := "$size" * greatest("$found" - ${offset}, 0) / greatest("$found", 1);
+    "$found" := greatest("$found" - ${offset}, 0);
   end if`;
 }
 
