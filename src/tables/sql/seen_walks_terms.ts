@@ -62,15 +62,17 @@ type Path = {
   /** The conditions that the index has as its first columns; `undefined`: the walk visits all rows of the app. */
   readonly prefix: Alternative | undefined;
   readonly rest: Alternative;
+  /** Whether the rows with the values of the prefix are in the order of ids. */
+  readonly isOrdered: boolean;
   /** The membership whose references the walk has. */
   readonly member: { readonly column: string; readonly match: Match } | undefined;
   /** The index has only the rows of the app. */
   readonly isOwn: boolean;
 };
 
-/** Whether the person reads every row that the walk visits. */
-function isExact({ prefix, rest }: Path): boolean {
-  return prefix !== undefined && Object.keys(rest).length === 0;
+/** Whether the person reads every row that the walk visits, and the walk is in the order of ids. */
+function isExact({ prefix, rest, isOrdered }: Path): boolean {
+  return prefix !== undefined && isOrdered && Object.keys(rest).length === 0;
 }
 
 function findPath(
@@ -81,16 +83,22 @@ function findPath(
 ): Path {
   const searched = Object.keys(alternative).filter((name) => isSearched(table, alternative, name));
   const memberships = searched.filter((name) => isMembership(alternative[name]));
-  const walks = table.walks
-    .filter((walk) => isUsable(table, view, site, walk))
-    .map((walk) => ({ walk, columns: prefixOf(walk, searched) }))
+  const [best] = table.walks
+    .filter(({ appId }) => appId === undefined || appId === view.app)
+    .map((walk) => ({ walk, ...findPrefix(table, site, walk, searched) }))
     // The rows of one membership are a walk.
     .filter(({ columns }) => columns.filter((name) => memberships.includes(name)).length <= 1)
     .filter(({ columns }) => columns.length > 0)
-    .sort((one, other) => other.columns.length - one.columns.length);
-  const [best] = walks;
+    .sort(
+      (one, other) =>
+        Number(other.isOrdered) - Number(one.isOrdered) ||
+        other.columns.length - one.columns.length,
+    );
   if (best === undefined)
-    return { prefix: undefined, rest: alternative, member: undefined, isOwn: false };
+    return {
+      ...{ prefix: undefined, rest: alternative, isOrdered: true },
+      ...{ member: undefined, isOwn: false },
+    };
   const pick = (isPicked: (name: string) => boolean): Alternative =>
     Object.fromEntries(Object.entries(alternative).filter(([name]) => isPicked(name)));
   const column = best.columns.find((name) => memberships.includes(name));
@@ -98,35 +106,35 @@ function findPath(
   return {
     prefix: pick((name) => best.columns.includes(name)),
     rest: pick((name) => !best.columns.includes(name)),
+    isOrdered: best.isOrdered,
     member: column === undefined || match === undefined ? undefined : { column, match },
     isOwn: best.walk.appId !== undefined,
   };
 }
 
-/** The first columns of an index that conditions have, if the rows with these values are in the order of the id. */
-function prefixOf({ columns, isUnique }: Walk, searched: readonly string[]): string[] {
-  const names = columns.map(({ name }) => name);
-  const count = names.findIndex((name) => !searched.includes(name));
+type Prefix = {
+  /** The first columns of the index, each of which has a condition. */
+  readonly columns: readonly string[];
+  readonly isOrdered: boolean;
+};
+
+function findPrefix(
+  { name }: ServedSet,
+  site: FunctionSite,
+  { index, columns, isUnique }: Walk,
+  searched: readonly string[],
+): Prefix {
+  const names = columns.map((column) => column.name);
+  const count = names.findIndex((column) => !searched.includes(column));
   const prefix = count === -1 ? names : names.slice(0, count);
   const isWhole = prefix.length === names.length;
-  const isOrdered = names[prefix.length] === "id" || (isUnique && isWhole);
-  return isOrdered ? prefix : [];
-}
-
-/** Whether the index exists in this form, and has all rows of the app. */
-function isUsable(
-  { name }: ServedSet,
-  view: View,
-  site: FunctionSite,
-  { index, columns, appId }: Walk,
-): boolean {
-  if (appId !== undefined && appId !== view.app) return false;
-  if (index === "" || formAt(site) === "search") return true;
   // The plain form of an index ends in its last column, which can be the id.
-  const names = columns.map((column) => column.name);
-  return (["idx", "search_idx", "key", "search_key"] as const).some(
-    (suffix) => index === deriveName(name, names, suffix),
-  );
+  const endsInId =
+    index === "" ||
+    formAt(site) === "search" ||
+    (["idx", "search_idx"] as const).some((end) => index === deriveName(name, names, end));
+  const isOrdered = (names[prefix.length] === "id" && endsInId) || (isUnique && isWhole);
+  return { columns: prefix, isOrdered };
 }
 
 /** Whether the index has the value of a condition as it is. */
@@ -183,16 +191,30 @@ function renderWhere(view: View, members: string, where: Alternative): string {
 }
 
 function renderWalk(table: ServedSet, path: Path, upTo: string): string {
-  const found = `"$t"."id", ${ROW_STATE} as "$state", ${rowSize(table, "$t")} as "$size"`;
+  const whole = {
+    id: `"$t"."id"`,
+    state: `${ROW_STATE} as "$state"`,
+    size: `${rowSize(table, "$t")} as "$size"`,
+  };
   const rows = (alias: string) => `data.${quoteName(table.name)} as "${alias}"
         where "${alias}"."app_id" = ${APP}${renderPrefix(table, path, onRow(alias))}`;
   if (isExact(path))
-    return `select ${found}, false as "$cut" from ${rows("$t")} order by "$t"."id" limit ${upTo}`;
-  const columns = ["id", "app_id", ...table.columns.map(({ name }) => name), "xmin", "ctid"];
-  const visited = `select ${columns.map((name) => `"$b".${quoteName(name)}`).join(", ")} from ${rows("$b")}
-        order by "$b"."id" limit ${MAX_VISITS + 1}`;
-  return `select ${found}, "$t"."$nth" > ${MAX_VISITS} as "$cut"
-      from (select "$s".*, row_number() over (order by "$s"."id") as "$nth" from (${visited}) as "$s") as "$t"
-      where "$t"."$nth" > ${MAX_VISITS} or (${renderRule(table, [path.rest], onRow())})
+    return `select ${whole.id}, ${whole.state}, ${whole.size}, false as "$cut" from ${rows("$t")}
       order by "$t"."id" limit ${upTo}`;
+  const columns = ["id", "app_id", ...table.columns.map(({ name }) => name), "xmin", "ctid"];
+  const [inner, outer] = path.isOrdered ? [`order by "$b"."id" `, `order by "$s"."id"`] : ["", ""];
+  const visited = `select ${columns.map((name) => `"$b".${quoteName(name)}`).join(", ")} from ${rows("$b")}
+        ${inner}limit ${MAX_VISITS + 1}`;
+  const isCut = `"$t"."$nth" > ${MAX_VISITS}`;
+  // Without an order, no row before the cut is certain: the cut is before all rows.
+  const found = path.isOrdered
+    ? whole
+    : { ...whole, id: `case when ${isCut} then '${BEFORE_ALL}'::uuid else "$t"."id" end as "id"` };
+  return `select ${found.id}, ${found.state}, ${found.size}, ${isCut} as "$cut"
+      from (select "$s".*, row_number() over (${outer}) as "$nth" from (${visited}) as "$s") as "$t"
+      where ${isCut} or (${renderRule(table, [path.rest], onRow())})
+      order by ${path.isOrdered ? '"$t"."id"' : "1"} limit ${upTo}`;
 }
+
+/** An id before that of every row. */
+const BEFORE_ALL = "00000000-0000-0000-0000-000000000000";
