@@ -270,7 +270,8 @@ function makeIsOwn(
   if (endpoint === "get") return makeHas(`{"id":"${values.id}","app_id":"${app}"`, 0);
   if (endpoint === "list")
     return makeHas(pageHead({ app, set, ...values, person: person?.id }), TAG_LENGTH);
-  if (endpoint === "walk") return makeHas(walkRequest(app, set, values), TAG_LENGTH);
+  if (endpoint === "walk")
+    return makeHas(walkRequest({ app, set, person: person?.id }, values), TAG_LENGTH);
   return undefined;
 }
 

@@ -23,6 +23,7 @@ import { invalid } from "./query/filter.ts";
 import { explainWrite } from "./query/needed_index.ts";
 import { planWrite } from "./query/plan.ts";
 import { listSetTables } from "./query/referenced.ts";
+import { isSeen, RULE_NEEDS_INDEX, toRuleConditions, withRule } from "./query/rule_conditions.ts";
 import { readCurrent, repeatPlanned, type SentPlan, toAppTables } from "./query/run.ts";
 import { readWriteQuery, toList, type WriteQuery } from "./query/write_query.ts";
 import { checkAccept, type Read, rejectIfMatch, requireTable } from "./read_request.ts";
@@ -73,7 +74,9 @@ function readQuery(
   context: KeyRequestContext,
   { definition }: RecordedTable,
 ): WriteQuery {
-  return readWriteQuery(context.query, definition, toAppTables(deps, context));
+  const rule = toRuleConditions(definition, context.principal.person);
+  const query = readWriteQuery(context.query, definition, toAppTables(deps, context));
+  return { ...query, where: withRule(query.where, rule) };
 }
 
 type Body = Read & { readonly text: string | undefined };
@@ -89,15 +92,17 @@ async function writeMatching(
   context: KeyRequestContext,
   { asked: { table, query }, sent, read }: Matching,
 ): Promise<Response> {
-  const { appId } = context.principal;
+  const { appId, person } = context.principal;
   const missing = new Set<string>();
   const options = {
-    ...{ appId, missing, isCounted: false, isUnselective: false },
+    ...{ appId, person, missing, isCounted: false, isUnselective: false },
     ...{ visits: deps.maxVisits, work: deps.maxWork },
   };
   const plan: SentPlan = { index: undefined, isSelective: false };
   const explain = (cut: string | undefined) =>
-    explainWrite(query.where, table, { appId, cut, missing });
+    isSeen(table.definition, person, query.where)
+      ? explainWrite(query.where, table, { appId, cut, missing })
+      : RULE_NEEDS_INDEX;
   const isPart = query.limit !== undefined;
   const { isDry } = query;
   // A dry run has no effect that a key could repeat.

@@ -57,7 +57,11 @@ async function openLate(first: News["kind"], oldReads = 0) {
   const streamMemory = makeStreamMemory();
   const feed = makeChangeFeed({
     ...{ db, streamMemory, log: () => undefined, now: () => performance.now() },
-    catalog: { find: catalog.find, learnedAt: () => Number.NEGATIVE_INFINITY },
+    catalog: {
+      find: catalog.find,
+      findFor: catalog.findFor,
+      learnedAt: () => Number.NEGATIVE_INFINITY,
+    },
     checkServing: async () => undefined,
     countStream: () => () => undefined,
   });

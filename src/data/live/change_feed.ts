@@ -31,6 +31,7 @@ import {
   type Hubs,
   isComplete,
   joinHub,
+  listWatched,
   type ReadNews,
   type Subscriber,
   settle,
@@ -54,7 +55,7 @@ export type ChangeFeed = {
 
 type ChangeFeedDeps = {
   db: Database;
-  catalog: Pick<Catalog, "find" | "learnedAt">;
+  catalog: Pick<Catalog, "find" | "findFor" | "learnedAt">;
   log: Log;
   /** Milliseconds of a monotonic clock. */
   now: () => number;
@@ -211,7 +212,8 @@ async function poll(state: State): Promise<void> {
     for (const subscriber of keys[index]?.subscribers ?? []) endSubscriber(hubs, subscriber);
   const changed = new Set((found.changed as [string, string][]).map((pair) => pair.join(" ")));
   for (const hub of all) {
-    if (changed.has(`${hub.app} ${hub.table}`) || changed.has(`${hub.app} `)) hub.isBehind = true;
+    if (["", ...listWatched(hub)].some((table) => changed.has(`${hub.app} ${table}`)))
+      hub.isBehind = true;
     void catchUp(hubs, hub);
   }
 }

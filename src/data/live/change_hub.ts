@@ -8,7 +8,13 @@
 import type { EventStream, KeyRequestContext } from "../../http/mod.ts";
 import { type Log, logError } from "../../observe.ts";
 import { isOutage, Problem } from "../../problem.ts";
-import { type Catalog, MAX_CATALOG_AGE_MS } from "../../tables/catalog/mod.ts";
+import {
+  type Caller,
+  type Catalog,
+  MAX_CATALOG_AGE_MS,
+  type ServedDefinition,
+  watchedTables,
+} from "../../tables/catalog/mod.ts";
 import { encodeNews, type News } from "./change_stream.ts";
 import { type CursorOwner, type Cursors, isIncluded } from "./cursors.ts";
 
@@ -36,11 +42,13 @@ export type Subscriber = {
 export type Hub = {
   readonly app: string;
   readonly table: string;
+  /** Who reads the table. */
+  readonly caller: Caller;
   /** The only key whose streams it has, if it is a person's. */
   readonly ofKey: string | undefined;
   readonly read: ReadNews;
   readonly subscribers: Set<Subscriber>;
-  definition: unknown;
+  definition: ServedDefinition | undefined;
   position: string | null;
   isReading: boolean;
   /** Whether there may be changes after the position. */
@@ -51,7 +59,7 @@ export type Hub = {
 
 /** The hubs of a process, by app and table, and for people also by key. */
 export type Hubs = {
-  readonly catalog: Pick<Catalog, "find" | "learnedAt">;
+  readonly catalog: Pick<Catalog, "find" | "findFor" | "learnedAt">;
   readonly cursors: Cursors;
   readonly log: Log;
   readonly byTable: Map<string, Hub>;
@@ -64,6 +72,7 @@ export async function joinHub(
   { table, read }: { table: string; read: ReadNews },
 ): Promise<Hub | undefined> {
   const { appId: app, keyId, person } = subscriber.context.principal;
+  const caller = { appId: app, person };
   const ofKey = person && keyId;
   const key = toKey({ app, table, ofKey });
   let hub = hubs.byTable.get(key);
@@ -72,7 +81,8 @@ export async function joinHub(
     if (news === undefined) return undefined;
     // Another subscriber may have created it since then.
     hub =
-      hubs.byTable.get(key) ?? makeHub(hubs, { app, table, ofKey, read, position: news.position });
+      hubs.byTable.get(key) ??
+      makeHub(hubs, { app, table, caller, ofKey, read, position: news.position });
   }
   subscriber.hub = hub;
   hub.subscribers.add(subscriber);
@@ -82,12 +92,12 @@ export async function joinHub(
 
 function makeHub(
   { catalog }: Hubs,
-  { app, table, ofKey, read, position }: Pick<Hub, "app" | "table" | "ofKey" | "read" | "position">,
+  made: Pick<Hub, "app" | "table" | "caller" | "ofKey" | "read" | "position">,
 ): Hub {
   return {
-    ...{ app, table, ofKey, read, position },
+    ...made,
     subscribers: new Set(),
-    definition: catalog.find(app, table)?.definition,
+    definition: catalog.findFor(made.caller, made.table)?.definition,
     isReading: false,
     // A running check may not include this app.
     isBehind: true,
@@ -130,9 +140,15 @@ export async function catchUp(hubs: Hubs, hub: Hub): Promise<void> {
   hub.isReading = false;
 }
 
-/** Whether a push changed the app's column set. */
-function hasOtherColumns({ catalog }: Hubs, { app, table, definition }: Hub): boolean {
-  return catalog.find(app, table)?.definition !== definition;
+/** Whether a push changed the app's column set, or what the person sees. */
+function hasOtherColumns({ catalog }: Hubs, { caller, table, definition }: Hub): boolean {
+  return catalog.findFor(caller, table)?.definition !== definition;
+}
+
+/** The tables whose changes are news for the hub's subscribers: of a person also those that decide which rows the person sees. */
+export function listWatched({ table, definition }: Hub): string[] {
+  const view = definition?.served?.view;
+  return [table, ...(view === undefined ? [] : watchedTables(view))];
 }
 
 /** Longer than any process serves rows without having checked for pushes. */
@@ -155,7 +171,7 @@ export async function settle({ catalog }: Hubs, { app, table }: CursorOwner): Pr
 async function readOn(hubs: Hubs, hub: Hub): Promise<void> {
   if (hasOtherColumns(hubs, hub)) await settle(hubs, hub);
   const [reader] = hub.subscribers;
-  const definition = hubs.catalog.find(hub.app, hub.table)?.definition;
+  const definition = hubs.catalog.findFor(hub.caller, hub.table)?.definition;
   if (definition === undefined) endAll(hubs, hub);
   if (reader === undefined || definition === undefined) {
     hub.definition = definition;

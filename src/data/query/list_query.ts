@@ -36,6 +36,7 @@ import {
   readSelection,
   type SelectionText,
 } from "./related.ts";
+import { withRule } from "./rule_conditions.ts";
 
 type Columns = Pick<RecordedTable["definition"], "name" | "columns">;
 
@@ -44,18 +45,24 @@ const GROUP = /^(not\.)?(and|or)$/;
 export const LIST_PARAMETERS = ["order", "select", "limit", "offset", "after"] as const;
 type Once = (typeof LIST_PARAMETERS)[number];
 
-/** The requested list. @throws {Problem} invalid_query; unsupported_query — with every issue */
+/**
+ * The requested list. `rule`: conditions that all its rows fulfill.
+ *
+ * @throws {Problem} invalid_query; unsupported_query — with every issue
+ */
 export function readListQuery(
   query: string,
   { name: table, columns }: Columns,
   tables = NO_TABLES,
+  rule: readonly Condition[] = [],
 ): ListQuery {
   const reading = readConditions(query, columns, {
     names: LIST_PARAMETERS,
     option: OPTION,
     tables,
   });
-  const { reader, attempt, where, once, dotted, issues } = reading;
+  const { reader, attempt, once, dotted, issues } = reading;
+  const where = withRule(reading.where, rule);
   const read = { reader, attempt };
   const asked = attempt(() => readOrder(read, once.get("order"))) ?? [];
   const { items, paths } = attempt(() => parseSelect(once.get("select"))) ?? NOTHING;
@@ -86,7 +93,7 @@ export function readListQuery(
   const isPlain = [...once.keys()].every((name) => name === "limit" || name === "offset");
   return {
     ...{ where, order, select, related, after, offset, limit },
-    isPlain: isPlain && where.length === 0,
+    isPlain: isPlain && reading.where.length === 0,
   };
 }
 

@@ -1,6 +1,7 @@
 /** A query as arguments of its column set's function: columns and values by number, and the values. Pure. @module */
 
 import { SQL } from "../../kinds/mod.ts";
+import type { Person } from "../../principal.ts";
 import { Problem } from "../../problem.ts";
 import {
   type ColumnSet,
@@ -35,6 +36,7 @@ import {
 } from "./path.ts";
 import type { ListQuery, Relation, SortKey } from "./query.ts";
 import { listOwnReferenced } from "./referenced.ts";
+import { toRuleConditions, withRule } from "./rule_conditions.ts";
 
 // The work of comparing texts, which no number of rows bounds: a row can have a text of megabytes,
 // and a pattern can compare each character many times. A unit is about the work to read one byte of
@@ -122,6 +124,8 @@ function countOverlaps(part: string): number {
 }
 
 export type RelatedOptions = PathOptions & {
+  /** The person who calls. */
+  readonly person?: Person | undefined;
   /** Max bytes of the related rows of each relation. */
   readonly bytes?: number;
 };
@@ -207,7 +211,10 @@ function planTotal(path: QueryPath, { where }: ListQuery, options: TableOptions 
     : toPlan(other, whole, options);
 }
 
-type SetOptions = Pick<PlanOptions, "appId" | "missing" | "isUnselective" | "work" | "set"> & {
+type SetOptions = Pick<
+  PlanOptions,
+  "appId" | "person" | "missing" | "isUnselective" | "work" | "set"
+> & {
   readonly table: RecordedTable;
   /** Max rows that are visited to find the rows of a reference. */
   readonly visits: number;
@@ -249,14 +256,15 @@ export function planSets(
 }
 
 function planSet(
-  { column, table, where }: Referenced,
-  { appId, missing, visits, work, set: parent }: SetOptions,
+  { column, table, where: asked }: Referenced,
+  { appId, person, missing, visits, work, set: parent }: SetOptions,
 ) {
   const isNested = parent !== undefined;
+  const where = withRule(asked, toRuleConditions(table.definition, person));
   const { plan, values } = planBy(
     { ...WHOLE_SET, where, limit: visits },
     {
-      ...{ appId, missing, table, visits, isCounted: false },
+      ...{ appId, person, missing, table, visits, isCounted: false },
       // The sets of a query together have the work of a query.
       work: isNested ? work : Math.floor(work / QUERY_LIMITS.references),
       set: isNested ? `${parent}.${column.name}` : column.name,

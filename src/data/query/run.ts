@@ -26,6 +26,13 @@ import { planQuery } from "./plan.ts";
 import type { ListQuery } from "./query.ts";
 import { listSetTables } from "./referenced.ts";
 import { listTables } from "./related.ts";
+import {
+  isSeen,
+  needsRuleIndex,
+  RULE_NEEDS_INDEX,
+  toRuleConditions,
+  withRule,
+} from "./rule_conditions.ts";
 import { planWalk } from "./walk.ts";
 
 // Finds the page of a list: its tag, and its rows unless the caller has them. A page that may be
@@ -138,7 +145,8 @@ function readQuery(
   context: KeyRequestContext,
   { definition }: RecordedTable,
 ): ListQuery {
-  return readListQuery(context.query, definition, toAppTables(deps, context));
+  const rule = toRuleConditions(definition, context.principal.person);
+  return readListQuery(context.query, definition, toAppTables(deps, context), rule);
 }
 
 /** The tables whose rows a query can reach: for a person those that the role reads. */
@@ -224,9 +232,9 @@ async function findQueriedPage(
       message: `The offset must be below ${deps.maxVisits}: continue with after`,
     });
   const missing = new Set<string>();
-  const { appId } = context.principal;
+  const { appId, person } = context.principal;
   const options = {
-    ...{ appId, missing, isCounted: query.isCounted, isUnselective: false },
+    ...{ appId, person, missing, isCounted: query.isCounted, isUnselective: false },
     counted: deps.maxCounted,
     ...{ visits: deps.maxVisits, work: deps.maxWork, bytes: deps.maxResponseBytes },
   };
@@ -241,7 +249,8 @@ async function findQueriedPage(
     const read = isRenewed ? readQuery(deps, context, current) : query;
     const rest = { bytes: deps.maxResponseBytes, known };
     const related = [...listTables(read.related), ...listSetTables(read.where)];
-    const hasWalks = !query.isCounted && !missing.has(NO_WALK);
+    const hasWalks =
+      !query.isCounted && !missing.has(NO_WALK) && isSeen(current.definition, person, read.where);
     const walk = hasWalks ? planWalk(read, current, options) : undefined;
     if (walk !== undefined) {
       sent.index = walk.index;
@@ -252,7 +261,9 @@ async function findQueriedPage(
     return { endpoint: "query", values: { ...planned, ...rest }, related } as const;
   };
   const explain = (cut: string | undefined) =>
-    explainNeededIndex(query, table, { appId, cut, missing });
+    isSeen(table.definition, person, query.where)
+      ? explainNeededIndex(query, table, { appId, cut, missing })
+      : RULE_NEEDS_INDEX;
   return await repeatPlanned({ query, options, sent, explain }, async () => {
     for (;;) {
       const call = { table, ...plan(table, false), renew: plan, limitMs: deps.queryTimeoutMs };
@@ -352,7 +363,9 @@ function readGrouping(
   context: KeyRequestContext,
   { definition }: RecordedTable,
 ): GroupQuery {
-  return readGroupQuery(context.query, definition, toAppTables(deps, context));
+  const rule = toRuleConditions(definition, context.principal.person);
+  const query = readGroupQuery(context.query, definition, toAppTables(deps, context));
+  return { ...query, where: withRule(query.where, rule) };
 }
 
 type GroupsCall = Pick<PageQuery, "table" | "tags"> & { readonly query: GroupQuery };
@@ -363,12 +376,12 @@ async function readGroups(
   { table, query, tags }: GroupsCall,
 ): Promise<FoundPage> {
   const missing = new Set<string>();
-  const { appId } = context.principal;
+  const { appId, person } = context.principal;
   let index: string | undefined;
   const plan = (current: RecordedTable, isRenewed = true) => {
     const read = isRenewed ? readGrouping(deps, context, current) : query;
     const { index: needed, ...planned } = planGroups(read, current, {
-      ...{ appId, missing },
+      ...{ appId, person, missing },
       ...{ visits: deps.maxCounted, setVisits: deps.maxVisits, work: deps.maxWork },
     });
     index = needed;
@@ -382,11 +395,11 @@ async function readGroups(
       return readFound(await callTimed(deps, context, { query, call }));
     } catch (error) {
       const { signal, detail } = error instanceof SignalError ? error : {};
-      if (signal === SIGNALS.tooManyVisits)
-        throw (
-          explainSet(query.where, { appId, cut: detail, missing }) ??
-          explainGroups(query, table, detail)
-        );
+      if (signal === SIGNALS.tooManyVisits) {
+        const problem = explainSet(query.where, { appId, cut: detail, missing });
+        const isRule = detail === "visits" && !isSeen(table.definition, person, query.where);
+        throw problem ?? (isRule ? needsRuleIndex() : explainGroups(query, table, detail));
+      }
       // The detail names an index of referenced rows.
       const found = signal === SIGNALS.indexMissing ? (detail ?? index) : undefined;
       if (found === undefined) throw error;

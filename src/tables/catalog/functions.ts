@@ -401,11 +401,14 @@ export function pageHead({ app, set, limit, offset, person }: PageRequest): stri
   return `${app} ${set} ${limit} ${offset} ${person === undefined ? "" : `${person} `}`;
 }
 
-/** The text that identifies the request of a walk, as its function makes it from its arguments. */
-export function walkRequest(app: string, set: string, values: WalkValues): string {
+/** The text that identifies the request of a walk, as its function makes it from its arguments and, for people, the person. */
+export function walkRequest(
+  { app, set, person }: Pick<PageRequest, "app" | "set" | "person">,
+  values: WalkValues,
+): string {
   const { index, isDescending, start, stop, nulls, limit, picked, order, cursor } = values;
   const lists = [start, stop, nulls, picked, order].map((list) => list?.join(" "));
-  const parts = [app, set, index, isDescending, limit, cursor, ...lists];
+  const parts = [app, set, index, isDescending, limit, cursor, ...lists, person];
   const text = parts.filter((part) => part !== undefined).join("\n");
   return Bun.CryptoHasher.hash("sha256", text, "hex").slice(0, TAG_LENGTH);
 }

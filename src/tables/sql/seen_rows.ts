@@ -30,6 +30,7 @@ export function renderSeen(table: ColumnSet, rule?: RuleName): { source: string;
   const names = ["app_id", ...queryColumns(table).map(({ name }) => name)];
   const shown = names.map((name) => `"$t".${quoteName(name)}`);
   const columns = [...shown, ...(isSeen === "" ? [] : [`(${isSeen}) as "$s"`])].join(", ");
+  // It begins with "(select " for rowhouse.with_keys().
   const source = qualify(`(select ${columns} from data.${quoteName(table.name)} as "$t")`);
   return {
     source: quoteLiteral(hideParameters(source)),

@@ -152,7 +152,7 @@ begin
     [
       '"$seed"',
       ...others,
-      `convert_to(concat("$request", array_to_string("$members", ',')${usingWho(table)}), 'UTF8')`,
+      `convert_to(concat("$request", array_to_string("$members", ',')), 'UTF8')`,
       `int4send(${bytes})`,
       `coalesce("$states", ''::bytea)`,
     ].join(" || "),
@@ -204,7 +204,7 @@ function requestOf(table: ServedSet): string {
   const { app, index, isDescending, start, stop, nulls, limit, picked, order, cursor } = WALK;
   const lists = [start, stop, nulls, picked, order].map((list) => `array_to_string(${list}, ' ')`);
   const parts = [app, quoteLiteral(hashColumnSet(table)), index, `${isDescending}::text`, limit];
-  return `concat_ws(E'\\n', ${[...parts, cursor, ...lists].join(", ")})`;
+  return `concat_ws(E'\\n', ${[...parts, cursor, ...lists].join(", ")}${usingWho(table)})`;
 }
 
 /** A value by which an index is searched and sorted, with its type. */

@@ -292,6 +292,17 @@ begin
 end
 $$;
 
+-- The columns that a person sees, with the keys of those along which a plan walks: a table has the
+-- key of a column only if an index needs it. No other column has a name with #.
+create function rowhouse.with_keys(source text, targets text[]) returns text
+language sql immutable set search_path = pg_catalog, pg_temp as $$
+  select case when starts_with(source, '(select ') then '(select ' || coalesce((
+      select string_agg(distinct found[1] || ', ', '')
+      from unnest(targets) as listed (target),
+        regexp_matches(target, '"\$t"\."#[^"]*"', 'g') as found
+    ), '') || substr(source, 9) else source end
+$$;
+
 -- Whether the branches have all rows of an enum: a branch for each label of its type, unless its
 -- value was dropped, and one for nulls, unless the column is required.
 create function rowhouse.query_covers(source text, type text, branches jsonb) returns bool
@@ -368,6 +379,7 @@ declare
   ordinal int4;
   target text;
   page text;
+  rows_source text;
   total text := 'null::pg_catalog.int8';
 begin
   needed := case when plan ? 'branches' then array(
@@ -404,10 +416,11 @@ begin
     raise exception 'no such walk' using errcode = 'RH022';
   end if;
   start := rowhouse.query_bound(targets, target_types, plan -> 'start');
-  rows_of := format('from %s as "$t" where "$t"."app_id" operator(pg_catalog.=) $1', source);
+  rows_source := rowhouse.with_keys(source, targets);
+  rows_of := format('from %s as "$t" where "$t"."app_id" operator(pg_catalog.=) $1', rows_source);
   if plan ? 'in' then
     in_order := '';
-    rows_of := rowhouse.query_each(source, targets, target_types, plan);
+    rows_of := rowhouse.query_each(rows_source, targets, target_types, plan);
   else
     if nulls <> 'only' then
       stop := rowhouse.query_bound(targets, target_types, plan -> 'stop');
@@ -557,4 +570,5 @@ return rowhouse.view_statement(source, source, 'true', columns, keys, types, pla
 grant execute on function rowhouse.query_value, rowhouse.query_operator, rowhouse.query_condition,
   rowhouse.query_bound, rowhouse.query_visits, rowhouse.query_each, rowhouse.query_before_nulls,
   rowhouse.query_label, rowhouse.query_covers, rowhouse.view_statement, rowhouse.query_statement,
-  rowhouse.query_set, rowhouse.fill_sets, rowhouse.choose_plan to rowhouse_tenant;
+  rowhouse.query_set, rowhouse.with_keys, rowhouse.fill_sets, rowhouse.choose_plan
+  to rowhouse_tenant;

@@ -107,6 +107,7 @@ declare
   walk constant text[] := array(
     select targets[value::int4] from jsonb_array_elements_text(relation -> 'walk') with ordinality
     order by ordinality);
+  rows_source constant text := rowhouse.with_keys(source, walk);
   second constant text := types[(relation -> 'walk' ->> 1)::int4];
   way constant text := case when (relation ->> 'isDescending')::bool then ' desc' else '' end;
   picked constant int4[] := array(select value::int4
@@ -115,7 +116,7 @@ declare
     select string_agg(target || way, ', ' order by n)
     from unnest(walk) with ordinality as listed (target, n));
   part constant text := format('(select * from %s as "$t" where "$t"."app_id"'
-    ' operator(pg_catalog.=) $1 and %s operator(pg_catalog.>=) "$i"."$id"', source, walk[1]);
+    ' operator(pg_catalog.=) $1 and %s operator(pg_catalog.>=) "$i"."$id"', rows_source, walk[1]);
   bound constant text := format(' and %s operator(pg_catalog.<=) "$i"."$id"', walk[1]);
   in_limit constant text := in_order || case seen when 'true'
     then ' limit $3 operator(pg_catalog.+) 1)' else ' limit $7 operator(pg_catalog.+) 1)' end;

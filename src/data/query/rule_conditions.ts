@@ -1,0 +1,97 @@
+/**
+ * The rule of a person as conditions of a query. The database applies the rule, whatever the process asks for: these conditions only
+ * let the planner choose an index of the rule. Pure.
+ *
+ * @module
+ */
+
+import type { Person } from "../../principal.ts";
+import { Problem } from "../../problem.ts";
+import {
+  type Alternative,
+  allowsAll,
+  isMemberOf,
+  isReadable,
+  type Match,
+  ME,
+  type RuleValue,
+} from "../../schema/mod.ts";
+import { MAX_VISITS } from "../../std/limits.ts";
+import type { RecordedTable } from "../../tables/catalog/mod.ts";
+import { type Comparison, type Condition, ID, type QueryColumn } from "./filter.ts";
+
+/** What helps if the database visits too many rows that the person does not see. */
+export const RULE_NEEDS_INDEX = `The rules of your role leave out most of the ${MAX_VISITS} rows that a query may visit: narrow it with a condition on an indexed column, or on the columns that the rules compare`;
+
+export function needsRuleIndex(cause?: unknown): Problem {
+  return new Problem("needs_index", { message: RULE_NEEDS_INDEX, cause });
+}
+
+type Definition = Pick<RecordedTable["definition"], "columns" | "served">;
+
+/** What every row that the person sees fulfills, of columns that the person sees: of a rule with one alternative. */
+export function toRuleConditions(
+  { columns, served }: Definition,
+  person: Person | undefined,
+): readonly Condition[] {
+  const [only, ...others] = served?.view.read ?? [];
+  if (person === undefined || only === undefined || others.length > 0) return [];
+  return toConditions(only, columns, person).filter((condition) => condition !== undefined);
+}
+
+/** The conditions of a query with those of the rule, each once. */
+export function withRule(
+  where: readonly Condition[],
+  rule: readonly Condition[],
+): readonly Condition[] {
+  return [...where, ...rule.filter((each) => !where.some((other) => isSame(each, other)))];
+}
+
+/** Whether the person sees every row that fulfills the conditions. */
+export function isSeen(
+  { columns, served }: Definition,
+  person: Person | undefined,
+  where: readonly Condition[],
+): boolean {
+  if (person === undefined) return true;
+  const { read = [] } = served?.view ?? {};
+  if (allowsAll(read)) return true;
+  return read.some((alternative) =>
+    toConditions(alternative, columns, person).every(
+      (each) => each !== undefined && where.some((other) => isSame(each, other)),
+    ),
+  );
+}
+
+function toConditions(
+  alternative: Alternative,
+  columns: Definition["columns"],
+  person: Person,
+): (Comparison | undefined)[] {
+  return Object.entries(alternative).map(([name, match]) => {
+    const column = [ID, ...columns].find((known) => known.name === name);
+    return column && toCondition(column, match, person);
+  });
+}
+
+/** `undefined` if no condition of a query says the same. */
+function toCondition(column: QueryColumn, match: Match, { id }: Person): Comparison | undefined {
+  if (isMemberOf(match) || isReadable(match)) return undefined;
+  if (match === null) return { op: "null", column, values: [] };
+  if (match === ME && column.kind === "uuid") return { op: "eq", column, values: [id] };
+  if (isList(match)) return { op: "in", column, values: match.map(String) };
+  return { op: "eq", column, values: [String(match)] };
+}
+
+function isList(match: Match): match is readonly RuleValue[] {
+  return Array.isArray(match);
+}
+
+function isSame(one: Comparison | Condition, other: Condition): boolean {
+  if ("of" in one || "of" in other || one.op === "referenced") return false;
+  return (
+    one.op === other.op &&
+    one.column.name === other.column.name &&
+    one.values.join("\n") === other.values.join("\n")
+  );
+}
