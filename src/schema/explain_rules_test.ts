@@ -242,6 +242,23 @@ describe("listRuleNotices()", () => {
     expect(messages(tables)).toMatchSnapshot();
   });
 
+  test("knows the indexes of the stored table, and who adds them", () => {
+    const name = "todos";
+    const columns = { owner: t.uuid(), title: t.string() };
+    const ruled = t.model(columns).allow("a", { read: [{ owner: "me" }, { title: "x" }] });
+    const [definition] = read({ [name]: t.model(columns).index("owner", "title") }).tables;
+    const noticesOf = (isOwn: boolean) =>
+      listRuleNotices(read({ [name]: ruled }), () => definition && { definition, isOwn });
+    const start = 'No index serves the rule "title = x" of todos: ';
+    const index = '.index("title", "id")';
+    expect(noticesOf(true).map(({ message }) => message)).toEqual([
+      `${start}add ${index}, or lists read every row`,
+    ]);
+    expect(noticesOf(false).map(({ message }) => message)).toEqual([
+      `${start}only the app that owns the table can add ${index}; without it, lists read every row`,
+    ]);
+  });
+
   test("has at most 100 notices", () => {
     const tables = Object.fromEntries(Array.from({ length: 150 }, (_, i) => [`t${i}`, {}]));
     const ruled = t.model({}).allow("member", { read: true });

@@ -20,10 +20,20 @@ type Tables = readonly TableDefinition[];
 /** Max reported notices. */
 const NOTICES_MAX = 100;
 
-/** The notices about the rules of an app's tables; none for an app without rules. Each message is a whole sentence. */
-export function listRuleNotices({ tables }: { readonly tables: Tables }): Notice[] {
+/** A table in a database, with the indexes of every app; its owner adds indexes. */
+type StoredTable = { readonly definition: TableDefinition; readonly isOwn: boolean };
+
+/**
+ * The notices about the rules of an app's tables; none for an app without rules. Each message is a whole sentence. `find` returns
+ * a table of a database; without it, the declared indexes count.
+ */
+export function listRuleNotices(
+  { tables }: { readonly tables: Tables },
+  find: (table: string) => StoredTable | undefined = () => undefined,
+): Notice[] {
   if (tables.every(({ rules }) => rules === undefined)) return [];
   const all = makeRuleTables(tables);
+  const members = listMembers(tables);
   const notices = tables.flatMap((table) =>
     table.rules === undefined
       ? [
@@ -33,29 +43,37 @@ export function listRuleNotices({ tables }: { readonly tables: Tables }): Notice
           },
         ]
       : [
-          ...findMemberships(table, all),
+          ...findMemberships(table, members),
           ...findRevealed(table, table.rules),
           ...findUniques(table, table.rules),
           ...findUnreadable(table, table.rules, all),
           ...findSetNull(table, table.rules, all),
-          ...findUnindexed(table, table.rules),
+          ...findUnindexed(table, table.rules, find(table.name)),
         ],
   );
   const texts = new Map(notices.map((notice) => [notice.message, notice]));
   return [...texts.values()].slice(0, NOTICES_MAX);
 }
 
+/** The tables whose rules read a table of memberships. */
+type Members = ReadonlyMap<string, ReadonlySet<string>>;
+
+function listMembers(tables: Tables): Members {
+  const members = new Map<string, Set<string>>();
+  for (const table of tables)
+    for (const { match } of Object.values(table.rules?.allow ?? {}).flatMap((allowed) =>
+      listMatches(table, allowed),
+    )) {
+      if (!isMemberOf(match)) continue;
+      const guarded = members.get(match.memberOf) ?? new Set();
+      members.set(match.memberOf, guarded.add(table.name));
+    }
+  return members;
+}
+
 /** Everyone who can write a membership can give access. */
-function findMemberships({ name, rules }: TableDefinition, { tables }: RuleTables): Notice[] {
-  const guarded = tables
-    .filter((table) =>
-      Object.values(table.rules?.allow ?? {}).some((allowed) =>
-        listMatches(table, allowed).some(
-          ({ match }) => isMemberOf(match) && match.memberOf === name,
-        ),
-      ),
-    )
-    .map((table) => table.name);
+function findMemberships({ name, rules }: TableDefinition, members: Members): Notice[] {
+  const guarded = [...(members.get(name) ?? [])];
   const writers = Object.entries(rules?.allow ?? {})
     .filter(([, { create, update }]) => create !== undefined || update !== undefined)
     .map(([role]) => role);
@@ -160,14 +178,23 @@ function findSetNull(
 }
 
 /** An alternative without an index reads every row of the app. */
-function findUnindexed(table: TableDefinition, { allow }: TableRules): Notice[] {
+function findUnindexed(
+  table: TableDefinition,
+  { allow }: TableRules,
+  stored: StoredTable | undefined,
+): Notice[] {
+  const { columns, indexes, uniques } = stored?.definition ?? table;
   const first = new Set([
     "id",
-    ...table.columns
+    ...columns
       .filter(({ index, unique, kind }) => index || unique || kind === "ref")
       .map(({ name }) => name),
-    ...[...table.indexes, ...table.uniques].flatMap((columns) => columns[0] ?? []),
+    ...[...indexes, ...uniques].flatMap((names) => names[0] ?? []),
   ]);
+  const advice = (index: string) =>
+    stored?.isOwn === false
+      ? `only the app that owns the table can add .index(${index}); without it, lists read every row`
+      : `add .index(${index}), or lists read every row`;
   const unindexed = Object.values(allow).flatMap(({ read = [] }) =>
     read.filter((alternative) => {
       const columns = Object.keys(alternative);
@@ -177,7 +204,7 @@ function findUnindexed(table: TableDefinition, { allow }: TableRules): Notice[] 
   const texts = new Map(unindexed.map((each) => [explainAlternative(table, each), each]));
   return [...texts].map(([text, alternative]) => ({
     table: table.name,
-    message: `No index serves the rule "${text}" of ${table.name}: add .index(${suggestIndex(table, alternative)}), or lists read every row`,
+    message: `No index serves the rule "${text}" of ${table.name}: ${advice(suggestIndex(table, alternative))}`,
   }));
 }
 

@@ -208,7 +208,7 @@ describe("the search in the docs", () => {
   test("a page has its contents, its neighbors, colored code and the reader's address", async () => {
     const text = await (await fetch(`${service.url}/docs/push`)).text();
     expect(text).toContain('<nav class="contents" aria-labelledby="contents">');
-    expect(text).toContain('rel="prev" href="/docs/sdk"');
+    expect(text).toContain('rel="prev" href="/docs/browser"');
     expect(text).toContain('rel="next" href="/docs/mistakes"');
     expect(text).toContain('<span class="code-keyword">export</span>');
     expect(text).toContain("<span data-origin>https://api.example.org</span>");

@@ -41,3 +41,21 @@ test("the record of an app has the rules of its last declaration", async () => {
   expect(await rulesOf(app)).toEqual(names.map((name) => ({ name, owned: true })));
   expect(await rulesOf(other)).toEqual([{ name: todos, owned: false, rules: boss }]);
 });
+
+test("a column that is no longer declared can make a membership ambiguous: the push is rejected", async () => {
+  const [teams, members, tasks] = [freshName(), freshName(), freshName()];
+  const joined = { person: t.uuid(), team: t.ref(teams) };
+  const ruled = t
+    .model({ team: t.ref(teams) })
+    .allow("member", { read: { team: { memberOf: members } } });
+  const app = await service.makeApp(
+    defineSchema({ [teams]: {}, [members]: { ...joined, invited_by: t.uuid() } }),
+  );
+  const next = defineSchema({ [teams]: {}, [members]: joined, [tasks]: ruled });
+  const { status, json } = await postSchema(service, app, next);
+  expect(status).toBe(409);
+  expect(json).toMatchObject({
+    error: "incompatible_schema",
+    details: [{ path: `/${tasks}/team`, message: expect.stringContaining(members) }],
+  });
+});

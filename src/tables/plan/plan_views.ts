@@ -32,7 +32,11 @@ export function addViews(
   const conflicts = findRuleConflicts(used);
   if (conflicts.length > 0) return { ...plan, conflicts };
   const sentences = planSentences(app.id, state, next);
-  const notices = sentences.length === 0 ? [] : listRuleNotices({ tables: used });
+  const find = (name: string) => {
+    const table = next.tables.find((known) => known.name === name);
+    return table && { definition: table.definition, isOwn: table.ownerAppId === app.id };
+  };
+  const notices = sentences.length === 0 ? [] : listRuleNotices({ tables: used }, find);
   // The record of a push follows its other steps.
   const isRecord = ({ kind }: Step) => RECORDS.has(kind);
   return {
