@@ -35,6 +35,7 @@ import {
   withHosts,
 } from "./launchers.ts";
 import { acquireLock, type Lock } from "./lock.ts";
+import { checkNeeds, describeNeed, findNeeds } from "./needs.ts";
 import { confirmReset, removeDevFiles } from "./reset.ts";
 import { makeTestPeople } from "./test_people.ts";
 import { describeTour, openDevLog } from "./tour.ts";
@@ -73,7 +74,7 @@ next start uses the stored data, and upgrades a database of an earlier release. 
     },
     preview: {
       value: "names",
-      about: "preview features to turn on, such as filters",
+      about: "preview features to turn on, such as filters; those that the schema needs are on",
     },
     reset: {
       about: "first deletes the embedded database, its migrations and types; asks for confirmation",
@@ -108,7 +109,14 @@ async function runDev(typed: Setting): Promise<ExitCode> {
     writeIgnore(folder);
     const app = findAppName(setting);
     const secrets = openSecrets(folder);
-    const config = { ...settings, IDENTITY_SECRET: [secrets.identitySecret] };
+    const needs = await findNeeds(setting);
+    const added = needs.filter(({ preview }) => !settings.PREVIEW.includes(preview));
+    for (const need of added) terminal.print(describeNeed(need, app));
+    const config = {
+      ...settings,
+      IDENTITY_SECRET: [secrets.identitySecret],
+      PREVIEW: [...settings.PREVIEW, ...added.map(({ preview }) => preview)],
+    };
     const stored = { dataDir, typedDataDir, isReset, secrets };
     const options = { ...stored, config, named, report: terminal.warn };
     const database = await openDevDatabase(options);
@@ -259,6 +267,7 @@ async function pushOnce(
       waitS: 10,
       share: readShare(setting),
       check: async (definition, plan) => {
+        checkNeeds(definition, config.PREVIEW);
         const renames = findRenames(pushedLast ?? definition, definition);
         if (renames.length === 0) return;
         const { steps } = await plan();

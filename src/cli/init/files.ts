@@ -26,7 +26,7 @@ export function renderSchema(folder: string): string {
 }
 
 /** All apps share table names, so the names in a first schema start with the name of the project. */
-function toPrefix(folder: string): string {
+export function toPrefix(folder: string): string {
   const prefix = basename(folder)
     .toLowerCase()
     .replace(/[^a-z0-9]+/g, "_")

@@ -111,43 +111,67 @@ function parse(text: string): object {
   }
 }
 
-// The example app as a project template: its files from this package, with the imports of a
-// project.
+// The examples as project templates: their files from this package, with the imports of a project.
 
 const PACKAGE = join(import.meta.dirname, "../../..");
-const EXAMPLE = "examples/todo";
 
-/** Files of the example, with the same paths in a project. */
-const TODO_FILES: readonly string[] = [
-  "index.html",
-  "vite.config.ts",
-  "server/main.ts",
-  "server/server.ts",
-  "src/api.ts",
-  "src/element.ts",
-  "src/main.ts",
-  "src/settings.ts",
-  "src/style.css",
-  "src/todos.ts",
-  "src/view.ts",
-];
+type Example = {
+  /** Files with the same paths in a project. */
+  readonly files: readonly string[];
+  /** The schema, from the folder of the package. */
+  readonly schema: string;
+  readonly scripts: Texts;
+};
 
-/** Paths and texts of the template. */
-export function toTodoFiles(folder: string): [path: string, text: string][] {
+const EXAMPLES = {
+  todo: {
+    files: [
+      "index.html",
+      "vite.config.ts",
+      "server/main.ts",
+      "server/server.ts",
+      "src/api.ts",
+      "src/element.ts",
+      "src/main.ts",
+      "src/settings.ts",
+      "src/style.css",
+      "src/todos.ts",
+      "src/view.ts",
+    ],
+    schema: "schema/mod.ts",
+    scripts: {},
+  },
+  board: {
+    files: ["index.html", "vite.config.ts", "src/main.tsx", "src/settings.ts", "src/style.css"],
+    schema: "examples/board/schema/mod.ts",
+    scripts: { web: "vite", build: "vite build" },
+  },
+} as const satisfies Readonly<Record<string, Example>>;
+export type ExampleName = keyof typeof EXAMPLES;
+
+/** Paths and texts of the template. All apps share table names, so those of the board start with `prefix`. */
+export function toExampleFiles(
+  name: ExampleName,
+  folder: string,
+  prefix: string,
+): [path: string, text: string][] {
+  const { files, schema }: Example = EXAMPLES[name];
   const slug = JSON.stringify(toSlug(basename(folder)));
   const read = (path: string) =>
     readFileSync(join(PACKAGE, path), "utf8")
       .replace('"../../../schema/mod.ts"', '"../schema/mod.ts"')
       .replace('"../src/schema/mod.ts"', '"rowhouse/schema"')
-      .replace(/(\?\?|\|\|) "todo"/, (_, operator: string) => `${operator} ${slug}`);
+      .replaceAll("board_cards", `${prefix}_cards`)
+      .replace(/(\?\?|\|\|) "(?:todo|board)"/, (_, operator: string) => `${operator} ${slug}`);
   return [
-    ["schema/mod.ts", read("schema/mod.ts")],
-    ...TODO_FILES.map((path): [string, string] => [path, read(join(EXAMPLE, path))]),
+    ["schema/mod.ts", read(schema)],
+    ...files.map((path): [string, string] => [path, read(join("examples", name, path))]),
   ];
 }
 
-/** The development packages of the example, with their versions. */
-export function readTodoPackages(): Record<string, string> {
-  const text = readFileSync(join(PACKAGE, EXAMPLE, "package.json"), "utf8");
-  return (JSON.parse(text) as { devDependencies: Record<string, string> }).devDependencies;
+/** The scripts and development packages of an example, with their versions. */
+export function readExampleAdditions(name: ExampleName): Pick<Additions, "scripts" | "packages"> {
+  const text = readFileSync(join(PACKAGE, "examples", name, "package.json"), "utf8");
+  const { devDependencies } = JSON.parse(text) as { devDependencies: Record<string, string> };
+  return { scripts: EXAMPLES[name].scripts, packages: devDependencies };
 }

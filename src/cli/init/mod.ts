@@ -1,6 +1,6 @@
 /** `rowhouse init`: creates a project that is ready for `rowhouse dev`. Never overwrites a file. @module */
 import { existsSync } from "node:fs";
-import { join } from "node:path";
+import { basename, join } from "node:path";
 import { readIfThere } from "../../std/files.ts";
 import { quote } from "../../std/quote.ts";
 import {
@@ -14,7 +14,7 @@ import {
 } from "../command.ts";
 import { PROJECT_FILE } from "../db/environments.ts";
 import { writeIgnore } from "../db/types.ts";
-import { BUN_MISSING } from "../package.ts";
+import { BUN_MISSING, toSlug } from "../package.ts";
 import {
   addEnvironment,
   type Done,
@@ -23,15 +23,17 @@ import {
   renderSchema,
   renderTsconfig,
   TYPES_ENTRY,
+  toPrefix,
   writeNew,
 } from "./files.ts";
 import {
   type Additions,
   completeManifest,
   DEV_ADDITIONS,
+  type ExampleName,
   PUSH_ADDITIONS,
-  readTodoPackages,
-  toTodoFiles,
+  readExampleAdditions,
+  toExampleFiles,
 } from "./manifest.ts";
 
 const TEMPLATES = ["notes", "todo"] as const;
@@ -39,17 +41,20 @@ type Template = (typeof TEMPLATES)[number];
 
 export const initCommand: Command = {
   name: "init",
-  example: "rowhouse init\nrowhouse init --template todo\nrowhouse init --push-only",
+  example:
+    "rowhouse init\nrowhouse init --react\nrowhouse init --template todo\nrowhouse init --push-only",
   about: `Writes schema/mod.ts with two tables, .env.example, rowhouse.json, .gitignore and tsconfig.json, if they are missing.
 Adds missing lines to an existing .env.example. Adds to package.json, if missing: "type": "module" (unless there are CommonJS
 files), the scripts dev, push and check, the development dependencies (the embedded PostgreSQL in the version that this
 release was tested with) and the permission to run their install scripts. Then installs them. Lists existing files, and never
-overwrites them. With --template todo the project is the example app: pages, a server and its tables. With --push-only the
-project pushes to an existing service: it gets the scripts push and check, no package, and requires no Bun.
+overwrites them. With --react the project is a React app without a server: pages, and a schema with rules for two roles, which
+need the preview browser in the service. With --template todo it is the example app: pages, a server and its tables. With
+--push-only it pushes to an existing service: it gets the scripts push and check, no package, and requires no Bun.
 Prints { written, kept, todo } with --json.`,
   positionals: [],
   flags: {
     template: { value: "name", about: "notes (only a schema) or todo (an app); default notes" },
+    react: { about: "a React app without a server: people read and write rows by rules (preview)" },
     "push-only": { about: "only what db push requires; add no packages and install nothing" },
     "no-install": { about: "do not install the packages that were added to package.json" },
     json: JSON_FLAG,
@@ -69,19 +74,32 @@ async function runInit({ args, folder }: Setting): Promise<CommandResult> {
   const mustInstall =
     !isInstalled && (args.has("no-install") || !(await install(folder, installer)));
   const todo = [...(mustInstall ? [`Run ${installer.install}`] : []), ...findTodo(folder)];
-  const next =
-    kind === "push-only"
-      ? `Next: copy .env.example to .env, set both values, then ${installer.run} rowhouse db push`
-      : `Next: ${installer.run} rowhouse dev`;
-  return { document: { ...toPaths(done), todo }, lines: [...describe(done, todo), next] };
+  const next = toNext(kind, { folder, run: installer.run });
+  return { document: { ...toPaths(done), todo }, lines: [...describe(done, todo), ...next] };
 }
 
-type Kind = Template | "push-only";
+type Kind = Template | "board" | "push-only";
+
+function toNext(kind: Kind, { folder, run }: { folder: string; run: string }): string[] {
+  if (kind === "push-only")
+    return [`Next: copy .env.example to .env, set both values, then ${run} rowhouse db push`];
+  if (kind !== "board") return [`Next: ${run} rowhouse dev`];
+  const app = toSlug(basename(folder));
+  return [
+    `Production needs PREVIEW=browser in the service, and browser access for the app: rowhouse admin set-app ${app} browser on`,
+    `Next: ${run} rowhouse dev, and in another terminal ${run} vite`,
+  ];
+}
 
 function toAdditions(kind: Kind): Additions {
   if (kind === "push-only") return PUSH_ADDITIONS;
-  const more = kind === "todo" ? readTodoPackages() : {};
-  return { ...DEV_ADDITIONS, packages: { ...DEV_ADDITIONS.packages, ...more } };
+  if (kind === "notes") return DEV_ADDITIONS;
+  const more = readExampleAdditions(kind);
+  return {
+    ...DEV_ADDITIONS,
+    scripts: { ...DEV_ADDITIONS.scripts, ...more.scripts },
+    packages: { ...DEV_ADDITIONS.packages, ...more.packages },
+  };
 }
 
 function toPaths(done: readonly Done[]): { written: string[]; kept: string[] } {
@@ -103,25 +121,29 @@ function describe(done: readonly Done[], todo: readonly string[]): string[] {
 
 function readKind(args: Arguments): Kind {
   const typed = args.text("template") ?? "notes";
+  if (args.has("react") && args.has("template"))
+    throw new UsageError("Cannot use --template with --react: each is a whole project");
   if (args.has("push-only")) {
-    if (!args.has("template")) return "push-only";
-    throw new UsageError("Cannot use --template with --push-only: a template requires packages");
+    const other = ["template", "react"].find((flag) => args.has(flag));
+    if (other === undefined) return "push-only";
+    throw new UsageError(`Cannot use --${other} with --push-only: it requires packages`);
   }
   if (process.versions.bun === undefined)
     throw new RejectedError(`${BUN_MISSING}. To only push to a service, add --push-only`);
+  if (args.has("react")) return "board";
   const template = TEMPLATES.find((name) => name === typed);
   if (template !== undefined) return template;
   throw new UsageError(`Unknown template ${quote(typed)}: expected ${TEMPLATES.join(" or ")}`);
 }
 
 function writeProject(folder: string, kind: Kind): Done[] {
-  const isTodo = kind === "todo";
+  const example: ExampleName | undefined = kind === "todo" || kind === "board" ? kind : undefined;
   const runtime = kind === "push-only" ? [] : ["bun-types"];
   const files: [path: string, text: string][] = [
-    ...(isTodo
-      ? toTodoFiles(folder)
-      : [["schema/mod.ts", renderSchema(folder)] as [string, string]]),
-    ["tsconfig.json", renderTsconfig([...runtime, ...(isTodo ? ["vite/client"] : [])])],
+    ...(example === undefined
+      ? [["schema/mod.ts", renderSchema(folder)] as [string, string]]
+      : toExampleFiles(example, folder, toPrefix(folder))),
+    ["tsconfig.json", renderTsconfig([...runtime, ...(example ? ["vite/client"] : [])])],
     [".gitignore", IGNORE],
     [PROJECT_FILE, NO_ENVIRONMENTS],
   ];

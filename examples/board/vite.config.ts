@@ -1,0 +1,10 @@
+import { defineConfig } from "vite";
+
+export default defineConfig({
+  root: import.meta.dirname,
+  // The package by its sources, as in the rest of the repository.
+  resolve: { tsconfigPaths: true },
+  // rowhouse dev registers http://<app>.rowhouse.localhost:5173 for the pages.
+  server: { host: "127.0.0.1", port: 5173, strictPort: true },
+  build: { outDir: "dist", emptyOutDir: true, assetsInlineLimit: 0 },
+});
