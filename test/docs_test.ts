@@ -7,7 +7,7 @@ import { countFences, type Mark, readBlocks } from "./docs/blocks.ts";
 import { ROOT } from "./support/command.ts";
 
 const CONTRIBUTORS_PAGES = ["docs/architecture.md", "CONTRIBUTING.md", "CHANGELOG.md"];
-const PAGES = ["*.md", "docs/*.md", "examples/todo/*.md", "bench/*.md"].flatMap((pattern) =>
+const PAGES = ["*.md", "docs/*.md", "examples/*/*.md", "bench/*.md"].flatMap((pattern) =>
   [...new Glob(pattern).scanSync(ROOT)].sort(),
 );
 const read = (path: string) => readFileSync(join(ROOT, path), "utf8");

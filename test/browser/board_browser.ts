@@ -1,6 +1,6 @@
 /**
  * The first hour with an app without a server: `rowhouse init --react` in an empty folder, `rowhouse dev`, Vite, and two people with
- * two roles in a real browser (examples/board/README.md).
+ * two roles in a real browser (examples/board/README.md, chapter 7 of docs/tutorial.md).
  */
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
@@ -126,6 +126,15 @@ test("the app is at most 60 lines of its author, and its pages have no key", asy
   expect(built.length).toBeGreaterThan(1);
   for (const path of built)
     expect(await Bun.file(join(folder, path)).text()).not.toContain(file.apiKey);
+});
+
+test("the tutorial has this schema, and what dev prints", async () => {
+  const page = await Bun.file(join(ROOT, "docs/tutorial.md")).text();
+  expect(page).toContain(`\n${await Bun.file(join(folder, "schema/mod.ts")).text()}\`\`\``);
+  for (const line of ["The schema has rules", "member can change"]) {
+    const [shown = "nothing"] = printed.split("\n").filter((one) => one.includes(line));
+    expect(page).toContain(shown);
+  }
 });
 
 test("two roles: a member changes own cards, an administrator all", async () => {

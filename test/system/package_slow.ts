@@ -228,6 +228,7 @@ describe("an app that installs the package", () => {
   test.each([
     { template: [], line: 'db.started_notes.create({ title: "Milk" })' },
     { template: ["--template", "todo"], line: 'db.todos.create({ title: "Milk" })' },
+    { template: ["--react"], line: 'db.started_cards.create({ title: "Milk" })' },
   ])("is created by init $template, and compiles without changes", async ({ template, line }) => {
     const project = join(folder, template.join(), "started");
     await Bun.write(join(project, "package.json"), '{ "name": "started", "type": "module" }');
