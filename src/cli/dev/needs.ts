@@ -3,6 +3,7 @@
 import { existsSync } from "node:fs";
 import type { Preview } from "../../preview.ts";
 import type { Definition } from "../../schema/mod.ts";
+import { quoteForShell } from "../../std/quote.ts";
 import { RejectedError, type Setting } from "../command.ts";
 import { evaluateSchema, findSchemaFile } from "../db/evaluate.ts";
 
@@ -45,5 +46,5 @@ export function checkNeeds(schema: Definition, previews: readonly Preview[]): vo
 }
 
 export function describeNeed({ preview, what }: Need, app: string): string {
-  return `The schema has ${what}: dev turns PREVIEW=${preview} on, and ${preview} for the app ${app}. In production an operator does both (rowhouse admin set-app ${app} ${preview} on)`;
+  return `The schema has ${what}: dev turns PREVIEW=${preview} on, and ${preview} for the app ${app}. In production an operator does both (rowhouse admin set-app ${quoteForShell(app)} ${quoteForShell(preview)} on)`;
 }

@@ -2,7 +2,7 @@
 import { existsSync } from "node:fs";
 import { basename, join } from "node:path";
 import { readIfThere } from "../../std/files.ts";
-import { quote } from "../../std/quote.ts";
+import { quote, quoteForShell } from "../../std/quote.ts";
 import {
   type Arguments,
   type Command,
@@ -86,7 +86,7 @@ function toNext(kind: Kind, { folder, run }: { folder: string; run: string }): s
   if (kind !== "board") return [`Next: ${run} rowhouse dev`];
   const app = toSlug(basename(folder));
   return [
-    `Production needs PREVIEW=browser in the service, and browser access for the app: rowhouse admin set-app ${app} browser on`,
+    `Production needs PREVIEW=browser in the service, and browser access for the app: rowhouse admin set-app ${quoteForShell(app)} browser on`,
     `Next: ${run} rowhouse dev, and in another terminal ${run} vite`,
   ];
 }
