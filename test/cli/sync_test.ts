@@ -397,3 +397,33 @@ test("a column that a push drops during the writes stops the sync before the del
     await proxy.stop(true);
   }
 });
+
+test("a sync over the rate limit waits as long as the service says, and writes each row once", async () => {
+  const table = await makeTable();
+  const { app, name } = table;
+  await fill(table);
+  const limited = new Set<string>();
+  const proxy = openProxy({
+    after: (response, { method, url }) => {
+      // Each request is rejected once, before and after it takes effect: a repeat has the same key.
+      const request = `${method} ${new URL(url).pathname}`;
+      if (limited.has(request)) return response;
+      limited.add(request);
+      const body = { error: "rate_limited", message: "Too many requests", requestId: "none" };
+      return Response.json(body, { status: 429, headers: { "retry-after": "0" } });
+    },
+  });
+  try {
+    project.write("limited.csv", `${HEADER}${BERLIN}MUC,Munich Airport,,\n${FILLED}NEW,New,,\n`);
+    const words = [name, "limited.csv", "--update-by", "iata", "--delete-missing"];
+    const { code, out, err } = await sync(app, [...words, "--accept-deletes"], proxy.url.origin);
+    expect({ code, err }).toMatchObject({ code: 0, err: expect.stringContaining("Waiting") });
+    expect(out).toBe(`Created 1, changed 1, left 5 and deleted 1 rows of ${name}\n`);
+    expect([...limited].map((request) => request.split(" ")[0])).toContain("POST");
+    expect([...limited].map((request) => request.split(" ")[0])).toContain("DELETE");
+    const keys = (await listRows(app, name)).map((row) => row["iata"]);
+    expect(keys).toEqual(["BER", "MUC", "ZRH", "OSL", "ARN", "HEL", "NEW"]);
+  } finally {
+    await proxy.stop(true);
+  }
+});
