@@ -1,9 +1,7 @@
 /** Writes of many rows at once lock existing rows in one order, so that they wait for each other and never deadlock. */
 import { afterAll, beforeAll, expect, test } from "bun:test";
-import { SERVICE_QUEUE } from "../../src/db/mod.ts";
 import { defineSchema, t } from "../../src/schema/mod.ts";
-import { withDatabase } from "../support/cluster.ts";
-import { eventually } from "../support/eventually.ts";
+import { countDeadlocks } from "../support/deadlocks.ts";
 import { makeRandom } from "../support/query_fuzz.ts";
 import { openTestService, type TestApp, type TestService } from "../support/service.ts";
 
@@ -47,29 +45,6 @@ afterAll(() => service.close());
 const keysOf = (n: number, key: Key) =>
   key === "label,no" ? { label: n % 2 === 0 ? "a" : "b", no: n } : { [key]: KEYS[key](n) };
 
-/** Deadlocks in the database since its creation. A session reports its own at the latest when it ends. */
-async function countDeadlocks(): Promise<number> {
-  const { adminUrl } = service.database;
-  return await withDatabase(adminUrl, async (admin) => {
-    const ask = <Row>(text: string) =>
-      admin.query<Row>(text, [], { retry: "safe", queue: SERVICE_QUEUE });
-    const others = `from pg_stat_activity where datname = current_database() and pid <> pg_backend_pid()
-      and backend_type = 'client backend'`;
-    const ended = await ask<{ pid: number }>(`select pid, pg_terminate_backend(pid) ${others}`);
-    const pids = ended.map(({ pid }) => pid);
-    await eventually(async () => {
-      const [row] = await ask<{ left: number }>(
-        `select count(*)::int4 as left ${others} and pid = any ('{${pids}}')`,
-      );
-      return row?.left === 0;
-    });
-    const [row] = await ask<{ deadlocks: number }>(
-      "select deadlocks::int4 as deadlocks from pg_stat_database where datname = current_database()",
-    );
-    return row?.deadlocks ?? -1;
-  });
-}
-
 test("lists of upserts and updates, and updates with conditions, do not deadlock on the same rows", async () => {
   const random = makeRandom(51);
   const shuffled = <Value>(values: readonly Value[]) =>
@@ -106,5 +81,5 @@ test("lists of upserts and updates, and updates with conditions, do not deadlock
     );
     for (const { status, json } of sent) expect({ status, json }).toMatchObject({ status: 200 });
   }
-  expect(await countDeadlocks()).toBe(0);
+  expect(await countDeadlocks(service.database.adminUrl)).toBe(0);
 });

@@ -19,10 +19,10 @@ import { startOurs, toProviderSettings } from "./provider.ts";
 import { startServing } from "./serving.ts";
 import { fillWorld } from "./world.ts";
 
-/** What a server and its commands need. The manifest of the example is in the lock. */
+/** What a server and its commands need. The manifests of the examples are in the lock. */
 const CONTENT = [
   ...["src", "patches", "package.json", "bun.lock", "tsconfig.json"],
-  ...["examples/todo/package.json", "deploy/superuser.sql", `:(exclude)${SHARED_FILE}`],
+  ...["examples/*/package.json", "deploy/superuser.sql", `:(exclude)${SHARED_FILE}`],
 ];
 
 const [revision] = process.argv.slice(2);
