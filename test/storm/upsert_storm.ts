@@ -5,6 +5,7 @@
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { SERVICE_QUEUE } from "../../src/db/mod.ts";
 import { defineSchema, t } from "../../src/schema/mod.ts";
+import { countDeadlocks } from "../support/deadlocks.ts";
 import { openTestService, type TestApp, type TestService } from "../support/service.ts";
 import { countRuns } from "../support/tier.ts";
 
@@ -143,7 +144,6 @@ test("no confirmed field is lost, and no row exists twice", async () => {
     ...Array.from({ length: 8 }, () => createInTurn(storm)),
   ]);
   const lines = [...results].toSorted().map(([result, times]) => `${times} × ${result}`);
-  console.log(`${canceled} canceled: ${lines.join(", ")}`);
   const { json } = await service.call(app, `${THINGS}?limit=1000`);
   const { rows } = json as { rows: Row[] };
   expect(new Set(rows.map(({ tag }) => tag)).size).toBe(rows.length);
@@ -160,4 +160,7 @@ test("no confirmed field is lost, and no row exists twice", async () => {
   expect([...results.keys()].filter((result) => !allowed.test(result))).toEqual([]);
   expect(results.get("upsert: right")).toBeGreaterThan(countRuns(100));
   expect(canceled).toBeGreaterThan(countRuns(20));
+  const deadlocks = await countDeadlocks(service.database.adminUrl);
+  expect(deadlocks).toBe(0);
+  console.log(`${canceled} canceled, ${deadlocks} deadlocks: ${lines.join(", ")}`);
 }, 120_000);
