@@ -1,6 +1,7 @@
 /** A service with the preview of rules, apps with teams and todos under rules, and a check of their functions. @module */
 import { expect } from "bun:test";
 import { SERVICE_QUEUE } from "../../src/db/mod.ts";
+import type { Preview } from "../../src/preview.ts";
 import type { Definition } from "../../src/schema/mod.ts";
 import {
   endpointsOfSet,
@@ -14,7 +15,7 @@ import { freshName, postDefinition, readDeclared } from "./push.ts";
 import { declareRules } from "./rules.ts";
 import type { TestApp, TestService } from "./service.ts";
 
-export const RULE_PREVIEWS = ["browser"] as const;
+export const RULE_PREVIEWS: readonly Preview[] = ["filters", "browser"];
 const SITE = { dialect: "plain", previews: RULE_PREVIEWS } as const;
 
 export type Names = { teams: string; members: string; todos: string };

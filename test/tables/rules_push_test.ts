@@ -293,6 +293,31 @@ describe.skipIf(citusUrl() !== undefined)("a push with rules", () => {
     }
   });
 
+  test("joins diverged histories with the rules of the project's schema only", async () => {
+    const names = freshNames();
+    const [project, app] = [await service.makeApp(), await service.makeApp()];
+    const loose = { allow: { member: "everything" } };
+    await pushRules(service, project, declareTodos(names, { rules: loose, teamRules: loose }));
+    const former = await readMigrations(service, project);
+    const definition = declareTodos(names, { teamRules: null });
+    const tables = definition.tables.filter(({ name }) => name === names.teams);
+    await pushRules(service, app, { ...definition, tables });
+    const { status, text } = await postSteps(service, app, [
+      {
+        kind: "join",
+        migrations: former.map((migration) => migration.text),
+        definition,
+        declared: definition,
+      },
+    ]);
+    expect([status, text.slice(0, 300)]).toEqual([200, expect.any(String)]);
+    const declared = await readDeclared(admin(), app);
+    expect(declared.flatMap(({ rules }) => rules ?? [])).toEqual(
+      definition.tables.flatMap(({ rules }) => rules ?? []),
+    );
+    await expectExact(service, app, names);
+  });
+
   test("of several processes at once leaves one state, without functions of the others", async () => {
     const names = freshNames();
     const app = await service.makeApp();
