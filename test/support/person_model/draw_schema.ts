@@ -30,6 +30,12 @@ const KINDS: readonly Kind[] = [
   ...(["string", "enum", "boolean", "date", "timestamp", "json", "uuid"] as const),
 ];
 
+/** Set by each update. The model does not know its time, so it compares what the service says with what it stored. */
+const CHANGED_AT: ModelColumn = {
+  ...{ name: "changed_at", kind: "timestamp", required: true, unique: false, index: false },
+  ...{ default: "now", onUpdate: "now" },
+};
+
 const isTrue = (random: Random, oneIn: number) => random(oneIn) === 0;
 const plain = { required: false, unique: false, index: false };
 
@@ -77,6 +83,7 @@ export function drawSchema(random: Random, suffix: string): Drawn {
         ref("box", "boxes", drawDelete(random)),
         ref("peer", "items"),
         { ...plain, name: "code", kind: "string", unique: unique },
+        ...(isTrue(random, 2) ? [CHANGED_AT] : []),
         ...extra(4, ["owner", "helper", "team", "box", "peer", "code"]),
       ],
       [
@@ -131,7 +138,11 @@ function drawPool(random: Random, { kind, required, default: initial }: ModelCol
   const times = ["2026-01-01T00:00:00+00:00", "2026-01-01T00:00:00.000001+00:00"];
   const draw = () => (kind === "timestamp" ? pick(random, times) : DRAW[kind](random));
   const values = Array.from({ length: 3 }, draw);
-  return [...values, ...(initial === undefined ? [] : [initial]), ...(required ? [] : [null])];
+  return [
+    ...values,
+    ...(initial === undefined || initial === "now" ? [] : [initial]),
+    ...(required ? [] : [null]),
+  ];
 }
 
 /** Draws rules for the roles, and which roles see and set the columns. */
