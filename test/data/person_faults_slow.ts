@@ -14,6 +14,7 @@ describe.each(Object.keys(FAULTS))("%s", (name) => {
     try {
       await run(service, {
         ...{ seed: 52, schemas: 8, rules: 5, requests: 100 },
+        ...(fault.players === undefined ? {} : { only: fault.players }),
         onPush: async (world) => {
           planted += await plant(world, fault);
         },

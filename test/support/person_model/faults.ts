@@ -22,6 +22,8 @@ import { definitionOfTables, type World } from "./world.ts";
 type Swap = readonly [before: string, after: string];
 type Fault = {
   readonly endpoints: readonly Endpoint[];
+  /** The players that can find it; default: all. */
+  readonly players?: readonly string[];
   /** Texts of a view's functions, and what replaces them. */
   readonly swaps?: (set: ViewSet) => readonly Swap[];
   readonly edit?: (text: string) => string;
@@ -71,6 +73,7 @@ export const FAULTS: Readonly<Record<string, Fault>> = {
   },
   "a count has invisible rows": {
     endpoints: [],
+    players: ["query", "groups", "create", "update"],
     service: {
       name: "view_statement",
       edit: (text) =>
@@ -82,6 +85,7 @@ export const FAULTS: Readonly<Record<string, Fault>> = {
   },
   "an idempotency key is not bound to the person": {
     endpoints: [],
+    players: ["repeat", "update"],
     service: {
       name: "claim_of",
       edit: (text) => text.replace(/\bselect [\s\S]*(?=\$function\$)/, "select claim\n"),
@@ -93,6 +97,7 @@ export const FAULTS: Readonly<Record<string, Fault>> = {
   },
   "an upsert ignores the state before it": {
     endpoints: ["upsert"],
+    players: ["upsert", "update", "create"],
     swaps: (set) =>
       swapRules(set, ["from"], {
         ...set.view,
@@ -117,10 +122,12 @@ export const FAULTS: Readonly<Record<string, Fault>> = {
   },
   "related rows ignore the rule of their table": {
     endpoints: ["related", "children"],
+    players: ["related", "update", "create"],
     swaps: (set) => swapRules(set, ["read"], { ...set.view, read: [{}] }),
   },
   "events ignore the rule for reading": {
     endpoints: ["changes"],
+    players: ["changes", "create", "update"],
     swaps: (set) => swapRules(set, ["read"], { ...set.view, read: [{}] }),
   },
 };
