@@ -9,6 +9,7 @@ import { bufferLines } from "../src/cli/terminal.ts";
 import { makeLog } from "../src/observe.ts";
 import { isPreview } from "../src/preview.ts";
 import { ROLES } from "../src/role.ts";
+import { MAX_PER_MINUTE } from "../src/records/apps/mod.ts";
 import { openService } from "../src/service/open.ts";
 import { TEST_IDENTITY_SECRET } from "../test/support/deps.ts";
 
@@ -32,6 +33,7 @@ const service = openService({
   listCacheBytes: Number(process.env["BENCH_LIST_CACHE_BYTES"] ?? 0),
   groupsCreates: process.env["BENCH_GROUP_CREATES"] !== "off",
   idempotencyBytes: Number.MAX_SAFE_INTEGER,
+  personPerMinute: MAX_PER_MINUTE,
   identitySecrets: [TEST_IDENTITY_SECRET],
   ...readRole(),
   previews: (process.env["BENCH_PREVIEWS"] ?? "").split(",").filter(isPreview),

@@ -192,8 +192,17 @@ export async function playUpdateMany(world: World): Promise<void> {
   const turn = drawTurn(world);
   const { caller, table } = turn;
   const ids = [...new Set(Array.from({ length: 1 + world.random(3) }, () => drawId(turn)))];
-  const changes = ids.map((id) => ({ id, body: drawChange(turn) }));
-  const sent = changes.map(({ id, body }) => ({ id, ...body }));
+  const changes: (Update & { ifMatch?: string })[] = [];
+  for (const id of ids) {
+    const { headers, ...match } = await drawMatch(turn, id);
+    const tag = headers["if-match"];
+    const ifMatch = tag === undefined ? {} : { ifMatch: tag };
+    changes.push({ id, body: drawChange(turn), ...match, ...ifMatch });
+  }
+  const sent = changes.map(({ id, body, ifMatch }) => ({
+    ...{ id, ...body },
+    ...(ifMatch === undefined ? {} : { ifMatch }),
+  }));
   const response = await callAs(world, caller, pathOf(table.name), { method: "PATCH", json: sent });
   const isDone = checkStatus(turn, sent, { response, ...judgeChanges(turn, changes), ok: 200 });
   const found = isDone ? (response.json as { rows: unknown[] }).rows : [];
