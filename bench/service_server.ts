@@ -8,8 +8,8 @@ import { closeSync, openSync } from "node:fs";
 import { bufferLines } from "../src/cli/terminal.ts";
 import { makeLog } from "../src/observe.ts";
 import { isPreview } from "../src/preview.ts";
-import { ROLES } from "../src/role.ts";
 import { MAX_PER_MINUTE } from "../src/records/apps/mod.ts";
+import { ROLES } from "../src/role.ts";
 import { openService } from "../src/service/open.ts";
 import { TEST_IDENTITY_SECRET } from "../test/support/deps.ts";
 
