@@ -5,8 +5,10 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "bun:test";
 import type { Browser, BrowserContext, Page } from "playwright-core";
 import { IDENTITY_COOKIE, SESSION_COOKIE, SESSION_KEY_PATH } from "../../src/identity/mod.ts";
+import { setAppSwitch } from "../../src/records/apps/mod.ts";
 import { grantRole } from "../../src/records/people/mod.ts";
 import { DOMAIN, openBrowser, openSite, type TestSite } from "../support/browser.ts";
+import { eventually } from "../support/eventually.ts";
 import { makePerson, PASSWORD, type Person } from "../support/people.ts";
 import { openToBrowsers } from "../support/person_keys.ts";
 import { schema } from "../support/samples/app_client_schema.ts";
@@ -168,7 +170,7 @@ describe("a page without a server", () => {
     ]);
   });
 
-  test.todo("sends conditions and a count", async () => {
+  test("sends conditions and a count", async () => {
     await signIn();
     await run("app.db.todos.create({ title: 'Milk', status: 'done' }).catch(() => undefined)");
     const { id } = await run<{ id: string }>("app.db.todos.create({ title: 'Bread' })");
@@ -181,7 +183,9 @@ describe("a page without a server", () => {
   });
 
   test("follows rows live, and resumes with its next key", async () => {
+    await setAppSwitch({ admin: site.service.service.admin }, "wiki", ["live", true]);
     await signIn();
+    const requests = await watchRequests();
     await run(`void (async () => {
       window.seen = [];
       for await (const { rows } of app.db.todos.watch({ limit: 5 })) seen.push(rows.length);
@@ -200,6 +204,9 @@ describe("a page without a server", () => {
     );
     await run("app.db.todos.create({ title: 'Bread' })");
     await page.waitForFunction("seen.includes(2)", undefined, { timeout: 15_000 });
+    const streams = () => requests.filter((line) => line === "GET api /v1/data/db/todos/changes");
+    await eventually(() => streams().length === 2);
+    expect(requests.filter((line) => line === EXCHANGE)).toHaveLength(2);
   });
 
   test("is forbidden without a role, and allowed in the moment that the role is granted", async () => {

@@ -83,7 +83,7 @@ describe("a page without a server", () => {
     expect(await codeOf(other.db.todos.get(created.id))).toBe("not_found");
   });
 
-  test.todo("uses conditions, counts, groups, upserts and writes by conditions", async () => {
+  test("uses conditions, counts, groups, upserts and writes by conditions", async () => {
     const code = crypto.randomUUID();
     await client.db.todos.createMany([{ title: "a" }, { title: "b", code }]);
     await client.db.todos.upsert({ title: "c", code }, { onConflict: "code" });
@@ -152,7 +152,7 @@ describe("a page without a server", () => {
     await watch.return();
   });
 
-  test.todo("follows changes of its rows, and not those of others", async () => {
+  test("follows changes of its rows, and not those of others", async () => {
     await setAppSwitch(admin(), app.slug, ["live", true]);
     const changes = client.db.todos.changes();
     expect((await changes.next()).value).toMatchObject({ type: "ready" });
