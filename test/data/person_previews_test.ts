@@ -1,7 +1,9 @@
 /** Conditions, related rows, groups, upserts, writes by conditions and event streams over HTTP with a person's key. */
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { setAppSwitch } from "../../src/records/apps/mod.ts";
+import { revokeRole } from "../../src/records/people/mod.ts";
 import { defineSchema, t } from "../../src/schema/mod.ts";
+import { testDeps } from "../support/deps.ts";
 import { type EventReader, openEvents } from "../support/event_stream.ts";
 import { makePerson, signInAs } from "../support/people.ts";
 import { getPersonKey, openToBrowsers } from "../support/person_keys.ts";
@@ -309,5 +311,28 @@ describe("event streams", () => {
       headers: { authorization: `Bearer ${callers["carl"]?.key}`, accept: "text/event-stream" },
     });
     expect(refused.status).toBe(403);
+  });
+
+  test("end with the key, and resume after their last event", async () => {
+    const person = await makePerson(service, { app, role: "member" });
+    const cookies = await signInAs(service, person);
+    const { key } = await getPersonKey(service, { cookies, app, origin: ORIGIN });
+    service.secrets.add(key);
+    const events = await openEvents(`${service.url}${TODOS}/changes`, { key });
+    open.push(events);
+    const ready = await events.next();
+    expect(ready?.kind).toBe("ready");
+    await events.close();
+    const { json } = await service.call(app, TODOS, {
+      ...{ method: "POST", json: { title: "meanwhile", owner: person.id } },
+    });
+    const again = await openEvents(`${service.url}${TODOS}/changes`, { key, since: ready?.id });
+    open.push(again);
+    expect(await again.next()).toMatchObject({
+      kind: "changes",
+      data: [{ put: { id: (json as Row)["id"], title: "meanwhile" } }],
+    });
+    await revokeRole(testDeps(service.service), { email: person.email, slug: app.slug });
+    expect(await again.next()).toBeUndefined();
   });
 });
