@@ -14,6 +14,7 @@ import {
   type Route,
   type StreamMemory,
   splitTarget,
+  streamOwnersOf,
   toBody,
   toTarget,
   type VirtualHost,
@@ -95,8 +96,7 @@ function toCaller({ request, address }: RequestContext, principal: Principal | u
     const visitor = toClientNetwork(address);
     return { queue: visitor, owners: { visitor }, signal };
   }
-  const { appId: app, keyId: key } = principal;
-  return { queue: app, owners: { app, key }, signal };
+  return { queue: principal.appId, owners: streamOwnersOf(principal), signal };
 }
 
 type Call = { url: string; method: string; headers: Headers; body: Uint8Array<ArrayBuffer> };

@@ -7,6 +7,7 @@
  * @module
  */
 
+import type { Principal } from "../principal.ts";
 import { Problem } from "../problem.ts";
 import { MAX_BACKLOG_BYTES, MAX_EVENT_BYTES, MAX_STREAMED_BYTES } from "../std/limits.ts";
 
@@ -228,23 +229,38 @@ export function pumpEvents(
   return stream.body;
 }
 
-// The number of open streams of a process, and of each app, key and visitor, with limits.
+// The number of open streams of a process, and of each app, key, person and visitor, with limits.
 
 /** A visitor is a client without a key, by its address. */
-type Owner = "app" | "key" | "visitor";
+type Owner = "app" | "key" | "person" | "visitor";
 
 /** Max open streams of a process, in total and per owner. */
 export type MaxStreams = Readonly<Record<Owner | "process", number>>;
-export const MAX_STREAMS: MaxStreams = { process: 10_000, app: 1000, key: 500, visitor: 500 };
+export const MAX_STREAMS: MaxStreams = {
+  process: 10_000,
+  app: 1000,
+  key: 500,
+  person: 100,
+  visitor: 500,
+};
 
 export type StreamOwners = Readonly<Partial<Record<Owner, string>>>;
+
+/** The owners of a stream: a new key of a person is no new limit. */
+export function streamOwnersOf({
+  appId: app,
+  keyId: key,
+  person,
+}: Pick<Principal, "appId" | "keyId" | "person">): StreamOwners {
+  return person === undefined ? { app, key } : { app, person: `${app} ${person.id}` };
+}
 
 const RETRY_S = 5;
 
 /**
  * Counts a stream until the returned function is called. Only the first call counts.
  *
- * @throws {Problem} rate_limited — the app or the key has too many streams; overloaded — the visitor or the process has
+ * @throws {Problem} rate_limited — the app, the key or the person has too many streams; overloaded — the visitor or the process has
  */
 export type CountStream = (owners: StreamOwners) => () => void;
 
@@ -273,7 +289,8 @@ export function makeCountStream(max: MaxStreams): CountStream {
 }
 
 function toProblem(owner: keyof MaxStreams, max: number): Problem {
-  return new Problem(owner === "app" || owner === "key" ? "rate_limited" : "overloaded", {
+  const isOverloaded = owner === "visitor" || owner === "process";
+  return new Problem(isOverloaded ? "overloaded" : "rate_limited", {
     message: `This ${owner} has ${max} open streams, the max of a process`,
     retryAfterS: RETRY_S,
   });

@@ -38,6 +38,7 @@ export {
   pumpEvents,
   type StreamMemory,
   type StreamOwners,
+  streamOwnersOf,
 } from "./event_stream.ts";
 export {
   acceptsEventStream,

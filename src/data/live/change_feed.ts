@@ -18,6 +18,7 @@ import {
   type KeyRequestContext,
   openEventStream,
   type StreamMemory,
+  streamOwnersOf,
 } from "../../http/mod.ts";
 import { type Log, logError } from "../../observe.ts";
 import { isOutage, Problem } from "../../problem.ts";
@@ -43,7 +44,7 @@ export type ChangeFeed = {
   /**
    * A stream of the table's changes; `undefined` if the app is not live.
    *
-   * @throws {Problem} rate_limited — the app or the key has too many streams; unavailable — the process stops
+   * @throws {Problem} rate_limited — the app, the key or the person has too many streams; unavailable — the process stops
    */
   readonly open: (
     context: KeyRequestContext,
@@ -113,12 +114,12 @@ async function open(
   { table, since, read }: { table: string; since: string | null; read: ReadNews },
 ): Promise<Response | undefined> {
   const { hubs, deps } = state;
-  const { appId: app, keyId: key } = context.principal;
+  const { appId: app } = context.principal;
   if (state.isEnded) throw new Problem("unavailable", { retryAfterS: 1 });
   const subscriber: Subscriber = {
     context,
     openedAt: deps.now(),
-    release: deps.countStream({ app, key }),
+    release: deps.countStream(streamOwnersOf(context.principal)),
     hub: undefined,
     stream: undefined,
     missed: undefined,
