@@ -7,7 +7,7 @@ import { MAX_ROWS } from "../../src/std/limits.ts";
 import { TEST_IDENTITY_SECRET } from "../support/deps.ts";
 import { openPostgresProxy, type PostgresProxy } from "../support/postgres_proxy.ts";
 import { codeOf } from "../support/problem.ts";
-import { countRequested } from "../support/requested.ts";
+import { countRequested, KEY_LOOKUP } from "../support/requested.ts";
 import { openTestService, type TestApp, type TestService, UNGUARDED } from "../support/service.ts";
 import { nextOf, previewsOfRun, shapeOfRun } from "../support/shape.ts";
 
@@ -300,10 +300,10 @@ describe("the database gets few queries:", () => {
       `update rowhouse.api_keys set scopes = scopes where app_id = '${app.id}' returning key_id`,
     );
     await service.service.warm();
-    const before = proxy.count("use_key");
+    const before = proxy.count(KEY_LOOKUP);
     const responses = await sendMany(() => `${LIST}?limit=1`);
     expect(new Set(responses.map((response) => response.status))).toEqual(new Set([200]));
-    expect(proxy.count("use_key") - before).toBe(1);
+    expect(proxy.count(KEY_LOOKUP) - before).toBe(1);
   });
 
   test("malformed keys and tables cause only lease queries for the client's rate limit", async () => {
@@ -324,9 +324,9 @@ describe("the database gets few queries:", () => {
   test("a read with a cached key runs one statement", async () => {
     await list("?limit=1");
     await service.service.warm();
-    const before = [proxy.count("api."), proxy.count("use_key")];
+    const before = [proxy.count("api."), proxy.count(KEY_LOOKUP)];
     for (let index = 0; index < 20; index++) await list("?limit=1");
-    expect([proxy.count("api."), proxy.count("use_key")]).toEqual([
+    expect([proxy.count("api."), proxy.count(KEY_LOOKUP)]).toEqual([
       (before[0] ?? 0) + 20,
       before[1] ?? 0,
     ]);

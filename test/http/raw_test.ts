@@ -5,6 +5,7 @@ import { openPostgresProxy, type PostgresProxy } from "../support/postgres_proxy
 import { codeOf } from "../support/problem.ts";
 import { measureProcessor } from "../support/processor_time.ts";
 import { type RawOptions, sendRaw, writeRequest } from "../support/raw_http.ts";
+import { KEY_LOOKUP } from "../support/requested.ts";
 import { openTestService, type TestApp, type TestService } from "../support/service.ts";
 
 let service: TestService;
@@ -238,7 +239,7 @@ describe("paths", () => {
 
   /** Counts the statements of the serving login, without the service's own checks. */
   function countQueries(): number {
-    return proxy.count("api.") + proxy.count("use_key");
+    return proxy.count("api.") + proxy.count(KEY_LOOKUP);
   }
 });
 

@@ -15,6 +15,9 @@ const BACKGROUND = [
   "select 1",
 ];
 
+/** Part of the statement that looks up keys of callers. A test that expects none also needs one that finds some. */
+export const KEY_LOOKUP = "rowhouse.use_caller_keys";
+
 /** Returns how many statements ran for requests so far. */
 export function countRequested(proxy: PostgresProxy): number {
   const isRequested = (text: string) => !BACKGROUND.some((part) => text.includes(part));
