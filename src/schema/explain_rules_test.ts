@@ -216,7 +216,7 @@ describe("listRuleNotices()", () => {
   test("names who can write memberships, in the schema of the design", () => {
     expect(messages(design.tables)).toEqual([
       "team_members: admin writes memberships in team_members, which give access to rows of todos",
-      'todos: No index serves the rule "status one of done, approved" of todos: add .index("status", "id"), or lists read every row',
+      'todos: No index can serve the rule "status one of done, approved" of todos; its lists can fail once it leaves out 10000 rows',
     ]);
   });
 
@@ -244,19 +244,46 @@ describe("listRuleNotices()", () => {
 
   test("knows the indexes of the stored table, and who adds them", () => {
     const name = "todos";
-    const columns = { owner: t.uuid(), title: t.string() };
-    const ruled = t.model(columns).allow("a", { read: [{ owner: "me" }, { title: "x" }] });
-    const [definition] = read({ [name]: t.model(columns).index("owner", "title") }).tables;
+    const columns = { owner: t.uuid(), at: t.date(), rank: t.integer(), done: t.boolean() };
+    const ruled = t.model(columns).allow("a", { read: [{ owner: "me" }, { done: true, rank: 1 }] });
+    const [definition] = read({ [name]: t.model(columns).index("owner", "at") }).tables;
     const noticesOf = (isOwn: boolean) =>
       listRuleNotices(read({ [name]: ruled }), () => definition && { definition, isOwn });
-    const start = 'No index serves the rule "title = x" of todos: ';
-    const index = '.index("title", "id")';
-    expect(noticesOf(true).map(({ message }) => message)).toEqual([
-      `${start}add ${index}, or lists read every row`,
-    ]);
+    const start = 'No index serves the rule "done = true and rank = 1" of todos: ';
+    const index = '.index("done", "rank", "id")';
+    const end = "; its lists can fail once it leaves out 10000 rows";
+    expect(noticesOf(true).map(({ message }) => message)).toEqual([`${start}add ${index}${end}`]);
     expect(noticesOf(false).map(({ message }) => message)).toEqual([
-      `${start}only the app that owns the table can add ${index}; without it, lists read every row`,
+      `${start}only the app that owns the table can add ${index}${end}`,
     ]);
+  });
+
+  test.each([
+    ["an enum", t.enum(["a", "b"]).index(), "a"],
+    ["a text", t.string().index(), "a"],
+    ["a decimal", t.decimal().index(), "1"],
+    ["a list", t.integer().index(), [1, 2]],
+    ["null", t.uuid().index(), null],
+  ] as const)("says that no index serves a rule on %s", (_, column, value) => {
+    const model = t.model({ column }).allow("a", { read: { column: value } as never });
+    expect(messages({ todos: model })).toEqual([
+      expect.stringMatching(/^todos: No index can serve the rule "column .*" of todos; its lists can fail/),
+    ]);
+  });
+
+  test("counts no index with a column along which lists cannot walk, or that the role does not see", () => {
+    const columns = { owner: t.uuid(), team: t.ref("teams").only("b"), state: t.enum(["a", "b"]) };
+    const model = t
+      .model(columns)
+      .index("owner", "state")
+      .index("owner", "team")
+      .allow("a", { read: { owner: "me", state: "a" } })
+      .allow("b", { read: { owner: "me", state: "a" } });
+    const advice =
+      'todos: No index serves the rule "owner is the person and state = a" of todos: add .index("owner", "id"); its lists can fail once it leaves out 10000 rows';
+    const teams = t.model({}).allow("b", { read: true });
+    expect(messages({ teams, todos: model })).toEqual([advice]);
+    expect(messages({ teams, todos: model.index("owner", "id") })).toEqual([]);
   });
 
   test("has at most 100 notices", () => {

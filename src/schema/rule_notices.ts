@@ -1,5 +1,7 @@
 /** What authors of rules should know: correct rules that reveal more, or cost more, than they seem to. Pure. @module */
-import type { TableDefinition } from "./definition.ts";
+import { SQL } from "../kinds/mod.ts";
+import { MAX_VISITS } from "../std/limits.ts";
+import type { NamedColumn, TableDefinition } from "./definition.ts";
 import { explainAlternative, joinWords } from "./explain_rules.ts";
 import { listMatches, makeRuleTables, type RuleTables } from "./rule_tables.ts";
 import {
@@ -10,6 +12,7 @@ import {
   hiddenFrom,
   isMemberOf,
   isReadable,
+  type Match,
   rulesOf,
   type TableRules,
 } from "./rules.ts";
@@ -177,43 +180,79 @@ function findSetNull(
   });
 }
 
-/** An alternative without an index reads every row of the app. */
+/**
+ * A list visits a limited number of rows: without an index of a rule, also rows that the rule leaves out. An index serves a list if it
+ * begins with a column that the rule compares with one value, and has only columns of kinds that it contains as they are.
+ */
 function findUnindexed(
   table: TableDefinition,
   { allow }: TableRules,
   stored: StoredTable | undefined,
 ): Notice[] {
-  const { columns, indexes, uniques } = stored?.definition ?? table;
-  const first = new Set([
-    "id",
-    ...columns
-      .filter(({ index, unique, kind }) => index || unique || kind === "ref")
-      .map(({ name }) => name),
-    ...[...indexes, ...uniques].flatMap((names) => names[0] ?? []),
-  ]);
-  const advice = (index: string) =>
-    stored?.isOwn === false
-      ? `only the app that owns the table can add .index(${index}); without it, lists read every row`
-      : `add .index(${index}), or lists read every row`;
-  const unindexed = Object.values(allow).flatMap(({ read = [] }) =>
-    read.filter((alternative) => {
-      const columns = Object.keys(alternative);
-      return columns.length > 0 && !columns.some((column) => first.has(column));
-    }),
+  const whole = stored?.definition ?? table;
+  const served = Object.entries(allow).flatMap(([role, { read = [] }]) => {
+    const hidden = hiddenFrom(table.rules, role);
+    const isShown = ({ name }: NamedColumn) => !hidden.includes(name);
+    const columns = table.columns.filter((column) => isShown(column) && isWalked(column));
+    const known = new Set(columns.map(({ name }) => name));
+    return read
+      .filter((alternative) => Object.keys(alternative).length > 0)
+      .map((alternative) => ({ alternative, known, searched: listSearched(alternative, known) }));
+  });
+  const unserved = served.filter(
+    ({ known, searched }) => !listFirst(whole, known).some((name) => searched.includes(name)),
   );
-  const texts = new Map(unindexed.map((each) => [explainAlternative(table, each), each]));
-  return [...texts].map(([text, alternative]) => ({
+  const texts = new Map(
+    unserved.map((each) => [explainAlternative(table, each.alternative), each.searched]),
+  );
+  return [...texts].map(([text, searched]) => ({
     table: table.name,
-    message: `No index serves the rule "${text}" of ${table.name}: ${advice(suggestIndex(table, alternative))}`,
+    message: `${explainUnserved(table, searched, { text, isOwn: stored?.isOwn !== false })}; its lists can fail once it leaves out ${MAX_VISITS} rows`,
   }));
 }
 
-/** The columns with many different values come first: a person, and then the others. */
-function suggestIndex({ columns }: TableDefinition, alternative: Alternative): string {
-  const isPerson = (name: string) =>
-    columns.some((column) => column.name === name && column.kind === "uuid");
-  const names = Object.keys(alternative).sort(
-    (a, b) => Number(isPerson(b)) - Number(isPerson(a)) || compareTexts(a, b),
-  );
-  return [...names.slice(0, 3), "id"].map((name) => `"${name}"`).join(", ");
+/** Whether an index contains the values of the column as they are. */
+function isWalked({ kind }: Pick<NamedColumn, "kind">): boolean {
+  const { ends, parts } = SQL[kind];
+  return ends !== undefined && parts === undefined;
+}
+
+/** The columns of an alternative that it compares with one value, by which a list searches an index. */
+function listSearched(alternative: Alternative, known: ReadonlySet<string>): string[] {
+  return Object.entries(alternative)
+    .filter(([name, match]) => name === "id" || (known.has(name) && isSearched(match)))
+    .map(([name]) => name);
+}
+
+function isSearched(match: Match): boolean {
+  return match !== null && !Array.isArray(match) && !isReadable(match);
+}
+
+/** The first column of each index along which a list of these columns can walk. */
+function listFirst(
+  { columns, indexes, uniques }: TableDefinition,
+  known: ReadonlySet<string>,
+): string[] {
+  const singles = columns
+    .filter(({ index, unique, kind }) => index || unique || kind === "ref")
+    .map(({ name }) => [name]);
+  return [["id"], ...singles, ...indexes, ...uniques]
+    .filter((names) => names.every((name) => name === "id" || known.has(name)))
+    .flatMap(([first]) => first ?? []);
+}
+
+function explainUnserved(
+  { name, columns }: TableDefinition,
+  searched: readonly string[],
+  { text, isOwn }: { readonly text: string; readonly isOwn: boolean },
+): string {
+  if (searched.length === 0) return `No index can serve the rule "${text}" of ${name}`;
+  // The columns with many different values come first: a person, and then the others.
+  const isPerson = (column: string) =>
+    columns.some((each) => each.name === column && each.kind === "uuid");
+  const names = [...searched]
+    .sort((a, b) => Number(isPerson(b)) - Number(isPerson(a)) || compareTexts(a, b))
+    .slice(0, 3);
+  const index = `.index(${[...names, "id"].map((column) => `"${column}"`).join(", ")})`;
+  return `No index serves the rule "${text}" of ${name}: ${isOwn ? `add ${index}` : `only the app that owns the table can add ${index}`}`;
 }
