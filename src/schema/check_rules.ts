@@ -111,7 +111,7 @@ function checkCreates(
 // Memberships.
 
 /** The table of a membership with its columns for the person and for the reference; `undefined` if it has not exactly one of each. */
-export function findMembership(
+function findMembership(
   tables: Tables,
   column: Pick<NamedColumn, "table">,
   { memberOf }: Pick<MemberOf, "memberOf">,

@@ -267,7 +267,9 @@ describe("listRuleNotices()", () => {
   ] as const)("says that no index serves a rule on %s", (_, column, value) => {
     const model = t.model({ column }).allow("a", { read: { column: value } as never });
     expect(messages({ todos: model })).toEqual([
-      expect.stringMatching(/^todos: No index can serve the rule "column .*" of todos; its lists can fail/),
+      expect.stringMatching(
+        /^todos: No index can serve the rule "column .*" of todos; its lists can fail/,
+      ),
     ]);
   });
 

@@ -32,7 +32,7 @@ export {
   type Kind,
   toDroppedValue,
 } from "../kinds/mod.ts";
-export { checkRules, findMembership } from "./check_rules.ts";
+export { checkRules } from "./check_rules.ts";
 export type { AnyColumn, Column, Columns, DeclaredColumn, OptionalReference } from "./column.ts";
 export type {
   ColumnDefinition,

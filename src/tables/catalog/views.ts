@@ -194,17 +194,21 @@ function useColumns({ used }: Reach, table: TableDefinition, names: readonly str
         ?.set(name, { name, kind, ...(target === undefined ? {} : { table: target }) });
 }
 
-/** The columns of a table of memberships that name the person and the reference to `target`. */
+/** The columns of a table of memberships that name the person and the reference to `target`. A push rejects a table with several. */
 export function membershipOf(
   { others }: Pick<View, "others">,
   members: string,
   target: string | undefined,
 ): { readonly person: string; readonly reference: string } {
   const columns = ownValue(others, members)?.columns ?? [];
-  const person = columns.find(({ kind }) => kind === "uuid");
-  const reference = columns.find(({ table }) => table !== undefined && table === target);
+  const [person, secondPerson] = columns.filter(({ kind }) => kind === "uuid");
+  const [reference, secondReference] = columns.filter(
+    ({ table }) => table !== undefined && table === target,
+  );
   if (person === undefined || reference === undefined)
     throw new Error(`The table ${members} has no memberships`);
+  if (secondPerson !== undefined || secondReference !== undefined)
+    throw new Error(`The table ${members} has several columns of a membership`);
   return { person: person.name, reference: reference.name };
 }
 

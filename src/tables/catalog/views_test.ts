@@ -3,7 +3,7 @@ import { declareRules, tableOf } from "../../../test/support/rules.ts";
 import type { TableDefinition } from "../../schema/mod.ts";
 import { functionName, hashColumnSet, queryColumns, type View } from "./mod.ts";
 import { endpointsOfView, PERSON_ENDPOINTS } from "./person_endpoints.ts";
-import { definitionFor, viewOf, viewsOf } from "./views.ts";
+import { definitionFor, membershipOf, viewOf, viewsOf } from "./views.ts";
 
 const APP = "01a1fcb7-5606-7633-8805-3f89707cdb6c";
 
@@ -50,6 +50,25 @@ describe("views", () => {
     expect(roles).toEqual([["boss", "chief"], ["clerk"], ["member"]]);
     expect(viewOf(APP, tables, tableOf(tables, "todos"), "stranger")).toBeUndefined();
     expect(viewOf(APP, tables, tableOf(tables, "todos"), "toString")).toBeUndefined();
+  });
+
+  test("a table of memberships with several columns for the person or the reference has no functions", () => {
+    const withColumn = (column: TableDefinition["columns"][number]) =>
+      declare().map((table) =>
+        table.name === "members" ? { ...table, columns: [column, ...table.columns] } : table,
+      );
+    const plain = { required: false, unique: false, index: false };
+    expect(membershipOf(todosView("member"), "members", "teams")).toEqual({
+      person: "person",
+      reference: "team",
+    });
+    for (const column of [
+      { ...plain, name: "added_by", kind: "uuid" },
+      { ...plain, name: "former_team", kind: "ref", table: "teams" },
+    ] as const)
+      expect(() =>
+        membershipOf(todosView("member", withColumn(column)), "members", "teams"),
+      ).toThrow("The table members has several columns of a membership");
   });
 
   test("a view has the columns that the roles do not see or set", () => {
