@@ -177,7 +177,7 @@ function readProtected(
     const place = { ...at, column: name };
     const bounds = { what: `roles in .${key}()`, max: QUOTAS.rolesPerTable, at: place };
     const roles = readList(given, bounds, issues) ?? [];
-    // Without a role, nobody has the column. A push closes columns in this way that are no longer declared.
+    // Without a role, no one has the column. A push closes columns in this way that are no longer declared.
     if (roles.length === 0 && key !== "only")
       issues.add(place, `Cannot use .${key}() without a role`);
     for (const role of roles) rejectRole(role, place, issues);

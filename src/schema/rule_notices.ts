@@ -124,7 +124,7 @@ function findUniques(table: TableDefinition, { allow, owner = [] }: TableRules):
       return [
         {
           table: table.name,
-          message: `The unique ${key.join(", ")} of ${table.name} tells ${joinWords(roles, "and")} that another row has the value, even one that cannot be read${own}`,
+          message: `The unique ${key.join(", ")} of ${table.name} reveals to ${joinWords(roles, "and")} that another row has the value, even one that cannot be read${own}`,
         },
       ];
     });

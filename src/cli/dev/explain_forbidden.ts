@@ -1,6 +1,6 @@
 /**
  * Names the rules in a 403 of `dev`, so that the author of a schema sees which rule rejects a call. Only in this command: a
- * service tells a person nothing about rules.
+ * service reveals no rules to a person.
  *
  * @module
  */

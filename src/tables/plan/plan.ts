@@ -142,7 +142,7 @@ export function planPush(
   };
 }
 
-/** Rules without their preview would look like protection, and serve nobody. */
+/** Rules without their preview would look like protection, and serve no one. */
 function findUnserved({ tables }: Definition, state: PushState): Conflict[] {
   if (hasPreview(state, "browser")) return [];
   const { lacks } = dialectOf(state);
