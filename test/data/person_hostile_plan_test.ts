@@ -155,6 +155,26 @@ test("no plan finds another person's row, or a hidden column", async () => {
       expect(Buffer.from(cursor, "base64url").toString()).not.toContain(id);
 });
 
+test("a low limit of a plan reveals that rows exist in a range, as docs/security.md says, and no value", async () => {
+  // Downwards, because the first row is the person's own.
+  const visit = (highest: string) => {
+    const range = { start: { op: "lte", values: [1] }, stop: undefined, isDescending: true };
+    const plan = JSON.stringify({ ...BASE, limit: 5, visits: 0, ...range });
+    const values = { plan, values: [highest], bytes: 8_388_608, known: "" };
+    return views.call(ada, "notes", { endpoint: "query", values }).then(
+      (body) => body ?? "",
+      (error: Error) => `${error.message} ${JSON.stringify(error)}`,
+    );
+  };
+  const [none, some] = [
+    await visit("00000000-0000-0000-0000-000000000000"),
+    await visit("ffffffff-ffff-ffff-ffff-ffffffffffff"),
+  ];
+  expect(none).toContain('"rows":[]');
+  expect(some).toContain("visits");
+  expect(some).not.toMatch(new RegExp(`${SECRET}|${all.id}`));
+});
+
 test("no plan of a write finds another person's row", async () => {
   const { lists } = makeHostilePlans(call);
   for (const [, plan] of [...lists, ...OF_HIDDEN, ...ENDS]) {
