@@ -1,8 +1,11 @@
 /** A push that tightens rules, at a process that has not read it yet: cached pages, tags, cursors, writes and open event streams. */
 import { afterAll, beforeAll, expect, test } from "bun:test";
+import { SERVICE_QUEUE } from "../../src/db/mod.ts";
 import { setAppSwitch } from "../../src/records/apps/mod.ts";
 import { defineSchema, t } from "../../src/schema/mod.ts";
+import { withDatabase } from "../support/cluster.ts";
 import { type EventReader, openEvents } from "../support/event_stream.ts";
+import { eventually } from "../support/eventually.ts";
 import { makePerson, signInAs } from "../support/people.ts";
 import { getPersonKey, openToBrowsers } from "../support/person_keys.ts";
 import {
@@ -164,4 +167,34 @@ test("after a push that hides a column, no read, repeat or event has its values"
   while (!seen.some((text) => text.includes("last") || text.includes("reset")))
     seen.push(JSON.stringify((await events.next()) ?? "reset"));
   expect(seen.join()).not.toContain(SECRET);
+});
+
+test("a write that waits for a lock during the push ends by the former rules, and the next one does not", async () => {
+  const { app, key } = await enter({ read: true, update: true });
+  const id = await create(app, { title: "first" });
+  const change = (title: string) =>
+    service.call(undefined, `${TODOS}/${id}`, { key, method: "PATCH", json: { title } });
+  await change("second");
+  const ask = (text: string) =>
+    service.service.admin.query(text, [], { retry: "safe", queue: SERVICE_QUEUE });
+  const statuses = await withDatabase(service.database.adminUrl, async (holder) => {
+    const lock = `begin; select from data.todos where id = '${id}' for update; select pg_sleep(60)`;
+    const held = holder.message(lock).catch(() => "ended");
+    const hasAny = async (condition: string) =>
+      (await ask(`select 1 as found from pg_stat_activity where ${condition}`)).length > 0;
+    await eventually(() =>
+      hasAny("query ~ 'for update; select pg_sleep' and pid <> pg_backend_pid()"),
+    );
+    const write = change("third");
+    await eventually(() => hasAny("wait_event_type = 'Lock' and query ~ '_update'"));
+    await service.pushSchema(app, schemaWith({ read: true }));
+    const next = await change("fourth");
+    await ask(
+      "select pg_cancel_backend(pid) from pg_stat_activity where query ~ 'for update; select pg_sleep' and pid <> pg_backend_pid()",
+    );
+    await held;
+    return [(await write).status, next.status];
+  });
+  expect(statuses).toEqual([200, 403]);
+  expect((await service.call(app, `${TODOS}/${id}`)).json).toMatchObject({ title: "third" });
 });
