@@ -396,7 +396,7 @@ export const { title }: { title: string } = await ${line};
 });
 
 describe("the package", () => {
-  test("contains only its sources, the built files and the example", async () => {
+  test("contains only its sources, the built files and the examples", async () => {
     const files = (await runTool(["tar", "-tzf", tarballs.rowhouse], folder)).trim().split("\n");
     const tests = /_test\.|\/__snapshots__\//;
     const listed = await listOwnFiles();
@@ -404,7 +404,7 @@ describe("the package", () => {
     const own = listed.filter(
       (file) =>
         !tests.test(file) &&
-        /^(package\.json|README\.md|LICENSE|CHANGELOG\.md|schema\/mod\.ts|docs\/\w+\.md|patches\/.+|src\/.+|examples\/todo\/(package\.json|index\.html|vite\.config\.ts|(src|server)\/.+))$/.test(
+        /^(package\.json|README\.md|LICENSE|CHANGELOG\.md|schema\/mod\.ts|docs\/\w+\.md|patches\/.+|src\/.+|examples\/(board|todo)\/(package\.json|index\.html|vite\.config\.ts|(schema|src|server)\/.+))$/.test(
           file,
         ),
     );
