@@ -146,7 +146,9 @@ begin
   statements := array(
     select format('drop function %s', pg_proc.oid::regprocedure) from pg_proc
     where pronamespace = 'api'::regnamespace and exists (
-      select from rowhouse.column_sets where table_name = any (names)
+      select from (select table_name, hash from rowhouse.column_sets
+        union all select table_name, hash from rowhouse.views) as generated
+      where table_name = any (names)
         and starts_with(proname::text, left(table_name, 32) || '__' || hash || '_'))
   ) || array(
     select 'drop table ' || string_agg(format('data.%I', name), ', ')
@@ -161,6 +163,7 @@ begin
     perform rowhouse.drop_part(statement);
   end loop;
   delete from rowhouse.column_sets where table_name = any (names);
+  delete from rowhouse.views where table_name = any (names);
   delete from rowhouse.deferred_steps where table_name = any (names);
   delete from rowhouse.tables where name = any (names);
 end
@@ -290,7 +293,7 @@ end;
 
 -- the first push
 
-do $rowhouse$ begin perform rowhouse.hold_release('ee8decb162d771396d4d29b13255f8f2'); perform rowhouse.lock_push(array['app 00000000-0000-4000-8000-00000000000a', 'table projects', 'table todos'], '{"projects":0,"todos":0}', '00000000-0000-4000-8000-00000000000a', 0); if (select to_json(features) from rowhouse.release)::pg_catalog.jsonb <> '[]'::pg_catalog.jsonb then raise exception 'the previews have changed' using errcode = 'RH002'; end if; end $rowhouse$;
+do $rowhouse$ begin perform rowhouse.hold_release('1fc06d1a0484d04666e43c0af6583ce2'); perform rowhouse.lock_push(array['app 00000000-0000-4000-8000-00000000000a', 'table projects', 'table todos'], '{"projects":0,"todos":0}', '00000000-0000-4000-8000-00000000000a', 0); if (select to_json(features) from rowhouse.release)::pg_catalog.jsonb <> '[]'::pg_catalog.jsonb then raise exception 'the previews have changed' using errcode = 'RH002'; end if; end $rowhouse$;
 set local statement_timeout = '120000ms';
 set local lock_timeout = '700ms';
 set local citus.multi_shard_modify_mode = 'sequential';
@@ -1156,7 +1159,7 @@ select rowhouse.record_push('00000000-0000-4000-8000-00000000000a', E'{"checksum
 
 -- a change
 
-do $rowhouse$ begin perform rowhouse.hold_release('ee8decb162d771396d4d29b13255f8f2'); perform rowhouse.lock_push(array['app 00000000-0000-4000-8000-00000000000a', 'table projects', 'table todos'], '{"projects":0,"todos":0}', '00000000-0000-4000-8000-00000000000a', 1); if (select to_json(features) from rowhouse.release)::pg_catalog.jsonb <> '[]'::pg_catalog.jsonb then raise exception 'the previews have changed' using errcode = 'RH002'; end if; end $rowhouse$;
+do $rowhouse$ begin perform rowhouse.hold_release('1fc06d1a0484d04666e43c0af6583ce2'); perform rowhouse.lock_push(array['app 00000000-0000-4000-8000-00000000000a', 'table projects', 'table todos'], '{"projects":0,"todos":0}', '00000000-0000-4000-8000-00000000000a', 1); if (select to_json(features) from rowhouse.release)::pg_catalog.jsonb <> '[]'::pg_catalog.jsonb then raise exception 'the previews have changed' using errcode = 'RH002'; end if; end $rowhouse$;
 set local statement_timeout = '120000ms';
 set local lock_timeout = '700ms';
 set local citus.multi_shard_modify_mode = 'sequential';
@@ -2167,7 +2170,9 @@ begin
   statements := array(
     select format('drop function %s', pg_proc.oid::regprocedure) from pg_proc
     where pronamespace = 'api'::regnamespace and exists (
-      select from rowhouse.column_sets where table_name = any (names)
+      select from (select table_name, hash from rowhouse.column_sets
+        union all select table_name, hash from rowhouse.views) as generated
+      where table_name = any (names)
         and starts_with(proname::text, left(table_name, 32) || '__' || hash || '_'))
   ) || array(
     select 'drop table ' || string_agg(format('data.%I', name), ', ')
@@ -2182,6 +2187,7 @@ begin
     perform rowhouse.drop_part(statement);
   end loop;
   delete from rowhouse.column_sets where table_name = any (names);
+  delete from rowhouse.views where table_name = any (names);
   delete from rowhouse.deferred_steps where table_name = any (names);
   delete from rowhouse.tables where name = any (names);
 end
