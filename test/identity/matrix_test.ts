@@ -7,6 +7,7 @@ import { setAppSwitch } from "../../src/records/apps/mod.ts";
 import { setDisabled } from "../../src/records/people/mod.ts";
 import { docs, pages, routes } from "../../src/service/routes.ts";
 import { type Jar, makePerson, signInAs, toCookieHeader } from "../support/people.ts";
+import { openToBrowsers } from "../support/person_keys.ts";
 import { fillPath } from "../support/samples/routes.ts";
 import { enrolPerson, passPassword } from "../support/second_factor.ts";
 import { openTestService, type TestApp, type TestService } from "../support/service.ts";
@@ -149,8 +150,8 @@ beforeAll(async () => {
     slug: "matrix",
     origins: [ORIGIN],
   });
-  await setAppSwitch(service.service, app.slug, ["browser", true]);
   await setAppSwitch(service.service, app.slug, ["people_list", true]);
+  await openToBrowsers(service, app);
   jars = await fillJars();
 });
 afterAll(() => service.close());

@@ -11,9 +11,11 @@ export type PersonKey = {
   user: { id: string; email: string; role: string };
 };
 
-/** Turns an app's browser access on. The service needs the preview `browser`. */
+/** Turns an app's browser access on. The service needs the preview `browser`, and knows the app's origins afterwards. */
 export async function openToBrowsers({ service }: Pick<TestService, "service">, app: TestApp) {
   await setAppSwitch(service, app.slug, ["browser", true]);
+  // A process reads new origins within a second. Until then the exchange answers 403.
+  await service.warm();
 }
 
 /** The exchange as a page of the origin sends it, with the cookies of a browser or other ones. */
