@@ -27,12 +27,13 @@ type Todos = { todos: { row: { id: string }; insert: { title: string }; update: 
 
 let project: ReturnType<typeof makeProject>;
 let dev: Running;
+let started: string;
 beforeAll(async () => {
   project = makeProject({ "package.json": '{ "name": "wiki", "type": "module" }' });
   await installClients();
   project.write("schema/mod.ts", SCHEMA);
   dev = startCommand(["dev", "--port", "0", "--app", "wiki", "--preview", "browser"], project);
-  await dev.until(/Ctrl-C stops everything/);
+  [started] = await dev.until(/Sign in:[\s\S]*Ctrl-C stops everything/);
 }, LIMIT_MS);
 afterAll(async () => {
   await dev.kill("SIGINT");
@@ -142,13 +143,23 @@ test("members see their own rows", async () => {
     LIMIT_MS,
   );
 
+  test("dev has a person for each role of the rules", async () => {
+    const { roles } = JSON.parse(readFileSync(join(project.folder, ".rowhouse/dev.json"), "utf8"));
+    const { email, password } = roles.lead;
+    expect(email).toBe("lead@rowhouse.localhost");
+    expect(started).toContain(`  as ${email} with ${password} (role lead)\n`);
+    expect(started).toMatch(/ {2}as person@rowhouse\.localhost with \S+ \(role member\)\n/);
+    const shown = (await runCommand(["admin", "show-user", email, "--json"], project)).out;
+    expect(JSON.parse(shown)).toMatchObject({ grants: [{ app: "wiki", role: "lead" }] });
+  });
+
   test("get a 403 that names the rules of their role, only on dev", async () => {
     const { folder } = project;
     const lead = await person<Todos>({ role: "lead", folder });
     const failure = await lead.db.todos.create({ title: "Milk" }).catch((error: unknown) => error);
     expect(failure).toMatchObject({ code: "forbidden" });
     expect((failure as Error).message).toEndWith(
-      "The rules of this role: read all rows; never creates, changes or deletes",
+      "The rules of todos for the role lead: read all rows; never creates, changes or deletes",
     );
     await removePeople();
   });

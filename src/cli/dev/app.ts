@@ -30,11 +30,15 @@ import { keepSecrets, openSecrets } from "./environment.ts";
 import { type DevFile, type DevPeople, writeDevFile } from "./file.ts";
 import { toFrontEnd, toOrigin } from "./launchers.ts";
 
-// The people of `dev`: an administrator, and a user with a role on the demo app. Later runs reuse
-// their passwords.
+// The people of `dev`: an administrator, a user with a role on the demo app, and one for each other
+// role of the schema's rules. Later runs reuse their passwords.
 
 const ALPHABET = "abcdefghjkmnpqrstuvwxyz23456789";
 const USER_ROLE = "member";
+/** Console administrators have it on every app. */
+const OF_ADMINISTRATORS = "admin";
+/** Max people for roles: each costs the hash of a password. */
+const ROLES_MAX = 10;
 const SYSTEM: Pick<LinkDeps, "randomBytes" | "now"> = {
   randomBytes: systemRandomBytes,
   now: () => new Date(),
@@ -44,6 +48,8 @@ type DevPeopleOptions = {
   domain: string;
   /** The slug of the app that the user can open. */
   app: string;
+  /** Those of the schema's rules. */
+  roles: readonly string[];
   stored: DevPeople | undefined;
 };
 
@@ -52,17 +58,34 @@ type PeopleDeps = { admin: Database; identitySecrets: IdentitySecrets };
 /** Creates missing people; an existing person keeps the stored password. */
 async function openDevPeople(deps: PeopleDeps, options: DevPeopleOptions): Promise<DevPeople> {
   const { domain, app, stored } = options;
+  const others = options.roles
+    .filter((role) => role !== USER_ROLE && role !== OF_ADMINISTRATORS)
+    .slice(0, ROLES_MAX);
+  const ofRole = (role: string) =>
+    stored?.roles?.[role] ?? { email: `${toLocalPart(role)}@${domain}`, password: makePassword() };
   const people = {
     admin: stored?.admin ?? { email: `admin@${domain}`, password: makePassword() },
     user: stored?.user ?? { email: `person@${domain}`, password: makePassword() },
+    roles: Object.fromEntries(others.map((role) => [role, ofRole(role)])),
   };
   const isNewStored = stored === undefined;
   await openPerson(deps, { ...people.admin, name: "Dev Admin", isAdmin: true, isNewStored });
-  const user = { ...people.user, name: "Dev Person", isAdmin: false, isNewStored };
-  // Only once: a role that an administrator revokes later stays revoked.
-  if (await openPerson(deps, user))
-    await grantRole(deps, { email: user.email, slug: app, role: USER_ROLE });
-  return people;
+  const openWithRole = async (wanted: Omit<Wanted, "isAdmin">, role: string) => {
+    // Only once: a role that an administrator revokes later stays revoked.
+    if (await openPerson(deps, { ...wanted, isAdmin: false }))
+      await grantRole(deps, { email: wanted.email, slug: app, role });
+  };
+  await openWithRole({ ...people.user, name: "Dev Person", isNewStored }, USER_ROLE);
+  for (const [role, person] of Object.entries(people.roles)) {
+    const isNewRole = stored?.roles?.[role] === undefined;
+    await openWithRole({ ...person, name: `Dev ${role}`, isNewStored: isNewRole }, role);
+  }
+  return { ...people, roles: { ...stored?.roles, ...people.roles } };
+}
+
+/** The addresses `admin` and `person` belong to the other people. */
+function toLocalPart(role: string): string {
+  return role === "person" ? "role-person" : role;
 }
 
 type Wanted = DevPeople["user"] & { name: string; isAdmin: boolean; isNewStored: boolean };
@@ -161,6 +184,7 @@ type Demo = {
   database: DevDatabase;
   port: number;
   app: string;
+  roles: readonly string[];
   origins: readonly string[];
   testToken: string;
 };
@@ -172,6 +196,7 @@ export async function openDemo({
   database,
   port,
   app,
+  roles,
   origins,
   testToken,
 }: Demo): Promise<DevFile> {
@@ -186,7 +211,7 @@ export async function openDemo({
     }),
     people: await openDevPeople(
       { admin, identitySecrets: makeIdentitySecrets(identitySecrets) },
-      { domain: DEV_COOKIE_DOMAIN, app, stored: secrets.people },
+      { domain: DEV_COOKIE_DOMAIN, app, roles, stored: secrets.people },
     ),
   }));
   keepSecrets(folder, { ...secrets, app, apiKey, people });

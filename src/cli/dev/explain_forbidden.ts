@@ -4,7 +4,7 @@
  *
  * @module
  */
-import { type Definition, explainRights } from "../../schema/mod.ts";
+import { type Definition, explainRights, type TableDefinition } from "../../schema/mod.ts";
 import type { Service } from "../../service/mod.ts";
 import { tryParseJson } from "../../std/json.ts";
 
@@ -30,7 +30,9 @@ export function makeExplained(app: string): Explained {
         const table = current?.tables.find((found) => found.name === name);
         if (response.status !== 403 || table === undefined) return response;
         const role = await readRole(request, (me) => service.fetch(me, peer));
-        return role === undefined ? response : await addRules(response, explainRights(table, role));
+        return role === undefined
+          ? response
+          : await addRules(response, describeRights(table, role));
       },
     }),
   };
@@ -48,13 +50,18 @@ export function makeExplained(app: string): Explained {
   }
 }
 
+/** Names the role and the table: the author often finds a misspelled role, or a table without rules. */
+function describeRights(table: TableDefinition, role: string): string {
+  return `The rules of ${table.name} for the role ${role}: ${explainRights(table, role)}`;
+}
+
 async function addRules(response: Response, rights: string): Promise<Response> {
   const body: { message?: string; details?: readonly { message: string }[] } = Object(
     tryParseJson(await response.text()),
   );
   const headers = new Headers(response.headers);
   headers.delete("content-length");
-  const add = (message = "") => `${message}. The rules of this role: ${rights}`;
+  const add = (message = "") => `${message}. ${rights}`;
   // A client that shows details shows no message.
   const details = body.details?.map((detail) => ({ ...detail, message: add(detail.message) }));
   return Response.json(

@@ -18,6 +18,8 @@ export const DevPeople = v.object({
   admin: Person,
   /** Has a role on the demo app. */
   user: Person,
+  /** A person for each other role of the schema's rules, by role. */
+  roles: v.optional(v.record(v.string(), Person)),
 });
 export type DevPeople = v.InferOutput<typeof DevPeople>;
 

@@ -109,7 +109,7 @@ async function runDev(typed: Setting): Promise<ExitCode> {
     writeIgnore(folder);
     const app = findAppName(setting);
     const secrets = openSecrets(folder);
-    const needs = await findNeeds(setting);
+    const { needs, roles } = await findNeeds(setting);
     const added = needs.filter(({ preview }) => !settings.PREVIEW.includes(preview));
     for (const need of added) terminal.print(describeNeed(need, app));
     const config = {
@@ -122,7 +122,7 @@ async function runDev(typed: Setting): Promise<ExitCode> {
     const database = await openDevDatabase(options);
     try {
       if (isReset) removeDevFiles(folder);
-      await serveDev(setting, { app, config, database, stopped });
+      await serveDev(setting, { app, roles, config, database, stopped });
     } catch (error) {
       throw explainFailure(error, database.admin);
     } finally {
@@ -155,7 +155,14 @@ function acquireLocks(folder: string, dataDir: string | undefined): Lock[] {
   }
 }
 
-type Running = { app: string; config: Config; database: DevDatabase; stopped: Promise<void> };
+type Running = {
+  app: string;
+  /** Those of the schema's rules. */
+  roles: readonly string[];
+  config: Config;
+  database: DevDatabase;
+  stopped: Promise<void>;
+};
 
 /** Serves until a signal to stop. */
 async function serveDev(setting: Setting, running: Running): Promise<void> {
@@ -193,6 +200,7 @@ async function serveDev(setting: Setting, running: Running): Promise<void> {
       database,
       port,
       app,
+      roles: running.roles,
       origins: setting.args.texts("origin"),
       testToken: people.token,
     });

@@ -2,7 +2,7 @@
 
 import { existsSync } from "node:fs";
 import type { Preview } from "../../preview.ts";
-import type { Definition } from "../../schema/mod.ts";
+import { type Definition, listRoles } from "../../schema/mod.ts";
 import { quoteForShell } from "../../std/quote.ts";
 import { RejectedError, type Setting } from "../command.ts";
 import { evaluateSchema, findSchemaFile } from "../db/evaluate.ts";
@@ -18,14 +18,17 @@ const NEEDS: Partial<Record<Preview, { what: string; isNeeded: (schema: Definiti
 
 export type Need = { readonly preview: Preview; readonly what: string };
 
-/** Those of the schema file. A file that is missing or invalid needs none: the push reports it. */
-export async function findNeeds(setting: Setting): Promise<Need[]> {
+/** The previews that the schema file needs, and the roles of its rules. A missing or invalid file has none: the push reports it. */
+export async function findNeeds(
+  setting: Setting,
+): Promise<{ needs: readonly Need[]; roles: readonly string[] }> {
   const file = findSchemaFile(setting);
-  if (!existsSync(file)) return [];
+  if (!existsSync(file)) return { needs: [], roles: [] };
   try {
-    return listNeeds(await evaluateSchema(setting, file));
+    const schema = await evaluateSchema(setting, file);
+    return { needs: listNeeds(schema), roles: listRoles(schema.tables) };
   } catch (error) {
-    if (error instanceof RejectedError) return [];
+    if (error instanceof RejectedError) return { needs: [], roles: [] };
     throw error;
   }
 }

@@ -2,7 +2,12 @@
 
 import { VALUES } from "../../kinds/mod.ts";
 import { LOG_LEVELS, type Log, type LogFields } from "../../observe.ts";
-import type { Definition, NamedColumn, TableDefinition } from "../../schema/mod.ts";
+import {
+  type Definition,
+  listRoles,
+  type NamedColumn,
+  type TableDefinition,
+} from "../../schema/mod.ts";
 import type { Config, Environment } from "../../settings/mod.ts";
 import { quoteForShell } from "../../std/quote.ts";
 import { openLog } from "../log.ts";
@@ -68,14 +73,17 @@ function describeRows(
 
 /** The sign-in page, the accounts and the addresses. */
 function describePeople(
-  { gatewayUrl, identityUrl, admin, user }: DevFile,
-  { frontEnd, localUrl }: TourOptions,
+  { gatewayUrl, identityUrl, admin, user, roles = {} }: DevFile,
+  { definition, frontEnd, localUrl }: TourOptions,
 ): string[] {
+  const ofRules = listRoles(definition?.tables ?? []);
+  const others = Object.entries(roles).filter(([role]) => ofRules.includes(role));
   return [
     "Sign in:",
     `  ${identityUrl}/login`,
-    `  as ${user.email} with ${user.password}`,
-    `  as ${admin.email} with ${admin.password} (can open every app)`,
+    `  as ${user.email} with ${user.password}${ofRules.length > 0 ? " (role member)" : ""}`,
+    ...others.map(([role, { email, password }]) => `  as ${email} with ${password} (role ${role})`),
+    `  as ${admin.email} with ${admin.password} (${ofRules.length > 0 ? "role admin on every app" : "can open every app"})`,
     "The Console, for administrators: apps, keys and activity",
     `  ${identityUrl}/console`,
     "The API:",
