@@ -34,6 +34,7 @@ import { DataError } from "./data_error.ts";
 import {
   type IdentityClient,
   type IdentityClientOptions,
+  IdentityError,
   makeIdentityClient,
   type SessionState,
 } from "./identity_client.ts";
@@ -131,7 +132,10 @@ export function createAppClient(
     if (opened !== undefined && !(opened instanceof DataError))
       return { status: "authenticated", user: opened.user };
     if (opened?.code === "unauthenticated") return { status: "unauthenticated" };
-    const session = await ask();
+    const session = await ask().catch((error: unknown) => {
+      // A browser hides the reason of a failed fetch; the attempt to open a key has found it.
+      throw error instanceof IdentityError ? error : (opened ?? error);
+    });
     keys.notice(session.status === "authenticated" ? session.user : undefined);
     return session;
   }

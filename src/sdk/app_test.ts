@@ -353,7 +353,7 @@ describe("an exchange that fails", () => {
       name: "because the app has no browser access names the command",
       reply: () => Response.json({ error: "forbidden" }, { status: 403 }),
       error: { status: 403, code: "forbidden", retryable: false },
-      message: /^todos\.list: .*\(set-app browser on\)$/,
+      message: /^todos\.list: .*\(rowhouse admin set-app wiki browser on\)$/,
     },
     {
       name: "for the rate limit has its wait",
@@ -394,11 +394,18 @@ describe("an exchange that fails", () => {
     {
       name: "names the origin if the API does not respond",
       url: "http://127.0.0.1:1",
-      message: /origin of the app/,
+      message: /this page's origin must be an origin of the app/,
     },
-  ])("without a response, as in a browser, $name", async ({ url = server.url.origin, message }) => {
+    {
+      name: "names an app that does not exist",
+      url: undefined,
+      session: 404,
+      message: /has no app wiki$/,
+    },
+  ])("without a response, as in a browser, $name", async ({ url, session = 200, message }) => {
+    stub.sessionStatus = session;
     const app = createAppClient<Tables>({
-      url,
+      url: url ?? server.url.origin,
       identityUrl: "http://127.0.0.1:1",
       app: "wiki",
       retries: 0,
@@ -406,5 +413,11 @@ describe("an exchange that fails", () => {
     const failure = await failureOf(app.db.todos.list());
     expect(failure).toMatchObject({ status: 0, code: "network_error", retryable: true });
     expect(failure.message).toMatch(message);
+  });
+
+  test("is the reason why the first getSession() cannot reach the service", async () => {
+    const closed = "http://127.0.0.1:1";
+    const app = createAppClient<Tables>({ url: closed, identityUrl: closed, app: "wiki" });
+    expect((await failureOf(app.getSession())).message).toMatch(/must be an origin of the app$/);
   });
 });

@@ -155,7 +155,7 @@ async function explainFailure(
   if (status === 403 && given !== undefined)
     return fail(
       (await askSession(source)) === 200
-        ? `Browser access is off for ${app}: an operator turns it on (set-app browser on)`
+        ? `Browser access is off for ${app}: an operator turns it on (rowhouse admin set-app ${app} browser on)`
         : `The person has no role on ${app}`,
       "forbidden",
     );
@@ -179,12 +179,20 @@ async function explainFailure(
  * origins: if a page can read that, the exchange is missing.
  */
 async function explainUnreachable(source: PersonKeySource, cause: unknown): Promise<DataError> {
-  const { url, identityUrl } = source;
+  const { url, identityUrl, app } = source;
+  const status = await askSession(source);
   const reason =
-    (await askSession(source)) === undefined
-      ? `Cannot reach ${url} and ${identityUrl}: the service must run, and this page's origin must be an origin of the app`
-      : `Cannot open a key at ${identityUrl}, although ${url} responds: browser access needs PREVIEW=browser in the service, and identityUrl must be the host of its pages`;
+    status === undefined
+      ? `Cannot reach ${url} and ${identityUrl}: the service must run, and ${nameOrigin()} must be an origin of the app`
+      : status === 404
+        ? `The service at ${url} has no app ${app}`
+        : `Cannot open a key at ${identityUrl}, although ${url} responds: browser access needs PREVIEW=browser in the service, and identityUrl must be the host of its pages`;
   return new DataError(reason, { status: 0, code: "network_error", retryable: true, cause });
+}
+
+/** Outside of a browser, such as in a test, a page has no origin. */
+function nameOrigin(): string {
+  return globalThis.location === undefined ? "this page's origin" : location.origin;
 }
 
 /** The status of the session on the app; `undefined` if the page cannot read it. */

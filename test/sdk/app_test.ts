@@ -210,6 +210,8 @@ describe("a missing preview is named", () => {
       .db.todos.list()
       .catch((error: unknown) => error);
     expect(failure).toMatchObject({ code: "forbidden" });
-    expect((failure as Error).message).toContain("set-app browser on");
+    expect((failure as Error).message).toContain(
+      `rowhouse admin set-app ${closed.slug} browser on`,
+    );
   });
 });
