@@ -353,7 +353,7 @@ describe("an exchange that fails", () => {
       name: "because the app has no browser access names the command",
       reply: () => Response.json({ error: "forbidden" }, { status: 403 }),
       error: { status: 403, code: "forbidden", retryable: false },
-      message: /^todos\.list: .*\(rowhouse admin set-app wiki browser on\)$/,
+      message: /^todos\.list: .*\(rowhouse admin set-app <app> browser on\)$/,
     },
     {
       name: "for the rate limit has its wait",

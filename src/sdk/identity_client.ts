@@ -23,7 +23,7 @@ export type AppPerson = {
 export type SessionState =
   | { readonly status: "authenticated"; readonly user: IdentityUser }
   | { readonly status: "forbidden"; readonly user: IdentityUser }
-  | { readonly status: "unauthenticated" };
+  | { readonly status: "unauthenticated"; readonly user?: never };
 
 /** Settings of a client. */
 export type IdentityClientOptions = {

@@ -155,7 +155,7 @@ async function explainFailure(
   if (status === 403 && given !== undefined)
     return fail(
       (await askSession(source)) === 200
-        ? `Browser access is off for ${app}: an operator turns it on (rowhouse admin set-app ${app} browser on)`
+        ? `Browser access is off for ${app}: an operator turns it on (rowhouse admin set-app <app> browser on)`
         : `The person has no role on ${app}`,
       "forbidden",
     );

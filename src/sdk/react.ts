@@ -11,7 +11,7 @@ import { followRows, type LiveError } from "./live.ts";
 import type { RowPage } from "./patches.ts";
 
 /** The last known session. Its status is `loading` until a check succeeds, and always on a server. */
-export type Session = (SessionState | { readonly status: "loading" }) & {
+export type Session = (SessionState | { readonly status: "loading"; readonly user?: never }) & {
   /** Why the last check failed; undefined after a check that succeeded. After a failure, the session stays unchanged. */
   readonly error: Error | undefined;
   /** Checks the session again, such as after a 401 of your own server. Never rejects: a failure is the `error`. */

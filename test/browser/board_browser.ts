@@ -47,6 +47,9 @@ beforeAll(async () => {
   expect(await new Response(init.stdout).text()).toContain(
     "Production needs PREVIEW=browser in the service, and browser access for the app: rowhouse admin set-app wall browser on",
   );
+  const config = join(folder, "vite.config.ts");
+  const text = readFileSync(config, "utf8");
+  writeFileSync(config, text.replace("server:", "resolve: { tsconfigPaths: true },\n  server:"));
   const port = await findFreePort();
   appUrl = `http://wall.rowhouse.localhost:${port}`;
   dev = start([ROWHOUSE, "dev", "--port", "0", "--origin", appUrl]);

@@ -28,7 +28,12 @@ test("writes a page and rules, with the names of the project, and names what pro
   const texts = await Promise.all(files.map((path) => Bun.file(join(project.folder, path)).text()));
   const [, table = ""] = /(\w+_cards)/.exec(texts[0] ?? "") ?? [];
   expect(texts[1]).toContain(`app.db.${table}`);
-  expect(texts.join()).not.toMatch(/"board"|board_/);
+  const others = ["index.html", "vite.config.ts"];
+  const pages = await Promise.all(
+    others.map((path) => Bun.file(join(project.folder, path)).text()),
+  );
+  expect([...texts, ...pages].join()).not.toMatch(/"board"|board_|>Board<|of the repository/);
+  expect(pages[1]).toContain("strictPort");
   const { scripts, devDependencies } = await Bun.file(join(project.folder, "package.json")).json();
   expect(scripts).toMatchObject({ dev: "rowhouse dev", web: "vite", build: "vite build" });
   expect(Object.keys(devDependencies)).toContain("react-dom");

@@ -210,8 +210,6 @@ describe("a missing preview is named", () => {
       .db.todos.list()
       .catch((error: unknown) => error);
     expect(failure).toMatchObject({ code: "forbidden" });
-    expect((failure as Error).message).toContain(
-      `rowhouse admin set-app ${closed.slug} browser on`,
-    );
+    expect((failure as Error).message).toContain(`is off for ${closed.slug}: an operator`);
   });
 });

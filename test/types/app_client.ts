@@ -23,6 +23,12 @@ export function Name(): string | null {
   return session.status === "authenticated" ? session.user.displayName : null;
 }
 
+/** The parts of a session, before it is known. */
+export function Role(): string | null | undefined {
+  const { status, user } = useSession(app);
+  return status === "forbidden" ? "none" : user?.role;
+}
+
 /** The service fills a required owner. */
 export const values: Insert<typeof schema, "todos"> = { title: "Milk" };
 export const created = async (): Promise<string> => (await app.db.todos.create(values)).owner;

@@ -149,6 +149,9 @@ const EXAMPLES = {
 } as const satisfies Readonly<Record<string, Example>>;
 export type ExampleName = keyof typeof EXAMPLES;
 
+/** In this repository, the examples use the package by its sources. */
+const SOURCES = / *\/\/ The package by its sources.*\n.*\n/;
+
 /** Paths and texts of the template. All apps share table names, so those of the board start with `prefix`. */
 export function toExampleFiles(
   name: ExampleName,
@@ -162,6 +165,8 @@ export function toExampleFiles(
       .replace('"../../../schema/mod.ts"', '"../schema/mod.ts"')
       .replace('"../src/schema/mod.ts"', '"rowhouse/schema"')
       .replaceAll("board_cards", `${prefix}_cards`)
+      .replace(SOURCES, "")
+      .replaceAll(/>Board</g, `>${toSlug(basename(folder))}<`)
       .replace(/(\?\?|\|\|) "(?:todo|board)"/, (_, operator: string) => `${operator} ${slug}`);
   return [
     ["schema/mod.ts", read(schema)],
