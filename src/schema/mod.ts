@@ -85,7 +85,6 @@ export {
   renameRuleColumn,
   renameRuleTable,
   rulesOf,
-  usesColumn,
 } from "./rules.ts";
 export type { Schema, TableSources } from "./t.ts";
 export { defineSchema, t } from "./t.ts";

@@ -193,17 +193,3 @@ export function toSortedObject<Value>(
 ): Record<string, Value> {
   return Object.fromEntries([...entries].sort(([a], [b]) => compareTexts(a, b)));
 }
-
-/** Returns whether a rule or a protection names the column. */
-export function usesColumn(rules: TableRules, column: string): boolean {
-  const inRules = Object.values(rules.allow)
-    .flatMap(listRules)
-    .flatMap(({ rule }) => rule)
-    .some((alternative) => Object.hasOwn(alternative, column));
-  return (
-    inRules ||
-    rules.owner?.includes(column) === true ||
-    ownValue(rules.only, column) !== undefined ||
-    ownValue(rules.setBy, column) !== undefined
-  );
-}

@@ -25,7 +25,7 @@ import { DEV_COOKIE_DOMAIN } from "../admin/task.ts";
 import { withDatabase } from "../database.ts";
 import type { Address } from "../settings.ts";
 
-export const TEST_PEOPLE_PATH = "/rowhouse-dev/people";
+const TEST_PEOPLE_PATH = "/rowhouse-dev/people";
 
 type TestPeopleOptions = {
   readonly config: Config;
