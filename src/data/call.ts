@@ -218,7 +218,7 @@ export async function callFunction(
       // A lock timeout ends the claim for a moment. A repeat then writes, and this call returns its response. But without space
       // for another key, the caller would omit the key while this call is in progress.
       brief:
-        isKeyed && !deps.idempotencyCapacity.isFarFromFull(appId)
+        isKeyed && !deps.idempotencyCapacity.isFarFromFull(context.principal)
           ? undefined
           : statements.briefTexts[endpoint],
       grouping: endpoint === "create" ? toGrouping(deps, context, call, statements) : undefined,

@@ -2,25 +2,53 @@
 
 import { call, type Database, MAX_STORED_RESPONSE_BYTES, REPLAY, type Result } from "../db/mod.ts";
 import type { KeyRequestContext } from "../http/mod.ts";
+import type { Principal } from "../principal.ts";
 import { Problem } from "../problem.ts";
-import { IDEMPOTENCY_COUNT_S, SWEEP_STEP } from "../std/limits.ts";
+import { IDEMPOTENCY_COUNT_S, IDEMPOTENCY_HOURS, SWEEP_STEP } from "../std/limits.ts";
+
+/** Whose space a key needs: the app's, and for a person also a part of it, so that no person uses up the space of the others. */
+type KeyOwner = Pick<Principal, "appId" | "person">;
 
 /** The free space of each app for recorded responses, as known to this process. */
 export type IdempotencyCapacity = {
-  readonly hasCapacity: (appId: string) => boolean;
-  /** Whether the app cannot reach its limit within a short wait for a lock. */
-  readonly isFarFromFull: (appId: string) => boolean;
-  readonly add: (appId: string, bytes: number) => void;
+  readonly hasCapacity: (owner: KeyOwner) => boolean;
+  /** Whether neither can reach its limit within a short wait for a lock. */
+  readonly isFarFromFull: (owner: KeyOwner) => boolean;
+  readonly add: (owner: KeyOwner, bytes: number) => void;
   /** Sets the database's counts for every app. */
   readonly reset: (sizes: ReadonlyMap<string, number>) => void;
 };
 
-export function makeIdempotencyCapacity(maxBytes: number): IdempotencyCapacity {
+/** `now`: milliseconds of a monotonic clock. */
+export function makeIdempotencyCapacity(
+  maxBytes: number,
+  now: () => number = () => performance.now(),
+): IdempotencyCapacity {
   let used = new Map<string, number>();
+  // The database counts apps. The count of a person ends after the life of its keys, and with the process.
+  const byPeople = new Map<string, number>();
+  let since = now();
+  const isBelow = ({ appId, person }: KeyOwner, margin: number): boolean => {
+    if (now() - since > IDEMPOTENCY_HOURS * 3_600_000) {
+      byPeople.clear();
+      since = now();
+    }
+    const ofPerson = person === undefined ? 0 : (byPeople.get(`${appId} ${person.id}`) ?? 0);
+    const maxOfPerson = maxBytes * PERSON_PART;
+    return (
+      (used.get(appId) ?? 0) < maxBytes - margin &&
+      ofPerson < maxOfPerson - Math.min(margin, maxOfPerson / 2)
+    );
+  };
   return {
-    hasCapacity: (appId) => (used.get(appId) ?? 0) < maxBytes,
-    isFarFromFull: (appId) => (used.get(appId) ?? 0) < maxBytes - FAR_BYTES,
-    add: (appId, bytes) => void used.set(appId, (used.get(appId) ?? 0) + bytes),
+    hasCapacity: (owner) => isBelow(owner, 0),
+    isFarFromFull: (owner) => isBelow(owner, FAR_BYTES),
+    add: ({ appId, person }, bytes) => {
+      used.set(appId, (used.get(appId) ?? 0) + bytes);
+      if (person === undefined) return;
+      const name = `${appId} ${person.id}`;
+      byPeople.set(name, (byPeople.get(name) ?? 0) + bytes);
+    },
     reset: (sizes) => {
       used = new Map(sizes);
     },
@@ -29,6 +57,8 @@ export function makeIdempotencyCapacity(maxBytes: number): IdempotencyCapacity {
 
 /** The responses of hundreds of writes. */
 const FAR_BYTES = 4_194_304;
+/** A person's part of the app's space: in each process, for the life of a key. */
+const PERSON_PART = 1 / 8;
 
 /** Printable ASCII without `, `, which joins the values of a repeated header. */
 const KEY = /^(?!.*, )[\x20-\x7e]{1,255}$/;
@@ -54,7 +84,7 @@ export function claimFor(
 ): Uint8Array | null {
   if (key === undefined) return null;
   const claim = new Uint8Array(65);
-  claim[0] = idempotencyCapacity.hasCapacity(principal.appId) ? 1 : 0;
+  claim[0] = idempotencyCapacity.hasCapacity(principal) ? 1 : 0;
   claim.set(Bun.CryptoHasher.hash("sha256", key), 1);
   claim.set(Bun.CryptoHasher.hash("sha256", `${method}\n${path}\n${body}`), 33);
   return claim;
@@ -78,7 +108,7 @@ export function findReplay(
   if (key === undefined) return undefined;
   const replay = readReplay(found);
   if (replay === undefined && found !== null)
-    idempotencyCapacity.add(principal.appId, countStored(found, rows) + KEY_BYTES);
+    idempotencyCapacity.add(principal, countStored(found, rows) + KEY_BYTES);
   return replay;
 }
 

@@ -192,6 +192,8 @@ export async function openPersonWorld(options: TestServiceOptions = {}): Promise
   };
   const wiki = await open(wikiSchema, WIKI_ORIGIN);
   const blog = await open(looseSchema, BLOG_ORIGIN);
+  // The exchange knows the origins only after the next check for changed apps.
+  await service.service.warm();
   const send = (by: Member | TestApp, at: string, call: Call = {}) =>
     service.call(undefined, at, { ...call, key: by.key });
   return {
