@@ -155,6 +155,11 @@ export class Acquirer {
     if (this.#fairQueue.waiting() > 0) this.#serve();
   }
 
+  /** Counts changed sets of functions: connections with many old plans are replaced. */
+  countChanges(changes: number): void {
+    this.#pool.countChanges(changes);
+  }
+
   stats(): PoolStats {
     const { open, connecting } = this.#pool.size();
     // Several callers can share a connection.

@@ -36,6 +36,8 @@ export type Connection = {
   /** When the connection was opened and last used, in milliseconds of `performance.now`. */
   readonly openedAt: number;
   usedAt: number;
+  /** How many more changes of tables' functions the session lasts: see `MIN_CHANGES`. */
+  changesLeft: number;
   /** Ends the session; if the server does not respond, the socket is destroyed. */
   readonly end: () => void;
 };
@@ -139,6 +141,7 @@ export async function openConnection(options: ConnectionOptions): Promise<Connec
     onLost: () => undefined,
     openedAt: performance.now(),
     usedAt: performance.now(),
+    changesLeft: Number.POSITIVE_INFINITY,
     end,
   };
   try {

@@ -33,6 +33,8 @@ export type Connections = {
   readonly release: (connection: Connection, isSuspect: boolean) => void;
   /** Opens connections until every waiting caller has one in progress, or the limit is reached. */
   readonly grow: (waiting: number) => void;
+  /** Counts changed sets of functions, whose old plans the sessions keep. */
+  readonly countChanges: (changes: number) => void;
   /** Why there is no connection, and since when, in milliseconds of `performance.now`. */
   readonly failure: () => { error: Error; at: number } | undefined;
   readonly size: () => { open: number; connecting: number };
@@ -45,6 +47,14 @@ export const RECONNECT_DELAY_MS = 100;
 /** A connection that was idle for longer is replaced: it can be dead without a notice. */
 const MAX_IDLE_MS = 60_000;
 export const MAX_AGE_MS = 30 * 60_000;
+/**
+ * After how many changed sets of functions a session is replaced, at least. PostgreSQL keeps the plans of replaced functions until
+ * the session ends, and compares every later change with every plan, without a check for a cancellation: after some dozens
+ * of pushes with rules, that takes a session longer than the time limit of a statement.
+ */
+export const MIN_CHANGES = 64;
+/** The sessions of a pool differ by these, so that not all are replaced at once. */
+const MORE_CHANGES = [0, 16, 32, 48] as const;
 
 /** Connections that one caller at a time uses. */
 export class OwnConnections implements Connections {
@@ -53,6 +63,7 @@ export class OwnConnections implements Connections {
   readonly #open = new Set<Connection>();
   readonly #idle: Connection[] = [];
   #connecting = 0;
+  #count = 0;
   #failure: { error: Error; at: number } | undefined;
   #isClosed = false;
 
@@ -86,6 +97,13 @@ export class OwnConnections implements Connections {
       void this.#add();
   }
 
+  countChanges(changes: number): void {
+    for (const connection of this.#open) connection.changesLeft -= changes;
+    for (const connection of this.#idle.splice(0))
+      if (isWorn(connection)) this.#discard(connection);
+      else this.#idle.push(connection);
+  }
+
   failure(): { error: Error; at: number } | undefined {
     return this.#open.size === 0 ? this.#failure : undefined;
   }
@@ -114,6 +132,8 @@ export class OwnConnections implements Connections {
     }
     this.#failure = undefined;
     this.#options.onThere?.();
+    connection.changesLeft = MIN_CHANGES + (MORE_CHANGES[this.#count % MORE_CHANGES.length] ?? 0);
+    this.#count++;
     this.#open.add(connection);
     this.#idle.push(connection);
     connection.onLost = () => {
@@ -143,8 +163,13 @@ function isFresh(connection: Connection): boolean {
   return connection.isAlive() && performance.now() - connection.usedAt < MAX_IDLE_MS;
 }
 
-function isOld({ usedAt, openedAt }: Connection): boolean {
-  return usedAt - openedAt > MAX_AGE_MS;
+function isOld(connection: Connection): boolean {
+  return connection.usedAt - connection.openedAt > MAX_AGE_MS || isWorn(connection);
+}
+
+/** Whether the session has too many plans of functions that were replaced. */
+export function isWorn({ changesLeft }: Connection): boolean {
+  return changesLeft <= 0;
 }
 
 // Connections that many callers use concurrently, for pipelining. Uses as few connections as
@@ -201,6 +226,7 @@ export function makeSharedConnections(
     failure: () => pool.failure(),
     size: () => pool.size(),
     close: () => pool.close(),
+    countChanges: (changes) => pool.countChanges(changes),
     acquire: () => {
       const now = performance.now();
       const connection = choose(now);
@@ -242,5 +268,6 @@ function expectWait({ callers, headSince, responseMs }: Use, now: number): numbe
 
 /** Returns whether a new caller can use the connection; in continuous use it eventually becomes too old. */
 function isUsable(connection: Connection, { headSince, isSuspect }: Use): boolean {
-  return !isSuspect && connection.isAlive() && headSince - connection.openedAt < MAX_AGE_MS;
+  const isYoung = headSince - connection.openedAt < MAX_AGE_MS && !isWorn(connection);
+  return isYoung && !isSuspect && connection.isAlive();
 }

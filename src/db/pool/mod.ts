@@ -80,6 +80,11 @@ export type Database = {
   /** An unavailable node of several: a statement for all nodes would wait for this node. */
   readonly findSilentNode: () => string | undefined;
   readonly stats: () => PoolStats;
+  /**
+   * Counts sets of functions that pushes have changed. A session keeps the plans of functions that were replaced, so it is
+   * replaced after many changes.
+   */
+  readonly countChanges: (changes: number) => void;
   /** Ends the pool: waits at most `timeoutS` seconds for statements in progress. */
   readonly close: (timeoutS?: number) => Promise<void>;
 };
@@ -177,6 +182,10 @@ export function openDatabase(options: DatabaseOptions): Database {
       ),
     findSilentNode: () => nodes?.findSilent(),
     stats: () => addNodeStats(pool.stats(), nodePools?.stats() ?? []),
+    countChanges: (changes) => {
+      pool.countChanges(changes);
+      nodePools?.countChanges(changes);
+    },
     close: async (timeoutS = 5) => {
       await Promise.all([pool.close(timeoutS), nodePools?.close(timeoutS)]);
     },

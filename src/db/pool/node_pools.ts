@@ -13,6 +13,7 @@ export type NodePools = {
   /** The pool of the node that serves this queue; `undefined` if calls go through the coordinator. */
   readonly find: (queue: string) => Pool | undefined;
   readonly stats: () => PoolStats[];
+  readonly countChanges: (changes: number) => void;
   readonly close: (timeoutS: number) => Promise<void>;
 };
 
@@ -57,6 +58,9 @@ export function openNodePools(options: NodePoolsOptions): NodePools {
       return nodePool.isReachable(queue) ? nodePool.pool : undefined;
     },
     stats: () => [...pools.values()].map(({ pool }) => pool.stats()),
+    countChanges: (changes) => {
+      for (const { pool } of pools.values()) pool.countChanges(changes);
+    },
     close: async (timeoutS) => {
       await Promise.all([...pools.values()].map(({ pool }) => pool.close(timeoutS)));
     },

@@ -102,6 +102,7 @@ type Pipeline = {
     compare: Compare,
   ) => Promise<unknown[] | undefined>;
   readonly stats: () => PoolStats;
+  readonly countChanges: (changes: number) => void;
   readonly close: (timeoutS: number) => Promise<void>;
 };
 
@@ -152,6 +153,7 @@ function makePipeline(options: PipelineOptions): Pipeline {
       return verdict === "own" && isAlive ? rows : undefined;
     },
     stats: () => acquirer.stats(),
+    countChanges: (changes) => acquirer.countChanges(changes),
     close: (timeoutS) => acquirer.close(timeoutS),
   };
 }
@@ -205,6 +207,7 @@ export type Pipelines = {
   /** How many of the pool's connections are for pipelining. */
   readonly connections: number;
   readonly stats: () => readonly PoolStats[];
+  readonly countChanges: (changes: number) => void;
   readonly close: (timeoutS: number) => Promise<void>;
 };
 
@@ -221,6 +224,9 @@ export function openPipelines(options: PipelineOptions): Pipelines {
     find: (length) => byLength[length],
     connections,
     stats: () => all.map((pipeline) => pipeline.stats()),
+    countChanges: (changes) => {
+      for (const pipeline of all) pipeline.countChanges(changes);
+    },
     close: async (timeoutS) => {
       await Promise.all(all.map((pipeline) => pipeline.close(timeoutS)));
     },

@@ -7,6 +7,7 @@ export type Pool = {
   readonly acquirer: Acquirer;
   readonly pipelines: Pipelines;
   readonly stats: () => PoolStats;
+  readonly countChanges: (changes: number) => void;
   readonly close: (timeoutS: number) => Promise<void>;
 };
 
@@ -21,6 +22,10 @@ export function openPool(options: PoolOptions): Pool {
     acquirer,
     pipelines,
     stats: () => addStats(acquirer.stats(), pipelines.stats()),
+    countChanges: (changes) => {
+      acquirer.countChanges(changes);
+      pipelines.countChanges(changes);
+    },
     close: async (timeoutS) => {
       await Promise.all([acquirer.close(timeoutS), pipelines.close(timeoutS)]);
     },

@@ -9,7 +9,7 @@
  * @module
  */
 import type { Connection } from "./connection.ts";
-import { MAX_AGE_MS } from "./connections.ts";
+import { isWorn, MAX_AGE_MS } from "./connections.ts";
 
 type Use = {
   callers: number;
@@ -82,5 +82,5 @@ export function makeSharing(): Sharing {
 
 function acceptsAnother(connection: Connection, { headSince, isSuspect }: Use, now: number) {
   const isYoung = now - headSince < MAX_HEAD_MS && now - connection.openedAt < MAX_AGE_MS;
-  return isYoung && !isSuspect && connection.isAlive();
+  return isYoung && !isWorn(connection) && !isSuspect && connection.isAlive();
 }

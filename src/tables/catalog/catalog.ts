@@ -126,6 +126,7 @@ export function makeCatalog(deps: {
       // A lower version means another database, such as a restored backup. The tables in memory are then invalid.
       const since = version < seen ? 0 : seen;
       const news = (await call(deps.db, "read_catalog", { since })) as News;
+      if (seen > 0) deps.db.countChanges(countSets(news));
       if (version < seen) tables.clear();
       if (version < seen) seenBy.clear();
       for (const { appIds } of news.registrations) for (const appId of appIds) seenBy.delete(appId);
@@ -140,6 +141,12 @@ export function makeCatalog(deps: {
       dialect = dialectOf(news);
     },
   };
+}
+
+/** About how many sets of functions the news have changed: one for API keys, and one for each role with rights. */
+function countSets({ registrations, ended }: News): number {
+  const roles = registrations.map(({ definition: { rules } }) => Object.keys(rules?.allow ?? {}));
+  return ended.length + roles.reduce((sum, { length }) => sum + 1 + length, 0);
 }
 
 // Column sets: the part of an app's declaration that determines its functions. Apps with the same

@@ -1,0 +1,129 @@
+/**
+ * PostgreSQL keeps the plans of replaced functions until their session ends, and compares each later change with all of them,
+ * which no cancellation interrupts. So sessions are replaced after many changes.
+ */
+import { afterAll, beforeAll, expect, test } from "bun:test";
+import { type Database, openDatabase, SERVICE_QUEUE } from "../../src/db/mod.ts";
+import { MIN_CHANGES } from "../../src/db/pool/connections.ts";
+import { makeCatalog } from "../../src/tables/catalog/mod.ts";
+import { makeDatabase, type TestDatabase } from "../support/cluster.ts";
+import { declareTodos, freshNames, pushRules, RULE_PREVIEWS } from "../support/rules_service.ts";
+import { openTestService } from "../support/service.ts";
+
+const READ = { retry: "safe", queue: SERVICE_QUEUE } as const;
+const PID = "select pg_catalog.pg_backend_pid() as pid";
+
+let database: TestDatabase;
+beforeAll(async () => {
+  database = await makeDatabase();
+});
+afterAll(() => database.drop());
+
+async function withPool(connections: number, use: (pool: Database) => Promise<void>) {
+  const pool = openDatabase({
+    ...{ url: database.adminUrl, connections, prepare: true },
+    name: "rowhouse worn sessions test",
+  });
+  try {
+    await use(pool);
+  } finally {
+    await pool.close(0);
+  }
+}
+
+async function readPid(pool: Database): Promise<number | undefined> {
+  return (await pool.query<{ pid: number }>(PID, [], READ))[0]?.pid;
+}
+
+/** The sessions of that many concurrent statements. */
+async function readPids(pool: Database, count: number): Promise<Set<number>> {
+  const text = `${PID} from pg_catalog.pg_sleep(0.05)`;
+  const found = await Promise.all(
+    Array.from({ length: count }, (_, n) =>
+      pool.query<{ pid: number }>(text, [], { ...READ, queue: `app ${n}` }),
+    ),
+  );
+  return new Set(found.flat().map(({ pid }) => pid));
+}
+
+test("a session ends after many changes of functions, not before", async () => {
+  await withPool(1, async (pool) => {
+    const first = await readPid(pool);
+    pool.countChanges(MIN_CHANGES - 1);
+    expect(await readPid(pool)).toBe(first);
+    pool.countChanges(1);
+    const second = await readPid(pool);
+    expect(second).not.toBe(first);
+    pool.countChanges(MIN_CHANGES);
+    expect(await readPid(pool)).toBe(second);
+  });
+});
+
+test("a statement in progress completes on its worn session", async () => {
+  await withPool(1, async (pool) => {
+    const running = pool.query<{ pid: number }>(`${PID} from pg_catalog.pg_sleep(0.3)`, [], READ);
+    await Bun.sleep(150);
+    pool.countChanges(10 * MIN_CHANGES);
+    const [row] = await running;
+    expect(row?.pid).toBeNumber();
+    expect(await readPid(pool)).not.toBe(row?.pid);
+  });
+});
+
+test("the sessions of a pool are replaced one after the other", async () => {
+  await withPool(4, async (pool) => {
+    const before = await readPids(pool, 4);
+    expect(before.size).toBe(4);
+    pool.countChanges(MIN_CHANGES);
+    const after = await readPids(pool, 4);
+    expect(before.intersection(after).size).toBe(3);
+    pool.countChanges(MIN_CHANGES);
+    expect(before.intersection(await readPids(pool, 4)).size).toBe(0);
+  });
+});
+
+test("pipelined reads move to another session", async () => {
+  await withPool(5, async (pool) => {
+    const text = `${PID}, $1::text as echo`;
+    const read = async () =>
+      (await pool.query<{ pid: number; echo: string }>(text, [], { ...READ, isOwn: () => true }))[0]
+        ?.pid;
+    const first = await read();
+    expect(await read()).toBe(first);
+    pool.countChanges(10 * MIN_CHANGES);
+    expect(await read()).not.toBe(first);
+  });
+});
+
+test("the catalog counts the sets of functions that a push changes, one for each role", async () => {
+  const service = await openTestService({ service: { previews: RULE_PREVIEWS } });
+  try {
+    const { db } = service.processes[1] ?? service.service;
+    const counted: number[] = [];
+    const catalog = makeCatalog({
+      db: { ...db, countChanges: (changes) => void counted.push(changes) },
+      refresh: async () => undefined,
+      age: () => 0,
+    });
+    const follow = async () => {
+      const [row] = await db.query<{ version: number }>(VERSION, [], READ);
+      await catalog.follow(row?.version ?? 0);
+    };
+    const names = freshNames();
+    const app = await service.makeApp();
+    await pushRules(service, app, declareTodos(names));
+    await follow();
+    expect(counted).toEqual([]);
+    await pushRules(service, app, declareTodos(names, { columns: { place: "string" } }));
+    await follow();
+    // Todos have functions for API keys, leads and members.
+    expect(counted).toEqual([3]);
+    await follow();
+    expect(counted).toEqual([3]);
+  } finally {
+    await service.close();
+  }
+});
+
+const VERSION =
+  "select version::pg_catalog.int4 as version from rowhouse.versions where name = 'catalog'";
