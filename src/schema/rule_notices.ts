@@ -13,6 +13,7 @@ import {
   isMemberOf,
   isReadable,
   type Match,
+  ME,
   rulesOf,
   type TableRules,
 } from "./rules.ts";
@@ -49,7 +50,9 @@ export function listRuleNotices(
           ...findMemberships(table, members),
           ...findRevealed(table, table.rules),
           ...findUniques(table, table.rules),
+          ...findTextMe(table, table.rules),
           ...findUnreadable(table, table.rules, all),
+          ...findUncreatable(table, table.rules, all),
           ...findSetNull(table, table.rules, all),
           ...findUnindexed(table, table.rules, find(table.name)),
         ],
@@ -151,6 +154,34 @@ function findUnreadable(
         },
       ];
     }),
+  );
+}
+
+/** On a text column, "me" is a text like any other. */
+function findTextMe(table: TableDefinition, { allow }: TableRules): Notice[] {
+  return Object.values(allow)
+    .flatMap((allowed) => listMatches(table, allowed))
+    .filter(({ column, match }) => column.kind === "string" && [match].flat().includes(ME))
+    .map(({ column }) => ({
+      table: table.name,
+      message: `A rule compares the text ${table.name}.${column.name} with "me": only on a t.uuid() column, "me" is the person`,
+    }));
+}
+
+/** A new row can only reference rows that the person can read. */
+function findUncreatable(
+  { name, columns }: TableDefinition,
+  { allow }: TableRules,
+  { byName }: RuleTables,
+): Notice[] {
+  const mandatory = columns.filter(({ required, table = "" }) => required && byName.has(table));
+  return Object.entries(allow).flatMap(([role, { create }]) =>
+    mandatory
+      .filter(({ table = "" }) => create && !rulesOf(byName.get(table)?.rules, role).read)
+      .map((column) => ({
+        table: name,
+        message: `${role} can create no row of ${name}: ${column.name} is required, and ${role} reads no row of ${column.table}`,
+      })),
   );
 }
 

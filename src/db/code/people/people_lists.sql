@@ -76,7 +76,7 @@ set search_path = pg_catalog, pg_temp as $$
   from rowhouse.users where id = rowhouse.find_user(show_user.email)
 $$;
 
--- The roles of people on an app.
+-- The roles of people on an app, and those that its rules name.
 -- read: admin
 create function rowhouse.list_app_roles(app_slug text) returns jsonb language plpgsql stable
 set search_path = pg_catalog, pg_temp as $$
@@ -84,7 +84,10 @@ declare
   app uuid := rowhouse.find_app(app_slug);
 begin
   return jsonb_build_object('roles', array(
-    select distinct role from rowhouse.grants where app_id = app order by role));
+    select role from rowhouse.grants where app_id = app
+    union select jsonb_object_keys(definition -> 'rules' -> 'allow') from rowhouse.registrations
+      where app_id = app and not is_ending and definition ? 'rules'
+    order by role));
 end
 $$;
 
