@@ -95,10 +95,10 @@ async function writeMatching(
   const { appId, person } = context.principal;
   const missing = new Set<string>();
   const options = {
-    ...{ appId, person, missing, isCounted: false, isUnselective: false },
+    ...{ appId, person, missing, isCounted: false, isUnselective: false, isMerged: false },
     ...{ visits: deps.maxVisits, work: deps.maxWork },
   };
-  const plan: SentPlan = { index: undefined, isSelective: false };
+  const plan: SentPlan = { index: undefined, isSelective: false, canMerge: false };
   const explain = (cut: string | undefined) =>
     isSeen(table.definition, person, query.where)
       ? explainWrite(query.where, table, { appId, cut, missing })
@@ -116,8 +116,8 @@ async function writeMatching(
         const asked = current === table ? query : readQuery(deps, context, current);
         const limit = asked.limit ?? (isDry ? deps.maxVisits : MAX_ROWS);
         const list = toList(asked, isPart && !isInOrder ? deps.maxVisits : limit, isInOrder);
-        const { index, isSelective, ...planned } = planWrite(list, current, options);
-        Object.assign(plan, { index, isSelective });
+        const { index, isSelective, canMerge, ...planned } = planWrite(list, current, options);
+        Object.assign(plan, { index, isSelective, canMerge });
         const values = { ...planned, limit, isPart, isDry, claim };
         const related = listSetTables(asked.where);
         return body === undefined
@@ -140,7 +140,7 @@ async function writeMatching(
   } catch (error) {
     if (!(error instanceof Problem) || error.code !== "needs_index") throw error;
     // An index of the conditions can have few enough rows to sort all of them.
-    options.isUnselective = false;
+    Object.assign(options, { isUnselective: false, isMerged: false });
     return await repeat(false);
   }
 }

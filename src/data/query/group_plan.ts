@@ -1,15 +1,18 @@
 /** Groups as arguments of their function: columns and values by number, and the values. Pure. @module */
 
+import type { Person } from "../../principal.ts";
 import { Problem } from "../../problem.ts";
 import { MAX_COUNTED, MAX_GROUP_KEY_BYTES, MAX_GROUPS, MAX_VISITS } from "../../std/limits.ts";
 import { queryColumns, type RecordedTable } from "../../tables/catalog/mod.ts";
 import { type Condition, type QueryColumn, unsupported } from "./filter.ts";
 import type { GroupQuery } from "./group_query.ts";
 import { NARROW } from "./needed_index.ts";
-import type { Bound, PathOptions, QueryPath, Term } from "./path.ts";
+import { type Bound, isWhole, type PathOptions, type QueryPath, type Term } from "./path.ts";
 import {
+  hasRule,
   listColumns,
   listReads,
+  mergeWalks,
   planSets,
   putSet,
   type SetParts,
@@ -22,12 +25,16 @@ type GroupOptions = PathOptions & {
   /** Max rows that are visited for a condition on referenced rows. */
   readonly setVisits?: number;
   readonly work: number;
+  /** The person who calls. */
+  readonly person?: Person | undefined;
 };
 type GroupPlan = {
   /** The JSON argument of `rowhouse.query_statement`, which returns its visits, and of `rowhouse.group_statement`. */
   readonly plan: string;
   readonly values: readonly string[];
   readonly index: string | undefined;
+  /** @see planQuery() */
+  readonly canMerge: boolean;
 };
 type Numbers = readonly (string | number | Numbers)[];
 
@@ -46,7 +53,8 @@ export function planGroups(
     { toPlan: (chosen, parts) => toGroupPlan(chosen, query, { ...options, ...parts, table }) },
   );
   const { index = path.branches[0]?.index } = path;
-  return { plan: JSON.stringify(plan), values, index };
+  const canMerge = !isWhole(path) && hasRule(query, { ...options, table });
+  return { plan: JSON.stringify(plan), values, index, canMerge };
 }
 
 function toGroupPlan(
@@ -91,6 +99,7 @@ function toGroupPlan(
     walk: path.terms.map(numberOfTerm),
     isDescending: path.isDescending,
     index: path.index,
+    merged: mergeWalks(path, { where }, { ...options, table }),
     ...toBranches(path, numberOf),
     nulls: path.nulls,
     ...("in" in path

@@ -84,6 +84,8 @@ export type PathOptions = {
   readonly missing: ReadonlySet<string>;
   /** Whether a condition that few rows should fulfill was found to be fulfilled by too many. */
   readonly isUnselective?: boolean;
+  /** Whether the query visits the rows of the person's rule, because the rows of an index were too many. */
+  readonly isMerged?: boolean;
 };
 
 const WHOLE = {
@@ -171,7 +173,7 @@ export function compareTerms(term: Term, a: string, b: string): number {
 }
 
 /** Whether exactly the rows with these terms have the value. */
-function isWhole({ kind }: QueryColumn, value: string): boolean {
+function isWholeValue({ kind }: QueryColumn, value: string): boolean {
   return SQL[kind].parts?.isWhole(value) ?? true;
 }
 
@@ -257,6 +259,19 @@ export function choosePath(
   return toPath(query, best, { isOrdered: false });
 }
 
+/** The primary key, whose rows the database can limit to those of a rule. */
+export function chooseWhole(query: ListQuery): QueryPath {
+  const whole = { index: PRIMARY_KEY, fixed: [], empty: undefined };
+  return toPath(query, whole, { isOrdered: isInOrder(query, whole) });
+}
+
+/** Whether the rows of the walk are those of the table, in the order of ids. */
+export function isWhole(path: QueryPath): boolean {
+  const { index, branches, nulls, terms } = path;
+  const isPrimary = index === undefined && branches.length === 0 && nulls === undefined;
+  return isPrimary && !("in" in path) && terms.every(({ column }) => column.name === ID.name);
+}
+
 /** The number of conditions with one value that an index fulfills, or with one of several values of an enum. */
 function countFixed({ index, fixed }: Candidate): number {
   return fixed.length + index.fulfilled.length;
@@ -312,7 +327,7 @@ function findReferenced(
 }
 
 function toSetPath({ name }: Index, condition: Comparison | Referenced): QueryPath {
-  const isExact = condition.values.every((value) => isWhole(condition.column, value));
+  const isExact = condition.values.every((value) => isWholeValue(condition.column, value));
   return {
     index: name,
     ...{ branches: [], covered: undefined },
@@ -634,7 +649,7 @@ function toPath(
   // After a term that is not searched, no bound follows.
   const isCut = searched.length < values.length;
   const exact = fixed
-    .filter(({ column, values: [value = ""] }) => isWhole(column, value))
+    .filter(({ column, values: [value = ""] }) => isWholeValue(column, value))
     .slice(0, isCut ? 0 : undefined);
   const path = {
     ...{ index: index.branches.length === 0 ? index.name : undefined, branches: index.branches },

@@ -25,8 +25,10 @@ import {
   type Bound,
   chooseChildren,
   choosePath,
+  chooseWhole,
   countSearched,
   isLookup,
+  isWhole,
   type PathOptions,
   type QueryPath,
   searchedTerms,
@@ -36,7 +38,7 @@ import {
 } from "./path.ts";
 import type { ListQuery, Relation, SortKey } from "./query.ts";
 import { listOwnReferenced } from "./referenced.ts";
-import { toRuleConditions, withRule } from "./rule_conditions.ts";
+import { isSeen, toRuleConditions, withRule } from "./rule_conditions.ts";
 
 // The work of comparing texts, which no number of rows bounds: a row can have a text of megabytes,
 // and a pattern can compare each character many times. A unit is about the work to read one byte of
@@ -149,6 +151,8 @@ type QueryPlan = {
   readonly index: string | undefined;
   /** Whether another path visits more rows, but can end a page early. */
   readonly isSelective: boolean;
+  /** Whether the rows of the person's rule can be fewer than those of the path. */
+  readonly canMerge: boolean;
 };
 
 const PARTS: readonly Term["part"][] = ["start", "rest", "exact"];
@@ -156,12 +160,35 @@ const PARTS: readonly Term["part"][] = ["start", "rest", "exact"];
 type Numbers = readonly (string | number | Numbers)[];
 
 export function planQuery(query: ListQuery, table: RecordedTable, options: PlanOptions): QueryPlan {
-  return toQueryPlan(planBy(query, { ...options, table }));
+  const all = { ...options, table };
+  return toQueryPlan(planBy(query, all), query, all);
 }
 
-function toQueryPlan({ plan, values, path }: Planned): QueryPlan {
+function toQueryPlan(
+  { plan, values, path }: Planned,
+  query: ListQuery,
+  options: TableOptions,
+): QueryPlan {
   const { index = path.branches[0]?.index, isSelective } = path;
-  return { plan: JSON.stringify(plan), values, index, isSelective };
+  const canMerge = !isWhole(path) && hasRule(query, options);
+  return { plan: JSON.stringify(plan), values, index, isSelective, canMerge };
+}
+
+/** Whether the person sees only some of the rows of the query. */
+export function hasRule(
+  { where }: Pick<ListQuery, "where">,
+  { table: { definition }, person }: Pick<TableOptions, "table" | "person">,
+): boolean {
+  return person !== undefined && !isSeen(definition, person, where);
+}
+
+/** Whether the walk is of the rows of the person's rule, with true in the order of ids. */
+export function mergeWalks(
+  path: QueryPath,
+  query: Pick<ListQuery, "where">,
+  options: Pick<TableOptions, "table" | "person">,
+): boolean | undefined {
+  return isWhole(path) && hasRule(query, options) ? path.isOrdered : undefined;
 }
 
 /** The plan of a write, with `again`: the plan of the same conditions on locked rows, whose ids the function sets. */
@@ -176,7 +203,7 @@ export function planWrite(query: ListQuery, table: RecordedTable, options: PlanO
       },
     },
   );
-  return toQueryPlan(planned);
+  return toQueryPlan(planned, query, { ...options, table });
 }
 
 /** The rows with given ids. */
@@ -200,7 +227,7 @@ function planBy(query: ListQuery, options: TableOptions): Planned {
 
 /** The plan of a count, if another path than the page's visits fewer rows: a walk in the order of the page can visit all rows. */
 function planTotal(path: QueryPath, { where }: ListQuery, options: TableOptions & SetParts) {
-  if (!options.isCounted || !path.isOrdered) return undefined;
+  if (!options.isCounted || !path.isOrdered || options.isMerged === true) return undefined;
   const whole = { ...WHOLE_SET, where, limit: 0 };
   const other = choosePath(whole, options.table, { ...options, isUnselective: false });
   const [index, known] = [other, path].map((at) => at.index ?? at.branches[0]?.index);
@@ -213,7 +240,7 @@ function planTotal(path: QueryPath, { where }: ListQuery, options: TableOptions 
 
 type SetOptions = Pick<
   PlanOptions,
-  "appId" | "person" | "missing" | "isUnselective" | "work" | "set"
+  "appId" | "person" | "missing" | "isUnselective" | "isMerged" | "work" | "set"
 > & {
   readonly table: RecordedTable;
   /** Max rows that are visited to find the rows of a reference. */
@@ -247,7 +274,7 @@ export function planSets(
     at: parts.positionOf(condition),
     ...planSet(condition, options),
   }));
-  const path = choosePath(query, table, options);
+  const path = options.isMerged === true ? chooseWhole(query) : choosePath(query, table, options);
   const plan = { ...toPlan(path, parts), sets: sets.length === 0 ? undefined : sets };
   if (!("in" in path) || path.in.op !== "referenced") return { plan, values, path };
   // With many ids, another path is better than a search for each.
@@ -332,6 +359,7 @@ function toPlan(path: QueryPath, query: ListQuery, options: TableOptions & SetPa
     walk: path.terms.map(numberOfTerm),
     isDescending: path.isDescending,
     index: path.index,
+    merged: mergeWalks(path, query, options),
     ...toBranches(path, numberOf),
     nulls: path.nulls,
     isBeforeNulls: path.isBeforeNulls || undefined,

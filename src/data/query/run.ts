@@ -234,7 +234,8 @@ async function findQueriedPage(
   const missing = new Set<string>();
   const { appId, person } = context.principal;
   const options = {
-    ...{ appId, person, missing, isCounted: query.isCounted, isUnselective: false },
+    ...{ appId, person, missing, isCounted: query.isCounted },
+    ...{ isUnselective: false, isMerged: false },
     counted: deps.maxCounted,
     ...{ visits: deps.maxVisits, work: deps.maxWork, bytes: deps.maxResponseBytes },
   };
@@ -243,7 +244,7 @@ async function findQueriedPage(
   // Related rows cost more than the page, also if the caller has them.
   const isShort = (query.limit <= MAX_INLINE_ROWS || tags.length > 0) && query.related.length === 0;
   let inline = isShort ? INLINE_BYTES : null;
-  const sent: SentPlan = { index: undefined, isSelective: false };
+  const sent: SentPlan = { index: undefined, isSelective: false, canMerge: false };
   const plan = (current: RecordedTable, isRenewed = true) => {
     // Another column set may lack a column of the query.
     const read = isRenewed ? readQuery(deps, context, current) : query;
@@ -256,14 +257,14 @@ async function findQueriedPage(
       sent.index = walk.index;
       return { endpoint: "walk", values: { ...walk, ...rest, inline }, related } as const;
     }
-    const { index, isSelective, ...planned } = planQuery(read, current, options);
-    Object.assign(sent, { index, isSelective });
+    const { index, isSelective, canMerge, ...planned } = planQuery(read, current, options);
+    Object.assign(sent, { index, isSelective, canMerge });
     return { endpoint: "query", values: { ...planned, ...rest }, related } as const;
   };
   const explain = (cut: string | undefined) =>
     isSeen(table.definition, person, query.where)
       ? explainNeededIndex(query, table, { appId, cut, missing })
-      : RULE_NEEDS_INDEX;
+      : `${RULE_NEEDS_INDEX}, or list them in the order of ids`;
   return await repeatPlanned({ query, options, sent, explain }, async () => {
     for (;;) {
       const call = { table, ...plan(table, false), renew: plan, limitMs: deps.queryTimeoutMs };
@@ -290,7 +291,7 @@ async function callTimed(
 }
 
 /** What a call needs of the plan that it sends: a newer table may have another index. */
-export type SentPlan = { index: string | undefined; isSelective: boolean };
+export type SentPlan = { index: string | undefined; isSelective: boolean; canMerge: boolean };
 
 type Repeated = {
   readonly query: Pick<ListQuery, "where">;
@@ -298,6 +299,7 @@ type Repeated = {
     readonly appId: string;
     readonly missing: Set<string>;
     isUnselective: boolean;
+    isMerged: boolean;
   };
   readonly sent: SentPlan;
   /** What would find the rows, by the exceeded limit. */
@@ -322,10 +324,11 @@ export async function repeatPlanned<Found>(
       if (signal === SIGNALS.tooManyVisits) {
         const problem = explainSet(query.where, { appId, cut: detail, missing });
         if (problem !== undefined) throw problem;
-        if (!sent.isSelective || options.isUnselective)
-          throw new Problem("needs_index", { message: explain(detail) });
         // Too many rows fulfill the condition: another path visits them page by page.
-        options.isUnselective = true;
+        if (sent.isSelective && !options.isUnselective) options.isUnselective = true;
+        // The person sees few of the rows: their own can be few enough to visit all.
+        else if (sent.canMerge && !options.isMerged) options.isMerged = true;
+        else throw new Problem("needs_index", { message: explain(detail) });
         continue;
       }
       // The detail names an index of related rows, or that the function has no walk along the index.
@@ -378,13 +381,17 @@ async function readGroups(
   const missing = new Set<string>();
   const { appId, person } = context.principal;
   let index: string | undefined;
+  let isMerged = false;
+  let hasOther = false;
   const plan = (current: RecordedTable, isRenewed = true) => {
     const read = isRenewed ? readGrouping(deps, context, current) : query;
-    const { index: needed, ...planned } = planGroups(read, current, {
-      ...{ appId, person, missing },
+    const { index: needed, ...groups } = planGroups(read, current, {
+      ...{ appId, person, missing, isMerged },
       ...{ visits: deps.maxCounted, setVisits: deps.maxVisits, work: deps.maxWork },
     });
     index = needed;
+    const { canMerge, ...planned } = groups;
+    hasOther = canMerge && !isMerged;
     const rest = { bytes: deps.maxResponseBytes, known: tags.join(",") };
     const related = listSetTables(read.where);
     return { endpoint: "groups", values: { ...planned, ...rest }, related } as const;
@@ -397,6 +404,10 @@ async function readGroups(
       const { signal, detail } = error instanceof SignalError ? error : {};
       if (signal === SIGNALS.tooManyVisits) {
         const problem = explainSet(query.where, { appId, cut: detail, missing });
+        if (problem === undefined && detail === "visits" && hasOther) {
+          isMerged = true;
+          continue;
+        }
         const isRule = detail === "visits" && !isSeen(table.definition, person, query.where);
         throw problem ?? (isRule ? needsRuleIndex() : explainGroups(query, table, detail));
       }

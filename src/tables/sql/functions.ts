@@ -115,8 +115,10 @@ export function renderIndexed(table: ServedSet, site: FunctionSite): string[] {
 
 /** The endpoints whose functions have statements for the indexes of the table. */
 const INDEXED: ReadonlySet<Endpoint> = new Set(["walk"]);
-/** A list of a view also walks along the indexes of its rule. */
-const INDEXED_OF_VIEW: ReadonlySet<Endpoint> = new Set(["walk", "list"]);
+/** The statements of a view also walk along the indexes of its rule. */
+const INDEXED_OF_VIEW: ReadonlySet<Endpoint> = new Set([
+  ...(["walk", "list", "query", "groups", "update_where", "delete_where"] as const),
+]);
 
 /** The statements that drop the functions of a column set. */
 export function renderDropFunctions(set: RecordedName): string[] {

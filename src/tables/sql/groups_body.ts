@@ -10,10 +10,10 @@ import { quoteLiteral, SIGNALS } from "../../db/mod.ts";
 import { AGGREGATES, SQL, VALUES } from "../../kinds/mod.ts";
 import { MAX_COUNTED } from "../../std/limits.ts";
 import {
-  type ColumnSet,
   type FunctionSite,
   placeholdersOf,
   queryColumns,
+  type ServedSet,
   TAG_LENGTH,
 } from "../catalog/mod.ts";
 import { qualify } from "../qualify.ts";
@@ -23,7 +23,7 @@ import { usingWho } from "./seen_rows.ts";
 import { declareWho } from "./view_terms.ts";
 
 /** The tag of the groups, a hash of their text, followed by the text unless the caller has that tag. */
-export function groupsBody(table: ColumnSet, site: FunctionSite): string {
+export function groupsBody(table: ServedSet, site: FunctionSite): string {
   const { app, proof, plan, values, bytes, known } = placeholdersOf("groups");
   const columns = queryColumns(table);
   const constants = [

@@ -11,11 +11,11 @@
 import { quoteLiteral, quoteName, SIGNALS } from "../../db/mod.ts";
 import { SQL, type SqlKind } from "../../kinds/mod.ts";
 import {
-  type ColumnSet,
   type FunctionSite,
   hashColumnSet,
   placeholdersOf,
   queryColumns,
+  type ServedSet,
   TAG_LENGTH,
 } from "../catalog/mod.ts";
 import { sqlType } from "../plan/step.ts";
@@ -33,17 +33,22 @@ import {
   rowOf,
   setNext,
 } from "./page_rows.ts";
-import { rejectUnseenEnd, renderSeen, usingWho } from "./seen_rows.ts";
+import { rejectUnseenEnd, renderSeen, renderWalks, usingWho } from "./seen_rows.ts";
+import { listRuleWalks } from "./seen_walks_terms.ts";
 import { declareWho, type RuleName } from "./view_terms.ts";
 
 /**
  * The tag of the page, followed by the rows unless the caller has that tag. All reads see one state of the table,
  * because the function is stable.
  */
-export function queryBody(table: ColumnSet, site: FunctionSite): string {
+export function queryBody(table: ServedSet, site: FunctionSite): string {
   const { app, proof, plan, values, bytes, known } = placeholdersOf("query");
   const number = (name: string) => `("$plan" ->> '${name}')::int4`;
   const isSeenEnd = rejectUnseenEnd(table, app);
+  const isMerged = listRuleWalks(table, "") !== undefined;
+  const execute = (visits: string) => `execute ${renderQueryStatement(table)}
+  into "$ids", "$cut", "$total"
+  using ${app}, "$values", "$offset" + "$limit" + 1, ${visits}, ${number("work")}${usingWho(table)};`;
   return `declare
   ${declareWho(table)}
   ${declareQuery({ plan, values })}
@@ -52,6 +57,12 @@ export function queryBody(table: ColumnSet, site: FunctionSite): string {
   "$picked" constant int4[] := array(select "$p"."$v"::int4
     from jsonb_array_elements_text("$plan" -> 'picked') as "$p" ("$v"));
   "$cut" text;
+  ${
+    isMerged
+      ? `"$most" constant int4 := ${number("visits")};
+  "$visits" int4;`
+      : ""
+  }
   "$total" int8;
   "$found" int4;
   "$states" bytea;
@@ -61,9 +72,7 @@ export function queryBody(table: ColumnSet, site: FunctionSite): string {
 begin
   ${beginAs(table, "query", site)}
   ${fillSets({ app, proof })}
-  execute ${renderQueryStatement(table)}
-  into "$ids", "$cut", "$total"
-  using ${app}, "$values", "$offset" + "$limit" + 1, ${number("visits")}, ${number("work")}${usingWho(table)};
+  ${isMerged ? findMerged(execute) : execute(number("visits"))}
   -- The ids of a set, for the query function of another table.
   if "$plan" ? 'set' then
     if "$cut" is not null then
@@ -113,6 +122,24 @@ begin
 end`;
 }
 
+/** How many rows the first visits of merged walks have for each row of the page. */
+const FIRST_VISITS = 8;
+
+/**
+ * Merged walks of memberships read all their visits before the first row. So a page begins with few visits, and is repeated with more if
+ * they end before its last row.
+ */
+function findMerged(execute: (visits: string) => string): string {
+  return `"$visits" := case when ("$plan" ->> 'merged')::bool and not "$plan" ? 'isCounted'
+    then least("$most", ${FIRST_VISITS} * ("$offset" + "$limit" + 1)) else "$most" end;
+  loop
+    ${execute('"$visits"')}
+    exit when "$cut" is null or "$cut" <> 'visits' or "$visits" >= "$most"
+      or cardinality("$ids") > ("$offset" + "$limit");
+    "$visits" := least("$most", ${FIRST_VISITS} * "$visits");
+  end loop;`;
+}
+
 /** The variables of a plan and its values. */
 export function declareQuery({ plan, values }: { plan: string; values: string }): string {
   return `"$plan" jsonb := ${plan}::jsonb;
@@ -131,7 +158,7 @@ export function fillSets({ app, proof }: { app: string; proof: string }): string
  * The text of the statement of `"$plan"`, built from the constants of a column set: its columns, their parts and types. With a rule,
  * it finds only rows that fulfill it.
  */
-export function renderQueryStatement(table: ColumnSet, rule?: RuleName): string {
+export function renderQueryStatement(table: ServedSet, rule?: RuleName): string {
   const columns = queryColumns(table);
   const of = <Rendered>(render: (kind: SqlKind, name: string) => Rendered) =>
     columns.map(({ kind, name }) => render(SQL[kind], `"$t".${quoteName(name)}`));
@@ -143,7 +170,7 @@ export function renderQueryStatement(table: ColumnSet, rule?: RuleName): string 
   const call =
     table.view === undefined
       ? `rowhouse.query_statement(${relation}`
-      : `rowhouse.view_statement(${relation}, ${source}, ${seen}`;
+      : `rowhouse.view_statement(${relation}, ${source}, ${seen}, ${renderWalks(table)}`;
   return `${call},
     ${toTextArray(of(toCompared).map(qualify))},
     ${toTextArray([...starts, ...rests])},

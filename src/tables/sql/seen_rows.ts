@@ -7,9 +7,10 @@
  */
 
 import { quoteLiteral, quoteName, SIGNALS } from "../../db/mod.ts";
-import { type ColumnSet, queryColumns } from "../catalog/mod.ts";
+import { type ColumnSet, queryColumns, type ServedSet } from "../catalog/mod.ts";
 import { qualify } from "../qualify.ts";
 import { isRow } from "./function_terms.ts";
+import { listRuleWalks } from "./seen_walks_terms.ts";
 import { andVisible, isAllowed, onRow, type RuleName, WHO } from "./view_terms.ts";
 
 /** The parameter of the person in statements with plans. */
@@ -36,6 +37,18 @@ export function renderSeen(table: ColumnSet, rule?: RuleName): { source: string;
     source: quoteLiteral(hideParameters(source)),
     seen: quoteLiteral(isSeen === "" ? "true" : `"$t"."$s"`),
   };
+}
+
+/** The argument `walks` of `rowhouse.view_statement`. */
+export function renderWalks(table: ServedSet): string {
+  const walks = listRuleWalks(table, PERSON);
+  if (walks === undefined) return "null";
+  const text = (sql: string) => quoteLiteral(hideParameters(qualify(sql)));
+  const rows = walks.map(
+    ({ index, references, rows: of }) =>
+      `[${quoteLiteral(index)}, ${references === undefined ? "null" : text(references)}, ${text(of)}]`,
+  );
+  return `array[${rows.join(", ")}]::text[]`;
 }
 
 /** The statement of a count replaces the parameter of its limit, which a text of a rule can look like. */

@@ -19,9 +19,11 @@ import {
 } from "../../schema/mod.ts";
 import { MAX_VISITS } from "../../std/limits.ts";
 import {
+  type ColumnSet,
   deriveName,
   type FunctionSite,
   formAt,
+  type IndexForm,
   membershipOf,
   placeholdersOf,
   type ServedSet,
@@ -47,7 +49,8 @@ export function planList(table: ServedSet, site: FunctionSite, upTo: string): Li
   const { view } = table;
   const { read = [] } = view ?? {};
   if (view === undefined || allowsAll(read)) return { kind: "single", condition: "" };
-  const paths = read.map((alternative) => findPath(table, view, site, alternative));
+  const form = formAt(site);
+  const paths = read.map((alternative) => findPath(table, view, form, alternative));
   const [only, ...others] = paths;
   if (only !== undefined && others.length === 0 && only.member === undefined && isExact(only))
     return { kind: "single", condition: renderPrefix(table, only, onRow()) };
@@ -57,8 +60,35 @@ export function planList(table: ServedSet, site: FunctionSite, upTo: string): Li
   return { kind: "merged", query };
 }
 
+/** A walk of an alternative, as `rowhouse.merged_rows` reads it. */
+export type RuleWalk = {
+  /** Empty: the primary key. */
+  readonly index: string;
+  /** A query of the references of the person's memberships, for each of which the walk is. */
+  readonly references: string | undefined;
+  readonly rows: string;
+};
+
+/**
+ * The walks, in the order of ids, that have all rows that the person reads, and rows that only the rest of an alternative removes.
+ * `undefined`: the person reads all rows, or an alternative has no index.
+ */
+export function listRuleWalks(table: ServedSet, who: string): readonly RuleWalk[] | undefined {
+  const { view } = table;
+  const { read = [] } = view ?? {};
+  if (view === undefined || read.length === 0 || allowsAll(read)) return undefined;
+  const paths = read.map((alternative) => findPath(table, view, "search", alternative));
+  if (paths.some(({ prefix, isOrdered }) => prefix === undefined || !isOrdered)) return undefined;
+  return paths.map((path) => ({
+    index: path.index,
+    references: renderReferences(view, path, who),
+    rows: `from ${renderRows(table, path, onRow("$t", who))}`,
+  }));
+}
+
 /** An alternative as a walk: its conditions in the index, and the rest. */
 type Path = {
+  readonly index: string;
   /** The conditions that the index has as its first columns; `undefined`: the walk visits all rows of the app. */
   readonly prefix: Alternative | undefined;
   readonly rest: Alternative;
@@ -75,17 +105,12 @@ function isExact({ prefix, rest, isOrdered }: Path): boolean {
   return prefix !== undefined && isOrdered && Object.keys(rest).length === 0;
 }
 
-function findPath(
-  table: ServedSet,
-  view: View,
-  site: FunctionSite,
-  alternative: Alternative,
-): Path {
+function findPath(table: ServedSet, view: View, form: IndexForm, alternative: Alternative): Path {
   const searched = Object.keys(alternative).filter((name) => isSearched(table, alternative, name));
   const memberships = searched.filter((name) => isMembership(alternative[name]));
   const [best] = table.walks
     .filter(({ appId }) => appId === undefined || appId === view.app)
-    .map((walk) => ({ walk, ...findPrefix(table, site, walk, searched) }))
+    .map((walk) => ({ walk, ...findPrefix(table, form, walk, searched) }))
     // The rows of one membership are a walk.
     .filter(({ columns }) => columns.filter((name) => memberships.includes(name)).length <= 1)
     .filter(({ columns }) => columns.length > 0)
@@ -96,7 +121,7 @@ function findPath(
     );
   if (best === undefined)
     return {
-      ...{ prefix: undefined, rest: alternative, isOrdered: true },
+      ...{ index: "", prefix: undefined, rest: alternative, isOrdered: true },
       ...{ member: undefined, isOwn: false },
     };
   const pick = (isPicked: (name: string) => boolean): Alternative =>
@@ -104,6 +129,7 @@ function findPath(
   const column = best.columns.find((name) => memberships.includes(name));
   const match = column === undefined ? undefined : alternative[column];
   return {
+    index: best.walk.index,
     prefix: pick((name) => best.columns.includes(name)),
     rest: pick((name) => !best.columns.includes(name)),
     isOrdered: best.isOrdered,
@@ -120,7 +146,7 @@ type Prefix = {
 
 function findPrefix(
   { name }: ServedSet,
-  site: FunctionSite,
+  form: IndexForm,
   { index, columns, isUnique }: Walk,
   searched: readonly string[],
 ): Prefix {
@@ -131,7 +157,7 @@ function findPrefix(
   // The plain form of an index ends in its last column, which can be the id.
   const endsInId =
     index === "" ||
-    formAt(site) === "search" ||
+    form === "search" ||
     (["idx", "search_idx"] as const).some((end) => index === deriveName(name, names, end));
   const isOrdered = (names[prefix.length] === "id" && endsInId) || (isUnique && isWhole);
   return { columns: prefix, isOrdered };
@@ -169,24 +195,29 @@ function renderPrefix(table: ServedSet, { prefix, member, isOwn }: Path, place: 
 
 function renderPath(table: ServedSet, view: View, path: Path, upTo: string): string {
   const walk = renderWalk(table, path, upTo);
-  const { member } = path;
-  if (member === undefined || !isMemberOf(member.match)) return `(${walk})`;
-  const { memberOf, where = {} } = member.match;
-  const target = ownValue(view.references, member.column);
-  const { person, reference } = membershipOf(view, memberOf, target);
-  // Each reference once: two memberships in a team would walk it twice.
-  const references = `select distinct "$o"."${REFERENCE}" from (
-        select "$m".${quoteName(reference)} as "${REFERENCE}" from data.${quoteName(memberOf)} as "$m"
-        where "$m"."app_id" = ${APP} and "$m".${quoteName(person)} = ${WHO}${renderWhere(view, memberOf, where)}) as "$o"`;
+  const references = renderReferences(view, path, WHO);
+  if (references === undefined) return `(${walk})`;
   return `(select "$w"."id", "$w"."$state", "$w"."$size", "$w"."$cut" from (${references}) as "$m"
       cross join lateral (${walk}) as "$w")`;
 }
 
 const REFERENCE = "$ref";
 
-function renderWhere(view: View, members: string, where: Alternative): string {
-  const columns = ownValue(view.others, members)?.columns ?? [];
-  const condition = renderRule({ name: members, columns, view }, [where], onRow("$m"));
+/** Each reference once: two memberships in a team would walk it twice. */
+function renderReferences(view: View, { member }: Path, who: string): string | undefined {
+  if (member === undefined || !isMemberOf(member.match)) return undefined;
+  const { memberOf, where = {} } = member.match;
+  const target = ownValue(view.references, member.column);
+  const { person, reference } = membershipOf(view, memberOf, target);
+  const columns = ownValue(view.others, memberOf)?.columns ?? [];
+  const members = { name: memberOf, columns, view };
+  return `select distinct "$o"."${REFERENCE}" from (
+        select "$m".${quoteName(reference)} as "${REFERENCE}" from data.${quoteName(memberOf)} as "$m"
+        where "$m"."app_id" = ${APP} and "$m".${quoteName(person)} = ${who}${renderWhere(members, where, onRow("$m", who))}) as "$o"`;
+}
+
+function renderWhere(members: ColumnSet, where: Alternative, place: Place): string {
+  const condition = renderRule(members, [where], place);
   return condition === "true" ? "" : ` and ${condition}`;
 }
 
@@ -196,8 +227,7 @@ function renderWalk(table: ServedSet, path: Path, upTo: string): string {
     state: `${ROW_STATE} as "$state"`,
     size: `${rowSize(table, "$t")} as "$size"`,
   };
-  const rows = (alias: string) => `data.${quoteName(table.name)} as "${alias}"
-        where "${alias}"."app_id" = ${APP}${renderPrefix(table, path, onRow(alias))}`;
+  const rows = (alias: string) => renderRows(table, path, onRow(alias), alias);
   if (isExact(path))
     return `select ${whole.id}, ${whole.state}, ${whole.size}, false as "$cut" from ${rows("$t")}
       order by "$t"."id" limit ${upTo}`;
@@ -214,6 +244,12 @@ function renderWalk(table: ServedSet, path: Path, upTo: string): string {
       from (select "$s".*, row_number() over (${outer}) as "$nth" from (${visited}) as "$s") as "$t"
       where ${isCut} or (${renderRule(table, [path.rest], onRow())})
       order by ${path.isOrdered ? '"$t"."id"' : "1"} limit ${upTo}`;
+}
+
+/** The rows of a walk. */
+function renderRows(table: ServedSet, path: Path, place: Place, alias = "$t"): string {
+  return `data.${quoteName(table.name)} as "${alias}"
+        where "${alias}"."app_id" = ${APP}${renderPrefix(table, path, place)}`;
 }
 
 /** An id before that of every row. */

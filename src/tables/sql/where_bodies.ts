@@ -11,10 +11,10 @@
 import { quoteLiteral, quoteName, SIGNALS } from "../../db/mod.ts";
 import { DRY_IDS } from "../../std/limits.ts";
 import {
-  type ColumnSet,
   type FunctionSite,
   placeholdersOf,
   referenceColumns,
+  type ServedSet,
   TOO_MANY_ROWS,
 } from "../catalog/mod.ts";
 import { sqlType } from "../plan/step.ts";
@@ -45,7 +45,7 @@ import {
 
 type WhereEndpoint = "update_where" | "delete_where";
 
-export function updateWhereBody(table: ColumnSet, site: FunctionSite): string {
+export function updateWhereBody(table: ServedSet, site: FunctionSite): string {
   const { app, body, bytes } = placeholdersOf("update_where");
   const rows = `data.${quoteName(table.name)} as "$t"`;
   const setsTime = table.columns.some(isUpdated);
@@ -95,7 +95,7 @@ export function updateWhereBody(table: ColumnSet, site: FunctionSite): string {
   });
 }
 
-export function deleteWhereBody(table: ColumnSet, site: FunctionSite): string {
+export function deleteWhereBody(table: ServedSet, site: FunctionSite): string {
   const { app } = placeholdersOf("delete_where");
   const remove = `delete from data.${quoteName(table.name)} as "$t" where ${isRow(app, '"$id"')};`;
   const isReferring = referenceColumns(table).length > 0;
@@ -152,7 +152,7 @@ type Parts = {
 };
 
 function renderBody(
-  table: ColumnSet,
+  table: ServedSet,
   site: FunctionSite,
   { endpoint, rule, begin, lock, declared, write }: Parts,
 ): string {

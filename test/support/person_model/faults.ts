@@ -78,8 +78,8 @@ export const FAULTS: Readonly<Record<string, Fault>> = {
       name: "view_statement",
       edit: (text) =>
         text.replace(
-          /total := rowhouse\.view_statement\(relation, source, seen,/,
-          "total := rowhouse.view_statement(relation, source, 'true',",
+          /total := rowhouse\.view_statement\(relation, source, seen, walks,/,
+          "total := rowhouse.view_statement(relation, source, 'true', walks,",
         ),
     },
   },

@@ -151,6 +151,7 @@ declare
   passed text[] := array_fill(null::text, array[cardinality(columns)]);
   compared text := '"$m"';
   texts text := '';
+  ended text := '';
   work text := '0';
   walk text := '';
   numbered text;
@@ -165,6 +166,10 @@ begin
     passed[ordinal] := format('"$c%s"', ordinal);
     texts := texts || format(', %s as %s', columns[ordinal], passed[ordinal]);
   end loop;
+  if plan ? 'merged' then
+    texts := texts || ', "$i"."$e"';
+    ended := ' or "$e"';
+  end if;
   if plan -> 'text' ? 'filter' then
     compared := format('"$m" and case when "$w" operator(pg_catalog.<=) $5 then %s is true end',
       rowhouse.query_condition(passed, types, plan -> 'text' -> 'filter'));
@@ -211,11 +216,11 @@ begin
     values_of := values_of || format(', %s as "$k%s"', more[n], n);
   end loop;
   return format('select "$id", "$n", %s as "$q",'
-    ' case when "$n" operator(pg_catalog.>) $4 then ''visits'''
+    ' case when "$n" operator(pg_catalog.>) $4 %s then ''visits'''
     ' when "$w" operator(pg_catalog.>) $5 then ''text'' end as "$cut"%s'
     -- "$z" counts the rows after the end: PostgreSQL stops at the first of them.
     ' from (%s) as "$v" where "$z" operator(pg_catalog.<=) 0',
-    compared, values_of, numbered);
+    compared, ended, values_of, numbered);
 end
 $$;
 
@@ -264,6 +269,41 @@ begin
       select string_agg(format(' union all select *, 0::pg_catalog.int8 %s'
         ' and "$t"."id" operator(pg_catalog.=) "$e"[%s]', rows_of, n), '' order by n desc)
       from generate_series(1, 2) as listed (n)));
+end
+$$;
+
+-- The rows of several walks, each once: of each alternative of a rule the rows with its values, in
+-- the order of ids. "walks" has for each the name of its index, a query of the references "$ref" of
+-- the person's memberships "$m" if the walk is for each of these, and the rows.
+--
+-- In order, the references share the visits: where the walk of one is cut short, further rows are
+-- not known, so that this row ("$e") is the last. Otherwise all rows are wanted, in any order.
+create function rowhouse.merged_rows(walks text[], source text, bound text, way text, in_order bool)
+returns text language plpgsql immutable set search_path = pg_catalog, pg_temp as $$
+declare
+  by_id constant text := case when in_order then ' order by "$t"."id"' || way else '' end;
+begin
+  return (select format('from (select * from (select *,'
+    ' pg_catalog.count(*) filter (where "$e")'
+    ' over (rows between unbounded preceding and 1 preceding) as "$z" from ('
+    'select "$t"."id", pg_catalog.bool_or("$t"."$e") as "$e" from (%s) as "$t"'
+    ' group by "$t"."id"%s) as "$i") as "$i" where "$z" operator(pg_catalog.<=) 0) as "$i"'
+    ' cross join lateral (select * from %s as "$t" where "$t"."app_id" operator(pg_catalog.=) $1'
+    ' and "$t"."id" operator(pg_catalog.=) "$i"."id" offset 0) as "$t"%s',
+    string_agg(case when walks[n][2] is null
+      then format('(select "$t"."id", false as "$e" %s%s%s limit $4 operator(pg_catalog.+) 1)',
+        walks[n][3], bound, by_id)
+      else format('(select "$w".* from (select *, %s as "$l" from (%s) as "$o") as "$m"'
+        ' cross join lateral (select "$t"."id", pg_catalog.row_number() over ()'
+        ' operator(pg_catalog.>) "$m"."$l" as "$e" from (select "$t"."id" %s%s%s'
+        ' limit "$m"."$l" operator(pg_catalog.+) 1) as "$t") as "$w"%s)',
+        case when in_order then 'greatest(1, $4 operator(pg_catalog./) pg_catalog.count(*) over ())'
+          else '($4 operator(pg_catalog.+) 0)' end,
+        walks[n][2], walks[n][3], bound, by_id,
+        case when in_order then '' else ' limit $4 operator(pg_catalog.+) 1' end)
+      end, ' union all ' order by n),
+    by_id, source, case when in_order then ' order by "$i"."id"' || way else '' end)
+  from generate_subscripts(walks, 1) as listed (n));
 end
 $$;
 
@@ -347,7 +387,11 @@ $$;
 -- then the condition on "$t" for the rows that the person sees. It is part of each comparison, so
 -- that other rows are visited and match nothing: the visits are bounded whatever the condition is.
 -- Only the last id of visits that ended early can be of such a row.
-create function rowhouse.view_statement(relation text, source text, seen text,
+--
+-- "merged": the walk by id visits only the rows of "walks" of rowhouse.merged_rows, with true in
+-- the order of ids. Rows that the person sees are among them. Without their indexes, or if these
+-- rows are not known (null), the walk visits all rows of the app.
+create function rowhouse.view_statement(relation text, source text, seen text, walks text[],
   columns text[], keys text[], types text[], plan jsonb) returns text
 language plpgsql stable set search_path = pg_catalog, pg_temp as $$
 declare
@@ -376,6 +420,7 @@ declare
   rows_of text;
   branches text[];
   parts text[] := '{}';
+  counted text[];
   ordinal int4;
   target text;
   page text;
@@ -413,6 +458,16 @@ begin
     end if;
   end loop;
   if walk = '{}' or array_position(targets, null) is not null then
+    raise exception 'no such walk' using errcode = 'RH022';
+  end if;
+  if plan ? 'merged' and (walks is null or exists (
+    select from generate_subscripts(walks, 1) as listed (n) where walks[n][1] <> '' and not exists (
+      select from pg_index where indisvalid
+        and indexrelid = to_regclass('data.' || quote_ident(walks[n][1]))))) then
+    plan := plan - 'merged';
+  end if;
+  if plan ? 'merged' and (targets <> array['"$t"."id"'] or nulls <> '' or plan ? 'in'
+    or plan ? 'branches') then
     raise exception 'no such walk' using errcode = 'RH022';
   end if;
   start := rowhouse.query_bound(targets, target_types, plan -> 'start');
@@ -453,6 +508,12 @@ begin
   if nulls = 'last' then
     parts := parts || (rows_of || no_value || in_order);
   end if;
+  counted := parts;
+  if plan ? 'merged' then
+    counted := array[rowhouse.merged_rows(walks, rows_source, start || stop, way, false)];
+    parts := case when (plan ->> 'merged')::bool then array[
+      rowhouse.merged_rows(walks, rows_source, start || stop, way, true)] else counted end;
+  end if;
   if plan ? 'grouped' then
     -- The visits for groups, with the columns in "grouped".
     return (select format('(select "$q", "$cut"%s from (%s) as "$v")',
@@ -463,12 +524,12 @@ begin
   end if;
   if (plan ->> 'isCounted')::bool then
     if plan ? 'total' then
-      total := rowhouse.view_statement(relation, source, seen, columns, keys, types,
+      total := rowhouse.view_statement(relation, source, seen, walks, columns, keys, types,
         (plan -> 'total') - 'total' - 'grouped' || '{"isCounted": true, "isTotal": true}');
     else
       total := format('(select case when pg_catalog.count("$cut") operator(pg_catalog.=) 0'
         ' then pg_catalog.count(*) filter (where "$q") end from (%s) as "$v")',
-        rowhouse.query_visits(columns, types, plan, parts, matches, is_within, '{}'));
+        rowhouse.query_visits(columns, types, plan, counted, matches, is_within, '{}'));
       if plan ? 'counted' then
         -- A count has its own limit of visits. The label of an enum in the text can contain "$4".
         total := replace(
@@ -534,7 +595,9 @@ begin
           || in_order];
       else
         start := rowhouse.query_bound(targets, target_types, plan -> 'at');
-        parts[1] := case when is_before_nulls
+        parts[1] := case when plan ? 'merged' then rowhouse.merged_rows(
+            walks, rows_source, start || stop, way, (plan ->> 'merged')::bool)
+          when is_before_nulls
           then rowhouse.query_before_nulls(rows_of, targets, start, stop)
           else rows_of || start || stop || in_order end;
       end if;
@@ -565,10 +628,10 @@ $$;
 create function rowhouse.query_statement(
   source text, columns text[], keys text[], types text[], plan jsonb) returns text
 language sql stable
-return rowhouse.view_statement(source, source, 'true', columns, keys, types, plan);
+return rowhouse.view_statement(source, source, 'true', null, columns, keys, types, plan);
 
 grant execute on function rowhouse.query_value, rowhouse.query_operator, rowhouse.query_condition,
   rowhouse.query_bound, rowhouse.query_visits, rowhouse.query_each, rowhouse.query_before_nulls,
-  rowhouse.query_label, rowhouse.query_covers, rowhouse.view_statement, rowhouse.query_statement,
+  rowhouse.query_label, rowhouse.query_covers, rowhouse.merged_rows, rowhouse.view_statement, rowhouse.query_statement,
   rowhouse.query_set, rowhouse.with_keys, rowhouse.fill_sets, rowhouse.choose_plan
   to rowhouse_tenant;
