@@ -122,21 +122,25 @@ begin
 end`;
 }
 
-/** How many rows the first visits of merged walks have for each row of the page. */
-const FIRST_VISITS = 8;
+/** How many rows the first visits of merged walks have for each row of the page, without and with further conditions. */
+const FIRST_VISITS = { all: 2, some: 8 };
+/** How many times more the next visits are. */
+const MORE_VISITS = 8;
 
 /**
  * Merged walks of memberships read all their visits before the first row. So a page begins with few visits, and is repeated with more if
  * they end before its last row.
  */
 function findMerged(execute: (visits: string) => string): string {
+  const { all, some } = FIRST_VISITS;
   return `"$visits" := case when ("$plan" ->> 'merged')::bool and not "$plan" ? 'isCounted'
-    then least("$most", ${FIRST_VISITS} * ("$offset" + "$limit" + 1)) else "$most" end;
+    then least("$most", case when "$plan" ? 'filter' or "$plan" ? 'text' then ${some} else ${all} end
+      * ("$offset" + "$limit" + 1)) else "$most" end;
   loop
     ${execute('"$visits"')}
     exit when "$cut" is null or "$cut" <> 'visits' or "$visits" >= "$most"
       or cardinality("$ids") > ("$offset" + "$limit");
-    "$visits" := least("$most", ${FIRST_VISITS} * "$visits");
+    "$visits" := least("$most", ${MORE_VISITS} * "$visits");
   end loop;`;
 }
 

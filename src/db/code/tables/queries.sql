@@ -285,11 +285,11 @@ declare
 begin
   return (select format('from (select * from (select *,'
     ' pg_catalog.count(*) filter (where "$e")'
-    ' over (rows between unbounded preceding and 1 preceding) as "$z" from ('
-    'select "$t"."id", pg_catalog.bool_or("$t"."$e") as "$e" from (%s) as "$t"'
-    ' group by "$t"."id"%s) as "$i") as "$i" where "$z" operator(pg_catalog.<=) 0) as "$i"'
-    ' cross join lateral (select * from %s as "$t" where "$t"."app_id" operator(pg_catalog.=) $1'
-    ' and "$t"."id" operator(pg_catalog.=) "$i"."id" offset 0) as "$t"%s',
+    ' over (%3$s rows between unbounded preceding and 1 preceding) as "$z" from ('
+    'select "$t"."id", pg_catalog.bool_or("$t"."$e") as "$e" from (%1$s) as "$t"'
+    ' group by "$t"."id" %3$s) as "$t" %3$s) as "$t" where "$z" operator(pg_catalog.<=) 0 %3$s) as "$i"'
+    ' cross join lateral (select * from %2$s as "$t" where "$t"."app_id" operator(pg_catalog.=) $1'
+    ' and "$t"."id" operator(pg_catalog.=) "$i"."id" offset 0) as "$t" %4$s',
     string_agg(case when walks[n][2] is null
       then format('(select "$t"."id", false as "$e" %s%s%s limit $4 operator(pg_catalog.+) 1)',
         walks[n][3], bound, by_id)
@@ -302,7 +302,7 @@ begin
         walks[n][2], walks[n][3], bound, by_id,
         case when in_order then '' else ' limit $4 operator(pg_catalog.+) 1' end)
       end, ' union all ' order by n),
-    by_id, source, case when in_order then ' order by "$i"."id"' || way else '' end)
+    source, by_id, case when in_order then ' order by "$i"."id"' || way else '' end)
   from generate_subscripts(walks, 1) as listed (n));
 end
 $$;

@@ -1,0 +1,141 @@
+/** What later pages, conditions and groups of a person with several alternatives read, in comparison with an API key. */
+import { afterAll, beforeAll, expect, test } from "bun:test";
+import { readListQuery } from "../../src/data/query/list_query.ts";
+import { planQuery } from "../../src/data/query/plan.ts";
+import { defineSchema, type TableRules, t } from "../../src/schema/mod.ts";
+import {
+  definitionFor,
+  functionName,
+  placeholdersOf,
+  type RecordedTable,
+  toParameters,
+} from "../../src/tables/catalog/mod.ts";
+import { openPersonViews, type PersonViews, type TestCaller } from "../support/person_views.ts";
+import { openTestService, type TestApp, type TestService, UNGUARDED } from "../support/service.ts";
+
+const schema = defineSchema({
+  teams: t.model({ name: t.string() }),
+  members: t
+    .model({ person: t.uuid().required(), team: t.ref("teams").required() })
+    .index("person", "team"),
+  notes: t
+    .model({ owner: t.uuid(), team: t.ref("teams"), isOpen: t.boolean(), title: t.string() })
+    .index("owner", "id")
+    .index("team", "id"),
+});
+const rules: Record<string, TableRules> = {
+  notes: {
+    allow: {
+      all: { read: [{}] },
+      team: { read: [{ owner: "me" }, { team: { memberOf: "members" } }] },
+    },
+  },
+};
+
+const ROWS = 30_000;
+
+let service: TestService;
+let app: TestApp;
+let views: PersonViews;
+const callers: Record<string, TestCaller> = {};
+beforeAll(async () => {
+  service = await openTestService({ service: { ...UNGUARDED, previews: ["filters", "live"] } });
+  app = await service.makeApp(schema);
+  views = await openPersonViews(service, { app, schema, rules }, [
+    "list",
+    "get",
+    "query",
+    "walk",
+    "groups",
+  ]);
+  const teams = Array.from({ length: 40 }, () => Bun.randomUUIDv7());
+  await views.admin`insert into data.teams (app_id, id) select ${app.id}, unnest(${teams}::uuid[])`;
+  for (const role of ["all", "team"]) {
+    const caller = await views.makeCaller(role);
+    callers[role] = caller;
+    for (const team of teams.slice(0, 3))
+      await views.admin`insert into data.members (app_id, id, person, team)
+        values (${app.id}, gen_random_uuid(), ${caller.id}, ${team})`;
+  }
+  await views.admin`insert into data.notes (app_id, id, owner, team, "isOpen", title)
+    select ${app.id}, gen_random_uuid(), case when n % 30 = 0 then ${callers["team"]?.id ?? ""}::uuid else gen_random_uuid() end,
+      (${teams}::uuid[])[1 + n / 30 % 40], n % 7 = 0, 'note'
+    from generate_series(1, ${ROWS}::int4) as n`;
+  await views.admin`vacuum analyze data.notes`;
+  await views.admin`vacuum analyze data.members`;
+}, 300_000);
+afterAll(async () => {
+  await views.close();
+  await service.close();
+});
+
+function tableOf(role: string): RecordedTable {
+  const view = views.find("notes", role)?.view;
+  const whole = views.tables.find((table) => table.name === "notes");
+  if (view === undefined || whole === undefined) throw new Error(role);
+  return { name: "notes", whole, definition: definitionFor(whole, view) };
+}
+
+type Explained = { readonly Plan: Record<string, number> };
+
+/** The buffers that a page reads, its rows and its cursor. */
+async function measure(role: string, text: string) {
+  const caller = callers[role];
+  const table = tableOf(role);
+  const set = views.find("notes", role);
+  if (caller === undefined || set === undefined) throw new Error(role);
+  const read = readListQuery(text, table.definition, { appId: app.id, find: () => undefined });
+  const limits = { missing: new Set<string>(), work: 1e8, visits: 10_000, isCounted: false };
+  const options = { ...limits, appId: app.id, person: { id: caller.id, role } };
+  const { plan, values } = planQuery(read, table, options);
+  const query = { plan, values, bytes: 8_388_608, known: "" };
+  const parameters = toParameters(
+    { app: app.id, proof: caller.proof },
+    { endpoint: "query", values: query },
+  );
+  const placeholders = Object.values(placeholdersOf("query")).join(", ");
+  const statement = `select api."${functionName(set, "query")}"(${placeholders}) as body`;
+  const [page] = await views.admin.unsafe(statement, [...parameters]);
+  const body = String(page?.["body"]);
+  const { rows, next } = JSON.parse(body.slice(body.indexOf("{"))) as {
+    rows: unknown[];
+    next: string | null;
+  };
+  const [explained] = await views.admin.unsafe(
+    `explain (analyze, buffers, format json) ${statement}`,
+    [...parameters],
+  );
+  const [root] = (explained?.["QUERY PLAN"] ?? []) as Explained[];
+  const { "Shared Hit Blocks": hit = 0, "Shared Read Blocks": loaded = 0 } = root?.Plan ?? {};
+  return { buffers: hit + loaded, rows: rows.length, next };
+}
+
+/** The buffers of a later page in a session that knows the catalog. */
+async function measureLater(role: string, text: string, limit: number): Promise<number> {
+  const { next } = await measure(role, text);
+  const after = next === null ? "" : `&after=${next}`;
+  for (let at = 0; at < 4; at++) await measure(role, text + after);
+  const { buffers, rows } = await measure(role, text + after);
+  expect(rows).toBe(limit);
+  return buffers;
+}
+
+test.each([
+  { text: "limit=20", limit: 20, times: 2 },
+  { text: "limit=20&order=id.desc", limit: 20, times: 2 },
+  { text: "limit=100", limit: 100, times: 2.5 },
+  // A row in seven: the rows of the alternatives are searched by their ids.
+  { text: "limit=20&isOpen=eq.true", limit: 20, times: 5 },
+  { text: "limit=100&isOpen=eq.true", limit: 100, times: 5 },
+])("a page of $text reads at most $times as many buffers as one of all rows", async (page) => {
+  const { text, limit, times } = page;
+  const all = await measureLater("all", text, limit);
+  expect(await measureLater("team", text, limit)).toBeLessThan(times * all);
+});
+
+test("without a row, a page reads at most the visits", async () => {
+  const { buffers, rows, next } = await measure("team", "title=eq.none&limit=20");
+  expect([rows, next]).toEqual([0, null]);
+  // The person sees about 3,200 rows.
+  expect(buffers).toBeLessThan(40_000);
+});
