@@ -287,7 +287,8 @@ begin
     ' pg_catalog.count(*) filter (where "$e")'
     ' over (%3$s rows between unbounded preceding and 1 preceding) as "$z" from ('
     'select "$t"."id", pg_catalog.bool_or("$t"."$e") as "$e" from (%1$s) as "$t"'
-    ' group by "$t"."id" %3$s) as "$t" %3$s) as "$t" where "$z" operator(pg_catalog.<=) 0 %3$s) as "$i"'
+    ' group by "$t"."id" %3$s) as "$t" %3$s) as "$t" where "$z" operator(pg_catalog.<=) 0'
+    ' %3$s) as "$i"'
     ' cross join lateral (select * from %2$s as "$t" where "$t"."app_id" operator(pg_catalog.=) $1'
     ' and "$t"."id" operator(pg_catalog.=) "$i"."id" offset 0) as "$t" %4$s',
     string_agg(case when walks[n][2] is null
@@ -632,6 +633,7 @@ return rowhouse.view_statement(source, source, 'true', null, columns, keys, type
 
 grant execute on function rowhouse.query_value, rowhouse.query_operator, rowhouse.query_condition,
   rowhouse.query_bound, rowhouse.query_visits, rowhouse.query_each, rowhouse.query_before_nulls,
-  rowhouse.query_label, rowhouse.query_covers, rowhouse.merged_rows, rowhouse.view_statement, rowhouse.query_statement,
+  rowhouse.query_label, rowhouse.query_covers, rowhouse.merged_rows, rowhouse.view_statement,
+  rowhouse.query_statement,
   rowhouse.query_set, rowhouse.with_keys, rowhouse.fill_sets, rowhouse.choose_plan
   to rowhouse_tenant;
