@@ -2,13 +2,10 @@
 
 import {
   type Dialect,
-  type Grouping,
-  type GroupRow,
   type ReadLength,
   readSqlState,
   SIGNALS,
   SignalError,
-  toDatabaseError,
   ViolationError,
 } from "../db/mod.ts";
 import { type KeyRequestContext, keyRejected } from "../http/mod.ts";
@@ -26,7 +23,6 @@ import {
   hashColumnSet,
   ofAnotherRelease,
   pageHead,
-  REJECTED,
   type RecordedTable,
   RULE_VISITS,
   SCOPE_OF,
@@ -35,6 +31,7 @@ import {
   walkRequest,
 } from "../tables/catalog/mod.ts";
 import type { DataDeps } from "./deps.ts";
+import { toGrouping } from "./group_creates.ts";
 import { proveKey } from "./prove_key.ts";
 import { isKnown, toProblem } from "./violation.ts";
 
@@ -102,77 +99,6 @@ function tooLarge(id?: string): Problem {
       ? "A row of this page is too large for a response: request fewer rows, down to limit=1, to find and skip it"
       : `The row ${id} is too large for a response: skip it with an offset one higher, or make it smaller`;
   return new Problem("response_too_large", { message });
-}
-
-// Creates that can be part of a group: their statement, and the lines of its response.
-
-type CreateCall = Extract<EndpointCall, { endpoint: "create" }>;
-/** The statement for a table's groups, and the bytes of all defaults of a row. */
-type CreateStatement = { texts: { create_group: string }; defaultBytes: number };
-
-/** How creates are grouped; `undefined` if this service does not group creates. */
-function toGrouping(
-  { catalog, groupsCreates }: DataDeps,
-  { principal: { appId, proof } }: KeyRequestContext,
-  { values }: CreateCall,
-  { texts: { create_group: text }, defaultBytes }: CreateStatement,
-): Grouping | undefined {
-  if (!groupsCreates || !catalog.dialect().groupsCreates) return undefined;
-  const { id, body, bytes, claim } = values;
-  return {
-    key: `${appId} ${text} ${proof.toHex()}`,
-    row: { id, body, claim },
-    bytes: body.length + defaultBytes,
-    toCall: (rows) => {
-      const claims = rows.map((row) => row.claim);
-      const call = {
-        endpoint: "create_group",
-        values: {
-          ids: rows.map((row) => row.id),
-          bodies: `[${rows.map((row) => row.body).join(",")}]`,
-          bytes,
-          claims: claims.every((claim) => claim === null) ? null : claims,
-        },
-      } as const;
-      return { text, parameters: toParameters({ app: appId, proof }, call) };
-    },
-    readLines: (response, rows) => readLines(response, { app: appId, rows }),
-  };
-}
-
-const LINE_END = 10;
-const ID_LENGTH = 36;
-
-/** The result of each row; `undefined` if a line does not belong to its row. */
-function readLines(
-  response: Uint8Array<ArrayBuffer>,
-  { app, rows }: { app: string; rows: readonly GroupRow[] },
-): (Uint8Array<ArrayBuffer> | Error)[] | undefined {
-  const results: (Uint8Array<ArrayBuffer> | Error)[] = [];
-  let start = 0;
-  for (const { id } of rows) {
-    const end = response.indexOf(LINE_END, start);
-    const line = response.subarray(start, end < 0 ? undefined : end);
-    if (!isLineOf(line, { app, id })) return undefined;
-    results.push(readLine(line.subarray(ID_LENGTH)));
-    start = end < 0 ? response.length + 1 : end + 1;
-  }
-  return start > response.length ? results : undefined;
-}
-
-function isLineOf(line: Uint8Array, { app, id }: { app: string; id: string }): boolean {
-  const { buffer, byteOffset, length } = line;
-  const begin = `${id}{"id":"${id}","app_id":"${app}"`;
-  const text = Buffer.from(buffer, byteOffset, length).toString("latin1", 0, begin.length);
-  return text[ID_LENGTH] === "{" ? text === begin : text.startsWith(id);
-}
-
-/** The row or the replay, or the error of the row. */
-function readLine(line: Uint8Array<ArrayBuffer>): Uint8Array<ArrayBuffer> | Error {
-  if (line[0] !== REJECTED.charCodeAt(0)) return line;
-  const fields: unknown = JSON.parse(new TextDecoder().decode(line.subarray(1)));
-  const failure = { retry: "safe", isTimedOut: false, isEarly: true, isHandedOver: false } as const;
-  return toDatabaseError(fields, failure);
 }
 
 export type RenewedCall = EndpointCall & Pick<TableCall, "related">;

@@ -1,7 +1,7 @@
 /** The bodies of functions that create rows. @see function_terms.ts for their parts @module */
 
 import { dialectOf, quoteLiteral, quoteName } from "../../db/mod.ts";
-import { type ColumnSet, type FunctionSite, placeholdersOf, REJECTED } from "../catalog/mod.ts";
+import { type ColumnSet, type FunctionSite, placeholdersOf } from "../catalog/mod.ts";
 import { sqlType } from "../plan/step.ts";
 import {
   beginAs,
@@ -11,7 +11,6 @@ import {
   idText,
   initial,
   isRow,
-  isTooLarge,
   outputs,
   outputVariable,
   ROW_TEXT,
@@ -166,7 +165,7 @@ const NEW = { ids: '"$ids"', bodies: '"$bodies"' } as const;
  * Inserts the rows of `"$ids"` and `"$bodies"`, and selects what a response has of them; `toSelected` gets the text of a row of
  * `"$row"`. For people, checks the rows first.
  */
-function insertNew(
+export function insertNew(
   table: ColumnSet,
   toSelected: (text: string) => string,
   options: Pick<Inserted, "now"> = {},
@@ -265,101 +264,5 @@ begin
   "$text" := ${rowsText(`array_to_string("$rows", ',')`)};
   ${completeKey({ app, claim })}
   ${returnText(`(${ids})[1]`, bytes)}
-end`;
-}
-
-// The body of the function that creates rows of several requests, each of which succeeds or fails
-// independently.
-
-/** The default times of two rows differ by a microsecond, as if the rows were created one after the other. */
-const OFFSET = `("$new"."$nth" * '1 microsecond'::interval)`;
-const NOW = `("$now" + ${OFFSET})`;
-
-/**
- * Inserts all rows by one statement, and claims their idempotency keys. If a row violates a rule, or a key was used
- * before, creates the rows one by one instead. Returns a line for each row, in the order of the ids: its id, then the row's
- * text, a replay, or the error. A row that is too large, or that waits for a lock, undoes the whole group.
- */
-export function createGroupBody(table: ColumnSet, site: FunctionSite): string {
-  const { app, proof, ids, bodies, bytes, claims } = placeholdersOf("create_group");
-  const claimFor = (claim: string) =>
-    table.view === undefined ? claim : `rowhouse.claim_of(${WHO}, ${claim})`;
-  const toValues = (text: string) => `array_agg(${text} order by "$row"."id") into "$rows"`;
-  const short = (id: string) => shortText(table, id);
-  const changed = `select ${app}, ${quoteLiteral(table.name)}, "$new"."$id" from unnest("$ids") as "$new" ("$id")`;
-  const insert = `${insertNew(table, toValues, { now: NOW })};
-    ${recordChanges(site, changed)}`;
-  const sent = `(${claims})["$count"]`;
-  const claim = claimFor(sent);
-  const replay =
-    table.view === undefined
-      ? ""
-      : `if "$text" is not null then
-          "$text" := ${replayOf(table)};
-        end if;`;
-  return `declare
-  "$all" jsonb := ${bodies}::jsonb;
-  "$ids" uuid[] := ${ids};
-  "$bodies" jsonb := "$all";
-  "$count" int4 := 0;
-  "$now" timestamptz := now();
-  "$rows" text[];
-  "$lines" text[] := '{}';
-  "$text" text;
-  "$state" text;
-  "$constraint" text;
-  "$column" text;
-  "$table" text;
-  ${declareWho(table)}
-  ${declareField(table)}
-  ${declareLive("create_group", site)}
-begin
-  ${beginAs(table, "create_group", site)}
-  begin
-    ${insert}
-    if ${claims} is not null and exists (
-      select from rows from (unnest(${claims}), unnest(${ids}), unnest("$rows"))
-        as "$one" ("$claim", "$id", "$text")
-      where case when "$one"."$claim" is not null then
-        rowhouse.claim_key(${app}, ${proof}, ${claimFor('"$one"."$claim"')}, "$one"."$text", ${short('"$one"."$id"')}) is not null end) then
-      raise integrity_constraint_violation;
-    end if;
-    "$lines" := "$rows";
-  exception when integrity_constraint_violation then
-    while "$count" < cardinality(${ids}) loop
-      "$bodies" := jsonb_build_array("$all" -> "$count");
-      "$count" := "$count" + 1;
-      "$ids" := array[(${ids})["$count"]];
-      -- Another group can have begun in the same moment.
-      "$now" := clock_timestamp();
-      "$text" := null;
-      begin
-        if ${sent} is not null then
-          "$text" := rowhouse.claim_key(${app}, ${proof}, ${claim}, null, ${short('"$ids"[1]')});
-          ${replay}
-        end if;
-        if "$text" is null then
-          ${insert}
-          "$text" := "$rows"[1];
-          if ${sent} is not null then
-            perform rowhouse.complete_key(${app}, ${claim}, "$text");
-          end if;
-        end if;
-      exception when integrity_constraint_violation then
-        get stacked diagnostics "$state" = returned_sqlstate, "$constraint" = constraint_name,
-          "$column" = column_name, "$table" = table_name;
-        "$text" := '${REJECTED}' || json_build_object('code', "$state", 'constraint_name', "$constraint",
-          'column_name', "$column", 'table_name', "$table")::text;
-      end;
-      "$lines" := array_append("$lines", "$text");
-    end loop;
-  end;
-  foreach "$text" in array "$lines" loop
-    if ${isTooLarge("$text", bytes)} then
-      return rowhouse.reject_row((${ids})[1]);
-    end if;
-  end loop;
-  return (select string_agg(concat("$one"."$id", "$one"."$line"), chr(10) order by "$one"."$id")
-    from rows from (unnest(${ids}), unnest("$lines")) as "$one" ("$id", "$line"));
 end`;
 }

@@ -23,7 +23,8 @@ import {
 } from "../catalog/mod.ts";
 import { qualify } from "../qualify.ts";
 import { changesBody } from "./changes_body.ts";
-import { createBody, createGroupBody, createManyBody } from "./create_bodies.ts";
+import { createBody, createManyBody } from "./create_bodies.ts";
+import { createGroupBody } from "./create_group_body.ts";
 import {
   fromProof,
   isProved,

@@ -1,0 +1,75 @@
+/** Creates that can be part of a group: their statement, and the lines of its response. @module */
+
+import { type Grouping, type GroupRow, toDatabaseError } from "../db/mod.ts";
+import type { KeyRequestContext } from "../http/mod.ts";
+import { type EndpointCall, REJECTED, toParameters } from "../tables/catalog/mod.ts";
+import type { DataDeps } from "./deps.ts";
+
+type CreateCall = Extract<EndpointCall, { endpoint: "create" }>;
+/** The statement for a table's groups, and the bytes of all defaults of a row. */
+type CreateStatement = { texts: { create_group: string }; defaultBytes: number };
+
+/** How creates are grouped; `undefined` if this service does not group creates. */
+export function toGrouping(
+  { catalog, groupsCreates }: DataDeps,
+  { principal: { appId, proof } }: KeyRequestContext,
+  { values }: CreateCall,
+  { texts: { create_group: text }, defaultBytes }: CreateStatement,
+): Grouping | undefined {
+  if (!groupsCreates || !catalog.dialect().groupsCreates) return undefined;
+  const { id, body, bytes, claim } = values;
+  return {
+    key: `${appId} ${text} ${proof.toHex()}`,
+    row: { id, body, claim },
+    bytes: body.length + defaultBytes,
+    toCall: (rows) => {
+      const claims = rows.map((row) => row.claim);
+      const call = {
+        endpoint: "create_group",
+        values: {
+          ids: rows.map((row) => row.id),
+          bodies: `[${rows.map((row) => row.body).join(",")}]`,
+          bytes,
+          claims: claims.every((claim) => claim === null) ? null : claims,
+        },
+      } as const;
+      return { text, parameters: toParameters({ app: appId, proof }, call) };
+    },
+    readLines: (response, rows) => readLines(response, { app: appId, rows }),
+  };
+}
+
+const LINE_END = 10;
+const ID_LENGTH = 36;
+
+/** The result of each row; `undefined` if a line does not belong to its row. */
+function readLines(
+  response: Uint8Array<ArrayBuffer>,
+  { app, rows }: { app: string; rows: readonly GroupRow[] },
+): (Uint8Array<ArrayBuffer> | Error)[] | undefined {
+  const results: (Uint8Array<ArrayBuffer> | Error)[] = [];
+  let start = 0;
+  for (const { id } of rows) {
+    const end = response.indexOf(LINE_END, start);
+    const line = response.subarray(start, end < 0 ? undefined : end);
+    if (!isLineOf(line, { app, id })) return undefined;
+    results.push(readLine(line.subarray(ID_LENGTH)));
+    start = end < 0 ? response.length + 1 : end + 1;
+  }
+  return start > response.length ? results : undefined;
+}
+
+function isLineOf(line: Uint8Array, { app, id }: { app: string; id: string }): boolean {
+  const { buffer, byteOffset, length } = line;
+  const begin = `${id}{"id":"${id}","app_id":"${app}"`;
+  const text = Buffer.from(buffer, byteOffset, length).toString("latin1", 0, begin.length);
+  return text[ID_LENGTH] === "{" ? text === begin : text.startsWith(id);
+}
+
+/** The row or the replay, or the error of the row. */
+function readLine(line: Uint8Array<ArrayBuffer>): Uint8Array<ArrayBuffer> | Error {
+  if (line[0] !== REJECTED.charCodeAt(0)) return line;
+  const fields: unknown = JSON.parse(new TextDecoder().decode(line.subarray(1)));
+  const failure = { retry: "safe", isTimedOut: false, isEarly: true, isHandedOver: false } as const;
+  return toDatabaseError(fields, failure);
+}
