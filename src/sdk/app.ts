@@ -38,6 +38,7 @@ import {
   makeIdentityClient,
   type SessionState,
 } from "./identity_client.ts";
+import { explainMissing } from "./missing_preview.ts";
 import { makePersonKeys } from "./person_key.ts";
 
 export { DataError, type DataErrorCode, type DataErrorDetail } from "./data_error.ts";
@@ -121,7 +122,7 @@ export function createAppClient(
     baseUrl: options.url,
     authorize: keys.authorize,
     renew: keys.renew,
-    explain,
+    explain: explainMissing,
   });
   let isFirst = true;
 
@@ -151,15 +152,4 @@ export function createAppClient(
 
 function trim(url: string): string {
   return url.replace(/\/+$/, "");
-}
-
-/** What a service without the preview says about the parts of a query, and about `deleteMany`. */
-const WITHOUT_FILTERS = /only limit and offset on a list|only lists have query parameters/;
-
-function explain(error: DataError): DataError {
-  const isMissing =
-    error.code === "method_not_allowed" ||
-    (error.code === "unsupported_query" && WITHOUT_FILTERS.test(error.message));
-  if (!isMissing) return error;
-  return new DataError(`${error.message}; this call needs PREVIEW=filters in the service`, error);
 }

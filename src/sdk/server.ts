@@ -29,6 +29,7 @@ import type { DataClient, DataClientOptions } from "./data.ts";
 import { send } from "./data_call.ts";
 import { DataError } from "./data_error.ts";
 import { type IdentityUser, isUser } from "./identity_client.ts";
+import { explainMissing } from "./missing_preview.ts";
 
 export { DataError, type DataErrorCode, type DataErrorDetail } from "./data_error.ts";
 export type { IdentityUser } from "./identity_client.ts";
@@ -109,7 +110,7 @@ export function createServerClient<S = NoTables>(
 }
 
 function explain(error: DataError): DataError {
-  if (error.code !== "unknown_route") return error;
+  if (error.code !== "unknown_route") return explainMissing(error);
   return new DataError(
     `${error.message}; keys of people need PREVIEW=browser in the service`,
     error,

@@ -27,6 +27,7 @@ import { makeClient, makeConnection } from "./client.ts";
 import type { DataClient } from "./data.ts";
 import { type Key, readObject } from "./data_call.ts";
 import { DataError } from "./data_error.ts";
+import { explainMissing } from "./missing_preview.ts";
 
 /** Who to create. */
 export type PersonOptions = {
@@ -81,6 +82,7 @@ export async function person<S = NoTables>(
     renew: (rejected) => {
       if (rejected === key.text) key = { ...key, renewAt: 0 };
     },
+    explain: explainMissing,
   });
   const removable = {
     remove: async () => {

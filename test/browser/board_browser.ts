@@ -33,6 +33,7 @@ let web: Bun.Subprocess<"ignore", "pipe", "pipe">;
 let printed = "";
 let file: DevFile;
 let appUrl: string;
+let port: number;
 let browser: Browser;
 
 beforeAll(async () => {
@@ -50,7 +51,7 @@ beforeAll(async () => {
   const config = join(folder, "vite.config.ts");
   const text = readFileSync(config, "utf8");
   writeFileSync(config, text.replace("server:", "resolve: { tsconfigPaths: true },\n  server:"));
-  const port = await findFreePort();
+  port = await findFreePort();
   appUrl = `http://wall.rowhouse.localhost:${port}`;
   dev = start([ROWHOUSE, "dev", "--port", "0", "--origin", appUrl]);
   printed = await readUntil(dev, "Ctrl-C stops everything");
@@ -166,3 +167,23 @@ test("two roles: a member changes own cards, an administrator all", async () => 
   await member.getByLabel("Milk").waitFor({ state: "detached" });
   expect((await listCards()).map(({ title }) => title)).toEqual(["Rent"]);
 }, 60_000);
+
+test("a session that ends leaves the text of the form, and offers the sign-in", async () => {
+  const page = await signIn(file.user);
+  const other = await page.context().newPage();
+  await other.goto(appUrl);
+  await other.getByRole("button", { name: "Sign out" }).click();
+  await other.waitForURL(`${file.identityUrl}/login**`);
+  await page.fill("input[name=title]", "Kept");
+  await page.keyboard.press("Enter");
+  await page.getByText("wall_cards.create: No one is signed in").waitFor();
+  await page.getByRole("button", { name: "Sign in" }).waitFor();
+  expect(await page.inputValue("input[name=title]")).toBe("Kept");
+}, 60_000);
+
+test("a page at another origin says which origin the app needs", async () => {
+  const page = await browser.newPage();
+  const origin = `http://127.0.0.1:${port}`;
+  await page.goto(origin);
+  await page.getByText(`${origin} must be an origin of the app`).waitFor();
+});

@@ -164,6 +164,12 @@ test("members see their own rows", async () => {
     await removePeople();
   });
 
+  test("get the name of the preview that a call lacks", async () => {
+    const { db } = await person<Todos>({ role: "lead", folder: project.folder });
+    await expect(db.todos.list({ orderBy: [{ id: "asc" }] })).rejects.toThrow(/PREVIEW=filters/);
+    await removePeople();
+  });
+
   test("need a valid role", async () => {
     await expect(person({ role: "Not a role", folder: project.folder })).rejects.toThrow(/role/);
   });

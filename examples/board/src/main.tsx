@@ -9,11 +9,13 @@ import { SETTINGS } from "./settings.ts";
 
 const app = createAppClient<typeof schema>(SETTINGS);
 const cards = app.db.board_cards;
+const field = { name: "title", "aria-label": "New card", placeholder: "New card", required: true };
 const signIn = <input type="button" value="Sign in" onClick={() => app.login()} />;
 const signOut = <input type="button" value="Sign out" onClick={() => void app.logout()} />;
 
 function Board({ user: { id: me, role } }: { user: IdentityUser }) {
   const [rows, setRows] = useState<readonly Row<typeof schema, "board_cards">[]>([]);
+  const [draft, setDraft] = useState("");
   const [problem, setProblem] = useState<DataError>();
   const attempt = (call: Promise<unknown>) => call.then(() => setProblem(undefined), setProblem);
   const check = (id: string, done: boolean) => () => void attempt(cards.update(id, { done }));
@@ -26,15 +28,14 @@ function Board({ user: { id: me, role } }: { user: IdentityUser }) {
   }, []);
   return (
     <>
-      <form action={(form) => void attempt(cards.create({ title: `${form.get("title")}` }))}>
-        <input name="title" aria-label="New card" placeholder="New card" required />
+      <form action={() => void attempt(cards.create({ title: draft }).then(() => setDraft("")))}>
+        <input {...field} value={draft} onChange={({ target }) => setDraft(target.value)} />
       </form>
       <p role="alert">{problem?.message}</p>
       {rows.map(({ id, title, done, author }) => (
         <form key={id} action={() => void attempt(cards.delete(id))}>
           <input type="checkbox" aria-label={title} checked={done} onChange={check(id, !done)} />
-          <span>{title}</span>
-          {(author === me || role === "admin") && <input type="submit" value="Delete" />}
+          {title} {(author === me || role === "admin") && <input type="submit" value="Delete" />}
         </form>
       ))}
       {problem?.code === "unauthenticated" ? signIn : signOut}
@@ -43,11 +44,10 @@ function Board({ user: { id: me, role } }: { user: IdentityUser }) {
 }
 
 function Start() {
-  const session = useSession(app);
-  if (session.status === "loading") return <p role="alert">{session.error?.message}</p>;
-  if (session.status === "unauthenticated") return signIn;
-  if (session.status === "forbidden") return <p>Ask an administrator for a role. {signOut}</p>;
-  return <Board key={session.user.id} user={session.user} />;
+  const { status, user, error } = useSession(app);
+  if (status === "authenticated") return <Board key={user.id} user={user} />;
+  if (status === "forbidden") return <p>Ask an administrator for a role. {signOut}</p>;
+  return status === "loading" ? <p role="alert">{error?.message}</p> : signIn;
 }
 
 createRoot(document.getElementById("main") as HTMLElement).render(<Start />);
