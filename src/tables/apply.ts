@@ -97,6 +97,7 @@ export async function applyStep(deps: PushDeps, request: Applying): Promise<Appl
       },
     );
     if (result === "applied") {
+      deps.admin.countChanges(countSets(plan));
       const isLeft = plan.steps.some((step) => step.kind.startsWith("defer_"));
       return {
         status: "applied",
@@ -113,6 +114,14 @@ export async function applyStep(deps: PushDeps, request: Applying): Promise<Appl
     }
   }
   throw busy();
+}
+
+/** How many sets of functions the plan creates: the session that created them keeps each, compiled, until it ends. */
+function countSets({ steps }: Plan): number {
+  return steps.reduce((sum, step) => {
+    if (step.kind === "create_functions") return sum + 1;
+    return step.kind === "create_views" ? sum + step.sets.length : sum;
+  }, 0);
 }
 
 /** The swap of a retyped column, which needs a filled copy of the column, and the table. */

@@ -7,6 +7,7 @@ import { type Database, openDatabase, SERVICE_QUEUE } from "../../src/db/mod.ts"
 import { MIN_CHANGES } from "../../src/db/pool/connections.ts";
 import { makeCatalog } from "../../src/tables/catalog/mod.ts";
 import { makeDatabase, type TestDatabase } from "../support/cluster.ts";
+import { pushDefinition } from "../support/push_steps.ts";
 import { declareTodos, freshNames, pushRules, RULE_PREVIEWS } from "../support/rules_service.ts";
 import { openTestService } from "../support/service.ts";
 
@@ -120,6 +121,32 @@ test("the catalog counts the sets of functions that a push changes, one for each
     expect(counted).toEqual([3]);
     await follow();
     expect(counted).toEqual([3]);
+  } finally {
+    await service.close();
+  }
+});
+
+test("a push counts the sets of functions that its session creates and keeps", async () => {
+  const service = await openTestService({ service: { previews: RULE_PREVIEWS } });
+  try {
+    const counted: number[] = [];
+    const countChanges = (changes: number) => void counted.push(changes);
+    const deps = { admin: { ...service.pushing, countChanges }, log: () => undefined };
+    const names = freshNames();
+    const app = await service.makeApp();
+    const push = (columns: object) =>
+      pushDefinition(deps, {
+        app,
+        definition: declareTodos(names, { columns }),
+        options: { dryRun: false },
+      });
+    await push({});
+    // Three tables for API keys, two views of todos, and one of teams.
+    expect(counted).toEqual([6]);
+    await push({});
+    expect(counted).toEqual([6]);
+    await push({ place: "string" });
+    expect(counted).toEqual([6, 3]);
   } finally {
     await service.close();
   }
