@@ -42,9 +42,13 @@ export async function playChanges(world: World): Promise<void> {
     remember();
   }
   const expected = () => visibleNow(turn).map((row) => JSON.stringify(withoutApp(row)));
-  await eventually(() => isSame([...reader.rows.values()], expected()), {
-    describe: () => `The reader has ${[...reader.rows.values()]} instead of ${expected()}`,
-  });
+  const isUpToDate = () => isSame([...reader.rows.values()], expected());
+  const isReached = await eventually(isUpToDate).then(
+    () => true,
+    () => isUpToDate(),
+  );
+  if (!isReached)
+    fail(turn, url, `The reader has ${[...reader.rows.values()]} instead of ${expected()}`);
   await events.close();
   await following;
   for (const id of all)
