@@ -1,10 +1,13 @@
-/** What later pages, conditions and groups of a person with several alternatives read, in comparison with an API key. */
+/** What later pages and conditions of a person with several alternatives read: as much as the first page, however many rows the table has. */
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { readListQuery } from "../../src/data/query/list_query.ts";
 import { planQuery } from "../../src/data/query/plan.ts";
+import { hasOnlySeen } from "../../src/data/query/rule_conditions.ts";
+import { planWalk } from "../../src/data/query/walk.ts";
 import { defineSchema, type TableRules, t } from "../../src/schema/mod.ts";
 import {
   definitionFor,
+  type EndpointCall,
   functionName,
   placeholdersOf,
   type RecordedTable,
@@ -26,7 +29,6 @@ const schema = defineSchema({
 const rules: Record<string, TableRules> = {
   notes: {
     allow: {
-      all: { read: [{}] },
       team: { read: [{ owner: "me" }, { team: { memberOf: "members" } }] },
     },
   },
@@ -50,7 +52,7 @@ beforeAll(async () => {
   ]);
   const teams = Array.from({ length: 40 }, () => Bun.randomUUIDv7());
   await views.admin`insert into data.teams (app_id, id) select ${app.id}, unnest(${teams}::uuid[])`;
-  for (const role of ["all", "team"]) {
+  for (const role of ["team"]) {
     const caller = await views.makeCaller(role);
     callers[role] = caller;
     for (const team of teams.slice(0, 3))
@@ -78,23 +80,30 @@ function tableOf(role: string): RecordedTable {
 
 type Explained = { readonly Plan: Record<string, number> };
 
+/** A page as the service reads it: by a walk if one has its rows. */
+function planPage(role: string, text: string): EndpointCall {
+  const { id = "" } = callers[role] ?? {};
+  const table = tableOf(role);
+  const person = { id, role };
+  const read = readListQuery(text, table.definition, { appId: app.id, find: () => undefined });
+  const limits = { missing: new Set<string>(), work: 1e8, visits: 10_000, isCounted: false };
+  const options = { ...limits, appId: app.id, person };
+  const rest = { bytes: 8_388_608, known: "" };
+  const walk = hasOnlySeen(table, person, read) ? planWalk(read, table, options) : undefined;
+  if (walk !== undefined) return { endpoint: "walk", values: { ...walk, ...rest, inline: null } };
+  const { plan, values } = planQuery(read, table, options);
+  return { endpoint: "query", values: { plan, values, ...rest } };
+}
+
 /** The buffers that a page reads, its rows and its cursor. */
 async function measure(role: string, text: string) {
   const caller = callers[role];
-  const table = tableOf(role);
   const set = views.find("notes", role);
   if (caller === undefined || set === undefined) throw new Error(role);
-  const read = readListQuery(text, table.definition, { appId: app.id, find: () => undefined });
-  const limits = { missing: new Set<string>(), work: 1e8, visits: 10_000, isCounted: false };
-  const options = { ...limits, appId: app.id, person: { id: caller.id, role } };
-  const { plan, values } = planQuery(read, table, options);
-  const query = { plan, values, bytes: 8_388_608, known: "" };
-  const parameters = toParameters(
-    { app: app.id, proof: caller.proof },
-    { endpoint: "query", values: query },
-  );
-  const placeholders = Object.values(placeholdersOf("query")).join(", ");
-  const statement = `select api."${functionName(set, "query")}"(${placeholders}) as body`;
+  const call = planPage(role, text);
+  const parameters = toParameters({ app: app.id, proof: caller.proof }, call);
+  const placeholders = Object.values(placeholdersOf(call.endpoint)).join(", ");
+  const statement = `select api."${functionName(set, call.endpoint)}"(${placeholders}) as body`;
   const [page] = await views.admin.unsafe(statement, [...parameters]);
   const body = String(page?.["body"]);
   const { rows, next } = JSON.parse(body.slice(body.indexOf("{"))) as {
@@ -121,16 +130,15 @@ async function measureLater(role: string, text: string, limit: number): Promise<
 }
 
 test.each([
-  { text: "limit=20", limit: 20, times: 2 },
-  { text: "limit=20&order=id.desc", limit: 20, times: 2 },
-  { text: "limit=100", limit: 100, times: 2.5 },
-  // A row in seven: the rows of the alternatives are searched by their ids.
-  { text: "limit=20&isOpen=eq.true", limit: 20, times: 5 },
-  { text: "limit=100&isOpen=eq.true", limit: 100, times: 5 },
-])("a page of $text reads at most $times as many buffers as one of all rows", async (page) => {
-  const { text, limit, times } = page;
-  const all = await measureLater("all", text, limit);
-  expect(await measureLater("team", text, limit)).toBeLessThan(times * all);
+  // As the first page.
+  { text: "limit=20", limit: 20, max: 250 },
+  { text: "limit=20&order=id.desc", limit: 20, max: 250 },
+  { text: "limit=100", limit: 100, max: 1000 },
+  // One row in seven: rows of the alternatives are searched by their ids.
+  { text: "limit=20&isOpen=eq.true", limit: 20, max: 2500 },
+  { text: "limit=100&isOpen=eq.true", limit: 100, max: 9000 },
+])("a later page of $text reads at most $max buffers", async ({ text, limit, max }) => {
+  expect(await measureLater("team", text, limit)).toBeLessThan(max);
 });
 
 test("without a row, a page reads at most the visits", async () => {

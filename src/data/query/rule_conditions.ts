@@ -17,8 +17,9 @@ import {
   type RuleValue,
 } from "../../schema/mod.ts";
 import { MAX_VISITS } from "../../std/limits.ts";
-import type { RecordedTable } from "../../tables/catalog/mod.ts";
+import { hasExactWalks, type RecordedTable, serveSet } from "../../tables/catalog/mod.ts";
 import { type Comparison, type Condition, ID, type QueryColumn } from "./filter.ts";
+import type { ListQuery } from "./query.ts";
 
 /** What helps if the database visits too many rows that the person does not see. */
 export const RULE_NEEDS_INDEX = `The rules of your role leave out most of the ${MAX_VISITS} rows that a query may visit: narrow it with a condition on an indexed column, or on the columns that the rules compare`;
@@ -60,6 +61,22 @@ export function isSeen(
     toConditions(alternative, columns, person).every(
       (each) => each !== undefined && where.some((other) => isSame(each, other)),
     ),
+  );
+}
+
+/** Whether a walk has only rows that the person sees: in the order of ids, it can be of the rows of the rule. */
+export function hasOnlySeen(
+  { definition, whole }: RecordedTable,
+  person: Person | undefined,
+  { where, order }: Pick<ListQuery, "where" | "order">,
+): boolean {
+  if (isSeen(definition, person, where)) return true;
+  const { served } = definition;
+  return (
+    served !== undefined &&
+    where.every((condition) => "column" in condition && condition.column.name === ID.name) &&
+    order[0]?.column.name === ID.name &&
+    hasExactWalks(serveSet(served, whole))
   );
 }
 

@@ -27,6 +27,7 @@ import type { ListQuery } from "./query.ts";
 import { listSetTables } from "./referenced.ts";
 import { listTables } from "./related.ts";
 import {
+  hasOnlySeen,
   isSeen,
   needsRuleIndex,
   RULE_NEEDS_INDEX,
@@ -251,7 +252,7 @@ async function findQueriedPage(
     const rest = { bytes: deps.maxResponseBytes, known };
     const related = [...listTables(read.related), ...listSetTables(read.where)];
     const hasWalks =
-      !query.isCounted && !missing.has(NO_WALK) && isSeen(current.definition, person, read.where);
+      !query.isCounted && !missing.has(NO_WALK) && hasOnlySeen(current, person, read);
     const walk = hasWalks ? planWalk(read, current, options) : undefined;
     if (walk !== undefined) {
       sent.index = walk.index;

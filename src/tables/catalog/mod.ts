@@ -79,6 +79,13 @@ export {
   PERSON_ENDPOINTS,
 } from "./person_endpoints.ts";
 export {
+  findRulePath,
+  hasExactWalks,
+  isExact,
+  listRulePaths,
+  type RulePath,
+} from "./rule_walks.ts";
+export {
   listViewSets,
   type TableUse,
   type ViewSet,

@@ -123,7 +123,7 @@ end`;
 }
 
 /** How many rows the first visits of merged walks have for each row of the page, without and with further conditions. */
-const FIRST_VISITS = { all: 2, some: 8 };
+const FIRST_VISITS = { all: 2, some: 32 };
 /** How many times more the next visits are. */
 const MORE_VISITS = 8;
 

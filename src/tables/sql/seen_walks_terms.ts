@@ -7,28 +7,20 @@
  */
 
 import { quoteLiteral, quoteName } from "../../db/mod.ts";
-import { SQL } from "../../kinds/mod.ts";
-import {
-  type Alternative,
-  allowsAll,
-  isMemberOf,
-  isReadable,
-  type Match,
-  ME,
-  ownValue,
-} from "../../schema/mod.ts";
+import { type Alternative, allowsAll, isMemberOf, ownValue } from "../../schema/mod.ts";
 import { MAX_VISITS } from "../../std/limits.ts";
 import {
   type ColumnSet,
-  deriveName,
   type FunctionSite,
+  findRulePath,
   formAt,
-  type IndexForm,
+  isExact,
+  listRulePaths,
   membershipOf,
   placeholdersOf,
+  type RulePath,
   type ServedSet,
   type View,
-  type Walk,
 } from "../catalog/mod.ts";
 import { rowSize } from "./function_terms.ts";
 import { onRow, type Place, renderRule, WHO } from "./view_terms.ts";
@@ -50,7 +42,7 @@ export function planList(table: ServedSet, site: FunctionSite, upTo: string): Li
   const { read = [] } = view ?? {};
   if (view === undefined || allowsAll(read)) return { kind: "single", condition: "" };
   const form = formAt(site);
-  const paths = read.map((alternative) => findPath(table, view, form, alternative));
+  const paths = read.map((alternative) => findRulePath(table, view, form, alternative));
   const [only, ...others] = paths;
   if (only !== undefined && others.length === 0 && only.member === undefined && isExact(only))
     return { kind: "single", condition: renderPrefix(table, only, onRow()) };
@@ -64,6 +56,8 @@ export function planList(table: ServedSet, site: FunctionSite, upTo: string): Li
 export type RuleWalk = {
   /** Empty: the primary key. */
   readonly index: string;
+  /** Whether the person reads each of its rows. */
+  readonly isExact: boolean;
   /** A query of the references of the person's memberships, for each of which the walk is. */
   readonly references: string | undefined;
   readonly rows: string;
@@ -75,112 +69,18 @@ export type RuleWalk = {
  */
 export function listRuleWalks(table: ServedSet, who: string): readonly RuleWalk[] | undefined {
   const { view } = table;
-  const { read = [] } = view ?? {};
-  if (view === undefined || read.length === 0 || allowsAll(read)) return undefined;
-  const paths = read.map((alternative) => findPath(table, view, "search", alternative));
-  if (paths.some(({ prefix, isOrdered }) => prefix === undefined || !isOrdered)) return undefined;
+  const paths = listRulePaths(table);
+  if (view === undefined || paths === undefined) return undefined;
   return paths.map((path) => ({
+    isExact: isExact(path),
     index: path.index,
     references: renderReferences(view, path, who),
     rows: `from ${renderRows(table, path, onRow("$t", who))}`,
   }));
 }
 
-/** An alternative as a walk: its conditions in the index, and the rest. */
-type Path = {
-  readonly index: string;
-  /** The conditions that the index has as its first columns; `undefined`: the walk visits all rows of the app. */
-  readonly prefix: Alternative | undefined;
-  readonly rest: Alternative;
-  /** Whether the rows with the values of the prefix are in the order of ids. */
-  readonly isOrdered: boolean;
-  /** The membership whose references the walk has. */
-  readonly member: { readonly column: string; readonly match: Match } | undefined;
-  /** The index has only the rows of the app. */
-  readonly isOwn: boolean;
-};
-
-/** Whether the person reads every row that the walk visits, and the walk is in the order of ids. */
-function isExact({ prefix, rest, isOrdered }: Path): boolean {
-  return prefix !== undefined && isOrdered && Object.keys(rest).length === 0;
-}
-
-function findPath(table: ServedSet, view: View, form: IndexForm, alternative: Alternative): Path {
-  const searched = Object.keys(alternative).filter((name) => isSearched(table, alternative, name));
-  const memberships = searched.filter((name) => isMembership(alternative[name]));
-  const [best] = table.walks
-    .filter(({ appId }) => appId === undefined || appId === view.app)
-    .map((walk) => ({ walk, ...findPrefix(table, form, walk, searched) }))
-    // The rows of one membership are a walk.
-    .filter(({ columns }) => columns.filter((name) => memberships.includes(name)).length <= 1)
-    .filter(({ columns }) => columns.length > 0)
-    .sort(
-      (one, other) =>
-        Number(other.isOrdered) - Number(one.isOrdered) ||
-        other.columns.length - one.columns.length,
-    );
-  if (best === undefined)
-    return {
-      ...{ index: "", prefix: undefined, rest: alternative, isOrdered: true },
-      ...{ member: undefined, isOwn: false },
-    };
-  const pick = (isPicked: (name: string) => boolean): Alternative =>
-    Object.fromEntries(Object.entries(alternative).filter(([name]) => isPicked(name)));
-  const column = best.columns.find((name) => memberships.includes(name));
-  const match = column === undefined ? undefined : alternative[column];
-  return {
-    index: best.walk.index,
-    prefix: pick((name) => best.columns.includes(name)),
-    rest: pick((name) => !best.columns.includes(name)),
-    isOrdered: best.isOrdered,
-    member: column === undefined || match === undefined ? undefined : { column, match },
-    isOwn: best.walk.appId !== undefined,
-  };
-}
-
-type Prefix = {
-  /** The first columns of the index, each of which has a condition. */
-  readonly columns: readonly string[];
-  readonly isOrdered: boolean;
-};
-
-function findPrefix(
-  { name }: ServedSet,
-  form: IndexForm,
-  { index, columns, isUnique }: Walk,
-  searched: readonly string[],
-): Prefix {
-  const names = columns.map((column) => column.name);
-  const count = names.findIndex((column) => !searched.includes(column));
-  const prefix = count === -1 ? names : names.slice(0, count);
-  const isWhole = prefix.length === names.length;
-  // The plain form of an index ends in its last column, which can be the id.
-  const endsInId =
-    index === "" ||
-    form === "search" ||
-    (["idx", "search_idx"] as const).some((end) => index === deriveName(name, names, end));
-  const isOrdered = (names[prefix.length] === "id" && endsInId) || (isUnique && isWhole);
-  return { columns: prefix, isOrdered };
-}
-
-/** Whether the index has the value of a condition as it is. */
-function isSearched(table: ServedSet, alternative: Alternative, name: string): boolean {
-  const match = ownValue(alternative, name);
-  if (match === undefined || match === null || Array.isArray(match)) return false;
-  const kind = name === "id" ? "uuid" : table.columns.find((column) => column.name === name)?.kind;
-  if (kind === undefined || isReadable(match)) return false;
-  if (match === ME && kind === "uuid") return true;
-  if (isMemberOf(match)) return true;
-  const { parts, ends } = SQL[kind];
-  return parts === undefined && ends !== undefined;
-}
-
-function isMembership(match: Match | undefined): boolean {
-  return match !== undefined && isMemberOf(match);
-}
-
 /** The conditions of a prefix, with ` and ` before each. */
-function renderPrefix(table: ServedSet, { prefix, member, isOwn }: Path, place: Place): string {
+function renderPrefix(table: ServedSet, { prefix, member, isOwn }: RulePath, place: Place): string {
   const own = Object.entries(prefix ?? {}).filter(([name]) => name !== member?.column);
   const app = `${place.valueOf("app_id")} = ${quoteLiteral(table.view?.app ?? "")}::uuid`;
   const condition = renderRule(table, [Object.fromEntries(own)], place);
@@ -193,7 +93,7 @@ function renderPrefix(table: ServedSet, { prefix, member, isOwn }: Path, place: 
     .join("");
 }
 
-function renderPath(table: ServedSet, view: View, path: Path, upTo: string): string {
+function renderPath(table: ServedSet, view: View, path: RulePath, upTo: string): string {
   const walk = renderWalk(table, path, upTo);
   const references = renderReferences(view, path, WHO);
   if (references === undefined) return `(${walk})`;
@@ -201,10 +101,26 @@ function renderPath(table: ServedSet, view: View, path: Path, upTo: string): str
       cross join lateral (${walk}) as "$w")`;
 }
 
+type IdRange = { readonly condition: string; readonly way: string; readonly limit: string };
+
+/** The first ids of walks, in order, of the rows that a condition on "$t" leaves. */
+export function renderMergedIds(
+  walks: readonly RuleWalk[],
+  { condition, way, limit }: IdRange,
+): string {
+  const list = walks.map(({ references, rows }) => {
+    const ids = `select "$t"."id" ${rows} and ${condition} order by "$t"."id"${way} limit ${limit}`;
+    return references === undefined
+      ? `(${ids})`
+      : `(select "$w"."id" from (${references}) as "$m" cross join lateral (${ids}) as "$w")`;
+  });
+  return `select distinct "$w"."id" from (${list.join("\n      union all\n      ")}) as "$w" order by "$w"."id"${way} limit ${limit}`;
+}
+
 const REFERENCE = "$ref";
 
 /** Each reference once: two memberships in a team would walk it twice. */
-function renderReferences(view: View, { member }: Path, who: string): string | undefined {
+function renderReferences(view: View, { member }: RulePath, who: string): string | undefined {
   if (member === undefined || !isMemberOf(member.match)) return undefined;
   const { memberOf, where = {} } = member.match;
   const target = ownValue(view.references, member.column);
@@ -221,7 +137,7 @@ function renderWhere(members: ColumnSet, where: Alternative, place: Place): stri
   return condition === "true" ? "" : ` and ${condition}`;
 }
 
-function renderWalk(table: ServedSet, path: Path, upTo: string): string {
+function renderWalk(table: ServedSet, path: RulePath, upTo: string): string {
   const whole = {
     id: `"$t"."id"`,
     state: `${ROW_STATE} as "$state"`,
@@ -247,7 +163,7 @@ function renderWalk(table: ServedSet, path: Path, upTo: string): string {
 }
 
 /** The rows of a walk. */
-function renderRows(table: ServedSet, path: Path, place: Place, alias = "$t"): string {
+function renderRows(table: ServedSet, path: RulePath, place: Place, alias = "$t"): string {
   return `data.${quoteName(table.name)} as "${alias}"
         where "${alias}"."app_id" = ${APP}${renderPrefix(table, path, place)}`;
 }

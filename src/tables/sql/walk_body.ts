@@ -28,7 +28,7 @@ import {
   type WalkColumn,
 } from "../catalog/mod.ts";
 import { sqlType } from "../plan/step.ts";
-import { beginAs, keyOf, outputs, rowSize } from "./function_terms.ts";
+import { beginAs, isRow, keyOf, outputs, rowSize } from "./function_terms.ts";
 import { withoutCollation } from "./index_terms.ts";
 import { ROW_STATE, STATE_SEED } from "./list_body.ts";
 import {
@@ -42,7 +42,8 @@ import {
   wholeRow,
 } from "./page_rows.ts";
 import { usingWho } from "./seen_rows.ts";
-import { declareWho, isVisible } from "./view_terms.ts";
+import { listRuleWalks, type RuleWalk, renderMergedIds } from "./seen_walks_terms.ts";
+import { declareWho, isVisible, WHO } from "./view_terms.ts";
 
 /** Up to this many bytes, a row is built as it is found. Larger rows are built after the size of the page is known. */
 const FOUND_ROW_BYTES = 8192;
@@ -103,6 +104,7 @@ begin
   if "$isBuilt" is not true then
     raise exception 'no such index' using errcode = '${SIGNALS.indexMissing}';
   end if;
+  ${rejectUnbuilt(table)}
   ${statements
     .map(
       (
@@ -257,8 +259,10 @@ function renderWalk(table: ServedSet, walk: Walk, finds: boolean): RenderedWalk 
   const terms = named.flatMap((column) => column.terms);
   const [first] = terms;
   if (own === undefined || first === undefined) throw new Error(`${index} has no columns`);
+  const merged = index === "" ? exactWalks(table) : undefined;
   const owner = appId === undefined ? "" : ` and "$t"."app_id" = ${quoteLiteral(appId)}::uuid`;
-  const from = `from data.${quoteName(table.name)} as "$t"${finds ? ` cross join lateral (select ${outputs(table)}) as "$o"` : ""}
+  const lateral = finds ? ` cross join lateral (select ${outputs(table)}) as "$o"` : "";
+  const from = `from data.${quoteName(table.name)} as "$t"${lateral}
         where "$t"."app_id" = ${app}${owner}`;
   const row = [renderRow(table, finds), ...renderKeys(named)].join(", ");
   const order = (isDescending: boolean) =>
@@ -275,9 +279,17 @@ function renderWalk(table: ServedSet, walk: Walk, finds: boolean): RenderedWalk 
       terms.map(({ alias }) => `"$v".${alias}`),
       { to: readPosition(stop, terms), isAtLeast: isDescending },
     );
+    const range = compare(values, { to: readPosition(start, terms), isAtLeast: !isDescending });
+    const way = isDescending ? " desc" : "";
+    const rows =
+      merged === undefined
+        ? `${from} and ${range}${index === "" ? "" : ` and ${present}`}`
+        : `from (${renderMergedIds(merged, { condition: range, way, limit: '"$left"' })}) as "$i"
+        cross join lateral (select "$t".*, "$t"."xmin", "$t"."ctid" from data.${quoteName(table.name)} as "$t"
+          where ${isRow(app, '"$i"."id"')} offset 0) as "$t"${lateral}`;
     return `${collected}
       into "$ids", "$states", "$size", "$rows", "$built", "$found", "$keys"${hasUnseen(table) ? ', "$isSeen"' : ""} from (select ${row}
-        ${from} and ${compare(values, { to: readPosition(start, terms), isAtLeast: !isDescending })}${index === "" ? "" : ` and ${present}`}
+        ${rows}
         ${order(isDescending)}) as "$v" where ${isBeforeStop}`;
   };
   if (!hasNulls) return { walk, found, rest: undefined };
@@ -291,6 +303,22 @@ function renderWalk(table: ServedSet, walk: Walk, finds: boolean): RenderedWalk 
         )}
         ${order(isDescending)}) as "$v"`;
   return { walk, found, rest };
+}
+
+/** The walks of a rule, if they have only rows that the person reads. */
+function exactWalks(table: ServedSet): readonly RuleWalk[] | undefined {
+  const walks = listRuleWalks(table, WHO);
+  return walks?.every(({ isExact }) => isExact) === true ? walks : undefined;
+}
+
+/** Fails for a walk by id if an index of the rule is not built yet: the statements would sort all rows with its values. */
+function rejectUnbuilt(table: ServedSet): string {
+  const indexes = (exactWalks(table) ?? []).map((walk) => walk.index);
+  const built = [...new Set(indexes)].map((name) => `(${isIndexBuilt(quoteLiteral(name))})`);
+  if (built.length === 0) return "";
+  return `if ${WALK.index} = '' and (${built.join(" and ")}) is not true then
+    raise exception 'no such walk' using errcode = '${SIGNALS.indexMissing}', detail = '${NO_WALK}';
+  end if;`;
 }
 
 /** What the page needs of each row. */
