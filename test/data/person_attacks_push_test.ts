@@ -183,14 +183,16 @@ test("a write that waits for a lock during the push ends by the former rules, an
     const hasAny = async (condition: string) =>
       (await ask(`select 1 as found from pg_stat_activity where ${condition}`)).length > 0;
     await eventually(() =>
-      hasAny("query ~ 'for update; select pg_sleep' and pid <> pg_backend_pid()"),
+      // Other connections that have asked this have the text too, and this one has it before it has the lock.
+      hasAny("query ~ 'for update; select pg_sleep' and wait_event = 'PgSleep'"),
     );
     const write = change("third");
-    await eventually(() => hasAny("wait_event_type = 'Lock' and query ~ '_update'"));
+    // The first attempt waits for only 100 ms; one that is sent again after the push ends by the new rules.
+    await eventually(() => hasAny("wait_event_type = 'Lock' and query ~ '^select api.*_update'"));
     await service.pushSchema(app, schemaWith({ read: true }));
     const next = await change("fourth");
     await ask(
-      "select pg_cancel_backend(pid) from pg_stat_activity where query ~ 'for update; select pg_sleep' and pid <> pg_backend_pid()",
+      "select pg_cancel_backend(pid) from pg_stat_activity where query ~ 'for update; select pg_sleep' and wait_event = 'PgSleep'",
     );
     await held;
     return [(await write).status, next.status];
