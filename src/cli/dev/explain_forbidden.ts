@@ -1,5 +1,5 @@
 /**
- * Names the rules in a 403 of `dev`, so that the author of a schema sees which rule rejects a call. Only in this command: a
+ * Names the rules in a 403 of `dev`, and in a 400 that denies a column that the role never sees, so that the author of a schema sees which rule rejects a call. Only in this command: a
  * service reveals no rules to a person.
  *
  * @module
@@ -7,6 +7,7 @@
 import { type Definition, explainRights, type TableDefinition } from "../../schema/mod.ts";
 import type { Service } from "../../service/mod.ts";
 import { tryParseJson } from "../../std/json.ts";
+import { quote } from "../../std/quote.ts";
 
 const ROWS = /^\/v1\/data\/db\/([a-z][a-z0-9_]*)(?:\/|$)/;
 
@@ -28,7 +29,7 @@ export function makeExplained(app: string): Explained {
         const response = await service.fetch(request, peer);
         const [, name] = ROWS.exec(new URL(request.url).pathname) ?? [];
         const table = current?.tables.find((found) => found.name === name);
-        if (response.status !== 403 || table === undefined) return response;
+        if (table === undefined || !(await mayBeRules(response, table))) return response;
         const role = await readRole(request, (me) => service.fetch(me, peer));
         return role === undefined
           ? response
@@ -48,6 +49,13 @@ export function makeExplained(app: string): Explained {
     const role: unknown = Object(tryParseJson(await response.text()))["role"];
     return typeof role === "string" ? role : undefined;
   }
+}
+
+/** Whether the role can be the reason. A request for a hidden column fails as one for an unknown column. */
+async function mayBeRules(response: Response, { rules }: TableDefinition): Promise<boolean> {
+  if (response.status !== 400) return response.status === 403;
+  const { message = "" } = Object(tryParseJson(await response.clone().text()));
+  return Object.keys(rules?.only ?? {}).some((column) => message.includes(quote(column)));
 }
 
 /** Names the role and the table: the author often finds a misspelled role, or a table without rules. */

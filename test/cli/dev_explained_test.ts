@@ -1,0 +1,38 @@
+/** `rowhouse dev` names the rules in responses that they cause. With a service: test/sdk/testing_slow.ts. */
+import { expect, test } from "bun:test";
+import { makeExplained } from "../../src/cli/dev/explain_forbidden.ts";
+import { defineSchema, t } from "../../src/schema/mod.ts";
+import type { Service } from "../../src/service/mod.ts";
+import { definitionOf } from "../support/service.ts";
+
+const todos = t
+  .model({ title: t.string(), cost: t.decimal().only("lead") })
+  .allow("lead", { read: true })
+  .allow("member", { read: true });
+
+/** The message of a response of the table to a member. */
+async function messageOf(status: number, message: string): Promise<string> {
+  const explained = makeExplained("wiki");
+  explained.setDefinition(definitionOf(defineSchema({ todos })));
+  const fetch = async ({ url }: Request) =>
+    url.includes("/v1/data/me")
+      ? Response.json({ role: "member" })
+      : Response.json({ message }, { status });
+  const service = explained.serveWith({ fetch } as unknown as Service);
+  const response = await service.fetch(new Request("http://localhost/v1/data/db/todos"), PEER);
+  expect(response.status).toBe(status);
+  return Object(await response.json())["message"];
+}
+
+const PEER = { requestIP: () => null };
+const RULES =
+  "The rules of todos for the role member: read all rows; never creates, changes or deletes; never sees cost";
+
+test.each([
+  { status: 403, message: "Your role does not allow this", explained: true },
+  { status: 400, message: 'Cannot read "cost": the table has no such column', explained: true },
+  { status: 400, message: 'Cannot read "coast": the table has no such column', explained: false },
+  { status: 404, message: "No such row", explained: false },
+])("$status $message", async ({ status, message, explained }) => {
+  expect(await messageOf(status, message)).toBe(explained ? `${message}. ${RULES}` : message);
+});
