@@ -120,15 +120,22 @@ export async function playGroup(world: World): Promise<void> {
   const responses = await Promise.all(
     turns.map(({ caller }, n) => post(world, caller, table, bodies[n])),
   );
+  const rowOf = (n: number): Row[] => {
+    const { status, json } = responses[n] ?? {};
+    if (status !== 201) return [];
+    return [toNewRow((turns[n] ?? first).sight, table, bodies[n] ?? {}, (json as Row).id)];
+  };
   const created = responses.flatMap((response, n): Row[] => {
     const turn = turns[n] ?? first;
     const body = bodies[n] ?? {};
-    const reasons = rejectCreate({ ...turn.sight, state: before }, table, body);
-    // Rows of the group that came first can have the same unique values.
-    const mayConflict = response.status === 409 && reasons.length === 0;
-    if (mayConflict) return [];
-    if (!checkStatus(turn, body, { response, reasons, ok: 201 })) return [];
-    return [toNewRow(turn.sight, table, body, (response.json as Row).id)];
+    // The other rows can come first: with the same unique value, or as the membership that allows this row.
+    const others = responses.flatMap((_, other) => (other === n ? [] : rowOf(other)));
+    const [alone, last] = [before, withRows(before, table.name, others)].map((state) =>
+      rejectCreate({ ...turn.sight, state }, table, body),
+    );
+    const mayPass = alone?.length === 0 || last?.length === 0;
+    const reasons = [...(alone ?? []), ...(last ?? [])];
+    return checkStatus(turn, body, { response, reasons, ok: 201, mayPass }) ? rowOf(n) : [];
   });
   await settle(first, bodies, withRows(before, table.name, created));
   for (const [n, response] of responses.entries())
