@@ -77,10 +77,12 @@ export const FAULTS: Readonly<Record<string, Fault>> = {
     service: {
       name: "view_statement",
       edit: (text) =>
-        text.replace(
-          /total := rowhouse\.view_statement\(relation, source, seen, walks,/,
-          "total := rowhouse.view_statement(relation, source, 'true', walks,",
-        ),
+        text
+          .replace(
+            /total := rowhouse\.view_statement\(relation, source, seen, walks,/,
+            "total := rowhouse.view_statement(relation, source, 'true', walks,",
+          )
+          .replace("plan, counted, matches,", "plan, counted, replace(matches, seen, 'true'),"),
     },
   },
   "an idempotency key is not bound to the person": {
