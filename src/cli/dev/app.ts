@@ -80,7 +80,9 @@ async function openDevPeople(deps: PeopleDeps, options: DevPeopleOptions): Promi
     const isNewRole = stored?.roles?.[role] === undefined;
     await openWithRole({ ...person, name: `Dev ${role}`, isNewStored: isNewRole }, role);
   }
-  return { ...people, roles: { ...stored?.roles, ...people.roles } };
+  const { admin, user } = people;
+  const roles = { ...stored?.roles, ...people.roles };
+  return Object.keys(roles).length === 0 ? { admin, user } : { admin, user, roles };
 }
 
 /** The addresses `admin` and `person` belong to the other people. */
