@@ -17,15 +17,15 @@ export const PROVIDER_STATE_LIFE_S = 600;
 /** How long a challenge for a passkey is valid. */
 export const CHALLENGE_LIFE_S = 600;
 /** How long a person can postpone a required second factor. */
-export const FACTOR_GRACE_S = 7 * DAY_S;
+export const FACTOR_GRACE_S: number = 7 * DAY_S;
 
 /** How long a link of an invitation or an administrator can set a password. */
-export const LINK_LIFE_S = 3 * DAY_S;
+export const LINK_LIFE_S: number = 3 * DAY_S;
 /** The same for a link that a person requested, whose email can be read by others later. */
 export const FORGOTTEN_LINK_LIFE_S = 1800;
 
 /** Max duration of a count of attempts: a stolen login cannot lock out people for longer. */
-export const MAX_COUNT_S = 30 * DAY_S;
+export const MAX_COUNT_S: number = 30 * DAY_S;
 export const MAX_PASSKEYS = 10;
 
 /** Max attempts to sign in within the window: with an address from one client, with an address from all clients. */
@@ -48,8 +48,8 @@ export const NONCE_LIFE_S: number = 5 * SIGNATURE_LIFE_S;
 export const PROCESS_SILENT_S = 180;
 
 /** No login can delete an entry of the audit log earlier. */
-export const MIN_AUDIT_RETENTION_S = 30 * DAY_S;
-export const AUDIT_RETENTION_S = 400 * DAY_S;
+export const MIN_AUDIT_RETENTION_S: number = 30 * DAY_S;
+export const AUDIT_RETENTION_S: number = 400 * DAY_S;
 /** Max rows that a step of a sweep deletes. */
 export const SWEEP_STEP = 1000;
 
@@ -103,11 +103,11 @@ export const STREAM_LIFE_S = 900;
 
 /** How long counts of requests by minute and by hour are stored: a week and the week before. */
 export const MINUTES_LIFE_S: number = DAY_S;
-export const HOURS_LIFE_S = 15 * DAY_S;
+export const HOURS_LIFE_S: number = 15 * DAY_S;
 /** Slower requests are stored, like failed ones. */
 export const SLOW_MS = 1000;
 export const FAILED_LIFE_S: number = DAY_S;
-export const REJECTED_LIFE_S = 7 * DAY_S;
+export const REJECTED_LIFE_S: number = 7 * DAY_S;
 /** Max failed and slow requests, and rejected requests, that a process stores of a minute. */
 export const MAX_FAILED_A_MINUTE = 100;
 export const MAX_REJECTED_A_MINUTE = 1000;
@@ -122,4 +122,4 @@ export const MAX_REJECTED_PATHS = 20;
 /** Without mail in this time, no process sends mail. */
 export const MAIL_PAUSE_S = 600;
 /** How long an email that was not delivered is stored, and reported. */
-export const GIVEN_UP_LIFE_S = 30 * DAY_S;
+export const GIVEN_UP_LIFE_S: number = 30 * DAY_S;
