@@ -31,7 +31,7 @@ export const SCOPE_BITS = {
 } as const satisfies Record<Scope, number>;
 
 /**
- * The bit of a person's key, in place of the bits of scopes: functions for API keys reject the proof of a person's key, and
+ * The bit of a person's key, instead of the bits of scopes: functions for API keys reject the proof of a person's key, and
  * functions for people reject the proof of an API key.
  */
 export const PERSON_BIT = 32;

@@ -222,7 +222,7 @@ describe("a key", () => {
 });
 
 describe("without a session", () => {
-  test("each call asks again and rejects; the page is told once, and again after a session", async () => {
+  test("each call asks again and rejects; the page learns it once, and again after a session", async () => {
     let signedOut = 0;
     const { db } = connect({ onSignedOut: () => void signedOut++ });
     stub.person = undefined;

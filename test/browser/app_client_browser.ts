@@ -126,7 +126,7 @@ async function watchRequests(): Promise<string[]> {
 const EXCHANGE = "POST id /session-key?app=wiki";
 
 describe("a page without a server", () => {
-  test("is told that no one is signed in, and stays where it is", async () => {
+  test("learns that no one is signed in, and stays where it is", async () => {
     expect(await run("app.getSession()")).toEqual({ status: "unauthenticated" });
     expect(await toCode("app.db.todos.create({ title: 'Milk' })")).toBe("unauthenticated");
     expect([page.url(), await run("signedOut")]).toEqual([`${wiki.url}/`, 1]);

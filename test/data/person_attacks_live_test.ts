@@ -97,7 +97,7 @@ test("a role without a rule for reading, and a table without rules, have no stre
   }
 });
 
-test("a revoked role ends the stream of the person, and of nobody else", async () => {
+test("a revoked role ends the stream of the person, and no other stream", async () => {
   const { ada, bob, wiki, service, post } = world;
   const [ofAda, ofBob] = [await follow(ada), await follow(bob)];
   await revokeRole(service.service, { email: ada.email, slug: wiki.slug });

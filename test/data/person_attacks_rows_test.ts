@@ -147,7 +147,7 @@ describe("columns", () => {
     }
   });
 
-  test("that the role does not see are suggested to nobody", async () => {
+  test("that the role does not see are never suggested", async () => {
     const { ada, lena, post } = world;
     const strict = { prefer: "handling=strict" };
     const near = { title: "x", costt: "1" };

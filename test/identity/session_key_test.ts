@@ -263,7 +263,7 @@ describe("no key for", () => {
     expect(cleared).toContainEqual(expect.stringMatching(new RegExp(`^${IDENTITY_COOKIE}=;`)));
   });
 
-  test("a stolen digest of the database in place of a cookie", async () => {
+  test("a stolen digest of the database instead of a cookie", async () => {
     const [stored] = await admin<{ id: string; shared: string; own: string }>(
       `select id, encode(session_digest, 'hex') as shared, encode(identity_digest, 'hex') as own
       from rowhouse.sessions where user_id = $1`,

@@ -130,7 +130,7 @@ describe("a page without a server", () => {
     expect((await client.getSession()).status).toBe("forbidden");
   });
 
-  test("is told that no one is signed in, and goes on after a sign-in", async () => {
+  test("learns that no one is signed in, and goes on after a sign-in", async () => {
     network.jar = new Map();
     expect(await client.getSession()).toEqual({ status: "unauthenticated" });
     expect(await codeOf(client.db.todos.list())).toBe("unauthenticated");

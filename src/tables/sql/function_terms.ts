@@ -104,7 +104,7 @@ export function rejectCall({ name, view }: ColumnSet, endpoint: Endpoint): strin
   return `case when ${reads} then ${rejectWrite} else rowhouse.reject_call(${values}) end`;
 }
 
-/** A person's key has the bit of persons in place of scopes. So no function for API keys accepts it, and the reverse. */
+/** A person's key has the bit of persons instead of scopes. So no function for API keys accepts it, and the reverse. */
 export function fromProof({ name, view }: ColumnSet, endpoint: Endpoint): string {
   const { app, proof } = placeholdersOf(endpoint);
   const scope = SCOPE_OF[endpoint];

@@ -1,6 +1,6 @@
 /**
  * The rows and columns that statements with plans read. An API key reads the table. A person reads a query of the columns that the
- * person sees, with a condition for the rows: a plan numbers only these columns, so no plan reads another, whoever writes it.
+ * person sees, with a condition for the rows: a plan numbers only these columns, so no plan reads another, even one written by hand.
  *
  * @see ../../db/code/tables/queries.sql
  * @module
