@@ -15,7 +15,11 @@ let service: TestService;
 let person: Person;
 const jars = new Map<string, Jar>();
 beforeAll(async () => {
-  service = await openTestService({ identity: () => ({ cookieDomain: "example.org" }) });
+  service = await openTestService({
+    identity: () => ({ cookieDomain: "example.org" }),
+    // Some pages exist only with it.
+    service: { previews: ["browser"] },
+  });
   await service.makeApp(defineSchema({ orders: { title: t.string() } }));
   for (const consoleRole of ["super_admin", "admin", undefined] as const) {
     person = await makePerson(service, consoleRole === undefined ? {} : { consoleRole });
