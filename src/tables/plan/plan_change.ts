@@ -183,7 +183,9 @@ function planOther(
   found: TableState,
 ): Step[] {
   if (name === found.name) return [];
-  const next = ownerAppId === found.ownerAppId ? changeRecorded(definition, change) : undefined;
+  // Another change with the name of a column would also change the deferred parts of this table.
+  const isOwn = change.kind === "rename_table" && ownerAppId === found.ownerAppId;
+  const next = isOwn ? changeRecorded(definition, change) : undefined;
   const before = uses.find(({ appId }) => appId === found.ownerAppId)?.definition;
   const used = before && changeTable(before, change);
   return [
