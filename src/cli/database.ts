@@ -23,7 +23,6 @@ import type { Config } from "../settings/mod.ts";
 import { canonicalJson } from "../std/json.ts";
 import { errorCode } from "../std/network.ts";
 import { listIssues, makeIsolationCheck } from "../tables/catalog/mod.ts";
-import { findUncallableTables } from "../tables/mod.ts";
 import { EXIT, RejectedError } from "./command.ts";
 import { STOP_SIGNALS } from "./serve/workers.ts";
 import type { Address } from "./settings.ts";
@@ -202,15 +201,6 @@ export async function checkPreviews(
   const show = (names: readonly string[]) => (names.length === 0 ? "empty" : names.join(","));
   throw new RejectedError(
     `PREVIEW is ${show(previews)}, but was ${show(recorded)} when rowhouse migrate last ran: run rowhouse migrate with this PREVIEW first, or correct PREVIEW`,
-  );
-}
-
-/** @throws {RejectedError} tables have functions of an incompatible release */
-export async function checkFunctions(database: Database): Promise<void> {
-  const tables = await findUncallableTables(database);
-  if (tables.length === 0) return;
-  throw new RejectedError(
-    `The functions of ${showCount(tables.length, "table")} are from another release: run rowhouse migrate first`,
   );
 }
 

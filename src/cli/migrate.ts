@@ -31,6 +31,7 @@ import {
   addKeys,
   deferRebuilds,
   describeDueKeys,
+  digestRelease,
   dropKeys,
   findDueKeys,
   findOutdatedTables,
@@ -39,7 +40,6 @@ import {
   hasAbandonedSteps,
   type PlannedRebuilds,
   planRebuilds,
-  RELEASE,
   recordRelease,
   refreshFunctions,
   resumeDeferredSteps,
@@ -334,7 +334,7 @@ export async function setUpDatabase(
   if (config.PREVIEW?.includes("filters"))
     for (const issue of await findSearchIssues(admin))
       print(`Warning: ${issue}: conditions and orders of texts cannot use an index`);
-  await recordRelease(admin, RELEASE);
+  await recordRelease(admin, digestRelease());
   const isChanged = applied.length + refreshed.length + rebuilt.length > 0 || code !== undefined;
   return { applied, refreshed, rebuilt, login, isChanged };
 }

@@ -9,7 +9,7 @@ import { coalesce, type Database, holdNewNodes, type NodeMap } from "../db/mod.t
 import { type Log, logError } from "../observe.ts";
 import { isOutage, Problem } from "../problem.ts";
 import { type Isolation, listIssues, makeIsolationCheck } from "../tables/catalog/mod.ts";
-import { type CheckBodies, RELEASE } from "../tables/mod.ts";
+import { type CheckBodies, digestRelease } from "../tables/mod.ts";
 
 export type Guard = {
   /** Checks the whole database now. If the check itself fails, it rejects, and the last verdict keeps aging. */
@@ -58,12 +58,12 @@ export function makeGuard(deps: GuardDeps): Guard {
   let isolation: Isolation | undefined;
   let foundAt = Number.NEGATIVE_INFINITY;
   const findIsolation = makeIsolationCheck(db, nodes);
-  let lastRelease: string | null = RELEASE;
+  let lastRelease: string | null = digestRelease();
   const findBodyIssues = async ({ bodies, release }: Isolation): Promise<readonly string[]> => {
     if (checkBodies === undefined) return [];
     const isNew = release !== lastRelease;
     lastRelease = release;
-    if (release === RELEASE) return await checkBodies(bodies);
+    if (release === digestRelease()) return await checkBodies(bodies);
     if (isNew)
       log("warn", release === null ? "functions of no release" : "functions of another release", {
         message:

@@ -2,7 +2,12 @@
 export type { PushDeps } from "./apply.ts";
 export type { PushBody } from "./bodies.ts";
 export type { MigrationRecord } from "./history/migration_text.ts";
-export { type CheckBodies, makeCheckBodies, RELEASE, recordRelease } from "./history/release.ts";
+export {
+  type CheckBodies,
+  digestRelease,
+  makeCheckBodies,
+  recordRelease,
+} from "./history/release.ts";
 export type { CheckedMigration } from "./history/replayed_migration.ts";
 export {
   readMigration,

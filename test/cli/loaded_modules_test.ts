@@ -83,6 +83,17 @@ test("rowhouse db check imports only the pure parts of modules, and no driver", 
   expect(loaded.packages).toEqual(["valibot"]);
 });
 
+test("rowhouse admin list-apps imports no generator of tables", async () => {
+  const loaded = await listLoaded(["admin", "list-apps"], {
+    env: { ADMIN_DATABASE_URL: database.adminUrl },
+  });
+  expect(loaded.code).toBe(0);
+  expect(loaded.ours).toContain("src/tables/catalog/mod.ts");
+  const generators = /^src\/tables\/(mod\.ts|sql\/)/;
+  expect(loaded.ours.filter((path) => generators.test(path))).toEqual([]);
+  expect(loaded.packages).toEqual(["postgres", "valibot"]);
+});
+
 test("rowhouse serve imports mail, passkeys and public suffixes on first use", async () => {
   const env = {
     DATABASE_URL: database.servingUrl,

@@ -23,7 +23,7 @@ import {
   evaluateServingLogin,
   type Login,
 } from "../../src/service/logins.ts";
-import { RELEASE, recordRelease } from "../../src/tables/mod.ts";
+import { digestRelease, recordRelease } from "../../src/tables/mod.ts";
 import {
   LOGIN,
   makeDatabase,
@@ -779,7 +779,7 @@ describe("rowhouse doctor", () => {
   test("warns while rowhouse migrate has not finished", async () => {
     await withDatabase(database.adminUrl, (admin) => recordRelease(admin, null));
     const { out } = await run(database.servingUrl);
-    await withDatabase(database.adminUrl, (admin) => recordRelease(admin, RELEASE));
+    await withDatabase(database.adminUrl, (admin) => recordRelease(admin, digestRelease()));
     expect(out).toContain("warn release: rowhouse migrate has not finished");
   });
 

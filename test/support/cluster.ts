@@ -9,7 +9,7 @@ import {
   migrate,
   openDatabase,
 } from "../../src/db/mod.ts";
-import { RELEASE, recordRelease } from "../../src/tables/mod.ts";
+import { digestRelease, recordRelease } from "../../src/tables/mod.ts";
 
 import {
   type CitusDatabase,
@@ -200,7 +200,7 @@ async function setUp(root: Database, access: Access, citus?: CitusDatabase): Pro
     await grantTask(admin, "ROWS_DATABASE_URL", access.rowsUrl);
     for (const role of SPLIT_ROLES) await grantLogin(admin, access.roleUrls[role], role);
     await admin.message(`${readFileSync(SUPERUSER_SQL, "utf8")}; select 1`);
-    await recordRelease(admin, RELEASE);
+    await recordRelease(admin, digestRelease());
     await citus?.spread(admin);
   });
 }

@@ -6,7 +6,7 @@ import { afterEach, beforeEach, expect, test } from "bun:test";
 import { openDatabase, SERVICE_QUEUE } from "../../src/db/mod.ts";
 import { defineSchema, t } from "../../src/schema/mod.ts";
 import type { Endpoint } from "../../src/tables/catalog/mod.ts";
-import { RELEASE, readDrift, recordRelease } from "../../src/tables/mod.ts";
+import { digestRelease, readDrift, recordRelease } from "../../src/tables/mod.ts";
 import { withDatabase } from "../support/cluster.ts";
 import { makeProject, type Outcome, runHere } from "../support/command.ts";
 import { TEST_IDENTITY_SECRET } from "../support/deps.ts";
@@ -133,7 +133,7 @@ test("a push waits while the functions of all tables are from another release", 
   await recordRelease(admin, "another");
   const held = await postSchema(service, app, schema);
   expect(held).toMatchObject({ status: 409, json: { error: "push_busy" } });
-  await recordRelease(admin, RELEASE);
+  await recordRelease(admin, digestRelease());
   expect((await postSchema(service, app, schema)).status).toBe(200);
 });
 

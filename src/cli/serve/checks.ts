@@ -1,6 +1,6 @@
 /** Checks before a process serves: errors prevent the start, warnings are logged. @module */
 
-import { isDriverPatched } from "../../db/mod.ts";
+import { type Database, isDriverPatched } from "../../db/mod.ts";
 import type { Log } from "../../observe.ts";
 import { servesPeople, servesRows } from "../../role.ts";
 import {
@@ -13,15 +13,11 @@ import {
   type Service,
 } from "../../service/mod.ts";
 import type { Config } from "../../settings/mod.ts";
+import { findUncallableTables } from "../../tables/mod.ts";
 import { RejectedError } from "../command.ts";
-import {
-  checkFunctions,
-  checkMigrated,
-  checkPreviews,
-  checkVersion,
-  isUnavailable,
-} from "../database.ts";
+import { checkMigrated, checkPreviews, checkVersion, isUnavailable } from "../database.ts";
 import type { ServeConfig } from "../settings.ts";
+import { showCount } from "../terminal.ts";
 
 /** How often to retry a database that was unavailable at the start. */
 const CHECK_INTERVAL_MS = 500;
@@ -81,6 +77,15 @@ export async function checkService(service: Service, config: ServeConfig): Promi
     if (isUnavailable(error)) return false;
     throw error;
   }
+}
+
+/** @throws {RejectedError} tables have functions of an incompatible release */
+async function checkFunctions(database: Database): Promise<void> {
+  const tables = await findUncallableTables(database);
+  if (tables.length === 0) return;
+  throw new RejectedError(
+    `The functions of ${showCount(tables.length, "table")} are from another release: run rowhouse migrate first`,
+  );
 }
 
 /** Waits until the database is available. Until then, requests get a 503 response. */

@@ -23,7 +23,7 @@ import {
   type ViewSet,
 } from "../catalog/mod.ts";
 import { type Applied, NO_PARENT } from "../history/migration_text.ts";
-import { RELEASE } from "../history/release.ts";
+import { digestRelease } from "../history/release.ts";
 import type { PreparedPush } from "../plan/prepare.ts";
 import { findCreated, type Plan, type Step } from "../plan/step.ts";
 import type { PushState } from "../state.ts";
@@ -74,7 +74,7 @@ function renderLockPush(appId: string, { plan, state }: Prepared): string {
   const seen = Object.fromEntries(tables.map((name) => [name, stamps.get(name) ?? 0]));
   const head = state.head?.seq ?? 0;
   const names = [`app ${appId}`, ...tables.map((name) => `table ${name}`)].map(quoteLiteral);
-  const body = `begin perform rowhouse.hold_release(${quoteLiteral(RELEASE)}); perform rowhouse.lock_push(array[${names.join(", ")}], ${quoteLiteral(JSON.stringify(seen))}, ${quoteLiteral(appId)}, ${head});${rejectOtherDialect(state)}${rejectOtherPreviews(state)} end`;
+  const body = `begin perform rowhouse.hold_release(${quoteLiteral(digestRelease())}); perform rowhouse.lock_push(array[${names.join(", ")}], ${quoteLiteral(JSON.stringify(seen))}, ${quoteLiteral(appId)}, ${head});${rejectOtherDialect(state)}${rejectOtherPreviews(state)} end`;
   return `do $rowhouse$ ${body} $rowhouse$`;
 }
 
