@@ -1,5 +1,6 @@
 /** The comparison of people's requests with the naive evaluator, at length: 20,000 requests in a full run. */
 import { afterAll, beforeAll, expect, test } from "bun:test";
+import type { Difference } from "../support/person_model/play.ts";
 import { openModelService, run } from "../support/person_model/run.ts";
 import { FUZZ_SEED } from "../support/query_fuzz.ts";
 import type { TestService } from "../support/service.ts";
@@ -7,6 +8,7 @@ import { countRuns } from "../support/tier.ts";
 
 const REQUESTS = 20_000;
 const PER_SCHEMA = 5 * 100;
+const MAX_DIFFERENCES = 20;
 
 let service: TestService;
 beforeAll(async () => {
@@ -16,7 +18,15 @@ afterAll(() => service.close());
 
 test("people get exactly what the rules give them", async () => {
   const schemas = countRuns(REQUESTS / PER_SCHEMA);
-  const outcome = await run(service, { seed: FUZZ_SEED, schemas, rules: 5, requests: 100 });
+  // A run goes on after a difference, so that it reports all of them.
+  const differences: string[] = [];
+  const onDifference = (difference: Difference) => {
+    differences.push(difference.message);
+    if (differences.length === MAX_DIFFERENCES) throw difference;
+  };
+  const sizes = { schemas, rules: 5, requests: 100 };
+  const outcome = await run(service, { seed: FUZZ_SEED, ...sizes, onDifference });
+  expect(differences).toEqual([]);
   expect(outcome.rejected).toEqual([]);
   expect(outcome.requests).toBe(schemas * PER_SCHEMA);
   expect(outcome.unplayed).toEqual([]);

@@ -20,7 +20,7 @@ const schema = defineSchema({
     .unique("owner", "title"),
 });
 const rules: Record<string, TableRules> = {
-  teams: { allow: { member: { read: [{ lead: "me" }] } } },
+  teams: { allow: { member: { read: [{ lead: "me" }] }, lead: { read: [{}] } } },
   todos: {
     allow: {
       member: {
@@ -201,6 +201,30 @@ test("columns that the person cannot set, forged owners and invisible references
       ),
     ).toMatchObject(wanted);
   expect(await stored()).toEqual([]);
+});
+
+test("references of ignored rows are checked only for people who do not read all rows of their table", async () => {
+  const post = { method: "POST", json: { name: "t", lead: bob.id } };
+  const { id } = (await service.call(app, "/v1/data/db/teams", post)).json as Row;
+  const lead = await views.makeCaller("lead");
+  for (const [code, by] of [
+    ["a", ada],
+    ["b", lead],
+  ] as const)
+    await upsert(by, [{ code, title: "1" }]);
+  const ignore = (by: TestCaller, row: Row) =>
+    failed(upsert(by, [{ title: "2", ...row }], { isIgnored: true }));
+  // Otherwise the response would tell whether the team exists.
+  for (const team of [id, crypto.randomUUID()])
+    expect(await ignore(ada, { code: "a", team })).toMatchObject({
+      ...{ code: "23503", constraint: "todos__team__fkey" },
+    });
+  for (const team of [id, crypto.randomUUID()])
+    expect(await ignore(lead, { code: "b", team })).toBe("succeeded");
+  expect((await stored()).map(({ code, title }) => [code, title])).toEqual([
+    ["a", "1"],
+    ["b", "1"],
+  ]);
 });
 
 test("the owner is a part of the key", async () => {

@@ -32,6 +32,7 @@ const schema = defineSchema({
     .unique("place_no", "amount", "label"),
 });
 const THINGS = "/v1/data/db/things";
+const MISSING = "01a1fcb7-79f1-7334-aac2-0153dae4732a";
 type Row = Record<string, unknown> & { id: string };
 type Upserted = { rows: Row[]; results: string[] };
 
@@ -78,6 +79,16 @@ const VALUES: Readonly<Record<string, () => readonly unknown[]>> = {
   price: () => [1.5, -2],
   amount: () => ["1.5", "-1.50", "1.50"],
 };
+
+test("the references of an ignored row are not checked", async () => {
+  const row = { text: "ignored", place: MISSING };
+  const first = await upsert("onConflict=text", row);
+  expect(first).toMatchObject({ status: 422, json: { details: [{ path: "/place" }] } });
+  await upsert("onConflict=text", { text: row.text });
+  expect(await upsert("onConflict=text", row)).toMatchObject({ status: 422 });
+  const ignored = await upsert("onConflict=text&existing=ignore", row);
+  expect(ignored).toMatchObject({ status: 200, json: { text: row.text, place: null } });
+});
 
 describe.each(Object.keys(VALUES))("by %s", (column) => {
   test("creates, updates, leaves and ignores rows", async () => {

@@ -201,7 +201,8 @@ export async function plant(world: World, fault: Fault): Promise<number> {
           const edited = fault.edit?.(text) ?? text;
           return (fault.swaps?.(set) ?? []).reduce(
             (now, [before, after]) =>
-              before === always || before === "false" ? now : now.replaceAll(before, after),
+              // A text such as "K.^$" would be a pattern of the replacement.
+              before === always || before === "false" ? now : now.replaceAll(before, () => after),
             edited,
           );
         };

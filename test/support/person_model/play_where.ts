@@ -24,7 +24,6 @@ import {
   FORBIDDEN,
   findConflicts,
   findDoomed,
-  INVALID,
   keysOf,
   rejectColumns,
   rejectCreate,
@@ -74,16 +73,14 @@ export async function playUpdateWhere(world: World): Promise<void> {
   const request = { path, body };
   const response = await callAs(world, caller, path, { method: "PATCH", json: body });
   const lacks = read === undefined || update === undefined;
-  const none = rejectUpdate(sight, table, { id: "none", body }).filter((reason) => reason !== 404);
+  const isIdle = isDry || rows.length === 0;
+  const columns = rejectColumns(sight, table, body, { isWritten: !isIdle });
   const each = judgeChanges(
     turn,
     rows.map(({ id }) => ({ id, body })),
   );
-  const reasons = lacks ? [FORBIDDEN] : [...none, ...(isDry ? [] : each.reasons)];
-  // Nothing is written: a reference to a missing row of a table that the person reads whole is not checked.
-  const isIdle = isDry || rows.length === 0;
-  const mayPass = isIdle && !lacks && none.every((reason) => reason === INVALID);
-  const isDone = checkStatus(turn, request, { response, reasons, ok: 200, mayPass });
+  const reasons = lacks ? [FORBIDDEN] : [...columns, ...(isDry ? [] : each.reasons)];
+  const isDone = checkStatus(turn, request, { response, reasons, ok: 200 });
   if (isDone) checkCount(turn, request, response.json as Counted, rows);
   const after = rows.map((row): Row => ({ ...row, ...body, id: row.id }));
   const isWritten = isDone && !isDry;
@@ -167,7 +164,7 @@ function rejectUpsert(turn: Turn, { body, existing, key, isIgnored }: Upsert): n
   // A row that the person does not see is a conflict, as for a create.
   const isSeen = visibleOf(sight, table).some(({ id }) => id === existing.id);
   if (!isSeen) return [...columns, ...hidden, CONFLICT];
-  if (isIgnored) return [...columns, ...hidden];
+  if (isIgnored) return [...rejectColumns(sight, table, body, { isWritten: false }), ...hidden];
   const change = { id: existing.id, body: withoutOwners(turn, body) };
   return [...columns, ...hidden, ...rejectUpdate(sight, table, change)];
 }

@@ -40,8 +40,18 @@ export function toNewRow({ person }: Sight, table: ModelTable, body: Body, id = 
   return { ...Object.fromEntries(members), id };
 }
 
-/** Why the columns of a body are rejected, whatever rows there are. */
-export function rejectColumns(sight: Sight, table: ModelTable, body: Body): number[] {
+/**
+ * Why the columns of a body are rejected, whatever rows there are.
+ *
+ * @param isWritten whether a row gets the values. Otherwise nothing checks that a referenced row exists, unless the person does not
+ *   read all rows of its table: a missing row must then be like one that the person does not see
+ */
+export function rejectColumns(
+  sight: Sight,
+  table: ModelTable,
+  body: Body,
+  { isWritten = true } = {},
+): number[] {
   const reasons: number[] = [];
   for (const [name, value] of Object.entries(body)) {
     const column = columnOf(table, name);
@@ -50,6 +60,7 @@ export function rejectColumns(sight: Sight, table: ModelTable, body: Body): numb
     if (value === null && column.required) reasons.push(INVALID);
     if (column.kind !== "ref" || value === null) continue;
     const target = tableOf(sight, column.table ?? "");
+    if (!isWritten && actionsOf(sight, target).read === true) continue;
     const row = (sight.state.get(target.name) ?? []).find(({ id }) => id === value);
     if (row === undefined || !sees(sight, target, row)) reasons.push(INVALID);
   }
