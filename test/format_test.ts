@@ -152,12 +152,12 @@ test("a service rejects a newer migration, and does not name its own version", a
 describe("files without a version are read as version 1", () => {
   test("rowhouse.json, and with version 1", async () => {
     for (const more of [{}, { version: 1 }, { version: 1, rowhouse: "0.0.9" }]) {
-      const text = toJson({ places: {}, ...more });
+      const text = toJson({ environments: {}, ...more });
       expect(await runInProject(["db", "push"], { "rowhouse.json": text })).toMatchObject({
         code: 0,
       });
     }
-    const text = toJson({ places: {}, version: 1, rowhouse: "rm -rf" });
+    const text = toJson({ environments: {}, version: 1, rowhouse: "rm -rf" });
     expect(await runInProject(["db", "push"], { "rowhouse.json": text })).toMatchObject({
       code: 1,
       err: expect.stringContaining(`/rowhouse: must be a version such as ${VERSION}`),

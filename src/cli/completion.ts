@@ -1,6 +1,7 @@
 /** `rowhouse completion`: shell scripts that complete commands and flags, rendered from the table of commands. @module */
 import { quote } from "../std/quote.ts";
 import { type Command, UsageError } from "./command.ts";
+import { ALL_ENVIRONMENTS, DEV_ENVIRONMENT } from "./project_file.ts";
 
 type Render = (commands: readonly Command[]) => string;
 
@@ -46,7 +47,8 @@ function toFirsts(commands: readonly Command[]): string[] {
 }
 
 /** Lists the environments in rowhouse.json: names followed by a URL or an object. */
-const LIST_ENVIRONMENTS = `grep -oE '"[a-z][a-z0-9-]*"[[:space:]]*:[[:space:]]*["{]' rowhouse.json 2>/dev/null | cut -d '"' -f 2 | grep -vxE 'places|url'`;
+const LIST_ENVIRONMENTS = `grep -oE '"[a-z][a-z0-9-]*"[[:space:]]*:[[:space:]]*("https?:|\\{)' rowhouse.json 2>/dev/null | cut -d '"' -f 2 | grep -vxE 'places|environments|apps|url'`;
+const WORDS = `${ALL_ENVIRONMENTS} ${DEV_ENVIRONMENT}`;
 
 function renderBash(commands: readonly Command[]): string {
   const firsts = toFirsts(commands);
@@ -67,7 +69,7 @@ ${ofGroups.join("\n")}
   [ "$COMP_CWORD" -gt 1 ] && case "\${COMP_WORDS[1]} $([ "$COMP_CWORD" -gt 2 ] && echo "\${COMP_WORDS[2]}")" in
 ${ofCommands.join("\n")}
   esac
-  [ "\${COMP_WORDS[1]} \${COMP_WORDS[COMP_CWORD-1]}" = "db --to" ] && words="all $(${LIST_ENVIRONMENTS})"
+  [ "\${COMP_WORDS[1]} \${COMP_WORDS[COMP_CWORD-1]}" = "db --to" ] && words="${WORDS} $(${LIST_ENVIRONMENTS})"
   COMPREPLY=($(compgen -W "$words" -- "\${COMP_WORDS[COMP_CWORD]}"))
 }
 complete -o default -F _rowhouse rowhouse`;
@@ -81,7 +83,7 @@ function renderFish(commands: readonly Command[]): string {
     ...commands.flatMap(toFishFlags),
     toFishLine(
       "__fish_seen_subcommand_from db",
-      `-l to -x -a "all (${LIST_ENVIRONMENTS.replaceAll('"', '\\"')})"`,
+      `-l to -x -a "${WORDS} (${LIST_ENVIRONMENTS.replaceAll('"', '\\"')})"`,
     ),
   ].join("\n");
 }

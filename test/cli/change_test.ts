@@ -22,7 +22,7 @@ beforeEach(async () => {
   apps = { staging: await staging.makeApp(), production: await production.makeApp() };
   project = makeProject({
     "rowhouse.json": JSON.stringify({
-      places: { staging: staging.url, production: production.url },
+      environments: { staging: staging.url, production: production.url },
     }),
   });
   projects.push(project);

@@ -26,7 +26,8 @@ afterAll(async () => {
 const makeName = () => `t_${crypto.randomUUID().slice(-12)}`;
 const writeSchema = (name: string, columns = "title: t.string()") =>
   project.write("schema/mod.ts", schemaText(`{ ${name}: { ${columns} } }`));
-const writePlaces = (places: object) => project.write("rowhouse.json", JSON.stringify({ places }));
+const writeProject = (file: object) => project.write("rowhouse.json", JSON.stringify(file));
+const writeEnvironments = (environments: object) => writeProject({ environments });
 const run = (words: readonly string[], env: Record<string, string> = {}) =>
   runHere(words, { ...project, env });
 const AWAY = "http://127.0.0.1:1";
@@ -34,7 +35,7 @@ const AWAY = "http://127.0.0.1:1";
 test("a push with --to goes to that environment with its key, regardless of other settings", async () => {
   const name = makeName();
   writeSchema(name);
-  writePlaces({ "staging-eu": service.url, production: AWAY });
+  writeEnvironments({ "staging-eu": service.url, production: AWAY });
   const env = {
     ROWHOUSE_URL: AWAY,
     ROWHOUSE_API_KEY: "rh_x.hunter2",
@@ -54,7 +55,7 @@ describe("invalid combinations are rejected before any request", () => {
     {
       name: "an unknown environment",
       words: ["db", "push", "--to", "stagin"],
-      says: 'Environment "stagin" does not exist in rowhouse.json: expected one of staging, production; did you mean staging?',
+      says: 'Environment "stagin" does not exist in rowhouse.json: expected one of staging, production, dev; did you mean staging?',
     },
     {
       name: "an environment without its key, also where another key is set",
@@ -72,7 +73,7 @@ describe("invalid combinations are rejected before any request", () => {
       says: "Cannot use --to with --url",
     },
   ])("$name", async ({ words, says }) => {
-    writePlaces({ staging: AWAY, production: AWAY });
+    writeEnvironments({ staging: AWAY, production: AWAY });
     const { code, out, err } = await run(words, { ROWHOUSE_API_KEY: "rh_x.hunter2" });
     expect([code, out]).toEqual([2, ""]);
     expect(err).toContain(says);
@@ -82,7 +83,7 @@ describe("invalid combinations are rejected before any request", () => {
     project.write(
       "rowhouse.json",
       JSON.stringify({
-        places: {
+        environments: {
           staging: { url: AWAY, apiKey: "rh_x.hunter2" },
           Live: "https://x:hunter3@api.example.org",
           eu: { url: AWAY, confirm: "hunter4" },
@@ -94,21 +95,57 @@ describe("invalid combinations are rejected before any request", () => {
     expect(code).toBe(1);
     expect(err).toContain("it has 5 errors");
     expect(err).toMatch(
-      /\/places\/staging\/apiKey: a key must not be .* set ROWHOUSE_API_KEY_STAGING\n/,
+      /\/environments\/staging\/apiKey: a key must not be .* set ROWHOUSE_API_KEY_STAGING\n/,
     );
     expect(err).toMatch(/\/ROWHOUSE_API_KEY: a key must not be .* set ROWHOUSE_API_KEY\n/);
     for (const path of [
-      "/places/Live: the name",
-      "/places/Live: must be an origin",
-      "/places/eu/confirm: ",
+      "/environments/Live: the name",
+      "/environments/Live: must be an origin",
+      "/environments/eu/confirm: ",
     ])
       expect(err).toContain(path);
     expect(err).not.toContain("hunter");
   });
+
+  test.each([
+    { file: { app: "Wiki" }, path: "/app" },
+    { file: { app: "api" }, path: "/app" },
+    { file: { port: 70_000 }, path: "/port" },
+    { file: { port: "8787" }, path: "/port" },
+    { file: { previews: ["filter"] }, path: "/previews" },
+    { file: { previews: "live" }, path: "/previews" },
+    { file: { environments: { dev: AWAY } }, path: "/environments/dev" },
+    { file: { environments: { all: AWAY } }, path: "/environments/all" },
+    { file: { environments: [AWAY] }, path: "/environments" },
+    { file: { places: null }, path: "/places" },
+    { file: { environments: { eu: AWAY }, places: { us: AWAY } }, path: "/places" },
+    { file: { App: "wiki" }, path: "/App" },
+  ])("$file has an error at $path", async ({ file, path }) => {
+    writeProject(file);
+    const { code, out } = await run(["db", "plan", "--json"]);
+    const failure = JSON.parse(out);
+    expect([code, failure.error]).toEqual([1, "invalid_project"]);
+    expect(failure.details.map((detail: { path: string }) => detail.path)).toEqual([path]);
+  });
+
+  test("all errors are listed together, and no value", async () => {
+    writeProject({ app: "hunter2!", port: -1, previews: ["hunter3"], share: "hunter4" });
+    const { err } = await run(["db", "plan"]);
+    for (const path of ["/app", "/port", "/previews", "/share"])
+      expect(err).toContain(`  ${path}: `);
+    expect(err).not.toContain("hunter");
+  });
+});
+
+test("the former name of environments is still read", async () => {
+  writeSchema(makeName());
+  writeProject({ places: { staging: service.url } });
+  const env = { ROWHOUSE_API_KEY_STAGING: app.key };
+  expect(await run(["db", "push", "--to", "staging"], env)).toMatchObject({ code: 0 });
 });
 
 test("a URL that is not encrypted is remarked on, unless it is this machine", async () => {
-  writePlaces({ far: "http://rowhouse.invalid" });
+  writeEnvironments({ far: "http://rowhouse.invalid" });
   const { err } = await run(["db", "status", "--to", "far"], { ROWHOUSE_API_KEY_FAR: app.key });
   expect(err).toContain("http://rowhouse.invalid is not encrypted");
 });
@@ -124,7 +161,7 @@ describe("an environment with confirm", () => {
   beforeEach(() => {
     name = makeName();
     writeSchema(name);
-    writePlaces({ production: { url: service.url, confirm: true } });
+    writeEnvironments({ production: { url: service.url, confirm: true } });
   });
 
   test("displays the plan and asks on a terminal, and pushes only after a yes", async () => {
@@ -163,7 +200,7 @@ describe("db status --to all", () => {
     const other = await service.makeApp();
     const name = makeName();
     writeSchema(name);
-    writePlaces({ one: service.url, two: service.url });
+    writeEnvironments({ one: service.url, two: service.url });
     const env = { ROWHOUSE_API_KEY_ONE: app.key, ROWHOUSE_API_KEY_TWO: other.key };
     const compare = (more: Record<string, string> = {}) =>
       run(["db", "status", "--to", "all"], { ...env, ...more });
@@ -181,7 +218,7 @@ describe("db status --to all", () => {
       /^one .* same +1 step pending: rowhouse db plan --to one$/m,
     );
 
-    writePlaces({ one: service.url, away: AWAY, keyless: service.url, odd: service.url });
+    writeEnvironments({ one: service.url, away: AWAY, keyless: service.url, odd: service.url });
     const told = await compare({
       ROWHOUSE_API_KEY_AWAY: "x",
       ROWHOUSE_API_KEY_ODD: "rh_x.hunter2",
@@ -192,8 +229,8 @@ describe("db status --to all", () => {
     expect(told.out).toMatch(/^odd +- +- .*check ROWHOUSE_API_KEY_ODD/m);
 
     const json = await run(["db", "status", "--to", "all", "--json"], env);
-    expect(JSON.parse(json.out).places[1]).toMatchObject({
-      place: "away",
+    expect(JSON.parse(json.out).environments[1]).toMatchObject({
+      environment: "away",
       last: null,
       failure: { error: "usage" },
     });
@@ -202,7 +239,7 @@ describe("db status --to all", () => {
   test("lists missing files, and histories that diverged", async () => {
     const name = makeName();
     writeSchema(name);
-    writePlaces({ one: service.url });
+    writeEnvironments({ one: service.url });
     const env = { ROWHOUSE_API_KEY_ONE: app.key };
     expect(await run(["db", "push", "--to", "one"], env)).toMatchObject({ code: 0 });
     const folder = join(project.folder, "schema/migrations");
@@ -226,7 +263,7 @@ describe("db status --to all", () => {
   test("names two files of one number, which no comparison can count", async () => {
     const name = makeName();
     writeSchema(name);
-    writePlaces({ one: service.url });
+    writeEnvironments({ one: service.url });
     const env = { ROWHOUSE_API_KEY_ONE: app.key };
     expect(await run(["db", "push", "--to", "one"], env)).toMatchObject({ code: 0 });
     const folder = join(project.folder, "schema/migrations");

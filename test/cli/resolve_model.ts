@@ -127,10 +127,10 @@ async function openWorld(services: readonly TestService[], prefix: string): Prom
     if (service === undefined) throw new Error("A place without a service");
     environments.set(name, { service, app: await service.makeApp() });
   }
-  const places = Object.fromEntries(
+  const urls = Object.fromEntries(
     [...environments].map(([name, { service }]) => [name, service.url]),
   );
-  const files = { "rowhouse.json": JSON.stringify({ places }) };
+  const files = { "rowhouse.json": JSON.stringify({ environments: urls }) };
   const projects = new Map(FOLDERS.map((name) => [name, makeProject(files)]));
   const schemas = new Map(FOLDERS.map((name) => [name, new Map([[`${prefix}one.`, ""]])]));
   const world = { prefix, environments, projects, schemas };

@@ -26,7 +26,7 @@ beforeEach(async () => {
   staging = { service: one, app: await one.makeApp() };
   production = { service: two, app: await two.makeApp() };
   project = makeProject({
-    "rowhouse.json": JSON.stringify({ places: { staging: one.url, production: two.url } }),
+    "rowhouse.json": JSON.stringify({ environments: { staging: one.url, production: two.url } }),
   });
   projects.push(project);
   writeSchema("title: t.string()");
@@ -274,8 +274,8 @@ test("unwanted changes are removed at the service first, with a history in a sep
 
 test("an environment with confirm asks on a terminal, and a no changes nothing", async () => {
   writeSchema(BOTH);
-  const places = { staging: { url: staging.service.url, confirm: true } };
-  project.write("rowhouse.json", JSON.stringify({ places }));
+  const environments = { staging: { url: staging.service.url, confirm: true } };
+  project.write("rowhouse.json", JSON.stringify({ environments }));
   const before = await readRecord(staging);
   const asked = startOnTerminal(["db", "resolve", "--to", "staging"], {
     folder: project.folder,

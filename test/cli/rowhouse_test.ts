@@ -65,11 +65,11 @@ test.each([
   { typed: ["serve", "--r"], wanted: ["--role"] },
   { typed: ["admin", "list-k"], wanted: ["list-keys"] },
   { typed: ["db", "push", "--to", "s"], wanted: ["staging"] },
-  { typed: ["db", "status", "--to", ""], wanted: ["all", "production", "staging"] },
+  { typed: ["db", "status", "--to", ""], wanted: ["all", "dev", "production", "staging"] },
 ])("bash completes rowhouse $typed", async ({ typed, wanted }) => {
   project.write(
     "rowhouse.json",
-    '{ "places": { "staging": "https://a.example.org", "production": { "url": "https://b.example.org", "confirm": true } } }',
+    '{ "app": "wiki", "previews": ["filters"], "environments": { "staging": "https://a.example.org", "production": { "url": "https://b.example.org", "confirm": true } } }',
   );
   const { out } = await runHere(["completion", "bash"], project);
   const script = `${out}\nCOMP_WORDS=(rowhouse "$@"); COMP_CWORD=$#; _rowhouse; printf '%s\\n' "\${COMPREPLY[@]}"`;

@@ -168,7 +168,10 @@ describe("a command", () => {
   });
 
   test("of a project reads the key of an environment from a file", async () => {
-    project.write("rowhouse.json", JSON.stringify({ places: { staging: "http://127.0.0.1:1" } }));
+    project.write(
+      "rowhouse.json",
+      JSON.stringify({ environments: { staging: "http://127.0.0.1:1" } }),
+    );
     const run = (env: Record<string, string>) =>
       runHere(["db", "status", "--to", "staging"], { ...project, env });
     const missing = await run({ ROWHOUSE_API_KEY_STAGING_FILE: "/missing" });
@@ -179,7 +182,10 @@ describe("a command", () => {
     project.write("key", "rh_x.y\n");
     const reading = await run({ ROWHOUSE_API_KEY_STAGING_FILE: path("key") });
     expect(reading.err).toContain("http://127.0.0.1:1");
-    project.write("rowhouse.json", JSON.stringify({ places: { "x-file": "http://127.0.0.1:1" } }));
+    project.write(
+      "rowhouse.json",
+      JSON.stringify({ environments: { "x-file": "http://127.0.0.1:1" } }),
+    );
     expectSentences((await run({})).err, { names: ["rowhouse.json", "x-file"] });
   });
 });

@@ -123,7 +123,7 @@ test("a history that ends in a shared table causes a warning, too", async () => 
 describe("sharing is a conflict", () => {
   test.each([
     { by: "--no-share", file: undefined, flags: ["--no-share"] },
-    { by: '"share": false', file: { places: {}, share: false }, flags: [] },
+    { by: '"share": false', file: { environments: {}, share: false }, flags: [] },
   ])("with $by, for push, plan and check, and nothing is written", async ({ file, flags }) => {
     if (file !== undefined) project.write("rowhouse.json", JSON.stringify(file));
     const before = await dump();

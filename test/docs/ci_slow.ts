@@ -71,7 +71,7 @@ async function openRepository() {
   const repository = makeProject({
     "package.json": JSON.stringify({ name: "wiki", private: true }),
     "rowhouse.json": JSON.stringify({
-      places: { staging: service.url, production: service.url },
+      environments: { staging: service.url, production: service.url },
     }),
   });
   const writeSchema = (columns: string) =>

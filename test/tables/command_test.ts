@@ -10,7 +10,8 @@ import {
   writeFileSync,
 } from "node:fs";
 import { tmpdir } from "node:os";
-import { dirname, join } from "node:path";
+import { basename, dirname, join } from "node:path";
+import { toSlug } from "../../src/cli/package.ts";
 import { readDrift } from "../../src/tables/mod.ts";
 import { byHand } from "../support/citus.ts";
 import { ROOT, runHere } from "../support/command.ts";
@@ -317,6 +318,8 @@ test("init starts a project and overwrites nothing", async () => {
     expect.stringContaining(".rowhouse/*.d.ts"),
     expect.stringContaining("bun add <path to the .tgz>"),
   ]);
+  const project = JSON.parse(readFileSync(join(folder, "rowhouse.json"), "utf8"));
+  expect(project).toEqual({ app: toSlug(basename(folder)), environments: {} });
   const manifest = readFileSync(join(folder, "package.json"), "utf8");
   expect(manifest).toStartWith(
     '{\n\t"dependencies": {\n\t\t"typescript": "1.0.0"\n\t},\n\t"mine": 1',

@@ -117,7 +117,7 @@ describe.each([...SHAPES])("with $name", (shape) => {
       await machine.write(
         `${HOME}/my-app/rowhouse.json`,
         JSON.stringify({
-          places: {
+          environments: {
             staging: "http://127.0.0.1:8790",
             production: { url: PRODUCTION, confirm: true },
           },

@@ -18,12 +18,12 @@ import {
   type Setting,
   UsageError,
 } from "../command.ts";
+import { readEnvironments } from "../project_file.ts";
 import { readSettings } from "../settings.ts";
 import { makePaint, showCount } from "../terminal.ts";
 import { findColumn, findEdit } from "./change_schema.ts";
 import { describePush, readShare } from "./describe.ts";
 import { findDestination, readWait, SCHEMA_FLAGS } from "./destination.ts";
-import { readEnvironments } from "./environments.ts";
 import { type History, planHistory, pushHistory } from "./history.ts";
 import { type Project, type WrittenFiles, withProject, writeProject } from "./project.ts";
 import type { PushTask } from "./push.ts";

@@ -20,10 +20,10 @@ import {
   UsageError,
 } from "../command.ts";
 import { explain, type Failure, toExitCode, toFailure } from "../failures.ts";
+import { PROJECT_FILE, type ProjectEnvironment, readEnvironments } from "../project_file.ts";
 import { readSettings } from "../settings.ts";
 import { showCount, toPrintableLine } from "../terminal.ts";
 import { toDestination } from "./destination.ts";
-import { PROJECT_FILE, type ProjectEnvironment, readEnvironments } from "./environments.ts";
 import { evaluateSchema, findSchemaFile } from "./evaluate.ts";
 import { findJournalFolder } from "./journal.ts";
 import { withService } from "./service.ts";
@@ -57,7 +57,7 @@ export async function runComparison(setting: Setting): Promise<CommandResult> {
   );
   const codes = rows.map(({ outcome }) => toCode(outcome));
   return {
-    document: { places: rows.map(toJson) },
+    document: { environments: rows.map(toJson) },
     lines: toTable(rows),
     exitCode: URGENCY.find((code) => codes.includes(code)) ?? EXIT.done,
   };
@@ -119,7 +119,7 @@ function toJson({ environment: { name, url }, outcome }: Row) {
   const failure: Failure | null = outcome instanceof Error ? toFailure(outcome) : null;
   const { last, ahead, behind, pending } =
     outcome instanceof Error ? { last: null, ahead: null, behind: null, pending: null } : outcome;
-  return { place: name, url, last, ahead, behind, pending, failure };
+  return { environment: name, url, last, ahead, behind, pending, failure };
 }
 
 const HEADINGS = ["environment", "last migration", "history", "state"];

@@ -9,14 +9,14 @@ import { type Config, readEnvironmentKey, toKeyVariable } from "../../settings/m
 import { isHttpOrigin, isLoopback } from "../../std/network.ts";
 import { type Arguments, type Flags, JSON_FLAG, type Setting, UsageError } from "../command.ts";
 import { findDevDatabase, findDevFile, readDevFile } from "../dev/file.ts";
-import { findAdminAddress, readWhole } from "../settings.ts";
 import {
   ALL_ENVIRONMENTS,
   findEnvironment,
   PROJECT_FILE,
   type ProjectEnvironment,
   readEnvironments,
-} from "./environments.ts";
+} from "../project_file.ts";
+import { findAdminAddress, readWhole } from "../settings.ts";
 import type { Target } from "./http.ts";
 import type { Destination, ServiceDestination } from "./service.ts";
 

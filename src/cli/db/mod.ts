@@ -8,6 +8,7 @@ import {
   type Setting,
 } from "../command.ts";
 import { DEV_FILE } from "../dev/file.ts";
+import { ALL_ENVIRONMENTS, PROJECT_FILE } from "../project_file.ts";
 import { readSettings } from "../settings.ts";
 import { makePaint } from "../terminal.ts";
 import { changeCommands } from "./change.ts";
@@ -20,7 +21,6 @@ import {
   readWait,
   SCHEMA_FLAGS,
 } from "./destination.ts";
-import { ALL_ENVIRONMENTS, PROJECT_FILE } from "./environments.ts";
 import { findSchemaFile } from "./evaluate.ts";
 import {
   checkJournalFiles,
@@ -38,8 +38,8 @@ import { runStatus } from "./status.ts";
 const ABOUT = `The key is read from ROWHOUSE_API_KEY, or for an environment from its own variable, such as ROWHOUSE_API_KEY_STAGING. There is no
 flag for a key. A push requires the scope schema:push, and schema:drop too if it deletes values; all other commands only
 schema:read. ${PROJECT_FILE} has the environments; commit it to version control, without keys:
-  { "places": { "staging": "https://api.staging.example.org",
-                "production": { "url": "https://api.example.org", "confirm": true } } }
+  { "environments": { "staging": "https://api.staging.example.org",
+                      "production": { "url": "https://api.example.org", "confirm": true } } }
 Without --to, --url, ROWHOUSE_URL and --app, the command uses a running rowhouse dev in this folder (${DEV_FILE}).`;
 
 const RESULT =
@@ -110,7 +110,7 @@ Prints { app, tables, pending, migrations, deferredSteps, apps, drift, schema } 
 With --to ${ALL_ENVIRONMENTS} it prints a line per environment: the last migration, how many migrations the environment is ahead of this folder or behind
 it, and the pending steps. Exits with the first of these codes that applies: 1 an environment fails or its history has diverged,
 2 a key is not set, 4 a key is rejected, 69 an environment is unreachable, 3 an environment is not up to date.
-Prints { places: [{ place, url, last, ahead, behind, pending, failure }] } with --json.`,
+Prints { environments: [{ environment, url, last, ahead, behind, pending, failure }] } with --json.`,
     positionals: [],
     flags: {
       ...FILE_FLAGS,

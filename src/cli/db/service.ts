@@ -4,7 +4,7 @@
  * @module
  */
 import { SCHEMA_PATH } from "../../tables/limits.ts";
-import type { ProjectEnvironment } from "./environments.ts";
+import type { ProjectEnvironment } from "../project_file.ts";
 import { callEndpoint, type Target } from "./http.ts";
 import type { DirectDestination, DirectOptions, SchemaService } from "./schema_service.ts";
 

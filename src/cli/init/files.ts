@@ -1,7 +1,9 @@
 /** The files of a new project. Only missing files are written. @module */
 import { basename, join } from "node:path";
+import type { Preview } from "../../preview.ts";
 import { readIfThere, writeAtomically } from "../../std/files.ts";
 import { HIDDEN_FOLDER } from "../dev/file.ts";
+import { toSlug } from "../package.ts";
 
 /** The text of `schema/mod.ts`: two tables, one with a reference to the other. */
 export function renderSchema(folder: string): string {
@@ -70,8 +72,12 @@ ROWHOUSE_API_KEY=
 # ROWHOUSE_API_KEY_STAGING=
 `;
 
-/** The text of `rowhouse.json`: no environments yet. */
-export const NO_ENVIRONMENTS = '{\n  "places": {}\n}\n';
+/** The text of `rowhouse.json`: the app, which keeps its name in any folder, and no environments yet. */
+export function renderProject(folder: string, previews: readonly Preview[]): string {
+  const app = toSlug(basename(folder));
+  const needs = previews.length === 0 ? {} : { previews };
+  return `${JSON.stringify({ app, ...needs, environments: {} }, null, 2)}\n`;
+}
 
 /** `parts`: the keys that were extended. */
 export type Done = { path: string; wrote: boolean; parts?: readonly string[] };

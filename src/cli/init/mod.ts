@@ -12,14 +12,14 @@ import {
   type Setting,
   UsageError,
 } from "../command.ts";
-import { PROJECT_FILE } from "../db/environments.ts";
 import { writeIgnore } from "../db/types.ts";
 import { BUN_MISSING, toSlug } from "../package.ts";
+import { PROJECT_FILE } from "../project_file.ts";
 import {
   addEnvironment,
   type Done,
   IGNORE,
-  NO_ENVIRONMENTS,
+  renderProject,
   renderSchema,
   renderTsconfig,
   TYPES_ENTRY,
@@ -145,7 +145,7 @@ function writeProject(folder: string, kind: Kind): Done[] {
       : toExampleFiles(example, folder, toPrefix(folder))),
     ["tsconfig.json", renderTsconfig([...runtime, ...(example ? ["vite/client"] : [])])],
     [".gitignore", IGNORE],
-    [PROJECT_FILE, NO_ENVIRONMENTS],
+    [PROJECT_FILE, renderProject(folder, kind === "board" ? ["browser"] : [])],
   ];
   return [...files.map(([path, text]) => writeNew(folder, path, text)), addEnvironment(folder)];
 }

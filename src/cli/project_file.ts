@@ -1,0 +1,240 @@
+/**
+ * `rowhouse.json`: what a project knows about itself: its app, the port and previews of `dev`, and the environments that it
+ * pushes to. It is committed and must not contain a key.
+ *
+ * @module
+ */
+import { join } from "node:path";
+import * as v from "valibot";
+import { describeUnreadable } from "../format.ts";
+import { isPreview, PREVIEWS, type Preview } from "../preview.ts";
+import type { Detail } from "../problem.ts";
+import { toKeyVariable } from "../settings/mod.ts";
+import { readIfThere } from "../std/files.ts";
+import { isObject, tryParseJson } from "../std/json.ts";
+import { findNearest } from "../std/names.ts";
+import { isHttpOrigin } from "../std/network.ts";
+import { SLUG_PATTERN, SLUG_TEXTS } from "../std/patterns.ts";
+import { quote } from "../std/quote.ts";
+import { isVersion, VERSION } from "../std/version.ts";
+import { EXIT, RejectedError, UsageError } from "./command.ts";
+import { showCount } from "./terminal.ts";
+
+export const PROJECT_FILE = "rowhouse.json";
+/** Selects all environments. */
+export const ALL_ENVIRONMENTS = "all";
+/** The running `rowhouse dev` of the project: an environment that every project has. */
+export const DEV_ENVIRONMENT = "dev";
+
+export type ProjectEnvironment = {
+  name: string;
+  url: string;
+  /** Whether a push shows its plan and asks for confirmation. */
+  confirm: boolean;
+};
+
+/** The content of the file. */
+export type ProjectSettings = {
+  /** The slug of the app that `dev` serves; `undefined` in files of older projects. */
+  app: string | undefined;
+  /** The port of `dev`. */
+  port: number | undefined;
+  /** The previews of `dev`. */
+  previews: readonly Preview[];
+  /** In the order of the file. */
+  environments: ProjectEnvironment[];
+  /** Whether a push can start to use tables of other apps. */
+  share: boolean;
+};
+
+const NONE: ProjectSettings = {
+  ...{ app: undefined, port: undefined },
+  ...{ previews: [], environments: [], share: true },
+};
+
+const NAME = /^[a-z][a-z0-9-]{0,31}$/;
+/** The variable with the key of an environment `x-file` would be that of the file with the key of `x`. */
+const RESERVED = new RegExp(`^(${ALL_ENVIRONMENTS}|${DEV_ENVIRONMENT})$|(^|-)file$`);
+const EXAMPLE = '{ "environments": { "staging": "https://api.staging.example.org" } }';
+/** Likely names of a property that contains a key. */
+const SECRET = /key|token|secret|password|credential/i;
+const MAX_PORT = 65_535;
+
+/** Host names that `dev` itself uses. */
+const DEV_HOSTS: readonly string[] = ["api", "id"];
+export const APP_TEXTS = `${SLUG_TEXTS}, and not ${DEV_HOSTS.join(" or ")}`;
+
+/** Whether `dev` can serve an app with this slug. */
+export function isAppName(text: string): boolean {
+  return new RegExp(SLUG_PATTERN).test(text) && !DEV_HOSTS.includes(text);
+}
+
+/** The environments of a project, without `dev`; none if it has no file. @throws as {@linkcode readProject} */
+export function readEnvironments(folder: string): ProjectEnvironment[] {
+  return readProject(folder).environments;
+}
+
+/**
+ * The settings of a project; the defaults if it has no file.
+ *
+ * @throws {RejectedError} lists all errors with their paths, but no values: a value can be a secret
+ */
+export function readProject(folder: string): ProjectSettings {
+  const text = readIfThere(join(folder, PROJECT_FILE));
+  if (text === undefined) return NONE;
+  const content = tryParseJson(text);
+  const unreadable = describeUnreadable("project", content);
+  if (unreadable !== undefined)
+    throw new RejectedError(`Cannot use ${PROJECT_FILE}: it ${unreadable}`);
+  const { settings, issues } = checkFile(content);
+  if (issues.length === 0) return settings;
+  const lines = issues.map(({ path, message }) => `  ${path}: ${message}`);
+  throw new RejectedError(
+    `Cannot use ${PROJECT_FILE}: it has ${showCount(issues.length, "error")}\n${lines.join("\n")}`,
+    EXIT.rejected,
+    { code: "invalid_project", details: issues },
+  );
+}
+
+/** @throws {UsageError} the environment does not exist; lists all environments */
+export function findEnvironment(
+  environments: readonly ProjectEnvironment[],
+  name: string,
+): ProjectEnvironment {
+  const environment = environments.find((environment) => environment.name === name);
+  if (environment !== undefined) return environment;
+  if (environments.length === 0)
+    throw new UsageError(
+      `Environment ${quote(name)} does not exist: add it to ${PROJECT_FILE}, such as ${EXAMPLE}`,
+    );
+  const names = [...environments.map((environment) => environment.name), DEV_ENVIRONMENT];
+  const near = findNearest(name, names);
+  const guess = near === undefined ? "" : `; did you mean ${near}?`;
+  throw new UsageError(
+    `Environment ${quote(name)} does not exist in ${PROJECT_FILE}: expected one of ${names.join(", ")}${guess}`,
+  );
+}
+
+/** A property whose value `isValid`; an issue says what is expected, and never the value. */
+function property<Value>(expected: string, isValid: (value: unknown) => boolean) {
+  return v.optional(v.custom<Value>(isValid, expected));
+}
+
+const isPort = (value: unknown): boolean =>
+  Number.isInteger(value) && Number(value) >= 0 && Number(value) <= MAX_PORT;
+const isPreviews = (value: unknown): boolean =>
+  Array.isArray(value) && value.every((name) => typeof name === "string" && isPreview(name));
+
+const PROPERTIES = {
+  app: property<string>(
+    `must be the slug of the app: ${APP_TEXTS}`,
+    (value) => typeof value === "string" && isAppName(value),
+  ),
+  port: property<number>(`must be a whole number from 0 to ${MAX_PORT}`, isPort),
+  previews: property<Preview[]>(`must be a list of previews: ${PREVIEWS.join(", ")}`, isPreviews),
+  environments: v.optional(v.unknown()),
+  share: property<boolean>("must be true or false", (value) => typeof value === "boolean"),
+  version: v.optional(v.unknown()),
+  rowhouse: property<string>(
+    `must be a version such as ${VERSION}`,
+    (value) => typeof value === "string" && isVersion(value),
+  ),
+};
+const Properties = v.object(PROPERTIES);
+/** The name of `environments` in files of earlier builds. */
+const FORMER = "places";
+
+type Checked = { settings: ProjectSettings; issues: Detail[] };
+
+function checkFile(value: unknown): Checked {
+  if (!isObject(value))
+    return { settings: NONE, issues: [{ path: "/", message: `must be JSON such as ${EXAMPLE}` }] };
+  const read = v.safeParse(Properties, value);
+  const { app, port, previews = [], share = true } = read.success ? read.output : NONE;
+  const isFormer = value["environments"] === undefined && value[FORMER] !== undefined;
+  const { environments, issues } = checkEnvironments(isFormer ? FORMER : "environments", value);
+  const both = [
+    { path: `/${FORMER}`, message: "is the former name of environments: use only one" },
+  ];
+  return {
+    settings: { app, port, previews, share, environments },
+    issues: [
+      ...findUnknown(value, "", {
+        known: Object.keys(PROPERTIES),
+        former: FORMER,
+        variable: "ROWHOUSE_API_KEY",
+      }),
+      ...(read.issues ?? []).map((issue) => ({
+        path: `/${v.getDotPath(issue)}`,
+        message: issue.message,
+      })),
+      ...(isFormer || value[FORMER] === undefined ? [] : both),
+      ...issues,
+    ],
+  };
+}
+
+type CheckedEnvironments = { environments: ProjectEnvironment[]; issues: Detail[] };
+
+function checkEnvironments(
+  property: string,
+  { [property]: listed = {} }: Readonly<Record<string, unknown>>,
+): CheckedEnvironments {
+  const path = `/${property}`;
+  if (!isObject(listed))
+    return {
+      environments: [],
+      issues: [{ path, message: "must be an object of names and URLs" }],
+    };
+  const checked = Object.entries(listed).map(([name, environment]) =>
+    checkEnvironment(path, name, environment),
+  );
+  return {
+    environments: checked.flatMap((part) => part.environments),
+    issues: checked.flatMap((part) => part.issues),
+  };
+}
+
+/** A URL, or an object with more about the environment. */
+function checkEnvironment(parent: string, name: string, value: unknown): CheckedEnvironments {
+  const path = `${parent}/${name.slice(0, 100)}`;
+  const parts = isObject(value) ? value : { url: value };
+  const { url, confirm = false } = parts;
+  const issues = findUnknown(parts, path, {
+    known: ["url", "confirm"],
+    variable: NAME.test(name) ? toKeyVariable(name) : "ROWHOUSE_API_KEY",
+  });
+  if (!NAME.test(name) || RESERVED.test(name))
+    issues.push({
+      path,
+      message: `the name must be 1 to 32 lowercase letters, digits or hyphens, starting with a letter, not ${ALL_ENVIRONMENTS} or ${DEV_ENVIRONMENT} (the running rowhouse dev), and not ending with file`,
+    });
+  const isUrl = typeof url === "string" && isHttpOrigin(url);
+  if (!isUrl)
+    issues.push({
+      path: isObject(value) ? `${path}/url` : path,
+      message:
+        "must be an origin such as https://api.example.org, without a path or a trailing slash",
+    });
+  if (typeof confirm !== "boolean")
+    issues.push({ path: `${path}/confirm`, message: "must be true or false" });
+  return { environments: [{ name, url: isUrl ? url : "", confirm: confirm === true }], issues };
+}
+
+type KnownProperties = { known: readonly string[]; former?: string; variable: string };
+
+/** Reports properties that look like keys: anyone who can read the repository could push with the key. */
+function findUnknown(
+  value: object,
+  path: string,
+  { known, former, variable }: KnownProperties,
+): Detail[] {
+  return Object.keys(value)
+    .filter((name) => !known.includes(name) && name !== former)
+    .map((name) => ({
+      path: `${path}/${name.slice(0, 100)}`,
+      message: SECRET.test(name)
+        ? `a key must not be in this file, which is in version control: remove it, revoke it if it was committed, and set ${variable}`
+        : `unknown property: must be one of ${known.join(", ")}`,
+    }));
+}
