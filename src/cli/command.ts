@@ -21,8 +21,8 @@ export type ExitCode = (typeof EXIT)[keyof typeof EXIT];
 export type Flag = {
   readonly value?: string;
   readonly many?: true;
-  /** The flag replaces the positional arguments. */
-  readonly replacesArguments?: true;
+  /** The positional arguments that the flag replaces. */
+  readonly replaces?: readonly string[];
   readonly about: string;
 };
 /** The flag of commands with machine-readable output. */
@@ -86,6 +86,8 @@ export type Command = {
   /** Details beyond the summary. */
   readonly about?: string;
   readonly positionals: readonly string[];
+  /** Whether the first argument, an address, can be several addresses: they are the texts of `email`. */
+  readonly isForSeveral?: true | undefined;
   readonly flags: Flags;
   /** Returns what to print, or only the exit code if it has printed. */
   readonly run: (setting: Setting) => Promise<CommandResult | ExitCode>;
@@ -134,15 +136,44 @@ export function readArguments(command: Command, argv: readonly string[]): Argume
     const value = checkValue(token.rawName, flag, token.value);
     values.set(token.name, [...(values.get(token.name) ?? []), value]);
   }
-  checkCounts(command, values, positionals);
-  checkOrder(command, positionals);
+  const given = [...values.keys()];
+  const replaced = given.flatMap((name) => command.flags[name]?.replaces ?? []);
+  const wanted = command.positionals.filter((name) => !replaced.includes(name));
+  const emails = takeEmails(command, given, positionals);
+  if (emails.length > 0) values.set("email", emails);
+  const terms = [...emails.slice(0, 1), ...positionals.slice(emails.length)];
+  checkCounts(command, values, { wanted, terms });
+  const next = terms.values();
+  const arranged = command.positionals.map((name) =>
+    wanted.includes(name) ? (next.next().value ?? "") : "",
+  );
+  checkOrder(command, arranged);
   const texts = (flag: string) => values.get(flag) ?? [];
   return {
-    positionals,
+    positionals: arranged,
     has: (flag) => values.has(flag),
     text: (flag) => texts(flag).at(-1),
     texts,
   };
+}
+
+const ADDRESS = /[@＠]/;
+
+/** The addresses at the start of the arguments, of a command for several people. */
+function takeEmails(
+  { isForSeveral, flags }: Command,
+  given: readonly string[],
+  positionals: readonly string[],
+): string[] {
+  if (isForSeveral !== true) return [];
+  const other = given.find((name) => flags[name]?.replaces?.includes("email"));
+  if (other === undefined) {
+    const end = positionals.findIndex((text) => !ADDRESS.test(text));
+    return positionals.slice(0, end === -1 ? positionals.length : Math.max(end, 1));
+  }
+  const address = positionals.find((text) => ADDRESS.test(text));
+  if (address === undefined) return [];
+  throw new UsageError(`Use either addresses such as ${quote(address)}, or --${other}`);
 }
 
 function findFlag(command: Command, typed: string): Flag {
@@ -177,21 +208,17 @@ function checkValue(typed: string, flag: Flag, value: string | undefined): strin
 function checkCounts(
   command: Command,
   values: ReadonlyMap<string, readonly string[]>,
-  positionals: readonly string[],
+  { wanted, terms }: { wanted: readonly string[]; terms: readonly string[] },
 ): void {
   for (const [name, given] of values) {
-    if (given.length > 1 && command.flags[name]?.many !== true)
+    if (given.length > 1 && command.flags[name] !== undefined && command.flags[name].many !== true)
       throw new UsageError(`Flag --${name} is given ${given.length} times: expected once`);
   }
-  const replacesArguments = [...values.keys()].some(
-    (name) => command.flags[name]?.replacesArguments === true,
-  );
-  const wanted = replacesArguments ? [] : command.positionals;
-  if (positionals.length < wanted.length)
+  if (terms.length < wanted.length)
     throw new UsageError(
-      `Missing <${wanted.slice(positionals.length).join("> <")}> after rowhouse ${command.name}`,
+      `Missing <${wanted.slice(terms.length).join("> <")}> after rowhouse ${command.name}`,
     );
-  const extra = positionals[wanted.length];
+  const extra = terms[wanted.length];
   if (extra !== undefined)
     throw new UsageError(`Unexpected argument ${quote(extra)} after rowhouse ${command.name}`);
 }
@@ -200,8 +227,8 @@ function checkCounts(
 function checkOrder(command: Command, positionals: readonly string[]): void {
   const index = command.positionals.indexOf("email");
   const typed = positionals[index];
-  if (typed === undefined || /[@＠]/.test(typed)) return;
-  if (!positionals.some((text) => /[@＠]/.test(text))) return;
+  if (typed === undefined || ADDRESS.test(typed)) return;
+  if (!positionals.some((text) => ADDRESS.test(text))) return;
   const order = command.positionals.map((name) => `<${name}>`).join(" ");
   throw new UsageError(`Wrong order of arguments: expected rowhouse ${command.name} ${order}`);
 }

@@ -28,7 +28,8 @@ export function describeCommand(command: Command, summary: string): string {
       [showFlag(name, flag), flag.many ? `${flag.about}; can be repeated` : flag.about] as const,
   );
   const width = Math.max(0, ...flags.map(([label]) => label.length)) + 2;
-  const terms = command.positionals.map((term) => ` <${term}>`).join("");
+  const [first = "", ...others] = command.positionals.map((term) => ` <${term}>`);
+  const terms = [first, ...(command.isForSeveral === true ? ["…"] : []), ...others].join("");
   return [
     `Example:\n${indent(command.example)}\n`,
     `rowhouse ${command.name}${terms}${flags.length > 0 ? " [flags]" : ""}: ${summary}`,

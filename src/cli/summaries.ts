@@ -12,7 +12,7 @@ export const SUMMARIES: Readonly<Record<string, string>> = {
   "keys admin roll-key":
     "replaces an API key: prints the new key once; the old key expires after a grace period",
   "keys admin list-keys": "lists the API keys of an app, newest first",
-  "people admin create-user": "creates an account and prints the link that sets its password",
+  "people admin create-user": "creates accounts and prints the links that set their passwords",
   "people admin password-link": "prints a new password link for a person; older links stop working",
   "people admin change-email": "changes the address that a person signs in with",
   "people admin disable": "signs a person out everywhere and locks the account",
@@ -22,9 +22,9 @@ export const SUMMARIES: Readonly<Record<string, string>> = {
   "people admin confirm-addresses":
     "confirms people's addresses after a restore with another IDENTITY_SECRET",
   "roles admin set-role": "sets or removes a Console role: admin on every app",
-  "roles admin grant": "grants a person a role on an app",
-  "roles admin revoke": "revokes a person's role on an app, or all roles from a provider's claims",
-  "invitations admin invite": "invites a person to an app with a role",
+  "roles admin grant": "grants people a role on an app",
+  "roles admin revoke": "revokes people's role on an app, or all roles from a provider's claims",
+  "invitations admin invite": "invites people to an app with a role",
   "invitations admin list-invitations": "lists pending invitations: people who cannot sign in yet",
   "invitations admin resend-invitation":
     "creates a new link for a pending invitation; the previous link stops working",

@@ -6,6 +6,8 @@ import { openTestService, type TestService, type TestServiceOptions } from "./se
 
 export type Admin = {
   service: TestService;
+  /** The folder of the commands. */
+  folder: string;
   /** Runs a command to its end. */
   run: (...argv: string[]) => Promise<Outcome>;
   /** Starts a command on a terminal. */
@@ -32,6 +34,7 @@ export async function openAdmin(
   const run = (...argv: string[]) => runHere(["admin", ...argv], { ...project, env });
   return {
     service,
+    folder: project.folder,
     run,
     start: (...argv) => startOnTerminal(["admin", ...argv], { ...project, env }),
     json: async (...argv) => {

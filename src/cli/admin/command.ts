@@ -166,9 +166,9 @@ function toFlags(key: string | undefined, limit: number | undefined): Flags {
 const WIDTH = 120;
 
 /** The help of --json: the document in the notation of TypeScript, in lines that fit a terminal. */
-function describeJson({ shape }: Column, about = ""): string {
+export function describeJson({ shape }: Column, about = "", when = ""): string {
   const lines: string[] = [];
-  for (const term of `Prints with --json: ${shape}`.split(/(?<=,) /)) {
+  for (const term of `Prints with --json${when}: ${shape}`.split(/(?<=,) /)) {
     const line = lines.at(-1);
     if (line === undefined || line.length + term.length >= WIDTH) lines.push(term);
     else lines[lines.length - 1] = `${line} ${term}`;

@@ -4,17 +4,27 @@ import {
   DISPLAY_NAME,
   INVITATION_OUTCOMES,
   type InvitationOutcome,
+  type InvitedPerson,
   invitationList,
   invite,
+  inviteSeveral,
   readEmail,
   resendInvitation,
   withdrawInvitation,
 } from "../../records/people/mod.ts";
 import { toDurationText } from "../../std/duration.ts";
 import { LINK_LIFE_S } from "../../std/limits.ts";
+import { RejectedError } from "../command.ts";
 import { command, makeListCommand, typed } from "./command.ts";
 import { describeLink, makeLinkCommand, toLink } from "./links.ts";
-import { confirmNewRole, makeAdminCommands, NEW_ROLE, readIdentitySecrets } from "./task.ts";
+import { forSeveral } from "./several.ts";
+import {
+  type AdminDeps,
+  confirmNewRole,
+  makeAdminCommands,
+  NEW_ROLE,
+  readIdentitySecrets,
+} from "./task.ts";
 
 function describeOutcome(
   outcome: InvitationOutcome,
@@ -23,6 +33,37 @@ function describeOutcome(
   if (outcome === "granted") return `${email} already has an account and is now ${what}`;
   if (outcome === "added") return `Added to the pending invitation of ${email}: ${what}`;
   return `Invited ${email} as ${what}`;
+}
+
+const INVITED = {
+  email: text(),
+  app: text(),
+  role: text(),
+  outcome: oneOf(INVITATION_OUTCOMES),
+  passwordLink: orNull(text()),
+};
+
+type OnApp = { app: string; role: string };
+
+/** @throws {RejectedError} a person with one of the ids or addresses was created at the same time; the others are invited */
+function listInvited(
+  { config }: AdminDeps,
+  invited: readonly InvitedPerson[],
+  { app, role }: OnApp,
+) {
+  const people = invited.map(({ email, outcome, linkText }) => {
+    if (outcome === "taken" || outcome === "repeated")
+      throw new RejectedError(`${email} was created just now: run the command again`);
+    const passwordLink = linkText === undefined ? null : toLink(config, linkText);
+    return { email, app, role, outcome, passwordLink };
+  });
+  return {
+    people,
+    lines: people.flatMap(({ email, outcome, passwordLink }) => [
+      describeOutcome(outcome, { email, what: `${role} on ${app}` }),
+      ...(passwordLink === null || outcome === "mailed" ? [] : [`  ${passwordLink}`]),
+    ]),
+  };
 }
 
 const MAIL_TEXTS = { sent: "mailed", waiting: "mail pending", failed: "mail failed" } as const;
@@ -50,35 +91,62 @@ const listCommand = makeListCommand(invitationList, {
 });
 
 export const adminInvitationCommands = makeAdminCommands({
-  invite: command("invites a person to an app with a role", {
-    example: "rowhouse admin invite ada@example.org wiki editor --name 'Ada Lovelace'",
-    about: `Creates the account, grants the role, and prints a link that sets the password once, within ${toDurationText(LINK_LIFE_S)}.
+  invite: forSeveral(
+    command("invites people to an app with a role", {
+      example: `rowhouse admin invite ada@example.org wiki editor --name 'Ada Lovelace'
+rowhouse admin invite wiki editor --file people.csv`,
+      about: `Creates the account, grants the role, and prints a link that sets the password once, within ${toDurationText(LINK_LIFE_S)}.
 With MAIL_URL the link is also mailed. If the person has a pending invitation, the role is added to it. If the person can
 already sign in, only the role is granted. A role that no one has on the app needs a confirmation, as with admin grant.`,
-    args: { email: typed, app: typed, role: typed },
-    flags: { name: DISPLAY_NAME, ...NEW_ROLE },
-    json: {
-      email: text(),
-      app: text(),
-      role: text(),
-      outcome: oneOf(INVITATION_OUTCOMES),
-      passwordLink: orNull(text()),
+      args: { email: typed, app: typed, role: typed },
+      flags: { name: DISPLAY_NAME, ...NEW_ROLE },
+      json: INVITED,
+      run: async (deps, { email: address, app: slug, role, name, "new-role": isConfirmed }) => {
+        const identitySecrets = readIdentitySecrets(deps.config);
+        await confirmNewRole(deps, isConfirmed, { slug, role });
+        const options = { email: address, slug, role, displayName: name };
+        const { email, outcome, linkText } = await invite({ ...deps, identitySecrets }, options);
+        const link = linkText === undefined ? null : toLink(deps.config, linkText);
+        return {
+          document: { email, app: slug, role, outcome, passwordLink: link },
+          lines: [
+            describeOutcome(outcome, { email, what: `${role} on ${slug}` }),
+            ...(link === null ? [] : describeLink(link, outcome === "mailed" ? "mailed" : "none")),
+          ],
+        };
+      },
+    }),
+    {
+      people: "any",
+      onlyForOne: ["name"],
+      json: { ...INVITED, outcome: orNull(oneOf(INVITATION_OUTCOMES)) },
+      run: async (deps, { people, args, terms: [app = "", role = ""], isDryRun }) => {
+        const what = `${role} on ${app}`;
+        if (isDryRun)
+          return {
+            people: people.map(({ email }) => ({
+              ...{ email, app, role },
+              ...{ outcome: null, passwordLink: null },
+            })),
+            lines: people.map(({ email, isKnown }) =>
+              isKnown
+                ? `${email} has an account and would be ${what}`
+                : `${email} would be invited as ${what}`,
+            ),
+          };
+        const identitySecrets = readIdentitySecrets(deps.config);
+        await confirmNewRole(deps, args.has("new-role"), { slug: app, role });
+        const invited = await inviteSeveral(
+          { ...deps, identitySecrets },
+          {
+            people: people.map((person) => ({ ...person, id: deps.makeId() })),
+            ...{ slug: app, role },
+          },
+        );
+        return listInvited(deps, invited, { app, role });
+      },
     },
-    run: async (deps, { email: address, app: slug, role, name, "new-role": isConfirmed }) => {
-      const identitySecrets = readIdentitySecrets(deps.config);
-      await confirmNewRole(deps, isConfirmed, { slug, role });
-      const options = { email: address, slug, role, displayName: name };
-      const { email, outcome, linkText } = await invite({ ...deps, identitySecrets }, options);
-      const link = linkText === undefined ? null : toLink(deps.config, linkText);
-      return {
-        document: { email, app: slug, role, outcome, passwordLink: link },
-        lines: [
-          describeOutcome(outcome, { email, what: `${role} on ${slug}` }),
-          ...(link === null ? [] : describeLink(link, outcome === "mailed" ? "mailed" : "none")),
-        ],
-      };
-    },
-  }),
+  ),
   "list-invitations": listCommand,
   "resend-invitation": makeLinkCommand(resendInvitation, {
     summary: "creates a new link for a pending invitation; the previous link stops working",

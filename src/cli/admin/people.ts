@@ -16,12 +16,14 @@ import {
   changeEmail,
   confirmAddresses,
   createUser,
+  createUsers,
   DISPLAY_NAME,
   findNewUserIssues,
   makePasswordLink,
   readAddresses,
   readEmail,
   runOnPerson,
+  setAllDisabled,
   setDisabled,
   showUser,
 } from "../../records/people/mod.ts";
@@ -32,21 +34,34 @@ import { RejectedError, UsageError } from "../command.ts";
 import { confirm, YES } from "../confirm.ts";
 import { showCount } from "../terminal.ts";
 import { command, typed } from "./command.ts";
-import { LINK, makeLinkCommand, showLink } from "./links.ts";
+import { LINK, makeLinkCommand, showLink, toLink } from "./links.ts";
 import { CONSOLE_ROLE_NAMES, readConsoleRole } from "./roles.ts";
+import { forSeveral } from "./several.ts";
 import { type AdminDeps, listNextSteps, makeAdminCommands, readIdentitySecrets } from "./task.ts";
 
 /** The same command for both directions. */
 function makeDisableCommand(summary: string, disabled: boolean, about = "") {
-  return command(summary, {
+  const state = disabled ? "is disabled and signed out everywhere" : "can sign in again";
+  const single = command(summary, {
     example: `rowhouse admin ${disabled ? "disable" : "enable"} ada@example.org`,
     about,
     args: { email: readEmail },
     json: { email: text(), disabled: flag() },
     run: async (deps, { email }) => {
       await setDisabled(deps, email, disabled);
-      const state = disabled ? "is disabled and signed out everywhere" : "can sign in again";
       return { document: { email, disabled }, lines: [`${email} ${state}`] };
+    },
+  });
+  return forSeveral(single, {
+    people: "known",
+    canDryRun: false,
+    json: { email: text(), disabled: flag() },
+    run: async (deps, { people }) => {
+      await setAllDisabled(deps, people, disabled);
+      return {
+        people: people.map(({ email }) => ({ email, disabled })),
+        lines: people.map(({ email }) => `${email} ${state}`),
+      };
     },
   });
 }
@@ -61,36 +76,67 @@ function describeUnconfirmed({ unconfirmed }: AddressState): string {
 }
 
 export const adminPeopleCommands = makeAdminCommands({
-  "create-user": command("creates an account and prints the link that sets its password", {
-    example: `rowhouse admin create-user ada@example.org --name 'Ada Lovelace'
-rowhouse admin create-user grace@example.org --role super_admin`,
-    about: `A person without a role can sign in but not open an app: see rowhouse admin grant.
+  "create-user": forSeveral(
+    command("creates accounts and prints the links that set their passwords", {
+      example: `rowhouse admin create-user ada@example.org --name 'Ada Lovelace'
+rowhouse admin create-user grace@example.org --role super_admin
+rowhouse admin create-user --file people.csv --dry-run`,
+      about: `A person without a role can sign in but not open an app: see rowhouse admin grant.
 The link works once, for ${toDurationText(LINK_LIFE_S)}. With MAIL_URL it is also mailed.`,
-    args: { email: typed },
-    flags: {
-      name: DISPLAY_NAME,
-      role: { value: "role", about: `a Console role, admin on every app: ${CONSOLE_ROLE_NAMES}` },
+      args: { email: typed },
+      flags: {
+        name: DISPLAY_NAME,
+        role: { value: "role", about: `a Console role, admin on every app: ${CONSOLE_ROLE_NAMES}` },
+      },
+      json: { id: text(), email: text(), consoleRole: orNull(oneOf(CONSOLE_ROLES)), ...LINK },
+      run: async (deps, { email, name: displayName, role }) => {
+        const identitySecrets = readIdentitySecrets(deps.config);
+        const named = { email, displayName };
+        const consoleRole = role === undefined ? undefined : await readNewRole(deps, role, named);
+        const user = await createUser({ ...deps, identitySecrets }, { ...named, consoleRole });
+        const link = await showLink(deps, user.linkText);
+        return {
+          document: {
+            ...{ id: user.id, email: user.email, consoleRole: consoleRole ?? null },
+            ...link.document,
+          },
+          lines: [
+            `Created user ${user.email} (${user.id})`,
+            ...link.lines,
+            ...(role === "super_admin" ? await listNextSteps(deps) : []),
+          ],
+        };
+      },
+    }),
+    {
+      people: "new",
+      onlyForOne: ["name", "role"],
+      json: { id: orNull(text()), email: text(), passwordLink: orNull(text()), isMailed: flag() },
+      run: async (deps, { people, isDryRun }) => {
+        if (isDryRun)
+          return {
+            people: people.map(({ email }) => ({
+              ...{ id: null, email },
+              ...{ passwordLink: null, isMailed: false },
+            })),
+            lines: people.map(({ email }) => `Would create user ${email}`),
+          };
+        const identitySecrets = readIdentitySecrets(deps.config);
+        const created = await createUsers({ ...deps, identitySecrets }, people);
+        const listed = created.map(({ linkText, ...person }) => ({
+          ...person,
+          passwordLink: toLink(deps.config, linkText),
+        }));
+        return {
+          people: listed,
+          lines: listed.flatMap(({ id, email, passwordLink, isMailed }) => [
+            `Created user ${email} (${id})`,
+            isMailed ? "  A link to set the password is sent by mail" : `  ${passwordLink}`,
+          ]),
+        };
+      },
     },
-    json: { id: text(), email: text(), consoleRole: orNull(oneOf(CONSOLE_ROLES)), ...LINK },
-    run: async (deps, { email, name: displayName, role }) => {
-      const identitySecrets = readIdentitySecrets(deps.config);
-      const named = { email, displayName };
-      const consoleRole = role === undefined ? undefined : await readNewRole(deps, role, named);
-      const user = await createUser({ ...deps, identitySecrets }, { ...named, consoleRole });
-      const link = await showLink(deps, user.linkText);
-      return {
-        document: {
-          ...{ id: user.id, email: user.email, consoleRole: consoleRole ?? null },
-          ...link.document,
-        },
-        lines: [
-          `Created user ${user.email} (${user.id})`,
-          ...link.lines,
-          ...(role === "super_admin" ? await listNextSteps(deps) : []),
-        ],
-      };
-    },
-  }),
+  ),
   "password-link": makeLinkCommand(makePasswordLink, {
     summary: "prints a new password link for a person; older links stop working",
     example: "rowhouse admin password-link ada@example.org",

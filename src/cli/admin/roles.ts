@@ -1,16 +1,18 @@
 /** `rowhouse admin` commands for Console roles and roles on apps. @module */
-import { oneOf, orNull, text } from "../../records/actions/mod.ts";
+import { nothing, oneOf, orNull, text } from "../../records/actions/mod.ts";
 import {
   type ClaimedGrant,
   CONSOLE_ROLES,
   type ConsoleRole,
   giveConsoleRole,
   grantRole,
+  grantRoles,
   listClaimedGrants,
   readEmail,
   removeConsoleRole,
   revokeClaimedRoles,
   revokeRole,
+  revokeRoles,
 } from "../../records/people/mod.ts";
 import type { IdentitySecrets } from "../../records/secrets/mod.ts";
 import { quote } from "../../std/quote.ts";
@@ -18,6 +20,7 @@ import { RejectedError, UsageError } from "../command.ts";
 import { confirm, YES } from "../confirm.ts";
 import { showCount } from "../terminal.ts";
 import { command, typed } from "./command.ts";
+import { forSeveral } from "./several.ts";
 import {
   type AdminDeps,
   confirmNewRole,
@@ -82,44 +85,80 @@ Granting a role invalidates an unused password link of the account: create a new
       };
     },
   }),
-  grant: command("grants a person a role on an app", {
-    example: "rowhouse admin grant ada@example.org wiki editor",
-    about: `A person has one role per app: a new role replaces the previous role. A role that no one has on the app, and no claim of
+  grant: forSeveral(
+    command("grants people a role on an app", {
+      example: `rowhouse admin grant ada@example.org wiki editor
+rowhouse admin grant wiki editor --file people.csv --dry-run`,
+      about: `A person has one role per app: a new role replaces the previous role. A role that no one has on the app, and no claim of
 a provider gives, needs a confirmation; the first role of an app does not.`,
-    args: { email: typed, app: typed, role: typed },
-    flags: NEW_ROLE,
-    json: { email: text(), app: text(), role: text() },
-    run: async (deps, { email: address, app, role, "new-role": isConfirmed }) => {
-      await confirmNewRole(deps, isConfirmed, { slug: app, role });
-      await grantRole(deps, { email: address, slug: app, role });
-      const email = readEmail(address);
-      return { document: { email, app, role }, lines: [`${email} is now ${role} on ${app}`] };
-    },
-  }),
-  revoke: command("revokes a person's role on an app, or all roles from a provider's claims", {
-    example: "rowhouse admin revoke ada@example.org wiki\nrowhouse admin revoke --provider corp",
-    about: `Takes effect immediately. With --provider it lists the roles and asks for confirmation: no sign-in revokes the roles of a
-removed provider. Prints { email, app, role: null } or { provider, revoked: [{ email, app, role }] } with --json.`,
-    args: { email: typed, app: typed },
-    flags: {
-      provider: {
-        value: "name",
-        replacesArguments: true,
-        about: "revokes every role from claims of this provider; replaces <email> <app>",
+      args: { email: typed, app: typed, role: typed },
+      flags: NEW_ROLE,
+      json: { email: text(), app: text(), role: text() },
+      run: async (deps, { email: address, app, role, "new-role": isConfirmed }) => {
+        await confirmNewRole(deps, isConfirmed, { slug: app, role });
+        await grantRole(deps, { email: address, slug: app, role });
+        const email = readEmail(address);
+        return { document: { email, app, role }, lines: [`${email} is now ${role} on ${app}`] };
       },
-      ...YES,
+    }),
+    {
+      people: "known",
+      json: { email: text(), app: text(), role: text() },
+      run: async (deps, { people, args, terms: [app = "", role = ""], isDryRun }) => {
+        if (!isDryRun) {
+          await confirmNewRole(deps, args.has("new-role"), { slug: app, role });
+          await grantRoles(deps, people, { slug: app, role });
+        }
+        const will = isDryRun ? "would be" : "is now";
+        return {
+          people: people.map(({ email }) => ({ email, app, role })),
+          lines: people.map(({ email }) => `${email} ${will} ${role} on ${app}`),
+        };
+      },
     },
-    run: async (deps, { email: address, app, provider, yes }) => {
-      if (provider !== undefined) return await revokeByProvider(deps, yes, provider);
-      const email = readEmail(address);
-      if (!(await revokeRole(deps, { email, slug: app })))
-        throw new RejectedError(`Nothing to revoke: ${email} has no role on ${app}`);
-      return {
-        document: { email, app, role: null },
-        lines: [`${email} now has no role on ${app}`],
-      };
+  ),
+  revoke: forSeveral(
+    command("revokes people's role on an app, or all roles from a provider's claims", {
+      example: `rowhouse admin revoke ada@example.org wiki
+rowhouse admin revoke wiki --file people.csv
+rowhouse admin revoke --provider corp`,
+      about: `Takes effect immediately. With --provider it lists the roles and asks for confirmation: no sign-in revokes the roles of a
+removed provider. Prints { email, app, role: null } or { provider, revoked: [{ email, app, role }] } with --json.`,
+      args: { email: typed, app: typed },
+      flags: {
+        provider: {
+          value: "name",
+          replaces: ["email", "app"],
+          about: "revokes every role from claims of this provider; replaces <email> <app>",
+        },
+        ...YES,
+      },
+      run: async (deps, { email: address, app, provider, yes }) => {
+        if (provider !== undefined) return await revokeByProvider(deps, yes, provider);
+        const email = readEmail(address);
+        if (!(await revokeRole(deps, { email, slug: app })))
+          throw new RejectedError(`Nothing to revoke: ${email} has no role on ${app}`);
+        return {
+          document: { email, app, role: null },
+          lines: [`${email} now has no role on ${app}`],
+        };
+      },
+    }),
+    {
+      people: "known",
+      onlyForOne: ["provider"],
+      json: { email: text(), app: text(), role: nothing() },
+      run: async (deps, { people, terms: [app = ""], isDryRun, reject }) => {
+        const lacking = await revokeRoles(deps, people, { slug: app, isDryRun });
+        reject(lacking, (email) => `${email} has no role on ${app}`);
+        const will = isDryRun ? "would have" : "now has";
+        return {
+          people: people.map(({ email }) => ({ email, app, role: null })),
+          lines: people.map(({ email }) => `${email} ${will} no role on ${app}`),
+        };
+      },
     },
-  }),
+  ),
 });
 
 /** @throws {UsageError} unknown role */

@@ -52,7 +52,7 @@ type AdminTask = (deps: AdminDeps, args: Arguments) => Promise<CommandResult>;
 
 const ABOUT = `Uses ADMIN_DATABASE_URL, else DATABASE_URL, else the database of a running rowhouse dev (${DEV_FILE}).`;
 
-export type AdminRow = Pick<Command, "example" | "positionals" | "flags"> & {
+export type AdminRow = Pick<Command, "example" | "positionals" | "isForSeveral" | "flags"> & {
   summary: string;
   about: string;
   /** Whether the database can be of another baseline. */

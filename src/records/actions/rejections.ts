@@ -210,6 +210,21 @@ const OF_PERSON: Readonly<Record<string, Rejection>> = {
   [SIGNALS.unknownUser]: ({ values, isInBrowser }) =>
     isInBrowser ? unknownPerson() : unknownUser(String(values["email"])),
 };
+/** The lists of people were checked before. */
+const OF_LIST = {
+  [SIGNALS.unknownUser]: reject(
+    "invalid_request",
+    "One of these people was deleted just now: run the command again",
+  ),
+  [SIGNALS.lastSuperAdmin]: reject(
+    "invalid_request",
+    "Cannot disable all of these people: no super_admin would be left; appoint another super_admin first",
+  ),
+  users_email_key: reject(
+    "invalid_request",
+    "One of these people was created just now: run the command again",
+  ),
+};
 const OF_DELETION = {
   [SIGNALS.tableInUse]: NEEDED,
   [SIGNALS.tableReferredTo]: NEEDED,
@@ -224,6 +239,10 @@ const OF_FUNCTIONS: Readonly<Record<string, Readonly<Record<string, Rejection>>>
   transfer_table: OF_TABLES,
   describe_app: OF_DELETION,
   delete_app_step: OF_DELETION,
+  create_users: OF_LIST,
+  grant_roles: OF_LIST,
+  revoke_roles: OF_LIST,
+  set_all_disabled: OF_LIST,
   rename_app: {
     [SIGNALS.unknownApp]: ({ values, isInBrowser }) =>
       unknownApp(String(values["old_slug"]), { isInBrowser }),

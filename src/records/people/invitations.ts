@@ -17,6 +17,7 @@ import {
   type PersonRef,
 } from "./people.ts";
 import { checkRole } from "./roles.ts";
+import { makeNewPerson } from "./several.ts";
 
 /** Whether the invitation can still be accepted. An expired invitation can be resent. */
 export const INVITATION_STATES = ["pending", "expired"] as const;
@@ -117,7 +118,7 @@ export async function invite(
 
 export type InviteSeveralOptions = {
   /** The form carries the ids, so a form that is sent twice does not invite a person twice. */
-  people: readonly { id: string; email: string }[];
+  people: readonly { id: string; email: string; displayName?: string | undefined }[];
   slug?: string;
   role?: string;
 };
@@ -148,29 +149,21 @@ export async function inviteSeveral(
     () => role !== undefined && role !== "" && checkRole(role),
   ].flatMap((check) => findIssues(check));
   if (issues.length > 0) throw rejectFor(issues);
-  const invited = people.map(({ id, email }) => {
-    const link = makeLink(deps);
-    return { id, email: readEmail(email), link };
-  });
+  const invited = people.map(({ id, email, displayName }) =>
+    makeNewPerson(deps, { id, email: readEmail(email), displayName }),
+  );
   const [first] = invited;
   if (first === undefined) return [];
   const outcomes = (await runAction(deps, "invite_people", {
-    people: invited.map(({ id, email, link }) => ({
-      id,
-      email,
-      digest: toAddressValues(deps.identitySecrets, id, email).mail_digest,
-      linkId: link.id,
-      proof: link.proof,
-    })),
-    link_secret_id: first.link.secretId,
-    ends_at: toLinkValues(first.link).ends_at,
+    people: invited.map(({ value }) => value),
+    ...first.ofLinks,
     app_slug: slug && toAskedSlug(slug),
     new_role: role,
   })) as InvitedPerson["outcome"][];
-  return invited.map(({ id, email, link }, position) => {
+  return invited.map(({ value: { id, email }, linkText }, position) => {
     const outcome = outcomes[position] ?? "taken";
     const isNew = outcome === "mailed" || outcome === "made";
-    return { id, email, outcome, linkText: isNew ? link.text : undefined };
+    return { id, email, outcome, linkText: isNew ? linkText : undefined };
   });
 }
 

@@ -52,3 +52,4 @@ export {
   revokeClaimedRoles,
   revokeRole,
 } from "./roles.ts";
+export * from "./several.ts";

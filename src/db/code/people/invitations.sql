@@ -95,7 +95,7 @@ begin
   for person in select jsonb_array_elements(people) loop
     begin
       outcomes := outcomes || rowhouse.invite((person ->> 'id')::uuid, person ->> 'email',
-        decode(person ->> 'digest', 'hex'), null, null, person ->> 'linkId',
+        decode(person ->> 'digest', 'hex'), person ->> 'name', null, person ->> 'linkId',
         decode(person ->> 'proof', 'hex'), link_secret_id, ends_at, app_slug, new_role, actor);
     exception when unique_violation then
       outcomes := outcomes || case when exists (

@@ -54,6 +54,24 @@ begin
 end
 $$;
 
+-- Creates several invited people: all, or with an error none. Returns for each whether the link is
+-- mailed.
+create function rowhouse.create_users(
+  people jsonb, link_secret_id text, ends_at timestamptz, actor text
+) returns boolean[] language plpgsql set search_path = pg_catalog, pg_temp as $$
+declare
+  person jsonb;
+  mailed boolean[] := '{}';
+begin
+  for person in select jsonb_array_elements(people) loop
+    mailed := mailed || rowhouse.create_user((person ->> 'id')::uuid, person ->> 'email',
+      decode(person ->> 'digest', 'hex'), person ->> 'name', null, person ->> 'linkId',
+      decode(person ->> 'proof', 'hex'), link_secret_id, ends_at, actor);
+  end loop;
+  return mailed;
+end
+$$;
+
 -- For an invited person it is the link of the invitation. Returns whether it is mailed.
 -- action: admin, recent sign-in; logs "created a password link"
 --   email = rowhouse.hold_account(who, person uuid)
@@ -116,6 +134,40 @@ begin
   perform rowhouse.log(actor, 'revoke', person => person, app => app_slug,
     details => jsonb_build_object('role', old_role));
   return true;
+end
+$$;
+
+-- Grants a role to several people: to all, or with an error to none.
+create function rowhouse.grant_roles(emails text[], app_slug text, new_role text, actor text)
+returns void language plpgsql set search_path = pg_catalog, pg_temp as $$
+declare
+  email text;
+begin
+  foreach email in array emails loop
+    perform rowhouse.grant_role(email, app_slug, new_role, actor);
+  end loop;
+end
+$$;
+
+-- Revokes the roles of several people. If one of them has none, it revokes nothing. Returns the
+-- addresses without a role.
+create function rowhouse.revoke_roles(
+  emails text[], app_slug text, is_dry_run boolean, actor text
+) returns text[] language plpgsql set search_path = pg_catalog, pg_temp as $$
+declare
+  app uuid := rowhouse.find_app(app_slug);
+  lacking text[] := array(select wanted from unnest(emails) as wanted where not exists (
+    select from rowhouse.grants join rowhouse.users on users.id = user_id
+    where users.email = wanted and app_id = app));
+  email text;
+begin
+  if is_dry_run or lacking <> '{}' then
+    return lacking;
+  end if;
+  foreach email in array emails loop
+    perform rowhouse.revoke_role(email, app_slug, actor);
+  end loop;
+  return lacking;
 end
 $$;
 
@@ -289,6 +341,18 @@ begin
   delete from rowhouse.pending_sign_ins where user_id = person.id and disabled;
   perform rowhouse.log(actor, case when disabled then 'disable' else 'enable' end,
     person => person.id);
+end
+$$;
+
+-- Disables or enables several people: all, or with an error none.
+create function rowhouse.set_all_disabled(emails text[], disabled boolean, actor text)
+returns void language plpgsql volatile set search_path = pg_catalog, pg_temp as $$
+declare
+  email text;
+begin
+  foreach email in array emails loop
+    perform rowhouse.set_disabled(email, disabled, actor);
+  end loop;
 end
 $$;
 
