@@ -10,6 +10,7 @@ import {
   findAppId,
   issueKey,
   readKeyText,
+  renameApp,
   setAppSwitch,
   toProof,
   useKey,
@@ -22,13 +23,15 @@ import {
 } from "../../records/people/mod.ts";
 import { type IdentitySecrets, makeIdentitySecrets } from "../../records/secrets/mod.ts";
 import type { Config } from "../../settings/mod.ts";
+import { quoteForShell } from "../../std/quote.ts";
 import { randomText, systemRandomBytes } from "../../std/secrets.ts";
 import { DEV_COOKIE_DOMAIN } from "../admin/task.ts";
 import { withDatabase } from "../database.ts";
+import { PROJECT_FILE } from "../project_file.ts";
 import type { DevDatabase } from "./database.ts";
 import { keepSecrets, openSecrets } from "./environment.ts";
 import { type DevFile, type DevPeople, writeDevFile } from "./file.ts";
-import { toFrontEnd, toOrigin } from "./launchers.ts";
+import { type AppName, toFrontEnd, toOrigin } from "./launchers.ts";
 
 // The people of `dev`: an administrator, a user with a role on the demo app, and one for each other
 // role of the schema's rules. Later runs reuse their passwords.
@@ -132,17 +135,18 @@ function makePassword(): string {
 
 type DemoOptions = {
   config: Config;
-  /** The slug. */
-  app: string;
+  name: AppName;
   origins: readonly string[];
   storedKey: string | undefined;
+  report: (line: string) => void;
 };
 
 /** Creates the app and its origins if they are missing; returns the text of an active key. */
 async function openDemoApp(admin: Database, options: DemoOptions): Promise<string> {
-  const { app, origins, config } = options;
+  const { app } = options.name;
+  const { origins, config } = options;
   const cookieDomain = config.COOKIE_DOMAIN;
-  const found = await findAppId({ admin }, app);
+  const found = await findOwnApp(admin, options);
   if (found === undefined)
     await createApp(
       { admin, makeId: () => Bun.randomUUIDv7() },
@@ -167,6 +171,26 @@ async function openDemoApp(admin: Database, options: DemoOptions): Promise<strin
   return issued.text;
 }
 
+/**
+ * The id of the app. The app of the previous run gets the name that the project has now: a second app could only share its tables,
+ * without their rows.
+ */
+async function findOwnApp(admin: Database, { name, report }: DemoOptions) {
+  const { app, former } = name;
+  const own = await findAppId({ admin }, app);
+  const other = former === undefined ? undefined : await findAppId({ admin }, former);
+  if (former === undefined || other === undefined) return own;
+  if (own !== undefined) {
+    report(
+      `${PROJECT_FILE} names the app ${app}. The rows of ${former}, which dev served before, stay: rowhouse dev --app ${quoteForShell(former)}`,
+    );
+    return own;
+  }
+  await renameApp({ admin }, { slug: former, newSlug: app });
+  report(`Renamed the app ${former} to ${app}, as ${PROJECT_FILE} names it: rows and keys stay`);
+  return other;
+}
+
 type StoredKey = { text: string; appId: string | undefined; config: Config };
 
 /** False if the key was issued in another database. */
@@ -185,10 +209,11 @@ type Demo = {
   config: Config;
   database: DevDatabase;
   port: number;
-  app: string;
+  name: AppName;
   roles: readonly string[];
   origins: readonly string[];
   testToken: string;
+  report: (line: string) => void;
 };
 
 /** Opens the app with its people and writes `.rowhouse/dev.json` for other commands. */
@@ -197,17 +222,20 @@ export async function openDemo({
   config,
   database,
   port,
-  app,
+  name,
   roles,
   origins,
   testToken,
+  report,
 }: Demo): Promise<DevFile> {
+  const { app, remembered } = name;
   const secrets = openSecrets(folder);
   const identitySecrets = [secrets.identitySecret];
   const { apiKey, people } = await withDatabase(database.admin, config, async (admin) => ({
     apiKey: await openDemoApp(admin, {
       config,
-      app,
+      name,
+      report,
       origins: [toOrigin(app, port), toFrontEnd(app), ...origins],
       storedKey: secrets.apiKey,
     }),
@@ -216,7 +244,7 @@ export async function openDemo({
       { domain: DEV_COOKIE_DOMAIN, app, roles, stored: secrets.people },
     ),
   }));
-  keepSecrets(folder, { ...secrets, app, apiKey, people });
+  keepSecrets(folder, { ...secrets, app: remembered, apiKey, people });
   const file = {
     baseUrl: `http://localhost:${port}`,
     gatewayUrl: toOrigin("api", port),

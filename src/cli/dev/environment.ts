@@ -14,7 +14,8 @@ import { readIfThere, writeAtomically } from "../../std/files.ts";
 import { tryParseJson } from "../../std/json.ts";
 import { systemRandomBytes } from "../../std/secrets.ts";
 import { DEV_COOKIE_DOMAIN } from "../admin/task.ts";
-import { type Arguments, RejectedError, UsageError } from "../command.ts";
+import { type Arguments, RejectedError, type Setting, UsageError } from "../command.ts";
+import { readProject } from "../project_file.ts";
 import { readWhole } from "../settings.ts";
 import { DevPeople, HIDDEN_FOLDER } from "./file.ts";
 
@@ -44,8 +45,13 @@ const READ: ReadonlySet<string> = new Set<SettingName>([
   "ROWHOUSE_API_KEY",
 ]);
 
-/** The environment without the settings of a service, and with defaults for a local machine. */
-export function toDevEnvironment(env: Environment, args: Arguments): Environment {
+/** The environment without the settings of a service, with those of the project, and defaults for a local machine. */
+export function toDevEnvironment({
+  env,
+  args,
+  folder,
+}: Pick<Setting, "env" | "args" | "folder">): Environment {
+  const project = readProject(folder);
   const port = args.text("port");
   if (port !== undefined) readWhole("--port", port, [0, 65_535]);
   const preview = args.text("preview");
@@ -56,10 +62,10 @@ export function toDevEnvironment(env: Environment, args: Arguments): Environment
   return {
     ...Object.fromEntries(read),
     HOST: env["HOST"] || "127.0.0.1",
-    PORT: port ?? env["PORT"],
+    PORT: port ?? (env["PORT"] || project.port?.toString()),
     COOKIE_DOMAIN: DEV_COOKIE_DOMAIN,
     LOG_LEVEL: env["LOG_LEVEL"] || "info",
-    PREVIEW: preview,
+    PREVIEW: preview ?? project.previews.join(","),
   };
 }
 

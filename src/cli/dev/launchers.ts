@@ -8,13 +8,12 @@
 
 import { existsSync, readFileSync } from "node:fs";
 import { basename, resolve } from "node:path";
-import { APP_SLUG } from "../../records/apps/mod.ts";
 import type { Config, Environment } from "../../settings/mod.ts";
-import { SLUG_TEXTS } from "../../std/patterns.ts";
 import { quote } from "../../std/quote.ts";
 import { DEV_COOKIE_DOMAIN } from "../admin/task.ts";
 import { type Setting, UsageError } from "../command.ts";
 import { toSlug } from "../package.ts";
+import { APP_TEXTS, isAppName, readProject } from "../project_file.ts";
 import { openSecrets } from "./environment.ts";
 
 const CHECK_INTERVAL_MS = 500;
@@ -125,18 +124,26 @@ export const PACKAGE = resolve(import.meta.dirname, "../../..");
 export const DEMO_APP = "todo";
 /** The port of Vite's development server. */
 const FRONT_END_PORT = 5173;
-/** Host names that dev itself uses. */
-const RESERVED = ["api", "id"];
+export type AppName = {
+  app: string;
+  /** Another app that the previous run served, and that no flag replaces now. */
+  former: string | undefined;
+  /** The app that a start without a flag serves, if the project does not name one. */
+  remembered: string | undefined;
+};
 
-/** The name from `--app`, else the name of the previous run, whose tables exist, else the name of the folder. */
-export function findAppName({ args, folder }: Pick<Setting, "args" | "folder">): string {
+/** The name from `--app`, else from the project's file, else of the previous run, whose tables exist, else of the folder. */
+export function findAppName({ args, folder }: Pick<Setting, "args" | "folder">): AppName {
   const typed = args.text("app");
-  if (typed !== undefined && (!APP_SLUG.test(typed) || RESERVED.includes(typed)))
-    throw new UsageError(
-      `Cannot name an app ${quote(typed)}: must be ${SLUG_TEXTS}, and not ${RESERVED.join(" or ")}`,
-    );
+  if (typed !== undefined && !isAppName(typed))
+    throw new UsageError(`Cannot name an app ${quote(typed)}: must be ${APP_TEXTS}`);
+  const { app: named } = readProject(folder);
+  const { app: stored } = openSecrets(folder);
+  if (typed !== undefined)
+    return { app: typed, former: undefined, remembered: named === undefined ? typed : stored };
   const ofFolder = resolve(folder) === PACKAGE ? DEMO_APP : toSlug(basename(folder));
-  return typed ?? openSecrets(folder).app ?? ofFolder;
+  const app = named ?? stored ?? ofFolder;
+  return { app, former: stored === app ? undefined : stored, remembered: app };
 }
 
 /** The settings with the hosts of this port. */

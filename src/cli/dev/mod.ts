@@ -11,6 +11,7 @@ import { type ProjectPush, pushProject } from "../db/push.ts";
 import { writeIgnore } from "../db/types.ts";
 import { explain } from "../failures.ts";
 import { openFrom } from "../open_service.ts";
+import { PROJECT_FILE } from "../project_file.ts";
 import { findFreePort, listen, toLocalUrl } from "../serve/listen.ts";
 import { STOP_SIGNALS, untilSignal } from "../serve/workers.ts";
 import { readSettings } from "../settings.ts";
@@ -27,6 +28,7 @@ import { makeExample } from "./example.ts";
 import { makeExplained } from "./explain_forbidden.ts";
 import { DEV_FILE, HIDDEN_FOLDER, readDevFile, removeDevFile } from "./file.ts";
 import {
+  type AppName,
   findAppName,
   findLaunchers,
   toFrontEnd,
@@ -44,19 +46,21 @@ import { findRenames, watchSchema } from "./watch.ts";
 export const devCommand: Command = {
   name: "dev",
   example: "rowhouse dev\nrowhouse dev --port 9000",
-  about: `Stores an embedded PostgreSQL and its secrets in .rowhouse/, creates an app named after the folder with a key that has every
+  about: `Stores an embedded PostgreSQL and its secrets in .rowhouse/, creates the project's app with a key that has every
 scope, and prints commands to paste. Ignores settings of a service, such as DATABASE_URL. To use another database, add
 --database: it must be empty, or created by an earlier dev. Listens on 127.0.0.1 unless HOST is set. Other commands read its
 address from ${DEV_FILE}. Ctrl-C stops everything; dev also stops when the process that started it ends, such as npx. The
 next start uses the stored data, and upgrades a database of an earlier release. --reset starts over with an empty database.`,
   positionals: [],
   flags: {
-    port: { value: "port", about: "default PORT, else 8787; 0 selects a free port" },
+    port: {
+      value: "port",
+      about: `default PORT, else port in ${PROJECT_FILE}, else 8787; 0 selects a free port`,
+    },
     schema: { value: "path", about: "the schema file, or a folder with mod.ts; default schema/" },
     app: {
       value: "slug",
-      about:
-        "the name of the app that dev creates and serves; default: the name of the folder. For other commands, --app is an app of a database",
+      about: `the name of the app that dev creates and serves; default: app in ${PROJECT_FILE}, else the name of the folder. For other commands, --app is an app of a database`,
     },
     origin: {
       value: "origin",
@@ -91,7 +95,7 @@ async function runDev(typed: Setting): Promise<ExitCode> {
   const { args, folder, terminal } = typed;
   const launchers = findLaunchers(typed.env);
   // From here on nothing reads settings of a service.
-  const setting = { ...typed, env: toDevEnvironment(typed.env, args) };
+  const setting = { ...typed, env: toDevEnvironment(typed) };
   const named = readNamedDatabase(args, typed.env);
   const settings = readSettings(setting.env);
   const typedDataDir = args.text("data-dir");
@@ -107,11 +111,11 @@ async function runDev(typed: Setting): Promise<ExitCode> {
     for (const notice of [describeIgnored(typed.env), describeVisiblePassword(args)])
       if (notice !== undefined) terminal.warn(notice);
     writeIgnore(folder);
-    const app = findAppName(setting);
+    const name = findAppName(setting);
     const secrets = openSecrets(folder);
     const { needs, roles } = await findNeeds(setting);
     const added = needs.filter(({ preview }) => !settings.PREVIEW.includes(preview));
-    for (const need of added) terminal.print(describeNeed(need, app));
+    for (const need of added) terminal.print(describeNeed(need, name.app));
     const config = {
       ...settings,
       IDENTITY_SECRET: [secrets.identitySecret],
@@ -122,7 +126,7 @@ async function runDev(typed: Setting): Promise<ExitCode> {
     const database = await openDevDatabase(options);
     try {
       if (isReset) removeDevFiles(folder);
-      await serveDev(setting, { app, roles, config, database, stopped });
+      await serveDev(setting, { name, roles, config, database, stopped });
     } catch (error) {
       throw explainFailure(error, database.admin);
     } finally {
@@ -156,7 +160,7 @@ function acquireLocks(folder: string, dataDir: string | undefined): Lock[] {
 }
 
 type Running = {
-  app: string;
+  name: AppName;
   /** Those of the schema's rules. */
   roles: readonly string[];
   config: Config;
@@ -167,7 +171,8 @@ type Running = {
 /** Serves until a signal to stop. */
 async function serveDev(setting: Setting, running: Running): Promise<void> {
   const { folder, terminal } = setting;
-  const { app, database, stopped } = running;
+  const { name, database, stopped } = running;
+  const { app } = name;
   const port = running.config.PORT === 0 ? findFreePort() : running.config.PORT;
   const config = withHosts({ ...running.config, CONSOLE_DATABASE_URL: database.consoleUrl }, port);
   const { log, release } = openDevLog(config, { env: setting.env, write: terminal.warn });
@@ -199,7 +204,8 @@ async function serveDev(setting: Setting, running: Running): Promise<void> {
       config,
       database,
       port,
-      app,
+      name,
+      report: terminal.print,
       roles: running.roles,
       origins: setting.args.texts("origin"),
       testToken: people.token,
