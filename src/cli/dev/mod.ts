@@ -3,6 +3,7 @@ import { existsSync } from "node:fs";
 import { join, relative, resolve } from "node:path";
 import type { Definition } from "../../schema/mod.ts";
 import type { Config } from "../../settings/mod.ts";
+import { acquireLock, type Lock } from "../../std/lock.ts";
 import { type Command, EXIT, type ExitCode, RejectedError, type Setting } from "../command.ts";
 import { explainFailure } from "../database.ts";
 import { describePush, readShare } from "../db/describe.ts";
@@ -36,7 +37,6 @@ import {
   toOrigin,
   withHosts,
 } from "./launchers.ts";
-import { acquireLock, type Lock } from "./lock.ts";
 import { checkNeeds, describeNeed, findNeeds } from "./needs.ts";
 import { confirmReset, removeDevFiles } from "./reset.ts";
 import { makeTestPeople } from "./test_people.ts";

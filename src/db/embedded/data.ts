@@ -31,8 +31,13 @@ function toMaking(dataDir: string): string {
   return join(dirname(dataDir), "making");
 }
 
+type Initialization = Installation & { /** Interrupts it. */ signal: AbortSignal };
+
 /** Creates the cluster completely or not at all; generates the administrator's password and stores it with the data. */
-export async function initialize(binaries: Binaries, installation: Installation): Promise<string> {
+export async function initialize(
+  binaries: Binaries,
+  installation: Initialization,
+): Promise<string> {
   const { dataDir, account } = installation;
   const stored = join(dataDir, "rowhouse_password");
   if (existsSync(stored)) return readFileSync(stored, "utf8").trim();
@@ -53,12 +58,12 @@ export async function initialize(binaries: Binaries, installation: Installation)
 
 async function runInitdb(
   { initdb }: Binaries,
-  { dataDir, account, durable }: Installation,
+  { dataDir, account, durable, signal }: Initialization,
   passwordFile: string,
 ): Promise<void> {
   const flags = ["-D", dataDir, "-U", USER, `--pwfile=${passwordFile}`, "-A", "scram-sha-256"];
   const form = ["-E", "UTF8", "--locale=C", ...(durable ? [] : ["--no-sync"])];
-  const created = spawn(initdb, [...flags, ...form], { ...account, cwd: dataDir });
+  const created = spawn(initdb, [...flags, ...form], { ...account, cwd: dataDir, signal });
   const output = collect(created);
   const [code] = (await once(created, "close")) as [number];
   if (code !== 0) throw new StartError(output());

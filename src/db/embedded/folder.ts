@@ -23,8 +23,10 @@ import { errorCode } from "../../std/network.ts";
 
 const EXECUTABLE_BY_OTHERS = 0o001;
 const WRITABLE_BY_OTHERS = 0o022;
+/** Of the supervisor that uses a data folder. */
+export const LOCK = "lock";
 /** The content of a data folder: the cluster, or the remains of an interrupted setup. */
-const PARTS = ["cluster", "making"];
+const PARTS = ["cluster", "making", LOCK];
 /** Survives a restart of the machine, unlike the folder for temporary files. */
 const SHARED = "/var/tmp";
 

@@ -3,6 +3,7 @@ import { type ChildProcess, execFileSync, spawn } from "node:child_process";
 import { existsSync, readFileSync } from "node:fs";
 import { createServer } from "node:net";
 import { join } from "node:path";
+import { errorCode } from "../../std/network.ts";
 import { collect, type Installation } from "./data.ts";
 import { type Binaries, StartError } from "./folder.ts";
 
@@ -75,13 +76,53 @@ export function isFreePort(port: number): Promise<boolean> {
   });
 }
 
+/**
+ * What PostgreSQL does on each signal, with the time for it. Committed rows stay in each case. Not SIGTERM, with which it waits
+ * for its clients.
+ */
+const SHUTDOWNS = [
+  { signal: "SIGINT", waitMs: 20_000 }, // fast: ends sessions, writes everything
+  { signal: "SIGQUIT", waitMs: 10_000 }, // immediate: kills sessions, recovers at the next start
+  { signal: "SIGKILL", waitMs: 10_000 },
+] as const;
+export type Shutdown = (typeof SHUTDOWNS)[number]["signal"];
+
+const POLL_MS = 20;
+
+/** Stops a server, with stronger signals if it hangs. @throws {StartError} it does not end */
+export async function endServer(
+  isRunning: () => boolean,
+  send: (signal: Shutdown) => void,
+  first: Shutdown = "SIGINT",
+): Promise<void> {
+  for (const { signal, waitMs } of SHUTDOWNS.slice(
+    SHUTDOWNS.findIndex(({ signal }) => signal === first),
+  )) {
+    if (!isRunning()) return;
+    send(signal);
+    for (let waited = 0; isRunning() && waited < waitMs; waited += POLL_MS)
+      await Bun.sleep(POLL_MS);
+  }
+  if (isRunning()) throw new StartError("An earlier PostgreSQL does not end\n");
+}
+
 /** A server whose supervisor was killed is stopped before its data is opened again. */
 export async function stopLeftover(dataDir: string): Promise<void> {
   const file = join(dataDir, "postmaster.pid");
   if (!existsSync(file)) return;
   const pid = Number(readFileSync(file, "utf8").split("\n")[0]);
-  if (isServerOf(pid, dataDir)) process.kill(pid, "SIGINT");
-  for (let waited = 0; isServerOf(pid, dataDir) && waited < 100; waited++) await Bun.sleep(100);
+  await endServer(
+    () => isServerOf(pid, dataDir),
+    (signal) => sendIfRunning(pid, signal),
+  );
+}
+
+function sendIfRunning(pid: number, signal: Shutdown): void {
+  try {
+    process.kill(pid, signal);
+  } catch (error) {
+    if (errorCode(error) !== "ESRCH") throw error;
+  }
 }
 
 /** Returns whether a process is the server of this folder: its pid can have been reused. */

@@ -1,4 +1,4 @@
-/** One `rowhouse dev` per folder: a lock that the operating system releases when the process ends. @module */
+/** A lock of a path that the operating system releases when the process ends. @module */
 import { Database, SQLiteError } from "bun:sqlite";
 import { mkdirSync } from "node:fs";
 import { dirname } from "node:path";
