@@ -15,13 +15,23 @@ import {
   toProjectHistory,
   writeJournal,
 } from "../../tables/history/journal_files.ts";
-import type { MigrationRecord, MigrationText } from "../../tables/history/migration_text.ts";
+import {
+  type MigrationRecord,
+  type MigrationText,
+  readMigrationChange,
+  readMigrationDefinition,
+  showMigration,
+  splitMigrationText,
+} from "../../tables/history/migration_text.ts";
 import type { StoredMigration } from "../../tables/history/status.ts";
+import type { Declared } from "../../tables/plan/merge_table.ts";
 import { EXIT, RejectedError, type Setting } from "../command.ts";
 import { HIDDEN_FOLDER } from "../dev/file.ts";
 import type { SchemaService } from "./schema_service.ts";
 import { type Destination, isDev, withDestination } from "./service.ts";
 
+/** The project's journal, next to the schema. */
+export const PROJECT_JOURNAL = "migrations";
 /** The journal of `rowhouse dev`, in the project's folder. */
 export const DEV_JOURNAL = join(HIDDEN_FOLDER, "migrations");
 
@@ -43,7 +53,7 @@ export function findJournalFolder(
 ): string {
   const journal = args.text("journal");
   if (journal !== undefined) return resolve(folder, journal);
-  return isDev(destination) ? join(folder, DEV_JOURNAL) : join(dirname(file), "migrations");
+  return isDev(destination) ? join(folder, DEV_JOURNAL) : join(dirname(file), PROJECT_JOURNAL);
 }
 
 /** A journal of a project, and the destination that it is compared with. */
@@ -127,4 +137,20 @@ export async function writeJournalFiles(
 ): Promise<string[]> {
   const written = await writeJournal(options.journal, migrations);
   return written.map((file) => relative(options.folder, join(options.journal, file)));
+}
+
+/** The declarations of migrations, in order. The texts were verified, or are not recorded yet. */
+export function readDeclared(texts: readonly Pick<MigrationText, "text">[]): Declared[] {
+  const all = texts.flatMap(({ text }) => splitMigrationText(text) ?? []);
+  return all
+    .toSorted((a, b) => a.seq - b.seq)
+    .map((parts) => {
+      const read = { ...readMigrationDefinition(parts), ...readMigrationChange(parts) };
+      if (!("issues" in read)) return read;
+      throw new RejectedError(
+        `Cannot read ${showMigration(parts)}: ${read.issues.join("; ")}`,
+        EXIT.rejected,
+        { code: "invalid_schema" },
+      );
+    });
 }

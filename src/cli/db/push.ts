@@ -5,16 +5,23 @@ import type { Setting } from "../command.ts";
 import { agree, type Confirm, listDropped, listShared, warnOfSharing } from "./describe.ts";
 import { planHistory, pushHistory } from "./history.ts";
 import { listJournalFiles } from "./journal.ts";
-import { type ProjectOptions, type WrittenFiles, withProject, writeProject } from "./project.ts";
+import {
+  type Project,
+  type ProjectOptions,
+  type WrittenFiles,
+  withProject,
+  writeProject,
+} from "./project.ts";
 import type { Pushed } from "./schema_service.ts";
+import { checkUncommitted } from "./uncommitted.ts";
 
 export type PushTask = ProjectOptions & {
   dryRun: boolean;
   /** The tables of other apps that the app may start to use; default: every table. */
   share: readonly string[] | undefined;
   confirm?: Confirm | undefined;
-  /** Throws to stop the push. `plan` is a dry run. */
-  check?: (definition: Definition, plan: () => Promise<Pushed>) => Promise<void>;
+  /** Runs before the push, and returns the definition to push. Throws to stop it. */
+  prepare?: (project: Project) => Promise<Definition>;
 };
 export type ProjectPush = WrittenFiles & {
   definition: Definition;
@@ -27,15 +34,16 @@ export type ProjectPush = WrittenFiles & {
 export async function pushProject(setting: Setting, task: PushTask): Promise<ProjectPush> {
   const { dryRun, share, confirm } = task;
   return await withProject(setting, task, async (project) => {
-    const { definition, location, tables, missing, ahead, stale } = project;
-    const history = { ...project, share };
+    const { location, tables, missing, ahead, stale } = project;
+    await checkUncommitted(project);
+    const definition = (await task.prepare?.(project)) ?? project.definition;
+    const history = { ...project, definition, share };
     if (dryRun) {
       const result = await planHistory(history);
       // Files of another database of `dev` will be replaced, so none is missing.
       const lacked = stale.length === 0 ? listJournalFiles(location, missing) : [];
       return { result, definition, types: undefined, files: [], missing: lacked };
     }
-    await task.check?.(definition, () => planHistory(history));
     const dropped = listDropped(ahead);
     const isAsked =
       confirm !== undefined &&

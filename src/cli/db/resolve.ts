@@ -7,17 +7,11 @@
 
 import type { ProjectMigration } from "../../tables/history/journal.ts";
 import { readJournal } from "../../tables/history/journal_files.ts";
-import {
-  type MigrationText,
-  readMigrationChange,
-  readMigrationDefinition,
-  showMigration,
-  splitMigrationText,
-} from "../../tables/history/migration_text.ts";
+import { showMigration } from "../../tables/history/migration_text.ts";
 import { MAX_MIGRATIONS_SENT, MAX_REPLAY_BYTES } from "../../tables/limits.ts";
 import type { PushBody } from "../../tables/mod.ts";
-import { type Declared, mergeDeclared } from "../../tables/plan/merge_table.ts";
-import { type Command, type CommandResult, EXIT, RejectedError, type Setting } from "../command.ts";
+import { mergeDeclared } from "../../tables/plan/merge_table.ts";
+import { type Command, type CommandResult, RejectedError, type Setting } from "../command.ts";
 import { readSettings } from "../settings.ts";
 import { makePaint } from "../terminal.ts";
 import {
@@ -29,7 +23,7 @@ import {
   warnOfSharing,
 } from "./describe.ts";
 import { findDestination, readWait, SCHEMA_FLAGS } from "./destination.ts";
-import { fetchMigrations } from "./journal.ts";
+import { fetchMigrations, readDeclared } from "./journal.ts";
 import { withProject } from "./project.ts";
 import type { Pushed } from "./schema_service.ts";
 import { type Destination, withDestination } from "./service.ts";
@@ -144,20 +138,4 @@ function toStep(
   throw new RejectedError(
     `Cannot join ${ahead.length} migrations of ${bytes} bytes in one request: max ${MAX_MIGRATIONS_SENT} migrations and ${MAX_REPLAY_BYTES} bytes`,
   );
-}
-
-/** The declarations of migrations, in order. The texts were verified, or are not recorded yet. */
-function readDeclared(texts: readonly Pick<MigrationText, "text">[]): Declared[] {
-  const all = texts.flatMap(({ text }) => splitMigrationText(text) ?? []);
-  return all
-    .toSorted((a, b) => a.seq - b.seq)
-    .map((parts) => {
-      const read = { ...readMigrationDefinition(parts), ...readMigrationChange(parts) };
-      if (!("issues" in read)) return read;
-      throw new RejectedError(
-        `Cannot read ${showMigration(parts)}: ${read.issues.join("; ")}`,
-        EXIT.rejected,
-        { code: "invalid_schema" },
-      );
-    });
 }

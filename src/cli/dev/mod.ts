@@ -6,11 +6,9 @@ import type { Config } from "../../settings/mod.ts";
 import { acquireLock, type Lock } from "../../std/lock.ts";
 import { type Command, EXIT, type ExitCode, RejectedError, type Setting } from "../command.ts";
 import { explainFailure } from "../database.ts";
-import { describePush, readShare } from "../db/describe.ts";
 import { findSchemaFile } from "../db/evaluate.ts";
-import { type ProjectPush, pushProject } from "../db/push.ts";
+import type { ProjectPush } from "../db/push.ts";
 import { writeIgnore } from "../db/types.ts";
-import { explain } from "../failures.ts";
 import { openFrom } from "../open_service.ts";
 import { PROJECT_FILE } from "../project_file.ts";
 import { findFreePort, listen, toLocalUrl } from "../serve/listen.ts";
@@ -37,11 +35,12 @@ import {
   toOrigin,
   withHosts,
 } from "./launchers.ts";
-import { checkNeeds, describeNeed, findNeeds } from "./needs.ts";
+import { describeNeed, findNeeds } from "./needs.ts";
+import { pushOnce } from "./push.ts";
 import { confirmReset, removeDevFiles } from "./reset.ts";
 import { makeTestPeople } from "./test_people.ts";
 import { describeTour, openDevLog } from "./tour.ts";
-import { findRenames, watchSchema } from "./watch.ts";
+import { watchSchema } from "./watch.ts";
 
 export const devCommand: Command = {
   name: "dev",
@@ -258,42 +257,4 @@ async function serveDev(setting: Setting, running: Running): Promise<void> {
 async function rejectDeath({ died }: DevDatabase): Promise<never> {
   await died;
   throw new RejectedError("The embedded PostgreSQL has stopped: start rowhouse dev again");
-}
-
-type Destination = {
-  config: Config;
-  target: { url: string; key: string; isDev: boolean };
-  /** `undefined` before the first push of this process. */
-  pushedLast: Definition | undefined;
-};
-
-/** A failed push is only reported: the service keeps serving the previous schema. */
-async function pushOnce(
-  setting: Setting,
-  { config, target, pushedLast }: Destination,
-): Promise<ProjectPush | undefined> {
-  const { terminal } = setting;
-  try {
-    const pushed = await pushProject(setting, {
-      destination: { kind: "service", target },
-      config,
-      dryRun: false,
-      waitS: 10,
-      share: readShare(setting),
-      check: async (definition, plan) => {
-        checkNeeds(definition, config.PREVIEW);
-        const renames = findRenames(pushedLast ?? definition, definition);
-        if (renames.length === 0) return;
-        const { steps } = await plan();
-        const pending = renames.filter(({ to }) => steps.some((step) => step.endsWith(` ${to}`)));
-        if (pending.length === 0) return;
-        throw new RejectedError(pending.map(({ message }) => message).join("\n"));
-      },
-    });
-    for (const line of describePush(pushed)) terminal.print(line);
-    return pushed;
-  } catch (error) {
-    terminal.warn(explain(error));
-    return undefined;
-  }
 }

@@ -6,14 +6,13 @@ import type { Definition } from "../../schema/mod.ts";
 import { canonicalJson } from "../../std/json.ts";
 import { findReplaced } from "../../std/names.ts";
 import { quoteForShell } from "../../std/quote.ts";
+import { PROJECT_JOURNAL } from "../db/journal.ts";
 
 const CHECK_INTERVAL_MS = 250;
-/** The folder that a push itself writes. */
-const JOURNAL = "migrations";
 
 type Watch = { readonly stop: () => void };
 
-/** Calls `onChange` when files next to the schema file have changed and are stable again; never concurrently. */
+/** Calls `onChange` when files next to the schema file, such as migrations, have changed and are stable again; never concurrently. */
 export function watchSchema(file: string, onChange: () => Promise<void>): Watch {
   let seen = fingerprint(file);
   let last = seen;
@@ -32,9 +31,11 @@ export function watchSchema(file: string, onChange: () => Promise<void>): Watch 
   return { stop: () => clearInterval(timer) };
 }
 
-/** Names, sizes and times of the files in the schema folder; for a single schema file, only of that file. */
+/** Names, sizes and times of the files in the schema folder; for a single schema file, of that file and the migrations. */
 function fingerprint(file: string): string {
-  return list(file.endsWith("mod.ts") ? dirname(file) : file).join("\n");
+  const folder = dirname(file);
+  const watched = file.endsWith("mod.ts") ? [folder] : [file, join(folder, PROJECT_JOURNAL)];
+  return watched.flatMap(list).join("\n");
 }
 
 function list(path: string): string[] {
@@ -42,7 +43,7 @@ function list(path: string): string[] {
     const { size, mtimeMs } = statSync(path);
     if (!statSync(path).isDirectory()) return [`${path} ${size} ${mtimeMs}`];
     return readdirSync(path)
-      .filter((name) => name !== JOURNAL && name !== "node_modules" && !name.startsWith("."))
+      .filter((name) => name !== "node_modules" && !name.startsWith("."))
       .flatMap((name) => list(join(path, name)));
   } catch {
     return []; // missing, or being replaced: the next poll sees it

@@ -7,6 +7,7 @@
 
 import type { NamedColumn, TableDefinition } from "../../schema/mod.ts";
 import { canonicalJson } from "../../std/json.ts";
+import { isSubsequence } from "../../std/subsequence.ts";
 import { indexesOf, keysOf } from "../catalog/mod.ts";
 import type { Compared } from "../conflicts.ts";
 
@@ -101,10 +102,4 @@ export function showOnDelete({ onDelete }: NamedColumn): string {
 
 export function showValues(column: NamedColumn): string {
   return `the values ${JSON.stringify(column.values ?? [])}`;
-}
-
-export function isSubsequence(part: readonly string[], whole: readonly string[]): boolean {
-  let next = 0;
-  for (const value of whole) if (value === part[next]) next++;
-  return next === part.length;
 }

@@ -13,6 +13,7 @@ import {
   sumDefaults,
   type TableDefinition,
 } from "../../schema/mod.ts";
+import { isSubsequence } from "../../std/subsequence.ts";
 import { indexesOf, keysOf, type RecordedDefinition } from "../catalog/mod.ts";
 import { type Conflict, FOREIGN, OWN } from "../conflicts.ts";
 import { isShared, sumExcessDefaults } from "../sql/deferred.ts";
@@ -20,7 +21,6 @@ import type { TableState } from "../state.ts";
 import {
   type Difference,
   findDifferences,
-  isSubsequence,
   showDefault,
   showOnDelete,
   showValues,

@@ -1,0 +1,168 @@
+/**
+ * Replays the project's migrations in `dev`: those that a pull or a checkout brought are applied to `dev`'s rows, and renames that
+ * the folder no longer has are undone. Reads the folder, and never writes to it.
+ *
+ * @module
+ */
+import { dirname, join } from "node:path";
+import type { Definition } from "../../schema/mod.ts";
+import { compareJournal } from "../../tables/history/journal.ts";
+import { readJournal } from "../../tables/history/journal_files.ts";
+import { showMigration } from "../../tables/history/migration_text.ts";
+import type { Change } from "../../tables/plan/change.ts";
+import { mergeDeclared } from "../../tables/plan/merge_table.ts";
+import { EXIT, RejectedError } from "../command.ts";
+import { fetchMigrations, PROJECT_JOURNAL, readDeclared } from "../db/journal.ts";
+import type { Project } from "../db/project.ts";
+import { type DevTables, findColumn, findTable, openDevTables } from "./dev_tables.ts";
+import { countAdopted, type Replay, replayMigration, toReplays } from "./replay.ts";
+import { type ReplayedMigration, readReplayed, writeReplayed } from "./replayed.ts";
+
+export type Replayed = {
+  dev: DevTables;
+  /** Everything that the project's migrations declare. */
+  committed: Definition;
+};
+
+type Pulled = ReplayedMigration & Replay;
+
+/**
+ * Applies the migrations of the project that `dev` has not replayed yet. `report` gets what each did.
+ *
+ * @throws {RejectedError} the folder has conflicts, such as an edited file
+ * @throws {Problem} a migration is rejected; those before it stay applied
+ */
+export async function replayMigrations(
+  { file, location, definition, service, missing, stale, tables }: Project,
+  report: (line: string) => void,
+): Promise<Replayed> {
+  const pulled = await readPulled(join(dirname(file), PROJECT_JOURNAL));
+  const committed = mergeDeclared(pulled);
+  // The files of a deleted database say nothing about this one.
+  const files = stale.length === 0 ? await readJournal(location.journal) : [];
+  const own = [...files, ...(await fetchMigrations(service, missing))];
+  const dev = openDevTables({
+    service,
+    tables: mergeDeclared(readDeclared(own)),
+    foreign: new Set(tables.filter(({ owned }) => !owned).map(({ name }) => name)),
+  });
+  const { migrations: history } = await service.status();
+  const recorded = readReplayed(location.journal, history);
+  const keep = async (replayed: readonly ReplayedMigration[]) => {
+    const last = (await service.status()).migrations.at(-1);
+    writeReplayed(location.journal, last?.checksum, replayed.map(toRecord));
+  };
+  const isEmpty = history.length === 0;
+  if (isEmpty) {
+    // Without rows there is nothing to rename or convert: the schema's push creates the tables.
+    await keep(pulled);
+    return { dev, committed };
+  }
+  const has = (list: readonly ReplayedMigration[], { checksum }: ReplayedMigration) =>
+    list.some((other) => other.checksum === checksum);
+  let replayed = [...(recorded ?? [])];
+  for (const migration of (recorded ?? []).toReversed()) {
+    if (has(pulled, migration)) continue;
+    if (!(await undo(dev, { migration, definition, report }))) continue;
+    replayed = replayed.filter((other) => other !== migration);
+    await keep(replayed);
+  }
+  const pending = pulled.filter((migration) => !has(replayed, migration));
+  const adopted = countAdopted(pending, dev.now());
+  for (const [index, migration] of pending.entries()) {
+    if (index >= adopted) {
+      await replayMigration(dev, migration).catch((error: unknown) => {
+        throw nameMigration(error, migration);
+      });
+      for (const line of describe(dev, `Applied ${migration.name} of the project`)) report(line);
+    }
+    replayed = [...replayed, migration];
+    if (index >= adopted || index === pending.length - 1) await keep(replayed);
+  }
+  return { dev, committed };
+}
+
+/** The project's migrations, checked as before a push. */
+async function readPulled(folder: string): Promise<Pulled[]> {
+  const files = await readJournal(folder);
+  const { issues, ahead } = compareJournal(files, []);
+  if (issues.length > 0)
+    throw new RejectedError(
+      [
+        ...issues.map(({ message }) => message),
+        "dev serves the previous schema until this is corrected",
+      ].join("\n"),
+      EXIT.rejected,
+      { code: "edited_migration" },
+    );
+  const replays = toReplays(readDeclared(ahead));
+  return replays.map((replay, index) => {
+    const parts = ahead[index]?.parts;
+    if (parts === undefined) throw new Error("A migration without a file");
+    return { ...replay, name: showMigration(parts), checksum: parts.checksum };
+  });
+}
+
+function toRecord({ name, checksum, change }: ReplayedMigration): ReplayedMigration {
+  return { name, checksum, ...(change === undefined ? {} : { change }) };
+}
+
+function nameMigration(error: unknown, { name }: Pulled): unknown {
+  if (!(error instanceof Error)) return error;
+  return Object.assign(error, { message: `dev cannot apply ${name}: ${error.message}` });
+}
+
+type Undo = {
+  migration: ReplayedMigration;
+  definition: Definition;
+  report: (line: string) => void;
+};
+
+/** Renames back, if this branch has the former name. Everything else that another branch did stays in `dev`, unused. */
+async function undo(dev: DevTables, { migration, definition, report }: Undo): Promise<boolean> {
+  const back = migration.change && toReverse(migration.change, definition, dev.now());
+  if (back === undefined || dev.isForeign(back.table)) return false;
+  await dev.apply(back);
+  const title = `Undid ${migration.name}, which the project does not have now`;
+  for (const line of describe(dev, title)) report(line);
+  return true;
+}
+
+/** `undefined` if the schema has the new name, or if there is nothing to rename. */
+function toReverse(change: Change, definition: Definition, now: Definition): Change | undefined {
+  switch (change.kind) {
+    case "rename_column": {
+      const { table, column, to } = change;
+      const isBack = ({ has, lacks }: { has: string; lacks: string }, tables: Definition) =>
+        findColumn(tables, table, has) !== undefined &&
+        findColumn(tables, table, lacks) === undefined;
+      return isBack({ has: column, lacks: to }, definition) &&
+        isBack({ has: to, lacks: column }, now)
+        ? { ...change, column: to, to: column }
+        : undefined;
+    }
+    case "rename_table": {
+      const { table, to } = change;
+      const isBack = ({ has, lacks }: { has: string; lacks: string }, tables: Definition) =>
+        findTable(tables, has) !== undefined && findTable(tables, lacks) === undefined;
+      return isBack({ has: table, lacks: to }, definition) && isBack({ has: to, lacks: table }, now)
+        ? { ...change, table: to, to: table }
+        : undefined;
+    }
+    case "drop_column":
+    case "drop_table":
+    case "drop_value":
+    case "retype_column":
+      return undefined;
+  }
+}
+
+/** What was done since the last call; nothing if nothing was. */
+export function describe(dev: DevTables, title: string): string[] {
+  const { pushed, aside } = dev.takeLines();
+  const steps = pushed.flatMap((each) => each.steps);
+  const lines = [
+    ...new Set([...steps.map((step) => `  + ${step}`), ...aside.map((line) => `  ${line}`)]),
+  ];
+  return lines.length === 0 ? [] : [title, ...lines];
+}

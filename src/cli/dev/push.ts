@@ -1,0 +1,92 @@
+/** A push of `dev` to itself: first the project's migrations, then the schema. @module */
+
+import type { Definition } from "../../schema/mod.ts";
+import type { Config } from "../../settings/mod.ts";
+import { RejectedError, type Setting } from "../command.ts";
+import { describePush, readShare } from "../db/describe.ts";
+import { planHistory } from "../db/history.ts";
+import type { Project } from "../db/project.ts";
+import { type ProjectPush, pushProject } from "../db/push.ts";
+import { explain } from "../failures.ts";
+import { findColumn, findTable } from "./dev_tables.ts";
+import { describe, type Replayed, replayMigrations } from "./migrations.ts";
+import { checkNeeds } from "./needs.ts";
+import { findRenames } from "./watch.ts";
+
+type Destination = {
+  config: Config;
+  target: { url: string; key: string; isDev: boolean };
+  /** `undefined` before the first push of this process. */
+  pushedLast: Definition | undefined;
+};
+
+/** A failed push is only reported: the service keeps serving the previous schema. */
+export async function pushOnce(
+  setting: Setting,
+  { config, target, pushedLast }: Destination,
+): Promise<ProjectPush | undefined> {
+  const { print, warn } = setting.terminal;
+  const share = readShare(setting);
+  let replayed: Replayed | undefined;
+  let wanted: Definition | undefined;
+  const prepare = async (project: Project) => {
+    checkNeeds(project.definition, config.PREVIEW);
+    replayed = await replayMigrations(project, print);
+    wanted = project.definition;
+    await checkRenames({ ...project, share }, { pushedLast, committed: replayed.committed });
+    return wanted;
+  };
+  const push = async (task: Pick<Parameters<typeof pushProject>[1], "prepare">) =>
+    await pushProject(setting, {
+      ...{ destination: { kind: "service", target }, config, dryRun: false, waitS: 10, share },
+      ...task,
+    });
+  try {
+    const pushed = await push({ prepare }).catch(async (error: unknown) => {
+      // The project's state must not stop dev: rows that do not fit it make its own tables looser.
+      let rejection = error;
+      for (;;) {
+        if (replayed === undefined || wanted === undefined) throw rejection;
+        const { dev, committed } = replayed;
+        const looser = await dev.fit(rejection, wanted, committed);
+        if (looser === undefined) throw error;
+        wanted = looser;
+        const result = await push({ prepare: async () => looser }).catch((next: unknown) => {
+          rejection = next;
+        });
+        if (result === undefined) continue;
+        for (const line of describe(dev, "Notice: dev differs from the schema:")) print(line);
+        return result;
+      }
+    });
+    for (const line of describePush(pushed)) print(line);
+    return pushed;
+  } catch (error) {
+    warn(explain(error));
+    return undefined;
+  }
+}
+
+type Checked = Project & { share: ReturnType<typeof readShare> };
+
+/** @throws {RejectedError} an edit of the schema may be a rename. A name in the project's migrations is none. */
+async function checkRenames(
+  project: Checked,
+  { pushedLast, committed }: { pushedLast: Definition | undefined; committed: Definition },
+): Promise<void> {
+  const { definition } = project;
+  const isCommitted = (name: string) => {
+    const [table = "", column] = name.split(".");
+    return column === undefined
+      ? findTable(committed, table) !== undefined
+      : findColumn(committed, table, column) !== undefined;
+  };
+  const renames = findRenames(pushedLast ?? definition, definition).filter(
+    ({ to }) => !isCommitted(to),
+  );
+  if (renames.length === 0) return;
+  const { steps } = await planHistory(project);
+  const pending = renames.filter(({ to }) => steps.some((step) => step.endsWith(` ${to}`)));
+  if (pending.length === 0) return;
+  throw new RejectedError(pending.map(({ message }) => message).join("\n"));
+}
