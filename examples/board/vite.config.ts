@@ -6,5 +6,9 @@ export default defineConfig({
   resolve: { tsconfigPaths: true },
   // rowhouse dev registers http://<app>.rowhouse.localhost:5173 for the pages.
   server: { host: "127.0.0.1", port: 5173, strictPort: true },
-  build: { outDir: "dist", emptyOutDir: true, assetsInlineLimit: 0 },
+  build: {
+    ...{ outDir: "dist", emptyOutDir: true, assetsInlineLimit: 0 },
+    // "use client" in packages is for frameworks with components on servers.
+    rolldownOptions: { checks: { moduleLevelDirective: false } },
+  },
 });

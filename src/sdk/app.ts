@@ -1,6 +1,7 @@
 /**
  * The client of an app without a server: who is signed in, and the rows that the app's rules let this person read and write.
- * For pages on a registered origin. It holds one key in memory: of this person and this app, for at most ten minutes.
+ * For pages on a registered origin. It holds one key in memory: of this person and this app, for at most ten minutes. It acts for one
+ * person, the first: if another signs in, in another window, it takes no one as signed in until the page is loaded again.
  *
  * The service needs `PREVIEW=browser`, and browser access is turned on for the app.
  *
@@ -64,6 +65,10 @@ export type AppClient<S> = IdentityClient & {
    * @throws {DataError} as a call of `db`
    */
   readonly authorization: () => Promise<string>;
+  /**
+   * Calls back when a call of `db` finds that the person is no longer signed in, as `onSignedOut`. Returns a function that ends it.
+   */
+  readonly onSignOut: (listener: () => void) => () => void;
 };
 
 /** Without a schema or a type, the types of the tables are unknown. */
@@ -107,12 +112,17 @@ export function createAppClient(
 ): Omit<AppClient<unknown>, "db"> & { readonly db: object } {
   const { schema, onSignedOut, ...given } = options;
   const identity = makeIdentityClient(options, askSession);
+  const listeners = new Set<() => void>();
   const keys = makePersonKeys({
     url: trim(options.url),
     identityUrl: trim(options.identityUrl),
     app: options.app,
-    onSignedOut,
-    onOtherPerson: () => {
+    onSignedOut: () => {
+      // An error of the caller is its own.
+      for (const listener of [onSignedOut, ...listeners])
+        if (listener !== undefined) queueMicrotask(listener);
+    },
+    onOtherRole: () => {
       connection.stored?.clear();
       for (const restart of [...connection.restarts]) restart();
     },
@@ -137,8 +147,7 @@ export function createAppClient(
       // A browser hides the reason of a failed fetch; the attempt to open a key has found it.
       throw error instanceof IdentityError ? error : (opened ?? error);
     });
-    keys.notice(session.status === "authenticated" ? session.user : undefined);
-    return session;
+    return keys.notice(session.user) ? session : { status: "unauthenticated" };
   }
 
   async function authorization(): Promise<string> {
@@ -147,7 +156,17 @@ export function createAppClient(
     return `Bearer ${key}`;
   }
 
-  return Object.freeze({ ...identity, authorization, db: makeClient(connection, schema) });
+  function onSignOut(listener: () => void): () => void {
+    listeners.add(listener);
+    return () => listeners.delete(listener);
+  }
+
+  return Object.freeze({
+    ...identity,
+    authorization,
+    onSignOut,
+    db: makeClient(connection, schema),
+  });
 }
 
 function trim(url: string): string {

@@ -255,16 +255,41 @@ describe("without a session", () => {
 });
 
 describe("another person", () => {
-  test("gets no page of the cache", async () => {
-    const { db } = connect({ cache: true });
-    await db.todos.list();
-    await db.todos.list();
+  test("is not the page's person: nothing is read or written until that person returns", async () => {
+    let signedOut = 0;
+    const app = connect({ onSignedOut: () => void signedOut++ });
+    await app.db.todos.list();
     stub.keys = [];
     stub.person = BOB;
-    await db.todos.create({ title: "Milk" });
-    await db.todos.list();
-    const lists = stub.calls.filter(({ method }) => method === "GET");
-    expect(lists.map(({ ifNoneMatch }) => ifNoneMatch)).toEqual([null, '"a"', null]);
+    const sent = stub.calls.length;
+    for (const call of [() => app.db.todos.create({ title: "Milk" }), () => app.db.todos.list()])
+      expect(await failureOf(call())).toMatchObject({
+        code: "unauthenticated",
+        message: expect.stringMatching(
+          /^todos\.\w+: bob@example\.org is signed in now, .* load the page again$/,
+        ),
+      });
+    await app.authorization().then(
+      () => expect.unreachable("A header of another person"),
+      () => 0,
+    );
+    // The request whose key was rejected is the only one.
+    expect([stub.calls.length - sent, signedOut]).toEqual([1, 1]);
+    expect(await app.getSession()).toEqual({ status: "unauthenticated" });
+    stub.person = ADA;
+    expect(await app.getSession()).toEqual({ status: "authenticated", user: ADA });
+    await app.db.todos.create({ title: "Milk" });
+    expect(stub.calls.at(-1)?.key).toBe(stub.keys.at(-1) ?? "");
+  });
+
+  test("who is found by the session takes the key of the page's person", async () => {
+    const app = connect();
+    expect(await app.getSession()).toMatchObject({ user: ADA });
+    await app.db.todos.list();
+    stub.person = BOB;
+    expect(await app.getSession()).toEqual({ status: "unauthenticated" });
+    expect((await failureOf(app.db.todos.list())).message).toContain("bob@example.org");
+    expect(keysOfCalls()).toEqual(["key-1"]);
   });
 
   test("in the same session, with another role, gets no page of the cache", async () => {
@@ -277,28 +302,17 @@ describe("another person", () => {
     expect(stub.calls.at(-1)?.ifNoneMatch).toBeNull();
   });
 
-  test("ends the streams of the earlier person, and starts them again", async () => {
+  test("in the same session, with another role, starts the streams again", async () => {
     const { db } = connect();
     const changes = db.todos.changes();
     expect((await changes.next()).value).toMatchObject({ type: "ready", cursor: "1" });
-    const next = changes.next();
+    stub.person = { ...ADA, role: "member" };
     stub.keys = [];
-    stub.person = BOB;
     await db.todos.list();
     // The first list is rejected; the key is renewed, which starts the stream with it.
-    expect((await next).value).toMatchObject({ type: "ready" });
+    expect((await changes.next()).value).toMatchObject({ type: "ready" });
     expect(new Set(keysOfCalls().slice(2))).toEqual(new Set(["key-2"]));
     await changes.return();
-  });
-
-  test("who is found by the session replaces the key", async () => {
-    const app = connect();
-    await app.getSession();
-    await app.db.todos.list();
-    stub.person = BOB;
-    await app.getSession();
-    await app.db.todos.list();
-    expect(keysOfCalls()).toEqual(["key-1", "key-2"]);
   });
 });
 

@@ -37,7 +37,7 @@ export async function* readChanges(
   let waiting: StreamEvent[] = [];
   let wake = (): void => undefined;
   const listener: Listener = (event) => {
-    // Another person's rows do not reach the caller.
+    // Rows of the former role do not reach the caller.
     if (event === "restart") waiting = [];
     else if (event !== "end") waiting = enqueue(waiting, event);
     wake();

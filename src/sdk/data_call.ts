@@ -23,11 +23,11 @@ export type Connection = {
   readonly stored: Map<string, StoredPage> | undefined;
   /** Event streams of watched tables. */
   readonly feeds: Map<string, TableFeed>;
-  /** Start every stream again, because the key is another person's. */
+  /** Start every stream again, because the person has another role. */
   readonly restarts: Set<() => void>;
 };
 
-/** Receives an event, the end of the stream, and a start for another person. */
+/** Receives an event, the end of the stream, and a start with another role. */
 export type Listener = (event: StreamEvent | "end" | "restart") => void;
 
 /** One table's stream, shared by its listeners in a client. */

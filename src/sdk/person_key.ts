@@ -23,9 +23,9 @@ export type PersonKeySource = {
   readonly identityUrl: string;
   readonly app: string;
   /** A call found that no one is signed in. Once until someone is. */
-  readonly onSignedOut?: (() => void) | undefined;
-  /** The key is of another person than the one before, or of another role. */
-  readonly onOtherPerson: () => void;
+  readonly onSignedOut: () => void;
+  /** The person has another role than before. */
+  readonly onOtherRole: () => void;
 };
 
 export type PersonKeys = {
@@ -35,8 +35,8 @@ export type PersonKeys = {
   readonly renew: (rejected: string) => void;
   /** Opens the first key; `undefined` if there was one. Callers share a request that is under way. */
   readonly openFirst: () => Promise<PersonKey | DataError | undefined>;
-  /** Tells who is signed in, from another response. */
-  readonly notice: (user: IdentityUser | undefined) => void;
+  /** Tells who is signed in, from another response. Returns whether it is the person of this page. */
+  readonly notice: (user: IdentityUser | undefined) => boolean;
 };
 
 /** Renews a key before its end, so that no call fails for it. */
@@ -45,30 +45,33 @@ const MARGIN_MS = 30_000;
 export function makePersonKeys(options: PersonKeySource): PersonKeys {
   let held: PersonKey | undefined;
   let opening: Promise<PersonKey | DataError> | undefined;
-  let person: string | undefined;
+  /** The person whom the page shows. In another window of the browser, another person can have signed in since. */
+  let person: { readonly id: string; role: string | null } | undefined;
   let isSignedOut = false;
 
   function open(): Promise<PersonKey | DataError> {
     opening ??= exchange(options).then((result) => {
       opening = undefined;
-      if (!(result instanceof DataError)) {
-        notice(result.user);
-        held = result;
-      } else if (!result.retryable) held = undefined;
-      return result;
+      const found =
+        result instanceof DataError || notice(result.user) ? result : rejectOther(result.user);
+      if (!(found instanceof DataError)) held = found;
+      else if (!found.retryable) held = undefined;
+      return found;
     });
     return opening;
   }
 
-  function notice(user: IdentityUser | undefined): void {
-    const next = user && `${user.id} ${user.role}`;
-    if (next === person) return;
-    held = undefined;
+  function notice(user: IdentityUser | undefined): boolean {
     // After a sign-out, the same person can sign in again.
-    if (next === undefined) return;
-    const isOther = person !== undefined;
-    person = next;
-    if (isOther) options.onOtherPerson();
+    if (user?.id !== person?.id) held = undefined;
+    if (user === undefined) return false;
+    const { id, role } = user;
+    person ??= { id, role };
+    if (id !== person.id || role === person.role) return id === person.id;
+    held = undefined;
+    person.role = role;
+    options.onOtherRole();
+    return true;
   }
 
   async function openForCall(): Promise<Key> {
@@ -81,8 +84,7 @@ export function makePersonKeys(options: PersonKeySource): PersonKeys {
     if (result.retryable && held !== undefined && performance.now() < held.endsAt) return held.text;
     if (result.code === "unauthenticated" && !isSignedOut) {
       isSignedOut = true;
-      // An error of the caller is its own.
-      if (options.onSignedOut !== undefined) queueMicrotask(options.onSignedOut);
+      options.onSignedOut();
     }
     return result;
   }
@@ -96,6 +98,12 @@ export function makePersonKeys(options: PersonKeySource): PersonKeys {
     openFirst: async () => (held === undefined || opening !== undefined ? await open() : undefined),
     notice,
   };
+}
+
+/** Nothing is read or written as a person whom the page does not show. */
+function rejectOther({ email }: IdentityUser): DataError {
+  const message = `${email} is signed in now, and this page is of another person: load the page again`;
+  return new DataError(message, { status: 401, code: "unauthenticated" });
 }
 
 /** Longer than any useful wait for the pages. */

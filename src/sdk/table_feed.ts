@@ -49,7 +49,7 @@ export function joinFeed(
 async function followFeed(connection: Connection, table: string, feed: TableFeed): Promise<void> {
   const { feeds, restarts } = connection;
   const restart = (): void => {
-    // The new stream begins with `ready`: its listeners list the rows that the other person sees.
+    // The new stream begins with `ready`: its listeners list the rows that the other role sees.
     feed.cursor = undefined;
     feed.abort.abort();
     feed.abort = new AbortController();

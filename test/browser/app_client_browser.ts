@@ -221,7 +221,7 @@ describe("a page without a server", () => {
     expect(await run("app.db.todos.list().then(({ rows }) => rows)")).toEqual([]);
   });
 
-  test("in other tabs follows a sign-out, and another person", async () => {
+  test("in other tabs follows a sign-out, and does not act as another person", async () => {
     await signIn();
     await run("app.db.todos.create({ title: 'Of Ada' })");
     const other = await openPage(wiki);
@@ -233,7 +233,11 @@ describe("a page without a server", () => {
     const bob = await makePerson(site.service, { name: "Bob", app: wiki, role: "member" });
     page = await openPage(wiki);
     await signIn(bob);
-    // The tab that Ada left now acts for Bob, and shows none of her rows.
+    // The tab that Ada left reads nothing as Bob, until it is loaded again.
+    expect(await toCode(titles, other)).toBe("unauthenticated");
+    expect(await run("app.getSession()", other)).toEqual({ status: "unauthenticated" });
+    await other.reload();
+    await other.waitForFunction("window.app");
     expect(await run(titles, other)).toEqual([]);
     expect(await run("app.getSession().then(({ user }) => user.id)", other)).toBe(bob.id);
   });

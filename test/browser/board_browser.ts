@@ -95,17 +95,21 @@ async function readUntil({ stdout, stderr }: typeof dev, wanted: string): Promis
 }
 
 /** A page of the app on which the person is signed in. */
-async function signIn({ email, password }: DevFile["user"]): Promise<Page> {
+async function signIn(person: DevFile["user"]): Promise<Page> {
   const page = await (await browser.newContext()).newPage();
   await page.goto(appUrl);
   await page.getByRole("button", { name: "Sign in" }).click();
+  await enter(page, person);
+  return page;
+}
+
+async function enter(page: Page, { email, password }: DevFile["user"]): Promise<void> {
   await page.waitForURL(`${file.identityUrl}/authorize**`);
   await page.fill("#email", email);
   await page.fill("#password", password);
   await page.click("button[type=submit]");
   await page.waitForURL(`${appUrl}/**`);
   await page.waitForSelector("input[name=title]");
-  return page;
 }
 
 async function listCards(): Promise<Card[]> {
@@ -177,8 +181,16 @@ test("a session that ends leaves the text of the form, and offers the sign-in", 
   await page.fill("input[name=title]", "Kept");
   await page.keyboard.press("Enter");
   await page.getByText("wall_cards.create: No one is signed in").waitFor();
-  await page.getByRole("button", { name: "Sign in" }).waitFor();
+  const [again] = await Promise.all([
+    page.context().waitForEvent("page"),
+    page.getByRole("link", { name: "Sign in again" }).click(),
+  ]);
+  await enter(again, file.user);
+  await page.evaluate("document.dispatchEvent(new Event('visibilitychange'))");
+  await page.getByRole("button", { name: "Sign out" }).waitFor();
   expect(await page.inputValue("input[name=title]")).toBe("Kept");
+  await page.press("input[name=title]", "Enter");
+  await page.getByLabel("Kept").waitFor();
 }, 60_000);
 
 test("a page at another origin says which origin the app needs", async () => {

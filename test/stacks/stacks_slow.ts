@@ -165,14 +165,16 @@ function describeReact(): void {
       await page.unroute(ME);
     });
 
-    test("a sign-out in another tab appears when the tab is visible again", async () => {
+    test("a sign-out in another tab offers a sign-in when the tab is visible again, and keeps the page", async () => {
       const other = await context.newPage();
       await other.goto(react.origin);
       await other.getByRole("button", { name: "Sign out" }).click();
       await other.waitForURL(`${react.site.identityUrl}/login`);
       await other.close();
+      await page.getByLabel("Title").fill("Half");
       await showTab();
-      await button("Sign in").waitFor();
+      await page.getByRole("link", { name: "Sign in again" }).waitFor();
+      expect(await page.getByLabel("Title").inputValue()).toBe("Half");
     });
   });
 

@@ -432,6 +432,12 @@ describe("the package", () => {
     expect(await Bun.file(join(ROOT, "CHANGELOG.md")).text()).toContain(`${manifest.version}`);
   });
 
+  test.each(PACKAGES)("%s marks its hooks as code of a browser", async (name) => {
+    const path = "package/dist/sdk/react.js";
+    const hooks = await runTool(["tar", "-xOzf", tarballs[name], path], folder);
+    expect(hooks).toStartWith('"use client";');
+  });
+
   test("rowhouse-client has only modules and types, and max 190 KB", async () => {
     const listed = await runTool(["tar", "-tvzf", tarballs["rowhouse-client"]], folder);
     const files = listed
