@@ -1,4 +1,3 @@
-"use client";
 /**
  * The session and live rows as React state. `useSession` returns who is signed in, and renders again when that changes. Checks
  * the session when a component first uses it, when the tab becomes visible, and when the network returns. Never reads the
@@ -6,6 +5,8 @@
  *
  * @module
  */
+"use client";
+
 import { useEffect, useState, useSyncExternalStore } from "react";
 import type { IdentityClient, IdentityUser, SessionState } from "./identity.ts";
 import { followRows, type LiveError } from "./live.ts";
