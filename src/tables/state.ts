@@ -50,6 +50,8 @@ export type PushState = FunctionSite & {
   head: { seq: number; checksum: string } | undefined;
   /** The bytes of their texts and SQL together. */
   journalBytes: number;
+  /** Whether pages have access to the app, and the roles that people hold on it. */
+  people: { isOpen: boolean; roles: readonly string[] };
   /** Whether there are unfinished deferred steps of any app. */
   hasDeferredSteps: boolean;
 };

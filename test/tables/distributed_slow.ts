@@ -50,6 +50,7 @@ const EMPTY: PushState = {
   head: undefined,
   journalBytes: 0,
   hasDeferredSteps: false,
+  people: { isOpen: true, roles: [] },
   dialect: "citus",
   previews: [],
 };

@@ -131,6 +131,7 @@ const EMPTY: PushState = {
   head: undefined,
   journalBytes: 0,
   hasDeferredSteps: false,
+  people: { isOpen: true, roles: [] },
   dialect: "plain",
   previews: [],
 };

@@ -146,8 +146,10 @@ export function planPush(
 function findUnserved({ tables }: Definition, state: PushState): Conflict[] {
   if (hasPreview(state, "browser")) return [];
   const { lacks } = dialectOf(state);
+  // The cause and the remedy are the same for every table.
   return tables
     .filter(({ rules }) => rules !== undefined)
+    .slice(0, 1)
     .map(({ name }) => ({ table: name, ...(lacks?.rules ?? RULES.previewOff) }));
 }
 

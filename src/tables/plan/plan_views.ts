@@ -9,11 +9,13 @@ import {
   checkRules,
   explainRuleChanges,
   type Issue,
+  listRoles,
   listRuleNotices,
   readDefinition,
   type TableDefinition,
 } from "../../schema/mod.ts";
 import { canonicalJson } from "../../std/json.ts";
+import { quoteForShell } from "../../std/quote.ts";
 import { hashColumnSet, hasPreview, listWalks, type ViewSet, viewSetsOf } from "../catalog/mod.ts";
 import { type Conflict, RULES } from "../conflicts.ts";
 import { advanceState, type PushingApp } from "../sql/begin_push.ts";
@@ -26,7 +28,9 @@ export function addViews(
   plan: Plan,
   { app, state }: { app: Pick<PushingApp, "id" | "slug">; state: PushState },
 ): Plan {
-  if (plan.steps.length === 0 || plan.conflicts.length > 0) return plan;
+  if (plan.conflicts.length > 0) return plan;
+  if (plan.steps.length === 0)
+    return { ...plan, notes: [...plan.notes, ...describeClosed(app, state)] };
   const next = advanceState(state, app, plan);
   const used = listUsed(app.id, next);
   const conflicts = findRuleConflicts(used);
@@ -36,7 +40,14 @@ export function addViews(
     const table = next.tables.find((known) => known.name === name);
     return table && { definition: table.definition, isOwn: table.ownerAppId === app.id };
   };
-  const notices = sentences.length === 0 ? [] : listRuleNotices({ tables: used }, find);
+  const notices =
+    sentences.length === 0
+      ? []
+      : [
+          ...listRuleNotices({ tables: used }, find).map(({ message }) => `RULES: ${message}`),
+          ...describeLostRoles(app.id, state, next),
+          ...describeClosed(app, next),
+        ];
   // The record of a push follows its other steps.
   const isRecord = ({ kind }: Step) => RECORDS.has(kind);
   return {
@@ -48,8 +59,30 @@ export function addViews(
       ...sentences,
       ...plan.steps.filter(isRecord),
     ],
-    notes: [...plan.notes, ...notices.map(({ message }) => `RULES: ${message}`)],
+    notes: [...plan.notes, ...notices],
   };
+}
+
+/** Roles that the rules no longer name, although people have them. */
+function describeLostRoles(appId: string, before: PushState, next: PushState): string[] {
+  const [former = [], current = []] = [before, next].map((state) =>
+    listRoles(listUsed(appId, state)),
+  );
+  return former
+    .filter((role) => !current.includes(role) && next.people.roles.includes(role))
+    .map(
+      (role) =>
+        `RULES: people have the role ${role}, which no rule names anymore: they can neither read nor write rows`,
+    );
+}
+
+/** Rules that no page can use yet. */
+function describeClosed(app: Pick<PushingApp, "id" | "slug">, state: PushState): string[] {
+  const hasRules = listUsed(app.id, state).some(({ rules }) => rules !== undefined);
+  if (!hasRules || state.people.isOpen || !hasPreview(state, "browser")) return [];
+  return [
+    `RULES: browser access is off for ${app.slug}, so no page can use the rules: an operator turns it on with rowhouse admin set-app ${quoteForShell(app.slug)} browser on`,
+  ];
 }
 
 const RECORDS: ReadonlySet<Step["kind"]> = new Set(["record_table", "register", "record_change"]);

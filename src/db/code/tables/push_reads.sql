@@ -39,6 +39,15 @@ set search_path = pg_catalog, pg_temp as $$
   from jsonb_array_elements(joins) as item (joined)
 $$;
 
+-- Who can use the rules of an app: whether its pages have access, and the roles that people hold.
+create function rowhouse.read_rule_users(app uuid) returns json language sql stable security definer
+set search_path = pg_catalog, pg_temp as $$
+  select json_build_object('isOpen', 'browser' = any (switches),
+    'roles', (select coalesce(json_agg(distinct role order by role), '[]')
+      from rowhouse.grants where app_id = app))
+  from rowhouse.apps where id = app
+$$;
+
 -- The input of a push's plan: the tables with these names, and all registrations of the app.
 create function rowhouse.read_push_state(
   app uuid, names text[], large_pages integer, rows_a_page integer
@@ -94,6 +103,7 @@ create function rowhouse.read_push_state(
     'journalBytes', (select coalesce(sum(octet_length(text) + octet_length(sql)
         + coalesce(octet_length(joins::text), 0)), 0)
       from rowhouse.migrations where app_id = app),
+    'people', rowhouse.read_rule_users(app),
     'dialect', rowhouse.dialect(),
     'previews', (select to_json(features) from rowhouse.release),
     'hasDeferredSteps', exists (select from rowhouse.deferred_steps where state <> 'done'))
@@ -227,4 +237,5 @@ grant execute on function rowhouse.dialect, rowhouse.stamp_of, rowhouse.function
   rowhouse.read_generated, rowhouse.find_uncallable_tables
   to rowhouse_tables, rowhouse_service, rowhouse_data;
 grant execute on function rowhouse.read_catalog to rowhouse_service, rowhouse_data;
-grant execute on function rowhouse.joined_records, rowhouse.read_push_state to rowhouse_tables;
+grant execute on function rowhouse.joined_records, rowhouse.read_rule_users, rowhouse.read_push_state
+  to rowhouse_tables;
