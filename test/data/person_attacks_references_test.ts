@@ -1,7 +1,8 @@
 /** Attacks of people through references, memberships, caches, tags, repeats, upserts and races. */
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { grantRole } from "../../src/records/people/mod.ts";
-import { withDatabase } from "../support/cluster.ts";
+import { eventually } from "../support/eventually.ts";
+import { countLockWaits, whileDone } from "../support/held_lock.ts";
 import {
   detailsOf,
   enter,
@@ -226,14 +227,16 @@ describe("upserts", () => {
 });
 
 describe("races", () => {
-  const holdAndWrite = async (update: string, write: () => Promise<{ status: number }>) =>
-    await withDatabase(world.service.database.adminUrl, async (holder) => {
-      const held = holder.message(`${update}; select pg_sleep(0.6)`);
-      await Bun.sleep(200);
-      const late = await write();
-      await held;
-      return late.status;
+  /** Writes while another session has changed the row, and ends that session's transaction once the write waits for it. */
+  const holdAndWrite = async (text: string, write: () => Promise<{ status: number }>) => {
+    const { service } = world;
+    const late = await whileDone(service.database.adminUrl, { text }, async () => {
+      const waiting = write();
+      await eventually(async () => (await countLockWaits(service.service.admin)) > 0);
+      return { waiting };
     });
+    return (await late.waiting).status;
+  };
 
   test("a write that waited for a row follows its new state", async () => {
     const { ada, bob, wiki, post, patch, remove, send } = world;
