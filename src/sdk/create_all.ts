@@ -1,6 +1,6 @@
 /** Creates or updates any number of rows in several calls. If a call fails, reports the rows stored before it. @module */
 import type { MAX_BATCH, MAX_BATCH_KEYWORD, MAX_BODY_BYTES } from "../std/limits.ts";
-import { type Connection, send as sendCall } from "./data_call.ts";
+import { type Connection, readObject } from "./data_call.ts";
 import { DataError } from "./data_error.ts";
 import type { CreateAllOptions } from "./table_client.ts";
 
@@ -70,9 +70,11 @@ export function findMaxBytes(connection: Connection): Promise<number> {
 const PATH = "/v1/openapi.json";
 const KEYWORD: typeof MAX_BATCH_KEYWORD = "x-rowhouse-max-batch-bytes";
 
-async function readMaxBytes(connection: Connection): Promise<number> {
+/** Without a key: the service describes itself to everyone, and to no person's key. */
+async function readMaxBytes({ baseUrl, timeoutMs }: Connection): Promise<number> {
   try {
-    const { body } = await sendCall(connection, { name: "createAll", method: "GET", path: PATH });
+    const response = await fetch(baseUrl + PATH, { signal: AbortSignal.timeout(timeoutMs) });
+    const body = readObject(await response.text()) ?? {};
     return Math.max(Number(body[KEYWORD] ?? 0) || 0, MAX_BYTES);
   } catch {
     return MAX_BYTES; // every service accepts it

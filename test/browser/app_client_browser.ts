@@ -30,7 +30,10 @@ let stolen = "";
 
 beforeAll(async () => {
   const previews = ["browser", "filters", "live"] as const;
-  [site, browser] = await Promise.all([openSite({}, { service: { previews } }), openBrowser()]);
+  [site, browser] = await Promise.all([
+    openSite({}, { service: { previews, maxBatchBytes: 300_000 } }),
+    openBrowser(),
+  ]);
   const [client, schema] = await Promise.all([bundle(CLIENT), bundle(SCHEMA)]);
   hosts = Bun.serve({
     port: 0,
@@ -180,6 +183,16 @@ describe("a page without a server", () => {
         "app.db.todos.list({ where: { status: 'done' }, count: 'exact' }).then(({ count }) => count)",
       ),
     ).toBe(1);
+  });
+
+  test("creates more rows than one call takes, as much in each as the service accepts", async () => {
+    await signIn();
+    const requests = await watchRequests();
+    const values = "Array.from({ length: 900 }, (_, n) => ({ title: 'x'.repeat(300) + n }))";
+    expect(await run(`app.db.todos.createAll(${values}).then(({ length }) => length)`)).toBe(900);
+    expect(requests.filter((line) => line === EXCHANGE)).toHaveLength(1);
+    // 280 KB: without the service's limit, three calls.
+    expect(requests.filter((line) => line === "POST api /v1/data/db/todos")).toHaveLength(1);
   });
 
   test("follows rows live, and resumes with its next key", async () => {

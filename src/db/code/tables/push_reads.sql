@@ -237,5 +237,5 @@ grant execute on function rowhouse.dialect, rowhouse.stamp_of, rowhouse.function
   rowhouse.read_generated, rowhouse.find_uncallable_tables
   to rowhouse_tables, rowhouse_service, rowhouse_data;
 grant execute on function rowhouse.read_catalog to rowhouse_service, rowhouse_data;
-grant execute on function rowhouse.joined_records, rowhouse.read_rule_users, rowhouse.read_push_state
-  to rowhouse_tables;
+grant execute on function rowhouse.joined_records, rowhouse.read_rule_users,
+  rowhouse.read_push_state to rowhouse_tables;
