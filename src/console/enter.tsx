@@ -80,9 +80,10 @@ export function enter(
   path: string,
   handle: Handle,
   notices: Notices,
+  isScript = false,
 ): (deps: ConsolePageDeps, context: RequestContext) => Promise<Response> {
   return async (deps, context) => {
-    const visit = { ...(await toVisit(deps, context, path)), notices };
+    const visit = { ...(await toVisit(deps, context, { path, isScript })), notices };
     try {
       return await handle(visit);
     } catch (error) {
@@ -97,14 +98,15 @@ export function enter(
 async function toVisit(
   pageDeps: ConsolePageDeps,
   context: RequestContext,
-  path: string,
+  { path, isScript }: { path: string; isScript: boolean },
 ): Promise<Omit<Visit, "notices">> {
   const { consoleDb } = pageDeps;
   if (consoleDb === undefined) throw new Problem("unknown_route");
-  const isForm = context.request.method === "POST";
+  const { method } = context.request;
+  const isForm = method !== "GET" && method !== "HEAD";
   const deps = { ...pageDeps, consoleDb, isForm, ...toActor(pageDeps, context) };
   try {
-    const options = { binding: "session", maxBytes: MAX_FORM_BYTES } as const;
+    const options = { binding: "session", maxBytes: MAX_FORM_BYTES, isScript } as const;
     return { deps, context, ...(await readPageForm(deps, context, options)) };
   } catch (error) {
     if (error instanceof FormRejected)

@@ -25,15 +25,14 @@ import { handlePeople, peopleCsv } from "./people/people.tsx";
 import { handlePerson, sessionsCsv } from "./people/person.tsx";
 import { PERSON_PAGES } from "./people/person_actions.tsx";
 import { changeRoleAction, ROLE_PAGES } from "./people/person_roles.tsx";
-import { makeRowsPage } from "./rows/cells.tsx";
-import { handleChange, handleChangeForm } from "./rows/change_many.ts";
+import { gridRoutes } from "./rows/data.ts";
+import { handleRowDeletion, handleRowDeletionForm } from "./rows/deletion.tsx";
 import { handleRow, handleRowForm } from "./rows/edit.tsx";
 import { handleCsv, handleJsonFile } from "./rows/export.ts";
-import { handleImport, handleImportForm } from "./rows/import.tsx";
-import { handleRowsJson } from "./rows/json.ts";
-import { handleRowDeletion, handleRowDeletionForm, streamRowsChanges } from "./rows/live.tsx";
+import { handleImport } from "./rows/import.tsx";
 import { handleNewRow, handleNewRowForm } from "./rows/new.ts";
 import { handleRows } from "./rows/page.tsx";
+import { makeRowsPage } from "./rows/table.tsx";
 import { handleConsoleSignIn, handleConsoleSignInForm } from "./sign_in.tsx";
 import { handleAppRules, handleTableRules } from "./tables/rules.tsx";
 import { handleTable } from "./tables/table.tsx";
@@ -100,10 +99,7 @@ const PAGES: Pages = {
   [`${TABLE}/new`]: makeRowsPage(handleNewRow, handleNewRowForm),
   [`${TABLE}/rows/:row`]: makeRowsPage(handleRow, handleRowForm),
   [`${TABLE}/rows/:row/delete`]: makeRowsPage(handleRowDeletion, handleRowDeletionForm),
-  [`${TABLE}/import`]: makeRowsPage(handleImport, handleImportForm),
-  [`${TABLE}/change`]: makeRowsPage(handleChange, handleChangeForm),
-  [`${TABLE}/list`]: { show: handleRowsJson },
-  [`${TABLE}/changes`]: { show: streamRowsChanges },
+  [`${TABLE}/import`]: makeRowsPage(handleImport),
   [`${TABLE}/export/csv`]: makeRowsPage(handleCsv),
   [`${TABLE}/export/json`]: makeRowsPage(handleJsonFile),
   [`${APP}/tables`]: { show: handleAppTables },
@@ -126,6 +122,7 @@ const NOTICES: Notices = Object.assign({}, ...Object.values(PAGES).map(({ done }
 
 export const consoleRoutes: readonly ConsoleRoute[] = [
   ...Object.entries(PAGES).flatMap(toRoutes),
+  ...gridRoutes,
   { method: "GET", path: DOCS, access: "open", handle: handleDocs },
   { method: "GET", path: CONSOLE_SIGN_IN_PATH, access: "open", handle: handleConsoleSignIn },
   { method: "POST", path: CONSOLE_SIGN_IN_PATH, access: "open", handle: handleConsoleSignInForm },

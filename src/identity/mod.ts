@@ -16,6 +16,7 @@ export {
   readOpenVisit,
   readPageForm,
   readSessionOfPage,
+  TOKEN_HEADER,
   toActor,
 } from "./page_deps.tsx";
 export { pageRoutes } from "./page_routes.ts";

@@ -12,6 +12,7 @@ import {
   type NoFields,
   renderHeading,
   respondWithPage,
+  TOKEN_FIELD,
 } from "../pages/mod.ts";
 import { type IdentitySecrets, makeSession } from "../records/secrets/mod.ts";
 import {
@@ -74,6 +75,16 @@ export function toActor(
   return { sessionIdleS: identity.sessionIdleS, cookies };
 }
 
+type PageFormOptions = {
+  binding: FormBinding;
+  maxBytes?: number;
+  /** Whether a script sends the token in a header. The body stays unread. */
+  isScript?: boolean;
+};
+
+/** The header with the token of a request that a script of the pages sends, and of the responses that give it to the script. */
+export const TOKEN_HEADER = "form-token";
+
 /**
  * The sent form of a page, empty for GET, and the token for the page's forms, with the cookie that it is bound to.
  *
@@ -82,14 +93,17 @@ export function toActor(
 export async function readPageForm(
   { identity, randomBytes }: PageDeps,
   { request }: RequestContext,
-  { binding, maxBytes }: { binding: FormBinding; maxBytes?: number },
+  { binding, maxBytes, isScript = false }: PageFormOptions,
 ) {
   const proof =
     binding === "session"
       ? { token: toSessionToken(request), cookies: [] }
       : makeFormToken(request, randomBytes);
-  if (request.method !== "POST") return { fields: new Map<string, string>(), ...proof };
-  const fields = await readForm(request, maxBytes);
+  const isRead = request.method === "GET" || request.method === "HEAD";
+  if (isRead) return { fields: new Map<string, string>(), ...proof };
+  const fields = isScript
+    ? new Map([[TOKEN_FIELD, request.headers.get(TOKEN_HEADER) ?? ""]])
+    : await readForm(request, maxBytes);
   checkForm(request, identity, { fields, binding });
   return { fields, ...proof };
 }

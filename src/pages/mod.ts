@@ -24,4 +24,5 @@ export {
   respondWithPage,
   SIGN_OUT_PATH,
 } from "./page.tsx";
+export * from "./rows/mod.ts";
 export { escapeTurns, splitJson } from "./scripts/forms/inputs.ts";

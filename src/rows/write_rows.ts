@@ -1,6 +1,6 @@
 /** Formats rows of a table as CSV or NDJSON that imports to the same values. Pure. @module */
 
-import { SQL } from "../kinds/mod.ts";
+import { FIELDS } from "../kinds/mod.ts";
 import type { NamedColumn, TableDefinition } from "../schema/mod.ts";
 import { BYTE_ORDER_MARK, toCsvLine, toExactCsvLine } from "../std/csv.ts";
 import { compactJson } from "../std/json_text.ts";
@@ -21,7 +21,7 @@ export type RowsWriter = {
  * the texts.
  */
 export function makeRowsWriter(
-  table: TableDefinition,
+  table: Pick<TableDefinition, "columns">,
   format: FileFormat,
   { isInert = false }: { isInert?: boolean } = {},
 ): RowsWriter {
@@ -46,11 +46,14 @@ function toJsonRow(row: RowTexts): string {
 }
 
 /** The CSV fields of a row: null is an empty field, and a json value is JSON text. */
-function toCsvValues({ columns }: TableDefinition, row: RowTexts): (string | null)[] {
+function toCsvValues(
+  { columns }: Pick<TableDefinition, "columns">,
+  row: RowTexts,
+): (string | null)[] {
   const toField = ({ name, kind }: Pick<NamedColumn, "name" | "kind">) => {
     const text = row.get(name) ?? "null";
     if (text === "null") return null;
-    if (SQL[kind].isJson === true) return compactJson(text);
+    if (FIELDS[kind].cell === "json") return compactJson(text);
     return text.startsWith('"') ? String(JSON.parse(text)) : text;
   };
   return [toField({ name: "id", kind: "uuid" }), ...columns.map(toField)];

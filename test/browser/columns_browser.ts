@@ -87,7 +87,7 @@ test("edits and searches follow the chosen column order", async () => {
     await page.getByRole("button", { name: "Clear" }).click();
     await page.locator("[data-range]", { hasText: "of 2" }).waitFor();
     await menu(page);
-    await page.getByRole("link", { name: "Show all" }).click();
+    await page.getByRole("button", { name: "Show all" }).click();
     await shows(page, "title", "note", "hours");
   });
 });

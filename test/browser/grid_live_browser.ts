@@ -203,21 +203,16 @@ test("a delayed event of an earlier change on this page marks no row", async () 
     });
     await page.reload();
     await page.locator("table[role=grid]").waitFor();
-    const tags: (string | null)[] = [];
+    const stored: StoredRow[] = [];
     for (const text of ["Coffee", "Wine"]) {
       await edit(page, milk, text);
       await page.keyboard.press("Enter");
       await titleOf(page, milk).getByText(text).waitFor();
       await page.locator("td[data-saving]").waitFor({ state: "detached" });
-      tags.push(await rowOf(page, milk).getAttribute("data-etag"));
+      stored.push(await read(milk));
     }
-    const [coffee] = tags;
-    send(
-      JSON.stringify([
-        { put: milk.id, etag: coffee },
-        { put: bread.id, etag: coffee },
-      ]),
-    );
+    const [coffee] = stored;
+    send(JSON.stringify([{ put: coffee }, { put: { ...bread, title: "Rolls" } }]));
     await isMarked(page, bread, "Changed by another user");
     expect(await rowOf(page, milk).locator(".row-mark").count()).toBe(0);
   });
@@ -228,21 +223,21 @@ test("an event of a pending change on this page marks no row", async () => {
     if (milk === undefined) throw new Error("No row");
     const path = `${TODOS}/${milk.id}`;
     await send("PATCH", path, { title: "Wine" });
-    const etag = (await site.service.call(app, path)).headers.get("etag");
+    const wine = await read(milk);
     await send("PATCH", path, { title: "Milk" });
     const sending = Promise.withResolvers<void>();
     const seen = Promise.withResolvers<void>();
     await page.route("**/todos/changes?*", async (route) => {
       await sending.promise;
-      const body = `id: 1\nevent: changes\ndata: ${JSON.stringify([{ put: milk.id, etag }])}\n\n`;
+      const body = `id: 1\nevent: changes\ndata: ${JSON.stringify([{ put: wine }])}\n\n`;
       await route.fulfill({ contentType: "text/event-stream", body });
     });
-    await page.route("**/rows/*", async (route) => {
-      if (route.request().method() === "POST") {
+    await page.route("**/data/**", async (route) => {
+      if (route.request().method() === "PATCH") {
         sending.resolve();
         await seen.promise;
       }
-      await route.continue();
+      await route.fallback();
     });
     await page.reload();
     await page.locator("table[role=grid]").waitFor();

@@ -53,7 +53,7 @@ async function openGrid(
 
 /** Delays each response by this time. */
 async function slowDown(page: Page, ms: number): Promise<void> {
-  await page.route("**/rows/*", async (route) => {
+  await page.route("**/data/**", async (route) => {
     await Bun.sleep(ms);
     await route.continue();
   });
@@ -263,15 +263,19 @@ describe.each(["Enter", "Tab", "Escape"] as const)("%s of an input method", (key
 test("an editor opens after the composition has ended, with its text", async () => {
   await openGrid(["a"], async ({ page, session, select, read }) => {
     const { promise: asked, resolve: respond } = Promise.withResolvers<void>();
-    await page.route("**/rows/*", async (route) => {
+    await page.route("**/data/**", async (route) => {
       await asked;
       await route.continue();
     });
+    // The rows that the server rendered are read again, for edits.
+    await page.reload();
+    await page.locator("table[role=grid]").waitFor();
     await select(0, "title");
     await page.keyboard.press("F2");
     await compose(session, "にほん", "Enter");
+    const responded = page.waitForResponse("**/data/**");
     respond();
-    await page.waitForResponse("**/rows/*");
+    await responded;
     await session.send("Input.insertText", { text: "日本" });
     await page.locator(".cell-form").waitFor();
     await page.keyboard.type("!");

@@ -161,7 +161,7 @@ describe.each([
       expect(await page.locator(".condition input:invalid").count()).toBe(1);
       expect(page.url()).not.toContain("#");
       await page.getByRole("button", { name: "Remove the filter" }).click();
-      await page.route("**/list*", (route) => route.abort());
+      await page.route("**/data/**", (route) => route.abort());
       await box(page).fill("Row");
       await page.keyboard.press("Enter");
       await page

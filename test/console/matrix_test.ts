@@ -23,6 +23,7 @@ import {
 import {
   CONSOLE_FORMS,
   CONSOLE_PAGES,
+  CONSOLE_WRITES,
   type ConsoleSubjects,
   makeSubjects,
 } from "../support/samples/console.ts";
@@ -31,6 +32,7 @@ import { enrolPerson, passPassword } from "../support/second_factor.ts";
 import { openTestService, type TestApp, type TestService } from "../support/service.ts";
 
 const GETS = CONSOLE_PAGES;
+const ROWS = "/console/apps/:app/tables/:table";
 const FORMS = CONSOLE_FORMS;
 const POSTS = FORMS.map(({ path }) => path);
 /** Every form needs a recent sign-in, unless its action does not, or it is a form of rows, which have no action. */
@@ -67,6 +69,27 @@ async function send(jar: Jar, path: string, form: { token?: string; origin?: str
   return await visit(service, new Map(jar), toPath(path), { fields, ...rest });
 }
 
+/** Sends a valid write of the grid's script. */
+async function write(
+  jar: Jar,
+  { method, path }: { method: string; path: string },
+  { token = toToken(jar), origin = service.url }: { token?: string; origin?: string | null } = {},
+): Promise<number> {
+  const values = { title: "overwritten" };
+  const isList = method === "PATCH" && path.endsWith("/:table");
+  const [, id = ""] = /rows\/([^/]+)$/.exec(toPath(`${ROWS}/rows/:row`)) ?? [];
+  const response = await fetch(service.url + toPath(path), {
+    ...{ method, redirect: "manual" },
+    headers: {
+      ...{ cookie: toCookieHeader(jar), "form-token": token, "content-type": "application/json" },
+      ...(origin === null ? {} : { origin }),
+    },
+    ...(method === "DELETE" ? {} : { body: JSON.stringify(isList ? [{ id, ...values }] : values) }),
+  });
+  await response.text();
+  return response.status;
+}
+
 /** The token that the pages would give this browser. */
 function toToken(jar: Jar): string {
   return toSessionToken(new Request(service.url, { headers: { cookie: toCookieHeader(jar) } }));
@@ -95,7 +118,7 @@ async function readState(): Promise<string> {
   return row?.state ?? "";
 }
 
-const write = (text: string) => service.service.admin.message(`${text}; select 1`);
+const run = (text: string) => service.service.admin.message(`${text}; select 1`);
 const administrator = () => makePerson(service, { consoleRole: "super_admin" });
 const half = (jar: Jar, name: string): Jar => new Map([[name, jar.get(name) ?? ""]]);
 
@@ -170,7 +193,7 @@ const VISITORS: { name: string; make: () => Promise<Jar>; shown: number; sent: n
       const own = await administrator();
       const jar = await signInAs(service, own);
       const asked = `factor_asked_at = now() - interval '${FACTOR_GRACE_S} seconds'`;
-      await write(`update rowhouse.users set ${asked} where id = '${own.id}'`);
+      await run(`update rowhouse.users set ${asked} where id = '${own.id}'`);
       return jar;
     },
     shown: 303,
@@ -181,7 +204,7 @@ const VISITORS: { name: string; make: () => Promise<Jar>; shown: number; sent: n
     make: async () => {
       const own = await administrator();
       const jar = await signInAs(service, own);
-      await write(`update rowhouse.sessions set expires_at = now() where user_id = '${own.id}'`);
+      await run(`update rowhouse.sessions set expires_at = now() where user_id = '${own.id}'`);
       return jar;
     },
     shown: 303,
@@ -193,6 +216,7 @@ test("the matrix has the routes of the Console", () => {
   expect(GETS.length).toBeGreaterThan(20);
   expect(POSTS.length).toBeGreaterThan(15);
   expect(SENSITIVE.length).toBeGreaterThan(15);
+  expect(CONSOLE_WRITES.map(({ method }) => method)).toEqual(["POST", "PATCH", "PATCH", "DELETE"]);
 });
 
 test("every action of an administrator has a form", () => {
@@ -217,6 +241,8 @@ describe.each(VISITORS)("$name", ({ make, shown, sent }) => {
         expect(text).not.toContain(secret);
     }
     for (const path of POSTS) expect([path, (await send(jar, path)).status]).toEqual([path, sent]);
+    for (const route of CONSOLE_WRITES)
+      expect([route.method, await write(new Map(jar), route)]).toEqual([route.method, sent]);
     expect(await readState()).toBe(before);
   });
 });
@@ -231,6 +257,8 @@ test.each([
   const before = await readState();
   for (const path of POSTS)
     expect([path, (await send(chief, path, form)).status]).toEqual([path, 403]);
+  for (const route of CONSOLE_WRITES)
+    expect([route.method, await write(chief, route, form)]).toEqual([route.method, 403]);
   expect(await readState()).toBe(before);
 });
 
@@ -238,7 +266,7 @@ test("without a recent sign-in, every sensitive action asks for the password", a
   const own = await administrator();
   const jar = await signInAs(service, own);
   const old = `proven_at = ${OLD_SIGN_IN}`;
-  await write(`update rowhouse.sessions set ${old} where user_id = '${own.id}'`);
+  await run(`update rowhouse.sessions set ${old} where user_id = '${own.id}'`);
   const before = await readState();
   for (const path of SENSITIVE) {
     const response = await send(jar, path);
@@ -250,7 +278,7 @@ test("without a recent sign-in, every sensitive action asks for the password", a
 
 test("every sensitive action requires the second factor of a person who has one", async () => {
   const { person: own, jar } = await enrolPerson(service, await administrator());
-  await write(
+  await run(
     `update rowhouse.sessions set second_factor_at = ${OLD_SIGN_IN} where user_id = '${own.id}'`,
   );
   const before = await readState();
@@ -328,7 +356,15 @@ test.each(["off", "on"])(
   },
 );
 
-// This proves that the forms above were rejected because of their sender.
+// This proves that the forms and writes above were rejected because of their sender.
+test("a script of the grid writes with the token of the session", async () => {
+  const before = await readState();
+  // The others would change the row of the forms.
+  for (const route of CONSOLE_WRITES.filter(({ method }) => method === "POST"))
+    expect(await write(chief, route)).toBe(201);
+  expect(await readState()).not.toBe(before);
+});
+
 test("a super_admin with a recent sign-in gets every page and every form", async () => {
   for (const path of GETS)
     expect([path, ...shownStatuses(path)]).toContain(
@@ -343,7 +379,5 @@ test("a super_admin with a recent sign-in gets every page and every form", async
     expect(response.headers.get("location") ?? "").not.toStartWith("/console/sign-in");
     if ((await readState()) === before) idle.push(path);
   }
-  // The first form of several rows only previews the change.
-  const rows = "/console/apps/:app/tables/:table";
-  expect(idle).toEqual([`${rows}/change`, `${rows}/rows/:row/delete`]);
+  expect(idle).toEqual([`${ROWS}/rows/:row/delete`]);
 });

@@ -361,7 +361,7 @@ test("activity is filtered by actor, action, app and person, and paged", async (
 
 /** The weight of a page is the bytes of a first visit with gzip, which the least capable browsers use. */
 test.each(["/login", "/console", "/console/apps", "/console/activity", "/tables/todos"])(
-  "%s transfers max 50 KB",
+  "%s transfers max 45 KB, and the page of rows 70 KB",
   async (page) => {
     const isOfApp = page.startsWith("/tables");
     if (isOfApp) await fillTodos();
@@ -381,7 +381,7 @@ test.each(["/login", "/console", "/console/apps", "/console/activity", "/tables/
     expect(sizes.size).toBe(page === "/login" ? 4 : isOfApp ? 6 : 5);
     const total = [...sizes.values()].reduce((sum, size) => sum + size, 0);
     console.log(`${page}: ${total} bytes, of these ${Object.values(Object.fromEntries(sizes))}`);
-    expect(total).toBeLessThanOrEqual(50_000);
+    expect(total).toBeLessThanOrEqual(isOfApp ? 70_000 : 45_000);
   },
 );
 

@@ -115,7 +115,9 @@ describe.each([
       const { text } = await open("projects", ids.garden);
       expect(text.match(/<details data-referrer=/g)).toHaveLength(5);
       expect(text).not.toContain("Todo 1");
-      expect(text).toContain(`${rowsOf("todos")}?references=project.${ids.garden}`);
+      expect(text).toContain(
+        `${rowsOf("todos")}?references=project.${ids.garden}#where=project.eq.${ids.garden}`,
+      );
     });
     return;
   }
@@ -174,7 +176,9 @@ describe.each([
     const page = await open("projects", huge);
     expect(page.status).toBe(200);
     expect(page.text).not.toContain("x".repeat(61));
-    expect(page.text).toContain(`?references=project.${huge}">Show these rows</a>`);
+    expect(page.text).toContain(
+      `?references=project.${huge}#where=project.eq.${huge}">Show these rows</a>`,
+    );
     expect(readLists(page.text).has("todos.project")).toBe(false);
     expect(readLists(page.text).get("todos.former")?.texts).toEqual([]);
   });

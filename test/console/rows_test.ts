@@ -160,64 +160,26 @@ describe("a page of rows", () => {
     }
     const first = await visit(service, jar, path);
     expect(first.text).toContain("Rows 1 to 50");
-    expect(first.text).toContain(`${path}?from=51&amp;limit=50`);
+    expect(first.text).toContain(`rel="next" href="${path}?from=51"`);
     const last = await visit(service, jar, `${path}?from=9951&limit=50`);
     expect(last.text).toContain("<bdi>row 10000.</bdi>");
-    expect(last.text).toContain("Rows 9951 to 10000 of 10000");
+    // A script counts the rows after they are displayed.
+    expect(last.text).toContain("Rows 9951 to 10000</p>");
     expect(last.text).not.toContain('rel="next"');
-    const found = await visit(service, jar, `${path}?from=last&limit=50`);
-    expect(found.text).toContain("Rows 9951 to 10000 of 10000");
     expect((await visit(service, jar, `${path}?from=20000`)).text).toContain(
       "No rows at this position",
     );
   });
 
-  test("displays the selected columns, and remembers them", async () => {
-    const { id } = await addRow({ title: "Milk", note: "semi-skimmed" });
-    const { text } = await visit(service, jar, `${path}?show.title=on&limit=25`);
-    expect(text).not.toContain("semi-skimmed");
-    expect(text).toContain(`${path}/rows/${id}?limit=25&amp;show.title=on`);
-    expect(text).toContain('<input type="hidden" name="show.title" value="on">');
-    expect(text).toContain('<input type="checkbox" name="show.title" checked>');
-    expect(text).toContain('<input type="checkbox" name="show.note">');
-  });
-
-  test("displays the total before the last page", async () => {
-    const json = Array.from({ length: 60 }, (_, place) => ({ title: `row ${place}` }));
-    await service.call(app, "/v1/data/db/todos", { method: "POST", json });
-    for (const limit of [25, 50])
-      expect((await visit(service, jar, `${path}?limit=${limit}`)).text).toContain(
-        `Rows 1 to ${limit} of 60`,
-      );
-  });
-
-  test("displays rows by their ids, and by the label of the rows that they reference", async () => {
+  test("displays rows by the label of the rows that they reference", async () => {
     const made = await service.call(app, "/v1/data/db/projects", {
       method: "POST",
       json: { name: "<b>House</b>" },
     });
     const project = (made.json as StoredRow).id;
-    const [first, second] = [
-      await addRow({ title: "Milk", project }),
-      await addRow({ title: "Tea" }),
-    ];
-    const query = `row=${second.id}&row=${crypto.randomUUID()}&row=${first.id}&row=x`;
-    const { text } = await visit(service, jar, `${path}?${query}`);
-    expect([...text.matchAll(/data-row-id="([^"]+)"/g)].map(([, id]) => id)).toEqual([
-      second.id,
-      first.id,
-    ]);
+    await addRow({ title: "Milk", project });
+    const { text } = await visit(service, jar, path);
     expect(text).toContain(`<bdi title="${project}">&lt;b&gt;House&lt;/b&gt;</bdi>`);
-  });
-
-  test("as JSON equals the list endpoint's response, including errors", async () => {
-    await addRow({ title: "Milk" });
-    const { text } = await service.call(app, "/v1/data/db/todos?limit=5");
-    const list = await visit(service, jar, `${path}/list?limit=5`);
-    expect([list.status, list.text]).toEqual([200, text]);
-    expect(list.headers.get("cache-control")).toBe("no-store");
-    const rejected = await visit(service, jar, `${path}/list?limit=x`);
-    expect([rejected.status, rejected.json]).toMatchObject([400, { error: "invalid_query" }]);
   });
 
   test("does not count toward the app's rate limit", async () => {
@@ -229,7 +191,7 @@ describe("a page of rows", () => {
     await service.service.warm();
     for (let time = 0; time < 10; time++) {
       expect((await visit(service, jar, path)).status).toBe(200);
-      expect((await visit(service, jar, `${path}/list`)).status).toBe(200);
+      expect((await visit(service, jar, `/console/apps/${app.slug}/data/todos`)).status).toBe(200);
     }
     for (let time = 0; time < 5; time++)
       expect((await service.call(app, "/v1/data/db/todos")).status).toBe(200);
@@ -514,7 +476,7 @@ test("a date is edited and displayed as its day, without a time", async () => {
   expect(edit.text).toContain('value="2024-02-29"');
 });
 
-test("an edit of a row, a change of several rows and its undo count as updates of the row", async () => {
+test("an edit of a row counts as its update, and an edit without changes does not", async () => {
   const updated_at = t.timestamp().required().default("now").onUpdate("now");
   app = await service.makeApp(
     defineSchema({ cards: { title: t.string(), rank: t.number(), updated_at } }),
@@ -533,22 +495,4 @@ test("an edit of a row, a change of several rows and its undo count as updates o
   expect((await submit(edit, { "value.title": "second" })).status).toBe(303);
   const edited = await read();
   expect([edited.title, edited.time > created.time]).toEqual(["second", true]);
-
-  const change = `${path}/change?column=title`;
-  const preview = await visit(service, jar, `${path}/change`, {
-    fields: {
-      ...readForm(await visit(service, jar, change)),
-      ...{ rows: created.id, "value.title": "third" },
-    },
-  });
-  const done = await visit(service, jar, `${path}/change`, {
-    fields: { ...readHidden(preview.text), step: "write" },
-  });
-  const changed = await read();
-  expect([changed.title, changed.time > edited.time]).toEqual(["third", true]);
-  await visit(service, jar, `${path}/change`, {
-    fields: { ...readHidden(done.text), step: "undo" },
-  });
-  const restored = await read();
-  expect([restored.title, restored.time > changed.time]).toEqual(["second", true]);
 });

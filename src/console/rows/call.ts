@@ -5,13 +5,11 @@
  * @module
  */
 
-import { parseJson } from "../../http/mod.ts";
 import { type Detail, isProblemCode, Problem } from "../../problem.ts";
 import { ConsoleRejected, SignInTooOld } from "../../records/actions/mod.ts";
 import { openRows, type RowsKey } from "../../records/console/mod.ts";
 import { BoundedMap } from "../../std/bounded.ts";
 import { isObject, tryParseJson } from "../../std/json.ts";
-import { splitObject } from "../../std/json_text.ts";
 import type { Visit } from "../enter.tsx";
 
 type RowsCall = {
@@ -45,11 +43,16 @@ export async function callRows(visit: Visit, call: RowsCall): Promise<RowsRespon
 
 /** The data endpoints' response, whose body is not read yet. @throws {Problem} as {@linkcode callRows} */
 export async function callRowsEndpoint(visit: Visit, call: RowsCall): Promise<Response> {
-  const first = await send(visit, call);
-  // Retry: the key ended early, for example because the app was disabled and enabled again.
-  const response = first.status === 401 ? await send(visit, call) : first;
+  const response = await requestRows(visit, call);
   if (!response.ok) throw toProblem(response, await response.text());
   return response;
+}
+
+/** The data endpoints' response, also if it is a rejection. */
+export async function requestRows(visit: Visit, call: RowsCall): Promise<Response> {
+  const first = await send(visit, call);
+  // Retry: the key ended early, for example because the app was disabled and enabled again.
+  return first.status === 401 ? await send(visit, call) : first;
 }
 
 async function send(visit: Visit, call: RowsCall): Promise<Response> {
@@ -138,20 +141,4 @@ export function toRejection(error: unknown): Problem {
   const isOfVisitor = error instanceof ConsoleRejected || error instanceof SignInTooOld;
   if (!(error instanceof Problem) || isOfVisitor) throw error;
   return error;
-}
-
-/** The values of a row as JSON text. */
-export const TEXTS: unique symbol = Symbol("texts");
-
-/** A row as the endpoints send it. Numbers have all their digits only as text. */
-export type Row = Readonly<Record<string, unknown>> & {
-  readonly id: string;
-  readonly [TEXTS]: ReadonlyMap<string, string>;
-};
-
-export function readRow(text: string): Row {
-  const row: unknown = parseJson(text);
-  if (isObject(row) && typeof row["id"] === "string")
-    return { ...row, id: row["id"], [TEXTS]: splitObject(text) };
-  throw new Error("The data endpoints sent a row without an id");
 }

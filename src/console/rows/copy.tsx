@@ -1,12 +1,11 @@
 /** @jsxImportSource #html @jsxRuntime automatic */
 /** A row to copy: as JSON, and as a request or SDK call that creates a copy. @module */
-import { escapeTurns, type Html } from "../../pages/mod.ts";
+import { escapeTurns, type Html, type Row, TEXTS } from "../../pages/mod.ts";
 import { indentJson } from "../../std/json_text.ts";
 import { quoteForShell } from "../../std/quote.ts";
 import type { Visit } from "../enter.tsx";
 import { renderSnippet, type Snippet, toApiUrl } from "../parts.tsx";
-import { type Row, TEXTS } from "./call.ts";
-import type { RowsTable } from "./cells.tsx";
+import type { RowsTable } from "./table.tsx";
 
 const MAX_CHARS = 20_000;
 
@@ -54,10 +53,6 @@ function toSnippets(url: string, table: string, row: Row): Snippet[] {
 /** A row as JSON, with the digits and the order of the endpoints. */
 export function toRowJson(row: Row): string {
   return escapeTurns(indentJson(toJson([...row[TEXTS]])));
-}
-
-export function toRowsJson(rows: readonly Row[]): string {
-  return escapeTurns(indentJson(`[${rows.map((row) => toJson([...row[TEXTS]]))}]`));
 }
 
 function toJson(values: readonly (readonly [name: string, text: string])[]): string {

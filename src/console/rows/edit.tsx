@@ -6,26 +6,29 @@
  * @module
  */
 import { shortenId } from "../../kinds/mod.ts";
-import { redirect } from "../../pages/mod.ts";
+import {
+  findTypingIssues,
+  type Row,
+  readRow,
+  readState,
+  redirect,
+  type State,
+  type TypedValue,
+  toBody,
+  toRowPath,
+  toState,
+  withLineEnds,
+  withPlace,
+} from "../../pages/mod.ts";
 import type { Problem } from "../../problem.ts";
 import type { Visit } from "../enter.tsx";
 import { renderEmpty, renderError, renderLink } from "../parts.tsx";
-import { callRows, type Row, readRow, toRejection } from "./call.ts";
-import { type RowsTable, respondWithRowsPage, toRowPath } from "./cells.tsx";
+import { callRows, toRejection } from "./call.ts";
 import { renderCopies } from "./copy.tsx";
-import { findTypingIssues, type TypedValue, toBody } from "./fields.tsx";
 import { makeFields, renderIssues, renderRowForm, sortIssues } from "./form.tsx";
-import {
-  readExact,
-  readPosition,
-  readState,
-  type State,
-  toMark,
-  toState,
-  withLineEnds,
-  withPosition,
-} from "./list.ts";
+import { readPosition, toMark } from "./list.ts";
 import { readRelatedRows, renderReferrers } from "./related_rows.tsx";
+import { type RowsTable, respondWithRowsPage } from "./table.tsx";
 
 export type FoundRow = { row: Row; etag: string };
 
@@ -76,7 +79,7 @@ export async function handleRowForm(visit: Visit, table: RowsTable): Promise<Res
         headers: { "if-match": etag },
         body: toBody(typed),
       });
-    return redirect(withPosition(table.path, readPosition(visit), { stored: found.row.id }));
+    return redirect(withPlace(table.path, readPosition(visit), { stored: found.row.id }));
   } catch (error) {
     const problem = toRejection(error);
     const now = await findRow(visit, table);
@@ -95,10 +98,10 @@ function readTyped({ fields }: Visit, { definition }: RowsTable, row: Row): Type
   const opened = readOpened(fields);
   return definition.columns.flatMap((column) => {
     const first = opened.get(column.name) ?? "";
-    const state = readState(column, fields, { first, isNew: false });
+    const wasNull = first === toMark("null");
+    const state = readState(column, fields, { wasNull, isNew: false });
     if (state === undefined || toMark(state) === first) return [];
-    const exact = readExact(state, fields.get(`exact.${column.name}`));
-    return [{ column, state: exact === state ? withLineEnds(column, state, row) : exact }];
+    return [{ column, state: withLineEnds(column, state, row) }];
   });
 }
 
@@ -134,10 +137,10 @@ async function respondWithForm(
   const path = toRowPath(table.path, row.id);
   const marks = [...stored].map(([name, state]) => `${name}:${toMark(state)}`);
   const form = renderRowForm(visit, {
-    action: withPosition(path, position),
+    action: withPlace(path, position),
     hidden: { etag, opened: marks.join(" ") },
     fields: await makeFields(visit, table, {
-      ...{ states, issues, row, now: toNow(changed), labels: related.labels },
+      ...{ states, issues, now: toNow(changed), labels: related.labels },
     }),
     created: (
       <>
@@ -153,9 +156,9 @@ async function respondWithForm(
       </>
     ),
     button: isOutdated ? "Overwrite" : "Save",
-    cancel: withPosition(table.path, position),
-    deletion: withPosition(`${path}/delete`, position),
-    duplicate: withPosition(`${table.path}/new`, position, { like: row.id }),
+    cancel: withPlace(table.path, position),
+    deletion: withPlace(`${path}/delete`, position),
+    duplicate: withPlace(`${table.path}/new`, position, { like: row.id }),
   });
   return respondWithRowsPage(table, {
     title: `Row ${shortenId(row.id)}`,

@@ -4,11 +4,13 @@
  *
  * @module
  */
+
+import { type ListedRow, TEXTS } from "../../pages/mod.ts";
 import { makeRowsWriter, type PagePosition, readPages } from "../../rows/mod.ts";
 import type { Visit } from "../enter.tsx";
-import { TEXTS, toRejection } from "./call.ts";
-import type { RowsTable } from "./cells.tsx";
-import { findRows, type ListedRow, listRows, type RowsPage, readPosition } from "./list.ts";
+import { toRejection } from "./call.ts";
+import { listRows, type RowsPage } from "./list.ts";
+import type { RowsTable } from "./table.tsx";
 
 const PAGE_ROWS = 500;
 const MAX_WAITS = 5;
@@ -61,11 +63,7 @@ async function handleExport(
   const { appId, table: name } = table;
   const list = (position: PagePosition) =>
     listPatiently(visit, { appId, table: name, ...position });
-  const { ids } = readPosition(visit);
-  const pages =
-    ids.length > 0
-      ? readSome(visit, table, ids)
-      : readPages(list, { limit: PAGE_ROWS, idOf: ({ row }) => row.id });
+  const pages = readPages(list, { limit: PAGE_ROWS, idOf: ({ row }) => row.id });
   // Read the first page before the response begins, so that an error is a page.
   const first = await pages.next();
   return new Response(toStream(table, FORMATS[format], { first, pages }), {
@@ -80,11 +78,6 @@ async function handleExport(
 }
 
 type Pages = AsyncGenerator<readonly ListedRow[], void>;
-
-/** The rows in the address. */
-async function* readSome(visit: Visit, table: RowsTable, ids: readonly string[]): Pages {
-  yield await findRows(visit, { ...table, ids });
-}
 
 /** Waits if the rate limit is reached. */
 async function listPatiently(

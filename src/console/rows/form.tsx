@@ -2,18 +2,29 @@
 /** The form of a new or existing row: fields, their errors, and the choices of references. @module */
 
 import { shortenId } from "../../kinds/mod.ts";
-import { type Html, type Part, TOKEN_FIELD, toScriptPath } from "../../pages/mod.ts";
+import {
+  findLabelColumn,
+  type Html,
+  type Labels,
+  type Part,
+  type RowField,
+  renderRowField,
+  type State,
+  TOKEN_FIELD,
+  toLabel,
+  toRowPath,
+  toScriptPath,
+} from "../../pages/mod.ts";
 import type { Detail, Problem } from "../../problem.ts";
 import type { NamedColumn } from "../../schema/mod.ts";
 import { isUuid } from "../../std/patterns.ts";
 import type { Visit } from "../enter.tsx";
 import { type Choice, renderError, renderLink } from "../parts.tsx";
-import { toRowsPath } from "../paths.ts";
-import { type Row, TEXTS, toRejection } from "./call.ts";
-import { type RowsTable, toRowPath } from "./cells.tsx";
-import { type RowField, renderRowField } from "./fields.tsx";
-import { listRows, type State } from "./list.ts";
-import { findLabelColumn, findTable, type Labels, toLabel } from "./related.ts";
+import { toAppPath, toRowsPath } from "../paths.ts";
+import { toRejection } from "./call.ts";
+import { listRows } from "./list.ts";
+import { findTable } from "./related.ts";
+import type { RowsTable } from "./table.tsx";
 
 type Issues = { of: ReadonlyMap<string, string[]>; others: string[] };
 
@@ -48,8 +59,6 @@ type FieldValues = {
   states: ReadonlyMap<string, State>;
   issues?: Issues | undefined;
   now?: ReadonlyMap<string, string>;
-  /** The displayed row. */
-  row?: Row;
   /** Labels of referenced rows. */
   labels?: Labels;
 };
@@ -61,7 +70,7 @@ const MAX_FORM_BYTES = 80_000;
 export async function makeFields(
   visit: Visit,
   table: RowsTable,
-  { states, issues, now, row, labels }: FieldValues,
+  { states, issues, now, labels }: FieldValues,
 ): Promise<RowField[]> {
   const targets = await readTargets(visit, table);
   let freeBytes = MAX_FORM_BYTES;
@@ -79,16 +88,9 @@ export async function makeFields(
       targets: targets.get(column.table ?? ""),
       target: toTarget(table, column, { id: text, label: labels?.get(text) }),
       picked: toPicked(table, column),
-      exact: toExact(column, row),
       isTooLong,
     };
   });
-}
-
-/** A script sends it if it restores the value. */
-function toExact({ name }: NamedColumn, row: Row | undefined): string | undefined {
-  const value = row?.[name];
-  return typeof value === "string" && value.includes("\r") ? row?.[TEXTS].get(name) : undefined;
 }
 
 function toTarget(
@@ -103,7 +105,8 @@ function toTarget(
 /** The data of a script that searches for a referenced row. */
 function toPicked(table: RowsTable, { kind, table: name = "" }: NamedColumn) {
   const target = kind === "ref" ? findTable(table, name) : undefined;
-  return target && { path: toRowsPath(table.slug, name), label: findLabelColumn(target)?.name };
+  const path = `${toAppPath(table.slug)}/data/${encodeURIComponent(name)}`;
+  return target && { path, label: findLabelColumn(target)?.name };
 }
 
 const MAX_TARGET_TABLES = 5;

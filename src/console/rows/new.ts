@@ -1,25 +1,29 @@
 /** A new row. The form has its own idempotency key, so that a form that is sent twice creates one row. @module */
 import { readParameters } from "../../http/mod.ts";
-import { redirect } from "../../pages/mod.ts";
+import {
+  findTypingIssues,
+  isEmptyAsked,
+  type Row,
+  readRow,
+  readState,
+  redirect,
+  type State,
+  TEXTS,
+  type TypedValue,
+  toBody,
+  toFirstState,
+  toState,
+  withLineEnds,
+  withPlace,
+} from "../../pages/mod.ts";
 import { type Detail, Problem } from "../../problem.ts";
 import { isUuid } from "../../std/patterns.ts";
 import { readHeaderValue, type Visit } from "../enter.tsx";
-import { callRows, type Row, readRow, TEXTS, toRejection } from "./call.ts";
-import { type RowsTable, respondWithRowsPage } from "./cells.tsx";
+import { callRows, toRejection } from "./call.ts";
 import { findRow } from "./edit.tsx";
-import { findTypingIssues, type TypedValue, toBody } from "./fields.tsx";
 import { makeFields, renderIssues, renderRowForm, sortIssues } from "./form.tsx";
-import {
-  isEmptyAsked,
-  readPosition,
-  readState,
-  type State,
-  toFirstState,
-  toMark,
-  toState,
-  withLineEnds,
-  withPosition,
-} from "./list.ts";
+import { readPosition, toMark } from "./list.ts";
+import { type RowsTable, respondWithRowsPage } from "./table.tsx";
 
 export async function handleNewRow(visit: Visit, table: RowsTable): Promise<Response> {
   const like = await findLike(visit, table);
@@ -54,7 +58,7 @@ export async function handleNewRowForm(visit: Visit, table: RowsTable): Promise<
       headers: { "idempotency-key": key },
       body: toBody(values),
     });
-    return redirect(withPosition(path, readPosition(visit), { added: readRow(text).id }));
+    return redirect(withPlace(path, readPosition(visit), { added: readRow(text).id }));
   } catch (error) {
     const problem = toRejection(error);
     const isOther = problem.code === "idempotency_mismatch";
@@ -80,7 +84,7 @@ function readValues(
 ): TypedValue[] {
   return definition.columns.map((column): TypedValue => {
     const first = toFirstState(column);
-    const state = readState(column, fields, { first: toMark(first), isNew: true });
+    const state = readState(column, fields, { wasNull: first === "null", isNew: true });
     if (like === undefined) return { column, state: state ?? first };
     const copied = toState(column, like);
     if (state === undefined || toMark(state) === toMark(copied))
@@ -118,7 +122,7 @@ async function respondWithForm(
     sortIssues(problem, table.definition, [...findTypingIssues(values), ...findUnasked(values)]);
   const fields = await makeFields(visit, table, { states, issues });
   const form = renderRowForm(visit, {
-    action: withPosition(`${table.path}/new`, position),
+    action: withPlace(`${table.path}/new`, position),
     hidden: { create_key: key, ...(like === undefined ? {} : { like }) },
     fields: fields.map((field, at) => ({
       ...field,
@@ -126,7 +130,7 @@ async function respondWithForm(
       isFirst: at === 0 && problem === undefined,
     })),
     button: "Add the row",
-    cancel: withPosition(table.path, position),
+    cancel: withPlace(table.path, position),
   });
   return respondWithRowsPage(table, {
     title: "New row",

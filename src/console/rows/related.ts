@@ -1,31 +1,13 @@
 /** Tables that a table references or that reference it: the labels of their rows, and their columns. @module */
-import type { NamedColumn, TableDefinition } from "../../schema/mod.ts";
+import { findLabelColumn, type Labels, type Row, toLabel } from "../../pages/mod.ts";
+import type { TableDefinition } from "../../schema/mod.ts";
 import { isUuid } from "../../std/patterns.ts";
 import type { Visit } from "../enter.tsx";
-import type { Row } from "./call.ts";
-import type { RowsTable } from "./cells.tsx";
 import { findRows } from "./list.ts";
-
-export type Labels = ReadonlyMap<string, string>;
+import type { RowsTable } from "./table.tsx";
 
 /** The limit for one page, over all columns. */
 const MAX_LABELS = 200;
-const LABEL_CHARS = 60;
-
-/** The column with the label of a row: the first unique text column, otherwise the first text column. */
-export function findLabelColumn({ columns }: TableDefinition): NamedColumn | undefined {
-  const texts = columns.filter(({ kind }) => kind === "string");
-  return texts.find(({ unique }) => unique) ?? texts[0];
-}
-
-export function toLabel(
-  definition: TableDefinition | undefined,
-  row: Readonly<Record<string, unknown>>,
-): string | undefined {
-  const column = definition && findLabelColumn(definition);
-  const value = column && row[column.name];
-  return typeof value === "string" && value.trim() !== "" ? value.slice(0, LABEL_CHARS) : undefined;
-}
 
 /** A related table, or this table. */
 export function findTable(table: RowsTable, name: string): TableDefinition | undefined {
@@ -44,8 +26,10 @@ export async function readLabels(
   await Promise.all(
     [...asked].map(async ([name, ids]) => {
       const definition = findTable(table, name);
-      if (definition === undefined || findLabelColumn(definition) === undefined) return;
-      for (const { row } of await findRows(visit, { appId, table: name, ids: [...ids] })) {
+      const column = definition && findLabelColumn(definition);
+      if (column === undefined) return;
+      const of = { appId, table: name, ids: [...ids], select: `id,${column.name}` };
+      for (const { row } of await findRows(visit, of)) {
         const label = toLabel(definition, row);
         if (label !== undefined) labels.set(row.id, label);
       }

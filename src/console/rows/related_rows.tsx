@@ -8,23 +8,24 @@
 
 import { MAX_RELATIONS } from "../../data/mod.ts";
 import { shortenId } from "../../kinds/mod.ts";
-import type { Html, Part } from "../../pages/mod.ts";
+import {
+  findLabelColumn,
+  type Html,
+  type Labels,
+  type Part,
+  type Row,
+  toLabel,
+  toRowPath,
+} from "../../pages/mod.ts";
 import type { TableDefinition } from "../../schema/mod.ts";
 import { mapBounded } from "../../std/bounded.ts";
 import { isObject, tryParseJson } from "../../std/json.ts";
 import type { Visit } from "../enter.tsx";
-import { toRowsPath } from "../paths.ts";
-import { callRows, type Row, toRejection } from "./call.ts";
-import { type RowsTable, toRowPath } from "./cells.tsx";
+import { toAppPath, toRowsPath } from "../paths.ts";
+import { callRows, toRejection } from "./call.ts";
 import { toReferencePath } from "./list.ts";
-import {
-  findLabelColumn,
-  findTable,
-  type Labels,
-  listReferrers,
-  readLabels,
-  toLabel,
-} from "./related.ts";
+import { findTable, listReferrers, readLabels } from "./related.ts";
+import type { RowsTable } from "./table.tsx";
 
 /** Max rows of each list. */
 const MAX_LISTED = 10;
@@ -156,14 +157,15 @@ export function renderReferrers(table: RowsTable, row: Row, { referring }: Relat
       {referrers.map((found) => {
         const first = referring.get(found.column);
         const path = toRowsPath(table.slug, found.referrer.name);
-        const list = { ...found, path, id: row.id };
+        const api = `${toAppPath(table.slug)}/data/${encodeURIComponent(found.referrer.name)}`;
+        const list = { ...found, path, api, id: row.id };
         return first === undefined ? renderSearch(list) : renderRows(list, first);
       })}
     </div>
   );
 }
 
-type ReferrerList = Referrer & { readonly path: string; readonly id: string };
+type ReferrerList = Referrer & Readonly<Record<"path" | "api" | "id", string>>;
 
 function renderRows(
   { referrer, column, path, id }: ReferrerList,
@@ -193,9 +195,7 @@ function renderRows(
         </ul>
       )}
       {hasMore && (
-        <a
-          href={`${toReferencePath(path, { column: column.name, id })}#where=${column.name}.eq.${id}`}
-        >
+        <a href={toReferencePath(path, { column: column.name, id })}>
           And more: show all rows of <bdi>{name}</bdi>
         </a>
       )}
@@ -204,10 +204,11 @@ function renderRows(
 }
 
 /** A script lists the first of the rows here. */
-function renderSearch({ referrer, column, path, id }: ReferrerList): Html {
+function renderSearch({ referrer, column, path, api, id }: ReferrerList): Html {
   return (
     <details
       data-referrer={path}
+      data-referrer-api={api}
       data-referrer-column={column.name}
       data-referrer-id={id}
       data-referrer-label={findLabelColumn(referrer)?.name ?? "id"}

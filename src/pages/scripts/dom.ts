@@ -1,4 +1,5 @@
 /** Elements, announcements, fragments and requests of pages: what most scripts use. Text stays text. @module */
+import { track } from "./pending.ts";
 
 export const SMALL_BUTTON = "button button-quiet button-small";
 
@@ -120,30 +121,10 @@ export type PageResponse = {
   page: Document;
 };
 
-let started = 0;
-let pending = 0;
-const listeners: (() => void)[] = [];
-
-/** Whether a request is open, or its response is not handled yet. */
-export function isRequesting(): boolean {
-  return pending > 0;
-}
-
-/** The number of pages requested so far. Each requested row has the number of its page in `data-requested`. */
-export function countRequests(): number {
-  return started;
-}
-
-/** Calls the listener whenever all responses have been handled. */
-export function onRequested(listener: () => void): void {
-  listeners.push(listener);
-}
-
 /** Gets a page, or sends a form and gets the next page. @throws {Error} no response, or the response is not a page */
 export function requestPage(url: string, form?: FormData): Promise<PageResponse> {
   // XMLHttpRequest parses the document. With fetch(), a script would turn text into markup, which the page's policy forbids.
   const request = new XMLHttpRequest();
-  const number = ++started;
   request.open(form === undefined ? "GET" : "POST", url);
   request.responseType = "document";
   const response = new Promise<PageResponse>((resolve, reject) => {
@@ -151,25 +132,11 @@ export function requestPage(url: string, form?: FormData): Promise<PageResponse>
     request.addEventListener("load", () => {
       const { status, responseURL, responseXML: page } = request;
       if (page === null) reject(new Error(`No page at ${url}`));
-      else resolve({ status, url: new URL(responseURL), page: numberRows(page, number) });
+      else resolve({ status, url: new URL(responseURL), page });
     });
   });
-  pending++;
-  // In a separate task: code that awaits the response runs first, and may request the next page.
-  request.addEventListener("loadend", () => setTimeout(end));
   request.send(form === undefined ? null : toText(form));
-  return response;
-}
-
-function numberRows(page: Document, number: number): Document {
-  for (const row of page.querySelectorAll<HTMLElement>("tr[data-row-id]"))
-    row.dataset["requested"] = String(number);
-  return page;
-}
-
-function end(): void {
-  pending--;
-  if (pending === 0) for (const listener of listeners) listener();
+  return track(response);
 }
 
 function toText(form: FormData): URLSearchParams {

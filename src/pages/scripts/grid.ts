@@ -1,41 +1,53 @@
 /**
  * The script of a table's rows. Arrow keys move between cells as in a spreadsheet. A cell is edited in place, a row in a dialog.
- * The next page replaces the rows. Without the script, the page has links and forms for the same actions.
+ * The next page replaces the rows. All calls go to the data endpoints of the Console. Without the script, the page is a table to
+ * read, with a form for each row.
  *
  * @module
  */
-import { openAnnouncements } from "./dom.ts";
+import { element, openAnnouncements } from "./dom.ts";
 import { openFormDialog } from "./forms/row_dialog.ts";
 import { addFieldHelp } from "./forms/row_form.ts";
-import { arrangeColumns, startColumns } from "./grid/columns.ts";
+import {
+  findCurrent,
+  findGrid,
+  findMove,
+  focusCell,
+  type Position,
+  ROWS,
+  readPosition,
+  rowIdOf,
+  toChord,
+} from "./grid/cells.ts";
+import { arrangeColumns, makeColumnsMenu } from "./grid/columns.ts";
+import { countRows } from "./grid/count.ts";
 import { handleTypingKey, input, openCell, selectCell, storeNull } from "./grid/editor.ts";
 import { isInputMethodKey } from "./grid/input.ts";
 import { addGridKeys } from "./grid/keys.ts";
 import { startLive } from "./grid/live.ts";
 import {
-  findCurrent,
-  findGrid,
-  findMove,
+  addLast,
+  currentPlace,
   findPager,
-  focusCell,
   openRows,
-  type Position,
-  readPosition,
+  readFirst,
   renewRow,
   renewRows,
+  showTotal,
   startRows,
-  toChord,
 } from "./grid/rows.ts";
 import {
   currentState,
   isSearch,
+  makeSearch,
   openFound,
   openState,
   renewFound,
-  startSearch,
+  setSearchTotal,
 } from "./grid/search.ts";
-import { startSelection } from "./grid/selection.ts";
+import { showSelection, startSelection } from "./grid/selection.ts";
 import { toNextOrder } from "./grid/sort.ts";
+import { findTable } from "./grid/store.ts";
 import { startReferrers } from "./referrers.ts";
 import { pressSaveAction } from "./save_state.ts";
 
@@ -50,28 +62,56 @@ const ACTIONS: Readonly<Record<string, (cell: HTMLTableCellElement) => void>> = 
 };
 
 openAnnouncements();
-startSearch();
-arrangeColumns(document);
-startColumns(renew);
-startSelection(renew);
 for (const form of document.querySelectorAll<HTMLFormElement>("form.action")) addFieldHelp(form);
 startReferrers();
-startRows();
-startLive(renew);
-if (findGrid() !== null) addGridKeys();
-document.addEventListener("keydown", onKey);
-document.addEventListener("focusin", ({ target }) => {
-  if (target instanceof HTMLTableCellElement && target.matches("[data-grid] tbody td"))
-    selectCell(target);
-});
-document.addEventListener("click", onClick);
-document.addEventListener("dblclick", ({ target }) => {
-  const cell = findCellOf(target);
-  if (cell !== null) void editInCell(cell);
-});
 // The page of a single row has no grid.
-if (document.querySelector("[data-rows]") !== null)
+if (findTable() !== undefined) startTable();
+
+function startTable(): void {
+  const tools = document.querySelector("[data-tools]");
+  const names = findTable()?.columns.map(({ name }) => name) ?? [];
+  const search = makeSearch();
+  const line = element(
+    "div",
+    { class: "row-tools" },
+    search,
+    makeColumnsMenu(names, () => renew()),
+  );
+  tools?.replaceChildren(line, startSelection(renew));
+  arrangeColumns(document);
+  startRows();
+  showSelection();
+  startLive(renew);
+  addGridKeys();
+  if (isSearch(location.href)) open(location.href, { isBack: true });
+  else readFirst();
+  void startCount();
+  document.addEventListener("keydown", onKey);
+  document.addEventListener("focusin", ({ target }) => {
+    if (target instanceof HTMLTableCellElement && target.matches("[data-grid] tbody td"))
+      selectCell(target);
+  });
+  document.addEventListener("click", onClick);
+  document.addEventListener("dblclick", ({ target }) => {
+    const cell = findCellOf(target);
+    if (cell !== null) void editInCell(cell);
+  });
   addEventListener("popstate", () => open(location.href, { isBack: true }));
+}
+
+/** The rows are shown first. */
+async function startCount(): Promise<void> {
+  const { offset } = currentPlace();
+  const count = findGrid()?.tBodies[0]?.rows.length ?? 0;
+  const hasMore = document.querySelector(`${ROWS}[data-more]`) !== null;
+  const show = (total: Parameters<typeof showTotal>[0] & object) => {
+    showTotal(total);
+    setSearchTotal(total);
+    addLast(total);
+  };
+  if (!hasMore && offset + count > 0) show({ count: offset + count });
+  else if (hasMore) await countRows(offset + count, show);
+}
 
 /** Shows the rows of an address: a page of rows, or the results of a search. */
 function open(url: string, options: { focus?: Position; isBack?: boolean }): void {
@@ -124,9 +164,7 @@ function onClick(event: MouseEvent): void {
   // The click itself checks the box.
   if (target instanceof HTMLInputElement) return;
   if (sorted !== null) sortBy(sorted.dataset["sort"] ?? "");
-  else if (
-    link?.matches("[data-rows] a[rel=next], [data-rows] a[rel=prev], [data-rows] a[data-last]")
-  ) {
+  else if (link?.matches("[data-rows] .pager a")) {
     event.preventDefault();
     open(link.href, { focus: { row: 0, column: 0 } });
   } else if (cell !== null && grid !== null && link === null) focusCell(grid, readPosition(cell));
@@ -151,12 +189,11 @@ async function editInCell(cell: HTMLTableCellElement): Promise<void> {
 }
 
 function openRow(cell: HTMLTableCellElement): void {
-  const row = cell.closest<HTMLTableRowElement>("tr[data-row-id]");
-  const url = row?.querySelector<HTMLAnchorElement>("a[data-edit]")?.href;
-  if (row === null || url === undefined) return;
+  const url = cell.closest("tr")?.querySelector<HTMLAnchorElement>("a[data-edit]")?.href;
+  if (url === undefined) return;
   const position = readPosition(cell);
-  const onDone = (page: Document) =>
-    void renewRow(row.dataset["rowId"] ?? "", page).then(() => {
+  const onDone = () =>
+    void renewRow(rowIdOf(cell)).then(() => {
       const grid = findGrid();
       if (grid !== null) focusCell(grid, position);
     });

@@ -7,6 +7,7 @@
 
 import { ENCODINGS, findFormat, hasUniques } from "../../rows/mod.ts";
 import type { TableDefinition } from "../../schema/mod.ts";
+import { toDataUrl } from "./data.ts";
 import { announce, element, openAnnouncements } from "./dom.ts";
 import {
   type ChosenFile,
@@ -19,7 +20,7 @@ import {
 } from "./import/file.ts";
 import { type MatchTargets, readMatches } from "./import/match.ts";
 import { addButton, count, makeProgress, toNotice } from "./import/parts.ts";
-import { makePost, makeSender, type Post, type Stop, sendFile } from "./import/send.ts";
+import { makeSender, type Stop, sendFile } from "./import/send.ts";
 import { offerSync, openComparison, renderSync, type SyncChoice } from "./import/sync.ts";
 
 openAnnouncements();
@@ -46,18 +47,31 @@ function start(parent: HTMLElement): void {
   input.setAttribute("aria-describedby", "file-hint");
   const steps = element("div", { "data-steps": "" });
   const label = element("label", { for: "file" }, "File");
-  parent.append(element("div", { class: "field" }, label, hint, input), steps);
+  const paste = element("textarea", { id: "rows", rows: "6", spellcheck: "false" });
+  const read = element("button", { type: "button", class: "button button-quiet" }, "Read the text");
+  const pasted = element(
+    "details",
+    { class: "import-paste" },
+    element("summary", {}, "Paste rows"),
+    element("label", { for: "rows" }, "Rows as CSV or JSON"),
+    paste,
+    read,
+  );
+  parent.append(element("div", { class: "field" }, label, hint, input), pasted, steps);
   parent.hidden = false;
-  document.querySelector("[data-paste]")?.removeAttribute("open");
-  const post = makePost({ url: `${path}/import`, token: parent.dataset["token"] ?? "" });
+  const url = toDataUrl(parent.dataset["api"] ?? "", table.name);
   const canUpdate = "hasFilters" in parent.dataset && hasUniques(table);
-  input.addEventListener("change", () => {
-    const [file] = input.files ?? [];
+  const choose = (file: File | undefined) => {
     // Remove the form of the previous file: it does not apply to this file.
     steps.replaceChildren();
     if (file === undefined) return;
     const chosen = { file, format: findFormat(file.name) ?? "csv", encoding: "utf-8" } as const;
-    void show(() => chooseFile({ table, targets, path, steps, post, canUpdate }, chosen), steps);
+    void show(() => chooseFile({ table, targets, path, steps, url, canUpdate }, chosen), steps);
+  };
+  input.addEventListener("change", () => choose(input.files?.[0]));
+  read.addEventListener("click", () => {
+    const ending = /^\s*[[{]/.test(paste.value) ? "json" : "csv";
+    choose(paste.value.trim() === "" ? undefined : new File([paste.value], `rows.${ending}`));
   });
 }
 
@@ -66,7 +80,8 @@ type Page = {
   targets: MatchTargets;
   path: string;
   steps: HTMLElement;
-  post: Post;
+  /** The address of the table's data. */
+  url: string;
   /** Whether the service can update rows by the values of a unique constraint of the table. */
   canUpdate: boolean;
 };
@@ -142,13 +157,13 @@ function renderFormat({ encoding, protection, isCsv }: FormatFields): HTMLElemen
 }
 
 async function check(page: Page, file: ImportFile, choice?: SyncChoice): Promise<void> {
-  const { steps, table, path } = page;
+  const { steps, table, url } = page;
   const status = element("p", { role: "status" }, "Checking…");
   steps.replaceChildren(status);
   const comparison =
     choice &&
     (await openComparison(table, choice, {
-      url: `${path}/list`,
+      url,
       onRead: (rows) => {
         status.textContent = `Reading the table: ${rows} rows`;
       },
@@ -207,13 +222,13 @@ type Task = {
 };
 
 async function store(page: Page, task: Task): Promise<void> {
-  const { steps, post } = page;
+  const { steps, url } = page;
   const progress = makeProgress(task.rows, `Storing ${count(task.rows, "row")}…`);
   steps.append(progress.line);
   let replayed = 0;
   const stop = await sendFile(task.file, {
     key: task.key,
-    sender: makeSender(post),
+    sender: makeSender(url),
     onStored: (sent) => {
       replayed = sent.replayed;
       progress.show(sent.stored, `${sent.stored} of ${count(task.rows, "row")} stored`);

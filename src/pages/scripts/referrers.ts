@@ -11,7 +11,7 @@ export function startReferrers(): void {
 
 async function onToggle(target: EventTarget | null): Promise<void> {
   if (!(target instanceof HTMLDetailsElement) || !target.open) return;
-  const { referrer, referrerColumn, referrerId, referrerLabel } = target.dataset;
+  const { referrer, referrerApi, referrerColumn, referrerId, referrerLabel } = target.dataset;
   const list = target.querySelector("ul");
   const form = target.closest("form");
   if (referrer === undefined || referrerColumn === undefined || list === null || form === null)
@@ -21,7 +21,7 @@ async function onToggle(target: EventTarget | null): Promise<void> {
   all?.setAttribute("href", `${referrer}#where=${referrerColumn}.eq.${referrerId}`);
   list.replaceChildren(element("li", { class: "quiet" }, "Searching…"));
   const result = await makeSearcher().run(form.dataset["worker"] ?? "", {
-    url: new URL(`${referrer}/list`, location.href).href,
+    url: new URL(referrerApi ?? "", location.href).href,
     columns: [{ name: referrerColumn, kind: "ref", required: false }],
     state: {
       text: "",

@@ -29,11 +29,6 @@ export function pressSaveAction(): void {
   document.querySelector<HTMLButtonElement>(`#${ID} button`)?.click();
 }
 
-/** The reason for a missing response. */
-export function explainSilence(): string {
-  return navigator.onLine ? "the server did not respond." : "you are offline.";
-}
-
 function show(text: string, tone: string, action: SaveAction | undefined): HTMLElement {
   hideSaveState();
   const notice = element(

@@ -20,9 +20,17 @@ export const CONSOLE_PAGES: readonly string[] = ROUTES.filter(({ method }) => me
 const FIRST = "new-";
 const LAST = ["revoke", "withdraw", "second-factor", "end", "state", "set-", "delete"];
 /** The forms, in an order in which each can succeed. */
-export const CONSOLE_FORMS = ROUTES.filter(({ method }) => method === "POST").toSorted(
-  (a, b) => toPlace(a.path) - toPlace(b.path),
+export const CONSOLE_FORMS = ROUTES.filter(
+  ({ method, path }) => method === "POST" && !isDataPath(path),
+).toSorted((a, b) => toPlace(a.path) - toPlace(b.path));
+/** What the scripts of the grid can write. */
+export const CONSOLE_WRITES = ROUTES.filter(
+  ({ method, path }) => method !== "GET" && isDataPath(path),
 );
+
+function isDataPath(path: string): boolean {
+  return path.startsWith("/console/apps/:app/data/");
+}
 
 function toPlace(path: string): number {
   const parts = path.split("/");
@@ -73,11 +81,11 @@ export async function makeSubjects(service: TestService, title: string): Promise
       table: TABLES[template.split("/").at(-1) ?? ""] ?? "secrets",
       seq: "1",
       row,
+      id: row,
       request,
     });
     // Search results are only for administrators, too.
-    if (path.endsWith("/find")) return `${path}?q=${app.slug}`;
-    return path.endsWith("/change") ? `${path}?row=${row}` : path;
+    return path.endsWith("/find") ? `${path}?q=${app.slug}` : path;
   };
   return { app, person, toPath };
 }

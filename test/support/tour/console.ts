@@ -1,11 +1,13 @@
 /** A visit to every page and form of the Console. @module */
 import { expect } from "bun:test";
+import { toSessionToken } from "../../../src/identity/mod.ts";
 import { setAppSwitch } from "../../../src/records/apps/mod.ts";
 import { defineSchema, t } from "../../../src/schema/mod.ts";
 import { openEvents } from "../event_stream.ts";
 import { type Jar, makePerson, signInAs, toCookieHeader, visit } from "../people.ts";
-import { CONSOLE_FORMS, CONSOLE_PAGES, makeSubjects } from "../samples/console.ts";
+import { CONSOLE_FORMS, CONSOLE_PAGES, CONSOLE_WRITES, makeSubjects } from "../samples/console.ts";
 import { fillForm } from "../samples/forms.ts";
+import { fillPath } from "../samples/routes.ts";
 import type { TestResponse, TestService } from "../service.ts";
 
 /** Opens a page, or submits its form. */
@@ -38,8 +40,9 @@ export async function tourConsole(service: TestService, page: ToPage): Promise<v
 /** Opens the event streams of a live app's table: the Console's and the app's. */
 export async function tourChanges(service: TestService, jar: Jar): Promise<void> {
   const { slug, key } = await service.makeApp(defineSchema({ followed: { title: t.string() } }));
+  await tourWrites(service, jar, slug);
   await setAppSwitch(service.service, slug, ["live", true]);
-  const events = await openEvents(`${service.url}/console/apps/${slug}/tables/followed/changes`, {
+  const events = await openEvents(`${service.url}/console/apps/${slug}/data/followed/changes`, {
     headers: { cookie: toCookieHeader(jar) },
   });
   expect(await events.next()).toMatchObject({ kind: "changes", data: [] });
@@ -47,4 +50,23 @@ export async function tourChanges(service: TestService, jar: Jar): Promise<void>
   const ofApp = await openEvents(`${service.url}/v1/data/db/followed/changes`, { key });
   expect(await ofApp.next()).toMatchObject({ kind: "ready" });
   await ofApp.close();
+}
+
+/** Writes rows as the grid's script does. */
+async function tourWrites(service: TestService, jar: Jar, app: string): Promise<void> {
+  const headers = { cookie: toCookieHeader(jar), origin: service.url };
+  const token = toSessionToken(new Request(service.url, { headers }));
+  let id = "";
+  for (const { method, path } of CONSOLE_WRITES) {
+    const isList = method === "PATCH" && !path.endsWith("/:id");
+    const row = { ...(isList ? { id } : {}), title: method };
+    const response = await fetch(service.url + fillPath(path, { app, table: "followed", id }), {
+      method,
+      headers: { ...headers, "form-token": token, "content-type": "application/json" },
+      ...(method === "DELETE" ? {} : { body: JSON.stringify(isList ? [row] : row) }),
+    });
+    expect([method, response.ok]).toEqual([method, true]);
+    if (method === "POST") id = ((await response.json()) as { id: string }).id;
+    else await response.text();
+  }
 }

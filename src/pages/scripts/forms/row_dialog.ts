@@ -1,7 +1,8 @@
 /** A row's form in a dialog over the grid, to edit or delete the row. The focus returns to the previous element. @module */
 import { startCopyButtons } from "../copy.ts";
+import { explainSilence } from "../data.ts";
 import { element, requestPage } from "../dom.ts";
-import { explainSilence, hideSaveState, showNotSaved, showSaved } from "../save_state.ts";
+import { hideSaveState, showNotSaved, showSaved } from "../save_state.ts";
 import { addFieldHelp, isDone, renewToken, toAction, toLost } from "./row_form.ts";
 
 /** Does not match the form of the sign-in page. */
@@ -12,37 +13,27 @@ type FormDialog = {
   url: string;
   /** The message after the form was accepted. */
   done: string;
-  onDone: (page: Document) => void;
-  /** Changes the form before it is displayed. */
-  prepare?: (form: HTMLFormElement) => void;
-  onClose?: () => void;
+  onDone: () => void;
 };
 
 /** Opens the form of a page in a dialog; opens the page itself if it has no form. */
 export async function openFormDialog(options: FormDialog): Promise<void> {
-  const { url, done, onDone, prepare, onClose } = options;
+  const { url, done, onDone } = options;
   hideSaveState();
   const run = () => void openFormDialog(options);
   const response = await requestPage(url).catch(() => undefined);
   if (response === undefined) return showNotSaved(explainSilence(), { name: "Retry", run });
   const dialog = element("dialog", { class: "drawer" });
   if (!fill(dialog, response.page)) return location.assign(url);
-  const form = dialog.querySelector("form");
-  if (form !== null) prepare?.(form);
   const first = toState(dialog);
   const leave = () => {
-    const isChange = dialog.querySelector(".row-change") !== null;
-    if (isChange || toState(dialog) === first || confirm("Discard unsaved changes?"))
-      dialog.close();
+    if (toState(dialog) === first || confirm("Discard unsaved changes?")) dialog.close();
   };
   dialog.addEventListener("cancel", (event) => {
     event.preventDefault();
     leave();
   });
-  dialog.addEventListener("close", () => {
-    dialog.remove();
-    onClose?.();
-  });
+  dialog.addEventListener("close", () => dialog.remove());
   dialog.addEventListener("click", (event) => {
     // "Cancel" leads to the page that is already behind the dialog.
     const isCancel = event.target instanceof Element && event.target.closest(".action-buttons > a");
@@ -52,10 +43,10 @@ export async function openFormDialog(options: FormDialog): Promise<void> {
   dialog.addEventListener("submit", (event) => {
     event.preventDefault();
     void send(event).then((stored) => {
-      if (stored === undefined) return;
+      if (!stored) return;
       dialog.close();
       showSaved(done);
-      onDone(stored);
+      onDone();
     });
   });
   document.querySelector("main")?.append(dialog);
@@ -74,29 +65,29 @@ function focusFirst(dialog: HTMLDialogElement): void {
     first.setSelectionRange(first.value.length, first.value.length);
 }
 
-/** Returns the next page if the form was accepted. Shows a rejected form with its issues. */
-async function send({ target, submitter }: SubmitEvent): Promise<Document | undefined> {
+/** Returns whether the form was accepted. Shows a rejected form with its issues. */
+async function send({ target, submitter }: SubmitEvent): Promise<boolean> {
   const form = target as HTMLFormElement;
   const dialog = form.closest("dialog");
-  if (form.ariaBusy === "true" || dialog === null) return undefined;
+  if (form.ariaBusy === "true" || dialog === null) return false;
   hideSaveState();
   form.ariaBusy = "true";
   const response = await requestPage(toAction(form), new FormData(form, submitter)).catch(
     () => undefined,
   );
   form.ariaBusy = null;
-  if (response !== undefined && isDone(response)) return response.page;
+  if (response !== undefined && isDone(response)) return true;
   if (response !== undefined && fill(dialog, response.page)) {
     (
       dialog.querySelector<HTMLElement>("[aria-invalid=true], .notice-error") ??
       dialog.querySelector<HTMLElement>("h2")
     )?.focus();
-    return undefined;
+    return false;
   }
   const reason = response === undefined ? explainSilence() : toLost(response).reason;
   const retry = () => renewToken(form).finally(() => form.requestSubmit());
   showNotSaved(reason, { name: "Retry", run: () => void retry().catch(() => undefined) });
-  return undefined;
+  return false;
 }
 
 /** Shows the form of a page. Returns whether the page has one. */

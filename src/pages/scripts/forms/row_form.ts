@@ -1,46 +1,18 @@
 /**
- * The form that edits a row, fetched from the row's page. A cell shows one of its fields, a dialog all. The form contains the
- * row's version. The response is the page of rows, or the form with its validation errors.
+ * The form that edits a row, fetched from the row's page for a dialog. The form contains the row's version. The response is the
+ * page of rows, or the form with its validation errors.
  *
  * @module
  */
 
+import { SIGNED_OUT } from "../data.ts";
 import { element, type PageResponse, requestPage } from "../dom.ts";
 import { addReferencePicker } from "../reference/picker.ts";
-import { explainSilence } from "../save_state.ts";
 
-const FORM = "form[data-row-form]";
 /** After an accepted form, the address of the next page has one of these parameters. */
 const DONE = ["stored", "added", "deleted"];
 /** The token belongs to the session, which can have changed since the form was opened. */
 const TOKEN = 'input[type="hidden"][name="form_token"]';
-
-export type SentForm =
-  /** The page of rows after the redirect. */
-  | { kind: "stored"; page: Document }
-  /** The form with its validation errors, and the messages above it. */
-  | { kind: "rejected"; form: HTMLFormElement; issues: string[] }
-  /** No usable response: only the page has the input. */
-  | { kind: "lost"; reason: string };
-
-export type ReadForm = { kind: "form"; form: HTMLFormElement } | { kind: "lost"; reason: string };
-
-export async function readRowForm(url: string): Promise<ReadForm> {
-  const response = await requestPage(url).catch(() => undefined);
-  if (response === undefined) return { kind: "lost", reason: explainSilence() };
-  const form = adoptForm(response.page);
-  return form === undefined ? toLost(response) : { kind: "form", form };
-}
-
-export async function sendRowForm(form: HTMLFormElement): Promise<SentForm> {
-  const response = await requestPage(toAction(form), new FormData(form)).catch(() => undefined);
-  if (response === undefined) return { kind: "lost", reason: explainSilence() };
-  if (isDone(response)) return { kind: "stored", page: response.page };
-  const again = adoptForm(response.page);
-  return again === undefined
-    ? toLost(response)
-    : { kind: "rejected", form: again, issues: readIssues(response.page) };
-}
 
 /** Whether a form was accepted. The status is not enough: without a session, the sign-in page responds with 200. */
 export function isDone({ url }: PageResponse): boolean {
@@ -51,7 +23,7 @@ export function isDone({ url }: PageResponse): boolean {
 export function toLost({ status, url, page }: PageResponse): { kind: "lost"; reason: string } {
   const isSignedOut = status === 403 || url.pathname.includes("/sign-in");
   const reason = isSignedOut
-    ? "your session has ended. Sign in again in another tab, then retry."
+    ? SIGNED_OUT
     : (page.querySelector("main h1")?.textContent ?? `the server responded with ${status}`);
   return { kind: "lost", reason };
 }
@@ -67,18 +39,6 @@ export async function renewToken(form: HTMLFormElement): Promise<void> {
 /** The target of a form. `form.action` could be a field: a column can have that name. */
 export function toAction(form: HTMLFormElement): string {
   return form.getAttribute("action") ?? location.href;
-}
-
-function adoptForm(page: Document): HTMLFormElement | undefined {
-  const form = page.querySelector<HTMLFormElement>(FORM);
-  return form === null ? undefined : document.adoptNode(form);
-}
-
-/** The messages above the form and at its fields. */
-function readIssues(page: Document): string[] {
-  const issues = page.querySelectorAll("main .notice-error p, main .notice-error li, .issues li");
-  const texts = [...issues].map(({ textContent }) => textContent?.trim() ?? "");
-  return [...new Set(texts.filter((text) => text !== ""))];
 }
 
 // Scripts of the fields of a row: a search for references, a calendar for times.

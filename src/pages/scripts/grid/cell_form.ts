@@ -1,24 +1,25 @@
 /**
- * The form of a row in one of its cells: shows the field of the cell's column, and sends or cancels the form. The keys that save a
- * value move the focus.
+ * The field of a cell's column as a form in the cell, the same as in the form of a row. The keys that save a value move the focus.
  *
  * @module
  */
+
+import { toRowPath } from "../../rows/cells.tsx";
+import { type RowField, renderRowField } from "../../rows/fields.tsx";
+import type { ListedRow } from "../../rows/row.ts";
+import { type State, toState } from "../../rows/state.ts";
+import { toDataUrl } from "../data.ts";
 import { element, makeButton } from "../dom.ts";
+import { toNode } from "../dom_jsx.ts";
 import { addFieldHelp } from "../forms/row_form.ts";
 import { hideSaveState } from "../save_state.ts";
-import { describeField, enterNull, findControl, findField, readFieldState } from "./fields.ts";
+import { findGrid, findRow, focusCell, type Position, readPosition, toChord } from "./cells.ts";
+import { describeField, enterNull, findControl, readField } from "./fields.ts";
 import { isInputMethodKey } from "./input.ts";
-import {
-  findGrid,
-  findRow,
-  focusCell,
-  type Position,
-  readPosition,
-  renewRow,
-  toChord,
-} from "./rows.ts";
+import { renewRow } from "./rows.ts";
 import type { CellName, Edit } from "./saves.ts";
+import { labels, readTable, tagOf } from "./store.ts";
+import { findColumn } from "./values.ts";
 
 /** The step of the focus after a key saved the value. */
 export const STEPS: Readonly<Record<string, Position>> = {
@@ -32,9 +33,15 @@ const STAY: Position = { row: 0, column: 0 };
 /** `undefined` if the focus has already moved. */
 export type Step = Position | undefined;
 
-type Editor = Pick<Edit, "rowId" | "column" | "url" | "before" | "issues" | "isAgain"> & {
-  /** Whether the cell can be outdated, because the change was rejected. */
-  isStale: boolean;
+type Editor = CellName & {
+  /** The row when the form was opened: a newer value of another user is not overwritten. */
+  readonly row: ListedRow;
+  /** The input to show instead of the row's value. */
+  readonly state?: State | undefined;
+  readonly issues?: readonly string[];
+  /** Whether to show the stored value, because another user has changed it. */
+  readonly isOutdated?: boolean;
+  readonly isAgain?: boolean;
 };
 
 type CellFormEvents = {
@@ -43,36 +50,57 @@ type CellFormEvents = {
   readonly onSave: (edit: Edit) => void;
 };
 
-/** Shows only one field of a form in its cell; the other fields are sent unchanged. Returns how to send it. */
-export function showCellForm(
+/** A value of this length is edited in the form of its row. */
+const MAX_CHARS = 80_000;
+const VISIBLE_CHARS = 200;
+
+/** Shows the form of a value in its cell. Returns how to send it; `undefined` if the cell has none. */
+export async function showCellForm(
   editor: Editor,
-  form: HTMLFormElement,
   { onShow, onSave }: CellFormEvents,
-): () => void {
-  const { rowId, column, issues = [], isAgain = false } = editor;
-  const before = editor.before ?? readFieldState(form, column);
+): Promise<{ readonly send: () => void; readonly form: HTMLFormElement } | undefined> {
+  const { rowId, row, issues = [], isAgain = false } = editor;
+  const column = findColumn(editor.column);
+  if (column === undefined) return undefined;
+  const stored = toState(column, row.row);
+  const wasNull = stored === "null";
+  const state = editor.state ?? stored;
+  const field: RowField = {
+    ...{ column, state, issues: editor.isOutdated === true ? [] : issues },
+    now: editor.isOutdated === true ? describe(stored) : undefined,
+    ...toReference(column.table, state),
+    isTooLong: typeof state === "object" && state.text.length > MAX_CHARS,
+  };
+  const etag = await tagOf(row);
   const cell = findEditCell(editor);
-  const field = findField(form, column);
+  if (cell === undefined) return undefined;
+  const form = element("form", {
+    class: "cell-form",
+    "data-row-form": "",
+    "data-worker": document.querySelector<HTMLElement>("[data-rows]")?.dataset["worker"] ?? "",
+    ...(readTable().hasFilters ? { "data-has-filters": "" } : {}),
+    action: toRowPath(readTable().path, rowId),
+  });
+  form.noValidate = true;
+  form.append(
+    element("input", { type: "hidden", name: "etag", value: etag }),
+    toNode(renderRowField(field)),
+  );
+  const first = JSON.stringify(readField(form, column, wasNull));
   const store = (step: Step) => {
     const at = findEditCell(editor);
-    const isChanged = editor.isStale || isAgain || toState(form) !== first;
+    const input = { state: readField(form, column, wasNull) };
+    const isChanged = isAgain || issues.length > 0 || JSON.stringify(input.state) !== first;
+    const text = describeField(form, column.name);
     hide(form);
     if (isChanged)
       onSave({
-        ...{ rowId, column, url: editor.url, text: describeField(form, column) },
-        form: Promise.resolve({ kind: "form", form }),
-        ...{ before, isAgain },
+        ...{ rowId, column: column.name, text, input, isAgain },
+        from: Promise.resolve(row),
       });
     if (at !== undefined) moveFocus(readPosition(at), step);
   };
-  const first = toState(form);
-  if (cell === undefined || field === null) return () => store(undefined);
   onShow(cell);
-  for (const part of form.querySelectorAll<HTMLElement>(".field, [data-field], .action-buttons, p"))
-    if (!part.contains(field) && !field.contains(part)) part.hidden = true;
-  form.noValidate = true;
-  form.className = "cell-form";
-  form.ariaBusy = null;
   // The editor covers the content of the cell, so that no column becomes wider.
   cell.append(form);
   addFieldHelp(form);
@@ -84,17 +112,32 @@ export function showCellForm(
   const cancel = () => {
     hide(form);
     hideSaveState();
-    if (editor.isStale || isAgain) void renewRow(rowId);
+    if (issues.length > 0 || isAgain) void renewRow(rowId);
     const at = findEditCell(editor);
     if (at !== undefined) moveFocus(readPosition(at), STAY);
   };
-  if (issues.length > 0) showIssues(form, issues, cancel);
-  const control = findControl(form, column);
+  if (issues.length > 0) showIssues(form, editor.isOutdated === true ? issues : [], cancel);
+  const control = findControl(form, column.name);
   control?.focus();
   if (control instanceof HTMLInputElement || control instanceof HTMLTextAreaElement)
     control.select();
-  listen(form, { store, cancel, storeNull: () => enterNull(form, column) && store(STAY) });
-  return () => store(STAY);
+  listen(form, { store, cancel, storeNull: () => enterNull(form, column.name) && store(STAY) });
+  return { send: () => store(STAY), form };
+}
+
+/** The search for a referenced row, and a link to the current one. */
+function toReference(table: string | undefined, state: State): Partial<RowField> {
+  const { api, tables, targets } = readTable();
+  if (table === undefined) return {};
+  const picked = { path: toDataUrl(api, table), label: targets[table] ?? undefined };
+  if (typeof state !== "object" || state.text === "") return { picked };
+  const path = toRowPath(`${tables}/${encodeURIComponent(table)}`, state.text);
+  return { picked, target: { path, label: labels.get(state.text) } };
+}
+
+function describe(state: State): string {
+  const text = typeof state === "string" ? state : state.text === "" ? "empty" : state.text;
+  return text.length > VISIBLE_CHARS ? `${text.slice(0, VISIBLE_CHARS)}…` : text;
 }
 
 type FormActions = {
@@ -107,7 +150,6 @@ function listen(form: HTMLFormElement, { store, cancel, storeNull: clear }: Form
   const listeners = new AbortController();
   const { signal } = listeners;
   const end = (run: () => void) => {
-    // The form can be displayed again, with new listeners.
     listeners.abort();
     run();
   };
@@ -148,14 +190,12 @@ function listen(form: HTMLFormElement, { store, cancel, storeNull: clear }: Form
 
 function hide(form: HTMLFormElement): void {
   form.closest("td")?.classList.remove("cell-edited");
-  form.querySelector(":scope > .cell-issues")?.remove();
   form.remove();
 }
 
 /** Adds errors of the row, such as a concurrent change. The field already shows its own errors. */
 function showIssues(form: HTMLFormElement, issues: readonly string[], cancel: () => void): void {
-  const isStated = form.querySelector("[data-field]:not([hidden]) .issues") !== null;
-  const parts = isStated ? [] : [element("p", { class: "issues" }, issues.join(" "))];
+  const parts = issues.length === 0 ? [] : [element("p", { class: "issues" }, issues.join(" "))];
   form.append(element("div", { class: "cell-issues" }, ...parts, makeButton("Undo", cancel)));
 }
 
@@ -170,9 +210,4 @@ export function moveFocus({ row, column }: Position, step: Step): void {
   const grid = findGrid();
   if (grid === null || step === undefined) return;
   focusCell(grid, { row: row + step.row, column: column + step.column });
-}
-
-/** The content of the form, to detect input. */
-function toState(form: HTMLFormElement): string {
-  return JSON.stringify([...new FormData(form)]);
 }

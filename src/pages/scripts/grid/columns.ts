@@ -106,31 +106,36 @@ function store(layout: ColumnLayout): void {
   else localStorage.setItem(toKey(), toText(layout));
 }
 
-/** Lets the menu change the layout; `renew` shows the rows again. */
-export function startColumns(renew: () => void): void {
-  const menu = document.querySelector<HTMLElement>(MENU);
-  const form = menu?.querySelector("form");
-  if (menu === null || form === null || form === undefined) return;
+/** The menu of the columns; `renew` shows the rows again. */
+export function makeColumnsMenu(names: readonly string[], renew: () => void): HTMLElement {
+  const parts = element("fieldset", {}, element("legend", {}, "Show"));
+  const form = element(
+    "form",
+    { class: "sheet" },
+    parts,
+    element(
+      "div",
+      { class: "action-buttons" },
+      makeButton("Show all", () => change(NO_LAYOUT)),
+    ),
+  );
+  const count = element("span", { "data-hidden-columns": "" });
+  const summary = element("summary", { class: "button button-quiet" }, "Columns", count);
+  const menu = element("details", { class: "columns" }, summary, form);
   const change = (layout: ColumnLayout) => {
     store(layout);
     showMenu(menu);
-    // With `show.` in the address, the server renders only the columns in it.
-    if (location.search.includes("show.")) location.assign(location.pathname);
-    else renew();
+    renew();
   };
-  for (const part of form.querySelectorAll<HTMLElement>(".column")) addControls(part, change);
+  for (const name of names) parts.append(makePart(name, change));
   form.addEventListener("submit", (event) => event.preventDefault());
   form.addEventListener("change", ({ target }) => {
     if (target instanceof HTMLInputElement && target.type === "checkbox")
       change({ ...currentLayout(), hidden: readHidden(form) });
   });
-  form.querySelector("button[type=submit]")?.remove();
-  form.querySelector(".action-buttons a")?.addEventListener("click", (event) => {
-    event.preventDefault();
-    change(NO_LAYOUT);
-  });
   document.addEventListener("pointerdown", (event) => startResize(event));
   showMenu(menu);
+  return menu;
 }
 
 function nameOf(part: Element): string {
@@ -145,8 +150,9 @@ function readHidden(form: HTMLFormElement): string[] {
     .map(nameOf);
 }
 
-function addControls(part: HTMLElement, change: (layout: ColumnLayout) => void): void {
-  const name = nameOf(part);
+function makePart(name: string, change: (layout: ColumnLayout) => void): HTMLElement {
+  const box = element("input", { type: "checkbox" });
+  const label = element("span", {}, element("bdi", {}, name));
   const width = element("input", {
     type: "number",
     min: String(MIN_WIDTH),
@@ -161,7 +167,13 @@ function addControls(part: HTMLElement, change: (layout: ColumnLayout) => void):
     else widths.set(name, toWidth(Number(width.value)));
     change({ ...currentLayout(), widths });
   });
-  const move = (label: string, text: string, step: number) => {
+  const part = element(
+    "div",
+    { class: "column" },
+    element("label", { class: "check" }, box, label),
+    width,
+  );
+  const move = (title: string, text: string, step: number) => {
     const reorder = () => {
       const names = [...(part.parentElement?.querySelectorAll(".column") ?? [])].map(nameOf);
       const position = names.indexOf(name);
@@ -173,10 +185,11 @@ function addControls(part: HTMLElement, change: (layout: ColumnLayout) => void):
       button.focus();
       announce(`${name} is column ${next + 1} of ${names.length}`);
     };
-    const button = makeButton(text, reorder, { "aria-label": label });
+    const button = makeButton(text, reorder, { "aria-label": title });
     return button;
   };
-  part.append(width, move(`Move ${name} up`, "↑", -1), move(`Move ${name} down`, "↓", 1));
+  part.append(move(`Move ${name} up`, "↑", -1), move(`Move ${name} down`, "↓", 1));
+  return part;
 }
 
 function showMenu(menu: HTMLElement): void {
@@ -189,14 +202,10 @@ function showMenu(menu: HTMLElement): void {
     if (part === undefined) continue;
     part.parentElement?.append(part);
     const [isVisible, width] = part.querySelectorAll("input");
-    if (isVisible !== undefined && layout.hidden.includes(name)) isVisible.checked = false;
-    else if (isVisible !== undefined && !location.search.includes("show."))
-      isVisible.checked = true;
+    if (isVisible !== undefined) isVisible.checked = !layout.hidden.includes(name);
     if (width !== undefined) width.value = String(layout.widths.get(name) ?? "");
   }
-  const hidden = [...menu.querySelectorAll<HTMLInputElement>("input[type=checkbox]")].filter(
-    ({ checked }) => !checked,
-  ).length;
+  const hidden = [...parts.keys()].filter((name) => layout.hidden.includes(name)).length;
   const count = menu.querySelector("[data-hidden-columns]");
   if (count !== null) count.textContent = hidden === 0 ? "" : ` (${hidden} hidden)`;
 }

@@ -1,27 +1,31 @@
 /**
  * Edits cells in place. Typed text replaces the value: it is in the grid's input, and Enter or Tab saves it. Enter on a cell opens
- * the field of its column from the row's form, with the value. Shift+Enter starts a new line, Escape cancels, Ctrl+Backspace
- * stores NULL. Saving continues in the background; errors appear in the cell and are announced.
+ * the field of its column with the value. Shift+Enter starts a new line, Escape cancels, Ctrl+Backspace stores NULL. Saving
+ * continues in the background; errors appear in the cell and are announced.
  *
  * @module
  */
-import { FIELDS, type Kind } from "../../../kinds/mod.ts";
-import { element } from "../dom.ts";
-import { readRowForm } from "../forms/row_form.ts";
-import { hideSaveState, showNotSaved } from "../save_state.ts";
+import { FIELDS } from "../../../kinds/mod.ts";
+import type { NamedColumn } from "../../../schema/mod.ts";
+import type { ListedRow } from "../../rows/row.ts";
+import { announce, element } from "../dom.ts";
+import { hideSaveState } from "../save_state.ts";
 import { findEditCell, moveFocus, STEPS, type Step, showCellForm } from "./cell_form.ts";
-import { enterNull, enterText, findControl, findField, findOption } from "./fields.ts";
+import { columnOf, findCell, findGrid, readPosition, rowIdOf, toChord } from "./cells.ts";
+import { findControl, findOption } from "./fields.ts";
 import { makeGridInput } from "./input.ts";
-import { findCell, findGrid, findRow, onRowsChanged, readPosition, toChord } from "./rows.ts";
-import { type CellName, type Edit, makeSaves, readTag } from "./saves.ts";
+import { onRowsChanged, readKnown } from "./rows.ts";
+import { type CellName, type Edit, makeSaves } from "./saves.ts";
+import { fetchRow } from "./store.ts";
+import { findColumn } from "./values.ts";
 
 const VISIBLE_CHARS = 80;
 
-type Target = CellName & { url: string; kind: Kind };
+type Target = CellName & { readonly kind: NamedColumn };
 
 /** The edit that has begun with typed text. */
-let typing: (Target & Pick<Edit, "form">) | undefined;
-/** The cell whose form is being read. */
+let typing: (CellName & Pick<Edit, "from">) | undefined;
+/** The cell whose value is being read. */
 let opening: HTMLTableCellElement | undefined;
 
 export const input = makeGridInput({
@@ -33,7 +37,7 @@ export const input = makeGridInput({
   },
 });
 
-const saves = makeSaves({ show: showEdit, open: openEdit });
+export const saves = makeSaves({ show: showEdit, open: openEdit });
 const cellFormEvents = { onShow: input.attach, onSave: saves.add };
 
 onRowsChanged((grid, current) => {
@@ -71,15 +75,20 @@ export function handleTypingKey(event: KeyboardEvent): boolean {
   return true;
 }
 
+/** The row after the edits of it that wait. */
+function readSettled(rowId: string): Promise<ListedRow | undefined> {
+  return saves.settle(rowId).then(() => readKnown(rowId));
+}
+
 function startTyping(cell: HTMLTableCellElement): void {
   const target = readTarget(cell);
   if (target === undefined) return void input.empty();
   if (cell === opening) return;
   saves.removeFailed(target);
   hideSaveState();
-  if (FIELDS[target.kind].isHelped) return void openCell(cell);
-  const { url, rowId } = target;
-  typing = { ...target, form: saves.settle(rowId).then(() => readRowForm(url)) };
+  if (FIELDS[target.kind.kind].isHelped) return void openCell(cell);
+  const { rowId, column } = target;
+  typing = { rowId, column, from: readSettled(rowId) };
 }
 
 /** Adds the typed text to the edits to save, and moves the focus. */
@@ -91,20 +100,17 @@ function commitTyped(step: Step): void {
   const text = input.empty();
   if (cell === undefined) return;
   if (target !== undefined && text !== undefined && !isNoChoice(target, text)) {
-    const form = begun?.rowId === target.rowId ? begun.form : undefined;
-    const { rowId, column, url } = target;
-    const enter: Edit["enter"] = (read) => {
-      const issue = enterText(read, column, text);
-      return issue === undefined ? { kind: "entered" } : { kind: "invalid", issue };
-    };
-    saves.add({ rowId, column, url, text, form, enter });
+    const { rowId, column } = target;
+    const isBegun = begun?.rowId === rowId && begun.column === column;
+    const from = isBegun ? begun.from : readSettled(rowId);
+    saves.add({ rowId, column, text, input: { text }, from });
   }
   moveFocus(readPosition(cell), step);
 }
 
 /** A choice has no empty value. */
 function isNoChoice({ kind }: Target, text: string): boolean {
-  return FIELDS[kind].choices !== undefined && text.trim() === "";
+  return FIELDS[kind.kind].choices !== undefined && text.trim() === "";
 }
 
 function discardTyped(): void {
@@ -122,15 +128,13 @@ function cancelOpening(): void {
 export function storeNull(cell: HTMLTableCellElement): void {
   const target = readTarget(cell);
   if (target === undefined) return;
-  const { rowId, column, url } = target;
-  const enter: Edit["enter"] = (form) => {
-    const row = findRow(rowId);
-    if (row !== null && readTag(form) !== row.dataset["etag"])
-      return { kind: "refused", isChanged: true, reason: CHANGED };
-    if (enterNull(form, column)) return { kind: "entered" };
-    return { kind: "refused", isChanged: false, reason: `${column} cannot be null` };
-  };
-  saves.add({ rowId, column, url, text: "", enter });
+  const { rowId, column, kind } = target;
+  if (kind.required) {
+    announce(`${column} cannot be null`);
+    return;
+  }
+  const from = readSettled(rowId);
+  saves.add({ rowId, column, text: "", input: { state: "null" }, from });
 }
 
 const CHANGED =
@@ -142,31 +146,28 @@ export async function openCell(cell: HTMLTableCellElement): Promise<boolean> {
   if (target === undefined) return false;
   if (cell === opening || cell.querySelector("form") !== null) return true;
   const failed = saves.removeFailed(target);
-  const stored = failed === undefined ? undefined : await failed.form;
-  if (failed !== undefined && stored?.kind === "form")
-    return openEdit(failed, stored.form) !== undefined;
+  if (failed !== undefined) {
+    openEdit(failed);
+    return true;
+  }
   hideSaveState();
   cancelOpening();
   opening = cell;
   cell.ariaBusy = "true";
-  const { rowId, column, url } = target;
-  await saves.settle(rowId);
-  const read = await readRowForm(url);
+  const { rowId, column } = target;
+  const row = await readSettled(rowId);
   await input.settle();
   if (opening !== cell) return true;
   cancelOpening();
-  if (read.kind === "lost") {
-    const retry = () => void openCell(findEditCell(target) ?? cell);
-    showNotSaved(read.reason, { name: "Retry", run: retry });
-    return true;
-  }
-  if (findField(read.form, column) === null) {
+  if (row === undefined) {
     input.empty();
     return false;
   }
   const text = input.empty();
-  showCellForm({ rowId, column, url, isStale: false }, read.form, cellFormEvents);
-  if (text !== undefined) typeInto(findControl(read.form, column), text);
+  const shown = await showCellForm({ rowId, column, row }, cellFormEvents);
+  // Text that was typed while the form opened.
+  const typed = (text ?? "") + (input.empty() ?? "");
+  if (shown !== undefined && typed !== "") typeInto(findControl(shown.form, column), typed);
   return true;
 }
 
@@ -181,14 +182,34 @@ function typeInto(control: HTMLElement | null, text: string): void {
   }
 }
 
-/** Shows the form of an edit that was not stored, unless the user types in another cell. */
-function openEdit(edit: Edit, form: HTMLFormElement): (() => void) | undefined {
+/** Shows an edit that was not stored in its cell, unless the user types in another cell. */
+function openEdit(edit: Edit): (() => void) | undefined {
   const cell = findEditCell(edit);
   const isBusy = input.isTyping() || opening !== undefined || findGrid()?.querySelector("form");
   const isElsewhere = document.activeElement !== document.body && !input.is(document.activeElement);
   if (cell === undefined || isBusy || isElsewhere) return undefined;
-  const again = { ...edit, isStale: edit.issues !== undefined, isAgain: true };
-  return showCellForm(again, form, cellFormEvents);
+  const shown = openFailed(edit);
+  return () => void shown.then((opened) => opened?.send());
+}
+
+/** With the current row: the next save overwrites what the form shows as stored. */
+async function openFailed({ rowId, column, input: typed, issues, isOutdated, from }: Edit) {
+  const current = isOutdated === true ? await fetchRow(rowId) : await from;
+  if (current === undefined || "kind" in current) return undefined;
+  const isNull = "state" in typed && typed.state === "null";
+  const state = "state" in typed ? typed.state : { text: typed.text };
+  if (isOutdated === true && isNull) {
+    announce(CHANGED);
+    return await showCellForm({ rowId, column, row: current }, cellFormEvents);
+  }
+  return await showCellForm(
+    {
+      ...{ rowId, column, row: current, state, isAgain: true },
+      ...(issues === undefined ? {} : { issues }),
+      ...(isOutdated === undefined ? {} : { isOutdated }),
+    },
+    cellFormEvents,
+  );
 }
 
 /** Displays the new value of a cell until it is stored. */
@@ -204,9 +225,9 @@ function showEdit(edit: Edit, state: "waiting" | "failed"): void {
 
 /** The row and column of a cell; `undefined` for a cell without a value, such as the id. */
 function readTarget(cell: HTMLTableCellElement): Target | undefined {
-  const row = cell.closest<HTMLTableRowElement>("tr[data-row-id]");
-  const url = row?.querySelector<HTMLAnchorElement>("a[data-edit]")?.href;
-  const { column, kind } = findGrid()?.tHead?.rows[0]?.cells[cell.cellIndex]?.dataset ?? {};
-  if (url === undefined || column === undefined) return undefined;
-  return { rowId: row?.dataset["rowId"] ?? "", column, kind: kind as Kind, url };
+  const column = columnOf(cell);
+  const kind = column === undefined ? undefined : findColumn(column);
+  return column === undefined || kind === undefined
+    ? undefined
+    : { rowId: rowIdOf(cell), column, kind };
 }

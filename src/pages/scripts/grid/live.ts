@@ -5,15 +5,20 @@
  * @module
  */
 
-import { announce, countRequests, element, isRequesting, makeButton, onRequested } from "../dom.ts";
-import { findCurrent, findGrid, findRow, renewRow } from "./rows.ts";
+import { isObject, tryParseJson } from "../../../std/json.ts";
+import { splitList, splitObject } from "../../../std/json_text.ts";
+import { announce, element, makeButton } from "../dom.ts";
+import { countRequests, isRequesting, onRequested } from "../pending.ts";
+import { findCurrent, findGrid, findRow } from "./cells.ts";
+import { renewRow } from "./rows.ts";
+import { findStored, isOwn, tagOf, toListed } from "./store.ts";
 
 // The event stream of a table's changes. It is open while the page is visible. After it ends, it
 // opens again only when the user is active, so that an unattended page does not keep the session
 // alive.
 
-/** A changed row with its new tag, or the id of a deleted row. */
-type RowChange = { put: string; etag: string } | { delete: string };
+/** A changed row, or the id of a deleted row. */
+type RowChange = { id: string; text: string | undefined };
 
 type ChangeReader = {
   onChanges: (changes: readonly RowChange[]) => void;
@@ -45,7 +50,7 @@ function followChanges(address: string, cursor: string, reader: ChangeReader): v
     events = new EventSource(`${address}?${new URLSearchParams({ since: known })}`);
     events.addEventListener("changes", (event) => {
       keepCursor(event);
-      reader.onChanges(JSON.parse(event.data));
+      reader.onChanges(readChanges(event.data));
     });
     events.addEventListener("reset", (event) => {
       keepCursor(event);
@@ -67,6 +72,18 @@ function followChanges(address: string, cursor: string, reader: ChangeReader): v
   open();
 }
 
+/** The text of a row stays as it was sent: it is compared with the text of a response. */
+function readChanges(data: string): RowChange[] {
+  return splitList(data).flatMap((text): RowChange[] => {
+    const change = tryParseJson(text);
+    const put = splitObject(text).get("put");
+    if (put !== undefined) return [{ id: toListed(put).row.id, text: put }];
+    return isObject(change) && typeof change["delete"] === "string"
+      ? [{ id: change["delete"], text: undefined }]
+      : [];
+  });
+}
+
 const NOTICE_ID = "live-notice";
 
 const MARKS = { changed: "Changed by another user", deleted: "Deleted by another user" } as const;
@@ -78,8 +95,8 @@ const WARNINGS = {
 type Renew = (focus?: ReturnType<typeof findCurrent>) => void;
 
 type RowEvent = {
-  /** The current tag of the row; `undefined` if the row was deleted. */
-  tag: string | undefined;
+  /** The current row; `undefined` if it was deleted. */
+  text: string | undefined;
   /** The number of requests before the event: a page that was requested later includes the change. */
   after: number;
 };
@@ -108,11 +125,8 @@ export function startLive(renew: Renew): void {
   });
 }
 
-function toEvent(change: RowChange): [id: string, event: RowEvent] {
-  const after = countRequests();
-  return "put" in change
-    ? [change.put, { tag: change.etag, after }]
-    : [change.delete, { tag: undefined, after }];
+function toEvent({ id, text }: RowChange): [id: string, event: RowEvent] {
+  return [id, { text, after: countRequests() }];
 }
 
 function findRows(): HTMLElement | null {
@@ -122,7 +136,7 @@ function findRows(): HTMLElement | null {
 /** Shows the changes. Waits while the page stores its own change, because the page does not know the new tag yet. */
 function settleChanges(renew: Renew): void {
   if (isRequesting()) return;
-  for (const [id, { tag }] of waiting) warn(id, tag);
+  for (const [id, { text }] of waiting) void warn(id, text);
   if (document.querySelector("dialog[open]") !== null) return;
   for (const [id, event] of waiting) markRow(id, event);
   waiting.clear();
@@ -131,19 +145,15 @@ function settleChanges(renew: Renew): void {
   showNotice(renew);
 }
 
-function markRow(id: string, { tag, after }: RowEvent): void {
+function markRow(id: string, { text, after }: RowEvent): void {
   const row = findRow(id);
-  if (row === null) return;
-  const { etag, stored = "", requested = "0" } = row.dataset;
-  if (Number(requested) > after) return;
-  const tags = stored.split(" ");
-  const isOwn = tag !== undefined && tags.includes(tag);
-  if (isOwn) row.dataset["stored"] = tags.slice(tags.lastIndexOf(tag) + 1).join(" ");
-  if (isOwn && tag !== etag) return;
+  if (row === null || Number(row.dataset["requested"] ?? "0") > after) return;
+  const isCurrent = text !== undefined && findStored(id)?.text === text;
+  if (!isCurrent && text !== undefined && isOwn(id, text)) return;
   delete row.dataset["mark"];
   row.querySelector(".row-mark")?.remove();
-  if (tag === etag) return;
-  const mark = tag === undefined ? "deleted" : "changed";
+  if (isCurrent) return;
+  const mark = text === undefined ? "deleted" : "changed";
   row.dataset["mark"] = mark;
   // No tab stop in the grid: keyboard users press the button of the notice above the rows.
   const button = makeButton("Reload", () => void renewRow(id), { tabindex: "-1" });
@@ -151,23 +161,24 @@ function markRow(id: string, { tag, after }: RowEvent): void {
 }
 
 /** Warns in open forms of the row, except about versions that the form already has or that this page stored. */
-function warn(id: string, tag: string | undefined): void {
-  if (tag !== undefined && findRow(id)?.dataset["stored"]?.includes(tag) === true) return;
+async function warn(id: string, text: string | undefined): Promise<void> {
+  if (text !== undefined && isOwn(id, text)) return;
+  const tag = text === undefined ? undefined : await tagOf(toListed(text));
   for (const form of document.querySelectorAll<HTMLFormElement>("form[data-row-form]")) {
     const { pathname } = new URL(form.getAttribute("action") ?? "", location.href);
     if (!pathname.endsWith(`/rows/${id}`)) continue;
     const opened = form.querySelector<HTMLInputElement>('input[type="hidden"][name="etag"]')?.value;
-    const text = WARNINGS[tag === undefined ? "deleted" : "changed"];
+    const warning = WARNINGS[tag === undefined ? "deleted" : "changed"];
     const present = form.querySelector(".row-warning");
-    if (tag !== opened && present?.textContent === text) continue;
+    if (tag !== opened && present?.textContent === warning) continue;
     present?.remove();
     if (tag === opened) continue;
-    const warning = element("p", { class: "row-warning", role: "status" });
+    const line = element("p", { class: "row-warning", role: "status" });
     const buttons = form.querySelector(".action-buttons:not([hidden])");
-    if (buttons === null) form.append(warning);
-    else buttons.prepend(warning);
+    if (buttons === null) form.append(line);
+    else buttons.prepend(line);
     // Screen readers announce text that is added to an existing live region.
-    setTimeout(() => warning.append(text));
+    setTimeout(() => line.append(warning));
   }
 }
 

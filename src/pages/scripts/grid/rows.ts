@@ -1,118 +1,155 @@
-/** The rows on the page. The next rows replace them, so the page never grows. @module */
-
-import { announce, requestPage } from "../dom.ts";
+/** The rows on the page: reads them from the data endpoints and shows them. The next rows replace them, so the page never grows. @module */
+import {
+  DEFAULT_LIMIT,
+  describeRange,
+  type Place,
+  readPlace,
+  renderGrid,
+  renderRowsPage,
+  type Total,
+  withPlace,
+} from "../../rows/grid.tsx";
+import type { ListedRow } from "../../rows/row.ts";
+import { callPatiently } from "../data.ts";
+import { announce, element, SMALL_BUTTON } from "../dom.ts";
+import { toNode } from "../dom_jsx.ts";
+import { countRequests } from "../pending.ts";
+import { showFailure } from "../save_state.ts";
 import { showTimes } from "../times.ts";
+import {
+  findCurrent,
+  findGrid,
+  findRow,
+  focusCell,
+  markGrid,
+  type Position,
+  ROWS,
+} from "./cells.ts";
 import { addResizers, arrangeColumns } from "./columns.ts";
 import { markSelected } from "./selection.ts";
 import { addSortButtons } from "./sort.ts";
+import {
+  fetchRow,
+  findTable,
+  keep,
+  keepOnly,
+  labels,
+  readLabels,
+  readRows,
+  readTable,
+  tagOf,
+  toRows,
+  toUrl,
+} from "./store.ts";
 
-// The cells of a grid: one cell is a tab stop, by the input of the grid in it, and the arrow keys
-// move the focus to others. @see https://www.w3.org/WAI/ARIA/apg/patterns/grid/
-
-export type Position = { row: number; column: number };
-
-/** Rows per Page Up and Page Down. */
-const PAGE_ROWS = 10;
-const LAST = Number.MAX_SAFE_INTEGER;
-
-/** The target of each key. `findCell()` clamps a target outside the grid. */
-const MOVES: Readonly<Record<string, (from: Position) => Position>> = {
-  ArrowUp: ({ row, column }) => ({ row: row - 1, column }),
-  ArrowDown: ({ row, column }) => ({ row: row + 1, column }),
-  ArrowLeft: ({ row, column }) => ({ row, column: column - 1 }),
-  ArrowRight: ({ row, column }) => ({ row, column: column + 1 }),
-  Home: ({ row }) => ({ row, column: 0 }),
-  End: ({ row }) => ({ row, column: LAST }),
-  PageUp: ({ row, column }) => ({ row: row - PAGE_ROWS, column }),
-  PageDown: ({ row, column }) => ({ row: row + PAGE_ROWS, column }),
-  "Control+Home": () => ({ row: 0, column: 0 }),
-  "Control+End": () => ({ row: LAST, column: LAST }),
-  "Control+ArrowUp": ({ column }) => ({ row: 0, column }),
-  "Control+ArrowDown": ({ column }) => ({ row: LAST, column }),
-  "Control+ArrowLeft": ({ row }) => ({ row, column: 0 }),
-  "Control+ArrowRight": ({ row }) => ({ row, column: LAST }),
+export type RowsShown = {
+  readonly rows: readonly ListedRow[];
+  readonly hasMore: boolean;
 };
 
-/** A key with its modifiers, such as `Control+Home`. Command counts as Control. */
-export function toChord({ key, ctrlKey, metaKey, altKey, shiftKey }: KeyboardEvent): string {
-  const held = [
-    (ctrlKey || metaKey) && "Control",
-    altKey && "Alt",
-    shiftKey && key.length > 1 && "Shift",
-  ].filter((part) => part !== false);
-  return [...held, key].join("+");
+export function currentPlace(): Place {
+  return readPlace(new Map(new URLSearchParams(location.search)));
 }
 
-/** Turns a table into a grid. The roles are explicit: browsers drop those of a table that CSS displays in another way. */
-function markGrid(table: HTMLTableElement): void {
-  table.setAttribute("role", "grid");
-  for (const section of [...table.tBodies, table.tHead]) section?.setAttribute("role", "rowgroup");
-  for (const row of table.rows) {
-    row.setAttribute("role", "row");
-    for (const cell of row.cells) markCell(cell);
+/** The size of a page. */
+export function currentLimit(): number {
+  return currentPlace().limit || DEFAULT_LIMIT;
+}
+
+/** The rows of a place. Explains a failure, and returns `undefined`. */
+async function readPage({ limit, offset }: Place): Promise<RowsShown | undefined> {
+  const answer = await callPatiently(`${toUrl()}?limit=${limit}&offset=${offset}`);
+  if (answer.kind !== "done") {
+    showFailure(`Not loaded: ${answer.kind === "lost" ? answer.reason : answer.message}`);
+    return undefined;
   }
+  const { hasMore } = JSON.parse(answer.text) as { hasMore: boolean };
+  return { rows: toRows(answer.text), hasMore };
 }
 
-function markCell(cell: HTMLTableCellElement): void {
-  const isHead = cell.tagName === "TH";
-  cell.setAttribute("role", isHead ? "columnheader" : "gridcell");
-  if (isHead) return;
-  cell.tabIndex = -1;
-  // Keys of the cell open its link, so the link is no tab stop.
-  for (const link of cell.querySelectorAll<HTMLElement>("a, button, summary, .select"))
-    link.tabIndex = -1;
+let total: Total | undefined;
+/** Resolves with the texts of the rows that the server rendered. */
+let first: Promise<void> | undefined;
+
+export function showTotal(found: Total | undefined): void {
+  total = found;
+  const range = document.querySelector<HTMLElement>(`${ROWS} [data-range]`);
+  const place = currentPlace();
+  const grid = findGrid();
+  if (range === null || grid === null || range.dataset["range"] === "found") return;
+  const count = grid.tBodies[0]?.rows.length ?? 0;
+  range.textContent = describeRange(place, count, total);
+  if (found !== undefined && "count" in found && found.isEstimate === undefined)
+    grid.setAttribute("aria-rowcount", String(found.count + 1));
 }
 
-export function readPosition(cell: HTMLTableCellElement): Position {
-  const row = cell.parentElement as HTMLTableRowElement;
-  return { row: row.sectionRowIndex, column: cell.cellIndex };
-}
-
-/** The cell at a position, or the nearest cell at the edge. */
-export function findCell(
-  table: HTMLTableElement,
-  { row, column }: Position,
-): HTMLTableCellElement | undefined {
-  const rows = table.tBodies[0]?.rows;
-  if (rows === undefined || rows.length === 0) return undefined;
-  const cells = rows[Math.max(0, Math.min(row, rows.length - 1))]?.cells;
-  return cells?.[Math.max(0, Math.min(column, cells.length - 1))];
-}
-
-/** The target of a key; `undefined` if the key does not move the focus. */
-export function findMove(chord: string, from: Position): Position | undefined {
-  return MOVES[chord]?.(from);
-}
-
-export function focusCell(table: HTMLTableElement, position: Position): void {
-  // The focus moves on to the input of the grid.
-  findCell(table, position)?.focus();
-}
-
-const ROWS = "[data-rows]";
-
-export function findGrid(): HTMLTableElement | null {
-  return document.querySelector(`${ROWS} table[data-grid]`);
+/** A link to the last page, as soon as it is known. */
+export function addLast(known: Total): void {
+  const next = document.querySelector(`${ROWS} .pager-links a[rel=next]`);
+  document.querySelector(`${ROWS} [data-last]`)?.remove();
+  if (next === null || !("count" in known) || known.isEstimate === true) return;
+  const { limit } = currentPlace();
+  const last = Math.max(known.count - 1, 0);
+  const href = withPlace(location.pathname, { limit, offset: last - (last % limit) });
+  const link = element("a", { class: SMALL_BUTTON, href, "data-last": "" }, "Last");
+  next.after(" ", link);
 }
 
 /** Shows the rows of an address; moves the focus to the cell at `focus`, if it is set. */
 export async function openRows(url: string, options: { focus?: Position; isBack?: boolean } = {}) {
-  const { page, url: displayed } = await requestPage(url);
-  if (!showRows(page)) return location.assign(url);
-  if (options.isBack !== true) history.pushState(null, "", displayed);
+  const place = readPlace(new Map(new URL(url, location.href).searchParams));
+  const page = await readPage(place);
+  if (page === undefined) return;
+  if (options.isBack !== true) history.pushState(null, "", withPlace(location.pathname, place));
+  await showPage(page, place);
   const grid = findGrid();
   if (options.focus !== undefined && grid !== null) focusCell(grid, options.focus);
   announce(document.querySelector(`${ROWS} [data-range]`)?.textContent ?? "Other rows are shown");
 }
 
-/** Replaces the rows with the rows of a page. Returns whether the page has rows. */
-export function showRows(page: Document): boolean {
-  const [present, next] = [document.querySelector(ROWS), page.querySelector(ROWS)];
-  if (present === null || next === null) return false;
-  arrangeColumns(next);
-  present.replaceWith(document.adoptNode(next));
+async function showPage(page: RowsShown, place: Place): Promise<void> {
+  keepOnly(page.rows);
+  await readLabels(page.rows);
+  const parts = renderRowsPage(readTable(), { ...page, place, labels, total });
+  replaceRows(toNodes(parts));
+  if (total !== undefined) addLast(total);
+  if (page.rows.length === 0)
+    showNone(place.offset > 0 ? "No rows at this position." : "No rows yet.");
+}
+
+/** Shows rows that a search found, without a place in the table. */
+export async function showFoundRows(rows: readonly ListedRow[], offset: number): Promise<void> {
+  keepOnly(rows);
+  await readLabels(rows);
+  const place = { limit: currentLimit(), offset };
+  replaceRows([toNode(renderGrid(readTable(), { rows, place, labels, total: undefined }))]);
+}
+
+export function showNone(text: string): void {
+  const line = element("p", {}, text);
+  document.querySelector(ROWS)?.append(element("div", { class: "blank" }, line));
+}
+
+function toNodes(parts: ReturnType<typeof renderRowsPage>): Node[] {
+  if (!Array.isArray(parts)) return [];
+  return parts.flatMap((part) => (typeof part === "object" && part !== null ? [toNode(part)] : []));
+}
+
+function replaceRows(nodes: readonly Node[]): void {
+  const rows = document.querySelector<HTMLElement>(ROWS);
+  if (rows === null) return;
+  const fresh = element("div", {}, ...nodes);
+  arrangeColumns(fresh);
+  markRequested(fresh);
+  delete rows.dataset["stale"];
+  rows.replaceChildren(...fresh.childNodes);
   startRows();
-  return true;
+}
+
+/** A live event from before the request is not newer than the row. */
+function markRequested(root: ParentNode): void {
+  for (const row of root.querySelectorAll<HTMLElement>("tr[data-row-id]"))
+    row.dataset["requested"] = String(countRequests());
 }
 
 const listeners: ((grid: HTMLTableElement, current: Position) => void)[] = [];
@@ -125,44 +162,69 @@ export function onRowsChanged(listener: (typeof listeners)[number]): void {
 export function startRows(): void {
   const grid = findGrid();
   if (grid === null) return;
-  const stored = findCurrent(grid);
+  const current = findCurrent(grid);
   markSelected(grid);
   addSortButtons(grid);
   addResizers(grid);
   markGrid(grid);
-  for (const listener of listeners) listener(grid, stored);
+  for (const listener of listeners) listener(grid, current);
   // The frame scrolls with the focused cell, so it is no tab stop.
   grid.parentElement?.removeAttribute("tabindex");
   showTimes(grid);
 }
 
-function toSelector(id: string): string {
-  return `${ROWS} tr[data-row-id="${CSS.escape(id)}"]`;
+/** Reads the rows that the server rendered, for edits and copies, and shows those that changed since. */
+export function readFirst(): void {
+  if (findTable() === undefined) return;
+  first = readPage(currentPlace()).then(async (page) => {
+    if (page === undefined || location.hash !== "") return;
+    keep(page.rows);
+    await readLabels(page.rows);
+    for (const listed of page.rows) {
+      const etag = findRow(listed.row.id)?.dataset["etag"];
+      if (etag !== undefined && etag !== (await tagOf(listed))) showRow(listed);
+    }
+  });
 }
 
-export function findRow(id: string): HTMLTableRowElement | null {
-  return document.querySelector(toSelector(id));
+/** The row as this page knows it, also if the rows that the server rendered are still being read. */
+export async function readKnown(id: string): Promise<ListedRow | undefined> {
+  await first;
+  return (await readRows([id]))[0];
 }
 
-/** Replaces a row with its current version, from `fetched` or from the server. Keeps the focus. */
-export async function renewRow(id: string, fetched?: Document): Promise<void> {
-  const selector = toSelector(id);
+/** Shows a row that was read or written. Keeps the focus. */
+export function showRow(listed: ListedRow): void {
+  const present = findRow(listed.row.id);
   const grid = findGrid();
-  const page =
-    fetched?.querySelector(selector) === null || fetched === undefined
-      ? (await requestPage(toRowsUrl([id]))).page
-      : fetched;
-  arrangeColumns(page);
-  const fresh = page.querySelector<HTMLTableRowElement>(selector);
-  const present = findRow(id);
   if (present === null || grid === null) return;
+  const page = { rows: [listed], place: currentPlace(), labels, total: undefined };
+  const holder = element("div", {});
+  holder.append(toNode(renderGrid(readTable(), page)));
+  arrangeColumns(holder);
+  const fresh = holder.querySelector<HTMLTableRowElement>("tbody tr");
+  if (fresh === null) return;
+  fresh.ariaRowIndex = present.ariaRowIndex;
   const position = findCurrent(grid);
   const hadFocus = present.contains(document.activeElement);
-  if (fresh !== null && fetched !== undefined) keepTags(fresh, present);
-  if (fresh === null) present.remove();
-  else replaceRow(present, document.adoptNode(fresh));
+  fresh.dataset["requested"] = String(countRequests());
+  replaceRow(present, fresh);
   startRows();
   if (hadFocus && !grid.contains(document.activeElement)) focusCell(grid, position);
+}
+
+/** Shows the current version of a row, or removes it. Keeps the focus. */
+export async function renewRow(id: string): Promise<void> {
+  const found = await fetchRow(id);
+  if (found === undefined) return removeRow(id);
+  if ("kind" in found) return;
+  await readLabels([found]);
+  showRow(found);
+}
+
+export function removeRow(id: string): void {
+  findRow(id)?.remove();
+  startRows();
 }
 
 /** Replaces the cells of a row. Keeps an editor and the input of the grid, in which the user may be typing. */
@@ -185,36 +247,16 @@ function replaceRow(present: HTMLTableRowElement, fresh: HTMLTableRowElement): v
   }
 }
 
-/** In a live app, records the tags of versions that this page stored: events with these tags are not from another user. */
-function keepTags(fresh: HTMLTableRowElement, { dataset }: HTMLTableRowElement): void {
-  if (document.querySelector(`${ROWS}[data-changes]`) === null) return;
-  fresh.dataset["stored"] = `${dataset["stored"] ?? ""} ${fresh.dataset["etag"]}`.trim();
-}
-
-/** The address of a page with only these rows. */
-export function toRowsUrl(ids: readonly string[]): string {
-  const query = new URLSearchParams([...ids.map((id) => ["row", id])]);
-  for (const [name, value] of new URLSearchParams(location.search))
-    if (name.startsWith("show.")) query.append(name, value);
-  return `${location.pathname}?${query}`;
-}
-
-/** Reloads the rows, and moves the focus to the cell at `focus`, if it is set. */
+/** Reads the rows again, and moves the focus to the cell at `focus`, if it is set. */
 export async function renewRows(focus?: Position): Promise<void> {
-  const { page } = await requestPage(location.href);
-  if (!showRows(page)) return location.reload();
+  const place = currentPlace();
+  const page = await readPage(place);
+  if (page === undefined) return;
+  await showPage(page, place);
   const grid = findGrid();
   if (grid !== null && focus !== undefined) focusCell(grid, focus);
 }
 
 export function findPager(rel: "next" | "prev"): HTMLAnchorElement | null {
   return document.querySelector(`${ROWS} a[rel=${rel}]`);
-}
-
-/** The cell that has the focus, or had it last. */
-export function findCurrent(grid: HTMLTableElement): Position {
-  const cell =
-    grid.querySelector<HTMLTableCellElement>("td[data-current]") ??
-    findCell(grid, { row: 0, column: 0 });
-  return cell === undefined ? { row: 0, column: 0 } : readPosition(cell);
 }

@@ -4,48 +4,33 @@
  *
  * @module
  */
-import { announce } from "../dom.ts";
-import {
-  type ReadForm,
-  readRowForm,
-  renewToken,
-  type SentForm,
-  sendRowForm,
-} from "../forms/row_form.ts";
+import { type ListedRow, textOf } from "../../rows/row.ts";
+import { type Rejected, toMessages } from "../data.ts";
 import { hideSaveState, showNotSaved, showSaved } from "../save_state.ts";
-import { type FieldState, readFieldState, restoreField } from "./fields.ts";
-import { findRow, renewRow } from "./rows.ts";
-
-/** The result of entering a value into a form. */
-type Entered =
-  | { readonly kind: "entered" }
-  | { readonly kind: "invalid"; readonly issue: string }
-  /** Nothing is saved. With `isChanged`, the user must see the stored value first. */
-  | { readonly kind: "refused"; readonly reason: string; readonly isChanged: boolean };
+import { readKnown, showRow } from "./rows.ts";
+import { fetchRow, patchRow, readLabels, toListed } from "./store.ts";
+import { findColumn, type Input, toValue } from "./values.ts";
 
 export type CellName = { readonly rowId: string; readonly column: string };
 
 export type Edit = CellName & {
-  /** The address of the row's form. */
-  readonly url: string;
   /** The text in the cell until the value is stored. */
   readonly text: string;
-  /** The form that was read when the edit began: a newer value of another user is not overwritten. */
-  form?: Promise<ReadForm> | undefined;
-  /** Enters the value; unset if the form already has it. */
-  enter?: ((form: HTMLFormElement) => Entered) | undefined;
-  /** The content of the field before the edit. */
-  before?: FieldState | undefined;
-  /** Whether the edit was sent before. */
-  isAgain?: boolean;
+  readonly input: Input;
+  /** The row when the edit began: a newer value of another user is not overwritten. */
+  readonly from: Promise<ListedRow | undefined>;
   issues?: readonly string[];
+  /** Whether another user has changed the value since. */
+  isOutdated?: boolean;
+  /** Whether the edit was sent before. */
+  readonly isAgain?: boolean;
 };
 
 type SaveEvents = {
   /** Displays the edit in its cell: waiting, or not stored. */
   readonly show: (edit: Edit, state: "waiting" | "failed") => void;
-  /** Opens an edit that was not stored, with its form. Returns how to send it again; `undefined` if the user is busy elsewhere. */
-  readonly open: (edit: Edit, form: HTMLFormElement) => (() => void) | undefined;
+  /** Opens an edit that was not stored. Returns how to send it again; `undefined` if the user is busy elsewhere. */
+  readonly open: (edit: Edit) => (() => void) | undefined;
 };
 
 type Saves = {
@@ -55,6 +40,16 @@ type Saves = {
   /** Removes an edit that was not stored and returns it. */
   readonly removeFailed: (cell: CellName) => Edit | undefined;
 };
+
+type Sent =
+  | { readonly kind: "stored"; readonly row: ListedRow; readonly before: ListedRow }
+  | { readonly kind: "same"; readonly row: ListedRow }
+  | { readonly kind: "rejected"; readonly issues: readonly string[]; readonly isOutdated?: boolean }
+  | { readonly kind: "lost"; readonly reason: string };
+
+export const OUTDATED =
+  "Another user changed this row while you had it open. Save again to overwrite the stored value, or cancel.";
+const GONE = { kind: "rejected", issues: ["The row does not exist any more."] } as const;
 
 export function makeSaves({ show, open }: SaveEvents): Saves {
   const waiting: Edit[] = [];
@@ -80,14 +75,13 @@ export function makeSaves({ show, open }: SaveEvents): Saves {
     isRunning = true;
     for (let edit = waiting[0]; edit !== undefined && !isPaused; edit = waiting[0]) {
       hideSaveState();
-      const early = await edit.form;
-      const read = early?.kind === "form" ? early : await readRowForm(edit.url);
-      const sent = read.kind === "form" ? await send(edit, read.form) : read;
-      if (sent?.kind === "lost") pause(edit, sent, read);
+      const sent = await sendEdit(edit);
+      if (sent.kind === "lost") pause(edit, sent.reason);
       else {
         waiting.shift();
-        if (sent?.kind === "stored") await finish(edit, sent.page);
-        else if (sent !== undefined) fail(edit, sent);
+        if (sent.kind === "stored") finish(edit, sent.row, sent.before);
+        else if (sent.kind === "same") showRow(sent.row);
+        else fail(edit, sent);
       }
       notify();
     }
@@ -96,76 +90,52 @@ export function makeSaves({ show, open }: SaveEvents): Saves {
     if (last !== undefined && !isPaused) openFailed(last);
   }
 
-  /** `undefined` if there is nothing to save. */
-  async function send(edit: Edit, form: HTMLFormElement): Promise<SentForm | undefined> {
-    edit.before ??= readFieldState(form, edit.column);
-    const entered = edit.enter?.(form);
-    if (entered?.kind === "refused") {
-      announce(entered.reason);
-      if (entered.isChanged) open({ ...edit, enter: undefined, issues: [] }, form);
-      await renewRow(edit.rowId);
-      return undefined;
-    }
-    edit.form = Promise.resolve({ kind: "form", form });
-    if (entered?.kind === "invalid") return { kind: "rejected", form, issues: [entered.issue] };
-    edit.enter = undefined;
-    return await sendRowForm(form);
-  }
-
-  async function finish(edit: Edit, page: Document): Promise<void> {
-    await renewRow(edit.rowId, page);
+  function finish(edit: Edit, row: ListedRow, before: ListedRow): void {
+    showRow(row);
     for (const other of [...waiting, ...failed])
       if (other.rowId === edit.rowId) show(other, failed.includes(other) ? "failed" : "waiting");
-    showSaved("Saved", { name: "Undo", run: () => void undo(edit) });
+    showSaved("Saved", { name: "Undo", run: () => void undo(edit, row, before) });
   }
 
-  function fail(edit: Edit, { form, issues }: SentForm & { kind: "rejected" }): void {
-    edit.form = Promise.resolve({ kind: "form", form });
+  function fail(edit: Edit, { issues, isOutdated = false }: Sent & { kind: "rejected" }): void {
     edit.issues = issues;
+    edit.isOutdated = isOutdated;
     failed.push(edit);
     show(edit, "failed");
   }
 
   function openFailed(edit: Edit): void {
     showNotSaved(edit.issues?.join(" ") ?? "");
-    void edit.form?.then((read) => {
-      if (read.kind !== "form" || !failed.includes(edit)) return;
-      if (open(edit, read.form) !== undefined) failed.splice(failed.indexOf(edit), 1);
-    });
+    if (failed.includes(edit) && open(edit) !== undefined) failed.splice(failed.indexOf(edit), 1);
   }
 
-  function pause(edit: Edit, { reason }: { reason: string }, read: ReadForm): void {
+  function pause(edit: Edit, reason: string): void {
     isPaused = true;
     show(edit, "failed");
     const resume = () => {
       isPaused = false;
       void run();
     };
-    const again = read.kind === "form" ? open(edit, read.form) : undefined;
+    // Typed text stays in its cell, and the texts after it wait.
+    const again = "state" in edit.input ? open(edit) : undefined;
     if (again !== undefined) waiting.shift();
-    const renewed = async () => {
-      if (read.kind === "form") await renewToken(read.form).catch(() => undefined);
-      (again ?? resume)();
-    };
-    showNotSaved(reason, { name: "Retry", run: () => void renewed() });
+    showNotSaved(reason, { name: "Retry", run: again ?? resume });
   }
 
   /** Restores the value from before a saved edit, if the row has not changed since. */
-  async function undo(edit: Edit): Promise<void> {
-    const { rowId, column, url, before } = edit;
+  async function undo(edit: Edit, row: ListedRow, before: ListedRow): Promise<void> {
+    const { rowId, column } = edit;
     await settle(rowId);
-    const row = findRow(rowId);
-    if (row === null) return showNotSaved("the row is not on this page.");
-    const retry = { name: "Retry", run: () => void undo(edit) };
-    const read = await readRowForm(url);
-    if (read.kind === "lost") return showNotSaved(read.reason, retry);
-    if (readTag(read.form) !== row.dataset["etag"])
-      return showNotSaved("the row has changed since.");
-    if (before !== undefined) restoreField(read.form, column, before);
-    const sent = await sendRowForm(read.form);
-    if (sent.kind === "lost") return showNotSaved(sent.reason, retry);
-    if (sent.kind === "rejected") return showNotSaved(sent.issues.join(" "));
-    await renewRow(rowId, sent.page);
+    const answer = await patchRow(row, toBody(column, textOf(before.row, column)));
+    if (answer.kind === "lost")
+      return showNotSaved(answer.reason, {
+        ...{ name: "Retry", run: () => void undo(edit, row, before) },
+      });
+    if (answer.kind === "rejected") {
+      const isChanged = answer.code === "precondition_failed";
+      return showNotSaved(isChanged ? "the row has changed since." : toMessages(answer).join(" "));
+    }
+    showRow(toListed(answer.text));
     showSaved("Undone");
   }
 
@@ -197,7 +167,46 @@ export function makeSaves({ show, open }: SaveEvents): Saves {
   };
 }
 
-/** The tag of the row when the form was read. */
-export function readTag(form: HTMLFormElement): string | undefined {
-  return form.querySelector<HTMLInputElement>('input[type="hidden"][name="etag"]')?.value;
+export function toBody(column: string, json: string): string {
+  return `{${JSON.stringify(column)}:${json}}`;
+}
+
+/** Writes the value, also over changes of other columns, but not over another value of the same column. */
+async function sendEdit({ rowId, column: name, from, input }: Edit): Promise<Sent> {
+  const before = await from;
+  const column = findColumn(name);
+  let current = await readKnown(rowId);
+  if (current === undefined || before === undefined || column === undefined) return GONE;
+  const value = await toValue(column, input, before.row);
+  if ("issue" in value) return { kind: "rejected", issues: [value.issue] };
+  for (let isFresh = false; ; isFresh = true) {
+    const text = textOf(current.row, name);
+    if (text !== textOf(before.row, name))
+      return { kind: "rejected", issues: [OUTDATED], isOutdated: true };
+    if (text === value.json && isFresh) return { kind: "same", row: current };
+    if (text !== value.json) {
+      const answer = await patchRow(current, toBody(name, value.json));
+      if (answer.kind === "lost") return answer;
+      if (answer.kind === "done") {
+        const row = toListed(answer.text);
+        await readLabels([row]);
+        return { kind: "stored", row, before: current };
+      }
+      if (answer.code !== "precondition_failed")
+        return { kind: "rejected", issues: toIssues(answer, name) };
+    }
+    const fresh = await fetchRow(rowId);
+    if (fresh === undefined) return GONE;
+    if ("kind" in fresh) {
+      if (fresh.kind === "lost") return fresh;
+      return { kind: "rejected", issues: fresh.kind === "rejected" ? toMessages(fresh) : [] };
+    }
+    current = fresh;
+  }
+}
+
+/** The issues of the column; those of the whole row if there are none. */
+function toIssues(rejected: Rejected, column: string): string[] {
+  const own = rejected.details.filter(({ path }) => path.split("/")[1] === column);
+  return own.length > 0 ? own.map(({ message }) => message) : toMessages(rejected);
 }

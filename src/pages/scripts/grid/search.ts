@@ -1,18 +1,17 @@
 /**
- * Search, filters and order over all rows of a table. The fragment of the address contains the search. A worker finds
- * the ids of the matching rows, and the server renders one page of these rows.
+ * Search, filters and order over all rows of a table. The fragment of the address contains the search. The list endpoint answers
+ * page by page if it can; otherwise a worker finds the ids of the matching rows, and the first ones are shown at once.
  *
  * @module
  */
-import {
-  announce,
-  element,
-  makeButton,
-  requestPage,
-  restoreFragment,
-  SMALL_BUTTON,
-} from "../dom.ts";
+import { MAX_VISITS } from "../../../std/limits.ts";
+import type { Total } from "../../rows/grid.tsx";
+import type { ListedRow } from "../../rows/row.ts";
+import { toDataUrl } from "../data.ts";
+import { announce, element, restoreFragment, SMALL_BUTTON } from "../dom.ts";
 import { makeSearchForm, type SearchForm } from "../search/form.ts";
+import { readPage, SearchError } from "../search/pages.ts";
+import { FALLBACK_CODES, MAX_SEARCHED, type Search, toParameters } from "../search/rows.ts";
 import {
   NO_SEARCH,
   readPageNumber,
@@ -23,64 +22,89 @@ import {
   toFragment,
 } from "../search/state.ts";
 import { makeSearcher } from "../search_worker.ts";
-import {
-  findGrid,
-  findRow,
-  focusCell,
-  openRows,
-  type Position,
-  showRows,
-  toRowsUrl,
-} from "./rows.ts";
+import { findGrid, focusCell, type Position } from "./cells.ts";
+import { currentLimit, openRows, showFoundRows, showNone } from "./rows.ts";
+import { describeFound, hideProgress, showPager, showProgress } from "./search_parts.ts";
 import { makeSelectAll } from "./selection.ts";
 import { markSorted } from "./sort.ts";
+import { readRows, readTable, toListed, toUrl } from "./store.ts";
 
-const MAX_PAGE_ROWS = 100;
-const DEFAULT_PAGE_ROWS = 50;
 const ID: SearchColumn = { name: "id", kind: "uuid", required: true };
+/** Names with another meaning in conditions. */
+const UNSEARCHED = ["and", "or", "not"];
 
-type Opened = {
-  form: HTMLFormElement;
-  parts: SearchForm;
-  columns: readonly SearchColumn[];
-  /** Whether only the list endpoint can search all rows. */
-  isLarge: boolean;
-};
-type Found = { fragment: string; ids: readonly string[]; searched: number; isCut: boolean };
+/** The rows of a search: all their ids, or pages of the list endpoint, each with the cursor of the next. */
+type Found = { readonly fragment: string; count: number | undefined } & (
+  | {
+      readonly kind: "ids";
+      ids: readonly string[];
+      readonly searched: number;
+      readonly isCut: boolean;
+    }
+  | { readonly kind: "pages"; readonly cursors: (string | undefined)[] }
+);
 type OpenOptions = { focus?: Position; isBack?: boolean };
 
 const searcher = makeSearcher();
-let opened: Opened | undefined;
+let form: HTMLFormElement | undefined;
+let parts: SearchForm | undefined;
+let columns: readonly SearchColumn[] = [ID];
 let found: Found | undefined;
-/** The last known number of all rows. */
-let total: number | undefined;
+let total: Total | undefined;
 
-/** Shows the form and, if the address contains a search, its results. */
-export function startSearch(): void {
-  const form = document.querySelector<HTMLFormElement>("form[data-search]");
+/** The form above the rows. */
+export function makeSearch(): HTMLFormElement {
+  const table = readTable();
+  const described = table.columns
+    .filter(({ name }) => !UNSEARCHED.includes(name))
+    .map(({ name, kind, required, values, table: target = "" }): SearchColumn => {
+      const label = table.targets[target] ?? null;
+      return {
+        ...{ name, kind, required },
+        ...(values === undefined ? {} : { values }),
+        ...(table.sorted.includes(name) ? { isSorted: true } : {}),
+        ...(label === null
+          ? {}
+          : { target: { url: new URL(toDataUrl(table.api, target), location.href).href, label } }),
+      };
+    });
+  columns = [...described, ID];
   restoreFragment();
-  if (form === null) return;
-  const described: readonly SearchColumn[] = JSON.parse(form.dataset["columns"] ?? "[]");
-  const columns = [...described, ID];
-  const isLarge = form.dataset["hasFilters"] !== undefined && isMoreThanRead();
-  const label = isLarge ? SEARCHED_BY_ENDPOINT : "Search all columns";
-  const parts = makeSearchForm(form, { columns, label, onClear: () => void openState(NO_SEARCH) });
-  opened = { form, parts, columns, isLarge };
+  form = element("form", { class: "row-search", role: "search", "aria-label": "Rows" });
+  parts = makeSearchForm(form, { columns, onClear: () => void openState(NO_SEARCH) });
+  parts.name("Search all columns");
   form.addEventListener("submit", (event) => {
     event.preventDefault();
-    void openState({ ...parts.read(), order: currentState().order });
+    void openState({ ...(parts?.read() ?? NO_SEARCH), order: currentState().order });
   });
-  if (isSearch(location.href)) void openFound(location.href, { isBack: true });
+  return form;
+}
+
+/** The known number of all rows. */
+export function setSearchTotal(next: Total): void {
+  total = next;
+  parts?.name(isLarge() ? SEARCHED_BY_ENDPOINT : "Search all columns");
+}
+
+/** Whether only the list endpoint can search all rows. */
+function isLarge(): boolean {
+  if (total === undefined || !readTable().hasFilters) return false;
+  return "over" in total || total.count > MAX_SEARCHED;
+}
+
+function isSmall(): boolean {
+  return total !== undefined && "count" in total && total.count <= MAX_VISITS;
 }
 
 /** Whether an address contains a search, a filter or an order. */
 export function isSearch(url: string): boolean {
-  if (opened === undefined) return false;
-  return toFragment(readState(new URL(url, location.href).hash, opened.columns)) !== "";
+  return (
+    parts !== undefined && toFragment(readState(new URL(url, location.href).hash, columns)) !== ""
+  );
 }
 
 export function currentState(): SearchState {
-  return opened === undefined ? NO_SEARCH : readState(location.hash, opened.columns);
+  return parts === undefined ? NO_SEARCH : readState(location.hash, columns);
 }
 
 /** Shows the rows of a search state, and stores it in the address. */
@@ -88,127 +112,188 @@ export async function openState(state: SearchState): Promise<void> {
   const fragment = toFragment(state);
   if (fragment !== "") return await openFound(fragment);
   searcher.cancel();
+  hideProgress();
   found = undefined;
-  opened?.parts.show(NO_SEARCH);
+  parts?.show(NO_SEARCH);
   await openRows(location.pathname + location.search);
 }
 
 /** Shows the results of the search in an address. */
 export async function openFound(url: string, options: OpenOptions = {}): Promise<void> {
-  if (opened === undefined) return;
+  if (parts === undefined) return;
   if (options.isBack !== true) history.pushState(null, "", url);
   const state = currentState();
-  opened.parts.show(state);
-  if (found?.fragment !== toFragment(state)) found = await search(opened, state);
-  if (found !== undefined) await showFound(found, options.focus);
+  parts.show(state);
+  const fragment = toFragment(state);
+  if (found?.fragment !== fragment) {
+    searcher.cancel();
+    hideProgress();
+    found = undefined;
+    if (canAskEndpoint(state)) found = { fragment, kind: "pages", count: undefined, cursors: [] };
+    found ??= await search(state, fragment);
+  }
+  if (found !== undefined) await showFound(options.focus);
 }
 
 /** Reloads the displayed results. */
 export async function renewFound(focus?: Position): Promise<void> {
-  if (found !== undefined) await showFound(found, focus);
+  if (found !== undefined) await showFound(focus, true);
 }
 
-async function search(
-  { form, columns, isLarge }: Opened,
-  state: SearchState,
-): Promise<Found | undefined> {
-  total = readTotal() ?? total;
-  const progress = showProgress();
-  const report = await searcher.run(
-    form.dataset["worker"] ?? "",
-    {
-      url: new URL(form.dataset["search"] ?? "", location.href).href,
-      columns,
-      state,
-      hasFilters: form.dataset["hasFilters"] !== undefined,
-      isSmall: total !== undefined && total <= Number(form.dataset["maxSorted"]),
-      isLarge,
-    },
-    ({ searched, found: count }) => progress.show(searched, count),
-  );
+/** Whether the list endpoint finds and sorts the rows without reading them all. */
+function canAskEndpoint({ text, order }: SearchState): boolean {
+  if (!readTable().hasFilters || (text !== "" && !isLarge())) return false;
+  return order === undefined || isSmall() || readTable().sorted.includes(order.column);
+}
+
+function toSearch(state: SearchState): Search {
+  const { hasFilters } = readTable();
+  const url = new URL(toUrl(), location.href).href;
+  return { url, columns, state, hasFilters, isSmall: isSmall(), isLarge: isLarge() };
+}
+
+function runWorker(state: SearchState, onProgress?: Parameters<typeof searcher.run>[2]) {
+  const { worker } = document.querySelector<HTMLElement>("[data-rows]")?.dataset ?? {};
+  return searcher.run(worker ?? "", toSearch(state), onProgress);
+}
+
+function openProgress() {
+  const count = () => (total !== undefined && "count" in total ? total.count : undefined);
+  return showProgress({ form, cancel: searcher.cancel, total: count });
+}
+
+async function search(state: SearchState, fragment: string): Promise<Found | undefined> {
+  const progress = openProgress();
+  let shown: Promise<void> | undefined;
+  const report = await runWorker(state, ({ searched, found: count, first = [] }) => {
+    progress.show(searched, count);
+    const size = currentLimit();
+    const isPage = first.length >= size && readPageNumber(location.hash) === 1;
+    if (isPage) shown ??= showEarly(first.slice(0, size));
+  });
+  await shown;
   progress.end(report?.kind === "failed" ? `Search failed: ${report.reason}` : undefined);
   if (report?.kind !== "found") return undefined;
   const { ids, searched, isCut } = report;
-  return { fragment: toFragment(state), ids, searched, isCut };
+  return { fragment, kind: "ids", count: ids.length, ids, searched, isCut };
 }
 
-/** The server counts as many rows as the script reads. */
-function isMoreThanRead(): boolean {
-  return document.querySelector("[data-range]") !== null && readTotal() === undefined;
+/** The first rows, while the search goes on. */
+async function showEarly(ids: readonly string[]): Promise<void> {
+  await showFoundRows(await readRows(ids), 0);
+  showPager(`Rows 1 to ${ids.length} found so far`, []);
 }
 
-function readTotal(): number | undefined {
-  const text = document.querySelector<HTMLElement>("[data-total]")?.dataset["total"];
-  return text === undefined ? undefined : Number(text);
-}
-
-const inDigits = (count: number) => count.toLocaleString("en");
-
-/** The progress of the search, with a button that cancels it. */
-function showProgress() {
-  document.getElementById("search-progress")?.remove();
-  const bar = element("progress", { "aria-label": "Search" });
-  const text = element("span", {}, "Searching…");
-  const cancel = makeButton("Cancel", searcher.cancel);
-  const line = element("p", { id: "search-progress", class: "search-progress" }, bar, text, cancel);
-  opened?.form.after(line);
-  return {
-    show: (searched: number, count: number) => {
-      const of = total === undefined ? "" : ` of ${inDigits(Math.max(total, searched))}`;
-      if (total !== undefined) Object.assign(bar, { max: total, value: searched });
-      text.textContent = `${inDigits(searched)}${of} searched, ${inDigits(count)} found`;
-    },
-    end: (reason: string | undefined) => {
-      if (reason === undefined) return line.remove();
-      line.replaceChildren(reason);
-      line.classList.add("notice", "notice-error");
-      announce(reason);
-    },
-  };
-}
-
-async function showFound(asked: Found, focus?: Position): Promise<void> {
-  const limit = Number(new URLSearchParams(location.search).get("limit") ?? DEFAULT_PAGE_ROWS);
-  const size = Math.min(limit || DEFAULT_PAGE_ROWS, MAX_PAGE_ROWS);
-  const pages = Math.max(1, Math.ceil(asked.ids.length / size));
-  const number = Math.min(readPageNumber(location.hash), pages);
-  const start = (number - 1) * size;
-  const ids = asked.ids.slice(start, start + size);
-  if (ids.length > 0 && !showRows((await requestPage(toRowsUrl(ids))).page))
-    return location.reload();
-  // Rows can have been deleted since the search.
-  const left = ids.filter((id) => findRow(id) !== null);
-  const deleted = new Set(ids.filter((id) => !left.includes(id)));
-  found = { ...asked, ids: asked.ids.filter((id) => !deleted.has(id)) };
-  if (left.length === 0) showNothing();
-  const range = describeRange(found, start, left.length);
+async function showFound(focus?: Position, isFresh = false): Promise<void> {
+  const of = found;
+  if (of === undefined) return;
+  const size = currentLimit();
+  const number = readPageNumber(location.hash);
+  const page =
+    of.kind === "ids" ? await readIds(of, size, isFresh) : await readNext(of, number, size);
+  // Another search has begun.
+  if (page === undefined || found !== of) return;
+  const { rows, start, hasMore } = page;
+  await showFoundRows(rows, start);
+  if (rows.length === 0) {
+    document.querySelector("[data-rows]")?.replaceChildren();
+    showNone("No rows match this search.");
+  }
+  const range = describeFound(of, start, rows.length);
+  const at = Math.floor(start / size) + 1;
   const link = (name: string, rel: string, to: number) =>
     element("a", { class: SMALL_BUTTON, rel, href: toFragment(currentState(), to) || "#" }, name);
-  const links = element(
-    "div",
-    { class: "pager-links" },
-    ...(number > 1 ? [link("Previous", "prev", number - 1)] : []),
-    ...(number < pages ? [link("Next", "next", number + 1)] : []),
-    ...(pages > 1 ? [makeSelectAll(found.ids)] : []),
-  );
-  const line = element("p", { class: "quiet", "data-range": "" }, range);
-  const nav = element("nav", { class: "pager", "aria-label": "Pages" }, line, links);
-  document.querySelector("[data-rows]")?.prepend(nav);
+  showPager(range, [
+    ...(at > 1 ? [link("Previous", "prev", at - 1)] : []),
+    ...(hasMore ? [link("Next", "next", at + 1)] : []),
+    ...(of.count !== undefined && of.count > size ? [makeSelectFound(of)] : []),
+  ]);
   markSorted(currentState().order);
   const grid = findGrid();
   if (focus !== undefined && grid !== null) focusCell(grid, focus);
   announce(range);
+  if (of.kind === "pages" && (of.count === undefined || isFresh)) void countFound(of, page);
 }
 
-function showNothing(): void {
-  const text = element("p", {}, "No rows match this search.");
-  document.querySelector("[data-rows]")?.replaceChildren(element("div", { class: "blank" }, text));
+type FoundPage = {
+  readonly rows: readonly ListedRow[];
+  readonly start: number;
+  readonly hasMore: boolean;
+};
+
+async function readIds(
+  of: Found & { kind: "ids" },
+  size: number,
+  isFresh: boolean,
+): Promise<FoundPage> {
+  const pages = Math.max(1, Math.ceil(of.ids.length / size));
+  const number = Math.min(readPageNumber(location.hash), pages);
+  const start = (number - 1) * size;
+  const ids = of.ids.slice(start, start + size);
+  const rows = await readRows(ids, isFresh);
+  // Rows can have been deleted since the search.
+  const left = new Set(rows.map(({ row }) => row.id));
+  const deleted = new Set(ids.filter((id) => !left.has(id)));
+  of.ids = of.ids.filter((id) => !deleted.has(id));
+  of.count = of.ids.length;
+  return { rows, start, hasMore: number < pages };
 }
 
-function describeRange({ ids, searched, isCut }: Found, start: number, count: number): string {
-  const rows =
-    count === 0
-      ? "No rows found"
-      : `Rows ${inDigits(start + 1)} to ${inDigits(start + count)} of ${inDigits(ids.length)} found`;
-  return isCut ? `${rows} in the first ${inDigits(searched)} rows; the table has more` : rows;
+/** A page of the list endpoint; if it cannot answer, the worker searches. */
+async function readNext(
+  of: Found & { kind: "pages" },
+  number: number,
+  size: number,
+): Promise<FoundPage | undefined> {
+  const state = currentState();
+  const start = (number - 1) * size;
+  const after = of.cursors[number - 1];
+  const place = after === undefined ? ["offset", String(start)] : ["after", after];
+  const query = new URLSearchParams([
+    ...toParameters(state, columns),
+    ["limit", String(size)],
+    place,
+  ]);
+  try {
+    const page = await readPage(toUrl(), { query: query.toString() });
+    of.cursors[number] = page.next;
+    if (start === 0 && page.next === undefined) of.count = page.rows.length;
+    return { rows: page.texts().map(toListed), start, hasMore: page.next !== undefined };
+  } catch (error) {
+    if (!(error instanceof SearchError)) throw error;
+    if (FALLBACK_CODES.includes(error.code)) {
+      found = await search(state, of.fragment);
+      await showFound();
+    } else openProgress().end(`Search failed: ${error.message}`);
+    return undefined;
+  }
+}
+
+/** The number of all rows found, after the first are shown. */
+async function countFound(
+  of: Found & { kind: "pages" },
+  { start, rows }: FoundPage,
+): Promise<void> {
+  const query = new URLSearchParams([...toParameters(currentState(), columns), ["limit", "1"]]);
+  const headers = { prefer: "count=exact" };
+  const page = await readPage(toUrl(), { query: query.toString(), headers }).catch(() => undefined);
+  if (found !== of || page?.count === undefined) return;
+  const line = document.querySelector<HTMLElement>("[data-rows] [data-range=found]");
+  of.count = page.count ?? undefined;
+  if (line === null) return;
+  line.textContent = describeFound(of, start, rows.length);
+  const links = document.querySelector("[data-rows] .pager-links");
+  if (of.count !== undefined && of.count > rows.length && links?.querySelector("button") === null)
+    links.append(makeSelectFound(of));
+}
+
+function makeSelectFound(of: Found): HTMLButtonElement {
+  return makeSelectAll(of.count ?? 0, () => readFoundIds());
+}
+
+/** The ids of all rows found, in their order. */
+export async function readFoundIds(): Promise<readonly string[]> {
+  if (found?.kind === "ids") return found.ids;
+  const report = await runWorker(currentState());
+  return report?.kind === "found" ? report.ids : [];
 }

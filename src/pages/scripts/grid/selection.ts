@@ -1,51 +1,73 @@
-/**
- * The checked rows of all pages: sets one of their columns, deletes them or copies them. The server's forms make the changes,
- * and show each row before and after.
- *
- * @module
- */
+/** The checked rows of all pages: sets one of their columns, deletes them or copies them, with each row before and after. @module */
 
-import { indentJson, splitList } from "../../../std/json_text.ts";
+import { makeRowsWriter } from "../../../rows/mod.ts";
+import { indentJson } from "../../../std/json_text.ts";
+import { renderRowField } from "../../rows/fields.tsx";
+import { type ListedRow, TEXTS, textOf } from "../../rows/row.ts";
+import type { State } from "../../rows/state.ts";
 import { copyText } from "../copy.ts";
-import { announce, makeButton } from "../dom.ts";
-import { openFormDialog } from "../forms/row_dialog.ts";
-import { explainSilence, showFailure, showSaved } from "../save_state.ts";
+import { toDataUrl } from "../data.ts";
+import { announce, element, makeButton } from "../dom.ts";
+import { toNode } from "../dom_jsx.ts";
+import { addFieldHelp } from "../forms/row_form.ts";
+import { showFailure, showSaved } from "../save_state.ts";
+import { renderIssues, showChanges, showDeletion } from "./changes.ts";
+import { countOf, makeFormButton, openDrawer } from "./drawer.ts";
+import { readField } from "./fields.ts";
 import { isInputMethodKey } from "./input.ts";
+import { readLabels, readRows, readTable } from "./store.ts";
+import { findColumn, toValue } from "./values.ts";
 
 const ROW = "input.select[name=row]";
 const ALL = "[data-select-all]";
 /** The input of the grid while a cell is selected, but not edited. */
 const EMPTY_INPUT = ".grid-input:not(.is-typing)";
-/** Max rows of one change, and of one address. */
-const MAX_CHANGED = 500;
-const MAX_ADDRESS_ROWS = 100;
+/** Max rows of one change. */
+export const MAX_CHANGED = 500;
 
 const selected = new Set<string>();
+
+/** The line of actions on the checked rows. */
+function makeForm(): HTMLFormElement {
+  const select = element("select", { name: "column" }, new Option("a column", ""));
+  for (const { name } of readTable().columns) select.append(new Option(name, name));
+  const form = element(
+    "form",
+    { class: "selection", id: "selection", "aria-label": "Selected rows" },
+    element("p", { "data-selected": "" }),
+    element("label", {}, "Set ", select),
+    element("button", { class: "button button-quiet button-small", type: "submit" }, "Set"),
+  );
+  return form;
+}
 
 function findForm(): HTMLFormElement | null {
   return document.querySelector("form.selection");
 }
 
-export function startSelection(renew: () => void): void {
-  const form = findForm();
-  if (form === null) return;
-  const copies = (["json", "csv"] as const).map((format) =>
-    makeButton(`Copy as ${format.toUpperCase()}`, () => void copyRows(form, format)),
-  );
+export function startSelection(renew: () => void): HTMLFormElement {
+  const form = makeForm();
   form.append(
-    ...copies,
+    makeButton("Delete", () => void openDeletion(renew), {
+      class: "button button-danger button-small",
+    }),
+    ...(["json", "csv"] as const).map((format) =>
+      makeButton(`Copy as ${format.toUpperCase()}`, () => void copyRows(format)),
+    ),
     makeButton("Clear", () => selectRows([])),
   );
   form.addEventListener("submit", (event) => {
     event.preventDefault();
-    openChange(form, { isDeletion: event.submitter?.getAttribute("name") === "delete", renew });
+    const select = form.querySelector<HTMLSelectElement>("[name=column]");
+    if (select?.value === "") select.focus();
+    else openSet(select?.value ?? "", renew);
   });
   document.addEventListener("change", ({ target }) => {
     if (!(target instanceof HTMLInputElement)) return;
     if (target.matches(ROW)) check(target.value, target.checked);
     else if (target.matches(ALL)) for (const { value } of findBoxes()) check(value, target.checked);
     else return;
-    show();
+    showSelection();
   });
   document.addEventListener("keydown", (event) => {
     const { target, shiftKey, key } = event;
@@ -56,18 +78,16 @@ export function startSelection(renew: () => void): void {
     event.preventDefault();
     event.stopImmediatePropagation();
     check(box.value, !box.checked);
-    show();
+    showSelection();
     announce(describe());
   });
-  show();
+  return form;
 }
 
 /** A button that selects these rows, on any page, up to {@linkcode MAX_CHANGED}. */
-export function makeSelectAll(ids: readonly string[]): HTMLButtonElement {
-  const some = ids.slice(0, MAX_CHANGED);
-  const name =
-    some.length < ids.length ? `Select the first ${some.length}` : `Select all ${ids.length}`;
-  return makeButton(name, () => selectRows(some));
+export function makeSelectAll(count: number, find: () => Promise<readonly string[]>) {
+  const name = count > MAX_CHANGED ? `Select the first ${MAX_CHANGED}` : `Select all ${count}`;
+  return makeButton(name, () => void find().then((ids) => selectRows(ids.slice(0, MAX_CHANGED))));
 }
 
 export function markSelected(table: HTMLTableElement): void {
@@ -94,16 +114,15 @@ function check(id: string, isChecked: boolean): void {
 function selectRows(ids: readonly string[]): void {
   selected.clear();
   for (const id of ids) selected.add(id);
-  show();
+  showSelection();
   announce(describe());
 }
 
 function describe(): string {
-  if (selected.size === 0) return "No rows selected";
-  return selected.size === 1 ? "1 row selected" : `${selected.size} rows selected`;
+  return selected.size === 0 ? "No rows selected" : `${countOf(selected.size)} selected`;
 }
 
-function show(): void {
+export function showSelection(): void {
   const form = findForm();
   const table = document.querySelector<HTMLTableElement>("[data-rows] table[data-grid]");
   if (table !== null) markSelected(table);
@@ -113,61 +132,87 @@ function show(): void {
   if (text !== null) text.textContent = describe();
 }
 
-type ChangeOptions = { isDeletion: boolean; renew: () => void };
-
-function openChange(form: HTMLFormElement, { isDeletion, renew }: ChangeOptions): void {
-  const column = form.querySelector<HTMLSelectElement>("[name=column]")?.value ?? "";
-  if (!isDeletion && column === "") {
-    form.querySelector<HTMLSelectElement>("[name=column]")?.focus();
-    return;
+/** The checked rows as they are now; explains a failure. */
+async function readSelected(isFresh: boolean): Promise<ListedRow[] | undefined> {
+  if (selected.size > MAX_CHANGED) {
+    showFailure(`Select at most ${MAX_CHANGED} rows`);
+    return undefined;
   }
-  const query = new URLSearchParams(isDeletion ? { delete: "yes" } : { column });
-  const ids = [...selected];
-  // With the rows in its address, the page of a deletion begins with the preview.
-  if (isDeletion && ids.length <= MAX_ADDRESS_ROWS) for (const id of ids) query.append("row", id);
-  void openFormDialog({
-    url: `${form.getAttribute("action")}?${query}`,
-    done: "Deleted",
-    prepare: (change) => {
-      const rows = change.querySelector<HTMLInputElement>("input[name=rows]");
-      if (rows !== null && rows.value === "") rows.value = ids.join(" ");
-      const count = change.querySelector("[data-change-count]");
-      if (count !== null) count.textContent = describe();
-    },
-    onDone: () => selectRows([]),
-    onClose: renew,
-  });
-}
-
-/** Copies the current rows from the server, with all columns. */
-async function copyRows(form: HTMLFormElement, format: "json" | "csv"): Promise<void> {
-  const ids = [...selected];
-  const path = (form.getAttribute("action") ?? "").replace(/change$/, `export/${format}`);
-  const texts: string[] = [];
-  for (let start = 0; start < ids.length; start += MAX_ADDRESS_ROWS) {
-    const rows = ids.slice(start, start + MAX_ADDRESS_ROWS).map((id) => ["row", id]);
-    const response = await fetch(`${path}?${new URLSearchParams(rows)}`).catch(() => undefined);
-    const isFile = response?.headers.has("content-disposition") === true;
-    if (response?.ok !== true || !isFile)
-      return showNotCopied(response === undefined ? explainSilence() : "the server sent no rows.");
-    texts.push(await response.text());
+  try {
+    const rows = await readRows([...selected], isFresh);
+    await readLabels(rows);
+    return rows;
+  } catch (error) {
+    showFailure(`Not loaded: ${error instanceof Error ? error.message : error}`);
+    return undefined;
   }
-  const text = format === "json" ? joinJson(texts) : joinCsv(texts);
-  if (await copyText(text)) showSaved(`Copied ${describe().replace(" selected", "")}`);
-  else showNotCopied("the browser does not allow it.");
 }
 
-function showNotCopied(reason: string): void {
-  showFailure(`Not copied: ${reason}`);
+async function openDeletion(renew: () => void): Promise<void> {
+  const rows = await readSelected(true);
+  if (rows !== undefined) showDeletion(openDrawer(renew), rows, () => selectRows([]));
 }
 
-function joinJson(texts: readonly string[]): string {
-  return `${indentJson(`[${texts.flatMap(splitList).join(",")}]`)}\n`;
+/** The form that enters the new value of a column. */
+function openSet(name: string, renew: () => void): void {
+  const column = findColumn(name);
+  if (column === undefined) return;
+  const drawer = openDrawer(renew);
+  const { worker } = document.querySelector<HTMLElement>("[data-rows]")?.dataset ?? {};
+  drawer.form.dataset["worker"] = worker ?? "";
+  if (readTable().hasFilters) drawer.form.dataset["hasFilters"] = "";
+  const ask = (state: State, issues: readonly string[]) => {
+    const { api, targets } = readTable();
+    const { table } = column;
+    const picked =
+      table === undefined
+        ? undefined
+        : { path: toDataUrl(api, table), label: targets[table] ?? undefined };
+    drawer.show(
+      `Set ${name}`,
+      [
+        ...(issues.length > 0 ? [renderIssues(["Nothing was changed."])] : []),
+        element("p", { "data-change-count": "" }, describe()),
+        toNode(renderRowField({ column, state, issues, picked })),
+      ],
+      [makeFormButton("Preview", "primary", () => void preview())],
+    );
+    addFieldHelp(drawer.form);
+  };
+  const preview = async () => {
+    const state = readField(drawer.form, column, true);
+    const value = await toValue(column, { state });
+    if ("issue" in value) return ask(state, [value.issue]);
+    const rows = await readSelected(true);
+    if (rows === undefined) return;
+    const changed = rows.filter(({ row }) => textOf(row, name) !== value.json);
+    const same = rows.length - changed.length;
+    const missing = selected.size - rows.length;
+    showChanges(drawer, {
+      what: `Set ${name} in`,
+      changes: changed.map((row) => ({ row, values: new Map([[name, value.json]]) })),
+      notes: [
+        ...(same > 0 ? [`${countOf(same)} already set to this value.`] : []),
+        ...(missing > 0 ? [`${countOf(missing)} not found.`] : []),
+      ],
+      onInvalid: (reason) => ask(state, [reason]),
+    });
+  };
+  ask(column.required ? { text: "" } : "null", []);
 }
 
-/** Removes the line of column names from all texts but the first. */
-function joinCsv(texts: readonly string[]): string {
-  return texts
-    .map((text, position) => (position === 0 ? text : text.slice(text.indexOf("\n") + 1)))
-    .join("");
+/** Copies the rows with all columns. */
+async function copyRows(format: "json" | "csv"): Promise<void> {
+  const rows = await readSelected(false);
+  if (rows === undefined) return;
+  const text = toText(rows, format);
+  if (await copyText(text)) showSaved(`Copied ${countOf(rows.length)}`);
+  else showFailure("Not copied: the browser does not allow it.");
+}
+
+/** Rows as a file that imports to the same values. */
+export function toText(rows: readonly ListedRow[], format: "json" | "csv"): string {
+  if (format === "json") return `${indentJson(`[${rows.map(({ text }) => text).join(",")}]`)}\n`;
+  const { start, toText: toLine } = makeRowsWriter(readTable(), "csv", { isInert: true });
+  return start.replace("\ufeff", "") + rows.map(({ row }) => toLine(row[TEXTS])).join("");
 }

@@ -15,7 +15,7 @@ import {
   readChunks,
 } from "../../../rows/mod.ts";
 import type { TableDefinition } from "../../../schema/mod.ts";
-import { MAX_BATCH } from "../../../std/limits.ts";
+import { MAX_BATCH, MAX_BODY_BYTES } from "../../../std/limits.ts";
 import { element } from "../dom.ts";
 import { findMatchBy, type MatchBy, type MatchTargets } from "./match.ts";
 
@@ -87,9 +87,7 @@ async function* readStream(file: File): AsyncGenerator<Uint8Array> {
   }
 }
 
-/** Max rows of a batch, and max bytes of the form field that contains them. */
-export const LIMITS = { rows: MAX_BATCH, bytes: 90_000 };
-export const sizeOfField = (text: string) => new URLSearchParams([["", text]]).toString().length;
+export const LIMITS = { rows: MAX_BATCH, bytes: MAX_BODY_BYTES };
 
 export type FileCheck = {
   /** Rows without errors. */
@@ -112,7 +110,7 @@ export async function checkFile(
   file: ImportFile,
   { maxIssues, onProgress, compare }: CheckOptions,
 ): Promise<FileCheck> {
-  const batcher = makeBatcher(LIMITS, sizeOfField);
+  const batcher = makeBatcher(LIMITS);
   const issues: LineIssue[] = [];
   const badLines = new Set<number>();
   let [rows, issueCount] = [0, 0];

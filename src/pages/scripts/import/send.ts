@@ -3,12 +3,14 @@ import {
   type Batch,
   describeStored,
   type FileRow,
+  findLostColumns,
   makeBatcher,
   type RowsFate,
   splitBatch,
 } from "../../../rows/mod.ts";
-import { requestPage } from "../dom.ts";
-import { type ImportFile, LIMITS, readFile, sizeOfField } from "./file.ts";
+import { isObject, tryParseJson } from "../../../std/json.ts";
+import { callPatiently, type Lost, SIGNED_OUT as SIGNED_OUT_REASON } from "../data.ts";
+import { type ImportFile, LIMITS, readFile } from "./file.ts";
 
 type Detail = { readonly path: string; readonly message: string };
 type BatchResponse = {
@@ -22,7 +24,6 @@ type BatchResponse = {
   readonly code: string;
   readonly message: string;
   readonly details: readonly Detail[];
-  readonly retryAfterS: number;
 };
 export type RowResult = "created" | "updated" | "unchanged";
 export type BatchSender = (batch: Batch, key: string) => Promise<BatchResponse>;
@@ -33,37 +34,40 @@ export const SIGNED_OUT = {
   code: "signed_out",
   message: "Your session has ended: sign in again in another tab, then press Resume",
   details: [],
-  retryAfterS: 0,
 } as const;
 
-/** Posts a form to the page; returns the JSON of the response, or `undefined` if the session has ended. */
-export type Post = (fields: Readonly<Record<string, string>>) => Promise<object | undefined>;
-
-export function makePost({ url, token }: { url: string; token: string }): Post {
-  let current = token;
-  const send = async (fields: Readonly<Record<string, string>>) => {
-    const form = new URLSearchParams({ form_token: current, ...fields });
-    // A redirect leads to the sign-in.
-    const response = await fetch(url, { method: "POST", body: form, redirect: "manual" });
-    const isJson = response.headers.get("content-type")?.includes("json") === true;
-    return isJson ? ((await response.json()) as object) : undefined;
-  };
-  return async (fields) => {
-    const response = await send(fields);
-    if (response !== undefined) return response;
-    // After another sign-in the page has another token.
-    const { page } = await requestPage(url);
-    current = page.querySelector<HTMLElement>("[data-import]")?.dataset["token"] ?? current;
-    return await send(fields);
+/** Sends rows to create, or to update by the columns of a unique constraint, separated by commas. */
+export function makeSender(url: string, unique?: string): BatchSender {
+  const query = unique === undefined ? "" : `?${new URLSearchParams({ onConflict: unique })}`;
+  return async ({ body }, key) => {
+    const headers = { "idempotency-key": key };
+    const answer = await callPatiently(`${url}${query}`, { method: "POST", body, headers });
+    if (answer.kind === "lost") return toLost(answer);
+    if (answer.kind === "rejected")
+      return answer.status === 403 && answer.code === "forbidden"
+        ? SIGNED_OUT
+        : { ...NOT_STORED, ...answer };
+    const response = tryParseJson(answer.text);
+    const lost = findLostColumns(body, response);
+    const results = isObject(response)
+      ? (response["results"] as RowResult[] | undefined)
+      : undefined;
+    if (lost.length === 0)
+      return { ...NOT_STORED, isStored: true, isReplay: answer.isReplay, results: results ?? [] };
+    const message = `The import stopped: the table no longer has ${lost.join(", ")}`;
+    return { ...NOT_STORED, rows: "stored", code: "incompatible_schema", message };
   };
 }
 
-/** Sends rows to create, or to update by the columns of a unique constraint, separated by commas. */
-export function makeSender(post: Post, unique?: string): BatchSender {
-  return async ({ body }, key) => {
-    const fields = { batch: body, batch_key: key, ...(unique !== undefined && { unique }) };
-    return ((await post(fields)) as BatchResponse | undefined) ?? SIGNED_OUT;
-  };
+const NOT_STORED = {
+  ...{ isStored: false, rows: "not stored", code: "", message: "", details: [] },
+} as const satisfies BatchResponse;
+
+/** Explains a batch without a usable response, whose rows can be stored all the same. */
+function toLost(lost: Lost): BatchResponse {
+  if (lost.reason === SIGNED_OUT_REASON) return SIGNED_OUT;
+  if (lost.isServerError !== true) return LOST;
+  return { ...LOST, message: lost.reason.replace(/\.$/, "") };
 }
 
 /** The reason why an import stopped, and its errors by line. */
@@ -99,12 +103,12 @@ export async function sendRows(
   parts: AsyncIterable<Rows> | Iterable<Rows>,
   options: SendOptions,
 ): Promise<FailedBatch | undefined> {
-  const batcher = makeBatcher(LIMITS, sizeOfField);
+  const batcher = makeBatcher(LIMITS);
   let [number, stored, replayed] = [0, 0, 0];
   const send = async (batches: readonly Batch[]): Promise<FailedBatch | undefined> => {
     const waiting = [...batches];
     for (let batch = waiting.shift(); batch !== undefined; batch = waiting.shift()) {
-      const response = await sendBatch(batch, `${options.key}-${number++}`, options);
+      const response = await options.sender(batch, `${options.key}-${number++}`);
       const { length } = batch.lines;
       if (options.splits === true && response.code === "body_too_large" && length > 1) {
         waiting.unshift(...splitBatch(batch, Math.ceil(length / 2)));
@@ -123,24 +127,6 @@ export async function sendRows(
       if (failed !== undefined) return failed;
     }
   return await send(batcher.end());
-}
-
-/** Sends a batch again when the app's rate limit allows it. */
-async function sendBatch(
-  batch: Batch,
-  key: string,
-  { sender }: SendOptions,
-): Promise<BatchResponse> {
-  for (;;) {
-    const response = await sender(batch, key).catch(() => LOST);
-    if (response.isStored || response.code !== "rate_limited") return response;
-    await wait(response.retryAfterS);
-  }
-}
-
-/** Waits until the rate limit allows another request. */
-export function wait(retryAfterS: number): Promise<void> {
-  return new Promise((resolve) => setTimeout(resolve, Math.max(retryAfterS, 1) * 1000));
 }
 
 export const LOST: BatchResponse = {

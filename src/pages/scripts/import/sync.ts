@@ -15,6 +15,8 @@ import {
   toDeletions,
 } from "../../../rows/mod.ts";
 import type { NamedColumn, TableDefinition } from "../../../schema/mod.ts";
+import { mapBounded } from "../../../std/bounded.ts";
+import { callPatiently, SIGNED_OUT as SIGNED_OUT_REASON } from "../data.ts";
 import { announce, element } from "../dom.ts";
 import { digestBytes } from "./file.ts";
 import { listTable } from "./match.ts";
@@ -22,13 +24,11 @@ import { addButton, count, makeProgress, toItems, toNotice, toText } from "./par
 import {
   LOST,
   makeSender,
-  type Post,
   type RowResult,
   SIGNED_OUT,
   type Stop,
   sendRows,
   toLines,
-  wait,
 } from "./send.ts";
 
 export type SyncChoice = {
@@ -121,7 +121,8 @@ export async function openComparison(
 type Steps = {
   readonly steps: HTMLElement;
   readonly path: string;
-  readonly post: Post;
+  /** The address of the table's data. */
+  readonly url: string;
   /** Checks the file again. */
   readonly again: () => Promise<void>;
 };
@@ -189,7 +190,7 @@ function renderDeleted({ deleted, unique }: Sync): HTMLElement {
   );
 }
 
-async function write({ steps, path, post, again }: Steps, sync: Sync): Promise<void> {
+async function write({ steps, path, url, again }: Steps, sync: Sync): Promise<void> {
   const { created, changed, unchanged, deleted, unique } = sync;
   const total = created.length + changed.length + deleted.length;
   const progress = makeProgress(total, `Writing ${count(total, "row")}…`);
@@ -200,7 +201,7 @@ async function write({ steps, path, post, again }: Steps, sync: Sync): Promise<v
   const failed = await sendRows([{ rows: [...created, ...changed] }], {
     splits: true,
     key: `sync-${crypto.randomUUID()}`,
-    sender: makeSender(post, unique.map(({ name }) => name).join(",")),
+    sender: makeSender(url, unique.map(({ name }) => name).join(",")),
     onStored: ({ stored }, { results = [] }) => {
       for (const result of results) if (result in done) done[result satisfies RowResult]++;
       show(stored);
@@ -209,7 +210,7 @@ async function write({ steps, path, post, again }: Steps, sync: Sync): Promise<v
   const left: string[] = [];
   const message =
     failed?.response.message ??
-    (await deleteRows(sync, post, (row, reason) => {
+    (await deleteRows(sync, url, (row, reason) => {
       if (reason === undefined) done.deleted++;
       else left.push(`${nameByUnique(unique, row.values)}: ${reason}`);
       show(created.length + changed.length + done.deleted + left.length);
@@ -235,58 +236,37 @@ function showStop({ steps, again }: Pick<Steps, "steps" | "again">, stop: Stop, 
 
 // Deletes rows that are still as they were listed.
 
-const MAX_DELETES = 50;
-
-type DeleteResult = { readonly id: string; readonly code?: string; readonly message?: string };
-type DeleteResponse = { readonly results?: readonly DeleteResult[]; readonly retryAfterS: number };
+const MAX_CALLS = 8;
 
 type OnDone = (row: ListedRow, reason?: string) => void;
 
 /** Returns why it stopped early. `onDone` receives each row, and why it stays. */
 async function deleteRows(
   { table, deleted }: Pick<Sync, "table" | "deleted">,
-  post: Post,
+  url: string,
   onDone: OnDone,
 ): Promise<string | undefined> {
   for (const rows of toDeletions(table, deleted)) {
-    const stop = await deleteGroup(rows, post, onDone);
+    let stop: string | undefined;
+    await mapBounded(rows, MAX_CALLS, async (row) => {
+      if (stop !== undefined) return;
+      const headers = { "if-match": await toTag(row) };
+      const answer = await callPatiently(`${url}/${row.id}`, { method: "DELETE", headers });
+      if (answer.kind === "lost")
+        stop = answer.reason === SIGNED_OUT_REASON ? SIGNED_OUT.message : LOST.message;
+      else if (answer.kind === "done" || answer.status === 404) onDone(row);
+      else onDone(row, answer.code === "precondition_failed" ? CHANGED : answer.message);
+    });
     if (stop !== undefined) return stop;
   }
   return undefined;
 }
 
-async function deleteGroup(
-  rows: readonly TableRow[],
-  post: Post,
-  onDone: OnDone,
-): Promise<string | undefined> {
-  const waiting = [...rows];
-  while (waiting.length > 0) {
-    const sent = new Map(waiting.splice(0, MAX_DELETES).map((row) => [row.id, row]));
-    const marks = await Promise.all([...sent.values()].map(toMark));
-    const response = await post({ deletes: marks.join(" ") }).catch(() => LOST);
-    const { results, retryAfterS } = (response ?? SIGNED_OUT) as DeleteResponse;
-    if (results === undefined) return toMessage(response ?? SIGNED_OUT);
-    const limited: TableRow[] = [];
-    for (const { id, code, message } of results) {
-      const row = sent.get(id);
-      if (row === undefined) continue;
-      if (code === "rate_limited") limited.push(row);
-      else onDone(row, code === "precondition_failed" ? CHANGED : message);
-    }
-    if (limited.length > 0) await wait(retryAfterS);
-    waiting.unshift(...limited);
-  }
-  return undefined;
-}
-
 const CHANGED = "has changed since the check";
+const TAG_LENGTH = 32;
 
-/** The id and the digest of a row. */
-async function toMark({ id, text }: TableRow): Promise<string> {
-  return `${id}:${await digestBytes(new TextEncoder().encode(text))}`;
-}
-
-function toMessage(response: object): string {
-  return "message" in response ? String(response.message) : LOST.message;
+/** The entity tag of a row. */
+async function toTag({ text }: TableRow): Promise<string> {
+  const digest = await digestBytes(new TextEncoder().encode(text));
+  return `"${digest.slice(0, TAG_LENGTH)}"`;
 }

@@ -116,7 +116,7 @@ function toSearch(field: HTMLInputElement, form: HTMLFormElement, text: string):
   const columns: SearchColumn[] = [{ name: "id", kind: "uuid", required: true }];
   if (label !== "id") columns.push({ name: label, kind: "string", required: false });
   return {
-    url: new URL(`${field.dataset["pick"]}/list`, location.href).href,
+    url: new URL(field.dataset["pick"] ?? "", location.href).href,
     columns,
     state: { text: ID.test(text) ? "" : text, conditions: [], order: undefined },
     hasFilters: form.dataset["hasFilters"] !== undefined,

@@ -12,6 +12,8 @@ import {
 } from "./state.ts";
 
 export type SearchForm = {
+  /** Names what the text is searched in. */
+  readonly name: (label: string) => void;
   readonly show: (state: SearchState) => void;
   /** The form has no field for the order. */
   readonly read: () => Omit<SearchState, "order">;
@@ -21,16 +23,10 @@ type Control = HTMLInputElement | HTMLSelectElement;
 
 export function makeSearchForm(
   form: HTMLFormElement,
-  {
-    columns,
-    label,
-    onClear,
-  }: { columns: readonly SearchColumn[]; label: string; onClear: () => void },
+  { columns, onClear }: { columns: readonly SearchColumn[]; onClear: () => void },
 ): SearchForm {
   const text = element("input", {
     type: "search",
-    "aria-label": label,
-    placeholder: label,
     "data-keys": "f",
     autocomplete: "off",
     spellcheck: "false",
@@ -45,8 +41,11 @@ export function makeSearchForm(
   const clear = makeButton("Clear", onClear);
   const submit = element("button", { class: SMALL_BUTTON }, "Search");
   form.append(text, submit, add, clear, conditions);
-  form.hidden = false;
   return {
+    name: (label) => {
+      text.ariaLabel = label;
+      text.placeholder = label;
+    },
     show: (state) => {
       text.value = state.text;
       conditions.replaceChildren(

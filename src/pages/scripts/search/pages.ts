@@ -1,6 +1,7 @@
-/** Requests pages of a table's rows as JSON for a search. Waits at a rate limit; explains every other failure. @module */
-import { isObject } from "../../../std/json.ts";
+/** Requests pages of a table's rows as JSON. Waits at a rate limit; explains every other failure. @module */
+import { isObject, tryParseJson } from "../../../std/json.ts";
 import { splitList, splitObject } from "../../../std/json_text.ts";
+import { callPatiently } from "../data.ts";
 
 export type Row = { readonly id: string; readonly [column: string]: unknown };
 
@@ -8,6 +9,9 @@ export type RowsPage = {
   readonly rows: readonly Row[];
   readonly hasMore: boolean;
   readonly next: string | undefined;
+  /** The number of rows, if it was asked for; `null` if they are too many to count. */
+  readonly count: number | null | undefined;
+  readonly isEstimate: boolean;
   /** The JSON text of each row, in which numbers have all their digits. */
   readonly texts: () => readonly string[];
 };
@@ -22,56 +26,29 @@ export class SearchError extends Error {
   }
 }
 
-const DEFAULT_WAIT_S = 1;
+type PageOptions = { readonly query?: string; readonly headers?: Readonly<Record<string, string>> };
 
-/**
- * Requests a page of rows. Sends conditions in a header, because proxies log addresses.
- *
- * @throws {SearchError} the request failed; the message gives the reason
- */
-export async function readPage(url: string, options: { query?: string } = {}): Promise<RowsPage> {
-  const headers = options.query === undefined ? undefined : { "rows-query": options.query };
-  for (;;) {
-    const response = await fetch(url, headers === undefined ? {} : { headers }).catch(() => {
-      throw new SearchError("The server did not respond.");
-    });
-    if (response.status === 429) {
-      await wait(Number(response.headers.get("retry-after")) || DEFAULT_WAIT_S);
-      continue;
-    }
-    const isJson = response.headers.get("content-type")?.startsWith("application/json") === true;
-    if (!isJson)
-      throw new SearchError(
-        response.redirected
-          ? "Your session has ended. Sign in again in another tab, then search again."
-          : `The server responded with ${response.status}.`,
-      );
-    const text = await response.text();
-    const body: unknown = JSON.parse(text);
-    if (!response.ok) throw toError(body, response.status);
-    return toPage(body, text);
-  }
+/** @throws {SearchError} the request failed; the message gives the reason */
+export async function readPage(url: string, options: PageOptions = {}): Promise<RowsPage> {
+  const answer = await callPatiently(url, options);
+  if (answer.kind === "rejected") throw new SearchError(answer.message, answer.code);
+  if (answer.kind === "lost") throw new SearchError(toSentence(answer.reason));
+  return toPage(tryParseJson(answer.text), answer.text);
 }
 
-function wait(seconds: number): Promise<void> {
-  return new Promise((resolve) => setTimeout(resolve, seconds * 1000));
-}
-
-function toError(body: unknown, status: number): SearchError {
-  const { error, message } = isObject(body) ? body : {};
-  return new SearchError(
-    typeof message === "string" ? message : `The server responded with ${status}.`,
-    typeof error === "string" ? error : "",
-  );
+function toSentence(reason: string): string {
+  return reason.charAt(0).toUpperCase() + reason.slice(1);
 }
 
 function toPage(body: unknown, text: string): RowsPage {
-  const { rows, hasMore, next } = isObject(body) ? body : {};
+  const { rows, hasMore, next, count, countIsEstimate } = isObject(body) ? body : {};
   if (!Array.isArray(rows)) throw new SearchError("The server sent no rows.");
   return {
     rows: rows.filter(isRow),
     hasMore: hasMore === true,
     next: typeof next === "string" ? next : undefined,
+    count: typeof count === "number" || count === null ? count : undefined,
+    isEstimate: countIsEstimate === true,
     texts: () => splitList(splitObject(text).get("rows") ?? "[]"),
   };
 }

@@ -76,7 +76,13 @@ export type Search = {
 };
 
 export type SearchReport =
-  | { readonly kind: "progress"; readonly searched: number; readonly found: number }
+  | {
+      readonly kind: "progress";
+      readonly searched: number;
+      readonly found: number;
+      /** The first rows found, if they are in their final order. */
+      readonly first?: readonly string[];
+    }
   | {
       readonly kind: "found";
       readonly ids: readonly string[];
@@ -88,9 +94,11 @@ export type SearchReport =
     }
   | { readonly kind: "failed"; readonly reason: string };
 
-const MAX_SEARCHED = 50_000;
+export const MAX_SEARCHED = 50_000;
+/** As many as a page shows. */
+const MAX_FIRST = 250;
 /** Errors of an endpoint that does not support the query. The script then compares the rows itself. */
-const FALLBACK_CODES = ["unsupported_query", "needs_index", "not_implemented"];
+export const FALLBACK_CODES = ["unsupported_query", "needs_index", "not_implemented"];
 
 type Report = (report: SearchReport) => void;
 
@@ -117,10 +125,7 @@ async function findByEndpoint(
     columns.some(({ name, isSorted }) => name === order.column && isSorted === true);
   const selected = new Set(["id", label ?? "id", ...(isSorted ? [] : [order.column])]);
   const parameters: [string, string][] = [
-    ...toConditionParameters(toWhere(state, columns)),
-    ...(order === undefined || !isSorted
-      ? []
-      : [["order", `${order.column}.${order.isDescending ? "desc" : "asc"}`] as [string, string]]),
+    ...toParameters({ ...state, order: isSorted ? order : undefined }, columns),
     ["select", [...selected].join(",")],
     ["limit", String(max ?? MAX_ROWS)],
   ];
@@ -137,6 +142,16 @@ async function findByEndpoint(
   } while (after !== undefined && found.length < (max ?? MAX_SEARCHED));
   const sorted = isSorted ? found : sortMatches(found, state, columns);
   return { ...toFound(sorted), searched: found.length, isCut: after !== undefined };
+}
+
+/** The query of the list endpoint for a search. */
+export function toParameters(state: SearchState, columns: readonly SearchColumn[]) {
+  const { order } = state;
+  const direction = order?.isDescending === true ? "desc" : "asc";
+  return [
+    ...toConditionParameters(toWhere(state, columns)),
+    ...(order === undefined ? [] : [["order", `${order.column}.${direction}`] as [string, string]]),
+  ];
 }
 
 type MatchOptions = Pick<Search, "state" | "columns"> & { readonly label: string | undefined };
@@ -194,7 +209,8 @@ async function findHere(
       if (matches(row, where, kinds) && hasText?.(row, json) !== false)
         found.push(toMatch(row, { state, label, columns }));
     searched += rows.length;
-    report({ kind: "progress", searched, found: found.length });
+    const first = state.order === undefined ? found.slice(0, MAX_FIRST).map(({ id }) => id) : [];
+    report({ kind: "progress", searched, found: found.length, first });
     const isEnough = state.order === undefined && found.length >= max;
     if (searched >= MAX_SEARCHED || isEnough) break;
   }

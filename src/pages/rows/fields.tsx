@@ -1,18 +1,18 @@
 /** @jsxImportSource #html @jsxRuntime automatic */
 /**
  * The fields of a row's form, by the kind of each column. NULL and the default are boxes next to the value, or entries of
- * the choice, so that an empty text is a value like others.
+ * the choice, so that an empty text is a value like others. The server shows them in the form of a row, scripts in a cell.
  *
  * @module
  */
 
-import { FIELDS, type FieldKind, NEVER_ACCEPTED } from "../../kinds/mod.ts";
-import type { Html, JSX, Part } from "../../pages/mod.ts";
-import type { Detail } from "../../problem.ts";
+import { FIELDS, type FieldKind } from "../../kinds/mod.ts";
 import type { NamedColumn } from "../../schema/mod.ts";
-import type { Choice } from "../parts.tsx";
+import type { Html, JSX, Part } from "../html.ts";
 import { describeColumn } from "./cells.tsx";
-import { isChosen, isEmptyAsked, isFreeText, type State } from "./list.ts";
+import { isChosen, isEmptyAsked, isFreeText, type State } from "./state.ts";
+
+type Choice = { value: string; label: string };
 
 export type RowField = {
   column: NamedColumn;
@@ -26,8 +26,6 @@ export type RowField = {
   picked?: { path: string; label: string | undefined } | undefined;
   /** The address and the label of the referenced row. */
   target?: { path: string; label: string | undefined } | undefined;
-  /** The value as JSON text, if a browser would change its line ends. */
-  exact?: string | undefined;
   /** Whether the value is too large for a form. */
   isTooLong?: boolean;
   /** Whether the field has the focus. */
@@ -54,7 +52,7 @@ export function renderRowField(field: RowField): Html {
     autofocus: field.isFirst,
   };
   return (
-    <div class="field row-field" data-field={name} data-exact={field.exact}>
+    <div class="field row-field" data-field={name}>
       <label for={`value.${name}`}>
         <bdi>{name}</bdi> <span class="kind">{describeColumn(column)}</span>
       </label>{" "}
@@ -233,44 +231,4 @@ function renderTooLong({ column, state }: RowField): Html {
       <p class="hint">{text.length} characters: too long to edit here.</p>
     </>
   );
-}
-
-// The body of a write from typed values; the data endpoints validate it. Pure.
-
-export type TypedValue = {
-  column: NamedColumn;
-  state: State;
-  /** The JSON text of the value, if it is copied instead of typed. */
-  json?: string | undefined;
-};
-
-const NOT_JSON = 'Must be JSON, such as {"a": 1}, [1, 2] or "text" with quotes';
-
-/** Leaves out columns with their default. */
-export function toBody(values: readonly TypedValue[]): string {
-  const members = values
-    .filter(({ state, json }) => json !== undefined || state !== "default")
-    .map(
-      ({ column, state, json }) =>
-        `${JSON.stringify(column.name)}:${json ?? toJson(column, state)}`,
-    );
-  return `{${members.join(",")}}`;
-}
-
-/** Issues that only this page can find, because only it has the typed text. */
-export function findTypingIssues(values: readonly TypedValue[]): Detail[] {
-  return values
-    .filter(
-      ({ column, state, json }) =>
-        json === undefined &&
-        FIELDS[column.kind].control === "json" &&
-        toJson(column, state) === NEVER_ACCEPTED,
-    )
-    .map(({ column }) => ({ path: `/${column.name}`, message: NOT_JSON }));
-}
-
-/** Sends numbers and JSON as typed, so that no digit is lost before validation. */
-function toJson({ kind }: NamedColumn, state: State): string {
-  if (typeof state === "string") return "null";
-  return FIELDS[kind].toJson?.(state.text) ?? JSON.stringify(state.text);
 }

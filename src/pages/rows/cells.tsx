@@ -1,78 +1,81 @@
 /** @jsxImportSource #html @jsxRuntime automatic */
-/** Values of rows in a grid: rendered by kind, cut to a line; null and empty are distinguished. @module */
-
-import { sealCursor } from "../../data/mod.ts";
+/**
+ * The rows of a grid: heads and cells by kind, values cut to a line; null and empty are distinguished. The server renders the first
+ * page, scripts the others.
+ *
+ * @module
+ */
 import { FIELDS, type FieldKind, shortenId, toMomentText } from "../../kinds/mod.ts";
-import type { Html, Part } from "../../pages/mod.ts";
-import { readConsole } from "../../records/console/mod.ts";
 import type { NamedColumn } from "../../schema/mod.ts";
 import { compactJson } from "../../std/json_text.ts";
-import type { Visit } from "../enter.tsx";
-import { type ConsolePage, respondWithConsolePage } from "../frame.tsx";
-import { renderEmpty, renderLink, renderPill } from "../parts.tsx";
-import { APPS, toAppPath, toAppTablesPath, toRowsPath, toSwitchPath } from "../paths.ts";
-import { type Row, TEXTS } from "./call.ts";
-
-// The table of a rows page: visitor, declared columns and paths.
-
-export type RowsTable = Awaited<ReturnType<typeof readRowsTable>>;
-
-/** @throws {Problem} unknown_app; unknown_table */
-export async function readRowsTable({ deps, context }: Visit) {
-  const { app: slug = "", table = "" } = context.params;
-  const { position, cursorKey, ...page } = await readConsole(deps, "show_rows", {
-    app_slug: slug,
-    wanted_table: table,
-  });
-  const cursor =
-    position === null || cursorKey === null
-      ? null
-      : sealCursor(Buffer.from(cursorKey, "hex"), table, position);
-  return { ...page, cursor, slug, table, path: toRowsPath(slug, table) };
-}
-
-type Handle = (visit: Visit, table: RowsTable) => Response | Promise<Response>;
-
-/** The handlers of a page about rows and of its form. The page of a disabled app shows only how to enable the app. */
-export function makeRowsPage(show: Handle, submit?: Handle) {
-  return {
-    show: async (visit: Visit) => {
-      const table = await readRowsTable(visit);
-      return table.isDisabled ? respondWithDisabledApp(table) : await show(visit, table);
-    },
-    ...(submit && {
-      submit: async (visit: Visit) => await submit(visit, await readRowsTable(visit)),
-    }),
-  };
-}
-
-export function respondWithDisabledApp(table: RowsTable): Response {
-  const body = renderEmpty(
-    "This app is disabled. Its rows cannot be read or changed.",
-    renderLink("Enable the app", toSwitchPath(table.slug, "disabled")),
-  );
-  return respondWithRowsPage(table, { title: table.table, isList: true, body });
-}
+import type { Html, Part } from "../html.ts";
+import { type Labels, type Row, TEXTS } from "./row.ts";
 
 export function toRowPath(path: string, id: string): string {
   return `${path}/rows/${encodeURIComponent(id)}`;
 }
 
-/** A page below the list of the table's rows; with `isList`, the list itself. */
-export function respondWithRowsPage(
-  { me, slug, table, path }: RowsTable,
-  { isList = false, ...page }: Omit<ConsolePage, "me" | "entry" | "crumbs"> & { isList?: boolean },
-): Response {
-  return respondWithConsolePage({
-    me,
-    crumbs: [
-      { name: "Apps", path: APPS },
-      { name: slug, path: toAppPath(slug) },
-      { name: "Tables", path: toAppTablesPath(slug) },
-      ...(isList ? [] : [{ name: table, path }]),
-    ],
-    ...page,
-  });
+type RowOptions = CellOptions & {
+  columns: readonly NamedColumn[];
+  /** The address of the table's rows. */
+  path: string;
+  /** The parameters of the page that the row's forms return to, with `?`. */
+  query: string;
+  /** The row's place in the table, from 1. */
+  place: number;
+  etag: string | undefined;
+};
+
+export function renderRow(
+  row: Row,
+  { columns, path, query, place, etag, ...of }: RowOptions,
+): Html {
+  const { id } = row;
+  const to = toRowPath(path, id);
+  return (
+    <tr aria-rowindex={place + 1} data-row-id={id} data-etag={etag}>
+      <td>
+        <input
+          type="checkbox"
+          class="select"
+          form="selection"
+          name="row"
+          value={id}
+          aria-label={`Select row ${shortenId(id)}`}
+        />{" "}
+        <a class="mono" data-edit href={to + query} title={id}>
+          {shortenId(id)}
+        </a>
+      </td>
+      {columns.map((column) => renderCell(column, row, of))}
+      <td>
+        <a
+          class="row-delete"
+          data-delete
+          href={`${to}/delete${query}`}
+          aria-label={`Delete row ${shortenId(id)}`}
+        >
+          Delete
+        </a>
+      </td>
+    </tr>
+  );
+}
+
+export function renderHead(column: NamedColumn): Html {
+  const { name, kind, required, values } = column;
+  return (
+    <th
+      scope="col"
+      class={isNumeric(column) && "num"}
+      data-column={name}
+      data-kind={kind}
+      data-required={required}
+      data-values={values !== undefined && JSON.stringify(values)}
+    >
+      <bdi>{name}</bdi> <span class="kind">{describeColumn(column)}</span>
+    </th>
+  );
 }
 
 /** The type of a column in words. */
@@ -89,9 +92,9 @@ export function describeColumn({ kind, table, required, unique }: NamedColumn): 
 const CELL_CHARS = 80;
 
 type CellOptions = {
-  slug: string;
-  /** Labels of referenced rows. */
-  labels?: ReadonlyMap<string, string>;
+  /** The address of the app's tables. */
+  tables: string;
+  labels?: Labels;
 };
 
 /** A cell; `data-cut` marks a truncated text. */
@@ -133,7 +136,7 @@ const CELLS = {
     const text = compactJson(json);
     return { text, content: renderCode(text) };
   },
-  pill: (text) => ({ text, content: renderPill(text) }),
+  pill: (text) => ({ text, content: <span class="pill pill-plain">{text}</span> }),
   reference: (text, input) => ({ content: renderReference(text, input) }),
 } satisfies Record<FieldKind["cell"], (text: string, input: CellInput) => Cell>;
 
@@ -156,8 +159,8 @@ function renderCode(text: string): Html {
   );
 }
 
-function renderReference(id: string, { column: { table = "" }, slug, labels }: CellInput): Html {
-  const path = toRowPath(toRowsPath(slug, table), id);
+function renderReference(id: string, { column: { table = "" }, tables, labels }: CellInput): Html {
+  const path = toRowPath(`${tables}/${encodeURIComponent(table)}`, id);
   const label = labels?.get(id);
   const name =
     label === undefined ? (

@@ -1,0 +1,13 @@
+/** Rows in pages, rendered by the server and by the scripts of the grid: cells, fields, and the states of fields. @module */
+export {
+  describeColumn,
+  isNumeric,
+  renderCell,
+  renderHead,
+  renderRow,
+  toRowPath,
+} from "./cells.tsx";
+export { type RowField, renderRowField } from "./fields.tsx";
+export * from "./grid.tsx";
+export * from "./row.ts";
+export * from "./state.ts";

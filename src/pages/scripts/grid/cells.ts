@@ -1,0 +1,111 @@
+/** The cells of a grid: their positions, the keys that move between them, and their roles. @module */
+
+// The cells of a grid: one cell is a tab stop, by the input of the grid in it, and the arrow keys
+// move the focus to others. @see https://www.w3.org/WAI/ARIA/apg/patterns/grid/
+
+export type Position = { row: number; column: number };
+
+/** Rows per Page Up and Page Down. */
+const PAGE_ROWS = 10;
+const LAST = Number.MAX_SAFE_INTEGER;
+
+/** The target of each key. `findCell()` clamps a target outside the grid. */
+const MOVES: Readonly<Record<string, (from: Position) => Position>> = {
+  ArrowUp: ({ row, column }) => ({ row: row - 1, column }),
+  ArrowDown: ({ row, column }) => ({ row: row + 1, column }),
+  ArrowLeft: ({ row, column }) => ({ row, column: column - 1 }),
+  ArrowRight: ({ row, column }) => ({ row, column: column + 1 }),
+  Home: ({ row }) => ({ row, column: 0 }),
+  End: ({ row }) => ({ row, column: LAST }),
+  PageUp: ({ row, column }) => ({ row: row - PAGE_ROWS, column }),
+  PageDown: ({ row, column }) => ({ row: row + PAGE_ROWS, column }),
+  "Control+Home": () => ({ row: 0, column: 0 }),
+  "Control+End": () => ({ row: LAST, column: LAST }),
+  "Control+ArrowUp": ({ column }) => ({ row: 0, column }),
+  "Control+ArrowDown": ({ column }) => ({ row: LAST, column }),
+  "Control+ArrowLeft": ({ row }) => ({ row, column: 0 }),
+  "Control+ArrowRight": ({ row }) => ({ row, column: LAST }),
+};
+
+/** A key with its modifiers, such as `Control+Home`. Command counts as Control. */
+export function toChord({ key, ctrlKey, metaKey, altKey, shiftKey }: KeyboardEvent): string {
+  const held = [
+    (ctrlKey || metaKey) && "Control",
+    altKey && "Alt",
+    shiftKey && key.length > 1 && "Shift",
+  ].filter((part) => part !== false);
+  return [...held, key].join("+");
+}
+
+/** Turns a table into a grid. The roles are explicit: browsers drop those of a table that CSS displays in another way. */
+export function markGrid(table: HTMLTableElement): void {
+  table.setAttribute("role", "grid");
+  for (const section of [...table.tBodies, table.tHead]) section?.setAttribute("role", "rowgroup");
+  for (const row of table.rows) {
+    row.setAttribute("role", "row");
+    for (const cell of row.cells) markCell(cell);
+  }
+}
+
+function markCell(cell: HTMLTableCellElement): void {
+  const isHead = cell.tagName === "TH";
+  cell.setAttribute("role", isHead ? "columnheader" : "gridcell");
+  if (isHead) return;
+  cell.tabIndex = -1;
+  // Keys of the cell open its link, so the link is no tab stop.
+  for (const link of cell.querySelectorAll<HTMLElement>("a, button, summary, .select"))
+    link.tabIndex = -1;
+}
+
+export function readPosition(cell: HTMLTableCellElement): Position {
+  const row = cell.parentElement as HTMLTableRowElement;
+  return { row: row.sectionRowIndex, column: cell.cellIndex };
+}
+
+/** The cell at a position, or the nearest cell at the edge. */
+export function findCell(
+  table: HTMLTableElement,
+  { row, column }: Position,
+): HTMLTableCellElement | undefined {
+  const rows = table.tBodies[0]?.rows;
+  if (rows === undefined || rows.length === 0) return undefined;
+  const cells = rows[Math.max(0, Math.min(row, rows.length - 1))]?.cells;
+  return cells?.[Math.max(0, Math.min(column, cells.length - 1))];
+}
+
+/** The target of a key; `undefined` if the key does not move the focus. */
+export function findMove(chord: string, from: Position): Position | undefined {
+  return MOVES[chord]?.(from);
+}
+
+export function focusCell(table: HTMLTableElement, position: Position): void {
+  // The focus moves on to the input of the grid.
+  findCell(table, position)?.focus();
+}
+
+export const ROWS = "[data-rows]";
+
+export function findGrid(): HTMLTableElement | null {
+  return document.querySelector(`${ROWS} table[data-grid]`);
+}
+
+export function findRow(id: string): HTMLTableRowElement | null {
+  return document.querySelector(`${ROWS} tr[data-row-id="${CSS.escape(id)}"]`);
+}
+
+/** The cell that has the focus, or had it last. */
+export function findCurrent(grid: HTMLTableElement): Position {
+  const cell =
+    grid.querySelector<HTMLTableCellElement>("td[data-current]") ??
+    findCell(grid, { row: 0, column: 0 });
+  return cell === undefined ? { row: 0, column: 0 } : readPosition(cell);
+}
+
+/** The name of the column of a cell; `undefined` for the id and the actions. */
+export function columnOf(cell: HTMLTableCellElement): string | undefined {
+  return cell.closest("table")?.tHead?.rows[0]?.cells[cell.cellIndex]?.dataset["column"];
+}
+
+export function rowIdOf(cell: HTMLTableCellElement): string {
+  return cell.closest<HTMLTableRowElement>("tr[data-row-id]")?.dataset["rowId"] ?? "";
+}

@@ -1,0 +1,192 @@
+/**
+ * The rows that this page has read, by their ids: their exact text, their entity tags and the labels of the rows that they
+ * reference. Calls the data endpoints; never touches the page.
+ *
+ * @module
+ */
+import { mapBounded } from "../../../std/bounded.ts";
+import { splitList, splitObject } from "../../../std/json_text.ts";
+import { isUuid } from "../../../std/patterns.ts";
+import type { GridTable } from "../../rows/grid.tsx";
+import { type ListedRow, readRow, toLabelText } from "../../rows/row.ts";
+import { type Answer, callPatiently, toDataUrl } from "../data.ts";
+
+const MAX_CALLS = 8;
+/** Max ids of one condition. */
+const MAX_IDS = 100;
+const MAX_LABELS = 200;
+const TAG_LENGTH = 32;
+
+const stored = new Map<string, ListedRow>();
+/** The texts of the rows that this page wrote, in order: their events are not from another user. */
+const written = new Map<string, string[]>();
+export const labels = new Map<string, string>();
+
+let opened: GridTable | undefined;
+
+/** The table of the page; `undefined` on the page of a single row. */
+export function findTable(): GridTable | undefined {
+  const text = document.querySelector<HTMLElement>("[data-table]")?.dataset["table"];
+  opened ??= text === undefined ? undefined : JSON.parse(text);
+  return opened;
+}
+
+export function readTable(): GridTable {
+  const table = findTable();
+  if (table === undefined) throw new Error("This page has no table");
+  return table;
+}
+
+export function toUrl(id?: string): string {
+  const { api, table } = readTable();
+  return toDataUrl(api, table, id);
+}
+
+export function findStored(id: string): ListedRow | undefined {
+  return stored.get(id);
+}
+
+export function keep(rows: readonly ListedRow[]): void {
+  for (const row of rows) stored.set(row.row.id, row);
+}
+
+/** Keeps only the rows of a new page, so that the page never grows. */
+export function keepOnly(rows: readonly ListedRow[]): void {
+  for (const known of [stored, written, labels]) known.clear();
+  keep(rows);
+}
+
+export function forget(id: string): void {
+  stored.delete(id);
+}
+
+export function toListed(text: string): ListedRow {
+  return { row: readRow(text), text };
+}
+
+export type Page = { readonly rows: ListedRow[]; readonly hasMore: boolean };
+
+/** The rows in the text of a page. */
+export function toRows(text: string): ListedRow[] {
+  return splitList(splitObject(text).get("rows") ?? "[]").map(toListed);
+}
+
+/** The entity tag of a row. */
+export async function tagOf({ text }: ListedRow): Promise<string> {
+  const hash = await crypto.subtle.digest("SHA-256", new TextEncoder().encode(text));
+  const hex = Array.from(new Uint8Array(hash), (byte) => byte.toString(16).padStart(2, "0"));
+  return `"${hex.join("").slice(0, TAG_LENGTH)}"`;
+}
+
+/** The current row; `undefined` if it does not exist. */
+export async function fetchRow(id: string): Promise<ListedRow | Answer | undefined> {
+  const answer = await callPatiently(toUrl(id));
+  if (answer.kind === "done") {
+    const listed = toListed(answer.text);
+    keep([listed]);
+    return listed;
+  }
+  if (answer.kind !== "rejected" || answer.status !== 404) return answer;
+  forget(id);
+  return undefined;
+}
+
+/** Writes values of a row, unless it has changed since `from`. */
+export async function patchRow(from: ListedRow, body: string): Promise<Answer> {
+  const { id } = from.row;
+  const answer = await callPatiently(toUrl(id), {
+    ...{ method: "PATCH", body, headers: { "if-match": await tagOf(from) } },
+  });
+  if (answer.kind === "done") keepWritten(answer.text);
+  return answer;
+}
+
+export async function deleteRow(row: ListedRow): Promise<Answer> {
+  const headers = { "if-match": await tagOf(row) };
+  const answer = await callPatiently(toUrl(row.row.id), { method: "DELETE", headers });
+  if (answer.kind === "done") forget(row.row.id);
+  return answer;
+}
+
+export function keepWritten(text: string): ListedRow {
+  const listed = toListed(text);
+  keep([listed]);
+  written.set(listed.row.id, [...(written.get(listed.row.id) ?? []), text]);
+  return listed;
+}
+
+/** Whether a version is the current one or an earlier one of this page. */
+export function isOwn(id: string, text: string): boolean {
+  return stored.get(id)?.text === text || written.get(id)?.includes(text) === true;
+}
+
+/** The rows with these ids in this order, those of the page without a request. Omits ids without a row. */
+export async function readRows(ids: readonly string[], isFresh = false): Promise<ListedRow[]> {
+  const missing = ids.filter((id) => isFresh || !stored.has(id));
+  const found = new Set<string>();
+  for (const listed of await fetchRows(readTable().table, missing)) {
+    keep([listed]);
+    found.add(listed.row.id);
+  }
+  for (const id of missing) if (!found.has(id)) forget(id);
+  return ids.flatMap((id) => stored.get(id) ?? []);
+}
+
+/** With conditions, one request reads many rows. @throws {Error} a request failed; the message gives the reason */
+async function fetchRows(
+  table: string,
+  ids: readonly string[],
+  select?: string,
+): Promise<ListedRow[]> {
+  const { api, hasFilters } = readTable();
+  const url = toDataUrl(api, table);
+  if (!hasFilters) {
+    const rows = await mapBounded(ids, MAX_CALLS, async (id) => {
+      const answer = await callPatiently(`${url}/${id}`);
+      if (answer.kind === "done") return [toListed(answer.text)];
+      if (answer.kind === "rejected" && answer.status === 404) return [];
+      throw new Error(answer.kind === "lost" ? answer.reason : answer.message);
+    });
+    return rows.flat();
+  }
+  const groups = Array.from({ length: Math.ceil(ids.length / MAX_IDS) }, (_, index) =>
+    ids.slice(index * MAX_IDS, (index + 1) * MAX_IDS),
+  );
+  const pages = await mapBounded(groups, MAX_CALLS, async (group) => {
+    const query = new URLSearchParams({
+      ...{ id: `in.(${group})`, limit: String(MAX_IDS) },
+      ...(select === undefined ? {} : { select }),
+    });
+    const answer = await callPatiently(url, { query: query.toString() });
+    if (answer.kind === "done") return toRows(answer.text);
+    throw new Error(answer.kind === "lost" ? answer.reason : answer.message);
+  });
+  return pages.flat();
+}
+
+/** Reads the labels of the rows that these rows reference. Without a label, the grid shows the id. */
+export async function readLabels(rows: readonly ListedRow[]): Promise<void> {
+  const { columns, targets } = readTable();
+  const asked = new Map<string, Set<string>>();
+  for (const { name, table = "" } of columns) {
+    if ((targets[table] ?? null) === null) continue;
+    const ids = asked.get(table) ?? new Set();
+    asked.set(table, ids);
+    for (const { row } of rows) {
+      const id = row[name];
+      if (typeof id === "string" && isUuid(id) && !labels.has(id) && ids.size < MAX_LABELS)
+        ids.add(id);
+    }
+  }
+  await Promise.all(
+    [...asked].map(async ([table, ids]) => {
+      const column = targets[table] ?? "id";
+      // Without an answer, the grid shows ids.
+      const found = await fetchRows(table, [...ids], `id,${column}`).catch(() => []);
+      for (const { row } of found) {
+        const label = toLabelText(row[column]);
+        if (label !== undefined) labels.set(row.id, label);
+      }
+    }),
+  );
+}

@@ -1,0 +1,114 @@
+/** The value that a typed or pasted text means in a column, as the JSON of the endpoints. A reference accepts its row's label. @module */
+import { FIELDS, NEVER_ACCEPTED } from "../../../kinds/mod.ts";
+import { readPages } from "../../../rows/mod.ts";
+import type { NamedColumn } from "../../../schema/mod.ts";
+import { MAX_ROWS } from "../../../std/limits.ts";
+import { isUuid } from "../../../std/patterns.ts";
+import type { Row } from "../../rows/row.ts";
+import { toLabelText } from "../../rows/row.ts";
+import { isFreeText, type State, toJson, withLineEnds } from "../../rows/state.ts";
+import { toDataUrl } from "../data.ts";
+import { readPage, SearchError } from "../search/pages.ts";
+import { readTable } from "./store.ts";
+
+export type Value = { readonly json: string } | { readonly issue: string };
+/** A typed text, or the state of a field. */
+export type Input = { readonly text: string } | { readonly state: State };
+
+export function findColumn(name: string): NamedColumn | undefined {
+  return readTable().columns.find((column) => column.name === name);
+}
+
+/** The values of a choice that a text names, or begins with. */
+export function findChoice(column: NamedColumn, text: string): string | undefined {
+  const wanted = text.trim().toLowerCase();
+  const options = [
+    ...(FIELDS[column.kind].choices?.(column) ?? []),
+    ...(column.required ? [] : [NULL]),
+  ];
+  return (
+    options.find((option) => option.toLowerCase() === wanted) ??
+    options.find((option) => option.toLowerCase().startsWith(wanted))
+  );
+}
+
+const NULL = "null";
+const NOT_JSON = 'Must be JSON, such as {"a": 1}, [1, 2] or "text" with quotes';
+
+/** The value of an input; a text keeps the line ends of the row's value. */
+export async function toValue(column: NamedColumn, input: Input, row?: Row): Promise<Value> {
+  const state = "state" in input ? input.state : readText(column, input.text);
+  if (typeof state === "object" && "issue" in state) return state;
+  if (state === "default") return { issue: "A stored row has no default" };
+  if (typeof state === "object" && column.kind === "ref" && !isUuid(state.text))
+    return await findReferenced(column, state.text);
+  const exact = row === undefined ? state : withLineEnds(column, state, row);
+  const json = toJson(column, exact);
+  const isInvalid = FIELDS[column.kind].control === "json" && json === NEVER_ACCEPTED;
+  return isInvalid ? { issue: NOT_JSON } : { json };
+}
+
+function readText(column: NamedColumn, typed: string): State | { readonly issue: string } {
+  const text = isFreeText(column) ? typed : typed.trim();
+  if (FIELDS[column.kind].choices !== undefined) {
+    if (text === "") return NULL;
+    const found = findChoice(column, text);
+    if (found === undefined) return { issue: `No choice begins with ${JSON.stringify(text)}.` };
+    return found === NULL ? NULL : { text: found };
+  }
+  return text === "" && !isFreeText(column) ? NULL : { text };
+}
+
+const LABEL_CHARS = 60;
+const MAX_SEARCHED = 50_000;
+
+/** The only row of the referenced table with this label. */
+async function findReferenced({ table = "", name }: NamedColumn, text: string): Promise<Value> {
+  const { api, targets, hasFilters } = readTable();
+  const label = targets[table] ?? null;
+  const wanted = text.trim();
+  if (label === null) return { issue: `${name} needs the id of a row of ${table}` };
+  try {
+    const url = toDataUrl(api, table);
+    const ids =
+      (hasFilters && wanted.length < LABEL_CHARS
+        ? await findEqual(url, label, wanted)
+        : undefined) ?? (await findShown(url, label, wanted));
+    const [id] = ids;
+    if (ids.length === 1 && id !== undefined) return { json: JSON.stringify(id) };
+    const count = ids.length === 0 ? "No row" : "More than one row";
+    return { issue: `${count} of ${table} is shown as ${JSON.stringify(wanted)}` };
+  } catch (error) {
+    if (error instanceof SearchError) return { issue: error.message };
+    throw error;
+  }
+}
+
+/** `undefined` if the endpoint cannot find rows by this column. */
+async function findEqual(
+  url: string,
+  label: string,
+  wanted: string,
+): Promise<string[] | undefined> {
+  const query = new URLSearchParams({ [label]: `eq.${wanted}`, select: "id", limit: "2" });
+  try {
+    const { rows } = await readPage(url, { query: query.toString() });
+    return rows.map(({ id }) => id);
+  } catch (error) {
+    if (error instanceof SearchError && error.code !== "") return undefined;
+    throw error;
+  }
+}
+
+async function findShown(url: string, label: string, wanted: string): Promise<string[]> {
+  const ids: string[] = [];
+  let searched = 0;
+  const list = ({ limit, offset }: { limit: number; offset: number }) =>
+    readPage(`${url}?limit=${limit}&offset=${offset}`);
+  for await (const rows of readPages(list, { limit: MAX_ROWS, idOf: ({ id }) => id })) {
+    for (const row of rows) if (toLabelText(row[label])?.trim() === wanted) ids.push(row.id);
+    searched += rows.length;
+    if (ids.length > 1 || searched >= MAX_SEARCHED) break;
+  }
+  return ids;
+}
