@@ -4,9 +4,14 @@ import { toProof } from "../../src/records/apps/mod.ts";
 import type { EndpointCall } from "../../src/tables/catalog/mod.ts";
 import { eventually } from "../support/eventually.ts";
 import { countLockWaits, whileDone } from "../support/held_lock.ts";
+import {
+  openPersonViews,
+  type PersonViews,
+  ROW_ENDPOINTS,
+  type TestCaller,
+} from "../support/person_views.ts";
 import { declareRules } from "../support/rules.ts";
 import { openTestService, type TestApp, type TestService, UNGUARDED } from "../support/service.ts";
-import { openViews, type Person, type Views } from "../support/views.ts";
 
 const TABLES = declareRules({
   teams: {
@@ -97,24 +102,28 @@ const TABLES = declareRules({
 
 let service: TestService;
 let app: TestApp;
-let views: Views;
-let ada: Person;
-let bob: Person;
-let lead: Person;
-let clerk: Person;
-let viewer: Person;
+let views: PersonViews;
+let ada: TestCaller;
+let bob: TestCaller;
+let lead: TestCaller;
+let clerk: TestCaller;
+let viewer: TestCaller;
 beforeAll(async () => {
   service = await openTestService({ service: UNGUARDED });
   app = await service.makeApp();
-  views = await openViews(service, { app, tables: TABLES });
-  ada = await views.makePerson("member");
-  bob = await views.makePerson("member");
-  lead = await views.makePerson("lead");
-  clerk = await views.makePerson("clerk");
-  viewer = await views.makePerson("viewer");
+  views = await openPersonViews(
+    service,
+    { app, tables: TABLES, previews: ["browser"] },
+    ROW_ENDPOINTS,
+  );
+  ada = await views.makeCaller("member");
+  bob = await views.makeCaller("member");
+  lead = await views.makeCaller("lead");
+  clerk = await views.makeCaller("clerk");
+  viewer = await views.makeCaller("viewer");
 });
 afterAll(async () => {
-  await views.end();
+  await views.close();
   await service.close();
 });
 
@@ -135,7 +144,7 @@ const parse = (text: string | null) =>
   text === null ? null : (JSON.parse(text) as Record<string, unknown>);
 
 async function create(
-  person: Person,
+  person: TestCaller,
   body: Values,
   table = "todos",
   claim: Uint8Array | null = null,
@@ -144,21 +153,21 @@ async function create(
   return parse(await person.call(table, { endpoint: "create", values }));
 }
 
-async function createMany(person: Person, rows: readonly Values[], table = "todos") {
+async function createMany(person: TestCaller, rows: readonly Values[], table = "todos") {
   const ids = rows.map(makeId).sort();
   const values = { ids, bodies: JSON.stringify(rows), bytes: BYTES, claim: null };
   const text = await person.call(table, { endpoint: "create_many", values });
   return (parse(text) as { rows: Values[] }).rows;
 }
 
-async function updateMany(person: Person, rows: readonly (Values & { id: string })[]) {
+async function updateMany(person: TestCaller, rows: readonly (Values & { id: string })[]) {
   const ids = rows.map(({ id }) => id);
   const updates = rows.map(({ id: _, ...row }) => row);
   const values = { ids, bodies: JSON.stringify({ updates }), bytes: BYTES, claim: null };
   return await person.call("todos", { endpoint: "create_many", values });
 }
 
-async function createGroup(person: Person, rows: readonly Values[], table = "todos") {
+async function createGroup(person: TestCaller, rows: readonly Values[], table = "todos") {
   const ids = rows.map(makeId).sort();
   const values = { ids, bodies: JSON.stringify(rows), bytes: BYTES, claims: null };
   const text = await person.call(table, { endpoint: "create_group", values });
@@ -168,13 +177,13 @@ async function createGroup(person: Person, rows: readonly Values[], table = "tod
   });
 }
 
-async function get(person: Person, id: unknown, table = "todos") {
+async function get(person: TestCaller, id: unknown, table = "todos") {
   const values = { id: String(id), bytes: BYTES };
   return parse(await person.call(table, { endpoint: "get", values }));
 }
 
 async function update(
-  person: Person,
+  person: TestCaller,
   id: unknown,
   body: Values,
   match: string | null = null,
@@ -185,14 +194,14 @@ async function update(
   return found === "412" ? found : parse(found);
 }
 
-async function remove(person: Person, id: unknown, match: string | null = null) {
+async function remove(person: TestCaller, id: unknown, match: string | null = null) {
   const call: EndpointCall = { endpoint: "delete", values: { id: String(id), match } };
   return await person.call("todos", call);
 }
 
 type ListOptions = { limit?: number; offset?: number; table?: string };
 async function list(
-  person: Person,
+  person: TestCaller,
   { limit = 100, offset = 0, table = "todos" }: ListOptions = {},
 ) {
   const values = { limit, offset, bytes: BYTES, known: "", inline: null };
@@ -217,12 +226,9 @@ async function seed(table: string, row: Values): Promise<string> {
 const failure = (promise: Promise<unknown>) =>
   promise.then(
     (value) => ({ value }),
-    (
-      error: Error & { cause?: { column_name?: string; constraint_name?: string; hint?: string } },
-    ) => {
-      const { column_name, constraint_name, hint } = error.cause ?? {};
+    ({ code, column_name, constraint_name, hint }: Record<string, string>) => {
       return {
-        code: error.message,
+        code,
         ...(column_name ? { column: column_name } : {}),
         ...(constraint_name ? { constraint: constraint_name } : {}),
         ...(hint ? { row: hint } : {}),
@@ -235,7 +241,7 @@ const RULE = { code: "23R01" };
 describe("a function of a view", () => {
   test("rejects every proof but a live one of its app and its roles", async () => {
     const values = { id: makeId(), bytes: BYTES };
-    const call = (person: Person) => failure(person.call("todos", { endpoint: "get", values }));
+    const call = (person: TestCaller) => failure(person.call("todos", { endpoint: "get", values }));
     expect(await call(ada)).toEqual({ value: null });
     const calls: readonly EndpointCall[] = [
       { endpoint: "get", values },
@@ -250,18 +256,18 @@ describe("a function of a view", () => {
     const swapped = { role: "member", proof: viewer.proof };
     const rejected = { code: "RH401" };
     for (const call of calls)
-      expect(await failure(views.callAs(swapped, "todos", call))).toEqual(rejected);
+      expect(await failure(views.call(swapped, "todos", call))).toEqual(rejected);
     const forged = { role: "member", proof: new Uint8Array(32) };
     for (const call of calls)
-      expect(await failure(views.callAs(forged, "todos", call))).toEqual(rejected);
-    const dead = await views.makePerson("member");
-    await views.sql("update rowhouse.proofs set expires_at = now() where person_id = $1", [
+      expect(await failure(views.call(forged, "todos", call))).toEqual(rejected);
+    const dead = await views.makeCaller("member");
+    await views.admin.unsafe("update rowhouse.proofs set expires_at = now() where person_id = $1", [
       dead.id,
     ]);
     expect(await call(dead)).toEqual(rejected);
     const key = { role: "member", proof: proofBytes(app.key) };
     for (const call of calls)
-      expect(await failure(views.callAs(key, "todos", call))).toEqual(rejected);
+      expect(await failure(views.call(key, "todos", call))).toEqual(rejected);
   });
 
   test("shows rows and columns of the rule only", async () => {
@@ -364,7 +370,7 @@ describe("a function of a view", () => {
   });
 
   test("a rule for changes allows no change of a row that the person does not read", async () => {
-    const editor = await views.makePerson("editor");
+    const editor = await views.makeCaller("editor");
     const id = await seed("tickets", { person: ada.id, title: "t" });
     expect(await update(editor, id, { title: "x" }, null, "tickets")).toBeNull();
     const values = { ids: [id], bodies: '{"updates":[{"title":"x"}]}', bytes: BYTES, claim: null };
@@ -527,12 +533,14 @@ describe("a function of a view", () => {
     expect(await again()).toBe(`R${JSON.stringify(first)}`);
     expect((await create(bob, { title: "k" }, "todos", claim))?.["id"]).not.toBe(first?.["id"]);
     // Another role does not see a column of the response.
-    const boss = await views.makePerson("lead");
+    const boss = await views.makeCaller("lead");
     const whole = await create(boss, { title: "k" }, "todos", claim);
     expect(whole).toHaveProperty("cost");
-    await views.sql("update rowhouse.proofs set role = 'member' where person_id = $1", [boss.id]);
+    await views.admin.unsafe("update rowhouse.proofs set role = 'member' where person_id = $1", [
+      boss.id,
+    ]);
     const asMember = { role: "member", proof: boss.proof };
-    expect(await views.callAs(asMember, "todos", { endpoint: "create", values })).toBe(
+    expect(await views.call(asMember, "todos", { endpoint: "create", values })).toBe(
       `I{"id":"${whole?.["id"]}"}`,
     );
     await service.call(app, `/v1/data/db/todos/${first?.["id"]}`, {
@@ -553,7 +561,7 @@ describe("a function of a view", () => {
 
 describe("a list", () => {
   test("merges the ways to rows in the order of ids, each row once", async () => {
-    const reader = await views.makePerson("member");
+    const reader = await views.makeCaller("member");
     const [one, two] = [await seed("teams", { name: "1" }), await seed("teams", { name: "2" })];
     for (const team of [one, one, two]) await seed("members", { person: reader.id, team });
     const expected: string[] = [];
@@ -581,7 +589,7 @@ describe("a list", () => {
   });
 
   test("has tags of its person", async () => {
-    const [one, two] = [await views.makePerson("member"), await views.makePerson("member")];
+    const [one, two] = [await views.makeCaller("member"), await views.makeCaller("member")];
     const [first, second] = [await list(one), await list(two)];
     expect(first.rows).toEqual([]);
     expect(first.tag).not.toBe(second.tag);
@@ -589,7 +597,7 @@ describe("a list", () => {
   });
 
   test("ends before its size exceeds the limit", async () => {
-    const reader = await views.makePerson("member");
+    const reader = await views.makeCaller("member");
     const team = await seed("teams", { name: "large" });
     await seed("members", { person: reader.id, team });
     const title = "x".repeat(2000);
@@ -612,8 +620,8 @@ describe("a list", () => {
   });
 
   test("is cut where a rule removes too many rows, and never shows where", async () => {
-    const reader = await views.makePerson("viewer");
-    await views.sql(
+    const reader = await views.makeCaller("viewer");
+    await views.admin.unsafe(
       `insert into data.todos (app_id, id, title, status, owner)
         select $1, ('f0000000-0000-7000-8000-' || lpad(to_hex(n), 12, '0'))::uuid, 'late' || n,
           case when n in (10, 15000) then 'done' else 'open' end::data.todos__status__enum, $2
@@ -628,6 +636,8 @@ describe("a list", () => {
     // A walk along an index visits only rows of the person.
     expect((await list(ada, { limit: 1000 })).titles).not.toContain("late1");
     expect((await list(bob, { limit: 1000 })).rows).toHaveLength(1000);
-    await views.sql("delete from data.todos where app_id = $1 and title like 'late%'", [app.id]);
+    await views.admin.unsafe("delete from data.todos where app_id = $1 and title like 'late%'", [
+      app.id,
+    ]);
   });
 });

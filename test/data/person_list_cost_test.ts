@@ -1,9 +1,14 @@
 /** What a list of a person reads: a few entries of the index of each alternative, however many rows the table has. */
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { functionName, viewOf } from "../../src/tables/catalog/mod.ts";
+import {
+  openPersonViews,
+  type PersonViews,
+  ROW_ENDPOINTS,
+  type TestCaller,
+} from "../support/person_views.ts";
 import { declareRules, tableOf } from "../support/rules.ts";
 import { openTestService, type TestApp, type TestService, UNGUARDED } from "../support/service.ts";
-import { openViews, type Person, type Views } from "../support/views.ts";
 
 const TABLES = declareRules({
   teams: { columns: { name: "string" }, rules: { allow: { own: { read: true } } } },
@@ -50,20 +55,24 @@ const ROLES = ["all", "own", "open", "team"] as const;
 
 let service: TestService;
 let app: TestApp;
-let views: Views;
-const people: Partial<Record<string, Person>> = {};
+let views: PersonViews;
+const people: Partial<Record<string, TestCaller>> = {};
 beforeAll(async () => {
   service = await openTestService({ service: UNGUARDED });
   app = await service.makeApp();
-  views = await openViews(service, { app, tables: TABLES });
+  views = await openPersonViews(
+    service,
+    { app, tables: TABLES, previews: ["browser"] },
+    ROW_ENDPOINTS,
+  );
   const teams = Array.from({ length: 40 }, () => Bun.randomUUIDv7());
   for (const team of teams)
-    await views.sql("insert into data.teams (app_id, id) values ($1, $2)", [app.id, team]);
+    await views.admin.unsafe("insert into data.teams (app_id, id) values ($1, $2)", [app.id, team]);
   for (const role of ROLES) {
-    const person = await views.makePerson(role);
+    const person = await views.makeCaller(role);
     people[role] = person;
     for (const team of teams.slice(0, 3))
-      await views.sql(
+      await views.admin.unsafe(
         "insert into data.members (app_id, id, person, team) values ($1, gen_random_uuid(), $2, $3)",
         [app.id, person.id, team],
       );
@@ -72,20 +81,20 @@ beforeAll(async () => {
   await addRows(30_000, `{${owners.join(",")}}`, `{${teams.join(",")}}`);
 });
 afterAll(async () => {
-  await views.end();
+  await views.close();
   await service.close();
 });
 
 /** One row of 30 has each of the owners, and one of 40 each of the teams. */
 async function addRows(count: number, owners: string, teams: string): Promise<void> {
-  await views.sql(
+  await views.admin.unsafe(
     `insert into data.notes (app_id, id, owner, team, "isOpen", title)
       select $1, gen_random_uuid(), coalesce(($2::uuid[])[1 + n % 30], gen_random_uuid()),
         ($3::uuid[])[1 + n / 30 % 40], n % 7 = 0, 'note'
       from generate_series(1, ${count}) as n`,
     [app.id, owners, teams],
   );
-  await views.sql("vacuum analyze data.notes");
+  await views.admin.unsafe("vacuum analyze data.notes");
 }
 
 type Explained = [{ Plan: Record<string, number> }];
@@ -103,10 +112,10 @@ async function measure(
   const name = functionName({ ...table, view }, "list");
   const call = `api."${name}"($1, $2, $3, 0, 8388608, '', null)`;
   const parameters = [app.id, person.proof, limit];
-  const [page] = await views.sql(`select ${call} as body`, parameters);
+  const [page] = await views.admin.unsafe(`select ${call} as body`, parameters);
   const text = String(page?.["body"]);
   const { rows } = JSON.parse(text.slice(text.indexOf("{"))) as { rows: unknown[] };
-  const [explained] = await views.sql(
+  const [explained] = await views.admin.unsafe(
     `explain (analyze, buffers, format json) select ${call}`,
     parameters,
   );
@@ -133,12 +142,12 @@ test.each([
 });
 
 test("a list by an index without the id reads the rows with the values, and sorts them", async () => {
-  await views.sql(
+  await views.admin.unsafe(
     `insert into data.plain (app_id, id, owner, team, "isOpen")
       select app_id, id, owner, team, "isOpen" from data.notes where app_id = $1`,
     [app.id],
   );
-  await views.sql("vacuum analyze data.plain");
+  await views.admin.unsafe("vacuum analyze data.plain");
   for (const [role, max] of [
     ["own", 1500],
     ["team", 4000],
@@ -161,7 +170,7 @@ test("a list by an index without the id reads the rows with the values, and sort
 
 test("a list by such an index fails if the person has too many rows with the values", async () => {
   const person = people["team"];
-  await views.sql(
+  await views.admin.unsafe(
     `insert into data.plain (app_id, id, owner)
       select $1, gen_random_uuid(), $2 from generate_series(1, 10000) as n`,
     [app.id, person?.id ?? ""],

@@ -4,7 +4,7 @@
  *
  * @module
  */
-import type { NamedColumn, TableDefinition } from "../../../src/schema/mod.ts";
+import type { Json, NamedColumn, TableDefinition } from "../../../src/schema/mod.ts";
 import { matches } from "../../../src/sdk/matches.ts";
 import { toGroupQuery, toQueryParameters } from "../../../src/sdk/query_text.ts";
 import { compareGroups, drawGroups, findGroups, toNames } from "../groups_fuzz.ts";
@@ -111,14 +111,17 @@ function select(row: Row, { select: names }: Query): object {
   return Object.fromEntries(names.map((name) => [name, row[name] ?? null]));
 }
 
-/** A cursor never has the id of a row that the person does not see. */
+/** A cursor is at a row that the person sees, and names another only if that row does. */
 function checkCursor(turn: Turn, path: string, next: string | null | undefined): void {
   if (next == null) return;
   const text = Buffer.from(next, "base64url").toString();
-  const seen = new Set(visibleOf(turn.sight, turn.table).map(({ id }) => id));
-  for (const { id } of turn.rows)
-    if (!seen.has(id) && text.includes(id))
+  const id = (JSON.parse(text) as Json[]).at(-1);
+  const row = visibleOf(turn.sight, turn.table).find((each) => each.id === id);
+  const shown = JSON.stringify(row && project(turn.sight, turn.table, row));
+  for (const other of turn.rows)
+    if (text.includes(other.id) && shown?.includes(other.id) !== true)
       fail(turn, path, `A cursor has an invisible row: ${text}`);
+  if (row === undefined) fail(turn, path, `A cursor is at no row of the person: ${text}`);
 }
 
 export async function playGroups(world: World): Promise<void> {

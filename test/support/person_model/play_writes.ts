@@ -1,7 +1,15 @@
 /** Comparisons of writes of rows by their ids. Every write is followed by a comparison of all rows of the app. @module */
 import { pick } from "../query_fuzz.ts";
 import { drawChange, drawNew } from "./draw_body.ts";
-import { checkStatus, checkWritten, drawTurn, fail, settle, type Turn } from "./play.ts";
+import {
+  checkStatus,
+  checkWritten,
+  drawTurn,
+  fail,
+  settle,
+  type Turn,
+  visibleIds,
+} from "./play.ts";
 import { drawId } from "./play_reads.ts";
 import type { ModelTable, Row, Sight } from "./rules.ts";
 import { type Caller, callAs, pathOf, type World } from "./world.ts";
@@ -138,9 +146,15 @@ export async function playGroup(world: World): Promise<void> {
     return checkStatus(turn, body, { response, reasons, ok: 201, mayPass }) ? rowOf(n) : [];
   });
   await settle(first, bodies, withRows(before, table.name, created));
-  for (const [n, response] of responses.entries())
-    if (response.status === 201)
-      checkWritten(turns[n] ?? first, bodies[n], response.json, response.json as Row);
+  for (const [n, response] of responses.entries()) {
+    if (response.status !== 201) continue;
+    const turn = turns[n] ?? first;
+    const { id } = response.json as Row;
+    // Another row of the group can be the membership by which the person reads this one.
+    const alone = { ...turn.sight, state: withRows(before, table.name, rowOf(n)) };
+    const sawBefore = visibleIds(alone, table).has(id);
+    checkWritten(turn, bodies[n], response.json, response.json as Row, sawBefore);
+  }
 }
 
 function ofCaller(world: World, turn: Turn, caller: Caller): Pick<Turn, "caller" | "sight"> {
