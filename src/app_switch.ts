@@ -5,7 +5,7 @@
  * @module
  */
 import type { Preview } from "./preview.ts";
-import { CHANGE_LIFE_S } from "./std/limits.ts";
+import { CHANGE_LIFE_S, HISTORY_DAYS } from "./std/limits.ts";
 
 type AppSwitch = {
   /** A noun. */
@@ -48,6 +48,15 @@ export const APP_SWITCHES = {
     isChange: true,
     preview: "browser",
     notOnCluster: "a Citus cluster has no rules for people",
+    archived: "reported",
+  },
+  history: {
+    title: "History of rows",
+    on: `the Console shows who or what changed and deleted its rows, and the values before, for ${HISTORY_DAYS} days. The values before are stored.`,
+    off: "nothing is stored of its rows but their values: turning it off deletes its history.",
+    preview: "history",
+    notOnCluster: "a Citus cluster does not store the history of rows",
+    proofBit: 256,
     archived: "reported",
   },
   people_list: {

@@ -1,6 +1,6 @@
 /** Features that are off unless the setting `PREVIEW` names them. @module */
 
-export const PREVIEWS = ["filters", "live", "browser"] as const;
+export const PREVIEWS = ["filters", "live", "browser", "history"] as const;
 export type Preview = (typeof PREVIEWS)[number];
 
 /** Returns whether a text names a preview. */

@@ -3,6 +3,7 @@ export const SUMMARIES: Readonly<Record<string, string>> = {
   "apps admin create-app": "creates an app with its origins and redirects",
   "apps admin list-apps": "lists the apps with their origins and redirects",
   "apps admin set-limit": "sets the requests per minute that an app and its keys can send",
+  "apps admin set-history": "sets how many days the history of an app's rows goes back",
   "apps admin set-origins": "adds, removes or replaces the origins and redirects of an app",
   "apps admin rename-app": "changes the slug of an app",
   "apps admin set-app": "turns a setting of an app on or off, such as live updates",

@@ -48,6 +48,8 @@ export type ConsolePageDeps = PageDeps & {
   hasFilters: boolean;
   /** Whether apps can have live updates. */
   hasLive: boolean;
+  /** Whether apps can have a history of their rows. */
+  hasHistory: boolean;
   /** Whether apps can have rules for people. */
   hasBrowser: boolean;
   streamMemory: StreamMemory;

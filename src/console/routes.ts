@@ -29,6 +29,8 @@ import { gridRoutes } from "./rows/data.ts";
 import { handleRowDeletion, handleRowDeletionForm } from "./rows/deletion.tsx";
 import { handleRow, handleRowForm } from "./rows/edit.tsx";
 import { handleCsv, handleJsonFile } from "./rows/export.ts";
+import { handleRowHistory, handleTableHistory } from "./rows/history.tsx";
+import { handleRestore, handleRestoreForm } from "./rows/history_restore.tsx";
 import { handleImport } from "./rows/import.tsx";
 import { handleNewRow, handleNewRowForm } from "./rows/new.ts";
 import { handleRows } from "./rows/page.tsx";
@@ -99,6 +101,9 @@ const PAGES: Pages = {
   [`${TABLE}/new`]: makeRowsPage(handleNewRow, handleNewRowForm),
   [`${TABLE}/rows/:row`]: makeRowsPage(handleRow, handleRowForm),
   [`${TABLE}/rows/:row/delete`]: makeRowsPage(handleRowDeletion, handleRowDeletionForm),
+  [`${TABLE}/rows/:row/history`]: makeRowsPage(handleRowHistory),
+  [`${TABLE}/history`]: makeRowsPage(handleTableHistory),
+  [`${TABLE}/restore`]: makeRowsPage(handleRestore, handleRestoreForm),
   [`${TABLE}/import`]: makeRowsPage(handleImport),
   [`${TABLE}/export/csv`]: makeRowsPage(handleCsv),
   [`${TABLE}/export/json`]: makeRowsPage(handleJsonFile),

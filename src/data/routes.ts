@@ -24,6 +24,7 @@ import { callFunction, rowsTooLarge } from "./call.ts";
 import { callerRoute } from "./caller.ts";
 import { DATA_PATH, type DataDeps } from "./deps.ts";
 import { openChanges } from "./live/open_changes.ts";
+import { makeNewIds } from "./new_ids.ts";
 import { OPERATIONS } from "./operations.ts";
 import { type FoundBody, findGroups, findListed, readAskedList } from "./query/run.ts";
 import { withoutCondition } from "./query/write_query.ts";
@@ -152,7 +153,7 @@ async function createRows(deps: DataDeps, context: KeyRequestContext): Promise<R
 }
 
 function createRow(deps: DataDeps, context: KeyRequestContext, sent: SentWrite, row: Body) {
-  const id = deps.makeId();
+  const [id = ""] = makeNewIds(deps, context, [row]);
   return write(deps, context, sent, {
     read: (definition) => readRow(definition, row, { whole: true }),
     toCall: ({ text: body }, common) => ({ endpoint: "create", values: { id, body, ...common } }),
@@ -167,9 +168,8 @@ function createMany(
   sent: SentWrite,
   rows: readonly Body[],
 ) {
-  const { maxResponseBytes, makeId } = deps;
-  // Sorted in case the clock went back: responses and lists have the order of the ids.
-  const ids = rows.map(() => makeId()).sort();
+  const { maxResponseBytes } = deps;
+  const ids = makeNewIds(deps, context, rows);
   return write(deps, context, sent, {
     rows: rows.length,
     read: (definition) => readBatch(definition, rows),

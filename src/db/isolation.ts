@@ -140,11 +140,11 @@ with relations as (
   from pg_catalog.pg_class
   where relnamespace = pg_catalog.to_regnamespace('data') and relkind in ('r', 'p', 'v', 'm', 'f')
   union all
-  -- The tables of keys' proofs and of stored responses have the same policies as rows.
+  -- The tables of keys' proofs, of stored responses and of changes have the same policies as rows.
   select oid, 'rowhouse.' || relname, 'rowhouse_owner', relkind, relowner, relacl, relrowsecurity, relforcerowsecurity
   from pg_catalog.pg_class
   where relnamespace = pg_catalog.to_regnamespace('rowhouse') and relkind in ('r', 'p')
-    and relname ~ '^(proofs|idempotency_keys|changes)(_[0-9]+)?$'
+    and relname ~ '^(proofs|idempotency_keys|changes|row_changes)(_[0-9]+)?$'
 ),
 tables as (select * from relations where relkind in ('r', 'p')),
 app_tables as (select * from tables where wanted_owner = 'rowhouse_tables'),

@@ -44,6 +44,7 @@ export const OTHER_AUDIT_ACTIONS: AuditActions = {
   open_rows: { label: "opened rows" },
   remove_passkey: { label: "removed a passkey" },
   remove_second_factor: { label: "removed a second factor" },
+  set_history_days: { label: "set the days of the history of rows" },
   rename_app: { label: "renamed the app", isChange: true },
   second_factor_rejected: { label: "entered a wrong second factor" },
   second_factor_throttled: { label: "entered too many wrong codes" },

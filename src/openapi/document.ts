@@ -73,6 +73,8 @@ const ABOUT_PREVIEW: Readonly<Record<Preview, string>> = {
     "The preview `filters` is on: lists accept conditions, a sort order and a column selection.",
   live: "The preview `live` is on: live apps have event streams of changes.",
   browser: "The preview `browser` is on: pages of an app read and write rows with a person's key.",
+  history:
+    "The preview `history` is on: the Console shows who changed the rows of an app with history, and the values before.",
 };
 
 /** The OpenAPI document of these routes. With `tables`, describes the endpoints of rows once per table. */

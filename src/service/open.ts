@@ -23,7 +23,13 @@ import { makeIdentitySecrets } from "../records/secrets/mod.ts";
 import { sweepThrottle } from "../records/sessions/mod.ts";
 import { type Role, servesPeople, servesRows } from "../role.ts";
 import { HOUR_S } from "../std/duration.ts";
-import { AUDIT_RETENTION_S, IDEMPOTENCY_COUNT_S, SWEEP_STEP } from "../std/limits.ts";
+import {
+  AUDIT_RETENTION_S,
+  HISTORY_BYTES,
+  HISTORY_STEP,
+  IDEMPOTENCY_COUNT_S,
+  SWEEP_STEP,
+} from "../std/limits.ts";
 import { systemRandomBytes } from "../std/secrets.ts";
 import { makeCheckBodies } from "../tables/mod.ts";
 import { type Databases, type DatabasesOptions, openDatabases } from "./databases.ts";
@@ -91,6 +97,12 @@ function toSweeps(deps: SweepDeps, role: Role): Sweep[] {
     const step = async () =>
       (await call(deps.db, "sweep_changes", { max_rows: SWEEP_STEP })) >= SWEEP_STEP;
     sweeps.push({ what: "changes", intervalMs: MINUTE_MS, step });
+  }
+  // Without the preview, it deletes what an earlier process with the preview has stored.
+  if (servesRows(role)) {
+    const values = { max_rows: HISTORY_STEP, max_bytes: HISTORY_BYTES };
+    const step = async () => (await call(deps.db, "sweep_history", values)) > 0;
+    sweeps.push({ what: "the history of rows", intervalMs: MINUTE_MS, step });
   }
   if (role === "all" || role === "gateway") {
     const step = () => sweepLeases(deps);

@@ -276,6 +276,7 @@ export function makeIdentityDeps(
     isRoute,
     hasFilters: options.previews?.includes("filters") ?? false,
     hasLive: options.previews?.includes("live") ?? false,
+    hasHistory: options.previews?.includes("history") ?? false,
     hasBrowser: options.previews?.includes("browser") ?? false,
     draining,
   };

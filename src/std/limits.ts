@@ -101,6 +101,17 @@ export const MAX_STREAMED_BYTES = 67_108_864;
 /** A stream ends then and its reader reconnects, so that no stream outlives its reader for long. */
 export const STREAM_LIFE_S = 900;
 
+/** How many days the history of an app's rows goes back by default, and at most. */
+export const HISTORY_DAYS = 30;
+export const MAX_HISTORY_DAYS = 365;
+/** Max bytes of an app's history: the oldest changes go first. */
+export const HISTORY_BYTES = 268_435_456;
+/** Max changes that a step of the sweep, or of the deletion of an app, deletes. */
+export const HISTORY_STEP = 10_000;
+/** Max changes, and about max bytes, of a page of history. */
+export const HISTORY_PAGE = 100;
+export const HISTORY_PAGE_BYTES = 2_097_152;
+
 /** How long counts of requests by minute and by hour are stored: a week and the week before. */
 export const MINUTES_LIFE_S: number = DAY_S;
 export const HOURS_LIFE_S: number = 15 * DAY_S;

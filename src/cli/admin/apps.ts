@@ -17,15 +17,18 @@ import {
   DEFAULT_PER_MINUTE,
   deleteApp,
   findAppContents,
+  HISTORY_AGE,
   PER_MINUTE,
   PER_MINUTE_OF_KEY,
   renameApp,
   setAppSwitch,
+  setHistoryDays,
   setLimit,
   setTargets,
   type Writer,
   waitForWriters,
 } from "../../records/apps/mod.ts";
+import { HISTORY_BYTES, HISTORY_DAYS } from "../../std/limits.ts";
 import { quote, quoteForShell } from "../../std/quote.ts";
 import { RejectedError, UsageError } from "../command.ts";
 import { confirm, YES } from "../confirm.ts";
@@ -179,6 +182,22 @@ and the app's limit for each key.`,
       return {
         document: { app: slug, perMinute: app, perMinuteOfKey: key },
         lines: [`App ${slug} can send ${app} requests per minute, each of its keys ${key}`],
+      };
+    },
+  }),
+  "set-history": command("sets how many days the history of an app's rows goes back", {
+    example: "rowhouse admin set-history wiki --days 90",
+    about: `The history must be on: rowhouse admin set-app wiki history on. Older changes are deleted within minutes; without --days,
+after ${HISTORY_DAYS} days. The history of an app has at most ${HISTORY_BYTES / 2 ** 20} MiB: then the oldest changes go first.`,
+    args: { slug: typed },
+    flags: { days: HISTORY_AGE },
+    json: { app: text(), days: count() },
+    run: async (deps, { slug, days }) => {
+      await setHistoryDays(deps, { slug, days });
+      const kept = days ?? HISTORY_DAYS;
+      return {
+        document: { app: slug, days: kept },
+        lines: [`The history of ${slug} goes back ${kept} days`],
       };
     },
   }),

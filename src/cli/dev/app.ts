@@ -154,7 +154,7 @@ async function openDemoApp(admin: Database, options: DemoOptions): Promise<strin
     );
   else
     for (const origin of origins) await addOrigin({ admin }, { slug: app, origin, cookieDomain });
-  for (const name of ["live", "browser"] as const)
+  for (const name of ["live", "browser", "history"] as const)
     if (config.PREVIEW.includes(name)) await setAppSwitch({ admin }, app, [name, true]);
   const appId = found ?? (await findAppId({ admin }, app));
   const stored = options.storedKey;

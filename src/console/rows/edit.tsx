@@ -26,6 +26,7 @@ import { renderEmpty, renderError, renderLink } from "../parts.tsx";
 import { callRows, toRejection } from "./call.ts";
 import { renderCopies } from "./copy.tsx";
 import { makeFields, renderIssues, renderRowForm, sortIssues } from "./form.tsx";
+import { renderHistoryLink } from "./history.tsx";
 import { readPosition, toMark } from "./list.ts";
 import { readRelatedRows, renderReferrers } from "./related_rows.tsx";
 import { type RowsTable, respondWithRowsPage } from "./table.tsx";
@@ -158,6 +159,7 @@ async function respondWithForm(
     button: isOutdated ? "Overwrite" : "Save",
     cancel: withPlace(table.path, position),
     deletion: withPlace(`${path}/delete`, position),
+    history: renderHistoryLink(visit, table, row),
     duplicate: withPlace(`${table.path}/new`, position, { like: row.id }),
   });
   return respondWithRowsPage(table, {

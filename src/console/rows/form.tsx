@@ -142,6 +142,8 @@ type RowForm = {
   button: string;
   cancel: string;
   deletion?: string;
+  /** The link to the history of the row. */
+  history?: Part;
   /** The form of a new row with the values of this row. */
   duplicate?: string;
 };
@@ -170,6 +172,7 @@ export function renderRowForm({ token, deps }: Visit, form: RowForm): Html {
         {renderLink("Cancel", form.cancel)}
         {form.deletion !== undefined && (
           <span class="action-end">
+            {form.history}
             {form.duplicate !== undefined && renderLink("Duplicate", form.duplicate)}{" "}
             {renderLink("Delete", form.deletion, "danger")}
           </span>

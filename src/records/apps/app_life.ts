@@ -46,6 +46,14 @@ export async function setAppSwitch(
   return await runAction(actor, "set_app_switch", { app_slug: slug, setting, is_on: isOn });
 }
 
+/** Sets how many days the history of an app's rows goes back; `undefined` is the default. @throws {Problem} unknown_app */
+export async function setHistoryDays(
+  deps: { admin: Database },
+  { slug, days }: { slug: string; days: number | undefined },
+): Promise<void> {
+  await callAsOperator(deps, "set_history_days", { app_slug: slug, days });
+}
+
 /** A transaction that can still write rows. */
 export type Writer = { pid: number; login: string; began_at: string | null };
 

@@ -3,6 +3,7 @@
 import { call, type Database } from "../../db/mod.ts";
 import { type Field, type Input, oneOfChoices } from "../../field.ts";
 import { Problem } from "../../problem.ts";
+import { HISTORY_DAYS, MAX_HISTORY_DAYS } from "../../std/limits.ts";
 import { SLUG_PATTERN, SLUG_TEXTS } from "../../std/patterns.ts";
 import { quote } from "../../std/quote.ts";
 import { type Actor, runAction } from "../actions/action.ts";
@@ -149,6 +150,19 @@ export const PER_MINUTE_OF_KEY: Input<number> = {
   ...LIMIT,
   label: "Requests per minute of each key",
   hint: "Keeps one program from using the whole limit. Defaults to the limit of the app.",
+};
+
+export const HISTORY_AGE: Input<number> = {
+  label: "Days",
+  hint: `1 to ${MAX_HISTORY_DAYS}. Defaults to ${HISTORY_DAYS}.`,
+  placeholder: "number",
+  maxLength: 3,
+  isOptional: true,
+  rule: `a whole number from 1 to ${MAX_HISTORY_DAYS}`,
+  read: (text) => {
+    const days = /^\d{1,3}$/.test(text) ? Number(text) : 0;
+    return days >= 1 && days <= MAX_HISTORY_DAYS ? days : undefined;
+  },
 };
 
 export const KEY_NAME: Input<string> = {

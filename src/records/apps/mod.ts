@@ -9,12 +9,13 @@ export {
   type RestoreStep,
   renameApp,
   setAppSwitch,
+  setHistoryDays,
   type Writer,
   waitForWriters,
 } from "./app_life.ts";
 export { moveApp } from "./app_node.ts";
 export * from "./apps.ts";
-export { GRACE, KEY_NAME, PER_MINUTE, PER_MINUTE_OF_KEY, SLUG } from "./apps.ts";
+export { GRACE, HISTORY_AGE, KEY_NAME, PER_MINUTE, PER_MINUTE_OF_KEY, SLUG } from "./apps.ts";
 export { KEY_MAX_LENGTH, readKeyText, toProof } from "./key_text.ts";
 export {
   GRACES,

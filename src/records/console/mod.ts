@@ -5,6 +5,7 @@ export type { Axis, Change } from "./activity.ts";
 export * from "./activity.ts";
 export * from "./apps.ts";
 export { deleteAppByConsole } from "./apps.ts";
+export type { RowChange } from "./history.ts";
 export type { ConsoleHome } from "./home.ts";
 export * from "./people.ts";
 export { type ConsolePush, type PushView, pushList } from "./pushes.ts";

@@ -29,6 +29,7 @@ import {
 } from "../people/people_lists.ts";
 import { CHANGES_PAGE, REQUEST_PAGE, REQUESTS_PAGE } from "./activity.ts";
 import { APP_PAGE, type PageView, VISITOR } from "./apps.ts";
+import { HISTORY_READ } from "./history.ts";
 import { HOME } from "./home.ts";
 import { PUSH_PAGE, pushList } from "./pushes.ts";
 import { ROWS_PAGE, RULES_PAGE, TABLE_RULES_PAGE, TABLE_VIEW, tableList } from "./tables.ts";
@@ -59,6 +60,7 @@ const CHECKS = {
   list_tables: tableList.result,
   show_app: APP_PAGE,
   show_changes: CHANGES_PAGE,
+  show_history: HISTORY_READ,
   show_push: PUSH_PAGE,
   show_request: REQUEST_PAGE,
   show_rows: ROWS_PAGE,

@@ -33,6 +33,7 @@ const PREVIEWED = {
   ],
   live: ["changes"],
   browser: [],
+  history: [],
 } as const satisfies Readonly<Record<Preview, readonly string[]>>;
 /** Creates of several requests. */
 const GROUPED = "create_group";

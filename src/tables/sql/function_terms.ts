@@ -241,11 +241,18 @@ export function isRow(app: string, id: string): string {
 
 /** Columns in the response format that the caller sees: decimals as text, because JSON numbers would lose digits. */
 export function outputs(table: ColumnSet): string {
-  const own = shownColumns(table).map((column) => {
-    const name = quoteName(column.name);
-    return SQL[column.kind].isSentAsText ? `"$t".${name}::text as ${name}` : `"$t".${name}`;
-  });
-  return [`"$t"."id"`, `"$t"."app_id"`, ...own].join(", ");
+  const own = ownValues(shownColumns(table));
+  return [`"$t"."id"`, `"$t"."app_id"`, ...(own === "" ? [] : [own])].join(", ");
+}
+
+/** The values of some columns of "$t" in the response format. */
+export function ownValues(columns: ColumnSet["columns"]): string {
+  return columns
+    .map((column) => {
+      const name = quoteName(column.name);
+      return SQL[column.kind].isSentAsText ? `"$t".${name}::text as ${name}` : `"$t".${name}`;
+    })
+    .join(", ");
 }
 
 /** A column's variable in the response format. */

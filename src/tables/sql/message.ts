@@ -18,6 +18,7 @@ import { canonicalJson } from "../../std/json.ts";
 import {
   formAt,
   hashColumnSet,
+  hasPreview,
   type IndexForm,
   toColumnSet,
   type ViewSet,
@@ -169,10 +170,30 @@ function renderRecord(
   return [
     `select rowhouse.record_push(${quoteLiteral(id)}, ${parts.join(", ")}) as version`,
     ...renderViews(id, plan),
+    ...(hasPreview(state, "history") ? renderHistoryEdits(id, plan) : []),
     ...toChangedTables(plan).map(
       (table) => `select rowhouse.record_change(${renderPair(id, table)})`,
     ),
   ];
+}
+
+/** What the steps rename or drop, for the history of rows; `null` is the whole table, or no new name. */
+function renderHistoryEdits(id: string, { steps }: Plan): string[] {
+  return steps.flatMap(toHistoryEdit).map((edit) => {
+    const parts = edit.map((part) => (part === null ? "null" : quoteLiteral(part)));
+    return `select rowhouse.edit_history(${[quoteLiteral(id), ...parts].join(", ")})`;
+  });
+}
+
+type HistoryEdit = [table: string, column: string | null, renamed: string | null];
+
+function toHistoryEdit(step: Step): HistoryEdit[] {
+  if (step.kind === "drop_column") return [[step.table, step.column.name, null]];
+  if (step.kind === "drop_table") return [[step.table.name, null, null]];
+  if (step.kind !== "rename") return [];
+  const { table, before, column } = step;
+  if (column === undefined) return [[before.name, null, table.name]];
+  return [[table.name, column.from, column.to]];
 }
 
 /** The record of the views whose functions the message creates and drops. */

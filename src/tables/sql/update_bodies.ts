@@ -25,6 +25,15 @@ import {
   type SetColumn,
   variable,
 } from "./function_terms.ts";
+import {
+  changedOf,
+  declareHistory,
+  keepBefore,
+  readHistory,
+  recordDeleted,
+  recordUpdate,
+  returnBefore,
+} from "./history_terms.ts";
 import { andVisible, declareWho } from "./view_terms.ts";
 import {
   CHANGED,
@@ -88,9 +97,7 @@ export function updateBody(table: ColumnSet, site: FunctionSite): string {
   const assigned = assignments(table);
   const setsTime = table.columns.some(isUpdated);
   const rows = `data.${quoteName(table.name)} as "$t"`;
-  const found = isOfView
-    ? { values: CHANGED.values(table), variables: CHANGED.variables }
-    : { values: outputs(table), variables: '"$row"' };
+  const found = changedOf(table, site);
   // An empty update does not change the row, nor anything derived from its state.
   const read = (condition: string) =>
     `select ${found.values} into ${found.variables} from ${rows} where ${condition};`;
@@ -107,16 +114,18 @@ export function updateBody(table: ColumnSet, site: FunctionSite): string {
   ${declared.join("\n  ")}
   ${isOfView ? [declareWho(table), claimed.declared, CHANGED.declared].join("\n  ") : ""}
   ${declareLive("update", site)}
+  ${declareHistory("update", site)}
   ${setsTime ? '"$changed" bool;' : ""}
   ${setsTime ? '"$now" timestamptz;' : ""}
   ${isOfView ? "" : '"$row" record;'}
   "$text" text;
 begin
-  ${beginAs(table, "update", site)}
+  ${beginAs(table, "update", site, readHistory("update", site))}
   ${claimed.read}
   ${claimKey({ app, proof, claim, response: "null", short: shortText(table, id), replay: replayOf(table) })}
   ${rejectClosed(table, false)}
   ${isOfView ? rejectReferences(table, onVariables(table, id), "update") : ""}
+  ${keepBefore(table, site, { app, id })}
   ${setsTime ? findChange(table) : ""}
   ${ifMatched(table, site, "update", assigned.length === 0 ? read : write)}
   if not found then
@@ -128,6 +137,7 @@ begin
   end if;
   ${isOfView ? endChange(table, id) : ""}
   ${recordRow(table, site, { app, id })}
+  ${recordUpdate(table, site, { app, id })}
   ${isOfView ? "" : `"$text" := ${ROW_TEXT};`}
   ${completeKey({ app, claim })}
   ${returnText(id, bytes)}
@@ -178,13 +188,15 @@ export function deleteBody(table: ColumnSet, site: FunctionSite): string {
   return `declare
   ${declareWho(table)}
   ${declareLive("delete", site)}
+  ${declareHistory("delete", site)}
   ${declareLive("delete", site) === "" ? "" : '"$counts" jsonb;'}
   ${dialectOf(site).comparesInWrites ? "" : '"$row" record;'}
 begin
-  ${beginAs(table, "delete", site)}
+  ${beginAs(table, "delete", site, readHistory("delete", site))}
   ${countBefore(table, site)}
-  ${ifMatched(table, site, "delete", (condition) => `delete from ${rows} where ${condition};`)}
+  ${ifMatched(table, site, "delete", (condition) => `delete from ${rows} where ${condition}${returnBefore(table, site)};`)}
   if found then
+    ${recordDeleted(table, site, { app, id })}
     ${recordDelete(table, site, { app, ids: `array[${id}]` })}
     return '';
   end if;

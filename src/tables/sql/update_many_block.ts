@@ -13,6 +13,7 @@ import { sqlType } from "../plan/step.ts";
 import {
   claimKey,
   completeKey,
+  fromProof,
   input,
   isRow,
   outputs,
@@ -23,6 +24,7 @@ import {
   rowsText,
   variable,
 } from "./function_terms.ts";
+import { beginHistory, changedOf, keepBefore, recordUpdate } from "./history_terms.ts";
 import { assignments, isChanged, isUpdated, tagOf } from "./update_bodies.ts";
 import { andAllowed, andVisible } from "./view_terms.ts";
 import {
@@ -56,9 +58,7 @@ export function updateManyBlock(table: ColumnSet, site: FunctionSite): string {
   );
   const setsTime = table.columns.some(isUpdated);
   const select = `select ${outputs(table)} into "$row" from ${rows} where ${isRow(app, id)}`;
-  const found = isOfView
-    ? { values: CHANGED.values(table), variables: CHANGED.variables }
-    : { values: outputs(table), variables: '"$row"' };
+  const found = changedOf(table, site);
   const read = `select ${found.values} into ${found.variables} from ${rows} where ${isRow(app, id)}`;
   const short = `(select ${rowsText(`string_agg(${shortText(table, '"$one"."$id"')}, ',' order by "$one"."$n")`)}
     from unnest(${ids}) with ordinality as "$one" ("$id", "$n"))`;
@@ -70,17 +70,20 @@ export function updateManyBlock(table: ColumnSet, site: FunctionSite): string {
         select ${isChanged(table)} into "$changed" from ${rows} where ${isRow(app, id)};
       end if;
       if "$changed" then
+        ${keepBefore(table, site, { app, id })}
         update ${rows} set
           ${assignments(table).join(",\n          ")}
         where ${isRow(app, id)}
         returning ${found.values} into ${found.variables};
         "$written" := array_append("$written", ${id});
+        ${recordUpdate(table, site, { app, id })}
       else
         ${read};
       end if;`;
   const changed = `select ${app}, ${quoteLiteral(table.name)}, "$one"."$id" from unnest("$written") as "$one" ("$id")`;
   const forbid = isOfView ? andAllowed(table, "from") : "";
   const closed = closedColumn(table, { body: '"$e"."$body"', isNew: false });
+  const history = beginHistory(site, fromProof(table, "create_many"));
   // The function of batches has these variables where it reads its rows one by one.
   const own = dialectOf(site).insertsQueries
     ? ['"$body" jsonb;', '"$row" record;', ...declared].join("\n      ")
@@ -97,11 +100,13 @@ export function updateManyBlock(table: ColumnSet, site: FunctionSite): string {
       "$changed" bool;
       ${setsTime ? '"$now" timestamptz;' : ""}
       "$size" int8 := 0;
+      ${history.declared}
       ${isOfView ? CHANGED.declared : ""}
       ${isOfView ? '"$forbidden" int4;' : ""}
     begin
   "$all" := "$all" -> '${UPDATES}';
   ${closed === undefined ? "" : rejectClosedRow(closed)}
+  ${history.read}
   "$rows" := array_fill(null::text, array[cardinality(${ids})]);
   ${claimKey({ app, proof, claim, response: "null", short, replay: replayOf(table) })}
   foreach "$nth" in array "$order" loop

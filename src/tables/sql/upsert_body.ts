@@ -28,12 +28,19 @@ import {
   ROW_TEXT,
   recordChanges,
 } from "./function_terms.ts";
+import {
+  changedOf,
+  declareHistory,
+  keepBefore,
+  readHistory,
+  recordUpdate,
+} from "./history_terms.ts";
 import { usingWho } from "./seen_rows.ts";
 import { isUpdated } from "./update_bodies.ts";
 import { lockExisting, readTarget } from "./upsert_terms.ts";
 import { declareWho, WHO } from "./view_terms.ts";
 import { afterInsert, beforeUpsert, declareUpsert, meetRow, upsertColumns } from "./view_upsert.ts";
-import { CHANGED, claimOf, declareField, replayOf } from "./view_write_terms.ts";
+import { claimOf, declareField, replayOf } from "./view_write_terms.ts";
 
 /** A setting of the transaction: each proposed id that met a row, with the id of that row. */
 const MET = quoteLiteral("rowhouse.met");
@@ -50,21 +57,23 @@ export function upsertBody(table: ColumnSet, site: FunctionSite): string {
   const part = `unnest((${sequence})["$done" + 1:"$done" + "$step"]) with ordinality as "$p" ("$nth", "$place")`;
   const { view } = table;
   const { claim, ...claimed } = claimOf(table, sent.claim);
+  const recorded = recordUpdate(table, site, { app, id: '"$id"' });
   const meet =
     view === undefined
       ? `if not ${isIgnored} then
             "$body" := "$all" -> ("$nth" - 1);
-            ${renderUpdate(table)}
+            ${renderUpdate(table, site)}
             "$results"["$nth"] := case when found then 'updated' else 'unchanged' end;
           end if;
           if "$results"["$nth"] = 'updated' then
             "$changed" := array_append("$changed", "$id");
+            ${recorded}
           else
             select ${outputs(table)} into "$row" from data.${quoteName(table.name)} as "$t"
             where ${isRow(app, '"$id"')};
           end if;
           "$found"["$nth"] := ${ROW_TEXT};`
-      : meetRow(table, renderUpdate(table));
+      : meetRow(table, { update: renderUpdate(table, site), recorded });
   return `declare
   "$all" constant jsonb := ${bodies}::jsonb;
   "$count" constant int4 := cardinality(${ids});
@@ -101,8 +110,9 @@ export function upsertBody(table: ColumnSet, site: FunctionSite): string {
   ${hasTime(table) ? '"$now" timestamptz;' : ""}
   ${[declareWho(table), declareField(table), claimed.declared, declareUpsert(table)].join("\n  ")}
   ${declareLive("upsert", site)}
+  ${declareHistory("upsert", site)}
 begin
-  ${beginAs(table, "upsert", site)}
+  ${beginAs(table, "upsert", site, readHistory("upsert", site))}
   ${claimed.read}
   ${claimKey({ app, proof, claim, response: "null", short: "null", replay: replayOf(table) })}
   ${readTarget(table)}
@@ -211,15 +221,12 @@ function withPerson(statement: string): string {
  * Updates a row unless it has these values already. Compares the bytes of the values, as an update of one row. The row is locked,
  * so that its values remain the same between both statements.
  */
-function renderUpdate(table: ColumnSet): string {
+function renderUpdate(table: ColumnSet, site: FunctionSite): string {
   const { changed } = upsertColumns(table);
   const rows = `data.${quoteName(table.name)} as "$t"`;
   if (changed.length === 0)
     return table.view === undefined ? "null;" : `perform from ${rows} where false;`;
-  const [shown, into] =
-    table.view === undefined
-      ? [outputs(table), '"$row"']
-      : [CHANGED.values(table), CHANGED.variables];
+  const found = changedOf(table, site);
   const values = changed.map((column) => {
     const name = quoteName(column.name);
     return { column, name, own: `"$t".${name}`, next: `"$next".${name}` };
@@ -236,8 +243,9 @@ function renderUpdate(table: ColumnSet): string {
   const own = values.map((value) => value.own).join(", ");
   return `select ${read.join(",\n              ")}
             into "$next" from ${rows} where ${isRow(app, '"$id"')};
+            ${keepBefore(table, site, { app, id: '"$id"' })}
             update ${rows} set
               ${assigned.join(",\n              ")}
             where ${isRow(app, '"$id"')} and record_image_ne(row(${own}), "$next")
-            returning ${shown} into ${into};`;
+            returning ${found.values} into ${found.variables};`;
 }

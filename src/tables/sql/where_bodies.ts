@@ -25,11 +25,18 @@ import {
   input,
   isRow,
   isTooLarge,
-  outputs,
   ROW_TEXT,
   recordChanges,
   variable,
 } from "./function_terms.ts";
+import {
+  changedOf,
+  declareHistory,
+  keepBefore,
+  readHistory,
+  recordDeletes,
+  recordUpdate,
+} from "./history_terms.ts";
 import { declareQuery, fillSets, renderQueryStatement } from "./query_body.ts";
 import { usingWho } from "./seen_rows.ts";
 import { assignments, countBefore, isChanged, isUpdated, recordDelete } from "./update_bodies.ts";
@@ -54,9 +61,7 @@ export function updateWhereBody(table: ServedSet, site: FunctionSite): string {
   );
   const changed = `select ${app}, ${quoteLiteral(table.name)}, "$one"."$id" from unnest("$written") as "$one" ("$id")`;
   const isOfView = table.view !== undefined;
-  const found = isOfView
-    ? { values: CHANGED.values(table), variables: CHANGED.variables }
-    : { values: outputs(table), variables: '"$row"' };
+  const found = changedOf(table, site);
   // The new state of an unchanged row is compared with the rule too, as in an update of one row.
   const unchanged = `else
       select ${found.values} into ${found.variables} from ${rows} where ${isRow(app, '"$id"')};
@@ -64,6 +69,7 @@ export function updateWhereBody(table: ServedSet, site: FunctionSite): string {
     ${endChange(table, '"$id"')}`;
   const write = `${setsTime ? '"$now" := clock_timestamp();' : ""}
   foreach "$id" in array "$ids" loop
+    ${keepBefore(table, site, { app, id: '"$id"' })}
     update ${rows} set
       ${assignments(table).join(",\n      ")}
     where ${isRow(app, '"$id"')} and ${isChanged(table)}
@@ -74,6 +80,7 @@ export function updateWhereBody(table: ServedSet, site: FunctionSite): string {
         return rowhouse.reject_row("$id");
       end if;
       "$written" := array_append("$written", "$id");
+      ${recordUpdate(table, site, { app, id: '"$id"' })}
     ${isOfView ? unchanged : "end if;"}
   end loop;
   ${recordChanges(site, changed)}`;
@@ -131,6 +138,7 @@ export function deleteWhereBody(table: ServedSet, site: FunctionSite): string {
       ...(isReferring ? ['"$left" uuid[];', '"$blocked" uuid[];'] : []),
     ],
     write: `${countBefore(table, site)}
+  ${recordDeletes(table, site, { app, ids: '"$ids"' })}
   ${isReferring ? passes : once}
   ${recordDelete(table, site, { app, ids: '"$ids"' })}`,
   });
@@ -173,9 +181,9 @@ function renderBody(
   "$cut" text;
   "$hasMore" bool;
   "$text" text;
-  ${[...declared, declareWho(table), claimed.declared, declareLive(endpoint, site)].join("\n  ")}
+  ${[...declared, declareWho(table), claimed.declared, declareLive(endpoint, site), declareHistory(endpoint, site)].join("\n  ")}
 begin
-  ${beginAs(table, endpoint, site)}
+  ${beginAs(table, endpoint, site, readHistory(endpoint, site))}
   ${claimed.read}
   ${claimKey({ app, proof, claim, response: "null", short: "null" })}
   ${begin}

@@ -85,6 +85,7 @@ function toLines({ owner, user, person, file }: Subjects): string[] {
     ...APP_SWITCH_NAMES.flatMap((name) =>
       ["on", "off"].map((state) => `set-app tour ${toDashed(name)} ${state}`),
     ),
+    "set-history tour --days 90",
     "rename-app tour toured-app",
     `list-keys ${owner.slug}`,
     `list-pushes ${owner.slug}`,

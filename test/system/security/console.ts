@@ -26,7 +26,7 @@ import { KEYS, me, type Page, PEOPLE, ROWS, type World } from "./world.ts";
 export const CONSOLE: Page = {
   "The Console's login": {
     Can: {
-      [`read apps, tables, pushes, people, keys without secrets, failed requests and the audit log, change apps, and open an app's rows for ${toDurationText(ROWS_KEY_LIFE_S)}. It needs both cookies of an administrator's live session.`]:
+      [`read apps, tables, pushes, people, keys without secrets, failed requests, the history of rows and the audit log, change apps, and open an app's rows for ${toDurationText(ROWS_KEY_LIFE_S)}. It needs both cookies of an administrator's live session.`]:
         async (world) => {
           const jar = await signInAs(world.service, world.victim);
           await ageSession(world, jar);

@@ -12,7 +12,7 @@ import { keepsCodes } from "./factors.ts";
 import { dumpsNoPasskey } from "./passkeys.ts";
 import { opensNoRows } from "./person_keys.ts";
 import { hidesValues, keepsValues } from "./schema_keys.ts";
-import { digestOf, guesses, LIST, makeKey, me, type Page, type World } from "./world.ts";
+import { digestOf, guesses, HISTORY, LIST, makeKey, me, type Page, type World } from "./world.ts";
 
 export const CREDENTIALS: Page = {
   "An API key": {
@@ -72,6 +72,16 @@ export const CREDENTIALS: Page = {
         expect((await world.service.call(world.mine, LIST, { key })).status).toBe(200);
         await revokeKey({ admin: world.service.service.admin }, key.split(/[_.]/)[1] ?? "");
         expect((await world.service.call(world.mine, LIST, { key })).status).toBe(401);
+      },
+      "read the history of rows, or choose the id of a new row.": async (world) => {
+        await world.rejects("all", HISTORY);
+        const id = Bun.randomUUIDv7();
+        const { json, text } = await world.service.call(world.mine, LIST, {
+          method: "POST",
+          json: { id, title: "x" },
+          headers: { prefer: "ids=sent" },
+        });
+        expect({ text, ...(json as { id: string }) }).not.toMatchObject({ id });
       },
     },
   },

@@ -19,7 +19,17 @@ import {
 import { swapReadsPeople } from "../../support/planted.ts";
 import { openTestService, type TestApp, type TestService } from "../../support/service.ts";
 import { plantsNoPasskey } from "./passkeys.ts";
-import { DEFINITIONS, KEYS, LIST, listCall, type Page, PEOPLE, ROWS, SCHEMA } from "./world.ts";
+import {
+  DEFINITIONS,
+  HISTORY,
+  KEYS,
+  LIST,
+  listCall,
+  type Page,
+  PEOPLE,
+  ROWS,
+  SCHEMA,
+} from "./world.ts";
 
 export const OWNING_LOGINS: Page = {
   "The pushing login": {
@@ -55,6 +65,12 @@ export const OWNING_LOGINS: Page = {
         expect(
           (await world.tryAs("push", recordCall({ app: await world.service.makeApp() }))).code,
         ).toBe(""),
+      "record a change in the history of rows, in any name.": (world) =>
+        world.allows("push", [
+          `select set_config('rowhouse.app_id', '${world.mine.id}', true); insert into rowhouse.row_changes
+            (app_id, table_name, row_id, changed_by, before, bytes)
+            values ('${world.mine.id}', 'todos', gen_random_uuid(), 'key 00', '{}', 1)`,
+        ]),
       "leave a trigger on a table that runs with the rights of any role that writes a row by hand.":
         () =>
           inSpareDatabase(async (spare) => {
@@ -91,6 +107,8 @@ export const OWNING_LOGINS: Page = {
           "select * from rowhouse.audit",
           "select rowhouse.begin_sign_in('x', array['x'], 'x', null, 'x', 1, array[1], 1, 1)",
         ]),
+      "read the history of rows, or change or delete what it has recorded.": (world) =>
+        world.rejects("push", HISTORY),
       "create, read or revoke a key: it reads only digests of proofs.": async (world) => {
         await world.rejects(
           "push",

@@ -32,6 +32,15 @@ export const SCHEMA = defineSchema({ todos: { title: t.string().required() } });
 export const SERVING = ["all", "gateway", "data", "identity"] as const;
 export type Login = (typeof SERVING)[number] | "push" | "console" | "rows" | "admin";
 
+/** Reads and changes of the history of rows, as no login may make them. */
+export const HISTORY = [
+  "select * from rowhouse.row_changes",
+  "update rowhouse.row_changes set before = '{}'",
+  "delete from rowhouse.row_changes",
+  "select rowhouse.console_show_history(null, 'x', 'todos', null, null, false, null, 1, 1)",
+  "delete from rowhouse.history_edits",
+];
+
 /** Tests that a sentence is true. @throws {Error} if it is false */
 export type Attempt = (world: World) => Promise<void>;
 /** The sentences of a page by heading and list, each with its attempt. */
@@ -65,7 +74,11 @@ export async function openWorld(): Promise<World> {
   // Browsers store no passkeys for an IP address.
   const identity = (port: number) => ({ publicUrl: `http://localhost:${port}` });
   const service = toNamed(
-    await openTestService({ shape: "one", identity, service: { previews: ["browser"] } }),
+    await openTestService({
+      shape: "one",
+      identity,
+      service: { previews: ["browser", "history"] },
+    }),
   );
   const [mine, other] = [await service.makeApp(SCHEMA), await service.makeApp(SCHEMA)];
   const created = await service.call(other, LIST, { method: "POST", json: { title: "theirs" } });

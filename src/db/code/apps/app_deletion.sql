@@ -160,6 +160,12 @@ begin
     end if;
     return;
   end if;
+  perform rowhouse.enter_app(app);
+  delete from rowhouse.row_changes where app_id = app and ctid = any (array(
+    select ctid from rowhouse.row_changes where app_id = app limit ${HISTORY_STEP}));
+  if found then
+    return;
+  end if;
   select coalesce(sum(row_count), 0) into deleted
     from rowhouse.row_jobs, unnest(counts) as removed (row_count)
     where app_id = app and kind = 'delete_app';

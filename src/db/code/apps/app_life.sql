@@ -50,6 +50,8 @@ begin
   end if;
   if setting = 'live' then
     perform rowhouse.start_live(app.id, is_on);
+  elsif setting = 'history' then
+    perform rowhouse.start_history(app.id, is_on);
   end if;
   perform rowhouse.log(actor, 'set_' || setting || case when is_on then '_on' else '_off' end,
     app => app_slug);

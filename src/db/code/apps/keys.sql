@@ -44,6 +44,7 @@ begin
   delete from rowhouse.proofs where app_id = app;
   delete from rowhouse.idempotency_keys where app_id = app;
   delete from rowhouse.changes where app_id = app;
+  delete from rowhouse.row_changes where app_id = app;
 end
 $$;
 

@@ -56,6 +56,7 @@ begin
     expires_at)
   values (new_key_id, app.id, session_of, who, key_scopes, new_digest, ends);
   perform rowhouse.put_proof(app.id, new_digest, rowhouse.scope_bits(key_scopes), ends);
+  update rowhouse.proofs set console_id = who where app_id = app.id and digest = new_digest;
   perform rowhouse.log(who::text, 'open_rows', app => app.slug,
     details => jsonb_build_object('keyId', new_key_id, 'scopes', key_scopes,
       'expiresAt', ends, 'for', used_for));

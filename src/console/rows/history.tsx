@@ -1,0 +1,306 @@
+/** @jsxImportSource #html @jsxRuntime automatic */
+/**
+ * The history of a table and of a row: who or what changed or deleted rows, and the values before. Nothing here writes: links lead
+ * to the preview of what restoring would write.
+ *
+ * @module
+ */
+import { readParameters } from "../../http/mod.ts";
+import { shortenId } from "../../kinds/mod.ts";
+import { type Html, type Part, type Row, renderCell, toLabel, toRowPath } from "../../pages/mod.ts";
+import { Problem } from "../../problem.ts";
+import { type RowChange, readConsole } from "../../records/console/mod.ts";
+import { HISTORY_PAGE, HISTORY_PAGE_BYTES } from "../../std/limits.ts";
+import type { Visit } from "../enter.tsx";
+import { renderEmpty, renderLink, renderTable, renderText, renderTime } from "../parts.tsx";
+import { toKeyPath, toPersonPath, toSwitchPath } from "../paths.ts";
+import { countOf } from "../tables/table_parts.tsx";
+import { listChanged, toRowBefore } from "./history_plan.ts";
+import { type RowsTable, respondWithRowsPage } from "./table.tsx";
+
+export type History = Awaited<ReturnType<typeof readHistory>>;
+
+type Asked = { row?: string; changes?: readonly number[]; isDeleted?: boolean; before?: number };
+
+/** @throws {Problem} unknown_route — the preview is off */
+export async function readHistory(
+  { deps }: Visit,
+  { slug, table }: RowsTable,
+  { row, changes, isDeleted = false, before }: Asked,
+) {
+  if (!deps.hasHistory) throw new Problem("unknown_route");
+  return await readConsole(deps, "show_history", {
+    app_slug: slug,
+    wanted_table: table,
+    of_row: row ?? null,
+    wanted: changes ?? null,
+    is_deleted: isDeleted,
+    before_id: before ?? null,
+    max_rows: HISTORY_PAGE,
+    max_bytes: HISTORY_PAGE_BYTES,
+  });
+}
+
+export function toHistoryPath(path: string): string {
+  return `${path}/history`;
+}
+
+type Restoring = { changes: readonly RowChange[]; column?: string; isWhole?: boolean };
+
+/** The preview of what restoring writes. */
+export function toRestorePath(path: string, { changes, column, isWhole }: Restoring): string {
+  const query = new URLSearchParams(changes.map(({ id }) => ["change", `${id}`]));
+  if (column !== undefined) query.set("column", column);
+  if (isWhole === true) query.set("whole", "yes");
+  return `${path}/restore?${query}`;
+}
+
+/** A change of the history, by the address. */
+export function readChangeId(text: string | undefined): number | undefined {
+  return text !== undefined && /^\d{1,15}$/.test(text) ? Number(text) : undefined;
+}
+
+export async function handleTableHistory(visit: Visit, table: RowsTable): Promise<Response> {
+  const query = new Map(readParameters(visit.context.query));
+  const isDeleted = query.get("deleted") === "yes";
+  const before = readChangeId(query.get("before"));
+  const history = await readHistory(visit, table, {
+    isDeleted,
+    ...(before === undefined ? {} : { before }),
+  });
+  const path = toHistoryPath(table.path);
+  const { changes } = history;
+  const older = isDeleted ? "?deleted=yes&before=" : "?before=";
+  return respondWithRowsPage(table, {
+    title: isDeleted ? "Deleted rows" : "History",
+    actions: [
+      isDeleted
+        ? renderLink("All changes", path)
+        : renderLink("Deleted rows", `${path}?deleted=yes`),
+    ],
+    body: [
+      renderState(table, history),
+      changes.length > 0 &&
+        renderGroups({ ...table, now: visit.deps.now() }, groupChanges(changes)),
+      changes.length === 0 && history.isOn && renderEmpty("No changes are stored."),
+      renderOlder(history, `${path}${older}`),
+    ],
+  });
+}
+
+/** What is stored, and what is not. */
+function renderState({ slug }: RowsTable, { isOn, days, isEdited }: History): Part {
+  if (!isOn)
+    return renderEmpty(
+      "This app has no history: changes of its rows are not stored.",
+      renderLink("Turn on the history", toSwitchPath(slug, "history"), "primary"),
+    );
+  return (
+    <>
+      <p class="quiet">
+        Updates and deletes of the last {days} days, by keys, people and administrators. Not stored:
+        new rows, rows that “on delete” deleted or changed with another row, and changes by pushes
+        and imports of apps.
+      </p>
+      {isEdited && (
+        <p class="quiet">
+          A column or table was renamed or dropped: earlier changes are shown again after they have
+          been rewritten, within minutes.
+        </p>
+      )}
+    </>
+  );
+}
+
+function renderOlder({ changes }: History, to: string): Part {
+  const last = changes.at(-1);
+  // A page can be shorter if its values are large.
+  return last !== undefined && <p>{renderLink("Older", `${to}${last.id}`)}</p>;
+}
+
+/** Writes of a person in the Console that follow each other belong together, like the rows of one request. */
+const TOGETHER_MS = 10_000;
+
+type Group = readonly RowChange[];
+type Shown = RowsTable & { readonly now: number };
+
+/** Changes that were made together, and can be undone together. */
+function groupChanges(changes: readonly RowChange[]): Group[] {
+  const groups: RowChange[][] = [];
+  for (const change of changes) {
+    const last = groups.at(-1);
+    const before = last?.at(-1);
+    if (last !== undefined && before !== undefined && isTogether(before, change)) last.push(change);
+    else groups.push([change]);
+  }
+  return groups;
+}
+
+function isTogether(one: RowChange, other: RowChange): boolean {
+  const isSameKind = (one.after === null) === (other.after === null);
+  if (!isSameKind || one.by?.id !== other.by?.id || one.by?.kind !== other.by?.kind) return false;
+  if (one.at === other.at) return true;
+  const isOfConsole = one.by?.kind === "console" && one.rowId !== other.rowId;
+  return isOfConsole && Math.abs(Date.parse(one.at) - Date.parse(other.at)) < TOGETHER_MS;
+}
+
+function renderGroups(table: Shown, groups: readonly Group[]): Html {
+  const lines = groups.flatMap((group) => {
+    const [first] = group;
+    if (first === undefined) return [];
+    return [
+      [
+        renderTime(first.at, table.now),
+        renderActor(table, first.by),
+        renderGroup(table, group),
+        renderLink(
+          first.after === null ? "Restore" : "Undo",
+          toRestorePath(table.path, { changes: group }),
+        ),
+      ],
+    ];
+  });
+  return renderTable("Changes", ["When", "Who", "What", "Undo"], lines);
+}
+
+function renderGroup(table: RowsTable, group: Group): Part {
+  const [first] = group;
+  const rows = new Set(group.map(({ rowId }) => rowId));
+  const what =
+    rows.size === 1 && first !== undefined ? renderRow(table, first) : countOf(rows.size, "row");
+  if (first?.after === null) return <>Deleted {what}</>;
+  const names = new Set(group.flatMap((change) => listChanged(change, table.definition)));
+  return (
+    <>
+      Changed <bdi>{[...names].join(", ")}</bdi> of {what}
+    </>
+  );
+}
+
+function renderRow({ path, definition }: RowsTable, change: RowChange): Html {
+  const { rowId } = change;
+  return (
+    <a href={toHistoryPath(toRowPath(path, rowId))} title={rowId}>
+      <bdi>{toLabel(definition, toRowBefore(change)) ?? shortenId(rowId)}</bdi>
+    </a>
+  );
+}
+
+/** Who changed rows. */
+function renderActor({ slug }: RowsTable, by: RowChange["by"]): Html {
+  if (by === null) return <>a person or key that no longer exists</>;
+  const { kind, id, name } = by;
+  const path = kind === "key" ? toKeyPath(slug, id) : toPersonPath(id);
+  const place = { key: "key", person: "person", console: "Console" }[kind];
+  return (
+    <>
+      <a href={path}>{renderText(name)}</a> <span class="quiet">{place}</span>
+    </>
+  );
+}
+
+export async function handleRowHistory(visit: Visit, table: RowsTable): Promise<Response> {
+  const row = visit.context.params["row"] ?? "";
+  const before = readChangeId(new Map(readParameters(visit.context.query)).get("before"));
+  const history = await readHistory(visit, table, {
+    row,
+    ...(before === undefined ? {} : { before }),
+  });
+  const { changes } = history;
+  return respondWithRowsPage(table, {
+    title: `History of row ${shortenId(row)}`,
+    actions: [renderLink("Row", toRowPath(table.path, row))],
+    body: [
+      renderState(table, history),
+      changes.map((change) => renderChange({ ...table, now: visit.deps.now() }, change)),
+      changes.length === 0 && history.isOn && renderEmpty("No changes of this row are stored."),
+      renderOlder(history, `${toHistoryPath(toRowPath(table.path, row))}?before=`),
+    ],
+  });
+}
+
+function renderChange(table: Shown, change: RowChange): Html {
+  const { path } = table;
+  const isDelete = change.after === null;
+  return (
+    <section class="sheet" aria-labelledby={`change-${change.id}`}>
+      <h2 id={`change-${change.id}`}>
+        {isDelete ? "Deleted" : "Changed"} {renderTime(change.at, table.now)}
+      </h2>
+      <p>By {renderActor(table, change.by)}</p>
+      {renderValues(table, change)}
+      <div class="action-buttons">
+        {isDelete
+          ? renderLink("Restore the row", toRestorePath(path, { changes: [change] }))
+          : [
+              renderLink("Undo this change", toRestorePath(path, { changes: [change] })),
+              renderLink(
+                "Restore the row as it was before",
+                toRestorePath(path, { changes: [change], isWhole: true }),
+              ),
+            ]}
+      </div>
+    </section>
+  );
+}
+
+/** The values before, and those after an update. */
+function renderValues(table: RowsTable, change: RowChange): Html {
+  const before = toRowBefore(change);
+  const after =
+    change.after === null ? undefined : toRowBefore({ ...change, before: change.after });
+  const names = new Set(listChanged(change, table.definition));
+  const columns = table.definition.columns.filter(({ name }) => names.has(name));
+  return (
+    <div class="change-rows" role="region" aria-label="Values" tabindex="0">
+      <table>
+        <thead>
+          <tr>
+            <th scope="col">Column</th>
+            <th scope="col">Before</th>
+            {after && (
+              <>
+                <th scope="col">After</th>
+                <th scope="col">
+                  <span class="visually-hidden">Actions</span>
+                </th>
+              </>
+            )}
+          </tr>
+        </thead>
+        <tbody>
+          {columns.map((column) => (
+            <tr>
+              <th scope="row">
+                <bdi>{column.name}</bdi>
+              </th>
+              {renderCell(column, before, table)}
+              {after && (
+                <>
+                  {renderCell(column, after, table)}
+                  <td>
+                    <a
+                      href={toRestorePath(table.path, { changes: [change], column: column.name })}
+                      aria-label={`Restore ${column.name}`}
+                    >
+                      Restore
+                    </a>
+                  </td>
+                </>
+              )}
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </div>
+  );
+}
+
+/** The link to the history of a row, if this service has one. */
+export function renderHistoryLink(
+  { deps }: Visit,
+  { path }: RowsTable,
+  { id }: Pick<Row, "id">,
+): Part {
+  return deps.hasHistory && <>{renderLink("History", toHistoryPath(toRowPath(path, id)))} </>;
+}

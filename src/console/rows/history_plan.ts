@@ -1,0 +1,134 @@
+/** What restoring changes from the history would write, compared with the rows as they are now. Pure. @module */
+
+import { type Row, readRow, TEXTS } from "../../pages/mod.ts";
+import type { RowChange } from "../../records/console/mod.ts";
+import type { TableDefinition } from "../../schema/mod.ts";
+import { canonicalJson } from "../../std/json.ts";
+import { splitObject } from "../../std/json_text.ts";
+
+/** Which values: all that the changes changed, one column of them, or the whole row as it was before. */
+export type Wanted = { readonly column?: string | undefined; readonly isWhole?: boolean };
+
+/** A row as it is, with its entity tag. */
+export type NowRow = { readonly row: Row; readonly etag: string };
+
+/** A value as JSON text, now and after. */
+export type RestoredValue = { readonly name: string; readonly now: string; readonly to: string };
+
+export type Restored = { readonly id: string; readonly before: Row } & (
+  | {
+      readonly kind: "update";
+      readonly now: NowRow;
+      readonly values: readonly RestoredValue[];
+      /** The columns that someone has changed again since. */
+      readonly later: readonly string[];
+    }
+  | { readonly kind: "create"; readonly values: ReadonlyMap<string, string> }
+  | { readonly kind: "none"; readonly why: string }
+);
+
+/** The values before a change, as a row. */
+export function toRowBefore({ rowId, before }: Pick<RowChange, "rowId" | "before">): Row {
+  const rest = before.trim().slice(1);
+  const id = `{"id":${JSON.stringify(rowId)}`;
+  return readRow(rest === "}" ? `${id}}` : `${id},${rest}`);
+}
+
+/** The columns that a change changed and the app declares; of a delete, all. */
+export function listChanged({ after }: RowChange, { columns }: TableDefinition): string[] {
+  const names = columns.map(({ name }) => name);
+  if (after === null) return names;
+  const changed = splitObject(after);
+  return names.filter((name) => changed.has(name));
+}
+
+/** The plan for each row of the changes. */
+export function planRestore(
+  changes: readonly RowChange[],
+  rows: ReadonlyMap<string, NowRow>,
+  { definition, wanted = {} }: { definition: TableDefinition; wanted?: Wanted },
+): Restored[] {
+  const byRow = Map.groupBy(changes, ({ rowId }) => rowId);
+  return [...byRow].map(([id, ofRow]) => {
+    // The oldest first: the values before it are those to restore.
+    const sorted = ofRow.toSorted((a, b) => a.id - b.id);
+    return planRow({ id, changes: sorted, now: rows.get(id) }, { definition, wanted });
+  });
+}
+
+type OfRow = {
+  readonly id: string;
+  readonly changes: readonly RowChange[];
+  readonly now: NowRow | undefined;
+};
+
+function planRow(
+  { id, changes, now }: OfRow,
+  { definition, wanted }: { definition: TableDefinition; wanted: Wanted },
+): Restored {
+  const [oldest, newest] = [changes.at(0), changes.at(-1)];
+  if (oldest === undefined || newest === undefined) throw new Error("A row without a change");
+  const before = toRowBefore(oldest);
+  if (newest.after === null) {
+    if (now !== undefined) return { id, before, kind: "none", why: "The row exists" };
+    return { id, before, kind: "create", values: overlay(changes, definition) };
+  }
+  if (now === undefined)
+    return { id, before, kind: "none", why: "The row was deleted: restore the row first" };
+  const values =
+    wanted.isWhole === true ? declared(before, definition) : overlay(changes, definition);
+  const { column } = wanted;
+  const names = [...values.keys()].filter((name) => column === undefined || name === column);
+  const restored = names.flatMap((name): RestoredValue[] => {
+    // An update sets the time of the last change itself.
+    if (column === undefined && isSetByUpdates(definition, name)) return [];
+    const [shown = "null", to = "null"] = [now.row[TEXTS].get(name), values.get(name)];
+    return isSame(shown, to) ? [] : [{ name, now: shown, to }];
+  });
+  if (restored.length === 0)
+    return { id, before, kind: "none", why: "The row already has these values" };
+  const last = lastValues(changes);
+  const later = restored.flatMap(({ name, now: shown }) => {
+    const left = last.get(name);
+    return left === undefined || isSame(left, shown) ? [] : [name];
+  });
+  return { id, before, kind: "update", now, values: restored, later };
+}
+
+function isSetByUpdates({ columns }: TableDefinition, name: string): boolean {
+  return columns.some((column) => column.name === name && column.onUpdate !== undefined);
+}
+
+/** All values of the row that the app declares. */
+function declared(row: Row, { columns }: TableDefinition): Map<string, string> {
+  return new Map(
+    columns.flatMap(({ name }) => {
+      const text = row[TEXTS].get(name);
+      return text === undefined ? [] : [[name, text] as const];
+    }),
+  );
+}
+
+/** The values before the first change of each column. */
+function overlay(changes: readonly RowChange[], definition: TableDefinition): Map<string, string> {
+  const values = new Map<string, string>();
+  for (const change of changes.toReversed()) {
+    const before = declared(toRowBefore(change), definition);
+    for (const name of listChanged(change, definition)) {
+      const text = before.get(name);
+      if (text !== undefined) values.set(name, text);
+    }
+  }
+  return values;
+}
+
+/** The values after the last change of each column. */
+function lastValues(changes: readonly RowChange[]): Map<string, string> {
+  return new Map(changes.flatMap(({ after }) => [...splitObject(after ?? "{}")]));
+}
+
+/** Both texts are of valid JSON, but PostgreSQL writes spaces in one of them. */
+function isSame(one: string, other: string): boolean {
+  const [a, b] = [one, other].map((text) => canonicalJson(JSON.parse(text)));
+  return a === b;
+}

@@ -1,0 +1,294 @@
+/** @jsxImportSource #html @jsxRuntime automatic */
+/**
+ * Restores values and rows from the history. The page shows what it would write and which rows were changed since; the form writes
+ * exactly that through the data endpoints, a row only if it is still as shown. What it cannot write, it names.
+ *
+ * @module
+ */
+
+import { SENT_IDS_PREFERENCE } from "../../data/mod.ts";
+import { readParameters } from "../../http/mod.ts";
+import { shortenId } from "../../kinds/mod.ts";
+import {
+  type Html,
+  type Part,
+  readRow,
+  redirect,
+  renderCell,
+  renderForm,
+  toLabel,
+  toRowPath,
+} from "../../pages/mod.ts";
+import type { Detail, Problem } from "../../problem.ts";
+import { mapBounded } from "../../std/bounded.ts";
+import { MAX_BODY_BYTES } from "../../std/limits.ts";
+import { isUuid } from "../../std/patterns.ts";
+import type { Visit } from "../enter.tsx";
+import { renderCancel, renderEmpty, renderError, renderLink } from "../parts.tsx";
+import { countOf } from "../tables/table_parts.tsx";
+import { callRows, toRejection } from "./call.ts";
+import { type FoundRow, findRow } from "./edit.tsx";
+import { type History, readChangeId, readHistory, toHistoryPath } from "./history.tsx";
+import { planRestore, type Restored, type Wanted } from "./history_plan.ts";
+import { type RowsTable, respondWithRowsPage } from "./table.tsx";
+
+type Asked = { ids: readonly number[]; wanted: Wanted; address: string };
+
+function readAsked({ context }: Visit, { path }: RowsTable): Asked {
+  const parameters = [...readParameters(context.query)];
+  const ids = parameters.flatMap(([name, value]) =>
+    name === "change" ? (readChangeId(value) ?? []) : [],
+  );
+  const query = new Map(parameters);
+  return {
+    ids: [...new Set(ids)],
+    wanted: { column: query.get("column"), isWhole: query.get("whole") === "yes" },
+    address: `${path}/restore?${context.query}`,
+  };
+}
+
+/** Max concurrent reads of rows. */
+const MAX_CALLS = 8;
+
+/** The tags of the displayed rows, by id. */
+function readMarks(text: string): Map<string, string> {
+  return new Map(
+    text.split(" ").flatMap((mark) => {
+      const [id = "", tag = ""] = mark.split(":");
+      return isUuid(id) && /^[\w-]+$/.test(tag) ? [[id, `"${tag}"`] as const] : [];
+    }),
+  );
+}
+
+type Planned = { history: History; planned: readonly Restored[] };
+
+async function plan(visit: Visit, table: RowsTable, { ids, wanted }: Asked): Promise<Planned> {
+  const history = await readHistory(visit, table, { changes: ids });
+  const { changes } = history;
+  const rowIds = [...new Set(changes.map(({ rowId }) => rowId))];
+  const found = await mapBounded(rowIds, MAX_CALLS, (id) => findRow(visit, table, id));
+  const rows = new Map(
+    found.flatMap((row): [string, FoundRow][] => (row === undefined ? [] : [[row.row.id, row]])),
+  );
+  const { definition } = table;
+  return { history, planned: planRestore(changes, rows, { definition, wanted }) };
+}
+
+export async function handleRestore(visit: Visit, table: RowsTable): Promise<Response> {
+  const asked = readAsked(visit, table);
+  return respondWithPlan(visit, table, { asked, ...(await plan(visit, table, asked)) });
+}
+
+export async function handleRestoreForm(visit: Visit, table: RowsTable): Promise<Response> {
+  const asked = readAsked(visit, table);
+  const { history, planned } = await plan(visit, table, asked);
+  const shown = readMarks(visit.fields.get("marks") ?? "");
+  const created = new Set((visit.fields.get("created") ?? "").split(" "));
+  const isConfirmed = (restored: Restored) =>
+    restored.kind === "update" ? shown.has(restored.id) : created.has(restored.id);
+  const batches = toBatches(
+    planned.filter((restored) => isWritten(restored, asked) && isConfirmed(restored)),
+    shown,
+  );
+  let written = 0;
+  for (const { method, rows, body } of batches)
+    try {
+      await callRows(visit, {
+        appId: table.appId,
+        method,
+        path: table.table,
+        headers: method === "POST" ? { prefer: SENT_IDS_PREFERENCE } : {},
+        body,
+      });
+      written += rows.length;
+    } catch (error) {
+      const problem = toRejection(error);
+      const again = await plan(visit, table, asked);
+      return respondWithPlan(visit, table, {
+        asked,
+        ...again,
+        rejected: { problem, rows, written },
+      });
+    }
+  if (written === 0) return respondWithPlan(visit, table, { asked, history, planned });
+  const [only] = planned;
+  const isOne = planned.length === 1 && only !== undefined;
+  return redirect(isOne ? toRowPath(table.path, only.id) : toHistoryPath(table.path));
+}
+
+/** One row is also written over later changes, which its page shows. Of several rows, only those without. */
+function isWritten(restored: Restored, { wanted }: Asked): boolean {
+  if (restored.kind === "create") return true;
+  if (restored.kind === "none") return false;
+  return restored.later.length === 0 || wanted.isWhole === true || wanted.column !== undefined;
+}
+
+type Batch = { method: "PATCH" | "POST"; rows: readonly Restored[]; body: string };
+
+/** Lists that a request can have, in the order of the ids. */
+function toBatches(planned: readonly Restored[], shown: ReadonlyMap<string, string>): Batch[] {
+  const batches: { method: "PATCH" | "POST"; rows: Restored[]; texts: string[]; bytes: number }[] =
+    [];
+  for (const restored of planned.toSorted((a, b) => (a.id < b.id ? -1 : 1))) {
+    const text = toText(restored, shown);
+    const bytes = Buffer.byteLength(text) + 1;
+    const method = restored.kind === "create" ? "POST" : "PATCH";
+    const last = batches.at(-1);
+    if (last !== undefined && last.method === method && last.bytes + bytes < MAX_BODY_BYTES) {
+      last.rows.push(restored);
+      last.texts.push(text);
+      last.bytes += bytes;
+    } else batches.push({ method, rows: [restored], texts: [text], bytes: bytes + 2 });
+  }
+  return batches.map(({ method, rows, texts }) => ({ method, rows, body: `[${texts.join(",")}]` }));
+}
+
+/** The row in a list of updates or creates. */
+function toText(restored: Restored, shown: ReadonlyMap<string, string>): string {
+  const values =
+    restored.kind === "update"
+      ? restored.values.map(({ name, to }) => [name, to] as const)
+      : restored.kind === "create"
+        ? [...restored.values]
+        : [];
+  const match = restored.kind === "update" ? shown.get(restored.id) : undefined;
+  const members = [
+    ["id", JSON.stringify(restored.id)],
+    ...(match === undefined ? [] : [["ifMatch", JSON.stringify(match)]]),
+    ...values,
+  ];
+  return `{${members.map(([name, text]) => `${JSON.stringify(name)}:${text}`).join(",")}}`;
+}
+
+type Rejected = { problem: Problem; rows: readonly Restored[]; written: number };
+type Shown = Planned & { asked: Asked; rejected?: Rejected };
+
+function respondWithPlan(
+  visit: Visit,
+  table: RowsTable,
+  { asked, history, planned, rejected }: Shown,
+): Response {
+  const written = planned.filter((restored) => isWritten(restored, asked));
+  const cancel = toHistoryPath(table.path);
+  const missing = new Set(asked.ids).size - history.changes.length;
+  const body =
+    planned.length === 0
+      ? renderEmpty("These changes are no longer stored.", renderLink("History", cancel))
+      : renderForm({
+          action: asked.address,
+          token: visit.token,
+          hidden: {
+            marks: written
+              .flatMap((restored) =>
+                restored.kind === "update"
+                  ? [`${restored.id}:${restored.now.etag.replaceAll('"', "")}`]
+                  : [],
+              )
+              .join(" "),
+            created: written.flatMap(({ kind, id }) => (kind === "create" ? [id] : [])).join(" "),
+          },
+          fields: [
+            missing > 0 && (
+              <p class="quiet">{countOf(missing, "change")} of these no longer stored.</p>
+            ),
+            planned.map((restored) => renderRestored(table, restored, asked)),
+          ],
+          button:
+            written.length === 0
+              ? "Nothing to restore"
+              : `Restore ${countOf(written.length, "row")}`,
+          cancel: renderCancel(cancel),
+        });
+  return respondWithRowsPage(table, {
+    title: planned.length === 1 ? `Restore row ${shortenId(planned[0]?.id ?? "")}` : "Restore rows",
+    body: [rejected && renderRejected(table, rejected), body],
+    status: rejected?.problem.status ?? 200,
+  });
+}
+
+function renderRestored(table: RowsTable, restored: Restored, asked: Asked): Html {
+  const { id, before } = restored;
+  const label = toLabel(table.definition, before) ?? shortenId(id);
+  return (
+    <section>
+      <h2>
+        <a href={toHistoryPath(toRowPath(table.path, id))} title={id}>
+          <bdi>{label}</bdi>
+        </a>
+      </h2>
+      {renderNote(restored, asked)}
+      {restored.kind === "none" ? undefined : renderValues(table, restored)}
+    </section>
+  );
+}
+
+function renderNote(restored: Restored, asked: Asked): Part {
+  if (restored.kind === "none") return <p>{restored.why}.</p>;
+  if (restored.kind === "create") return <p>The deleted row gets its id and these values again.</p>;
+  const { later } = restored;
+  if (later.length === 0) return undefined;
+  return (
+    <p>
+      Changed since: <bdi>{later.join(", ")}</bdi>.{" "}
+      {isWritten(restored, asked)
+        ? "Restoring overwrites it."
+        : "The row stays as it is: its history can restore single values."}
+    </p>
+  );
+}
+
+function renderValues(table: RowsTable, restored: Exclude<Restored, { kind: "none" }>): Html {
+  const { columns } = table.definition;
+  const to =
+    restored.kind === "update"
+      ? new Map(restored.values.map(({ name, to: text }) => [name, text]))
+      : restored.values;
+  const row = readRow(toText(restored, new Map()));
+  const shown = columns.filter(({ name }) => to.has(name));
+  const now = restored.kind === "update" ? restored.now.row : undefined;
+  return (
+    <div class="change-rows" role="region" aria-label="Values" tabindex="0">
+      <table>
+        <thead>
+          <tr>
+            <th scope="col">Column</th>
+            {now && <th scope="col">Now</th>}
+            <th scope="col">Restored</th>
+          </tr>
+        </thead>
+        <tbody>
+          {shown.map((column) => (
+            <tr>
+              <th scope="row">
+                <bdi>{column.name}</bdi>
+              </th>
+              {now && renderCell(column, now, table)}
+              {renderCell(column, row, table)}
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </div>
+  );
+}
+
+function renderRejected(table: RowsTable, { problem, rows, written }: Rejected): Html {
+  const details = (problem.details ?? []).map((detail) => explain(table, rows, detail));
+  const message =
+    problem.code === "precondition_failed"
+      ? "A row has changed since it was shown here."
+      : details.length === 0
+        ? problem.message
+        : "Some values cannot be restored.";
+  const title = written === 0 ? "Nothing was restored." : `${countOf(written, "row")} restored.`;
+  return renderError(`${title} ${message}`, details);
+}
+
+/** The row and the column of an issue. */
+function explain(table: RowsTable, rows: readonly Restored[], { path, message }: Detail): string {
+  const [, index = "", column = ""] = path.split("/");
+  const restored = rows[Number(index)];
+  if (restored === undefined) return message;
+  const label = toLabel(table.definition, restored.before) ?? shortenId(restored.id);
+  return `${label}${column === "" ? "" : `, ${column}`}: ${message}`;
+}

@@ -1,0 +1,63 @@
+-- The history of an app's rows in the Console. Nothing else reads it: no key of an app, no person
+-- of its pages and no function of a table.
+
+-- Changes of a table, newest first: of one row, those with these ids, the deleted rows only, or
+-- all; below a change, if before_id is set. A page has at most max_rows changes and about
+-- max_bytes.
+-- proves: admin; idempotent
+create function rowhouse.console_show_history(app_slug text, wanted_table text, of_row uuid,
+  wanted bigint[], is_deleted boolean, before_id bigint, max_rows integer, max_bytes integer)
+returns jsonb as $$
+declare
+  app rowhouse.apps := rowhouse.console_app(app_slug);
+  declared jsonb;
+  -- Changes up to here wait for an edit.
+  edited bigint;
+begin
+  select definition into declared from rowhouse.registrations where app_id = app.id
+    and table_name = wanted_table;
+  if declared is null then
+    raise exception 'no such table' using errcode = 'RH004';
+  end if;
+  perform rowhouse.enter_app(app.id);
+  perform set_config('enable_seqscan', 'off', true),
+    set_config('plan_cache_mode', 'force_custom_plan', true);
+  select max(until) into edited from rowhouse.history_edits
+    where app_id = app.id and (wanted_table = table_name or wanted_table = new_name);
+  return jsonb_build_object('me', rowhouse.console_visitor(who, visitor), 'appId', app.id,
+    'isDisabled', app.disabled_at is not null, 'isOn', 'history' = any (app.switches),
+    'days', coalesce(app.history_days, ${HISTORY_DAYS}), 'isEdited', edited is not null,
+    'definition', declared, 'changes', (
+      select coalesce(jsonb_agg(jsonb_build_object('id', id, 'rowId', row_id,
+        -- With microseconds, by which requests differ.
+        'at', to_char(changed_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"'),
+        'by', rowhouse.history_actor(app.id, changed_by),
+        'before', before::text, 'after', after::text) order by id desc), '[]')
+      from (
+        select *, sum(bytes) over (order by id desc) - bytes as earlier
+        from (
+          select * from rowhouse.row_changes as change
+          where change.app_id = app.id and change.table_name = wanted_table
+            and change.id > coalesce(edited, 0)
+            and change.changed_at > now()
+              - make_interval(days => coalesce(app.history_days, ${HISTORY_DAYS}))
+            and (of_row is null or change.row_id = of_row)
+            and (wanted is null or change.id = any (wanted))
+            and (not is_deleted or change.after is null)
+            and (before_id is null or change.id < before_id)
+          order by change.id desc limit max_rows) as listed) as measured
+      where earlier < max_bytes));
+end
+$$;
+
+-- Who changed a row: the kind, the id of a person or a key, and a name; null without a record.
+create function rowhouse.history_actor(app uuid, changed_by text) returns jsonb language sql stable
+set search_path = pg_catalog, pg_temp as $$
+  select case split_part(changed_by, ' ', 1)
+    when 'key' then (select jsonb_build_object('kind', 'key', 'id', key_id, 'name', name)
+      from rowhouse.api_keys where app_id = app
+        and digest = decode(split_part(changed_by, ' ', 2), 'hex') limit 1)
+    else (select jsonb_build_object('kind', split_part(changed_by, ' ', 1), 'id', id,
+        'name', coalesce(display_name, email))
+      from rowhouse.users where id = split_part(changed_by, ' ', 2)::uuid) end
+$$;

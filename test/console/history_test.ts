@@ -1,0 +1,210 @@
+/** The history of rows in the Console: who changed what, and restoring values and rows through the data endpoints. */
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from "bun:test";
+import { setAppSwitch } from "../../src/records/apps/mod.ts";
+import { defineSchema, t } from "../../src/schema/mod.ts";
+import {
+  type Jar,
+  makePerson,
+  type Person,
+  readHidden,
+  signInAs,
+  submitForm,
+  visit,
+} from "../support/people.ts";
+import { type Call, openTestService, type TestApp, type TestService } from "../support/service.ts";
+import { SHAPES } from "../support/shape.ts";
+
+const SCHEMA = defineSchema({
+  projects: { name: t.string().required() },
+  todos: {
+    title: t.string().required(),
+    rank: t.integer(),
+    tag: t.string().unique(),
+    meta: t.json(),
+    project: t.ref("projects", { onDelete: "set null" }),
+  },
+});
+const TODOS = "/v1/data/db/todos";
+type Row = Record<string, unknown> & { id: string };
+
+describe.each([...SHAPES])("in the shape %s", (shape) => {
+  let service: TestService;
+  let admin: Person;
+  let jar: Jar;
+  let app: TestApp;
+  let table: string;
+  beforeAll(async () => {
+    service = await openTestService({
+      shape,
+      service: { previews: ["filters", "history"] },
+      identity: () => ({ cookieDomain: "example.org" }),
+    });
+    admin = await makePerson(service, { consoleRole: "admin" });
+    jar = await signInAs(service, admin);
+  });
+  afterAll(() => service.close());
+  beforeEach(async () => {
+    app = await makeApp();
+    table = `/console/apps/${app.slug}/tables/todos`;
+  });
+
+  async function makeApp(): Promise<TestApp> {
+    const made = await service.makeApp(SCHEMA);
+    await setAppSwitch(service.service, made.slug, ["history", true]);
+    return made;
+  }
+  const send = async (to: string, call: Call = {}, status = 200) => {
+    const sent = await service.call(app, to, call);
+    expect({ text: sent.text, status: sent.status }).toMatchObject({ status });
+    return sent;
+  };
+  const create = async (json: object, to = TODOS) =>
+    (await send(to, { method: "POST", json }, 201)).json as Row;
+  const patch = ({ id }: Row, json: object) => send(`${TODOS}/${id}`, { method: "PATCH", json });
+  const remove = ({ id }: Row, to = TODOS) => send(`${to}/${id}`, { method: "DELETE" }, 204);
+  const read = async ({ id }: Row) => (await send(`${TODOS}/${id}`)).json as Row;
+  const open = async (path: string) => {
+    const page = await visit(service, jar, path);
+    expect(page.status).toBe(200);
+    return page.text;
+  };
+  /** The addresses of the page's links to restore, as their text says. */
+  const linksOf = (text: string, name: string) =>
+    [...text.matchAll(/<a ([^>]*)>([^<]*)</g)].flatMap(([, attributes = "", shown = ""]) => {
+      const [, address = ""] = /href="([^"]*\/restore\?[^"]*)"/.exec(attributes) ?? [];
+      const [, label = shown] = /aria-label="([^"]*)"/.exec(attributes) ?? [];
+      return address === "" || label !== name ? [] : [address.replaceAll("&amp;", "&")];
+    });
+  const linkOf = (text: string, name: string) => {
+    const [link, ...others] = linksOf(text, name);
+    expect({ name, others, text: link === undefined ? text : "" }).toEqual({
+      name,
+      others: [],
+      text: "",
+    });
+    return link ?? "";
+  };
+  const submit = (path: string) => submitForm(service, jar, { path });
+  const historyOf = ({ id }: Row) => open(`${table}/rows/${id}/history`);
+
+  test("a row's page leads to its changes, with who and both values", async () => {
+    const row = await create({ title: "before", rank: 1 });
+    await patch(row, { title: "after" });
+    expect(await open(`${table}/rows/${row.id}`)).toContain(`${table}/rows/${row.id}/history`);
+    const text = await historyOf(row);
+    for (const part of ["before", "after", "title", "key"]) expect(text).toContain(part);
+    expect(text).not.toContain("rank</bdi>");
+  });
+
+  test("a value is restored, and the restored value is a change of the administrator", async () => {
+    const row = await create({ title: "before", rank: 1, meta: { a: 1 } });
+    await patch(row, { title: "after", rank: 2, meta: { b: [2] } });
+    const done = await submit(linkOf(await historyOf(row), "Restore meta"));
+    expect(done.status).toBe(303);
+    expect(await read(row)).toEqual({ ...row, title: "after", rank: 2 });
+    expect(await historyOf(row)).toContain(admin.email);
+  });
+
+  test("a row is restored as it was before a change", async () => {
+    const row = await create({ title: "a", rank: 1 });
+    await patch(row, { title: "b" });
+    await patch(row, { rank: 2 });
+    await patch(row, { title: "c" });
+    const links = linksOf(await historyOf(row), "Restore the row as it was before");
+    expect(links).toHaveLength(3);
+    await submit(links.at(-1) ?? "");
+    expect(await read(row)).toEqual(row);
+  });
+
+  test("a deleted row is restored with its id", async () => {
+    const row = await create({ title: "x", rank: 3, tag: "gone", meta: null });
+    await remove(row);
+    const list = await open(`${table}/history?deleted=yes`);
+    expect(list).toContain("gone");
+    const link = linkOf(list, "Restore");
+    await submit(link);
+    expect(await read(row)).toEqual(row);
+    // Twice restores nothing, and says why.
+    expect(await open(link)).toContain("The row exists");
+  });
+
+  test("changes of one request are undone together, except rows that were changed since", async () => {
+    const rows = await Promise.all(["a", "b", "c"].map((title) => create({ title, rank: 1 })));
+    await send(`${TODOS}?rank=eq.1`, { method: "PATCH", json: { rank: 2, title: "all" } });
+    const [first, ...others] = rows;
+    if (first === undefined) throw new Error("No row");
+    await patch(first, { title: "later" });
+    const link = linksOf(await open(`${table}/history`), "Undo").at(-1) ?? "";
+    const shown = await open(link);
+    expect(shown).toContain("Changed since");
+    expect(shown).toContain("Restore 2 rows");
+    await submit(link);
+    expect(await Promise.all(others.map(read))).toEqual(others);
+    expect(await read(first)).toEqual({ ...first, title: "later", rank: 2 });
+  });
+
+  test("conflicts are named: a value that is taken, a reference that is gone, a row that changed meanwhile", async () => {
+    const project = await create({ name: "p" }, "/v1/data/db/projects");
+    const row = await create({ title: "a", tag: "one", project: project.id });
+    await patch(row, { tag: "two", project: null });
+    await create({ title: "b", tag: "one" });
+    const history = await historyOf(row);
+    const taken = await submit(linkOf(history, "Restore tag"));
+    expect(taken.status).toBe(409);
+    expect(taken.text).toContain("one, tag: Must be unique: another row has this tag");
+    await remove(project, "/v1/data/db/projects");
+    const gone = await submit(linkOf(history, "Restore project"));
+    expect(gone.text).toContain("one, project: No row of projects has this id");
+    expect(await read(row)).toMatchObject({ tag: "two", project: null });
+    // Changed between the page and its form.
+    const link = linkOf(history, "Restore the row as it was before");
+    const page = await visit(service, jar, link);
+    await patch(row, { title: "meanwhile" });
+    const late = await visit(service, jar, link, { fields: readHidden(page.text) });
+    expect(late.status).toBe(412);
+    expect(late.text).toContain("A row has changed since it was shown here");
+    expect(await read(row)).toMatchObject({ title: "meanwhile", tag: "two" });
+  });
+
+  test("no change of another app or table is shown or restored", async () => {
+    const row = await create({ title: "mine" });
+    await patch(row, { title: "changed" });
+    const link = linkOf(await historyOf(row), "Undo this change");
+    const other = await makeApp();
+    const there = (path: string) => path.replace(`/apps/${app.slug}/`, `/apps/${other.slug}/`);
+    for (const path of [link, `${table}/rows/${row.id}/history`, `${table}/history`]) {
+      const text = await open(there(path));
+      expect(text).not.toContain("changed</bdi>");
+      expect(text).not.toContain("mine");
+    }
+    expect(await open(link.replace("/tables/todos/", "/tables/projects/"))).not.toContain("mine");
+    const { text } = await visit(service, jar, link);
+    const page = await visit(service, jar, there(link), { fields: readHidden(text) });
+    expect(page.text).toContain("These changes are no longer stored");
+    expect(await read(row)).toMatchObject({ title: "changed" });
+  });
+
+  test("an app's key cannot choose the id of a new row", async () => {
+    const id = Bun.randomUUIDv7();
+    const headers = { prefer: "ids=sent" };
+    const made = await send(TODOS, { method: "POST", json: { id, title: "x" }, headers }, 201);
+    expect((made.json as Row).id).not.toBe(id);
+  });
+
+  test("an app without a history says how to turn it on", async () => {
+    await setAppSwitch(service.service, app.slug, ["history", false]);
+    expect(await open(`${table}/history`)).toContain("set-history");
+  });
+});
+
+test("without the preview, there is no page", async () => {
+  const service = await openTestService({ service: { previews: [] } });
+  try {
+    const app = await service.makeApp(SCHEMA);
+    const jar = await signInAs(service, await makePerson(service, { consoleRole: "admin" }));
+    const page = await visit(service, jar, `/console/apps/${app.slug}/tables/todos/history`);
+    expect(page.status).toBe(404);
+  } finally {
+    await service.close();
+  }
+});

@@ -1,0 +1,189 @@
+/** The history of rows: every write that changes a row records who wrote it and the values before, and nothing else does. */
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { SERVICE_QUEUE } from "../../src/db/mod.ts";
+import { setAppSwitch } from "../../src/records/apps/mod.ts";
+import { defineSchema, t } from "../../src/schema/mod.ts";
+import { type Call, openTestService, type TestApp, type TestService } from "../support/service.ts";
+
+const todos = () => ({
+  title: t.string().required(),
+  amount: t.decimal(),
+  rank: t.number(),
+  meta: t.json(),
+  tag: t.string().unique(),
+  project: t.ref("projects", { onDelete: "cascade" }),
+  changed_at: t.timestamp().default("now").onUpdate("now"),
+});
+const schema = defineSchema({ projects: { name: t.string().required() }, todos: todos() });
+const TODOS = "/v1/data/db/todos";
+const PROJECTS = "/v1/data/db/projects";
+type Row = Record<string, unknown> & { id: string };
+type Change = {
+  table: string;
+  row: string;
+  by: string;
+  before: Record<string, unknown>;
+  after: Record<string, unknown> | null;
+  request: string;
+};
+
+let service: TestService;
+let app: TestApp;
+beforeAll(async () => {
+  service = await openTestService({ service: { previews: ["filters", "live", "history"] } });
+  app = await makeApp();
+});
+afterAll(() => service.close());
+
+async function makeApp(isOn = true): Promise<TestApp> {
+  const made = await service.makeApp(schema);
+  if (isOn) await setAppSwitch(service.service, made.slug, ["history", true]);
+  return made;
+}
+
+const send = async (to: string, call: Call, { as = app, status = 200 } = {}) => {
+  const sent = await service.call(as, to, call);
+  expect({ text: sent.text, status: sent.status }).toMatchObject({ status });
+  return sent;
+};
+const create = async (json: object, { as = app, to = TODOS } = {}) =>
+  (await send(to, { method: "POST", json }, { as, status: 201 })).json as Row;
+const read = async ({ id }: Row) => (await send(`${TODOS}/${id}`, {})).json as Row;
+
+/** All stored changes of an app, oldest first. */
+async function readChanges({ id } = app): Promise<Change[]> {
+  return await service.service.admin.query<Change>(
+    `with entered as materialized (select set_config('rowhouse.app_id', $1::text, true))
+    select table_name as table, row_id as row, changed_by as by, before, after, changed_at::text as request
+    from entered, rowhouse.row_changes where app_id = $1::uuid order by id`,
+    [id],
+    { retry: "safe", queue: SERVICE_QUEUE },
+  );
+}
+const changesOf = async ({ id }: Row, of = app) =>
+  (await readChanges(of)).filter(({ row }) => row === id);
+/** The values of a row without its ids. */
+const valuesOf = ({ id: _, app_id: __, ...values }: Row) => values;
+
+describe("a write is recorded", () => {
+  const patch = { title: "after", amount: "2.50", rank: 2 };
+  const isPatched = { title: "after", amount: "2.50", rank: 2 };
+  const WRITES: Record<string, (row: Row) => Promise<unknown>> = {
+    "of one row": ({ id }) => send(`${TODOS}/${id}`, { method: "PATCH", json: patch }),
+    "of one row with a tag": async ({ id }) => {
+      const { headers } = await send(`${TODOS}/${id}`, {});
+      const call = {
+        method: "PATCH",
+        json: patch,
+        headers: { "if-match": headers.get("etag") ?? "" },
+      };
+      await send(`${TODOS}/${id}`, call);
+    },
+    "of a list": ({ id }) => send(TODOS, { method: "PATCH", json: [{ id, ...patch }] }),
+    "with a condition": ({ tag }) =>
+      send(`${TODOS}?tag=eq.${tag}`, { method: "PATCH", json: patch }),
+    "of an upsert": ({ tag }) =>
+      send(`${TODOS}?onConflict=tag`, { method: "POST", json: { tag, ...patch } }, {}),
+  };
+  test.each(Object.entries(WRITES))("%s: an update", async (_, write) => {
+    const row = await create({
+      title: "before",
+      amount: "1.50",
+      rank: 1,
+      meta: { a: [1] },
+      tag: Bun.randomUUIDv7(),
+    });
+    expect(await changesOf(row)).toEqual([]);
+    await write(row);
+    const now = await read(row);
+    const [change, ...others] = await changesOf(row);
+    expect(others).toEqual([]);
+    expect(change).toMatchObject({ table: "todos", before: valuesOf(row) });
+    expect(change?.after).toEqual({ ...isPatched, changed_at: now["changed_at"] });
+    expect(change?.by).toMatch(/^key [0-9a-f]{64}$/);
+    // The same values again are no change.
+    const again = { method: "PATCH", json: { ...patch, changed_at: now["changed_at"] } };
+    await send(`${TODOS}/${row.id}`, again);
+    expect(await changesOf(row)).toHaveLength(1);
+  });
+
+  const DELETES: Record<string, (row: Row) => Promise<unknown>> = {
+    "of one row": ({ id }) => send(`${TODOS}/${id}`, { method: "DELETE" }, { status: 204 }),
+    "with a condition": ({ tag }) => send(`${TODOS}?tag=eq.${tag}`, { method: "DELETE" }),
+  };
+  test.each(Object.entries(DELETES))("%s: a delete", async (_, write) => {
+    const row = await create({ title: "gone", meta: null, tag: Bun.randomUUIDv7() });
+    await write(row);
+    expect(await changesOf(row)).toMatchObject([{ before: valuesOf(row), after: null }]);
+  });
+
+  test("of one request with the same mark for all its rows", async () => {
+    const tag = Bun.randomUUIDv7();
+    const rows = await Promise.all([1, 2, 3].map((rank) => create({ title: tag, rank })));
+    await send(`${TODOS}?title=eq.${tag}`, { method: "PATCH", json: { rank: 9 } });
+    await send(`${TODOS}?title=eq.${tag}`, { method: "DELETE" });
+    const marks = await Promise.all(
+      rows.map(async (row) => (await changesOf(row)).map(({ request }) => request)),
+    );
+    expect(marks).toEqual([marks[0] ?? [], marks[0] ?? [], marks[0] ?? []]);
+    expect(new Set(marks[0]).size).toBe(2);
+  });
+});
+
+test("a write that writes nothing is not recorded", async () => {
+  const row = await create({ title: "kept", tag: Bun.randomUUIDv7() });
+  const other = await create({ title: "other", tag: Bun.randomUUIDv7() });
+  const patch = (json: unknown, headers = {}) => ({ method: "PATCH", json, headers });
+  await send(`${TODOS}/${row.id}`, patch({}));
+  await send(`${TODOS}/${row.id}`, patch({ title: "x" }, { "if-match": '"no"' }), { status: 412 });
+  await send(`${TODOS}/${row.id}`, patch({ tag: other["tag"] }), { status: 409 });
+  await send(
+    TODOS,
+    patch([
+      { id: row.id, title: "x" },
+      { id: app.id, title: "y" },
+    ]),
+    { status: 404 },
+  );
+  await send(`${TODOS}?tag=eq.${row["tag"]}&dryRun=true`, patch({ title: "x" }));
+  await send(`${TODOS}?tag=eq.${row["tag"]}&dryRun=true`, { method: "DELETE" });
+  expect(await changesOf(row)).toEqual([]);
+  expect(await read(row)).toEqual(row);
+});
+
+test("rows that a reference deletes are not recorded", async () => {
+  const project = await create({ name: "Garden" }, { to: PROJECTS });
+  const todo = await create({ title: "dig", project: project.id });
+  await send(`${PROJECTS}/${project.id}`, { method: "DELETE" }, { status: 204 });
+  expect(await changesOf(todo)).toEqual([]);
+  expect(await changesOf(project)).toMatchObject([{ before: { name: "Garden" }, after: null }]);
+});
+
+test("concurrent updates lose no value before: each begins where the other ended", async () => {
+  const row = await create({ title: "0" });
+  const titles = Array.from({ length: 24 }, (_, index) => `${index + 1}`);
+  await Promise.all(
+    titles.map((title) => send(`${TODOS}/${row.id}`, { method: "PATCH", json: { title } })),
+  );
+  const changes = await changesOf(row);
+  const afters = changes.map(({ after }) => String(after?.["title"]));
+  expect(changes.map(({ before }) => before["title"])).toEqual(["0", ...afters.slice(0, -1)]);
+  expect(afters.toSorted()).toEqual(titles.toSorted());
+  expect((await read(row))["title"]).toBe(afters.at(-1) ?? "");
+});
+
+test("an app without a history records nothing, and turning it off deletes it", async () => {
+  const quiet = await makeApp(false);
+  const row = await create({ title: "a" }, { as: quiet });
+  const patch = (title: string) =>
+    send(`${TODOS}/${row.id}`, { method: "PATCH", json: { title } }, { as: quiet });
+  await patch("b");
+  expect(await readChanges(quiet)).toEqual([]);
+  await setAppSwitch(service.service, quiet.slug, ["history", true]);
+  await patch("c");
+  expect(await readChanges(quiet)).toMatchObject([{ before: { title: "b" } }]);
+  await setAppSwitch(service.service, quiet.slug, ["history", false]);
+  expect(await readChanges(quiet)).toEqual([]);
+  await patch("d");
+  expect(await readChanges(quiet)).toEqual([]);
+});

@@ -1,0 +1,166 @@
+/** The history of rows after its tables changed: dropped values are gone, renamed ones keep their history, and it stays bounded. */
+import { afterAll, beforeAll, beforeEach, expect, test } from "bun:test";
+import { call, SERVICE_QUEUE } from "../../src/db/mod.ts";
+import { deleteApp, setAppSwitch, setHistoryDays } from "../../src/records/apps/mod.ts";
+import { defineSchema, t } from "../../src/schema/mod.ts";
+import { eventually } from "../support/eventually.ts";
+import { whileDone } from "../support/held_lock.ts";
+import { freshName, postChange } from "../support/push.ts";
+import { openTestService, type TestApp, type TestService } from "../support/service.ts";
+
+const BYTES = 1_000_000_000;
+let service: TestService;
+beforeAll(async () => {
+  service = await openTestService({ service: { previews: ["history"] } });
+});
+afterAll(() => service.close());
+
+let app: TestApp;
+let name: string;
+beforeEach(async () => {
+  name = freshName();
+  app = await service.makeApp(toSchema());
+  await setAppSwitch(service.service, app.slug, ["history", true]);
+});
+
+const toSchema = (columns = { title: t.string(), secret: t.string() }, table = name) =>
+  defineSchema({ [table]: columns });
+const makeRow = async (title: string, table = name) => {
+  const path = `/v1/data/db/${table}`;
+  const json = { title, secret: "s3cret" };
+  const { json: row } = await service.call(app, path, { method: "POST", json });
+  return row as { id: string };
+};
+const patch = (row: { id: string }, json: object, table = name) =>
+  service.call(app, `/v1/data/db/${table}/${row.id}`, { method: "PATCH", json });
+async function read<Row>(sql: string): Promise<Row[]> {
+  return await service.service.admin.query<Row>(
+    `with entered as materialized (select set_config('rowhouse.app_id', $1::text, true)) ${sql}`,
+    [app.id],
+    { retry: "safe", queue: SERVICE_QUEUE },
+  );
+}
+type Stored = { table: string; before: Record<string, string>; after: Record<string, string> };
+const readStored = () =>
+  read<Stored>(`select table_name as table, before, after
+    from entered, rowhouse.row_changes where app_id = $1::uuid order by id`);
+/** Sweeps until nothing is left; the service's own sweep can take part. */
+const sweep = async ({ rows = 10, bytes = BYTES } = {}) => {
+  const step = () =>
+    call(service.service.db, "sweep_history", { max_rows: rows, max_bytes: bytes });
+  while ((await step()) > 0);
+};
+const expectStored = async <Value>(read: () => Promise<Value>, expected: Value) => {
+  await eventually(async () => Bun.deepEquals(await read(), expected), {
+    describe: () => JSON.stringify(expected),
+  });
+};
+const change = async (request: { kind: string; table: string } & Record<string, unknown>) =>
+  expect((await postChange(service, app, request)).json).toMatchObject({ status: "applied" });
+/** The changes that the Console shows: none before an edit that is not applied. */
+const readShown = async () => {
+  const edits = await read<{ until: string }>(
+    `select max(until)::text as until from entered, rowhouse.history_edits where app_id = $1::uuid`,
+  );
+  const [{ until } = { until: null }] = edits;
+  return (await readStored()).slice(until === null ? 0 : Number.MAX_SAFE_INTEGER);
+};
+
+test("the values of a dropped column are neither shown nor stored, though a new column has its name", async () => {
+  const rows = await Promise.all(["a", "b", "c", "d"].map((title) => makeRow(title)));
+  for (const row of rows) await patch(row, { title: "x", secret: "other" });
+  await change({ kind: "drop_column", table: name, column: "secret" });
+  expect(await readShown()).toEqual([]);
+  await sweep({ rows: 2 });
+  await expectStored(
+    readStored,
+    ["a", "b", "c", "d"].map((title) => ({
+      table: name,
+      before: { title },
+      after: { title: "x" },
+    })),
+  );
+  await service.pushSchema(app, toSchema());
+  expect(JSON.stringify(await readShown())).not.toContain("s3cret");
+});
+
+test("a renamed column and a renamed table keep their history", async () => {
+  const row = await makeRow("a");
+  await patch(row, { title: "b" });
+  await change({ kind: "rename_column", table: name, column: "title", to: "heading" });
+  await patch(row, { heading: "c" });
+  const to = freshName();
+  await change({ kind: "rename_table", table: name, to });
+  await patch(row, { heading: "d" }, to);
+  await sweep({ rows: 1 });
+  await expectStored(
+    readStored,
+    [
+      ["a", "b"],
+      ["b", "c"],
+      ["c", "d"],
+    ].map(([before = "", after = ""]) => ({
+      ...{ table: to, before: { heading: before, secret: "s3cret" }, after: { heading: after } },
+    })),
+  );
+});
+
+test("a dropped table has no history, though a new table has its name", async () => {
+  const row = await makeRow("a");
+  await patch(row, { title: "b" });
+  await change({ kind: "drop_table", table: name });
+  await service.pushSchema(app, toSchema());
+  expect(await readShown()).toEqual([]);
+  await patch(await makeRow("new"), { title: "newer" });
+  await sweep();
+  const titles = async () => (await readStored()).map(({ before }) => before["title"]);
+  await expectStored(titles, ["new"]);
+});
+
+test("changes older than the app's days are deleted, and those above the bytes, oldest first", async () => {
+  const row = await makeRow("0");
+  for (let index = 1; index <= 12; index++) await patch(row, { title: `${index}` });
+  const age = async (days: number, only: string) =>
+    await service.service.admin.message(`set rowhouse.app_id = '${app.id}';
+      update rowhouse.row_changes set changed_at = now() - interval '${days} days'
+      where app_id = '${app.id}' and before ->> 'title' = any ('${only}'); reset rowhouse.app_id; select 1`);
+  await age(29, "{0,1}");
+  await age(31, "{2,3}");
+  await sweep();
+  const titles = async () => (await readStored()).map(({ before }) => before["title"]);
+  await expectStored(titles, ["0", "1", "4", "5", "6", "7", "8", "9", "10", "11"]);
+  await setHistoryDays(service.service, { slug: app.slug, days: 10 });
+  await sweep();
+  await expectStored(titles, ["4", "5", "6", "7", "8", "9", "10", "11"]);
+  const [size] = await read<{ bytes: number }>(
+    "select max(bytes) as bytes from entered, rowhouse.row_changes where app_id = $1::uuid",
+  );
+  await sweep({ rows: 2, bytes: 5 * (size?.bytes ?? 0) });
+  await expectStored(titles, ["8", "9", "10", "11"]);
+});
+
+test("the sweep waits for no write, and no write for the sweep", async () => {
+  const row = await makeRow("0");
+  await patch(row, { title: "1" });
+  // A sweep that is not committed holds the change, and a write that is not committed holds the row.
+  const { adminUrl } = service.database;
+  const values = [app.id];
+  const text = `with entered as materialized (select set_config('rowhouse.app_id', $1::text, true))
+    select id from entered, rowhouse.row_changes where app_id = $1::uuid for update of row_changes`;
+  await whileDone(adminUrl, { text, values }, async () => {
+    await sweep({ bytes: 1 });
+    expect((await patch(row, { title: "2" })).status).toBe(200);
+  });
+  const write = `with entered as materialized (select set_config('rowhouse.app_id', $1::text, true))
+    insert into rowhouse.row_changes (app_id, table_name, row_id, changed_by, before, bytes)
+    select $1::uuid, '${name}', gen_random_uuid(), 'key 00', '{}', 1 from entered returning id`;
+  await whileDone(adminUrl, { text: write, values }, () => sweep({ bytes: 1 }));
+});
+
+test("a deleted app leaves no history", async () => {
+  await patch(await makeRow("a"), { title: "b" });
+  expect(await readStored()).toHaveLength(1);
+  const { admin } = service.service;
+  await deleteApp({ admin, rows: admin }, app.slug);
+  expect(await readStored()).toEqual([]);
+});
