@@ -2,6 +2,7 @@
 import { benchFairness, printFairness } from "./fairness.ts";
 import { benchGateway, printGateway } from "./gateway.ts";
 import { benchGrowth, printGrowth } from "./growth.ts";
+import { benchHistory, printHistory } from "./history.ts";
 import { benchIdentity, printIdentity } from "./identity.ts";
 import { benchLive, printLive } from "./live.ts";
 import { benchLiveSoak, printLiveSoak } from "./live_soak.ts";
@@ -29,6 +30,7 @@ export const BENCHES: Readonly<Record<Part, Bench>> = {
   fairness: pair(benchFairness, printFairness),
   soak: pair(benchSoak, printSoak),
   weights: pair(benchWeights, printWeights),
+  history: pair(benchHistory, printHistory),
   live: pair(benchLive, printLive),
   "live-soak": pair(benchLiveSoak, printLiveSoak),
 };

@@ -11,6 +11,7 @@ export const PARTS = [
   "fairness",
   "soak",
   "weights",
+  "history",
   "live",
   "live-soak",
 ] as const;
@@ -30,6 +31,7 @@ export const USAGE = `bun run bench [<command>] [--quick] [--only get,list-100] 
   gateway    a get by one process, and by gateway and data service
   soak       memory, sockets and connections over minutes of mixed requests; then, while connections are killed
   weights    requests and bytes, compressed and not, that a browser loads for a page
+  history    the history of rows: what a write costs
   live       event streams: what a write costs, an idle check, and 1,000 and 8,000 readers
   live-soak  memory over minutes of event streams whose readers come and go, at a low rate
   figures    writes the newest saved result into docs/figures.md and README.md

@@ -104,7 +104,9 @@ let sessions: postgres.Sql[];
 beforeAll(async () => {
   service = await openTestService({ service: { previews: PREVIEWS } });
   apps = [await service.makeApp(EVERY_KIND), await service.makeApp(EVERY_KIND)];
-  for (const { slug } of apps) await setAppSwitch(service.service, slug, ["live", true]);
+  for (const { slug } of apps)
+    for (const name of ["live", "history"] as const)
+      await setAppSwitch(service.service, slug, [name, true]);
   // Past a pooler, which would give the session's path to other clients.
   const url = new URL(service.database.servingUrl);
   url.host = new URL(service.database.adminUrl).host;

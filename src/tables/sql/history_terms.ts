@@ -24,18 +24,27 @@ function isRecording(endpoint: Endpoint, site: FunctionSite): boolean {
   return RECORDING.has(endpoint) && hasPreview(site, "history");
 }
 
-export function declareHistory(endpoint: Endpoint, site: FunctionSite): string {
-  return isRecording(endpoint, site) ? DECLARED : "";
+export function declareHistory(table: ColumnSet, endpoint: Endpoint, site: FunctionSite): string {
+  if (!isRecording(endpoint, site)) return "";
+  const isUpdate = endpoint !== "delete" && endpoint !== "delete_where";
+  if (isUpdate) return declareUpdates(table);
+  return endpoint === "delete" ? `${DECLARED_BY} "$before" jsonb;` : DECLARED_BY;
 }
 
-const DECLARED = `${BY} text; "$before" jsonb; "$after" jsonb;`;
+const DECLARED_BY = `${BY} text;`;
+
+/** An update of a table without columns changes nothing. */
+function declareUpdates({ columns }: ColumnSet): string {
+  return columns.length === 0 ? "" : `${DECLARED_BY} "$before" jsonb; "$after" jsonb;`;
+}
 
 /** What the statement of the proof reads for the history. */
 export function readHistory(
+  table: ColumnSet,
   endpoint: Endpoint,
   site: FunctionSite,
 ): readonly (readonly [variable: string, value: string])[] {
-  return isRecording(endpoint, site) ? [[BY, WHO_CALLS]] : [];
+  return declareHistory(table, endpoint, site) === "" ? [] : [[BY, WHO_CALLS]];
 }
 
 const WHO_CALLS = `case when ("$p"."scopes" & ${APP_SWITCHES.history.proofBit}::int2) <> 0::int2 then
@@ -43,9 +52,10 @@ const WHO_CALLS = `case when ("$p"."scopes" & ${APP_SWITCHES.history.proofBit}::
         'key ' || encode("$p"."digest", 'hex')) end`;
 
 /** The same for updates within the function of batches, whose creates read nothing more. */
-export function beginHistory(site: FunctionSite, fromProof: string) {
-  if (!hasPreview(site, "history")) return { declared: "", read: "" };
-  return { declared: DECLARED, read: `select ${WHO_CALLS} into ${BY} ${fromProof};` };
+export function beginHistory(table: ColumnSet, site: FunctionSite, fromProof: string) {
+  const declared = hasPreview(site, "history") ? declareUpdates(table) : "";
+  if (declared === "") return { declared, read: "" };
+  return { declared, read: `select ${WHO_CALLS} into ${BY} ${fromProof};` };
 }
 
 type OfRow = { readonly app: string; readonly id: string };
@@ -66,7 +76,7 @@ export function keepBefore(table: ColumnSet, site: FunctionSite, { app, id }: Of
 export function changedOf(table: ColumnSet, site: FunctionSite) {
   if (table.view === undefined) return { values: outputs(table), variables: '"$row"' };
   const { values, variables } = { values: CHANGED.values(table), variables: CHANGED.variables };
-  if (!hasPreview(site, "history")) return { values, variables };
+  if (!hasPreview(site, "history") || table.columns.length === 0) return { values, variables };
   const after = `case when ${BY} is not null then ${valuesOf(table)} end`;
   return { values: `${values}, ${after}`, variables: `${variables}, "$after"` };
 }

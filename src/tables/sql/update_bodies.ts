@@ -114,13 +114,13 @@ export function updateBody(table: ColumnSet, site: FunctionSite): string {
   ${declared.join("\n  ")}
   ${isOfView ? [declareWho(table), claimed.declared, CHANGED.declared].join("\n  ") : ""}
   ${declareLive("update", site)}
-  ${declareHistory("update", site)}
+  ${declareHistory(table, "update", site)}
   ${setsTime ? '"$changed" bool;' : ""}
   ${setsTime ? '"$now" timestamptz;' : ""}
   ${isOfView ? "" : '"$row" record;'}
   "$text" text;
 begin
-  ${beginAs(table, "update", site, readHistory("update", site))}
+  ${beginAs(table, "update", site, readHistory(table, "update", site))}
   ${claimed.read}
   ${claimKey({ app, proof, claim, response: "null", short: shortText(table, id), replay: replayOf(table) })}
   ${rejectClosed(table, false)}
@@ -188,11 +188,11 @@ export function deleteBody(table: ColumnSet, site: FunctionSite): string {
   return `declare
   ${declareWho(table)}
   ${declareLive("delete", site)}
-  ${declareHistory("delete", site)}
+  ${declareHistory(table, "delete", site)}
   ${declareLive("delete", site) === "" ? "" : '"$counts" jsonb;'}
   ${dialectOf(site).comparesInWrites ? "" : '"$row" record;'}
 begin
-  ${beginAs(table, "delete", site, readHistory("delete", site))}
+  ${beginAs(table, "delete", site, readHistory(table, "delete", site))}
   ${countBefore(table, site)}
   ${ifMatched(table, site, "delete", (condition) => `delete from ${rows} where ${condition}${returnBefore(table, site)};`)}
   if found then

@@ -83,7 +83,7 @@ export function updateManyBlock(table: ColumnSet, site: FunctionSite): string {
   const changed = `select ${app}, ${quoteLiteral(table.name)}, "$one"."$id" from unnest("$written") as "$one" ("$id")`;
   const forbid = isOfView ? andAllowed(table, "from") : "";
   const closed = closedColumn(table, { body: '"$e"."$body"', isNew: false });
-  const history = beginHistory(site, fromProof(table, "create_many"));
+  const history = beginHistory(table, site, fromProof(table, "create_many"));
   // The function of batches has these variables where it reads its rows one by one.
   const own = dialectOf(site).insertsQueries
     ? ['"$body" jsonb;', '"$row" record;', ...declared].join("\n      ")

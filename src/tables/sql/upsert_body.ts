@@ -110,9 +110,9 @@ export function upsertBody(table: ColumnSet, site: FunctionSite): string {
   ${hasTime(table) ? '"$now" timestamptz;' : ""}
   ${[declareWho(table), declareField(table), claimed.declared, declareUpsert(table)].join("\n  ")}
   ${declareLive("upsert", site)}
-  ${declareHistory("upsert", site)}
+  ${declareHistory(table, "upsert", site)}
 begin
-  ${beginAs(table, "upsert", site, readHistory("upsert", site))}
+  ${beginAs(table, "upsert", site, readHistory(table, "upsert", site))}
   ${claimed.read}
   ${claimKey({ app, proof, claim, response: "null", short: "null", replay: replayOf(table) })}
   ${readTarget(table)}

@@ -181,9 +181,9 @@ function renderBody(
   "$cut" text;
   "$hasMore" bool;
   "$text" text;
-  ${[...declared, declareWho(table), claimed.declared, declareLive(endpoint, site), declareHistory(endpoint, site)].join("\n  ")}
+  ${[...declared, declareWho(table), claimed.declared, declareLive(endpoint, site), declareHistory(table, endpoint, site)].join("\n  ")}
 begin
-  ${beginAs(table, endpoint, site, readHistory(endpoint, site))}
+  ${beginAs(table, endpoint, site, readHistory(table, endpoint, site))}
   ${claimed.read}
   ${claimKey({ app, proof, claim, response: "null", short: "null" })}
   ${begin}
