@@ -17,7 +17,7 @@ await Bun.build({
   outdir: join(BIN, "../../dist/command"),
   naming: { entry: "[name].js", chunk: "[hash].js" },
   target: "node",
-  packages: "external",
+  minify: { whitespace: true, syntax: true, identifiers: false },
   splitting: true,
   plugins: [
     {

@@ -8,14 +8,17 @@ import { Problem } from "../problem.ts";
 import type { Html } from "./html.ts";
 
 // The scripts of the pages, in TypeScript. They are bundled and minified at the first request (3
-// ms), so that neither the container image nor the package needs a build. Every page works without
-// scripts.
+// ms), so that the container image needs no build. In the package they are already bundled. Every
+// page works without scripts.
 
-const FOLDER = new URL("scripts/", import.meta.url);
+const IS_PACKED = import.meta.path.endsWith(".js");
+const FOLDER = new URL("scripts/", IS_PACKED ? `file://${import.meta.path}` : import.meta.url);
 /** The folders whose files are in the scripts. */
 const SOURCES = [
   FOLDER,
-  ...["kinds", "rows", "sdk", "std"].map((module) => new URL(`../${module}/`, import.meta.url)),
+  ...(IS_PACKED ? [] : ["kinds", "rows", "sdk", "std"]).map(
+    (module) => new URL(`../${module}/`, import.meta.url),
+  ),
 ];
 
 /**
@@ -23,7 +26,7 @@ const SOURCES = [
  * `passkey`. The Console's pages have `theme`, which is not a module, so that it runs before the page is displayed. `grid` starts
  * the worker `search`.
  */
-const SCRIPT_NAMES = [
+export const SCRIPT_NAMES = [
   "page",
   "console",
   "reference",
@@ -43,12 +46,13 @@ function digestSources(): string {
   const hasher = new Bun.CryptoHasher("sha256").update(Bun.version);
   for (const folder of SOURCES)
     for (const file of readdirSync(folder).sort())
-      if (file.endsWith(".ts")) hasher.update(readFileSync(new URL(file, folder)));
+      if (/\.[jt]s$/.test(file)) hasher.update(readFileSync(new URL(file, folder)));
   return hasher.digest("hex").slice(0, 16);
 }
 
 /** @throws {AggregateError} a source cannot be read or bundled */
-async function bundleScript(name: ScriptName): Promise<string> {
+export async function bundleScript(name: ScriptName): Promise<string> {
+  if (IS_PACKED) return await Bun.file(new URL(`${name}.js`, FOLDER)).text();
   const { outputs } = await Bun.build({
     entrypoints: [fileURLToPath(new URL(`${name}.ts`, FOLDER))],
     target: "browser",

@@ -5,9 +5,11 @@ export {
   assetRoutes,
   type Brand,
   brandRoute,
+  bundleScript,
   ICON,
   readBrand,
   renderBrand,
+  SCRIPT_NAMES,
   setBrand,
   toScriptPath,
 } from "./assets.tsx";

@@ -134,6 +134,6 @@ export function evaluateDriver(isPatched: boolean): CheckResult {
     message:
       "is not patched: requests are slower, and a write interrupted by a database shutdown is reported as unknown instead of retried",
     remedy:
-      'copy node_modules/rowhouse/patches/postgres@3.4.9.patch to patches/, add "patchedDependencies": { "postgres@3.4.9": "patches/postgres@3.4.9.patch" } to package.json, then run bun install',
+      "run bun install in the folder of the sources, which applies patches/; the package has the patched driver",
   });
 }

@@ -32,7 +32,7 @@ import {
   toLogin,
   withDatabase,
 } from "../support/cluster.ts";
-import { makeProject, type Outcome, ROOT, runHere, startCommand } from "../support/command.ts";
+import { makeProject, type Outcome, runHere, startCommand } from "../support/command.ts";
 import { TEST_IDENTITY_SECRET } from "../support/deps.ts";
 import { openGreetedServer, openMailServer } from "../support/mail_server.ts";
 import { openPostgresProxy } from "../support/postgres_proxy.ts";
@@ -1016,12 +1016,7 @@ describe("rowhouse doctor", () => {
     expect(login.out + missing.out).not.toMatch(/does not respond|start it|secret-word/);
   });
 
-  test("names the path of the driver's patch in the package", async () => {
-    const { patchedDependencies } = await Bun.file(`${ROOT}/package.json`).json();
-    const { remedy } = evaluateDriver(false);
-    for (const [name, path] of Object.entries(patchedDependencies)) {
-      expect(remedy).toContain(`node_modules/rowhouse/${path} to patches/`);
-      expect(remedy).toContain(`"patchedDependencies": { "${name}": "${path}" }`);
-    }
+  test("names the command that applies the driver's patch", () => {
+    expect(evaluateDriver(false).remedy).toStartWith("run bun install");
   });
 });

