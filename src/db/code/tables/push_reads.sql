@@ -42,10 +42,11 @@ $$;
 -- Who can use the rules of an app: whether its pages have access, and the roles that people hold.
 create function rowhouse.read_rule_users(app uuid) returns json language sql stable security definer
 set search_path = pg_catalog, pg_temp as $$
-  select json_build_object('isOpen', 'browser' = any (switches),
+  select json_build_object(
+    -- An import plans the tables of an app that does not exist yet.
+    'isOpen', exists (select from rowhouse.apps where id = app and 'browser' = any (switches)),
     'roles', (select coalesce(json_agg(distinct role order by role), '[]')
       from rowhouse.grants where app_id = app))
-  from rowhouse.apps where id = app
 $$;
 
 -- The input of a push's plan: the tables with these names, and all registrations of the app.
