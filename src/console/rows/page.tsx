@@ -41,19 +41,13 @@ export async function handleRows(visit: Visit, table: RowsTable): Promise<Respon
   const query = new Map(readParameters(visit.context.query));
   const from = query.get("from")?.trim() ?? "";
   if (isUuid(from)) return redirect(toRowPath(table.path, from));
-  const { path } = table;
   return respondWithRowsPage(table, {
     title: table.table,
     isList: true,
-    actions: [
-      renderLink("Structure", toTablePath(table.table)),
-      renderLink("Export CSV", `${path}/export/csv`),
-      renderLink("JSON", `${path}/export/json`),
-      renderLink("Import", `${path}/import`),
-      renderLink("New row", withPlace(`${path}/new`, readPosition(visit)), "primary", {
-        keys: "n",
-      }),
-    ],
+    actions: renderLink(
+      "Structure",
+      `${toTablePath(table.table)}?app=${encodeURIComponent(table.slug)}`,
+    ),
     body: [renderDone(table, query), await renderRows(visit, table)],
     script: "grid",
   });
@@ -78,7 +72,17 @@ async function renderRows(visit: Visit, table: RowsTable): Promise<Part> {
     <noscript>
       <p class="quiet">Search, filters, sorting and changes of several rows need JavaScript.</p>
     </noscript>,
-    <div data-tools />,
+    <div class="row-tools" data-tools>
+      <details class="columns export">
+        <summary class="button button-quiet">Export</summary>
+        <div class="sheet">
+          {renderLink("All rows as CSV", `${path}/export/csv`)}
+          {renderLink("All rows as JSON", `${path}/export/json`)}
+        </div>
+      </details>
+      {renderLink("Import", `${path}/import`)}
+      {renderLink("New row", withPlace(`${path}/new`, place), "primary", { keys: "n" })}
+    </div>,
     <div
       data-rows
       data-table={JSON.stringify(grid)}

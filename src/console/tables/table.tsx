@@ -1,6 +1,7 @@
 /** @jsxImportSource #html @jsxRuntime automatic */
 /** A table: its columns, constraints and indexes, the apps that use them, and differences from the recorded schema. @module */
 
+import { readParameters } from "../../http/mod.ts";
 import { VALUES } from "../../kinds/mod.ts";
 import type { Html, Part } from "../../pages/mod.ts";
 import type { TableView } from "../../records/console/mod.ts";
@@ -17,7 +18,7 @@ import { type Difference, describeTableKeys, findTableDifferences } from "../../
 import type { Visit } from "../enter.tsx";
 import { respondWithConsolePage } from "../frame.tsx";
 import { numeric, renderLink, renderPill, renderTable, renderText } from "../parts.tsx";
-import { renderDone, TABLES, toAppPath, toTablePath } from "../paths.ts";
+import { renderDone, TABLES, toAppPath, toRowsPath, toTablePath } from "../paths.ts";
 import {
   countOf,
   ESTIMATES,
@@ -33,11 +34,15 @@ export async function handleTable(visit: Visit): Promise<Response> {
   const { me, table } = await readTable(visit);
   const path = toTablePath(table.name);
   const open = table.builds.filter(({ state }) => state !== "done");
+  const asked = new Map(readParameters(visit.context.query)).get("app");
+  const users = table.uses.flatMap(({ apps }) => apps);
+  const app = users.find((slug) => slug === asked) ?? users[0];
   return respondWithConsolePage({
     me,
     title: table.name,
     crumbs: [{ name: "Tables", path: TABLES }],
     actions: [
+      app !== undefined && renderLink("Rows", toRowsPath(app, table.name)),
       table.apps > 0 && renderLink("Transfer ownership", `${path}/transfer`),
       table.apps === 0 && renderLink("Drop", `${path}/drop`, "danger"),
     ],

@@ -9,7 +9,7 @@ import { FIELDS, type FieldKind, shortenId, toMomentText } from "../../kinds/mod
 import type { NamedColumn } from "../../schema/mod.ts";
 import { compactJson } from "../../std/json_text.ts";
 import type { Html, Part } from "../html.ts";
-import { type Labels, type Row, TEXTS } from "./row.ts";
+import { findLabelColumn, type Labels, type Row, TEXTS } from "./row.ts";
 
 export function toRowPath(path: string, id: string): string {
   return `${path}/rows/${encodeURIComponent(id)}`;
@@ -32,6 +32,7 @@ export function renderRow(
 ): Html {
   const { id } = row;
   const to = toRowPath(path, id);
+  const name = findLabelColumn({ columns });
   return (
     <tr aria-rowindex={place + 1} data-row-id={id} data-etag={etag}>
       <td>
@@ -47,7 +48,7 @@ export function renderRow(
           {shortenId(id)}
         </a>
       </td>
-      {columns.map((column) => renderCell(column, row, of))}
+      {columns.map((column) => renderCell(column, row, { ...of, isName: column === name }))}
       <td>
         <a
           class="row-delete"
@@ -62,12 +63,12 @@ export function renderRow(
   );
 }
 
-export function renderHead(column: NamedColumn): Html {
+export function renderHead(column: NamedColumn, isName: boolean): Html {
   const { name, kind, required, values } = column;
   return (
     <th
       scope="col"
-      class={isNumeric(column) && "num"}
+      class={isName ? "name" : isNumeric(column) && "num"}
       data-column={name}
       data-kind={kind}
       data-required={required}
@@ -95,6 +96,8 @@ type CellOptions = {
   /** The address of the app's tables. */
   tables: string;
   labels?: Labels;
+  /** Whether the cell names its row, and stays visible. */
+  isName?: boolean;
 };
 
 /** A cell; `data-cut` marks a truncated text. */
@@ -102,7 +105,7 @@ export function renderCell(column: NamedColumn, row: Row, options: CellOptions):
   const { text, content } = toCell({ column, row, ...options });
   const isCut = text !== undefined && text.length > CELL_CHARS;
   return (
-    <td class={isNumeric(column) && "num"} data-cut={isCut}>
+    <td class={options.isName === true ? "name" : isNumeric(column) && "num"} data-cut={isCut}>
       {content}
     </td>
   );

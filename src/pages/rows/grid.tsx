@@ -3,7 +3,7 @@
 import type { NamedColumn } from "../../schema/mod.ts";
 import type { Html, Part } from "../html.ts";
 import { renderHead, renderRow } from "./cells.tsx";
-import type { Labels, ListedRow } from "./row.ts";
+import { findLabelColumn, type Labels, type ListedRow } from "./row.ts";
 
 /** What a script knows of a table, as JSON in the page. */
 export type GridTable = {
@@ -88,6 +88,7 @@ export function renderGrid(table: GridTable, page: Omit<RowsPage, "hasMore">): H
   const { rows, place, labels, total, toTag } = page;
   const exact = total !== undefined && "count" in total && total.isEstimate === undefined;
   const query = withPlace("", place);
+  const name = findLabelColumn(table);
   return (
     <div class="sheet sheet-tight" role="region" aria-label="Rows" tabindex="0">
       <table
@@ -108,7 +109,7 @@ export function renderGrid(table: GridTable, page: Omit<RowsPage, "hasMore">): H
               />{" "}
               id
             </th>
-            {columns.map(renderHead)}
+            {columns.map((column) => renderHead(column, column === name))}
             <th scope="col">
               <span class="visually-hidden">Actions</span>
             </th>

@@ -5,7 +5,7 @@
  *
  * @module
  */
-import { element, openAnnouncements } from "./dom.ts";
+import { openAnnouncements } from "./dom.ts";
 import { openFormDialog } from "./forms/row_dialog.ts";
 import { addFieldHelp } from "./forms/row_form.ts";
 import {
@@ -22,9 +22,11 @@ import {
 import { arrangeColumns, makeColumnsMenu } from "./grid/columns.ts";
 import { countRows } from "./grid/count.ts";
 import { handleTypingKey, input, openCell, selectCell, storeNull } from "./grid/editor.ts";
+import { startExport } from "./grid/export.ts";
 import { isInputMethodKey } from "./grid/input.ts";
 import { addGridKeys } from "./grid/keys.ts";
 import { startLive } from "./grid/live.ts";
+import { handleRangeKey, startRange } from "./grid/range.ts";
 import {
   addLast,
   currentPlace,
@@ -71,14 +73,14 @@ function startTable(): void {
   const tools = document.querySelector("[data-tools]");
   const names = findTable()?.columns.map(({ name }) => name) ?? [];
   const search = makeSearch();
-  const line = element(
-    "div",
-    { class: "row-tools" },
+  tools?.prepend(
     search,
     makeColumnsMenu(names, () => renew()),
   );
-  tools?.replaceChildren(line, startSelection(renew));
+  tools?.after(startSelection(renew));
+  startExport();
   arrangeColumns(document);
+  startRange(renew);
   startRows();
   showSelection();
   startLive(renew);
@@ -138,6 +140,10 @@ function onKey(event: KeyboardEvent): void {
   if (!input.is(event.target) || target === undefined || grid === null) return;
   if (isInputMethodKey(event) || handleTypingKey(event)) return;
   const chord = toChord(event);
+  if (handleRangeKey(chord, target, renew)) {
+    event.preventDefault();
+    return;
+  }
   const position = readPosition(target);
   const next = findMove(chord, position);
   const lastRow = (grid.tBodies[0]?.rows.length ?? 1) - 1;

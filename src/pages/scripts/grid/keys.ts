@@ -13,6 +13,9 @@ const KEYS = [
   { keys: ["Ctrl ⌫"], name: "Set the cell to null" },
   { keys: ["Ctrl Z"], name: "Undo the last saved change" },
   { keys: ["Shift Enter"], name: "Edit the whole row" },
+  { keys: ["Shift ↑", "Shift ↓", "Shift ←", "Shift →"], name: "Select a range; also by dragging" },
+  { keys: ["Ctrl C", "Ctrl V"], name: "Copy the range; paste a range after a preview" },
+  { keys: ["Ctrl D"], name: "Fill the range down with its first row" },
   { keys: ["Shift Space"], name: "Select the row" },
   { keys: ["Del"], name: "Delete the row, after a confirmation" },
 ] as const;

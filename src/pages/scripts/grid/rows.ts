@@ -138,12 +138,18 @@ function toNodes(parts: ReturnType<typeof renderRowsPage>): Node[] {
 function replaceRows(nodes: readonly Node[]): void {
   const rows = document.querySelector<HTMLElement>(ROWS);
   if (rows === null) return;
+  const old = findGrid();
+  const current = old === null ? undefined : findCurrent(old);
+  const hadFocus = document.activeElement?.matches(`${ROWS} .grid-input`) === true;
   const fresh = element("div", {}, ...nodes);
   arrangeColumns(fresh);
   markRequested(fresh);
   delete rows.dataset["stale"];
   rows.replaceChildren(...fresh.childNodes);
-  startRows();
+  startRows(current);
+  // The user may be typing: the input moves on to the same place.
+  const grid = findGrid();
+  if (hadFocus && grid !== null && current !== undefined) focusCell(grid, current);
 }
 
 /** A live event from before the request is not newer than the row. */
@@ -159,10 +165,11 @@ export function onRowsChanged(listener: (typeof listeners)[number]): void {
   listeners.push(listener);
 }
 
-export function startRows(): void {
+/** `current` is the place of the selected cell before the rows were replaced. */
+export function startRows(before?: Position): void {
   const grid = findGrid();
   if (grid === null) return;
-  const current = findCurrent(grid);
+  const current = before ?? findCurrent(grid);
   markSelected(grid);
   addSortButtons(grid);
   addResizers(grid);

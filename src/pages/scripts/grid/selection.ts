@@ -62,6 +62,12 @@ export function startSelection(renew: () => void): HTMLFormElement {
     if (select?.value === "") select.focus();
     else openSet(select?.value ?? "", renew);
   });
+  document.addEventListener("click", (event) => {
+    const { target } = event;
+    if (!(target instanceof HTMLInputElement) || !target.matches(ROW)) return;
+    if (event.shiftKey) checkBetween(target);
+    last = target.value;
+  });
   document.addEventListener("change", ({ target }) => {
     if (!(target instanceof HTMLInputElement)) return;
     if (target.matches(ROW)) check(target.value, target.checked);
@@ -109,6 +115,20 @@ function findBoxes(): NodeListOf<HTMLInputElement> {
 function check(id: string, isChecked: boolean): void {
   if (isChecked) selected.add(id);
   else selected.delete(id);
+}
+
+/** The row whose box was pressed last. */
+let last: string | undefined;
+
+/** Checks the rows from the last pressed box to this one, or unchecks them as this one. */
+function checkBetween(box: HTMLInputElement): void {
+  const boxes = [...findBoxes()];
+  const from = boxes.findIndex(({ value }) => value === last);
+  if (from === -1) return;
+  const to = boxes.indexOf(box);
+  for (const { value } of boxes.slice(Math.min(from, to), Math.max(from, to) + 1))
+    check(value, box.checked);
+  showSelection();
 }
 
 function selectRows(ids: readonly string[]): void {
@@ -211,8 +231,11 @@ async function copyRows(format: "json" | "csv"): Promise<void> {
 }
 
 /** Rows as a file that imports to the same values. */
-export function toText(rows: readonly ListedRow[], format: "json" | "csv"): string {
+export function toText(rows: readonly ListedRow[], format: "json" | "csv", isFile = false): string {
   if (format === "json") return `${indentJson(`[${rows.map(({ text }) => text).join(",")}]`)}\n`;
   const { start, toText: toLine } = makeRowsWriter(readTable(), "csv", { isInert: true });
-  return start.replace("\ufeff", "") + rows.map(({ row }) => toLine(row[TEXTS])).join("");
+  return (
+    (isFile ? start : start.replace("\ufeff", "")) +
+    rows.map(({ row }) => toLine(row[TEXTS])).join("")
+  );
 }

@@ -1,0 +1,44 @@
+/** The menu of exports: the links of the server save all rows; a search also saves the rows found. @module */
+import { makeButton } from "../dom.ts";
+import { showFailure, showSaved } from "../save_state.ts";
+import { countOf } from "./drawer.ts";
+import { isSearch, readFoundIds } from "./search.ts";
+import { toText } from "./selection.ts";
+import { readRows, readTable } from "./store.ts";
+
+export function startExport(): void {
+  const menu = document.querySelector<HTMLDetailsElement>("details.export");
+  const form = menu?.querySelector("div");
+  if (menu === null || form === null || form === undefined) return;
+  const buttons = (["csv", "json"] as const).map((format) =>
+    makeButton(`Found rows as ${format.toUpperCase()}`, () => {
+      menu.open = false;
+      void save(format);
+    }),
+  );
+  form.append(...buttons);
+  menu.addEventListener("click", ({ target }) => {
+    if (target instanceof HTMLAnchorElement) menu.open = false;
+  });
+  menu.addEventListener("toggle", () => {
+    for (const button of buttons) button.hidden = !isSearch(location.href);
+  });
+}
+
+async function save(format: "csv" | "json"): Promise<void> {
+  try {
+    const rows = await readRows(await readFoundIds(), true);
+    const link = document.createElement("a");
+    link.href = URL.createObjectURL(
+      new Blob([toText(rows, format, true)], { type: TYPES[format] }),
+    );
+    link.download = `${readTable().table}-found.${format}`;
+    link.click();
+    showSaved(`Exported ${countOf(rows.length)}`);
+    setTimeout(() => URL.revokeObjectURL(link.href));
+  } catch (error) {
+    showFailure(`Not exported: ${error instanceof Error ? error.message : error}`);
+  }
+}
+
+const TYPES = { csv: "text/csv;charset=utf-8", json: "application/json" } as const;

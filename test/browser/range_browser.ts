@@ -1,0 +1,191 @@
+/** Ranges of cells in a real browser: selected by keyboard and mouse, copied, pasted and filled down through the preview. */
+import { beforeEach, describe, expect, test } from "bun:test";
+import type { Page } from "playwright-core";
+import { defineSchema, t } from "../../src/schema/mod.ts";
+import { findAxeViolations } from "../support/browser.ts";
+import { useTablePages } from "../support/table_pages.ts";
+
+const SCHEMA = defineSchema({
+  projects: { name: t.string().required().unique() },
+  todos: {
+    title: t.string().required(),
+    note: t.string(),
+    status: t.enum(["open", "done"]).required().default("open"),
+    hours: t.decimal(),
+    project: t.ref("projects"),
+  },
+});
+const COLUMNS = ["id", "title", "note", "status", "hours", "project"];
+const CLIPBOARD = { permissions: ["clipboard-read", "clipboard-write"] };
+
+describe.each([
+  { name: "with filters", previews: ["filters"] as const },
+  { name: "without previews", previews: [] as const },
+])("$name", ({ previews }) => {
+  const pages = useTablePages(SCHEMA, { previews });
+  beforeEach(async () => {
+    await pages.makeApp();
+  });
+
+  const cell = (page: Page, row: number, column: string) =>
+    page.locator("tbody tr").nth(row).locator("td").nth(COLUMNS.indexOf(column));
+  const keys = async (page: Page, ...chords: string[]) => {
+    for (const chord of chords) await page.keyboard.press(chord);
+  };
+  const copied = (page: Page) => page.evaluate(() => navigator.clipboard.readText());
+  const paste = async (page: Page, text: string) => {
+    await page.evaluate((given) => navigator.clipboard.writeText(given), text);
+    await keys(page, "Control+v");
+  };
+  const dialog = (page: Page) => page.getByRole("dialog");
+  const press = (page: Page, name: string) =>
+    dialog(page).getByRole("button", { name, exact: true }).click();
+  const heading = (page: Page, text: string) =>
+    dialog(page).getByRole("heading", { name: text }).waitFor();
+  const selected = (page: Page) => page.locator("td[aria-selected=true]").count();
+  const open = (run: (page: Page) => Promise<void>) =>
+    pages.open(
+      "todos",
+      async (page) => {
+        await page.locator("table[role=grid]").waitFor();
+        await run(page);
+      },
+      CLIPBOARD,
+    );
+
+  test("40 × 5 cells of a spreadsheet are pasted after a preview, and undone", async () => {
+    const [house] = await pages.addRows([{ name: "House" }, { name: "Garden" }], "projects");
+    await pages.addRows(Array.from({ length: 45 }, (_, at) => ({ title: `Row ${at}` })));
+    await open(async (page) => {
+      const start = performance.now();
+      await cell(page, 2, "title").focus();
+      const lines = Array.from({ length: 40 }, (_, at) =>
+        [`New ${at}`, at % 2 === 0 ? "" : `"two\nlines"`, "done", `${at}.5`, "House"].join("\t"),
+      );
+      await paste(page, `${lines.join("\r\n")}\r\n`);
+      await heading(page, "Paste into 40 rows");
+      expect((await pages.listRows())[2]?.["title"]).toBe("Row 2");
+      await press(page, "Save 40 rows");
+      await heading(page, "Changed 40 of 40 rows");
+      console.log(`40 × 5 cells pasted after ${Math.round(performance.now() - start)} ms`);
+      const rows = await pages.listRows();
+      expect(rows[3]).toMatchObject({
+        ...{ title: "New 1", note: "two\nlines", status: "done", hours: "1.5", project: house?.id },
+      });
+      expect(rows[2]).toMatchObject({ note: null });
+      expect([rows[1], rows[42]].map((row) => row?.["title"])).toEqual(["Row 1", "Row 42"]);
+      await press(page, "Undo");
+      await heading(page, "Restored 40 of 40 rows");
+      expect((await pages.listRows())[3]).toMatchObject({
+        title: "Row 3",
+        note: null,
+        hours: null,
+      });
+      await dialog(page).getByRole("link", { name: "Close" }).click();
+      await cell(page, 3, "title").getByText("Row 3").waitFor();
+    });
+  });
+
+  test("a range is selected by Shift and arrows, copied with labels, and pasted elsewhere", async () => {
+    const [house] = await pages.addRows([{ name: "House" }], "projects");
+    await pages.addRows([
+      { title: "a", note: "x\ty", hours: "1.50", project: house?.id },
+      { title: "b", note: "" },
+      { title: "c" },
+      { title: "d" },
+    ]);
+    await open(async (page) => {
+      await cell(page, 0, "project").getByText("House").waitFor();
+      await cell(page, 0, "title").focus();
+      await keys(page, "Shift+ArrowRight", "Shift+ArrowDown", "Shift+End");
+      await page
+        .locator("#announcements", { hasText: "2 rows, 6 columns selected" })
+        .waitFor({ state: "attached" });
+      expect(await selected(page)).toBe(12);
+      await keys(page, "Control+c");
+      await page.locator("#save-state", { hasText: "Copied 2 × 5 cells" }).waitFor();
+      expect(await copied(page)).toBe('a\t"x\ty"\topen\t1.50\tHouse\nb\t\topen\t\t');
+      await keys(page, "ArrowDown", "ArrowDown");
+      expect(await selected(page)).toBe(0);
+      await keys(page, "Control+v");
+      await heading(page, "Paste into 2 rows");
+      expect(await findAxeViolations(page)).toEqual([]);
+      await press(page, "Save 2 rows");
+      await heading(page, "Changed 2 of 2 rows");
+      // The copy distinguishes an empty text and null, which a spreadsheet does not.
+      expect((await pages.listRows()).slice(2)).toMatchObject([
+        { title: "a", note: "x\ty", hours: "1.50", project: house?.id },
+        { title: "b", note: "", hours: null, project: null },
+      ]);
+    });
+  });
+
+  test("a range is selected by dragging and by Shift and a click, and filled down", async () => {
+    await pages.addRows(["a", "b", "c", "d"].map((title, at) => ({ title, note: `n${at}` })));
+    await open(async (page) => {
+      const [from, to] = [cell(page, 0, "note"), cell(page, 2, "status")];
+      await from.hover();
+      await page.mouse.down();
+      await to.hover();
+      await page.mouse.up();
+      expect(await selected(page)).toBe(6);
+      await cell(page, 3, "note").click({ modifiers: ["Shift"] });
+      expect(await selected(page)).toBe(4);
+      await keys(page, "Control+d");
+      await heading(page, "Fill down into 3 rows");
+      await press(page, "Save 3 rows");
+      await heading(page, "Changed 3 of 3 rows");
+      expect((await pages.listRows()).map(({ note }) => note)).toEqual(["n0", "n0", "n0", "n0"]);
+      await dialog(page).getByRole("link", { name: "Close" }).click();
+      await cell(page, 1, "title").click();
+      expect(await selected(page)).toBe(0);
+    });
+  });
+
+  test("values that cannot be stored are named in the preview, and a text stays in one cell", async () => {
+    await pages.addRows([{ title: "a" }, { title: "b" }]);
+    await open(async (page) => {
+      await cell(page, 0, "status").focus();
+      await paste(page, "done\t2\tNowhere\nclosed\t3\t\nopen\t4\t");
+      await heading(page, "Paste into 2 rows");
+      const text = (await dialog(page).textContent()) ?? "";
+      expect(text).toContain('Row 1, project: No row of projects is shown as "Nowhere"');
+      expect(text).toContain('Row 2, status: No choice begins with "closed"');
+      expect(text).toContain("1 row of the clipboard left out");
+      await press(page, "Save 2 rows");
+      await heading(page, "Changed 2 of 2 rows");
+      expect(await pages.listRows()).toMatchObject([
+        { status: "done", hours: "2", project: null },
+        { status: "open", hours: "3", project: null },
+      ]);
+      await keys(page, "Escape");
+      await cell(page, 0, "title").focus();
+      await paste(page, "one\ntwo");
+      await keys(page, "Enter");
+      await page.locator("#save-state", { hasText: "Saved" }).waitFor();
+      expect((await pages.listRows())[0]?.["title"]).toBe("one\ntwo");
+    });
+  });
+
+  test("a reference accepts the text of its row, typed into its cell", async () => {
+    const [house, garden] = await pages.addRows(
+      [{ name: "House" }, { name: "Garden" }],
+      "projects",
+    );
+    await pages.addRows([{ title: "a", project: house?.id }]);
+    await open(async (page) => {
+      await cell(page, 0, "project").focus();
+      await page.keyboard.press("F2");
+      await page.locator("[id='value.project']").fill("Garden");
+      await keys(page, "Enter");
+      await cell(page, 0, "project").getByText("Garden").waitFor();
+      await page.locator("#save-state", { hasText: "Saved" }).waitFor();
+      expect((await pages.listRows())[0]?.["project"]).toBe(garden?.id);
+      await page.keyboard.press("F2");
+      await page.locator("[id='value.project']").fill("Nobody");
+      await keys(page, "Enter");
+      await page.locator(".cell-form").getByText("No row of projects is shown as").waitFor();
+      expect((await pages.listRows())[0]?.["project"]).toBe(garden?.id);
+    });
+  });
+});
