@@ -357,6 +357,22 @@ describe("the form of a row", () => {
     expect([rejected.status, issuesOf(rejected, "project") === undefined]).toEqual([422, false]);
   });
 
+  test("accepts the text of the referenced row, if only one row has it", async () => {
+    for (const name of ["Household", "Garden", "Twice", "Twice"])
+      await service.call(app, "/v1/data/db/projects", { method: "POST", json: { name } });
+    const added = await submit(`${path}/new`, { "value.title": "Milk", "value.project": "Garden" });
+    expect(added.status).toBe(303);
+    const [row] = await listRows();
+    const at = `${path}/rows/${row?.["id"]}`;
+    expect((await submit(at, { "value.project": "Household" })).status).toBe(303);
+    expect((await listRows())[0]?.["project"]).not.toBe(row?.["project"]);
+    for (const text of ["Twice", "Nobody"]) {
+      const rejected = await submit(at, { "value.project": text });
+      expect([text, rejected.status]).toEqual([text, 422]);
+      expect(issuesOf(rejected, "project")).toBeDefined();
+    }
+  });
+
   test("returns 404 for a deleted row", async () => {
     const { id } = await addRow({ title: "Milk" });
     const fields = readForm(await visit(service, jar, `${path}/rows/${id}`));

@@ -28,6 +28,7 @@ import { renderCopies } from "./copy.tsx";
 import { makeFields, renderIssues, renderRowForm, sortIssues } from "./form.tsx";
 import { renderHistoryLink } from "./history.tsx";
 import { readPosition, toMark } from "./list.ts";
+import { resolveReferences } from "./references.ts";
 import { readRelatedRows, renderReferrers } from "./related_rows.tsx";
 import { type RowsTable, respondWithRowsPage } from "./table.tsx";
 
@@ -67,7 +68,7 @@ export async function handleRow(visit: Visit, table: RowsTable): Promise<Respons
 export async function handleRowForm(visit: Visit, table: RowsTable): Promise<Response> {
   const found = await findRow(visit, table);
   if (found === undefined) return respondWithNoRow(table);
-  const typed = readTyped(visit, table, found.row);
+  const typed = await resolveReferences(visit, table, readTyped(visit, table, found.row));
   const etag = visit.fields.get("etag") ?? "";
   if (etag !== found.etag)
     return await respondWithForm(visit, table, { found, typed, isOutdated: true });

@@ -26,7 +26,7 @@ export async function listRows(visit: Visit, options: ListOptions): Promise<Rows
   return readPage((await callRows(visit, { appId, path, isExport })).text);
 }
 
-function readPage(text: string): RowsPage {
+export function readPage(text: string): RowsPage {
   const page = tryParseJson(text);
   const rows = splitList(splitObject(text).get("rows") ?? "[]").map((part) => ({
     row: readRow(part),

@@ -23,6 +23,7 @@ import { callRows, toRejection } from "./call.ts";
 import { findRow } from "./edit.tsx";
 import { makeFields, renderIssues, renderRowForm, sortIssues } from "./form.tsx";
 import { readPosition, toMark } from "./list.ts";
+import { resolveReferences } from "./references.ts";
 import { type RowsTable, respondWithRowsPage } from "./table.tsx";
 
 export async function handleNewRow(visit: Visit, table: RowsTable): Promise<Response> {
@@ -48,7 +49,7 @@ async function findLike(visit: Visit, table: RowsTable): Promise<Row | undefined
 export async function handleNewRowForm(visit: Visit, table: RowsTable): Promise<Response> {
   const { appId, path } = table;
   const like = await findLike(visit, table);
-  const values = readValues(visit, table, like);
+  const values = await resolveReferences(visit, table, readValues(visit, table, like));
   const key = readHeaderValue(visit.fields.get("create_key"));
   try {
     const { text } = await callRows(visit, {
