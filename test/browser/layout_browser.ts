@@ -106,9 +106,9 @@ const PAGES = consoleRoutes
     ({ method, path }) =>
       method === "GET" &&
       /^(?:[^:]|:app|:table)*$/.test(path) &&
-      !/[/.](?:csv|json|docs|list|changes|find|sign-in|end|transfer|drop|change|set-live)$/.test(
-        path,
-      ),
+      !path.includes("/data/") &&
+      // Without the history of an app, its page does not exist.
+      !/[/.](?:csv|json|docs|changes|find|sign-in|end|transfer|drop|history|set-live)$/.test(path),
   )
   .map(({ path }) => fillPath(path, { app: SLUG, table: "notes" }));
 
