@@ -63,7 +63,7 @@ test("a CSV is checked, imported, and exported unchanged", async () => {
   const checked = await data(app, "import", name, "todos.csv", "--dry-run");
   expect(checked.code).toBe(0);
   expectSentences(checked.out, { names: ["2 rows", name], varies });
-  expectSentences(checked.err, { names: [service.url], varies });
+  expect(checked.err).toBe("");
   expect(await listRows(app, name)).toEqual([]);
   const stored = await data(app, "import", name, "todos.csv");
   expect(stored).toEqual({ code: 0, out: `Stored 2 rows in ${name}\n`, err: expect.any(String) });
@@ -95,7 +95,7 @@ test("all errors are listed by line, and nothing is stored", async () => {
     "bad.csv:3: title: ",
   ]);
   expectSentences(err, {
-    names: [service.url, "bad.csv has 3 errors"],
+    names: ["bad.csv has 3 errors"],
     varies: { [service.url]: "<service>" },
   });
   const document = JSON.parse((await data(app, "import", name, "bad.csv", "--json")).out);

@@ -149,14 +149,19 @@ test(
     try {
       const dev = await startDev(renaming.folder);
       edit(TODOS.replace("todos", "tasks"));
-      await dev.until(/Not pushed: tasks may be the new name of todos.*db rename todos tasks;/);
-      const renamed = await runCommand(["db", "rename", "todos", "tasks", "--yes"], renaming);
+      await dev.until(
+        /Not pushed: tasks may be the new name of todos.*db rename todos tasks --to dev;/,
+      );
+      const renamed = await runCommand(
+        ["db", "rename", "todos", "tasks", "--to", "dev", "--yes"],
+        renaming,
+      );
       expect(renamed).toMatchObject({ code: 0 });
       edit("{ tasks: { title: t.string().required(), done: t.boolean() } }");
       await dev.until(/add column tasks\.done/);
 
       edit("{ tasks: { title: t.string().required(), ready: t.boolean() } }");
-      await dev.until(/Not pushed: tasks\.ready .*db rename tasks\.done ready;/);
+      await dev.until(/Not pushed: tasks\.ready .*db rename tasks\.done ready --to dev;/);
       const pushed = await runCommand(["db", "push"], renaming);
       expect(pushed.out).toContain("add column tasks.ready");
       edit("{ tasks: { title: t.string().required(), ready: t.boolean(), due: t.timestamp() } }");

@@ -175,6 +175,8 @@ describe("an environment with confirm", () => {
 
     // The same service by its URL is the same environment.
     const agreed = start(["db", "push"], { ROWHOUSE_URL: service.url, ROWHOUSE_API_KEY: app.key });
+    await agreed.until(/Which destination: production\?/);
+    agreed.type("production\n");
     await agreed.until(QUESTION);
     agreed.type("y\n");
     expect(await agreed.ended).toBe(0);

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { rmSync } from "node:fs";
 import { join } from "node:path";
 import { COMMANDS as COMMAND_ROWS } from "../../src/cli/commands.ts";
 import { RELEASE } from "../../src/db/mod.ts";
@@ -74,6 +75,7 @@ test.each([
   const { out } = await runHere(["completion", "bash"], project);
   const script = `${out}\nCOMP_WORDS=(rowhouse "$@"); COMP_CWORD=$#; _rowhouse; printf '%s\\n' "\${COMPREPLY[@]}"`;
   const shell = Bun.spawnSync(["bash", "-c", script, "bash", ...typed], { cwd: project.folder });
+  rmSync(join(project.folder, "rowhouse.json"));
   expect(shell.stdout.toString().trim().split("\n").sort()).toEqual(wanted.toSorted());
 });
 

@@ -57,7 +57,7 @@ describe("on a terminal", () => {
     expectSentences(rejected.output().replaceAll("\r", ""), {
       names: [name],
       hides: [owner.slug],
-      varies: { [name]: "<table>" },
+      varies: { [name]: "<table>", [service.url]: "<service>" },
     });
     rejected.type("n\n");
     expect(await rejected.ended).toBe(1);

@@ -21,8 +21,21 @@ function toScript({ program = ROOT }: CommandOptions): string {
   return join(program, "src/cli/rowhouse.ts");
 }
 
-/** Runs a command in its own process, to its end. */
+/** An outcome without the line that says where the command goes, for tests of everything else. */
+function withoutDestination({ err, ...outcome }: Outcome): Outcome {
+  return { ...outcome, err: err.replace(/^Destinations?: .*\n/m, "") };
+}
+
+/** Runs a command in its own process, to its end. Omits the line with the destination. */
 export async function runCommand(
+  argv: readonly string[],
+  options: CommandOptions,
+): Promise<Outcome> {
+  return withoutDestination(await runProcess(argv, options));
+}
+
+/** As {@linkcode runCommand}, with the line that says where the command goes. */
+export async function runProcess(
   argv: readonly string[],
   options: CommandOptions,
 ): Promise<Outcome> {
@@ -48,14 +61,19 @@ export async function runRedirected(
   const words = [process.execPath, toScript(options), ...argv];
   const command = words.map((word) => `'${word}'`).join(" ");
   const shell = ["bash", "-o", "pipefail", "-c", `${command} ${redirection}`];
-  return await readOutcome(spawn(shell, options.folder, options.env ?? {}));
+  return withoutDestination(await readOutcome(spawn(shell, options.folder, options.env ?? {})));
 }
 
 /**
- * Runs a command in this process, in a tenth of the time of a new process. Use {@linkcode runCommand} to test how a process
- * reads, prints and exits.
+ * Runs a command in this process, in a tenth of the time of a new process. Omits the line with the destination. Use
+ * {@linkcode runCommand} to test how a process reads, prints and exits.
  */
-export async function runHere(
+export async function runHere(argv: readonly string[], options: CommandOptions): Promise<Outcome> {
+  return withoutDestination(await showHere(argv, options));
+}
+
+/** As {@linkcode runHere}, with the line that says where the command goes. */
+export async function showHere(
   argv: readonly string[],
   { folder, env = {} }: CommandOptions,
 ): Promise<Outcome> {

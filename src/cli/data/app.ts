@@ -35,7 +35,7 @@ const WAIT_S = 900;
 /** The app of the key from flags and settings. */
 export async function openApp(setting: Setting, scope: string): Promise<App> {
   const { env, terminal } = setting;
-  const { target } = findService(setting, readSettings(env), scope);
+  const { target } = await findService(setting, readSettings(env), { scope });
   const ask = (call: EndpointCall) =>
     askPatiently(() => callEndpoint(target, call), { waitS: WAIT_S, terminal });
   const { body } = await ask({ path: OPENAPI_PATH, scope });

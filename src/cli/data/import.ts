@@ -84,8 +84,6 @@ export async function runImport(setting: Setting): Promise<CommandResult> {
   if (!(await Bun.file(file).exists())) throw new RejectedError(`File not found: ${path}`);
   const fromLine = args.text("from-line");
   const app = await openApp(setting, "data:write");
-  // The project, or a file of it, can have named the address.
-  setting.terminal.warn(`Importing into ${app.url}`);
   const table = app.findTable(name);
   const sync = readSyncOptions(args, table);
   if (sync !== undefined) checkCanSync({ app, table: name });

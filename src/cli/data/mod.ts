@@ -4,6 +4,7 @@ import { IDEMPOTENCY_HOURS } from "../../std/limits.ts";
 import { type Command, JSON_FLAG } from "../command.ts";
 import { ENVIRONMENT_FLAGS } from "../db/destination.ts";
 import { DEV_FILE } from "../dev/file.ts";
+import { DEV_ENVIRONMENT, PROJECT_FILE } from "../project_file.ts";
 import { runExport } from "./export.ts";
 import { runImport } from "./import.ts";
 import { SYNC_FLAGS } from "./sync.ts";
@@ -13,7 +14,9 @@ const { url, to } = ENVIRONMENT_FLAGS;
 const FORMATS = FILE_FORMATS.join(" or ");
 
 const ABOUT = `The key is read from ROWHOUSE_API_KEY, or for an environment from its own variable, such as ROWHOUSE_API_KEY_STAGING. There is no
-flag for a key. Without --to, --url and ROWHOUSE_URL, the command uses a running rowhouse dev in this folder (${DEV_FILE}).`;
+flag for a key. The command first says where it goes. --to ${DEV_ENVIRONMENT} is the running rowhouse dev of this folder (${DEV_FILE}). Without --to and --url, it goes to
+ROWHOUSE_URL, else to that rowhouse dev. If ${PROJECT_FILE} has environments, it asks first which is meant, unless ROWHOUSE_URL is
+rowhouse dev; without a terminal it requires --to, or ROWHOUSE_URL and ROWHOUSE_API_KEY.`;
 
 export const dataCommands: readonly Command[] = [
   {

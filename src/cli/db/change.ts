@@ -18,7 +18,6 @@ import {
   type Setting,
   UsageError,
 } from "../command.ts";
-import { readEnvironments } from "../project_file.ts";
 import { readSettings } from "../settings.ts";
 import { makePaint, showCount } from "../terminal.ts";
 import { findColumn, findEdit } from "./change_schema.ts";
@@ -28,7 +27,7 @@ import { type History, planHistory, pushHistory } from "./history.ts";
 import { type Project, type WrittenFiles, withProject, writeProject } from "./project.ts";
 import type { PushTask } from "./push.ts";
 import type { Pushed as PushResponse } from "./schema_service.ts";
-import { type Destination, isDev, withDestination } from "./service.ts";
+import { type Destination, showDestination, withDestination } from "./service.ts";
 
 // An explicit change of a project: checks the schema file, shows the plan, asks, applies the
 // change, writes files.
@@ -112,7 +111,7 @@ const FLAGS = {
 
 const ABOUT = `Edit the schema file first: it must already declare the result. The change is a migration: it is written to
 schema/migrations, and rowhouse db push applies it to other environments. Only the app that owns the table can change it, and
-only parts that no other app declares. If rowhouse.json has environments, select one with --to.
+only parts that no other app declares. If rowhouse.json has environments, ROWHOUSE_URL selects none: add --to, or answer on a terminal.
 Prints { status, replays, migration, steps, notes, rows, types, files } with --json.`;
 
 export const changeCommands: readonly Command[] = [
@@ -208,7 +207,7 @@ type ToChange = (definition: Definition) => Change;
 async function runChange(setting: Setting, toChange: ToChange): Promise<CommandResult> {
   const { args, env, terminal } = setting;
   const config = readSettings(env);
-  const destination = findNamed(setting, config);
+  const destination = await findDestination(setting, config, { mustBeNamed: true });
   const paint = makePaint(env, process.stdout.isTTY === true);
   const stop = terminal.spin("Planning");
   const changed = await changeProject(setting, {
@@ -226,17 +225,6 @@ async function runChange(setting: Setting, toChange: ToChange): Promise<CommandR
     document: { status, replays, migration, steps, notes, rows, types, files },
     lines: describePush(changed, paint),
   };
-}
-
-/** @throws {UsageError} the project has environments, and the command selects none */
-function findNamed(setting: Setting, config: ReturnType<typeof readSettings>): Destination {
-  const destination = findDestination(setting, config);
-  const isNamed = ["to", "app", "url"].some((flag) => setting.args.has(flag));
-  const environments = readEnvironments(setting.folder).map(({ name }) => name);
-  if (isDev(destination) || isNamed || environments.length === 0) return destination;
-  throw new UsageError(
-    `Select an environment with --to: rowhouse.json has ${environments.join(", ")}`,
-  );
 }
 
 type Asked = { change: Change; destination: Destination; lines: readonly string[] };
@@ -264,10 +252,4 @@ async function confirm(
     if (reply?.trim() === name) return;
   }
   throw new RejectedError("Nothing was changed");
-}
-
-function showDestination(destination: Destination): string {
-  if (destination.kind === "database") return `app ${destination.app} of the database`;
-  const { environment, target } = destination;
-  return environment === undefined ? target.url : `${environment.name} (${environment.url})`;
 }

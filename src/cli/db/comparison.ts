@@ -49,6 +49,8 @@ export async function runComparison(setting: Setting): Promise<CommandResult> {
   const file = findSchema(setting);
   const schema: Schema =
     file === undefined ? undefined : { file, definition: await evaluateSchema(setting, file) };
+  const shown = environments.map(({ name, url }) => `${name} (${url})`);
+  setting.terminal.warn(`Destinations: ${shown.join(", ")}`);
   const rows = await Promise.all(
     environments.map(async (environment): Promise<Row> => {
       const outcome = await compare(setting, { environment, config, schema }).catch(toOutcome);
@@ -75,7 +77,7 @@ async function compare(
   setting: Setting,
   { environment, config, schema }: Comparing,
 ): Promise<Compared> {
-  const destination = toDestination(setting, environment);
+  const destination = await toDestination(setting, environment.name);
   const file = schema?.file ?? findSchemaFile(setting);
   const folder = findJournalFolder(setting, file, destination);
   return await withService(destination, { config, terminal: setting.terminal }, async (service) => {

@@ -4,6 +4,7 @@ import { ProblemBody } from "../../http/mod.ts";
 import { PROBLEMS, Problem, type ProblemCode } from "../../problem.ts";
 import { tryParseJson } from "../../std/json.ts";
 import { EXIT, RejectedError } from "../command.ts";
+import { DEV_ENVIRONMENT } from "../project_file.ts";
 
 export type Target = {
   url: string;
@@ -92,12 +93,12 @@ async function request(
 type Rejected = { response: Response; rejection: v.InferOutput<typeof Rejection>; scope: string };
 
 function toRejection(
-  { url, keyVariable = KEY_VARIABLE }: Target,
+  { url, keyVariable = KEY_VARIABLE, isDev }: Target,
   { response, rejection: { error, message, details }, scope }: Rejected,
 ): Error {
   if (response.status === 401)
     return new RejectedError(
-      `${url} rejects this key: check ${keyVariable}, or issue a key with the scope ${scope}`,
+      `${url} rejects this key: check ${keyVariable}, or ${isDev === true ? `add --to ${DEV_ENVIRONMENT}, which needs none` : `issue a key with the scope ${scope}`}`,
       EXIT.unauthenticated,
     );
   if (error === "unavailable" || error === "overloaded")

@@ -28,7 +28,7 @@ import type { Declared } from "../../tables/plan/merge_table.ts";
 import { EXIT, RejectedError, type Setting } from "../command.ts";
 import { HIDDEN_FOLDER } from "../dev/file.ts";
 import type { SchemaService } from "./schema_service.ts";
-import { type Destination, isDev, withDestination } from "./service.ts";
+import { type Destination, isDev, nameDestination } from "./service.ts";
 
 /** The project's journal, next to the schema. */
 export const PROJECT_JOURNAL = "migrations";
@@ -78,12 +78,7 @@ export async function checkJournalFiles(
   const stale = isStale ? files.map(({ file }) => file) : [];
   if (issues.length === 0) return { ...compared, isDiverged, stale };
   const lines = [
-    ...issues.map(({ message }) =>
-      [PULL, RESOLVE].reduce(
-        (text, command) => text.replaceAll(command, withDestination(command, location.destination)),
-        message,
-      ),
-    ),
+    ...issues.map(({ message }) => nameDestination(message, location.destination)),
     `The project's migrations are in ${relative(location.folder, location.journal)}`,
   ];
   throw new RejectedError(lines.join("\n"), EXIT.rejected, {
@@ -93,9 +88,6 @@ export async function checkJournalFiles(
     ),
   });
 }
-
-const PULL = "rowhouse db pull";
-const RESOLVE = "rowhouse db resolve";
 
 /** Whether the files belong to another database: its first migration differs. */
 function isOfAnother(files: readonly JournalFile[], recorded: readonly MigrationRecord[]): boolean {

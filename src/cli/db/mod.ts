@@ -8,7 +8,7 @@ import {
   type Setting,
 } from "../command.ts";
 import { DEV_FILE } from "../dev/file.ts";
-import { ALL_ENVIRONMENTS, PROJECT_FILE } from "../project_file.ts";
+import { ALL_ENVIRONMENTS, DEV_ENVIRONMENT, PROJECT_FILE } from "../project_file.ts";
 import { readSettings } from "../settings.ts";
 import { makePaint } from "../terminal.ts";
 import { changeCommands } from "./change.ts";
@@ -40,7 +40,9 @@ flag for a key. A push requires the scope schema:push, and schema:drop too if it
 schema:read. ${PROJECT_FILE} has the environments; commit it to version control, without keys:
   { "environments": { "staging": "https://api.staging.example.org",
                       "production": { "url": "https://api.example.org", "confirm": true } } }
-Without --to, --url, ROWHOUSE_URL and --app, the command uses a running rowhouse dev in this folder (${DEV_FILE}).`;
+Each command first says where it goes. --to ${DEV_ENVIRONMENT} is the running rowhouse dev of this folder (${DEV_FILE}), whose migrations stay private.
+Without --to, --url and --app, the command goes to ROWHOUSE_URL, else to that rowhouse dev. If ${PROJECT_FILE} has environments, it
+asks first which is meant, unless ROWHOUSE_URL is rowhouse dev; without a terminal it requires --to, or ROWHOUSE_URL and ROWHOUSE_API_KEY.`;
 
 const RESULT =
   "Prints { status, replays, migration, steps, notes, shared, types, files } with --json.";
@@ -117,7 +119,7 @@ Prints { environments: [{ environment, url, last, ahead, behind, pending, failur
       ...ENVIRONMENT_FLAGS,
       to: {
         value: "environment",
-        about: `an environment in ${PROJECT_FILE}, or ${ALL_ENVIRONMENTS}`,
+        about: `an environment in ${PROJECT_FILE}, ${DEV_ENVIRONMENT}, or ${ALL_ENVIRONMENTS}`,
       },
     },
     run: (setting) =>
@@ -134,7 +136,7 @@ async function runPush(
   const { args, env, terminal } = setting;
   const waitS = readWait(args);
   const config = readSettings(env);
-  const destination = findDestination(setting, config);
+  const destination = await findDestination(setting, config);
   const stop = terminal.spin(dryRun ? "Planning" : "Pushing");
   const paint = makePaint(env, process.stdout.isTTY === true);
   const confirm = findConfirm(setting, destination, (result) => {
@@ -176,7 +178,7 @@ function toCheckResult({ result, missing }: ProjectPush): ExitCode {
 async function runPull(setting: Setting): Promise<CommandResult> {
   const { env, folder, terminal } = setting;
   const config = readSettings(env);
-  const destination = findDestination(setting, config);
+  const destination = await findDestination(setting, config);
   const journal = findJournalFolder(setting, findSchemaFile(setting), destination);
   const missing = await withService(destination, { config, terminal }, async (service) => {
     const { migrations } = await service.status();

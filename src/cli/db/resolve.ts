@@ -50,7 +50,7 @@ Prints { status, joins, migration, steps, notes, shared } with --json.`,
 async function runResolve(setting: Setting): Promise<CommandResult> {
   const { env, terminal } = setting;
   const config = readSettings(env);
-  const destination = findDestination(setting, config);
+  const destination = await findDestination(setting, config);
   const stop = terminal.spin("Joining");
   const { result, joins } = await resolveHistory(setting, { destination, config, stop }).finally(
     stop,

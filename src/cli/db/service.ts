@@ -13,22 +13,48 @@ export type Destination = ServiceDestination | DirectDestination;
 export type ServiceDestination = {
   kind: "service";
   target: Target;
+  /** The value of `--to` that selects it, if one does. */
+  to?: string;
+  /** The app of the key, where it is known without a request. */
+  app?: string;
   /** The environment of rowhouse.json that has this URL. */
   environment?: ProjectEnvironment;
 };
 
-/** Whether the destination is the service or the database of `rowhouse dev`. */
+/** Whether the destination is the service or the database of a `rowhouse dev`. */
 export function isDev(destination: Destination): boolean {
   return (destination.kind === "service" ? destination.target.isDev : destination.isDev) === true;
+}
+
+/** The destination, for people. */
+export function showDestination(destination: Destination): string {
+  if (destination.kind === "database")
+    return `app ${destination.app} of ${showAddress(destination.address)}`;
+  const { target, to, app, environment } = destination;
+  const name = to ?? environment?.name ?? (isDev(destination) ? "a rowhouse dev" : undefined);
+  if (name === undefined) return target.url;
+  return `${name} (${[target.url, ...(app === undefined ? [] : [`app ${app}`])].join(", ")})`;
+}
+
+/** The database of a connection string, without its login. */
+function showAddress({ url, variable }: DirectDestination["address"]): string {
+  if (!URL.canParse(url)) return `the database of ${variable}`;
+  const { host, pathname } = new URL(url);
+  return `the database ${pathname.slice(1)} at ${host} (${variable})`;
 }
 
 /** A command with the flag that selects this destination. */
 export function withDestination(command: string, destination: Destination): string {
   if (destination.kind === "database") return `${command} --app ${destination.app}`;
-  const { target, environment } = destination;
-  const isNamed = environment !== undefined && target.keyVariable !== undefined;
-  return isNamed ? `${command} --to ${environment.name}` : command;
+  return destination.to === undefined ? command : `${command} --to ${destination.to}`;
 }
+
+/** A text with the flag that selects the destination in each of its commands that lacks one. */
+export function nameDestination(text: string, destination: Destination): string {
+  return text.replace(COMMANDS, (command) => withDestination(command, destination));
+}
+
+const COMMANDS = /rowhouse db [a-z]+(?:-value)?(?![^\n;,]* --(?:to|app) )/g;
 
 /** Runs a task against the service of a destination. */
 export async function withService<Result>(

@@ -26,7 +26,7 @@ import { type Destination, withDestination, withService } from "./service.ts";
 export async function runStatus(setting: Setting): Promise<ExitCode> {
   const { args, env, terminal } = setting;
   const config = readSettings(env);
-  const destination = findDestination(setting, config);
+  const destination = await findDestination(setting, config);
   const state = await withService(destination, { config, terminal }, async (service) => {
     const status = await service.status();
     return {

@@ -17,7 +17,7 @@ import { DEV_COOKIE_DOMAIN } from "../admin/task.ts";
 import { type Arguments, RejectedError, type Setting, UsageError } from "../command.ts";
 import { readProject } from "../project_file.ts";
 import { readWhole } from "../settings.ts";
-import { DevPeople, HIDDEN_FOLDER } from "./file.ts";
+import { DevPeople, SECRETS_FILE } from "./file.ts";
 
 /** Other settings are ignored: connections, secrets, hosts, mail and providers can belong to a real service. */
 const READ: ReadonlySet<string> = new Set<SettingName>([
@@ -141,8 +141,6 @@ const Secrets = v.object({
   people: v.optional(DevPeople),
 });
 export type Secrets = v.InferOutput<typeof Secrets> & { consolePassword: string };
-
-const SECRETS_FILE = `${HIDDEN_FOLDER}/secrets.json`;
 
 function toPath(folder: string): string {
   return join(folder, SECRETS_FILE);

@@ -3,7 +3,8 @@ import { closeSync, fstatSync, openSync, readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import * as v from "valibot";
 import { describeUnreadable, nameFormat } from "../../format.ts";
-import { writeAtomically } from "../../std/files.ts";
+import { readIfThere, writeAtomically } from "../../std/files.ts";
+import { isObject, tryParseJson } from "../../std/json.ts";
 import { isLoopback } from "../../std/network.ts";
 import { quote } from "../../std/quote.ts";
 import { RejectedError, type Setting } from "../command.ts";
@@ -11,6 +12,8 @@ import type { Address } from "../settings.ts";
 
 export const HIDDEN_FOLDER = ".rowhouse";
 export const DEV_FILE = `${HIDDEN_FOLDER}/dev.json`;
+/** The secrets that `dev` keeps from run to run. */
+export const SECRETS_FILE = `${HIDDEN_FOLDER}/secrets.json`;
 
 const Person = v.object({ email: v.string(), password: v.string() });
 export const DevPeople = v.object({
@@ -56,6 +59,12 @@ export function findDevFile(folder: string): DevFile | undefined {
   const read = readFile(folder);
   if (read?.issue === undefined) return read?.file;
   throw new RejectedError(`Cannot use ${DEV_FILE}: ${read.issue}`);
+}
+
+/** Whether `dev` of this folder issued a key, also while it does not run. */
+export function isDevKey(folder: string, key: string): boolean {
+  const content = tryParseJson(readIfThere(join(folder, SECRETS_FILE)) ?? "");
+  return isObject(content) && content["apiKey"] === key;
 }
 
 type Reading = { file: DevFile; issue?: never } | { issue: string; file?: never };

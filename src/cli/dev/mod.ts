@@ -35,6 +35,7 @@ import {
   toOrigin,
   withHosts,
 } from "./launchers.ts";
+import { markDev } from "./mark.ts";
 import { describeNeed, findNeeds } from "./needs.ts";
 import { pushOnce } from "./push.ts";
 import { confirmReset, removeDevFiles } from "./reset.ts";
@@ -191,7 +192,7 @@ async function serveDev(setting: Setting, running: Running): Promise<void> {
   const explained = makeExplained(app);
   const named = explained.serveWith(service);
   const shown = example?.serveWith(named, toHost(app, port)) ?? named;
-  const serving = listen(people.serveWith(shown), {
+  const serving = listen(markDev(people.serveWith(shown)), {
     host: config.HOST,
     port,
     portSetting: "--port",

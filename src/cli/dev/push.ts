@@ -7,7 +7,9 @@ import { describePush, readShare } from "../db/describe.ts";
 import { planHistory } from "../db/history.ts";
 import type { Project } from "../db/project.ts";
 import { type ProjectPush, pushProject } from "../db/push.ts";
+import { nameDestination } from "../db/service.ts";
 import { explain } from "../failures.ts";
+import { DEV_ENVIRONMENT } from "../project_file.ts";
 import { findColumn, findTable } from "./dev_tables.ts";
 import { describe, type Replayed, replayMigrations } from "./migrations.ts";
 import { checkNeeds } from "./needs.ts";
@@ -25,7 +27,8 @@ export async function pushOnce(
   setting: Setting,
   { config, target, pushedLast }: Destination,
 ): Promise<ProjectPush | undefined> {
-  const { print, warn } = setting.terminal;
+  const destination = { kind: "service", target, to: DEV_ENVIRONMENT } as const;
+  const print = (line: string) => setting.terminal.print(nameDestination(line, destination));
   const share = readShare(setting);
   let replayed: Replayed | undefined;
   let wanted: Definition | undefined;
@@ -38,7 +41,7 @@ export async function pushOnce(
   };
   const push = async (task: Pick<Parameters<typeof pushProject>[1], "prepare">) =>
     await pushProject(setting, {
-      ...{ destination: { kind: "service", target }, config, dryRun: false, waitS: 10, share },
+      ...{ destination, config, dryRun: false, waitS: 10, share },
       ...task,
     });
   try {
@@ -62,7 +65,7 @@ export async function pushOnce(
     for (const line of describePush(pushed)) print(line);
     return pushed;
   } catch (error) {
-    warn(explain(error));
+    setting.terminal.warn(nameDestination(explain(error), destination));
     return undefined;
   }
 }

@@ -73,9 +73,9 @@ export function findRenames(before: Definition, after: Definition): Rename[] {
 }
 
 function toRename(kind: "table" | "column", from: string, to: string): Rename {
-  const command = `rowhouse db rename ${quoteForShell(from)} ${quoteForShell(to.split(".").at(-1) ?? "")}`;
+  const command = `rowhouse db rename ${quoteForShell(from)} ${quoteForShell(to.split(".").at(-1) ?? "")} --to dev`;
   return {
     to,
-    message: `Not pushed: ${to} may be the new name of ${from}. To rename the ${kind}, run ${command}; to add another ${kind}, run rowhouse db push`,
+    message: `Not pushed: ${to} may be the new name of ${from}. To rename the ${kind}, run ${command}; to add another ${kind}, run rowhouse db push --to dev`,
   };
 }
