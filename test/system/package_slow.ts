@@ -326,13 +326,14 @@ export const { title }: { title: string } = await ${line};
         join(project, ".env"),
         `ROWHOUSE_URL=${service.url}\nROWHOUSE_API_KEY=${key}\n`,
       );
+      const destination = `Destination: ${service.url}\n`;
       const pushed = await rowhouse("db", "push");
       expect(pushed).toEqual({
         code: 0,
         out: expect.stringContaining("Wrote .rowhouse/types.d.ts"),
-        err: "",
+        err: destination,
       });
-      expect(await rowhouse("db", "check")).toMatchObject({ code: 0, err: "" });
+      expect(await rowhouse("db", "check")).toMatchObject({ code: 0, err: destination });
       expect((await rowhouse("db", "status")).out).toMatch(/push_only_notes[\s\S]*up to date/);
 
       const schema = join(project, "schema/mod.ts");
@@ -342,7 +343,7 @@ export const { title }: { title: string } = await ${line};
         code: 1,
         out: "",
         err: expect.stringMatching(
-          /^Cannot read schema\/mod\.ts: Error: stop at schema\/mod\.ts:\d+:\d+\n$/,
+          /^Destination: .*\nCannot read schema\/mod\.ts: Error: stop at schema\/mod\.ts:\d+:\d+\n$/,
         ),
       });
       await Bun.write(schema, `${text}process.exit(3);\n`);
