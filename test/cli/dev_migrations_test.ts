@@ -340,3 +340,8 @@ test("a push to a shared service names the commands for what only dev has rename
   expect(pushed).toMatchObject({ code: 0 });
   expect(pushed.err).toContain(`to drop it: rowhouse db drop ${t0}.x --to staging\n`);
 });
+
+test("an edit of a required column's name gets the command that renames it", async () => {
+  edit(mine, "{ $: { title: t.string().required() } }");
+  expect(await dev()).toContain("run rowhouse db rename todos.titel title --to dev;");
+});

@@ -10,7 +10,7 @@ import { type ProjectPush, pushProject } from "../db/push.ts";
 import { nameDestination } from "../db/service.ts";
 import { explain } from "../failures.ts";
 import { DEV_ENVIRONMENT } from "../project_file.ts";
-import { findColumn, findTable } from "./dev_tables.ts";
+import { findColumn, findTable, isUnfit } from "./dev_tables.ts";
 import { describe, type Replayed, replayMigrations } from "./migrations.ts";
 import { checkNeeds } from "./needs.ts";
 import { findRenames } from "./watch.ts";
@@ -88,8 +88,20 @@ async function checkRenames(
     ({ to }) => !isCommitted(to),
   );
   if (renames.length === 0) return;
-  const { steps } = await planHistory(project);
-  const pending = renames.filter(({ to }) => steps.some((step) => step.endsWith(` ${to}`)));
+  const added = await listAdded(project);
+  const pending = renames.filter(({ to }) => added(to));
   if (pending.length === 0) return;
   throw new RejectedError(pending.map(({ message }) => message).join("\n"));
+}
+
+/** Whether a push would add a table or a column, or cannot, because rows have no value for it. */
+async function listAdded(project: Checked): Promise<(name: string) => boolean> {
+  try {
+    const { steps } = await planHistory(project);
+    return (name) => steps.some((step) => step.endsWith(` ${name}`));
+  } catch (error) {
+    if (!isUnfit(error)) throw error;
+    const paths = (error.details ?? []).map(({ path }) => path);
+    return (name) => paths.includes(`/${name.replace(".", "/")}`);
+  }
 }
