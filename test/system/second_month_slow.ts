@@ -242,6 +242,9 @@ describe.each(SHAPES.filter(isThere))("with $name", (shape) => {
 
   step("all environments end with one history, and nothing of dev is in the folder", async () => {
     await ben.rowhouse("db push --to production --yes");
+    await ben.rowhouse("db push --to staging");
+    await ben.commit("production");
+    await ada.pull(/Nothing to do/);
     const status = await ben.rowhouse("db status --to all");
     expect(status.match(/up to date/g)?.length).toBeGreaterThanOrEqual(2);
     for (const person of [ada, ben]) {
