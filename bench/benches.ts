@@ -1,4 +1,5 @@
 /** Every bench, with the function that prints its result. @module */
+import { benchCommands, printCommands } from "./commands.ts";
 import { benchFairness, printFairness } from "./fairness.ts";
 import { benchGateway, printGateway } from "./gateway.ts";
 import { benchGrowth, printGrowth } from "./growth.ts";
@@ -33,6 +34,7 @@ export const BENCHES: Readonly<Record<Part, Bench>> = {
   history: pair(benchHistory, printHistory),
   live: pair(benchLive, printLive),
   "live-soak": pair(benchLiveSoak, printLiveSoak),
+  commands: pair(benchCommands, printCommands),
 };
 
 function pair<Result>(

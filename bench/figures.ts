@@ -2,20 +2,32 @@
 import { readFileSync, writeFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { BENCHES } from "./benches.ts";
+import { type CommandsResult, printCommands } from "./commands.ts";
 import { PARTS } from "./options.ts";
 import { printHighlights, printSummary, type RequestsResult } from "./requests.ts";
 import { readNewest, type Saved } from "./results.ts";
 
-export const START = "<!-- figures -->";
-export const END = "<!-- /figures -->";
 const ROOT = fileURLToPath(new URL("../", import.meta.url));
 
-/** The contents between the markers of each page. */
-export const PAGES: Readonly<Record<string, (saved: Saved) => string>> = {
-  "bench/README.md": renderFigures,
-  "docs/figures.md": renderSummary,
-  "README.md": ({ requests }) => printHighlights(requests as RequestsResult),
-};
+/** The contents between the markers of each page, `<!-- figures -->` and `<!-- /figures -->`. */
+export const PAGES: readonly {
+  page: string;
+  marker: string;
+  render: (saved: Saved) => string;
+}[] = [
+  { page: "bench/README.md", marker: "figures", render: renderFigures },
+  { page: "docs/figures.md", marker: "figures", render: renderSummary },
+  {
+    page: "docs/figures.md",
+    marker: "commands",
+    render: ({ commands }) => printCommands(commands as CommandsResult),
+  },
+  {
+    page: "README.md",
+    marker: "figures",
+    render: ({ requests }) => printHighlights(requests as RequestsResult),
+  },
+];
 
 /** Renders the tables of a saved result, with its machine. */
 export function renderFigures({ date, machine, ...saved }: Saved): string {
@@ -40,12 +52,13 @@ function renderConditions({ date, machine }: Pick<Saved, "date" | "machine">): s
  *
  * @throws {Error} the text does not contain both markers once, in this order
  */
-export function replaceFigures(text: string, figures: string): string {
-  const [before, rest, ...more] = text.split(START);
-  const end = rest?.indexOf(END) ?? -1;
+export function replaceFigures(text: string, marker: string, figures: string): string {
+  const [start, close] = [`<!-- ${marker} -->`, `<!-- /${marker} -->`];
+  const [before, rest, ...more] = text.split(start);
+  const end = rest?.indexOf(close) ?? -1;
   if (rest === undefined || end === -1 || more.length > 0)
-    throw new Error(`Cannot write the figures: the page needs ${START} and ${END} once each`);
-  return `${before}${START}\n${figures}\n${rest.slice(end)}`;
+    throw new Error(`Cannot write the figures: the page needs ${start} and ${close} once each`);
+  return `${before}${start}\n${figures}\n${rest.slice(end)}`;
 }
 
 export function readPage(page: string): string {
@@ -55,7 +68,7 @@ export function readPage(page: string): string {
 /** Writes the newest saved result into the pages, and returns a message. */
 export function writeFigures(): string {
   const saved = readNewest();
-  for (const [page, render] of Object.entries(PAGES))
-    writeFileSync(ROOT + page, replaceFigures(readPage(page), render(saved)));
-  return `${Object.keys(PAGES).join(" and ")} have the figures of ${saved.date}`;
+  for (const { page, marker, render } of PAGES)
+    writeFileSync(ROOT + page, replaceFigures(readPage(page), marker, render(saved)));
+  return `${[...new Set(PAGES.map(({ page }) => page))].join(" and ")} have the figures of ${saved.date}`;
 }

@@ -1,12 +1,14 @@
 /** The pages' figures are equal to the newest saved result. */
 import { describe, expect, test } from "bun:test";
-import { END, PAGES, readPage, renderFigures, replaceFigures, START } from "./figures.ts";
+import { PAGES, readPage, renderFigures, replaceFigures } from "./figures.ts";
 import type { RequestsResult } from "./requests.ts";
 import { readNewest } from "./results.ts";
 
+const [START, END] = ["<!-- figures -->", "<!-- /figures -->"];
+
 describe("replaceFigures()", () => {
   test("replaces only the text between the markers", () => {
-    expect(replaceFigures(`before ${START} old ${END} after`, "new")).toBe(
+    expect(replaceFigures(`before ${START} old ${END} after`, "figures", "new")).toBe(
       `before ${START}\nnew\n${END} after`,
     );
   });
@@ -17,7 +19,7 @@ describe("replaceFigures()", () => {
     { name: "the end marker first", text: `${END} ${START}` },
     { name: "two start markers", text: `${START} ${START} ${END}` },
   ])("rejects a text with $name", ({ text }) => {
-    expect(() => replaceFigures(text, "new")).toThrow("Cannot write the figures");
+    expect(() => replaceFigures(text, "figures", "new")).toThrow("Cannot write the figures");
   });
 });
 
@@ -29,6 +31,6 @@ test("the newest saved result has figures for every scenario of its run", () => 
   expect(figures).not.toMatch(/NaN|undefined/);
 });
 
-test.each(Object.entries(PAGES))("%s has the newest saved result", (page, render) => {
-  expect(readPage(page)).toBe(replaceFigures(readPage(page), render(readNewest())));
+test.each(PAGES)("$page has the newest saved result: $marker", ({ page, marker, render }) => {
+  expect(readPage(page)).toBe(replaceFigures(readPage(page), marker, render(readNewest())));
 });

@@ -14,6 +14,7 @@ export const PARTS = [
   "history",
   "live",
   "live-soak",
+  "commands",
 ] as const;
 export type Part = (typeof PARTS)[number];
 const COMMANDS = [...PARTS, "figures"] as const;
@@ -34,6 +35,7 @@ export const USAGE = `bun run bench [<command>] [--quick] [--only get,list-100] 
   history    the history of rows: what a write costs
   live       event streams: what a write costs, an idle check, and 1,000 and 8,000 readers
   live-soak  memory over minutes of event streams whose readers come and go, at a low rate
+  commands   seconds of twelve common commands, started directly, by bunx, bun run and npx
   figures    writes the newest saved result into docs/figures.md and README.md
   --rounds 5 --seconds 5 --minutes 5 --connections 32 --pool 20 --apps 100 --rows 1000 --profile <folder>
   ADMIN_DATABASE_URL names the PostgreSQL to use; if it is empty, an embedded PostgreSQL is started`;

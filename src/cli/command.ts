@@ -21,6 +21,8 @@ export type ExitCode = (typeof EXIT)[keyof typeof EXIT];
 export type Flag = {
   readonly value?: string;
   readonly many?: true;
+  /** The value of a flag that is not given, which the help names. */
+  readonly default?: string;
   /** The positional arguments that the flag replaces. */
   readonly replaces?: readonly string[];
   readonly about: string;
@@ -35,7 +37,7 @@ export type Flags = Readonly<Record<string, Flag>>;
 export type Arguments = {
   readonly positionals: readonly string[];
   readonly has: (flag: string) => boolean;
-  /** The text of a flag, which is never empty. */
+  /** The text of a flag, which is never empty; without the flag its default. */
   readonly text: (flag: string) => string | undefined;
   readonly texts: (flag: string) => readonly string[];
 };
@@ -152,7 +154,7 @@ export function readArguments(command: Command, argv: readonly string[]): Argume
   return {
     positionals: arranged,
     has: (flag) => values.has(flag),
-    text: (flag) => texts(flag).at(-1),
+    text: (flag) => texts(flag).at(-1) ?? command.flags[flag]?.default,
     texts,
   };
 }

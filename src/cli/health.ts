@@ -9,7 +9,7 @@ const PATIENCE_MS = 3000;
 export const healthCommand: Command = {
   name: "health",
   example: "rowhouse health",
-  about: `Requests GET /live, which does not depend on the database. Exits with 69 if there is no response within 3 s.
+  about: `Requests GET /live, which does not depend on the database. Exits with 69 if there is no response within ${PATIENCE_MS / 1000} s.
 If neither HOST nor PORT is set, checks a running rowhouse dev in this folder (.rowhouse/dev.json).`,
   positionals: [],
   flags: {},

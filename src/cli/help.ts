@@ -1,5 +1,5 @@
 /** Help texts, rendered from the table of commands. Each starts with an example. @module */
-import { type Command, type CommandRow, showFlag } from "./command.ts";
+import { type Command, type CommandRow, type Flag, showFlag } from "./command.ts";
 
 const EXIT_CODES = `Exit codes: 0 success, 1 failure, 2 invalid command line, 3 changes are pending (db check, db status --to all),
 4 not authenticated, 69 service or database unreachable (try again later)`;
@@ -24,8 +24,7 @@ export function overview(rows: readonly CommandRow[], group: string, example: st
 
 export function describeCommand(command: Command, summary: string): string {
   const flags = Object.entries(command.flags).map(
-    ([name, flag]) =>
-      [showFlag(name, flag), flag.many ? `${flag.about}; can be repeated` : flag.about] as const,
+    ([name, flag]) => [showFlag(name, flag), describeFlag(flag)] as const,
   );
   const width = Math.max(0, ...flags.map(([label]) => label.length)) + 2;
   const [first = "", ...others] = command.positionals.map((term) => ` <${term}>`);
@@ -39,6 +38,14 @@ export function describeCommand(command: Command, summary: string): string {
     `\n${EXIT_CODES}`,
     ...(command.flags["json"] === undefined ? [] : [JSON_FAILURES]),
   ].join("\n");
+}
+
+function describeFlag({ about, many, default: initial }: Flag): string {
+  const more = [
+    ...(initial === undefined ? [] : [`default ${initial}`]),
+    ...(many ? ["can be repeated"] : []),
+  ];
+  return [about, ...more].join("; ");
 }
 
 function indent(text: string): string {

@@ -86,7 +86,7 @@ Exits with 69 if the database cannot be reached, 2 if no address is set, and 1 f
     },
     shards: {
       value: "number",
-      about: `the number of shards with --citus, which cannot be changed later (default ${SHARDS})`,
+      about: `the number of shards of a new cluster with --citus, which cannot be changed later; default: ${SHARDS}`,
     },
     "dry-run": { about: "list the steps and their locks, and change nothing" },
     json: {

@@ -18,7 +18,7 @@ there are any: removed endpoints and columns, values that are no longer accepted
   positionals: [],
   flags: {
     schema: FILE_FLAGS.schema,
-    url: { value: "url", about: "the service's address, for the document; default /" },
+    url: { value: "url", about: "the service's address, for the document", default: "/" },
     against: { value: "file", about: "a published document whose clients must keep working" },
   },
   run: runOpenapi,

@@ -6,8 +6,9 @@ import { readArguments } from "../../src/cli/command.ts";
 import { devCommand } from "../../src/cli/dev/mod.ts";
 import { pushOnce } from "../../src/cli/dev/push.ts";
 import { readSettings } from "../../src/cli/settings.ts";
-import type { Definition } from "../../src/schema/mod.ts";
+import { type Definition, defineSchema, t } from "../../src/schema/mod.ts";
 import { makeProject, runHere, schemaText } from "../support/command.ts";
+import { makeHistory } from "../support/history.ts";
 import { freshName } from "../support/push.ts";
 import { openTestService, type TestApp, type TestService } from "../support/service.ts";
 
@@ -301,6 +302,24 @@ test("a file with a conflict is named, dev serves the previous schema, and goes 
   }
   writeFileSync(path, text);
   expect(await dev()).toContain("rename column todos.titel to title");
+});
+
+test("dev names the files of two branches that were merged, and serves the previous schema", async () => {
+  await push("{ $: { titel: t.string().required(), theirs: t.string() } }");
+  pull();
+  const theirs = migrations().find((name) => name.startsWith("0002_")) ?? "";
+  const column = { titel: t.string().required() };
+  const [, ours = ""] = makeHistory([
+    defineSchema({ [t0]: column }),
+    defineSchema({ [t0]: { ...column, ours: t.string() } }),
+  ]);
+  mine.write("schema/migrations/0002_ours.sql", ours);
+  const printed = await dev();
+  expect(printed).toContain("Two branches were merged");
+  for (const file of [theirs.replaceAll(t0, "todos"), "0002_ours.sql"])
+    expect(printed).toContain(`\n  ${file}\n`);
+  expect(printed).toContain("\n  rm schema/migrations/");
+  expect(await rows()).toEqual([{ titel: "Milk" }]);
 });
 
 test("dev follows two branches that were joined", async () => {

@@ -274,12 +274,13 @@ describe("db status --to all", () => {
     await Bun.write(join(folder, "0001_theirs.sql"), theirs);
     const compared = await run(["db", "status", "--to", "all"], env);
     expect(compared.code).toBe(1);
-    expect(compared.out).toMatch(
-      new RegExp(
-        `^one +- +- +Cannot use 0001_theirs\\.sql: ${file} has the same number\\. If two branches`,
-        "m",
-      ),
-    );
+    expect(compared.out).toContain("Two branches were merged");
+    expect(compared.out).toContain(`  ${file}  applied at one\n  0001_theirs.sql  not applied\n`);
+    expect(compared.out).toContain("\n  rm schema/migrations/0001_theirs.sql\n");
+    const json = await run(["db", "status", "--to", "all", "--json"], env);
+    expect(JSON.parse(json.out).environments).toMatchObject([
+      { environment: "one", failure: { error: "edited_migration", details: [{}, {}] } },
+    ]);
     const pushed = await run(["db", "push", "--to", "one"], env);
     expect(pushed.err).toContain("0001_theirs.sql");
   });

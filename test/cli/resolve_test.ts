@@ -256,9 +256,26 @@ test("a merge with the files of both branches names the solution", async () => {
   writeSchema(BOTH);
   const rejected = await db("push", "--to", "staging");
   expect(rejected.code).toBe(1);
-  expect(rejected.err).toContain(
-    `Cannot use ${file}: 0002_add_column_${name}_mine.sql has the same number. If two branches were merged, keep the files of one branch and delete those of the other; then run rowhouse db resolve`,
-  );
+  const mine = `0002_add_column_${name}_mine.sql`;
+  expect(rejected.err).toBe(`Two branches were merged: their migrations have the same numbers
+  ${mine}  not applied
+  ${file}  applied at staging
+In the schema declare what either branch declares, and keep the files of one branch, for example:
+  rm schema/migrations/${mine}
+  rowhouse db push --to staging
+`);
+  for (const command of ["plan", "check", "status"])
+    expect((await db(command, "--to", "staging")).err).toBe(rejected.err);
+  const compared = await db("status", "--to", "all");
+  expect(compared.code).toBe(1);
+  expect(compared.out).toMatch(/^staging +0002_\S+ +- +the folder has the migrations of two/m);
+  expect(compared.out).toEndWith(`  ${mine}  applied at production
+  ${file}  applied at staging
+In the schema declare what either branch declares, and keep the files of one branch, for example:
+  rm schema/migrations/${file}
+  rowhouse db resolve --to staging
+  rowhouse db push --to production
+`);
   rmSync(join(project.folder, "schema/migrations", file));
   expect(await resolve()).toMatchObject({ code: 0 });
 }, 60_000);

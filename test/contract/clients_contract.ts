@@ -60,6 +60,13 @@ const WRITTEN = {
   unconditional: "invalid_query",
 };
 
+/** The expected results of the Python client of dates, upserts and related rows. */
+const RELATED = {
+  results: ["updated", "created"],
+  days: ["2026-03-01", "2026-03-02"],
+  related: { wanted: "referred to" },
+};
+
 let served: Served;
 let filtered: Served;
 beforeAll(async () => {
@@ -130,6 +137,9 @@ describe("openapi-python-client", () => {
   });
   test("generates a client that upserts, and writes many rows", async () => {
     expect(await runPython(filtered, { program: "writes.py", programs })).toEqual(WRITTEN);
+  });
+  test("generates a client with dates, upserts and related rows", async () => {
+    expect(await runPython(filtered, { program: "related.py", programs })).toEqual(RELATED);
   });
 });
 

@@ -61,7 +61,8 @@ Requires a superuser. For a database without apps' tables, migrate --citus is en
         ...YES,
         shards: {
           value: "number",
-          about: `the number of shards, which cannot be changed later (default ${SHARDS})`,
+          about: "the number of shards, which cannot be changed later",
+          default: String(SHARDS),
         },
       },
       json: {
@@ -71,7 +72,7 @@ Requires a superuser. For a database without apps' tables, migrate --citus is en
         tables: many(record({ name: text(), rows: text(), apps: count() })),
       },
       run: async (deps, { shards: given, yes }) => {
-        const shards = given === undefined ? SHARDS : readShards(given);
+        const shards = readShards(given);
         await checkIsolation(deps.admin);
         const { database, nodes, ...plan } = await planConversion(deps.admin);
         await confirm(deps, yes, {

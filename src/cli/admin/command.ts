@@ -140,7 +140,7 @@ function pick<Of extends object>(from: Of, names: readonly (keyof Of)[] = []): P
 }
 
 function readLimit(args: Arguments, limit: number | undefined): number | undefined {
-  return limit && readWhole("--limit", args.text("limit") ?? String(limit), [1, MAX_LIMIT]);
+  return limit && readWhole("--limit", args.text("limit") ?? "", [1, MAX_LIMIT]);
 }
 
 /** The key of the last row of the previous page. */
@@ -158,7 +158,7 @@ function toFlags(key: string | undefined, limit: number | undefined): Flags {
     about: `starts after this ${key === "email" ? "address" : key}`,
   };
   return {
-    limit: { value: "count", about: `1 to ${MAX_LIMIT}; default ${limit}` },
+    limit: { value: "count", about: `1 to ${MAX_LIMIT}`, default: String(limit) },
     ...(key !== undefined && { after }),
   };
 }
@@ -199,9 +199,11 @@ type FlagValue<Of> =
     ? Value | undefined
     : Of extends { many: true }
       ? readonly string[]
-      : Of extends Field | { value: string }
-        ? string | undefined
-        : boolean;
+      : Of extends { value: string; default: string }
+        ? string
+        : Of extends Field | { value: string }
+          ? string | undefined
+          : boolean;
 type Values<Args extends Readers, Flags extends FlagFields> = {
   readonly [Name in keyof Args]: ReturnType<Args[Name]>;
 } & { readonly [Name in keyof Flags]: FlagValue<Flags[Name]> };

@@ -30,7 +30,7 @@ rowhouse admin issue-key wiki --name deploy --scope schema:push --expires 90d`,
     args: { slug: typed },
     flags: {
       name: KEY_NAME,
-      scope: { value: "list", about: `any of ${SCOPES.join(", ")}; default ${DEFAULT_SCOPES}` },
+      scope: { value: "list", about: `any of ${SCOPES.join(", ")}`, default: DEFAULT_SCOPES },
       expires: { value: "when", about: "30m, 12h, 90d, 4w, or a date such as 2030-01-31" },
     },
     json: {
@@ -41,7 +41,7 @@ rowhouse admin issue-key wiki --name deploy --scope schema:push --expires 90d`,
       scopes: many(oneOf(SCOPES)),
       expiresAt: orNull(time()),
     },
-    run: async (deps, { slug, name = "", scope = DEFAULT_SCOPES, expires }) => {
+    run: async (deps, { slug, name = "", scope, expires }) => {
       const scopes = readScopes(scope);
       const expiresAt = expires === undefined ? undefined : readExpiry(expires, deps.now());
       const keyPrefix = deps.config.API_KEY_PREFIX;

@@ -90,7 +90,7 @@ a spreadsheet would treat as a formula. In PowerShell use --output, because its 
     flags: {
       url,
       to,
-      format: { value: "format", about: `${FORMATS}; default: csv` },
+      format: { value: "format", about: FORMATS, default: "csv" },
       spreadsheet: {
         about: "for spreadsheets: mark the encoding, and escape text that looks like a formula",
       },

@@ -1,24 +1,23 @@
 /** `rowhouse db status --to all`: compares the environments of a project: their histories and pending steps. @module */
 
+import { relative } from "node:path";
 import type { Definition } from "../../schema/mod.ts";
 import type { Config } from "../../settings/mod.ts";
 import { quoteForShell } from "../../std/quote.ts";
-import { findDuplicateFiles } from "../../tables/history/journal.ts";
 import {
   compareHistory,
   type HistoryDifference,
   readJournal,
   toProjectHistory,
 } from "../../tables/history/journal_files.ts";
-import { showMigration } from "../../tables/history/migration_text.ts";
 import {
-  type CommandResult,
-  EXIT,
-  type ExitCode,
-  RejectedError,
-  type Setting,
-  UsageError,
-} from "../command.ts";
+  describeMerge,
+  findMerge,
+  type Merge,
+  type MergePlace,
+} from "../../tables/history/merged_files.ts";
+import { showMigration } from "../../tables/history/migration_text.ts";
+import { type CommandResult, EXIT, type ExitCode, type Setting, UsageError } from "../command.ts";
 import { explain, type Failure, toExitCode, toFailure } from "../failures.ts";
 import { PROJECT_FILE, type ProjectEnvironment, readEnvironments } from "../project_file.ts";
 import { readSettings } from "../settings.ts";
@@ -26,6 +25,7 @@ import { showCount, toPrintableLine } from "../terminal.ts";
 import { toDestination } from "./destination.ts";
 import { evaluateSchema, findSchemaFile } from "./evaluate.ts";
 import { findJournalFolder } from "./journal.ts";
+import { toMergePlace } from "./merged.ts";
 import { withService } from "./service.ts";
 import { findSchema, planDefinition } from "./status.ts";
 
@@ -35,6 +35,8 @@ type Compared = HistoryDifference & {
   last: string | null;
   /** The steps of a push; `null` without a schema, or if the history does not allow a plan. */
   pending: string[] | null;
+  /** The folder has the files of two branches. */
+  merged?: { merge: Merge; place: MergePlace; journal: string };
 };
 type Row = { environment: ProjectEnvironment; outcome: Compared | Error };
 type Schema = { file: string; definition: Definition } | undefined;
@@ -60,7 +62,7 @@ export async function runComparison(setting: Setting): Promise<CommandResult> {
   const codes = rows.map(({ outcome }) => toCode(outcome));
   return {
     document: { environments: rows.map(toJson) },
-    lines: toTable(rows),
+    lines: [...toTable(rows), ...explainMerges(rows)],
     exitCode: URGENCY.find((code) => codes.includes(code)) ?? EXIT.done,
   };
 }
@@ -80,19 +82,19 @@ async function compare(
   const destination = await toDestination(setting, environment.name);
   const file = schema?.file ?? findSchemaFile(setting);
   const folder = findJournalFolder(setting, file, destination);
+  const journal = relative(setting.folder, folder);
   return await withService(destination, { config, terminal: setting.terminal }, async (service) => {
     const { migrations } = await service.status();
     const history = toProjectHistory(migrations);
     const files = await readJournal(folder);
-    const duplicates = findDuplicateFiles(files);
-    if (duplicates.length > 0)
-      throw new RejectedError(duplicates.map(({ message }) => message).join("\n"), EXIT.rejected, {
-        code: "edited_migration",
-        details: duplicates.map(({ file, message }) => ({ path: `/${file}`, message })),
-      });
     const difference = compareHistory(files, history);
     const head = history.at(-1);
     const last = head === undefined ? null : showMigration(head);
+    const merge = findMerge(files);
+    if (merge !== undefined) {
+      const merged = { merge, place: toMergePlace(destination, history), journal };
+      return { last, ...difference, pending: null, merged };
+    }
     const isPlannable = schema !== undefined && difference.behind === 0;
     const pending = isPlannable
       ? await planDefinition(setting, { ...schema, destination, service, migrations })
@@ -112,13 +114,37 @@ const URGENCY: readonly ExitCode[] = [
 
 function toCode(outcome: Compared | Error): ExitCode {
   if (outcome instanceof Error) return toExitCode(outcome);
-  const { ahead, behind, pending } = outcome;
-  if (ahead > 0 && behind > 0) return EXIT.rejected;
+  const { ahead, behind, pending, merged } = outcome;
+  if (merged !== undefined || (ahead > 0 && behind > 0)) return EXIT.rejected;
   return ahead + behind + (pending?.length ?? 0) > 0 ? EXIT.pending : EXIT.done;
 }
 
+/** The remedy for each folder with the files of two branches, over all its environments. */
+function explainMerges(rows: readonly Row[]): string[] {
+  const found = rows.flatMap(({ outcome }) =>
+    outcome instanceof Error ? [] : (outcome.merged ?? []),
+  );
+  return [...Map.groupBy(found, ({ journal }) => journal)].flatMap(
+    ([journal, merges]) => describeMerges(journal, merges).lines,
+  );
+}
+
+type Merged = NonNullable<Compared["merged"]>;
+
+function describeMerges(journal: string, merges: readonly Merged[]) {
+  const places = merges.map(({ place }) => place);
+  return describeMerge(merges[0]?.merge ?? [], places, journal);
+}
+
+function toMergeFailure({ merged }: Compared): Failure | null {
+  if (merged === undefined) return null;
+  const { lines, details } = describeMerges(merged.journal, [merged]);
+  return { error: "edited_migration", message: lines[0] ?? "", details };
+}
+
 function toJson({ environment: { name, url }, outcome }: Row) {
-  const failure: Failure | null = outcome instanceof Error ? toFailure(outcome) : null;
+  const failure: Failure | null =
+    outcome instanceof Error ? toFailure(outcome) : toMergeFailure(outcome);
   const { last, ahead, behind, pending } =
     outcome instanceof Error ? { last: null, ahead: null, behind: null, pending: null } : outcome;
   return { environment: name, url, last, ahead, behind, pending, failure };
@@ -153,7 +179,8 @@ function toCells({ environment: { name }, outcome }: Row): string[] {
   ];
 }
 
-function showHistory({ ahead, behind }: HistoryDifference): string {
+function showHistory({ ahead, behind, merged }: Compared): string {
+  if (merged !== undefined) return "-";
   const parts = [
     ...(behind > 0 ? [`${behind} behind`] : []),
     ...(ahead > 0 ? [`${ahead} ahead`] : []),
@@ -161,7 +188,8 @@ function showHistory({ ahead, behind }: HistoryDifference): string {
   return parts.length === 0 ? "same" : parts.join(", ");
 }
 
-function showState(environment: string, { ahead, behind, pending }: Compared): string {
+function showState(environment: string, { ahead, behind, pending, merged }: Compared): string {
+  if (merged !== undefined) return "the folder has the migrations of two branches";
   if (ahead > 0 && behind > 0)
     return `diverged: rowhouse db resolve --to ${quoteForShell(environment)}`;
   if (behind > 0) return `not up to date: rowhouse db push --to ${quoteForShell(environment)}`;

@@ -252,15 +252,17 @@ export const ENVIRONMENT_FLAGS = {
   },
   app: {
     value: "slug",
-    about: "directly to the database as this app (ADMIN_DATABASE_URL, else DATABASE_URL)",
+    about:
+      "directly to the database as this app (ADMIN_DATABASE_URL, else DATABASE_URL, else the running rowhouse dev)",
   },
   json: JSON_FLAG,
 } as const satisfies Flags;
 export const FILE_FLAGS = {
-  schema: { value: "path", about: "the schema file, or a folder with mod.ts; default schema/" },
+  schema: { value: "path", about: "the schema file, or a folder with mod.ts", default: "schema/" },
   journal: {
     value: "folder",
-    about: "the migrations folder; default migrations/ next to the schema",
+    about:
+      "the migrations folder; default: migrations/ next to the schema, and that of rowhouse dev for dev",
   },
 } as const satisfies Flags;
 export const SCHEMA_FLAGS: Flags = {
@@ -269,11 +271,10 @@ export const SCHEMA_FLAGS: Flags = {
   "no-share": {
     about: `report a conflict instead of sharing a table of another app; also "share": false in ${PROJECT_FILE}`,
   },
-  wait: { value: "seconds", about: `max wait for another push; default ${WAIT_S}` },
+  wait: { value: "seconds", about: "max wait for another push", default: String(WAIT_S) },
 };
 
 /** Max seconds to wait for another push. */
 export function readWait(args: Arguments): number {
-  const text = args.text("wait");
-  return text === undefined ? WAIT_S : readWhole("--wait", text, [0, MAX_WAIT_S]);
+  return readWhole("--wait", args.text("wait") ?? String(WAIT_S), [0, MAX_WAIT_S]);
 }

@@ -48,9 +48,12 @@ const Report = v.union([
 
 type Evaluating = Pick<Setting, "folder" | "env" | "terminal">;
 
+/** For commands without `--schema`. */
+const SCHEMA_FOLDER = "schema/";
+
 /** The file of `--schema`, or `mod.ts` in that folder. Existence is checked later, at evaluation. */
 export function findSchemaFile({ args, folder }: Pick<Setting, "args" | "folder">): string {
-  const path = resolve(folder, args.text("schema") ?? "schema");
+  const path = resolve(folder, args.text("schema") ?? SCHEMA_FOLDER);
   const isFile = existsSync(path) ? !statSync(path).isDirectory() : /\.[cm]?[jt]s$/.test(path);
   return isFile ? path : join(path, "mod.ts");
 }

@@ -15,6 +15,7 @@ import {
   toProjectHistory,
   writeJournal,
 } from "../../tables/history/journal_files.ts";
+import { findMerge } from "../../tables/history/merged_files.ts";
 import {
   type MigrationRecord,
   type MigrationText,
@@ -27,6 +28,7 @@ import type { StoredMigration } from "../../tables/history/status.ts";
 import type { Declared } from "../../tables/plan/merge_table.ts";
 import { EXIT, RejectedError, type Setting } from "../command.ts";
 import { HIDDEN_FOLDER } from "../dev/file.ts";
+import { rejectMerge } from "./merged.ts";
 import type { SchemaService } from "./schema_service.ts";
 import { type Destination, isDev, nameDestination } from "./service.ts";
 
@@ -72,6 +74,8 @@ export async function checkJournalFiles(
   const files = await readJournal(location.journal);
   const recorded = toProjectHistory(migrations);
   const isStale = location.journal.endsWith(DEV_JOURNAL) && isOfAnother(files, recorded);
+  const merge = findMerge(files);
+  if (merge !== undefined && !isStale) rejectMerge(merge, location, recorded);
   const compared = compareJournal(isStale ? [] : files, recorded);
   const isDiverged = compared.issues.some(({ code }) => code === "diverged");
   const issues = compared.issues.filter(({ code }) => !mayDiverge || code !== "diverged");

@@ -4,10 +4,11 @@
  *
  * @module
  */
-import { dirname, join } from "node:path";
+import { dirname, join, relative } from "node:path";
 import type { Definition } from "../../schema/mod.ts";
 import { compareJournal } from "../../tables/history/journal.ts";
 import { readJournal } from "../../tables/history/journal_files.ts";
+import { describeMerge, findMerge } from "../../tables/history/merged_files.ts";
 import { showMigration } from "../../tables/history/migration_text.ts";
 import type { Change } from "../../tables/plan/change.ts";
 import { mergeDeclared } from "../../tables/plan/merge_table.ts";
@@ -86,12 +87,14 @@ export async function replayMigrations(
 async function readPulled(folder: string): Promise<Pulled[]> {
   const files = await readJournal(folder);
   const { issues, ahead } = compareJournal(files, []);
-  if (issues.length > 0)
+  const merge = findMerge(files);
+  const lines =
+    merge === undefined
+      ? issues.map(({ message }) => message)
+      : describeMerge(merge, [], relative(dirname(dirname(folder)), folder)).lines;
+  if (lines.length > 0)
     throw new RejectedError(
-      [
-        ...issues.map(({ message }) => message),
-        "dev serves the previous schema until this is corrected",
-      ].join("\n"),
+      [...lines, "dev serves the previous schema until this is corrected"].join("\n"),
       EXIT.rejected,
       { code: "edited_migration" },
     );

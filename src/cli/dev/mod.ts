@@ -2,7 +2,7 @@
 import { existsSync } from "node:fs";
 import { join, relative, resolve } from "node:path";
 import type { Definition } from "../../schema/mod.ts";
-import type { Config } from "../../settings/mod.ts";
+import { type Config, SETTINGS } from "../../settings/mod.ts";
 import { acquireLock, type Lock } from "../../std/lock.ts";
 import { type Command, EXIT, type ExitCode, RejectedError, type Setting } from "../command.ts";
 import { explainFailure } from "../database.ts";
@@ -55,9 +55,13 @@ next start uses the stored data, and upgrades a database of an earlier release. 
   flags: {
     port: {
       value: "port",
-      about: `default PORT, else port in ${PROJECT_FILE}, else 8787; 0 selects a free port`,
+      about: `default: PORT, else port in ${PROJECT_FILE}, else ${SETTINGS.PORT.initial}; 0 selects a free port`,
     },
-    schema: { value: "path", about: "the schema file, or a folder with mod.ts; default schema/" },
+    schema: {
+      value: "path",
+      about: "the schema file, or a folder with mod.ts",
+      default: "schema/",
+    },
     app: {
       value: "slug",
       about: `the name of the app that dev creates and serves; default: app in ${PROJECT_FILE}, else the name of the folder. For other commands, --app is an app of a database`,
@@ -69,7 +73,8 @@ next start uses the stored data, and upgrades a database of an earlier release. 
     },
     "data-dir": {
       value: "folder",
-      about: "the folder of the embedded database; default .rowhouse/postgres",
+      about: "the folder of the embedded database",
+      default: DATA_DIR,
     },
     database: {
       value: "url",
@@ -78,7 +83,7 @@ next start uses the stored data, and upgrades a database of an earlier release. 
     },
     preview: {
       value: "names",
-      about: "preview features to turn on, such as filters; those that the schema needs are on",
+      about: `preview features to turn on, such as filters, besides those that the schema needs; default: previews in ${PROJECT_FILE}`,
     },
     reset: {
       about: "first deletes the embedded database, its migrations and types; asks for confirmation",

@@ -55,7 +55,7 @@ need the preview browser in the service. With --template todo it is the example 
 Prints { written, kept, todo } with --json.`,
   positionals: [],
   flags: {
-    template: { value: "name", about: "notes (only a schema) or todo (an app); default notes" },
+    template: { value: "name", about: "notes (only a schema) or todo (an app)", default: "notes" },
     react: { about: "a React app without a server: people read and write rows by rules (preview)" },
     typescript: { about: "add tsc and the types of Bun, to check types outside an editor" },
     "push-only": { about: "only what db push requires; add no packages and install nothing" },
@@ -133,7 +133,7 @@ function describe(done: readonly Done[], todo: readonly string[]): string[] {
 }
 
 function readKind(args: Arguments): Kind {
-  const typed = args.text("template") ?? "notes";
+  const typed = args.text("template") ?? "";
   if (args.has("react") && args.has("template"))
     throw new UsageError("Cannot use --template with --react: each is a whole project");
   if (args.has("push-only")) {

@@ -118,15 +118,9 @@ function sortFiles(files: readonly JournalFile[]) {
     if (Number.isNaN(seq)) issues.push(stray(file.file));
     else if (earlier === undefined)
       found.set(seq, { ...file, seq, parts, newer: describeNewerMigration(file.text) });
-    else if (isOther(parts, earlier.parts)) issues.push(merged(file.file, earlier.file));
     else issues.push(twice(file.file, earlier.file));
   }
   return { found, issues };
-}
-
-/** Files with the same number, such as after a merge of two branches: no comparison can count them. */
-export function findDuplicateFiles(files: readonly JournalFile[]): JournalIssue[] {
-  return sortFiles(files).issues.filter(({ code }) => code === "twice");
 }
 
 /** Whether a file equals its recorded migration. */
@@ -204,17 +198,6 @@ function stray(file: string): JournalIssue {
 
 function twice(file: string, other: string): JournalIssue {
   const message = `Cannot use ${file}: ${other} has the same number; remove the file that push did not write`;
-  return { code: "twice", file, message };
-}
-
-/** Whether push wrote both files, for different migrations. */
-function isOther(parts: Migration | undefined, other: Migration | undefined): boolean {
-  return parts !== undefined && other !== undefined && parts.checksum !== other.checksum;
-}
-
-/** The result of a merge of two branches. */
-function merged(file: string, other: string): JournalIssue {
-  const message = `Cannot use ${file}: ${other} has the same number. If two branches were merged, keep the files of one branch and delete those of the other; then run rowhouse db resolve for each environment that has the deleted ones`;
   return { code: "twice", file, message };
 }
 
