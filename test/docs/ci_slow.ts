@@ -135,7 +135,9 @@ describe.each([
     expect((await pushToStaging()).code).toBe(0);
     const pushed = await runJob(check);
     expect(pushed).toMatchObject({ code: 0 });
-    expect(pushed.printed).toContain("$ bunx rowhouse db plan --to production\nWould apply 0001_");
+    expect(pushed.printed).toMatch(
+      /^\$ bunx rowhouse db plan --to production\nDestination: production .*\nWould apply 0001_/m,
+    );
 
     // The sample pushes with its own key. The key for checks cannot push.
     const read = check.find(({ env }) => "ROWHOUSE_API_KEY_PRODUCTION" in env)?.env ?? {};
