@@ -41,6 +41,8 @@ export type ProjectSettings = {
   port: number | undefined;
   /** The previews of `dev`. */
   previews: readonly Preview[];
+  /** Folders of other projects, whose apps `dev` also serves. */
+  apps: readonly string[];
   /** In the order of the file. */
   environments: ProjectEnvironment[];
   /** Whether a push can start to use tables of other apps. */
@@ -49,7 +51,7 @@ export type ProjectSettings = {
 
 const NONE: ProjectSettings = {
   ...{ app: undefined, port: undefined },
-  ...{ previews: [], environments: [], share: true },
+  ...{ previews: [], apps: [], environments: [], share: true },
 };
 
 const NAME = /^[a-z][a-z0-9-]{0,31}$/;
@@ -131,6 +133,11 @@ const PROPERTIES = {
     (value) => typeof value === "string" && isAppName(value),
   ),
   port: property<number>(`must be a whole number from 0 to ${MAX_PORT}`, isPort),
+  apps: property<string[]>(
+    'must be a list of folders of other projects, such as ["../crm"]',
+    (value) =>
+      Array.isArray(value) && value.every((path) => typeof path === "string" && path !== ""),
+  ),
   previews: property<Preview[]>(`must be a list of previews: ${PREVIEWS.join(", ")}`, isPreviews),
   environments: v.optional(v.unknown()),
   share: property<boolean>("must be true or false", (value) => typeof value === "boolean"),
@@ -150,14 +157,14 @@ function checkFile(value: unknown): Checked {
   if (!isObject(value))
     return { settings: NONE, issues: [{ path: "/", message: `must be JSON such as ${EXAMPLE}` }] };
   const read = v.safeParse(Properties, value);
-  const { app, port, previews = [], share = true } = read.success ? read.output : NONE;
+  const { app, port, previews = [], apps = [], share = true } = read.success ? read.output : NONE;
   const isFormer = value["environments"] === undefined && value[FORMER] !== undefined;
   const { environments, issues } = checkEnvironments(isFormer ? FORMER : "environments", value);
   const both = [
     { path: `/${FORMER}`, message: "is the former name of environments: use only one" },
   ];
   return {
-    settings: { app, port, previews, share, environments },
+    settings: { app, port, previews, apps, share, environments },
     issues: [
       ...findUnknown(value, "", {
         known: Object.keys(PROPERTIES),

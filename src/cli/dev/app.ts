@@ -31,7 +31,8 @@ import { PROJECT_FILE } from "../project_file.ts";
 import type { DevDatabase } from "./database.ts";
 import { keepSecrets, openSecrets } from "./environment.ts";
 import { type DevFile, type DevPeople, writeDevFile } from "./file.ts";
-import { type AppName, toFrontEnd, toOrigin } from "./launchers.ts";
+import { type AppName, listFrontEnds, toOrigin } from "./launchers.ts";
+import type { DevProject } from "./projects.ts";
 
 // The people of `dev`: an administrator, a user with a role on the demo app, and one for each other
 // role of the schema's rules. Later runs reuse their passwords.
@@ -51,6 +52,8 @@ type DevPeopleOptions = {
   domain: string;
   /** The slug of the app that the user can open. */
   app: string;
+  /** Whether the people have no role on it yet. */
+  isNewApp: boolean;
   /** Those of the schema's rules. */
   roles: readonly string[];
   stored: DevPeople | undefined;
@@ -75,7 +78,7 @@ async function openDevPeople(deps: PeopleDeps, options: DevPeopleOptions): Promi
   await openPerson(deps, { ...people.admin, name: "Dev Admin", isAdmin: true, isNewStored });
   const openWithRole = async (wanted: Omit<Wanted, "isAdmin">, role: string) => {
     // Only once: a role that an administrator revokes later stays revoked.
-    if (await openPerson(deps, { ...wanted, isAdmin: false }))
+    if ((await openPerson(deps, { ...wanted, isAdmin: false })) || options.isNewApp)
       await grantRole(deps, { email: wanted.email, slug: app, role });
   };
   await openWithRole({ ...people.user, name: "Dev Person", isNewStored }, USER_ROLE);
@@ -141,8 +144,10 @@ type DemoOptions = {
   report: (line: string) => void;
 };
 
-/** Creates the app and its origins if they are missing; returns the text of an active key. */
-async function openDemoApp(admin: Database, options: DemoOptions): Promise<string> {
+type DemoApp = { /** The text of an active key. */ apiKey: string; isNewApp: boolean };
+
+/** Creates the app and its origins if they are missing. */
+async function openDemoApp(admin: Database, options: DemoOptions): Promise<DemoApp> {
   const { app } = options.name;
   const { origins, config } = options;
   const cookieDomain = config.COOKIE_DOMAIN;
@@ -158,8 +163,9 @@ async function openDemoApp(admin: Database, options: DemoOptions): Promise<strin
     if (config.PREVIEW.includes(name)) await setAppSwitch({ admin }, app, [name, true]);
   const appId = found ?? (await findAppId({ admin }, app));
   const stored = options.storedKey;
+  const isNewApp = found === undefined;
   if (stored !== undefined && (await isInForce(admin, { text: stored, appId, config })))
-    return stored;
+    return { apiKey: stored, isNewApp };
   const issued = await issueKey(
     {
       admin,
@@ -168,7 +174,7 @@ async function openDemoApp(admin: Database, options: DemoOptions): Promise<strin
     },
     { slug: app, name: DEV_KEY_NAME, scopes: SCOPES, expiresAt: undefined },
   );
-  return issued.text;
+  return { apiKey: issued.text, isNewApp };
 }
 
 /**
@@ -205,46 +211,56 @@ async function isInForce(admin: Database, { text, appId, config }: StoredKey): P
 }
 
 type Demo = {
+  /** The folder of `dev`, which has the secrets. */
   folder: string;
   config: Config;
   database: DevDatabase;
   port: number;
-  name: AppName;
-  roles: readonly string[];
+  projects: readonly DevProject[];
   origins: readonly string[];
-  testToken: string;
-  report: (line: string) => void;
+  /** The token for test people of an app. */
+  toToken: (app: string) => string;
 };
 
-/** Opens the app with its people and writes `.rowhouse/dev.json` for other commands. */
-export async function openDemo({
-  folder,
-  config,
-  database,
-  port,
-  name,
-  roles,
-  origins,
-  testToken,
-  report,
-}: Demo): Promise<DevFile> {
+/** Opens the app of each project with its people and writes `.rowhouse/dev.json` for other commands; returns these files by app. */
+export async function openDemos(demo: Demo): Promise<ReadonlyMap<string, DevFile>> {
+  const { database, config } = demo;
+  return await withDatabase(database.admin, config, async (admin) => {
+    const files = new Map<string, DevFile>();
+    for (const project of demo.projects)
+      files.set(project.name.app, await openDemo(admin, demo, project));
+    return files;
+  });
+}
+
+async function openDemo(
+  admin: Database,
+  { folder, config, database, port, projects, origins, toToken }: Demo,
+  { name, path, roles, setting }: DevProject,
+): Promise<DevFile> {
   const { app, remembered } = name;
+  const isOther = path !== "";
   const secrets = openSecrets(folder);
   const identitySecrets = [secrets.identitySecret];
-  const { apiKey, people } = await withDatabase(database.admin, config, async (admin) => ({
-    apiKey: await openDemoApp(admin, {
-      config,
-      name,
-      report,
-      origins: [toOrigin(app, port), toFrontEnd(app), ...origins],
-      storedKey: secrets.apiKey,
-    }),
-    people: await openDevPeople(
-      { admin, identitySecrets: makeIdentitySecrets(identitySecrets) },
-      { domain: DEV_COOKIE_DOMAIN, app, roles, stored: secrets.people },
-    ),
-  }));
-  keepSecrets(folder, { ...secrets, app: remembered, apiKey, people });
+  const { apiKey, isNewApp } = await openDemoApp(admin, {
+    config,
+    name,
+    report: setting.terminal.print,
+    origins: [
+      toOrigin(app, port),
+      ...listFrontEnds(app, projects.length),
+      ...(isOther ? [] : origins),
+    ],
+    storedKey: isOther ? secrets.apps?.[app] : secrets.apiKey,
+  });
+  const people = await openDevPeople(
+    { admin, identitySecrets: makeIdentitySecrets(identitySecrets) },
+    { domain: DEV_COOKIE_DOMAIN, app, isNewApp, roles, stored: secrets.people },
+  );
+  const changed = isOther
+    ? { apps: { ...secrets.apps, [app]: apiKey } }
+    : { app: remembered, apiKey };
+  keepSecrets(folder, { ...secrets, ...changed, people });
   const file = {
     baseUrl: `http://localhost:${port}`,
     gatewayUrl: toOrigin("api", port),
@@ -253,9 +269,9 @@ export async function openDemo({
     apiKey,
     databaseUrl: database.admin.url,
     identitySecrets,
-    testToken,
+    testToken: toToken(app),
     ...people,
   };
-  writeDevFile(folder, file);
+  writeDevFile(setting.folder, file);
   return file;
 }

@@ -138,6 +138,8 @@ const Secrets = v.object({
   /** The slug of the app whose tables the database has. */
   app: v.optional(v.string()),
   apiKey: v.optional(v.string()),
+  /** The keys of the other projects' apps, by slug. */
+  apps: v.optional(v.record(v.string(), v.string())),
   people: v.optional(DevPeople),
 });
 export type Secrets = v.InferOutput<typeof Secrets> & { consolePassword: string };

@@ -141,9 +141,12 @@ export function findAppName({ args, folder }: Pick<Setting, "args" | "folder">):
   const { app: stored } = openSecrets(folder);
   if (typed !== undefined)
     return { app: typed, former: undefined, remembered: named === undefined ? typed : stored };
-  const ofFolder = resolve(folder) === PACKAGE ? DEMO_APP : toSlug(basename(folder));
-  const app = named ?? stored ?? ofFolder;
+  const app = named ?? stored ?? nameAfterFolder(folder);
   return { app, former: stored === app ? undefined : stored, remembered: app };
+}
+
+export function nameAfterFolder(folder: string): string {
+  return resolve(folder) === PACKAGE ? DEMO_APP : toSlug(basename(folder));
 }
 
 /** The settings with the hosts of this port. */
@@ -167,4 +170,9 @@ export function toOrigin(name: string, port: number): string {
 /** The origin of an app's pages in development. */
 export function toFrontEnd(name: string): string {
   return toOrigin(name, FRONT_END_PORT);
+}
+
+/** The origins of the pages of one of several apps: Vite takes the next port if another app's server has its port. */
+export function listFrontEnds(name: string, apps: number): string[] {
+  return Array.from({ length: apps }, (_, index) => toOrigin(name, FRONT_END_PORT + index));
 }

@@ -1,20 +1,18 @@
 /** `rowhouse dev`: runs database, app and service on one machine, and pushes the schema when it changes. @module */
 import { existsSync } from "node:fs";
-import { join, relative, resolve } from "node:path";
+import { relative, resolve } from "node:path";
 import type { Definition } from "../../schema/mod.ts";
 import { type Config, SETTINGS } from "../../settings/mod.ts";
-import { acquireLock, type Lock } from "../../std/lock.ts";
 import { type Command, EXIT, type ExitCode, RejectedError, type Setting } from "../command.ts";
 import { explainFailure } from "../database.ts";
 import { findSchemaFile } from "../db/evaluate.ts";
 import type { ProjectPush } from "../db/push.ts";
-import { writeIgnore } from "../db/types.ts";
 import { openFrom } from "../open_service.ts";
 import { PROJECT_FILE } from "../project_file.ts";
 import { findFreePort, listen, toLocalUrl } from "../serve/listen.ts";
 import { STOP_SIGNALS, untilSignal } from "../serve/workers.ts";
 import { readSettings } from "../settings.ts";
-import { openDemo } from "./app.ts";
+import { openDemos } from "./app.ts";
 import { DATA_DIR, type DevDatabase, openDevDatabase } from "./database.ts";
 import {
   describeIgnored,
@@ -24,23 +22,16 @@ import {
   toDevEnvironment,
 } from "./environment.ts";
 import { makeExample } from "./example.ts";
-import { makeExplained } from "./explain_forbidden.ts";
-import { DEV_FILE, HIDDEN_FOLDER, readDevFile, removeDevFile } from "./file.ts";
-import {
-  type AppName,
-  findAppName,
-  findLaunchers,
-  toFrontEnd,
-  toHost,
-  toOrigin,
-  withHosts,
-} from "./launchers.ts";
+import { type Explained, makeExplained } from "./explain_forbidden.ts";
+import { DEV_FILE, type DevFile, removeDevFile } from "./file.ts";
+import { findLaunchers, toFrontEnd, toHost, toOrigin, withHosts } from "./launchers.ts";
 import { markDev } from "./mark.ts";
-import { describeNeed, findNeeds } from "./needs.ts";
+import { describeNeed } from "./needs.ts";
+import { acquireLocks, type DevProject, type DevProjects, openProjects } from "./projects.ts";
 import { pushOnce } from "./push.ts";
 import { confirmReset, removeDevFiles } from "./reset.ts";
 import { makeTestPeople } from "./test_people.ts";
-import { describeTour, openDevLog } from "./tour.ts";
+import { describeOther, describeTour, openDevLog } from "./tour.ts";
 import { watchSchema } from "./watch.ts";
 
 export const devCommand: Command = {
@@ -49,7 +40,7 @@ export const devCommand: Command = {
   about: `Stores an embedded PostgreSQL and its secrets in .rowhouse/, creates the project's app with a key that has every
 scope, and prints commands to paste. Ignores settings of a service, such as DATABASE_URL. To use another database, add
 --database: it must be empty, or created by an earlier dev. Listens on 127.0.0.1 unless HOST is set. Other commands read its
-address from ${DEV_FILE}. Ctrl-C stops everything; dev also stops when the process that started it ends, such as npx. The
+address from ${DEV_FILE}. With "apps": ["../crm"] in ${PROJECT_FILE} it also serves the apps of these projects. Ctrl-C stops everything; dev also stops when the process that started it ends, such as npx. The
 next start uses the stored data, and upgrades a database of an earlier release. --reset starts over with an empty database.`,
   positionals: [],
   flags: {
@@ -115,23 +106,25 @@ async function runDev(typed: Setting): Promise<ExitCode> {
     ]);
     for (const notice of [describeIgnored(typed.env), describeVisiblePassword(args)])
       if (notice !== undefined) terminal.warn(notice);
-    writeIgnore(folder);
-    const name = findAppName(setting);
     const secrets = openSecrets(folder);
-    const { needs, roles } = await findNeeds(setting);
-    const added = needs.filter(({ preview }) => !settings.PREVIEW.includes(preview));
-    for (const need of added) terminal.print(describeNeed(need, name.app));
+    const projects = await openProjects(setting);
+    const added = projects.flatMap(({ name, needs }) =>
+      needs
+        .filter(({ preview }) => !settings.PREVIEW.includes(preview))
+        .map((need) => ({ ...need, app: name.app })),
+    );
+    for (const need of added) terminal.print(describeNeed(need, need.app));
     const config = {
       ...settings,
       IDENTITY_SECRET: [secrets.identitySecret],
-      PREVIEW: [...settings.PREVIEW, ...added.map(({ preview }) => preview)],
+      PREVIEW: [...new Set([...settings.PREVIEW, ...added.map(({ preview }) => preview)])],
     };
     const stored = { dataDir, typedDataDir, isReset, secrets };
     const options = { ...stored, config, named, report: terminal.warn };
     const database = await openDevDatabase(options);
     try {
-      if (isReset) removeDevFiles(folder);
-      await serveDev(setting, { name, roles, config, database, stopped });
+      if (isReset) for (const project of projects) removeDevFiles(project.setting.folder);
+      await serveDev(setting, { projects, config, database, stopped });
     } catch (error) {
       throw explainFailure(error, database.admin);
     } finally {
@@ -143,31 +136,8 @@ async function runDev(typed: Setting): Promise<ExitCode> {
   }
 }
 
-/** Locks the project and the folder of the database, which two projects can share. */
-function acquireLocks(folder: string, dataDir: string | undefined): Lock[] {
-  const project = acquireLock(join(folder, HIDDEN_FOLDER, "dev.lock"));
-  if (project === undefined) {
-    const url = readDevFile(folder)?.baseUrl;
-    const where = url === undefined ? "it is starting" : `it runs at ${url}`;
-    throw new RejectedError(`Another rowhouse dev is using this folder: ${where}`);
-  }
-  if (dataDir === undefined) return [project];
-  try {
-    const data = acquireLock(`${dataDir}.lock`);
-    if (data !== undefined) return [project, data];
-    throw new RejectedError(
-      `Another rowhouse dev is using the database in ${dataDir}: choose another --data-dir`,
-    );
-  } catch (error) {
-    project.release();
-    throw error;
-  }
-}
-
 type Running = {
-  name: AppName;
-  /** Those of the schema's rules. */
-  roles: readonly string[];
+  projects: DevProjects;
   config: Config;
   database: DevDatabase;
   stopped: Promise<void>;
@@ -176,8 +146,8 @@ type Running = {
 /** Serves until a signal to stop. */
 async function serveDev(setting: Setting, running: Running): Promise<void> {
   const { folder, terminal } = setting;
-  const { name, database, stopped } = running;
-  const { app } = name;
+  const { projects, database, stopped } = running;
+  const { app } = projects[0].name;
   const port = running.config.PORT === 0 ? findFreePort() : running.config.PORT;
   const config = withHosts({ ...running.config, CONSOLE_DATABASE_URL: database.consoleUrl }, port);
   const { log, release } = openDevLog(config, { env: setting.env, write: terminal.warn });
@@ -188,75 +158,94 @@ async function serveDev(setting: Setting, running: Running): Promise<void> {
   });
   await service.warm();
   const example = makeExample(folder, app);
-  const people = makeTestPeople({
-    config,
-    admin: database.admin,
-    app,
-    origin: toOrigin(app, port),
+  const opened = projects.map((project) => {
+    const { name, path } = project;
+    const origin = toOrigin(name.app, port);
+    const options = { config, admin: database.admin, app: name.app, origin, passesOn: path !== "" };
+    return { project, people: makeTestPeople(options), explained: makeExplained(name.app) };
   });
-  const explained = makeExplained(app);
-  const named = explained.serveWith(service);
+  const named = opened.reduce((inner, { explained }) => explained.serveWith(inner), service);
   const shown = example?.serveWith(named, toHost(app, port)) ?? named;
-  const serving = listen(markDev(people.serveWith(shown)), {
-    host: config.HOST,
-    port,
-    portSetting: "--port",
-    log,
-  });
+  const serving = listen(
+    markDev(opened.reduce((inner, { people }) => people.serveWith(inner), shown)),
+    { host: config.HOST, port, portSetting: "--port", log },
+  );
   try {
-    const file = await openDemo({
-      folder,
-      config,
-      database,
-      port,
-      name,
-      report: terminal.print,
-      roles: running.roles,
+    const files = await openDemos({
+      ...{ folder, config, database, port, projects },
       origins: setting.args.texts("origin"),
-      testToken: people.token,
+      toToken: (of) => opened.find(({ project }) => project.name.app === of)?.people.token ?? "",
     });
-    // Load the app's origins before its address is printed: the first page may be opened immediately.
+    // Load the apps' origins before their address is printed: the first page may be opened immediately.
     await service.warm();
-    const target = { url: toLocalUrl(config.HOST, port), key: file.apiKey, isDev: true };
-    let pushedLast: Definition | undefined;
-    const schema = findSchemaFile(setting);
-    const showTour = (pushed: ProjectPush | undefined) => {
-      const tour = {
-        definition: pushed?.definition,
-        hasFailed: pushed === undefined && existsSync(schema),
-        schema: `./${relative(folder, schema)}`,
-        frontEnd: toFrontEnd(app),
-        localUrl: target.url,
-      };
-      for (const line of describeTour(file, tour)) terminal.print(line);
-    };
-    let hasPushed = false;
-    const pushAndShow = async (isStart: boolean) => {
-      const pushed = await pushOnce(setting, { config, target, pushedLast });
-      pushedLast = pushed?.definition ?? pushedLast;
-      explained.setDefinition(pushedLast);
-      if (isStart || (!hasPushed && pushed !== undefined)) showTour(pushed);
-      hasPushed ||= pushed !== undefined;
-    };
-    await pushAndShow(true);
-    const origin = toOrigin(app, port);
-    const opened = await example?.open({ ...file, origin, localUrl: target.url, env: setting.env });
-    if (opened !== undefined) terminal.print(opened);
+    const localUrl = toLocalUrl(config.HOST, port);
+    const served = opened.flatMap((parts) => {
+      const file = files.get(parts.project.name.app);
+      return file === undefined ? [] : [openPushes({ ...parts, config, localUrl, file })];
+    });
+    for (const { push } of served) await push();
+    const file = files.get(app);
+    const opening = { origin: toOrigin(app, port), localUrl, env: setting.env };
+    const link = file && (await example?.open({ ...file, ...opening }));
+    if (link !== undefined) terminal.print(link);
     // Watch before the message: an edit right after it must be noticed.
-    const watch = watchSchema(schema, () => pushAndShow(false));
+    const watches = served.map(({ schema, push }) => watchSchema(schema, push));
     terminal.print("Watching the schema; Ctrl-C stops everything");
     release();
     try {
       await Promise.race([stopped, rejectDeath(database)]);
     } finally {
-      watch.stop();
+      for (const watch of watches) watch.stop();
     }
   } finally {
     release();
-    removeDevFile(folder);
-    await people.removeAll();
+    for (const { project, people } of opened) {
+      removeDevFile(project.setting.folder);
+      await people.removeAll();
+    }
     await serving.stop();
   }
+}
+
+type Opened = {
+  project: DevProject;
+  explained: Explained;
+  config: Config;
+  localUrl: string;
+  file: DevFile;
+};
+
+/** The pushes of a project: the first, and those after edits. */
+function openPushes({ project, explained, config, localUrl, file }: Opened) {
+  const { setting, name, path } = project;
+  const { folder, terminal } = setting;
+  const target = { url: localUrl, key: file.apiKey, isDev: true };
+  const schema = findSchemaFile(setting);
+  const show = (pushed: ProjectPush | undefined) => {
+    const tour = {
+      definition: pushed?.definition,
+      hasFailed: pushed === undefined && existsSync(schema),
+      schema: `./${relative(folder, schema)}`,
+      frontEnd: toFrontEnd(name.app),
+      localUrl,
+    };
+    const lines = path === "" ? describeTour(file, tour) : describeOther(file, path);
+    for (const line of lines) terminal.print(line);
+  };
+  let pushedLast: Definition | undefined;
+  let isStart = true;
+  let hasPushed = false;
+  return {
+    schema,
+    push: async () => {
+      const pushed = await pushOnce(setting, { config, target, pushedLast });
+      pushedLast = pushed?.definition ?? pushedLast;
+      explained.setDefinition(pushedLast);
+      if (isStart || (!hasPushed && pushed !== undefined)) show(pushed);
+      isStart = false;
+      hasPushed ||= pushed !== undefined;
+    },
+  };
 }
 
 /** @throws {RejectedError} the embedded database has exited, so dev cannot serve */

@@ -34,6 +34,8 @@ type TestPeopleOptions = {
   readonly app: string;
   /** An origin of the app. */
   readonly origin: string;
+  /** Whether another app's test people are behind it, with their own token. */
+  readonly passesOn: boolean;
 };
 
 type TestPerson = { id: string; email: string; cookies: { session: string; identity: string } };
@@ -141,7 +143,8 @@ export function makeTestPeople(options: TestPeopleOptions): TestPeople {
       ...service,
       fetch: async (request, peer) => {
         const path = new URL(request.url).pathname;
-        if (path !== TEST_PEOPLE_PATH && !path.startsWith(`${TEST_PEOPLE_PATH}/`))
+        const isOther = options.passesOn && !hasToken(request, token);
+        if (isOther || (path !== TEST_PEOPLE_PATH && !path.startsWith(`${TEST_PEOPLE_PATH}/`)))
           return await service.fetch(request, peer);
         return await respond(request, path).then((body) => Response.json(body), respondWithError);
       },

@@ -42,6 +42,15 @@ export function describeTour(file: DevFile, options: TourOptions): string[] {
   ];
 }
 
+/** Lines about the app of another project, whose people are those of the first. */
+export function describeOther({ app, apiKey }: DevFile, path: string): string[] {
+  return [
+    `The same service has the app ${app} of ${path}, whose folder selects it for commands. Its key:`,
+    `  ${apiKey}`,
+    "",
+  ];
+}
+
 function describeNothing({ hasFailed, schema }: TourOptions): string {
   return hasFailed
     ? `The push failed: correct ${schema}. Commands to paste follow after a successful push`

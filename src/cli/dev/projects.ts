@@ -1,0 +1,98 @@
+/**
+ * The projects of a `dev`: the one in its folder, and those in `apps` of its `rowhouse.json`. One service and one database serve
+ * them; each keeps its own schema, migrations, environments and `.rowhouse/`, so that commands select an app by their folder.
+ *
+ * @module
+ */
+import { existsSync } from "node:fs";
+import { join, relative, resolve } from "node:path";
+import { acquireLock, type Lock } from "../../std/lock.ts";
+import { quote } from "../../std/quote.ts";
+import { RejectedError, type Setting } from "../command.ts";
+import { writeIgnore } from "../db/types.ts";
+import { PROJECT_FILE, readProject } from "../project_file.ts";
+import { HIDDEN_FOLDER, readDevFile } from "./file.ts";
+import { type AppName, findAppName, nameAfterFolder } from "./launchers.ts";
+import { findNeeds, type Need } from "./needs.ts";
+
+export type DevProject = {
+  /** With the project's folder. Another project has no flags: they are for the project in dev's folder. */
+  readonly setting: Setting;
+  readonly name: AppName;
+  /** The path from the folder of `dev`; empty for the project in it. */
+  readonly path: string;
+  readonly needs: readonly Need[];
+  /** Those of the schema's rules. */
+  readonly roles: readonly string[];
+};
+
+/** The folders of the other projects. @throws {RejectedError} a folder is missing, or is listed twice */
+export function listOtherFolders(folder: string): string[] {
+  const listed = readProject(folder).apps;
+  const folders = listed.map((path) => resolve(folder, path));
+  for (const [index, path] of listed.entries()) {
+    const found = folders[index] ?? "";
+    if (!existsSync(found)) throw unusable(path, "the folder does not exist");
+    if (found === resolve(folder)) throw unusable(path, "it is the folder of dev itself");
+    if (folders.indexOf(found) !== index) throw unusable(path, "it is listed twice");
+  }
+  return folders;
+}
+
+function unusable(path: string, reason: string): RejectedError {
+  return new RejectedError(`Cannot serve ${quote(path)} of "apps" in ${PROJECT_FILE}: ${reason}`);
+}
+
+/** The project in the folder of `dev`, and the others. */
+export type DevProjects = readonly [DevProject, ...DevProject[]];
+
+/** @throws {RejectedError} two apps have one name */
+export async function openProjects(setting: Setting): Promise<DevProjects> {
+  const { folder } = setting;
+  const projects: [DevProject, ...DevProject[]] = [
+    { setting, name: findAppName(setting), path: "", ...(await findNeeds(setting)) },
+  ];
+  for (const other of listOtherFolders(folder)) {
+    const app = readProject(other).app ?? nameAfterFolder(other);
+    const path = relative(folder, other);
+    if (projects.some(({ name }) => name.app === app))
+      throw unusable(path, `another app has its name, ${app}: set "app" in its ${PROJECT_FILE}`);
+    const own = { ...setting, folder: other, args: withoutFlags(setting.args) };
+    const name = { app, former: undefined, remembered: undefined };
+    projects.push({ setting: own, name, path, ...(await findNeeds(own)) });
+  }
+  for (const project of projects) writeIgnore(project.setting.folder);
+  return projects;
+}
+
+function withoutFlags(args: Setting["args"]): Setting["args"] {
+  return { ...args, has: () => false, text: () => undefined, texts: () => [] };
+}
+
+/** Locks the projects and the folder of the database, which two projects can share. */
+export function acquireLocks(folder: string, dataDir: string | undefined): Lock[] {
+  const locks: Lock[] = [];
+  const lock = (path: string, toMessage: () => string) => {
+    const acquired = acquireLock(path);
+    if (acquired === undefined) throw new RejectedError(toMessage());
+    locks.push(acquired);
+  };
+  try {
+    for (const [index, project] of [folder, ...listOtherFolders(folder)].entries())
+      lock(join(project, HIDDEN_FOLDER, "dev.lock"), () => {
+        const url = readDevFile(project)?.baseUrl;
+        const where = url === undefined ? "it is starting" : `it runs at ${url}`;
+        const what = index === 0 ? "this folder" : relative(folder, project);
+        return `Another rowhouse dev is using ${what}: ${where}`;
+      });
+    if (dataDir !== undefined)
+      lock(
+        `${dataDir}.lock`,
+        () => `Another rowhouse dev is using the database in ${dataDir}: choose another --data-dir`,
+      );
+    return locks;
+  } catch (error) {
+    for (const { release } of locks) release();
+    throw error;
+  }
+}

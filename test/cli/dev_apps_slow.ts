@@ -1,0 +1,150 @@
+/** One `dev` for several apps: each project has its own schema, key and files, and its folder selects it for commands. */
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { existsSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import {
+  makeProject,
+  type Running,
+  runCommand,
+  schemaText,
+  startCommand,
+} from "../support/command.ts";
+import { eventually } from "../support/eventually.ts";
+import { callService } from "../support/service.ts";
+
+const LIMIT_MS = 90_000;
+const CONTACTS = "{ contacts: { name: t.string().required() } }";
+
+let parent: ReturnType<typeof makeProject>;
+let dev: Running;
+beforeAll(async () => {
+  parent = makeProject({
+    "Our Wiki/rowhouse.json": '{ "app": "wiki", "apps": ["../mate 2"], "previews": ["browser"] }',
+    "Our Wiki/schema/mod.ts": schemaText("{ pages: { title: t.string().required() } }"),
+    "mate 2/rowhouse.json": '{ "app": "crm" }',
+    "mate 2/schema/mod.ts": schemaText(CONTACTS),
+  });
+  dev = await start();
+}, LIMIT_MS);
+afterAll(async () => {
+  await dev.kill("SIGTERM");
+  parent.remove();
+});
+
+const wiki = () => join(parent.folder, "Our Wiki");
+const crm = () => join(parent.folder, "mate 2");
+
+async function start(): Promise<Running> {
+  const started = startCommand(["dev", "--port", "0"], { folder: wiki() });
+  await started.until(/Ctrl-C stops everything/);
+  return started;
+}
+
+type Dev = { app: string; baseUrl: string; apiKey: string; testToken: string };
+const readDev = (folder: string) =>
+  JSON.parse(readFileSync(join(folder, ".rowhouse/dev.json"), "utf8")) as Dev;
+
+const call = (folder: string, path: string, json?: object) => {
+  const { baseUrl, apiKey } = readDev(folder);
+  const method = json === undefined ? "GET" : "POST";
+  return callService({ url: baseUrl }, undefined, path, {
+    method,
+    key: apiKey,
+    ...(json && { json }),
+  });
+};
+
+describe("dev with apps in rowhouse.json", () => {
+  test("serves each app with its own key and tables", async () => {
+    expect([readDev(wiki()).app, readDev(crm()).app]).toEqual(["wiki", "crm"]);
+    expect(readDev(crm()).baseUrl).toBe(readDev(wiki()).baseUrl);
+    expect(dev.output()).toContain(readDev(crm()).apiKey);
+    expect((await call(wiki(), "/v1/data/db/pages", { title: "Home" })).status).toBe(201);
+    expect((await call(crm(), "/v1/data/db/contacts", { name: "Ada" })).status).toBe(201);
+    expect((await call(wiki(), "/v1/data/db/contacts")).status).toBe(404);
+    expect((await call(crm(), "/v1/data/db/pages")).status).toBe(404);
+  });
+
+  test("lets the folder select the app for other commands", async () => {
+    const status = await runCommand(["db", "status"], { folder: crm() });
+    expect([status.code, status.out]).toEqual([0, expect.stringContaining("contacts")]);
+    expect(status.out).not.toContain("pages");
+    const exported = await runCommand(["data", "export", "contacts"], { folder: crm() });
+    expect(exported.out).toContain("Ada");
+    expect(existsSync(join(crm(), ".rowhouse/types.d.ts"))).toBe(true);
+  });
+
+  test("pushes the schema of the project that changed", async () => {
+    const text = CONTACTS.replace("} }", "}, deals: { name: t.string() } }");
+    writeFileSync(join(crm(), "schema/mod.ts"), schemaText(text));
+    const hasDeals = async () => (await call(crm(), "/v1/data/db/deals")).status === 200;
+    await eventually(hasDeals, { describe: dev.output });
+    expect((await call(wiki(), "/v1/data/db/deals")).status).toBe(404);
+  });
+
+  test("has test people of each app, and allows each app's pages", async () => {
+    for (const folder of [wiki(), crm()]) {
+      const { app, baseUrl, testToken } = readDev(folder);
+      const headers = { authorization: `Bearer ${testToken}` };
+      const body = JSON.stringify({ role: "member" });
+      const made = await fetch(`${baseUrl}/rowhouse-dev/people`, { method: "POST", headers, body });
+      expect(await made.json()).toMatchObject({ app, role: "member" });
+      for (const port of [5173, 5174]) {
+        const origin = `http://${app}.rowhouse.localhost:${port}`;
+        const { headers: sent } = await fetch(`${baseUrl}/v1/data/db/pages`, {
+          method: "OPTIONS",
+          headers: { origin, "access-control-request-method": "GET" },
+        });
+        expect(sent.get("access-control-allow-origin")).toBe(origin);
+      }
+    }
+  });
+
+  test("gives the person of dev a role on each app", async () => {
+    const { out } = await runCommand(["admin", "list-users", "--json"], { folder: crm() });
+    const { users } = JSON.parse(out) as { users: { email: string; apps: number }[] };
+    const person = users.find(({ email }) => email === "person@rowhouse.localhost");
+    expect(person?.apps).toBe(2);
+  });
+
+  test("does not start again in the folder of any of its projects", async () => {
+    const second = await runCommand(["dev", "--port", "0"], { folder: crm() });
+    expect(second).toMatchObject({
+      code: 1,
+      err: `Another rowhouse dev is using this folder: it runs at ${readDev(crm()).baseUrl}\n`,
+    });
+  });
+
+  test(
+    "keeps keys and rows for the next start, and removes its files at the end",
+    async () => {
+      const keys = [wiki(), crm()].map((folder) => readDev(folder).apiKey);
+      expect(await dev.kill("SIGTERM")).toBe(0);
+      for (const folder of [wiki(), crm()])
+        expect(existsSync(join(folder, ".rowhouse/dev.json"))).toBe(false);
+      dev = await start();
+      expect([wiki(), crm()].map((folder) => readDev(folder).apiKey)).toEqual(keys);
+      expect((await call(crm(), "/v1/data/db/contacts")).json).toMatchObject({
+        rows: [{ name: "Ada" }],
+      });
+    },
+    LIMIT_MS,
+  );
+});
+
+test.each([
+  { name: "missing", apps: '["../nowhere"]', message: "the folder does not exist" },
+  { name: "its own", apps: '["."]', message: "it is the folder of dev itself" },
+  { name: "listed twice", apps: '["../b", "../b/"]', message: "it is listed twice" },
+  { name: "of the same name", apps: '["../b"]', message: "another app has its name, same" },
+])("a project that is $name is rejected", async ({ apps, message }) => {
+  const other = makeProject({
+    "a/rowhouse.json": `{ "app": "same", "apps": ${apps} }`,
+    "b/rowhouse.json": '{ "app": "same" }',
+  });
+  const { code, err } = await runCommand(["dev", "--port", "0"], {
+    folder: join(other.folder, "a"),
+  });
+  expect([code, err]).toEqual([1, expect.stringContaining(message)]);
+  other.remove();
+});
