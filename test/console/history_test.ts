@@ -90,6 +90,7 @@ describe.each([...SHAPES])("in the shape %s", (shape) => {
   test("a row's page leads to its changes, with who and both values", async () => {
     const row = await create({ title: "before", rank: 1 });
     await patch(row, { title: "after" });
+    expect(await open(table)).toContain(`${table}/history`);
     expect(await open(`${table}/rows/${row.id}`)).toContain(`${table}/rows/${row.id}/history`);
     const text = await historyOf(row);
     for (const part of ["before", "after", "title", "key"]) expect(text).toContain(part);
@@ -118,7 +119,12 @@ describe.each([...SHAPES])("in the shape %s", (shape) => {
 
   test("a deleted row is restored with its id", async () => {
     const row = await create({ title: "x", rank: 3, tag: "gone", meta: null });
+    expect(await open(`${table}/rows/${row.id}/delete`)).toContain(
+      "The history can restore the row",
+    );
     await remove(row);
+    const gone = await visit(service, jar, `${table}/rows/${row.id}`);
+    expect(gone.text).toContain(`${table}/history?deleted=yes`);
     const list = await open(`${table}/history?deleted=yes`);
     expect(list).toContain("gone");
     const link = linkOf(list, "Restore");

@@ -51,8 +51,11 @@ export async function handleRowDeletion(
     hidden: { etag },
     fields: [
       <p>
-        This cannot be undone. Rows that reference it with “on delete cascade” are deleted too; with
-        “on delete set null”, their reference is cleared.
+        {table.hasHistory
+          ? "The history can restore the row, but none of the rows that it takes along."
+          : "This cannot be undone."}{" "}
+        Rows that reference it with “on delete cascade” are deleted too; with “on delete set null”,
+        their reference is cleared.
       </p>,
       renderValues(table, found),
       <details>

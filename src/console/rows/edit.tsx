@@ -26,7 +26,7 @@ import { renderEmpty, renderError, renderLink } from "../parts.tsx";
 import { callRows, toRejection } from "./call.ts";
 import { renderCopies } from "./copy.tsx";
 import { makeFields, renderIssues, renderRowForm, sortIssues } from "./form.tsx";
-import { renderHistoryLink } from "./history.tsx";
+import { renderHistoryLink, toDeletedPath } from "./history.tsx";
 import { readPosition, toMark } from "./list.ts";
 import { resolveReferences } from "./references.ts";
 import { readRelatedRows, renderReferrers } from "./related_rows.tsx";
@@ -52,10 +52,10 @@ export async function findRow(
 }
 
 export function respondWithNoRow(table: RowsTable): Response {
-  const body = renderEmpty(
-    "Row not found. It may have been deleted.",
+  const body = renderEmpty("Row not found. It may have been deleted.", [
     renderLink("All rows", table.path),
-  );
+    table.hasHistory && renderLink("Deleted rows", toDeletedPath(table.path)),
+  ]);
   return respondWithRowsPage(table, { title: "Row not found", body, status: 404 });
 }
 

@@ -45,6 +45,11 @@ export function toHistoryPath(path: string): string {
   return `${path}/history`;
 }
 
+/** The rows that were deleted and can be restored. */
+export function toDeletedPath(path: string): string {
+  return `${toHistoryPath(path)}?deleted=yes`;
+}
+
 type Restoring = { changes: readonly RowChange[]; column?: string; isWhole?: boolean };
 
 /** The preview of what restoring writes. */
@@ -76,7 +81,7 @@ export async function handleTableHistory(visit: Visit, table: RowsTable): Promis
     actions: [
       isDeleted
         ? renderLink("All changes", path)
-        : renderLink("Deleted rows", `${path}?deleted=yes`),
+        : renderLink("Deleted rows", toDeletedPath(table.path)),
     ],
     body: [
       renderState(table, history),

@@ -25,6 +25,7 @@ import { isUuid } from "../../std/patterns.ts";
 import type { Visit } from "../enter.tsx";
 import { renderEmpty, renderLink } from "../parts.tsx";
 import { toAppPath, toTablePath } from "../paths.ts";
+import { toHistoryPath } from "./history.tsx";
 import {
   findReferring,
   listRows,
@@ -44,10 +45,10 @@ export async function handleRows(visit: Visit, table: RowsTable): Promise<Respon
   return respondWithRowsPage(table, {
     title: table.table,
     isList: true,
-    actions: renderLink(
-      "Structure",
-      `${toTablePath(table.table)}?app=${encodeURIComponent(table.slug)}`,
-    ),
+    actions: [
+      renderLink("Structure", `${toTablePath(table.table)}?app=${encodeURIComponent(table.slug)}`),
+      visit.deps.hasHistory && renderLink("History", toHistoryPath(table.path)),
+    ],
     body: [renderDone(table, query), await renderRows(visit, table)],
     script: "grid",
   });

@@ -203,6 +203,8 @@ export async function endRegistrationByConsole(
 export const ROWS_PAGE = record({
   appId: text(),
   isDisabled: flag(),
+  /** Whether deleted rows and changed values are stored. */
+  hasHistory: flag(),
   /** The current position of the app's changes, and the key for its cursors; `null` if live updates are off. */
   position: orNull(text()),
   cursorKey: orNull(text()),

@@ -14,7 +14,9 @@ begin
     raise exception 'no such table' using errcode = 'RH004';
   end if;
   return jsonb_build_object('me', rowhouse.console_visitor(who, visitor), 'appId', app.id,
-    'isDisabled', app.disabled_at is not null, 'position', case when 'live' = any (app.switches)
+    'isDisabled', app.disabled_at is not null, 'hasHistory', 'history' = any (app.switches)
+      and exists (select from rowhouse.release where 'history' = any (features)),
+    'position', case when 'live' = any (app.switches)
       and rowhouse.dialect() = 'plain'
       then rowhouse.feed_name() || '.' || pg_current_snapshot()::text end,
     'cursorKey', case when 'live' = any (app.switches) then rowhouse.cursor_key(app.id) end,
