@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { SERVICE_QUEUE } from "../../src/db/mod.ts";
 import { setAppSwitch } from "../../src/records/apps/mod.ts";
-import { openPersonWorld, type PersonWorld, path, PREVIEWS, rowOf } from "../support/person_app.ts";
+import { openPersonWorld, type PersonWorld, PREVIEWS, path, rowOf } from "../support/person_app.ts";
 
 let world: PersonWorld;
 beforeAll(async () => {
@@ -11,7 +11,11 @@ beforeAll(async () => {
 });
 afterAll(() => world.close());
 
-type Change = { by: string; before: Record<string, unknown>; after: Record<string, unknown> | null };
+type Change = {
+  by: string;
+  before: Record<string, unknown>;
+  after: Record<string, unknown> | null;
+};
 const changesOf = async (row: string) =>
   await world.service.service.admin.query<Change>(
     `with entered as materialized (select set_config('rowhouse.app_id', $1::text, true))

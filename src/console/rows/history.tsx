@@ -13,7 +13,7 @@ import { type RowChange, readConsole } from "../../records/console/mod.ts";
 import { HISTORY_PAGE, HISTORY_PAGE_BYTES } from "../../std/limits.ts";
 import type { Visit } from "../enter.tsx";
 import { renderEmpty, renderLink, renderTable, renderText, renderTime } from "../parts.tsx";
-import { toKeyPath, toPersonPath, toSwitchPath } from "../paths.ts";
+import { toKeysPath, toPersonPath, toSwitchPath } from "../paths.ts";
 import { countOf } from "../tables/table_parts.tsx";
 import { listChanged, toRowBefore } from "./history_plan.ts";
 import { type RowsTable, respondWithRowsPage } from "./table.tsx";
@@ -195,7 +195,7 @@ function renderRow({ path, definition }: RowsTable, change: RowChange): Html {
 function renderActor({ slug }: RowsTable, by: RowChange["by"]): Html {
   if (by === null) return <>a person or key that no longer exists</>;
   const { kind, id, name } = by;
-  const path = kind === "key" ? toKeyPath(slug, id) : toPersonPath(id);
+  const path = kind === "key" ? toKeysPath(slug) : toPersonPath(id);
   const place = { key: "key", person: "person", console: "Console" }[kind];
   return (
     <>

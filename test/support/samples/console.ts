@@ -1,8 +1,9 @@
 /** Every page and form of the Console, with subjects for which each page exists and each form succeeds. @module */
 
 import { consoleRoutes } from "../../../src/console/mod.ts";
+import { readPreviews, SERVICE_QUEUE } from "../../../src/db/mod.ts";
 import { readList } from "../../../src/records/actions/mod.ts";
-import { endRegistration } from "../../../src/records/apps/mod.ts";
+import { endRegistration, setAppSwitch } from "../../../src/records/apps/mod.ts";
 import { sessionList } from "../../../src/records/people/mod.ts";
 import { defineSchema, t } from "../../../src/schema/mod.ts";
 import { withDatabase } from "../cluster.ts";
@@ -72,6 +73,7 @@ export async function makeSubjects(service: TestService, title: string): Promise
     insert into rowhouse.stored_requests (id, app_id, at, method, route, status, code, ms)
       values ('${request}', '${app.id}', now(), 'GET', '/', 422, 'validation_failed', 1);
     select 1`);
+  const change = await makeChange(service, app);
   const toPath = (template: string, of?: Person) => {
     const path = fillPath(template, {
       app: app.slug,
@@ -85,7 +87,26 @@ export async function makeSubjects(service: TestService, title: string): Promise
       request,
     });
     // Search results are only for administrators, too.
-    return path.endsWith("/find") ? `${path}?q=${app.slug}` : path;
+    if (path.endsWith("/find")) return `${path}?q=${app.slug}`;
+    return path.endsWith("/restore") ? `${path}?change=${change}` : path;
   };
   return { app, person, toPath };
+}
+
+/** The id of a deleted row's change in the history of the app; empty without the preview. */
+async function makeChange(service: TestService, app: TestApp): Promise<string> {
+  const { admin } = service.service;
+  if (!(await readPreviews(admin)).includes("history")) return "";
+  await setAppSwitch(service.service, app.slug, ["history", true]);
+  const path = "/v1/data/db/secrets";
+  const made = await service.call(app, path, { method: "POST", json: { title: "deleted" } });
+  const { id } = made.json as { id: string };
+  await service.call(app, `${path}/${id}`, { method: "DELETE" });
+  const [row] = await admin.query<{ id: string }>(
+    `with entered as materialized (select set_config('rowhouse.app_id', $1::text, true))
+    select id::text as id from entered, rowhouse.row_changes where app_id = $1::uuid`,
+    [app.id],
+    { retry: "safe", queue: SERVICE_QUEUE },
+  );
+  return row?.id ?? "";
 }

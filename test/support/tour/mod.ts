@@ -1,4 +1,5 @@
 /** One successful request to every route, as apps, visitors and administrators send them. @module */
+import { PREVIEWS } from "../../../src/preview.ts";
 import { docs, pages, routes } from "../../../src/service/routes.ts";
 import { openMailServer } from "../mail_server.ts";
 import { toNamed } from "../passkeys.ts";
@@ -38,7 +39,7 @@ export async function openToured(options: TestServiceOptions = {}): Promise<Tour
       providers: [provider.settings],
     }),
     service: {
-      previews: ["live", "filters", "browser"],
+      previews: PREVIEWS,
       mail: { url: mails.url, from: { name: "", address: "x@example.org" } },
     },
   });
