@@ -9,6 +9,9 @@ export type EnumTypes<Value> = { enum: Types<Value> };
 /** Limits of the values of an enum. */
 export const ENUM_LIMITS = { enumValues: 100, enumValueBytes: 63 } as const;
 
+/** Max values of an enum by which an index is split: each index costs every insert about 2 µs. */
+export const MAX_SPLIT_VALUES = 8;
+
 const DROPPED = "dropped by migration ";
 
 /** The new label of a dropped enum value: PostgreSQL cannot delete labels. */

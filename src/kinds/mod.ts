@@ -26,7 +26,7 @@ import { type UuidTypes, uuidCompare, uuidField, uuidSql, uuidValue } from "./uu
 
 export { compareValues } from "./compare.ts";
 export type { IsoDate } from "./date.ts";
-export { ENUM_LIMITS, isDroppedValue, toDroppedValue } from "./enum.ts";
+export { ENUM_LIMITS, isDroppedValue, MAX_SPLIT_VALUES, toDroppedValue } from "./enum.ts";
 export { DEFAULT_LIMITS, NEVER_ACCEPTED } from "./json.ts";
 export type * from "./kind.ts";
 export { toPlainNumber } from "./number.ts";

@@ -216,7 +216,7 @@ describe("listRuleNotices()", () => {
   test("names who can write memberships, in the schema of the design", () => {
     expect(messages(design.tables)).toEqual([
       "team_members: admin writes memberships in team_members, which give access to rows of todos",
-      'todos: No index can serve the rule "status one of done, approved" of todos; its lists can fail once it leaves out 10000 rows',
+      'todos: No index serves the rule "status one of done, approved" of todos: add .index("status", "id"); its lists can fail once it leaves out 10000 rows',
     ]);
   });
 
@@ -259,11 +259,10 @@ describe("listRuleNotices()", () => {
   });
 
   test.each([
-    ["an enum", t.enum(["a", "b"]).index(), "a"],
-    ["a text", t.string().index(), "a"],
+    ["an enum of many values", t.enum(["a", ..."bcdefghij"]).index(), "a"],
+    ["a long text", t.string().index(), ["a", "b".repeat(64)]],
+    ["a number", t.number().index(), 1],
     ["a decimal", t.decimal().index(), "1"],
-    ["a list", t.integer().index(), [1, 2]],
-    ["null", t.uuid().index(), null],
   ] as const)("says that no index serves a rule on %s", (_, column, value) => {
     const model = t.model({ column }).allow("a", { read: { column: value } as never });
     expect(messages({ todos: model })).toEqual([
@@ -273,8 +272,23 @@ describe("listRuleNotices()", () => {
     ]);
   });
 
+  test.each([
+    ["an enum", t.enum(["a", "b"]), "a"],
+    ["values of an enum", t.enum(["a", "b"]), ["a", "b"]],
+    ["a text", t.string(), "b".repeat(63)],
+    ["a list", t.integer(), [1, 2]],
+    ["null", t.uuid(), null],
+  ] as const)("says which index serves a rule on %s", (_, column, value) => {
+    const model = t.model({ column }).allow("a", { read: { column: value } as never });
+    expect(messages({ todos: model })).toEqual([
+      expect.stringContaining(' of todos: add .index("column", "id"); its lists can fail'),
+    ]);
+    expect(messages({ todos: model.index("column", "id") })).toEqual([]);
+  });
+
   test("counts no index with a column along which lists cannot walk, or that the role does not see", () => {
-    const columns = { owner: t.uuid(), team: t.ref("teams").only("b"), state: t.enum(["a", "b"]) };
+    const state = t.enum(["a", ..."bcdefghij"]);
+    const columns = { owner: t.uuid(), team: t.ref("teams").only("b"), state };
     const model = t
       .model(columns)
       .index("owner", "state")

@@ -1,5 +1,5 @@
 /** What authors of rules should know: correct rules that reveal more, or cost more, than they seem to. Pure. @module */
-import { SQL } from "../kinds/mod.ts";
+import { MAX_SPLIT_VALUES, SQL } from "../kinds/mod.ts";
 import { MAX_VISITS } from "../std/limits.ts";
 import type { NamedColumn, TableDefinition } from "./definition.ts";
 import { explainAlternative, joinWords } from "./explain_rules.ts";
@@ -213,7 +213,7 @@ function findSetNull(
 
 /**
  * A list visits a limited number of rows: without an index of a rule, also rows that the rule leaves out. An index serves a list if it
- * begins with a column that the rule compares with one value, and has only columns of kinds that it contains as they are.
+ * begins with a column that the rule compares with values, or if the rule compares the enum by which it is split.
  */
 function findUnindexed(
   table: TableDefinition,
@@ -223,16 +223,16 @@ function findUnindexed(
   const whole = stored?.definition ?? table;
   const served = Object.entries(allow).flatMap(([role, { read = [] }]) => {
     const hidden = hiddenFrom(table.rules, role);
-    const isShown = ({ name }: NamedColumn) => !hidden.includes(name);
-    const columns = table.columns.filter((column) => isShown(column) && isWalked(column));
-    const known = new Set(columns.map(({ name }) => name));
+    const known = new Map(
+      [ID, ...table.columns]
+        .filter((column) => !hidden.includes(column.name) && isWalked(column))
+        .map((column) => [column.name, column] as const),
+    );
     return read
       .filter((alternative) => Object.keys(alternative).length > 0)
       .map((alternative) => ({ alternative, known, searched: listSearched(alternative, known) }));
   });
-  const unserved = served.filter(
-    ({ known, searched }) => !listFirst(whole, known).some((name) => searched.includes(name)),
-  );
+  const unserved = served.filter(({ known, searched }) => !isServed(whole, { known, searched }));
   const texts = new Map(
     unserved.map((each) => [explainAlternative(table, each.alternative), each.searched]),
   );
@@ -242,34 +242,52 @@ function findUnindexed(
   }));
 }
 
-/** Whether an index contains the values of the column as they are. */
-function isWalked({ kind }: Pick<NamedColumn, "kind">): boolean {
-  const { ends, parts } = SQL[kind];
-  return ends !== undefined && parts === undefined;
+type Column = Pick<NamedColumn, "name" | "kind" | "values">;
+const ID: Column = { name: "id", kind: "uuid" };
+
+/** Whether an index can find the rows with a value of the column. */
+function isWalked(column: Column): boolean {
+  const { ends, parts } = SQL[column.kind];
+  return isSplit(column) || (ends !== undefined && parts?.key === undefined);
 }
 
-/** The columns of an alternative that it compares with one value, by which a list searches an index. */
-function listSearched(alternative: Alternative, known: ReadonlySet<string>): string[] {
-  return Object.entries(alternative)
-    .filter(([name, match]) => name === "id" || (known.has(name) && isSearched(match)))
-    .map(([name]) => name);
+/** Whether an index has a part for each value of the column. */
+function isSplit({ kind, values = [] }: Column): boolean {
+  return SQL[kind].isSplit === true && values.length <= MAX_SPLIT_VALUES;
 }
 
-function isSearched(match: Match): boolean {
-  return match !== null && !Array.isArray(match) && !isReadable(match);
+type Known = ReadonlyMap<string, Column>;
+
+/** The columns that an alternative compares with values by which a list searches an index. */
+function listSearched(alternative: Alternative, known: Known): string[] {
+  return Object.entries(alternative).flatMap(([name, match]) => {
+    const column = known.get(name);
+    return column !== undefined && isSearched(column, match) ? [name] : [];
+  });
 }
 
-/** The first column of each index along which a list of these columns can walk. */
-function listFirst(
+function isSearched({ kind }: Column, match: Match): boolean {
+  if (isReadable(match)) return false;
+  const values: readonly unknown[] = Array.isArray(match) ? match : [match];
+  const isWhole = SQL[kind].parts?.isWhole ?? (() => true);
+  return values.every((value) => typeof value !== "string" || isWhole(value));
+}
+
+/** Whether a list can walk along an index by one of these columns. */
+function isServed(
   { columns, indexes, uniques }: TableDefinition,
-  known: ReadonlySet<string>,
-): string[] {
+  { known, searched }: { readonly known: Known; readonly searched: readonly string[] },
+): boolean {
   const singles = columns
     .filter(({ index, unique, kind }) => index || unique || kind === "ref")
     .map(({ name }) => [name]);
-  return [["id"], ...singles, ...indexes, ...uniques]
-    .filter((names) => names.every((name) => name === "id" || known.has(name)))
-    .flatMap(([first]) => first ?? []);
+  return [["id"], ...singles, ...indexes, ...uniques].some((names) => {
+    const list = names.flatMap((name) => known.get(name) ?? []);
+    const [by, ...others] = list.filter(isSplit);
+    const first = by ?? list[0];
+    const isKnown = list.length === names.length && others.length === 0;
+    return isKnown && first !== undefined && searched.includes(first.name);
+  });
 }
 
 function explainUnserved(

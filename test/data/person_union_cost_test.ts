@@ -1,18 +1,7 @@
 /** What later pages and conditions of a person with several alternatives read: as much as the first page, however many rows the table has. */
 import { afterAll, beforeAll, expect, test } from "bun:test";
-import { readListQuery } from "../../src/data/query/list_query.ts";
-import { planQuery } from "../../src/data/query/plan.ts";
-import { hasOnlySeen } from "../../src/data/query/rule_conditions.ts";
-import { planWalk } from "../../src/data/query/walk.ts";
 import { defineSchema, type TableRules, t } from "../../src/schema/mod.ts";
-import {
-  definitionFor,
-  type EndpointCall,
-  functionName,
-  placeholdersOf,
-  type RecordedTable,
-  toParameters,
-} from "../../src/tables/catalog/mod.ts";
+import { measurePage } from "../support/person_costs.ts";
 import { openPersonViews, type PersonViews, type TestCaller } from "../support/person_views.ts";
 import { openTestService, type TestApp, type TestService, UNGUARDED } from "../support/service.ts";
 
@@ -71,52 +60,11 @@ afterAll(async () => {
   await service.close();
 });
 
-function tableOf(role: string): RecordedTable {
-  const view = views.find("notes", role)?.view;
-  const whole = views.tables.find((table) => table.name === "notes");
-  if (view === undefined || whole === undefined) throw new Error(role);
-  return { name: "notes", whole, definition: definitionFor(whole, view) };
-}
-
-type Explained = { readonly Plan: Record<string, number> };
-
-/** A page as the service reads it: by a walk if one has its rows. */
-function planPage(role: string, text: string): EndpointCall {
-  const { id = "" } = callers[role] ?? {};
-  const table = tableOf(role);
-  const person = { id, role };
-  const read = readListQuery(text, table.definition, { appId: app.id, find: () => undefined });
-  const limits = { missing: new Set<string>(), work: 1e8, visits: 10_000, isCounted: false };
-  const options = { ...limits, appId: app.id, person };
-  const rest = { bytes: 8_388_608, known: "" };
-  const walk = hasOnlySeen(table, person, read) ? planWalk(read, table, options) : undefined;
-  if (walk !== undefined) return { endpoint: "walk", values: { ...walk, ...rest, inline: null } };
-  const { plan, values } = planQuery(read, table, options);
-  return { endpoint: "query", values: { plan, values, ...rest } };
-}
-
 /** The buffers that a page reads, its rows and its cursor. */
-async function measure(role: string, text: string) {
+function measure(role: string, text: string) {
   const caller = callers[role];
-  const set = views.find("notes", role);
-  if (caller === undefined || set === undefined) throw new Error(role);
-  const call = planPage(role, text);
-  const parameters = toParameters({ app: app.id, proof: caller.proof }, call);
-  const placeholders = Object.values(placeholdersOf(call.endpoint)).join(", ");
-  const statement = `select api."${functionName(set, call.endpoint)}"(${placeholders}) as body`;
-  const [page] = await views.admin.unsafe(statement, [...parameters]);
-  const body = String(page?.["body"]);
-  const { rows, next } = JSON.parse(body.slice(body.indexOf("{"))) as {
-    rows: unknown[];
-    next: string | null;
-  };
-  const [explained] = await views.admin.unsafe(
-    `explain (analyze, buffers, format json) ${statement}`,
-    [...parameters],
-  );
-  const [root] = (explained?.["QUERY PLAN"] ?? []) as Explained[];
-  const { "Shared Hit Blocks": hit = 0, "Shared Read Blocks": loaded = 0 } = root?.Plan ?? {};
-  return { buffers: hit + loaded, rows: rows.length, next };
+  if (caller === undefined) throw new Error(role);
+  return measurePage(views, { appId: app.id, caller, table: "notes" }, text);
 }
 
 /** The buffers of a later page in a session that knows the catalog. */

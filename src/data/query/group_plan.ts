@@ -53,7 +53,7 @@ export function planGroups(
     { toPlan: (chosen, parts) => toGroupPlan(chosen, query, { ...options, ...parts, table }) },
   );
   const { index = path.branches[0]?.index } = path;
-  const canMerge = !isWhole(path) && hasRule(query, { ...options, table });
+  const canMerge = !isWhole(path) && hasRule(path, { ...options, table });
   return { plan: JSON.stringify(plan), values, index, canMerge };
 }
 
@@ -99,7 +99,7 @@ function toGroupPlan(
     walk: path.terms.map(numberOfTerm),
     isDescending: path.isDescending,
     index: path.index,
-    merged: mergeWalks(path, { where }, { ...options, table }),
+    merged: mergeWalks(path, { ...options, table }),
     ...toBranches(path, numberOf),
     nulls: path.nulls,
     ...("in" in path

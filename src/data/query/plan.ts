@@ -161,34 +161,29 @@ type Numbers = readonly (string | number | Numbers)[];
 
 export function planQuery(query: ListQuery, table: RecordedTable, options: PlanOptions): QueryPlan {
   const all = { ...options, table };
-  return toQueryPlan(planBy(query, all), query, all);
+  return toQueryPlan(planBy(query, all), all);
 }
 
-function toQueryPlan(
-  { plan, values, path }: Planned,
-  query: ListQuery,
-  options: TableOptions,
-): QueryPlan {
+function toQueryPlan({ plan, values, path }: Planned, options: TableOptions): QueryPlan {
   const { index = path.branches[0]?.index, isSelective } = path;
-  const canMerge = !isWhole(path) && hasRule(query, options);
+  const canMerge = !isWhole(path) && hasRule(path, options);
   return { plan: JSON.stringify(plan), values, index, isSelective, canMerge };
 }
 
-/** Whether the person sees only some of the rows of the query. */
+/** Whether the person sees only some of the rows of the walk. */
 export function hasRule(
-  { where }: Pick<ListQuery, "where">,
+  { fulfilled }: QueryPath,
   { table: { definition }, person }: Pick<TableOptions, "table" | "person">,
 ): boolean {
-  return person !== undefined && !isSeen(definition, person, where);
+  return person !== undefined && !isSeen(definition, person, fulfilled);
 }
 
 /** Whether the walk is of the rows of the person's rule, with true in the order of ids. */
 export function mergeWalks(
   path: QueryPath,
-  query: Pick<ListQuery, "where">,
   options: Pick<TableOptions, "table" | "person">,
 ): boolean | undefined {
-  return isWhole(path) && hasRule(query, options) ? path.isOrdered : undefined;
+  return isWhole(path) && hasRule(path, options) ? path.isOrdered : undefined;
 }
 
 /** The plan of a write, with `again`: the plan of the same conditions on locked rows, whose ids the function sets. */
@@ -203,7 +198,7 @@ export function planWrite(query: ListQuery, table: RecordedTable, options: PlanO
       },
     },
   );
-  return toQueryPlan(planned, query, { ...options, table });
+  return toQueryPlan(planned, { ...options, table });
 }
 
 /** The rows with given ids. */
@@ -359,7 +354,7 @@ function toPlan(path: QueryPath, query: ListQuery, options: TableOptions & SetPa
     walk: path.terms.map(numberOfTerm),
     isDescending: path.isDescending,
     index: path.index,
-    merged: mergeWalks(path, query, options),
+    merged: mergeWalks(path, options),
     ...toBranches(path, numberOf),
     nulls: path.nulls,
     isBeforeNulls: path.isBeforeNulls || undefined,

@@ -64,20 +64,23 @@ export function isSeen(
   );
 }
 
-/** Whether a walk has only rows that the person sees: in the order of ids, it can be of the rows of the rule. */
-export function hasOnlySeen(
+/**
+ * The query whose rows are those of a walk of the rule, in the order of ids, without the conditions of the rule. `undefined`: no walk
+ * has exactly the rows that the person sees, or the query has other conditions.
+ */
+export function toWalkOfRule<Query extends Pick<ListQuery, "where" | "order">>(
   { definition, whole }: RecordedTable,
   person: Person | undefined,
-  { where, order }: Pick<ListQuery, "where" | "order">,
-): boolean {
-  if (isSeen(definition, person, where)) return true;
+  query: Query,
+): Query | undefined {
   const { served } = definition;
-  return (
-    served !== undefined &&
-    where.every((condition) => "column" in condition && condition.column.name === ID.name) &&
-    order[0]?.column.name === ID.name &&
-    hasExactWalks(serveSet(served, whole))
-  );
+  const rule = toRuleConditions(definition, person);
+  const where = query.where.filter((condition) => !rule.some((each) => isSame(each, condition)));
+  const isById =
+    query.order[0]?.column.name === ID.name &&
+    where.every((condition) => "column" in condition && condition.column.name === ID.name);
+  const isWalk = served !== undefined && isById && hasExactWalks(serveSet(served, whole));
+  return isWalk ? { ...query, where } : undefined;
 }
 
 function toConditions(

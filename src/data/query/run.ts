@@ -27,14 +27,13 @@ import type { ListQuery } from "./query.ts";
 import { listSetTables } from "./referenced.ts";
 import { listTables } from "./related.ts";
 import {
-  hasOnlySeen,
   isSeen,
   needsRuleIndex,
   RULE_NEEDS_INDEX,
   toRuleConditions,
   withRule,
 } from "./rule_conditions.ts";
-import { planWalk } from "./walk.ts";
+import { planSeenWalk } from "./walk.ts";
 
 // Finds the page of a list: its tag, and its rows unless the caller has them. A page that may be
 // short is requested in a pipelined call. If the page has changed and is large, a second call on
@@ -251,9 +250,8 @@ async function findQueriedPage(
     const read = isRenewed ? readQuery(deps, context, current) : query;
     const rest = { bytes: deps.maxResponseBytes, known };
     const related = [...listTables(read.related), ...listSetTables(read.where)];
-    const hasWalks =
-      !query.isCounted && !missing.has(NO_WALK) && hasOnlySeen(current, person, read);
-    const walk = hasWalks ? planWalk(read, current, options) : undefined;
+    const hasWalks = !query.isCounted && !missing.has(NO_WALK);
+    const walk = hasWalks ? planSeenWalk(read, current, options) : undefined;
     if (walk !== undefined) {
       sent.index = walk.index;
       return { endpoint: "walk", values: { ...walk, ...rest, inline }, related } as const;

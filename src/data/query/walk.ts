@@ -27,9 +27,25 @@ import {
 } from "./path.ts";
 import { planRelated, type RelatedOptions, readCursorValue } from "./plan.ts";
 import type { ListQuery } from "./query.ts";
+import { isSeen, toWalkOfRule } from "./rule_conditions.ts";
 
 type WalkCall = Extract<EndpointCall, { endpoint: "walk" }>;
 type PlannedWalk = Omit<WalkCall["values"], "bytes" | "known" | "inline">;
+
+/** A walk that has only rows that the person sees: by the conditions of the rule, or of the rows of the rule in the order of ids. */
+export function planSeenWalk(
+  query: ListQuery,
+  table: RecordedTable,
+  options: RelatedOptions,
+): PlannedWalk | undefined {
+  const { person } = options;
+  const walk = isSeen(table.definition, person, query.where)
+    ? planWalk(query, table, options)
+    : undefined;
+  if (walk !== undefined || person === undefined) return walk;
+  const ofRule = toWalkOfRule(table, person, query);
+  return ofRule && planWalk(ofRule, table, options);
+}
 
 /**
  * `undefined` if the query needs more than a walk: another condition, a sort, an offset.

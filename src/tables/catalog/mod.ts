@@ -79,11 +79,12 @@ export {
   PERSON_ENDPOINTS,
 } from "./person_endpoints.ts";
 export {
-  findRulePath,
+  findRulePaths,
   hasExactWalks,
   isExact,
   listRulePaths,
   type RulePath,
+  toWhole,
 } from "./rule_walks.ts";
 export {
   listViewSets,
@@ -102,5 +103,13 @@ export {
   viewsOf,
   withoutTrue,
 } from "./views.ts";
-export { listWalks, type ServedSet, serveSet, type Walk, type WalkColumn } from "./walks.ts";
+export {
+  listWalks,
+  type ServedSet,
+  type SplitPart,
+  type SplitWalk,
+  serveSet,
+  type Walk,
+  type WalkColumn,
+} from "./walks.ts";
 export { watchedTables } from "./watched.ts";

@@ -5,7 +5,7 @@
  * @module
  */
 import { isNamed } from "../../db/mod.ts";
-import { SQL } from "../../kinds/mod.ts";
+import { MAX_SPLIT_VALUES, SQL } from "../../kinds/mod.ts";
 import type { Kind, NamedColumn, TableDefinition } from "../../schema/mod.ts";
 
 const MAX_BYTES = 63;
@@ -58,8 +58,6 @@ export type IndexForm = "plain" | "search";
 
 /** Max columns of an index in PostgreSQL, without the app and the id. */
 const MAX_TERMS = 30;
-/** Max values of an enum by which an index is split: each index costs every insert about 2 µs. */
-const MAX_VALUES = 8;
 const VALUE_HASH_LENGTH = 6;
 
 /**
@@ -101,7 +99,7 @@ function toSearchForm(table: TableDefinition, constraint: Constraint): readonly 
   const isDistinct = new Set(split.map((built) => built.name)).size === split.length;
   const kinds = split.slice(0, 1).flatMap((built) => searchColumns(constraint, built));
   const fits = sumTerms({ kind, kinds: kinds.map((left) => left.kind) }) <= MAX_TERMS;
-  return isDistinct && fits && values.length <= MAX_VALUES ? split : whole;
+  return isDistinct && fits && values.length <= MAX_SPLIT_VALUES ? split : whole;
 }
 
 /** The name of the index of a value, or of the rows without a value. */

@@ -1,7 +1,8 @@
 /**
- * The indexes along which the rows that a person reads are found: each alternative of a rule is a walk. Pure.
+ * The indexes along which the rows that a person reads are found: each alternative of a rule is a walk, or with a list of values a
+ * walk for each of them. Pure.
  *
- * @see ../sql/seen_walks_terms.ts for the statements
+ * @see ../sql/rule_path_terms.ts for the statements
  * @module
  */
 
@@ -15,18 +16,28 @@ import {
   ME,
   ownValue,
 } from "../../schema/mod.ts";
-import { deriveName, type IndexForm } from "./names.ts";
+import { deriveName, type EnumValue, type IndexForm } from "./names.ts";
 import type { View } from "./views.ts";
-import type { ServedSet, Walk } from "./walks.ts";
+import type { ServedSet, SplitWalk, Walk, WalkColumn } from "./walks.ts";
+
+/** Max walks of an alternative with lists. With more, the conditions of a list are compared in the visited rows. */
+const MAX_WALKS = 16;
 
 /** An alternative as a walk: its conditions in the index, and the rest. */
 export type RulePath = {
+  /** Empty: the primary key. */
   readonly index: string;
-  /** The conditions that the index has as its first columns; `undefined`: the walk visits all rows of the app. */
+  /** The conditions that the walk fulfills, each with one value; `undefined`: it visits all rows of the app. */
   readonly prefix: Alternative | undefined;
   readonly rest: Alternative;
+  /** The first columns of the index, each of which has a condition of the prefix. */
+  readonly columns: readonly WalkColumn[];
+  /** The value of an enum that all rows of the index have. */
+  readonly only: EnumValue | undefined;
   /** Whether the rows with the values of the prefix are in the order of ids. */
   readonly isOrdered: boolean;
+  /** The next column of the index. */
+  readonly next: WalkColumn | undefined;
   /** The membership whose references the walk has. */
   readonly member: { readonly column: string; readonly match: Match } | undefined;
   /** The index has only the rows of the app. */
@@ -38,79 +49,199 @@ export function isExact({ prefix, rest, isOrdered }: RulePath): boolean {
   return prefix !== undefined && isOrdered && Object.keys(rest).length === 0;
 }
 
-export function findRulePath(
+/** The walks that together have the rows of an alternative. */
+export function findRulePaths(
   table: ServedSet,
   view: View,
   form: IndexForm,
   alternative: Alternative,
-): RulePath {
-  const searched = Object.keys(alternative).filter((name) => isSearched(table, alternative, name));
-  const memberships = searched.filter((name) => isMembership(alternative[name]));
-  const [best] = table.walks
-    .filter(({ appId }) => appId === undefined || appId === view.app)
-    .map((walk) => ({ walk, ...findPrefix(table, form, walk, searched) }))
-    // The rows of one membership are a walk.
-    .filter(({ columns }) => columns.filter((name) => memberships.includes(name)).length <= 1)
-    .filter(({ columns }) => columns.length > 0)
+): readonly RulePath[] {
+  const [best] = [
+    ...table.walks.map((walk) => toCandidate(toIndex(table, walk, form), form, alternative)),
+    ...(form === "search" ? (table.splits ?? []) : []).map((split) =>
+      toSplitCandidate(split, form, alternative),
+    ),
+  ]
+    .filter(({ index }) => index.appId === undefined || index.appId === view.app)
+    .filter(({ matched }) => matched.length > 0)
     .sort(
       (one, other) =>
         Number(other.isOrdered) - Number(one.isOrdered) ||
-        other.columns.length - one.columns.length,
+        other.matched.length - one.matched.length ||
+        one.count - other.count,
     );
-  if (best === undefined)
-    return {
-      ...{ index: "", prefix: undefined, rest: alternative, isOrdered: true },
-      ...{ member: undefined, isOwn: false },
-    };
-  const pick = (isPicked: (name: string) => boolean): Alternative =>
-    Object.fromEntries(Object.entries(alternative).filter(([name]) => isPicked(name)));
-  const column = best.columns.find((name) => memberships.includes(name));
-  const match = column === undefined ? undefined : alternative[column];
+  return best === undefined ? [toWhole(alternative)] : toPaths(best, alternative);
+}
+
+const ID: WalkColumn = { name: "id", kind: "uuid" };
+
+/** All rows of the app, in the order of ids. */
+export function toWhole(alternative: Alternative): RulePath {
   return {
-    index: best.walk.index,
-    prefix: pick((name) => best.columns.includes(name)),
-    rest: pick((name) => !best.columns.includes(name)),
-    isOrdered: best.isOrdered,
-    member: column === undefined || match === undefined ? undefined : { column, match },
-    isOwn: best.walk.appId !== undefined,
+    ...{ index: "", prefix: undefined, rest: alternative, columns: [], only: undefined },
+    ...{ isOrdered: true, next: ID, member: undefined, isOwn: false },
   };
 }
 
-type Prefix = {
-  /** The first columns of the index, each of which has a condition. */
-  readonly columns: readonly string[];
-  readonly isOrdered: boolean;
+/** An index as a rule can use it. */
+type Index = Pick<Walk, "columns" | "isUnique" | "hasNulls" | "appId"> & {
+  readonly name: string;
+  /** Whether it ends in the id if its columns do: a plain index can end in its last column. */
+  readonly endsInId: boolean;
 };
 
-function findPrefix(
-  { name }: ServedSet,
-  form: IndexForm,
-  { index, columns, isUnique }: Walk,
-  searched: readonly string[],
-): Prefix {
+function toIndex({ name }: ServedSet, walk: Walk, form: IndexForm): Index {
+  const { index, plain, columns, isUnique, hasNulls, appId } = walk;
   const names = columns.map((column) => column.name);
-  const count = names.findIndex((column) => !searched.includes(column));
-  const prefix = count === -1 ? names : names.slice(0, count);
-  const isWhole = prefix.length === names.length;
-  // The plain form of an index ends in its last column, which can be the id.
-  const endsInId =
-    index === "" ||
-    form === "search" ||
-    (["idx", "search_idx"] as const).some((end) => index === deriveName(name, names, end));
-  const isOrdered = (names[prefix.length] === "id" && endsInId) || (isUnique && isWhole);
-  return { columns: prefix, isOrdered };
+  const isSearch = form === "search";
+  return {
+    ...{ columns, isUnique, hasNulls: hasNulls && isSearch },
+    ...(appId === undefined ? {} : { appId }),
+    name: isSearch ? index : plain,
+    endsInId:
+      isSearch ||
+      index === "" ||
+      (["idx", "key"] as const).some((end) => plain === deriveName(name, names, end)),
+  };
 }
 
-/** Whether the index has the value of a condition as it is. */
-function isSearched(table: ServedSet, alternative: Alternative, name: string): boolean {
-  const match = ownValue(alternative, name);
-  if (match === undefined || match === null || Array.isArray(match)) return false;
-  const kind = name === "id" ? "uuid" : table.columns.find((column) => column.name === name)?.kind;
-  if (kind === undefined || isReadable(match)) return false;
-  if (match === ME && kind === "uuid") return true;
+type Candidate = {
+  readonly index: Index;
+  readonly split: SplitWalk | undefined;
+  /** The first columns of the index that have conditions. */
+  readonly columns: readonly WalkColumn[];
+  /** The columns whose conditions the walks fulfill. */
+  readonly matched: readonly string[];
+  readonly isOrdered: boolean;
+  readonly count: number;
+};
+
+function toCandidate(index: Index, form: IndexForm, alternative: Alternative): Candidate {
+  const { columns, count } = findPrefix(index, { form, alternative, left: MAX_WALKS });
+  const matched = columns.map(({ name }) => name);
+  const isWhole = columns.length === index.columns.length;
+  const isOrdered =
+    (index.columns[columns.length]?.name === "id" && index.endsInId) ||
+    matched.includes("id") ||
+    (index.isUnique && isWhole);
+  return { index, split: undefined, columns, matched, isOrdered, count };
+}
+
+/** A plain index can end before the id. */
+function findNext({
+  index,
+  columns,
+}: Pick<Candidate, "index" | "columns">): WalkColumn | undefined {
+  const next = index.columns[columns.length];
+  return next?.name === ID.name && !index.endsInId ? undefined : next;
+}
+
+function toSplitCandidate(split: SplitWalk, form: IndexForm, alternative: Alternative): Candidate {
+  const { columns, appId, parts } = split;
+  const index: Index = {
+    ...{ name: "", columns, isUnique: false, hasNulls: true, endsInId: true },
+    ...(appId === undefined ? {} : { appId }),
+  };
+  const by = parts[0]?.only.column ?? "";
+  const values = listValues(ownValue(alternative, by));
+  const known = parts.map(({ only }) => only.value);
+  const isKnown = values?.every((value) => known.some((label) => label === value)) === true;
+  const none = { index, split, columns: [], matched: [], isOrdered: false, count: 0 };
+  if (values === undefined || !isKnown || values.length > MAX_WALKS) return none;
+  const left = Math.floor(MAX_WALKS / values.length);
+  const found = findPrefix(index, { form, alternative, left });
+  const isOrdered =
+    columns[found.columns.length]?.name === "id" || found.columns.at(-1)?.name === "id";
+  return {
+    ...{ index, split, isOrdered, columns: found.columns },
+    matched: [by, ...found.columns.map(({ name }) => name)],
+    count: found.count * values.length,
+  };
+}
+
+type Asked = {
+  readonly form: IndexForm;
+  readonly alternative: Alternative;
+  /** The most walks. */
+  readonly left: number;
+};
+
+/** The first columns of an index for which the alternative has values, and the number of their combinations. */
+function findPrefix(
+  { columns, hasNulls }: Index,
+  { form, alternative, left }: Asked,
+): { columns: readonly WalkColumn[]; count: number } {
+  const found: WalkColumn[] = [];
+  let count = 1;
+  let isEmpty = hasNulls;
+  let isMember = false;
+  for (const column of columns) {
+    const match = ownValue(alternative, column.name);
+    if (match === undefined || !isSearched(column, match, form)) break;
+    // The rows of one membership are a walk.
+    if (isMemberOf(match) && isMember) break;
+    // No row comparison begins after a value and ends in the rows without one.
+    if (match === null && !isEmpty) break;
+    const values = listValues(match)?.length ?? 1;
+    if (count * values > left) break;
+    isEmpty = match === null;
+    isMember ||= isMemberOf(match);
+    count *= values;
+    found.push(column);
+  }
+  return { columns: found, count };
+}
+
+/** Whether the index has the values of a condition, in whole. */
+function isSearched({ kind }: WalkColumn, match: Match, form: IndexForm): boolean {
+  if (isReadable(match)) return false;
   if (isMemberOf(match)) return true;
   const { parts, ends } = SQL[kind];
-  return parts === undefined && ends !== undefined;
+  if (ends === undefined || (kind === "uuid" && match !== ME && match !== null)) return false;
+  if (parts === undefined) return true;
+  if (form === "plain" || parts.key !== undefined) return false;
+  return listValues(match)?.every((value) => value === null || parts.isWhole(`${value}`)) === true;
+}
+
+/** The values of a condition; `undefined`: it compares something else. */
+function listValues(
+  match: Match | undefined,
+): readonly (string | number | boolean | null)[] | undefined {
+  if (match === undefined) return undefined;
+  if (Array.isArray(match)) return match as readonly (string | number | boolean)[];
+  return typeof match === "object" && match !== null
+    ? undefined
+    : [match as string | number | boolean | null];
+}
+
+function toPaths(best: Candidate, alternative: Alternative): readonly RulePath[] {
+  const { index, split, columns, matched, isOrdered } = best;
+  const rest = Object.entries(alternative).filter(([name]) => !matched.includes(name));
+  const member = columns.find(({ name }) => isMembership(alternative[name]))?.name;
+  const match = member === undefined ? undefined : alternative[member];
+  return toSingles(alternative, matched).map((prefix): RulePath => {
+    const by = split?.parts[0]?.only.column ?? "";
+    const part = split?.parts.find(({ only }) => only.value === prefix[by]);
+    return {
+      index: part?.index ?? index.name,
+      ...{ prefix, rest: Object.fromEntries(rest), columns, only: part?.only, isOrdered },
+      next: findNext(best),
+      member: member === undefined || match === undefined ? undefined : { column: member, match },
+      isOwn: index.appId !== undefined,
+    };
+  });
+}
+
+/** The combinations of one value of each column. */
+function toSingles(alternative: Alternative, names: readonly string[]): Alternative[] {
+  let singles: Alternative[] = [{}];
+  for (const name of names) {
+    const match = ownValue(alternative, name);
+    if (match === undefined) continue;
+    const values: readonly Match[] = listValues(match) ?? [match];
+    singles = singles.flatMap((single) => values.map((value) => ({ ...single, [name]: value })));
+  }
+  return singles;
 }
 
 function isMembership(match: Match | undefined): boolean {
@@ -125,7 +256,7 @@ export function listRulePaths(table: ServedSet): readonly RulePath[] | undefined
   const { view } = table;
   const { read = [] } = view ?? {};
   if (view === undefined || read.length === 0 || allowsAll(read)) return undefined;
-  const paths = read.map((alternative) => findRulePath(table, view, "search", alternative));
+  const paths = read.flatMap((alternative) => findRulePaths(table, view, "search", alternative));
   const areWalks = paths.every(({ prefix, isOrdered }) => prefix !== undefined && isOrdered);
   return areWalks ? paths : undefined;
 }

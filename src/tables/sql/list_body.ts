@@ -37,16 +37,15 @@ export const SINGLE_STEP_BYTES = 786_432;
  */
 export function listBody(table: ServedSet, site: FunctionSite): string {
   const { app, limit, offset, bytes, known, inline } = placeholdersOf("list");
-  const walks = planList(table, site, `(${offset}::int8 + ${limit} + 1)`);
-  const { condition, query } = { condition: "", query: undefined, ...walks };
-  const rows = `data.${quoteName(table.name)} as "$t" where "$t"."app_id" = ${app}${condition}`;
-  // The rows before the page were already skipped once, to find its start.
-  const single = `select ${outputs(table)} from ${rows}
-      and "$t"."id" >= "$first" order by "$t"."id" limit ${limit}`;
-  const page = query === undefined ? single : pageOfIds(table);
+  const upTo = `(${offset}::int8 + ${limit} + 1)`;
+  const walks = planList(table, site, upTo);
+  const rows = `data.${quoteName(table.name)} as "$t" where "$t"."app_id" = ${app}`;
+  const isBuilt = walks.kind === "all" ? "" : walks.isBuilt;
+  const page = renderPage();
   return `declare
   ${declareWho(table)}
-  ${query === undefined ? "" : '"$ids" uuid[];\n  "$isCut" bool;'}
+  ${walks.kind === "all" ? "" : '"$ids" uuid[];\n  "$isCut" bool;'}
+  ${isBuilt === "" ? "" : '"$isBuilt" bool;'}
   "$states" bytea;
   "$first" uuid;
   "$tag" text;
@@ -59,9 +58,9 @@ export function listBody(table: ServedSet, site: FunctionSite): string {
   "$count" int8 := 0;
   "$bytes" int8 := 0;
 begin
-  ${beginAs(table, "list", site)}
-  ${query === undefined ? renderPageTag(table, rows) : renderMergedTag(query)};
-  ${query === undefined ? `"$first" := encode(substring("$states", 1, ${ID_BYTES}), 'hex')::uuid;` : ""}
+  ${beginAs(table, "list", site, isBuilt === "" ? [] : [['"$isBuilt"', isBuilt]])}
+  ${renderTag()};
+  ${walks.kind === "merged" ? "" : `"$first" := encode(substring("$states", 1, ${ID_BYTES}), 'hex')::uuid;`}
   "$tag" := ${tagOfPage(table, site)};
   "$head" := ${headOfPage(table)};
   if "$size" > ${inline} or "$tag" = any (string_to_array(${known}, ',')) then
@@ -89,6 +88,36 @@ begin
   end loop;
   return concat("$head", '{"rows":[', array_to_string("$rows", ','), ${envelopeEnd('"$count"', site)});
 end`;
+
+  function renderTag(): string {
+    if (walks.kind === "all") return renderPageTag(table, rows);
+    const found =
+      walks.kind === "single" ? renderWalkTag(walks.query) : renderMergedTag(walks.query);
+    if (isBuilt === "") return found;
+    return `if "$isBuilt" then
+    ${found};
+  else
+    ${renderMergedTag(walks.unbuilt)};
+  end if`;
+  }
+
+  function renderPage(): string {
+    if (walks.kind === "merged") return pageOfIds(table);
+    // The rows before the page were already skipped once, to find its start.
+    if (walks.kind === "all")
+      return `select ${outputs(table)} from ${rows}
+      and "$t"."id" >= "$first" order by "$t"."id" limit ${limit}`;
+    const most = `least(${limit}, "$found")`;
+    const range = {
+      start: '"$first"',
+      limit: isBuilt === "" ? most : `case when "$isBuilt" then ${most} else 0 end`,
+    };
+    const ids = `select "$b".* from unnest("$ids"[:${limit}]) as "$i" ("$id") cross join lateral (
+        select "$b".* from data.${quoteName(table.name)} as "$b" where "$b"."app_id" = ${app}
+          and "$b"."id" = "$i"."$id" offset 0) as "$b"`;
+    return `select ${outputs(table)} from ((select "$b".* ${walks.rows(range)})
+      union all (${ids})) as "$t" order by "$t"."id"`;
+  }
 }
 
 /** The end of the text of a page with `counted` rows. More rows exist if the query found more than `counted`. */
@@ -127,6 +156,13 @@ function renderPageTag(table: ColumnSet, rows: string): string {
   into "$states", "$found", "$size" from (
     select ${ROW_STATE} as "$state", ${rowSize(table, "$t")} as "$size"
     from ${rows} order by "$t"."id" limit ${limit} + 1 offset ${offset}) as "$row"`;
+}
+
+/** Reads the same from a query of a walk. */
+function renderWalkTag(query: string): string {
+  const { offset } = placeholdersOf("list");
+  return `select string_agg("$row"."$state", ''::bytea), count(*), coalesce(sum("$row"."$size"), 0)
+  into "$states", "$found", "$size" from (${query} offset ${offset}) as "$row"`;
 }
 
 /**

@@ -10,6 +10,7 @@ import { quoteLiteral, quoteName, SIGNALS } from "../../db/mod.ts";
 import { type ColumnSet, queryColumns, type ServedSet } from "../catalog/mod.ts";
 import { qualify } from "../qualify.ts";
 import { isRow } from "./function_terms.ts";
+import { keepWalk, renderEnd, renderOrder, renderSource } from "./rule_path_terms.ts";
 import { listRuleWalks } from "./seen_walks_terms.ts";
 import { andVisible, isAllowed, onRow, type RuleName, WHO } from "./view_terms.ts";
 
@@ -39,16 +40,26 @@ export function renderSeen(table: ColumnSet, rule?: RuleName): { source: string;
   };
 }
 
-/** The argument `walks` of `rowhouse.view_statement`. */
+/** The argument `walks` of `rowhouse.view_statement`: see `rowhouse.rule_rows`. */
 export function renderWalks(table: ServedSet): string {
   const walks = listRuleWalks(table, PERSON);
   if (walks === undefined) return "null";
   const text = (sql: string) => quoteLiteral(hideParameters(qualify(sql)));
-  const rows = walks.map(
-    ({ index, references, rows: of }) =>
-      `[${quoteLiteral(index)}, ${references === undefined ? "null" : text(references)}, ${text(of)}]`,
-  );
-  return `array[${rows.join(", ")}]::text[]`;
+  const rows = walks.map(({ index, references, terms }) => {
+    const { selected, condition } = keepWalk(terms, "$t");
+    return [
+      ...[quoteLiteral(index), references === undefined ? "null" : text(references)],
+      text(`select "$t"."id"${selected} ${renderSource(table, terms, "$t")}`),
+      ...[terms.terms, terms.values].map((list) => text(list.join(", "))),
+      ...[false, true].map((isDescending) => text(renderEnd(terms, isDescending))),
+      ...[false, true].map((isDescending) =>
+        text(renderOrder(terms, { alias: "$t", isDescending })),
+      ),
+      ...[text(condition), quoteLiteral(terms.hasId ? "id" : "")],
+      ...[false, true].map((isDescending) => text(keepWalk(terms, "$t", isDescending).order)),
+    ];
+  });
+  return `array[${rows.map((row) => `[${row.join(", ")}]`).join(", ")}]::text[]`;
 }
 
 /** The statement of a count replaces the parameter of its limit, which a text of a rule can look like. */

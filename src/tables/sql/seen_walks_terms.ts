@@ -12,7 +12,7 @@ import { MAX_VISITS } from "../../std/limits.ts";
 import {
   type ColumnSet,
   type FunctionSite,
-  findRulePath,
+  findRulePaths,
   formAt,
   isExact,
   listRulePaths,
@@ -20,9 +20,11 @@ import {
   placeholdersOf,
   type RulePath,
   type ServedSet,
+  toWhole,
   type View,
 } from "../catalog/mod.ts";
 import { rowSize } from "./function_terms.ts";
+import { keepWalk, type PathTerms, renderRange, toPathTerms } from "./rule_path_terms.ts";
 import { onRow, type Place, renderRule, WHO } from "./view_terms.ts";
 
 /** The state of a row: its `xmin` and `ctid` change whenever the row does. */
@@ -30,29 +32,62 @@ export const ROW_STATE = `uuid_send("$t"."id") || xidsend("$t"."xmin") || tidsen
 
 const APP = placeholdersOf("get").app;
 
+/** How a list finds its rows; `isBuilt`: whether the indexes of the walks exist, empty if they always do. */
 type ListWalks =
-  /** One walk, each of whose rows the person reads: a condition after the app. */
-  | { readonly kind: "single"; readonly condition: string }
+  /** One walk, each of whose rows the person reads: all rows of the app. */
+  | { readonly kind: "all" }
+  /** One walk, each of whose rows the person reads: the states of its rows, and these rows. */
+  | {
+      readonly kind: "single";
+      readonly isBuilt: string;
+      readonly query: string;
+      readonly rows: (range: { start: string; limit: string }) => string;
+      readonly unbuilt: string;
+    }
   /** A query of `"id"`, `"$state"`, `"$size"` and `"$cut"`: a row that is only where a walk was cut short. */
-  | { readonly kind: "merged"; readonly query: string };
+  | {
+      readonly kind: "merged";
+      readonly isBuilt: string;
+      readonly query: string;
+      readonly unbuilt: string;
+    };
 
 /** How a list of a view finds its rows. `upTo`: the rows to find. */
 export function planList(table: ServedSet, site: FunctionSite, upTo: string): ListWalks {
   const { view } = table;
   const { read = [] } = view ?? {};
-  if (view === undefined || allowsAll(read)) return { kind: "single", condition: "" };
+  if (view === undefined || allowsAll(read)) return { kind: "all" };
   const form = formAt(site);
-  const paths = read.map((alternative) => findRulePath(table, view, form, alternative));
+  const paths = read.flatMap((alternative) => findRulePaths(table, view, form, alternative));
+  const isBuilt = renderBuilt(paths.map(({ index }) => index));
+  // While an index is built, a list visits the rows of the app.
+  const unbuilt = read.map((alternative) => renderPath(table, view, toWhole(alternative), upTo));
   const [only, ...others] = paths;
   if (only !== undefined && others.length === 0 && only.member === undefined && isExact(only))
-    return { kind: "single", condition: renderPrefix(table, only, onRow()) };
-  const query = paths
-    .map((path) => renderPath(table, view, path, upTo))
-    .join("\n      union all\n");
-  return { kind: "merged", query };
+    return {
+      ...{ kind: "single", isBuilt, unbuilt: unite(unbuilt) },
+      query: renderWalk(table, only, upTo),
+      rows: ({ start, limit }) =>
+        renderRange(table, toPathTerms(table, only, onRow("$b")), { alias: "$b", start, limit }),
+    };
+  const query = unite(paths.map((path) => renderPath(table, view, path, upTo)));
+  return { kind: "merged", isBuilt, query, unbuilt: unite(unbuilt) };
 }
 
-/** A walk of an alternative, as `rowhouse.merged_rows` reads it. */
+function unite(queries: readonly string[]): string {
+  return queries.join("\n      union all\n");
+}
+
+/** Whether the indexes with these names exist and are complete; empty without one that can be missing. */
+export function renderBuilt(indexes: readonly string[]): string {
+  const names = [...new Set(indexes)].filter((name) => name !== "");
+  if (names.length === 0) return "";
+  const wanted = names.map((name) => `to_regclass(${quoteLiteral(`data.${quoteName(name)}`)})`);
+  return `(select count(*) = ${names.length} from pg_index as "$x" where "$x"."indisvalid"
+      and "$x"."indexrelid" = any (array[${wanted.join(", ")}]::oid[]))`;
+}
+
+/** A walk of an alternative, as `rowhouse.rule_rows` reads it. */
 export type RuleWalk = {
   /** Empty: the primary key. */
   readonly index: string;
@@ -60,7 +95,7 @@ export type RuleWalk = {
   readonly isExact: boolean;
   /** A query of the references of the person's memberships, for each of which the walk is. */
   readonly references: string | undefined;
-  readonly rows: string;
+  readonly terms: PathTerms;
 };
 
 /**
@@ -75,22 +110,8 @@ export function listRuleWalks(table: ServedSet, who: string): readonly RuleWalk[
     isExact: isExact(path),
     index: path.index,
     references: renderReferences(view, path, who),
-    rows: `from ${renderRows(table, path, onRow("$t", who))}`,
+    terms: toPathTerms(table, path, onRow("$t", who)),
   }));
-}
-
-/** The conditions of a prefix, with ` and ` before each. */
-function renderPrefix(table: ServedSet, { prefix, member, isOwn }: RulePath, place: Place): string {
-  const own = Object.entries(prefix ?? {}).filter(([name]) => name !== member?.column);
-  const app = `${place.valueOf("app_id")} = ${quoteLiteral(table.view?.app ?? "")}::uuid`;
-  const condition = renderRule(table, [Object.fromEntries(own)], place);
-  return [
-    ...(isOwn ? [app] : []),
-    ...(condition === "true" ? [] : [condition]),
-    ...(member === undefined ? [] : [`${place.valueOf(member.column)} = "$m"."$ref"`]),
-  ]
-    .map((each) => ` and ${each}`)
-    .join("");
 }
 
 function renderPath(table: ServedSet, view: View, path: RulePath, upTo: string): string {
@@ -101,15 +122,25 @@ function renderPath(table: ServedSet, view: View, path: RulePath, upTo: string):
       cross join lateral (${walk}) as "$w")`;
 }
 
-type IdRange = { readonly condition: string; readonly way: string; readonly limit: string };
+type IdRange = {
+  readonly start: string;
+  readonly isDescending: boolean;
+  readonly limit: string;
+};
 
-/** The first ids of walks, in order, of the rows that a condition on "$t" leaves. */
+/** The first ids of walks, in order, from an id on. */
 export function renderMergedIds(
+  table: ServedSet,
   walks: readonly RuleWalk[],
-  { condition, way, limit }: IdRange,
+  { start, isDescending, limit }: IdRange,
 ): string {
-  const list = walks.map(({ references, rows }) => {
-    const ids = `select "$t"."id" ${rows} and ${condition} order by "$t"."id"${way} limit ${limit}`;
+  const way = isDescending ? " desc" : "";
+  const list = walks.map(({ references, terms }) => {
+    const { selected, condition, order } = keepWalk(terms, "$t", isDescending);
+    const range = { alias: "$t", start, isDescending, limit };
+    const isAfter = ` and "$t"."id" ${isDescending ? "<=" : ">="} ${start}`;
+    const ids = `select "$t"."id" from (select "$t"."id"${selected} ${renderRange(table, terms, range)}) as "$t"
+        where true${condition}${terms.hasId ? "" : isAfter} order by ${order}`;
     return references === undefined
       ? `(${ids})`
       : `(select "$w"."id" from (${references}) as "$m" cross join lateral (${ids}) as "$w")`;
@@ -138,34 +169,28 @@ function renderWhere(members: ColumnSet, where: Alternative, place: Place): stri
 }
 
 function renderWalk(table: ServedSet, path: RulePath, upTo: string): string {
-  const whole = {
-    id: `"$t"."id"`,
-    state: `${ROW_STATE} as "$state"`,
-    size: `${rowSize(table, "$t")} as "$size"`,
-  };
-  const rows = (alias: string) => renderRows(table, path, onRow(alias), alias);
+  const terms = (alias: string) => toPathTerms(table, path, onRow(alias));
+  const { selected, condition, order } = keepWalk(terms("$t"), "$w");
+  const found = `${ROW_STATE} as "$state", ${rowSize(table, "$t")} as "$size"`;
   if (isExact(path))
-    return `select ${whole.id}, ${whole.state}, ${whole.size}, false as "$cut" from ${rows("$t")}
-      order by "$t"."id" limit ${upTo}`;
+    return `select "$w"."id", "$w"."$state", "$w"."$size", false as "$cut" from (
+        select "$t"."id", ${found}${selected} ${renderRange(table, terms("$t"), { alias: "$t", limit: upTo })}) as "$w"
+      where true${condition} order by ${order} limit ${upTo}`;
   const columns = ["id", "app_id", ...table.columns.map(({ name }) => name), "xmin", "ctid"];
-  const [inner, outer] = path.isOrdered ? [`order by "$b"."id" `, `order by "$s"."id"`] : ["", ""];
-  const visited = `select ${columns.map((name) => `"$b".${quoteName(name)}`).join(", ")} from ${rows("$b")}
-        ${inner}limit ${MAX_VISITS + 1}`;
+  const inner = keepWalk(terms("$b"), "$s");
+  const visited = `select ${columns.map((name) => `"$b".${quoteName(name)}`).join(", ")}${inner.selected}
+        ${renderRange(table, terms("$b"), { alias: "$b", limit: `${MAX_VISITS + 1}` })}`;
   const isCut = `"$t"."$nth" > ${MAX_VISITS}`;
+  const [outer, by] = path.isOrdered ? [`order by ${inner.order}`, '"$t"."id"'] : ["", "1"];
   // Without an order, no row before the cut is certain: the cut is before all rows.
-  const found = path.isOrdered
-    ? whole
-    : { ...whole, id: `case when ${isCut} then '${BEFORE_ALL}'::uuid else "$t"."id" end as "id"` };
-  return `select ${found.id}, ${found.state}, ${found.size}, ${isCut} as "$cut"
-      from (select "$s".*, row_number() over (${outer}) as "$nth" from (${visited}) as "$s") as "$t"
+  const id = path.isOrdered
+    ? '"$t"."id"'
+    : `case when ${isCut} then '${BEFORE_ALL}'::uuid else "$t"."id" end as "id"`;
+  return `select ${id}, ${found}, ${isCut} as "$cut"
+      from (select "$s".*, row_number() over (${outer}) as "$nth" from (${visited}) as "$s"
+        where true${inner.condition}) as "$t"
       where ${isCut} or (${renderRule(table, [path.rest], onRow())})
-      order by ${path.isOrdered ? '"$t"."id"' : "1"} limit ${upTo}`;
-}
-
-/** The rows of a walk. */
-function renderRows(table: ServedSet, path: RulePath, place: Place, alias = "$t"): string {
-  return `data.${quoteName(table.name)} as "${alias}"
-        where "${alias}"."app_id" = ${APP}${renderPrefix(table, path, place)}`;
+      order by ${by} limit ${upTo}`;
 }
 
 /** An id before that of every row. */

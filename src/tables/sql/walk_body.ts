@@ -42,7 +42,7 @@ import {
   wholeRow,
 } from "./page_rows.ts";
 import { usingWho } from "./seen_rows.ts";
-import { listRuleWalks, type RuleWalk, renderMergedIds } from "./seen_walks_terms.ts";
+import { listRuleWalks, type RuleWalk, renderBuilt, renderMergedIds } from "./seen_walks_terms.ts";
 import { declareWho, isVisible, WHO } from "./view_terms.ts";
 
 /** Up to this many bytes, a row is built as it is found. Larger rows are built after the size of the page is known. */
@@ -280,11 +280,11 @@ function renderWalk(table: ServedSet, walk: Walk, finds: boolean): RenderedWalk 
       { to: readPosition(stop, terms), isAtLeast: isDescending },
     );
     const range = compare(values, { to: readPosition(start, terms), isAtLeast: !isDescending });
-    const way = isDescending ? " desc" : "";
+    const [startId = ""] = readPosition(start, terms);
     const rows =
       merged === undefined
         ? `${from} and ${range}${index === "" ? "" : ` and ${present}`}`
-        : `from (${renderMergedIds(merged, { condition: range, way, limit: '"$left"' })}) as "$i"
+        : `from (${renderMergedIds(table, merged, { start: startId, isDescending, limit: '"$left"' })}) as "$i"
         cross join lateral (select "$t".*, "$t"."xmin", "$t"."ctid" from data.${quoteName(table.name)} as "$t"
           where ${isRow(app, '"$i"."id"')} offset 0) as "$t"${lateral}`;
     return `${collected}
@@ -313,10 +313,9 @@ function exactWalks(table: ServedSet): readonly RuleWalk[] | undefined {
 
 /** Fails for a walk by id if an index of the rule is not built yet: the statements would sort all rows with its values. */
 function rejectUnbuilt(table: ServedSet): string {
-  const indexes = (exactWalks(table) ?? []).map((walk) => walk.index);
-  const built = [...new Set(indexes)].map((name) => `(${isIndexBuilt(quoteLiteral(name))})`);
-  if (built.length === 0) return "";
-  return `if ${WALK.index} = '' and (${built.join(" and ")}) is not true then
+  const isBuilt = renderBuilt((exactWalks(table) ?? []).map(({ index }) => index));
+  if (isBuilt === "") return "";
+  return `if ${WALK.index} = '' and ${isBuilt} is not true then
     raise exception 'no such walk' using errcode = '${SIGNALS.indexMissing}', detail = '${NO_WALK}';
   end if;`;
 }

@@ -50,6 +50,8 @@ export function drawSchema(random: Random, suffix: string): Drawn {
   });
   const extra = (count: number, taken: readonly string[]) => drawColumns(random, count, taken);
   const unique = isTrue(random, 2);
+  const extras = extra(4, ["owner", "helper", "team", "box", "peer", "code"]);
+  const indexed = extras.filter(({ kind }) => kind !== "json").map((column) => column.name);
   const declared: readonly Omit<ModelTable, "allow">[] = [
     table(name("teams"), [
       { ...plain, name: "kind", kind: "enum", values: ENUM },
@@ -82,13 +84,16 @@ export function drawSchema(random: Random, suffix: string): Drawn {
         ref("team", "teams"),
         ref("box", "boxes", drawDelete(random)),
         ref("peer", "items"),
-        { ...plain, name: "code", kind: "string", unique: unique },
+        { ...plain, name: "code", kind: "string", unique, index: !unique },
         ...(isTrue(random, 2) ? [CHANGED_AT] : []),
-        ...extra(4, ["owner", "helper", "team", "box", "peer", "code"]),
+        ...extras,
       ],
       [
         ["owner", "id"],
         ["team", "id"],
+        ...indexed.slice(0, 1).map((column) => ["owner", column]),
+        ...indexed.slice(1, 2).map((column) => [column, "helper"]),
+        ...(indexed.slice(2, 4).length === 2 ? [indexed.slice(2, 4)] : []),
       ],
       unique ? [] : [["owner", "code"]],
     ),
@@ -124,7 +129,9 @@ function drawColumns(random: Random, count: number, taken: readonly string[]): M
   const drawn = new Set(Array.from({ length: count }, () => pick(random, names)));
   return [...drawn].map((name): ModelColumn => {
     const kind = pick(random, KINDS);
-    const column = { ...plain, name, kind, ...(kind === "enum" ? { values: ENUM } : {}) };
+    // The rows of a rule are found along indexes, or among all rows.
+    const index = kind !== "json" && isTrue(random, 2);
+    const column = { ...plain, name, kind, index, ...(kind === "enum" ? { values: ENUM } : {}) };
     if (kind === "uuid" || kind === "json" || !isTrue(random, 3)) return column;
     // A required column needs a default: a role that cannot set it can create rows.
     const initial = kind === "timestamp" ? "2026-06-01T12:00:00+00:00" : DRAW[kind](random);

@@ -273,17 +273,60 @@ end
 $$;
 
 -- The rows of several walks, each once: of each alternative of a rule the rows with its values, in
--- the order of ids. "walks" has for each the name of its index, a query of the references "$ref" of
--- the person's memberships "$m" if the walk is for each of these, and the rows.
+-- the order of ids. A walk has these texts: the name of its index; a query of the references "$ref"
+-- of the person's memberships "$m" if the walk is for each of these; its rows, without an end; the
+-- columns of the index that have values, without the id if it is next, and the values; the end of
+-- the walk by the first of them, upwards and downwards; both orders; the condition that a found row
+-- is one of the walk; "id" if that is the next column; and both orders of the found rows.
 --
--- In order, the references share the visits: where the walk of one is cut short, further rows are
--- not known, so that this row ("$e") is the last. Otherwise all rows are wanted, in any order.
-create function rowhouse.merged_rows(walks text[], source text, bound text, way text, in_order bool)
+-- A walk compares these columns and the id as one row, and has them all in its order, so that only
+-- its index serves it, whatever the statistics are: rows after the walk are the last of those that
+-- the limit allows. In order, the references share the visits: where the walk of one is cut short,
+-- further rows are not known, so that this row ("$e") is the last. Otherwise all rows are wanted, in
+-- any order. "starts" and "stops" are bounds of the id.
+create function rowhouse.rule_rows(walks text[], source text, type text, starts jsonb, stops jsonb,
+  way text, in_order bool)
 returns text language plpgsql immutable set search_path = pg_catalog, pg_temp as $$
 declare
   by_id constant text := case when in_order then ' order by "$t"."id"' || way else '' end;
+  ids constant text[] := array['"$t"."id"'];
+  bound constant text := rowhouse.query_bound(ids, array[type], starts)
+    || rowhouse.query_bound(ids, array[type], stops);
+  -- The number of the value from which the walks begin.
+  ordinal constant int4 := (starts -> 'values' ->> 0)::int4;
+  after constant text := rowhouse.query_operator(case way when '' then 'gte' else 'lte' end);
+  united text;
+  targets text;
+  given text;
+  most text;
 begin
-  return (select format('from (select * from (select *,'
+  for n in 1..array_length(walks, 1) loop
+    targets := nullif(walks[n][4], '');
+    given := walks[n][5];
+    if walks[n][11] = 'id' and ordinal is not null then
+      targets := concat_ws(', ', targets, ids[1]);
+      given := concat_ws(', ', nullif(given, ''), rowhouse.query_value(ordinal, type));
+    end if;
+    most := case when walks[n][2] is null then '$4' else '"$m"."$l"' end;
+    targets := format('(select "$t"."id"%s from (%s%s%s order by %s limit %s operator(pg_catalog.+) 1)'
+      ' as "$t" where true%s%s%s)',
+      case when walks[n][2] is null then ', false as "$e"'
+        else ', pg_catalog.row_number() over () operator(pg_catalog.>) "$m"."$l" as "$e"' end,
+      walks[n][3], coalesce(' and (' || targets || ')' || after || '(' || given || ')', ''),
+      walks[n][case way when '' then 6 else 7 end], walks[n][case way when '' then 8 else 9 end],
+      most, walks[n][10], bound, case when not in_order then ''
+        else ' order by ' || walks[n][case way when '' then 12 else 13 end] end);
+    if walks[n][2] is not null then
+      targets := format('(select "$w".* from (select *, %s as "$l" from (%s) as "$o") as "$m"'
+        ' cross join lateral %s as "$w"%s)',
+        case when in_order then 'greatest(1, $4 operator(pg_catalog./) pg_catalog.count(*) over ())'
+          else '($4 operator(pg_catalog.+) 0)' end,
+        walks[n][2], targets,
+        case when in_order then '' else ' limit $4 operator(pg_catalog.+) 1' end);
+    end if;
+    united := case when united is null then '' else united || ' union all ' end || targets;
+  end loop;
+  return format('from (select * from (select *,'
     ' pg_catalog.count(*) filter (where "$e")'
     ' over (%3$s rows between unbounded preceding and 1 preceding) as "$z" from ('
     'select "$t"."id", pg_catalog.bool_or("$t"."$e") as "$e" from (%1$s) as "$t"'
@@ -291,20 +334,7 @@ begin
     ' %3$s) as "$i"'
     ' cross join lateral (select * from %2$s as "$t" where "$t"."app_id" operator(pg_catalog.=) $1'
     ' and "$t"."id" operator(pg_catalog.=) "$i"."id" offset 0) as "$t" %4$s',
-    string_agg(case when walks[n][2] is null
-      then format('(select "$t"."id", false as "$e" %s%s%s limit $4 operator(pg_catalog.+) 1)',
-        walks[n][3], bound, by_id)
-      else format('(select "$w".* from (select *, %s as "$l" from (%s) as "$o") as "$m"'
-        ' cross join lateral (select "$t"."id", pg_catalog.row_number() over ()'
-        ' operator(pg_catalog.>) "$m"."$l" as "$e" from (select "$t"."id" %s%s%s'
-        ' limit "$m"."$l" operator(pg_catalog.+) 1) as "$t") as "$w"%s)',
-        case when in_order then 'greatest(1, $4 operator(pg_catalog./) pg_catalog.count(*) over ())'
-          else '($4 operator(pg_catalog.+) 0)' end,
-        walks[n][2], walks[n][3], bound, by_id,
-        case when in_order then '' else ' limit $4 operator(pg_catalog.+) 1' end)
-      end, ' union all ' order by n),
-    source, by_id, case when in_order then ' order by "$i"."id"' || way else '' end)
-  from generate_subscripts(walks, 1) as listed (n));
+    united, source, by_id, case when in_order then ' order by "$i"."id"' || way else '' end);
 end
 $$;
 
@@ -389,7 +419,7 @@ $$;
 -- that other rows are visited and match nothing: the visits are bounded whatever the condition is.
 -- Only the last id of visits that ended early can be of such a row.
 --
--- "merged": the walk by id visits only the rows of "walks" of rowhouse.merged_rows, with true in
+-- "merged": the walk by id visits only the rows of "walks" of rowhouse.rule_rows, with true in
 -- the order of ids. Rows that the person sees are among them. Without their indexes, or if these
 -- rows are not known (null), the walk visits all rows of the app.
 create function rowhouse.view_statement(relation text, source text, seen text, walks text[],
@@ -511,9 +541,11 @@ begin
   end if;
   counted := parts;
   if plan ? 'merged' then
-    counted := array[rowhouse.merged_rows(walks, rows_source, start || stop, way, false)];
-    parts := case when (plan ->> 'merged')::bool then array[
-      rowhouse.merged_rows(walks, rows_source, start || stop, way, true)] else counted end;
+    counted := array[rowhouse.rule_rows(
+      walks, rows_source, target_types[1], plan -> 'start', plan -> 'stop', way, false)];
+    parts := case when (plan ->> 'merged')::bool then array[rowhouse.rule_rows(
+      walks, rows_source, target_types[1], plan -> 'start', plan -> 'stop', way, true)]
+      else counted end;
   end if;
   if plan ? 'grouped' then
     -- The visits for groups, with the columns in "grouped".
@@ -596,8 +628,8 @@ begin
           || in_order];
       else
         start := rowhouse.query_bound(targets, target_types, plan -> 'at');
-        parts[1] := case when plan ? 'merged' then rowhouse.merged_rows(
-            walks, rows_source, start || stop, way, (plan ->> 'merged')::bool)
+        parts[1] := case when plan ? 'merged' then rowhouse.rule_rows(walks, rows_source,
+            target_types[1], plan -> 'at', plan -> 'stop', way, (plan ->> 'merged')::bool)
           when is_before_nulls
           then rowhouse.query_before_nulls(rows_of, targets, start, stop)
           else rows_of || start || stop || in_order end;
@@ -633,7 +665,7 @@ return rowhouse.view_statement(source, source, 'true', null, columns, keys, type
 
 grant execute on function rowhouse.query_value, rowhouse.query_operator, rowhouse.query_condition,
   rowhouse.query_bound, rowhouse.query_visits, rowhouse.query_each, rowhouse.query_before_nulls,
-  rowhouse.query_label, rowhouse.query_covers, rowhouse.merged_rows, rowhouse.view_statement,
+  rowhouse.query_label, rowhouse.query_covers, rowhouse.rule_rows, rowhouse.view_statement,
   rowhouse.query_statement,
   rowhouse.query_set, rowhouse.with_keys, rowhouse.fill_sets, rowhouse.choose_plan
   to rowhouse_tenant;
