@@ -108,7 +108,9 @@ async function benchSize(rows: number, options: BenchOptions): Promise<PeopleSiz
           const load = { status: request.status, requests: toRequests(caller, request.make) };
           runs[name] = await prepareLoad({ stage, server }, load, options);
         }
-        requests[title] = await compare(`${rows} rows: ${title}`, runs, options);
+        const found = await compare(`${rows} rows: ${title}`, runs, options);
+        requests[title] = found;
+        process.stderr.write(`${printRequest(title, found)}\n\n`);
       }
       return requests;
     });
@@ -221,10 +223,14 @@ export function printPeople({ sizes }: PeopleResult): string {
   return sizes
     .flatMap(({ rows, requests }) => [
       `${rows.toLocaleString("en")} rows.`,
-      ...Object.entries(requests).map(([title, found]) => printComparison(`${title} by`, found)),
+      ...Object.entries(requests).map(([title, found]) => printRequest(title, found)),
       printTargets(requests),
     ])
     .join("\n\n");
+}
+
+function printRequest(title: string, found: Comparison): string {
+  return printComparison(`${title} by`, found);
 }
 
 /** Renders the CPU time of people divided by an API key's, with its limit. */
