@@ -145,24 +145,25 @@ describe.each(CASES)("on $name with $statistics statistics", ({ isDebian, isStal
   }
 
   // The value of the only alternative is the first of the index (owner, at, id).
-  test.each(["order=at&limit=20", "order=at.desc&limit=20", "order=at.desc&isOpen=eq.true&limit=20"])(
-    "own rows by %s read few buffers",
-    async (text) => {
-      const first = await measure("own", text);
-      const later = await measure("own", `${text}&after=${first.next}`);
-      for (const { buffers, rows } of [first, later]) {
-        expect(rows).toBe(20);
-        expect(buffers).toBeLessThan(text.includes("isOpen") ? SERVED : 100);
-      }
-    },
-  );
+  test.each([
+    "order=at&limit=20",
+    "order=at.desc&limit=20",
+    "order=at.desc&isOpen=eq.true&limit=20",
+  ])("own rows by %s read few buffers", async (text) => {
+    const first = await measure("own", text);
+    const later = await measure("own", `${text}&after=${first.next}`);
+    for (const { buffers, rows } of [first, later]) {
+      expect(rows).toBe(20);
+      expect(buffers).toBeLessThan(text.includes("isOpen") ? SERVED : 100);
+    }
+  });
 
   describe.each(ROLES)("who reads by the rule %s", (role) => {
     test.each(["limit=20", "limit=20&offset=5", "order=id.desc&limit=20"])(
       "%s reads few buffers",
       async (text) => {
         const { buffers, rows } = await measure(role, text);
-          expect(rows).toBe(20);
+        expect(rows).toBe(20);
         expect(buffers).toBeLessThan(SERVED);
       },
     );
