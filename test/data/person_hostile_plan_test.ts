@@ -20,7 +20,10 @@ const schema = defineSchema({
       owner: t.uuid(),
       price: t.number(),
       zone: t.number(),
+      rank: t.integer(),
     })
+    .index("owner", "id")
+    .index("rank", "id")
     .index("price", "id")
     .index("zone", "id"),
 });
@@ -155,24 +158,99 @@ test("no plan finds another person's row, or a hidden column", async () => {
       expect(Buffer.from(cursor, "base64url").toString()).not.toContain(id);
 });
 
-test("a low limit of a plan reveals that rows exist in a range, as docs/security.md says, and no value", async () => {
+/** The answers to the same call for a range with others' rows, and for one without any row. */
+async function compareRanges(ask: (highest: string) => Promise<string>): Promise<string[]> {
+  const found: string[] = [];
   // Downwards, because the first row is the person's own.
-  const visit = (highest: string) => {
-    const range = { start: { op: "lte", values: [1] }, stop: undefined, isDescending: true };
-    const plan = JSON.stringify({ ...BASE, limit: 5, visits: 0, ...range });
-    const values = { plan, values: [highest], bytes: 8_388_608, known: "" };
-    return views.call(ada, "notes", { endpoint: "query", values }).then(
-      (body) => body ?? "",
+  for (const highest of [NOTHING, "ffffffff-ffff-ffff-ffff-ffffffffffff"])
+    found.push((await ask(highest)).replaceAll(highest, "?"));
+  return found;
+}
+
+const NOTHING = "00000000-0000-0000-0000-000000000000";
+const DOWN = { start: { op: "lte", values: [1] }, stop: undefined, isDescending: true } as const;
+// Behind the person's own row there are only rows of others.
+const OTHERS = { ...DOWN, stop: { op: "gt", values: [2] } } as const;
+const LOW: readonly HostilePlan[] = [
+  ["no visit", { ...BASE, ...OTHERS, limit: 5, visits: 0 }],
+  ["a visit", { ...BASE, ...OTHERS, limit: 0, visits: 1 }],
+  ["fewer than no visits", { ...BASE, ...OTHERS, limit: 5, visits: -1 }],
+  ["a count of no visits", { ...BASE, ...OTHERS, isCounted: true, counted: 0 }],
+  ["a sort of no visits", { ...BASE, ...OTHERS, visits: 0, sort: [[1, false]] }],
+  ["no work", { ...BASE, ...OTHERS, work: 0, text: { reads: [[3, 1, 1000, true]] } }],
+  [
+    "much work for each byte",
+    { ...BASE, ...OTHERS, work: 1, text: { reads: [[3, 2_000_000_000, 1000, true]] } },
+  ],
+];
+
+test("no low limit of a plan reveals that others have rows in a range", async () => {
+  const [own] = await views.admin<
+    { id: string }[]
+  >`select id from data.notes where owner = ${ada.id}`;
+  const ask = (endpoint: "query" | "groups", plan: HostilePlan[1]) => (highest: string) => {
+    const values = { plan: JSON.stringify(plan), values: [highest, own?.id ?? ""], ...REST };
+    return views.call(ada, "notes", { endpoint, values }).then(
+      (body) => (body ?? "").slice(body?.indexOf("{")),
       (error: Error) => `${error.message} ${JSON.stringify(error)}`,
     );
   };
-  const [none, some] = [
-    await visit("00000000-0000-0000-0000-000000000000"),
-    await visit("ffffffff-ffff-ffff-ffff-ffffffffffff"),
-  ];
-  expect(none).toContain('"rows":[]');
-  expect(some).toContain("visits");
-  expect(some).not.toMatch(new RegExp(`${SECRET}|${all.id}`));
+  for (const [name, plan] of LOW) {
+    const [none, some] = await compareRanges(ask("query", plan));
+    expect({ name, some }).toEqual({ name, some: none });
+    const grouped = { ...Object(plan), grouped: [], by: [] };
+    const [noGroup, group] = await compareRanges(ask("groups", grouped));
+    expect({ name, group }).toEqual({ name, group: noGroup });
+  }
+});
+
+const REST = { bytes: 8_388_608, known: "" };
+const OWN = "notes__owner__id__search_idx";
+
+test("no walk reveals that others have rows in a range", async () => {
+  const answers: string[] = [];
+  for (const index of [OWN, "notes__rank__id__search_idx"])
+    for (const [start, stop] of [
+      [
+        ["0", NOTHING],
+        ["10", "ffffffff-ffff-ffff-ffff-ffffffffffff"],
+      ],
+      [[NOTHING], ["ffffffff-ffff-ffff-ffff-ffffffffffff"]],
+      [[NOTHING], [NOTHING]],
+      [
+        [ada.id, NOTHING],
+        [all.id, NOTHING],
+      ],
+      [
+        [all.id, NOTHING],
+        [all.id, "ffffffff-ffff-ffff-ffff-ffffffffffff"],
+      ],
+      [
+        [all.id, NOTHING],
+        [all.id, NOTHING],
+      ],
+    ] as const)
+      for (const nulls of [null, [NOTHING]])
+        for (const isDescending of [false, true]) {
+          const values = {
+            ...{ index, isDescending, start, stop, nulls, limit: 0, picked: [], order: [1] },
+            ...{ cursor: "id.asc", inline: null, ...REST },
+          };
+          answers.push(
+            await views.call(ada, "notes", { endpoint: "walk", values }).then(
+              (body) => (body ?? "").slice(body?.indexOf("{")),
+              (error: { code: string }) => error.code,
+            ),
+          );
+        }
+  expect([...new Set(answers)]).toEqual(["RH021"]);
+  // Of the person's own rows there is a walk.
+  const values = {
+    ...{ index: OWN, isDescending: false, nulls: null, limit: 5, picked: [], order: [1] },
+    ...{ start: [ada.id, NOTHING], stop: [ada.id, VALUES[0] ?? ""], cursor: "id.asc" },
+    ...{ inline: null, ...REST },
+  };
+  expect(await views.call(ada, "notes", { endpoint: "walk", values })).toContain('"name":"mine"');
 });
 
 test("no plan of a write finds another person's row", async () => {

@@ -198,14 +198,21 @@ test("a hidden column does not exist", async () => {
 });
 
 test("visits end at the limit, and rows that a rule removes are visited", async () => {
-  // 20 of 60 rows are Bob's: rows before the limit of visits are not enough.
-  await expect(query("bob", "limit=20", { visits: 29 })).rejects.toMatchObject({ code: "RH020" });
-  const { rows, next } = await query("bob", `owner=eq.${callers["bob"]?.id}&at=gt.100`, {
-    visits: 5,
-  });
+  // A lower limit than a service's has no effect: it would tell where others have rows.
+  const lower = await query("bob", "limit=20", { visits: 29 });
+  expect(ids(lower.rows)).toEqual(ids(shownTo("bob")).slice(0, 20));
+  const bob = callers["bob"]?.id ?? "";
+  const addFirst = (owner: string, start: string) => views.admin`
+    insert into data.todos (app_id, id, title, owner, status)
+    select ${app.id}, (${start} || lpad(n::text, 12, '0'))::uuid, 'x', ${owner}, 'open' from generate_series(1, 10050) as n`;
+  await addFirst(callers["lea"]?.id ?? "", "01000000-0000-7000-8000-");
+  await expect(query("bob", "title=eq.t&limit=20")).rejects.toMatchObject({ code: "RH020" });
+  await addFirst(bob, "00000000-0000-7000-8000-");
+  const { rows, next } = await query("bob", `owner=eq.${bob}&at=gt.100`, { visits: 5 });
   expect(rows).toEqual([]);
   const [, id] = JSON.parse(Buffer.from(next ?? "", "base64url").toString());
-  expect(ids(shownTo("bob"))).toContain(id);
+  expect(id).toBe("00000000-0000-7000-8000-000000010001");
+  await views.admin`delete from data.todos where title = 'x'`;
   const counted = await query("lea", "at=gt.2&limit=2", { visits: 30, isCounted: true });
   expect(counted.count).toBeNull();
 });
@@ -243,7 +250,7 @@ test("groups count and compute only visible rows", async () => {
     expect(found).toMatchObject({ groups: expected });
   }
   await expect(groups("ada", "sum=cost")).rejects.toMatchObject({ code: "invalid_query" });
-  await expect(groups("bob", "by=status", 30)).rejects.toMatchObject({ code: "RH020" });
+  expect(await groups("bob", "by=status", 30)).toEqual(await groups("bob", "by=status"));
 });
 
 async function walk(name: string, text: string): Promise<Page | undefined> {

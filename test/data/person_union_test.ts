@@ -205,6 +205,8 @@ describe.each(["few", "none"])("%s, who sees few rows", (name) => {
 });
 
 test("who sees too many rows for another order gets a hint", async () => {
+  await admin`insert into data.notes (app_id, id, owner, "isOpen", at, title)
+    select ${app.id}, gen_random_uuid(), ${callers["many"]?.id ?? ""}, true, n, 'note' from generate_series(1, 10000) as n`;
   const { status, json } = await get("many", "?order=title&limit=5");
   expect([status, json.error]).toEqual([400, "needs_index"]);
   expect(json.message).toContain("or list them in the order of ids");

@@ -18,7 +18,14 @@ import {
 } from "../catalog/mod.ts";
 import { qualify } from "../qualify.ts";
 import { beginAs, isTooLarge, type SetColumn } from "./function_terms.ts";
-import { declareQuery, fillSets, renderQueryStatement, toTextArray } from "./query_body.ts";
+import {
+  declareQuery,
+  fillSets,
+  readVisits,
+  readWork,
+  renderQueryStatement,
+  toTextArray,
+} from "./query_body.ts";
 import { usingWho } from "./seen_rows.ts";
 import { declareWho } from "./view_terms.ts";
 
@@ -51,7 +58,7 @@ begin
     ${[...constants, ...numbers].join(",\n    ")})
   into "$cut", "$text"
   using ${app}, "$values", null::int4,
-    least(coalesce(("$plan" ->> 'visits')::int4, 0), ${MAX_COUNTED}), ("$plan" ->> 'work')::int4${usingWho(table)};
+    least(coalesce(${readVisits(table, MAX_COUNTED)}, 0), ${MAX_COUNTED}), ${readWork(table)}${usingWho(table)};
   "$text" := concat('{"groups":[', "$text", ']}');
   if "$cut" is null and ${isTooLarge("$text", bytes)} then
     "$cut" := 'bytes';

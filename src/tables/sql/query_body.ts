@@ -10,7 +10,9 @@
 
 import { quoteLiteral, quoteName, SIGNALS } from "../../db/mod.ts";
 import { SQL, type SqlKind } from "../../kinds/mod.ts";
+import { MAX_VISITS, MIN_WORK } from "../../std/limits.ts";
 import {
+  type ColumnSet,
   type FunctionSite,
   hashColumnSet,
   placeholdersOf,
@@ -35,7 +37,7 @@ import {
 } from "./page_rows.ts";
 import { rejectUnseenEnd, renderSeen, renderWalks, usingWho } from "./seen_rows.ts";
 import { listRuleWalks } from "./seen_walks_terms.ts";
-import { declareWho, type RuleName } from "./view_terms.ts";
+import { andVisible, declareWho, type RuleName } from "./view_terms.ts";
 
 /**
  * The tag of the page, followed by the rows unless the caller has that tag. All reads see one state of the table,
@@ -44,11 +46,12 @@ import { declareWho, type RuleName } from "./view_terms.ts";
 export function queryBody(table: ServedSet, site: FunctionSite): string {
   const { app, proof, plan, values, bytes, known } = placeholdersOf("query");
   const number = (name: string) => `("$plan" ->> '${name}')::int4`;
+  const most = readVisits(table);
   const isSeenEnd = rejectUnseenEnd(table, app);
   const isMerged = listRuleWalks(table, "") !== undefined;
   const execute = (visits: string) => `execute ${renderQueryStatement(table)}
   into "$ids", "$cut", "$total"
-  using ${app}, "$values", "$offset" + "$limit" + 1, ${visits}, ${number("work")}${usingWho(table)};`;
+  using ${app}, "$values", "$offset" + "$limit" + 1, ${visits}, ${readWork(table)}${usingWho(table)};`;
   return `declare
   ${declareWho(table)}
   ${declareQuery({ plan, values })}
@@ -59,7 +62,7 @@ export function queryBody(table: ServedSet, site: FunctionSite): string {
   "$cut" text;
   ${
     isMerged
-      ? `"$most" constant int4 := ${number("visits")};
+      ? `"$most" constant int4 := ${most};
   "$visits" int4;`
       : ""
   }
@@ -72,7 +75,7 @@ export function queryBody(table: ServedSet, site: FunctionSite): string {
 begin
   ${beginAs(table, "query", site)}
   ${fillSets({ app, proof })}
-  ${isMerged ? findMerged(execute) : execute(number("visits"))}
+  ${isMerged ? findMerged(execute) : execute(most)}
   -- The ids of a set, for the query function of another table.
   if "$plan" ? 'set' then
     if "$cut" is not null then
@@ -142,6 +145,21 @@ function findMerged(execute: (visits: string) => string): string {
       or cardinality("$ids") > ("$offset" + "$limit");
     "$visits" := least("$most", ${MORE_VISITS} * "$visits");
   end loop;`;
+}
+
+/**
+ * The most rows that a plan visits. Where visits end tells a person that there are rows, also others'. So a plan that is written by hand
+ * cannot have less than a service sends.
+ */
+export function readVisits(table: ColumnSet, most = MAX_VISITS): string {
+  const visits = `("$plan" ->> 'visits')::int4`;
+  return andVisible(table) === "" ? visits : `greatest(${visits}, ${most})`;
+}
+
+/** The most work of comparing texts. A set of ids has a part of it. */
+export function readWork(table: ColumnSet): string {
+  const work = `("$plan" ->> 'work')::int4`;
+  return andVisible(table) === "" ? work : `greatest(${work}, ${MIN_WORK})`;
 }
 
 /** The variables of a plan and its values. */

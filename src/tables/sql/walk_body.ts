@@ -6,8 +6,9 @@
  * rows. So a statement compares no column with `=`, and has all columns of the index in one row comparison and in its order: only
  * this index has that order. The limit is below the end of the page: rows after the end are the last of those that the limit allows.
  *
- * A statement for people has no condition for their rules, which could skip any number of rows: a page with a row that the person does
- * not see is left to the query function.
+ * A statement for people has no condition for their rules, which could skip any number of rows. So both positions must have the values
+ * of an alternative of the rule, or the walk is of the rows of the rule: other walks do not exist, and no response tells of a row that
+ * the person does not see.
  *
  * @see page_rows.ts for the rows and the envelope
  * @module
@@ -15,6 +16,7 @@
 
 import { quoteLiteral, quoteName, SIGNALS } from "../../db/mod.ts";
 import { SQL } from "../../kinds/mod.ts";
+import { type Alternative, type Match, ME } from "../../schema/mod.ts";
 import { MAX_ROWS } from "../../std/limits.ts";
 import {
   type FunctionSite,
@@ -53,6 +55,7 @@ const FOUND_ROWS = 100;
 const FOUND_ROWS_TEXT = 200_000;
 
 const WALK = placeholdersOf("walk");
+const NO_SUCH_WALK = `raise exception 'no such walk' using errcode = '${SIGNALS.indexMissing}', detail = '${NO_WALK}';`;
 
 /** As a query: the tag of the page, followed by the rows unless the caller has that tag. Between them is what identifies the request. */
 export function walkBody(table: ServedSet, site: FunctionSite): string {
@@ -63,8 +66,10 @@ export function walkBody(table: ServedSet, site: FunctionSite): string {
   const text = wholeRow(table);
   const count = walks.reduce((sum, { hasNulls }) => sum + (hasNulls ? 4 : 2), 0);
   const finds = text.length * count <= FOUND_ROWS_TEXT;
-  const statements = walks.map((walk) => renderWalk(table, walk, finds));
-  const isChecked = hasUnseen(table);
+  const statements = walks.flatMap((walk) => {
+    const isSeen = onlySeen(table, walk);
+    return isSeen === undefined ? [] : [{ isSeen, ...renderWalk(table, walk, finds) }];
+  });
   return `declare
   ${declareWho(table)}
   "$limit" constant int4 := ${limit};
@@ -88,7 +93,6 @@ export function walkBody(table: ServedSet, site: FunctionSite): string {
   "$found" text;
   "$moreFound" text;
   "$refs" uuid[];
-  ${isChecked ? '"$isSeen" bool;\n  "$moreSeen" bool;' : ""}
   ${PAGE_VARIABLES}
 begin
   ${beginAs(table, "walk", site, [
@@ -108,9 +112,9 @@ begin
   ${statements
     .map(
       (
-        { walk, found, rest },
+        { walk, found, rest, isSeen },
         position,
-      ) => `${position === 0 ? "if" : "elsif"} ${index} = ${quoteLiteral(walk.index)} then
+      ) => `${position === 0 ? "if" : "elsif"} ${index} = ${quoteLiteral(walk.index)}${isSeen} then
     ${inBothDirections(found)}${
       rest === undefined
         ? ""
@@ -124,16 +128,7 @@ begin
     }`,
     )
     .join("\n  ")}
-  else
-    raise exception 'no such walk' using errcode = '${SIGNALS.indexMissing}', detail = '${NO_WALK}';
-  end if;
-  ${
-    isChecked
-      ? `if not coalesce("$isSeen", true) or not coalesce("$moreSeen", true) then
-    raise exception 'no such walk' using errcode = '${SIGNALS.indexMissing}', detail = '${NO_WALK}';
-  end if;`
-      : ""
-  }
+  ${statements.length === 0 ? NO_SUCH_WALK : `else\n    ${NO_SUCH_WALK}\n  end if;`}
   if "$moreIds" is not null then
     "$ids" := "$ids" || "$moreIds";
     "$states" := coalesce("$states", ''::bytea) || "$moreStates";
@@ -196,9 +191,61 @@ function digest(bytes: string): string {
   return `left(encode(sha256(${bytes}), 'hex'), ${TAG_LENGTH})`;
 }
 
-/** Whether there can be rows that the caller does not see. */
-function hasUnseen(table: ServedSet): boolean {
-  return isVisible(table) !== "true";
+/**
+ * The condition, after another one, that a walk has only rows that the caller sees; empty if it always has. `undefined`: no walk along
+ * this index has.
+ */
+function onlySeen(table: ServedSet, walk: Walk): string | undefined {
+  if (isVisible(table) === "true" || (walk.index === "" && exactWalks(table) !== undefined))
+    return "";
+  const proofs = (table.view?.read ?? []).flatMap((alternative) => {
+    const proof = proveAlternative(table, walk, alternative);
+    return proof === undefined ? [] : [`(${proof})`];
+  });
+  return proofs.length === 0 ? undefined : ` and (${proofs.join(" or ")}) is true`;
+}
+
+/** Whether every row between the positions fulfills the alternative. */
+function proveAlternative(
+  table: ServedSet,
+  { columns, hasNulls }: Walk,
+  alternative: Alternative,
+): string | undefined {
+  const { start, stop, nulls } = WALK;
+  const matches = Object.entries(alternative);
+  const [only, ...others] = matches;
+  if (only?.[1] === null && others.length === 0)
+    return hasNulls && columns[0]?.name === only[0] ? `${start} is null` : undefined;
+  const terms = columns.flatMap((column) =>
+    toTerms(table, column).map((_, part) => ({ column, part })),
+  );
+  const values = matches.map(([name, match]) => {
+    const column = columns.find((known) => known.name === name);
+    return column === undefined ? undefined : toTexts(column, match);
+  });
+  if (values.includes(undefined)) return undefined;
+  const compared = matches.flatMap(([name], at) =>
+    (values[at] ?? []).map((text, part) => ({
+      text,
+      place: terms.findIndex((term) => term.column.name === name && term.part === part) + 1,
+    })),
+  );
+  const most = Math.max(...compared.map(({ place }) => place));
+  return [
+    `${nulls} is null and (${start})[1:${most}] = (${stop})[1:${most}]`,
+    ...compared.map(({ place, text }) => `(${start})[${place}] = ${text}`),
+  ].join(" and ");
+}
+
+/** A value of a rule as the texts of the terms of its column in a position; `undefined`: no range has exactly its rows. */
+function toTexts({ kind }: WalkColumn, match: Match): string[] | undefined {
+  if (match === ME && kind === "uuid") return [`${WHO}::text`];
+  if (typeof match === "object") return undefined;
+  const { parts } = SQL[kind];
+  const text = String(match);
+  if (parts === undefined) return [`${quoteLiteral(text)}::text`];
+  if (!parts.isWhole(text)) return undefined;
+  return parts.toParts(text, () => "").map((part) => `${quoteLiteral(part)}::text`);
 }
 
 /** @see walkRequest() in ../catalog/functions.ts */
@@ -288,14 +335,14 @@ function renderWalk(table: ServedSet, walk: Walk, finds: boolean): RenderedWalk 
         cross join lateral (select "$t".*, "$t"."xmin", "$t"."ctid" from data.${quoteName(table.name)} as "$t"
           where ${isRow(app, '"$i"."id"')} offset 0) as "$t"${lateral}`;
     return `${collected}
-      into "$ids", "$states", "$size", "$rows", "$built", "$found", "$keys"${hasUnseen(table) ? ', "$isSeen"' : ""} from (select ${row}
+      into "$ids", "$states", "$size", "$rows", "$built", "$found", "$keys" from (select ${row}
         ${rows}
         ${order(isDescending)}) as "$v" where ${isBeforeStop}`;
   };
   if (!hasNulls) return { walk, found, rest: undefined };
   const after = later.flatMap((column) => column.terms);
   const rest = (isDescending: boolean) => `${collected}
-      into "$moreIds", "$moreStates", "$moreSize", "$moreRows", "$moreBuilt", "$moreFound", "$moreKeys"${hasUnseen(table) ? ', "$moreSeen"' : ""} from (select ${row}
+      into "$moreIds", "$moreStates", "$moreSize", "$moreRows", "$moreBuilt", "$moreFound", "$moreKeys" from (select ${row}
         ${from} and ${isEmpty(own)}
         and ${compare(
           after.map(({ value }) => value),
@@ -330,8 +377,7 @@ function renderRow(table: ServedSet, finds: boolean): string {
   const refs = hasReferences(table)
     ? `, case when "$cursor" <> ${WALK.cursor} then ${referencesOfRow(table)}::text end as "$refs"`
     : "";
-  const seen = hasUnseen(table) ? `, coalesce(${isVisible(table)}, false) as "$seen"` : "";
-  return `"$t"."id" as "$id", ${ROW_STATE} as "$state", ${size} as "$size", ${text} as "$text"${refs}${seen}`;
+  return `"$t"."id" as "$id", ${ROW_STATE} as "$state", ${size} as "$size", ${text} as "$text"${refs}`;
 }
 
 function hasReferences(table: ServedSet): boolean {
@@ -386,7 +432,6 @@ function collect(table: ServedSet, named: readonly NamedColumn[]): string {
     return SQL[column.kind].cursor?.(value) ?? `${value}::text`;
   });
   const id = named.some(({ column }) => column.name === "id") ? [] : [`${last('"$id"')}::text`];
-  const seen = hasUnseen(table) ? `, bool_and("$v"."$seen")` : "";
   return `array_agg("$v"."$id"), string_agg("$v"."$state", ''::bytea), coalesce(sum("$v"."$size"), 0),
-      array_agg("$v"."$text"), count("$v"."$text"), ${hasReferences(table) ? `string_agg("$v"."$refs", ',')` : "null"}, array[${[...keys, ...id].join(", ")}]${seen}`;
+      array_agg("$v"."$text"), count("$v"."$text"), ${hasReferences(table) ? `string_agg("$v"."$refs", ',')` : "null"}, array[${[...keys, ...id].join(", ")}]`;
 }

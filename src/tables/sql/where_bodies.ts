@@ -37,7 +37,13 @@ import {
   recordDeletes,
   recordUpdate,
 } from "./history_terms.ts";
-import { declareQuery, fillSets, renderQueryStatement } from "./query_body.ts";
+import {
+  declareQuery,
+  fillSets,
+  readVisits,
+  readWork,
+  renderQueryStatement,
+} from "./query_body.ts";
 import { usingWho } from "./seen_rows.ts";
 import { assignments, countBefore, isChanged, isUpdated, recordDelete } from "./update_bodies.ts";
 import { declareWho, type RuleName } from "./view_terms.ts";
@@ -168,7 +174,7 @@ function renderBody(
   const { claim, ...claimed } = claimOf(table, sent.claim);
   const find = (limits: string) => `execute ${renderQueryStatement(table, rule)}
   into "$ids", "$cut"
-  using ${app}, "$values", ${limits}, ("$plan" ->> 'work')::int4${usingWho(table)};
+  using ${app}, "$values", ${limits}, ${readWork(table)}${usingWho(table)};
   if "$cut" is not null then
     raise exception 'too many rows' using errcode = '${SIGNALS.tooManyVisits}', detail = "$cut";
   end if;`;
@@ -188,7 +194,7 @@ begin
   ${claimKey({ app, proof, claim, response: "null", short: "null" })}
   ${begin}
   ${fillSets({ app, proof })}
-  ${find(`("$plan" ->> 'limit')::int4 + 1, ("$plan" ->> 'visits')::int4`)}
+  ${find(`("$plan" ->> 'limit')::int4 + 1, ${readVisits(table)}`)}
   "$hasMore" := coalesce(cardinality("$ids"), 0) > ${limit};
   if "$hasMore" and not ${isPart} then
     raise exception 'too many rows' using errcode = '${SIGNALS.tooManyVisits}', detail = '${TOO_MANY_ROWS}';

@@ -186,7 +186,10 @@ begin
       select coalesce((read ->> 3)::bool, false) as is_walked,
         format('(least(coalesce(pg_catalog.octet_length(%s), -64), %s)'
           ' operator(pg_catalog.+) 64)::pg_catalog.int8 operator(pg_catalog.*) %s',
-          columns[(read ->> 0)::int4], (read ->> 2)::int4, (read ->> 1)::int4) as units
+          -- A row that a person does not see must not cost more than a service makes it cost.
+          columns[(read ->> 0)::int4], (read ->> 2)::int4,
+          case when (read ->> 3)::bool then least((read ->> 1)::int4, 1)
+            else (read ->> 1)::int4 end) as units
       from jsonb_array_elements(plan -> 'text' -> 'reads') as listed (read)) as listed;
   end if;
   foreach part in array rows_of loop
@@ -452,6 +455,9 @@ declare
   branches text[];
   parts text[] := '{}';
   counted text[];
+  -- A low limit would tell a person that there are rows, also others'.
+  most_counted constant int4 := case when seen = 'true' then (plan ->> 'counted')::int4
+    else greatest((plan ->> 'counted')::int4, ${MAX_VISITS}) end;
   ordinal int4;
   target text;
   page text;
@@ -566,9 +572,9 @@ begin
       if plan ? 'counted' then
         -- A count has its own limit of visits. The label of an enum in the text can contain "$4".
         total := replace(
-          replace(total, '$4 operator(', format('%s operator(', (plan ->> 'counted')::int4)),
+          replace(total, '$4 operator(', format('%s operator(', most_counted)),
           'operator(pg_catalog.>) $4 ',
-          format('operator(pg_catalog.>) %s ', (plan ->> 'counted')::int4));
+          format('operator(pg_catalog.>) %s ', most_counted));
       end if;
     end if;
     if plan ? 'isTotal' then
