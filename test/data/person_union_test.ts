@@ -209,5 +209,36 @@ test("who sees too many rows for another order gets a hint", async () => {
     select ${app.id}, gen_random_uuid(), ${callers["many"]?.id ?? ""}, true, n, 'note' from generate_series(1, 10000) as n`;
   const { status, json } = await get("many", "?order=title&limit=5");
   expect([status, json.error]).toEqual([400, "needs_index"]);
-  expect(json.message).toContain("or list them in the order of ids");
+  expect(json.message).toContain('declare .index("title")');
+  expect(json.message).toContain("or list the rows in the order of ids");
+});
+
+test("a list of several walks has an offset below the visits", async () => {
+  expect(await get("few", "?offset=9999")).toMatchObject({ status: 200, json: { rows: [] } });
+  const { status, json } = await get("few", "?offset=10000");
+  expect([status, json.error]).toEqual([400, "unsupported_query"]);
+  expect(json.message).toContain("continue with after");
+});
+
+test("who has too many memberships is told so", async () => {
+  const { id = "" } = callers["none"] ?? {};
+  await admin`with teams as (insert into data.teams (app_id, id)
+      select ${app.id}, gen_random_uuid() from generate_series(1, 1000) returning id)
+    insert into data.members (app_id, id, person, team)
+      select ${app.id}, gen_random_uuid(), ${id}, id from teams limit 999`;
+  expect((await get("none", "?limit=5")).status).toBe(200);
+  await admin`insert into data.members (app_id, id, person, team)
+    select ${app.id}, gen_random_uuid(), ${id}, id from data.teams as t where app_id = ${app.id}
+      and not exists (select from data.members where person = ${id} and team = t.id) limit 1`;
+  for (const text of [
+    "?limit=5",
+    "?order=title",
+    "?order=id.desc",
+    "?isOpen=eq.true",
+    "/groups?by=isOpen",
+  ]) {
+    const { status, json } = await get("none", text);
+    expect([text, status, json.error]).toEqual([text, 400, "unsupported_query"]);
+    expect(json.message).toContain("max 1000 memberships");
+  }
 });

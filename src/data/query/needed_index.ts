@@ -23,6 +23,7 @@ import {
 import { explainWait, isSortedByParts, listColumns, listReads, WHOLE_SET } from "./plan.ts";
 import type { ListQuery, SortKey } from "./query.ts";
 import { listReferenced, type ReferencedAt } from "./referenced.ts";
+import { RULE_NEEDS_INDEX } from "./rule_conditions.ts";
 
 const LIST = new Intl.ListFormat("en", { type: "disjunction", style: "long" });
 /** The kinds of columns that an index can search, in prose. */
@@ -75,6 +76,15 @@ export function explainNeededIndex(
     return `Cannot skip rows by offset, because ${few}${cut === "text" ? "" : explainOffset(query)}: ${other}`;
   const shorter = cut === "text" && hasTexts(where) ? ", or use fewer or shorter patterns" : "";
   return `${explainOrder(keys, order)}, and ${few}: ${NARROW}${shorter}`;
+}
+
+/** The same for a person whose rules leave out rows: an index in the order serves who can read most of its rows. */
+export function explainRuleIndex(query: ListQuery, table: RecordedTable, limited: Limited): string {
+  const { appId, cut } = limited;
+  const isServed = findServing(query, table, appId) !== undefined;
+  const cure = isServed ? undefined : findCure(query, table, appId);
+  if (cure === undefined) return `${RULE_NEEDS_INDEX}, or list them in the order of ids`;
+  return `Cannot sort without an index, because ${describeLimit(query, table, cut)}: declare ${showIndex(cure.columns)}, which helps people who can read most rows of ${table.name}, narrow the list, or list the rows in the order of ids`;
 }
 
 /** The columns that an index of the query can have. */

@@ -20,19 +20,18 @@ import type { AppTables } from "./filter.ts";
 import { explainGroups, planGroups } from "./group_plan.ts";
 import { type GroupQuery, readGroupQuery } from "./group_query.ts";
 import { readListQuery } from "./list_query.ts";
-import { explainNeededIndex, explainSet, explainTimeout } from "./needed_index.ts";
+import {
+  explainNeededIndex,
+  explainRuleIndex,
+  explainSet,
+  explainTimeout,
+} from "./needed_index.ts";
 import { ONLY_PAGES, type Page, readPage } from "./paging.ts";
 import { planQuery } from "./plan.ts";
 import type { ListQuery } from "./query.ts";
 import { listSetTables } from "./referenced.ts";
 import { listTables } from "./related.ts";
-import {
-  isSeen,
-  needsRuleIndex,
-  RULE_NEEDS_INDEX,
-  toRuleConditions,
-  withRule,
-} from "./rule_conditions.ts";
+import { isSeen, needsRuleIndex, toRuleConditions, withRule } from "./rule_conditions.ts";
 import { planSeenWalk } from "./walk.ts";
 
 // Finds the page of a list: its tag, and its rows unless the caller has them. A page that may be
@@ -263,7 +262,7 @@ async function findQueriedPage(
   const explain = (cut: string | undefined) =>
     isSeen(table.definition, person, query.where)
       ? explainNeededIndex(query, table, { appId, cut, missing })
-      : `${RULE_NEEDS_INDEX}, or list them in the order of ids`;
+      : explainRuleIndex(query, table, { appId, cut, missing });
   return await repeatPlanned({ query, options, sent, explain }, async () => {
     for (;;) {
       const call = { table, ...plan(table, false), renew: plan, limitMs: deps.queryTimeoutMs };

@@ -128,6 +128,9 @@ export const NO_WALK = "walk";
 export const TOO_MANY_ROWS = "rows";
 /** The detail of the error of a list whose rule removed so many rows that its page is not known. */
 export const RULE_VISITS = "rule";
+/** The offset of a list of several walks, or the memberships that it would walk. */
+export const RULE_OFFSET = "offset";
+export const RULE_MEMBERS = "members";
 /** The start of a group's line for a row that violates a rule, after its id. */
 export const REJECTED = "E";
 

@@ -36,6 +36,8 @@ export {
   REJECTED,
   type RecordedName,
   ROW_MATCH,
+  RULE_MEMBERS,
+  RULE_OFFSET,
   RULE_VISITS,
   requiredEndpointsOf,
   rowTag,

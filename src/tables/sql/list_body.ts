@@ -1,12 +1,14 @@
 /** The body of the list function. @see function_terms.ts for its parts @module */
 
 import { quoteLiteral, quoteName, SIGNALS } from "../../db/mod.ts";
+import { MAX_VISITS } from "../../std/limits.ts";
 import {
   type ColumnSet,
   type FunctionSite,
   hashColumnSet,
   hasPreview,
   placeholdersOf,
+  RULE_OFFSET,
   RULE_VISITS,
   type ServedSet,
   TAG_LENGTH,
@@ -171,7 +173,10 @@ function renderWalkTag(query: string): string {
  */
 function renderMergedTag(walks: string): string {
   const { limit, offset } = placeholdersOf("list");
-  return `select string_agg("$row"."$state", ''::bytea), count(*), coalesce(sum("$row"."$size"), 0),
+  return `if ${offset} >= ${MAX_VISITS} then
+    raise exception 'too many rows' using errcode = '${SIGNALS.tooManyVisits}', detail = '${RULE_OFFSET}';
+  end if;
+  select string_agg("$row"."$state", ''::bytea), count(*), coalesce(sum("$row"."$size"), 0),
     array_agg("$row"."id"), coalesce(bool_or("$row"."$cut"), false)
   into "$states", "$found", "$size", "$ids", "$isCut" from (
     select distinct on ("$w"."id", "$w"."$cut") "$w".* from (

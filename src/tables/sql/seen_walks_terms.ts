@@ -8,7 +8,7 @@
 
 import { quoteLiteral, quoteName } from "../../db/mod.ts";
 import { type Alternative, allowsAll, isMemberOf, ownValue } from "../../schema/mod.ts";
-import { MAX_VISITS } from "../../std/limits.ts";
+import { MAX_MEMBERSHIPS, MAX_VISITS } from "../../std/limits.ts";
 import {
   type ColumnSet,
   type FunctionSite,
@@ -150,7 +150,7 @@ export function renderMergedIds(
 
 const REFERENCE = "$ref";
 
-/** Each reference once: two memberships in a team would walk it twice. */
+/** Each reference once: two memberships in a team would walk it twice. Fails with too many. */
 function renderReferences(view: View, { member }: RulePath, who: string): string | undefined {
   if (member === undefined || !isMemberOf(member.match)) return undefined;
   const { memberOf, where = {} } = member.match;
@@ -158,9 +158,12 @@ function renderReferences(view: View, { member }: RulePath, who: string): string
   const { person, reference } = membershipOf(view, memberOf, target);
   const columns = ownValue(view.others, memberOf)?.columns ?? [];
   const members = { name: memberOf, columns, view };
-  return `select distinct "$o"."${REFERENCE}" from (
-        select "$m".${quoteName(reference)} as "${REFERENCE}" from data.${quoteName(memberOf)} as "$m"
-        where "$m"."app_id" = ${APP} and "$m".${quoteName(person)} = ${who}${renderWhere(members, where, onRow("$m", who))}) as "$o"`;
+  return `select "$o"."${REFERENCE}" from (
+        select "$d"."${REFERENCE}", count(*) over () as "$count" from (
+          select distinct "$m".${quoteName(reference)} as "${REFERENCE}" from data.${quoteName(memberOf)} as "$m"
+          where "$m"."app_id" = ${APP} and "$m".${quoteName(person)} = ${who}${renderWhere(members, where, onRow("$m", who))}
+          limit ${MAX_MEMBERSHIPS + 1}) as "$d") as "$o"
+        where case when "$o"."$count" > ${MAX_MEMBERSHIPS} then rowhouse.reject_members() else true end`;
 }
 
 function renderWhere(members: ColumnSet, where: Alternative, place: Place): string {

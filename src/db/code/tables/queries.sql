@@ -341,6 +341,14 @@ begin
 end
 $$;
 
+-- Ends a statement that would walk the rows of too many memberships.
+create function rowhouse.reject_members() returns bool language plpgsql
+set search_path = pg_catalog, pg_temp as $$
+begin
+  raise exception 'too many rows' using errcode = 'RH020', detail = 'members';
+end
+$$;
+
 -- A condition on an enum: ["is", column, label], ["null", column] or ["present", column]. The label
 -- is a literal, which proves what rows a partial index has; it is read from the column's type.
 create function rowhouse.query_label(columns text[], types text[], test jsonb) returns text
@@ -671,7 +679,7 @@ return rowhouse.view_statement(source, source, 'true', null, columns, keys, type
 
 grant execute on function rowhouse.query_value, rowhouse.query_operator, rowhouse.query_condition,
   rowhouse.query_bound, rowhouse.query_visits, rowhouse.query_each, rowhouse.query_before_nulls,
-  rowhouse.query_label, rowhouse.query_covers, rowhouse.rule_rows, rowhouse.view_statement,
+  rowhouse.query_label, rowhouse.query_covers, rowhouse.rule_rows, rowhouse.reject_members, rowhouse.view_statement,
   rowhouse.query_statement,
   rowhouse.query_set, rowhouse.with_keys, rowhouse.fill_sets, rowhouse.choose_plan
   to rowhouse_tenant;
