@@ -285,8 +285,8 @@ $$;
 -- A walk compares these columns and the id as one row, and has them all in its order, so that only
 -- its index serves it, whatever the statistics are: rows after the walk are the last of those that
 -- the limit allows. In order, the references share the visits: where the walk of one is cut short,
--- further rows are not known, so that this row ("$e") is the last. Otherwise all rows are wanted, in
--- any order. "starts" and "stops" are bounds of the id.
+-- further rows are not known, so that this row ("$e") is the last. Otherwise all rows are wanted,
+-- in any order. "starts" and "stops" are bounds of the id.
 create function rowhouse.rule_rows(walks text[], source text, type text, starts jsonb, stops jsonb,
   way text, in_order bool)
 returns text language plpgsql immutable set search_path = pg_catalog, pg_temp as $$
@@ -311,8 +311,8 @@ begin
       given := concat_ws(', ', nullif(given, ''), rowhouse.query_value(ordinal, type));
     end if;
     most := case when walks[n][2] is null then '$4' else '"$m"."$l"' end;
-    targets := format('(select "$t"."id"%s from (%s%s%s order by %s limit %s operator(pg_catalog.+) 1)'
-      ' as "$t" where true%s%s%s)',
+    targets := format('(select "$t"."id"%s from (%s%s%s order by %s'
+      ' limit %s operator(pg_catalog.+) 1) as "$t" where true%s%s%s)',
       case when walks[n][2] is null then ', false as "$e"'
         else ', pg_catalog.row_number() over () operator(pg_catalog.>) "$m"."$l" as "$e"' end,
       walks[n][3], coalesce(' and (' || targets || ')' || after || '(' || given || ')', ''),
@@ -679,7 +679,7 @@ return rowhouse.view_statement(source, source, 'true', null, columns, keys, type
 
 grant execute on function rowhouse.query_value, rowhouse.query_operator, rowhouse.query_condition,
   rowhouse.query_bound, rowhouse.query_visits, rowhouse.query_each, rowhouse.query_before_nulls,
-  rowhouse.query_label, rowhouse.query_covers, rowhouse.rule_rows, rowhouse.reject_members, rowhouse.view_statement,
-  rowhouse.query_statement,
+  rowhouse.query_label, rowhouse.query_covers, rowhouse.rule_rows, rowhouse.reject_members,
+  rowhouse.view_statement, rowhouse.query_statement,
   rowhouse.query_set, rowhouse.with_keys, rowhouse.fill_sets, rowhouse.choose_plan
   to rowhouse_tenant;
