@@ -103,7 +103,7 @@ async function renderRows(visit: Visit, table: RowsTable): Promise<Part> {
   ];
 }
 
-export function toGridTable({ deps }: Visit, table: RowsTable): GridTable {
+function toGridTable({ deps }: Visit, table: RowsTable): GridTable {
   const { columns } = table.definition;
   const names = new Set(columns.flatMap((column) => column.table ?? []));
   const targets = [...names].map((name) => {

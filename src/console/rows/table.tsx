@@ -40,7 +40,7 @@ export function makeRowsPage(show: Handle, submit?: Handle) {
   };
 }
 
-export function respondWithDisabledApp(table: RowsTable): Response {
+function respondWithDisabledApp(table: RowsTable): Response {
   const body = renderEmpty(
     "This app is disabled. Its rows cannot be read or changed.",
     renderLink("Enable the app", toSwitchPath(table.slug, "disabled")),

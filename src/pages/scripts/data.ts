@@ -56,7 +56,7 @@ export function toDataUrl(api: string, table: string, id?: string): string {
   return id === undefined ? path : `${path}/${encodeURIComponent(id)}`;
 }
 
-export function callData(url: string, call: Call = {}): Promise<Answer> {
+function callData(url: string, call: Call = {}): Promise<Answer> {
   return track(sendWithToken(url, call));
 }
 

@@ -7,7 +7,7 @@ type Control = HTMLInputElement | HTMLSelectElement | HTMLTextAreaElement;
 
 const CONTROL = "input:not([type=hidden], [type=checkbox], .calendar), select, textarea";
 
-export function findField(form: HTMLFormElement, column: string): HTMLElement | null {
+function findField(form: HTMLFormElement, column: string): HTMLElement | null {
   return form.querySelector<HTMLElement>(`[data-field="${CSS.escape(column)}"]`);
 }
 

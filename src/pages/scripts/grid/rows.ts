@@ -42,7 +42,7 @@ import {
   toUrl,
 } from "./store.ts";
 
-export type RowsShown = {
+type RowsShown = {
   readonly rows: readonly ListedRow[];
   readonly hasMore: boolean;
 };
@@ -229,7 +229,7 @@ export async function renewRow(id: string): Promise<void> {
   showRow(found);
 }
 
-export function removeRow(id: string): void {
+function removeRow(id: string): void {
   findRow(id)?.remove();
   startRows();
 }

@@ -47,7 +47,7 @@ type Sent =
   | { readonly kind: "rejected"; readonly issues: readonly string[]; readonly isOutdated?: boolean }
   | { readonly kind: "lost"; readonly reason: string };
 
-export const OUTDATED =
+const OUTDATED =
   "Another user changed this row while you had it open. Save again to overwrite the stored value, or cancel.";
 const GONE = { kind: "rejected", issues: ["The row does not exist any more."] } as const;
 

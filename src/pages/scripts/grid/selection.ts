@@ -23,7 +23,7 @@ const ALL = "[data-select-all]";
 /** The input of the grid while a cell is selected, but not edited. */
 const EMPTY_INPUT = ".grid-input:not(.is-typing)";
 /** Max rows of one change. */
-export const MAX_CHANGED = 500;
+const MAX_CHANGED = 500;
 
 const selected = new Set<string>();
 

@@ -64,8 +64,6 @@ export function toListed(text: string): ListedRow {
   return { row: readRow(text), text };
 }
 
-export type Page = { readonly rows: ListedRow[]; readonly hasMore: boolean };
-
 /** The rows in the text of a page. */
 export function toRows(text: string): ListedRow[] {
   return splitList(splitObject(text).get("rows") ?? "[]").map(toListed);

@@ -20,7 +20,7 @@ export function findColumn(name: string): NamedColumn | undefined {
 }
 
 /** The values of a choice that a text names, or begins with. */
-export function findChoice(column: NamedColumn, text: string): string | undefined {
+function findChoice(column: NamedColumn, text: string): string | undefined {
   const wanted = text.trim().toLowerCase();
   const options = [
     ...(FIELDS[column.kind].choices?.(column) ?? []),
