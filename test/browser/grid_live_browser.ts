@@ -84,6 +84,10 @@ async function openAs(
 ): Promise<void> {
   const url = `${site.identityUrl}/console/apps/${app.slug}/tables/todos`;
   const waitFirst = async (page: Page) => {
+    // The page reads its rows once more for edits: a change before that is shown, not marked.
+    const read = page.waitForResponse((response) => response.url().includes("/data/todos?"));
+    await page.reload();
+    await read;
     await page.locator("table[role=grid]").waitFor();
     await run(page);
   };

@@ -108,7 +108,9 @@ const PAGES = consoleRoutes
       /^(?:[^:]|:app|:table)*$/.test(path) &&
       !path.includes("/data/") &&
       // Without the history of an app, its page does not exist.
-      !/[/.](?:csv|json|docs|changes|find|sign-in|end|transfer|drop|history|set-live)$/.test(path),
+      !/[/.](?:csv|json|docs|changes|find|sign-in|end|transfer|drop|history|restore|set-live)$/.test(
+        path,
+      ),
   )
   .map(({ path }) => fillPath(path, { app: SLUG, table: "notes" }));
 
