@@ -87,7 +87,7 @@ async function bundleProgram(): Promise<void> {
     splitting: true,
     minify: { whitespace: true, syntax: true, identifiers: false },
     sourcemap: "external",
-    plugins: [keepPaths, shorten],
+    plugins: [keepPaths, shortenPackages],
   });
   const sources = new Set<string>();
   for (const { path } of outputs.filter(({ kind }) => kind === "sourcemap")) {
@@ -98,10 +98,20 @@ async function bundleProgram(): Promise<void> {
   await Bun.write(join(PROGRAM, "LICENSES.txt"), await collectLicenses(sources));
 }
 
+/** Shortens local names; those of a module's own functions and classes stay, as they are in reported stack traces. */
+function makeShorten(loader: "js" | "ts"): (text: string) => string {
+  // Bun's types lack the option.
+  const minify = { whitespace: true, syntax: true, identifiers: true };
+  const options = { loader, minify } as const;
+  const transpiler = new Bun.Transpiler(options);
+  return (text) => transpiler.transformSync(text);
+}
+
 /** A module that reads files relative to itself still does after it was bundled. */
 const keepPaths: BunPlugin = {
   name: "keep-paths",
   setup: (build) => {
+    const shorten = makeShorten("ts");
     build.onLoad({ filter: /\/src\/.*\.tsx?$/ }, async ({ path }) => {
       const text = await Bun.file(path).text();
       const location = JSON.stringify(relative(PROGRAM, path));
@@ -111,21 +121,20 @@ const keepPaths: BunPlugin = {
         : text
             .replaceAll(/\bimport\.meta\.dir(name)?\b/g, `(import.meta.dirname + ${folder})`)
             .replaceAll(/\bimport\.meta\.url\b/g, `new URL(${location}, import.meta.url).href`);
-      return { contents, loader: path.endsWith("x") ? "tsx" : "ts" };
+      if (path.endsWith("x")) return { contents, loader: "tsx" };
+      // The transpiler drops the attributes of imports.
+      if (/ with \{ type: "/.test(text)) return { contents, loader: "ts" };
+      return { contents: shorten(contents), loader: "js" };
     });
   },
 };
 
-/** Local names of the packages become short. The program's own names stay, as they are in reported stack traces. */
-const shorten: BunPlugin = {
-  name: "shorten",
+const shortenPackages: BunPlugin = {
+  name: "shorten-packages",
   setup: (build) => {
-    // Bun's types lack the option.
-    const minify = { whitespace: true, syntax: true, identifiers: true };
-    const options = { loader: "js", minify } as const;
-    const transpiler = new Bun.Transpiler(options);
+    const shorten = makeShorten("js");
     build.onLoad({ filter: /\/node_modules\/.*\.[cm]?js$/ }, async ({ path }) => ({
-      contents: transpiler.transformSync(await Bun.file(path).text()),
+      contents: shorten(await Bun.file(path).text()),
       loader: "js",
     }));
   },
