@@ -297,7 +297,8 @@ declare
     || rowhouse.query_bound(ids, array[type], stops);
   -- The number of the value from which the walks begin.
   ordinal constant int4 := (starts -> 'values' ->> 0)::int4;
-  after constant text := rowhouse.query_operator(case way when '' then 'gte' else 'lte' end);
+  -- A row that the start excludes must not count for the limit.
+  after text;
   united text;
   targets text;
   given text;
@@ -306,9 +307,11 @@ begin
   for n in 1..array_length(walks, 1) loop
     targets := nullif(walks[n][4], '');
     given := walks[n][5];
+    after := rowhouse.query_operator(case way when '' then 'gte' else 'lte' end);
     if walks[n][11] = 'id' and ordinal is not null then
       targets := concat_ws(', ', targets, ids[1]);
       given := concat_ws(', ', nullif(given, ''), rowhouse.query_value(ordinal, type));
+      after := rowhouse.query_operator(starts ->> 'op');
     end if;
     most := case when walks[n][2] is null then '$4' else '"$m"."$l"' end;
     targets := format('(select "$t"."id"%s from (%s%s%s order by %s'
