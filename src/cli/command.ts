@@ -31,6 +31,12 @@ export type Flag = {
 export const JSON_FLAG: Flag = { about: "one JSON document on standard output" };
 /** The flag of commands that list records. */
 export const CSV_FLAG: Flag = { about: "CSV on standard output, for spreadsheets" };
+/** The flag of commands that evaluate a schema. */
+export const SCHEMA_FLAG = {
+  value: "path",
+  about: "the schema file, or a folder with mod.ts",
+  default: "schema/",
+} as const satisfies Flag;
 export type Flags = Readonly<Record<string, Flag>>;
 
 /** The checked arguments after the command's name. */

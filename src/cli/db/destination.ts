@@ -13,6 +13,7 @@ import {
   type Flags,
   JSON_FLAG,
   RejectedError,
+  SCHEMA_FLAG,
   type Setting,
   UsageError,
 } from "../command.ts";
@@ -245,7 +246,10 @@ const WAIT_S = 60;
 const MAX_WAIT_S = 3600;
 
 export const ENVIRONMENT_FLAGS = {
-  url: { value: "url", about: "the service's URL; default: ROWHOUSE_URL" },
+  url: {
+    value: "url",
+    about: "the service's URL; default: ROWHOUSE_URL, else the running rowhouse dev",
+  },
   to: {
     value: "environment",
     about: `an environment in ${PROJECT_FILE}, such as staging, or ${DEV_ENVIRONMENT}: the running rowhouse dev`,
@@ -258,7 +262,7 @@ export const ENVIRONMENT_FLAGS = {
   json: JSON_FLAG,
 } as const satisfies Flags;
 export const FILE_FLAGS = {
-  schema: { value: "path", about: "the schema file, or a folder with mod.ts", default: "schema/" },
+  schema: SCHEMA_FLAG,
   journal: {
     value: "folder",
     about:

@@ -17,7 +17,7 @@ import type { Detail } from "../../problem.ts";
 import { type Definition, readDefinition } from "../../schema/mod.ts";
 import { NO_BUNFIG } from "../../std/files.ts";
 import { escapePointer } from "../../std/json.ts";
-import { EXIT, RejectedError, type Setting } from "../command.ts";
+import { EXIT, RejectedError, SCHEMA_FLAG, type Setting } from "../command.ts";
 import { showCount } from "../terminal.ts";
 
 const EVALUATION_LIMIT_MS = 10_000;
@@ -48,12 +48,9 @@ const Report = v.union([
 
 type Evaluating = Pick<Setting, "folder" | "env" | "terminal">;
 
-/** For commands without `--schema`. */
-const SCHEMA_FOLDER = "schema/";
-
 /** The file of `--schema`, or `mod.ts` in that folder. Existence is checked later, at evaluation. */
 export function findSchemaFile({ args, folder }: Pick<Setting, "args" | "folder">): string {
-  const path = resolve(folder, args.text("schema") ?? SCHEMA_FOLDER);
+  const path = resolve(folder, args.text("schema") ?? SCHEMA_FLAG.default);
   const isFile = existsSync(path) ? !statSync(path).isDirectory() : /\.[cm]?[jt]s$/.test(path);
   return isFile ? path : join(path, "mod.ts");
 }

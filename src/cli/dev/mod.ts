@@ -3,7 +3,14 @@ import { existsSync } from "node:fs";
 import { relative, resolve } from "node:path";
 import type { Definition } from "../../schema/mod.ts";
 import { type Config, SETTINGS } from "../../settings/mod.ts";
-import { type Command, EXIT, type ExitCode, RejectedError, type Setting } from "../command.ts";
+import {
+  type Command,
+  EXIT,
+  type ExitCode,
+  RejectedError,
+  SCHEMA_FLAG,
+  type Setting,
+} from "../command.ts";
 import { explainFailure } from "../database.ts";
 import { findSchemaFile } from "../db/evaluate.ts";
 import type { ProjectPush } from "../db/push.ts";
@@ -48,11 +55,7 @@ next start uses the stored data, and upgrades a database of an earlier release. 
       value: "port",
       about: `default: PORT, else port in ${PROJECT_FILE}, else ${SETTINGS.PORT.initial}; 0 selects a free port`,
     },
-    schema: {
-      value: "path",
-      about: "the schema file, or a folder with mod.ts",
-      default: "schema/",
-    },
+    schema: SCHEMA_FLAG,
     app: {
       value: "slug",
       about: `the name of the app that dev creates and serves; default: app in ${PROJECT_FILE}, else the name of the folder. For other commands, --app is an app of a database`,
