@@ -228,8 +228,8 @@ function renderChange(table: Shown, change: RowChange): Html {
   const { path } = table;
   const isDelete = change.after === null;
   return (
-    <section class="sheet" aria-labelledby={`change-${change.id}`}>
-      <h2 id={`change-${change.id}`}>
+    <section class="sheet">
+      <h2>
         {isDelete ? "Deleted" : "Changed"} {renderTime(change.at, table.now)}
       </h2>
       <p>By {renderActor(table, change.by)}</p>
@@ -257,7 +257,12 @@ function renderValues(table: RowsTable, change: RowChange): Html {
   const names = new Set(listChanged(change, table.definition));
   const columns = table.definition.columns.filter(({ name }) => names.has(name));
   return (
-    <div class="change-rows" role="region" aria-label="Values" tabindex="0">
+    <div
+      class="change-rows"
+      role="region"
+      aria-label={`Values of change ${change.id}`}
+      tabindex="0"
+    >
       <table>
         <thead>
           <tr>

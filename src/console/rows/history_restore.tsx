@@ -247,7 +247,12 @@ function renderValues(table: RowsTable, restored: Exclude<Restored, { kind: "non
   const shown = columns.filter(({ name }) => to.has(name));
   const now = restored.kind === "update" ? restored.now.row : undefined;
   return (
-    <div class="change-rows" role="region" aria-label="Values" tabindex="0">
+    <div
+      class="change-rows"
+      role="region"
+      aria-label={`Values of row ${shortenId(restored.id)}`}
+      tabindex="0"
+    >
       <table>
         <thead>
           <tr>
