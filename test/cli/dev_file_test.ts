@@ -3,7 +3,7 @@ import { afterAll, beforeAll, expect, test } from "bun:test";
 import { chmodSync } from "node:fs";
 import { join } from "node:path";
 import { defineSchema, t } from "../../src/schema/mod.ts";
-import { makeProject, runHere } from "../support/command.ts";
+import { makeProject, showHere } from "../support/command.ts";
 import { freshName } from "../support/push.ts";
 import { openTestService, type TestService } from "../support/service.ts";
 
@@ -46,7 +46,7 @@ async function run(words: string[], { file, mode }: { file: object; mode: number
       'import { defineSchema } from "rowhouse/schema";\nexport default defineSchema({});\n',
   });
   chmodSync(join(project.folder, ".rowhouse/dev.json"), mode);
-  const { code, out, err } = await runHere(words, project);
+  const { code, out, err } = await showHere(words, project);
   project.remove();
   return { code, text: out + err };
 }
@@ -102,6 +102,6 @@ test("a file of dev is used, and the command names its address", async () => {
   const imported = await run(["data", "import", table, "rows.csv"], { file, mode: 0o600 });
   expect(imported).toEqual({
     code: 0,
-    text: `Stored 1 row in ${table}\nImporting into ${service.url}\n`,
+    text: `Stored 1 row in ${table}\nDestination: dev (${service.url}, app wiki)\n`,
   });
 });
