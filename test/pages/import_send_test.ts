@@ -1,7 +1,7 @@
 /** The messages about stored rows with which the script of an import stops. */
 import { expect, test } from "bun:test";
 import type { ImportFile } from "../../src/pages/scripts/import/file.ts";
-import { type BatchSender, sendFile } from "../../src/pages/scripts/import/send.ts";
+import { type BatchSender, makeSender, sendFile } from "../../src/pages/scripts/import/send.ts";
 import { defineSchema, t } from "../../src/schema/mod.ts";
 import { definitionOf } from "../support/service.ts";
 
@@ -32,7 +32,6 @@ const FAILED = {
   code: "unique_violation",
   message: "Cannot create",
   details: [],
-  retryAfterS: 0,
 } as const;
 
 test("rows of a rejected batch are not stored, and the lines to delete from a corrected file are named", async () => {
@@ -43,7 +42,7 @@ test("rows of a rejected batch are not stored, and the lines to delete from a co
 });
 
 test.each<[string, BatchSender]>([
-  ["a response is lost", () => Promise.reject(new TypeError("Failed to fetch"))],
+  ["a response is lost", makeSender("http://127.0.0.1:1/unreachable")],
   ["the service fails", async () => ({ ...FAILED, rows: "unknown", code: "timeout" })],
 ])("rows of the batch in flight may be stored if %s", async (_, sender) => {
   expect(await stopWith(sender)).toContain(
