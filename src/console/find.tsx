@@ -12,6 +12,7 @@ import { type ConsoleMatches, readConsole } from "../records/console/mod.ts";
 import { toKeyId } from "../std/key_secret.ts";
 import { foldSpelling } from "../std/letter_case.ts";
 import { isReference, toReference } from "./activity/requests_filter.tsx";
+import { listAppPages } from "./apps/app_page.tsx";
 import type { Visit } from "./enter.tsx";
 import { respondWithConsolePage } from "./frame.tsx";
 import { readListQuery, renderSearch, type Searched } from "./list.tsx";
@@ -27,6 +28,7 @@ import {
   REQUESTS,
   TABLES,
   toAppPath,
+  toKeyPath,
   toKeysPath,
   toPersonPath,
   toTablePath,
@@ -39,6 +41,10 @@ const SEARCHED: Searched = {
 };
 /** Max results of each kind. */
 const MAX_HITS = 8;
+/** With more keys, a result that revokes one of them is easily the wrong one. */
+const MAX_KEYS_WITH_ACTIONS = 2;
+/** What people type before a key. */
+const VERB = /^(?:revoke|rotate)\s+(?=\S)/i;
 
 type Hit = { name: string; path: string; detail?: Part; email?: string };
 type Group = { name: string; hits: readonly Hit[] };
@@ -58,13 +64,17 @@ const PAGES: readonly Hit[] = [
 
 export async function handleFind(visit: Visit): Promise<Response> {
   const query = readListQuery(visit.context.query, SEARCHED);
-  const search = toKeyId(query.search);
+  const search = toKeyId(query.search.replace(VERB, ""));
   const found = await readConsole(visit.deps, "find", {
     search,
     names: query.expression,
     max_rows: search === "" ? 0 : MAX_HITS,
   });
-  const groups = toGroups(search, found).filter(({ hits }) => hits.length > 0);
+  const groups = [
+    { name: "Actions", hits: toKeyActions(found) },
+    ...toGroups(search, found),
+    { name: "Pages", hits: [...findPages(search), ...(await findAppPages(visit, query.search))] },
+  ].filter(({ hits }) => hits.length > 0);
   return respondWithConsolePage({
     me: found.me,
     title: "Find",
@@ -118,11 +128,44 @@ function toGroups(search: string, { apps, people, tables, keys }: ConsoleMatches
         ),
       })),
     },
-    {
-      name: "Pages",
-      hits: PAGES.filter(({ name }) => foldSpelling(name).includes(foldSpelling(search))),
-    },
   ];
+}
+
+function toKeyActions({ keys }: ConsoleMatches): Hit[] {
+  const live = keys.filter(({ revokedAt }) => revokedAt === null);
+  if (live.length > MAX_KEYS_WITH_ACTIONS) return [];
+  return live.flatMap(({ keyId, name, app }) => {
+    const detail = (
+      <>
+        {renderText(name)} of {app}
+      </>
+    );
+    return [
+      { name: `Revoke ${keyId}`, path: `${toKeyPath(app, keyId)}/revoke`, detail },
+      { name: `Rotate ${keyId}`, path: `${toKeyPath(app, keyId)}/roll`, detail },
+    ];
+  });
+}
+
+function findPages(search: string): Hit[] {
+  return PAGES.filter(({ name }) => foldSpelling(name).includes(foldSpelling(search)));
+}
+
+/** The pages of the apps that the first word finds: `crm keys`. */
+async function findAppPages(visit: Visit, search: string): Promise<Hit[]> {
+  const [, app, page] = /^(\S+)\s+(\S.*)$/.exec(search) ?? [];
+  if (app === undefined || page === undefined) return [];
+  const { apps } = await readConsole(visit.deps, "list_apps", {
+    search: app.toLowerCase(),
+    after_slug: "",
+    max_rows: MAX_HITS,
+  });
+  const hits = apps.flatMap(({ slug }) =>
+    listAppPages(slug, visit.deps)
+      .filter(({ name }) => foldSpelling(name).startsWith(foldSpelling(page)))
+      .map(({ name, path }) => ({ name: `${slug}: ${name}`, path })),
+  );
+  return hits.slice(0, MAX_HITS);
 }
 
 /** A link to the list of requests, which finds the request. */

@@ -83,6 +83,38 @@ test("a key that is pasted into the palette or a search is sent without its secr
   });
 });
 
+test("a pasted key is revoked from the palette, and no request has its secret", async () => {
+  const { key, slug } = await site.service.makeApp();
+  const [id = "", secret = ""] = key.slice(3).split(".");
+  await openConsole("/console", async (page) => {
+    const sent: string[] = [];
+    page.on("request", (request) => sent.push(`${request.url()} ${request.postData() ?? ""}`));
+    await page.keyboard.press("Control+k");
+    await palette(page).getByRole("combobox").fill(`ROWHOUSE_API_KEY=${key}`);
+    await options(page)
+      .filter({ hasText: `Revoke ${id}` })
+      .waitFor();
+    await page.keyboard.press("Enter");
+    await page.getByRole("button", { name: "Revoke the key" }).click();
+    await page.getByText("Key revoked. It stopped working.").waitFor();
+    expect(new URL(page.url()).pathname).toBe(`/console/apps/${slug}/keys`);
+    expect(sent.filter((one) => one.includes(secret.slice(0, 8)))).toEqual([]);
+  });
+});
+
+test("the palette sets the theme, and the focus returns", async () => {
+  await openConsole("/console", async (page) => {
+    await page.getByRole("link", { name: "Activity" }).first().focus();
+    await page.keyboard.press("Control+k");
+    await palette(page).getByRole("combobox").fill("theme: dark");
+    await options(page).filter({ hasText: "Theme: dark" }).waitFor();
+    await page.keyboard.press("Enter");
+    await palette(page).waitFor({ state: "detached" });
+    expect(await page.evaluate(() => document.documentElement.dataset["theme"])).toBe("dark");
+    expect(await page.evaluate(() => document.activeElement?.textContent)).toBe("Activity");
+  });
+});
+
 test("arrows choose in the palette, Escape closes it, and the focus returns", async () => {
   await openConsole("/console", async (page) => {
     await page.getByRole("link", { name: "Activity" }).first().focus();

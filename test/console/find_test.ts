@@ -71,6 +71,31 @@ test("the search finds a key by the beginning of its id, without its secret", as
   expect((await find(id)).text).not.toContain(secret);
 });
 
+test("the search offers to revoke and rotate the only live key that it finds", async () => {
+  const key = await service.makeApp().then(async ({ key, slug }) => ({
+    id: key.slice(3).split(".")[0] ?? "",
+    path: `/console/apps/${slug}/keys`,
+  }));
+  for (const text of [key.id, `rh_${key.id}`, `revoke ${key.id}`, `Rotate rh_${key.id}`])
+    expect((await hits(text))["Actions"]).toEqual([
+      `${key.path}/${key.id}/revoke`,
+      `${key.path}/${key.id}/roll`,
+    ]);
+  const form = await visit(service, chief, `${key.path}/${key.id}/revoke`);
+  expect(form.text).toContain("Revoke the key");
+  await service.service.admin.message(
+    `update rowhouse.api_keys set revoked_at = now() where key_id = '${key.id}'; select 1`,
+  );
+  expect(Object.keys(await hits(key.id))).toEqual(["Keys"]);
+});
+
+test("an app's name and the beginning of a page's name find the page", async () => {
+  const pages = async (text: string) => (await hits(text))["Pages"];
+  expect(await pages("bookk Keys")).toEqual(["/console/apps/bookkeeping/keys"]);
+  expect(await pages("books invite")).toEqual(["/console/new-person?app=my-books"]);
+  expect(await pages("books nothing")).toBeUndefined();
+});
+
 test("no search of a page has the secret of a pasted key in its address", async () => {
   const [id = "", secret = ""] = app.key.slice(3).split(".");
   const pages = [

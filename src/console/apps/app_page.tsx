@@ -9,6 +9,7 @@ import { type Crumbs, respondWithConsolePage } from "../frame.tsx";
 import { renderLink, renderPill, renderTabs } from "../parts.tsx";
 import {
   APPS,
+  NEW_PERSON,
   toAppPath,
   toAppRulesPath,
   toAppTablesPath,
@@ -65,6 +66,16 @@ function listTabs(slug: string, { hasBrowser }: Visit["deps"]): Tab[] {
     { name: "Pushes", path: toPushesPath(slug) },
     { name: "Activity", path: `${toAppPath(slug)}/activity` },
     { name: "Settings", path: `${toAppPath(slug)}/settings` },
+  ];
+}
+
+/** Every page of an app that has no other name in its address. */
+export function listAppPages(slug: string, deps: Visit["deps"]): Tab[] {
+  return [
+    ...listTabs(slug, deps),
+    { name: "New key", path: `${toAppPath(slug)}/new-key` },
+    { name: "Add a person", path: `${toAppPath(slug)}/add-person` },
+    { name: "Invite people", path: `${NEW_PERSON}?${new URLSearchParams({ app: slug })}` },
   ];
 }
 

@@ -106,6 +106,14 @@ function choosePalette({ input, list }: Palette, option: Element | undefined): v
 }
 
 function follow(option: HTMLElement | null | undefined): void {
+  const theme = option?.dataset["theme"];
+  if (theme !== undefined) {
+    const choice = findThemes();
+    if (choice !== null) choice.value = theme;
+    choice?.dispatchEvent(new Event("change"));
+    option?.closest("dialog")?.close();
+    return;
+  }
   const href = option?.dataset["href"];
   if (href !== undefined) location.assign(href);
 }
@@ -125,7 +133,7 @@ function startSearch(
     if (own !== asked) return;
     // The session has ended: the page redirects to the sign-in.
     if (response !== undefined && response.url.pathname !== path) location.assign(url);
-    else show(response === undefined ? NO_RESPONSE : toResults(response.page));
+    else show(response === undefined ? NO_RESPONSE : toResults(response.page, input.value));
   };
   let timer: ReturnType<typeof setTimeout> | undefined;
   input.addEventListener("input", () => {
@@ -138,11 +146,42 @@ function startSearch(
 type Results = { groups: HTMLElement[]; text: string };
 const NO_RESPONSE: Results = { groups: [], text: "The server did not respond." };
 
-function toResults(page: Document): Results {
+function toResults(page: Document, typed: string): Results {
   const sections = [...page.querySelectorAll<HTMLElement>("section[data-found]")];
-  const count = page.querySelectorAll("section[data-found] li").length;
+  const groups = [...sections.map(toGroup), ...toThemeGroup(typed)];
+  const count = groups.reduce(
+    (sum, group) => sum + group.querySelectorAll("[role=option]").length,
+    0,
+  );
   const text = count === 0 ? "No results" : `${count} ${count === 1 ? "result" : "results"}`;
-  return { groups: sections.map(toGroup), text };
+  return { groups, text };
+}
+
+function findThemes(): HTMLSelectElement | null {
+  return document.querySelector<HTMLSelectElement>("select[data-theme-choice]");
+}
+
+/** The themes, which only this browser stores: the search page does not list them. */
+function toThemeGroup(typed: string): HTMLElement[] {
+  const word = typed.trim().toLowerCase();
+  const all = word === "" ? [] : [...(findThemes()?.options ?? [])];
+  const found = all.filter(({ text }) => `theme: ${text.toLowerCase()}`.includes(word));
+  if (word.length < 3 || found.length === 0) return [];
+  const options = found.map(({ text, value }) =>
+    element(
+      "div",
+      {
+        role: "option",
+        id: `palette-theme-${value}`,
+        "aria-selected": "false",
+        "data-theme": value,
+      },
+      `Theme: ${text}`,
+    ),
+  );
+  const id = "palette-group-theme";
+  const title = element("p", { class: "palette-group", id, role: "presentation" }, "Theme");
+  return [element("div", { role: "group", "aria-labelledby": id }, title, ...options)];
 }
 
 function toGroup(section: HTMLElement, position: number): HTMLElement {
