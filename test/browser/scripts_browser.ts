@@ -224,6 +224,29 @@ test("the ? key lists the shortcuts, which open pages and fields and are inactiv
   });
 });
 
+test("j and k go through the list of requests, and Enter opens one", async () => {
+  await site.service.service.admin.message(`
+    insert into rowhouse.stored_requests (id, at, method, route, status, code, ms)
+      select ('00000000-0000-4000-8000-00000000000' || n)::uuid, now() - n * interval '1 hour', 'GET', '/-/:table', 404, 'unknown_route', 1
+      from generate_series(1, 3) as n; select 1`);
+  await openConsole("/console/requests", async (page) => {
+    const focused = () =>
+      page.evaluate(() => document.activeElement?.getAttribute("href")?.slice(-1));
+    const visited: (string | undefined)[] = [];
+    for (const key of ["k", "j", "j", "j", "k"]) {
+      await page.keyboard.press(key);
+      visited.push(await focused());
+    }
+    expect(visited).toEqual(["1", "2", "3", "3", "2"]);
+    await page.keyboard.press("?");
+    const dialog = page.getByRole("dialog", { name: "Keyboard shortcuts" });
+    expect(await dialog.textContent()).toContain("next and previous request");
+    await page.keyboard.press("Escape");
+    await page.keyboard.press("Enter");
+    await page.waitForURL("**/console/requests/00000000-0000-4000-8000-000000000002");
+  });
+});
+
 test("shortcuts without a modifier can be turned off, and stay off", async () => {
   await openConsole("/console", async (page) => {
     await press(page, "Keyboard shortcuts");

@@ -1,6 +1,9 @@
 /** The audit log in the Console: each filter, the page of an app, client addresses, and CSV without formulas, page by page. */
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { SERVICE_QUEUE } from "../../src/db/mod.ts";
+import { renameApp, setLimit } from "../../src/records/apps/mod.ts";
+import { grantRole } from "../../src/records/people/mod.ts";
+import { testDeps } from "../support/deps.ts";
 import { type Jar, makePerson, type Person, signInAs, visit } from "../support/people.ts";
 import { openTestService, type TestApp, type TestService } from "../support/service.ts";
 
@@ -27,6 +30,11 @@ beforeAll(async () => {
 afterAll(() => service.close());
 
 const show = async (path: string) => await visit(service, jar, path);
+/** The sentences of a page, without markup. */
+const toSentences = (page: string) =>
+  [...page.matchAll(/<div class="event"><p>(.*?)<\/p>/gs)]
+    .map(([, sentence = ""]) => sentence.replace(/<[^>]+>/g, ""))
+    .join("\n");
 const toCodes = (page: string) =>
   [...page.matchAll(/class="action-name">(test_\w+)</g)].map(([, code]) => code);
 
@@ -148,4 +156,44 @@ test("a session that ends during a CSV download aborts the download", async () =
     ),
   ).toBe("cut off");
   jar = await signInAs(service, admin);
+});
+
+test("the sentence of an entry says what changed, from what to what", async () => {
+  const deps = testDeps(service.service);
+  const own = await service.makeApp();
+  const grant = (role: string) => grantRole(deps, { email: admin.email, slug: own.slug, role });
+  await grant("viewer");
+  await grant("editor");
+  await setLimit(deps, { slug: own.slug, perMinute: 77 });
+  await renameApp(deps, { slug: own.slug, newSlug: `${own.slug}-new` });
+  const { text } = await show(`/console/activity?app=${own.slug}`);
+  const sentences = toSentences(text);
+  expect(sentences).toContain(`, role viewer`);
+  expect(sentences).toContain(`, role from viewer to editor`);
+  expect(sentences).toContain(`, per minute from default to 77`);
+  const renamed = await show(`/console/activity?app=${own.slug}-new`);
+  expect(toSentences(renamed.text)).toContain(`, from ${own.slug} to ${own.slug}-new`);
+});
+
+test("entries are listed by day, and repeated ones that change nothing are one", async () => {
+  await service.service.admin.message(`
+    insert into rowhouse.audit (at, actor, action, user_id, app) select
+      timestamptz '2035-05-01T00:00:00Z' + n * interval '8 hours', 'loud', case when n = 3 then 'set_password' else 'sign_in' end,
+      '${admin.id}', 'noisy' from generate_series(0, 8) as n; select 1`);
+  const { text } = await show("/console/activity?actor=loud");
+  const days = text.split("<h2>").slice(1);
+  expect(days.map((day) => day.split("<")[0])).toEqual([
+    "Thursday, 3 May 2035",
+    "Wednesday, 2 May 2035",
+    "Tuesday, 1 May 2035",
+  ]);
+  const facts = days.map((day) => [
+    day.match(/class="action-name"/g)?.length,
+    /and (\d) times? before/.exec(day)?.[1],
+  ]);
+  expect(facts).toEqual([
+    [1, "2"],
+    [2, "1"],
+    [1, "2"],
+  ]);
 });

@@ -1,18 +1,18 @@
 /** @jsxImportSource #html @jsxRuntime automatic */
 /** The audit log, newest first, of the service or of one app: filtered, paged, and as CSV. @module */
 
-import { AUDIT_ACTIONS, labelAction } from "../../db/mod.ts";
+import { AUDIT_ACTIONS } from "../../db/mod.ts";
 import { readParameters } from "../../http/mod.ts";
 import type { Html, Part } from "../../pages/mod.ts";
 import { Problem } from "../../problem.ts";
 import { type AuditEntry, auditList } from "../../records/actions/mod.ts";
-import { isObject, tryParseJson } from "../../std/json.ts";
 import { respondWithAppPage } from "../apps/app_page.tsx";
 import type { Visit } from "../enter.tsx";
 import { respondWithConsolePage } from "../frame.tsx";
-import { makeCsv, readListed, renderListLinks, renderListTable, toPage } from "../list.tsx";
-import { renderAddress, renderEmpty, renderError, renderText, renderTextField } from "../parts.tsx";
-import { toActivityPath, toAppPath, toPersonPath } from "../paths.ts";
+import { makeCsv, readListed, renderListLinks, toPage } from "../list.tsx";
+import { renderEmpty, renderError, renderTextField } from "../parts.tsx";
+import { toActivityPath } from "../paths.ts";
+import { renderEntries } from "./entries.tsx";
 
 // The filter of the audit log: actor, action, app, person and time.
 
@@ -172,85 +172,6 @@ function renderPage(
       name: "Older",
     }),
   ];
-}
-
-function renderEntries(
-  entries: readonly AuditEntry[],
-  { now, hasApp }: { now: number; hasApp: boolean },
-): Html {
-  return renderListTable(auditList, entries, {
-    label: "Activity",
-    now,
-    cells: {
-      actor: (entry) => (
-        <div class="event">
-          {renderEvent(entry, hasApp)}
-          {entry.client !== null && <span class="row-detail">from {renderText(entry.client)}</span>}
-          {renderDetails(entry.details)}
-        </div>
-      ),
-      action: ({ action }) => <code class="action-name">{action}</code>,
-    },
-  });
-}
-
-/** A sentence with actor, action, person and app. */
-function renderEvent(entry: AuditEntry, hasApp: boolean): Html {
-  const { actor, actorEmail, action, userId, email, appExists } = entry;
-  const who = actorEmail === null ? renderText(actor) : renderPerson(actor, actorEmail);
-  const app = hasApp ? entry.app : null;
-  const person = userId === actor ? null : userId;
-  return (
-    <p>
-      {who} {labelAction(action)}
-      {(person !== null || app !== null) && ": "}
-      {renderPerson(person, email)}
-      {person !== null && app !== null && " on "}
-      {app !== null && (appExists ? <a href={toAppPath(app)}>{app}</a> : app)}
-    </p>
-  );
-}
-
-/** A deleted person has only an id. */
-function renderPerson(id: string | null, email: string | null): Part {
-  if (id === null) return "";
-  return email === null ? renderText(id) : <a href={toPersonPath(id)}>{renderAddress(email)}</a>;
-}
-
-const SHORT_CHARS = 160;
-
-/** A summary of the details, which expands to the full JSON. */
-function renderDetails(details: string): Part {
-  if (details === "{}") return "";
-  const summary = toSummary(details);
-  const short = summary.length > SHORT_CHARS ? `${summary.slice(0, SHORT_CHARS)}…` : summary;
-  return (
-    <details>
-      <summary>
-        <bdi>{short}</bdi>
-      </summary>
-      <pre class="list-details" tabindex="0">
-        <code>
-          <bdi>{details}</bdi>
-        </code>
-      </pre>
-    </details>
-  );
-}
-
-/** The details without JSON punctuation; truncated JSON stays unchanged. */
-function toSummary(details: string): string {
-  const parsed = tryParseJson(details);
-  if (!isObject(parsed)) return details;
-  return Object.entries(parsed)
-    .map(([name, value]) => `${name}: ${toShort(value)}`)
-    .join(", ");
-}
-
-function toShort(value: unknown): string {
-  const isList = Array.isArray(value) && value.every((item) => typeof item === "string");
-  if (isList && value.length > 0) return value.join(" ");
-  return typeof value === "string" ? value : JSON.stringify(value);
 }
 
 /** Max characters of a spreadsheet cell. */

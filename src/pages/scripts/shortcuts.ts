@@ -71,11 +71,25 @@ export function startShortcuts(): void {
     if (isIgnored(event) || !isOn()) return;
     const isSecond = typed !== "" && event.timeStamp - typedAt < PREFIX_MS;
     const keys = isSecond ? `${typed} ${event.key}` : event.key;
-    const { done, isPrefix } = press(keys);
+    const { done, isPrefix } = moveTo(keys) ? { done: true, isPrefix: false } : press(keys);
     if (done) event.preventDefault();
     typed = isPrefix ? keys : "";
     typedAt = event.timeStamp;
   });
+}
+
+const STEPS: Readonly<Record<string, number>> = { j: 1, k: -1 };
+
+/** Focuses the link of the next or previous row of a list, so that Enter opens it. Returns whether there is one. */
+function moveTo(keys: string): boolean {
+  const step = STEPS[keys];
+  if (step === undefined) return false;
+  const links = [...document.querySelectorAll<HTMLElement>("[data-row-link]")];
+  const row = document.activeElement?.closest("tr");
+  const at = links.findIndex((link) => row?.contains(link));
+  const link = links[at < 0 ? 0 : Math.min(Math.max(at + step, 0), links.length - 1)];
+  link?.focus();
+  return link !== undefined;
 }
 
 function press(keys: string): { done: boolean; isPrefix: boolean } {
