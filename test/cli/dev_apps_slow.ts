@@ -82,6 +82,22 @@ describe("dev with apps in rowhouse.json", () => {
     expect((await call(wiki(), "/v1/data/db/deals")).status).toBe(404);
   });
 
+  test("names the folder of a project in its lines, where an advised command works", async () => {
+    expect(dev.output()).toContain(`../mate 2:   ${readDev(crm()).apiKey}\n`);
+    expect(dev.output()).toContain("../mate 2:   http://crm.rowhouse.localhost:5173\n");
+    const text = CONTACTS.replace("name:", "label:");
+    writeFileSync(join(crm(), "schema/mod.ts"), schemaText(text));
+    const advice = /^(.*): Not pushed: .* run rowhouse (db rename contacts\.name label --to dev);/m;
+    const [, folder = "", command = ""] = await dev.until(advice);
+    const renamed = await runCommand([...command.split(" "), "--yes"], {
+      folder: join(wiki(), folder),
+    });
+    expect(renamed).toMatchObject({ code: 0, out: expect.stringContaining("Applied") });
+    expect((await call(crm(), "/v1/data/db/contacts")).json).toMatchObject({
+      rows: [{ label: "Ada" }],
+    });
+  });
+
   test("has test people of each app, and allows each app's pages", async () => {
     for (const folder of [wiki(), crm()]) {
       const { app, baseUrl, testToken } = readDev(folder);
@@ -125,7 +141,7 @@ describe("dev with apps in rowhouse.json", () => {
       dev = await start();
       expect([wiki(), crm()].map((folder) => readDev(folder).apiKey)).toEqual(keys);
       expect((await call(crm(), "/v1/data/db/contacts")).json).toMatchObject({
-        rows: [{ name: "Ada" }],
+        rows: [{ label: "Ada" }],
       });
     },
     LIMIT_MS,

@@ -110,8 +110,9 @@ const FLAGS = {
 } as const;
 
 const ABOUT = `Edit the schema file first: it must already declare the result. The change is a migration: it is written to
-schema/migrations, and rowhouse db push applies it to other environments. Only the app that owns the table can change it, and
-only parts that no other app declares. If rowhouse.json has environments, ROWHOUSE_URL selects none: add --to, or answer on a terminal.
+schema/migrations, and rowhouse db push applies it to other environments. A change of rowhouse dev stays private. Only the app that
+owns the table can change it, and only parts that no other app declares. If rowhouse.json has environments, ROWHOUSE_URL selects
+none, unless it is that of rowhouse dev: add --to, or answer on a terminal.
 Prints { status, replays, migration, steps, notes, rows, types, files } with --json.`;
 
 export const changeCommands: readonly Command[] = [

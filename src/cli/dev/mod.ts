@@ -232,7 +232,7 @@ function openPushes({ project, explained, config, localUrl, file }: Opened) {
       frontEnd: toFrontEnd(name.app),
       localUrl,
     };
-    const lines = path === "" ? describeTour(file, tour) : describeOther(file, path);
+    const lines = path === "" ? describeTour(file, tour) : describeOther(file, tour.frontEnd);
     for (const line of lines) terminal.print(line);
   };
   let pushedLast: Definition | undefined;

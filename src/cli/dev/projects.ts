@@ -8,7 +8,7 @@ import { existsSync } from "node:fs";
 import { join, relative, resolve } from "node:path";
 import { acquireLock, type Lock } from "../../std/lock.ts";
 import { quote } from "../../std/quote.ts";
-import { RejectedError, type Setting } from "../command.ts";
+import { RejectedError, type Setting, type Terminal } from "../command.ts";
 import { writeIgnore } from "../db/types.ts";
 import { PROJECT_FILE, readProject } from "../project_file.ts";
 import { HIDDEN_FOLDER, readDevFile } from "./file.ts";
@@ -57,12 +57,23 @@ export async function openProjects(setting: Setting): Promise<DevProjects> {
     const path = relative(folder, other);
     if (projects.some(({ name }) => name.app === app))
       throw unusable(path, `another app has its name, ${app}: set "app" in its ${PROJECT_FILE}`);
-    const own = { ...setting, folder: other, args: withoutFlags(setting.args) };
+    const args = withoutFlags(setting.args);
+    const own = { ...setting, folder: other, args, terminal: labelLines(setting.terminal, path) };
     const name = { app, former: undefined, remembered: undefined };
     projects.push({ setting: own, name, path, ...(await findNeeds(own)) });
   }
   for (const project of projects) writeIgnore(project.setting.folder);
   return projects;
+}
+
+/** The lines of another project name its folder: a command that they advise works only there. */
+function labelLines(terminal: Terminal, path: string): Terminal {
+  const label = (line: string) => (line === "" ? "" : line.replace(/^/gm, `${path}: `));
+  return {
+    ...terminal,
+    print: (line) => terminal.print(label(line)),
+    warn: (line) => terminal.warn(label(line)),
+  };
 }
 
 function withoutFlags(args: Setting["args"]): Setting["args"] {

@@ -43,10 +43,12 @@ export function describeTour(file: DevFile, options: TourOptions): string[] {
 }
 
 /** Lines about the app of another project, whose people are those of the first. */
-export function describeOther({ app, apiKey }: DevFile, path: string): string[] {
+export function describeOther({ app, apiKey }: DevFile, frontEnd: string): string[] {
   return [
-    `The same service has the app ${app} of ${path}, whose folder selects it for commands. Its key:`,
+    `The same service serves the app ${app}: run its commands in this folder. Its key:`,
     `  ${apiKey}`,
+    "You can serve pages of the app from:",
+    `  ${frontEnd}`,
     "",
   ];
 }
