@@ -407,6 +407,35 @@ describe("an account", () => {
     expect([response.status, response.text.includes("Nothing was changed")]).toEqual([422, true]);
   });
 
+  test("gets a role on several apps at once, or an error for each app and on none", async () => {
+    const apps = [await service.makeApp(), await service.makeApp(), await service.makeApp()];
+    const [first = "", second = "", third = ""] = apps.map(({ slug }) => slug);
+    await grantRole(service.service, { email: admin.email, slug: first, role: "editor" });
+    const path = `${pathOf(person)}/new-role`;
+    const near = `${second}x`;
+    const typed = { app: `${first}, ${near}`, [`on ${third}`]: "on", role: "edtior" };
+    const rejected = await submit(adminJar, path, typed);
+    expect([rejected.status, await rolesOf(person)]).toEqual([422, []]);
+    expect(rejected.text).toContain("its roles are editor; did you mean editor?");
+    expect(rejected.text).toContain(`did you mean ${second}?`);
+    expect(rejected.text).toContain('name="new_role" value="edtior"');
+    expect((await submit(adminJar, path, { app: "", role: "editor" })).text).toContain(
+      "Name an app",
+    );
+    expect(
+      (await submit(adminJar, path, { ...typed, app: `${first} ${second}`, role: "editor" }))
+        .status,
+    ).toBe(303);
+    const roles = await rolesOf(person);
+    for (const slug of [first, second, third])
+      expect(roles).toContainEqual({ slug, role: "editor" });
+    const entries = (await listAudit(service.service, 3)).map(({ action, actor }) => ({
+      action,
+      actor,
+    }));
+    expect(entries).toEqual(apps.map(() => ({ action: "grant", actor: admin.id })));
+  });
+
   test("gets a role from the person's page, and from an app's page by address", async () => {
     const other = await service.makeApp();
     const given = { app: other.slug, role: "reader" };

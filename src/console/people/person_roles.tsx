@@ -2,54 +2,162 @@
 /** Grants, changes and revokes roles on apps. Each change takes effect on the person's next request. @module */
 
 import { readParameters } from "../../http/mod.ts";
-import { type Part, renderField } from "../../pages/mod.ts";
+import { type Html, type Part, renderField } from "../../pages/mod.ts";
 import { Problem } from "../../problem.ts";
+import { rejectFor } from "../../records/actions/mod.ts";
 import { type PersonView, readConsole } from "../../records/console/mod.ts";
 import { APP_ROLE, grantRole, revokeRole } from "../../records/people/mod.ts";
+import { findNearest } from "../../std/names.ts";
+import { quote } from "../../std/quote.ts";
 import { checkNewRole, type NamedRole, renderNewRole } from "../apps/app_people.tsx";
 import { readText, type Visit } from "../enter.tsx";
 import { renderText } from "../parts.tsx";
-import { ROLE_SAVED, toAppPath, toPersonPath } from "../paths.ts";
+import { ROLE_SAVED, redirectWithNotice, toAppPath, toPersonPath } from "../paths.ts";
 import { toLabel } from "./person.tsx";
 import { makePersonAction, toPersonName } from "./person_page.tsx";
 
 /** Max suggested apps. */
 export const MAX_CHOICES = 200;
+/** Max apps with a check box: for each one the form reads the roles. */
+const MAX_BOXES = 12;
+/** Max roles next to a check box. */
+const MAX_NAMED = 5;
 
 export const newRoleAction = makePersonAction({
   action: "grant_role",
   title: () => "Grant a role",
   blocker: () => undefined,
   form: async (_page, visit) => {
-    const { deps, fields } = visit;
-    const { apps } = await readConsole(deps, "list_apps", {
-      search: "",
-      after_slug: "",
-      max_rows: MAX_CHOICES,
-    });
-    const [slug, role] = [readText(fields, "app"), readText(fields, "role")];
+    const { fields } = visit;
+    const listed = await listApps(visit);
+    const [chosen, role] = [readApps(fields), readText(fields, "role")];
+    const boxes = listed.length > 1 && listed.length <= MAX_BOXES ? listed : [];
+    const choices = await readRoles(visit, boxes);
+    const known = [...new Set(choices.flatMap(({ roles }) => roles))].sort();
+    const unconfirmed = await Promise.all(
+      chosen.slice(0, MAX_APPS).map((slug) => renderNewRole(visit, { slug, role })),
+    );
     return {
       fields: [
         renderField({
           name: "app",
           label: "App",
-          value: slug,
-          suggestions: apps.map((app) => app.slug),
-          maxLength: 40,
+          value: readText(fields, "app"),
+          suggestions: listed,
+          maxLength: MAX_TYPED,
           isFirst: true,
+          isOptional: boxes.length > 0,
+          hint: "Separate several apps with spaces.",
         }),
-        renderField({ ...APP_ROLE, name: "role", value: role || "member" }),
-        await renderNewRole(visit, { slug, role }),
+        choices.length > 0 && renderBoxes(choices, fields),
+        renderField({
+          ...APP_ROLE,
+          name: "role",
+          value: role || "member",
+          ...(known.length > 0 && { suggestions: [...new Set([...known, "admin"])] }),
+        }),
+        unconfirmed.find((confirmation) => confirmation !== false),
       ],
       button: "Grant role",
     };
   },
-  run: (visit, page) => {
-    const [slug, role] = [readText(visit.fields, "app"), readText(visit.fields, "role")];
-    return grant(visit, page, { slug, role });
+  run: async (visit, { person }) => {
+    const { deps, fields } = visit;
+    const [slugs, role] = [readApps(fields), readText(fields, "role")];
+    await checkGrants(visit, slugs, role);
+    for (const [position, slug] of slugs.entries()) {
+      try {
+        await grantRole(deps, { email: person.email, slug, role });
+      } catch (error) {
+        // Each role is granted alone: the form must not say that nothing was changed.
+        if (position === 0 || !(error instanceof Problem)) throw error;
+        return redirectWithNotice(toPersonPath(person.id), "roles-partly");
+      }
+    }
+    return undefined;
   },
-  done: ROLE_SAVED,
+  done: {
+    ...ROLE_SAVED,
+    "roles-partly": "Not every role was granted: an app or the person was deleted meanwhile.",
+  },
 });
+
+/** Max apps per form. */
+const MAX_APPS = 50;
+/** The names of boxes start with it: an app cannot have a name with a space. */
+const BOX = "on ";
+/** Fits some of the longest names. */
+const MAX_TYPED = 400;
+
+/** The typed and the checked apps. */
+function readApps(fields: Visit["fields"]): string[] {
+  const typed = readText(fields, "app").split(/[\s,]+/);
+  const checked = [...fields.keys()].filter((name) => name.startsWith(BOX));
+  const all = [...typed, ...checked.map((name) => name.slice(BOX.length))];
+  return [...new Set(all.filter((slug) => slug !== ""))];
+}
+
+async function listApps({ deps }: Visit): Promise<string[]> {
+  const from = { search: "", after_slug: "", max_rows: MAX_CHOICES };
+  const { apps } = await readConsole(deps, "list_apps", from);
+  return apps.map(({ slug }) => slug);
+}
+
+type AppRoles = { slug: string; roles: readonly string[] };
+
+/** The roles of each app; of none, if an app was deleted meanwhile. */
+async function readRoles({ deps }: Visit, slugs: readonly string[]): Promise<AppRoles[]> {
+  const read = async (slug: string) => {
+    const { roles } = await readConsole(deps, "list_app_roles", { app_slug: slug });
+    return { slug, roles };
+  };
+  try {
+    return await Promise.all(slugs.map(read));
+  } catch (error) {
+    if (error instanceof Problem && error.code === "unknown_app") return [];
+    throw error;
+  }
+}
+
+function renderBoxes(choices: readonly AppRoles[], fields: Visit["fields"]): Html {
+  return (
+    <fieldset class="field">
+      <legend>Apps</legend>
+      {choices.map(({ slug, roles }) => (
+        <label class="check">
+          <input type="checkbox" name={`${BOX}${slug}`} checked={fields.has(`${BOX}${slug}`)} />
+          <span>
+            {slug}{" "}
+            {roles.length > 0 && <span class="quiet">{roles.slice(0, MAX_NAMED).join(", ")}</span>}
+          </span>
+        </label>
+      ))}
+    </fieldset>
+  );
+}
+
+/** @throws {Problem} invalid_request — every unknown app with the nearest name, and every unconfirmed role */
+async function checkGrants(visit: Visit, slugs: readonly string[], role: string): Promise<void> {
+  if (slugs.length === 0) throw new Problem("invalid_request", { message: "Name an app" });
+  if (slugs.length > MAX_APPS)
+    throw new Problem("invalid_request", { message: `Name at most ${MAX_APPS} apps` });
+  const listed = await listApps(visit);
+  const messages: string[] = [];
+  for (const slug of slugs) {
+    const nearest = listed.includes(slug) ? undefined : findNearest(slug, listed);
+    if (!listed.includes(slug) && listed.length < MAX_CHOICES)
+      messages.push(
+        `No app has the slug ${quote(slug)}${nearest === undefined ? "" : `; did you mean ${nearest}?`}`,
+      );
+    else
+      await checkNewRole(visit, { slug, role }).catch((error: unknown) => {
+        if (!(error instanceof Problem) || error.code !== "invalid_request") throw error;
+        messages.push(error.message);
+      });
+  }
+  const details = messages.map((message) => ({ path: "", message }));
+  if (details.length > 0) throw rejectFor(details);
+}
 
 /** The reason why a role cannot be changed or revoked, if any. */
 function findMissingRole({ person, grants }: PersonView): Part {
