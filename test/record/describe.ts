@@ -14,6 +14,7 @@ const VARYING: readonly [RegExp, string][] = [
   [/"[\w-]{16,}"/g, "<tag>"],
   [/sha256-[\w+/=]+/g, "<hash>"],
   [/nonce-[\w+/=]+/g, "<nonce>"],
+  [/(?<=^form-token: )[\w-]+/g, "<token>"],
 ];
 
 export function mask(text: string): string {

@@ -138,7 +138,7 @@ const VARYING_HEADERS = new Set([
 async function describeResponse(response: Response): Promise<string> {
   const headers = [...response.headers]
     .filter(([name]) => !VARYING_HEADERS.has(name))
-    .map(([name, value]) => `${name}: ${mask(value).replace(/<key>|__[\w-]+=[^;]+/g, "…")}`)
+    .map(([name, value]) => mask(`${name}: ${value}`).replace(/<key>|__[\w-]+=[^;]+/g, "…"))
     .sort();
   const text = await response.text();
   const body = /json/.test(response.headers.get("content-type") ?? "")
