@@ -3,12 +3,15 @@ import type { Command } from "../../src/cli/command.ts";
 
 /** The type of the JSON document that a command prints, as its help has it; `undefined` if the help has none for these flags. */
 export function findShape(
-  { about = "" }: Pick<Command, "about">,
+  { about = "", isForSeveral }: Pick<Command, "about" | "isForSeveral">,
   argv: readonly string[],
 ): string | undefined {
   const [, other] = /With (--[\w-]+): \{/.exec(about) ?? [];
   if (other !== undefined && argv.includes(other)) return undefined;
-  const [, shape] = /^Prints with --json: (\{[\s\S]*?\})(?:\n\n|$)/m.exec(about) ?? [];
+  const hasSeveral = isForSeveral === true && argv.filter((text) => text.includes("@")).length > 1;
+  const printed = /^Prints with --json( then)?: (\{[\s\S]*?\})(?:\n\n|$)/gm;
+  const [, , shape] =
+    [...about.matchAll(printed)].find(([, then]) => (then !== undefined) === hasSeveral) ?? [];
   return shape?.replaceAll(/\s+/g, " ");
 }
 

@@ -18,6 +18,7 @@ const ELSEWHERE: Readonly<Record<string, readonly string[]>> = {
 };
 const EMAIL = "operated@example.org";
 const RENAMED = "operated.again@example.org";
+const SEVERAL = "first.operated@example.org second.operated@example.org";
 const SCHEMA = defineSchema({
   operated: { title: t.string().required(), parent: t.ref("operated") },
 });
@@ -90,6 +91,11 @@ function toLines({ owner, user, person, file }: Subjects): string[] {
     `list-keys ${owner.slug}`,
     `list-pushes ${owner.slug}`,
     "list-tables",
+    `create-user ${SEVERAL}`,
+    `disable ${SEVERAL}`,
+    `enable ${SEVERAL}`,
+    `grant ${SEVERAL} ${owner.slug} editor`,
+    `revoke ${SEVERAL} ${owner.slug}`,
     `create-user ${EMAIL}`,
     `password-link ${EMAIL}`,
     `change-email ${EMAIL} ${RENAMED}`,
