@@ -8,62 +8,21 @@
 import { readParameters } from "../../http/mod.ts";
 import { shortenId } from "../../kinds/mod.ts";
 import { type Html, type Part, type Row, renderCell, toLabel, toRowPath } from "../../pages/mod.ts";
-import { Problem } from "../../problem.ts";
-import { type RowChange, readConsole } from "../../records/console/mod.ts";
-import { HISTORY_PAGE, HISTORY_PAGE_BYTES } from "../../std/limits.ts";
+import type { RowChange } from "../../records/console/mod.ts";
 import type { Visit } from "../enter.tsx";
 import { renderEmpty, renderLink, renderTable, renderText, renderTime } from "../parts.tsx";
 import { toKeysPath, toPersonPath, toSwitchPath } from "../paths.ts";
 import { countOf } from "../tables/table_parts.tsx";
 import { listChanged, toRowBefore } from "./history_plan.ts";
+import {
+  type History,
+  readChangeId,
+  readHistory,
+  toDeletedPath,
+  toHistoryPath,
+  toRestorePath,
+} from "./history_read.ts";
 import { type RowsTable, respondWithRowsPage } from "./table.tsx";
-
-export type History = Awaited<ReturnType<typeof readHistory>>;
-
-type Asked = { row?: string; changes?: readonly number[]; isDeleted?: boolean; before?: number };
-
-/** @throws {Problem} unknown_route — the preview is off */
-export async function readHistory(
-  { deps }: Visit,
-  { slug, table }: RowsTable,
-  { row, changes, isDeleted = false, before }: Asked,
-) {
-  if (!deps.hasHistory) throw new Problem("unknown_route");
-  return await readConsole(deps, "show_history", {
-    app_slug: slug,
-    wanted_table: table,
-    of_row: row ?? null,
-    wanted: changes ?? null,
-    is_deleted: isDeleted,
-    before_id: before ?? null,
-    max_rows: HISTORY_PAGE,
-    max_bytes: HISTORY_PAGE_BYTES,
-  });
-}
-
-export function toHistoryPath(path: string): string {
-  return `${path}/history`;
-}
-
-/** The rows that were deleted and can be restored. */
-export function toDeletedPath(path: string): string {
-  return `${toHistoryPath(path)}?deleted=yes`;
-}
-
-type Restoring = { changes: readonly RowChange[]; column?: string; isWhole?: boolean };
-
-/** The preview of what restoring writes. */
-export function toRestorePath(path: string, { changes, column, isWhole }: Restoring): string {
-  const query = new URLSearchParams(changes.map(({ id }) => ["change", `${id}`]));
-  if (column !== undefined) query.set("column", column);
-  if (isWhole === true) query.set("whole", "yes");
-  return `${path}/restore?${query}`;
-}
-
-/** A change of the history, by the address. */
-export function readChangeId(text: string | undefined): number | undefined {
-  return text !== undefined && /^\d{1,15}$/.test(text) ? Number(text) : undefined;
-}
 
 export async function handleTableHistory(visit: Visit, table: RowsTable): Promise<Response> {
   const query = new Map(readParameters(visit.context.query));

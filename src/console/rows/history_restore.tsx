@@ -28,8 +28,8 @@ import { renderCancel, renderEmpty, renderError, renderLink } from "../parts.tsx
 import { countOf } from "../tables/table_parts.tsx";
 import { callRows, toRejection } from "./call.ts";
 import { type FoundRow, findRow } from "./edit.tsx";
-import { type History, readChangeId, readHistory, toHistoryPath } from "./history.tsx";
 import { planRestore, type Restored, type Wanted } from "./history_plan.ts";
+import { type History, readChangeId, readHistory, toHistoryPath } from "./history_read.ts";
 import { type RowsTable, respondWithRowsPage } from "./table.tsx";
 
 type Asked = { ids: readonly number[]; wanted: Wanted; address: string };

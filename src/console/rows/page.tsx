@@ -25,7 +25,7 @@ import { isUuid } from "../../std/patterns.ts";
 import type { Visit } from "../enter.tsx";
 import { renderEmpty, renderLink } from "../parts.tsx";
 import { toAppPath, toTablePath } from "../paths.ts";
-import { toHistoryPath } from "./history.tsx";
+import { toHistoryPath } from "./history_read.ts";
 import {
   findReferring,
   listRows,
@@ -116,6 +116,7 @@ function toGridTable({ deps }: Visit, table: RowsTable): GridTable {
     targets: Object.fromEntries(targets),
     sorted: listSortedColumns(table.definition),
     hasFilters: deps.hasFilters,
+    hasHistory: table.hasHistory,
   };
 }
 

@@ -20,6 +20,8 @@ export type GridTable = {
   readonly sorted: readonly string[];
   /** Whether the list endpoint supports conditions, orders and counts. */
   readonly hasFilters: boolean;
+  /** Whether the history can restore deleted rows. */
+  readonly hasHistory: boolean;
 };
 
 /** The rows of a page, by their place in the table. */

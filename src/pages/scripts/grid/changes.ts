@@ -193,7 +193,7 @@ const VISIBLE_COLUMNS = 3;
 
 /** Shows the rows; the button deletes them. */
 export function showDeletion(drawer: Drawer, rows: readonly ListedRow[], onDone: () => void): void {
-  const { columns, tables } = readTable();
+  const { columns, tables, hasHistory } = readTable();
   const some = columns.slice(0, VISIBLE_COLUMNS);
   const lines = rows.map((row) =>
     element(
@@ -216,8 +216,10 @@ export function showDeletion(drawer: Drawer, rows: readonly ListedRow[], onDone:
     element("pre", { class: "snippet", id: "rows-json", tabindex: "0" }, json),
     copy,
   );
-  const warning =
-    "This cannot be undone. Rows that reference them with “on delete cascade” are deleted too; with “on delete set null”, their reference is cleared.";
+  const undo = hasHistory
+    ? "The history can restore the rows, but none of the rows that they take along."
+    : "This cannot be undone.";
+  const warning = `${undo} Rows that reference them with “on delete cascade” are deleted too; with “on delete set null”, their reference is cleared.`;
   const run = async () => {
     showProgress(drawer, rows.length);
     const results = await deleteRows(rows);
