@@ -5,7 +5,24 @@ import { dirname } from "node:path";
 
 export type Lock = { readonly release: () => void };
 
-/** The lock of a path, or `undefined` while another process has it. */
+/**
+ * The lock of a path, or `undefined` while it is taken.
+ *
+ * @example
+ * ```ts
+ * import { mkdtempSync } from "node:fs";
+ * import { tmpdir } from "node:os";
+ * import { join } from "node:path";
+ * import { acquireLock } from "./lock.ts";
+ * import { expect } from "bun:test";
+ *
+ * const path = join(mkdtempSync(join(tmpdir(), "lock-")), "lock");
+ * const lock = acquireLock(path);
+ * expect(acquireLock(path)).toBeUndefined();
+ * lock?.release();
+ * expect(acquireLock(path)).toBeDefined();
+ * ```
+ */
 export function acquireLock(path: string): Lock | undefined {
   mkdirSync(dirname(path), { recursive: true });
   // SQLite's exclusive transaction is a kernel lock: unlike a file with a pid, it cannot go stale.
