@@ -300,6 +300,18 @@ test.each([
   expect(out).toContain(`Wrote package.json: ${parts}devDependencies, trustedDependencies\n`);
 });
 
+test("init lets git ignore every file with keys that Bun reads, and asks for no more", async () => {
+  const folder = mkdtempSync(join(tmpdir(), "rowhouse-project-"));
+  folders.push(folder);
+  await run({ folder, env: {} }, "init", "--no-install");
+  const names = [".env", ".env.local", ".env.production", ".env.example"];
+  Bun.spawnSync(["git", "init", "-q"], { cwd: folder });
+  const ignored = Bun.spawnSync(["git", "check-ignore", ...names], { cwd: folder });
+  expect(ignored.stdout.toString().trim().split("\n")).toEqual(names.slice(0, 3));
+  const again = await run({ folder, env: {} }, "init", "--no-install", "--json");
+  expect(JSON.parse(again.out).todo).not.toContainEqual(expect.stringContaining(".gitignore"));
+});
+
 test("init starts a project and overwrites nothing", async () => {
   const folder = mkdtempSync(join(tmpdir(), "rowhouse-project-"));
   folders.push(folder);

@@ -36,7 +36,8 @@ export function toPrefix(folder: string): string {
   return prefix.slice(0, 30) || "my";
 }
 
-export const IGNORE = "node_modules/\ndist/\n.env\n*.log\n";
+/** Bun also reads keys from `.env.local` and `.env.production`. */
+export const IGNORE = "node_modules/\ndist/\n.env*\n!.env.example\n*.log\n";
 
 export const TYPES_ENTRY = `${HIDDEN_FOLDER}/*.d.ts`;
 

@@ -197,7 +197,7 @@ const NEEDS: readonly { file: string; has: RegExp; line: string }[] = [
   },
   {
     file: ".gitignore",
-    has: /^\/?\.env$/m,
+    has: /^\/?\.env\*?$/m,
     line: "Add .env to .gitignore: it will contain the key",
   },
 ];
