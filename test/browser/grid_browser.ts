@@ -91,6 +91,15 @@ test("arrows, Home, End and similar keys move between cells, and Tab leaves the 
   });
 });
 
+test("a skip link leads to the first cell with two tab stops", async () => {
+  await openGrid(["Milk"], async (page) => {
+    await keys(page, "Tab", "Tab");
+    expect(await page.evaluate(() => document.activeElement?.textContent)).toBe("Skip to the rows");
+    await keys(page, "Enter", "ArrowRight");
+    expect(await place(page)).toEqual([0, 1]);
+  });
+});
+
 test("keys typed before the editor opens go into it and trigger no shortcuts", async () => {
   await openGrid(["Milk", "Bread"], async (page) => {
     const { promise: asked, resolve: response } = Promise.withResolvers<void>();

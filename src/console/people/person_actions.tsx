@@ -233,6 +233,12 @@ export const PERSON_PAGES = {
                 ? "can sign in again, with the same roles."
                 : "is signed out everywhere immediately and cannot sign in. Roles are retained. An unused password link stops working."}
             </p>
+            {!isDisabled && (
+              <p class="quiet">
+                API keys belong to apps and keep working, also those that this person{" "}
+                <a href={toIssuedKeysPath(person.id)}>issued in the Console</a>.
+              </p>
+            )}
             {me.id === person.id && <p>This is your account.</p>}
           </>
         ),
@@ -340,6 +346,11 @@ function respondWithLink(visit: Visit, page: PersonView, link: CreatedLink, mail
 /** The audit log filtered by action and person. */
 function toActionsPath(person: string, action: string): string {
   return `${ACTIVITY}?${new URLSearchParams({ action, person })}`;
+}
+
+/** The audit log of the keys that a person issued. */
+function toIssuedKeysPath(actor: string): string {
+  return `${ACTIVITY}?${new URLSearchParams({ actor, action: "issue_key" })}`;
 }
 
 /** An invitation that was accepted cannot change: the person can sign in. */

@@ -48,6 +48,7 @@ import {
   setSearchTotal,
 } from "./grid/search.ts";
 import { showSelection, startSelection } from "./grid/selection.ts";
+import { addSkipLink } from "./grid/skip.ts";
 import { toNextOrder } from "./grid/sort.ts";
 import { findTable } from "./grid/store.ts";
 import { startReferrers } from "./referrers.ts";
@@ -85,6 +86,7 @@ function startTable(): void {
   showSelection();
   startLive(renew);
   addGridKeys();
+  addSkipLink();
   if (isSearch(location.href)) open(location.href, { isBack: true });
   else readFirst();
   void startCount();
