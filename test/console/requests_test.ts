@@ -104,6 +104,24 @@ test("the page of a rejected request has the cause, the fields, the docs and a c
   expect(await show(`/console/requests/${toId(response)}`)).toMatch(/revoked <time/);
 });
 
+test("the cause of an invalid field is what it had to be, and the push since which", async () => {
+  const own = await service.makeApp(defineSchema({ invoices: { title: t.string() } }));
+  const toSchema = (more: Record<string, ReturnType<typeof t.string>>) =>
+    defineSchema({ invoices: { title: t.string(), currency: t.enum(["EUR", "USD"]), ...more } });
+  await service.pushSchema(own, toSchema({}));
+  // It only adds.
+  await service.pushSchema(own, toSchema({ note: t.string() }));
+  const response = await service.call(own, "/v1/data/db/invoices", {
+    method: "POST",
+    json: { currency: "GBP" },
+  });
+  const text = (await untilKept(response)).replace(/<[^>]+>/g, "");
+  expect(text).toContain(
+    "currency, expected: enum (EUR, USD) since push 0002 added it as enum (EUR, USD)",
+  );
+  expect(text).not.toContain("since push 0003");
+});
+
 test("the list is filtered by result, code, table, key, field and time", async () => {
   const { key } = other;
   const responses = {

@@ -164,7 +164,12 @@ function renderCode(risen: RisenCode, page: ChangesView, asked: Asked): Part {
             <a href={toRequestsPath({ ...filter, field })}>
               <code>/{renderText(field)}</code>
             </a>
-            {renderCause(risen, { field, since }, page)}
+            {renderSincePush(
+              page.pushes.filter(
+                (push) => push.app === app && Date.parse(push.at) <= Date.parse(since),
+              ),
+              { table, field },
+            )}
           </li>
         ))}
       </ul>
@@ -191,25 +196,18 @@ function toStatus(code: string): string {
   return /^4\d\d$/.test(code) ? code : "4xx";
 }
 
-/** The latest push before the first error of the field that can have caused it. */
-function renderCause(
-  { app, table }: RisenCode,
-  { field, since }: { field: string; since: string },
-  { pushes }: ChangesView,
+/** The latest of these pushes that can have caused errors of the field. They are of its app, and before its first error. */
+export function renderSincePush(
+  pushes: readonly PushedDefinition[],
+  { table, field }: { table: string | null; field: string },
 ): Part {
-  const found =
-    table === null
-      ? undefined
-      : findRestrictingPush(
-          pushes.filter((push) => push.app === app && Date.parse(push.at) <= Date.parse(since)),
-          { table, field },
-        );
-  if (found === undefined || app === null) return undefined;
+  const found = table === null ? undefined : findRestrictingPush(pushes, { table, field });
+  if (found === undefined) return undefined;
   return (
     <>
       {" "}
       since push {toPushNumber(found.seq)} {found.text};{" "}
-      <a href={toPushPath(app, found.seq)}>see the diff</a>
+      <a href={toPushPath(found.app, found.seq)}>see the diff</a>
     </>
   );
 }
@@ -232,10 +230,10 @@ function renderChangeList(
 function findRestrictingPush(
   pushes: readonly PushedDefinition[],
   column: { table: string; field: string },
-): { seq: number; text: string } | undefined {
+): { app: string; seq: number; text: string } | undefined {
   for (const push of pushes) {
     const text = findRestriction(push, column);
-    if (text !== undefined) return { seq: push.seq, text };
+    if (text !== undefined) return { app: push.app, seq: push.seq, text };
   }
   return undefined;
 }

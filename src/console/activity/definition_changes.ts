@@ -93,6 +93,21 @@ function describe(column: NamedColumn): string {
   return parts.filter((part) => part !== false).join(" ");
 }
 
+/** A column as declared, without its name; `undefined` if it is not declared. */
+export function describeField(
+  pushed: Pushed,
+  { table, field }: { table: string; field: string },
+): string | undefined {
+  const { after } = parse(pushed);
+  const columns = after.tables.find(({ name }) => name === table)?.columns;
+  const column = columns?.find(({ name }) => name === field);
+  return column && withoutName(column);
+}
+
+function withoutName(column: NamedColumn): string {
+  return describe(column).slice(column.name.length + 1);
+}
+
 /** Describes the change of a column after which input can be rejected that was valid before; without such a change `undefined`. */
 export function findRestriction(
   pushed: Pushed,
@@ -103,10 +118,9 @@ export function findRestriction(
   const [was, is] = [old, now].map((defined) =>
     defined?.columns.find(({ name }) => name === field),
   );
-  const toText = (column: NamedColumn) => describe(column).slice(column.name.length + 1);
-  if (was === undefined) return is && `added it as ${toText(is)}`;
+  if (was === undefined) return is && `added it as ${withoutName(is)}`;
   if (is === undefined) return "removed it";
-  if (isStricter(was, is)) return `changed it from ${toText(was)} to ${toText(is)}`;
+  if (isStricter(was, is)) return `changed it from ${withoutName(was)} to ${withoutName(is)}`;
   const known = new Set(old?.uniques.map(String));
   const unique = now?.uniques.find((names) => names.includes(field) && !known.has(String(names)));
   return unique && `added unique (${unique.join(", ")})`;

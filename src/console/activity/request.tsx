@@ -23,6 +23,8 @@ import {
 } from "../parts.tsx";
 import { REQUESTS, toAppPath, toChangesPath, toPushPath, toRequestPath } from "../paths.ts";
 import { toMinuteText } from "./axis.tsx";
+import { renderSincePush } from "./changes.tsx";
+import { describeField } from "./definition_changes.ts";
 import { renderOutcome, renderRequests, toVisiblePath } from "./requests.tsx";
 import { toRequestsPath } from "./requests_filter.tsx";
 
@@ -172,7 +174,8 @@ function renderFigures(request: RequestView, now: number): Html {
 }
 
 /** The meaning of its code, and the fields that the response named. */
-function renderCause({ code, status, ms, paths }: RequestView, url: string): Part {
+function renderCause(request: RequestView, url: string): Part {
+  const { code, status, ms, paths } = request;
   if (!isProblemCode(code)) return <p>{toPlainCause(status, ms)}</p>;
   return [
     <p>{renderMarked(toSentence(PROBLEMS[code].when))}.</p>,
@@ -181,7 +184,7 @@ function renderCause({ code, status, ms, paths }: RequestView, url: string): Par
         <p>Invalid {paths.length === 1 ? "field" : "fields"}:</p>
         <ul class="plain">
           {paths.map((path) => (
-            <li>{renderPath(path)}</li>
+            <li>{renderPath(path, request)}</li>
           ))}
         </ul>
       </>
@@ -197,14 +200,18 @@ function toPlainCause(status: number, ms: number): string {
   return `The server responded with status ${status} and no error code.`;
 }
 
-/** A pointer with a position names the row of a batch, from 0. */
-function renderPath(path: string): Html {
+/** What the field had to be, and the push since which. A pointer with a position names the row of a batch, from 0. */
+function renderPath(path: string, { table, pushes }: RequestView): Html {
   const [, position, column = path] = /^\/(?:(\d+)\/)?([^/]+)$/.exec(path) ?? [];
   const row = position === undefined ? "" : ` of row ${Number(position) + 1} of the batch`;
+  const [last] = pushes;
+  const expected = last && table !== null && describeField(last, { table, field: column });
   return (
     <>
       <code>{renderText(column)}</code>
       {row}
+      {expected && [", expected: ", <code>{renderText(expected)}</code>]}
+      {renderSincePush(pushes, { table, field: column })}
     </>
   );
 }
@@ -238,13 +245,15 @@ function renderKeyState(key: RequestView["key"], now: number): Part {
 const HALF_HOUR_MS = 1_800_000;
 
 /** Earlier changes, and other requests with the same result. */
-function renderBefore({ at, app, code, table, lastPush }: RequestView, now: number): Html {
+function renderBefore({ at, app, code, table, pushes }: RequestView, now: number): Html {
+  const [lastPush] = pushes;
   const ms = new Date(at).getTime();
-  const span = { from: toMinuteText(ms - HALF_HOUR_MS), to: toMinuteText(ms + HALF_HOUR_MS) };
+  // What came later is no cause.
+  const span = { from: toMinuteText(ms - HALF_HOUR_MS), to: toMinuteText(ms + MINUTE_MS) };
   return (
     <section class="sheet why">
       <h2>Around this time</h2>
-      {lastPush !== null && app !== null && (
+      {lastPush !== undefined && app !== null && (
         <p>
           The last push before it:{" "}
           <a href={toPushPath(app, lastPush.seq)}>{toPushNumber(lastPush.seq)}</a>,{" "}

@@ -133,8 +133,8 @@ const REQUEST_VIEW = record({
       revokedAt: orNull(time()),
     }),
   ),
-  /** The last push of the app before the request. */
-  lastPush: orNull(record({ seq: count(), at: time() })),
+  /** The latest pushes of the app before the request, newest first: of a request without invalid fields, one. */
+  pushes: many(PUSHED_DEFINITION),
 });
 export type RequestView = Checked<typeof REQUEST_VIEW>;
 

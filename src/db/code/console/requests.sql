@@ -53,7 +53,7 @@ begin
 end
 $$;
 
--- A request with its details: the state of its key, and the push before it. Without an entry for
+-- A request with its details: the state of its key, and the pushes before it. Without an entry for
 -- the id, what is stored of the span of time in which the id was created.
 -- proves: admin; idempotent
 create function rowhouse.console_show_request(wanted uuid, from_at timestamptz,
@@ -68,9 +68,15 @@ begin
             'scopes', scopes, 'expiresAt', expires_at, 'revokedAt', revoked_at)
           from rowhouse.api_keys join rowhouse.apps as owners on owners.id = api_keys.app_id
           where api_keys.key_id = stored.key_id),
-        'lastPush', (select jsonb_build_object('seq', seq, 'at', applied_at)
-          from rowhouse.migrations where migrations.app_id = stored.app_id and applied_at <= at
-          order by seq desc limit 1))
+        'pushes', (select coalesce(jsonb_agg(to_jsonb(push) order by push.seq desc), '[]') from (
+          select (select slug from rowhouse.apps where id = stored.app_id) as app, seq,
+            applied_at as at, rowhouse.definition_in(text) as definition,
+            (select rowhouse.definition_in(earlier.text) from rowhouse.migrations as earlier
+              where earlier.app_id = migrations.app_id
+                and earlier.seq = migrations.seq - 1) as before
+          from rowhouse.migrations
+          where migrations.app_id = stored.app_id and applied_at <= stored.at
+          order by seq desc limit case when stored.paths = '{}' then 1 else 5 end) as push))
       from rowhouse.stored_requests as stored where stored.id = entry),
     'counted', (select coalesce(sum(requests), 0) from rowhouse.statistics
       where app_id = '${ALL_APPS}' and span = 'minute'
