@@ -53,3 +53,16 @@ test("each page is accessible and as wide as the window, and restores a deleted 
       { colorScheme, viewport: { width, height: 800 }, bypassCSP: true },
     );
 });
+
+test("the dialog that deletes selected rows says what the history restores", async () => {
+  await pages.addRows([{ title: "one" }]);
+  await pages.open("todos", async (page) => {
+    await page.locator("[data-select-all]").focus();
+    await page.keyboard.press("Space");
+    const selected = page.getByRole("form", { name: "Selected rows" });
+    await selected.getByRole("button", { name: "Delete" }).click();
+    const dialog = page.getByRole("dialog");
+    await dialog.getByText("The history can restore the rows").waitFor();
+    expect(await dialog.getByText("cannot be undone").count()).toBe(0);
+  });
+});
