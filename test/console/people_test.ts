@@ -6,6 +6,7 @@ import {
   appPeopleList,
   createUser,
   giveConsoleRole,
+  grantAppRoles,
   grantRole,
   removeConsoleRole,
   revokeRole,
@@ -447,6 +448,17 @@ describe("an account", () => {
       actor,
     }));
     expect(entries).toEqual(apps.map(() => ({ action: "grant", actor: admin.id })));
+  });
+
+  test("gets no role if one of several apps was deleted after the check", async () => {
+    const [{ slug }, before] = [await service.makeApp(), await rolesOf(person)];
+    const granted = grantAppRoles(service.service, {
+      email: person.email,
+      slugs: [slug, "deleted-meanwhile"],
+      role: "editor",
+    });
+    await expect(granted).rejects.toThrow("Nothing was granted");
+    expect(await rolesOf(person)).toEqual(before);
   });
 
   test("gets a role from the person's page, and from an app's page by address", async () => {

@@ -6,13 +6,13 @@ import { type Html, type Part, renderField } from "../../pages/mod.ts";
 import { Problem } from "../../problem.ts";
 import { rejectFor } from "../../records/actions/mod.ts";
 import { type PersonView, readConsole } from "../../records/console/mod.ts";
-import { APP_ROLE, grantRole, revokeRole } from "../../records/people/mod.ts";
+import { APP_ROLE, grantAppRoles, grantRole, revokeRole } from "../../records/people/mod.ts";
 import { findNearest } from "../../std/names.ts";
 import { quote } from "../../std/quote.ts";
 import { checkNewRole, type NamedRole, renderNewRole } from "../apps/app_people.tsx";
 import { readText, type Visit } from "../enter.tsx";
 import { renderText } from "../parts.tsx";
-import { ROLE_SAVED, redirectWithNotice, toAppPath, toPersonPath } from "../paths.ts";
+import { ROLE_SAVED, toAppPath, toPersonPath } from "../paths.ts";
 import { toLabel } from "./person.tsx";
 import { makePersonAction, toPersonName } from "./person_page.tsx";
 
@@ -24,7 +24,7 @@ const MAX_BOXES = 12;
 const MAX_NAMED = 5;
 
 export const newRoleAction = makePersonAction({
-  action: "grant_role",
+  action: "grant_app_roles",
   title: () => "Grant a role",
   blocker: () => undefined,
   form: async (_page, visit) => {
@@ -65,21 +65,9 @@ export const newRoleAction = makePersonAction({
     const { deps, fields } = visit;
     const [slugs, role] = [readApps(fields), readText(fields, "role")];
     await checkGrants(visit, slugs, role);
-    for (const [position, slug] of slugs.entries()) {
-      try {
-        await grantRole(deps, { email: person.email, slug, role });
-      } catch (error) {
-        // Each role is granted alone: the form must not say that nothing was changed.
-        if (position === 0 || !(error instanceof Problem)) throw error;
-        return redirectWithNotice(toPersonPath(person.id), "roles-partly");
-      }
-    }
-    return undefined;
+    await grantAppRoles(deps, { email: person.email, slugs, role });
   },
-  done: {
-    ...ROLE_SAVED,
-    "roles-partly": "Not every role was granted: an app or the person was deleted meanwhile.",
-  },
+  done: ROLE_SAVED,
 });
 
 /** Max apps per form. */

@@ -239,6 +239,15 @@ const OF_FUNCTIONS: Readonly<Record<string, Readonly<Record<string, Rejection>>>
   transfer_table: OF_TABLES,
   describe_app: OF_DELETION,
   delete_app_step: OF_DELETION,
+  grant_app_roles: Object.fromEntries(
+    [SIGNALS.unknownUser, SIGNALS.unknownApp].map((signal) => [
+      signal,
+      reject(
+        "invalid_request",
+        "Nothing was granted: the person or one of these apps was deleted just now",
+      ),
+    ]),
+  ),
   create_users: OF_LIST,
   grant_roles: OF_LIST,
   revoke_roles: OF_LIST,

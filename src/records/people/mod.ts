@@ -46,6 +46,7 @@ export {
   describeNewRole,
   findClaimedApps,
   type GrantOptions,
+  grantAppRoles,
   grantRole,
   listClaimedGrants,
   makeClaimedRecords,

@@ -48,6 +48,15 @@ export async function grantRole(
   });
 }
 
+/** Grants a checked role on several apps, or with an error on none. @throws {Problem} invalid_request — the person or an app was deleted */
+export async function grantAppRoles(
+  actor: Actor,
+  { email, slugs, role }: { email: string; slugs: readonly string[]; role: string },
+): Promise<void> {
+  checkRole(role);
+  await runAction(actor, "grant_app_roles", { email, app_slugs: [...slugs], new_role: role });
+}
+
 /** An address that no user has: the database rejects the call and reports whether the app exists. */
 const NO_EMAIL = "";
 

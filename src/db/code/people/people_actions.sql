@@ -137,6 +137,20 @@ begin
 end
 $$;
 
+-- Grants a role on several apps: on all, or with an error on none.
+-- action: admin, recent sign-in
+create function rowhouse.grant_app_roles(
+  email text, app_slugs text[], new_role text, actor text
+) returns void language plpgsql set search_path = pg_catalog, pg_temp as $$
+declare
+  app_slug text;
+begin
+  foreach app_slug in array app_slugs loop
+    perform rowhouse.grant_role(email, app_slug, new_role, actor);
+  end loop;
+end
+$$;
+
 -- Grants a role to several people: to all, or with an error to none.
 create function rowhouse.grant_roles(emails text[], app_slug text, new_role text, actor text)
 returns void language plpgsql set search_path = pg_catalog, pg_temp as $$
