@@ -109,7 +109,7 @@ let lead: TestCaller;
 let clerk: TestCaller;
 let viewer: TestCaller;
 beforeAll(async () => {
-  service = await openTestService({ service: UNGUARDED });
+  service = await openTestService({ service: { ...UNGUARDED, previews: ["browser"] } });
   app = await service.makeApp();
   views = await openPersonViews(
     service,

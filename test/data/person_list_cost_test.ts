@@ -58,7 +58,7 @@ let app: TestApp;
 let views: PersonViews;
 const people: Partial<Record<string, TestCaller>> = {};
 beforeAll(async () => {
-  service = await openTestService({ service: UNGUARDED });
+  service = await openTestService({ service: { ...UNGUARDED, previews: ["browser"] } });
   app = await service.makeApp();
   views = await openPersonViews(
     service,
