@@ -131,7 +131,10 @@ test(
     expect(readJournal()).toEqual(["0001_create_table_todos.sql"]);
     expect(existsSync(join(project.folder, ".rowhouse/types.d.ts"))).toBe(true);
     expect(JSON.parse(secrets())).toMatchObject({ people });
-    expect(readdirSync(join(project.folder, ".rowhouse/postgres"))).toEqual(["cluster", "lock"]);
+    expect(readdirSync(join(project.folder, ".rowhouse/postgres")).sort()).toEqual([
+      "cluster",
+      "lock",
+    ]);
   },
   LIMIT_MS,
 );
