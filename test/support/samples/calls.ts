@@ -23,6 +23,7 @@ const BYTES = `\\x${"01".repeat(32)}`;
 /** By the name of the argument; with its type if arguments of the same name have several. */
 const SAMPLES: Readonly<Record<string, Sample>> = {
   app_slug: ({ app }) => app.slug,
+  app_slugs: ({ app }) => `{${app.slug}}`,
   new_slug: ({ app }) => app.slug,
   person: ({ person }) => person.id,
   email: ({ person }) => person.email,
