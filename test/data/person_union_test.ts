@@ -115,7 +115,8 @@ async function readAll(name: string, text: string): Promise<{ ids: string[]; pag
   let pages = 0;
   for (;;) {
     const { status, json } = await get(name, `?${text}${after}`);
-    expect([status, json.message]).toEqual([200, undefined]);
+    const at = `after ${pages} pages, ${ids.length} of ${shown.size} rows: ${after}`;
+    expect([at, status, json.message]).toEqual([at, 200, undefined]);
     ids.push(...json.rows.map(({ id }) => id));
     pages++;
     if (typeof json.next !== "string") return { ids, pages };

@@ -111,16 +111,18 @@ async function runDev(typed: Setting): Promise<ExitCode> {
       if (notice !== undefined) terminal.warn(notice);
     const secrets = openSecrets(folder);
     const projects = await openProjects(setting);
-    const added = projects.flatMap(({ name, needs }) =>
+    // Those of rowhouse.json too: production needs them, and the file is only for dev.
+    const typedPreviews = new Set<string>(args.text("preview")?.split(","));
+    const needed = projects.flatMap(({ name, needs }) =>
       needs
-        .filter(({ preview }) => !settings.PREVIEW.includes(preview))
+        .filter(({ preview }) => !typedPreviews.has(preview))
         .map((need) => ({ ...need, app: name.app })),
     );
-    for (const need of added) terminal.print(describeNeed(need, need.app));
+    for (const need of needed) terminal.print(describeNeed(need, need.app));
     const config = {
       ...settings,
       IDENTITY_SECRET: [secrets.identitySecret],
-      PREVIEW: [...new Set([...settings.PREVIEW, ...added.map(({ preview }) => preview)])],
+      PREVIEW: [...new Set([...settings.PREVIEW, ...needed.map(({ preview }) => preview)])],
     };
     const stored = { dataDir, typedDataDir, isReset, secrets };
     const options = { ...stored, config, named, report: terminal.warn };
