@@ -195,8 +195,8 @@ describe("with the preview of conditions,", () => {
       expect((await pages.listRows()).length).toBeGreaterThan(100);
       await press(page, "Resume");
       await page.getByLabel(/^Delete 8 of [\d,]+ rows/).waitFor({ state: "hidden" });
-      await press(page, /^Create \d+ and delete 8 rows$/);
-      await page.getByText(/changed 0, left \d+ and deleted 8 rows/).waitFor();
+      await press(page, /^Create [\d,]+ and delete 8 rows$/);
+      await page.getByText(/changed 0, left [\d,]+ and deleted 8 rows/).waitFor();
     });
     const { json } = await pages.call("/v1/data/db/todos/groups");
     expect(json).toMatchObject({ groups: [{ count: 1500 }] });
