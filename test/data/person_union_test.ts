@@ -58,7 +58,13 @@ beforeAll(async () => {
   await openToBrowsers(service, app);
   await service.service.warm();
   admin = postgres(service.database.adminUrl, { max: 1, onnotice: () => undefined });
-  const roles = { few: "member", many: "member", lead: "lead", none: "member" };
+  const roles: Readonly<Record<string, string>> = {
+    few: "member",
+    many: "member",
+    lead: "lead",
+    none: "member",
+    edge: "lead",
+  };
   for (const [name, role] of Object.entries(roles)) {
     const person = await makePerson(service, { app, role });
     const cookies = await signInAs(service, person);
@@ -84,9 +90,14 @@ beforeAll(async () => {
         when n > 19900 then (${teams}::uuid[])[6] when n % 7 = 0 then (${teams}::uuid[])[10] end,
       n % 3 = 0, n % 1000, 'note ' || n % 90
     from generate_series(1, 20000) as n`;
+  // The first visits of a page of 60 end after 122 rows: 60 seen rows, and then one that is not seen.
+  await admin`insert into data.notes (app_id, id, owner, "isOpen", at, title)
+    select ${app.id}, ('00000000-0000-4000-8000-' || lpad(n::text, 12, '0'))::uuid,
+      ${callers["edge"]?.id ?? ""}, n <= 60 or n > 125, n, 'edge ' || n
+    from generate_series(1, 133) as n`;
   await admin`vacuum analyze data.notes`;
   for (const [name, { id }] of Object.entries(callers)) {
-    const isLead = name === "lead";
+    const isLead = roles[name] === "lead";
     const rows = await admin<Row[]>`select * from data.notes as n where app_id = ${app.id} and (
         owner = ${id} and ("isOpen" or not ${isLead}) or exists (select from data.members as m
           where m.person = ${id} and m.team = n.team and ("isLead" or not ${isLead}))) order by id`;
@@ -126,7 +137,7 @@ async function readAll(name: string, text: string): Promise<{ ids: string[]; pag
   }
 }
 
-describe.each(["few", "many", "lead", "none"])("%s", (name) => {
+describe.each(["few", "many", "lead", "none", "edge"])("%s", (name) => {
   test.each(["limit=60", "limit=60&order=id", "limit=60&order=id.desc"])(
     "reads every page of %s",
     async (text) => {

@@ -7,7 +7,7 @@ import { readDrift } from "../../src/tables/mod.ts";
 import { makeProject, runHere, startCommand } from "../support/command.ts";
 import { TEST_IDENTITY_SECRET } from "../support/deps.ts";
 import { eventually } from "../support/eventually.ts";
-import { whileDone } from "../support/held_lock.ts";
+import { countLockWaits, whileDone } from "../support/held_lock.ts";
 import { textOf } from "../support/page_text.ts";
 import { makePerson, signInAs, visit } from "../support/people.ts";
 import { postChange, postSchema } from "../support/push.ts";
@@ -358,6 +358,8 @@ testOne("build-keys loses no write, and a killed run is continued by the next", 
     const waiting = start();
     await waiting.until(/Adding keys/);
     await waiting.kill("SIGKILL");
+    // PostgreSQL does not see the end of a client while its statement waits, up to its lock_timeout.
+    await eventually(async () => (await countLockWaits(admin)) === 0);
   });
   expect(await listKeys()).not.toContain("#depth");
   expect(await countLogged()).toBe(logged);

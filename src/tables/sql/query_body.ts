@@ -132,7 +132,7 @@ const MORE_VISITS = 8;
 
 /**
  * Merged walks of memberships read all their visits before the first row. So a page begins with few visits, and is repeated with more if
- * they end before its last row.
+ * they end before its last row. The row at which they end was not compared: it can be one that the person does not see.
  */
 function findMerged(execute: (visits: string) => string): string {
   const { all, some } = FIRST_VISITS;
@@ -141,8 +141,7 @@ function findMerged(execute: (visits: string) => string): string {
       * ("$offset" + "$limit" + 1)) else "$most" end;
   loop
     ${execute('"$visits"')}
-    exit when "$cut" is null or "$cut" <> 'visits' or "$visits" >= "$most"
-      or cardinality("$ids") > ("$offset" + "$limit");
+    exit when "$cut" is null or "$cut" <> 'visits' or "$visits" >= "$most";
     "$visits" := least("$most", ${MORE_VISITS} * "$visits");
   end loop;`;
 }
