@@ -232,7 +232,7 @@ test("a list of several walks has an offset below the visits", async () => {
   expect(json.message).toContain("continue with after");
 });
 
-test("who has too many memberships is told so", async () => {
+test("a person with too many memberships gets an error that says so", async () => {
   const { id = "" } = callers["none"] ?? {};
   await admin`with teams as (insert into data.teams (app_id, id)
       select ${app.id}, gen_random_uuid() from generate_series(1, 1000) returning id)

@@ -72,7 +72,7 @@ export async function pushOnce(
 
 type Checked = Project & { share: ReturnType<typeof readShare> };
 
-/** @throws {RejectedError} an edit of the schema may be a rename. A name in the project's migrations is none. */
+/** @throws {RejectedError} an edit of the schema may be a rename. A name in the project's migrations is not such an edit. */
 async function checkRenames(
   project: Checked,
   { pushedLast, committed }: { pushedLast: Definition | undefined; committed: Definition },

@@ -61,7 +61,7 @@ async function handleData(visit: Visit): Promise<Response> {
   const { request, query, params } = visit.context;
   const isRead = request.method === "GET" || request.method === "HEAD";
   const { id } = params;
-  // Other paths below a table are no rows.
+  // Other paths below a table do not name a row.
   if (id !== undefined && !isUuid(id)) throw new Problem("not_found");
   const { appId, table } = await readRowsTable(visit);
   const asked = request.headers.get(QUERY) ?? query;
