@@ -19,8 +19,7 @@ export function startExport(): void {
   form.append(...buttons);
   menu.addEventListener("click", ({ target }) => {
     if (target instanceof HTMLAnchorElement) menu.open = false;
-  });
-  menu.addEventListener("toggle", () => {
+    // `toggle` comes only after the menu is shown: a press would see the buttons of another search.
     for (const button of buttons) button.hidden = !isSearch(location.href);
   });
 }
