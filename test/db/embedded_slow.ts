@@ -1,6 +1,6 @@
-/** The embedded PostgreSQL after a kill during its start. */
+/** The embedded PostgreSQL after a kill during its start, and with the data of another major version. */
 import { expect, test } from "bun:test";
-import { chmodSync, existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { chmodSync, existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { startCluster } from "../../src/db/embedded/mod.ts";
@@ -29,5 +29,22 @@ test("startCluster() restarts a server that was killed during its start", async 
   const cluster = await starting;
   expect(cluster.url).toStartWith("postgres://");
   await cluster.stop();
+  rmSync(folder, { recursive: true });
+});
+
+test("startCluster() says how to move the data of another major version, and changes nothing", async () => {
+  const folder = mkdtempSync(join(tmpdir(), "rowhouse-major-"));
+  chmodSync(folder, 0o755);
+  const dataDir = join(folder, "data");
+  const options = { dataDir, durable: false };
+  await (await startCluster(options)).stop();
+  const version = join(dataDir, "cluster", "PG_VERSION");
+  const own = readFileSync(version, "utf8");
+  writeFileSync(version, "17\n");
+  const started = await startCluster(options).catch((error: Error) => error.message);
+  expect(started).toContain(`${dataDir} has the data of PostgreSQL 17, but`);
+  expect(started).toContain(`runs PostgreSQL ${own.trim()}. To move the data`);
+  writeFileSync(version, own);
+  await (await startCluster(options)).stop();
   rmSync(folder, { recursive: true });
 });

@@ -7,9 +7,12 @@ import { findAccount } from "./account.ts";
 import { findFastFolder } from "./fast_folder.ts";
 import { findFreePort } from "./free_port.ts";
 
+/** The oldest supported version, beside which {@linkcode POSTGRES_BIN} can name a newer one. */
+export const OLDEST_BIN = "/usr/lib/postgresql/15/bin";
+
 /** Names the folder of PostgreSQL's programs; default: version 15. */
 export const POSTGRES_BIN = "POSTGRES_BIN";
-export const DEBIAN_BIN = process.env[POSTGRES_BIN] || "/usr/lib/postgresql/15/bin";
+export const DEBIAN_BIN = process.env[POSTGRES_BIN] || OLDEST_BIN;
 
 const SETTINGS = [
   "listen_addresses=127.0.0.1",
@@ -26,7 +29,14 @@ export const hasPlpgsqlCheck = existsSync(
   "/usr/share/postgresql/15/extension/plpgsql_check.control",
 );
 
-export type DebianCluster = { url: string; stop: () => Promise<void> };
+export type DebianCluster = {
+  url: string;
+  data: string;
+  /** Ends the server and keeps its data. */
+  end: () => Promise<void>;
+  /** Ends the server and deletes its data. */
+  stop: () => Promise<void>;
+};
 
 /** Runs a tool of the same version and returns its output. @throws {Error} with its messages */
 export function runTool(name: string, args: readonly string[], input?: string): string {
@@ -41,11 +51,14 @@ export function runTool(name: string, args: readonly string[], input?: string): 
 export type DebianOptions = {
   /** The administrator's password; logins then need theirs too. Default: every login is accepted without a password. */
   password?: string;
+  /** The folder of PostgreSQL's programs. Default: {@linkcode DEBIAN_BIN}. */
+  bin?: string;
   /** More server settings, such as `log_statement=all`. */
   settings?: readonly string[];
 };
 
 export async function startDebianCluster(options: DebianOptions = {}): Promise<DebianCluster> {
+  const { bin = DEBIAN_BIN } = options;
   const folder = mkdtempSync(join(findFastFolder(), "rowhouse-debian-"));
   const account = findAccount();
   if (account !== undefined) chownSync(folder, account.uid, account.gid);
@@ -53,21 +66,23 @@ export async function startDebianCluster(options: DebianOptions = {}): Promise<D
   const as = { ...account, cwd: folder, stdio: "ignore" } as const;
   const format = ["-U", "postgres", "-E", "UTF8", "--locale=C", "--no-sync"];
   const args = ["-D", data, ...format, ...toAuth(folder, options)];
-  execFileSync(join(DEBIAN_BIN, "initdb"), args, as);
+  execFileSync(join(bin, "initdb"), args, as);
   const port = await findFreePort();
   const settings = [...SETTINGS, ...(options.settings ?? [])];
   const flags = [
     ...["-D", data, "-p", String(port)],
     ...settings.flatMap((setting) => ["-c", setting]),
   ];
-  const server = spawn(join(DEBIAN_BIN, "postgres"), flags, as);
+  const server = spawn(join(bin, "postgres"), flags, as);
   while (!isReady(port)) {
-    if (server.exitCode !== null) throw new Error(`Cannot start the PostgreSQL of ${DEBIAN_BIN}`);
+    if (server.exitCode !== null) throw new Error(`Cannot start the PostgreSQL of ${bin}`);
     await Bun.sleep(20);
   }
   const secret = options.password === undefined ? "" : `:${encodeURIComponent(options.password)}`;
   return {
     url: `postgres://postgres${secret}@127.0.0.1:${port}/postgres`,
+    data,
+    end: () => end(server),
     stop: async () => {
       await end(server);
       rmSync(folder, { recursive: true, force: true });

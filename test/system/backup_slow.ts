@@ -1,6 +1,10 @@
-/** Runs the backup commands of docs/operating.md, and compares a restored service with the original. */
+/**
+ * Runs the backup commands of docs/operating.md, and compares a restored service with the original. The saved cluster has the
+ * oldest version, so with the programs of a newer one the restore is an upgrade of PostgreSQL.
+ */
 
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { execFileSync } from "node:child_process";
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -15,6 +19,7 @@ import {
   DEBIAN_BIN,
   type DebianCluster,
   hasDebianPostgres,
+  OLDEST_BIN,
   runTool,
   startDebianCluster,
 } from "../support/debian_cluster.ts";
@@ -68,7 +73,10 @@ const withCluster = (url: string, cluster: string): string => {
 describe.skipIf(!hasDebianPostgres)("a saved and restored copy", () => {
   beforeAll(async () => {
     folder = mkdtempSync(join(tmpdir(), "rowhouse-backup-"));
-    [first, second] = await Promise.all([startDebianCluster(), startDebianCluster()]);
+    [first, second] = await Promise.all([
+      startDebianCluster({ bin: OLDEST_BIN }),
+      startDebianCluster(),
+    ]);
     onFirst = { cluster: { admin: first.url, serving: first.url, prepare: true } };
     original = await openTestService(onFirst);
     mine = await original.makeApp(schema);
@@ -98,13 +106,13 @@ describe.skipIf(!hasDebianPostgres)("a saved and restored copy", () => {
   });
 
   /** Runs commands of the page and returns their output. @throws {Error} if a command fails */
-  const run = (commands: string, env: Record<string, string>): string => {
+  const run = (commands: string, env: Record<string, string>, bin = DEBIAN_BIN): string => {
     const { PATH = "", HOME = "" } = process.env;
     const rowhouse = `rowhouse() { '${process.execPath}' '${ROOT}/src/cli/rowhouse.ts' "$@"; }`;
     const script = `${rowhouse}\n${commands}`;
     const shell = Bun.spawnSync(["bash", "-e", "-o", "pipefail", "-c", script], {
       cwd: folder,
-      env: { PATH: `${DEBIAN_BIN}:${PATH}`, HOME, ...env },
+      env: { PATH: `${bin}:${PATH}`, HOME, ...env },
     });
     const output = `${shell.stdout}${shell.stderr}`;
     if (shell.exitCode !== 0) throw new Error(output);
@@ -121,7 +129,8 @@ describe.skipIf(!hasDebianPostgres)("a saved and restored copy", () => {
   const saveAndRestore = ({ database }: TestService): string => {
     const { adminUrl, servingUrl } = database;
     const BACKUP_URL = asLogin(adminUrl, "rowhouse_backup", BACKUP_PASSWORD);
-    run(SAVE, { CLUSTER_URL: first.url, BACKUP_URL });
+    // PostgreSQL 15.20 stores versions of columns, which the programs of an earlier minor release cannot dump.
+    run(SAVE, { CLUSTER_URL: first.url, BACKUP_URL }, OLDEST_BIN);
     const SUPERUSER_URL = withCluster(adminUrl, second.url);
     return run(RESTORE, {
       CLUSTER_URL: second.url,
@@ -134,11 +143,14 @@ describe.skipIf(!hasDebianPostgres)("a saved and restored copy", () => {
     });
   };
 
+  const dumpTo = (file: string, flags: readonly string[], url: string) =>
+    execFileSync(join(OLDEST_BIN, "pg_dump"), [...flags, "--format=custom", `--file=${file}`, url]);
+
   /** Saves a service's database, restores it into the second cluster, and opens a service on the copy. */
   const copyOf = (service: TestService): Service => {
     const { name, adminUrl } = service.database;
     const dump = join(folder, `${name}.dump`);
-    runTool("pg_dump", ["--create", "--format=custom", `--file=${dump}`, adminUrl]);
+    dumpTo(dump, ["--create"], adminUrl);
     runTool("pg_restore", ["--create", "--exit-on-error", `--dbname=${second.url}`, dump]);
     return openCopy(service);
   };
@@ -254,7 +266,7 @@ describe.skipIf(!hasDebianPostgres)("a saved and restored copy", () => {
 
   test("is reported by the doctor if it was restored without --create", async () => {
     const dump = join(folder, "plain.dump");
-    runTool("pg_dump", ["--format=custom", `--file=${dump}`, original.database.adminUrl]);
+    dumpTo(dump, [], original.database.adminUrl);
     runTool("psql", ["-q", "-c", "create database plain_copy", second.url]);
     const url = second.url.replace(/\/postgres$/, "/plain_copy");
     runTool("pg_restore", ["--exit-on-error", `--dbname=${url}`, dump]);

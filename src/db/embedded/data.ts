@@ -1,5 +1,5 @@
 /** The data of an embedded PostgreSQL: created completely or not at all, and discarded in one step. @module */
-import { type ChildProcess, spawn } from "node:child_process";
+import { type ChildProcess, execFileSync, spawn } from "node:child_process";
 import { once } from "node:events";
 import {
   chownSync,
@@ -29,6 +29,19 @@ export function discard(dataDir: string): void {
 /** The path of an incomplete cluster; its content is deleted before the next cluster is created. */
 function toMaking(dataDir: string): string {
   return join(dirname(dataDir), "making");
+}
+
+/** @throws {StartError} another major version of PostgreSQL created the data */
+export function checkMajor({ postgres }: Binaries, dataDir: string): void {
+  const file = join(dataDir, "PG_VERSION");
+  if (!existsSync(file)) return;
+  const stored = readFileSync(file, "utf8").trim();
+  const version = execFileSync(postgres, ["--version"], { encoding: "utf8", cwd: "/" });
+  const own = /\d+/.exec(version)?.[0];
+  if (stored === own) return;
+  throw new StartError(
+    `${dirname(dataDir)} has the data of PostgreSQL ${stored}, but this version of Rowhouse runs PostgreSQL ${own}. To move the data, install the version of Rowhouse that created it, start rowhouse dev, and save each app with rowhouse admin export-app. Then rename the folder, start this version, and import the files with rowhouse admin import-app\n`,
+  );
 }
 
 type Initialization = Installation & { /** Interrupts it. */ signal: AbortSignal };

@@ -8,7 +8,7 @@ import type { ChildProcess } from "node:child_process";
 import { once } from "node:events";
 import { join } from "node:path";
 import { acquireLock, type Lock } from "../../std/lock.ts";
-import { discard, initialize, USER } from "./data.ts";
+import { checkMajor, discard, initialize, USER } from "./data.ts";
 import { findAccount, findBinaries, LOCK, prepareFolder, StartError } from "./folder.ts";
 import type { ClusterOptions } from "./mod.ts";
 import { endServer, type Shutdown, start, startOn, stopLeftover } from "./server.ts";
@@ -35,6 +35,7 @@ async function supervise(options: ClusterOptions): Promise<void> {
   const mark = `rowhouse.supervisor=${crypto.randomUUID()}`;
   const watchdog = startWatchdog(dataDir, mark);
   if (options.fresh === true) discard(dataDir);
+  checkMajor(binaries, dataDir);
   const { durable, settings = [] } = options;
   const installation = { dataDir, account, durable, settings: [...settings, mark] };
   const password = await initialize(binaries, { ...installation, signal: parent.signal });
