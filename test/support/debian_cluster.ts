@@ -2,7 +2,7 @@
 import { type ChildProcess, execFileSync, spawn } from "node:child_process";
 import { once } from "node:events";
 import { chownSync, existsSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { findAccount } from "./account.ts";
 import { findFastFolder } from "./fast_folder.ts";
 import { findFreePort } from "./free_port.ts";
@@ -53,20 +53,17 @@ export type DebianOptions = {
   password?: string;
   /** The folder of PostgreSQL's programs. Default: {@linkcode DEBIAN_BIN}. */
   bin?: string;
+  /** The data of an earlier cluster. Default: a new cluster. */
+  data?: string;
   /** More server settings, such as `log_statement=all`. */
   settings?: readonly string[];
 };
 
 export async function startDebianCluster(options: DebianOptions = {}): Promise<DebianCluster> {
   const { bin = DEBIAN_BIN } = options;
-  const folder = mkdtempSync(join(findFastFolder(), "rowhouse-debian-"));
-  const account = findAccount();
-  if (account !== undefined) chownSync(folder, account.uid, account.gid);
-  const data = join(folder, "data");
-  const as = { ...account, cwd: folder, stdio: "ignore" } as const;
-  const format = ["-U", "postgres", "-E", "UTF8", "--locale=C", "--no-sync"];
-  const args = ["-D", data, ...format, ...toAuth(folder, options)];
-  execFileSync(join(bin, "initdb"), args, as);
+  const data = options.data ?? createCluster(bin, options);
+  const folder = dirname(data);
+  const as = { ...findAccount(), cwd: folder, stdio: "ignore" } as const;
   const port = await findFreePort();
   const settings = [...SETTINGS, ...(options.settings ?? [])];
   const flags = [
@@ -88,6 +85,18 @@ export async function startDebianCluster(options: DebianOptions = {}): Promise<D
       rmSync(folder, { recursive: true, force: true });
     },
   };
+}
+
+/** Returns the folder of its data. */
+function createCluster(bin: string, options: DebianOptions): string {
+  const folder = mkdtempSync(join(findFastFolder(), "rowhouse-debian-"));
+  const account = findAccount();
+  if (account !== undefined) chownSync(folder, account.uid, account.gid);
+  const data = join(folder, "data");
+  const format = ["-U", "postgres", "-E", "UTF8", "--locale=C", "--no-sync"];
+  const args = ["-D", data, ...format, ...toAuth(folder, options)];
+  execFileSync(join(bin, "initdb"), args, { ...account, cwd: folder, stdio: "ignore" });
+  return data;
 }
 
 /** Returns initdb's arguments for the authentication of logins. */

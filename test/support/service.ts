@@ -61,6 +61,8 @@ export type TestService = {
   ) => Promise<Awaited<ReturnType<typeof pushDefinition>>>;
   /** Sends one request. Uses the app's key, and sends `json` with its content type. */
   call: (app: TestApp | undefined, path: string, call?: Call) => Promise<TestResponse>;
+  /** Closes the service and keeps its database. */
+  end: () => Promise<void>;
   /** Fails if the log contains a secret. */
   close: () => Promise<void>;
 };
@@ -127,6 +129,7 @@ export async function openTestService(options: TestServiceOptions = {}): Promise
     },
     pushSchema: pushTo,
     call: (app, path, call) => callService({ url, secrets }, app, path, call),
+    end: close,
     close: async () => {
       await close();
       await database.drop();

@@ -1,6 +1,6 @@
 /**
- * `bun test/ci/postgres_18.ts test …`: runs `bun test …` with Debian's PostgreSQL 18, server and client tools, instead of
- * version 15. Unpacks the packages with their own C library into a temporary folder, and installs nothing.
+ * `bun test/ci/newer_postgres.ts 18 test …`: runs `bun test …` with Debian's PostgreSQL 18 or 17, server and client tools, instead
+ * of version 15. Unpacks the packages with their own C library into a temporary folder, and installs nothing.
  *
  * @module
  */
@@ -9,17 +9,19 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { POSTGRES_BIN } from "../support/debian_cluster.ts";
 
-/** The first Debian release with this version. */
-const RELEASE = "forky";
-const PACKAGE = "postgresql-18";
+/** The Debian release with each version. */
+const RELEASES: Readonly<Record<string, string>> = { 17: "trixie", 18: "forky" };
 const KEYRING = "/usr/share/keyrings/debian-archive-keyring.gpg";
 
-const folder = mkdtempSync(join(tmpdir(), "rowhouse-postgres-18-"));
+const [version = "", ...args] = process.argv.slice(2);
+const release = RELEASES[version];
+if (release === undefined) throw new Error(`Name a version: ${Object.keys(RELEASES).join(" or ")}`);
+const folder = mkdtempSync(join(tmpdir(), `rowhouse-postgres-${version}-`));
 try {
   // The account that runs the server must be able to enter the folder.
   chmodSync(folder, 0o755);
   const bin = wrapPrograms(unpack(download()));
-  const tests = Bun.spawn([process.execPath, ...process.argv.slice(2)], {
+  const tests = Bun.spawn([process.execPath, ...args], {
     env: { ...process.env, [POSTGRES_BIN]: bin },
     stdio: ["ignore", "inherit", "inherit"],
   });
@@ -36,7 +38,7 @@ function download(): string[] {
     writeFileSync(join(folder, name), text);
     return join(folder, name);
   };
-  const sources = `deb [signed-by=${KEYRING}] http://deb.debian.org/debian ${RELEASE} main\n`;
+  const sources = `deb [signed-by=${KEYRING}] http://deb.debian.org/debian ${release} main\n`;
   const settings = {
     "Dir::State": join(folder, "state"),
     // An empty status file: no package counts as installed, so apt downloads every library.
@@ -53,7 +55,7 @@ function download(): string[] {
   const APT_CONFIG = write("apt.conf", lines.join(""));
   const apt = (...args: string[]) => run(["apt-get", "-q", ...args], { APT_CONFIG });
   apt("update");
-  apt("install", "--yes", "--download-only", PACKAGE);
+  apt("install", "--yes", "--download-only", `postgresql-${version}`);
   const archives = join(folder, "cache/archives");
   return [...new Bun.Glob("*.deb").scanSync({ cwd: archives, absolute: true })];
 }
@@ -71,9 +73,9 @@ function unpack(packages: readonly string[]): string {
  */
 function wrapPrograms(root: string): string {
   const [loader] = new Bun.Glob("usr/lib/*/ld-linux*.so.*").scanSync({ cwd: root });
-  if (loader === undefined) throw new Error(`The packages of ${RELEASE} have no loader`);
+  if (loader === undefined) throw new Error(`The packages of ${release} have no loader`);
   const path = join(root, loader);
-  const bin = join(root, "usr/lib/postgresql/18/bin");
+  const bin = join(root, `usr/lib/postgresql/${version}/bin`);
   for (const name of new Bun.Glob("*").scanSync({ cwd: bin })) {
     const program = join(bin, `.${name}`);
     renameSync(join(bin, name), program);
