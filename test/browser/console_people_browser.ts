@@ -52,7 +52,6 @@ const sessionIn = (page: Page): Promise<SessionState> => page.evaluate(() => ide
 async function acceptInvitation(page: Page, link: string, next: string): Promise<void> {
   await page.goto(link);
   await page.fill("#password", OWN_PASSWORD);
-  await page.fill("#password_again", OWN_PASSWORD);
   await page.click("button[type=submit]");
   await page.waitForURL(next);
 }

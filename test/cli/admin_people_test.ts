@@ -39,7 +39,7 @@ test("a person is created, sets a password by the link, gets a role, loses the r
   const jar: Jar = new Map();
   const hidden = readHidden((await visit(admin.service, jar, path)).text);
   const set = await visit(admin.service, jar, "/set-password", {
-    fields: { ...hidden, password: PASSWORD, password_again: PASSWORD },
+    fields: { ...hidden, password: PASSWORD },
   });
   expect(set.status).toBe(303);
   const status = async () =>

@@ -75,7 +75,7 @@ async function usePasswordLink(link: string, password: string): Promise<TestResp
   service.secrets.add(password);
   const jar: Jar = new Map();
   const page = await visit(service, jar, link);
-  const fields = { ...readHidden(page.text), password, password_again: password };
+  const fields = { ...readHidden(page.text), password };
   return await visit(service, jar, link, { fields });
 }
 

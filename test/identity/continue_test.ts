@@ -59,7 +59,7 @@ async function makeInvitation({ origins = [] as string[] } = {}) {
 /** Sets the password by a link, in one browser. */
 async function accept(path: string, jar: Jar = new Map()) {
   const page = await visit(service, jar, path);
-  const fields = { ...readHidden(page.text), password: NEW, password_again: NEW };
+  const fields = { ...readHidden(page.text), password: NEW };
   const response = await visit(service, jar, "/set-password", { fields });
   return { page, response, location: response.headers.get("location"), jar };
 }
@@ -184,7 +184,7 @@ test("a used link does not sign in", async () => {
   const { path } = await makeInvitation();
   const jar: Jar = new Map();
   const page = await visit(service, jar, path);
-  const fields = { ...readHidden(page.text), password: NEW, password_again: NEW };
+  const fields = { ...readHidden(page.text), password: NEW };
   await visit(service, jar, "/set-password", { fields });
   const second: Jar = new Map([...jar].filter(([name]) => !/session|identity/.test(name)));
   const response = await visit(service, second, "/set-password", { fields });

@@ -85,7 +85,7 @@ test("an emailed link sets a new password once, ends all sessions, and triggers 
   const page = await visit(service, jar, path);
   // Opening the link, as programs that check emails do, does not use it up.
   expect((await visit(service, new Map(), path)).status).toBe(200);
-  const fields = { ...readHidden(page.text), password: NEW, password_again: NEW };
+  const fields = { ...readHidden(page.text), password: NEW };
   expect((await visit(service, jar, "/set-password", { fields })).status).toBe(303);
   expect((await visit(service, jar, "/set-password", { fields })).status).toBe(404);
   const headers = { cookie: sharedCookie(signedIn) };

@@ -80,7 +80,7 @@ function pathOf({ text }: Received): string {
 async function choose(path: string, password: string) {
   const jar: Jar = new Map();
   const page = await visit(service, jar, path);
-  const fields = { ...readHidden(page.text), password, password_again: password };
+  const fields = { ...readHidden(page.text), password };
   return await visit(service, jar, "/set-password", { fields });
 }
 
@@ -161,7 +161,7 @@ describe("an email reports", () => {
       act: async (person) => {
         const jar = await signInAs(service, person);
         const form_token = readToken((await visit(service, jar, "/account/password")).text);
-        const fields = { form_token, present: PASSWORD, password: NEW, password_again: NEW };
+        const fields = { form_token, present: PASSWORD, password: NEW };
         await visit(service, jar, "/account/password", { fields });
       },
       subject: "Your password was changed",

@@ -29,7 +29,6 @@ async function visit({ origin, email, password, link, add }: Visit): Promise<Pag
   } else {
     await page.goto(link);
     await page.fill("[name=password]", password);
-    await page.fill("[name=password_again]", password);
     await page.click("button[type=submit]");
     await page.waitForURL((url) => url.href !== link);
     await page.goto(origin);

@@ -8,7 +8,7 @@ const PASSWORD = "three brown cups of tea";
 /** Sets a password with an operator's link, which signs the person in. Returns the response with its headers. */
 export async function signIn(machine: Machine, link: string): Promise<string> {
   const { pathname, search } = new URL(link);
-  const typed = { password: PASSWORD, password_again: PASSWORD };
+  const typed = { password: PASSWORD };
   return await submit(machine, `${pathname}${search}`, typed);
 }
 

@@ -195,29 +195,21 @@ export function rejectEmpty(issue: string) {
   return (value: string): string[] => (value === "" ? [issue] : []);
 }
 
-/** Both fields of a person's new password. A form can omit the second. */
+/** The field of a person's new password: a button shows what is typed, so nobody types it twice. */
 export function makeNewPasswordFields(person: {
   email: string;
   displayName?: string | null | undefined;
   appSlugs: readonly string[];
-}): FormFields<"password" | "password_again"> {
+}): FormFields<"password"> {
   const { email, displayName, appSlugs } = person;
   const names = [email, displayName ?? [], appSlugs].flat();
-  const field = { ...PASSWORD, autocomplete: "new-password" } as const;
   return {
     password: {
-      ...field,
+      ...PASSWORD,
+      autocomplete: "new-password",
       label: "New password",
       hint: PASSWORD_HINT,
       check: (password) => findPasswordIssues(password, names),
-    },
-    password_again: {
-      ...field,
-      label: "Confirm new password",
-      check: (again, sent) =>
-        again === sent.get("password") || !sent.has("password_again")
-          ? []
-          : ["The passwords do not match."],
     },
   };
 }

@@ -31,7 +31,7 @@ export async function tourPages(toured: Toured, ask: Ask): Promise<void> {
   const { email, link } = await makeInvited(service);
   const password = "seven slow green boats";
   const hidden = readHidden((await page(link)).text);
-  await page("/set-password", { ...hidden, password, password_again: password });
+  await page("/set-password", { ...hidden, password });
   for (const path of ["/", "/login"]) await page(path);
   const target = new URLSearchParams({ app: app.slug, redirect_uri: "https://app.example.org/" });
   const path = `/authorize?${target}`;
@@ -88,7 +88,7 @@ async function tourPersonKey({ service, app }: Toured, ask: Ask, jar: Jar): Prom
 async function tourAccount(page: ToPage, password: string): Promise<void> {
   for (const [path, typed] of [
     ["/account", { name: "Toured", picture: "" }],
-    ["/account/password", { present: password, password, password_again: password }],
+    ["/account/password", { present: password, password }],
     ["/account/sessions", { session: "others" }],
     ["/account/linked", { provider: "ours", act: "link" }],
   ] as const) {
