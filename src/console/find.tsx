@@ -117,13 +117,13 @@ function toGroups(search: string, { apps, people, tables, keys }: ConsoleMatches
     },
     {
       name: "Keys",
-      hits: keys.map(({ keyId, name, app, revokedAt }) => ({
+      hits: keys.map(({ keyId, name, app, revokedAt, isExpired }) => ({
         name: keyId,
         path: toKeysPath(app),
         detail: (
           <>
             {renderText(name)} of {app}
-            {revokedAt !== null && ", revoked"}
+            {revokedAt !== null ? ", revoked" : isExpired && ", expired"}
           </>
         ),
       })),
@@ -132,7 +132,7 @@ function toGroups(search: string, { apps, people, tables, keys }: ConsoleMatches
 }
 
 function toKeyActions({ keys }: ConsoleMatches): Hit[] {
-  const live = keys.filter(({ revokedAt }) => revokedAt === null);
+  const live = keys.filter(({ revokedAt, isExpired }) => revokedAt === null && !isExpired);
   if (live.length > MAX_KEYS_WITH_ACTIONS) return [];
   return live.flatMap(({ keyId, name, app }) => {
     const detail = (

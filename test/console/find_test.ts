@@ -83,9 +83,15 @@ test("the search offers to revoke and rotate the only live key that it finds", a
     ]);
   const form = await visit(service, chief, `${key.path}/${key.id}/revoke`);
   expect(form.text).toContain("Revoke the key");
-  await service.service.admin.message(
-    `update rowhouse.api_keys set revoked_at = now() where key_id = '${key.id}'; select 1`,
-  );
+  const { admin } = service.service;
+  const set = (sql: string) =>
+    admin.message(`update rowhouse.api_keys set ${sql} where key_id = '${key.id}'; select 1`);
+  await set("created_at = now() - interval '2 days', expires_at = now() - interval '1 day'");
+  expect(Object.keys(await hits(key.id))).toEqual(["Keys"]);
+  expect((await find(key.id)).text).toContain(", expired");
+  await set("expires_at = null");
+  expect(Object.keys(await hits(key.id))).toEqual(["Actions", "Keys"]);
+  await set("revoked_at = now()");
   expect(Object.keys(await hits(key.id))).toEqual(["Keys"]);
 });
 

@@ -39,7 +39,12 @@ const MATCHES = record({
   apps: many(record({ slug: text(), disabledAt: orNull(text()) })),
   people: many(record({ id: text(), email: text(), displayName: orNull(text()) })),
   tables: many(record({ name: text(), owner: text() })),
-  keys: many(record({ keyId: text(), name: text(), app: text(), revokedAt: orNull(text()) })),
+  keys: many(
+    record({
+      ...{ keyId: text(), name: text(), app: text() },
+      ...{ revokedAt: orNull(text()), isExpired: flag() },
+    }),
+  ),
 });
 export type ConsoleMatches = Checked<typeof MATCHES>;
 

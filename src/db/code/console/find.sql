@@ -18,10 +18,12 @@ begin
       from rowhouse.tables join rowhouse.apps on apps.id = owner_app_id
       where strpos(name, search) > 0 order by at, name limit max_rows) as hit),
     'keys', (select coalesce(jsonb_agg(to_jsonb(hit) order by app, "keyId"), '[]') from (
-      select key_id as "keyId", api_keys.name, slug as app, revoked_at as "revokedAt"
+      select key_id as "keyId", api_keys.name, slug as app, revoked_at as "revokedAt",
+        coalesce(expires_at <= now(), false) as "isExpired"
       from rowhouse.api_keys join rowhouse.apps on apps.id = app_id
       where length(search) > 2 and (starts_with(key_id, search)
         or api_keys.name collate "C" ~ names)
-      order by revoked_at is not null, slug, key_id limit max_rows) as hit));
+      order by revoked_at is not null, coalesce(expires_at <= now(), false), slug, key_id
+      limit max_rows) as hit));
 end
 $$;
