@@ -206,6 +206,7 @@ test("an operator finds a person and gives a role in 4 steps", async () => {
     await page.getByLabel("App", { exact: true }).fill("wiki");
     await page.getByRole("button", { name: "Grant role" }).click();
     await page.locator("main").getByRole("status").waitFor();
+    await page.waitForFunction(() => document.activeElement?.matches(".notice[role=status]"));
     expect(await page.getByRole("row", { name: /wiki/ }).textContent()).toContain("member");
   });
 });

@@ -2,7 +2,7 @@
 
 import { startAxes } from "./axis.ts";
 import { startCopyButtons } from "./copy.ts";
-import { focusFirstIssue, openAnnouncements, startSendingOnce } from "./dom.ts";
+import { focusResult, openAnnouncements, startSendingOnce } from "./dom.ts";
 import { startDrafts, startUnsavedWarnings } from "./forms/drafts.ts";
 import { startFormDialogs } from "./forms/form_dialog.ts";
 import {
@@ -33,4 +33,4 @@ startFormDialogs();
 startPeopleLookup();
 startShortcuts();
 startTimes();
-focusFirstIssue();
+focusResult();

@@ -70,16 +70,18 @@ export function restoreFragment(): void {
   if (to === location.pathname + location.search) history.replaceState(null, "", hash);
 }
 
-// Focuses the first invalid field of a rejected form. Without such a field, focuses the error
-// message.
+// The focus after a form was sent: the first invalid field, or else the message about the result. A
+// keyboard then continues from there, not from the beginning of the page.
 
-export function focusFirstIssue(): void {
+export function focusResult(): void {
   const field = document.querySelector<HTMLElement>("[aria-invalid=true]");
-  const rejection = document.querySelector<HTMLElement>("main .notice-error[role=alert]");
+  const message = document.querySelector<HTMLElement>(
+    "main .notice:is([role=alert], [role=status])",
+  );
   if (field !== null) field.focus();
-  else if (rejection !== null && document.querySelector("[autofocus]") === null) {
-    rejection.tabIndex = -1;
-    rejection.focus();
+  else if (message !== null && document.querySelector("[autofocus]") === null) {
+    message.tabIndex = -1;
+    message.focus({ preventScroll: location.hash !== "" });
   }
 }
 

@@ -1,7 +1,7 @@
 /** The script of the pages that sign people in and out. @module */
 
 import { startCopyButtons } from "./copy.ts";
-import { focusFirstIssue, openAnnouncements, startSendingOnce, storeFragment } from "./dom.ts";
+import { focusResult, openAnnouncements, startSendingOnce, storeFragment } from "./dom.ts";
 import { startKeySecrets } from "./key_secrets.ts";
 import { startTimes } from "./times.ts";
 
@@ -51,4 +51,4 @@ startDownloads();
 startRevealButtons();
 startSendingOnce();
 startTimes();
-focusFirstIssue();
+focusResult();
