@@ -1,9 +1,8 @@
 /** @jsxImportSource #html @jsxRuntime automatic */
-/** Actions on an account: password link, invitation, Console role, disabling, sign-out and deletion. @module */
+/** Actions on an account: password link, invitation, address, Console role and second factor. @module */
 
 import { readParameters } from "../../http/mod.ts";
 import type { Html } from "../../pages/mod.ts";
-import { runAction } from "../../records/actions/mod.ts";
 import type { PersonView } from "../../records/console/mod.ts";
 import {
   CONSOLE_ROLE,
@@ -12,27 +11,18 @@ import {
   giveConsoleRole,
   makePasswordLink,
   NEW_EMAIL,
-  namePerson,
   removeConsoleRole,
   resendInvitation,
   runOnPerson,
-  setDisabled,
   withdrawInvitation,
 } from "../../records/people/mod.ts";
 import { toDurationText } from "../../std/duration.ts";
 import { LINK_LIFE_S } from "../../std/limits.ts";
-import { EMAIL_MAX_CHARS } from "../../std/patterns.ts";
 import type { Visit } from "../enter.tsx";
 import { respondWithConsolePage } from "../frame.tsx";
 import { renderText } from "../parts.tsx";
-import {
-  ACTIVITY,
-  INVITATIONS,
-  PEOPLE,
-  redirectWithNotice,
-  SESSIONS_ENDED,
-  toPersonPath,
-} from "../paths.ts";
+import { ACTIVITY, INVITATIONS, redirectWithNotice, toPersonPath } from "../paths.ts";
+import { PERSON_ENDINGS } from "./person_endings.tsx";
 import {
   COPY_LINK,
   findBlocker,
@@ -216,123 +206,8 @@ export const PERSON_PAGES = {
     run: ({ deps }, { person }) => runOnPerson(deps, "reset_second_factor", person),
     done: { reset: "Second factor reset. All sessions have ended." },
   }),
-  state: makePersonAction({
-    action: "set_disabled",
-    title: ({ person }) => (person.disabledAt === null ? "Disable" : "Enable"),
-    blocker: findLastBlocker,
-    form: ({ me, person }) => {
-      const isDisabled = person.disabledAt !== null;
-      return {
-        // The wanted state, not a toggle: a form that is sent twice has no second effect.
-        hidden: { disabled: isDisabled ? "no" : "yes" },
-        intro: (
-          <>
-            <p>
-              {renderName(person.email)}{" "}
-              {isDisabled
-                ? "can sign in again, with the same roles."
-                : "is signed out everywhere immediately and cannot sign in. Roles are retained. An unused password link stops working."}
-            </p>
-            {!isDisabled && (
-              <p class="quiet">
-                API keys belong to apps and keep working, also those that this person{" "}
-                <a href={toIssuedKeysPath(person.id)}>issued in the Console</a>.
-              </p>
-            )}
-            {me.id === person.id && <p>This is your account.</p>}
-          </>
-        ),
-        button: isDisabled ? "Enable" : "Disable",
-        ...(isDisabled ? {} : { tone: "danger" }),
-      };
-    },
-    run: async ({ deps, fields }, { person }) => {
-      const isDisabled = fields.get("disabled") !== "no";
-      await setDisabled(deps, person, isDisabled);
-      return redirectWithNotice(toPersonPath(person.id), isDisabled ? "disabled" : "enabled");
-    },
-    done: {
-      disabled: "Account disabled. All sessions have ended.",
-      enabled: "Account enabled. The person can sign in again.",
-    },
-  }),
   "new-role": newRoleAction,
-  "end-sessions": makePersonAction({
-    action: "end_sessions",
-    title: () => "End all sessions",
-    blocker: findBlocker,
-    form: ({ me, person, sessions }) => ({
-      intro: (
-        <>
-          <p>
-            {renderName(person.email)} is signed out of all apps immediately, on every device:{" "}
-            {sessions.length} {sessions.length === 1 ? "session" : "sessions"}.
-          </p>
-          {me.id === person.id && <p>This is your account: you are signed out too.</p>}
-        </>
-      ),
-      button: "End all sessions",
-      tone: "danger",
-    }),
-    run: ({ deps }, { person }) => runOnPerson(deps, "end_sessions", person),
-    done: SESSIONS_ENDED,
-  }),
-  "sessions/:session": makePersonAction({
-    action: "end_session",
-    title: () => "End a session",
-    blocker: findBlocker,
-    form: ({ person }, { context }) => ({
-      intro: (
-        <p>
-          This ends the session <code>{renderText(context.params["session"] ?? "")}</code> of{" "}
-          {renderName(person.email)} immediately. Other sessions continue.
-        </p>
-      ),
-      button: "End the session",
-      tone: "danger",
-    }),
-    // A session that has already ended counts as success.
-    run: ({ deps, context }, { person }) =>
-      runAction(deps, "end_session", {
-        ...namePerson(person),
-        session_id: context.params["session"] ?? "",
-      }),
-    done: SESSIONS_ENDED,
-  }),
-  delete: makePersonAction({
-    action: "delete_user",
-    title: () => "Delete a person",
-    blocker: findLastBlocker,
-    fields: ({ person: { email } }) => ({
-      typed_address: {
-        label: <>Type {renderText(email)} to delete it</>,
-        maxLength: EMAIL_MAX_CHARS,
-        inputMode: "email",
-        mustBe: email,
-        check: (typed: string) =>
-          typed.toLowerCase() === email ? [] : [`Type ${email} to delete it`],
-      },
-    }),
-    form: ({ me, person }) => ({
-      intro: (
-        <>
-          <p>
-            This deletes the account with its roles, sessions and password. It cannot be undone.
-            Rows that name the person do not change. The audit log keeps only the id.
-          </p>
-          <p class="quiet">To keep the roles, disable the account instead.</p>
-          {me.id === person.id && <p>This is your account.</p>}
-        </>
-      ),
-      button: "Delete permanently",
-      tone: "danger",
-    }),
-    run: async ({ deps }, { person }) => {
-      await runOnPerson(deps, "delete_user", person);
-      return redirectWithNotice(PEOPLE, "deleted");
-    },
-    done: { deleted: "Account deleted. The audit log keeps only its id." },
-  }),
+  ...PERSON_ENDINGS,
 };
 
 /** The page with a new link; `mailed` is its title if the link is emailed. */
@@ -346,11 +221,6 @@ function respondWithLink(visit: Visit, page: PersonView, link: CreatedLink, mail
 /** The audit log filtered by action and person. */
 function toActionsPath(person: string, action: string): string {
   return `${ACTIVITY}?${new URLSearchParams({ action, person })}`;
-}
-
-/** The audit log of the keys that a person issued. */
-function toIssuedKeysPath(actor: string): string {
-  return `${ACTIVITY}?${new URLSearchParams({ actor, action: "issue_key" })}`;
 }
 
 /** An invitation that was accepted cannot change: the person can sign in. */

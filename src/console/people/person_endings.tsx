@@ -1,0 +1,134 @@
+/** @jsxImportSource #html @jsxRuntime automatic */
+/** Actions that end the access of a person: disabling, which can be undone, sign-out and deletion. @module */
+
+import { runAction } from "../../records/actions/mod.ts";
+import { namePerson, runOnPerson, setDisabled } from "../../records/people/mod.ts";
+import { EMAIL_MAX_CHARS } from "../../std/patterns.ts";
+import { renderText } from "../parts.tsx";
+import { ACTIVITY, PEOPLE, redirectWithNotice, SESSIONS_ENDED, toPersonPath } from "../paths.ts";
+import { findBlocker, findLastBlocker, makePersonAction, renderName } from "./person_page.tsx";
+
+/** The pages below a person's page, by the last part of their path. */
+export const PERSON_ENDINGS = {
+  state: makePersonAction({
+    action: "set_disabled",
+    title: ({ person }) => (person.disabledAt === null ? "Disable" : "Enable"),
+    blocker: findLastBlocker,
+    form: ({ me, person }) => {
+      const isDisabled = person.disabledAt !== null;
+      return {
+        // The wanted state, not a toggle: a form that is sent twice has no second effect.
+        hidden: { disabled: isDisabled ? "no" : "yes" },
+        intro: (
+          <>
+            <p>
+              {renderName(person.email)}{" "}
+              {isDisabled
+                ? "can sign in again, with the same roles."
+                : "is signed out everywhere immediately and cannot sign in. Roles are retained. An unused password link stops working."}
+            </p>
+            {!isDisabled && (
+              <p class="quiet">
+                API keys belong to apps and keep working, also those that this person{" "}
+                <a href={toIssuedKeysPath(person.id)}>issued in the Console</a>.
+              </p>
+            )}
+            {me.id === person.id && <p>This is your account.</p>}
+          </>
+        ),
+        button: isDisabled ? "Enable" : "Disable",
+        ...(isDisabled ? {} : { tone: "danger" }),
+      };
+    },
+    run: async ({ deps, fields }, { person }) => {
+      const isDisabled = fields.get("disabled") !== "no";
+      await setDisabled(deps, person, isDisabled);
+      return redirectWithNotice(toPersonPath(person.id), isDisabled ? "disabled" : "enabled");
+    },
+    done: {
+      disabled: "Account disabled. All sessions have ended.",
+      enabled: "Account enabled. The person can sign in again.",
+    },
+  }),
+  "end-sessions": makePersonAction({
+    action: "end_sessions",
+    title: () => "End all sessions",
+    blocker: findBlocker,
+    form: ({ me, person, sessions }) => ({
+      intro: (
+        <>
+          <p>
+            {renderName(person.email)} is signed out of all apps immediately, on every device:{" "}
+            {sessions.length} {sessions.length === 1 ? "session" : "sessions"}.
+          </p>
+          {me.id === person.id && <p>This is your account: you are signed out too.</p>}
+        </>
+      ),
+      button: "End all sessions",
+      tone: "danger",
+    }),
+    run: ({ deps }, { person }) => runOnPerson(deps, "end_sessions", person),
+    done: SESSIONS_ENDED,
+  }),
+  "sessions/:session": makePersonAction({
+    action: "end_session",
+    title: () => "End a session",
+    blocker: findBlocker,
+    form: ({ person }, { context }) => ({
+      intro: (
+        <p>
+          This ends the session <code>{renderText(context.params["session"] ?? "")}</code> of{" "}
+          {renderName(person.email)} immediately. Other sessions continue.
+        </p>
+      ),
+      button: "End the session",
+      tone: "danger",
+    }),
+    // A session that has already ended counts as success.
+    run: ({ deps, context }, { person }) =>
+      runAction(deps, "end_session", {
+        ...namePerson(person),
+        session_id: context.params["session"] ?? "",
+      }),
+    done: SESSIONS_ENDED,
+  }),
+  delete: makePersonAction({
+    action: "delete_user",
+    title: () => "Delete a person",
+    blocker: findLastBlocker,
+    fields: ({ person: { email } }) => ({
+      typed_address: {
+        label: <>Type {renderText(email)} to delete it</>,
+        maxLength: EMAIL_MAX_CHARS,
+        inputMode: "email",
+        mustBe: email,
+        check: (typed: string) =>
+          typed.toLowerCase() === email ? [] : [`Type ${email} to delete it`],
+      },
+    }),
+    form: ({ me, person }) => ({
+      intro: (
+        <>
+          <p>
+            This deletes the account with its roles, sessions and password. It cannot be undone.
+            Rows that name the person do not change. The audit log keeps only the id.
+          </p>
+          <p class="quiet">To keep the roles, disable the account instead.</p>
+          {me.id === person.id && <p>This is your account.</p>}
+        </>
+      ),
+      button: "Delete permanently",
+      tone: "danger",
+    }),
+    run: async ({ deps }, { person }) => {
+      await runOnPerson(deps, "delete_user", person);
+      return redirectWithNotice(PEOPLE, "deleted");
+    },
+    done: { deleted: "Account deleted. The audit log keeps only its id." },
+  }),
+};
+
+/** The audit log of the keys that a person issued. */
+function toIssuedKeysPath(actor: string): string {
+  return `${ACTIVITY}?${new URLSearchParams({ actor, action: "issue_key" })}`;
+}
