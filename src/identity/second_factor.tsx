@@ -50,6 +50,7 @@ import { findPasskeyFactor, offerPasskeyFactor } from "./passkeys/factor.tsx";
 import { PASSKEY_FIELD } from "./passkeys/form.tsx";
 import { clearChallenge } from "./passkeys/response.ts";
 import { type CheckedReturn, checkReturnTo, readReturnTo } from "./return_to.ts";
+import { findRelyingParty } from "./settings.ts";
 import { describeThrottle } from "./sign_in_page.tsx";
 
 // The forms that ask for a second factor: the code of an authenticator app, a passkey, or a
@@ -176,7 +177,10 @@ async function handleTyped(
   const from = readFrom(deps, context, typed.kind);
   const attempt = await beginSecondFactor(deps, from);
   if (attempt === undefined) return respondWithRestart(target);
-  if (!("userId" in attempt)) return describeThrottle(attempt.waitS);
+  if (!("userId" in attempt)) {
+    const pending = await findPendingSignIn(deps, from.presented);
+    return describeThrottle(deps, attempt.waitS, listOtherFactors(deps, typed.kind, pending));
+  }
   const factor = await findFactor(deps, context, { attempt, typed });
   const finished =
     factor === undefined ? "wrong" : await finish(deps, context, { from, attempt, factor });
@@ -187,6 +191,23 @@ async function handleTyped(
     return { status: 422, ...WRONG[typed.kind] };
   }
   return redirect(target.location, { cookies: finished });
+}
+
+/** Each kind of factor has its own limits. */
+function listOtherFactors(
+  { identity }: PageDeps,
+  kind: FactorKind,
+  pending: PendingSignIn | undefined,
+): string[] {
+  if (pending === undefined) return [];
+  const { hasTotp, passkeys, recoveryCodes } = pending;
+  return [
+    ...(kind !== "totp" && hasTotp ? ["a code from your app"] : []),
+    ...(kind !== "passkey" && passkeys.length > 0 && findRelyingParty(identity) !== undefined
+      ? ["a passkey"]
+      : []),
+    ...(kind !== "recovery" && recoveryCodes > 0 ? ["a recovery code"] : []),
+  ];
 }
 
 /** The same text for wrong, used and malformed codes. */

@@ -192,7 +192,8 @@ export const signInPage = makeOpenForm({
       passkey === undefined
         ? await signIn(deps, context, typed)
         : await signInWithPasskey(deps, context, passkey);
-    if (result.kind === "throttled") return describeThrottle(result.waitS);
+    if (result.kind === "throttled")
+      return describeThrottle(deps, result.waitS, listOtherWays(deps, passkey !== undefined));
     if ("cookies" in result) return redirectAdmitted(result, target);
     return { status: 422, notice: LABELS[result.kind] };
   },
@@ -231,18 +232,54 @@ const LABELS = {
   rejected: "This passkey was not accepted. Try another passkey, or sign in another way.",
 } as const;
 
-export function describeThrottle(waitS: number) {
+/** The ways to sign in that have other limits. They are the same for every address: it must not show whether it has an account. */
+function listOtherWays({ providers, identity, hasMail }: PageDeps, isPasskey: boolean): string[] {
+  return [
+    ...providers.list.map(({ settings }) => settings.label),
+    ...(isPasskey ? ["your password"] : []),
+    ...(!isPasskey && findRelyingParty(identity) !== undefined ? ["a passkey"] : []),
+    ...(!isPasskey && hasMail ? ["a link by email"] : []),
+  ];
+}
+
+const OR = new Intl.ListFormat("en", { type: "disjunction" });
+
+/** The rejection of an attempt above its limits, with the `ways` that do not have to wait. */
+export function describeThrottle(
+  deps: Pick<PageDeps, "now">,
+  waitS: number,
+  ways: readonly string[] = [],
+) {
   return {
     status: 429,
     headers: { "retry-after": String(waitS) },
-    notice: `Too many sign-in attempts. Please wait ${toWait(waitS)}, then try again.`,
+    notice: (
+      <>
+        Too many sign-in attempts. {renderWait(deps, waitS)}
+        {ways.length > 0 && ` Or use ${OR.format(ways)}.`}
+      </>
+    ),
   };
+}
+
+const MINUTE_MS = 60_000;
+
+/** How long to wait, and until when: a script shows the reader's local time. */
+export function renderWait({ now }: Pick<PageDeps, "now">, waitS: number): Html {
+  const end = Math.ceil((now() + waitS * 1000) / MINUTE_MS) * MINUTE_MS;
+  const text = new Date(end).toISOString();
+  return (
+    <>
+      Please wait {toWait(waitS)}, until{" "}
+      <time datetime={text}>{text.slice(0, 16).replace("T", " ")} UTC</time>, then try again.
+    </>
+  );
 }
 
 const DAY_MINUTES = 1440;
 
 /** The time to wait, such as "5 minutes". */
-export function toWait(seconds: number): string {
+function toWait(seconds: number): string {
   const minutes = Math.ceil(seconds / 60);
   if (minutes > DAY_MINUTES) return `${Math.ceil(minutes / DAY_MINUTES)} days`;
   return minutes === 1 ? "a minute" : `${minutes} minutes`;

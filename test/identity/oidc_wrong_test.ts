@@ -343,7 +343,8 @@ test("attempts are counted by client, and above the limit no request reaches the
   for (; response.status === 403 && count <= 60; count++) response = await attempt();
   expect(response.status).toBe(429);
   expect(Number(response.headers.get("retry-after"))).toBeGreaterThan(800);
-  expect(response.text).toMatch(/Please wait 1[45] minutes/);
+  expect(response.text).toMatch(/Please wait 1[45] minutes, until <time datetime="[^"]+">/);
+  expect(response.text).toContain("sign in another way");
   expect(count).toBeGreaterThan(10);
 });
 

@@ -519,7 +519,18 @@ test("attempts above the limit are rejected before any check", async () => {
   expect([status, Number(headers.get("retry-after")) > 0, textOf({ text })]).toEqual([
     429,
     true,
-    expect.stringContaining("Too many sign-in attempts"),
+    expect.stringMatching(/Too many sign-in attempts\. .* Or use your password\./),
+  ]);
+});
+
+test("a throttled password has another way in, for an unknown address too", async () => {
+  const email = "nobody@example.org";
+  let response = await submitSignIn(service, new Map(), { email });
+  for (let count = 0; response.status === 422 && count < 20; count++)
+    response = await submitSignIn(service, new Map(), { email });
+  expect([response.status, textOf(response)]).toEqual([
+    429,
+    expect.stringMatching(/then try again\. Or use a passkey( or a link by email)?\./),
   ]);
 });
 

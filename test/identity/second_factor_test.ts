@@ -203,6 +203,7 @@ describe("a person with a second factor", () => {
       true,
       false,
     ]);
+    expect(textOf(sixth)).toMatch(/until .+ UTC ?, then try again\. Or use a recovery code\./);
     await enterFactor(service, jar, { recovery: codes[0] ?? "" });
     expect(isSignedIn(jar)).toBe(true);
   });

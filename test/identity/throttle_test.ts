@@ -35,14 +35,24 @@ beforeEach(async () => {
   await service.service.admin.message("delete from rowhouse.throttle");
 });
 
-async function tryWrong(email: string): Promise<{ status: number; wait: number }> {
+async function tryWrong(email: string) {
   const response = await submitSignIn(service, new Map(), { email, password: "not the password" });
-  return { status: response.status, wait: Number(response.headers.get("retry-after")) };
+  const notice = /Too many sign-in attempts.*? try again\.(?: Or use [^.]+\.)?/.exec(
+    textOf(response),
+  )?.[0];
+  const wait = Number(response.headers.get("retry-after"));
+  return { status: response.status, wait, until: readEnd(response.text), notice };
+}
+
+/** The end of the wait that a page names. */
+function readEnd(page: string): number {
+  return Date.parse(/until <time datetime="([^"]+)">/.exec(page)?.[1] ?? "");
 }
 
 describe("sign-in attempts", () => {
   test("for one address, known or unknown, end in the same 429 with a wait, regardless of the password", async () => {
     const person = await makePerson(service);
+    const notices = new Set<string | undefined>();
     for (const email of [person.email, "nobody@example.org"]) {
       for (let count = 0; count < SIGN_IN_LIMITS.pair; count++)
         expect((await tryWrong(email)).status).toBe(422);
@@ -50,7 +60,11 @@ describe("sign-in attempts", () => {
       expect(rejected.status).toBe(429);
       expect(rejected.wait).toBeGreaterThan(SIGN_IN_LIMITS.windowS - 120);
       expect(rejected.wait).toBeLessThanOrEqual(SIGN_IN_LIMITS.windowS);
+      const late = rejected.until - (Date.now() + rejected.wait * 1000);
+      expect([late > -10_000, late < 60_000]).toEqual([true, true]);
+      notices.add(rejected.notice?.replace(/Please wait .* then/, "then"));
     }
+    expect([...notices]).toEqual(["Too many sign-in attempts. then try again."]);
     const right = await submitSignIn(service, new Map(), { email: person.email });
     expect(right.status).toBe(429);
     expect(right.text).toContain("Too many sign-in attempts");

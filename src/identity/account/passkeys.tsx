@@ -140,7 +140,7 @@ async function add(visit: OwnVisit, codes: RecoveryCodes): Promise<Rejection | "
     credentialId: attestation.id,
     address: context.address,
   });
-  if (waitS > 0) return describeThrottle(waitS);
+  if (waitS > 0) return describeThrottle(deps, waitS);
   const created = await verifyAttestation(attestation, { party, challenge });
   if (created === undefined) return reject(WRONG);
   const added = { ...created, userId: account.id, sessionId, challenge, label, codes };

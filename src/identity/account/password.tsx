@@ -65,7 +65,7 @@ async function change(
   const device = readDeviceCookie(context.request, deps.identitySecrets);
   const from = { email: account.email, address: context.address, device };
   const attempt = await beginSignIn(deps, from);
-  if (!("isDisabled" in attempt)) return describeThrottle(attempt.waitS);
+  if (!("isDisabled" in attempt)) return describeThrottle(deps, attempt.waitS);
   const right = await verifyPassword(deps, attempt, present);
   if (right === undefined || attempt.known?.userId !== account.id)
     return { status: 422, issues: { present: ["This is not your current password."] } };

@@ -58,7 +58,7 @@ export async function handleProviderCallback(
   const { location, back } = await checkReturnTo(deps, context, state.returnTo);
   const { address } = context;
   const attempt = await beginProviderSignIn(deps, { state: state.state, address });
-  if (attempt.waitS > 0) return respondWithThrottle(attempt.waitS, back);
+  if (attempt.waitS > 0) return respondWithThrottle(deps, attempt.waitS, back);
   if (!attempt.isFirst) return await respondWithStale(deps, context, state.returnTo);
   const callback = toCallback(deps, provider);
   const { query } = context;

@@ -1,13 +1,14 @@
 /** @jsxImportSource #html @jsxRuntime automatic */
 /** Pages for failed sign-ins with a provider: what happened, and where to start again. @module */
-import { respondWithPage } from "../../pages/mod.ts";
+import { type Part, respondWithPage } from "../../pages/mod.ts";
 import { toDurationText } from "../../std/duration.ts";
 import { PROVIDER_STATE_LIFE_S, RECENT_SIGN_IN } from "../../std/limits.ts";
-import { toWait } from "../sign_in_page.tsx";
+import type { PageDeps } from "../page_deps.tsx";
+import { renderWait } from "../sign_in_page.tsx";
 
 type ProviderPage = {
   title: string;
-  text: string;
+  text: Part;
   status: number;
   /** The page to start again. */
   back: string;
@@ -95,11 +96,15 @@ export const PROVIDER_TEXTS = {
 
 export type ProviderRejection = keyof typeof PROVIDER_TEXTS;
 
-export function respondWithThrottle(waitS: number, back: string): Response {
+export function respondWithThrottle(
+  deps: Pick<PageDeps, "now">,
+  waitS: number,
+  back: string,
+): Response {
   return respondWithProviderPage({
     status: 429,
     title: "Too many sign-in attempts",
-    text: `Please wait ${toWait(waitS)}, then try again.`,
+    text: <>{renderWait(deps, waitS)} Or go back and sign in another way.</>,
     back,
     retryAfterS: waitS,
   });
@@ -155,7 +160,7 @@ export function respondWithProviderPage(page: ProviderPage): Response {
   const { status, retryAfterS } = page;
   const seconds = retryAfterS ?? (status === 503 ? 5 : undefined);
   return respondWithPage(
-    { title: page.title, body },
+    { title: page.title, body, scripts: ["page"] },
     {
       status,
       cookies: page.cookies ?? [],

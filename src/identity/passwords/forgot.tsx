@@ -55,7 +55,7 @@ export const forgotPage = makeOpenForm({
       address: context.address,
       returnTo: returnTo.kind === "app" ? returnTo : undefined,
     });
-    if (waitS > 0) return describeThrottle(waitS);
+    if (waitS > 0) return describeThrottle(deps, waitS);
     const query = new URLSearchParams(toReturnQuery(returnTo));
     return redirect(`${FORGOT_PATH}?${new URLSearchParams([["sent", "yes"], ...query])}`);
   },
