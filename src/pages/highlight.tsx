@@ -51,11 +51,14 @@ const RULES: Readonly<Record<string, Rule>> = {
   json: JSON_RULE,
 };
 
+/** The address of `rowhouse dev`, where an example sets the one of the reader's service. */
+const LOCAL_ADDRESS = String.raw`(?<=export ROWHOUSE_URL=)http://(?:localhost|127\.0\.0\.1):8787`;
+
 const TOKENS = new Map(
   Object.entries(RULES).map(([language, { comment, string, keywords }]) => [
     language,
     new RegExp(
-      `(?<comment>${comment})|(?<string>${string})|(?<![\\w$.-])(?<keyword>${keywords})(?![\\w$-])|(?<![\\w$.-])(?<number>\\d[\\d_.]*)(?![\\w-])`,
+      `(?<address>${LOCAL_ADDRESS})|(?<comment>${comment})|(?<string>${string})|(?<![\\w$.-])(?<keyword>${keywords})(?![\\w$-])|(?<![\\w$.-])(?<number>\\d[\\d_.]*)(?![\\w-])`,
       language === "sql" ? "gim" : "gm",
     ),
   ]),
@@ -71,7 +74,13 @@ export function highlight(code: string, language: string | undefined): Part {
     const [kind = "", text = ""] =
       Object.entries(match.groups ?? {}).find(([, text]) => text) ?? [];
     parts.push(renderText(code.slice(end, match.index)));
-    parts.push(<span class={`code-${kind}`}>{renderText(text)}</span>);
+    parts.push(
+      kind === "address" ? (
+        <span data-origin>{text}</span>
+      ) : (
+        <span class={`code-${kind}`}>{renderText(text)}</span>
+      ),
+    );
     end = match.index + match[0].length;
   }
   return [...parts, renderText(code.slice(end))];

@@ -212,6 +212,8 @@ describe("the search in the docs", () => {
     expect(text).toContain('rel="next" href="/docs/mistakes"');
     expect(text).toContain('<span class="code-keyword">export</span>');
     expect(text).toContain("<span data-origin>https://api.example.org</span>");
+    const data = await (await fetch(`${service.url}/docs/data`)).text();
+    expect(data).toContain("ROWHOUSE_URL=<span data-origin>http://localhost:8787</span>");
     // The colors do not change the text that readers copy.
     const [, code = ""] = /<code id="code-1">(.*?)<\/code>/s.exec(text) ?? [];
     const plain = code
