@@ -50,6 +50,13 @@ const APP_ID: JsonSchema = {
   description: "The id of the app that owns the row: always the key's app.",
 };
 
+/** A row for the description of all tables, which has no columns to make one from. */
+const EXAMPLE = { title: "Write the docs", done: false };
+const EXAMPLE_IDS = {
+  id: "0190163d-8694-739b-aea5-966c26f8ad91",
+  app_id: "0190163d-8640-7cc7-8cc9-6a93f1f0a1b2",
+};
+
 /** The component name of a table's schema. Table names contain no hyphen, so it is unique. */
 export function toSchemaName(table: string | undefined, shape: TableShape): string {
   return `${table ?? "any"}-${shape}`;
@@ -68,7 +75,12 @@ export function toTableSchemas(
   const name = (shape: TableShape) => toSchemaName(table?.name, shape);
   const row = toReference(name("row"));
   const values = toProperties(columns, toValueSchema);
-  const part = { type: "object", properties: { id: ID, app_id: APP_ID, ...values } };
+  const exampleOf = (row: object) => (table === undefined ? { examples: [row] } : {});
+  const part = {
+    type: "object",
+    properties: { id: ID, app_id: APP_ID, ...values },
+    ...exampleOf({ ...EXAMPLE_IDS, ...EXAMPLE }),
+  };
   return {
     [name("row")]: {
       ...part,
@@ -78,10 +90,15 @@ export function toTableSchemas(
       type: "object",
       properties: toProperties(columns, toInsertSchema),
       ...listRequired(columns.filter((column) => column.required && column.default === undefined)),
+      ...exampleOf(EXAMPLE),
       // Commands check files of rows by these schemas, including facts without a JSON Schema keyword.
       ...(table === undefined ? {} : { [TABLE_KEYWORD]: table }),
     },
-    [name("update")]: { type: "object", properties: toProperties(columns, toUpdateSchema) },
+    [name("update")]: {
+      type: "object",
+      properties: toProperties(columns, toUpdateSchema),
+      ...exampleOf({ done: true }),
+    },
     ...(previews.includes("filters")
       ? {
           [name("found")]: toBodySchema(

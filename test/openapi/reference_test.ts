@@ -51,6 +51,10 @@ for (const shape of SHAPES) {
         "export ROWHOUSE_URL=https://api.example.org",
         "export ROWHOUSE_API_KEY=rh_…",
       ]);
+      // A description without tables has no columns to make examples from.
+      expect(decode(text.replace(/<[^>]+>/g, ""))).toContain(
+        '-d \'{"title":"Write the docs","done":false}\'',
+      );
     });
 
     test("displays to a key exactly the tables of its app in the document", async () => {
