@@ -91,19 +91,26 @@ export function displays(
   return isFull() ? DISPLAYS : [{ colorScheme, width }];
 }
 
-/** Returns the accessibility issues of a page in its current state. The context needs `bypassCSP`. */
-export async function findAxeViolations(page: Page): Promise<{ id: string; nodes: string[] }[]> {
+/**
+ * Returns the accessibility issues of a page in its current state, also by `extra` rules that are off by default. The context
+ * needs `bypassCSP`.
+ */
+export async function findAxeViolations(
+  page: Page,
+  extra: readonly string[] = [],
+): Promise<{ id: string; nodes: string[] }[]> {
   // axe finds no issues in missing elements, and wrong contrast in elements that are fading.
   await page.waitForLoadState();
   await page.evaluate(() =>
     Promise.all(document.getAnimations().map((animation) => animation.finished)),
   );
   await page.evaluate(axe.source);
-  return await page.evaluate(async () => {
+  const rules = Object.fromEntries(extra.map((rule) => [rule, { enabled: true }]));
+  return await page.evaluate(async (enabled) => {
     const { axe: runner } = globalThis as unknown as { axe: typeof axe };
-    const result = await runner.run(document, { resultTypes: ["violations"] });
+    const result = await runner.run(document, { resultTypes: ["violations"], rules: enabled });
     return result.violations.map(({ id, nodes }) => ({ id, nodes: nodes.map(({ html }) => html) }));
-  });
+  }, rules);
 }
 
 /** Submits the sign-in form to which the Console redirected, and waits for the Console page and its script. */
