@@ -20,6 +20,7 @@ import { renderEmpty, renderText } from "./parts.tsx";
 import {
   ACTIVITY,
   APPS,
+  DOCS,
   FIND,
   INVITATIONS,
   NEW_APP,
@@ -59,6 +60,7 @@ const PAGES: readonly Hit[] = [
   { name: "Tables", path: TABLES },
   { name: "Requests", path: REQUESTS },
   { name: "Activity", path: ACTIVITY },
+  { name: "Docs", path: DOCS },
   { name: "Your account", path: ACCOUNT_PATH },
 ];
 

@@ -157,6 +157,7 @@ test.each(["0190163d-8694-739b-aea5-966c26f8ad91", "966c26f8ad91"])(
 
 test("the search finds pages, and lists them for an empty input", async () => {
   expect((await hits("activ"))["Pages"]).toEqual(["/console/activity"]);
+  expect((await hits("docs"))["Pages"]).toEqual(["/console/docs"]);
   expect(Object.keys(await hits(""))).toEqual(["Pages"]);
 });
 
