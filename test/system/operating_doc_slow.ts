@@ -88,7 +88,7 @@ describe("the page's commands", () => {
       expect(kinds).toContain(kind);
     const rest = lines.filter((line) => !commands.includes(line));
     const others =
-      /^(ADMIN_DATABASE_URL=.*|DATABASE_URL=.*|docker compose|cp|grep|rm|useradd|cd|set|pg_dump|pg_dumpall|psql|pg_restore|export|systemctl) |^ /;
+      /^(ADMIN_DATABASE_URL=.*|DATABASE_URL=.*|docker compose|cp|grep|rm|useradd|cd|set|pg_dump|pg_dumpall|psql|pg_restore|pg_upgrade|vacuumdb|export|systemctl) |^ /;
     expect(rest.filter((line) => !others.test(line))).toEqual([]);
   });
 });
