@@ -290,12 +290,12 @@ describe("an account", () => {
     expect((await me(await signInAs(service, person))).json).toMatchObject({ role: "reader" });
   });
 
-  test("that is to be disabled leads to the keys that the person issued", async () => {
+  test.each(["state", "delete"])("%s leads to the keys that the person issued", async (ending) => {
     const own = await makePerson(service, { consoleRole: "admin" });
     const jar = await signInAs(service, own);
     const typed = { name: "theirs", "scope data:read": "on", life: "90" };
     expect((await submit(jar, `/console/apps/${app.slug}/new-key`, typed)).status).toBe(200);
-    const { text } = await visit(service, chiefJar, `${pathOf(own)}/state`);
+    const { text } = await visit(service, chiefJar, `${pathOf(own)}/${ending}`);
     const path = /href="([^"]*action=issue_key)"/.exec(text)?.[1]?.replaceAll("&amp;", "&") ?? "";
     const listed = (await visit(service, chiefJar, path)).text;
     expect(listed).toMatch(

@@ -1,6 +1,7 @@
 /** @jsxImportSource #html @jsxRuntime automatic */
 /** Actions that end the access of a person: disabling, which can be undone, sign-out and deletion. @module */
 
+import type { Html } from "../../pages/mod.ts";
 import { runAction } from "../../records/actions/mod.ts";
 import { namePerson, runOnPerson, setDisabled } from "../../records/people/mod.ts";
 import { EMAIL_MAX_CHARS } from "../../std/patterns.ts";
@@ -27,12 +28,7 @@ export const PERSON_ENDINGS = {
                 ? "can sign in again, with the same roles."
                 : "is signed out everywhere immediately and cannot sign in. Roles are retained. An unused password link stops working."}
             </p>
-            {!isDisabled && (
-              <p class="quiet">
-                API keys belong to apps and keep working, also those that this person{" "}
-                <a href={toIssuedKeysPath(person.id)}>issued in the Console</a>.
-              </p>
-            )}
+            {!isDisabled && renderIssuedKeys(person.id)}
             {me.id === person.id && <p>This is your account.</p>}
           </>
         ),
@@ -113,6 +109,7 @@ export const PERSON_ENDINGS = {
             This deletes the account with its roles, sessions and password. It cannot be undone.
             Rows that name the person do not change. The audit log keeps only the id.
           </p>
+          {renderIssuedKeys(person.id)}
           <p class="quiet">To keep the roles, disable the account instead.</p>
           {me.id === person.id && <p>This is your account.</p>}
         </>
@@ -128,7 +125,13 @@ export const PERSON_ENDINGS = {
   }),
 };
 
-/** The audit log of the keys that a person issued. */
-function toIssuedKeysPath(actor: string): string {
-  return `${ACTIVITY}?${new URLSearchParams({ actor, action: "issue_key" })}`;
+/** No ending of a person revokes a key: the audit log lists those that the person issued. */
+function renderIssuedKeys(actor: string): Html {
+  const issued = `${ACTIVITY}?${new URLSearchParams({ actor, action: "issue_key" })}`;
+  return (
+    <p class="quiet">
+      API keys belong to apps and keep working, also those that this person{" "}
+      <a href={issued}>issued in the Console</a>.
+    </p>
+  );
 }
