@@ -143,6 +143,23 @@ test("a person signs in, adds a todo, completes it and deletes it", async () => 
   expect(await listRows()).toEqual([]);
 }, 60_000);
 
+test("a list that arrives late does not take the focus back", async () => {
+  const page = await (await browser.newContext()).newPage();
+  await signIn(page, file.user);
+  await page.waitForSelector("#title:focus");
+  const held = Promise.withResolvers<void>();
+  await page.route("**/api/todos?due=1", async (route) => {
+    await held.promise;
+    await route.continue();
+  });
+  await page.click("#by-due-date");
+  await page.focus("#search");
+  await page.locator("ul.todos > li").evaluate((row) => row.setAttribute("data-old", ""));
+  held.resolve();
+  await page.waitForSelector("ul.todos > li:not([data-old])");
+  expect(await focused(page)).toBe("search");
+}, 60_000);
+
 test("signing out ends at the sign-in page, and the app detects it", async () => {
   const page = await (await browser.newContext()).newPage();
   await signIn(page, file.admin);

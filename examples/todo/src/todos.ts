@@ -17,11 +17,12 @@ export async function showTodos(position: HTMLElement): Promise<void> {
   });
   let view: View = { search: "", isOpenOnly: false, isByDueDate: false };
   const refresh = async () => {
-    const focused = document.activeElement?.id;
     const asked = view;
     const todos = await listTodos(asked);
     // The view has changed since the request.
     if (asked !== view) return;
+    // Not before the request: the person can have moved the focus meanwhile.
+    const focused = document.activeElement?.id;
     const isFiltered = asked.search !== "" || asked.isOpenOnly;
     showRows(list, todos, { runChange, isFiltered });
     // The rows were replaced: restore the focus, or focus the title.
