@@ -12,6 +12,7 @@ import { announce, element, openAnnouncements } from "./dom.ts";
 import {
   type ChosenFile,
   checkFile,
+  type Fault,
   type FileCheck,
   type ImportFile,
   readChoices,
@@ -169,7 +170,7 @@ async function check(page: Page, file: ImportFile, choice?: SyncChoice): Promise
       },
     }));
   const result = await checkFile(file, {
-    maxIssues: MAX_VISIBLE,
+    maxFaults: MAX_VISIBLE,
     compare: comparison?.add,
     onProgress: (rows) => {
       status.textContent = `Checking: ${rows} rows`;
@@ -201,16 +202,20 @@ async function check(page: Page, file: ImportFile, choice?: SyncChoice): Promise
   );
 }
 
-function renderIssues({ issues, issueCount, badLines }: FileCheck): Node[] {
+function renderIssues({ faults, issueCount, badLines }: FileCheck): Node[] {
   if (issueCount === 0) return [];
-  const lines = issues.map(
-    ({ line, column, message }) =>
-      `Line ${line}${column === undefined ? "" : `, ${column}`}: ${message}`,
-  );
-  if (issueCount > issues.length)
-    lines.push(`and ${count(issueCount - issues.length, "more error", "more errors")}`);
+  const listed = faults.map(renderFault);
+  const more = issueCount - faults.reduce((sum, fault) => sum + fault.count, 0);
+  if (more > 0) listed.push(`and ${count(more, "more error", "more errors")}`);
   const title = `${count(issueCount, "error")} in ${count(badLines, "line")}. Nothing was stored.`;
-  return [toNotice("error", title, lines)];
+  return [toNotice("error", title, listed)];
+}
+
+function renderFault({ column, message, lines, ...fault }: Fault): string {
+  const text = column === undefined ? message : `${column}: ${message}`;
+  if (fault.count === 1) return `Line ${lines[0]}${column === undefined ? ": " : ", "}${text}`;
+  const more = fault.count > lines.length ? ` and ${fault.count - lines.length} more` : "";
+  return `${text} (${count(fault.count, "time")}: lines ${lines.join(", ")}${more})`;
 }
 
 type Task = {

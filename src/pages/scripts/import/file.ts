@@ -89,17 +89,25 @@ async function* readStream(file: File): AsyncGenerator<Uint8Array> {
 
 export const LIMITS = { rows: MAX_BATCH, bytes: MAX_BODY_BYTES };
 
+/** An error that several lines can have. */
+export type Fault = Pick<LineIssue, "column" | "message"> & {
+  count: number;
+  /** The first lines with it. */
+  readonly lines: number[];
+};
+const MAX_LINES = 20;
+
 export type FileCheck = {
   /** Rows without errors. */
   readonly rows: number;
-  readonly issues: readonly LineIssue[];
+  readonly faults: readonly Fault[];
   readonly issueCount: number;
   readonly badLines: number;
   readonly digest: string;
 };
 
 type CheckOptions = {
-  maxIssues: number;
+  maxFaults: number;
   onProgress: (rows: number) => void;
   /** Compares a row with the table. */
   compare: ((row: FileRow) => LineIssue | undefined) | undefined;
@@ -108,16 +116,23 @@ type CheckOptions = {
 /** Reads the whole file. Counts its rows and errors. */
 export async function checkFile(
   file: ImportFile,
-  { maxIssues, onProgress, compare }: CheckOptions,
+  { maxFaults, onProgress, compare }: CheckOptions,
 ): Promise<FileCheck> {
   const batcher = makeBatcher(LIMITS);
-  const issues: LineIssue[] = [];
+  const faults = new Map<string, Fault>();
   const badLines = new Set<number>();
   let [rows, issueCount] = [0, 0];
   const add = (issue: LineIssue) => {
     issueCount++;
     badLines.add(issue.line);
-    if (issues.length < maxIssues) issues.push(issue);
+    const { line, column, message } = issue;
+    const id = JSON.stringify([column, message]);
+    const fault = faults.get(id) ?? {
+      ...{ count: 0, lines: [], message, ...(column === undefined ? {} : { column }) },
+    };
+    if (faults.size < maxFaults) faults.set(id, fault);
+    fault.count++;
+    if (fault.lines.length < MAX_LINES) fault.lines.push(line);
   };
   for await (const read of readFile(file)) {
     read.issues.forEach(add);
@@ -129,7 +144,7 @@ export async function checkFile(
     onProgress(rows);
   }
   const digest = await digestBytes(await file.file.arrayBuffer());
-  return { rows, issues, issueCount, badLines: badLines.size, digest };
+  return { rows, faults: [...faults.values()], issueCount, badLines: badLines.size, digest };
 }
 
 /** SHA-256 in hex. */
