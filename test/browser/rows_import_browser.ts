@@ -108,7 +108,7 @@ test("two repeated names are left out, and an export for spreadsheets is recogni
   expect(await pages.listRows()).toMatchObject([{ title: "+49 30" }]);
 });
 
-test("an import of 2,000 rows with 30 invalid rows lists all errors by line, then stores the other rows", async () => {
+test("an import of 2,000 rows with 30 invalid rows groups equal errors, then stores the other rows", async () => {
   await withPage(pages.browser, async (page) => {
     await openImport(pages, page);
     await choose(
