@@ -75,11 +75,12 @@ export function toTableSchemas(
   const name = (shape: TableShape) => toSchemaName(table?.name, shape);
   const row = toReference(name("row"));
   const values = toProperties(columns, toValueSchema);
-  const exampleOf = (row: object) => (table === undefined ? { examples: [row] } : {});
+  const anyColumn = (row: object) =>
+    table === undefined ? { additionalProperties: true, examples: [row] } : {};
   const part = {
     type: "object",
     properties: { id: ID, app_id: APP_ID, ...values },
-    ...exampleOf({ ...EXAMPLE_IDS, ...EXAMPLE }),
+    ...anyColumn({ ...EXAMPLE_IDS, ...EXAMPLE }),
   };
   return {
     [name("row")]: {
@@ -90,14 +91,14 @@ export function toTableSchemas(
       type: "object",
       properties: toProperties(columns, toInsertSchema),
       ...listRequired(columns.filter((column) => column.required && column.default === undefined)),
-      ...exampleOf(EXAMPLE),
+      ...anyColumn(EXAMPLE),
       // Commands check files of rows by these schemas, including facts without a JSON Schema keyword.
       ...(table === undefined ? {} : { [TABLE_KEYWORD]: table }),
     },
     [name("update")]: {
       type: "object",
       properties: toProperties(columns, toUpdateSchema),
-      ...exampleOf({ done: true }),
+      ...anyColumn({ done: true }),
     },
     ...(previews.includes("filters")
       ? {
