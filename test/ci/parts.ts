@@ -166,7 +166,7 @@ export const PARTS: readonly Part[] = [
     // Debian's PostgreSQL 18.6 cannot upgrade 15.20: it has no versions of columns.
     name: "pg_upgrade from PostgreSQL 15 to 17",
     forms: always(
-      [NEWER, "17", "test", "--timeout", "120000", "./test/system/pg_upgrade_slow.ts"],
+      [NEWER, "17", "test", "--timeout", "120000", "./test/system/pg_upgrade_major.ts"],
       0.7,
     ),
   },
