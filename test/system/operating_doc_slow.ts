@@ -25,7 +25,6 @@ const commands = lines.filter((line) => line.startsWith("rowhouse "));
 const NOTES: readonly [word: string, note: RegExp][] = [
   ["roll-key", /^The old key works until \S+Z\n$/],
   ["--dry-run", /^$/],
-  ["move-database", /^Moved the apps.*\n[\s\S]*Compared every row.*\n$/],
 ];
 
 let database: TestDatabase;
@@ -36,10 +35,6 @@ beforeAll(async () => {
 });
 afterAll(async () => {
   project.remove();
-  // The page's command creates it.
-  await withDatabase(database.adminUrl, (admin) =>
-    admin.message("drop database if exists rowhouse_next with (force)"),
-  );
   await database.drop();
 });
 

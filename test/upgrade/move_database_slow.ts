@@ -3,11 +3,11 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } fr
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { adminMoveDatabaseCommands } from "../../src/cli/admin/move_database.ts";
 import { defineSchema, t } from "../../src/schema/mod.ts";
-import { readBlocks } from "../docs/blocks.ts";
 import { dumpCatalog } from "../support/catalog_dump.ts";
 import { clusterUrls, PUSH_LOGIN, withDatabase } from "../support/cluster.ts";
-import { ROOT, runCommand, runHere, startCommand } from "../support/command.ts";
+import { runCommand, runHere, startCommand } from "../support/command.ts";
 import {
   type DebianCluster,
   hasDebianPostgres,
@@ -22,10 +22,9 @@ import { findMisfitsOf } from "../support/tour/commands.ts";
 import { loadOlder, OLDER, type OlderFacts } from "./older.ts";
 
 const NEXT = "rowhouse_next";
-/** The commands of the page. */
-const COMMANDS = readBlocks(await Bun.file(join(ROOT, "docs/operating.md")).text())
-  .filter(({ code }) => code.includes("move-database"))
-  .flatMap(({ code }) => code.trim().split("\n"))
+/** The commands of the help's example. */
+const COMMANDS = (adminMoveDatabaseCommands[0]?.example ?? "")
+  .split("\n")
   .map((line) => line.split(" ").slice(1));
 
 let folder: string;

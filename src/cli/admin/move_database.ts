@@ -8,20 +8,21 @@ import { command, typed } from "./command.ts";
 import { makeAdminCommands } from "./task.ts";
 
 export const adminMoveDatabaseCommands = makeAdminCommands({
-  "move-database": command("moves a database that an older release set up to a new database", {
+  "move-database": command("moves a database that an earlier build set up to a new database", {
     example: `rowhouse admin move-database rowhouse_next --dry-run
 rowhouse admin move-database rowhouse_next`,
-    about: `For a database that migrate rejects, because a release before 0.1.0 set it up. Copies everything to a new database in the same
+    about: `For a database that migrate rejects, because a build before 0.1.0 set it up. Copies everything to a new database in the same
 cluster: apps, keys, people, passwords, factors, sessions, migrations, tables and rows. Then compares the number and a digest of
 the rows of each table. The old database is only read. Stop its processes first.
 
 The command creates the new database. One that exists must be without tables, schemas and other objects, and without sessions. If
 the command stops, the new database is not served, and the command starts over in it when you run it again. Every other
 database is rejected and not changed. --dry-run checks the new database without changing it, and compares with a temporary
-database that it creates and drops.
+database rowhouse_dry_run_… that it creates and drops.
 
 Apps' tables are created as pushes recorded them, and code that anyone left in the schemas data and api stays behind and
-is listed. Reading and writing rows uses temporary logins that can only push.`,
+is listed. Reading and writing rows uses temporary logins that can only push. Keep IDENTITY_SECRET and PREVIEW. A database
+of several nodes is moved by a dump.`,
     args: { database: typed },
     flags: {
       "dry-run": { about: "counts the rows of each table and lists what cannot be moved" },
