@@ -2,7 +2,6 @@
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import type { Browser, BrowserContextOptions, Page } from "playwright-core";
 import { consoleRoutes } from "../../src/console/mod.ts";
-import { ALL_APPS } from "../../src/db/mod.ts";
 import { defineSchema, t } from "../../src/schema/mod.ts";
 import {
   DOMAIN,
@@ -14,6 +13,7 @@ import {
 } from "../support/browser.ts";
 import { makePerson, type Person } from "../support/people.ts";
 import { fillPath } from "../support/samples/routes.ts";
+import { countRequests } from "../support/statistics.ts";
 import { isFull } from "../support/tier.ts";
 
 const SLUG = "an-app-whose-slug-is-rather-long";
@@ -33,12 +33,8 @@ beforeAll(async () => {
   const schema = defineSchema({ notes: { title: t.string().required() } });
   const host = `the-address-of-an-app-can-be-long-as-well-as-its-slug.${DOMAIN}`;
   await service.makeApp(schema, { slug: SLUG, cookieDomain: DOMAIN, origins: [`http://${host}`] });
+  await countRequests(service);
   await service.service.admin.message(`
-    insert into rowhouse.statistics
-      select app, span, date_bin('1 minute', now(), 'epoch') - n * interval '7 minutes', 900000 * n, n % 2, 111000 * n, array_fill(n, array[12])
-      from (select id from rowhouse.apps union all select '${ALL_APPS}') as apps (app), unnest(array['minute', 'hour']) as span,
-        generate_series(1, 8) as n
-      on conflict do nothing;
     update rowhouse.migrations set applied_at = now() - interval '11 minutes';
     insert into rowhouse.stored_requests (id, app_id, at, method, route, status, code, ms)
       select gen_random_uuid(), id, now(), 'PATCH', '/v1/data/db/:table/:id', 504, 'timeout', 30000 from rowhouse.apps;

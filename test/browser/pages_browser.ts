@@ -131,7 +131,7 @@ describe.each(displays("light", 360))("$colorScheme, $width px wide:", ({ colorS
       const page = await context.newPage();
       await open(page);
       await page.getByRole("heading", { name: heading, exact: true }).waitFor();
-      expect(await findAxeViolations(page, ["target-size"])).toEqual([]);
+      expect(await findAxeViolations(page)).toEqual([]);
       const overflow = await page.evaluate(() => document.documentElement.scrollWidth - innerWidth);
       expect(overflow).toBeLessThanOrEqual(0);
       await context.close();
