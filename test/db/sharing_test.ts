@@ -2,7 +2,7 @@
  * Short writes that share a connection: each has its own transaction and its own result, and neither a caller that leaves, nor
  * one that waits for a lock, nor a lost connection harms the others more than an own connection would.
  */
-import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from "bun:test";
+import { afterAll, afterEach, beforeAll, beforeEach, expect, mock, spyOn, test } from "bun:test";
 import { type Database, echoColumn, openDatabase, SERVICE_QUEUE } from "../../src/db/mod.ts";
 import { openConnection } from "../../src/db/pool/connection.ts";
 import { makeSharing } from "../../src/db/pool/sharing.ts";
@@ -60,6 +60,7 @@ beforeEach(async () => {
   });
 });
 afterEach(async () => {
+  mock.restore();
   await pool.close(0);
   await proxy.close();
 });
@@ -120,6 +121,14 @@ function holdResponses(): Watched {
   return watched;
 }
 
+/**
+ * Stops the clock until `mockRestore`. A connection accepts no write after its first one has lasted for some milliseconds, which a
+ * busy machine needs to send them all.
+ */
+function stopClock() {
+  return spyOn(performance, "now").mockReturnValue(performance.now());
+}
+
 function release(): void {
   proxy.onMessage(() => undefined);
   proxy.release();
@@ -128,8 +137,10 @@ function release(): void {
 test("writes are sent behind others while no connection is free, and each gets its own result", async () => {
   await warm();
   const { used } = holdResponses();
+  const clock = stopClock();
   const writing = writeAll();
   await eventually(() => used.length === WRITES);
+  clock.mockRestore();
   expect(new Set(used).size).toBe(CONNECTIONS);
   expect(pool.stats()).toMatchObject({ open: CONNECTIONS, busy: CONNECTIONS, waiting: 0 });
   const more = write("one more");
@@ -153,9 +164,11 @@ test("callers that leave cancel no other caller's write", async () => {
   await warm();
   const watched = holdResponses();
   const left = new AbortController();
+  const clock = stopClock();
   const leaving = write("left", { signal: left.signal });
   const writing = writeAll(notes.slice(1));
   await eventually(() => watched.used.length === WRITES);
+  clock.mockRestore();
   left.abort();
   // Longer than any number of ticks in which a cancellation would be sent.
   await Bun.sleep(100);
@@ -174,8 +187,10 @@ test("a caller that leaves cancels a write that is alone, and its connection get
   await eventually(() => watched.used.length === 1);
   left.abort();
   await eventually(() => watched.canceled === 1);
+  const clock = stopClock();
   const writing = writeAll(notes.slice(0, 4));
   await eventually(() => watched.used.length === 5);
+  clock.mockRestore();
   expect(watched.used.slice(1)).not.toContain(watched.used[0]);
   release();
   expect(await writing).toEqual(notes.slice(0, 4));
@@ -190,8 +205,10 @@ test.each([
   async ({ retry, result }) => {
     await warm();
     const { used } = holdResponses();
+    const clock = stopClock();
     const writing = writeAll(notes, { retry });
     await eventually(() => used.length === WRITES);
+    clock.mockRestore();
     await eventually(async () => (await stored()).length === WRITES);
     const lost = used[0];
     proxy.onMessage(({ connection, from }) =>
