@@ -200,7 +200,7 @@ test("an operator finds a person and gives a role in 4 steps", async () => {
   await openConsole("/console", async (page) => {
     await page.keyboard.press("Control+k");
     await page.keyboard.type(tim.email);
-    await options(page).filter({ hasText: "Tim" }).waitFor();
+    await options(page).first().filter({ hasText: "Tim" }).waitFor();
     await page.keyboard.press("Enter");
     await page.getByRole("link", { name: "Grant a role" }).click();
     await page.getByLabel("App", { exact: true }).fill("wiki");
@@ -267,7 +267,7 @@ test("an operator ends all sessions of a person in 4 steps", async () => {
   await openConsole("/console", async (page) => {
     await page.keyboard.press("Control+k");
     await page.keyboard.type(tim.email);
-    await options(page).filter({ hasText: "Tim" }).waitFor();
+    await options(page).first().filter({ hasText: "Tim" }).waitFor();
     await page.keyboard.press("Enter");
     await page.getByRole("link", { name: "End all" }).click();
     await page.getByRole("dialog").getByRole("button", { name: "End all sessions" }).click();

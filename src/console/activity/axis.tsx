@@ -112,9 +112,19 @@ type Drawn = { axis: Axis; span: Span; slug: string; now: number };
 export function renderAxis({ axis, span, slug, now }: Drawn): Html {
   const steps = toSteps(axis);
   const lanes = toLanes(steps);
+  const changes = toMarks(axis);
+  // Processes have not yet reported the last step.
+  const reported = Math.max(
+    steps.findLastIndex(({ requests }) => requests > 0),
+    0,
+  );
   return (
     <section class="sheet axis" aria-label="Over time">
+      <p class="axis-readout" data-readout={reported}>
+        {toReadout(steps, axis, { index: reported, changes }).replaceAll("\n", " · ")}
+      </p>
       <div class="axis-chart">
+        {changes.size > 0 && [5, 2].map((count) => renderNames(changes, steps.length, count))}
         <div class="axis-lanes" aria-hidden="true">
           {lanes.map(({ name, top }) => (
             <div>
@@ -124,7 +134,7 @@ export function renderAxis({ axis, span, slug, now }: Drawn): Html {
             </div>
           ))}
         </div>
-        {renderDrawing({ axis, slug, steps, lanes, changes: toMarks(axis) })}
+        {renderDrawing({ axis, slug, steps, lanes, changes })}
         <div class="axis-times" aria-hidden="true">
           {toTicks(axis).map((tick) => (
             <span>{toShortTime(tick, span)}</span>
@@ -161,6 +171,44 @@ function toMarkText({ action, app, seq }: Axis["changes"][number]): string {
   return app === null ? what : `${what} of ${app}`;
 }
 
+/** Max characters of a name next to a mark. */
+const NAME_CHARS = 16;
+
+/**
+ * The names of the marks, or their number where names would overlap: `count` names fit next to each other. The scale does
+ * not stretch this drawing.
+ */
+function renderNames(changes: Drawing["changes"], steps: number, count: number): Html {
+  const width = 1 / count;
+  const groups: { left: number; center: number; names: string[] }[] = [];
+  for (const [index, names] of [...changes].toSorted(([a], [b]) => a - b)) {
+    const center = (index + 0.5) / steps;
+    const left = Math.min(Math.max(center - width / 2, 0), 1 - width);
+    const last = groups.at(-1);
+    if (last !== undefined && left < last.left + width) last.names.push(...names);
+    else groups.push({ left, center, names: [...names] });
+  }
+  return (
+    <svg class={`axis-names axis-names-${count}`} aria-hidden="true">
+      {groups.map(({ left, center, names: [name = "", ...more] }) => {
+        const [x, anchor] = toAnchor({ left, center, width });
+        const cut = name.length > NAME_CHARS ? `${name.slice(0, NAME_CHARS - 1)}…` : name;
+        return (
+          <text x={`${round(x * 100)}%`} y="11" text-anchor={anchor}>
+            {more.length === 0 ? cut : `${more.length + 1} changes`}
+          </text>
+        );
+      })}
+    </svg>
+  );
+}
+
+/** Names at the edges stay inside. */
+function toAnchor({ left, center, width }: Record<"left" | "center" | "width", number>) {
+  if (left === 0) return [0, "start"] as const;
+  return left === 1 - width ? ([1, "end"] as const) : ([center, "middle"] as const);
+}
+
 type Drawing = {
   axis: Axis;
   slug: string;
@@ -169,7 +217,7 @@ type Drawing = {
   changes: Map<number, string[]>;
 };
 
-/** Hidden from screen readers and the Tab order: the figures above and the form below have the same content. */
+/** Hidden from screen readers and the Tab order: the read-out above and the form below have the same content. */
 function renderDrawing({ axis, slug, steps, lanes, changes }: Drawing): Html {
   const width = WIDTH / steps.length;
   const height = LANE * lanes.length;
@@ -193,11 +241,9 @@ function renderDrawing({ axis, slug, steps, lanes, changes }: Drawing): Html {
       <path class="axis-marks" d={marks.join("")} />
       {toLinks(axis).map(({ first, length, from, to }) => (
         <a href={toChangesPath({ app: slug, from, to })} tabindex="-1">
-          {steps.slice(first, first + length).map((step, index) => (
+          {steps.slice(first, first + length).map((_, index) => (
             <rect x={round((first + index) * width)} width={round(width)} height={height}>
-              <title>
-                {toTitle(step, axis, { index: first + index, changes: changes.get(first + index) })}
-              </title>
+              <title>{toReadout(steps, axis, { index: first + index, changes })}</title>
             </rect>
           ))}
         </a>
@@ -231,11 +277,16 @@ export function toMinuteText(ms: number): string {
 
 const MAX_CHANGES_IN_TITLE = 4;
 
-function toTitle(
-  { requests, errors, rejections, p99, before }: Step,
+/** The values of a step, one per line. */
+function toReadout(
+  steps: readonly Step[],
   axis: Axis,
-  { index, changes = [] }: { index: number; changes: string[] | undefined },
+  { index, changes: all }: { index: number; changes: Drawing["changes"] },
 ): string {
+  const step = steps[index];
+  if (step === undefined) return "";
+  const { requests, errors, rejections, p99, before } = step;
+  const changes = [...new Set(all.get(index))];
   const { from } = toBounds(axis, index);
   const more = changes.length - MAX_CHANGES_IN_TITLE;
   return [

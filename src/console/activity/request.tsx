@@ -120,7 +120,7 @@ export async function handleRequest(visit: Visit): Promise<Response> {
     crumbs,
     body: [
       request.id !== id.toLowerCase() && (
-        <p class="notice">
+        <p class="notice notice-warn">
           The request <code>{id}</code> is one of {toCount(request.requests)} similar requests in
           the same minute. This is the first of them.
         </p>

@@ -36,7 +36,7 @@ export async function handleOverview(visit: Visit): Promise<Response> {
     body: [
       renderDone(visit),
       isDisabled && (
-        <p class="notice notice-error">
+        <p class="notice notice-warn">
           This app is disabled. Its keys do not work and people cannot open it.
         </p>
       ),

@@ -50,7 +50,7 @@ function rejectUnlessOn({ deps }: Visit): void {
 
 function renderOff(slug: string): Html {
   return (
-    <p class="notice notice-info">
+    <p class="notice notice-warn">
       Browser access is off for this app, so people have none of these rights.{" "}
       <a href={toSwitchPath(slug, "browser")}>Turn on</a>
     </p>

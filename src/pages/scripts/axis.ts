@@ -1,8 +1,65 @@
-/** Dragging over a time axis selects several steps and opens the page of their changes. A single step is a link. @module */
+/**
+ * Dragging over a time axis selects several steps and opens the page of their changes. A single step is a link. The read-out above
+ * has the values of a step: below the pointer, or by the keys of a slider.
+ *
+ * @module
+ */
 
 export function startAxes(): void {
-  for (const drawing of document.querySelectorAll<SVGElement>("svg[data-axis]"))
+  for (const drawing of document.querySelectorAll<SVGElement>("svg[data-axis]")) {
     startAxis(drawing, [...drawing.querySelectorAll<SVGAElement>("a")]);
+    const readout = drawing.closest("section")?.querySelector<HTMLElement>("[data-readout]");
+    if (readout) startReadout(readout, drawing);
+  }
+}
+
+/** How many steps a key moves. */
+const MOVES: Readonly<Record<string, number>> = {
+  ArrowLeft: -1,
+  ArrowDown: -1,
+  ArrowRight: 1,
+  ArrowUp: 1,
+  PageDown: -10,
+  PageUp: 10,
+  Home: Number.NEGATIVE_INFINITY,
+  End: Number.POSITIVE_INFINITY,
+};
+
+function startReadout(readout: HTMLElement, drawing: SVGElement): void {
+  const steps = [...drawing.querySelectorAll("rect")];
+  const texts = steps.map((step) => {
+    const title = step.querySelector("title");
+    // The browser's tooltip would repeat the read-out.
+    title?.remove();
+    return (title?.textContent ?? "").replaceAll("\n", " · ");
+  });
+  let position = Number(readout.dataset["readout"]);
+  const show = (next: number): void => {
+    steps[position]?.removeAttribute("data-selected");
+    position = Math.min(Math.max(next, 0), steps.length - 1);
+    steps[position]?.setAttribute("data-selected", "");
+    const text = texts[position] ?? "";
+    readout.textContent = text;
+    readout.ariaValueNow = String(position);
+    readout.ariaValueText = text;
+  };
+  readout.role = "slider";
+  readout.tabIndex = 0;
+  readout.ariaLabel = "Step of the chart";
+  readout.ariaValueMin = "0";
+  readout.ariaValueMax = String(steps.length - 1);
+  show(position);
+  drawing.addEventListener("pointermove", ({ target }) => {
+    if (target instanceof SVGRectElement) show(steps.indexOf(target));
+  });
+  readout.addEventListener("keydown", (event) => {
+    const link = steps[position]?.closest<SVGAElement>("a");
+    if (event.key === "Enter" && link) location.assign(link.href.baseVal);
+    const move = MOVES[event.key];
+    if (move === undefined) return;
+    event.preventDefault();
+    show(position + move);
+  });
 }
 
 function startAxis(drawing: SVGElement, steps: readonly SVGAElement[]): void {
