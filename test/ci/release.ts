@@ -18,6 +18,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
 import * as v from "valibot";
+import { findChanged, toPath } from "../upgrade/packed.ts";
 import { readNotes } from "./changelog.ts";
 
 const ROOT = join(import.meta.dirname, "../..");
@@ -38,6 +39,7 @@ const isDryRun = values["dry-run"] === true;
 const version = readVersion();
 const notes = readNotes(readFileSync(join(ROOT, "CHANGELOG.md"), "utf8"), { version, isDryRun });
 checkTag(version);
+await checkPacked(version);
 rmSync(OUT, { recursive: true, force: true });
 mkdirSync(OUT, { recursive: true });
 if (!existsSync(join(TOOLS, "node_modules")))
@@ -66,6 +68,16 @@ function checkTag(expected: string): void {
   const { GITHUB_REF_TYPE: type, GITHUB_REF_NAME: tag } = process.env;
   if (type === "tag" && tag !== `v${expected}`)
     throw new Error(`The tag ${tag} does not match the version ${expected} of package.json`);
+}
+
+/** Checks that later versions upgrade from the program that is released. @throws {Error} another one is packed, or none */
+async function checkPacked(expected: string): Promise<void> {
+  const isPacked = existsSync(toPath(expected, "program"));
+  const changed = isPacked ? await findChanged(ROOT, expected) : ["src/"];
+  if (changed.length === 0) return;
+  const message = `test/upgrade/versions has another program than ${expected}, in ${changed.length} files such as ${changed[0]}: run bun test/upgrade/freeze.ts HEAD and commit its files`;
+  if (!isDryRun) throw new Error(message);
+  console.warn(`Before the release: ${message}`);
 }
 
 /** Builds and packs a package, and returns the path of the file. */

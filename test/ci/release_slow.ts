@@ -63,6 +63,15 @@ test(
   RELEASE_MS,
 );
 
+test("a release needs its program among the packed versions", () => {
+  const path = join(copy, "src/added.ts");
+  writeFileSync(path, "");
+  const { code, err } = release([]);
+  rmSync(path);
+  expect(code).toBe(1);
+  expect(err).toMatch(/has another program than .* run bun test\/upgrade\/freeze\.ts HEAD/);
+});
+
 test("a release needs a dated changelog section, a matching tag and one version", () => {
   rmSync(join(copy, "release"), { recursive: true, force: true });
   const changes = join(copy, "CHANGELOG.md");

@@ -1,5 +1,6 @@
 /** Logins of a production database, and its migration by the program of any version. @module */
 import { join } from "node:path";
+import { PREVIEWS } from "../../src/preview.ts";
 import type { SplitRole } from "../support/cluster.ts";
 import { withDatabase } from "../support/cluster.ts";
 import { type Outcome, ROOT, runCommand, type Settings } from "../support/command.ts";
@@ -7,9 +8,7 @@ import { TEST_IDENTITY_SECRET } from "../support/deps.ts";
 
 export const DATABASE = "rowhouse";
 /** All previews. */
-export const PREVIEW = "filters,live";
-/** The previews with which processes of the previous version can serve during an upgrade: `docs/operating.md#upgrades`. */
-export const ROLLING = "live";
+const PREVIEW = PREVIEWS.join(",");
 const TASKS = ["push", "console", "rows"] as const;
 const SERVING = ["all", "gateway", "data", "identity"] as const;
 type Task = (typeof TASKS)[number];

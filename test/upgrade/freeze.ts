@@ -1,8 +1,9 @@
 /**
- * `bun test/upgrade/freeze.ts v0.1.0` packs a version for the upgrade tests, right after its release and before the next change
- * of `src/`: its program from git, and a database that its own commands and endpoints fill, on Debian's PostgreSQL 15. It writes
- * `versions/<version>.program.tar.zst` and `versions/<version>.database.zst`: commit both. A revision without a tag is named after
- * its version and its hash. All versions stay; the rolling upgrade starts at the newest.
+ * `bun test/upgrade/freeze.ts HEAD` packs a version for the upgrade tests, after the last change of `src/` before its tag: its
+ * program from git, and a database that its own commands and endpoints fill, on Debian's PostgreSQL 15. It writes
+ * `versions/<version>.program.tar.zst` and `versions/<version>.database.zst`: commit both. A revision whose changelog has no date for
+ * its version is named after its version and its hash. A version that has a tag is never packed again. All versions stay; the
+ * rolling upgrade starts at the newest.
  *
  * @module
  */
@@ -14,7 +15,7 @@ import { openMailServer } from "../support/mail_server.ts";
 import { type Call, callService, type TestApp } from "../support/service.ts";
 import { createDatabase, finishDatabase, migrateAll, toAddresses, toOperator } from "./database.ts";
 import { type Frozen, readContents } from "./frozen.ts";
-import { FOLDER, SHARED_FILE, toPath, unpackProgram, writePacked } from "./packed.ts";
+import { FOLDER, isRelease, SHARED_FILE, toPath, unpackProgram, writePacked } from "./packed.ts";
 import { startOurs, toProviderSettings } from "./provider.ts";
 import { startServing } from "./serving.ts";
 import { fillWorld } from "./world.ts";
@@ -26,8 +27,10 @@ const CONTENT = [
 ];
 
 const [revision] = process.argv.slice(2);
-if (revision === undefined) throw new Error("Name the revision: bun test/upgrade/freeze.ts v0.1.0");
+if (revision === undefined) throw new Error("Name the revision: bun test/upgrade/freeze.ts HEAD");
 const version = nameOf(revision);
+if (isRelease(version) && git("tag", "--list", `v${version}`).length > 0)
+  throw new Error(`${version} has the tag v${version}: it stays as it was released`);
 mkdirSync(FOLDER, { recursive: true });
 await writePacked(toPath(version, "program"), git("archive", revision, "--", ...CONTENT));
 await writePacked(toPath(version, "database"), JSON.stringify(await fill()));
@@ -60,6 +63,7 @@ async function fill(): Promise<Frozen> {
     return {
       madeAt: new Date().toISOString(),
       issuer: provider.settings.issuer,
+      preview: addresses.preview,
       world,
       roles: runTool("pg_dumpall", ["--roles-only", `--dbname=${cluster.url}`]),
       dump: runTool("pg_dump", ["--create", "--inserts", addresses.admin]),
@@ -75,7 +79,8 @@ function nameOf(revision: string): string {
   const { version } = JSON.parse(git("show", `${revision}:package.json`).toString()) as {
     version: string;
   };
-  if (revision === `v${version}`) return version;
+  const changelog = git("show", `${revision}:CHANGELOG.md`).toString();
+  if (changelog.includes(`\n## [${version}] - `)) return version;
   return `${version}-${git("rev-parse", "--short=8", revision).toString().trim()}`;
 }
 

@@ -11,6 +11,8 @@ export type Frozen = {
   /** ISO 8601. */
   madeAt: string;
   issuer: string;
+  /** The previews with which it was filled. */
+  preview: string;
   world: World;
   /** Output of `pg_dumpall --roles-only`. */
   roles: string;
@@ -24,7 +26,8 @@ export type Contents = Readonly<Record<string, { columns: string[]; rows: string
 
 export async function readFrozen(version: string): Promise<Frozen> {
   const bytes = await Bun.zstdDecompress(await Bun.file(toPath(version, "database")).bytes());
-  return JSON.parse(new TextDecoder().decode(bytes)) as Frozen;
+  // A build before the first release stored no previews.
+  return { preview: "filters,live", ...JSON.parse(new TextDecoder().decode(bytes)) } as Frozen;
 }
 
 /** Loads the roles and the database into a new cluster, as a superuser who restores a backup. */

@@ -31,11 +31,11 @@ import {
 import { type Call, callService, type TestApp, type TestResponse } from "../support/service.ts";
 import { finishDatabase, LOGINS, migrateAll, toOperator } from "./database.ts";
 import { type Contents, readContents } from "./frozen.ts";
-import { PREVIOUS, VERSIONS } from "./packed.ts";
+import { isRelease, PREVIOUS, VERSIONS } from "./packed.ts";
 import { startOurs, toProviderSettings } from "./provider.ts";
 import { type Serving, startServing } from "./serving.ts";
 import { isInstalled, openStage, type Stage } from "./stage.ts";
-import { call, type KeyName, restoreProject, type World } from "./world.ts";
+import { CARDS, call, type KeyName, openPersonKey, restoreProject, type World } from "./world.ts";
 
 /** What `migrate` itself writes: facts of the program. */
 const FACTS = ["service_migrations", "code", "release", "isolation_checks", "versions"];
@@ -124,10 +124,10 @@ describe.each(COMBINATIONS)(
       expect(names.length).toBeGreaterThan(40);
       for (const name of names.filter((table) => table !== STEPS))
         expect([name, after[name]]).toEqual([name, before[name]]);
-      // With filters, `migrate` builds indexes again.
+      // With filters, `migrate` builds the indexes of a build before the first release again.
       const rebuilt = after[STEPS]?.rows.filter((row) => !before[STEPS]?.rows.includes(row)) ?? [];
       expect(before[STEPS]?.rows.filter((row) => !after[STEPS]?.rows.includes(row))).toEqual([]);
-      expect(rebuilt.length).toBeGreaterThan(0);
+      if (!isRelease(version)) expect(rebuilt.length).toBeGreaterThan(0);
       for (const row of rebuilt) expect(row).toMatch(/,index,\w+__search_(idx|key),.*,done,/);
     });
 
@@ -149,13 +149,14 @@ describe.each(COMBINATIONS)(
       expect(await dumpService(admin)).toEqual(await dumpService(fresh.admin));
     }, 300_000);
 
-    test.if(version === PREVIOUS)("keeps every function that the previous version can call", () => {
-      expect(callable.before.length).toBeGreaterThan(200);
-      const names = readNames(stage.program);
-      const called = callable.before.filter((line) => names.has(line.split(" ")[1] ?? ""));
-      expect(called.length).toBeGreaterThan(200);
-      expect(called.filter((line) => !callable.after.includes(line))).toEqual([]);
-    });
+    if (version === PREVIOUS)
+      test("keeps every function that the previous version can call", () => {
+        expect(callable.before.length).toBeGreaterThan(200);
+        const names = readNames(stage.program);
+        const called = callable.before.filter((line) => names.has(line.split(" ")[1] ?? ""));
+        expect(called.length).toBeGreaterThan(200);
+        expect(called.filter((line) => !callable.after.includes(line))).toEqual([]);
+      });
 
     test("answers every read of the previous version with the same bytes", async () => {
       expect(world.reads.length).toBeGreaterThan(20);
@@ -196,6 +197,24 @@ describe.each(COMBINATIONS)(
       const page = await callService(serving, undefined, "/console/activity", { headers });
       expect(page.status).toBe(200);
       expect(page.text).toContain("shop");
+    });
+
+    test("lets the person of a session continue in a browser, and shows the history of the row", async () => {
+      const { card, sessions } = world;
+      expect(card !== undefined).toBe(isRelease(version));
+      if (card === undefined) return;
+      const key = await openPersonKey(serving, sessions.live);
+      const path = `/v1/data/db/${CARDS}`;
+      expect(await call(serving, key, path)).toMatchObject({
+        rows: [{ id: card.id, title: card.after }],
+      });
+      await call(serving, key, `${path}/${card.id}`, { title: "Changed again" }, "PATCH");
+      const history = `/console/apps/wiki/tables/${CARDS}/rows/${card.id}/history`;
+      const headers = { cookie: sessions.administrator };
+      const page = await callService(serving, undefined, history, { headers });
+      expect(page.status).toBe(200);
+      for (const title of [card.before, card.after, "Changed again"])
+        expect(page.text).toContain(title);
     });
 
     test("signs people in by each factor", async () => {

@@ -1,5 +1,5 @@
 /**
- * A `migrate` that is killed at random moments while the previous version serves: its process by SIGKILL, or its session by an
+ * A `migrate` that is killed at random moments while an earlier version serves: its process by SIGKILL, or its session by an
  * administrator. Running it again completes it, with the same result, and the server answers all the time.
  */
 import { afterAll, beforeAll, expect, test } from "bun:test";
@@ -11,10 +11,10 @@ import { PASSWORD } from "../support/people.ts";
 import { makeRandom } from "../support/query_fuzz.ts";
 import { copyDatabase, endSessions } from "../support/template.ts";
 import { countRuns, isFull } from "../support/tier.ts";
-import { DATABASE, migrateAll, ROLLING, toOperator } from "./database.ts";
+import { DATABASE, migrateAll, toOperator } from "./database.ts";
 import { readContents } from "./frozen.ts";
 import { startLoad } from "./load.ts";
-import { PREVIOUS } from "./packed.ts";
+import { OLDEST } from "./packed.ts";
 import { startServing } from "./serving.ts";
 import { openStage, type Stage } from "./stage.ts";
 
@@ -29,7 +29,7 @@ const LEFT_ALONE = ["rowhouse.api_keys", "rowhouse.migrations", "data.kinds", "d
 
 let stage: Stage;
 beforeAll(async () => {
-  stage = await openStage(PREVIOUS, "18", { preview: ROLLING });
+  stage = await openStage(OLDEST, "18", { isRolling: true });
   await onCluster((root) => copyDatabase(root, { template: DATABASE, name: ORIGINAL }));
 }, 300_000);
 afterAll(() => stage.close());

@@ -17,6 +17,14 @@ export const VERSIONS: readonly string[] = [
 /** The version that production runs when the working tree is released. */
 export const PREVIOUS = VERSIONS.at(-1) ?? "";
 
+/** The version whose upgrade has the most steps. */
+export const OLDEST = VERSIONS[0] ?? "";
+
+/** Whether a version was released. A build between two releases has a hash in its name. */
+export function isRelease(version: string): boolean {
+  return !version.includes("-");
+}
+
 /** The path of the packed program, or of the packed database. */
 export function toPath(version: string, content: "program" | "database"): string {
   return join(FOLDER, content === "program" ? `${version}${PROGRAM}` : `${version}.database.zst`);
@@ -35,13 +43,36 @@ export type Program = { folder: string; remove: () => void };
 /** Unpacks the program of a version into a temporary folder, with its dependencies. */
 export async function unpackProgram(version: string): Promise<Program> {
   const folder = mkdtempSync(join(tmpdir(), "rowhouse-previous-"));
-  const tar = await Bun.zstdDecompress(await Bun.file(toPath(version, "program")).bytes());
-  await new Bun.Archive(tar).extract(folder);
+  const archive = await readArchive(version);
+  await archive.extract(folder);
   symlinkSync(join(ROOT, SHARED_FILE), join(folder, SHARED_FILE));
   if (hasDependenciesOf(folder))
     symlinkSync(join(ROOT, "node_modules"), join(folder, "node_modules"));
   else await install(folder);
   return { folder, remove: () => rmSync(folder, { recursive: true, force: true }) };
+}
+
+async function readArchive(version: string): Promise<Bun.Archive> {
+  const bytes = await Bun.file(toPath(version, "program")).bytes();
+  return new Bun.Archive(await Bun.zstdDecompress(bytes));
+}
+
+/** The files of `src/` that differ between a folder and the packed program of a version. */
+export async function findChanged(folder: string, version: string): Promise<string[]> {
+  const packed = await (await readArchive(version)).files("src/**");
+  const present = [...new Bun.Glob("src/**/*").scanSync({ cwd: folder })];
+  const paths = new Set([...packed.keys(), ...present]);
+  const changed: string[] = [];
+  for (const path of paths) {
+    if (path === SHARED_FILE) continue;
+    const [one, other] = [packed.get(path), Bun.file(join(folder, path))];
+    const isEqual =
+      one !== undefined &&
+      (await other.exists()) &&
+      Buffer.from(await one.bytes()).equals(await other.bytes());
+    if (!isEqual) changed.push(path);
+  }
+  return changed.sort();
 }
 
 /** Whether the working tree has installed the dependencies of an unpacked program, with the same patches. */

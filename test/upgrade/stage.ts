@@ -15,7 +15,7 @@ import {
   readFrozen,
   renewTimes,
 } from "./frozen.ts";
-import { unpackProgram } from "./packed.ts";
+import { isRelease, unpackProgram } from "./packed.ts";
 
 /** `pooled`: version 18 behind PgBouncer in transaction mode. */
 export const SERVERS = ["18", "15", "pooled"] as const;
@@ -40,16 +40,21 @@ export type Stage = {
 };
 
 type StageOptions = {
-  /** The previews with which the version served; without a value, those with which the database was filled. */
-  preview?: string;
+  /** Whether the version serves while the working tree migrates: `docs/operating.md#upgrades`. */
+  isRolling?: boolean;
 };
+
+/** The previews with which a build before the first release can serve during an upgrade. */
+const ROLLING = "live";
 
 export async function openStage(
   version: string,
   server: ServerName,
-  { preview }: StageOptions = {},
+  { isRolling = false }: StageOptions = {},
 ): Promise<Stage> {
   const [frozen, program] = [await readFrozen(version), await unpackProgram(version)];
+  const isReduced = isRolling && !isRelease(version);
+  const preview = isReduced ? ROLLING : frozen.preview;
   const { url, stop } = server === "15" ? await startDebianCluster() : await startNewest();
   const pooler =
     server === "pooled"
@@ -62,7 +67,7 @@ export async function openStage(
     ...{ frozen, program: program.folder },
     addresses: toAddresses(url, {
       ...(pooler === undefined ? {} : { toPooled: pooler.toUrl }),
-      ...(preview === undefined ? {} : { preview }),
+      preview,
     }),
     folder: mkdtempSync(join(tmpdir(), "rowhouse-upgrade-")),
   };
@@ -79,7 +84,7 @@ export async function openStage(
       await renewTimes(admin, frozen);
       return contents;
     });
-    if (preview !== undefined) await migrateAll(stage.addresses, program.folder);
+    if (isReduced) await migrateAll(stage.addresses, program.folder);
     return { ...stage, loaded, close };
   } catch (error) {
     await close();

@@ -49,6 +49,8 @@ export type World = {
   };
   /** Cookies of browsers. */
   sessions: { live: string; administrator: string; ended: string };
+  /** The row of the person with the session `live`, and its title before and after; of versions with rules for people. */
+  card?: { id: string; before: string; after: string };
   idempotent: { key: string; path: string; json: Json; response: string };
   /** The id of the last event of a stream. */
   cursor: string;
@@ -70,6 +72,10 @@ export type Source = VisitedService & {
   provider: TestProvider;
 };
 
+/** What a person of the app "wiki" can do in a browser, and where the history of rows is kept. */
+export const CARDS = "cards";
+const EDITED = { before: "Draft", after: "Final" };
+
 /** The choices of the column of an enum, in schemas that are text. */
 const ENUM = ["open", "closed", "it's", "Ü"];
 const SAMPLES = Object.entries(KIND_CASES).filter(([kind]) => kind !== "ref" && kind !== "enum");
@@ -81,6 +87,8 @@ const WIKI = {
   pages: `{ title: t.string().required(), slug: t.string().unique(), rank: t.integer().required().default(3),
     parent: t.ref("pages", { onDelete: "cascade" }), price: t.decimal().index(), day: t.date().default("today") }`,
   drafts: `{ text: t.string().required(), at: t.timestamp().required().default("now"), meta: t.json() }`,
+  [CARDS]: `t.model({ title: t.string().required(), author: t.uuid().required().owner() })
+    .allow("editor", { read: true, create: true, update: { author: "me" } })`,
 };
 const FIRST = {
   ...WIKI,
@@ -113,7 +121,8 @@ export async function fillWorld(source: Source): Promise<World> {
   await admin("rename-app renamed-later renamed");
   await admin("set-limit wiki --per-minute 600000 --per-key 500000");
   await admin("set-app wiki live on");
-  await admin("set-app wiki people-list on");
+  for (const setting of ["people-list", "browser", "history"])
+    await admin(`set-app wiki ${setting} on`);
   const all = "--scope data:read,data:write,schema:read,schema:push,schema:drop";
   const issue = async (slug: string, name: string, more = all) =>
     await json(`issue-key ${slug} --name ${name} ${more}`);
@@ -197,6 +206,11 @@ export async function fillWorld(source: Source): Promise<World> {
     await callService(source, { id: "", slug: "", key: wiki }, pages, { method: "POST", json });
 
   const people = await fillPeople(source, json);
+  const person = await openPersonKey(source, people.sessions.live);
+  const card = (await call(source, person, `/v1/data/db/${CARDS}`, { title: EDITED.before })) as {
+    id: string;
+  };
+  await call(source, person, `/v1/data/db/${CARDS}/${card.id}`, { title: EDITED.after }, "PATCH");
   await tourConsole(source, people.administrator);
   await admin(`disable ${(await json("create-user locked@example.org")).email}`);
   await admin("end-registration shop left --yes");
@@ -214,6 +228,7 @@ export async function fillWorld(source: Source): Promise<World> {
     keys,
     people: people.people,
     sessions: people.sessions,
+    card: { id: card.id, ...EDITED },
     idempotent: { ...idempotent, response: response.text },
     cursor,
     reads: await readAll(source, keys),
@@ -235,6 +250,19 @@ export async function call(
   });
   if (answer.status >= 300) throw new Error(`${method} ${path}: ${answer.text}`);
   return answer.json;
+}
+
+/** Opens a key for the person of a session, as a page of the app "wiki" does. */
+export async function openPersonKey(
+  service: Pick<VisitedService, "url">,
+  cookie: string,
+): Promise<string> {
+  const { status, text, json } = await callService(service, undefined, "/session-key?app=wiki", {
+    ...{ method: "POST", json: {} },
+    headers: { cookie, origin: "http://wiki.rowhouse.localhost", "sec-fetch-site": "same-site" },
+  });
+  if (status !== 200) throw new Error(`/session-key: ${text}`);
+  return (json as { key: string }).key;
 }
 
 /** An app with two histories that a migration joins. */
