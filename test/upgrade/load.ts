@@ -225,7 +225,7 @@ export async function startLoad(options: LoadOptions): Promise<Load> {
   };
 }
 
-/** Sends a request. A connection that is reset before the response begins is tried once more, as clients do. */
+/** Sends a request. If the connection is reset before the response begins, it is sent once more on a new one, as clients do. */
 export async function send(
   { url, key }: Pick<LoadOptions, "url" | "key">,
   path: string,
@@ -233,9 +233,10 @@ export async function send(
   countReset?: () => void,
 ): Promise<Answer> {
   const body = json === undefined ? form && new URLSearchParams(form) : JSON.stringify(json);
-  const request = () =>
+  const request = (isAgain: boolean) =>
     fetch(url + path, {
       method,
+      keepalive: !isAgain,
       headers: {
         ...(path.startsWith("/v1/data") ? { authorization: `Bearer ${key}` } : {}),
         ...(json === undefined ? {} : { "content-type": "application/json" }),
@@ -245,10 +246,10 @@ export async function send(
       redirect: "manual",
       signal: AbortSignal.timeout(TIME_LIMIT_MS),
     });
-  const response = await request().catch((error: unknown) => {
+  const response = await request(false).catch((error: unknown) => {
     if (countReset === undefined || (error as { code?: string }).code !== "ECONNRESET") throw error;
     countReset();
-    return request();
+    return request(true);
   });
   return { status: response.status, text: await response.text(), headers: response.headers };
 }
