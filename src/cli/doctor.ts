@@ -14,7 +14,7 @@ import { type Command, type CommandResult, EXIT, JSON_FLAG, type Setting } from 
 import { DEV_FILE, findDevDatabase } from "./dev/file.ts";
 import { readSharedSecrets } from "./open_service.ts";
 import type { SoundSettings } from "./setting_conflicts.ts";
-import { findServeIssues, hasPeople } from "./settings.ts";
+import { announceAddress, findAdminAddress, findServeIssues, hasPeople } from "./settings.ts";
 import { toPrintableLine } from "./terminal.ts";
 
 const CONNECTIONS = 4;
@@ -95,6 +95,8 @@ async function readSound(setting: Setting): Promise<Sound> {
       pushes: false,
     };
   const sound: SoundSettings = "issues" in read ? read.sound : read.config;
+  const address = findAdminAddress(sound);
+  if (address !== undefined) announceAddress(setting, address);
   const { IDENTITY_SECRET, ROLE = "all", ...others } = sound;
   return {
     issues: await findServeIssues(env),

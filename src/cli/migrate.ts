@@ -54,7 +54,7 @@ import {
 } from "./command.ts";
 import { withDatabase, withPushDatabase } from "./database.ts";
 import { findDevDatabase } from "./dev/file.ts";
-import { findAdminAddress, readMigrateSettings, readShards } from "./settings.ts";
+import { announceAddress, findAdminAddress, readMigrateSettings, readShards } from "./settings.ts";
 
 export const migrateCommand: Command = {
   name: "migrate",
@@ -100,7 +100,9 @@ Exits with 69 if the database cannot be reached, 2 if no address is set, and 1 f
 async function runMigrate(setting: Setting): Promise<CommandResult> {
   const { args, env, terminal } = setting;
   const config = await readMigrateSettings(env);
-  const address = findAdminAddress(config) ?? findDevDatabase(setting)?.address;
+  const set = findAdminAddress(config);
+  const address =
+    set === undefined ? findDevDatabase(setting)?.address : announceAddress(setting, set);
   if (address === undefined)
     throw new UsageError(
       "rowhouse migrate needs ADMIN_DATABASE_URL or DATABASE_URL: set one of them",

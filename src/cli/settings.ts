@@ -12,7 +12,7 @@ import {
   type SettingName,
 } from "../settings/mod.ts";
 import { FETCH_LIMIT } from "../std/fetch_limit.ts";
-import { EXIT, RejectedError, UsageError } from "./command.ts";
+import { EXIT, RejectedError, type Setting, UsageError } from "./command.ts";
 import { findConflicts } from "./setting_conflicts.ts";
 
 /** @throws {RejectedError} lists all invalid and all missing variables */
@@ -108,12 +108,30 @@ export function hasPeople(env: Environment): boolean {
 export type Address = { url: string; variable: string };
 
 /** The administrator's address: `ADMIN_DATABASE_URL`, else `DATABASE_URL`. */
-export function findAdminAddress(config: Config): Address | undefined {
+export function findAdminAddress(
+  config: Partial<Pick<Config, "ADMIN_DATABASE_URL" | "DATABASE_URL">>,
+): Address | undefined {
   if (config.ADMIN_DATABASE_URL !== undefined)
     return { url: config.ADMIN_DATABASE_URL, variable: "ADMIN_DATABASE_URL" };
   if (config.DATABASE_URL !== undefined)
     return { url: config.DATABASE_URL, variable: "DATABASE_URL" };
   return undefined;
+}
+
+/** Names the database of a command before its first statement. */
+export function announceAddress(
+  { terminal }: Pick<Setting, "terminal">,
+  address: Address,
+): Address {
+  terminal.warn(`Destination: ${showAddress(address)}`);
+  return address;
+}
+
+/** The database of a connection string, without its login. */
+export function showAddress({ url, variable }: Address): string {
+  if (!URL.canParse(url)) return `the database of ${variable}`;
+  const { host, pathname } = new URL(url);
+  return `the database ${pathname.slice(1)} at ${host} (${variable})`;
 }
 
 /** The text of a flag as a whole number. */

@@ -59,6 +59,19 @@ describe("a command first says where it goes", () => {
     expect(password === "" || !direct.err.includes(password)).toBe(true);
   });
 
+  test.each(["admin list-apps", "admin list-keys nobody", "migrate --dry-run", "doctor"])(
+    "by the administrator's address: %s",
+    async (words) => {
+      const address = new URL(service.database.adminUrl);
+      address.password = "secret-of-the-administrator";
+      const { err } = await show(words.split(" "), { ADMIN_DATABASE_URL: address.href });
+      expect(err).toStartWith(
+        `Destination: the database ${address.pathname.slice(1)} at ${address.host} (ADMIN_DATABASE_URL)\n`,
+      );
+      expect(err).not.toContain(address.password);
+    },
+  );
+
   test("by --to all, and before it fails", async () => {
     writeEnvironments({ staging: AWAY, production: AWAY });
     const all = await show(["db", "status", "--to", "all"]);

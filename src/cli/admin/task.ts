@@ -27,7 +27,7 @@ import {
   withRowsDatabase,
 } from "../database.ts";
 import { DEV_FILE, findDevDatabase } from "../dev/file.ts";
-import { type Address, findAdminAddress, readSettings } from "../settings.ts";
+import { type Address, announceAddress, findAdminAddress, readSettings } from "../settings.ts";
 
 export type AdminDeps = {
   admin: Database;
@@ -85,6 +85,7 @@ async function runTask(
     throw new UsageError(
       "No database is set: set ADMIN_DATABASE_URL (or DATABASE_URL), or start rowhouse dev in this folder",
     );
+  if (set !== undefined) announceAddress(setting, set);
   const settled = {
     ...config,
     COOKIE_DOMAIN: config.COOKIE_DOMAIN ?? (dev && DEV_COOKIE_DOMAIN),

@@ -5,6 +5,7 @@
  */
 import { SCHEMA_PATH } from "../../tables/limits.ts";
 import type { ProjectEnvironment } from "../project_file.ts";
+import { showAddress } from "../settings.ts";
 import { callEndpoint, type Target } from "./http.ts";
 import type { DirectDestination, DirectOptions, SchemaService } from "./schema_service.ts";
 
@@ -34,13 +35,6 @@ export function showDestination(destination: Destination): string {
   const name = to ?? environment?.name ?? (isDev(destination) ? "a rowhouse dev" : undefined);
   if (name === undefined) return target.url;
   return `${name} (${[target.url, ...(app === undefined ? [] : [`app ${app}`])].join(", ")})`;
-}
-
-/** The database of a connection string, without its login. */
-function showAddress({ url, variable }: DirectDestination["address"]): string {
-  if (!URL.canParse(url)) return `the database of ${variable}`;
-  const { host, pathname } = new URL(url);
-  return `the database ${pathname.slice(1)} at ${host} (${variable})`;
 }
 
 /** A command with the flag that selects this destination. */
