@@ -86,7 +86,6 @@ const REASONS: readonly string[] = [
   "a drawing",
   "needs Docker",
   "needs a Citus cluster",
-  "needs systemd",
   "needs a domain",
   "takes minutes",
   "the preview is off by default",
