@@ -80,7 +80,7 @@ export function renderField(field: Field): Html {
           {hint}
         </p>
       )}
-      {type === "password" ? renderWithReveal(name, input) : input}
+      {type === "password" ? renderWithReveal(field, input) : input}
       {field.suggestions !== undefined && (
         <datalist id={`${name}-choices`}>
           {field.suggestions.map((choice) => (
@@ -117,14 +117,17 @@ export function renderMarked(text: string): Part {
   return text.split("`").map((part, index) => (index % 2 === 1 ? <code>{part}</code> : part));
 }
 
-/** The button is visible only if its script runs. */
-function renderWithReveal(id: string, input: Html): Html {
+/** The button is visible only if its script runs. Its name has the label: a page can have two. */
+function renderWithReveal({ name, label }: Pick<Field, "name" | "label">, input: Html): Html {
   return (
     <div class="reveal">
       {input}
-      <button class="reveal-button" type="button" data-reveal={id} hidden>
+      <button class="reveal-button" type="button" data-reveal={name} hidden>
         <span data-label>Show</span>
-        <span class="visually-hidden"> password</span>
+        <span class="visually-hidden">
+          {" "}
+          {typeof label === "string" ? label.toLowerCase() : label}
+        </span>
       </button>
     </div>
   );

@@ -127,3 +127,11 @@ function readValues(page: string, names: readonly string[]) {
     }),
   );
 }
+
+test("each button that shows a password has its own name", async () => {
+  const { text } = await visit(service, await openSignedIn(), "/account/password");
+  const names = [...text.matchAll(/<button class="reveal-button".*?<\/button>/g)].map(([button]) =>
+    button.replaceAll(/<[^>]+>/g, ""),
+  );
+  expect(names).toEqual(["Show current password", "Show new password"]);
+});

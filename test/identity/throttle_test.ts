@@ -4,6 +4,7 @@ import type { Hashing } from "../../src/identity/mod.ts";
 import { exportUser, makePasswordLink } from "../../src/records/people/mod.ts";
 import { SIGN_IN_LIMITS } from "../../src/records/sessions/mod.ts";
 import { TEST_HASHING, testDeps } from "../support/deps.ts";
+import { openMailService } from "../support/mail_service.ts";
 import { textOf } from "../support/page_text.ts";
 import {
   type Jar,
@@ -13,6 +14,7 @@ import {
   submitSignIn,
   visit,
 } from "../support/people.ts";
+import { startProvider } from "../support/provider.ts";
 import { openTestService, type TestService } from "../support/service.ts";
 
 let service: TestService;
@@ -35,8 +37,8 @@ beforeEach(async () => {
   await service.service.admin.message("delete from rowhouse.throttle");
 });
 
-async function tryWrong(email: string) {
-  const response = await submitSignIn(service, new Map(), { email, password: "not the password" });
+async function tryWrong(email: string, of = service) {
+  const response = await submitSignIn(of, new Map(), { email, password: "not the password" });
   const notice = /Too many sign-in attempts.*? try again\.(?: Or use [^.]+\.)?/.exec(
     textOf(response),
   )?.[0];
@@ -220,5 +222,27 @@ describe("sign-in attempts", () => {
     expect(verified).toBe(SIGN_IN_LIMITS.pair);
     expect((await tryWrong("unknown@example.org")).status).toBe(429);
     expect(verified).toBe(SIGN_IN_LIMITS.pair);
+  });
+
+  test("over the limit name the ways in of this service that need not wait", async () => {
+    const providers = await Promise.all(
+      ["Example ID", "Other ID"].map((label, place) =>
+        startProvider({ name: `provider-${place}`, label }),
+      ),
+    );
+    const settings = providers.map((provider) => provider.settings);
+    const mailed = await openMailService({ providers: settings });
+    const linked = await openTestService({ identity: () => ({ providers: settings.slice(0, 1) }) });
+    for (const { of, ways } of [
+      { of: service, ways: undefined },
+      { of: linked, ways: "Or use Example ID." },
+      { of: mailed.service, ways: "Or use Example ID, Other ID, or a link by email." },
+    ]) {
+      for (let count = 0; count < SIGN_IN_LIMITS.pair; count++)
+        expect((await tryWrong("unknown@example.org", of)).status).toBe(422);
+      const { status, notice } = await tryWrong("unknown@example.org", of);
+      expect([status, /Or use.*/.exec(notice ?? "")?.[0]]).toEqual([429, ways]);
+    }
+    await Promise.all([mailed.close(), linked.close(), ...providers.map(({ stop }) => stop())]);
   });
 });

@@ -1,5 +1,6 @@
 /** A service that sends its emails to a server in the test's process, with short intervals. @module */
 import { SERVICE_QUEUE } from "../../src/db/mod.ts";
+import type { IdentitySettings } from "../../src/identity/mod.ts";
 import { eventually } from "./eventually.ts";
 import { type MailServer, openMailServer } from "./mail_server.ts";
 import { openTestService, type TestService } from "./service.ts";
@@ -7,10 +8,16 @@ import { openTestService, type TestService } from "./service.ts";
 export type MailService = { mails: MailServer; service: TestService; close: () => Promise<void> };
 
 /** Waits until the database knows that emails are sent: before that, nothing queues an email. */
-export async function openMailService(): Promise<MailService> {
+export async function openMailService(
+  settings: Partial<IdentitySettings> = {},
+): Promise<MailService> {
   const mails = await openMailServer();
   const service = await openTestService({
-    identity: (port) => ({ identityUrl: `http://127.0.0.1:${port}`, cookieDomain: "example.org" }),
+    identity: (port) => ({
+      identityUrl: `http://127.0.0.1:${port}`,
+      cookieDomain: "example.org",
+      ...settings,
+    }),
     service: {
       mail: {
         url: mails.url,
