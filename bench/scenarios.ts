@@ -37,7 +37,7 @@ const BODY = ":body";
 const NEW_ID = "gen_random_uuid()";
 
 /** Renders the call of a function as the service sends it, for a drawn app. */
-function callOf(endpoint: Endpoint, values: string): string {
+export function callOf(endpoint: Endpoint, values: string): string {
   const proof = `decode('${Buffer.from(PROOF).toString("hex")}', 'hex')`;
   return `select api."${functionName(TASKS, endpoint)}"(${DRAWN_APP}, ${proof}, ${values})`;
 }

@@ -34,12 +34,16 @@ export function toRowBefore({ rowId, before }: Pick<RowChange, "rowId" | "before
   return readRow(rest === "}" ? `${id}}` : `${id},${rest}`);
 }
 
-/** The columns that a change changed and the app declares; of a delete, all. */
-export function listChanged({ after }: RowChange, { columns }: TableDefinition): string[] {
+/** The columns that a change changed and the app declares; of a delete, all. An update can also name columns that it left as they were. */
+export function listChanged(
+  { before, after }: Pick<RowChange, "before" | "after">,
+  { columns }: TableDefinition,
+): string[] {
   const names = columns.map(({ name }) => name);
   if (after === null) return names;
-  const changed = splitObject(after);
-  return names.filter((name) => changed.has(name));
+  // PostgreSQL wrote both texts: equal values have equal texts.
+  const [was, became] = [splitObject(before), splitObject(after)];
+  return names.filter((name) => became.has(name) && became.get(name) !== was.get(name));
 }
 
 /** The plan for each row of the changes. */

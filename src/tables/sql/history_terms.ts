@@ -10,11 +10,14 @@
 import { APP_SWITCHES } from "../../app_switch.ts";
 import { quoteLiteral, quoteName } from "../../db/mod.ts";
 import { type ColumnSet, type Endpoint, type FunctionSite, hasPreview } from "../catalog/mod.ts";
-import { isRow, outputs, ownValues } from "./function_terms.ts";
-import { CHANGED } from "./view_write_terms.ts";
+import { isGiven, isRow, outputs } from "./function_terms.ts";
 
 /** Who calls, if the app has a history; otherwise null. */
 const BY = '"$by"';
+/** The row before. */
+const BEFORE = '"$was"';
+/** The row after an update by a view. */
+const AFTER_OF_VIEW = '"$became"';
 
 const RECORDING: ReadonlySet<Endpoint> = new Set<Endpoint>([
   ...(["update", "delete", "upsert", "update_where", "delete_where"] as const),
@@ -28,14 +31,17 @@ export function declareHistory(table: ColumnSet, endpoint: Endpoint, site: Funct
   if (!isRecording(endpoint, site)) return "";
   const isUpdate = endpoint !== "delete" && endpoint !== "delete_where";
   if (isUpdate) return declareUpdates(table);
-  return endpoint === "delete" ? `${DECLARED_BY} "$before" jsonb;` : DECLARED_BY;
+  return endpoint === "delete" ? `${DECLARED_BY} ${DECLARED_BEFORE}` : DECLARED_BY;
 }
 
 const DECLARED_BY = `${BY} text;`;
+const DECLARED_BEFORE = `${BEFORE} record; "$before" jsonb;`;
 
 /** An update of a table without columns changes nothing. */
-function declareUpdates({ columns }: ColumnSet): string {
-  return columns.length === 0 ? "" : `${DECLARED_BY} "$before" jsonb; "$after" jsonb;`;
+function declareUpdates({ columns, view }: ColumnSet): string {
+  if (columns.length === 0) return "";
+  const after = view === undefined ? "" : ` ${AFTER_OF_VIEW} record;`;
+  return `${DECLARED_BY} ${DECLARED_BEFORE}${after} "$after" jsonb;`;
 }
 
 /** What the statement of the proof reads for the history. */
@@ -60,55 +66,62 @@ export function beginHistory(table: ColumnSet, site: FunctionSite, fromProof: st
 
 type OfRow = { readonly app: string; readonly id: string };
 
-/** Before an update: locks the row, and keeps its values. Another update that comes first is then a part of them. */
-export function keepBefore(table: ColumnSet, site: FunctionSite, { app, id }: OfRow): string {
+/** Before an update: locks the row, and keeps it. Another update that comes first is then a part of it. */
+export function keepBefore(table: ColumnSet, site: FunctionSite, row: OfRow): string {
   if (!hasPreview(site, "history") || table.columns.length === 0) return "";
   return `if ${BY} is not null then
-      select ${valuesOf(table)} into "$before" from data.${quoteName(table.name)} as "$t"
-      where ${isRow(app, id)} for no key update;
+      ${readInto(BEFORE, table, row)} for no key update;
     end if;`;
 }
 
-/**
- * What a write reads of the changed row "$t", and its variables: the row, and in the body of a view the parts of
- * {@linkcode CHANGED}, with all values for the history.
- */
-export function changedOf(table: ColumnSet, site: FunctionSite) {
-  if (table.view === undefined) return { values: outputs(table), variables: '"$row"' };
-  const { values, variables } = { values: CHANGED.values(table), variables: CHANGED.variables };
-  if (!hasPreview(site, "history") || table.columns.length === 0) return { values, variables };
-  const after = `case when ${BY} is not null then ${valuesOf(table)} end`;
-  return { values: `${values}, ${after}`, variables: `${variables}, "$after"` };
+function readInto(variable: string, table: ColumnSet, { app, id }: OfRow): string {
+  return `select ${wholeRow(table)} into ${variable} from data.${quoteName(table.name)} as "$t"
+      where ${isRow(app, id)}`;
 }
 
-/** After an update: records the row, unless it has the same values as before. Evaluates only expressions, which need no plan. */
-export function recordUpdate(table: ColumnSet, site: FunctionSite, { app, id }: OfRow): string {
+/**
+ * After an update: records the row, unless it has the same values as before. Keeps what the body names, also a value that was the same:
+ * to compare each column would cost more. A view has only read what the person sees.
+ */
+export function recordUpdate(table: ColumnSet, site: FunctionSite, row: OfRow): string {
   if (!hasPreview(site, "history") || table.columns.length === 0) return "";
-  const same = table.columns.map(({ name }) => {
-    const key = quoteLiteral(name);
-    return `case when ("$before" -> ${key}) = ("$after" -> ${key}) then ${key} end`;
+  const isOfView = table.view !== undefined;
+  const after = isOfView ? AFTER_OF_VIEW : '"$row"';
+  const others = table.columns.map((column) => {
+    const [one, other] = [BEFORE, after].map(
+      (record) => `row(${record}.${quoteName(column.name)})`,
+    );
+    const isKept =
+      column.onUpdate === undefined ? isGiven(column) : `record_image_ne(${one}, ${other})`;
+    return `case when not ${isKept} then ${quoteLiteral(column.name)} end`;
   });
-  const values = toChange(table, { app, id, before: '"$before"', after: '"$after"' });
-  return `if ${BY} is not null and "$before" is not null then
-    ${table.view === undefined ? '"$after" := to_jsonb("$row");' : ""}
-    "$after" := "$after" - array_remove(array['id', 'app_id', ${same.join(", ")}]::text[], null);
-    if "$after" <> '{}'::jsonb then
-      insert into ${TARGET} values (${values});
+  return `if ${BY} is not null then
+    ${isOfView ? `${readInto(AFTER_OF_VIEW, table, row)};` : ""}
+    if ${BEFORE}."id" is not null and record_image_ne(${BEFORE}, ${after}) then
+      "$after" := to_jsonb(${after}) - array['id', 'app_id', ${others.join(", ")}]::text[];
+      ${KEEP_VALUES}
+      insert into ${TARGET} values (${toChange(table, { ...row, before: '"$before"', after: '"$after"' })});
     end if;
   end if;`;
 }
 
-/** The end of a statement that deletes a row: what it returns. */
-export function returnBefore(table: ColumnSet, site: FunctionSite): string {
-  if (!hasPreview(site, "history")) return "";
-  return ` returning case when ${BY} is not null then ${valuesOf(table)} end into "$before"`;
+/** Deletes the rows "$t" that fulfill a condition. Without a history, reads none. */
+export function deleteRow(table: ColumnSet, site: FunctionSite, condition: string): string {
+  const statement = `delete from data.${quoteName(table.name)} as "$t" where ${condition}`;
+  if (!hasPreview(site, "history")) return `${statement};`;
+  return `if ${BY} is null then
+      ${statement};
+    else
+      ${statement} returning ${wholeRow(table)} into ${BEFORE};
+    end if;`;
 }
 
-/** After the delete of a row that {@linkcode returnBefore} has read. */
-export function recordDeleted(table: ColumnSet, site: FunctionSite, { app, id }: OfRow): string {
+/** After the delete of a row by {@linkcode deleteRow}. */
+export function recordDeleted(table: ColumnSet, site: FunctionSite, row: OfRow): string {
   if (!hasPreview(site, "history")) return "";
-  const values = toChange(table, { app, id, before: '"$before"', after: "null" });
+  const values = toChange(table, { ...row, before: '"$before"', after: "null" });
   return `if ${BY} is not null then
+      ${KEEP_VALUES}
       insert into ${TARGET} values (${values});
     end if;`;
 }
@@ -121,16 +134,15 @@ export function recordDeletes(
 ): string {
   if (!hasPreview(site, "history")) return "";
   const values = toChange(table, {
-    app,
-    id: '"$o"."$id"',
-    before: '"$o"."$before"',
-    after: "null",
+    ...{ app, id: '"$o"."$id"' },
+    ...{ before: '"$o"."$before"', after: "null" },
   });
   return `if ${BY} is not null then
     insert into ${TARGET}
     select ${values} from (
-      select "$t"."id" as "$id", ${valuesOf(table)} as "$before" from data.${quoteName(table.name)} as "$t"
-      where "$t"."app_id" = ${app} and "$t"."id" = any (${ids})) as "$o";
+      select "$t"."id" as "$id", ${valuesOf('"$t"')} as "$before" from (
+        select ${wholeRow(table)} from data.${quoteName(table.name)} as "$t"
+        where "$t"."app_id" = ${app} and "$t"."id" = any (${ids})) as "$t" offset 0) as "$o";
   end if;`;
 }
 
@@ -149,8 +161,15 @@ function toChange(
   return [app, quoteLiteral(name), id, BY, before, after, bytes].join(", ");
 }
 
-/** All values of the row "$t" in the response format, also those that a person does not see. */
-function valuesOf(table: ColumnSet): string {
-  const values = ownValues(table.columns);
-  return values === "" ? "'{}'::jsonb" : `(select to_jsonb("$h") from (select ${values}) as "$h")`;
+/** A whole row "$t" in the response format, also the columns that a person does not see. */
+function wholeRow({ view: _, ...table }: ColumnSet): string {
+  return outputs(table);
 }
+
+/** The values of such a row. */
+function valuesOf(row: string): string {
+  return `to_jsonb(${row}) - '{id,app_id}'::text[]`;
+}
+
+/** Once: an entry has the values and their size. */
+const KEEP_VALUES = `"$before" := ${valuesOf(BEFORE)};`;

@@ -26,17 +26,17 @@ import {
   variable,
 } from "./function_terms.ts";
 import {
-  changedOf,
   declareHistory,
+  deleteRow,
   keepBefore,
   readHistory,
   recordDeleted,
   recordUpdate,
-  returnBefore,
 } from "./history_terms.ts";
 import { andVisible, declareWho } from "./view_terms.ts";
 import {
   CHANGED,
+  changedOf,
   claimOf,
   endChange,
   mayChange,
@@ -97,7 +97,7 @@ export function updateBody(table: ColumnSet, site: FunctionSite): string {
   const assigned = assignments(table);
   const setsTime = table.columns.some(isUpdated);
   const rows = `data.${quoteName(table.name)} as "$t"`;
-  const found = changedOf(table, site);
+  const found = changedOf(table);
   // An empty update does not change the row, nor anything derived from its state.
   const read = (condition: string) =>
     `select ${found.values} into ${found.variables} from ${rows} where ${condition};`;
@@ -184,7 +184,6 @@ export function isChanged(table: ColumnSet): string {
 
 export function deleteBody(table: ColumnSet, site: FunctionSite): string {
   const { app, id } = placeholdersOf("delete");
-  const rows = `data.${quoteName(table.name)} as "$t"`;
   return `declare
   ${declareWho(table)}
   ${declareLive("delete", site)}
@@ -194,7 +193,7 @@ export function deleteBody(table: ColumnSet, site: FunctionSite): string {
 begin
   ${beginAs(table, "delete", site, readHistory(table, "delete", site))}
   ${countBefore(table, site)}
-  ${ifMatched(table, site, "delete", (condition) => `delete from ${rows} where ${condition}${returnBefore(table, site)};`)}
+  ${ifMatched(table, site, "delete", (condition) => deleteRow(table, site, condition))}
   if found then
     ${recordDeleted(table, site, { app, id })}
     ${recordDelete(table, site, { app, ids: `array[${id}]` })}

@@ -24,11 +24,12 @@ import {
   rowsText,
   variable,
 } from "./function_terms.ts";
-import { beginHistory, changedOf, keepBefore, recordUpdate } from "./history_terms.ts";
+import { beginHistory, keepBefore, recordUpdate } from "./history_terms.ts";
 import { assignments, isChanged, isUpdated, tagOf } from "./update_bodies.ts";
 import { andAllowed, andVisible } from "./view_terms.ts";
 import {
   CHANGED,
+  changedOf,
   claimOf,
   closedColumn,
   endChange,
@@ -58,7 +59,7 @@ export function updateManyBlock(table: ColumnSet, site: FunctionSite): string {
   );
   const setsTime = table.columns.some(isUpdated);
   const select = `select ${outputs(table)} into "$row" from ${rows} where ${isRow(app, id)}`;
-  const found = changedOf(table, site);
+  const found = changedOf(table);
   const read = `select ${found.values} into ${found.variables} from ${rows} where ${isRow(app, id)}`;
   const short = `(select ${rowsText(`string_agg(${shortText(table, '"$one"."$id"')}, ',' order by "$one"."$n")`)}
     from unnest(${ids}) with ordinality as "$one" ("$id", "$n"))`;

@@ -28,19 +28,13 @@ import {
   ROW_TEXT,
   recordChanges,
 } from "./function_terms.ts";
-import {
-  changedOf,
-  declareHistory,
-  keepBefore,
-  readHistory,
-  recordUpdate,
-} from "./history_terms.ts";
+import { declareHistory, keepBefore, readHistory, recordUpdate } from "./history_terms.ts";
 import { usingWho } from "./seen_rows.ts";
 import { isUpdated } from "./update_bodies.ts";
 import { lockExisting, readTarget } from "./upsert_terms.ts";
 import { declareWho, WHO } from "./view_terms.ts";
 import { afterInsert, beforeUpsert, declareUpsert, meetRow, upsertColumns } from "./view_upsert.ts";
-import { claimOf, declareField, replayOf } from "./view_write_terms.ts";
+import { changedOf, claimOf, declareField, replayOf } from "./view_write_terms.ts";
 
 /** A setting of the transaction: each proposed id that met a row, with the id of that row. */
 const MET = quoteLiteral("rowhouse.met");
@@ -226,7 +220,7 @@ function renderUpdate(table: ColumnSet, site: FunctionSite): string {
   const rows = `data.${quoteName(table.name)} as "$t"`;
   if (changed.length === 0)
     return table.view === undefined ? "null;" : `perform from ${rows} where false;`;
-  const found = changedOf(table, site);
+  const found = changedOf(table);
   const values = changed.map((column) => {
     const name = quoteName(column.name);
     return { column, name, own: `"$t".${name}`, next: `"$next".${name}` };

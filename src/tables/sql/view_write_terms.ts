@@ -275,6 +275,12 @@ export const CHANGED = {
     ].join(", "),
 } as const;
 
+/** What a write reads of the changed row "$t", and its variables: the row, or those of {@linkcode CHANGED}. */
+export function changedOf(table: ColumnSet) {
+  if (table.view === undefined) return { values: outputs(table), variables: '"$row"' };
+  return { values: CHANGED.values(table), variables: CHANGED.variables };
+}
+
 /** Rejects a new state that the rule does not allow, and hides a row that the person does not read anymore. */
 export function endChange(table: ColumnSet, id: string): string {
   const again = readsItself(table)

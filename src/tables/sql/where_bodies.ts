@@ -30,7 +30,6 @@ import {
   variable,
 } from "./function_terms.ts";
 import {
-  changedOf,
   declareHistory,
   keepBefore,
   readHistory,
@@ -49,6 +48,7 @@ import { assignments, countBefore, isChanged, isUpdated, recordDelete } from "./
 import { declareWho, type RuleName } from "./view_terms.ts";
 import {
   CHANGED,
+  changedOf,
   claimOf,
   endChange,
   onVariables,
@@ -67,7 +67,7 @@ export function updateWhereBody(table: ServedSet, site: FunctionSite): string {
   );
   const changed = `select ${app}, ${quoteLiteral(table.name)}, "$one"."$id" from unnest("$written") as "$one" ("$id")`;
   const isOfView = table.view !== undefined;
-  const found = changedOf(table, site);
+  const found = changedOf(table);
   // The new state of an unchanged row is compared with the rule too, as in an update of one row.
   const unchanged = `else
       select ${found.values} into ${found.variables} from ${rows} where ${isRow(app, '"$id"')};
