@@ -253,6 +253,7 @@ test("the last super_admin cannot be removed, and the page states the reason", a
   for (const { act, typed } of [
     { act: "state", typed: { disabled: "yes" } },
     { act: "delete", typed: {} },
+    { act: "end-access", typed: {} },
     { act: "console-role", typed: { console_role: "admin" } },
   ]) {
     const sent = await send(chiefJar, chief, act, typed);
@@ -301,6 +302,58 @@ describe("an account", () => {
     expect(listed).toMatch(
       new RegExp(`/people/${own.id}".{0,200} issued a key: .*&quot;theirs&quot;`),
     );
+  });
+
+  test("of a departed person ends in one step, with the chosen keys, and only once", async () => {
+    const own = await makePerson(service, { consoleRole: "admin" });
+    const jar = await signInAs(service, own);
+    const others = [app, await service.makeApp()];
+    for (const { slug } of others)
+      await grantRole(service.service, { email: own.email, slug, role: "reader" });
+    const typed = { "scope data:read": "on", life: "90" };
+    for (const name of ["unused", "used", "kept"])
+      await submit(jar, `/console/apps/${app.slug}/new-key`, { ...typed, name });
+    const foreign = { ...typed, name: "of another" };
+    await submit(chiefJar, `/console/apps/${app.slug}/new-key`, foreign);
+    await write("update rowhouse.api_keys set last_used_at = now() where name in ('used', 'kept')");
+    const path = `${pathOf(own)}/end-access`;
+    const { text } = await visit(service, chiefJar, path);
+    expect(text).not.toContain("of another");
+    // Only a key that no program uses is chosen in advance.
+    const boxes = [...text.matchAll(/name="(key [^"]+)"( checked)?.*?<bdi>(\w+)</g)];
+    expect(boxes.map(([, , checked, name]) => [name, checked !== undefined]).sort()).toEqual([
+      ["kept", false],
+      ["unused", true],
+      ["used", false],
+    ]);
+    const named = new Map(boxes.map(([, box = "", , name]) => [name, box]));
+    const { 0: other } = (await listAudit(service.service, 20)).filter(({ details }) =>
+      JSON.stringify(details).includes("of another"),
+    );
+    const foreignId = (other?.details as { keyId?: string } | undefined)?.keyId ?? "";
+    const fields = {
+      ...readHidden(text),
+      [named.get("unused") ?? ""]: "on",
+      [named.get("used") ?? ""]: "on",
+      [`key ${foreignId}`]: "on",
+    };
+    const before = (await listAudit(service.service, 1))[0]?.id ?? 0;
+    const send = async () => (await visit(service, chiefJar, path, { fields })).status;
+    expect([await send(), await send()]).toEqual([303, 303]);
+    expect((await me(jar)).status).toBe(401);
+    expect(await shownBy(own)).toMatchObject({ consoleRole: null, grants: [] });
+    expect((await shownBy(own)).disabledAt).not.toBe(null);
+    const entries = (await listAudit(service.service, 50)).filter(({ id }) => id > before);
+    expect(entries.map(({ action, actor }) => `${action} ${actor === chief.id}`).sort()).toEqual([
+      "disable true",
+      "revoke true",
+      "revoke true",
+      "revoke_key true",
+      "revoke_key true",
+      "set_console_role true",
+    ]);
+    const left = (await visit(service, chiefJar, path)).text;
+    expect([left.includes("kept"), left.includes("unused")]).toEqual([true, false]);
   });
 
   test("can end one or all sessions", async () => {

@@ -377,6 +377,7 @@ function renderEnd(page: PersonView): Html {
             {renderLink(isDisabled ? "Enable" : "Disable", `${path}/state`, "quiet", {
               isDialog: true,
             })}
+            {renderLink("End all access", `${path}/end-access`, "danger", { isDialog: true })}
             {renderLink("Delete", `${path}/delete`, "danger", { isDialog: true })}
           </div>
         </>

@@ -1,11 +1,13 @@
 /** @jsxImportSource #html @jsxRuntime automatic */
 /** Actions that end the access of a person: disabling, which can be undone, sign-out and deletion. @module */
 
-import type { Html } from "../../pages/mod.ts";
+import type { Html, Part } from "../../pages/mod.ts";
 import { runAction } from "../../records/actions/mod.ts";
-import { namePerson, runOnPerson, setDisabled } from "../../records/people/mod.ts";
+import { readConsole } from "../../records/console/mod.ts";
+import { endAccess, namePerson, runOnPerson, setDisabled } from "../../records/people/mod.ts";
 import { EMAIL_MAX_CHARS } from "../../std/patterns.ts";
-import { renderText } from "../parts.tsx";
+import type { Visit } from "../enter.tsx";
+import { renderText, renderTime } from "../parts.tsx";
 import { ACTIVITY, PEOPLE, redirectWithNotice, SESSIONS_ENDED, toPersonPath } from "../paths.ts";
 import { findBlocker, findLastBlocker, makePersonAction, renderName } from "./person_page.tsx";
 
@@ -45,6 +47,31 @@ export const PERSON_ENDINGS = {
       disabled: "Account disabled. All sessions have ended.",
       enabled: "Account enabled. The person can sign in again.",
     },
+  }),
+  "end-access": makePersonAction({
+    action: "end_access",
+    title: () => "End all access",
+    blocker: findLastBlocker,
+    form: async ({ me, person }, visit) => ({
+      intro: (
+        <>
+          <p>
+            {renderName(person.email)} is signed out everywhere immediately and cannot sign in. All
+            roles are revoked, on apps and in the Console. The account and its rows remain.
+          </p>
+          {me.id === person.id && <p>This is your account.</p>}
+        </>
+      ),
+      fields: await renderKeyChoices(visit, person.id),
+      button: "End all access",
+      tone: "danger",
+    }),
+    run: async ({ deps, fields }, { person }) => {
+      const chosen = [...fields.keys()].filter((name) => name.startsWith(KEY));
+      const keyIds = chosen.map((name) => name.slice(KEY.length));
+      await endAccess(deps, person, keyIds);
+    },
+    done: { left: "All access has ended: sessions, roles and the chosen keys." },
   }),
   "end-sessions": makePersonAction({
     action: "end_sessions",
@@ -125,7 +152,49 @@ export const PERSON_ENDINGS = {
   }),
 };
 
-/** No ending of a person revokes a key: the audit log lists those that the person issued. */
+/** The names of boxes start with it. */
+const KEY = "key ";
+const MAX_KEYS = 100;
+
+/**
+ * The active keys that the person issued. A key that was never used is chosen: no program stops. One that was used is not, because
+ * only its app knows whether a program still needs it.
+ */
+async function renderKeyChoices({ deps, fields }: Visit, person: string): Promise<Part> {
+  const values = { person, max_rows: MAX_KEYS };
+  const { keys } = await readConsole(deps, "list_issued_keys", values);
+  if (keys.length === 0)
+    return <p class="quiet">The audit log names no active key of this person.</p>;
+  const isChosen = (keyId: string, lastUsedAt: string | null) =>
+    deps.isForm ? fields.has(`${KEY}${keyId}`) : lastUsedAt === null;
+  return (
+    <fieldset class="field">
+      <legend>API keys to revoke</legend>
+      <p class="quiet">
+        This person issued these keys and can have a copy. Programs that use a revoked key stop
+        working: rotate such a key instead.
+      </p>
+      {keys.map(({ keyId, name, app, lastUsedAt }) => (
+        <label class="check">
+          <input type="checkbox" name={`${KEY}${keyId}`} checked={isChosen(keyId, lastUsedAt)} />
+          <span>
+            <b>{renderText(name === "" ? keyId : name)}</b> on {app}{" "}
+            <span class="quiet">
+              {lastUsedAt === null ? (
+                "never used"
+              ) : (
+                <>last used {renderTime(lastUsedAt, deps.now())}</>
+              )}
+            </span>
+          </span>
+        </label>
+      ))}
+      {keys.length === MAX_KEYS && <p>Only {MAX_KEYS} keys are listed. Open this form again.</p>}
+    </fieldset>
+  );
+}
+
+/** Neither disabling nor deletion revokes a key: the audit log lists those that the person issued. */
 function renderIssuedKeys(actor: string): Html {
   const issued = `${ACTIVITY}?${new URLSearchParams({ actor, action: "issue_key" })}`;
   return (

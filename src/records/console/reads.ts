@@ -56,6 +56,9 @@ const CHECKS = {
   list_audit: auditList.result,
   list_app_people: appPeopleList.result,
   list_invitations: invitationList.result,
+  list_issued_keys: record({
+    keys: many(record({ keyId: text(), name: text(), app: text(), lastUsedAt: orNull(time()) })),
+  }),
   list_keys: keyList.result,
   list_app_roles: APP_ROLES,
   list_people: peopleList.result,

@@ -26,6 +26,7 @@ export {
   createUser,
   DISPLAY_NAME,
   EMAIL,
+  endAccess,
   exportUser,
   findNewUserIssues,
   giveConsoleRole,

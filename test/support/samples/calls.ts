@@ -48,6 +48,7 @@ const SAMPLES: Readonly<Record<string, Sample>> = {
   disabled: "false",
   session_id: "0000000000000000",
   old_key_id: ({ app }) => app.key.slice(3, 19),
+  old_key_ids: ({ app }) => `{${app.key.slice(3, 19)}}`,
   new_key_id: "0000000000000001",
   key_name: "x",
   key_scopes: "{data:read}",

@@ -298,6 +298,14 @@ begin
 end
 $$;
 
+-- The keys whose secret a person saw when issuing or rotating them, by the audit log: as long as it
+-- keeps the entries.
+create function rowhouse.issued_keys(person uuid) returns setof text language sql stable
+set search_path = pg_catalog, pg_temp as $$
+  select distinct details ->> case action when 'issue_key' then 'keyId' else 'newKeyId' end
+  from rowhouse.audit where actor = person::text and action in ('issue_key', 'roll_key')
+$$;
+
 -- The keys of an app, newest first; never their secrets. If several reasons end a key, the status
 -- is the most permanent one.
 create function rowhouse.keys_of(app rowhouse.apps, max_rows integer) returns jsonb

@@ -80,3 +80,19 @@ begin
     'sessions', rowhouse.sessions_of(person, visitor.idle_s, 100));
 end
 $$;
+
+-- The active keys that a person issued, last used first.
+-- proves: admin; idempotent
+create function rowhouse.console_list_issued_keys(person uuid, max_rows integer) returns jsonb as $$
+begin
+  return jsonb_build_object('me', rowhouse.console_visitor(who, visitor),
+    'keys', (select coalesce(jsonb_agg(jsonb_build_object('keyId', key_id, 'name', name,
+        'app', slug, 'lastUsedAt', rowhouse.utc_text(last_used_at))
+        order by last_used_at desc nulls last, key_id), '[]')
+      from (select key_id, api_keys.name, slug, last_used_at
+        from rowhouse.issued_keys(person) as issued (key_id)
+        join rowhouse.api_keys using (key_id) join rowhouse.apps on apps.id = app_id
+        where revoked_at is null and (expires_at is null or expires_at > now())
+        order by last_used_at desc nulls last, key_id limit max_rows) as listed));
+end
+$$;

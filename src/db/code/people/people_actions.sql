@@ -370,6 +370,36 @@ begin
 end
 $$;
 
+-- Ends the access of a person who leaves, in one step: sessions, links, roles and the given keys of
+-- those that the person issued. What has already ended stays as it is, without an entry.
+-- action: admin, recent sign-in
+--   email = rowhouse.hold_account(who, person uuid)
+create function rowhouse.end_access(email text, old_key_ids text[], actor text) returns void
+language plpgsql volatile set search_path = pg_catalog, pg_temp as $$
+declare
+  person rowhouse.users := rowhouse.lock_user(email);
+  ended text;
+begin
+  -- First: it keeps the last super_admin.
+  if person.disabled_at is null then
+    perform rowhouse.set_disabled(email, true, actor);
+  end if;
+  if person.console_role is not null then
+    perform rowhouse.set_console_role(email, null, null, actor);
+  end if;
+  for ended in select slug from rowhouse.grants join rowhouse.apps on apps.id = app_id
+    where user_id = person.id order by slug
+  loop
+    perform rowhouse.revoke_role(email, ended, actor);
+  end loop;
+  for ended in select key_id from rowhouse.issued_keys(person.id) as issued (key_id)
+    where key_id = any (old_key_ids) order by key_id
+  loop
+    perform rowhouse.revoke_key(ended, actor);
+  end loop;
+end
+$$;
+
 -- Removes every second factor of a person who has lost it; false without a factor. Ends sessions
 -- and pending sign-ins, and restarts the grace period for a required second factor.
 -- action: admin, recent sign-in; logs "reset the second factor"
