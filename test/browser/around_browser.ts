@@ -11,7 +11,7 @@ import {
   type TestSite,
   withConsole,
 } from "../support/browser.ts";
-import { makePerson, PASSWORD, type Person } from "../support/people.ts";
+import { makePerson, OLD_SIGN_IN, PASSWORD, type Person } from "../support/people.ts";
 
 let site: TestSite;
 let browser: Browser;
@@ -238,9 +238,63 @@ test("destructive confirmations open over the list with the focus on Cancel, and
       await page.getByRole("link", { name: "Revoke key test" }).last().click();
       await dialog.getByRole("button", { name: "Revoke the key" }).click();
       await page.getByRole("main").getByText("Key revoked.").waitFor();
+      // The focus stays on the row, and the result is announced.
+      await page.waitForFunction(() => document.activeElement?.matches("tbody tr:nth-child(2)"));
+      await page
+        .locator("#announcements", { hasText: "Key revoked." })
+        .waitFor({ state: "attached" });
     },
     { bypassCSP: true },
   );
+});
+
+test("an old sign-in is renewed in the dialog, and a wrong password stays there", async () => {
+  await openConsole(
+    "/console/apps/crm/keys",
+    async (page) => {
+      const dialog = page.getByRole("dialog");
+      await site.service.service.admin.message(
+        `update rowhouse.sessions set proven_at = ${OLD_SIGN_IN}; select 1`,
+      );
+      await page.getByRole("link", { name: "Rotate key test" }).click();
+      await dialog.getByRole("heading", { name: "Your password" }).waitFor();
+      expect(await page.evaluate(() => document.activeElement?.id)).toBe("password");
+      expect(await findAxeViolations(page)).toEqual([]);
+      await page.keyboard.type("not the password");
+      await page.keyboard.press("Enter");
+      await dialog.getByRole("alert").waitFor();
+      await page.keyboard.type(PASSWORD);
+      await page.keyboard.press("Enter");
+      await dialog.getByRole("heading", { name: "Rotate" }).waitFor();
+      expect(page.url()).toEndWith("/keys");
+      // The page behind the dialog gets the tokens of the new session.
+      await Promise.all([page.waitForEvent("load"), page.keyboard.press("Escape")]);
+      await page.getByRole("link", { name: "Sign out" }).click();
+      await page.getByRole("heading", { name: "Sign in" }).waitFor();
+    },
+    { bypassCSP: true },
+  );
+});
+
+test("a departed person's access ends in one dialog, and a changed role keeps the focus on its row", async () => {
+  const gone = await makePerson(site.service, { name: "Gone" });
+  await openConsole(`/console/people/${gone.id}/new-role`, async (page) => {
+    await page.getByRole("checkbox", { name: "wiki" }).check();
+    await page.getByRole("checkbox", { name: "crm" }).check();
+    await page.getByRole("button", { name: "Grant role" }).click();
+    await page.getByRole("link", { name: "Change the role: wiki" }).click();
+    await page.getByRole("dialog").getByRole("button", { name: "Save" }).click();
+    await page.getByRole("main").getByText("Role saved.").waitFor();
+    await page.waitForFunction(
+      () => document.activeElement?.textContent === "Change the role: wiki",
+    );
+    await page.getByRole("link", { name: "End all access" }).click();
+    const dialog = page.getByRole("dialog");
+    await dialog.getByText("All roles are revoked").waitFor();
+    await dialog.getByRole("button", { name: "End all access" }).click();
+    await page.getByText("All access has ended").waitFor();
+    await page.getByText("No roles.").waitFor();
+  });
 });
 
 test("a deletion in a dialog requires the typed name", async () => {

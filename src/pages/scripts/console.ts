@@ -4,7 +4,7 @@ import { startAxes } from "./axis.ts";
 import { startCopyButtons } from "./copy.ts";
 import { focusResult, openAnnouncements, startSendingOnce } from "./dom.ts";
 import { startDrafts, startUnsavedWarnings } from "./forms/drafts.ts";
-import { startFormDialogs } from "./forms/form_dialog.ts";
+import { focusActedRow, startFormDialogs } from "./forms/form_dialog.ts";
 import {
   startJsonFields,
   startNullChoices,
@@ -33,4 +33,4 @@ startFormDialogs();
 startPeopleLookup();
 startShortcuts();
 startTimes();
-focusResult();
+if (!focusActedRow()) focusResult();
