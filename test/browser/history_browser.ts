@@ -66,3 +66,63 @@ test("the dialog that deletes selected rows says what the history restores", asy
     expect(await dialog.getByText("cannot be undone").count()).toBe(0);
   });
 });
+
+test("Ctrl+Z after a reload previews the last change of the visitor, names conflicts, and undoes it", async () => {
+  const [one, other] = await pages.addRows([{ title: "Milk" }, { title: "Tea" }]);
+  if (one === undefined || other === undefined) throw new Error("No rows");
+  const { service } = pages.site;
+  const toPath = (row: { id: string }) => `/v1/data/db/todos/${row.id}`;
+  const change = (row: { id: string }, json: object) =>
+    service.call(pages.app, toPath(row), { method: "PATCH", json });
+  const titleOf = async (row: { id: string }) =>
+    ((await service.call(pages.app, toPath(row))).json as { title?: string }).title;
+  await pages.open("todos", async (page) => {
+    const cell = (title: string) => page.locator("tbody td", { hasText: title });
+    const save = async (from: string, to: string) => {
+      await cell(from).focus();
+      await page.keyboard.press("Enter");
+      await page.keyboard.press("ControlOrMeta+a");
+      await page.keyboard.type(to);
+      await page.keyboard.press("Enter");
+      await page.locator("#save-state", { hasText: "Saved" }).waitFor();
+    };
+    const undoAfterReload = async (title: string) => {
+      await page.goto(pages.toUrl("todos"));
+      await page.locator("table[role=grid]").waitFor();
+      await cell(title).focus();
+      await page.keyboard.press("Control+z");
+      await page.waitForURL("**/restore?change=*");
+    };
+    await save("Milk", "Bread");
+    // A later change of a key is not the visitor's.
+    await change(other, { rank: 5 });
+    await undoAfterReload("Bread");
+    await page.getByRole("button", { name: "Restore 1 row" }).click();
+    await page.locator("table[role=grid]").waitFor();
+    expect(new URL(page.url()).pathname).toBe(new URL(pages.toUrl("todos")).pathname);
+    expect(await titleOf(one)).toBe("Milk");
+    await save("Tea", "Coffee");
+    await change(other, { title: "Cocoa" });
+    await undoAfterReload("Cocoa");
+    await page.getByText("Changed since: title").waitFor();
+    await page.getByRole("button", { name: "Nothing to restore" }).waitFor();
+    expect(await titleOf(other)).toBe("Cocoa");
+    // Rows deleted together come back together.
+    await page.goto(pages.toUrl("todos"));
+    await page.locator("table[role=grid]").waitFor();
+    for (const row of [one, other])
+      await page.locator(`tbody tr:has(a[href*="${row.id}"]) input[type=checkbox]`).check();
+    const selected = page.getByRole("form", { name: "Selected rows" });
+    await selected.getByRole("button", { name: "Delete" }).click();
+    await page.getByRole("dialog").getByRole("button", { name: "Delete 2 rows" }).click();
+    await page.locator("#save-state", { hasText: "Deleted" }).waitFor();
+    expect(await titleOf(one)).toBeUndefined();
+    const [left] = await pages.addRows([{ title: "Left" }]);
+    await undoAfterReload("Left");
+    await page.getByRole("button", { name: "Restore 2 rows" }).click();
+    await page.locator("table[role=grid]").waitFor();
+    expect(await Promise.all([one, other, left ?? one].map(titleOf))).toEqual([
+      ...["Milk", "Cocoa", "Left"],
+    ]);
+  });
+});

@@ -13,7 +13,7 @@ import type { Visit } from "../enter.tsx";
 import { renderEmpty, renderLink, renderTable, renderText, renderTime } from "../parts.tsx";
 import { toKeysPath, toPersonPath, toSwitchPath } from "../paths.ts";
 import { countOf } from "../tables/table_parts.tsx";
-import { listChanged, toRowBefore } from "./history_plan.ts";
+import { groupChanges, listChanged, toRowBefore } from "./history_plan.ts";
 import {
   type History,
   readChangeId,
@@ -82,31 +82,8 @@ function renderOlder({ changes }: History, to: string): Part {
   return last !== undefined && <p>{renderLink("Older", `${to}${last.id}`)}</p>;
 }
 
-/** Writes of a person in the Console that follow each other belong together, like the rows of one request. */
-const TOGETHER_MS = 10_000;
-
 type Group = readonly RowChange[];
 type Shown = RowsTable & { readonly now: number };
-
-/** Changes that were made together, and can be undone together. */
-function groupChanges(changes: readonly RowChange[]): Group[] {
-  const groups: RowChange[][] = [];
-  for (const change of changes) {
-    const last = groups.at(-1);
-    const before = last?.at(-1);
-    if (last !== undefined && before !== undefined && isTogether(before, change)) last.push(change);
-    else groups.push([change]);
-  }
-  return groups;
-}
-
-function isTogether(one: RowChange, other: RowChange): boolean {
-  const isSameKind = (one.after === null) === (other.after === null);
-  if (!isSameKind || one.by?.id !== other.by?.id || one.by?.kind !== other.by?.kind) return false;
-  if (one.at === other.at) return true;
-  const isOfConsole = one.by?.kind === "console" && one.rowId !== other.rowId;
-  return isOfConsole && Math.abs(Date.parse(one.at) - Date.parse(other.at)) < TOGETHER_MS;
-}
 
 function renderGroups(table: Shown, groups: readonly Group[]): Html {
   const lines = groups.flatMap((group) => {

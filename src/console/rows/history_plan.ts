@@ -5,6 +5,7 @@ import type { RowChange } from "../../records/console/mod.ts";
 import type { TableDefinition } from "../../schema/mod.ts";
 import { canonicalJson } from "../../std/json.ts";
 import { splitObject } from "../../std/json_text.ts";
+import { MAX_BODY_BYTES } from "../../std/limits.ts";
 
 /** Which values: all that the changes changed, one column of them, or the whole row as it was before. */
 export type Wanted = { readonly column?: string | undefined; readonly isWhole?: boolean };
@@ -44,6 +45,37 @@ export function listChanged(
   // PostgreSQL wrote both texts: equal values have equal texts.
   const [was, became] = [splitObject(before), splitObject(after)];
   return names.filter((name) => became.has(name) && became.get(name) !== was.get(name));
+}
+
+/** Writes of a person in the Console that follow each other belong together, like the rows of one request. */
+const TOGETHER_MS = 10_000;
+
+/** Changes that were made together, and can be undone together. */
+export function groupChanges(changes: readonly RowChange[]): (readonly RowChange[])[] {
+  const groups: RowChange[][] = [];
+  for (const change of changes) {
+    const last = groups.at(-1);
+    const before = last?.at(-1);
+    if (last !== undefined && before !== undefined && isTogether(before, change)) last.push(change);
+    else groups.push([change]);
+  }
+  return groups;
+}
+
+function isTogether(one: RowChange, other: RowChange): boolean {
+  const isSameKind = (one.after === null) === (other.after === null);
+  if (!isSameKind || one.by?.id !== other.by?.id || one.by?.kind !== other.by?.kind) return false;
+  if (one.at === other.at) return true;
+  const isOfConsole = one.by?.kind === "console" && one.rowId !== other.rowId;
+  return isOfConsole && Math.abs(Date.parse(one.at) - Date.parse(other.at)) < TOGETHER_MS;
+}
+
+/** The last of these changes that one undo undoes: a row that was changed alone, or rows that were changed or deleted together. */
+export function findLastTogether(changes: readonly RowChange[]): readonly RowChange[] {
+  const [group = []] = groupChanges(changes);
+  const [last] = group;
+  const request = group.filter(({ at }) => at === last?.at);
+  return request.length === 1 && last?.after !== null ? request : group;
 }
 
 /** The plan for each row of the changes. */
@@ -135,4 +167,44 @@ function lastValues(changes: readonly RowChange[]): Map<string, string> {
 function isSame(one: string, other: string): boolean {
   const [a, b] = [one, other].map((text) => canonicalJson(JSON.parse(text)));
   return a === b;
+}
+
+type Batch = { method: "PATCH" | "POST"; rows: readonly Restored[]; body: string };
+
+/** Lists that a request can have, in the order of the ids. */
+export function toBatches(
+  planned: readonly Restored[],
+  shown: ReadonlyMap<string, string>,
+): Batch[] {
+  const batches: { method: "PATCH" | "POST"; rows: Restored[]; texts: string[]; bytes: number }[] =
+    [];
+  for (const restored of planned.toSorted((a, b) => (a.id < b.id ? -1 : 1))) {
+    const text = toText(restored, shown);
+    const bytes = Buffer.byteLength(text) + 1;
+    const method = restored.kind === "create" ? "POST" : "PATCH";
+    const last = batches.at(-1);
+    if (last !== undefined && last.method === method && last.bytes + bytes < MAX_BODY_BYTES) {
+      last.rows.push(restored);
+      last.texts.push(text);
+      last.bytes += bytes;
+    } else batches.push({ method, rows: [restored], texts: [text], bytes: bytes + 2 });
+  }
+  return batches.map(({ method, rows, texts }) => ({ method, rows, body: `[${texts.join(",")}]` }));
+}
+
+/** The row in a list of updates or creates. */
+export function toText(restored: Restored, shown: ReadonlyMap<string, string>): string {
+  const values =
+    restored.kind === "update"
+      ? restored.values.map(({ name, to }) => [name, to] as const)
+      : restored.kind === "create"
+        ? [...restored.values]
+        : [];
+  const match = restored.kind === "update" ? shown.get(restored.id) : undefined;
+  const members = [
+    ["id", JSON.stringify(restored.id)],
+    ...(match === undefined ? [] : [["ifMatch", JSON.stringify(match)]]),
+    ...values,
+  ];
+  return `{${members.map(([name, text]) => `${JSON.stringify(name)}:${text}`).join(",")}}`;
 }

@@ -21,18 +21,24 @@ import {
 } from "../../pages/mod.ts";
 import type { Detail, Problem } from "../../problem.ts";
 import { mapBounded } from "../../std/bounded.ts";
-import { MAX_BODY_BYTES } from "../../std/limits.ts";
 import { isUuid } from "../../std/patterns.ts";
 import type { Visit } from "../enter.tsx";
 import { renderCancel, renderEmpty, renderError, renderLink } from "../parts.tsx";
 import { countOf } from "../tables/table_parts.tsx";
 import { callRows, toRejection } from "./call.ts";
 import { type FoundRow, findRow } from "./edit.tsx";
-import { planRestore, type Restored, type Wanted } from "./history_plan.ts";
-import { type History, readChangeId, readHistory, toHistoryPath } from "./history_read.ts";
+import { planRestore, type Restored, toBatches, toText, type Wanted } from "./history_plan.ts";
+import {
+  findLastOwn,
+  type History,
+  readChangeId,
+  readHistory,
+  toHistoryPath,
+  toRestorePath,
+} from "./history_read.ts";
 import { type RowsTable, respondWithRowsPage } from "./table.tsx";
 
-type Asked = { ids: readonly number[]; wanted: Wanted; address: string };
+type Asked = { ids: readonly number[]; wanted: Wanted; address: string; from: string | undefined };
 
 function readAsked({ context }: Visit, { path }: RowsTable): Asked {
   const parameters = [...readParameters(context.query)];
@@ -44,6 +50,7 @@ function readAsked({ context }: Visit, { path }: RowsTable): Asked {
     ids: [...new Set(ids)],
     wanted: { column: query.get("column"), isWhole: query.get("whole") === "yes" },
     address: `${path}/restore?${context.query}`,
+    from: query.get("from"),
   };
 }
 
@@ -76,6 +83,9 @@ async function plan(visit: Visit, table: RowsTable, { ids, wanted }: Asked): Pro
 
 export async function handleRestore(visit: Visit, table: RowsTable): Promise<Response> {
   const asked = readAsked(visit, table);
+  // The grid asks for the visitor's last change, also one before it was opened.
+  const changes = asked.from === "last" ? await findLastOwn(visit, table) : [];
+  if (changes.length > 0) return redirect(toRestorePath(table.path, { changes, isFromRows: true }));
   return respondWithPlan(visit, table, { asked, ...(await plan(visit, table, asked)) });
 }
 
@@ -111,6 +121,7 @@ export async function handleRestoreForm(visit: Visit, table: RowsTable): Promise
       });
     }
   if (written === 0) return respondWithPlan(visit, table, { asked, history, planned });
+  if (asked.from === "rows") return redirect(table.path);
   const [only] = planned;
   const isOne = planned.length === 1 && only !== undefined;
   return redirect(isOne ? toRowPath(table.path, only.id) : toHistoryPath(table.path));
@@ -123,43 +134,6 @@ function isWritten(restored: Restored, { wanted }: Asked): boolean {
   return restored.later.length === 0 || wanted.isWhole === true || wanted.column !== undefined;
 }
 
-type Batch = { method: "PATCH" | "POST"; rows: readonly Restored[]; body: string };
-
-/** Lists that a request can have, in the order of the ids. */
-function toBatches(planned: readonly Restored[], shown: ReadonlyMap<string, string>): Batch[] {
-  const batches: { method: "PATCH" | "POST"; rows: Restored[]; texts: string[]; bytes: number }[] =
-    [];
-  for (const restored of planned.toSorted((a, b) => (a.id < b.id ? -1 : 1))) {
-    const text = toText(restored, shown);
-    const bytes = Buffer.byteLength(text) + 1;
-    const method = restored.kind === "create" ? "POST" : "PATCH";
-    const last = batches.at(-1);
-    if (last !== undefined && last.method === method && last.bytes + bytes < MAX_BODY_BYTES) {
-      last.rows.push(restored);
-      last.texts.push(text);
-      last.bytes += bytes;
-    } else batches.push({ method, rows: [restored], texts: [text], bytes: bytes + 2 });
-  }
-  return batches.map(({ method, rows, texts }) => ({ method, rows, body: `[${texts.join(",")}]` }));
-}
-
-/** The row in a list of updates or creates. */
-function toText(restored: Restored, shown: ReadonlyMap<string, string>): string {
-  const values =
-    restored.kind === "update"
-      ? restored.values.map(({ name, to }) => [name, to] as const)
-      : restored.kind === "create"
-        ? [...restored.values]
-        : [];
-  const match = restored.kind === "update" ? shown.get(restored.id) : undefined;
-  const members = [
-    ["id", JSON.stringify(restored.id)],
-    ...(match === undefined ? [] : [["ifMatch", JSON.stringify(match)]]),
-    ...values,
-  ];
-  return `{${members.map(([name, text]) => `${JSON.stringify(name)}:${text}`).join(",")}}`;
-}
-
 type Rejected = { problem: Problem; rows: readonly Restored[]; written: number };
 type Shown = Planned & { asked: Asked; rejected?: Rejected };
 
@@ -169,11 +143,16 @@ function respondWithPlan(
   { asked, history, planned, rejected }: Shown,
 ): Response {
   const written = planned.filter((restored) => isWritten(restored, asked));
-  const cancel = toHistoryPath(table.path);
+  const cancel = asked.from === undefined ? toHistoryPath(table.path) : table.path;
   const missing = new Set(asked.ids).size - history.changes.length;
   const body =
     planned.length === 0
-      ? renderEmpty("These changes are no longer stored.", renderLink("History", cancel))
+      ? renderEmpty(
+          asked.from === "last"
+            ? "No change of yours is stored."
+            : "These changes are no longer stored.",
+          renderLink("History", cancel),
+        )
       : renderForm({
           action: asked.address,
           token: visit.token,

@@ -50,7 +50,7 @@ import {
 import { showSelection, startSelection } from "./grid/selection.ts";
 import { addSkipLink } from "./grid/skip.ts";
 import { toNextOrder } from "./grid/sort.ts";
-import { findTable } from "./grid/store.ts";
+import { findTable, readTable } from "./grid/store.ts";
 import { startReferrers } from "./referrers.ts";
 import { pressSaveAction } from "./save_state.ts";
 
@@ -61,8 +61,14 @@ const ACTIONS: Readonly<Record<string, (cell: HTMLTableCellElement) => void>> = 
   "Shift+Enter": (cell) => openRow(cell),
   "Control+Backspace": storeNull,
   Delete: (cell) => askToDelete(cell),
-  "Control+z": pressSaveAction,
+  "Control+z": undoLast,
 };
+
+/** The history knows changes that the page does not, such as those before a reload; its page shows what it would write. */
+function undoLast(): void {
+  const { path, hasHistory } = readTable();
+  if (!pressSaveAction() && hasHistory) location.assign(`${path}/restore?from=last`);
+}
 
 openAnnouncements();
 for (const form of document.querySelectorAll<HTMLFormElement>("form.action")) addFieldHelp(form);

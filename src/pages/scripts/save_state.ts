@@ -24,9 +24,11 @@ export function hideSaveState(): void {
   document.getElementById(ID)?.remove();
 }
 
-/** Presses the button of the notice: Undo or Retry. */
-export function pressSaveAction(): void {
-  document.querySelector<HTMLButtonElement>(`#${ID} button`)?.click();
+/** Presses the button of the notice: Undo or Retry. Returns whether there is one. */
+export function pressSaveAction(): boolean {
+  const button = document.querySelector<HTMLButtonElement>(`#${ID} button`);
+  button?.click();
+  return button !== null;
 }
 
 function show(text: string, tone: string, action: SaveAction | undefined): HTMLElement {
