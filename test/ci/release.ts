@@ -1,6 +1,7 @@
 /**
  * `bun run release`: checks a release and writes its files to `release/`: both packages, the notes, an SBOM and the digests. It
- * does not publish or tag: `.github/workflows/release.yml` does that with these files.
+ * does not publish or tag: `.github/workflows/release.yml` does that with these files. A dry run also packs the image, on a base that
+ * Debian's tools make; the workflow builds the published one on the registry's base, in a job without rights.
  *
  * @module
  */
@@ -18,6 +19,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
 import * as v from "valibot";
+import { buildImage, canBuildImage } from "../support/container.ts";
 import { findChanged, toPath } from "../upgrade/packed.ts";
 import { readNotes } from "./changelog.ts";
 
@@ -33,7 +35,9 @@ const Manifest = v.object({
 
 const OUT = join(ROOT, "release");
 
-const { values } = parseArgs({ options: { "dry-run": { type: "boolean" } } });
+const { values } = parseArgs({
+  options: { "dry-run": { type: "boolean" }, "without-image": { type: "boolean" } },
+});
 const isDryRun = values["dry-run"] === true;
 
 const version = readVersion();
@@ -48,6 +52,7 @@ for (const folder of PACKAGES) {
   await lint(await pack(folder));
   await writeBom(folder);
 }
+if (isDryRun && values["without-image"] !== true) packImage();
 writeFileSync(join(OUT, "notes.md"), notes);
 writeDigests();
 console.log(`${isDryRun ? "Checked" : "Prepared"} ${version} in ${OUT}: ${listFiles().join(", ")}`);
@@ -107,6 +112,19 @@ async function writeBom(folder: string): Promise<void> {
     writeFileSync(join(OUT, `${manifest.name}-${version}.cdx.json`), bom);
   } finally {
     rmSync(project, { recursive: true });
+  }
+}
+
+function packImage(): void {
+  if (!canBuildImage) {
+    console.warn("The image is not packed: install buildah and debootstrap, on Debian");
+    return;
+  }
+  const image = buildImage();
+  try {
+    image.save(join(OUT, `rowhouse-image-${version}.oci.tar`));
+  } finally {
+    image.remove();
   }
 }
 

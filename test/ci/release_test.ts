@@ -71,7 +71,8 @@ describe("the workflow", () => {
       "dry-run": {},
       build: {},
       packages: { contents: "write", "id-token": "write" },
-      image: { contents: "read", packages: "write" },
+      "build-image": {},
+      image: { packages: "write" },
     });
     for (const { uses, with: inputs } of Object.values(jobs).flatMap((job) => job.steps))
       if (uses?.startsWith("actions/checkout@")) expect(inputs["persist-credentials"]).toBe(false);
@@ -84,7 +85,9 @@ describe("the workflow", () => {
     );
     expect(strong).toHaveLength(2);
     const commands = strong.flatMap((job) => job.steps.flatMap(({ run }) => run ?? []));
-    expect(commands).toHaveLength(2);
+    expect(commands).toHaveLength(3);
+    const builds = strong.flatMap((job) => job.steps.flatMap(({ uses }) => uses ?? []));
+    for (const used of builds) expect(used).toMatch(/^actions\/(setup-node|download-artifact)@/);
     for (const command of commands) {
       expect(command).not.toMatch(/\b(install|ci|bun|npx|bash|node)\b|npm (?!publish)/);
       if (command.includes("npm publish")) expect(command).toContain("--ignore-scripts");
@@ -95,7 +98,8 @@ describe("the workflow", () => {
     const pushed = "github.event_name == 'push' && github.ref_type == 'tag'";
     expect(jobs["build"]).toMatchObject({ if: pushed, needs: "check" });
     expect(jobs["packages"]).toMatchObject({ if: pushed, needs: "build" });
-    expect(jobs["image"]).toMatchObject({ if: pushed, needs: ["check", "packages"] });
+    expect(jobs["build-image"]).toMatchObject({ needs: "check" });
+    expect(jobs["image"]).toMatchObject({ if: pushed, needs: ["build-image", "packages"] });
   });
 
   test("runs existing scripts with the Bun version of the project", () => {
@@ -111,13 +115,13 @@ describe("the workflow", () => {
     expect(new Set(versions)).toEqual(new Set([devDependencies.bun]));
   });
 
-  test("tags the image by version and commit, with an SBOM and provenance", () => {
-    const inputs = jobs["image"]?.steps.map((step) => step.with) ?? [];
+  test("builds the image with an SBOM and provenance, and copies all of it", () => {
+    const inputs = jobs["build-image"]?.steps.map((step) => step.with) ?? [];
+    const outputs = expect.stringMatching(/^type=oci,/);
     expect(inputs).toContainEqual(
-      expect.objectContaining({
-        tags: expect.stringMatching(/semver,.*\{\{version\}\}[\s\S]*type=sha/),
-      }),
+      expect.objectContaining({ sbom: true, provenance: "mode=max", outputs }),
     );
-    expect(inputs).toContainEqual(expect.objectContaining({ sbom: true, provenance: "mode=max" }));
+    const [command = ""] = jobs["image"]?.steps.flatMap(({ run }) => run ?? []) ?? [];
+    expect(command).toContain("skopeo copy --all");
   });
 });

@@ -1,6 +1,8 @@
 /** The Dockerfile's image, in containers like those of compose.yaml: read-only, unprivileged, uid 1000. */
 import { afterAll, beforeAll, expect, test } from "bun:test";
-import { existsSync, readdirSync, readFileSync } from "node:fs";
+import { execFileSync } from "node:child_process";
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { COMPOSE as VARIABLES } from "../../src/cli/generated.ts";
 import { makeProject, ROOT, runCommand, schemaText } from "../support/command.ts";
@@ -90,6 +92,28 @@ test("the image adds a few megabytes to its base, and contains no compiler or de
   expect(["@typescript", ...Object.keys(devDependencies)].filter(has)).toEqual([]);
   const installed = readdirSync(join(image.root, "app/node_modules"), { recursive: true });
   expect(installed.filter((file) => /\.(map|d\.[cm]?ts)$/.test(String(file)))).toEqual([]);
+});
+
+test("the image is saved as an OCI archive", () => {
+  const folder = mkdtempSync(join(tmpdir(), "rowhouse-oci-"));
+  try {
+    const path = join(folder, "image.tar");
+    image.save(path);
+    const read = (name: string) =>
+      JSON.parse(
+        execFileSync("tar", ["--extract", "--to-stdout", "--file", path, name], {
+          encoding: "utf8",
+        }),
+      );
+    const toPath = ({ digest }: { digest: string }) => `blobs/${digest.replace(":", "/")}`;
+    const { manifests } = read("index.json");
+    expect(manifests).toHaveLength(1);
+    const { config, layers } = read(toPath(manifests[0]));
+    expect(layers).toHaveLength(image.layers.length);
+    expect(read(toPath(config)).config).toMatchObject({ User: "1000:1000", Cmd: ["serve"] });
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
 });
 
 test("a container migrates, serves, reports its health, accepts a push and a row, and stops", async () => {

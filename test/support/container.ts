@@ -33,6 +33,8 @@ export type Image = {
   root: string;
   /** Starts a container with the account, root and rights of compose.yaml, on this machine's network. */
   start: (command: readonly string[], env?: Readonly<Record<string, string>>) => Container;
+  /** Writes it as an OCI archive. */
+  save: (path: string) => void;
   remove: () => void;
 };
 export type Container = Bun.Subprocess<"ignore", "pipe", "pipe">;
@@ -59,9 +61,13 @@ export function buildImage(): Image {
     layers: Manifest.layers.map(({ size }) => size),
     root,
     start: (command, env = {}) => startContainer(command, { root, env, config: Docker.config }),
+    save: (path) => void buildah("push", "rowhouse", `oci-archive:${path}`),
     remove: () => void runAsRoot("rm", ["-rf", folder]),
   };
 }
+
+/** Whether this machine has the tools of {@linkcode buildImage}. */
+export const canBuildImage = ["buildah", "debootstrap"].every((name) => Bun.which(name) !== null);
 
 /** Returns the build folder of a substitute for the base image: Debian, and the Bun of this process. */
 function makeBase(folder: string): string {
