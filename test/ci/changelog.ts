@@ -22,6 +22,11 @@ export function readNotes(changelog: string, { version, isDryRun }: Release): st
   return `${section.text}\n`;
 }
 
+/** Notes outside of the repository: links to its pages lead to the release's revision. `repository` is an address. */
+export function linkNotes(notes: string, version: string, repository: string): string {
+  return notes.replaceAll(/\]\((?!https?:|#)/g, `](${repository}/blob/v${version}/`);
+}
+
 type Section = { name: string; date: string | undefined; text: string };
 
 function readSections(changelog: string): Section[] {

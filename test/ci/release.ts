@@ -21,7 +21,7 @@ import { parseArgs } from "node:util";
 import * as v from "valibot";
 import { buildImage, canBuildImage } from "../support/container.ts";
 import { findChanged, toPath } from "../upgrade/packed.ts";
-import { readNotes } from "./changelog.ts";
+import { linkNotes, readNotes } from "./changelog.ts";
 
 const ROOT = join(import.meta.dirname, "../..");
 const TOOLS = join(ROOT, "test/ci/tools");
@@ -53,7 +53,7 @@ for (const folder of PACKAGES) {
   await writeBom(folder);
 }
 if (isDryRun && values["without-image"] !== true) packImage();
-writeFileSync(join(OUT, "notes.md"), notes);
+writeFileSync(join(OUT, "notes.md"), linkNotes(notes, version, readRepository()));
 writeDigests();
 console.log(`${isDryRun ? "Checked" : "Prepared"} ${version} in ${OUT}: ${listFiles().join(", ")}`);
 
@@ -83,6 +83,12 @@ async function checkPacked(expected: string): Promise<void> {
   const message = `test/upgrade/versions has another program than ${expected}, in ${changed.length} files such as ${changed[0]}: run bun test/upgrade/freeze.ts HEAD and commit its files`;
   if (!isDryRun) throw new Error(message);
   console.warn(`Before the release: ${message}`);
+}
+
+/** The address of the repository whose workflow this is; outside of one, a relative address. */
+function readRepository(): string {
+  const { GITHUB_SERVER_URL: server, GITHUB_REPOSITORY: name } = process.env;
+  return server === undefined || name === undefined ? "../.." : `${server}/${name}`;
 }
 
 /** Builds and packs a package, and returns the path of the file. */

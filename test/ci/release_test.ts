@@ -4,7 +4,7 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import * as v from "valibot";
 import { ROOT } from "../support/command.ts";
-import { readNotes } from "./changelog.ts";
+import { linkNotes, readNotes } from "./changelog.ts";
 
 const RELEASED =
   "# Changelog\n\n## [Unreleased]\n\n## [0.2.0] - 2027-01-02\n\n### Added\n\n- Two.\n\n## [0.1.0] - 2026-12-01\n\n- One.\n";
@@ -33,6 +33,13 @@ describe("readNotes()", () => {
   ])("rejects $name", ({ changelog, version }) => {
     expect(() => readNotes(changelog, { version, isDryRun: true })).toThrow("CHANGELOG.md");
   });
+});
+
+test("links of the notes lead to the pages of the release", () => {
+  const notes = "[page](docs/limits.md#files) [site](https://example.org/) ![x](docs/x.png)";
+  expect(linkNotes(notes, "0.1.0", "https://git.example.org/acme/rowhouse")).toBe(
+    "[page](https://git.example.org/acme/rowhouse/blob/v0.1.0/docs/limits.md#files) [site](https://example.org/) ![x](https://git.example.org/acme/rowhouse/blob/v0.1.0/docs/x.png)",
+  );
 });
 
 const Step = v.object({
