@@ -52,6 +52,8 @@ export type ConsolePageDeps = PageDeps & {
   hasHistory: boolean;
   /** Whether apps can have rules for people. */
   hasBrowser: boolean;
+  /** The pages of the docs on the API's host. */
+  guides: readonly { readonly title: string; readonly path: string }[];
   streamMemory: StreamMemory;
   /** Aborted at shutdown, to end event streams. */
   draining: AbortSignal;

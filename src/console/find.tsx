@@ -14,9 +14,10 @@ import { foldSpelling } from "../std/letter_case.ts";
 import { isReference, toReference } from "./activity/requests_filter.tsx";
 import { listAppPages } from "./apps/app_page.tsx";
 import type { Visit } from "./enter.tsx";
+import { toPushNumber } from "./form_page.tsx";
 import { respondWithConsolePage } from "./frame.tsx";
 import { readListQuery, renderSearch, type Searched } from "./list.tsx";
-import { renderEmpty, renderText } from "./parts.tsx";
+import { renderEmpty, renderText, renderTime, toApiUrl } from "./parts.tsx";
 import {
   ACTIVITY,
   APPS,
@@ -32,6 +33,7 @@ import {
   toKeyPath,
   toKeysPath,
   toPersonPath,
+  toPushPath,
   toTablePath,
 } from "./paths.ts";
 
@@ -40,6 +42,8 @@ const SEARCHED: Searched = {
   label: "App, person, table, key or request id",
   maxLength: 254,
 };
+/** Max latest pushes of an app. */
+const MAX_PUSHES = 3;
 /** Max results of each kind. */
 const MAX_HITS = 8;
 /** With more keys, a result that revokes one of them is easily the wrong one. */
@@ -76,6 +80,7 @@ export async function handleFind(visit: Visit): Promise<Response> {
     { name: "Actions", hits: toKeyActions(found) },
     ...toGroups(search, found),
     { name: "Pages", hits: [...findPages(search), ...(await findAppPages(visit, query.search))] },
+    { name: "Docs", hits: findGuides(visit, search) },
   ].filter(({ hits }) => hits.length > 0);
   return respondWithConsolePage({
     me: found.me,
@@ -162,12 +167,45 @@ async function findAppPages(visit: Visit, search: string): Promise<Hit[]> {
     after_slug: "",
     max_rows: MAX_HITS,
   });
+  const pushes = await findPushes(visit, apps[0]?.slug, page);
   const hits = apps.flatMap(({ slug }) =>
     listAppPages(slug, visit.deps)
       .filter(({ name }) => foldSpelling(name).startsWith(foldSpelling(page)))
       .map(({ name, path }) => ({ name: `${slug}: ${name}`, path })),
   );
-  return hits.slice(0, MAX_HITS);
+  return [...pushes, ...hits].slice(0, MAX_HITS);
+}
+
+/** The push of an app by its number, or its latest pushes: `crm push 12`. */
+async function findPushes({ deps }: Visit, app: string | undefined, typed: string): Promise<Hit[]> {
+  const [named, number] = /^push(?:es)?(?:\s+#?(\d{1,9}))?$/i.exec(typed) ?? [];
+  if (app === undefined || named === undefined) return [];
+  const wanted = number === undefined ? undefined : Number(number);
+  const { pushes } = await readConsole(deps, "list_pushes", {
+    app_slug: app,
+    before_seq: wanted === undefined ? null : wanted + 1,
+    max_rows: wanted === undefined ? MAX_PUSHES : 1,
+  });
+  return pushes
+    .filter(({ seq }) => wanted === undefined || seq === wanted)
+    .map(({ seq, name, appliedAt }) => ({
+      name: `${app}: push ${toPushNumber(seq)}`,
+      path: toPushPath(app, seq),
+      detail: (
+        <>
+          {renderText(name.replaceAll("_", " "))} {renderTime(appliedAt, deps.now())}
+        </>
+      ),
+    }));
+}
+
+/** The docs are on the API's host. */
+function findGuides(visit: Visit, search: string): Hit[] {
+  if (search === "") return [];
+  return visit.deps.guides
+    .filter(({ title }) => foldSpelling(title).includes(foldSpelling(search)))
+    .slice(0, MAX_HITS)
+    .map(({ title, path }) => ({ name: title, path: `${toApiUrl(visit)}${path}` }));
 }
 
 /** A link to the list of requests, which finds the request. */

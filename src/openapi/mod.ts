@@ -1,6 +1,6 @@
 /** OpenAPI: the machine-readable description of the API, generated from the tables that serve it. @module */
 export { findBreaks } from "./breaks.ts";
 export { type Document, makeDocument } from "./document.ts";
-export { guideRoutes } from "./guides.tsx";
+export { guideRoutes, listGuides } from "./guides.tsx";
 export { referenceRoutes } from "./reference/routes.tsx";
 export { makeDocuments, type OpenapiDeps, openapiRoutes } from "./routes.ts";

@@ -3,6 +3,8 @@
 import type { Field as Input } from "../field.ts";
 import type { Html, JSX, Part } from "./html.ts";
 
+export type Lookup = "People" | "Apps" | "Tables" | "Keys";
+
 export type Field = Omit<Input, "label" | "hint" | "placeholder"> & {
   name: string;
   label: Part;
@@ -25,8 +27,8 @@ export type Field = Omit<Input, "label" | "hint" | "placeholder"> & {
   hint?: Part;
   /** All issues of the sent value. */
   issues?: readonly string[];
-  /** Whether a script suggests people. */
-  isPerson?: boolean;
+  /** What a script suggests, by the group of the search. */
+  lookup?: Lookup;
   /** The text to type before the form can be sent. The server checks it, too. */
   mustBe?: string;
   /** Whether this field has the focus when the page opens. */
@@ -54,7 +56,7 @@ export function renderField(field: Field): Html {
     "aria-describedby": described !== "" && described,
     "aria-invalid": issues.length > 0 && "true",
     "data-must-be": field.mustBe,
-    "data-people": field.isPerson,
+    "data-lookup": field.lookup,
     autofocus: field.isFirst,
   } as const;
   const input =

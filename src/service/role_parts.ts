@@ -33,7 +33,7 @@ import {
   toVirtualHost,
 } from "../identity/mod.ts";
 import { logError } from "../observe.ts";
-import { makeDocuments } from "../openapi/mod.ts";
+import { listGuides, makeDocuments } from "../openapi/mod.ts";
 import type { Preview } from "../preview.ts";
 import { makeLimits, makeOrigins, type Origins } from "../records/apps/mod.ts";
 import { makeIdentitySecrets } from "../records/secrets/mod.ts";
@@ -278,6 +278,7 @@ export function makeIdentityDeps(
     hasLive: options.previews?.includes("live") ?? false,
     hasHistory: options.previews?.includes("history") ?? false,
     hasBrowser: options.previews?.includes("browser") ?? false,
+    guides: listGuides(),
     draining,
   };
 }

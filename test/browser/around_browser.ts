@@ -133,6 +133,39 @@ test("arrows choose in the palette, Escape closes it, and the focus returns", as
   });
 });
 
+test("the palette finds a push by its number, and a page of the docs", async () => {
+  await openConsole("/console", async (page) => {
+    await page.keyboard.press("Control+k");
+    await palette(page).getByRole("combobox").fill("wiki push 2");
+    await palette(page).getByText("No results").waitFor();
+    await palette(page).getByRole("combobox").fill("checks in");
+    const guide = options(page).filter({ hasText: "Checks in CI" });
+    await guide.waitFor();
+    expect(await guide.getAttribute("data-href")).toEndWith("/docs/ci");
+    await palette(page).getByRole("combobox").fill("wiki push 1");
+    await options(page).first().filter({ hasText: "wiki: push 0001" }).waitFor();
+    await page.keyboard.press("Enter");
+    await page.waitForURL("**/console/apps/wiki/pushes/1");
+  });
+});
+
+test("the filters of activity and requests suggest apps, tables and keys", async () => {
+  await openConsole("/console/requests", async (page) => {
+    for (const [label, typed] of [
+      ["App", "wiki"],
+      ["Table", "notes"],
+    ] as const) {
+      await page.getByLabel(label, { exact: true }).fill(typed.slice(0, 3));
+      await page.locator(`datalist option[value="${typed}"]`).waitFor({ state: "attached" });
+    }
+    const code = page.locator('datalist option[value="validation_failed"]');
+    await code.waitFor({ state: "attached" });
+    await page.goto(`${site.identityUrl}/console/activity`);
+    await page.getByLabel("App", { exact: true }).fill("cr");
+    await page.locator('datalist option[value="crm"]').waitFor({ state: "attached" });
+  });
+});
+
 test("the search page finds the same results without JavaScript", async () => {
   const run = async (page: Page) => {
     await page.getByRole("searchbox", { name: "Find anything" }).fill("wiki");
@@ -288,10 +321,10 @@ test("a departed person's access ends in one dialog, and a changed role keeps th
     await page.waitForFunction(
       () => document.activeElement?.textContent === "Change the role: wiki",
     );
-    await page.getByRole("link", { name: "End all access" }).click();
+    await page.getByRole("link", { name: "End access" }).click();
     const dialog = page.getByRole("dialog");
     await dialog.getByText("All roles are revoked").waitFor();
-    await dialog.getByRole("button", { name: "End all access" }).click();
+    await dialog.getByRole("button", { name: "End access" }).click();
     await page.getByText("All access has ended").waitFor();
     await page.getByText("No roles.").waitFor();
   });

@@ -65,7 +65,7 @@ function renderFilter({ typed, issues }: ReadFilter, app: string | undefined): P
         hint: "address or “operator”",
         value: typed.actor,
         maxLength: MAX_CHARS,
-        isPerson: true,
+        lookup: "People",
       })}
       {renderActions(typed.action)}
       {app === undefined &&
@@ -74,6 +74,7 @@ function renderFilter({ typed, issues }: ReadFilter, app: string | undefined): P
           label: "App",
           hint: "app name",
           value: typed.app,
+          lookup: "Apps",
           maxLength: MAX_CHARS,
         })}
       {renderTextField({
@@ -82,7 +83,7 @@ function renderFilter({ typed, issues }: ReadFilter, app: string | undefined): P
         hint: "address or id",
         value: typed.person,
         maxLength: MAX_CHARS,
-        isPerson: true,
+        lookup: "People",
       })}
       {renderDay("from", "From", typed.from)}
       {renderDay("to", "To", typed.to)}

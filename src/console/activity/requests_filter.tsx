@@ -3,6 +3,7 @@
 
 import { readParameters } from "../../http/mod.ts";
 import type { Html } from "../../pages/mod.ts";
+import { PROBLEMS } from "../../problem.ts";
 import { REQUEST_KINDS, type RequestKind } from "../../records/console/mod.ts";
 import { toKeyId } from "../../std/key_secret.ts";
 import { SLOW_MS } from "../../std/limits.ts";
@@ -89,12 +90,12 @@ export function renderRequestsFilter(typed: TypedRequests): Html {
   return (
     <>
       <form class="filter" method="get" action={REQUESTS} role="search" aria-label="Find requests">
-        {renderTextField({ name: "id", label: "Id or reference", value: id, maxLength: MAX_CHARS })}
-        {renderTextField({ name: "app", label: "App", value: app, maxLength: MAX_CHARS })}
+        {renderTyped("id", "Id or reference", id)}
+        {renderTyped("app", "App", app, { lookup: "Apps" })}
         {renderTextField({ name: "kind", label: "Result", choices: KIND_CHOICES, value: kind })}
-        {renderTextField({ name: "code", label: "Error code", value: code, maxLength: MAX_CHARS })}
-        {renderTextField({ name: "table", label: "Table", value: table, maxLength: MAX_CHARS })}
-        {renderTextField({ name: "key", label: "Key id", value: key, maxLength: MAX_CHARS })}
+        {renderTyped("code", "Error code", code, { suggestions: Object.keys(PROBLEMS) })}
+        {renderTyped("table", "Table", table, { lookup: "Tables" })}
+        {renderTyped("key", "Key id", key, { lookup: "Keys" })}
         {(["field", "from", "to"] as const).map(
           (name) => typed[name] !== "" && <input type="hidden" name={name} value={typed[name]} />,
         )}
@@ -112,6 +113,12 @@ export function renderRequestsFilter(typed: TypedRequests): Html {
       )}
     </>
   );
+}
+
+type Picker = Pick<Parameters<typeof renderTextField>[0], "lookup" | "suggestions">;
+
+function renderTyped(name: Name, label: string, value: string, picker: Picker = {}): Html {
+  return renderTextField({ name, label, value, maxLength: MAX_CHARS, ...picker });
 }
 
 function renderHidden({ field, from, to }: TypedRequests): string {

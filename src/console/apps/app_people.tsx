@@ -164,7 +164,7 @@ const addPersonPage = makeAppAction({
             The address of an existing account. <a href={invite}>Invite</a> anyone else.
           </>
         ),
-        isPerson: true,
+        lookup: "People",
       },
       role: { ...APP_ROLE, value: "member" },
     };

@@ -371,13 +371,14 @@ function renderEnd(page: PersonView): Html {
             {isDisabled
               ? "This account cannot sign in. Its roles are retained."
               : "Disabling ends all sessions immediately and keeps the roles."}{" "}
-            Deleting removes the account, its roles and sessions. The audit log keeps only the id.
+            Ending the access also revokes the roles, and the API keys that you choose. Deleting
+            removes the account, its roles and sessions. The audit log keeps only the id.
           </p>
           <div class="action-buttons">
             {renderLink(isDisabled ? "Enable" : "Disable", `${path}/state`, "quiet", {
               isDialog: true,
             })}
-            {renderLink("End all access", `${path}/end-access`, "danger", { isDialog: true })}
+            {renderLink("End access", `${path}/end-access`, "danger", { isDialog: true })}
             {renderLink("Delete", `${path}/delete`, "danger", { isDialog: true })}
           </div>
         </>

@@ -50,7 +50,7 @@ export const PERSON_ENDINGS = {
   }),
   "end-access": makePersonAction({
     action: "end_access",
-    title: () => "End all access",
+    title: () => "End access",
     blocker: findLastBlocker,
     form: async ({ me, person }, visit) => ({
       intro: (
@@ -63,7 +63,7 @@ export const PERSON_ENDINGS = {
         </>
       ),
       fields: await renderKeyChoices(visit, person.id),
-      button: "End all access",
+      button: "End access",
       tone: "danger",
     }),
     run: async ({ deps, fields }, { person }) => {

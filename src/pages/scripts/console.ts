@@ -7,8 +7,8 @@ import { startDrafts, startUnsavedWarnings } from "./forms/drafts.ts";
 import { focusActedRow, startFormDialogs } from "./forms/form_dialog.ts";
 import {
   startJsonFields,
+  startLookups,
   startNullChoices,
-  startPeopleLookup,
   startTypedNames,
 } from "./forms/inputs.ts";
 import { startKeySecrets } from "./key_secrets.ts";
@@ -30,7 +30,7 @@ startNavigation();
 startKeySecrets();
 startPalette();
 startFormDialogs();
-startPeopleLookup();
+startLookups();
 startShortcuts();
 startTimes();
 if (!focusActedRow()) focusResult();

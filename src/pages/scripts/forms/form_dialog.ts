@@ -4,8 +4,8 @@
  *
  * @module
  */
-import { announce, element, type PageResponse, requestPage } from "../dom.ts";
-import { startPeopleLookup, startTypedNames } from "./inputs.ts";
+import { announce, element, type PageResponse, requestPage, SMALL_BUTTON } from "../dom.ts";
+import { startLookups, startTypedNames } from "./inputs.ts";
 
 export function startFormDialogs(): void {
   document.addEventListener("click", (event) => {
@@ -57,7 +57,7 @@ function fill(dialog: HTMLDialogElement, { page, url }: PageResponse): boolean {
   dialog.replaceChildren(heading, document.adoptNode(shown));
   if (form === null) askForPassword(dialog, shown, url.href);
   startTypedNames(dialog);
-  startPeopleLookup(dialog);
+  startLookups(dialog);
   return true;
 }
 
@@ -69,10 +69,12 @@ function askForPassword(dialog: HTMLDialogElement, form: HTMLFormElement, url: s
   password?.setAttribute("autofocus", "");
   const why = "This action needs a recent sign-in.";
   form.before(element("p", { class: "quiet" }, why));
-  const other = element("a", { class: "button button-quiet", href: url }, "Sign in another way");
   const cancel = element("a", { class: "button button-quiet", href: location.href }, "Cancel");
-  form.append(element("div", { class: "action-buttons" }, cancel));
-  form.after(element("p", {}, other));
+  const submit = form.querySelector("[type=submit]") ?? "";
+  form.append(element("div", { class: "action-buttons" }, submit, cancel));
+  form.after(
+    element("p", {}, element("a", { class: SMALL_BUTTON, href: url }, "Sign in another way")),
+  );
   form.addEventListener("submit", (event) => {
     event.preventDefault();
     if (form.ariaBusy === "true") return;

@@ -110,17 +110,17 @@ export function chooseNull(field: Element | null): boolean {
   return Boolean(box ?? entry);
 }
 
-// Suggests people whose address or name contains the typed text.
+// Suggests people, apps, tables or keys that the search finds by the typed text.
 
 const PAUSE_MS = 150;
 const MIN_CHARS = 2;
 
-export function startPeopleLookup(root: ParentNode = document): void {
-  for (const input of root.querySelectorAll<HTMLInputElement>("input[data-people]")) start(input);
+export function startLookups(root: ParentNode = document): void {
+  for (const input of root.querySelectorAll<HTMLInputElement>("input[data-lookup]")) start(input);
 }
 
 function start(input: HTMLInputElement): void {
-  const list = element("datalist", { id: `${input.id}-people` });
+  const list = element("datalist", { id: `${input.id}-found` });
   input.after(list);
   input.setAttribute("list", list.id);
   let timer: ReturnType<typeof setTimeout> | undefined;
@@ -129,8 +129,8 @@ function start(input: HTMLInputElement): void {
     asked = input.value;
     const response = await requestPage(`/console/find?${new URLSearchParams({ q: asked })}`);
     if (asked !== input.value) return;
-    const people = response.page.querySelectorAll("[data-found=People] a[data-email]");
-    list.replaceChildren(...[...people].map(toOption));
+    const found = response.page.querySelectorAll(`[data-found=${input.dataset["lookup"]}] a`);
+    list.replaceChildren(...[...found].map(toOption));
   };
   input.addEventListener("input", () => {
     clearTimeout(timer);
@@ -141,12 +141,9 @@ function start(input: HTMLInputElement): void {
 }
 
 function toOption(link: Element): HTMLOptionElement {
-  const email = link.getAttribute("data-email") ?? "";
   const name = link.textContent ?? "";
-  return element("option", {
-    value: email,
-    ...(name === email ? {} : { label: `${name} (${email})` }),
-  });
+  const value = link.getAttribute("data-email") ?? name;
+  return element("option", { value, ...(name === value ? {} : { label: `${name} (${value})` }) });
 }
 
 // Enables the button of a permanent deletion after the name is typed. The server checks it again.
