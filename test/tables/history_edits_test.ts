@@ -164,3 +164,22 @@ test("a deleted app leaves no history", async () => {
   await deleteApp({ admin, rows: admin }, app.slug);
   expect(await readStored()).toEqual([]);
 });
+
+test("a sweep reads a bounded number of changes, however many apps have a history", async () => {
+  const [apps, changes, rows] = [300, 40, 10];
+  const { admin } = service.service;
+  await admin.message(`insert into rowhouse.apps (id, slug, switches)
+      select gen_random_uuid(), 'swept-' || n, '{history}' from generate_series(1, ${apps}) as n;
+    insert into rowhouse.row_changes (app_id, table_name, row_id, changed_by, before, bytes)
+      select id, 'todos', gen_random_uuid(), 'key 00', '{}', 1000
+      from rowhouse.apps, generate_series(1, ${changes}) where slug ~ '^swept-'; select 1`);
+  const [read] = await admin.message<{ swept: number; fetched: number }>(`begin;
+    create temp table swept on commit drop as select rowhouse.sweep_history(${rows}, ${BYTES}) as swept;
+    select swept, idx_tup_fetch::int as fetched from swept, pg_stat_xact_all_tables where relname = 'row_changes';
+    commit`);
+  const oldest = 10;
+  // Each app: the oldest changes, and two searches for its tables. And those that are measured, with the last app's.
+  expect(read).toEqual({ swept: 0, fetched: expect.any(Number) });
+  expect(read?.fetched).toBeLessThanOrEqual(apps * (oldest + 2) + rows * 100 + changes);
+  await admin.message("delete from rowhouse.apps where slug ~ '^swept-'; select 1");
+});

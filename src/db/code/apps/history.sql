@@ -135,7 +135,8 @@ $$;
 -- Deletes at most about max_rows changes: those that are older than the app's days, the oldest
 -- above max_bytes, and without the preview all. Applies edits first. Returns the number of written
 -- rows; a step that writes nothing is the last. Never waits for a write: no write changes these
--- rows.
+-- rows. Bounded for any number of changes: it looks at the oldest of each table, and measures apps
+-- in any order until it has read 100 changes for each row it may write; the others follow later.
 create function rowhouse.sweep_history(max_rows integer, max_bytes bigint) returns integer
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 declare
@@ -147,6 +148,8 @@ declare
   first bigint;
   swept integer := 0;
   swept_here integer;
+  measured bigint := 0;
+  size record;
 begin
   perform set_config('enable_seqscan', 'off', true);
   -- In any order, so that a busy app does not keep the others unswept.
@@ -157,8 +160,21 @@ begin
     exit when swept >= max_rows;
     oldest := case when is_off then 'infinity'
       else now() - make_interval(days => coalesce(app.history_days, ${HISTORY_DAYS})) end;
-    first := rowhouse.history_start(app.id, max_bytes);
+    first := null;
+    if measured < max_rows * 100::bigint then
+      select count(*) as changes, sum(bytes) as total into size
+        from rowhouse.row_changes where app_id = app.id;
+      measured := measured + size.changes;
+      if size.total > max_bytes then
+        first := rowhouse.history_start(app.id, max_bytes);
+      end if;
+    end if;
     for name in select * from rowhouse.history_tables(app.id) loop
+      -- The ids follow the times, except among writes at the same moment.
+      continue when not exists (select from (
+          select id, changed_at from rowhouse.row_changes
+          where app_id = app.id and table_name = name order by id limit 10) as part
+        where changed_at < oldest or id <= first);
       delete from rowhouse.row_changes where app_id = app.id and table_name = name
         and ctid = any (array(select ctid from (
           select ctid, id, changed_at from rowhouse.row_changes
@@ -177,13 +193,12 @@ $$;
 comment on function rowhouse.sweep_history is 'idempotent';
 grant execute on function rowhouse.sweep_history to rowhouse_service, rowhouse_data;
 
--- The last change that goes because of the bytes of an app's history, null if they fit. A tenth
--- below the limit, so that the next changes fit too.
+-- The last change that goes because of the bytes of an app's history. A tenth below the limit, so
+-- that the next changes fit too.
 create function rowhouse.history_start(app uuid, max_bytes bigint) returns bigint
 language sql stable set search_path = pg_catalog, pg_temp as $$
   select max(id) from (
     select id, sum(bytes) over (order by id desc) as total
     from rowhouse.row_changes where app_id = app) as measured
   where total > max_bytes / 10 * 9
-    and (select sum(bytes) from rowhouse.row_changes where app_id = app) > max_bytes
 $$;
