@@ -7,7 +7,6 @@ export {
   LIST_BYTES,
   LIST_CACHE_BYTES,
   QUERY_TIMEOUT_S,
-  toUpsertPath,
 } from "./deps.ts";
 export {
   type IdempotencyCapacity,

@@ -19,11 +19,9 @@ export {
 export {
   hasUniques,
   isNeeded,
-  listUniques,
   type Mapping,
   type MappingOptions,
   makeMapping,
-  toUniqueKey,
 } from "./mapping.ts";
 export { readMatch } from "./match.ts";
 export {
@@ -43,7 +41,6 @@ export {
   REQUIRED,
   type RowsRead,
   readValue,
-  toMatchKey,
 } from "./read_rows.ts";
 export {
   type Comparison,

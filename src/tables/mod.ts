@@ -29,7 +29,6 @@ export { type ConversionPlan, convertDatabase, planConversion } from "./sql/conv
 export { hasAbandonedSteps, resumeDeferredSteps } from "./sql/deferred.ts";
 export {
   addKeys,
-  type DueKeys,
   describeDueKeys,
   describeTableKeys,
   dropKeys,

@@ -1,10 +1,7 @@
 /** Rows in pages, rendered by the server and by the scripts of the grid: cells, fields, and the states of fields. @module */
 export {
   describeColumn,
-  isNumeric,
   renderCell,
-  renderHead,
-  renderRow,
   toRowPath,
 } from "./cells.tsx";
 export { type RowField, renderRowField } from "./fields.tsx";

@@ -2,7 +2,7 @@
 
 export { type Device, isDeviceName, readDevice, toDeviceName, toDeviceText } from "./devices.ts";
 export { beginPasskey, finishPasskeySignIn, toPasskeyFactor } from "./passkeys.ts";
-export { type OpenedKey, openPersonKey } from "./person_keys.ts";
+export { openPersonKey } from "./person_keys.ts";
 export * from "./providers.ts";
 export {
   createLinked,

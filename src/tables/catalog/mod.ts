@@ -77,7 +77,6 @@ export {
 export {
   allowsEndpoint,
   endpointsOfSet,
-  endpointsOfView,
   PERSON_ENDPOINTS,
 } from "./person_endpoints.ts";
 export {
@@ -97,7 +96,6 @@ export {
 export {
   definitionFor,
   membershipOf,
-  type OtherTable,
   type ServedDefinition,
   type View,
   type ViewColumn,
@@ -108,8 +106,6 @@ export {
 export {
   listWalks,
   type ServedSet,
-  type SplitPart,
-  type SplitWalk,
   serveSet,
   type Walk,
   type WalkColumn,
