@@ -13,12 +13,17 @@ import {
   toCsvRows,
   toValueText,
 } from "../records/actions/mod.ts";
-import { type ConsoleReads, type PageView, readConsole } from "../records/console/mod.ts";
+import {
+  type ConsoleReads,
+  type PageView,
+  readConsole,
+  readSorted,
+} from "../records/console/mod.ts";
 import { toSearchExpression } from "../std/letter_case.ts";
 import type { Visit } from "./enter.tsx";
 import {
   ACTIONS_COLUMN,
-  numeric,
+  type ColumnSort,
   renderLink,
   renderTable,
   renderText,
@@ -32,19 +37,27 @@ type ListTable<Of extends Columns> = {
   cells?: { readonly [Name in keyof Of]?: (row: Row<Of>) => Part };
   /** The column that comes first. */
   first?: keyof Of;
+  /** The page, whose list can be sorted. */
+  sorted?: { path: string; query: ListQuery };
   /** Links to the actions on a row. */
   actions?: (row: Row<Of>) => Part;
 };
 
 export function renderListTable<Of extends Columns>(
-  { columns }: { columns: Of },
+  list: Sortable<Of> & { columns: Of },
   rows: readonly Row<Of>[],
-  { label, now, cells, first, actions }: ListTable<Of>,
+  { label, now, cells, first, sorted, actions }: ListTable<Of>,
 ): Html {
+  const { columns } = list;
   const visible = Object.entries(columns)
     .flatMap(([name, { title, kind }]) => (title === undefined ? [] : [{ name, title, kind }]))
     .toSorted((a, b) => Number(b.name === first) - Number(a.name === first));
-  const heads = visible.map(({ title, kind }) => (kind === "count" ? numeric(title) : title));
+  const heads = visible.map(({ name, title, kind }) => ({
+    name: title,
+    isNumber: kind === "count",
+    ...(sorted !== undefined &&
+      list.sorts?.includes(name) === true && { sort: toColumnSort(list, name, sorted) }),
+  }));
   const toCells = (row: Row<Of>): Part[] => [
     ...visible.map(({ name, kind }) => cells?.[name]?.(row) ?? renderValue(kind, row[name], now)),
     ...(actions === undefined ? [] : [actions(row)]),
@@ -54,6 +67,26 @@ export function renderListTable<Of extends Columns>(
     actions === undefined ? heads : [...heads, ACTIONS_COLUMN],
     rows.map(toCells),
   );
+}
+
+type Sortable<Of extends Columns> = {
+  sorts?: readonly (keyof Of & string)[];
+  key?: keyof Of & string;
+};
+
+/** A column sorts by its value; a second time, the other way round. */
+function toColumnSort<Of extends Columns>(
+  { key }: Sortable<Of>,
+  name: string,
+  { path, query: { search, sort } }: { path: string; query: ListQuery },
+): ColumnSort {
+  const current = sort ?? (key === undefined ? undefined : { by: key, isDescending: false });
+  const isCurrent = current?.by === name;
+  const next = isCurrent && !current.isDescending ? `-${name}` : name;
+  return {
+    path: toAddress(path, { q: search, sort: next === key ? "" : next }),
+    order: isCurrent ? (current.isDescending ? "descending" : "ascending") : undefined,
+  };
 }
 
 function renderValue(kind: Columns[string]["kind"], value: unknown, now: number): Part {
@@ -75,6 +108,7 @@ export type ListQuery = {
   /** The search as a regular expression of PostgreSQL, for texts in any alphabet. */
   expression: string;
   after: string;
+  sort: { by: string; isDescending: boolean } | undefined;
 };
 
 /** The limits of a search and its text. */
@@ -89,19 +123,45 @@ export const SEARCHED_PEOPLE: Searched = {
 export function readListQuery(
   query: string,
   { maxLength }: Pick<Searched, "maxLength">,
+  { sorts = [] }: { sorts?: readonly string[] } = {},
 ): ListQuery {
   const given = new Map(readParameters(query));
   const read = (name: string) =>
     (given.get(name) ?? "").replaceAll("\0", "").trim().slice(0, maxLength);
   const text = read("q");
-  return { search: text.toLowerCase(), expression: toSearchExpression(text), after: read("after") };
+  const [, minus, by = ""] = /^(-?)(\w*)$/.exec(given.get("sort") ?? "") ?? [];
+  return {
+    search: text.toLowerCase(),
+    expression: toSearchExpression(text),
+    after: read("after"),
+    sort: sorts.includes(by) ? { by, isDescending: minus === "-" } : undefined,
+  };
+}
+
+function toSortText({ sort }: ListQuery): string {
+  return sort === undefined ? "" : `${sort.isDescending ? "-" : ""}${sort.by}`;
+}
+
+/** The query of a list's links: its search and order, and where the next page begins if there is a `last` row. */
+export function toListLinks(query: ListQuery, last: string | undefined): Omit<Links, "path"> {
+  const after = query.sort === undefined ? (last ?? "") : String(toSkipped(query) + PAGE_ROWS);
+  return {
+    query: { q: query.search, sort: toSortText(query) },
+    next: last === undefined ? undefined : { after },
+  };
+}
+
+/** The rows before the page of a sorted list. */
+function toSkipped({ after }: Pick<ListQuery, "after">): number {
+  return /^\d{1,6}$/.test(after) ? Number(after) : 0;
 }
 
 export function renderSearch(
   path: string,
-  { search }: ListQuery,
+  query: ListQuery,
   { what, label, maxLength }: Searched,
 ): Html {
+  const { search, sort } = query;
   return (
     <form class="search" method="get" action={path} role="search" aria-label={`Find ${what}`}>
       <input
@@ -115,6 +175,7 @@ export function renderSearch(
         spellcheck="false"
         autocapitalize="none"
       />{" "}
+      {sort !== undefined && <input type="hidden" name="sort" value={toSortText(query)} />}
       <button class="button button-quiet" type="submit">
         Search
       </button>
@@ -137,17 +198,28 @@ type Links = {
   /** The position of the next page. */
   next?: Query | undefined;
   name?: string;
+  /** Whether all rows were sorted, if the list is sorted. */
+  isWhole?: boolean | undefined;
 };
 
 /** The links below a list with rows: to the next page, and to all rows as CSV. */
-export function renderListLinks({ path, query = {}, next, name }: Links): Html {
+export function renderListLinks({ path, query = {}, next, name, isWhole }: Links): Html {
   return (
-    <p class="action-buttons">
-      {next && renderNextLink(path, { ...query, ...next }, name)}
-      <a class="button button-quiet" href={toAddress(`${path}.csv`, query)} download>
-        Download as CSV
-      </a>
-    </p>
+    <>
+      {isWhole === false && (
+        <p class="quiet">The list is long: only its first 5,000 rows are sorted. Search it.</p>
+      )}
+      <p class="action-buttons">
+        {next && renderNextLink(path, { ...query, ...next }, name)}
+        <a
+          class="button button-quiet"
+          href={toAddress(`${path}.csv`, { ...query, sort: "" })}
+          download
+        >
+          Download as CSV
+        </a>
+      </p>
+    </>
   );
 }
 
@@ -167,24 +239,34 @@ function toAddress(path: string, query: Query): string {
 type ReadName = Extract<keyof ConsoleReads, FunctionName>;
 type Listed<Name extends ReadName, Of extends Columns> = Pick<
   List<Name, string, Of, Columns>,
-  "read" | "ask" | "name" | "columns" | "key"
+  "read" | "ask" | "name" | "columns" | "key" | "sorts"
 >;
 type Filter<Name extends ReadName> = Partial<Arguments<Name>>;
-type Asked<Name extends ReadName> = { after?: string; limit?: number; filter?: Filter<Name> };
+type Asked<Name extends ReadName> = Partial<Pick<ListQuery, "after" | "sort">> & {
+  limit?: number;
+  filter?: Filter<Name>;
+};
 
 /** The rows after a key, of the app in the address. @throws {Problem} unknown_app, and as {@linkcode readConsole} */
 export async function readListed<Name extends ReadName, Of extends Columns>(
   { deps, context }: Visit,
-  { read, ask }: Listed<Name, Of>,
-  { after = "", limit = ROWS_READ, filter }: Asked<Name>,
-): Promise<PageView<ConsoleReads[Name]>> {
+  { read, ask, name }: Listed<Name, Of>,
+  { after = "", sort, limit = ROWS_READ, filter }: Asked<Name>,
+): Promise<PageView<ConsoleReads[Name]> & { isWhole: boolean | undefined }> {
   const { app: of = "" } = context.params;
+  if (sort !== undefined) {
+    const { search = "" } = { ...filter } as { search?: string };
+    return await readSorted<Name>(deps, read, {
+      ...{ list: name, app_slug: of, search, sorted_by: sort.by },
+      ...{ is_descending: sort.isDescending, skipped: toSkipped({ after }), max_rows: limit },
+    });
+  }
   // The compiler does not compare the arguments of a read with those of its function for the Console.
   const values = { ...ask({ of, after, limit }), ...filter } as never;
   const page = await readConsole<Name>(deps, read, values);
   // The audit log also has entries of deleted apps.
   if (of !== "" && "app" in page && page.app === null) throw new Problem("unknown_app");
-  return page;
+  return page as typeof page & { isWhole: undefined };
 }
 
 /** A row of tables has the whole definition. */

@@ -37,7 +37,10 @@ function cut(text: string): string {
 }
 
 /** The name of a column. Numbers are aligned at the right; a hidden name is only for screen readers. */
-type Column = string | { name: string; isNumber?: boolean; isHidden?: boolean };
+type Column = string | Head;
+type Head = { name: string; isNumber?: boolean; isHidden?: boolean; sort?: ColumnSort };
+/** The link that sorts a list by a column, and its present order. */
+export type ColumnSort = { path: string; order: "ascending" | "descending" | undefined };
 
 /** A column of numbers. */
 export function numeric(name: string): Column {
@@ -78,11 +81,17 @@ export function renderTable(
   );
 }
 
-function renderHead({ name, isNumber = false, isHidden = false }: Exclude<Column, string>): Html {
+function renderHead({ name, isNumber = false, isHidden = false, sort }: Head): Html {
   const text = isHidden ? <span class="visually-hidden">{name}</span> : name;
   return (
-    <th scope="col" class={isNumber && "num"}>
-      {text}
+    <th scope="col" class={isNumber && "num"} aria-sort={sort?.order}>
+      {sort === undefined ? (
+        text
+      ) : (
+        <a class="sort" href={sort.path}>
+          {text}
+        </a>
+      )}
     </th>
   );
 }

@@ -28,6 +28,7 @@ export const GLOBAL = {
   "aria-labelledby": "text",
   "aria-rowcount": "text",
   "aria-rowindex": "text",
+  "aria-sort": ["ascending", "descending"],
 } as const satisfies Table;
 
 const FIELD = {

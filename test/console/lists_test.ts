@@ -96,3 +96,82 @@ test("a CSV of an unknown app or person is not found, and of a malformed filter 
     }
   expect((await show(`/console/apps/${slug}/activity.csv?from=x`)).status).toBe(400);
 });
+
+/** The names of the rows of a page, and the address of the next page. */
+async function readNames(path: string): Promise<{ names: string[]; next: string | undefined }> {
+  const { status, text } = await show(path);
+  expect([path, status]).toEqual([path, 200]);
+  const names = [...text.matchAll(/<a class="row-name"[^>]*>(?:<bdi>)?([^<]+)/g)];
+  const next = /href="([^"]+)">Next page/.exec(text)?.[1]?.replaceAll("&amp;", "&");
+  return { names: names.map(([, name = ""]) => name), next };
+}
+
+async function readAllNames(path: string): Promise<string[]> {
+  const { names, next } = await readNames(path);
+  return next === undefined ? names : [...names, ...(await readAllNames(next))];
+}
+
+test("a sorted list has every row once, in the order of the column, over all its pages", async () => {
+  const names = await readAllNames("/console/apps");
+  expect(names.length).toBeGreaterThan(MANY);
+  expect(await readAllNames("/console/apps?sort=-slug")).toEqual(names.toReversed());
+  const found = await readAllNames("/console/apps?q=listed-1&sort=-slug");
+  expect(found).toEqual(names.toReversed().filter((name) => name.includes("listed-1")));
+  // Apps with equal numbers keep the order of the list.
+  const others = names.filter((name) => name !== slug);
+  expect(await readAllNames("/console/apps?sort=-keys")).toEqual([slug, ...others]);
+  expect(await readAllNames("/console/apps?sort=keys")).toEqual([...others, slug]);
+});
+
+test.each([
+  // Without a value comes last, in both orders.
+  { path: "/console/people?sort=lastSeenAt", name: "person-" },
+  { path: "/console/people?sort=-lastSeenAt", name: "person-" },
+  { path: "/console/people?sort=-consoleRole", name: "person-" },
+  { path: "/console/tables?sort=-name", name: "listed_999" },
+  { path: "/console/tables?sort=-columns", name: "listed" },
+  { path: "/console/apps/:app/tables?sort=-columns", name: "listed" },
+])("$path begins with $name", async ({ path, name }) => {
+  expect((await readNames(toPath(path))).names[0]).toStartWith(name);
+});
+
+test("keys are sorted by name", async () => {
+  const read = async (query: string) => {
+    const { text } = await show(toPath(`/console/apps/:app/keys${query}`));
+    return /<td[^>]*data-label="Name">(?:<[^>]+>)*([^<]+)/.exec(text)?.[1];
+  };
+  expect([await read("?sort=name"), await read("?sort=-name")]).toEqual([FORMULA, "test"]);
+});
+
+test("a heading links to the other order, and an unknown column has no effect", async () => {
+  const read = async (path: string) =>
+    [
+      ...(await show(path)).text.matchAll(
+        /<th[^>]*?( aria-sort="\w+")?><a class="sort" href="([^"]+)"/g,
+      ),
+    ]
+      .map(([, order = "", href = ""]) => href + order)
+      .slice(0, 3);
+  const plain = ['/console/apps?sort=-slug aria-sort="ascending"', "/console/apps?sort=origin"];
+  expect(await read("/console/apps")).toEqual([...plain, "/console/apps?sort=tables"]);
+  for (const sort of ["createdAt", "--slug", "'; select 1"])
+    expect(await read(`/console/apps?${new URLSearchParams({ sort })}`)).toEqual([
+      ...plain,
+      "/console/apps?sort=tables",
+    ]);
+  expect(await read("/console/apps?sort=tables&q=a")).toEqual([
+    "/console/apps?q=a",
+    "/console/apps?q=a&amp;sort=origin",
+    '/console/apps?q=a&amp;sort=-tables aria-sort="ascending"',
+  ]);
+});
+
+test("a list of more than 5,000 rows says that only the first are sorted", async () => {
+  const text = "only its first 5,000 rows are sorted";
+  expect((await show("/console/apps?sort=-slug")).text).not.toContain(text);
+  await service.service.admin.message(`
+    insert into rowhouse.apps (id, slug) select gen_random_uuid(), 'more-' || n from generate_series(1, 4000) as n;
+    select 1`);
+  expect((await show("/console/apps?sort=-slug")).text).toContain(text);
+  expect((await show("/console/apps")).text).not.toContain(text);
+});

@@ -15,6 +15,7 @@ import {
   readListQuery,
   renderListLinks,
   renderListTable,
+  toListLinks,
   toPage,
 } from "../list.tsx";
 import { renderEmpty, renderError, renderLink, renderPill, renderText } from "../parts.tsx";
@@ -26,8 +27,11 @@ import { makeTargetFields, readTargetFields } from "./settings.tsx";
 const SLUG_MAX = 40;
 
 export async function handleApps(visit: Visit): Promise<Response> {
-  const { search, after } = readSlugQuery(visit);
-  const { me, apps } = await readListed(visit, appList, { after, filter: { search } });
+  const query = readSlugQuery(visit);
+  const { search, after, sort } = query;
+  const { me, apps, isWhole } = await readListed(visit, appList, {
+    ...{ after, sort, filter: { search } },
+  });
   const { page, last } = toPage(apps);
   return respondWithConsolePage({
     me,
@@ -36,9 +40,11 @@ export async function handleApps(visit: Visit): Promise<Response> {
     body: [
       renderDone(visit),
       search !== "" && renderSearched(search),
-      page.length === 0 ? renderNone(search, after) : renderAppList(page, visit.deps.now()),
+      page.length === 0
+        ? renderNone(search, after)
+        : renderAppList(page, { query, now: visit.deps.now() }),
       page.length > 0 &&
-        renderListLinks({ path: APPS, query: { q: search }, next: last && { after: last.slug } }),
+        renderListLinks({ path: APPS, isWhole, ...toListLinks(query, last?.slug) }),
     ],
   });
 }
@@ -46,7 +52,7 @@ export async function handleApps(visit: Visit): Promise<Response> {
 export const appsCsv = makeCsv(appList, (visit) => ({ search: readSlugQuery(visit).search }));
 
 function readSlugQuery({ context }: Visit): ListQuery {
-  return readListQuery(context.query, { maxLength: SLUG_MAX });
+  return readListQuery(context.query, { maxLength: SLUG_MAX }, appList);
 }
 
 function renderSearched(search: string): Html {
@@ -66,10 +72,14 @@ function renderNone(search: string, after: string): Html {
   );
 }
 
-function renderAppList(apps: readonly App[], now: number): Html {
+function renderAppList(
+  apps: readonly App[],
+  { query, now }: { query: ListQuery; now: number },
+): Html {
   return renderListTable(appList, apps, {
     label: "Apps",
     now,
+    sorted: { path: APPS, query },
     cells: {
       slug: ({ slug, disabledAt }) => (
         <>

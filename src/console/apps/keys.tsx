@@ -7,7 +7,14 @@ import { Problem } from "../../problem.ts";
 import { keyList, type ListedKey, revokeKey } from "../../records/apps/mod.ts";
 import type { Visit } from "../enter.tsx";
 import { makeFormPage } from "../form_page.tsx";
-import { makeCsv, renderListLinks, renderListTable } from "../list.tsx";
+import {
+  type ListQuery,
+  makeCsv,
+  readListed,
+  readListQuery,
+  renderListLinks,
+  renderListTable,
+} from "../list.tsx";
 import { renderEmpty, renderLink, renderText, renderTime } from "../parts.tsx";
 import { renderDone, toAppPath, toKeyPath, toKeysPath } from "../paths.ts";
 import { readApp, respondWithAppPage, toAppCrumbs } from "./app_page.tsx";
@@ -23,6 +30,9 @@ const SCOPE_LABELS: Readonly<Record<Scope, string>> = {
 export async function handleKeys(visit: Visit): Promise<Response> {
   const { me, slug, app, keys } = await readApp(visit);
   const now = visit.deps.now();
+  const query = readListQuery(visit.context.query, { maxLength: 0 }, keyList);
+  const { sort } = query;
+  const sorted = sort && (await readListed(visit, keyList, { sort, limit: keys.length })).keys;
   return respondWithAppPage({
     visit,
     me,
@@ -33,7 +43,10 @@ export async function handleKeys(visit: Visit): Promise<Response> {
       renderDone(visit),
       keys.length === 0
         ? renderNoKey(slug)
-        : [renderKeys(slug, keys, now), renderListLinks({ path: toKeysPath(slug) })],
+        : [
+            renderKeys(sorted ?? pairKeys(keys), { slug, query, now }),
+            renderListLinks({ path: toKeysPath(slug) }),
+          ],
       <p class="quiet">
         Use keys only on servers. Browsers sign people in with the identity client instead.
       </p>,
@@ -50,13 +63,16 @@ export function renderNoKey(slug: string): Html {
   );
 }
 
-function renderKeys(slug: string, keys: readonly ListedKey[], now: number): Html {
-  const paired = pairKeys(keys);
-  const replaced = new Map(paired.map(({ keyId, replaces }) => [keyId, replaces]));
-  return renderListTable(keyList, paired, {
+function renderKeys(
+  keys: readonly ListedKey[],
+  { slug, query, now }: { slug: string; query: ListQuery; now: number },
+): Html {
+  const replaced = new Map(keys.map(({ keyId, replacedBy }) => [replacedBy, keyId]));
+  return renderListTable(keyList, keys, {
     label: "Keys",
     now,
     first: "name",
+    sorted: { path: toKeysPath(slug), query },
     cells: {
       name: (key) => {
         const name = key.name === "" ? <span class="quiet">no name</span> : renderText(key.name);
@@ -75,15 +91,13 @@ export function isLive({ status }: ListedKey): boolean {
   return status === "active" || status === "disabled app";
 }
 
-type PairedKey = ListedKey & { replaces: string | undefined };
-
 /** Each key, followed by the key that it replaced. */
-function pairKeys(keys: readonly ListedKey[]): PairedKey[] {
+function pairKeys(keys: readonly ListedKey[]): ListedKey[] {
   const replaced = new Map(keys.map((key) => [key.replacedBy, key]));
   const known = new Set(keys.map(({ keyId }) => keyId));
-  const follow = (key: ListedKey): PairedKey[] => {
+  const follow = (key: ListedKey): ListedKey[] => {
     const before = replaced.get(key.keyId);
-    return [{ ...key, replaces: before?.keyId }, ...(before === undefined ? [] : follow(before))];
+    return [key, ...(before === undefined ? [] : follow(before))];
   };
   return keys
     .filter(({ replacedBy }) => replacedBy === null || !known.has(replacedBy))

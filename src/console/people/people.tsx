@@ -19,14 +19,18 @@ import {
   renderListTable,
   renderSearch,
   SEARCHED_PEOPLE,
+  toListLinks,
   toPage,
 } from "../list.tsx";
 import { renderEmpty, renderLink, renderPill, renderText } from "../parts.tsx";
 import { INVITATIONS, NEW_PERSON, PEOPLE, renderDone, toPersonPath } from "../paths.ts";
 
 export async function handlePeople(visit: Visit): Promise<Response> {
-  const query = readPeopleQuery(visit);
-  const { users, ...page } = await readListed(visit, peopleList, toAsked(query));
+  const query = readPeopleQuery(visit, peopleList);
+  const { users, ...page } = await readListed(visit, peopleList, {
+    ...toAsked(query),
+    sort: query.sort,
+  });
   return respondWithPeopleList(visit, {
     ...page,
     path: PEOPLE,
@@ -38,6 +42,7 @@ export async function handlePeople(visit: Visit): Promise<Response> {
       renderListTable(peopleList, people, {
         label: "People",
         now,
+        sorted: { path: PEOPLE, query },
         cells: {
           email: renderPersonLink,
           invitationState: renderState,
@@ -80,8 +85,11 @@ export function toRoleText(role: NonNullable<ListedUser["consoleRole"]>): string
 }
 
 /** The search and page in the address of a list. */
-export function readPeopleQuery({ context }: Visit): ListQuery {
-  return readListQuery(context.query, SEARCHED_PEOPLE);
+export function readPeopleQuery(
+  { context }: Visit,
+  list?: { sorts?: readonly string[] },
+): ListQuery {
+  return readListQuery(context.query, SEARCHED_PEOPLE, list);
 }
 
 export function toAsked({ expression, after }: ListQuery) {
@@ -97,6 +105,7 @@ type PeopleList<Row> = {
   query: ListQuery;
   rows: readonly Row[];
   isSearched: boolean;
+  isWhole?: boolean | undefined;
   /** The text of an empty list. */
   none: Html;
   render: (page: readonly Row[], now: number) => Html;
@@ -105,15 +114,14 @@ type PeopleList<Row> = {
 /** The notice, the search, a page of rows, and the link to the next page. */
 export function renderPeopleList<Row extends { email: string }>(
   visit: Visit,
-  { path, query, rows, isSearched, none, render }: PeopleList<Row>,
+  { path, query, rows, isSearched, isWhole, none, render }: PeopleList<Row>,
 ): Part[] {
   const { page, last } = toPage(rows);
   return [
     renderDone(visit),
     isSearched && renderSearch(path, query, SEARCHED_PEOPLE),
     page.length === 0 ? none : render(page, visit.deps.now()),
-    page.length > 0 &&
-      renderListLinks({ path, query: { q: query.search }, next: last && { after: last.email } }),
+    page.length > 0 && renderListLinks({ path, isWhole, ...toListLinks(query, last?.email) }),
   ];
 }
 

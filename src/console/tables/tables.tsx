@@ -8,6 +8,7 @@ import { respondWithAppPage } from "../apps/app_page.tsx";
 import type { Visit } from "../enter.tsx";
 import { respondWithConsolePage } from "../frame.tsx";
 import {
+  type ListQuery,
   makeCsv,
   readListed,
   readListQuery,
@@ -15,6 +16,7 @@ import {
   renderListTable,
   renderSearch,
   type Searched,
+  toListLinks,
   toPage,
 } from "../list.tsx";
 import { renderEmpty, renderPushHint } from "../parts.tsx";
@@ -37,9 +39,11 @@ import {
 const SEARCHED: Searched = { what: "a table", label: "Table or owner", maxLength: 48 };
 
 export async function handleTables(visit: Visit): Promise<Response> {
-  const query = readListQuery(visit.context.query, SEARCHED);
-  const { search, after } = query;
-  const { me, tables } = await readListed(visit, tableList, { after, filter: { search } });
+  const query = readListQuery(visit.context.query, SEARCHED, tableList);
+  const { search, after, sort } = query;
+  const { me, tables, isWhole } = await readListed(visit, tableList, {
+    ...{ after, sort, filter: { search } },
+  });
   const { page, last } = toPage(tables);
   const isEmpty = page.length === 0 && query.search === "" && query.after === "";
   return respondWithConsolePage({
@@ -53,13 +57,9 @@ export async function handleTables(visit: Visit): Promise<Response> {
             renderSearch(TABLES, query, SEARCHED),
             page.length === 0
               ? renderEmpty("No matching tables.")
-              : renderTables(page, visit.deps.now()),
+              : renderTables(page, { sorted: { path: TABLES, query }, now: visit.deps.now() }),
             page.length > 0 && [
-              renderListLinks({
-                path: TABLES,
-                query: { q: search },
-                next: last && { after: last.name },
-              }),
+              renderListLinks({ path: TABLES, isWhole, ...toListLinks(query, last?.name) }),
               ESTIMATES,
             ],
           ],
@@ -77,9 +77,10 @@ const TABLE_MAX = 48;
 export async function handleAppTables(visit: Visit): Promise<Response> {
   const { deps, context } = visit;
   const slug = context.params["app"] ?? "";
-  const { after } = readListQuery(context.query, { maxLength: TABLE_MAX });
-  const { me, app, tables } = await readListed(visit, tableList, { after });
+  const query = readListQuery(context.query, { maxLength: TABLE_MAX }, tableList);
+  const { me, app, tables, isWhole } = await readListed(visit, tableList, query);
   const { page, last } = toPage(tables);
+  const path = toAppTablesPath(slug);
   return respondWithAppPage({
     visit,
     me,
@@ -94,8 +95,8 @@ export async function handleAppTables(visit: Visit): Promise<Response> {
             renderPushHint(visit),
           )
         : [
-            renderTables(page, deps.now(), slug),
-            renderListLinks({ path: toAppTablesPath(slug), next: last && { after: last.name } }),
+            renderTables(page, { sorted: { path, query }, now: deps.now(), slug }),
+            renderListLinks({ path, isWhole, ...toListLinks(query, last?.name) }),
             ESTIMATES,
           ],
     ],
@@ -105,10 +106,14 @@ export async function handleAppTables(visit: Visit): Promise<Response> {
 type Listed = RowsOf<typeof tableList>;
 
 /** Tables of all apps, or as the app `slug` uses them, with links to its rows. */
-function renderTables(tables: readonly Listed[], now: number, slug?: string): Html {
+function renderTables(
+  tables: readonly Listed[],
+  { sorted, now, slug }: { sorted: { path: string; query: ListQuery }; now: number; slug?: string },
+): Html {
   return renderListTable(tableList, tables, {
     label: "Tables",
     now,
+    sorted,
     cells: {
       name: ({ name }) => (
         <a class="row-name" href={slug === undefined ? toTablePath(name) : toRowsPath(slug, name)}>

@@ -40,6 +40,8 @@ type Declared<Read extends FunctionName, Name extends string, Of extends Columns
   isOfAll?: true;
   /** The column whose value begins the next page. */
   key?: keyof Of & string;
+  /** The columns by which the Console can sort the list. */
+  sorts?: readonly (keyof Of & string)[];
   /** The arguments of the SQL function for an operator. */
   ask: (asked: Asked) => Arguments<Read>;
 };

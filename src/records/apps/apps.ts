@@ -33,6 +33,7 @@ export const appList = list({
     targets: many(text()),
   },
   key: "slug",
+  sorts: ["slug", "origin", "tables", "keys", "pushedAt"],
   ask: ({ after, limit }) => ({ search: "", after_slug: after, max_rows: limit }),
 });
 export type App = RowsOf<typeof appList>;

@@ -182,6 +182,7 @@ export const keyList = list({
     replacedBy: orNull(text({ label: false })),
   },
   of: "app",
+  sorts: ["keyId", "name", "lastUsedAt", "expiresAt"],
   ask: ({ of }) => ({ app_slug: of }),
 });
 export type ListedKey = RowsOf<typeof keyList>;

@@ -9,6 +9,12 @@ export type { RowChange } from "./history.ts";
 export type { ConsoleHome } from "./home.ts";
 export * from "./people.ts";
 export { type ConsolePush, type PushView, pushList } from "./pushes.ts";
-export { CONSOLE_READS, type ConsoleMatches, type ConsoleReads, readConsole } from "./reads.ts";
+export {
+  CONSOLE_READS,
+  type ConsoleMatches,
+  type ConsoleReads,
+  readConsole,
+  readSorted,
+} from "./reads.ts";
 export * from "./tables.ts";
 export { openRows, type RowsKey } from "./tables.ts";

@@ -66,6 +66,8 @@ const CHECKS = {
   list_requests: REQUESTS_PAGE,
   list_sessions: sessionList.result,
   list_tables: tableList.result,
+  /** Beside the rows of the list. */
+  sort_list: record({ isWhole: flag() }),
   show_app: APP_PAGE,
   show_changes: CHANGES_PAGE,
   show_history: HISTORY_READ,
@@ -116,4 +118,15 @@ export async function readConsole<Name extends keyof ConsoleReads>(
   // The compiler does not connect the check of a name with its type.
   const content = check(CHECKS[name] as Column<ConsoleReads[Name]>, page, name);
   return { ...content, ...check(PAGE, page, name) };
+}
+
+/** A page of the list that `name` reads, in the order of a column. */
+export async function readSorted<Name extends keyof ConsoleReads>(
+  actor: ConsoleActor,
+  name: Name,
+  values: Arguments<"console_sort_list">,
+): Promise<PageView<ConsoleReads[Name]> & { isWhole: boolean }> {
+  const page = await callConsole(actor, "console_sort_list", values);
+  const content = check(CHECKS[name] as Column<ConsoleReads[Name]>, page, name);
+  return { ...content, ...check(CHECKS.sort_list, page, name), ...check(PAGE, page, name) };
 }

@@ -154,6 +154,7 @@ export const tableList = list({
   of: "app",
   isOfAll: true,
   key: "name",
+  sorts: ["name", "owner", "columns", "rows", "bytes"],
   ask: ({ of, after, limit }) => ({
     ...{ app_slug: of, search: "", after_name: after, max_rows: limit },
   }),

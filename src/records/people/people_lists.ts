@@ -46,6 +46,7 @@ export const peopleList = list({
   },
   more: { invited: count() },
   key: "email",
+  sorts: ["email", "consoleRole", "apps", "lastSeenAt"],
   ask: ({ after, limit }) => ({ search: "", after_email: after.toLowerCase(), max_rows: limit }),
 });
 

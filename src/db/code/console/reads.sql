@@ -44,6 +44,33 @@ language sql stable set search_path = pg_catalog, pg_temp as $$
     order by slug limit max_rows) as listed
 $$;
 
+-- A page of a list in the order of a column; rows without a value come last. To bound the cost,
+-- only the first 5,000 rows of the list are sorted. The result says whether these are all.
+-- proves: admin; idempotent
+create function rowhouse.console_sort_list(list text, app_slug text, search text, sorted_by text,
+  is_descending boolean, skipped integer, max_rows integer) returns jsonb as $$
+declare
+  most constant integer := 5000;
+  page jsonb := case list
+    when 'apps' then rowhouse.list_apps(search, '', most + 1)
+    when 'users' then rowhouse.list_people(search, '', most + 1)
+    when 'keys' then rowhouse.list_keys(app_slug)
+    when 'tables' then rowhouse.list_tables(app_slug, search, '', most + 1) end;
+begin
+  return page || jsonb_build_object('me', rowhouse.console_visitor(who, visitor),
+    'isWhole', jsonb_array_length(page -> list) <= most,
+    list, (select coalesce(jsonb_agg(row order by place) filter (where place > skipped), '[]')
+    from (
+      select row, row_number() over (
+        order by case when not is_descending then value end,
+          case when is_descending then value end desc nulls last, ordinality) as place
+      from jsonb_array_elements(page -> list) with ordinality as rows (row, ordinality),
+        nullif(row -> sorted_by, 'null') as value
+      where ordinality <= most) as sorted
+      where place <= skipped + max_rows));
+end
+$$;
+
 -- An app with its origins, tables and keys, newest first; with its requests over time if a span is
 -- given.
 -- proves: admin; idempotent
