@@ -128,6 +128,11 @@ type Request = {
 const REQUESTS: Readonly<Record<string, Request>> = {
   "get one row": { status: 200, make: (caller, n) => ({ method: "GET", path: idOf(caller, n) }) },
   "list 20 rows": { status: 200, make: () => ({ method: "GET", path: "?limit=20" }) },
+  // The same rows as those that a person of the role "own" lists without a condition.
+  "list 20 rows of an owner": {
+    status: 200,
+    make: ({ owner }) => ({ method: "GET", path: `?owner=eq.${owner}&limit=20` }),
+  },
   "list 100 rows": { status: 200, make: () => ({ method: "GET", path: "?limit=100" }) },
   "query 20 rows": {
     status: 200,
