@@ -151,9 +151,15 @@ describe.each(displays("light", 360))("$colorScheme, $width px wide:", ({ colorS
       `/console/people/${invited.id}/resend-invitation`,
       `/console/people/${invited.id}/withdraw-invitation`,
       at,
-      ...["password-link", "console-role", "state", "new-role", "delete", "end-sessions"].map(
-        (act) => `${at}/${act}`,
-      ),
+      ...[
+        "password-link",
+        "console-role",
+        "state",
+        "new-role",
+        "delete",
+        "end-access",
+        "end-sessions",
+      ].map((act) => `${at}/${act}`),
       `/console/people/${chief.id}`,
       `/console/people/${chief.id}/state`,
       "/console/apps/wiki/people",

@@ -1,6 +1,7 @@
 /** An operator's jobs, counted: clicks, keys pressed and fields filled, and seconds without the time to think and type. */
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import type { Browser, Locator, Page } from "playwright-core";
+import { grantRole } from "../../src/records/people/mod.ts";
 import { defineSchema, t } from "../../src/schema/mod.ts";
 import {
   DOMAIN,
@@ -22,6 +23,7 @@ let browser: Browser;
 let operator: Person;
 let person: Person;
 let app: TestApp;
+let leaked: string;
 beforeAll(async () => {
   [site, browser] = await Promise.all([openSite(), openBrowser()]);
   const { service } = site;
@@ -31,6 +33,10 @@ beforeAll(async () => {
     slug: "wiki",
     cookieDomain: DOMAIN,
   });
+  ({ key: leaked } = await service.makeApp(undefined, { slug: "crm" }));
+  for (const slug of ["blog", "desk", "shop"]) await service.makeApp(undefined, { slug });
+  for (const role of ["member", "admin"])
+    await grantRole(service.service, { email: operator.email, slug: "blog", role });
   for (let start = 0; start < ROWS; start += 1000) {
     const json = Array.from({ length: 1000 }, (_, index) => toTodo(start + index));
     const created = await service.call(app, "/v1/data/db/todos", { method: "POST", json });
@@ -197,6 +203,44 @@ const JOBS: readonly Job[] = [
     },
   },
   {
+    name: "grant a role on three apps",
+    path: "/console",
+    steps: 8,
+    run: async (page, steps) => {
+      await openPerson(page, steps);
+      await steps.click(page.getByRole("link", { name: "Grant a role" }));
+      for (const slug of ["crm", "desk", "shop"])
+        await steps.click(dialog(page).getByRole("checkbox", { name: slug }));
+      await steps.click(button(page, "Grant role"));
+      for (const slug of ["crm", "desk", "shop"])
+        await page.getByRole("row", { name: new RegExp(`${slug}.*member`) }).waitFor();
+    },
+  },
+  {
+    name: "who changed a role, from what to what?",
+    path: "/console",
+    steps: 1,
+    run: async (page, steps) => {
+      await steps.click(page.getByRole("link", { name: "Activity", exact: true }));
+      await page.getByRole("main").getByText("on blog, role from member to admin").waitFor();
+    },
+  },
+  {
+    name: "revoke a leaked key, from the whole key",
+    path: "/console",
+    steps: 4,
+    run: async (page, { click, press, type }) => {
+      await press("Control+k");
+      await type(leaked);
+      await dialog(page)
+        .getByRole("option", { name: /^Revoke / })
+        .waitFor();
+      await press("Enter");
+      await click(button(page, "Revoke the key"));
+      await page.getByText("Key revoked.").first().waitFor();
+    },
+  },
+  {
     name: "end all sessions of a person",
     path: "/console",
     steps: 5,
@@ -205,6 +249,18 @@ const JOBS: readonly Job[] = [
       await steps.click(page.getByRole("link", { name: "End all" }));
       await steps.click(button(dialog(page), "End all sessions"));
       await page.getByText("Sessions ended.").waitFor();
+    },
+  },
+  {
+    name: "end a departed person's access everywhere",
+    path: "/console",
+    steps: 5,
+    run: async (page, steps) => {
+      await openPerson(page, steps);
+      await steps.click(page.getByRole("link", { name: "End access" }));
+      await steps.click(button(dialog(page), "End access"));
+      await page.getByText("All access has ended").waitFor();
+      await page.getByText("No roles.").waitFor();
     },
   },
 ];

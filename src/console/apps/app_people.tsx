@@ -16,7 +16,7 @@ import {
 import { quoteForShell } from "../../std/quote.ts";
 import { type ConsolePageDeps, readText, type Visit } from "../enter.tsx";
 import { type ListQuery, makeCsv, readListed, renderListTable } from "../list.tsx";
-import { renderEmpty, renderLink } from "../parts.tsx";
+import { renderEmpty, renderLink, renderPill, renderText } from "../parts.tsx";
 import { NEW_PERSON, ROLE_SAVED, SESSIONS_ENDED, toAppPath, toRolePath } from "../paths.ts";
 import {
   readPeopleQuery,
@@ -26,7 +26,6 @@ import {
   toAsked,
   toSearchFilter,
 } from "../people/people.tsx";
-import { renderRole, renderRoleActions } from "../people/person.tsx";
 import { makeAppAction, respondWithAppPage } from "./app_page.tsx";
 
 // The second step of forms that grant a role which no one has on the app: many such roles are
@@ -185,3 +184,53 @@ const addPersonPage = makeAppAction({
 
 /** The pages below an app's page. */
 export const APP_PEOPLE_PAGES = { "add-person": addPersonPage, "end-sessions": endSessionsPage };
+
+/** A role, and the provider whose claim granted it. */
+export function renderRole(
+  { role, provider }: { role: string; provider: string | null },
+  { providers }: Pick<ConsolePageDeps, "providers">,
+): Html {
+  const by = provider !== null && (
+    <>
+      {" "}
+      <span class="quiet">by {renderText(toLabel(provider, providers))}</span>
+      {providers.find(provider) === undefined && (
+        <> {renderPill("not configured: role inactive", "warn")}</>
+      )}
+    </>
+  );
+  return (
+    <>
+      <code class="action-name">{role}</code>
+      {by}
+    </>
+  );
+}
+
+/** A provider's label; its name if the settings are removed. */
+export function toLabel(name: string, providers: ConsolePageDeps["providers"]): string {
+  return providers.find(name)?.settings.label ?? name;
+}
+
+/** The actions on a role; `what` names it for screen readers. */
+export function renderRoleActions({
+  path,
+  what,
+  query = "",
+}: {
+  path: string;
+  what: string;
+  query?: string;
+}): Html {
+  const heard = <span class="visually-hidden"> the role: {renderText(what)}</span>;
+  return (
+    <span class="row-actions">
+      <a class="button button-quiet button-small" data-dialog href={`${path}${query}`}>
+        Change{heard}
+      </a>{" "}
+      <a class="button button-danger button-small" data-dialog href={`${path}/revoke${query}`}>
+        Revoke{heard}
+      </a>
+    </span>
+  );
+}

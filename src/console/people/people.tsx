@@ -6,8 +6,10 @@
  */
 
 import type { Html, Part } from "../../pages/mod.ts";
+import { unknownPerson } from "../../records/actions/mod.ts";
 import type { ConsoleVisitor } from "../../records/console/mod.ts";
-import { type ListedUser, peopleList } from "../../records/people/mod.ts";
+import { type ListedUser, peopleList, sessionList } from "../../records/people/mod.ts";
+import { isUuid } from "../../std/patterns.ts";
 import type { Visit } from "../enter.tsx";
 import { respondWithConsolePage } from "../frame.tsx";
 import {
@@ -178,3 +180,11 @@ export function renderPersonLink({
     </span>
   );
 }
+
+/** @throws {Problem} not_found */
+export const sessionsCsv = makeCsv(sessionList, ({ deps, context }) => {
+  const { person = "" } = context.params;
+  // A malformed id belongs to no person.
+  if (!isUuid(person)) throw unknownPerson();
+  return { email: null, person, max_idle_s: deps.sessionIdleS };
+});

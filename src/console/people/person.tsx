@@ -2,15 +2,13 @@
 /** A person: account, roles on apps, sessions, and links to the actions. @module */
 
 import { type Html, type Part, renderCopyButton } from "../../pages/mod.ts";
-import { unknownPerson } from "../../records/actions/mod.ts";
 import { type PersonView, showConsolePerson } from "../../records/console/mod.ts";
 import { PERSON_GRANTS, sessionList } from "../../records/people/mod.ts";
-import { isUuid } from "../../std/patterns.ts";
+import { renderRole, renderRoleActions } from "../apps/app_people.tsx";
 import { renderInviter, renderLinkEnd, renderMail } from "../apps/invitations.tsx";
 import type { ConsolePageDeps, Visit } from "../enter.tsx";
 import { respondWithConsolePage } from "../frame.tsx";
 import {
-  makeCsv,
   ROWS_READ,
   readListQuery,
   renderListLinks,
@@ -19,9 +17,10 @@ import {
   toPage,
 } from "../list.tsx";
 import { renderEmpty, renderLink, renderPill, renderText, renderTime } from "../parts.tsx";
-import { ACTIVITY, PEOPLE, renderDone, toAppPath, toPersonPath, toRolePath } from "../paths.ts";
+import { PEOPLE, renderDone, toAppPath, toPersonPath, toRolePath } from "../paths.ts";
 import { renderState, toRoleText } from "./people.tsx";
-import { findBlocker, findLastBlocker, hasFactor, toPersonName } from "./person_page.tsx";
+import { renderEnd } from "./person_endings.tsx";
+import { findBlocker, hasFactor, toPersonName } from "./person_page.tsx";
 
 const SLUG_MAX = 40;
 
@@ -252,56 +251,6 @@ function renderGrants({ person, grants }: PersonView, deps: ConsolePageDeps): Pa
   ];
 }
 
-/** A role, and the provider whose claim granted it. */
-export function renderRole(
-  { role, provider }: { role: string; provider: string | null },
-  { providers }: Pick<ConsolePageDeps, "providers">,
-): Html {
-  const by = provider !== null && (
-    <>
-      {" "}
-      <span class="quiet">by {renderText(toLabel(provider, providers))}</span>
-      {providers.find(provider) === undefined && (
-        <> {renderPill("not configured: role inactive", "warn")}</>
-      )}
-    </>
-  );
-  return (
-    <>
-      <code class="action-name">{role}</code>
-      {by}
-    </>
-  );
-}
-
-/** A provider's label; its name if the settings are removed. */
-export function toLabel(name: string, providers: ConsolePageDeps["providers"]): string {
-  return providers.find(name)?.settings.label ?? name;
-}
-
-/** The actions on a role; `what` names it for screen readers. */
-export function renderRoleActions({
-  path,
-  what,
-  query = "",
-}: {
-  path: string;
-  what: string;
-  query?: string;
-}): Html {
-  const heard = <span class="visually-hidden"> the role: {renderText(what)}</span>;
-  return (
-    <span class="row-actions">
-      <a class="button button-quiet button-small" data-dialog href={`${path}${query}`}>
-        Change{heard}
-      </a>{" "}
-      <a class="button button-danger button-small" data-dialog href={`${path}/revoke${query}`}>
-        Revoke{heard}
-      </a>
-    </span>
-  );
-}
-
 function renderSessions(page: PersonView, deps: Visit["deps"]): Part {
   const { person, sessions } = page;
   const own = deps.cookies.session.split(",").map((cookie) => cookie.split(".")[0]);
@@ -346,48 +295,4 @@ function renderSessions(page: PersonView, deps: Visit["deps"]): Part {
           renderListLinks({ path: `${path}/sessions` }),
         ],
   ];
-}
-
-/** @throws {Problem} not_found */
-export const sessionsCsv = makeCsv(sessionList, ({ deps, context }) => {
-  const { person = "" } = context.params;
-  // A malformed id belongs to no person.
-  if (!isUuid(person)) throw unknownPerson();
-  return { email: null, person, max_idle_s: deps.sessionIdleS };
-});
-
-function renderEnd(page: PersonView): Html {
-  const { person } = page;
-  const path = toPersonPath(person.id);
-  const isDisabled = person.disabledAt !== null;
-  const blocker = findLastBlocker(page);
-  const log = `${ACTIVITY}?${new URLSearchParams({ person: person.id })}`;
-  return (
-    <section class="sheet" aria-labelledby="end">
-      <h2 id="end">{isDisabled ? "Enable or delete" : "Disable or delete"}</h2>
-      {blocker === undefined ? (
-        <>
-          <p class="quiet">
-            {isDisabled
-              ? "This account cannot sign in. Its roles are retained."
-              : "Disabling ends all sessions immediately and keeps the roles."}{" "}
-            Ending the access also revokes the roles, and the API keys that you choose. Deleting
-            removes the account, its roles and sessions. The audit log keeps only the id.
-          </p>
-          <div class="action-buttons">
-            {renderLink(isDisabled ? "Enable" : "Disable", `${path}/state`, "quiet", {
-              isDialog: true,
-            })}
-            {renderLink("End access", `${path}/end-access`, "danger", { isDialog: true })}
-            {renderLink("Delete", `${path}/delete`, "danger", { isDialog: true })}
-          </div>
-        </>
-      ) : (
-        <p>{blocker}</p>
-      )}
-      <p class="sheet-foot">
-        <a href={log}>Activity for this person</a>
-      </p>
-    </section>
-  );
 }

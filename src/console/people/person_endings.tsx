@@ -1,13 +1,13 @@
 /** @jsxImportSource #html @jsxRuntime automatic */
-/** Actions that end the access of a person: disabling, which can be undone, sign-out and deletion. @module */
+/** Actions that end the access of a person: disabling, which can be undone, all at once, sign-out and deletion. @module */
 
 import type { Html, Part } from "../../pages/mod.ts";
 import { runAction } from "../../records/actions/mod.ts";
-import { readConsole } from "../../records/console/mod.ts";
+import { type PersonView, readConsole } from "../../records/console/mod.ts";
 import { endAccess, namePerson, runOnPerson, setDisabled } from "../../records/people/mod.ts";
 import { EMAIL_MAX_CHARS } from "../../std/patterns.ts";
 import type { Visit } from "../enter.tsx";
-import { renderText, renderTime } from "../parts.tsx";
+import { renderLink, renderText, renderTime } from "../parts.tsx";
 import { ACTIVITY, PEOPLE, redirectWithNotice, SESSIONS_ENDED, toPersonPath } from "../paths.ts";
 import { findBlocker, findLastBlocker, makePersonAction, renderName } from "./person_page.tsx";
 
@@ -202,5 +202,42 @@ function renderIssuedKeys(actor: string): Html {
       API keys belong to apps and keep working, also those that this person{" "}
       <a href={issued}>issued in the Console</a>.
     </p>
+  );
+}
+
+/** The part of a person's page that leads to these actions. */
+export function renderEnd(page: PersonView): Html {
+  const { person } = page;
+  const path = toPersonPath(person.id);
+  const isDisabled = person.disabledAt !== null;
+  const blocker = findLastBlocker(page);
+  const log = `${ACTIVITY}?${new URLSearchParams({ person: person.id })}`;
+  return (
+    <section class="sheet" aria-labelledby="end">
+      <h2 id="end">{isDisabled ? "Enable or delete" : "Disable or delete"}</h2>
+      {blocker === undefined ? (
+        <>
+          <p class="quiet">
+            {isDisabled
+              ? "This account cannot sign in. Its roles are retained."
+              : "Disabling ends all sessions immediately and keeps the roles."}{" "}
+            Ending the access also revokes the roles, and the API keys that you choose. Deleting
+            removes the account, its roles and sessions. The audit log keeps only the id.
+          </p>
+          <div class="action-buttons">
+            {renderLink(isDisabled ? "Enable" : "Disable", `${path}/state`, "quiet", {
+              isDialog: true,
+            })}
+            {renderLink("End access", `${path}/end-access`, "danger", { isDialog: true })}
+            {renderLink("Delete", `${path}/delete`, "danger", { isDialog: true })}
+          </div>
+        </>
+      ) : (
+        <p>{blocker}</p>
+      )}
+      <p class="sheet-foot">
+        <a href={log}>Activity for this person</a>
+      </p>
+    </section>
   );
 }
