@@ -209,6 +209,30 @@ describe("settings of an app", () => {
     },
   );
 
+  test.skipIf(isOnCitus)("the history of rows stays behind, and is reported", async () => {
+    const name = freshName();
+    const kept = await openAdmin({}, { service: { previews: ["history"] } });
+    const app = await kept.service.makeApp(defineSchema({ [name]: { title: t.string() } }));
+    await kept.json("set-app", app.slug, "history", "on");
+    const id = await create(kept, app, name, { title: "title before" });
+    const patch = { method: "PATCH", json: { title: "title now" } };
+    await kept.service.call(app, `/v1/data/db/${name}/${id}`, patch);
+    const file = makeFile();
+    expect((await kept.run("export-app", app.slug, file)).code).toBe(0);
+    const text = readFileSync(file, "utf8");
+    expect([text.includes("title now"), text.includes("title before")]).toEqual([true, false]);
+    const slug = `${app.slug}-copy`;
+    expect((await kept.json("import-app", file, "--as", slug))["settings"]).toMatchObject({
+      skipped: [{ setting: "history", reason: `use rowhouse admin set-app ${slug} history on` }],
+    });
+    const counts = "select count(*)::int as changes, count(distinct app_id)::int as apps";
+    const [stored] = await kept.service.service.admin.message(
+      `${counts} from rowhouse.row_changes`,
+    );
+    expect(stored).toEqual({ changes: 1, apps: 1 });
+    await kept.close();
+  });
+
   test("an existing app keeps its limits", async () => {
     const { slug, file } = await exportApp();
     await there.json("create-app", slug);

@@ -11,6 +11,7 @@ import {
   submitForm,
   visit,
 } from "../support/people.ts";
+import { freshName, postChange } from "../support/push.ts";
 import { type Call, openTestService, type TestApp, type TestService } from "../support/service.ts";
 import { SHAPES } from "../support/shape.ts";
 
@@ -171,6 +172,42 @@ describe.each([...SHAPES])("in the shape %s", (shape) => {
     expect(late.status).toBe(412);
     expect(late.text).toContain("A row has changed since it was shown here");
     expect(await read(row)).toMatchObject({ title: "meanwhile", tag: "two" });
+  });
+
+  test("values from before a retype are named where they do not fit, and nothing is written", async () => {
+    const name = freshName();
+    const made = await service.makeApp(defineSchema({ [name]: { size: t.string() } }));
+    await setAppSwitch(service.service, made.slug, ["history", true]);
+    const list = `/v1/data/db/${name}`;
+    const call = (path: string, method: string, json?: object) =>
+      service.call(made, path, { method, ...(json && { json }) });
+    const add = async (size: string) =>
+      `${list}/${((await call(list, "POST", { size })).json as Row).id}`;
+    const [kept, gone] = [await add("large"), await add("small")];
+    await call(kept, "PATCH", { size: "7" });
+    await call(gone, "DELETE");
+    const type = { kind: "integer" };
+    const retype = { kind: "retype_column", table: name, column: "size", type };
+    expect((await postChange(service, made, retype)).json).toMatchObject({ status: "applied" });
+    const rows = `/console/apps/${made.slug}/tables/${name}`;
+    const ofKept = await open(`${rows}/rows/${kept.slice(-36)}/history`);
+    const ofGone = await open(`${rows}/history?deleted=yes`);
+    for (const link of [linkOf(ofKept, "Restore size"), linkOf(ofGone, "Restore")]) {
+      const page = await submit(link);
+      expect([page.status, page.text]).toEqual([422, expect.stringContaining("size: Must be")]);
+    }
+    expect((await call(kept, "GET")).json).toMatchObject({ size: 7 });
+    expect((await call(gone, "GET")).status).toBe(404);
+  });
+
+  test("a row that another row's delete changed has no change, as the page says", async () => {
+    const project = await create({ name: "p" }, "/v1/data/db/projects");
+    const row = await create({ title: "a", project: project.id });
+    await remove(project, "/v1/data/db/projects");
+    expect(await read(row)).toMatchObject({ project: null });
+    const history = await historyOf(row);
+    expect(history).toContain("No changes of this row are stored");
+    expect(history).toContain("Not stored: new rows, rows that “on delete” deleted or changed");
   });
 
   test("no change of another app or table is shown or restored", async () => {
