@@ -198,6 +198,15 @@ test("a request's command has only routes of the service", async () => {
   );
 });
 
+test("the page of a request says what its error code means and what to do", async () => {
+  const id = crypto.randomUUID();
+  await write(`insert into rowhouse.stored_requests (id, app_id, at, method, route, status, code, ms)
+    values ('${id}', '${app.id}', now(), 'GET', '/v1/data/db/:table/:id', 403, 'forbidden', 1)`);
+  const plain = (await show(`/console/requests/${id}`)).replace(/<[^>]+>/g, "");
+  expect(plain).toContain("The key lacks the scope, or the person has no role on this app.");
+  expect(plain).toContain(`${PROBLEMS.forbidden.fix} All about forbidden`);
+});
+
 test("Older continues after the first page of requests", async () => {
   await write(`insert into rowhouse.stored_requests (id, app_id, at, method, route, status, code, ms, requests)
     select gen_random_uuid(), '${app.id}', now() - n * interval '1 minute', 'GET', '/paged', 404, 'not_found', 1, n

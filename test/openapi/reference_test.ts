@@ -2,6 +2,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { type Document, makeDocument } from "../../src/openapi/mod.ts";
 import { listEndpoints } from "../../src/openapi/reference/endpoints.ts";
+import { PROBLEMS, toSentence } from "../../src/problem.ts";
 import { defineSchema, t } from "../../src/schema/mod.ts";
 import { routes } from "../../src/service/routes.ts";
 import { openTestService, type TestApp, type TestService } from "../support/service.ts";
@@ -55,6 +56,15 @@ for (const shape of SHAPES) {
       expect(decode(text.replace(/<[^>]+>/g, ""))).toContain(
         '-d \'{"title":"Write the docs","done":false}\'',
       );
+    });
+
+    test("displays what each error code means and what to do", async () => {
+      const { text } = await service.call(undefined, "/docs");
+      for (const [code, { status, when, fix }] of Object.entries(PROBLEMS)) {
+        const entry = new RegExp(`<div id="code-${code}">(.*?)</div>`, "s").exec(text)?.[1] ?? "";
+        const expected = `${code} ${status}${toSentence(when)}. ${fix}`.replaceAll("`", "");
+        expect(decode(entry.replace(/<[^>]+>/g, ""))).toBe(expected);
+      }
     });
 
     test("displays to a key exactly the tables of its app in the document", async () => {

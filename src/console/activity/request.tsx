@@ -190,7 +190,7 @@ function renderCause(request: RequestView, url: string): Part {
       </>
     ),
     <p>
-      <a href={`${url}/docs#code-${code}`}>Documentation of {code}</a>
+      {renderMarked(PROBLEMS[code].fix)} <a href={`${url}/docs#code-${code}`}>All about {code}</a>
     </p>,
   ];
 }

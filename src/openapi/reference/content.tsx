@@ -135,7 +135,7 @@ export function renderCodes(): Html {
         code.
       </p>
       <dl class="codes">
-        {Object.entries(PROBLEMS).map(([code, { status, when }]) => (
+        {Object.entries(PROBLEMS).map(([code, { status, when, fix }]) => (
           <div id={`code-${code}`}>
             <dt>
               <a class="anchor" href={`#code-${code}`}>
@@ -143,7 +143,7 @@ export function renderCodes(): Html {
               </a>{" "}
               <span class="status">{status}</span>
             </dt>
-            <dd>{renderProse(toSentence(when))}</dd>
+            <dd>{renderProse(`${toSentence(when)}. ${fix}`)}</dd>
           </div>
         ))}
       </dl>
