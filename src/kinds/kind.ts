@@ -49,6 +49,9 @@ export type ReadNumber = (
   written: string,
 ) => { readonly value: string } | { readonly issue: string };
 
+/** The offset of a time that has none, such as `Z` for `2026-01-02T03:04:00`. */
+export type OffsetOf = (local: string) => string;
+
 type JsonSchema = { readonly [keyword: string]: unknown };
 
 export type ValueKind = {
@@ -70,9 +73,9 @@ export type ValueKind = {
   /** The value of a text in a query string, to be read like a JSON value. Without it, the text. */
   readonly fromQuery?: (text: string) => unknown;
   /** The value of a text in a CSV; the text itself if it is invalid. Without it, the text. */
-  readonly fromCsv?: (text: string, readNumber: ReadNumber) => Unread;
+  readonly fromCsv?: (text: string, readNumber: ReadNumber, offsetOf?: OffsetOf) => Unread;
   /** A value of a file in JSON, whose notation can differ from a request's; it is not null. Without it, the value. */
-  readonly fromJsonFile?: (value: unknown) => unknown;
+  readonly fromJsonFile?: (value: unknown, offsetOf?: OffsetOf) => unknown;
   /** Why an index cannot contain the values. */
   readonly unindexed?: string;
   /** How numbers in an archive are read. Without it, a number that JavaScript would round is an error. */

@@ -6,6 +6,7 @@ import type {
   Details,
   DetailsReport,
   FieldKind,
+  OffsetOf,
   SqlKind,
   Types,
   ValueKind,
@@ -37,8 +38,16 @@ function toPattern(): string {
 const MOMENT =
   /^(\d{4}-\d\d-\d\d)[T ](\d\d:\d\d)(:\d\d(?:\.\d{1,9})?)? ?(?:(Z|UTC)|([+-]\d\d)(?::?(\d\d))?(?: [A-Z]{2,5})?)$/i;
 
-/** Accepts times with a space, without seconds, and with a zone's name after the offset, but never without an offset. */
-function toMoment(text: string): string {
+/** A day, or a time without an offset. */
+const LOCAL = /^(\d{4}-\d\d-\d\d)(?:[T ](\d\d:\d\d)(:\d\d(?:\.\d{1,9})?)?)?$/i;
+
+/** Accepts times with a space, without seconds, and with a zone's name after the offset; days and times without an offset only with `offsetOf`. */
+function toMoment(text: string, offsetOf?: OffsetOf): string {
+  const [, date, clock = "00:00", rest = ":00"] = LOCAL.exec(text) ?? [];
+  if (date !== undefined && offsetOf !== undefined) {
+    const local = `${date}T${clock}${rest}`;
+    return local + offsetOf(local);
+  }
   const [, day, minute, second = ":00", , hours, minutes = "00"] = MOMENT.exec(text) ?? [];
   if (day === undefined) return text;
   return `${day}T${minute}${second}${hours === undefined ? "Z" : `${hours}:${minutes}`}`;
@@ -58,8 +67,9 @@ export const timestampValue: ValueKind = {
         'Must be an existing date and time with seconds, max 9 fraction digits, and Z or an offset below 16:00, such as "2026-01-02T03:04:05.123456Z"',
     };
   },
-  fromCsv: (text) => ({ value: toMoment(text.trim()) }),
-  fromJsonFile: (value) => (typeof value === "string" ? toMoment(value) : value),
+  fromCsv: (text, _, offsetOf) => ({ value: toMoment(text.trim(), offsetOf) }),
+  fromJsonFile: (value, offsetOf) =>
+    typeof value === "string" ? toMoment(value, offsetOf) : value,
   schema: () => ({
     type: "string",
     format: "date-time",

@@ -19,9 +19,11 @@ export {
 export {
   hasUniques,
   isNeeded,
+  listUniques,
   type Mapping,
   type MappingOptions,
   makeMapping,
+  toUniqueKey,
 } from "./mapping.ts";
 export { readMatch } from "./match.ts";
 export {

@@ -4,7 +4,7 @@
  * @module
  */
 
-import { type Read, type ReadNumber, VALUES } from "../kinds/mod.ts";
+import { type OffsetOf, type Read, type ReadNumber, VALUES } from "../kinds/mod.ts";
 import type { Json, NamedColumn, TableDefinition } from "../schema/mod.ts";
 import { quote } from "../std/quote.ts";
 import { findHeaderIssues, isNeeded, type Mapping, makeDuplicateFinder } from "./mapping.ts";
@@ -97,10 +97,10 @@ function explainEither(point: string): string {
 
 export type RowsRead = { readonly rows: FileRow[]; readonly issues: LineIssue[] };
 
-/** Resolves a reference if the file has values of another column of the target: that column, and the row id for a value. */
+/** Resolves a reference if the file has values of another column of the target: that column, and the row id for a value; `null` if several rows have it. */
 export type Match = {
   readonly column: NamedColumn;
-  readonly find: (key: string) => string | undefined;
+  readonly find: (key: string) => string | null | undefined;
 };
 
 export type RowsReader = {
@@ -113,6 +113,8 @@ type ReaderOptions = {
   readonly mapping: Mapping;
   /** Keyed by the name of the reference. */
   readonly matches?: ReadonlyMap<string, Match>;
+  /** Without it, a time without an offset is an error. */
+  readonly offsetOf?: OffsetOf | undefined;
 };
 
 /** Reads the rows of a source. If the first line is invalid, reads no rows: each would repeat the errors. */
@@ -162,7 +164,7 @@ type SourceRowRead = {
 
 function readSourceRow(
   { line, cells, issues }: SourceRow,
-  { table, mapping, matches = new Map() }: ReaderOptions,
+  { table, mapping, matches = new Map(), offsetOf }: ReaderOptions,
   file: { readonly delimiter: string; readonly readNumber: NumberReader },
 ): SourceRowRead {
   if (issues.length > 0)
@@ -180,6 +182,7 @@ function readSourceRow(
         other === undefined
           ? readCell(cell, column, {
               match: matches.get(column.name),
+              offsetOf,
               readNumber: (written) =>
                 file.readNumber(written, { ...file, line, column: column.name }),
             })
@@ -195,22 +198,30 @@ function readSourceRow(
   return read;
 }
 
+type CellOptions = Pick<ReaderOptions, "offsetOf"> & {
+  readonly match: Match | undefined;
+  readonly readNumber: ReadNumber;
+};
+
 /** The value of a cell; `undefined` if the column gets its default. */
 function readCell(
   cell: Cell,
   column: NamedColumn,
-  { match, readNumber }: { match: Match | undefined; readNumber: ReadNumber },
+  { match, offsetOf, readNumber }: CellOptions,
 ): Read | undefined {
   if ("json" in cell) {
     if (cell.json === null || match === undefined)
-      return readValue(VALUES[column.kind].fromJsonFile?.(cell.json) ?? cell.json, column);
+      return readValue(
+        VALUES[column.kind].fromJsonFile?.(cell.json, offsetOf) ?? cell.json,
+        column,
+      );
     return findMatch(cell.json, match);
   }
   const kind = VALUES[match?.column.kind ?? column.kind];
   const { text } = cell;
   if (text === undefined || (text === "" && kind.hasEmpty?.(column) !== true))
     return column.required && column.default !== undefined ? undefined : readValue(null, column);
-  const read = kind.fromCsv?.(text, readNumber) ?? { value: text };
+  const read = kind.fromCsv?.(text, readNumber, offsetOf) ?? { value: text };
   if ("issue" in read) return read;
   return match === undefined ? readValue(read.value, column) : findMatch(read.value, match);
 }
@@ -218,10 +229,10 @@ function readCell(
 function findMatch(value: unknown, { column, find }: Match): Read {
   const read = readValue(value, column);
   if ("issue" in read) return read;
-  const id = find(toMatchKey(read.value));
-  return id === undefined
-    ? { issue: `No row has ${quote(toMatchKey(read.value))} in ${column.name}` }
-    : { value: id };
+  const key = toMatchKey(read.value);
+  const id = find(key);
+  const rows = id === null ? "More than one row" : "No row";
+  return id == null ? { issue: `${rows} has ${quote(key)} in ${column.name}` } : { value: id };
 }
 
 /** The key of a value for `Match.find`. */

@@ -16,6 +16,7 @@ import {
   makeRowsWriter,
   makeSource,
   type RowsRead,
+  readMatch,
   type SourceOptions,
 } from "./mod.ts";
 
@@ -38,13 +39,14 @@ type ReadOptions = MappingOptions &
     table?: TableDefinition;
     format?: FileFormat;
     matches?: ReadonlyMap<string, Match>;
+    offsetOf?: () => string;
   };
 
 /** Reads a file that arrives in these pieces. */
 function readPieces(pieces: readonly string[], options: ReadOptions = {}): RowsRead {
-  const { table = ALL_KINDS, format = "csv", matches = new Map() } = options;
+  const { table = ALL_KINDS, format = "csv", matches = new Map(), offsetOf } = options;
   const mapping = makeMapping(table, options);
-  const reader = makeRowsReader(makeSource(format, options), { table, mapping, matches });
+  const reader = makeRowsReader(makeSource(format, options), { table, mapping, matches, offsetOf });
   const parts = [...pieces.map(reader.push), reader.end()];
   return {
     rows: parts.flatMap(({ rows }) => rows),
@@ -528,6 +530,30 @@ test("a reference is found by a value of its row, and an unknown value is an err
     { project: "0190163d-8694-739b-aea5-966c26f8ad91" },
   ]);
   expect(listIssues(result)).toEqual(['3: project: No row has "House" in name']);
+});
+
+test("days and times without an offset need the offset of the import", () => {
+  const table = tableOf(column("day", "timestamp"));
+  const text = "day\n2026-11-27\n2026-11-27 14:30\n2026-02-30\n2026-11-27T14:30+02:00\n";
+  expect(listIssues(read(text, { table }))).toHaveLength(3);
+  const result = read(text, { table, offsetOf: () => "+01:00" });
+  expect(result.rows.map(({ values }) => values["day"])).toEqual([
+    "2026-11-26T23:00:00+00:00",
+    "2026-11-27T13:30:00+00:00",
+    "2026-11-27T12:30:00+00:00",
+  ]);
+  expect(result.issues.map(({ line }) => line)).toEqual([4]);
+});
+
+test("a reference is found by an id, and not by a value of several rows", async () => {
+  const ids = ["0190163d-8694-739b-aea5-966c26f8ad91", "0190163d-8694-739b-aea5-966c26f8ad92"];
+  const pages = (async function* () {
+    yield ids.map((id) => ({ id, name: "House" }));
+  })();
+  const matches = new Map([["project", await readMatch(column("name", "string"), pages)]]);
+  const result = read(`project\n${ids[1]}\nHouse\n`, { matches });
+  expect(result.rows.map(({ values }) => values)).toEqual([{ project: ids[1] ?? "" }]);
+  expect(listIssues(result)).toEqual(['3: project: More than one row has "House" in name']);
 });
 
 test("batches are limited by rows and by bytes, preserve the order, and contain every row", () => {

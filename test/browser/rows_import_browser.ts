@@ -210,17 +210,119 @@ test("a session that ends during an import can be renewed, and Resume continues"
   });
 });
 
-test("a duplicate of a stored row is reported with its line, after the rows before it are stored", async () => {
+test("a row that another client stores after the check is reported with its line, after the rows before it are stored", async () => {
   await withPage(pages.browser, async (page) => {
     const json = { title: "a" };
-    await pages.call("/v1/data/db/todos", { method: "POST", json });
     await openImport(pages, page);
     await choose(page, '{"title":"c"}\n{"title":"b"}\n\n{"title":"a"}\n', "todos.ndjson");
     await press(page, "Check the file");
+    await page.getByText("3 rows checked, no errors.").waitFor();
+    await pages.call("/v1/data/db/todos", { method: "POST", json });
     await press(page, "Import 3 rows");
     await page.getByText(/^Line 4, title: /).waitFor();
     await page.getByText("0 rows are stored; rows from line 1 on are not").waitFor();
     expect(await countRows()).toBe(1);
+  });
+});
+
+test("a reload in the middle of an import offers to continue, and no row is stored twice", async () => {
+  await withPage(pages.browser, async (page) => {
+    await openImport(pages, page);
+    let sent = 0;
+    await page.route("**/data/**", async (route) => {
+      // The second batch is never answered.
+      if (route.request().method() !== "POST" || ++sent !== 2) await route.continue();
+    });
+    await choose(page, makeCsv(2500, String));
+    await page.getByLabel("What").selectOption("title");
+    await press(page, "Check the file");
+    await press(page, "Import 2,500 rows");
+    await page.getByText("1000 of 2,500 rows stored").waitFor();
+    await page.reload();
+    await page.getByText("1,000 of 2,500 rows of todos.csv are stored.").waitFor();
+    await choose(page, makeCsv(2500, String));
+    await page.waitForFunction(() => document.querySelector("select[data-name=What]") !== null);
+    expect(await page.getByLabel("What").inputValue()).toBe("title");
+    await press(page, "Check the file");
+    await press(page, "Continue with 1,500 rows");
+    await page.getByText("2,500 rows stored.").waitFor();
+    expect(await countRows()).toBe(2500);
+    await page.reload();
+    await page.getByLabel("File", { exact: true }).waitFor();
+    expect(await page.getByText("Choose the file again").count()).toBe(0);
+  });
+});
+
+test("each name shows its first values, and zoneless times are read in the chosen zone", async () => {
+  const context = await pages.browser.newContext({ timezoneId: "Europe/Berlin" });
+  const page = await context.newPage();
+  await openImport(pages, page);
+  await choose(
+    page,
+    "title,due,Comments\na,2026-11-27,\nb,2026-07-27 14:30,\nc,2026-11-27T14:30:00Z,\nd,,x\n",
+  );
+  const hint = page.getByLabel("due", { exact: true }).locator("xpath=preceding-sibling::p");
+  expect(await hint.textContent()).toBe("2026-11-27 · 2026-07-27 14:30 · 2026-11-27T14:30:00Z");
+  await press(page, "Check the file");
+  await page.getByText("2 times without a time zone: read in UTC.").waitFor();
+  await page.getByLabel("Times without a time zone are in").selectOption({ index: 1 });
+  expect(await page.getByRole("button", { name: /^Import/ }).count()).toBe(0);
+  await press(page, "Check the file");
+  await page.getByText("2 times without a time zone: read in this browser's time zone.").waitFor();
+  await press(page, "Import 4 rows");
+  await page.getByText("4 rows stored.").waitFor();
+  await context.close();
+  expect((await pages.listRows()).map(({ due }) => due)).toEqual([
+    "2026-11-26T23:00:00+00:00",
+    "2026-07-27T12:30:00+00:00",
+    "2026-11-27T14:30:00+00:00",
+    null,
+  ]);
+});
+
+test("a reference is found by the text of its row without a choice, and by its id", async () => {
+  const [house] = await pages.addRows([{ name: "House" }], "projects");
+  await withPage(pages.browser, async (page) => {
+    await openImport(pages, page);
+    await choose(page, `title,project\na,House\nb,${house?.id}\n`);
+    expect(await page.getByLabel("project", { exact: true }).inputValue()).toBe("project.name");
+    await press(page, "Check the file");
+    await press(page, "Import 2 rows");
+    await page.getByText("2 rows stored.").waitFor();
+  });
+  expect((await pages.listRows()).map(({ project }) => project)).toEqual([house?.id, house?.id]);
+});
+
+const MISSING = "0190163d-8694-739b-aea5-966c26f8ad91";
+
+describe.each([
+  { name: "without previews", previews: [] },
+  { name: "with conditions", previews: ["filters"] },
+] as const)("stored rows are compared before anything is stored, $name", ({ previews }) => {
+  const site = useTablePages(SCHEMA, { consoleRole: "admin", previews: [...previews] });
+  beforeEach(async () => {
+    await site.makeApp();
+  });
+
+  test("one duplicate in the last of 1,500 lines, and a reference without a row", async () => {
+    const [house] = await site.addRows([{ name: "House" }], "projects");
+    await site.addRows(Array.from({ length: 1000 }, (_, at) => ({ title: `s${at}` })));
+    await site.addRows([{ title: 'last, "quoted"' }]);
+    const lines = Array.from({ length: 1498 }, (_, at) => `t${at},${house?.id}`);
+    lines.push(`u,${MISSING}`, `"last, ""quoted""",`);
+    await withPage(site.browser, async (page) => {
+      await openImport(site, page);
+      await choose(page, `title,project\n${lines.join("\n")}\n`);
+      await press(page, "Check the file");
+      await page.getByText("2 errors in 2 lines. Nothing was stored.").waitFor();
+      await page.getByText("Line 1500, project: No row of projects has this id").waitFor();
+      await page.getByText("Line 1501, title: A stored row has this value").waitFor();
+      expect(await site.listRows()).toHaveLength(1000);
+      await press(page, "Import only the 1,498 rows without errors");
+      await page.getByText("1,498 rows stored.").waitFor();
+    });
+    const { json } = await site.call("/v1/data/db/todos?offset=2000&limit=1000");
+    expect((json as { rows: unknown[] }).rows).toHaveLength(499);
   });
 });
 

@@ -20,6 +20,7 @@ async function stopWith(second: BatchSender): Promise<string> {
     map: new Map(),
     skip: [],
     matches: new Map(),
+    offsetOf: () => "Z",
   };
   const sender: BatchSender = async (batch, key) =>
     batch.lines[0] === 2 ? { ...FAILED, isStored: true } : await second(batch, key);

@@ -1,6 +1,6 @@
 /** @jsxImportSource #html @jsxRuntime automatic */
 /** The page that imports rows. A script reads a file or pasted rows, checks them, and calls the data endpoints. @module */
-import { describeColumn, type Part } from "../../pages/mod.ts";
+import { describeColumn, findLabelColumn, type Part } from "../../pages/mod.ts";
 import type { Visit } from "../enter.tsx";
 import { toAppPath } from "../paths.ts";
 import { findTable } from "./related.ts";
@@ -31,13 +31,16 @@ export function handleImport(visit: Visit, table: RowsTable): Response {
   });
 }
 
-/** The unique columns of the referenced tables, by which a file can name their rows. */
+/** The columns of the referenced tables by which a file can name their rows: the unique ones, and the one that the pages show. */
 function listTargets(table: RowsTable) {
   const names = new Set(table.definition.columns.flatMap((column) => column.table ?? []));
   const targets = [...names].flatMap((name) => {
-    const columns = findTable(table, name)?.columns.filter(({ unique }) => unique) ?? [];
+    const target = findTable(table, name);
+    const label = target && findLabelColumn(target)?.name;
+    const columns =
+      target?.columns.filter((column) => column.unique || column.name === label) ?? [];
     const url = `${toAppPath(table.slug)}/data/${encodeURIComponent(name)}`;
-    return columns.length === 0 ? [] : [[name, { url, columns }] as const];
+    return columns.length === 0 ? [] : [[name, { url, columns, label }] as const];
   });
   return Object.fromEntries(targets);
 }

@@ -5,13 +5,22 @@
  * @module
  */
 
-import { ENCODINGS, findFormat, hasUniques } from "../../rows/mod.ts";
+import { findFormat, hasUniques } from "../../rows/mod.ts";
 import type { TableDefinition } from "../../schema/mod.ts";
 import { toDataUrl } from "./data.ts";
 import { announce, element, openAnnouncements } from "./dom.ts";
 import {
+  type Begun,
+  isSame,
+  readBegun,
+  readFields,
+  restoreFields,
+  saveBegun,
+} from "./import/begun.ts";
+import {
   type ChosenFile,
   checkFile,
+  digestBytes,
   type Fault,
   type FileCheck,
   type ImportFile,
@@ -19,9 +28,11 @@ import {
   readNames,
   renderMapping,
 } from "./import/file.ts";
+import { renderEncoding, renderFormat, renderZone, toLocalOffset } from "./import/format.ts";
 import { type MatchTargets, readMatches } from "./import/match.ts";
-import { addButton, count, makeProgress, toNotice } from "./import/parts.ts";
+import { addButton, count, makeProgress, toNotice, toText } from "./import/parts.ts";
 import { makeSender, type Stop, sendFile } from "./import/send.ts";
+import { openStoredCheck } from "./import/stored.ts";
 import { offerSync, openComparison, renderSync, type SyncChoice } from "./import/sync.ts";
 
 openAnnouncements();
@@ -60,14 +71,21 @@ function start(parent: HTMLElement): void {
   );
   parent.append(element("div", { class: "field" }, label, hint, input), pasted, steps);
   parent.hidden = false;
-  const url = toDataUrl(parent.dataset["api"] ?? "", table.name);
-  const canUpdate = "hasFilters" in parent.dataset && hasUniques(table);
+  const api = parent.dataset["api"] ?? "";
+  const url = toDataUrl(api, table.name);
+  const hasFilters = "hasFilters" in parent.dataset;
+  const begun = readBegun(url);
+  if (begun !== undefined && begun.stored < begun.rows) {
+    const done = `${toText(begun.stored)} of ${count(begun.rows, "row")} of ${begun.name} are stored.`;
+    steps.append(toNotice("info", `${done} ${CONTINUE}`));
+  }
   const choose = (file: File | undefined) => {
     // Remove the form of the previous file: it does not apply to this file.
     steps.replaceChildren();
     if (file === undefined) return;
     const chosen = { file, format: findFormat(file.name) ?? "csv", encoding: "utf-8" } as const;
-    void show(() => chooseFile({ table, targets, path, steps, url, canUpdate }, chosen), steps);
+    const page = { table, targets, path, steps, api, url, hasFilters };
+    void show(() => chooseFile(page, chosen), steps);
   };
   input.addEventListener("change", () => choose(input.files?.[0]));
   read.addEventListener("click", () => {
@@ -76,15 +94,19 @@ function start(parent: HTMLElement): void {
   });
 }
 
+const CONTINUE = "Choose the file again to continue its import. No row is stored twice.";
+
 type Page = {
   table: TableDefinition;
   targets: MatchTargets;
   path: string;
   steps: HTMLElement;
+  /** The address of the app's data. */
+  api: string;
   /** The address of the table's data. */
   url: string;
-  /** Whether the service can update rows by the values of a unique constraint of the table. */
-  canUpdate: boolean;
+  /** Whether the service finds and updates rows by values. */
+  hasFilters: boolean;
 };
 
 async function show(task: () => Promise<void>, steps: HTMLElement): Promise<void> {
@@ -98,15 +120,16 @@ async function show(task: () => Promise<void>, steps: HTMLElement): Promise<void
 
 async function chooseFile(page: Page, file: ChosenFile): Promise<void> {
   const { table, targets, steps } = page;
-  const { names, isMarked } = await readNames(file);
+  const read = await readNames(file);
+  const digest = await digestBytes(await file.file.arrayBuffer());
   const encoding = renderEncoding(file);
   encoding.addEventListener("change", (event) => {
     event.stopPropagation();
     void show(() => chooseFile(page, { ...file, encoding: encoding.value }), steps);
   });
   const protection = element("input", { type: "checkbox", id: "spreadsheet" });
-  protection.checked = isMarked;
-  const mapping = renderMapping(table, names, targets);
+  protection.checked = read.isMarked;
+  const zone = renderZone();
   const sync = renderSync(table);
   const button = element(
     "button",
@@ -117,8 +140,9 @@ async function chooseFile(page: Page, file: ChosenFile): Promise<void> {
     "form",
     {},
     ...renderFormat({ encoding, protection, isCsv: file.format === "csv" }),
-    ...mapping,
-    ...(page.canUpdate ? sync.fields : []),
+    ...renderMapping(table, read, targets),
+    ...(table.columns.some(({ kind }) => kind === "timestamp") ? [zone.field] : []),
+    ...(page.hasFilters && hasUniques(table) ? sync.fields : []),
     element("div", { class: "action-buttons" }, button),
   );
   const results = element("div", { "data-results": "" });
@@ -127,57 +151,62 @@ async function chooseFile(page: Page, file: ChosenFile): Promise<void> {
     const { by, ...choices } = readChoices(form, table, targets);
     const chosen = { ...file, table, ...choices, isProtected: protection.checked };
     results.replaceChildren();
+    const fields = { digest, choices: readFields(form) };
     void show(async () => {
       const matches = await readMatches(by);
-      await check({ ...page, steps: results }, { ...chosen, matches }, sync.read());
+      const offsetOf = zone.read();
+      await check(
+        { ...page, steps: results },
+        { ...chosen, ...fields, matches, offsetOf },
+        sync.read(),
+      );
     }, results);
   });
   form.addEventListener("change", () => results.replaceChildren());
+  const begun = readBegun(page.url);
+  if (begun?.digest === digest) restoreFields(form, begun);
   steps.replaceChildren(form, results);
 }
 
-function renderEncoding({ encoding }: ChosenFile): HTMLSelectElement {
-  const select = element("select", { id: "encoding" });
-  for (const { name, label } of ENCODINGS)
-    select.append(new Option(label, name, false, name === encoding));
-  return select;
-}
+type NamedFile = ImportFile & Pick<Begun, "digest" | "choices">;
 
-type FormatFields = {
-  encoding: HTMLSelectElement;
-  protection: HTMLInputElement;
-  isCsv: boolean;
-};
-
-function renderFormat({ encoding, protection, isCsv }: FormatFields): HTMLElement[] {
-  const label = element("label", { for: "encoding" }, "Encoding");
-  const field = element("div", { class: "field import-column" }, label, encoding);
-  if (!isCsv) return [field];
-  const text = "Remove the apostrophes that an export for spreadsheets added";
-  return [field, element("label", { class: "check" }, protection, element("span", {}, text))];
-}
-
-async function check(page: Page, file: ImportFile, choice?: SyncChoice): Promise<void> {
-  const { steps, table, url } = page;
+async function check(page: Page, file: NamedFile, choice?: SyncChoice): Promise<void> {
+  const { steps, table, url, api, hasFilters } = page;
   const status = element("p", { role: "status" }, "Checking…");
   steps.replaceChildren(status);
-  const comparison =
-    choice &&
-    (await openComparison(table, choice, {
-      url,
-      onRead: (rows) => {
-        status.textContent = `Reading the table: ${rows} rows`;
-      },
-    }));
-  const result = await checkFile(file, {
+  const onRead = (rows: number) => {
+    status.textContent = `Reading stored rows: ${rows}`;
+  };
+  const comparison = choice && (await openComparison(table, choice, { url, onRead }));
+  let zoneless = 0;
+  const offsetOf = (local: string) => {
+    zoneless++;
+    return file.offsetOf(local);
+  };
+  const last = readBegun(url);
+  const begun = isSame(last, file) ? last : undefined;
+  // The rows that this import has stored are no duplicates.
+  const needsStored = comparison === undefined && begun === undefined;
+  const stored = openStoredCheck(table, { api, hasFilters, matched: file.matches });
+  const counted = { ...file, offsetOf };
+  const result = await checkFile(counted, {
+    onRead,
+    stored: needsStored ? stored : undefined,
     maxFaults: MAX_VISIBLE,
     compare: comparison?.add,
     onProgress: (rows) => {
       status.textContent = `Checking: ${rows} rows`;
     },
   });
-  const { rows, issueCount, badLines, digest } = result;
+  const { rows, issueCount, badLines, isCompared } = result;
+  if (begun !== undefined) return offerRest(page, file, begun);
   steps.replaceChildren(...renderIssues(result));
+  if (zoneless > 0) {
+    const zone = file.offsetOf === toLocalOffset ? "this browser's time zone" : "UTC";
+    steps.append(
+      toNotice("info", `${count(zoneless, "time")} without a time zone: read in ${zone}.`),
+    );
+  }
   if (comparison !== undefined && (rows > 0 || choice?.deletesMissing === true)) {
     // A row with an error must not be deleted as missing.
     if (issueCount > 0) return;
@@ -191,15 +220,30 @@ async function check(page: Page, file: ImportFile, choice?: SyncChoice): Promise
   const isPart = issueCount > 0;
   const text = isPart
     ? `${count(badLines, "line")} with errors`
-    : `${count(rows, "row")} checked, no errors in the file${hasUniques(page.table) ? ". Duplicates of stored rows are found while storing" : ""}.`;
+    : `${count(rows, "row")} checked, no errors${isCompared ? "" : " in the compared rows: the table or file is too large to compare all. Others are found while storing"}.`;
   if (!isPart) steps.append(toNotice("info", text));
   announce(text);
   const name = isPart
     ? `Import only the ${count(rows, "row")} without errors`
     : `Import ${count(rows, "row")}`;
-  addButton(steps, name, () =>
-    show(() => store(page, { file, rows, key: `file-${digest}` }), steps),
-  );
+  const { digest, choices } = file;
+  const task = { digest, choices, key: `file-${digest}`, name: file.file.name, rows, stored: 0 };
+  const start = { ...task, leftOut: [...result.leftOut], startedAt: Date.now() };
+  addButton(steps, name, () => show(() => store(page, { file, begun: start }), steps));
+}
+
+/** Continues an import: the batches that are stored are not stored again. */
+function offerRest(page: Page, file: ImportFile, begun: Begun): void {
+  const { steps } = page;
+  const { stored, rows } = begun;
+  const text = `This tab has stored ${toText(stored)} of ${count(rows, "row")} of this file.`;
+  steps.replaceChildren(toNotice("info", text));
+  announce(text);
+  const isDone = stored >= rows;
+  const name = isDone
+    ? `Import ${count(rows, "row")}`
+    : `Continue with ${count(rows - stored, "row")}`;
+  addButton(steps, name, () => show(() => store(page, { file, begun, isResumed: !isDone }), steps));
 }
 
 function renderIssues({ faults, issueCount, badLines }: FileCheck): Node[] {
@@ -220,23 +264,26 @@ function renderFault({ column, message, lines, ...fault }: Fault): string {
 
 type Task = {
   file: ImportFile;
-  rows: number;
-  /** The seed of the keys of the batches. */
-  key: string;
+  begun: Begun;
   isResumed?: boolean;
 };
 
 async function store(page: Page, task: Task): Promise<void> {
   const { steps, url } = page;
-  const progress = makeProgress(task.rows, `Storing ${count(task.rows, "row")}…`);
+  const { begun } = task;
+  const { rows, key, leftOut } = begun;
+  const progress = makeProgress(rows, `Storing ${count(rows, "row")}…`);
   steps.append(progress.line);
   let replayed = 0;
-  const stop = await sendFile(task.file, {
-    key: task.key,
+  saveBegun(url, begun);
+  const file = { ...task.file, leftOut: new Set(leftOut) };
+  const stop = await sendFile(file, {
+    key,
     sender: makeSender(url),
     onStored: (sent) => {
       replayed = sent.replayed;
-      progress.show(sent.stored, `${sent.stored} of ${count(task.rows, "row")} stored`);
+      progress.show(sent.stored, `${sent.stored} of ${count(rows, "row")} stored`);
+      saveBegun(url, { ...begun, stored: Math.max(begun.stored, sent.stored) });
     },
   });
   progress.line.remove();
@@ -252,10 +299,10 @@ function showStored(page: Page, task: Task, replayed: number): void {
     replayed === 0
       ? ""
       : `An earlier import of this file had already stored ${count(replayed, "row")}. `;
-  const text = `${count(task.rows, "row")} stored. ${before}`;
+  const text = `${count(task.begun.rows, "row")} stored. ${before}`;
   steps.replaceChildren(element("p", { class: "notice notice-info", role: "status" }, text, link));
   if (replayed === 0) return;
-  const again = { ...task, key: `${task.key}-${Date.now()}` };
+  const again = { ...task, begun: { ...task.begun, key: `${task.begun.key}-${Date.now()}` } };
   addButton(steps, "Store again", () => show(() => store(page, again), steps));
 }
 

@@ -16,8 +16,10 @@ import {
 } from "../../../rows/mod.ts";
 import type { TableDefinition } from "../../../schema/mod.ts";
 import { MAX_BATCH, MAX_BODY_BYTES } from "../../../std/limits.ts";
+import { isUuid } from "../../../std/patterns.ts";
 import { element } from "../dom.ts";
 import { findMatchBy, type MatchBy, type MatchTargets } from "./match.ts";
+import type { StoredCheck } from "./stored.ts";
 
 export type ChosenFile = {
   readonly file: File;
@@ -34,14 +36,22 @@ export type ImportFile = ChosenFile & {
   readonly skip: readonly string[];
   /** The rows of references whose values are in another column than the id. */
   readonly matches: ReadonlyMap<string, Match>;
+  /** The offset of times that have none. */
+  readonly offsetOf: (local: string) => string;
+  /** Lines that are not stored: those with errors that only the stored rows show. */
+  readonly leftOut?: ReadonlySet<number>;
 };
 
 /** Max bytes that are read to find the names of objects. */
 const NAMES_BYTES = 1_048_576;
 const MAX_NAMES = 500;
+const MAX_SAMPLES = 3;
+const SAMPLE_CHARS = 40;
 
 type FileNames = {
   readonly names: string[];
+  /** The first different values of each name. */
+  readonly samples: ReadonlyMap<string, ReadonlySet<string>>;
   /** Whether the file has the mark of an export for spreadsheets. */
   readonly isMarked: boolean;
 };
@@ -49,12 +59,18 @@ type FileNames = {
 /** The names in a file: from the first line of a CSV, or from the first objects. A column without a name counts if it has values. */
 export async function readNames({ file, format, encoding }: ChosenFile): Promise<FileNames> {
   const source = makeSource(format);
-  const found = new Set<string>();
+  const found = new Map<string, Set<string>>();
   const isEnough = (bytes: number) =>
     format === "csv" ? source.header()?.unnamed.size === 0 : bytes >= NAMES_BYTES;
   let bytes = 0;
   const add = (rows: ReturnType<typeof source.push>) => {
-    for (const { cells } of rows) for (const [name] of cells) found.add(name);
+    for (const { cells } of rows)
+      for (const [name, cell] of cells) {
+        const samples = found.get(name) ?? new Set();
+        found.set(name, samples);
+        const text = "json" in cell ? toJsonText(cell.json) : (cell.text ?? "");
+        if (text.trim() !== "" && samples.size < MAX_SAMPLES) samples.add(text);
+      }
   };
   for await (const decoded of decodeChunks(readStream(file), encoding)) {
     // The check reports the issue with its line.
@@ -66,13 +82,17 @@ export async function readNames({ file, format, encoding }: ChosenFile): Promise
   if (bytes < NAMES_BYTES || format === "csv") add(source.end());
   const header = source.header();
   const named = header?.names.filter((name) => !header.unnamed.has(name) || found.has(name));
-  const names = [...new Set(named ?? found)].slice(0, MAX_NAMES);
-  return { names, isMarked: source.isMarked() };
+  const names = [...new Set(named ?? found.keys())].slice(0, MAX_NAMES);
+  return { names, samples: found, isMarked: source.isMarked() };
+}
+
+function toJsonText(json: unknown): string {
+  return typeof json === "string" ? json : json === null ? "" : (JSON.stringify(json) ?? "");
 }
 
 export function readFile(chosen: ImportFile): AsyncGenerator<RowsRead> {
-  const { file, format, encoding, isProtected, table, map, skip, matches } = chosen;
-  const options = { table, mapping: makeMapping(table, { map, skip }), matches };
+  const { file, format, encoding, isProtected, table, map, skip, matches, offsetOf } = chosen;
+  const options = { table, mapping: makeMapping(table, { map, skip }), matches, offsetOf };
   const reader = makeRowsReader(makeSource(format, { isProtected }), options);
   return readChunks(readStream(file), reader, encoding);
 }
@@ -103,12 +123,17 @@ export type FileCheck = {
   readonly faults: readonly Fault[];
   readonly issueCount: number;
   readonly badLines: number;
-  readonly digest: string;
+  /** The lines with errors that only the stored rows show. */
+  readonly leftOut: ReadonlySet<number>;
+  /** Whether all rows were compared with the stored rows. */
+  readonly isCompared: boolean;
 };
 
 type CheckOptions = {
   maxFaults: number;
   onProgress: (rows: number) => void;
+  onRead: (rows: number) => void;
+  stored: StoredCheck | undefined;
   /** Compares a row with the table. */
   compare: ((row: FileRow) => LineIssue | undefined) | undefined;
 };
@@ -116,7 +141,7 @@ type CheckOptions = {
 /** Reads the whole file. Counts its rows and errors. */
 export async function checkFile(
   file: ImportFile,
-  { maxFaults, onProgress, compare }: CheckOptions,
+  { maxFaults, onProgress, onRead, compare, stored }: CheckOptions,
 ): Promise<FileCheck> {
   const batcher = makeBatcher(LIMITS);
   const faults = new Map<string, Fault>();
@@ -138,13 +163,22 @@ export async function checkFile(
     read.issues.forEach(add);
     for (const row of read.rows) {
       const issue = batcher.add(row).issue ?? compare?.(row);
-      if (issue === undefined) rows++;
-      else add(issue);
+      if (issue !== undefined) {
+        add(issue);
+        continue;
+      }
+      rows++;
+      stored?.add(row);
     }
     onProgress(rows);
   }
-  const digest = await digestBytes(await file.file.arrayBuffer());
-  return { rows, faults: [...faults.values()], issueCount, badLines: badLines.size, digest };
+  const found = await stored?.end(onRead);
+  found?.issues.forEach(add);
+  const leftOut = new Set(found?.issues.map(({ line }) => line));
+  return {
+    ...{ issueCount, leftOut, faults: [...faults.values()], badLines: badLines.size },
+    ...{ rows: rows - leftOut.size, isCompared: found?.isComplete ?? false },
+  };
 }
 
 /** SHA-256 in hex. */
@@ -158,10 +192,10 @@ export async function digestBytes(data: BufferSource): Promise<string> {
 /** Between a reference and the unique column of its table whose values the file has. */
 const BY = ".";
 
-/** One field for each name; the column of the same name is chosen. */
+/** One field for each name; the column of the same name is chosen. References with texts are found by the text of their row. */
 export function renderMapping(
   table: TableDefinition,
-  names: readonly string[],
+  { names, samples }: FileNames,
   targets: MatchTargets,
 ): HTMLElement[] {
   const mapping = makeMapping(table);
@@ -170,19 +204,33 @@ export function renderMapping(
     const chosen = "column" in target ? target.column?.name : undefined;
     const id = `column-${index}`;
     const select = element("select", { id, "data-name": name }, new Option("Leave out", ""));
+    const shown = [...(samples.get(name) ?? [])];
+    const isText = shown.some((text) => !isUuid(text.trim()));
     for (const column of table.columns) {
       const text = isNeeded(column) ? `${column.name} (required)` : column.name;
       select.append(new Option(text, column.name, false, column.name === chosen));
-      for (const { name: by } of targets[column.table ?? ""]?.columns ?? [])
-        select.append(new Option(`${text}, by its ${by}`, column.name + BY + by));
+      const { columns: named = [], label: shownBy } = targets[column.table ?? ""] ?? {};
+      for (const { name: by } of named) {
+        const isChosen = column.name === chosen && isText && by === shownBy;
+        select.append(new Option(`${text}, by its ${by}`, column.name + BY + by, false, isChosen));
+      }
     }
     const label = element(
       "label",
       { for: id },
       /^#\d+$/.test(name) ? `Column ${name.slice(1)} (no name)` : element("bdi", {}, name),
     );
-    return element("div", { class: "field import-column" }, label, select);
+    if (shown.length === 0) return element("div", { class: "field" }, label, select);
+    select.setAttribute("aria-describedby", `${id}-samples`);
+    const texts = shown.flatMap((text, at) => [at === 0 ? "" : " · ", toSample(text)]);
+    const hint = element("p", { class: "hint", id: `${id}-samples` }, ...texts);
+    return element("div", { class: "field" }, label, hint, select);
   });
+}
+
+function toSample(text: string): HTMLElement {
+  const cut = text.length > SAMPLE_CHARS ? `${text.slice(0, SAMPLE_CHARS)}…` : text;
+  return element("bdi", {}, cut);
 }
 
 type Choices = {

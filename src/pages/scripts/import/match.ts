@@ -1,11 +1,15 @@
-/** The referenced tables of an import: their unique columns, and their rows by the values of one of these. @module */
+/** The referenced tables of an import: their columns that name a row, and their rows by the values of one of these. @module */
 import { type Match, type PagePosition, readMatch, readPages } from "../../../rows/mod.ts";
 import type { NamedColumn } from "../../../schema/mod.ts";
 import { MAX_ROWS } from "../../../std/limits.ts";
 import { type RowsPage, readPage } from "../search/pages.ts";
 
-/** The rows of a referenced table as JSON, and its unique columns. */
-export type MatchTarget = { readonly url: string; readonly columns: readonly NamedColumn[] };
+/** The rows of a referenced table as JSON, its columns that name a row, and the one whose text the pages show. */
+export type MatchTarget = {
+  readonly url: string;
+  readonly columns: readonly NamedColumn[];
+  readonly label?: string;
+};
 /** By the name of the table. */
 export type MatchTargets = Readonly<Partial<Record<string, MatchTarget>>>;
 

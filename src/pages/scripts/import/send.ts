@@ -86,8 +86,13 @@ type SendOptions = {
 
 /** Sends all rows. Returns the reason if the import stopped early; `undefined` if all rows are stored. */
 export async function sendFile(file: ImportFile, options: SendOptions): Promise<Stop | undefined> {
-  const failed = await sendRows(readFile(file), options);
+  const failed = await sendRows(listKept(file), options);
   return failed && toStop(failed);
+}
+
+async function* listKept(file: ImportFile): AsyncGenerator<Rows, void> {
+  for await (const { rows } of readFile(file))
+    yield { rows: rows.filter(({ line }) => file.leftOut?.has(line) !== true) };
 }
 
 /** A batch that is not stored, and the number of rows in the batches before it. */

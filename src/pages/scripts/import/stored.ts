@@ -1,0 +1,180 @@
+/** Compares the rows of a file with stored rows: unique values that exist, and references to rows that do not. Changes nothing. @module */
+import { type FileRow, type LineIssue, listUniques, toUniqueKey } from "../../../rows/mod.ts";
+import type { NamedColumn, TableDefinition } from "../../../schema/mod.ts";
+import { mapBounded } from "../../../std/bounded.ts";
+import { toDataUrl } from "../data.ts";
+import { type Row, readPage, SearchError } from "../search/pages.ts";
+import { listTable } from "./match.ts";
+
+/** Max rows that are read of a table that the endpoint cannot search. */
+const MAX_READ = 50_000;
+/** Max compared values of a column: later rows are checked while they are stored. */
+const MAX_KEYS = 100_000;
+/** The endpoint's max values of a condition, and less than its max bytes. */
+const MAX_VALUES = 100;
+const MAX_CHARS = 4000;
+const MAX_CALLS = 4;
+
+type Lookup = {
+  readonly url: string;
+  /** The columns of the table that is read. */
+  readonly columns: readonly NamedColumn[];
+  readonly toKey: (row: FileRow) => string | undefined;
+  readonly toText: (row: FileRow) => string;
+  /** The lines of the file with a key, and the value as text. */
+  readonly asked: Map<string, { readonly text: string; readonly lines: number[] }>;
+  readonly found: Set<string>;
+  /** Whether a found key is the error, or a missing one. */
+  readonly isUnique: boolean;
+  readonly issue: Pick<LineIssue, "column" | "message">;
+  isComplete: boolean;
+};
+
+type StoredOptions = {
+  /** The address of the app's data. */
+  readonly api: string;
+  readonly hasFilters: boolean;
+  /** The references whose rows are found by another value. */
+  readonly matched: ReadonlyMap<string, unknown>;
+};
+
+export type StoredRows = { readonly issues: readonly LineIssue[]; readonly isComplete: boolean };
+export type StoredCheck = {
+  readonly add: (row: FileRow) => void;
+  /** `isComplete`: all rows were compared. */
+  readonly end: (onRead: (rows: number) => void) => Promise<StoredRows>;
+};
+
+export function openStoredCheck(table: TableDefinition, options: StoredOptions): StoredCheck {
+  const lookups = listLookups(table, options);
+  return {
+    add: (row) => {
+      for (const lookup of lookups) addRow(lookup, row);
+    },
+    end: async (onRead) => {
+      const asked = lookups.filter((lookup) => lookup.asked.size > 0);
+      const left: Lookup[] = [];
+      for (const lookup of asked)
+        if (!options.hasFilters || !(await findByValues(lookup))) left.push(lookup);
+      for (const [url, same] of Map.groupBy(left, (lookup) => lookup.url))
+        await readTable(url, same, onRead);
+      const issues = asked.flatMap(listIssues).sort((a, b) => a.line - b.line);
+      return { issues, isComplete: asked.every(({ isComplete }) => isComplete) };
+    },
+  };
+}
+
+function listLookups(table: TableDefinition, { api, matched }: StoredOptions): Lookup[] {
+  const uniques = listUniques(table).map((columns): Lookup => {
+    const [{ name } = { name: "" }, ...more] = columns;
+    const names = columns.map((column) => column.name).join(", ");
+    return {
+      ...makeLookup(toDataUrl(api, table.name), columns),
+      ...{ toKey: ({ values }) => toUniqueKey(columns, values), isUnique: true },
+      toText: ({ values }) => String(values[name]),
+      issue:
+        more.length === 0
+          ? { column: name, message: "A stored row has this value: the column must be unique" }
+          : { message: `A stored row has the same ${names}: must be unique together` },
+    };
+  });
+  const references = table.columns.flatMap(({ name, table: target }): Lookup[] => {
+    if (target === undefined || matched.has(name)) return [];
+    const message = `No row of ${target} has this id`;
+    return [
+      {
+        ...makeLookup(toDataUrl(api, target), [ID]),
+        toKey: ({ values }) => toUniqueKey([ID], { id: values[name] ?? null }),
+        toText: ({ values }) => String(values[name]),
+        ...{ isUnique: false, issue: { column: name, message } },
+      },
+    ];
+  });
+  return [...uniques, ...references];
+}
+
+const ID: NamedColumn = { name: "id", kind: "uuid", required: true, unique: true, index: false };
+
+function makeLookup(url: string, columns: readonly NamedColumn[]) {
+  return { url, columns, asked: new Map(), found: new Set<string>(), isComplete: true };
+}
+
+function addRow(lookup: Lookup, row: FileRow): void {
+  const key = lookup.toKey(row);
+  if (key === undefined) return;
+  const asked = lookup.asked.get(key);
+  if (asked !== undefined) asked.lines.push(row.line);
+  else if (lookup.asked.size < MAX_KEYS)
+    lookup.asked.set(key, { text: lookup.toText(row), lines: [row.line] });
+  else lookup.isComplete = false;
+}
+
+function addFound({ columns, asked, found }: Lookup, row: Row): void {
+  const key = toUniqueKey(columns, row as FileRow["values"]);
+  if (key !== undefined && asked.has(key)) found.add(key);
+}
+
+/** Returns whether the endpoint finds rows by these values. */
+async function findByValues(lookup: Lookup): Promise<boolean> {
+  const [column, ...more] = lookup.columns;
+  if (column === undefined || more.length > 0) return false;
+  const groups = toGroups([...lookup.asked.values()].map(({ text }) => quoteValue(text)));
+  try {
+    await mapBounded(groups, MAX_CALLS, async (group) => {
+      const select = [...new Set(["id", column.name])].join(",");
+      const query = new URLSearchParams({
+        ...{ [column.name]: `in.(${group.join(",")})`, select, limit: String(MAX_VALUES) },
+      });
+      const { rows } = await readPage(lookup.url, { query: query.toString() });
+      for (const row of rows) addFound(lookup, row);
+    });
+    return true;
+  } catch (error) {
+    if (error instanceof SearchError && error.code !== "") return false;
+    throw error;
+  }
+}
+
+function toGroups(values: readonly string[]): string[][] {
+  const groups: string[][] = [];
+  let [group, size]: [string[], number] = [[], 0];
+  for (const value of values) {
+    const { length } = encodeURIComponent(value);
+    if (group.length === 0 || group.length === MAX_VALUES || size + length > MAX_CHARS) {
+      [group, size] = [[], 0];
+      groups.push(group);
+    }
+    group.push(value);
+    size += length;
+  }
+  return groups;
+}
+
+function quoteValue(text: string): string {
+  return `"${text.replaceAll(/["\\]/g, "\\$&")}"`;
+}
+
+async function readTable(
+  url: string,
+  lookups: readonly Lookup[],
+  onRead: (rows: number) => void,
+): Promise<void> {
+  let read = 0;
+  for await (const rows of listTable(url, (page) => page.rows)) {
+    for (const row of rows) for (const lookup of lookups) addFound(lookup, row);
+    read += rows.length;
+    onRead(read);
+    if (lookups.every(({ found, asked }) => found.size === asked.size)) return;
+    if (read < MAX_READ) continue;
+    for (const lookup of lookups) lookup.isComplete = false;
+    return;
+  }
+}
+
+function listIssues({ asked, found, isUnique, isComplete, issue }: Lookup): LineIssue[] {
+  // A row that was not read can exist.
+  if (!isUnique && !isComplete) return [];
+  return [...asked]
+    .filter(([key]) => found.has(key) === isUnique)
+    .flatMap(([, { lines }]) => lines.map((line) => ({ line, ...issue })));
+}
