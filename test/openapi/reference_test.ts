@@ -220,12 +220,7 @@ test("the examples in TypeScript and Python send the same request as curl", asyn
   const schema = { todos: { title: t.string().required(), is_done: t.boolean().required() } };
   const app = await service.makeApp(defineSchema(schema));
   const { text } = await service.call(app, "/docs/tables/todos");
-  const read = (language: string) => {
-    const code = new RegExp(`<code id="create_todos-${language}">(.*?)</code>`, "s").exec(
-      text,
-    )?.[1];
-    return decode((code ?? "").replace(/<[^>]+>/g, ""));
-  };
+  const read = (language: string) => readExample(text, `create_todos-${language}`);
   const env = { ...process.env, ROWHOUSE_URL: service.url, ROWHOUSE_API_KEY: app.key };
   for (const command of [
     ["bun", "-e", `${read("typescript")}\nconsole.log(status, text);`],
@@ -241,6 +236,58 @@ test("the examples in TypeScript and Python send the same request as curl", asyn
   }
   await service.close();
 });
+
+test("the examples of the first endpoint, written by hand, print the rows or the error", async () => {
+  const service = await openTestService();
+  const app = await service.makeApp(defineSchema({ todos: { title: t.string().required() } }));
+  const { text } = await service.call(undefined, "/docs");
+  expect(/<section class="endpoint" id="(\w+)"/.exec(text)?.[1]).toBe("list_rows");
+  const json = Array.from({ length: 21 }, (_, place) => ({ title: `Title ${place + 1}` }));
+  const created = await service.call(app, "/v1/data/db/todos", { method: "POST", json });
+  const ids = (created.json as { rows: { id: string }[] }).rows.map(({ id }) => id);
+  const lines = ids.slice(0, 20).map((id, place) => `${id} Title ${place + 1}`);
+  const titles = json.slice(0, 20).map(({ title }) => title);
+  for (const { language, command, more, expected } of [
+    { language: "curl", command: ["sh", "-c"], more: "", expected: undefined },
+    {
+      language: "typescript",
+      command: ["bun", "-e"],
+      more: "\nconsole.log(JSON.stringify([titles, hasMore]));",
+      expected: `${JSON.stringify([titles, true])}\n`,
+    },
+    {
+      language: "python",
+      command: ["python3", "-c"],
+      more: "",
+      expected: [...lines, "More rows follow: add &offset=20", ""].join("\n"),
+    },
+  ]) {
+    const example = readExample(text, `list_rows-${language}`) + more;
+    const run = async (key: string) => {
+      const env = { ...process.env, ROWHOUSE_URL: service.url, ROWHOUSE_API_KEY: key };
+      const spawned = Bun.spawn([...command, example], { env, stdout: "pipe", stderr: "pipe" });
+      const [output, error] = await Promise.all([
+        new Response(spawned.stdout).text(),
+        new Response(spawned.stderr).text(),
+      ]);
+      return { output, error, exit: await spawned.exited };
+    };
+    const { output, error, exit } = await run(app.key);
+    expect([language, error, exit]).toEqual([language, "", 0]);
+    if (expected !== undefined) expect(output).toBe(expected);
+    else expect(JSON.parse(output)).toMatchObject({ limit: 20, hasMore: true });
+    const rejected = await run("rh_unknown.key");
+    expect([language, rejected.exit === 0]).toEqual([language, false]);
+    expect(rejected.output + rejected.error).toContain('"error":"unauthenticated"');
+  }
+  await service.close();
+});
+
+/** The text of an example, as a reader copies it. */
+function readExample(text: string, id: string): string {
+  const code = new RegExp(`<code id="${id}">(.*?)</code>`, "s").exec(text)?.[1];
+  return decode((code ?? "").replace(/<[^>]+>/g, ""));
+}
 
 function decode(text: string): string {
   const entities = { "&quot;": '"', "&#39;": "'", "&lt;": "<", "&gt;": ">", "&amp;": "&" };

@@ -4,7 +4,7 @@ import { type Html, highlight, renderCopyButton } from "../../pages/mod.ts";
 import type { Body, Endpoint, Field, Parameter } from "./endpoints.ts";
 import { REFERENCE_PATH } from "./frame.tsx";
 import { renderJson, renderProse } from "./page_view.tsx";
-import { printCurl, printJson, printPython, printTypeScript } from "./sample.ts";
+import { printCurl, printJson, printPython, printTypeScript, WRITTEN_EXAMPLES } from "./sample.ts";
 import { renderTryIt } from "./try_view.tsx";
 
 const ACCESS: Readonly<Record<Endpoint["access"], string>> = {
@@ -242,7 +242,9 @@ function renderRequest(endpoint: Endpoint): Html {
         <div class={`of-${value}`}>
           {renderCopyButton(`${id}-${value}`, `the request in ${name}: ${summary}`)}
           <pre>
-            <code id={`${id}-${value}`}>{highlight(print(request), language)}</code>
+            <code id={`${id}-${value}`}>
+              {highlight(WRITTEN_EXAMPLES[id]?.[value] ?? print(request), language)}
+            </code>
           </pre>
         </div>
       ))}

@@ -151,6 +151,39 @@ export function printPython({ method, path, query, isKeyed, body }: SampleReques
   return lines.join("\n");
 }
 
+/** Written by hand, by the id of the endpoint: the first examples that a reader sees handle errors and read the rows. */
+export const WRITTEN_EXAMPLES: Readonly<Record<string, Readonly<Record<string, string>>>> = {
+  list_rows: {
+    curl: `# The first 20 rows of the table "todos"
+curl --fail-with-body -sS "$ROWHOUSE_URL/v1/data/db/todos?limit=20" \\
+  -H "Authorization: Bearer $ROWHOUSE_API_KEY"`,
+    typescript: `import { env } from "node:process";
+
+const response = await fetch(\`\${env.ROWHOUSE_URL}/v1/data/db/todos?limit=20\`, {
+  headers: { Authorization: \`Bearer \${env.ROWHOUSE_API_KEY}\` },
+});
+if (!response.ok) throw new Error(await response.text());
+const { rows, hasMore } = await response.json();
+const titles = rows.map(({ title }) => title);
+// If hasMore, the next page has &offset=20.`,
+    python: `import json, os, urllib.error, urllib.request
+
+request = urllib.request.Request(
+    os.environ["ROWHOUSE_URL"] + "/v1/data/db/todos?limit=20",
+    headers={"Authorization": "Bearer " + os.environ["ROWHOUSE_API_KEY"]},
+)
+try:
+    with urllib.request.urlopen(request) as response:
+        page = json.load(response)
+except urllib.error.HTTPError as error:
+    raise SystemExit(error.read().decode())
+for row in page["rows"]:
+    print(row["id"], row["title"])
+if page["hasMore"]:
+    print("More rows follow: add &offset=20")`,
+  },
+};
+
 function indent(text: string, by = 2): string {
   return text.replaceAll("\n", `\n${" ".repeat(by)}`);
 }
