@@ -221,7 +221,8 @@ const INDEX = `# Rowhouse
 > them with a command, and reads and writes rows over REST with an API key; browser apps learn who is signed in.
 
 The API is described in [OpenAPI 3.1](/v1/openapi.json); with \`Authorization: Bearer <API key>\` the description has exactly the
-tables of that key's app. People read the same at [/docs](/docs).
+tables of that key's app. People read the same at [/docs](/docs). Examples use
+\`https://api.example.org\` and \`http://localhost:8787\` for the address of the API, which is the origin of this file.
 
 ## Docs
 

@@ -52,7 +52,7 @@ const RULES: Readonly<Record<string, Rule>> = {
 };
 
 /** The address of `rowhouse dev`, where an example sets the one of the reader's service. */
-const LOCAL_ADDRESS = String.raw`(?<=export ROWHOUSE_URL=)http://(?:localhost|127\.0\.0\.1):8787`;
+const LOCAL_ADDRESS = String.raw`(?<=export (?:ROWHOUSE|VITE_SERVICE)_URL=)http://(?:localhost|127\.0\.0\.1|api\.rowhouse\.localhost):8787`;
 
 const TOKENS = new Map(
   Object.entries(RULES).map(([language, { comment, string, keywords }]) => [
@@ -86,13 +86,12 @@ export function highlight(code: string, language: string | undefined): Part {
   return [...parts, renderText(code.slice(end))];
 }
 
-/** The placeholder for the address of the reader's service. */
-const EXAMPLE_ADDRESS = "https://api.example.org";
-const ORIGIN = <span data-origin>{EXAMPLE_ADDRESS}</span>;
+/** The placeholder for the address of the reader's service, or the one of `rowhouse dev` in a quoted URL of a request. */
+const EXAMPLE_ADDRESS = /(https:\/\/api\.example\.org|(?<=^["'])http:\/\/localhost:8787(?=\/v1\/))/;
 
 /** Marks each example address in a text, so that a script can replace it with the address of the reader's service. */
 export function renderText(text: string): Part {
   return text
     .split(EXAMPLE_ADDRESS)
-    .flatMap((part, index): Part[] => (index === 0 ? [part] : [ORIGIN, part]));
+    .map((part, index) => (index % 2 === 1 ? <span data-origin>{part}</span> : part));
 }

@@ -205,6 +205,28 @@ describe("the search in the docs", () => {
     },
   );
 
+  test("each example shows the reader's address", async () => {
+    let found = 0;
+    for (const path of guides) {
+      const text = await (await fetch(service.url + path)).text();
+      found += text.split("<span data-origin>").length - 1;
+      for (const [, block = ""] of text.matchAll(/<code id="code-\d+">(.*?)<\/code>/gs)) {
+        const code = block
+          .replaceAll(/<span data-origin>[^<]*<\/span>/g, "")
+          .replace(/<[^>]+>/g, "");
+        expect([path, code]).toEqual([
+          path,
+          expect.not.stringMatching(
+            /https:\/\/api\.example\.org|export (?!\w*IDENTITY)\w+_URL=http:|curl[^\n]* .{0,6}http:\/\/localhost:8787/,
+          ),
+        ]);
+      }
+    }
+    expect(found).toBeGreaterThan(15);
+    const index = await (await fetch(`${service.url}/llms.txt`)).text();
+    expect(index).toContain("which is the origin of this file");
+  });
+
   test("a page has its contents, its neighbors, colored code and the reader's address", async () => {
     const text = await (await fetch(`${service.url}/docs/push`)).text();
     expect(text).toContain('<nav class="contents" aria-labelledby="contents">');
