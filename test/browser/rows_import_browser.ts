@@ -216,7 +216,7 @@ test("a row that another client stores after the check is reported with its line
     await openImport(pages, page);
     await choose(page, '{"title":"c"}\n{"title":"b"}\n\n{"title":"a"}\n', "todos.ndjson");
     await press(page, "Check the file");
-    await page.getByText("3 rows checked, no errors.").waitFor();
+    await page.locator("[data-results]").getByText("3 rows checked, no errors.").waitFor();
     await pages.call("/v1/data/db/todos", { method: "POST", json });
     await press(page, "Import 3 rows");
     await page.getByText(/^Line 4, title: /).waitFor();
@@ -250,6 +250,39 @@ test("a reload in the middle of an import offers to continue, and no row is stor
     await page.reload();
     await page.getByLabel("File", { exact: true }).waitFor();
     expect(await page.getByText("Choose the file again").count()).toBe(0);
+  });
+});
+
+test("the rows stored are removed after a failed import, except those that changed, and the file can be imported again", async () => {
+  const text = makeCsv(1500, String);
+  await pages.addRows([{ title: "before" }]);
+  await withPage(pages.browser, async (page) => {
+    await openImport(pages, page);
+    await choose(page, text);
+    await page.getByLabel("What").selectOption("title");
+    await press(page, "Check the file");
+    await page.locator("[data-results]").getByText("1,500 rows checked").waitFor();
+    await pages.addRows([{ title: "t1200" }]);
+    await press(page, "Import 1,500 rows");
+    await page.getByText("1000 rows are stored; rows from line 1002 on are not").waitFor();
+    const changed = (await pages.listRows()).find(({ title }) => title === "t5");
+    await pages.call(`/v1/data/db/todos/${changed?.id}`, { method: "PATCH", json: { size: 7 } });
+    await press(page, "Remove the rows stored");
+    expect(await page.evaluate(() => document.activeElement?.textContent)).toBe(
+      "Remove 1,000 rows",
+    );
+    await press(page, "Remove 1,000 rows");
+    await page.locator("[data-results]").getByText("Removed 999 of 1,000 rows.").waitFor();
+    await page.getByText("1 row kept.").waitFor();
+    await page.getByText("title=t5: has changed in the meantime").waitFor();
+    expect((await pages.listRows()).map(({ title }) => title)).toEqual(["before", "t1200", "t5"]);
+    await page.reload();
+    await choose(page, text);
+    await press(page, "Check the file");
+    await page.getByText("2 errors in 2 lines.").waitFor();
+    await press(page, "Import only the 1,498 rows without errors");
+    await page.getByText("1,498 rows stored. Open the table", { exact: true }).waitFor();
+    expect(await countRows()).toBe(1501);
   });
 });
 

@@ -151,7 +151,7 @@ describe("with the preview of conditions,", () => {
       await pages.call(`/v1/data/db/todos/${a?.id}`, { method: "PATCH", json: { note: "other" } });
       await press(page, "Create 1 and delete 8 rows");
       await page.getByText("2 rows not deleted.").waitFor();
-      await page.getByText("tag=a: has changed since the check").waitFor();
+      await page.getByText("tag=a: has changed in the meantime").waitFor();
       await page.getByText("tag=b: ").waitFor();
       await page.getByText("Created 1, changed 0, left 0 and deleted 6 rows.").waitFor();
     });

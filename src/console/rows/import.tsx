@@ -3,7 +3,7 @@
 import { describeColumn, findLabelColumn, type Part } from "../../pages/mod.ts";
 import type { Visit } from "../enter.tsx";
 import { toAppPath } from "../paths.ts";
-import { findTable } from "./related.ts";
+import { findTable, listReferrers } from "./related.ts";
 import { type RowsTable, respondWithRowsPage } from "./table.tsx";
 
 export function handleImport(visit: Visit, table: RowsTable): Response {
@@ -23,6 +23,7 @@ export function handleImport(visit: Visit, table: RowsTable): Response {
         data-rows-path={path}
         data-api={`${toAppPath(slug)}/data`}
         data-has-filters={visit.deps.hasFilters}
+        data-cascades={JSON.stringify(listCascades(table))}
         data-targets={JSON.stringify(listTargets(table))}
         hidden
       />,
@@ -43,6 +44,14 @@ function listTargets(table: RowsTable) {
     return columns.length === 0 ? [] : [[name, { url, columns, label }] as const];
   });
   return Object.fromEntries(targets);
+}
+
+/** The other tables whose rows are deleted with a row that they reference. */
+function listCascades(table: RowsTable): string[] {
+  const found = listReferrers(table).filter(
+    ({ referrer, column }) => referrer.name !== table.table && column.onDelete === "cascade",
+  );
+  return [...new Set(found.map(({ referrer }) => referrer.name))];
 }
 
 function renderColumns({ definition }: RowsTable): Part {

@@ -9,14 +9,7 @@ import { findFormat, hasUniques } from "../../rows/mod.ts";
 import type { TableDefinition } from "../../schema/mod.ts";
 import { toDataUrl } from "./data.ts";
 import { announce, element, openAnnouncements } from "./dom.ts";
-import {
-  type Begun,
-  isSame,
-  readBegun,
-  readFields,
-  restoreFields,
-  saveBegun,
-} from "./import/begun.ts";
+import { type Begun, isSame, readBegun, readFields, restoreFields } from "./import/begun.ts";
 import {
   type ChosenFile,
   checkFile,
@@ -30,8 +23,8 @@ import {
 } from "./import/file.ts";
 import { renderEncoding, renderFormat, renderZone, toLocalOffset } from "./import/format.ts";
 import { type MatchTargets, readMatches } from "./import/match.ts";
-import { addButton, count, makeProgress, toNotice, toText } from "./import/parts.ts";
-import { makeSender, type Stop, sendFile } from "./import/send.ts";
+import { addButton, count, toNotice, toText } from "./import/parts.ts";
+import { offerRest, type Page, show, store } from "./import/store.ts";
 import { openStoredCheck } from "./import/stored.ts";
 import { offerSync, openComparison, renderSync, type SyncChoice } from "./import/sync.ts";
 
@@ -73,9 +66,10 @@ function start(parent: HTMLElement): void {
   parent.hidden = false;
   const api = parent.dataset["api"] ?? "";
   const url = toDataUrl(api, table.name);
+  const cascades = JSON.parse(parent.dataset["cascades"] ?? "[]") as string[];
   const hasFilters = "hasFilters" in parent.dataset;
   const begun = readBegun(url);
-  if (begun !== undefined && begun.stored < begun.rows) {
+  if (begun !== undefined && begun.isRemoved !== true && begun.stored < begun.rows) {
     const done = `${toText(begun.stored)} of ${count(begun.rows, "row")} of ${begun.name} are stored.`;
     steps.append(toNotice("info", `${done} ${CONTINUE}`));
   }
@@ -84,7 +78,7 @@ function start(parent: HTMLElement): void {
     steps.replaceChildren();
     if (file === undefined) return;
     const chosen = { file, format: findFormat(file.name) ?? "csv", encoding: "utf-8" } as const;
-    const page = { table, targets, path, steps, api, url, hasFilters };
+    const page = { table, targets, path, steps, api, url, hasFilters, cascades };
     void show(() => chooseFile(page, chosen), steps);
   };
   input.addEventListener("change", () => choose(input.files?.[0]));
@@ -95,28 +89,6 @@ function start(parent: HTMLElement): void {
 }
 
 const CONTINUE = "Choose the file again to continue its import. No row is stored twice.";
-
-type Page = {
-  table: TableDefinition;
-  targets: MatchTargets;
-  path: string;
-  steps: HTMLElement;
-  /** The address of the app's data. */
-  api: string;
-  /** The address of the table's data. */
-  url: string;
-  /** Whether the service finds and updates rows by values. */
-  hasFilters: boolean;
-};
-
-async function show(task: () => Promise<void>, steps: HTMLElement): Promise<void> {
-  try {
-    await task();
-  } catch (error) {
-    const reason = error instanceof Error ? error.message : String(error);
-    steps.append(toNotice("error", `The file cannot be read: ${reason}`));
-  }
-}
 
 async function chooseFile(page: Page, file: ChosenFile): Promise<void> {
   const { table, targets, steps } = page;
@@ -184,7 +156,7 @@ async function check(page: Page, file: NamedFile, choice?: SyncChoice): Promise<
     return file.offsetOf(local);
   };
   const last = readBegun(url);
-  const begun = isSame(last, file) ? last : undefined;
+  const begun = isSame(last, file) && last?.isRemoved !== true ? last : undefined;
   // The rows that this import has stored are no duplicates.
   const needsStored = comparison === undefined && begun === undefined;
   const stored = openStoredCheck(table, { api, hasFilters, matched: file.matches });
@@ -227,23 +199,11 @@ async function check(page: Page, file: NamedFile, choice?: SyncChoice): Promise<
     ? `Import only the ${count(rows, "row")} without errors`
     : `Import ${count(rows, "row")}`;
   const { digest, choices } = file;
-  const task = { digest, choices, key: `file-${digest}`, name: file.file.name, rows, stored: 0 };
+  const isAgain = last?.digest === digest && last.isRemoved === true;
+  const key = `file-${digest}${isAgain ? `-${Date.now()}` : ""}`;
+  const task = { digest, choices, key, name: file.file.name, rows, stored: 0 };
   const start = { ...task, leftOut: [...result.leftOut], startedAt: Date.now() };
   addButton(steps, name, () => show(() => store(page, { file, begun: start }), steps));
-}
-
-/** Continues an import: the batches that are stored are not stored again. */
-function offerRest(page: Page, file: ImportFile, begun: Begun): void {
-  const { steps } = page;
-  const { stored, rows } = begun;
-  const text = `This tab has stored ${toText(stored)} of ${count(rows, "row")} of this file.`;
-  steps.replaceChildren(toNotice("info", text));
-  announce(text);
-  const isDone = stored >= rows;
-  const name = isDone
-    ? `Import ${count(rows, "row")}`
-    : `Continue with ${count(rows - stored, "row")}`;
-  addButton(steps, name, () => show(() => store(page, { file, begun, isResumed: !isDone }), steps));
 }
 
 function renderIssues({ faults, issueCount, badLines }: FileCheck): Node[] {
@@ -260,58 +220,4 @@ function renderFault({ column, message, lines, ...fault }: Fault): string {
   if (fault.count === 1) return `Line ${lines[0]}${column === undefined ? ": " : ", "}${text}`;
   const more = fault.count > lines.length ? ` and ${fault.count - lines.length} more` : "";
   return `${text} (${count(fault.count, "time")}: lines ${lines.join(", ")}${more})`;
-}
-
-type Task = {
-  file: ImportFile;
-  begun: Begun;
-  isResumed?: boolean;
-};
-
-async function store(page: Page, task: Task): Promise<void> {
-  const { steps, url } = page;
-  const { begun } = task;
-  const { rows, key, leftOut } = begun;
-  const progress = makeProgress(rows, `Storing ${count(rows, "row")}…`);
-  steps.append(progress.line);
-  let replayed = 0;
-  saveBegun(url, begun);
-  const file = { ...task.file, leftOut: new Set(leftOut) };
-  const stop = await sendFile(file, {
-    key,
-    sender: makeSender(url),
-    onStored: (sent) => {
-      replayed = sent.replayed;
-      progress.show(sent.stored, `${sent.stored} of ${count(rows, "row")} stored`);
-      saveBegun(url, { ...begun, stored: Math.max(begun.stored, sent.stored) });
-    },
-  });
-  progress.line.remove();
-  if (stop !== undefined) showStop(page, task, stop);
-  else showStored(page, task, task.isResumed === true ? 0 : replayed);
-}
-
-/** Shows the result. Rows of an earlier import are stored again only on request. */
-function showStored(page: Page, task: Task, replayed: number): void {
-  const { steps, path } = page;
-  const link = element("a", { href: path }, "Open the table");
-  const before =
-    replayed === 0
-      ? ""
-      : `An earlier import of this file had already stored ${count(replayed, "row")}. `;
-  const text = `${count(task.begun.rows, "row")} stored. ${before}`;
-  steps.replaceChildren(element("p", { class: "notice notice-info", role: "status" }, text, link));
-  if (replayed === 0) return;
-  const again = { ...task, begun: { ...task.begun, key: `${task.begun.key}-${Date.now()}` } };
-  addButton(steps, "Store again", () => show(() => store(page, again), steps));
-}
-
-function showStop(page: Page, task: Task, stop: Stop): void {
-  const { steps } = page;
-  const notice = toNotice("error", stop.message, stop.lines);
-  steps.append(notice);
-  addButton(steps, "Resume", () => {
-    notice.remove();
-    return show(() => store(page, { ...task, isResumed: true }), steps);
-  });
 }

@@ -12,6 +12,8 @@ export type Begun = {
   readonly stored: number;
   readonly leftOut: readonly number[];
   readonly startedAt: number;
+  /** The rows were removed: the next import of the file is a new one. */
+  readonly isRemoved?: true;
 };
 
 const toName = (url: string) => `import ${url}`;

@@ -2,14 +2,21 @@
 import { element } from "../dom.ts";
 
 /** Adds a button that is removed when it is pressed. */
-export function addButton(parent: HTMLElement, name: string, run: () => Promise<void>): void {
-  const button = element("button", { type: "button", class: "button button-primary" }, name);
+export function addButton(
+  parent: HTMLElement,
+  name: string,
+  run: () => Promise<void>,
+  style = "primary",
+): HTMLElement {
+  const attributes = { type: "button", class: `button button-${style}` };
+  const button = element("button", attributes, name);
   const buttons = element("div", { class: "action-buttons" }, button);
   parent.append(buttons);
   button.addEventListener("click", () => {
     buttons.remove();
     void run();
   });
+  return button;
 }
 
 export function toNotice(

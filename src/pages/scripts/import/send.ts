@@ -4,13 +4,18 @@ import {
   describeStored,
   type FileRow,
   findLostColumns,
+  type ListedRow,
   makeBatcher,
   type RowsFate,
   splitBatch,
 } from "../../../rows/mod.ts";
 import { isObject, tryParseJson } from "../../../std/json.ts";
+import { splitList, splitObject } from "../../../std/json_text.ts";
 import { callPatiently, type Lost, SIGNED_OUT as SIGNED_OUT_REASON } from "../data.ts";
 import { type ImportFile, LIMITS, readFile } from "./file.ts";
+
+/** A row with its JSON text, whose digest is its entity tag. */
+export type TableRow = ListedRow & { readonly text: string };
 
 type Detail = { readonly path: string; readonly message: string };
 type BatchResponse = {
@@ -19,6 +24,8 @@ type BatchResponse = {
   readonly isReplay?: boolean;
   /** What happened to each row of a batch that updates rows. */
   readonly results?: readonly RowResult[];
+  /** The stored rows. */
+  readonly created?: readonly TableRow[];
   /** Whether the rows of a failed batch are stored. */
   readonly rows: RowsFate;
   readonly code: string;
@@ -49,14 +56,30 @@ export function makeSender(url: string, unique?: string): BatchSender {
         : { ...NOT_STORED, ...answer };
     const response = tryParseJson(answer.text);
     const lost = findLostColumns(body, response);
+    const created = readCreated(response, answer.text);
     const results = isObject(response)
       ? (response["results"] as RowResult[] | undefined)
       : undefined;
     if (lost.length === 0)
-      return { ...NOT_STORED, isStored: true, isReplay: answer.isReplay, results: results ?? [] };
+      return {
+        ...NOT_STORED,
+        isStored: true,
+        isReplay: answer.isReplay,
+        results: results ?? [],
+        created,
+      };
     const message = `The import stopped: the table no longer has ${lost.join(", ")}`;
-    return { ...NOT_STORED, rows: "stored", code: "incompatible_schema", message };
+    return { ...NOT_STORED, rows: "stored", code: "incompatible_schema", message, created };
   };
+}
+
+function readCreated(response: unknown, text: string): TableRow[] {
+  const rows = isObject(response) ? response["rows"] : undefined;
+  const texts = Array.isArray(rows) ? splitList(splitObject(text).get("rows") ?? "[]") : [];
+  return texts.map((row, index) => {
+    const values = (rows as readonly TableRow["values"][])[index] ?? {};
+    return { id: String(values["id"]), values, text: row };
+  });
 }
 
 const NOT_STORED = {
@@ -71,7 +94,12 @@ function toLost(lost: Lost): BatchResponse {
 }
 
 /** The reason why an import stopped, and its errors by line. */
-export type Stop = { readonly message: string; readonly lines: readonly string[] };
+export type Stop = {
+  readonly message: string;
+  readonly lines: readonly string[];
+  /** Whether a batch without a response may be stored. */
+  readonly isUnknown?: boolean;
+};
 
 type Progress = { readonly stored: number; readonly replayed: number };
 
@@ -165,5 +193,6 @@ function toStop(failed: FailedBatch): Stop {
       .filter((part) => part !== "")
       .join(" "),
     lines: toLines(failed),
+    isUnknown: rows === "unknown",
   };
 }

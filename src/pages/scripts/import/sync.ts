@@ -28,6 +28,7 @@ import {
   SIGNED_OUT,
   type Stop,
   sendRows,
+  type TableRow,
   toLines,
 } from "./send.ts";
 
@@ -74,9 +75,6 @@ export function renderSync(table: TableDefinition): SyncFields {
 function toCheck(box: HTMLInputElement, text: string): HTMLLabelElement {
   return element("label", { class: "check" }, box, element("span", {}, text));
 }
-
-/** A row with its JSON text, whose digest is its entity tag. */
-type TableRow = ListedRow & { readonly text: string };
 
 /** What the writes need: the rows to write, and those to delete. */
 type Sync = Pick<SyncPlan, "created" | "changed" | "unchanged" | "excess"> & {
@@ -241,7 +239,7 @@ const MAX_CALLS = 8;
 type OnDone = (row: ListedRow, reason?: string) => void;
 
 /** Returns why it stopped early. `onDone` receives each row, and why it stays. */
-async function deleteRows(
+export async function deleteRows(
   { table, deleted }: Pick<Sync, "table" | "deleted">,
   url: string,
   onDone: OnDone,
@@ -262,7 +260,7 @@ async function deleteRows(
   return undefined;
 }
 
-const CHANGED = "has changed since the check";
+const CHANGED = "has changed in the meantime";
 const TAG_LENGTH = 32;
 
 /** The entity tag of a row. */

@@ -1,0 +1,120 @@
+/** Stores the rows of a checked file, and shows the result: what is stored, how it continues, and how it is removed. @module */
+import type { TableDefinition } from "../../../schema/mod.ts";
+import { announce, element } from "../dom.ts";
+import { type Begun, saveBegun } from "./begun.ts";
+import type { ImportFile } from "./file.ts";
+import type { MatchTargets } from "./match.ts";
+import { addButton, count, makeProgress, toNotice, toText } from "./parts.ts";
+import { offerRemoval } from "./remove.ts";
+import { makeSender, type Stop, sendFile, type TableRow } from "./send.ts";
+
+export type Page = {
+  table: TableDefinition;
+  targets: MatchTargets;
+  path: string;
+  steps: HTMLElement;
+  /** The address of the app's data. */
+  api: string;
+  /** The address of the table's data. */
+  url: string;
+  /** The tables whose rows are deleted with a row that they reference. */
+  cascades: readonly string[];
+  /** Whether the service finds and updates rows by values. */
+  hasFilters: boolean;
+};
+
+export async function show(task: () => Promise<void>, steps: HTMLElement): Promise<void> {
+  try {
+    await task();
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : String(error);
+    steps.append(toNotice("error", `The file cannot be read: ${reason}`));
+  }
+}
+
+/** Continues an import: the batches that are stored are not stored again. */
+export function offerRest(page: Page, file: ImportFile, begun: Begun): void {
+  const { steps } = page;
+  const { stored, rows } = begun;
+  const text = `This tab has stored ${toText(stored)} of ${count(rows, "row")} of this file.`;
+  steps.replaceChildren(toNotice("info", text));
+  announce(text);
+  const isDone = stored >= rows;
+  const name = isDone
+    ? `Import ${count(rows, "row")}`
+    : `Continue with ${count(rows - stored, "row")}`;
+  addButton(steps, name, () => show(() => store(page, { file, begun, isResumed: !isDone }), steps));
+}
+
+type Task = {
+  file: ImportFile;
+  begun: Begun;
+  isResumed?: boolean;
+};
+
+/** Max rows that are kept to remove them. */
+const MAX_REMOVED = 100_000;
+
+export async function store(page: Page, task: Task): Promise<void> {
+  const { steps, url } = page;
+  const { begun } = task;
+  const { rows, key, leftOut } = begun;
+  const progress = makeProgress(rows, `Storing ${count(rows, "row")}…`);
+  steps.append(progress.line);
+  let replayed = 0;
+  saveBegun(url, begun);
+  const file = { ...task.file, leftOut: new Set(leftOut) };
+  const written: TableRow[] = [];
+  const sender = makeSender(url);
+  const stop = await sendFile(file, {
+    key,
+    sender: async (batch, batchKey) => {
+      const response = await sender(batch, batchKey);
+      if (written.length <= MAX_REMOVED) written.push(...(response.created ?? []));
+      return response;
+    },
+    onStored: (sent) => {
+      replayed = sent.replayed;
+      progress.show(sent.stored, `${sent.stored} of ${count(rows, "row")} stored`);
+      saveBegun(url, { ...begun, stored: Math.max(begun.stored, sent.stored) });
+    },
+  });
+  progress.line.remove();
+  if (stop !== undefined) showStop(page, task, stop);
+  else showStored(page, task, task.isResumed === true ? 0 : replayed);
+  // A batch without a response may have rows that only Resume knows.
+  if (written.length > MAX_REMOVED || stop?.isUnknown === true) return;
+  const onRemoved = () => saveBegun(url, { ...begun, isRemoved: true });
+  offerRemoval(steps, {
+    table: page.table,
+    url,
+    rows: written,
+    cascades: page.cascades,
+    onRemoved,
+  });
+}
+
+/** Shows the result. Rows of an earlier import are stored again only on request. */
+function showStored(page: Page, task: Task, replayed: number): void {
+  const { steps, path } = page;
+  const link = element("a", { href: path }, "Open the table");
+  const before =
+    replayed === 0
+      ? ""
+      : `An earlier import of this file had already stored ${count(replayed, "row")}. `;
+  const text = `${count(task.begun.rows, "row")} stored. ${before}`;
+  steps.replaceChildren(element("p", { class: "notice notice-info", role: "status" }, text, link));
+  if (replayed === 0) return;
+  const again = { ...task, begun: { ...task.begun, key: `${task.begun.key}-${Date.now()}` } };
+  addButton(steps, "Store again", () => show(() => store(page, again), steps));
+}
+
+function showStop(page: Page, task: Task, stop: Stop): void {
+  const { steps } = page;
+  const notice = toNotice("error", stop.message, stop.lines);
+  steps.append(notice);
+  addButton(steps, "Resume", () => {
+    notice.remove();
+    return show(() => store(page, { ...task, isResumed: true }), steps);
+  });
+}
