@@ -4,6 +4,7 @@
  *
  * @module
  */
+import type { Found } from "./std/found.ts";
 import { MAX_BODY_DEPTH } from "./std/json.ts";
 import { IDEMPOTENCY_HOURS, MAX_BATCH, MAX_COUNTED, MAX_GROUPS, MAX_ROWS } from "./std/limits.ts";
 
@@ -248,6 +249,8 @@ export class Problem extends Error {
   readonly code: ProblemCode;
   readonly status: number;
   readonly details: Detail[] | undefined;
+  /** The class of the value at each path of the first details. Never in a response: the database stores it. */
+  found: readonly Found[] | undefined;
   readonly headers: Record<string, string>;
 
   constructor(code: ProblemCode, options: ProblemOptions = {}) {

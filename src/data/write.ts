@@ -6,8 +6,11 @@
  */
 
 import { type KeyRequestContext, prefers } from "../http/mod.ts";
-import type { Problem } from "../problem.ts";
+import { Problem } from "../problem.ts";
 import type { TableDefinition } from "../schema/mod.ts";
+import { classify } from "../std/found.ts";
+import { isObject } from "../std/json.ts";
+import { MAX_REJECTED_PATHS } from "../std/limits.ts";
 import type { RecordedTable } from "../tables/catalog/mod.ts";
 import { callFunction, type RenewedCall } from "./call.ts";
 import { DATA_PATH, type DataDeps } from "./deps.ts";
@@ -67,6 +70,34 @@ export async function readSent(
 
 /** Writes, and responds. @throws {Problem} validation_failed; idempotency_mismatch; idempotency_full; and the errors of the function */
 export async function write<R extends Read>(
+  deps: DataDeps,
+  context: KeyRequestContext,
+  sent: SentWrite,
+  wanted: Write<R>,
+): Promise<Response> {
+  try {
+    return await writeSent(deps, context, sent, wanted);
+  } catch (error) {
+    if (error instanceof Problem && error.code === "validation_failed")
+      error.found = error.details
+        ?.slice(0, MAX_REJECTED_PATHS)
+        .map(({ path }) => classify(findValue(sent.value, path)));
+    throw error;
+  }
+}
+
+/** The value of a body at a JSON pointer; `undefined` if there is none. */
+function findValue(body: unknown, path: string): unknown {
+  return path
+    .split("/")
+    .slice(1)
+    .reduce((part: unknown, name) => {
+      if (Array.isArray(part)) return part[Number(name)];
+      return isObject(part) && Object.hasOwn(part, name) ? part[name] : undefined;
+    }, body);
+}
+
+async function writeSent<R extends Read>(
   deps: DataDeps,
   context: KeyRequestContext,
   { table: named, key, text, isStrict }: SentWrite,

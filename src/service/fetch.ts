@@ -36,7 +36,8 @@ import {
 import type { RouteTables } from "./routes.ts";
 
 /** A request with an error response. */
-export type RejectedRequest = Pick<RequestContext, "request" | "params"> & Pick<Problem, "details">;
+export type RejectedRequest = Pick<RequestContext, "request" | "params"> &
+  Pick<Problem, "details" | "found">;
 
 /** Authentication, rate limits and origins of callers. */
 type CallerDeps = FacingDeps & {
@@ -184,7 +185,8 @@ async function respond<Deps extends FetchDeps>(
     const problem = toProblem(deps, error, requestId);
     state.code = problem.code;
     state.cause = toCause(problem.cause);
-    state.rejected = { request, params: context.params, details: problem.details };
+    const { details, found } = problem;
+    state.rejected = { request, params: context.params, details, found };
     return REJECT[state.errorFormat](problem, { requestId, method: request.method });
   }
 }

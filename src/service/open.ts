@@ -288,10 +288,10 @@ function makeRecorder(
 function toRejection(
   { keyPrefix }: ServiceOptions,
   { appId }: ResponseRecord,
-  { request, params, details }: RejectedRequest,
+  { request, params, details, found }: RejectedRequest,
 ): Rejection {
   const presentedKey = appId === undefined ? readPresentedKeyId(request, keyPrefix) : undefined;
-  return { table: params["table"], presentedKey, details };
+  return { table: params["table"], presentedKey, details, found };
 }
 
 /** Sends emails in a process that serves identity, if a mail server is configured. */

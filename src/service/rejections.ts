@@ -8,6 +8,7 @@
 import type { ResponseRecord } from "../observe.ts";
 import type { Detail } from "../problem.ts";
 import type { TableDefinition } from "../schema/mod.ts";
+import type { Found } from "../std/found.ts";
 import {
   MAX_MERGED,
   MAX_MERGED_A_MINUTE,
@@ -23,6 +24,8 @@ export type Rejection = {
   /** The id of a key that did not authenticate. */
   presentedKey: string | undefined;
   details: readonly Detail[] | undefined;
+  /** What was found at the paths of the details. */
+  found: readonly Found[] | undefined;
 };
 
 export type FindTable = (
@@ -54,6 +57,8 @@ export type Stored = {
   table: string | undefined;
   /** JSON pointers: declared columns, and positions in a batch. */
   fields: readonly string[];
+  /** What was found in each of these fields; empty if it is not known. */
+  found: readonly Found[];
   /** How many requests it represents: itself and equal requests that are not stored. */
   requests: number;
   /** The ids of those equal requests, up to a limit. */
@@ -93,7 +98,7 @@ export function makeRejections(): Rejections {
 /** The stored form of a request; only declared fields are included. */
 export function toStored(
   response: ResponseRecord,
-  { table, presentedKey, details }: Rejection,
+  { table, presentedKey, details, found: sent }: Rejection,
   { findTable, now }: { findTable: FindTable; now: number },
 ): Stored {
   const { requestId: id, appId: app, keyId, method, route, status, code, ms } = response;
@@ -105,7 +110,7 @@ export function toStored(
     key: keyId ?? presentedKey,
     isOfConsole,
     table: found && table,
-    fields: found === undefined ? [] : toDeclared(found.definition, details),
+    ...(found === undefined ? NO_FIELDS : toDeclared(found.definition, details, sent)),
     requests: 1,
     merged: [],
   };
@@ -113,14 +118,23 @@ export function toStored(
 
 const PATH = /^(?:\/\d{1,3})?\/([^/]+)$/;
 
+const NO_FIELDS: Pick<Stored, "fields" | "found"> = { fields: [], found: [] };
+
 function toDeclared(
   { columns }: TableDefinition,
   details: readonly Detail[] = [],
-): readonly string[] {
-  return details.slice(0, MAX_REJECTED_PATHS).flatMap(({ path }) => {
+  found: readonly Found[] = [],
+): Pick<Stored, "fields" | "found"> {
+  const sent = details.slice(0, MAX_REJECTED_PATHS).map(({ path }, index) => {
     const [, name] = PATH.exec(path) ?? [];
-    return columns.some((column) => column.name === name) ? [path] : [];
+    const isDeclared = columns.some((column) => column.name === name);
+    return { path, found: found[index], isDeclared };
   });
+  const declared = sent.filter(({ isDeclared }) => isDeclared);
+  return {
+    fields: declared.map(({ path }) => path),
+    found: declared.flatMap((field) => field.found ?? []),
+  };
 }
 
 /** Counts a rejected request, and stores it below the limit. */
@@ -159,9 +173,9 @@ function count({ counts, countsOf }: Rejections, { app, key, table, status, code
 
 function sample(rejections: Rejections, stored: Stored): void {
   const { kinds, samplesOf, samples } = rejections;
-  const { app = "", key, code, table, fields } = stored;
+  const { app = "", key, code, table, fields, found } = stored;
   const ofKey = `${app} ${key} ${code}`;
-  const name = `${ofKey} ${table} ${fields.join(" ")}`;
+  const name = `${ofKey} ${table} ${fields.join(" ")} ${found.join(" ")}`;
   const kind = kinds.get(name);
   const [appSamples, keySamples] = [samplesOf.get(app) ?? 0, samplesOf.get(ofKey) ?? 0];
   const isFull =

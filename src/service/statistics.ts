@@ -161,7 +161,9 @@ function isStored(response: ResponseRecord): boolean {
   return (response.status >= 400 && !isShown) || response.ms > SLOW_MS;
 }
 
-const UNKNOWN: Rejection = { table: undefined, presentedKey: undefined, details: undefined };
+const UNKNOWN: Rejection = {
+  ...{ table: undefined, presentedKey: undefined, details: undefined, found: undefined },
+};
 
 function keep({ rejections, stored }: Minute, request: Stored): void {
   if (isRejected(request) && !request.isOfConsole) addRejection(rejections, request);

@@ -121,7 +121,7 @@ test("the cause of an invalid field is what it had to be, and the push since whi
   });
   const text = (await untilKept(response)).replace(/<[^>]+>/g, "");
   expect(text).toContain(
-    "currency, expected: enum (EUR, USD) since push 0002 added it as enum (EUR, USD)",
+    "currency: expected one of EUR, USD, found a text of up to 10 characters. Rejected since push 0002 added it as enum (EUR, USD)",
   );
   expect(text).not.toContain("since push 0003");
 });

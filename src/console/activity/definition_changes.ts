@@ -6,6 +6,7 @@ import {
   type NamedColumn,
   type TableDefinition,
 } from "../../schema/mod.ts";
+import { FOUND, isFound } from "../../std/found.ts";
 
 /** A line of a table's text; `was` is the replaced text. */
 export type Line =
@@ -93,15 +94,33 @@ function describe(column: NamedColumn): string {
   return parts.filter((part) => part !== false).join(" ");
 }
 
-/** A column as declared, without its name; `undefined` if it is not declared. */
-export function describeField(
+const EXPECTED: Readonly<Record<NamedColumn["kind"], (column: NamedColumn) => string>> = {
+  string: () => "a text",
+  integer: () => "a whole number",
+  number: () => "a number",
+  decimal: () => "a decimal number as a text, such as “12.50”",
+  boolean: () => "true or false",
+  date: () => "an existing date, such as 2026-01-31",
+  timestamp: () => "an existing date and time with an offset, such as 2026-01-31T09:00:00Z",
+  enum: ({ values = [] }) => `one of ${values.join(", ")}`,
+  uuid: () => "an id",
+  ref: ({ table }) => `the id of a row of ${table}`,
+  json: () => "JSON that can be stored",
+};
+
+/** The values that a column accepts, and the class of the rejected value, in words; `undefined` if the column is not declared. */
+export function describeRejected(
   pushed: Pushed,
-  { table, field }: { table: string; field: string },
-): string | undefined {
+  { table, field, found }: { table: string; field: string; found: string | undefined },
+): { expected: string; found: string | undefined } | undefined {
   const { after } = parse(pushed);
   const columns = after.tables.find(({ name }) => name === table)?.columns;
   const column = columns?.find(({ name }) => name === field);
-  return column && withoutName(column);
+  if (column === undefined) return undefined;
+  const expected = EXPECTED[column.kind](column);
+  if (column.kind === "ref" && found === "id_text")
+    return { expected, found: "an id that no row has" };
+  return { expected, found: isFound(found) ? FOUND[found] : undefined };
 }
 
 function withoutName(column: NamedColumn): string {

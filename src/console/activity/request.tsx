@@ -24,7 +24,7 @@ import {
 import { REQUESTS, toAppPath, toChangesPath, toPushPath, toRequestPath } from "../paths.ts";
 import { toMinuteText } from "./axis.tsx";
 import { renderSincePush } from "./changes.tsx";
-import { describeField } from "./definition_changes.ts";
+import { describeRejected } from "./definition_changes.ts";
 import { renderOutcome, renderRequests, toVisiblePath } from "./requests.tsx";
 import { toRequestsPath } from "./requests_filter.tsx";
 
@@ -183,8 +183,8 @@ function renderCause(request: RequestView, url: string): Part {
       <>
         <p>Invalid {paths.length === 1 ? "field" : "fields"}:</p>
         <ul class="plain">
-          {paths.map((path) => (
-            <li>{renderPath(path, request)}</li>
+          {paths.map((_, index) => (
+            <li>{renderPath(index, request)}</li>
           ))}
         </ul>
       </>
@@ -200,18 +200,25 @@ function toPlainCause(status: number, ms: number): string {
   return `The server responded with status ${status} and no error code.`;
 }
 
-/** What the field had to be, and the push since which. A pointer with a position names the row of a batch, from 0. */
-function renderPath(path: string, { table, pushes }: RequestView): Html {
+/** What was expected and found in the field, and the push since which. A pointer with a position names the row of a batch, from 0. */
+function renderPath(index: number, { code, table, pushes, ...request }: RequestView): Html {
+  const [path = "", found] = [request.paths[index], request.found[index]];
   const [, position, column = path] = /^\/(?:(\d+)\/)?([^/]+)$/.exec(path) ?? [];
   const row = position === undefined ? "" : ` of row ${Number(position) + 1} of the batch`;
   const [last] = pushes;
-  const expected = last && table !== null && describeField(last, { table, field: column });
+  const isOfValue = code === "validation_failed" && table !== null;
+  const value = isOfValue && last && describeRejected(last, { table, field: column, found });
+  const since = renderSincePush(pushes, { table, field: column });
   return (
     <>
       <code>{renderText(column)}</code>
       {row}
-      {expected && [", expected: ", <code>{renderText(expected)}</code>]}
-      {renderSincePush(pushes, { table, field: column })}
+      {value && [
+        ": expected ",
+        renderText(value.expected),
+        value.found && `, found ${value.found}`,
+      ]}
+      {since && [". Rejected", since]}
     </>
   );
 }

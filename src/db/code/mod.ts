@@ -8,6 +8,7 @@ import { readFileSync } from "node:fs";
 import { APP_SWITCHES } from "../../app_switch.ts";
 import { PERSON_BIT } from "../../principal.ts";
 import { INTENDED } from "../../problem.ts";
+import { FOUND } from "../../std/found.ts";
 import { LATENCY_BUCKETS } from "../../std/latency.ts";
 import * as limits from "../../std/limits.ts";
 import * as storedText from "../../std/patterns.ts";
@@ -26,6 +27,7 @@ import { defineVisitorFunctions, readActions, renderDispatcher } from "./visitor
 /** SQL files name these. */
 const CONSTANTS: Readonly<Record<string, unknown>> = {
   ...{ ...limits, ...storedText, ...sqlConstants, LATENCY_BUCKETS },
+  FOUND_CLASSES: Object.keys(FOUND).map(quoteLiteral).join(", "),
   INTENDED_CODES: INTENDED.map(quoteLiteral).join(", "),
   LIVE_BIT: APP_SWITCHES.live.proofBit,
   PERSON_BIT,

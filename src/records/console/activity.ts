@@ -108,6 +108,8 @@ const STORED_REQUEST = {
   table: orNull(text()),
   /** JSON pointers to the invalid fields. */
   paths: many(text()),
+  /** The class of the value at each of these paths; empty if none is stored. */
+  found: many(text()),
   /** The number of requests that the entry represents: the stored request, and equal requests that were not stored. */
   requests: count(),
   /** Whether the Console sent it for its pages of rows. */

@@ -20,7 +20,7 @@ language sql stable set search_path = pg_catalog, pg_temp as $$
     'app', (select slug from rowhouse.apps where id = stored.app_id), 'at', stored.at,
     'method', stored.method, 'route', stored.route, 'status', stored.status, 'code', stored.code,
     'ms', stored.ms, 'keyId', stored.key_id, 'table', stored.table_name, 'paths', stored.paths,
-    'requests', stored.requests, 'isOfConsole', stored.of_console)
+    'found', stored.found, 'requests', stored.requests, 'isOfConsole', stored.of_console)
 $$;
 
 -- proves: admin; idempotent

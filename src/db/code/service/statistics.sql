@@ -17,6 +17,13 @@ create function rowhouse.is_request(method text, route text, paths text[]) retur
       where path ~ '^(/[0-9]{1,3})?/[A-Za-z_][A-Za-z0-9_]{0,62}$' is not true)
 $$;
 
+-- What was found at each path: only known classes, so that nobody can store a value.
+create function rowhouse.is_found(found text[], paths text[]) returns boolean
+  language sql immutable set search_path = pg_catalog, pg_temp as $$
+  select (found <@ array[${FOUND_CLASSES}]) is true
+    and cardinality(found) in (0, cardinality(paths))
+$$;
+
 -- The app of a rejected request: of the proven key, or of the presented key. Null for an app that
 -- was deleted since then.
 create function rowhouse.rejected_app(proven uuid, presented_key text) returns uuid
@@ -139,24 +146,27 @@ begin
     perform rowhouse.add_rejections(added_minute, rejected);
   end if;
   insert into rowhouse.stored_requests (id, app_id, at, method, route, status, code, ms, key_id,
-    table_name, paths, requests, of_console)
+    table_name, paths, found, requests, of_console)
   select id, nullif(app, '${ALL_APPS}'),
     least(to_timestamp(at_ms / 1000), latest), method, route, status, code, ms, key_id, "table",
-    paths, greatest(requests, 1), coalesce(of_console, false)
+    paths, sent.found, greatest(requests, 1), coalesce(of_console, false)
   from (
     select item.*, rowhouse.rejected_app(item.app, item.key) as accepted_app,
       (select key_id from rowhouse.api_keys where key_id = item.key),
       array(select left(path, 80) from jsonb_array_elements_text(item.fields) as path
-        limit ${MAX_REJECTED_PATHS}) as paths
+        limit ${MAX_REJECTED_PATHS}) as paths,
+      -- Processes of earlier releases do not send it.
+      array(select left(class, 80) from jsonb_array_elements_text(item.found) as class
+        limit ${MAX_REJECTED_PATHS}) as found
     from jsonb_to_recordset(stored) as item (
       id uuid, app uuid, at_ms double precision, method text, route text, status integer,
         code text, ms integer, key text, "table" text, fields jsonb, requests integer,
-        "isOfConsole" boolean)
+        "isOfConsole" boolean, found jsonb)
     limit ${MAX_FAILED_A_MINUTE} + ${MAX_REJECTED_A_MINUTE}) as sent (id, proven, at_ms,
-      method, route, status, code, ms, key, "table", fields, requests, of_console, app,
-      key_id, paths)
+      method, route, status, code, ms, key, "table", fields, requests, of_console, found_classes,
+      app, key_id, paths, found)
   where app is not null and rowhouse.is_request(method, route, paths)
-    and rowhouse.is_counted("table", code)
+    and rowhouse.is_found(sent.found, paths) and rowhouse.is_counted("table", code)
   on conflict do nothing;
   insert into rowhouse.merged_requests (id, stored_id)
   select merged.id::uuid, entries.id
