@@ -26,6 +26,7 @@ export async function tourConsole(service: TestService, page: ToPage): Promise<v
   const isStream = (path: string) => path.endsWith("/:table/changes");
   for (const path of CONSOLE_PAGES) if (!isStream(path)) await page(toPath(path));
   await page("/console/docs");
+  await page("/console/apps?sort=-slug");
   const several = {
     email: "first@example.org\nsecond@example.org",
     name: "",
