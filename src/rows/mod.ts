@@ -25,7 +25,6 @@ export {
   makeMapping,
   toUniqueKey,
 } from "./mapping.ts";
-export { readMatch } from "./match.ts";
 export {
   decodeChunks,
   ENCODINGS,
@@ -42,6 +41,7 @@ export {
   makeRowsReader,
   REQUIRED,
   type RowsRead,
+  readMatch,
   readValue,
 } from "./read_rows.ts";
 export {

@@ -239,3 +239,24 @@ function findMatch(value: unknown, { column, find }: Match): Read {
 export function toMatchKey(value: Json): string {
   return typeof value === "string" ? value : JSON.stringify(value);
 }
+
+type Values = { readonly [column: string]: unknown };
+
+/** References of a file by the values of a column: reads all rows of the referenced table. Their ids are accepted as well. */
+export async function readMatch(
+  column: NamedColumn,
+  pages: AsyncIterable<readonly Values[]>,
+): Promise<Match> {
+  const ids = new Map<string, string | null>();
+  const known = new Set<string>();
+  for await (const rows of pages)
+    for (const values of rows) {
+      const id = String(values["id"]);
+      known.add(id);
+      const read = readValue(values[column.name] ?? null, { ...column, required: false });
+      if (!("value" in read) || read.value === null) continue;
+      const key = toMatchKey(read.value);
+      ids.set(key, ids.has(key) ? null : id);
+    }
+  return { column, find: (key) => (ids.has(key) || !known.has(key) ? ids.get(key) : key) };
+}

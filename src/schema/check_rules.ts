@@ -8,9 +8,9 @@ import { quote } from "../std/quote.ts";
 import type { Issue, NamedColumn, TableDefinition } from "./definition.ts";
 import { type IssueLocation, type Issues, makeIssues } from "./issues.ts";
 import { readWhereValues } from "./read_rule.ts";
-import { checkCascades } from "./rule_cascades.ts";
-import { listMatches, makeRuleTables, type RuleTables } from "./rule_tables.ts";
+import { listMatches, makeRuleTables, type Reference, type RuleTables } from "./rule_tables.ts";
 import {
+  allowsAll,
   compareTexts,
   isMemberOf,
   isReadable,
@@ -198,4 +198,29 @@ function findCycle(role: string, { tables, byName }: RuleTables): string[] | und
     if (cycle !== undefined) return cycle;
   }
   return undefined;
+}
+
+/** Deletes that reach further than the deleted row: a delete must not delete rows that the person could not delete. */
+function checkCascades({ tables, references }: RuleTables, issues: Issues): void {
+  for (const { name, rules } of tables)
+    for (const [role, { delete: remove }] of Object.entries(rules?.allow ?? {})) {
+      if (remove === undefined) continue;
+      for (const { table, column } of references.get(name) ?? []) {
+        if (column.onDelete !== "cascade") continue;
+        if (mayDeleteAll(rulesOf(table.rules, role), { table, column })) continue;
+        issues.add(
+          { table: name },
+          `Cannot allow the role ${quote(role)} to delete rows: the delete also deletes rows of ${table.name} by ${quote(column.name)}, which the role must be allowed to read and delete without a condition`,
+        );
+      }
+    }
+}
+
+/** Rows that inherit from the deleted row are readable, because the deleted row is. */
+function mayDeleteAll({ read, delete: remove }: RoleRules, { column }: Reference): boolean {
+  const inherits = read?.some((alternative) => {
+    const [[name, match] = ["", null], second] = Object.entries(alternative);
+    return second === undefined && name === column.name && isReadable(match);
+  });
+  return allowsAll(remove) && (allowsAll(read) || inherits === true);
 }

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { RELEASE, RELEASE_TEXT } from "../../src/db/mod.ts";
 import { PREVIEWS } from "../../src/preview.ts";
 import { defineSchema, t } from "../../src/schema/mod.ts";
-import { checkProcesses, evaluateProcesses } from "../../src/service/doctor/processes.ts";
+import { checkProcesses, evaluateProcesses } from "../../src/service/doctor/schema_state.ts";
 import { docs, pages, routes } from "../../src/service/routes.ts";
 import { eventually } from "../support/eventually.ts";
 import { makePerson, signInAs, toCookieHeader } from "../support/people.ts";

@@ -45,12 +45,12 @@ import {
 } from "./connections.ts";
 import { type Check, check, type DoctorContext, type Known } from "./context.ts";
 import { checkIdentitySecrets } from "./identity_values.ts";
-import { checkProcesses } from "./processes.ts";
 import {
   checkFunctions,
   checkNodeAddresses,
   checkNodes,
   checkPreviews,
+  checkProcesses,
   evaluateIsolation,
   evaluateMigrations,
   evaluateRelease,

@@ -1,16 +1,21 @@
-/** The doctor's checks of the database's schema: migrations, generated functions, isolation, nodes. @module */
+/** The doctor's checks of the database's schema: migrations, generated functions, isolation, nodes, running processes. @module */
 
 import {
+  call,
   type Database,
   findMismatch,
   findNodeFailure,
   type MigrationState,
   type NodeEntry,
+  RELEASE_TEXT,
+  type Result,
   readPreviews,
   showRelease,
   toNodeRemedy,
 } from "../../db/mod.ts";
 import type { Preview } from "../../preview.ts";
+import { toDurationText } from "../../std/duration.ts";
+import { PROCESS_SILENT_S } from "../../std/limits.ts";
 import { errorCode } from "../../std/network.ts";
 import type { Isolation } from "../../tables/catalog/mod.ts";
 import {
@@ -149,4 +154,34 @@ export async function checkNodeAddresses(
         remedy: toNodeRemedy({ host, port }),
       }),
     );
+}
+
+/** Processes of one version; null for an earlier release, which does not report it. */
+type Running = Result<"running_versions">[number];
+
+/** Reads what each process adds with its statistics, so it costs requests nothing and works behind any pooler. */
+export async function checkProcesses(db: Database): Promise<CheckResult> {
+  return evaluateProcesses(await call(db, "running_versions", {}));
+}
+
+/** A rolling upgrade has two versions for a while; it is not finished until there is one, that of this command. */
+export function evaluateProcesses(running: readonly Running[]): CheckResult {
+  const about = "processes";
+  const others = running.filter(({ version }) => version !== RELEASE_TEXT);
+  const list = running.map(describe).join(", ");
+  if (running.length === 0) return pass(about, "none has reported to this database recently");
+  if (others.length === 0) return pass(about, list);
+  const isMixed = running.length > 1;
+  return warn(about, {
+    message: isMixed
+      ? `of different versions run: ${list}`
+      : `run another version than this command: ${list}`,
+    remedy: `this command is ${RELEASE_TEXT}: restart the processes with the version that they should have, and run its doctor. A killed process is listed for ${toDurationText(PROCESS_SILENT_S)}`,
+  });
+}
+
+function describe({ version, processes, since }: Running): string {
+  const count = `${processes} ${processes === 1 ? "process" : "processes"}`;
+  const name = version ?? "an earlier version, which does not report itself";
+  return `${count} of ${name}, since ${since.toISOString().slice(0, 19)}Z`;
 }
