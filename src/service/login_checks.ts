@@ -15,16 +15,15 @@ type PushingOptions = {
   db: Database;
   /** The variable with the pushing login's connection string. */
   variable: DatabaseVariable;
-  /** Whether an administrator is a failure; otherwise a warning. */
-  rejectsAdministrator?: boolean;
+  /** What an administrator is; a warning by default. */
+  toAdministrator?: typeof warn;
 };
 
 /** Whether the pushing login has exactly the rights to push, and uses the served database. */
 export async function checkPushing(
   admin: Database,
-  { db, variable, rejectsAdministrator = false }: PushingOptions,
+  { db, variable, toAdministrator = warn }: PushingOptions,
 ): Promise<CheckResult> {
-  const toAdministrator = rejectsAdministrator ? fail : warn;
   const result = evaluatePushingLogin(await readLogin(admin), variable, toAdministrator);
   if (result.level === "fail" || db === admin) return result;
   const [served, pushed] = [await readServerIdentity(db), await readServerIdentity(admin)];

@@ -4,7 +4,7 @@ import { type Database, findPooling, readRows } from "../../db/mod.ts";
 import { checkPushing } from "../login_checks.ts";
 import { evaluateLoginLimits, evaluateServingLogin, readLogin } from "../logins.ts";
 import { toUnavailable } from "../unavailable.ts";
-import { type CheckResult, pass } from "./check_result.ts";
+import { type CheckResult, fail, pass } from "./check_result.ts";
 import type { Known, Results } from "./context.ts";
 import { checkPooler, evaluatePooling } from "./pooler.ts";
 import { evaluateVersion, readSession } from "./session.ts";
@@ -63,6 +63,11 @@ export async function checkPushingLogin({
   isOperator,
 }: Known & { checking: Database; serving: Database }): Promise<Results> {
   if (!pushes) return [];
-  const options = { db: serving, variable, rejectsAdministrator: !isOperator };
-  return await checkPushing(checking, options);
+  const toAdministrator = isOperator ? acceptAdministrator : fail;
+  return await checkPushing(checking, { db: serving, variable, toAdministrator });
+}
+
+/** Operators' commands need it. */
+function acceptAdministrator(about: string): CheckResult {
+  return pass(about, "is an administrator, for operators' commands");
 }

@@ -92,8 +92,10 @@ export const CHECKS: readonly Check[] = [
   check("admin database", ["admin"], findAdmin),
   check("admin pooler", ["checking", "adminUrl"], checkAdminPooler),
   check("pushing login", ["checking", "serving"], checkPushingLogin),
-  check("limits of the login", ["checking", "serving"], async ({ pushes, checking, serving }) =>
-    pushes && serving !== checking ? evaluateLoginLimits(await readLogin(checking)) : [],
+  check("limits of the login", ["checking", "serving"], async (known) =>
+    known.pushes && !known.isOperator && known.serving !== known.checking
+      ? evaluateLoginLimits(await readLogin(known.checking))
+      : [],
   ),
   check("migrations", ["checking"], findMigrations),
   check("processes", ["checking", "migrated"], ({ checking }) => checkProcesses(checking)),
