@@ -133,7 +133,10 @@ export function makeAdminFetch(deps: HealthDeps & { metrics: Metrics; log: Log }
   return async (request: Request): Promise<Response> => {
     try {
       const handler = handlers[new URL(request.url, "http://localhost").pathname];
-      if (handler === undefined) throw new Problem("unknown_route");
+      if (handler === undefined)
+        throw new Problem("unknown_route", {
+          message: `This port has ${new Intl.ListFormat("en").format(Object.keys(handlers))}`,
+        });
       if (request.method !== "GET")
         throw new Problem("method_not_allowed", { headers: { allow: "GET" } });
       return await handler();

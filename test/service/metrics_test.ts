@@ -22,6 +22,7 @@ test("the port for operators has /live, /ready and the metrics", async () => {
     ["/live", "/ready", "/metrics", "/v1/data/db/todos"].map((path) => ask(path)),
   );
   expect(responses.map(({ status }) => status)).toEqual([200, 200, 200, 404]);
+  expect(responses[3]?.text).toContain("This port has /live, /ready, and /metrics");
   expect((await ask("/metrics", "POST")).status).toBe(405);
 });
 
