@@ -83,7 +83,9 @@ export async function readMigrateSettings(env: Environment): Promise<Config> {
 }
 
 function toMissing(name: string): string {
-  return `${name} is not set: see .env.example`;
+  const how =
+    name === "IDENTITY_SECRET" ? "create one with openssl rand -hex 32" : "see .env.example";
+  return `${name} is not set: ${how}`;
 }
 
 function reject(found: readonly string[]): RejectedError {

@@ -107,7 +107,7 @@ test("a role, and a setting that is only spaces or quotes, count as they are rea
   expect(hasPeople({ ROLE: '"Data"' })).toBe(false);
   expect(await findServeIssues({ DATABASE_URL: " ", IDENTITY_SECRET: '""' })).toEqual([
     "DATABASE_URL is not set: see .env.example",
-    "IDENTITY_SECRET is not set: see .env.example",
+    "IDENTITY_SECRET is not set: create one with openssl rand -hex 32",
   ]);
 });
 
