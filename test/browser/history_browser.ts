@@ -86,17 +86,17 @@ test("Ctrl+Z after a reload previews the last change of the visitor, names confl
       await page.keyboard.press("Enter");
       await page.locator("#save-state", { hasText: "Saved" }).waitFor();
     };
-    const undoAfterReload = async (title: string) => {
+    const undoAfterReload = async (title?: string) => {
       await page.goto(pages.toUrl("todos"));
       await page.locator("table[role=grid]").waitFor();
-      await cell(title).focus();
+      if (title !== undefined) await cell(title).focus();
       await page.keyboard.press("Control+z");
       await page.waitForURL("**/restore?change=*");
     };
     await save("Milk", "Bread");
     // A later change of a key is not the visitor's.
     await change(other, { rank: 5 });
-    await undoAfterReload("Bread");
+    await undoAfterReload();
     await page.getByRole("button", { name: "Restore 1 row" }).click();
     await page.locator("table[role=grid]").waitFor();
     expect(new URL(page.url()).pathname).toBe(new URL(pages.toUrl("todos")).pathname);

@@ -142,6 +142,8 @@ function sortBy(column: string): void {
 }
 
 function onKey(event: KeyboardEvent): void {
+  // After a reload, no cell has the focus.
+  if (event.target === document.body && toChord(event) === "Control+z") undoLast();
   const target = input.cell();
   const grid = findGrid();
   // An editor in the cell handles its own keys.
