@@ -343,6 +343,8 @@ describe("an account", () => {
     expect((await me(jar)).status).toBe(401);
     expect(await shownBy(own)).toMatchObject({ consoleRole: null, grants: [] });
     expect((await shownBy(own)).disabledAt).not.toBe(null);
+    const ended = (await visit(service, chiefJar, pathOf(own))).text;
+    expect(ended).toContain("This account cannot sign in. It has no roles.");
     const entries = (await listAudit(service.service, 50)).filter(({ id }) => id > before);
     expect(entries.map(({ action, actor }) => `${action} ${actor === chief.id}`).sort()).toEqual([
       "disable true",

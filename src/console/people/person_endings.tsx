@@ -210,6 +210,7 @@ export function renderEnd(page: PersonView): Html {
   const { person } = page;
   const path = toPersonPath(person.id);
   const isDisabled = person.disabledAt !== null;
+  const hasRoles = person.consoleRole !== null || page.grants.length > 0;
   const blocker = findLastBlocker(page);
   const log = `${ACTIVITY}?${new URLSearchParams({ person: person.id })}`;
   return (
@@ -219,7 +220,7 @@ export function renderEnd(page: PersonView): Html {
         <>
           <p class="quiet">
             {isDisabled
-              ? "This account cannot sign in. Its roles are retained."
+              ? `This account cannot sign in. ${hasRoles ? "Its roles are retained." : "It has no roles."}`
               : "Disabling ends all sessions immediately and keeps the roles."}{" "}
             Ending the access also revokes the roles, and the API keys that you choose. Deleting
             removes the account, its roles and sessions. The audit log keeps only the id.
