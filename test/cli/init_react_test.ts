@@ -33,8 +33,9 @@ test("writes a page and rules, with the names of the project, and names what pro
     others.map((path) => Bun.file(join(project.folder, path)).text()),
   );
   expect([...texts, ...pages].join()).not.toMatch(/"board"|board_|>Board<|of the repository/);
-  expect(pages[1]).toContain("strictPort");
   const rowhouse = await Bun.file(join(project.folder, "rowhouse.json")).json();
+  expect(pages[1]).toContain("strictPort");
+  expect(pages[1]).toMatch(new RegExp(`//${rowhouse.app}\\.rowhouse\\.localhost:5173/`));
   expect(rowhouse).toMatchObject({ previews: ["browser"], environments: {} });
   const { scripts, devDependencies } = await Bun.file(join(project.folder, "package.json")).json();
   expect(scripts).toMatchObject({ dev: "rowhouse dev", web: "vite", build: "vite build" });

@@ -172,6 +172,7 @@ export function toExampleFiles(
       .replace('"../src/schema/mod.ts"', '"rowhouse/schema"')
       .replaceAll("board_cards", `${prefix}_cards`)
       .replace(SOURCES, "")
+      .replace("//board.rowhouse.", `//${toSlug(basename(folder))}.rowhouse.`)
       .replaceAll(/>Board</g, `>${toSlug(basename(folder))}<`)
       .replace(/(\?\?|\|\|) "(?:todo|board)"/, (_, operator: string) => `${operator} ${slug}`);
   return [
