@@ -3,23 +3,21 @@
 
 import { CONSOLE_PATH } from "../identity/mod.ts";
 import type { Html, Part } from "../pages/mod.ts";
-import { type ConsoleHome, readConsole, type Span } from "../records/console/mod.ts";
+import { type ConsoleHome, readConsole } from "../records/console/mod.ts";
 import { quoteForShell } from "../std/quote.ts";
 import { renderAxis } from "./activity/axis.tsx";
 import type { Visit } from "./enter.tsx";
 import { respondWithConsolePage } from "./frame.tsx";
-import { readSpan, renderNumberCells, renderSpans, renderStats, toSpanText } from "./numbers.tsx";
+import { readSpan, renderAppNumbers, renderSpans, renderStats } from "./numbers.tsx";
 import {
-  numeric,
   renderLink,
   renderPill,
   renderSnippet,
-  renderTable,
   renderText,
   renderTime,
   toApiUrl,
 } from "./parts.tsx";
-import { APPS, NEW_APP, toAppPath, toKeyPath, toPersonPath, toTablePath } from "./paths.ts";
+import { NEW_APP, toAppPath, toKeyPath, toPersonPath, toTablePath } from "./paths.ts";
 
 const MAX_APPS = 20;
 
@@ -43,66 +41,11 @@ export async function handleHome(visit: Visit): Promise<Response> {
       apps.length > 0 && [
         renderStats(axis, { span, slug: "", now }),
         renderAxis({ axis, span, slug: "", now }),
-        renderApps(home, span, now),
+        renderAppNumbers(home, span, now),
       ],
       renderCalm(home, now),
     ],
   });
-}
-
-function renderApps(home: ConsoleHome, span: Span, now: number): Html {
-  const { apps, appCount } = home;
-  const columns = [
-    "App",
-    toSpanText(span),
-    ...["Requests / s", "Errors", "p99", "Tables"].map(numeric),
-    "Last push",
-  ];
-  const rows = apps.map((app): Part[] => [
-    <span class="row-title">
-      <a class="row-name" href={toAppPath(app.slug)}>
-        {app.slug}
-      </a>
-      {app.disabledAt !== null && <> {renderPill("disabled", "warn")}</>}{" "}
-      <span class="row-detail">
-        {app.origin === null ? "no address yet" : renderText(new URL(app.origin).host)}
-      </span>
-    </span>,
-    ...renderNumberCells(app.numbers, span),
-    app.tables,
-    renderTime(app.pushedAt, now),
-  ]);
-  const others = [
-    {
-      name: "Without an app",
-      detail:
-        "sign-in, account and docs pages; requests without a valid key, or before it was checked",
-      numbers: home.withoutApp,
-    },
-    {
-      name: "Console",
-      detail: "its pages, and its own requests for rows",
-      numbers: home.ofConsole,
-    },
-  ].map(({ name, detail, numbers }): Part[] => [
-    <span class="row-title">
-      {name}
-      <span class="row-detail">{detail}</span>
-    </span>,
-    ...renderNumberCells(numbers, span),
-    "",
-    "",
-  ]);
-  return (
-    <>
-      {renderTable("Apps", columns, [...rows, ...others])}
-      {appCount > apps.length && (
-        <p>
-          <a href={APPS}>All {appCount.toLocaleString("en")} apps</a>
-        </p>
-      )}
-    </>
-  );
 }
 
 /** The steps to a first row: completed steps are marked, the next step has a button or a command. */
@@ -124,17 +67,14 @@ function renderSteps(visit: Visit, { apps, hasKeys, hasTables }: ConsoleHome): H
     {
       name: "Issue a key",
       isDone: app !== undefined && hasKeys,
-      how:
-        app === undefined ? (
-          <p class="quiet">Servers and deployments use it to read, write and push.</p>
-        ) : (
-          <>
-            <p class="quiet">
-              Servers and deployments use it to read, write and push. It is shown once.
-            </p>
-            {renderLink("Issue a key", `${toAppPath(app.slug)}/new-key`, "primary")}
-          </>
-        ),
+      how: app !== undefined && (
+        <>
+          <p class="quiet">
+            Servers and deployments use it to read, write and push. It is shown once.
+          </p>
+          {renderLink("Issue a key", `${toAppPath(app.slug)}/new-key`, "primary")}
+        </>
+      ),
     },
     {
       name: "Push a table and write a row",
@@ -158,12 +98,7 @@ function renderSteps(visit: Visit, { apps, hasKeys, hasTables }: ConsoleHome): H
     <li class={`step${isDone ? " step-done" : ""}`}>
       <h3>
         {name}
-        {isDone && (
-          <>
-            {" "}
-            <span class="pill pill-good">done</span>
-          </>
-        )}
+        {isDone && <> {renderPill("done", "good")}</>}
       </h3>
       {position === next && how}
     </li>

@@ -9,8 +9,7 @@ import {
   type Columns,
   type List,
   type Row,
-  toCsvHead,
-  toCsvRows,
+  toCsvStream,
   toValueText,
 } from "../records/actions/mod.ts";
 import {
@@ -113,12 +112,6 @@ export type ListQuery = {
 
 /** The limits of a search and its text. */
 export type Searched = { what: string; label: string; maxLength: number };
-
-export const SEARCHED_PEOPLE: Searched = {
-  what: "a person",
-  label: "Address or name",
-  maxLength: 254,
-};
 
 export function readListQuery(
   query: string,
@@ -286,7 +279,7 @@ export function makeCsv<Name extends ReadName, Of extends Columns>(
       return (page as Record<string, Row<Of>[]>)[list.name] ?? [];
     };
     // Read the first page before the response begins, so that a rejection has its own status.
-    return new Response(toStream(list, await read(), read), {
+    return new Response(toCsvStream(list, await read(), { read, maxRows: CSV_PAGE_ROWS }), {
       headers: {
         "content-type": "text/csv; charset=utf-8",
         "content-disposition": `attachment; filename="${toFileName(visit)}"`,
@@ -303,30 +296,4 @@ function toFileName({ deps, context }: Visit): string {
   const parts = ["rowhouse", context.params["app"], name?.replace(/\.csv$/, "")];
   const day = new Date(deps.now()).toISOString().slice(0, 10);
   return `${[...parts, day].filter((part) => part !== undefined).join("-")}.csv`;
-}
-
-/** Reads a page when the previous page has been sent. A failure aborts the response, so that it never looks complete. */
-function toStream<Of extends Columns>(
-  { columns, key }: Pick<Listed<ReadName, Of>, "columns" | "key">,
-  first: Row<Of>[],
-  read: (after: string) => Promise<Row<Of>[]>,
-): ReadableStream<Uint8Array> {
-  const encoder = new TextEncoder();
-  let rows = first;
-  let head = toCsvHead(columns);
-  return new ReadableStream({
-    pull: async (controller) => {
-      controller.enqueue(encoder.encode(head + toCsvRows(columns, rows)));
-      head = "";
-      const last = key !== undefined && rows.length >= CSV_PAGE_ROWS && rows.at(-1)?.[key];
-      const after = last === false ? null : toValueText(last);
-      if (after === null) return controller.close();
-      try {
-        rows = await read(after);
-      } catch {
-        // The next request reports the reason.
-        controller.error();
-      }
-    },
-  });
 }

@@ -5,6 +5,7 @@ import { readParameters } from "../http/mod.ts";
 import type { Html, Part } from "../pages/mod.ts";
 import {
   type Axis,
+  type ConsoleHome,
   type Numbers,
   type RequestKind,
   SPANS,
@@ -13,6 +14,8 @@ import {
 import { estimateLatency, LATENCY_BOUNDS_MS } from "../std/latency.ts";
 import { toRequestsPath } from "./activity/requests_filter.tsx";
 import { MIN_REQUESTS, toTotals } from "./form_page.tsx";
+import { numeric, renderPill, renderTable, renderText, renderTime } from "./parts.tsx";
+import { APPS, toAppPath } from "./paths.ts";
 
 // Small charts without an axis, drawn by the server, next to the same numbers as text.
 
@@ -236,4 +239,56 @@ function toDuration(latencies: readonly number[], share: number): string {
 export function toMs(ms: number): string {
   if (ms < 1) return "< 1 ms";
   return ms < 1000 ? `${Math.round(ms)} ms` : `${(ms / 1000).toFixed(1)} s`;
+}
+
+/** The apps of Home with their numbers, and the requests without an app. */
+export function renderAppNumbers(home: ConsoleHome, span: Span, now: number): Html {
+  const { apps, appCount } = home;
+  const columns = [
+    "App",
+    toSpanText(span),
+    ...["Requests / s", "Errors", "p99", "Tables"].map(numeric),
+    "Last push",
+  ];
+  const rows = apps.map((app): Part[] => [
+    <span class="row-title">
+      <a class="row-name" href={toAppPath(app.slug)}>
+        {app.slug}
+      </a>
+      {app.disabledAt !== null && <> {renderPill("disabled", "warn")}</>}{" "}
+      <span class="row-detail">
+        {app.origin === null ? "no address yet" : renderText(new URL(app.origin).host)}
+      </span>
+    </span>,
+    ...renderNumberCells(app.numbers, span),
+    app.tables,
+    renderTime(app.pushedAt, now),
+  ]);
+  const toOther = (name: string, detail: string, numbers: ConsoleHome["ofConsole"]): Part[] => [
+    <span class="row-title">
+      {name}
+      <span class="row-detail">{detail}</span>
+    </span>,
+    ...renderNumberCells(numbers, span),
+    "",
+    "",
+  ];
+  const others = [
+    toOther(
+      "Without an app",
+      "sign-in, account and docs pages; requests without a valid key, or before it was checked",
+      home.withoutApp,
+    ),
+    toOther("Console", "its pages, and its own requests for rows", home.ofConsole),
+  ];
+  return (
+    <>
+      {renderTable("Apps", columns, [...rows, ...others])}
+      {appCount > apps.length && (
+        <p>
+          <a href={APPS}>All {appCount.toLocaleString("en")} apps</a>
+        </p>
+      )}
+    </>
+  );
 }

@@ -20,7 +20,7 @@ import {
   renderListLinks,
   renderListTable,
   renderSearch,
-  SEARCHED_PEOPLE,
+  type Searched,
   toListLinks,
   toPage,
 } from "../list.tsx";
@@ -86,12 +86,14 @@ export function toRoleText(role: NonNullable<ListedUser["consoleRole"]>): string
   return role === "super_admin" ? "super admin" : "admin";
 }
 
+const SEARCHED: Searched = { what: "a person", label: "Address or name", maxLength: 254 };
+
 /** The search and page in the address of a list. */
 export function readPeopleQuery(
   { context }: Visit,
   list?: { sorts?: readonly string[] },
 ): ListQuery {
-  return readListQuery(context.query, SEARCHED_PEOPLE, list);
+  return readListQuery(context.query, SEARCHED, list);
 }
 
 export function toAsked({ expression, after }: ListQuery) {
@@ -121,7 +123,7 @@ export function renderPeopleList<Row extends { email: string }>(
   const { page, last } = toPage(rows);
   return [
     renderDone(visit),
-    isSearched && renderSearch(path, query, SEARCHED_PEOPLE),
+    isSearched && renderSearch(path, query, SEARCHED),
     page.length === 0 ? none : render(page, visit.deps.now()),
     page.length > 0 && renderListLinks({ path, isWhole, ...toListLinks(query, last?.email) }),
   ];

@@ -122,6 +122,32 @@ export function toCsvRows<Of extends Columns>(columns: Of, rows: readonly Row<Of
   return rows.map((row) => toCsvLine(listed.map(([name]) => toValueText(row[name])))).join("");
 }
 
+/** Reads a page when the previous page has been sent. A failure aborts the response, so that it never looks complete. */
+export function toCsvStream<Of extends Columns>(
+  { columns, key }: { columns: Of; key?: keyof Of & string },
+  first: Row<Of>[],
+  { read, maxRows }: { read: (after: string) => Promise<Row<Of>[]>; maxRows: number },
+): ReadableStream<Uint8Array> {
+  const encoder = new TextEncoder();
+  let rows = first;
+  let head = toCsvHead(columns);
+  return new ReadableStream({
+    pull: async (controller) => {
+      controller.enqueue(encoder.encode(head + toCsvRows(columns, rows)));
+      head = "";
+      const last = key !== undefined && rows.length >= maxRows && rows.at(-1)?.[key];
+      const after = last === false ? null : toValueText(last);
+      if (after === null) return controller.close();
+      try {
+        rows = await read(after);
+      } catch {
+        // The next request reports the reason.
+        controller.error();
+      }
+    },
+  });
+}
+
 function toCsvColumns(columns: Columns) {
   return Object.entries(columns).filter(([, { csv }]) => csv !== false);
 }

@@ -13,6 +13,7 @@ export {
   readList,
   toCsvHead,
   toCsvRows,
+  toCsvStream,
   toJsonRow,
 } from "./list.ts";
 export {
