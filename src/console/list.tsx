@@ -19,7 +19,9 @@ import {
   readSorted,
 } from "../records/console/mod.ts";
 import { toSearchExpression } from "../std/letter_case.ts";
+import { MAX_SORTED_ROWS } from "../std/limits.ts";
 import type { Visit } from "./enter.tsx";
+import { toCount } from "./numbers.tsx";
 import {
   ACTIONS_COLUMN,
   type ColumnSort,
@@ -95,8 +97,7 @@ function renderValue(kind: Columns[string]["kind"], value: unknown, now: number)
   return text !== null && (kind === "count" ? text : renderText(text));
 }
 
-// Lists with a search, paged by a key such as a slug: the request, the form, a page, and the link
-// to the next page.
+// Lists with a search, paged by a key such as a slug: the request, the form, a page, and its links.
 
 const PAGE_ROWS = 50;
 /** The number of rows to request: one more than the page, to detect a next page. */
@@ -110,7 +111,6 @@ export type ListQuery = {
   sort: { by: string; isDescending: boolean } | undefined;
 };
 
-/** The limits of a search and its text. */
 export type Searched = { what: string; label: string; maxLength: number };
 
 export function readListQuery(
@@ -200,7 +200,9 @@ export function renderListLinks({ path, query = {}, next, name, isWhole }: Links
   return (
     <>
       {isWhole === false && (
-        <p class="quiet">The list is long: only its first 5,000 rows are sorted. Search it.</p>
+        <p class="quiet">
+          The list is long: only its first {toCount(MAX_SORTED_ROWS)} rows are sorted. Search it.
+        </p>
       )}
       <p class="action-buttons">
         {next && renderNextLink(path, { ...query, ...next }, name)}
@@ -226,8 +228,7 @@ function toAddress(path: string, query: Query): string {
   return given.size === 0 ? path : `${path}?${given}`;
 }
 
-// A list of an app or of the service: the rows of its page, and a CSV of all rows with the rights
-// and the filter of the page.
+// The rows of a page, and a CSV of all rows with the rights and the filter of the page.
 
 type ReadName = Extract<keyof ConsoleReads, FunctionName>;
 type Listed<Name extends ReadName, Of extends Columns> = Pick<

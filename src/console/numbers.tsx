@@ -286,7 +286,7 @@ export function renderAppNumbers(home: ConsoleHome, span: Span, now: number): Ht
       {renderTable("Apps", columns, [...rows, ...others])}
       {appCount > apps.length && (
         <p>
-          <a href={APPS}>All {appCount.toLocaleString("en")} apps</a>
+          <a href={APPS}>All {toCount(appCount)} apps</a>
         </p>
       )}
     </>

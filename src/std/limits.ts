@@ -134,6 +134,9 @@ export const MAX_MERGED_A_MINUTE = 5000;
 export const MAX_REJECTED_KINDS = 200;
 export const MAX_REJECTED_PATHS = 20;
 
+/** Max first rows of a list that the Console sorts by a column. */
+export const MAX_SORTED_ROWS = 5000;
+
 /** Without mail in this time, no process sends mail. */
 export const MAIL_PAUSE_S = 600;
 /** How long an email that was not delivered is stored, and reported. */

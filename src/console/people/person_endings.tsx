@@ -1,5 +1,5 @@
 /** @jsxImportSource #html @jsxRuntime automatic */
-/** Actions that end the access of a person: disabling, which can be undone, all at once, sign-out and deletion. @module */
+/** Actions that end the access of a person: disabling, which can be undone, end of all access, sign-out and deletion. @module */
 
 import type { Html, Part } from "../../pages/mod.ts";
 import { runAction } from "../../records/actions/mod.ts";

@@ -45,12 +45,12 @@ language sql stable set search_path = pg_catalog, pg_temp as $$
 $$;
 
 -- A page of a list in the order of a column; rows without a value come last. To bound the cost,
--- only the first 5,000 rows of the list are sorted. The result says whether these are all.
+-- only the first ${MAX_SORTED_ROWS} rows are sorted. The result says whether these are all.
 -- proves: admin; idempotent
 create function rowhouse.console_sort_list(list text, app_slug text, search text, sorted_by text,
   is_descending boolean, skipped integer, max_rows integer) returns jsonb as $$
 declare
-  most constant integer := 5000;
+  most constant integer := ${MAX_SORTED_ROWS};
   page jsonb := case list
     when 'apps' then rowhouse.list_apps(search, '', most + 1)
     when 'users' then rowhouse.list_people(search, '', most + 1)
