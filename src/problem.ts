@@ -81,7 +81,7 @@ export const PROBLEMS = {
   unknown_route: {
     status: 404,
     when: "no endpoint has that path: rows are at `/v1/data/db/{table}`",
-    fix: "Compare the path with the endpoints of this reference.",
+    fix: "Compare the path with the endpoints of the API reference.",
   },
   unknown_app: {
     status: 404,

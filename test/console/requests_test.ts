@@ -198,6 +198,13 @@ test("a request's command has only routes of the service", async () => {
   );
 });
 
+test("a path without a route is not stored: the page says that it is unknown", async () => {
+  const page = await untilKept(await service.call(undefined, "/v9/nowhere"));
+  expect(page).toContain("GET unknown path");
+  expect(page).toContain(PROBLEMS.unknown_route.fix);
+  expect(page).not.toContain("nowhere");
+});
+
 test("the page of a request says what its error code means and what to do", async () => {
   const id = crypto.randomUUID();
   await write(`insert into rowhouse.stored_requests (id, app_id, at, method, route, status, code, ms)

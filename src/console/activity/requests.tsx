@@ -160,8 +160,9 @@ export function renderOutcome({ status, code, requests }: StoredRequest): Html {
   );
 }
 
-/** The route with the table, if the app has declared it. */
+/** The route with the table, if the app has declared it. Paths without a route are not stored. */
 export function toVisiblePath({ route, table }: Pick<StoredRequest, "route" | "table">): string {
+  if (route === "none") return "unknown path";
   return table === null ? route : route.replace(":table", table);
 }
 
