@@ -35,7 +35,19 @@ export function isFound(text: string | undefined): text is Found {
   return text !== undefined && Object.hasOwn(FOUND, text);
 }
 
-/** The class of a value of a body; `undefined` is a missing value. */
+/**
+ * The class of a value of a body; `undefined` is a missing value.
+ *
+ * @example
+ * ```ts
+ * import { classify } from "./found.ts";
+ * import { expect } from "bun:test";
+ *
+ * expect([undefined, 7, "7", "2026-11-27", "seven"].map(classify)).toEqual(
+ *   ["missing", "integer", "number_text", "date_text", "text_10"],
+ * );
+ * ```
+ */
 export function classify(value: unknown): Found {
   if (value === undefined) return "missing";
   if (value === null) return "null";
