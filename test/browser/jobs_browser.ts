@@ -260,7 +260,7 @@ const JOBS: readonly Job[] = [
       await steps.click(page.getByRole("link", { name: "End access" }));
       await steps.click(button(dialog(page), "End access"));
       await page.getByText("All access has ended").waitFor();
-      await page.getByText("No roles.").waitFor();
+      await page.getByText("No roles. This person cannot open any app.").waitFor();
     },
   },
 ];
