@@ -327,7 +327,7 @@ test("a departed person's access ends in one dialog, and a changed role keeps th
     await dialog.getByText("All roles are revoked").waitFor();
     await dialog.getByRole("button", { name: "End access" }).click();
     await page.getByText("All access has ended").waitFor();
-    await page.getByText("No roles.").waitFor();
+    await page.getByText("No roles. This person cannot open any app.").waitFor();
   });
 });
 
