@@ -179,7 +179,10 @@ async function runAdmin(...words: string[]): Promise<void> {
       stdio: ["ignore", "ignore", "pipe"],
     },
   );
-  expect([await child.exited, await new Response(child.stderr).text()]).toEqual([0, ""]);
+  expect([await child.exited, await new Response(child.stderr).text()]).toEqual([
+    0,
+    expect.stringMatching(/^Destination: .*\n$/),
+  ]);
 }
 
 /** The element that gets the next key. */

@@ -117,7 +117,8 @@ test("the image is saved as an OCI archive", () => {
 });
 
 test("a container migrates, serves, reports its health, accepts a push and a row, and stops", async () => {
-  expect(await finish(start("migrate"))).toMatchObject({ code: 0, err: "" });
+  const destination = expect.stringMatching(/^Destination: .*\n$/);
+  expect(await finish(start("migrate"))).toMatchObject({ code: 0, err: destination });
   const service = start("rowhouse");
   let log = "";
   void (async () => {
@@ -130,7 +131,10 @@ test("a container migrates, serves, reports its health, accepts a push and a row
   const [, ...health] = image.config.Healthcheck.Test;
   expect(await finish(image.start(health, { PORT: port }))).toMatchObject({ code: 0, err: "" });
 
-  expect(await finish(start("admin", ["create-app", "wiki"]))).toMatchObject({ code: 0, err: "" });
+  expect(await finish(start("admin", ["create-app", "wiki"]))).toMatchObject({
+    code: 0,
+    err: destination,
+  });
   const scopes = "schema:push,data:read,data:write";
   const issued = await finish(start("admin", ["issue-key", "wiki", "--scope", scopes]));
   const env = { ROWHOUSE_URL: `http://127.0.0.1:${port}`, ROWHOUSE_API_KEY: issued.out.trim() };
