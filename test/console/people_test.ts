@@ -358,6 +358,15 @@ describe("an account", () => {
     expect([left.includes("kept"), left.includes("unused")]).toEqual([true, false]);
   });
 
+  test("ends with the links of a person who was already disabled", async () => {
+    const own = await makePerson(service, {});
+    await submit(chiefJar, `${pathOf(own)}/state`, { disabled: "yes" });
+    const link = readLink(await submit(chiefJar, `${pathOf(own)}/password-link`));
+    expect((await submit(chiefJar, `${pathOf(own)}/end-access`)).status).toBe(303);
+    await submit(chiefJar, `${pathOf(own)}/state`, { disabled: "no" });
+    expect((await visit(service, new Map(), link)).status).toBe(404);
+  });
+
   test("can end one or all sessions", async () => {
     const jars = [await signInAs(service, person), await signInAs(service, person)];
     jars.push(await signInAs(service, person));

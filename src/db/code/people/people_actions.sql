@@ -384,6 +384,8 @@ begin
   if person.disabled_at is null then
     perform rowhouse.set_disabled(email, true, actor);
   end if;
+  -- A person who was already disabled can have got another one since.
+  delete from rowhouse.password_links where user_id = person.id;
   if person.console_role is not null then
     perform rowhouse.set_console_role(email, null, null, actor);
   end if;
