@@ -198,6 +198,7 @@ test("a session that ends during an import can be renewed, and Resume continues"
     await openImport(pages, page);
     await choose(page, "title\na\n");
     await press(page, "Check the file");
+    await page.getByRole("button", { name: "Import 1 row" }).waitFor();
     await page.context().clearCookies();
     await press(page, "Import 1 row");
     await page.getByText("Your session has ended").waitFor();
