@@ -51,7 +51,9 @@ function killAll(victims: readonly ("dev" | Role)[], dev: Running): void {
       : listed.filter(({ args }) => args.includes(ROLES[victim])).map(({ pid }) => pid),
   );
   expect(pids.length).toBe(victims.length);
-  for (const pid of pids) process.kill(pid, "SIGKILL");
+  // Stopped first: one that runs would notice the end of another, and end the server.
+  for (const signal of ["SIGSTOP", "SIGKILL"] as const)
+    for (const pid of pids) process.kill(pid, signal);
 }
 
 async function untilNoneRuns(patienceMs = 40_000): Promise<void> {
