@@ -110,7 +110,10 @@ describe("streams", () => {
       headers: { ...STREAM, ...(app && { authorization: `Bearer ${app.key}` }) },
     });
 
-  /** Opens one after the other, and returns their statuses. */
+  /** Bun disconnects the caller of a response that was garbage collected. */
+  const kept: Response[] = [];
+
+  /** Opens one after the other. */
   async function openTimes(times: number, app: TestApp | undefined, path?: string) {
     const responses: Response[] = [];
     for (let index = 0; index < times; index++) {
@@ -119,6 +122,7 @@ describe("streams", () => {
       respondAll("Content-Type: text/event-stream", ": \n\n");
       responses.push(await response);
     }
+    kept.push(...responses);
     return responses;
   }
   const toStatuses = (responses: readonly Response[]) => responses.map(({ status }) => status);
@@ -155,7 +159,6 @@ describe("streams", () => {
       respondAll();
       expect((await response).status).toBe(200);
     }
-    // Bun disconnects the caller of a response that was garbage collected.
     const unread: Response[] = [];
     for (const expected of [200, 200, 200, 429]) {
       const response = fetch(service.url + LIST, {
