@@ -14,7 +14,7 @@ import { COUNTED } from "./bodies.ts";
 import { ON_CONFLICT } from "./deps.ts";
 import { GROUP_LIMITS } from "./query/group_query.ts";
 import { MAX_OFFSET } from "./query/paging.ts";
-import { EXISTING_VALUES } from "./upsert_query.ts";
+import { EXISTING_VALUES } from "./upsert.ts";
 
 const ID: OperationParameter = {
   in: "path",

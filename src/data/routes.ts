@@ -27,7 +27,6 @@ import { openChanges } from "./live/open_changes.ts";
 import { makeNewIds } from "./new_ids.ts";
 import { OPERATIONS } from "./operations.ts";
 import { type FoundBody, findGroups, findListed, readAskedList } from "./query/run.ts";
-import { withoutCondition } from "./query/write_query.ts";
 import {
   checkAccept,
   readRowRequest,
@@ -46,7 +45,7 @@ import {
 } from "./responses.ts";
 import { hasWriteQuery, upsertRows } from "./upsert.ts";
 import { readSent, type SentWrite, write } from "./write.ts";
-import { deleteWhere, updateWhere } from "./write_where.ts";
+import { deleteWhere, updateWhere, withoutCondition } from "./write_where.ts";
 
 const LIST = `${DATA_PATH}/:table`;
 const ROW = `${LIST}/:id`;

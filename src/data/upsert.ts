@@ -6,7 +6,13 @@
  */
 
 import { SIGNALS, SignalError } from "../db/mod.ts";
-import { checkObject, type KeyRequestContext, readParameters, scopeMissing } from "../http/mod.ts";
+import {
+  checkObject,
+  type KeyRequestContext,
+  readParameters,
+  scopeMissing,
+  unsupportedParameter,
+} from "../http/mod.ts";
 import { VALUES } from "../kinds/mod.ts";
 import { allows } from "../principal.ts";
 import { type Detail, Problem } from "../problem.ts";
@@ -21,7 +27,7 @@ import {
   type ServedDefinition,
 } from "../tables/catalog/mod.ts";
 import { findCurrent } from "./call.ts";
-import type { DataDeps } from "./deps.ts";
+import { type DataDeps, ON_CONFLICT } from "./deps.ts";
 import { proveKey } from "./prove_key.ts";
 import { invalid } from "./query/filter.ts";
 import { checkAccept, rejectIfMatch, requireTable } from "./read_request.ts";
@@ -35,8 +41,35 @@ import {
   readRow,
 } from "./read_row.ts";
 import { respondWithBatch, respondWithUpserted } from "./responses.ts";
-import { readUpsertQuery, type UpsertQuery } from "./upsert_query.ts";
 import { readSent, write } from "./write.ts";
+
+/** What happens to rows that exist. */
+export const EXISTING_VALUES = ["update", "ignore"] as const;
+
+export type UpsertQuery = {
+  /** The columns of a unique constraint, in any order. */
+  readonly columns: readonly string[];
+  readonly isIgnored: boolean;
+};
+
+/** @throws {Problem} unsupported_query — another parameter; invalid_query */
+export function readUpsertQuery(query: string): UpsertQuery {
+  const found = new Map<string, string>();
+  for (const [name, value] of readParameters(query)) {
+    if (name !== ON_CONFLICT && name !== "existing")
+      throw unsupportedParameter(name, "creates have only onConflict and existing");
+    if (found.has(name)) throw invalid(`Cannot read ${name}: it is given twice`);
+    found.set(name, value);
+  }
+  const named = found.get(ON_CONFLICT);
+  if (named === undefined) throw invalid("Cannot use existing without onConflict");
+  const existing = found.get("existing") ?? "update";
+  if (!EXISTING_VALUES.some((value) => value === existing))
+    throw invalid(
+      `Cannot read existing ${quote(existing)}: must be ${EXISTING_VALUES.join(" or ")}`,
+    );
+  return { columns: named.split(","), isIgnored: existing === "ignore" };
+}
 
 /** Whether a write of a table has parameters, which only the preview knows. */
 export function hasWriteQuery(

@@ -1,21 +1,17 @@
 /** Commands for the nodes of a Citus cluster: set-up, state, and the distribution of a database over them. @module */
 export { ANCHOR } from "./citus/anchor.ts";
-export {
-  askNodes,
-  ClusterError,
-  findClusterIssues,
-  listDataNodes,
-  runOnNodes,
-} from "./citus/check_nodes.ts";
+export * from "./citus/check_nodes.ts";
 export { type Conversion, PROGRESS, type Reference, renderConversion } from "./citus/conversion.ts";
-export { spreadLogins } from "./citus/logins.ts";
+export { checkLoginsLetIn, spreadLogins } from "./citus/logins.ts";
 export { admitNodes, holdNewNodes } from "./citus/new_nodes.ts";
-export { checkLoginsLetIn } from "./citus/node_access.ts";
-export { findNodeError } from "./citus/node_error.ts";
-export { findLoggingNodes } from "./citus/node_logs.ts";
-export { findNodeGaps } from "./citus/node_state.ts";
+export {
+  describeNode,
+  findNodeError,
+  findUnreachableNode,
+  toNodeRemedy,
+} from "./citus/node_error.ts";
+export { findLoggingNodes, findNodeGaps } from "./citus/node_state.ts";
 export { makeNodeMap, type NodeMap } from "./citus/nodes.ts";
 export { isRestored, undoDistribution } from "./citus/restored.ts";
 export { checkCluster, countShards, prepareNodes, SHARDS, setUpCluster } from "./citus/set_up.ts";
 export { isNamed } from "./citus/shard_names.ts";
-export { describeNode, findUnreachableNode, toNodeRemedy } from "./citus/unreachable_node.ts";

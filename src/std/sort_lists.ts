@@ -1,4 +1,4 @@
-/** Lists of words in a fixed order, independent of their original order. @module */
+/** Lists of words: in a fixed order, independent of their original order, and contained in others. @module */
 
 /**
  * The lists sorted by their words; the words of each list stay as they are.
@@ -22,4 +22,22 @@ function compareLists(a: readonly string[], b: readonly string[]): number {
     if (term !== other) return term < other ? -1 : 1;
   }
   return a.length - b.length;
+}
+
+/**
+ * Whether the words of a list are in another list, in the same order.
+ *
+ * @example
+ * ```ts
+ * import { isSubsequence } from "./sort_lists.ts";
+ * import { expect } from "bun:test";
+ *
+ * expect(isSubsequence(["a", "c"], ["a", "b", "c"])).toBe(true);
+ * expect(isSubsequence(["c", "a"], ["a", "b", "c"])).toBe(false);
+ * ```
+ */
+export function isSubsequence(part: readonly string[], whole: readonly string[]): boolean {
+  let next = 0;
+  for (const value of whole) if (value === part[next]) next++;
+  return next === part.length;
 }

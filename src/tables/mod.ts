@@ -2,21 +2,9 @@
 export type { PushDeps } from "./apply.ts";
 export type { PushBody } from "./bodies.ts";
 export type { MigrationRecord } from "./history/migration_text.ts";
-export {
-  type CheckBodies,
-  digestRelease,
-  makeCheckBodies,
-  recordRelease,
-} from "./history/release.ts";
+export * from "./history/release.ts";
 export type { CheckedMigration } from "./history/replayed_migration.ts";
-export {
-  readMigration,
-  readStatus,
-  readTableApps,
-  type Status,
-  type StoredMigration,
-  type TableApps,
-} from "./history/status.ts";
+export * from "./history/status.ts";
 export { MAX_BYTES, MAX_REPLAY_BYTES, PUSH_LIMITS, type PushLimits } from "./limits.ts";
 export type { Change } from "./plan/change.ts";
 export { planPush } from "./plan/plan.ts";
@@ -27,21 +15,8 @@ export { readPush, readTexts } from "./read_push.ts";
 export { type PushRouteDeps, pushRoutes } from "./routes.ts";
 export { type ConversionPlan, convertDatabase, planConversion } from "./sql/convert.ts";
 export { hasAbandonedSteps, resumeDeferredSteps } from "./sql/deferred.ts";
-export {
-  addKeys,
-  describeDueKeys,
-  describeTableKeys,
-  dropKeys,
-  findDueKeys,
-  findUnusedKeys,
-} from "./sql/keys.ts";
-export {
-  type AppTablesPlan,
-  createAppTables,
-  finishAppTables,
-  planAppTables,
-  toCopyings,
-} from "./sql/move.ts";
+export * from "./sql/keys.ts";
+export * from "./sql/move.ts";
 export {
   deferRebuilds,
   findOutdatedTables,

@@ -1,7 +1,7 @@
 /** The first event of a stream, while other events of its table pass by. */
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { makeChangeFeed } from "../../src/data/live/change_feed.ts";
-import type { News } from "../../src/data/live/change_stream.ts";
+import type { News } from "../../src/data/live/change_hub.ts";
 import { makeCursors } from "../../src/data/live/cursors.ts";
 import { call } from "../../src/db/mod.ts";
 import { makeStreamMemory } from "../../src/http/mod.ts";

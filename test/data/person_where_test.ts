@@ -1,7 +1,7 @@
 /** Writes of all rows that match conditions, by people: they find only rows that the person sees and may write. */
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { planWrite } from "../../src/data/query/plan.ts";
-import { readWriteQuery, toList } from "../../src/data/query/write_query.ts";
+import { readWriteQuery, toList } from "../../src/data/write_where.ts";
 import { defineSchema, type TableRules, t } from "../../src/schema/mod.ts";
 import { definitionFor } from "../../src/tables/catalog/mod.ts";
 import { openPersonViews, type PersonViews, type TestCaller } from "../support/person_views.ts";

@@ -5,7 +5,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import postgres from "postgres";
 import { MAX_WORK, planWrite } from "../../src/data/query/plan.ts";
-import { readWriteQuery, toList } from "../../src/data/query/write_query.ts";
+import { readWriteQuery, toList } from "../../src/data/write_where.ts";
 import { SERVICE_QUEUE } from "../../src/db/mod.ts";
 import { defineSchema, t } from "../../src/schema/mod.ts";
 import type { RecordedTable } from "../../src/tables/catalog/mod.ts";

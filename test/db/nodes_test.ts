@@ -1,7 +1,7 @@
 import { describe, expect, test } from "bun:test";
-import { hashBytes } from "../../src/db/citus/hash.ts";
 import { recordNodeError } from "../../src/db/citus/node_error.ts";
 import { makeNodeMap } from "../../src/db/citus/nodes.ts";
+import { hashBytes } from "../../src/db/citus/shard_names.ts";
 import { findUnreachableNode, SERVICE_QUEUE } from "../../src/db/mod.ts";
 import { isWorthAnother, readSqlState, toDatabaseError } from "../../src/db/sqlstate.ts";
 import { clusterUrls, withDatabase } from "../support/cluster.ts";

@@ -7,7 +7,7 @@
 import { Problem } from "../../problem.ts";
 import type { Definition, NamedColumn, TableDefinition } from "../../schema/mod.ts";
 import { canonicalJson } from "../../std/json.ts";
-import { isSubsequence } from "../../std/subsequence.ts";
+import { isSubsequence } from "../../std/sort_lists.ts";
 import { type Change, changeDefinition } from "../../tables/plan/change.ts";
 import { mergeDeclared, mergeTable, withoutRules } from "../../tables/plan/merge_table.ts";
 import type { Pushed, SchemaService } from "../db/schema_service.ts";

@@ -7,8 +7,7 @@
 import type { Definition, NamedColumn, TableDefinition } from "../../schema/mod.ts";
 import { canonicalJson } from "../../std/json.ts";
 import { type Cases, matchKind } from "../../std/match_kind.ts";
-import { sortLists } from "../../std/sort_lists.ts";
-import { isSubsequence } from "../../std/subsequence.ts";
+import { isSubsequence, sortLists } from "../../std/sort_lists.ts";
 import { type Change, changeTable } from "../../tables/plan/change.ts";
 import { type Declared, mergeDeclared, mergeTable } from "../../tables/plan/merge_table.ts";
 import { type DevTables, findColumn, findTable, isSameType } from "./dev_tables.ts";

@@ -26,6 +26,7 @@ import { STREAM_LIFE_S } from "../../std/limits.ts";
 import type { Catalog } from "../../tables/catalog/mod.ts";
 import {
   catchUp,
+  encodeNews,
   endAll,
   endSubscriber,
   type Hub,
@@ -37,7 +38,6 @@ import {
   type Subscriber,
   settle,
 } from "./change_hub.ts";
-import { encodeNews } from "./change_stream.ts";
 import { makeCursors } from "./cursors.ts";
 
 export type ChangeFeed = {

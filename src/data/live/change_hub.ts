@@ -15,8 +15,16 @@ import {
   type ServedDefinition,
   watchedTables,
 } from "../../tables/catalog/mod.ts";
-import { encodeNews, type News } from "./change_stream.ts";
 import { type CursorOwner, type Cursors, isIncluded } from "./cursors.ts";
+
+/** Changes from the database: the position after them, their kind, and the events as JSON. */
+export type News = { position: string; kind: "ready" | "changes" | "reset"; events: string };
+
+const encoder = new TextEncoder();
+
+export function encodeNews({ kind, events }: News, cursor: string): Uint8Array {
+  return encoder.encode(`id: ${cursor}\nevent: ${kind}\ndata: ${events}\n\n`);
+}
 
 /** Reads the changes of a table since a cursor; `undefined` if the app is not live. */
 export type ReadNews = (

@@ -5,8 +5,7 @@ import { MAX_CHANGES, MAX_EVENT_BYTES } from "../../std/limits.ts";
 import { callFunction } from "../call.ts";
 import type { DataDeps } from "../deps.ts";
 import { checkAge, findNewTable } from "../read_request.ts";
-import type { ReadNews } from "./change_hub.ts";
-import type { News } from "./change_stream.ts";
+import type { News, ReadNews } from "./change_hub.ts";
 
 /**
  * A stream of the table's changes; `undefined` if the app is not live, or the caller wants no stream.

@@ -6,7 +6,7 @@
  */
 import { BoundedMap } from "../../std/bounded.ts";
 import type { NodeEntry, Nodes } from "../pool/nodes.ts";
-import { hashBytes } from "./hash.ts";
+import { hashBytes } from "./shard_names.ts";
 
 /** The shards of a node: the lowest and the highest hash of each. */
 export type NodeShards = { name: string; ranges: readonly (readonly [number, number])[] };

@@ -14,9 +14,8 @@ import { readValue } from "../read_rows.ts";
 import { ANCHOR, isDistributed } from "./anchor.ts";
 import { ClusterError, findClusterIssues, runOnNodes } from "./check_nodes.ts";
 import { FUNCTIONS } from "./functions.ts";
-import { NODE_LOGINS } from "./logins.ts";
+import { letRolesIn, NODE_LOGINS } from "./logins.ts";
 import { RECORD_NODES } from "./new_nodes.ts";
-import { letRolesIn } from "./node_access.ts";
 
 /** Limits the number of nodes. Each additional shard makes tables larger and pushes slower (docs/scaling.md). */
 export const SHARDS = 8;

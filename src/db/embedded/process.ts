@@ -11,8 +11,7 @@ import { acquireLock, type Lock } from "../../std/lock.ts";
 import { checkMajor, discard, initialize, USER } from "./data.ts";
 import { findAccount, findBinaries, LOCK, prepareFolder, StartError } from "./folder.ts";
 import type { ClusterOptions } from "./mod.ts";
-import { endServer, type Shutdown, start, startOn, stopLeftover } from "./server.ts";
-import { startWatchdog } from "./watchdog.ts";
+import { endServer, type Shutdown, start, startOn, startWatchdog, stopLeftover } from "./server.ts";
 
 const CHECK_INTERVAL_MS = 500;
 /** Longer than the parent and the server need to stop. */

@@ -4,10 +4,39 @@
  *
  * @module
  */
-import type { PoolStats } from "./acquire.ts";
-import { openConnection } from "./connection.ts";
+import { Acquirer, type AcquirerOptions, type PoolStats } from "./acquire.ts";
+import { isDriverPatched, openConnection } from "./connection.ts";
 import type { NodeEntry, Nodes } from "./nodes.ts";
-import { openPool, type Pool, type PoolOptions } from "./pool.ts";
+import { addStats, openPipelines, type PipelineOptions, type Pipelines } from "./pipeline.ts";
+
+export type Pool = {
+  readonly acquirer: Acquirer;
+  readonly pipelines: Pipelines;
+  readonly stats: () => PoolStats;
+  readonly countChanges: (changes: number) => void;
+  readonly close: (timeoutS: number) => Promise<void>;
+};
+
+export type PoolOptions = AcquirerOptions & PipelineOptions;
+
+/** Opening a pool does not connect. */
+export function openPool(options: PoolOptions): Pool {
+  const pipelines = openPipelines({ ...options, name: `${options.name} pipeline` });
+  const connections = options.connections - pipelines.connections;
+  const acquirer = new Acquirer({ ...options, connections, isPipelined: isDriverPatched() });
+  return {
+    acquirer,
+    pipelines,
+    stats: () => addStats(acquirer.stats(), pipelines.stats()),
+    countChanges: (changes) => {
+      acquirer.countChanges(changes);
+      pipelines.countChanges(changes);
+    },
+    close: async (timeoutS) => {
+      await Promise.all([acquirer.close(timeoutS), pipelines.close(timeoutS)]);
+    },
+  };
+}
 
 export type NodePools = {
   /** The pool of the node that serves this queue; `undefined` if calls go through the coordinator. */

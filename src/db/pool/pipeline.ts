@@ -10,9 +10,9 @@
  */
 
 import { Acquirer, type AcquirerOptions, type PoolStats } from "./acquire.ts";
-import { makeAvoided } from "./avoided.ts";
 import { type Connection, isDriverPatched, type Parameter, type Statement } from "./connection.ts";
 import type { Work } from "./run.ts";
+import { makeAvoided } from "./sharing.ts";
 import type { Ticker, Ticking } from "./ticker.ts";
 
 // Sends statements on shared connections with a short wait: a caller that waits longer continues

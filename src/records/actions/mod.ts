@@ -7,15 +7,7 @@ export {
 } from "./action.ts";
 export { type AuditEntry, auditList, sweepAudit } from "./audit.ts";
 export * from "./columns.ts";
-export {
-  type List,
-  type RowsOf,
-  readList,
-  toCsvHead,
-  toCsvRows,
-  toCsvStream,
-  toJsonRow,
-} from "./list.ts";
+export * from "./list.ts";
 export {
   ConsoleRejected,
   NotSignedIn,

@@ -20,6 +20,7 @@ import {
 import { keyList } from "../apps/keys.ts";
 import { CONSOLE_ROLES } from "../people/people.ts";
 import { AXIS, STEP } from "./activity.ts";
+import { ROWS_WAIT_MS } from "./tables.ts";
 
 /** The signed-in administrator. */
 export const VISITOR = record({
@@ -110,6 +111,3 @@ export async function deleteAppByConsole(
   }
   return false;
 }
-
-/** The pause between checks while the data service deletes rows. */
-export const ROWS_WAIT_MS = 200;

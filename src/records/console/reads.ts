@@ -1,5 +1,6 @@
 /** The read of each Console page: one call on the Console's login, which returns no secret. @module */
 import type { Arguments } from "../../db/mod.ts";
+import { isUuid } from "../../std/patterns.ts";
 import { type ConsoleActor, callConsole } from "../actions/action.ts";
 import { auditList } from "../actions/audit.ts";
 import {
@@ -14,9 +15,11 @@ import {
   text,
   time,
 } from "../actions/columns.ts";
+import { unknownPerson } from "../actions/rejections.ts";
 import { APP_END } from "../apps/app_life.ts";
 import { appList } from "../apps/apps.ts";
 import { keyList } from "../apps/keys.ts";
+import { isConfirmed } from "../people/addresses.ts";
 import { INVITATION, invitationList } from "../people/invitations.ts";
 import {
   APP_ROLES,
@@ -27,12 +30,19 @@ import {
   peopleList,
   sessionList,
 } from "../people/people_lists.ts";
-import { CHANGES_PAGE, REQUEST_PAGE, REQUESTS_PAGE } from "./activity.ts";
+import type { IdentitySecrets } from "../secrets/identity_secrets.ts";
+import { CHANGES_PAGE, HISTORY_READ, REQUEST_PAGE, REQUESTS_PAGE } from "./activity.ts";
 import { APP_PAGE, type PageView, VISITOR } from "./apps.ts";
-import { HISTORY_READ } from "./history.ts";
 import { HOME } from "./home.ts";
-import { PUSH_PAGE, pushList } from "./pushes.ts";
-import { ROWS_PAGE, RULES_PAGE, TABLE_RULES_PAGE, TABLE_VIEW, tableList } from "./tables.ts";
+import {
+  PUSH_PAGE,
+  pushList,
+  ROWS_PAGE,
+  RULES_PAGE,
+  TABLE_RULES_PAGE,
+  TABLE_VIEW,
+  tableList,
+} from "./tables.ts";
 
 /** The results of a search. */
 const MATCHES = record({
@@ -129,4 +139,29 @@ export async function readSorted<Name extends keyof ConsoleReads>(
   const page = await callConsole(actor, "console_sort_list", values);
   const content = check(CHECKS[name] as Column<ConsoleReads[Name]>, page, name);
   return { ...content, ...check(CHECKS.sort_list, page, name), ...check(PAGE, page, name) };
+}
+
+type Stored = ConsoleReads["show_person"];
+export type PersonView = PageView<
+  Omit<Stored, "person"> & {
+    person: Omit<Stored["person"], "addressDigest" | "addressSecretId"> & {
+      /** Whether this service set the address and so sends links to it. */
+      isConfirmed: boolean;
+    };
+  }
+>;
+
+/** A person, and a page of their roles on apps: the roles after a slug, or only the role on `app`. @throws {Problem} not_found */
+export async function showConsolePerson(
+  deps: ConsoleActor & { identitySecrets: IdentitySecrets },
+  { id, app, after = "", maxRows }: { id: string; app?: string; after?: string; maxRows: number },
+): Promise<PersonView> {
+  // A malformed id belongs to no person.
+  if (!isUuid(id)) throw unknownPerson();
+  const values = { person: id, app_slug: app, after_slug: after, max_rows: maxRows };
+  const page = await readConsole(deps, "show_person", values);
+  const { addressDigest: digest, addressSecretId: secretId, ...person } = page.person;
+  const stored = { userId: person.id, email: person.email, digest, secretId };
+  const isAddressConfirmed = isConfirmed(deps.identitySecrets, stored);
+  return { ...page, person: { ...person, isConfirmed: isAddressConfirmed } };
 }

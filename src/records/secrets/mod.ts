@@ -5,13 +5,4 @@ export {
   makeIdentitySecrets,
 } from "./identity_secrets.ts";
 export * from "./secrets.ts";
-export {
-  isIdText,
-  isSecretText,
-  makeIdText,
-  makeSecret,
-  type Sealing,
-  seal,
-  unseal,
-} from "./secrets.ts";
 export { makeSession, type NewSession, toPresented } from "./session_text.ts";

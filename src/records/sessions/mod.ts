@@ -4,15 +4,6 @@ export { type Device, isDeviceName, readDevice, toDeviceName, toDeviceText } fro
 export { beginPasskey, finishPasskeySignIn, toPasskeyFactor } from "./passkeys.ts";
 export { openPersonKey } from "./person_keys.ts";
 export * from "./providers.ts";
-export {
-  createLinked,
-  findProviderPerson,
-  type Linked,
-  linkInvited,
-  type Subject,
-} from "./providers.ts";
-export * from "./second_factors.ts";
-export * from "./second_factors.ts";
 export * from "./second_factors.ts";
 export {
   endSessions,
@@ -27,12 +18,3 @@ export {
   type VisitorApp,
 } from "./sessions.ts";
 export * from "./sign_in_attempts.ts";
-export {
-  beginSignIn,
-  type FactorRule,
-  finishSignIn,
-  type KnownUser,
-  SIGN_IN_LIMITS,
-  signInByLink,
-  sweepThrottle,
-} from "./sign_in_attempts.ts";

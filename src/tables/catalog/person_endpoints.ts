@@ -1,7 +1,9 @@
-/** The endpoints that people can use, by their views. @module */
-import type { ColumnSet } from "./catalog.ts";
+/** What people can use, by their views: endpoints, and the columns of tables, on which functions depend. Pure. @module */
+
+import type { TableDefinition } from "../../schema/mod.ts";
+import { type ColumnSet, toColumnSet } from "./catalog.ts";
 import { type Endpoint, endpointsOf, type FunctionSite, hasPreview } from "./functions.ts";
-import type { View } from "./views.ts";
+import { type View, viewsOf } from "./views.ts";
 
 type PersonEndpoint = {
   /** Whether people can use it. A new endpoint is closed until its body applies the rules. */
@@ -50,4 +52,31 @@ export function endpointsOfSet({ view }: ColumnSet, site: FunctionSite): readonl
 export function allowsEndpoint(view: View, endpoint: Endpoint): boolean {
   const { isOpen, isAllowed } = PERSON_ENDPOINTS[endpoint];
   return isOpen && isAllowed(view);
+}
+
+/** The columns of a table as its app is served them, with a view. */
+export type ViewSet = ColumnSet & { readonly view: View };
+
+/** The use of a table by an app, with the app's rules. */
+export type TableUse = { readonly appId: string; readonly definition: TableDefinition };
+
+/** The views of a table for an app with these tables; none if the app does not use the table. */
+export function viewSetsOf(
+  appId: string,
+  tables: readonly TableDefinition[],
+  name: string,
+): ViewSet[] {
+  const table = tables.find((declared) => declared.name === name);
+  if (table === undefined) return [];
+  return viewsOf(appId, tables, table).map((view) => ({ ...toColumnSet(table), view }));
+}
+
+/** The views of all apps, by table. `uses`: everything that the apps use. */
+export function listViewSets(uses: readonly TableUse[]): ReadonlyMap<string, readonly ViewSet[]> {
+  const byApp = Map.groupBy(uses, ({ appId }) => appId);
+  const sets = [...byApp].flatMap(([appId, used]) => {
+    const tables = used.map(({ definition }) => definition);
+    return tables.flatMap(({ name }) => viewSetsOf(appId, tables, name));
+  });
+  return Map.groupBy(sets, ({ name }) => name);
 }

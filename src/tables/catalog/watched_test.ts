@@ -1,7 +1,6 @@
 import { expect, test } from "bun:test";
 import { declareRules, tableOf } from "../../../test/support/rules.ts";
-import { viewOf } from "./views.ts";
-import { watchedTables } from "./watched.ts";
+import { viewOf, watchedTables } from "./views.ts";
 
 test("the tables that decide which rows a person reads, through memberships and readable rows", () => {
   const tables = declareRules({

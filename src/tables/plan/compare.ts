@@ -7,7 +7,7 @@
 
 import type { NamedColumn, TableDefinition } from "../../schema/mod.ts";
 import { canonicalJson } from "../../std/json.ts";
-import { isSubsequence } from "../../std/subsequence.ts";
+import { isSubsequence } from "../../std/sort_lists.ts";
 import { indexesOf, keysOf } from "../catalog/mod.ts";
 import type { Compared } from "../conflicts.ts";
 

@@ -13,7 +13,7 @@ import {
   sumDefaults,
   type TableDefinition,
 } from "../../schema/mod.ts";
-import { isSubsequence } from "../../std/subsequence.ts";
+import { isSubsequence } from "../../std/sort_lists.ts";
 import { indexesOf, keysOf, type RecordedDefinition } from "../catalog/mod.ts";
 import { type Conflict, FOREIGN, OWN } from "../conflicts.ts";
 import { isShared, sumExcessDefaults } from "../sql/deferred.ts";
