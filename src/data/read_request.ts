@@ -13,7 +13,7 @@ import { type Detail, Problem } from "../problem.ts";
 import type { TableDefinition } from "../schema/mod.ts";
 import { findReviver } from "../std/exact_json.ts";
 import { MAX_BODY_BYTES } from "../std/limits.ts";
-import { findNearest } from "../std/names.ts";
+import { suggestName } from "../std/names.ts";
 import { isUuid, TABLE_PATTERN } from "../std/patterns.ts";
 import { quote } from "../std/quote.ts";
 import { MAX_CATALOG_AGE_MS, type RecordedTable } from "../tables/catalog/mod.ts";
@@ -152,18 +152,28 @@ export async function readValues<R extends Read>(
   if (issues.length === 0) return { table: current, read: again };
   if (!isRejected) await proveKey(deps, principal, "data:write");
   findCurrent(deps, principal, table.name);
-  throw toInvalid(issues);
+  throw toInvalid(issues, isStrict ? "" : nameIgnored(again.unknown, current));
 }
 
-/** Max listed unknown fields, and how many of them are compared with every column. */
+/** Max listed unknown fields, how many of them are compared with every column, and how many a sentence names. */
 const MAX_UNKNOWN = 100;
 const MAX_COMPARED = 20;
+const MAX_NAMED = 3;
 
 function explainUnknown(unknown: readonly UnknownField[], table: RecordedTable): Detail[] {
-  const names = table.definition.columns.map(({ name }) => name);
   return unknown.slice(0, MAX_UNKNOWN).map(({ path, name }, index) => {
-    const near = index < MAX_COMPARED ? findNearest(name, names) : undefined;
-    const suggestion = near === undefined ? "" : `; did you mean ${quote(near)}?`;
-    return { path, message: `Is not a column${suggestion}` };
+    const near = index < MAX_COMPARED ? suggestName(name, table.definition.columns) : "";
+    return { path, message: `Is not a column${near}` };
   });
+}
+
+/** Names the unknown fields when other fields are rejected: a required column can be missing because of a typing error. */
+function nameIgnored(unknown: readonly UnknownField[], table: RecordedTable): string {
+  const names = [...new Set(unknown.map(({ name }) => name))];
+  if (names.length === 0) return "";
+  const shown = names
+    .slice(0, MAX_NAMED)
+    .map((name) => `${quote(name)} is not a column${suggestName(name, table.definition.columns)}`);
+  const rest = names.length - shown.length;
+  return `. Ignored: ${shown.join("; ")}${rest > 0 ? `; and ${rest} more` : ""}`;
 }

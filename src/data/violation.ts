@@ -61,10 +61,10 @@ function showTogether(columns: readonly Column[]): string {
   return names.length < 2 ? last : `combination of ${names.slice(0, -1).join(", ")} and ${last}`;
 }
 
-/** The Problem for invalid values, with all known errors. */
-export function toInvalid(details: Detail[]): Problem {
+/** The Problem for invalid values, with all known errors. `end`: the end of the message. */
+export function toInvalid(details: Detail[], end = ""): Problem {
   return new Problem("validation_failed", {
-    message: "Some values do not fit their columns; nothing was written",
+    message: `Some values do not fit their columns; nothing was written${end}`,
     ...(details.length === 0 ? {} : { details }),
   });
 }

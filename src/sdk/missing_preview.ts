@@ -1,8 +1,8 @@
 /** What a call needs that the service does not have. @module */
 import { DataError } from "./data_error.ts";
 
-/** What a service without the preview says about the parts of a query, and about `deleteMany`. */
-const WITHOUT_FILTERS = /only limit and offset on a list|only lists have query parameters/;
+/** What a service without the preview says about `upsert` and `deleteMany`. It names the preview for the parts of a query. */
+const WITHOUT_FILTERS = /only lists have query parameters/;
 
 /** Names the preview that a call of a person lacks. */
 export function explainMissing(error: DataError): DataError {

@@ -5,6 +5,10 @@
  * @module
  */
 
+import { quote } from "./quote.ts";
+
+type Named = { readonly name: string };
+
 /** Characters per allowed edit. */
 const CHARACTERS_PER_EDIT = 3;
 
@@ -30,6 +34,15 @@ export function findNearest(typed: string, terms: readonly string[]): string | u
   return near.sort((a, b) => a.edits - b.edits)[0]?.term;
 }
 
+/** The end of a message about an unknown name: the nearest of the named items, or nothing. */
+export function suggestName(typed: string, items: readonly Named[]): string {
+  const near = findNearest(
+    typed,
+    items.map(({ name }) => name),
+  );
+  return near === undefined ? "" : `; did you mean ${quote(near)}?`;
+}
+
 /** The fewest characters to insert, remove, replace or swap with the next character that turn `from` into `to`. */
 function countEdits(from: string, to: string): number {
   let beforeLast: number[] = [];
@@ -49,8 +62,6 @@ function countEdits(from: string, to: string): number {
 }
 
 // Finds an item of a list that another item may have replaced. Pure.
-
-type Named = { readonly name: string };
 
 /**
  * The only removed and the only added item, if they have the same description; `undefined` otherwise.

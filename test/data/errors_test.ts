@@ -86,6 +86,18 @@ const ROWS: readonly Row[] = [
     code: "unsupported_query",
   },
   {
+    name: "misspelled columns, and a required column that is missing",
+    call: () => post({ titel: "t", "a/b": 1, c: 2, d: 3 }),
+    code: "validation_failed",
+    paths: ["/title"],
+  },
+  {
+    name: "misspelled columns in two rows of a list",
+    call: () => post([{ titel: "t" }, { titel: "t", title: "t" }]),
+    code: "validation_failed",
+    paths: ["/0/title"],
+  },
+  {
     name: "an id that is not a uuid",
     call: () => ({ path: `${LIST}/1` }),
     code: "invalid_id",

@@ -214,6 +214,11 @@ describe("a rejected query", () => {
       names: ['"status"', '"lost"', '"doing"', '"nothing"', 'gt on "done"', "boolean", "is.null"],
     },
     {
+      name: "the nearest column, and an example with the value",
+      query: "titel=eq.a&status=done&or=(title.open,done.is.null)&order=pric",
+      names: ['"titel"', 'mean "title"?', "such as eq.done", "such as eq.open", 'mean "price"?'],
+    },
+    {
       name: "the reason why app_id is not supported",
       query: "select=id,app_id&app_id=eq.1&order=app_id",
       names: ['"app_id"'],

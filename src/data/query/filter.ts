@@ -10,6 +10,7 @@ import { Problem } from "../../problem.ts";
 import { readValue } from "../../rows/mod.ts";
 import type { NamedColumn } from "../../schema/mod.ts";
 import { toCaseExpression } from "../../std/letter_case.ts";
+import { suggestName } from "../../std/names.ts";
 import { quote } from "../../std/quote.ts";
 import { isStorableText } from "../../std/text.ts";
 import type { RecordedTable } from "../../tables/catalog/mod.ts";
@@ -108,6 +109,8 @@ type Target = {
 
 const NEGATION = "not.";
 const NULL = "is.null";
+/** A value without an operator that an example can show. */
+const SAMPLE = /[\w -]{1,40}(?=$|[,)])/y;
 /** The start of a comparison. In a list, it precedes the column of a referenced row with the same name. */
 const COMPARISON = new RegExp(`(?:not|is|${OPERATORS.join("|")})\\.`, "y");
 const NAME = /([^.,()"]+)\./suy;
@@ -169,7 +172,9 @@ export function makeFilterReader(
       throw invalid(
         'Cannot use "app_id" in a list: all rows of an app have the same, so it is no condition, order or selection',
       );
-    throw invalid(`Cannot read ${quote(name)}${place}: the table has no such column`);
+    throw invalid(
+      `Cannot read ${quote(name)}${place}: the table has no such column${suggestName(name, list)}`,
+    );
   }
 
   function readCondition(name: string, text: string): Condition {
@@ -192,7 +197,7 @@ export function makeFilterReader(
     const op = OPERATORS.find((operator) => scanner.skip(`${operator}.`));
     if (op === undefined)
       throw invalid(
-        `Cannot read the condition on ${quote(name)}: must be ${OPERATORS.join(", ")} and a value, such as eq.5, or ${NULL}`,
+        `Cannot read the condition on ${quote(name)}: must be ${OPERATORS.join(", ")} and a value, such as eq.${scanner.match(SAMPLE)?.[0] ?? "5"}, or ${NULL}`,
       );
     const texts = op === "in" ? scanner.readList() : [readValue()];
     values += texts.length;

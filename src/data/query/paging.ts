@@ -25,7 +25,11 @@ export function readPage(query: string): Page {
   if (query === "") return WHOLE;
   const found = new Map<string, string>();
   for (const [name, value] of readParameters(query)) {
-    if (name !== "limit" && name !== "offset") throw unsupportedParameter(name, ONLY_PAGES);
+    if (name !== "limit" && name !== "offset")
+      throw unsupportedParameter(
+        name,
+        `${ONLY_PAGES}; this call needs PREVIEW=filters in the service`,
+      );
     if (found.has(name)) throw invalid(`Cannot read ${name}: it is given twice`);
     found.set(name, value);
   }
