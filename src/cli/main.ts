@@ -49,6 +49,8 @@ async function runCommand(argv: readonly string[], base: BaseSetting): Promise<E
   const terms = argv.filter((term) => !["--help", "-h", "help"].includes(term));
   const row = findCommand(wantsHelp ? terms : argv);
   if (wantsHelp || isBare(argv)) {
+    const named = terms.filter((term) => !term.startsWith("-"));
+    if (row === undefined && named.length > 0 && !isBare(named)) throw unknownCommand(named);
     terminal.print(
       row === undefined ? describeGroup(terms[0]) : describeCommand(await row.load(), row.summary),
     );
@@ -109,20 +111,24 @@ function findCommand(argv: readonly string[]): CommandRow | undefined {
   return COMMANDS.find(({ name }) => name.split(" ").every((term, index) => argv[index] === term));
 }
 
-/** Suggests the nearest command; otherwise lists the commands of the group, or all first words. */
+/** Suggests the nearest command or option of the program; otherwise lists the commands of the group, or all first words. */
 function unknownCommand(argv: readonly string[]): UsageError {
   const [first = ""] = argv;
   const group = findGroup(first);
   const typed = group.length > 0 ? argv.slice(0, 2).join(" ") : first;
   const names = (group.length > 0 ? group : COMMANDS).map(({ name }) => name);
   const firsts = [...new Set(names.map((name) => name.split(" ")[0] ?? ""))];
+  const terms = new Map(names.map((name) => [name, name]));
+  if (group.length === 0) {
+    // "push" is found as "db push".
+    for (const name of names) terms.set(name.split(" ")[1] ?? name, name);
+    for (const name of [...firsts, "--help", "--version"]) terms.set(name, name);
+  }
   const near =
-    findNearest(argv.slice(0, 2).join(" "), names) ??
-    findNearest(typed, [...names, ...(group.length > 0 ? [] : firsts)]);
+    findNearest(argv.slice(0, 2).join(" "), names) ?? findNearest(typed, [...terms.keys()]) ?? "";
   const expected = group.length > 0 ? names : firsts;
-  const message =
-    near === undefined
-      ? `expected one of ${expected.join(", ")}`
-      : `did you mean rowhouse ${near}?`;
+  const message = terms.has(near)
+    ? `did you mean rowhouse ${terms.get(near)}?`
+    : `expected one of ${expected.join(", ")}`;
   return new UsageError(`Unknown command ${quote(typed)}: ${message}`);
 }
