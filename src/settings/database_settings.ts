@@ -121,7 +121,7 @@ export const DATABASE_SETTINGS = {
     form: OnOrOff,
     initial: "on",
     about:
-      "Whether to use prepared statements. Set it to off behind PgBouncer before 1.21 in transaction mode.",
+      "Whether to use prepared statements. Set it to off behind PgBouncer before 1.21 in transaction mode: then no statement is sent before the result of the one before, either.",
   },
   PREVIEW: {
     form: v.pipe(

@@ -109,22 +109,44 @@ async function untilPipelined(
   });
 }
 
-test.each([true, false])(
-  "reads are sent on one connection before the first response (prepare: %p)",
-  async (prepare) => {
-    const through = openPool(prepare);
-    const opened = watchConnections();
-    await untilPipelined(opened, () => readAll({ through }));
-    const sent = watchConnections(({ from }) => (from === "server" ? { hold: true } : undefined));
-    for (const connection of opened.pipelines) sent.pipelines.add(connection);
-    const responses = readAll({ through });
-    await eventually(() => sent.used.length >= CALLS);
-    expect(new Set(sent.used.slice(0, CALLS))).toEqual(opened.pipelines);
-    proxy.release();
-    expect(await responses).toEqual(bodies);
-    await through.close(0);
-  },
-);
+test("reads are sent on one connection before the first response", async () => {
+  const opened = watchConnections();
+  await untilPipelined(opened, () => readAll());
+  const sent = watchConnections(({ from }) => (from === "server" ? { hold: true } : undefined));
+  for (const connection of opened.pipelines) sent.pipelines.add(connection);
+  const responses = readAll();
+  await eventually(() => sent.used.length >= CALLS);
+  expect(new Set(sent.used.slice(0, CALLS))).toEqual(opened.pipelines);
+  proxy.release();
+  expect(await responses).toEqual(bodies);
+});
+
+test("without prepared statements, as behind an old pooler, no statement is sent before a result", async () => {
+  const through = openPool(false);
+  const inProgress = new Map<number, number>();
+  let most = 0;
+  proxy.onMessage(({ connection, from, type }) => {
+    const sent = from === "client" && type === "S" ? 1 : 0;
+    const ended = from === "server" && type === "Z" ? 1 : 0;
+    const count = Math.max((inProgress.get(connection) ?? 0) + sent - ended, 0);
+    inProgress.set(connection, count);
+    most = Math.max(most, count);
+    return undefined;
+  });
+  const write = async (body: string) => {
+    const options = { retry: "unsafe", queue: "app", brief: READ } as const;
+    return (await through.bytes("select $1::text as body", [body], options))?.toString();
+  };
+  for (let round = 0; round < 5; round++) {
+    const [read, written] = await Promise.all([
+      readAll({ through }),
+      Promise.all(bodies.map((body) => write(body))),
+    ]);
+    expect([read, written]).toEqual([bodies, bodies]);
+  }
+  expect([inProgress.size, most]).toEqual([CONNECTIONS, 1]);
+  await through.close(0);
+});
 
 describe("a pending response is never delivered to another caller:", () => {
   const tamper: Record<string, (row: Buffer, before: Buffer) => Action> = {

@@ -6,7 +6,7 @@
  */
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import schema from "../../schema/mod.ts";
-import { type Database, openDatabase, SERVICE_QUEUE } from "../../src/db/mod.ts";
+import { type Database, echoColumn, openDatabase, SERVICE_QUEUE } from "../../src/db/mod.ts";
 import { clusterUrls, LOGIN, PASSWORD, PUSH_LOGIN } from "../support/cluster.ts";
 import { makeProject, runCommand, startCommand } from "../support/command.ts";
 import { TEST_IDENTITY_SECRET } from "../support/deps.ts";
@@ -17,6 +17,8 @@ import { codeOf } from "../support/problem.ts";
 import { openTestService, type TestApp, type TestService } from "../support/service.ts";
 
 const CLIENTS = 12;
+/** After so many results, a client leaves. */
+const RESULTS = 5;
 /** Statements that change session state. Through a pooler, the state is lost or affects another client. */
 const SESSION_STATEMENTS = [
   /(^|;)\s*set\s+(?!local\b)/i,
@@ -87,6 +89,42 @@ describe.skipIf(PGBOUNCER === null)("behind PgBouncer,", () => {
     await pooler.command("RESUME");
     await heals();
   }, 20_000);
+
+  test("a client that leaves with reads in progress leaves no result to the next client", async () => {
+    const [url, name] = [clusterUrls()?.admin ?? "", "rowhouse test"];
+    const between = await openPostgresProxy();
+    const ready = new Map<number, number>();
+    between.onMessage(({ connection, from, type }) => {
+      if (from !== "server" || type !== "Z") return undefined;
+      const count = (ready.get(connection) ?? 0) + 1;
+      ready.set(connection, count);
+      return count === RESULTS ? { failure: "reset" } : undefined;
+    });
+    const leaving = openDatabase({
+      url: between.toUrl(pooler.toUrl(url)),
+      ...{ connections: 5, prepare: false, name },
+    });
+    const staying = openDatabase({ url: pooler.toUrl(url), connections: 1, prepare: false, name });
+    const slowly = `select $1::text as body, ${echoColumn(2)}, pg_sleep(0.002)`;
+    const [read, owned] = [{ retry: "safe", queue: "app" } as const, new Set<string>()];
+    let isOver = false;
+    const readers = Array.from({ length: 20 }, async (_, index) => {
+      while (!isOver)
+        await leaving
+          .bytes(slowly, [`of ${index}`], { ...read, isOwn: () => true })
+          .catch(() => undefined);
+    });
+    for (let count = 0; count < 300; count++) {
+      const own = `own ${count}`;
+      const found = await staying.bytes("select $1::text as body", [own], read).catch(() => null);
+      owned.add(found === null || found.toString() === own ? "own" : found.toString());
+    }
+    isOver = true;
+    await Promise.all(readers);
+    await Promise.all([leaving.close(0), staying.close(0), between.close()]);
+    expect([...owned]).toEqual(["own"]);
+    expect([...ready.values()].filter((count) => count === RESULTS).length).toBeGreaterThan(20);
+  }, 60_000);
 
   test("requests fail immediately while PgBouncer is stopped, and work again afterwards", async () => {
     await pooler.kill();

@@ -21,9 +21,12 @@ export type PoolOptions = AcquirerOptions & PipelineOptions;
 
 /** Opening a pool does not connect. */
 export function openPool(options: PoolOptions): Pool {
-  const pipelines = openPipelines({ ...options, name: `${options.name} pipeline` });
+  // Without prepared statements, the pooler can be a PgBouncer before 1.21. If its client leaves between the results of two
+  // statements, as a killed worker does, it gives the session to another client, which then gets the second result.
+  const isPipelined = options.prepare && isDriverPatched();
+  const pipelines = openPipelines({ ...options, isPipelined, name: `${options.name} pipeline` });
   const connections = options.connections - pipelines.connections;
-  const acquirer = new Acquirer({ ...options, connections, isPipelined: isDriverPatched() });
+  const acquirer = new Acquirer({ ...options, connections, isPipelined });
   return {
     acquirer,
     pipelines,

@@ -10,7 +10,7 @@
  */
 
 import { Acquirer, type AcquirerOptions, type PoolStats } from "./acquire.ts";
-import { type Connection, isDriverPatched, type Parameter, type Statement } from "./connection.ts";
+import type { Connection, Parameter, Statement } from "./connection.ts";
 import type { Work } from "./run.ts";
 import { makeAvoided } from "./sharing.ts";
 import type { Ticker, Ticking } from "./ticker.ts";
@@ -117,8 +117,8 @@ const SHARE = 0.75;
 const ACQUIRE_MS = 200;
 
 /** How many of a pool's connections are for pipelining. */
-function countPipelines(connections: number): number {
-  if (!isDriverPatched()) return 0;
+function countPipelines({ connections, isPipelined = false }: PipelineOptions): number {
+  if (!isPipelined) return 0;
   return Math.min(MAX_PIPELINES, Math.floor(connections / CONNECTIONS_PER_PIPELINE));
 }
 
@@ -212,7 +212,7 @@ export type Pipelines = {
 };
 
 export function openPipelines(options: PipelineOptions): Pipelines {
-  const connections = countPipelines(options.connections);
+  const connections = countPipelines(options);
   const ofLonger = Math.floor(connections / 2);
   const open = (count: number) =>
     count === 0 ? undefined : makePipeline({ ...options, connections: count });
