@@ -188,15 +188,15 @@ async function send(
 }
 
 /**
- * A worker that stops resets the connections that it has not accepted yet; another worker then gets the same signed request. It
- * rejects the signature of a write that the first worker did begin, whose outcome is unknown.
+ * A worker that stops resets its kept connections, and those that it has not accepted yet; another worker then gets the same signed
+ * request on a new connection. It rejects the signature of a write that the first worker did begin, whose outcome is unknown.
  */
 async function fetchAgain(url: string, request: BunFetchRequestInit): Promise<Response> {
   try {
     return await Bun.fetch(url, request);
   } catch (error) {
     if (errorCode(error) !== "ECONNRESET") throw error;
-    const response = await Bun.fetch(url, request);
+    const response = await Bun.fetch(url, { ...request, keepalive: false });
     if (response.status !== 401) return response;
     if ((await response.clone().text()).includes('"invalid_signature"')) throw error;
     return response;

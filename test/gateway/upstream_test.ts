@@ -155,6 +155,29 @@ describe("a gateway whose data service", () => {
     await stub.close();
   });
 
+  test("resets all kept connections gets the request again on a new one", async () => {
+    const kept = new Set<Socket>();
+    const waiting: (() => void)[] = [];
+    let isStopping = false;
+    const stub = await openStub((socket, request) => {
+      if (isStopping && kept.has(socket)) return void socket.destroy();
+      kept.add(socket);
+      const respond = () => socket.write(`${headOf(request, "Content-Length: 2")}{}`);
+      if (isStopping) return void respond();
+      waiting.push(respond);
+      if (waiting.length === 3) for (const start of waiting) start();
+    });
+    const service = await openTestService({ shape: "split", upstreams: { data: stub.url } });
+    const app = await service.makeApp();
+    const path = `${LIST}/${OTHER_APP}`;
+    await Promise.all([1, 2, 3].map(() => service.call(app, path)));
+    isStopping = true;
+    expect(kept.size).toBe(3);
+    expect((await service.call(app, path, { method: "PATCH" })).status).toBe(200);
+    await service.close();
+    await stub.close();
+  });
+
   test("resets a connection after it began a write returns 502, because the nonce is used", async () => {
     const body = '{"error":"invalid_signature"}';
     const begun = new Set<string>();
