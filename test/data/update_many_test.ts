@@ -157,6 +157,24 @@ test("a rule of the database names the row and its column", async () => {
   expect((await get(three?.id ?? "")).row.note).toBe("n");
 });
 
+test.each([
+  { name: "the older row first", first: 0 },
+  { name: "the newer row first", first: 1 },
+])(
+  "a row takes the unique value that an earlier row of the list gives up: $name",
+  async ({ first }) => {
+    const rows = await make(2);
+    const [giver, taker] = first === 0 ? rows : rows.toReversed();
+    const given = { id: giver?.id, title: crypto.randomUUID() };
+    const taken = { id: taker?.id, title: giver?.title };
+    expect(await patch([taken, given])).toMatchObject({
+      status: 409,
+      json: { details: [{ path: "/0/title" }] },
+    });
+    expect((await patch([given, taken])).json).toMatchObject({ rows: [given, taken] });
+  },
+);
+
 test("two rows that swap a unique value are a conflict", async () => {
   const [one, two] = await make(2);
   const swapped = await patch([

@@ -41,8 +41,8 @@ import {
 
 /**
  * Locks all rows in the order of their ids, so that two lists in opposite order wait for each other instead of deadlocking. Then
- * writes the rows that change, or none: if a row is missing, or has none of its tags, returns the positions of all such rows. An
- * error of a row has its position in the request.
+ * writes the rows that change, in the order of the list, or none: if a row is missing, or has none of its tags, returns the positions
+ * of all such rows. An error of a row has its position in the request.
  */
 export function updateManyBlock(table: ColumnSet, site: FunctionSite): string {
   const { app, proof, ids, bytes, claim: sent } = placeholdersOf("create_many");
@@ -140,7 +140,7 @@ export function updateManyBlock(table: ColumnSet, site: FunctionSite): string {
   end if;
   ${setsTime ? '"$now" := clock_timestamp();' : ""}
   begin
-    foreach "$nth" in array "$order" loop
+    foreach "$nth" in array array(select generate_series(1, cardinality(${ids}))) loop
       "$body" := ("$all" -> ("$nth" - 1)) - '${ROW_MATCH}';
       ${filled.join("\n      ")}
       ${isOfView ? rejectReferences(table, onVariables(table, id), "update") : ""}

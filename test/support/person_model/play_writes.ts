@@ -234,7 +234,10 @@ export async function playUpdateMany(world: World): Promise<void> {
   );
 }
 
-export function judgeChanges({ sight, table, rows }: Turn, changes: readonly Update[]): Reasons {
+export function judgeChanges(
+  { sight, table, rows }: Turn,
+  changes: readonly Update[],
+): Reasons & { readonly passesTogether: boolean } {
   let { state } = sight;
   const together = changes.flatMap((change) => rejectUpdate(sight, table, change));
   const inTurn = changes.flatMap((change) => {
@@ -244,7 +247,8 @@ export function judgeChanges({ sight, table, rows }: Turn, changes: readonly Upd
       state = withRows(state, table.name, [{ ...row, ...change.body, id: row.id }]);
     return reasons;
   });
-  return { reasons: [...together, ...inTurn], mayPass: inTurn.length === 0 };
+  const mayPass = inTurn.length === 0;
+  return { reasons: [...together, ...inTurn], mayPass, passesTogether: together.length === 0 };
 }
 
 export async function playDelete(world: World): Promise<void> {
