@@ -293,7 +293,7 @@ end;
 
 -- the first push
 
-do $rowhouse$ begin perform rowhouse.hold_release('7f36e51ee82364324b9eaa567e1c5ef6'); perform rowhouse.lock_push(array['app 00000000-0000-4000-8000-00000000000a', 'table projects', 'table todos'], '{"projects":0,"todos":0}', '00000000-0000-4000-8000-00000000000a', 0); if (select to_json(features) from rowhouse.release)::pg_catalog.jsonb <> '[]'::pg_catalog.jsonb then raise exception 'the previews have changed' using errcode = 'RH002'; end if; end $rowhouse$;
+do $rowhouse$ begin perform rowhouse.hold_release('d70318fbe1c08866278c491908c74dbd'); perform rowhouse.lock_push(array['app 00000000-0000-4000-8000-00000000000a', 'table projects', 'table todos'], '{"projects":0,"todos":0}', '00000000-0000-4000-8000-00000000000a', 0); if (select to_json(features) from rowhouse.release)::pg_catalog.jsonb <> '[]'::pg_catalog.jsonb then raise exception 'the previews have changed' using errcode = 'RH002'; end if; end $rowhouse$;
 set local statement_timeout = '120000ms';
 set local lock_timeout = '700ms';
 set local citus.multi_shard_modify_mode = 'sequential';
@@ -562,7 +562,7 @@ begin
     return pg_catalog.concat('N', pg_catalog.json_build_object('missing', "$missing", 'unmatched', "$unmatched"));
   end if;
   begin
-    foreach "$nth" in array "$order" loop
+    foreach "$nth" in array array(select pg_catalog.generate_series(1, pg_catalog.cardinality($3))) loop
       "$body" := ("$all" operator(pg_catalog.->) ("$nth" operator(pg_catalog.-) 1)) operator(pg_catalog.-) 'ifMatch';
       "$v0" := ("$body" operator(pg_catalog.->>) 'name')::pg_catalog.text;
       "$changed" := false;
@@ -950,7 +950,7 @@ begin
     return pg_catalog.concat('N', pg_catalog.json_build_object('missing', "$missing", 'unmatched', "$unmatched"));
   end if;
   begin
-    foreach "$nth" in array "$order" loop
+    foreach "$nth" in array array(select pg_catalog.generate_series(1, pg_catalog.cardinality($3))) loop
       "$body" := ("$all" operator(pg_catalog.->) ("$nth" operator(pg_catalog.-) 1)) operator(pg_catalog.-) 'ifMatch';
       "$v0" := ("$body" operator(pg_catalog.->>) 'title')::pg_catalog.text;
       "$v1" := ("$body" operator(pg_catalog.->>) 'status')::data."todos__status__enum";
@@ -1159,7 +1159,7 @@ select rowhouse.record_push('00000000-0000-4000-8000-00000000000a', E'{"checksum
 
 -- a change
 
-do $rowhouse$ begin perform rowhouse.hold_release('7f36e51ee82364324b9eaa567e1c5ef6'); perform rowhouse.lock_push(array['app 00000000-0000-4000-8000-00000000000a', 'table projects', 'table todos'], '{"projects":0,"todos":0}', '00000000-0000-4000-8000-00000000000a', 1); if (select to_json(features) from rowhouse.release)::pg_catalog.jsonb <> '[]'::pg_catalog.jsonb then raise exception 'the previews have changed' using errcode = 'RH002'; end if; end $rowhouse$;
+do $rowhouse$ begin perform rowhouse.hold_release('d70318fbe1c08866278c491908c74dbd'); perform rowhouse.lock_push(array['app 00000000-0000-4000-8000-00000000000a', 'table projects', 'table todos'], '{"projects":0,"todos":0}', '00000000-0000-4000-8000-00000000000a', 1); if (select to_json(features) from rowhouse.release)::pg_catalog.jsonb <> '[]'::pg_catalog.jsonb then raise exception 'the previews have changed' using errcode = 'RH002'; end if; end $rowhouse$;
 set local statement_timeout = '120000ms';
 set local lock_timeout = '700ms';
 set local citus.multi_shard_modify_mode = 'sequential';
@@ -1389,7 +1389,7 @@ begin
     return pg_catalog.concat('N', pg_catalog.json_build_object('missing', "$missing", 'unmatched', "$unmatched"));
   end if;
   begin
-    foreach "$nth" in array "$order" loop
+    foreach "$nth" in array array(select pg_catalog.generate_series(1, pg_catalog.cardinality($3))) loop
       "$body" := ("$all" operator(pg_catalog.->) ("$nth" operator(pg_catalog.-) 1)) operator(pg_catalog.-) 'ifMatch';
       "$v0" := ("$body" operator(pg_catalog.->>) 'name')::pg_catalog.text;
       "$v1" := ("$body" operator(pg_catalog.->>) 'owner')::pg_catalog.text;
@@ -1788,7 +1788,7 @@ begin
   end if;
   "$now" := pg_catalog.clock_timestamp();
   begin
-    foreach "$nth" in array "$order" loop
+    foreach "$nth" in array array(select pg_catalog.generate_series(1, pg_catalog.cardinality($3))) loop
       "$body" := ("$all" operator(pg_catalog.->) ("$nth" operator(pg_catalog.-) 1)) operator(pg_catalog.-) 'ifMatch';
       "$v0" := ("$body" operator(pg_catalog.->>) 'title')::pg_catalog.text;
       "$v1" := ("$body" operator(pg_catalog.->>) 'status')::data."todos__status__enum";
