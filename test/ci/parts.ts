@@ -51,8 +51,9 @@ const ON_OTHER_SERVERS = [
 ];
 /** Slow tests that depend on the server. The other slow tests start their own servers, or none. */
 const SLOW_ON_OTHER_SERVERS = [
-  ...["data/query_*", "db/pool", "identity/throttle", "tables/change_*", "tables/limits"],
-  ...["tables/locked", "tables/shared_table", "system/operating_doc"],
+  ...["data/query_*", "db/migrate_steps", "db/pool", "db/upgrade", "identity/throttle"],
+  ...["tables/change_*", "tables/limits", "tables/locked", "tables/number_keys", "tables/rules_*"],
+  ...["tables/shared_table", "system/operating_doc"],
 ].map((file) => `test/${file}_slow.ts`);
 
 /** The same in both runs. */
@@ -149,7 +150,10 @@ export const PARTS: readonly Part[] = [
             (file) => `test/db/${file}_test.ts`,
           ),
           ...["cli/migrate_test", "service/doctor_test"].map((file) => `test/${file}.ts`),
-          ...["db/pool", "tables/change_*", "tables/locked"].map((file) => `test/${file}_slow.ts`),
+          ...[
+            ...["db/pool", "tables/change_*", "tables/locked", "tables/number_keys"],
+            "tables/rules_*",
+          ].map((file) => `test/${file}_slow.ts`),
           TOUR,
         ),
         minutes: 3,

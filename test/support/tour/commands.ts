@@ -14,7 +14,7 @@ import type { TestApp, TestService } from "../service.ts";
 const ELSEWHERE: Readonly<Record<string, readonly string[]>> = {
   "test/citus/": ["admin move-app", "admin convert-to-citus"],
   "test/upgrade/": ["admin move-database"],
-  "test/tables/number_keys_test.ts": ["admin build-keys"],
+  "test/tables/number_keys_slow.ts": ["admin build-keys"],
 };
 const EMAIL = "operated@example.org";
 const RENAMED = "operated.again@example.org";
