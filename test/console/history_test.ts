@@ -151,6 +151,33 @@ describe.each([...SHAPES])("in the shape %s", (shape) => {
     expect(await read(first)).toEqual({ ...first, title: "later", rank: 2 });
   });
 
+  test("all rows of a request are undone, also more than a page lists, and the undo as well", async () => {
+    const titles = Array.from({ length: 120 }, (_, n) => ({ title: `${n}`, rank: 1 }));
+    await send(TODOS, { method: "POST", json: titles }, 201);
+    await send(`${TODOS}?rank=eq.1`, { method: "PATCH", json: { rank: 2 } });
+    const countDone = async () =>
+      ((await send(`${TODOS}?rank=eq.2&limit=1000`)).json as { rows: Row[] }).rows.length;
+    const link = linkOf(await open(`${table}/history`), "Undo");
+    expect(await open(link)).toContain("Restore 120 rows");
+    await submit(link);
+    expect(await countDone()).toBe(0);
+    const last = await visit(service, jar, `${table}/restore?from=last`);
+    await submit(last.headers.get("location") ?? "");
+    expect(await countDone()).toBe(120);
+  });
+
+  test("a unique value that one row passed on to another comes back", async () => {
+    const [giver, taker] = [await create({ title: "a", tag: "one" }), await create({ title: "b" })];
+    const json = [
+      { id: giver.id, tag: null },
+      { id: taker.id, tag: "one" },
+    ];
+    await send(TODOS, { method: "PATCH", json });
+    const done = await submit(linkOf(await open(`${table}/history`), "Undo"));
+    expect(done.status).toBe(303);
+    expect(await Promise.all([giver, taker].map(read))).toEqual([giver, taker]);
+  });
+
   test("conflicts are named: a value that is taken, a reference that is gone, a row that changed meanwhile", async () => {
     const project = await create({ name: "p" }, "/v1/data/db/projects");
     const row = await create({ title: "a", tag: "one", project: project.id });

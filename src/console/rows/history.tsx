@@ -15,6 +15,7 @@ import { toKeysPath, toPersonPath, toSwitchPath } from "../paths.ts";
 import { countOf } from "../tables/table_parts.tsx";
 import { groupChanges, listChanged, toRowBefore } from "./history_plan.ts";
 import {
+  completeLast,
   type History,
   readChangeId,
   readHistory,
@@ -33,7 +34,7 @@ export async function handleTableHistory(visit: Visit, table: RowsTable): Promis
     ...(before === undefined ? {} : { before }),
   });
   const path = toHistoryPath(table.path);
-  const { changes } = history;
+  const changes = await completeLast(visit, table, { changes: history.changes, isDeleted });
   const older = isDeleted ? "?deleted=yes&before=" : "?before=";
   return respondWithRowsPage(table, {
     title: isDeleted ? "Deleted rows" : "History",
@@ -47,7 +48,7 @@ export async function handleTableHistory(visit: Visit, table: RowsTable): Promis
       changes.length > 0 &&
         renderGroups({ ...table, now: visit.deps.now() }, groupChanges(changes)),
       changes.length === 0 && history.isOn && renderEmpty("No changes are stored."),
-      renderOlder(history, `${path}${older}`),
+      renderOlder(changes, `${path}${older}`),
     ],
   });
 }
@@ -76,7 +77,7 @@ function renderState({ slug }: RowsTable, { isOn, days, isEdited }: History): Pa
   );
 }
 
-function renderOlder({ changes }: History, to: string): Part {
+function renderOlder(changes: Group, to: string): Part {
   const last = changes.at(-1);
   // A page can be shorter if its values are large.
   return last !== undefined && <p>{renderLink("Older", `${to}${last.id}`)}</p>;
@@ -155,7 +156,7 @@ export async function handleRowHistory(visit: Visit, table: RowsTable): Promise<
       renderState(table, history),
       changes.map((change) => renderChange({ ...table, now: visit.deps.now() }, change)),
       changes.length === 0 && history.isOn && renderEmpty("No changes of this row are stored."),
-      renderOlder(history, `${toHistoryPath(toRowPath(table.path, row))}?before=`),
+      renderOlder(changes, `${toHistoryPath(toRowPath(table.path, row))}?before=`),
     ],
   });
 }

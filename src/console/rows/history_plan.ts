@@ -62,7 +62,13 @@ export function groupChanges(changes: readonly RowChange[]): (readonly RowChange
   return groups;
 }
 
-function isTogether(one: RowChange, other: RowChange): boolean {
+/** Whether changes below this one can be together with those of the visitor. */
+export function canContinue(own: readonly RowChange[], below: RowChange): boolean {
+  const last = own.at(-1);
+  return last === undefined || Date.parse(last.at) - Date.parse(below.at) < TOGETHER_MS;
+}
+
+export function isTogether(one: RowChange, other: RowChange): boolean {
   const isSameKind = (one.after === null) === (other.after === null);
   if (!isSameKind || one.by?.id !== other.by?.id || one.by?.kind !== other.by?.kind) return false;
   if (one.at === other.at) return true;
@@ -171,14 +177,14 @@ function isSame(one: string, other: string): boolean {
 
 type Batch = { method: "PATCH" | "POST"; rows: readonly Restored[]; body: string };
 
-/** Lists that a request can have, in the order of the ids. */
+/** Lists that a request can have, in the order of the plan: the newest change first, so that passed on unique values come back. */
 export function toBatches(
   planned: readonly Restored[],
   shown: ReadonlyMap<string, string>,
 ): Batch[] {
   const batches: { method: "PATCH" | "POST"; rows: Restored[]; texts: string[]; bytes: number }[] =
     [];
-  for (const restored of planned.toSorted((a, b) => (a.id < b.id ? -1 : 1))) {
+  for (const restored of planned) {
     const text = toText(restored, shown);
     const bytes = Buffer.byteLength(text) + 1;
     const method = restored.kind === "create" ? "POST" : "PATCH";

@@ -31,8 +31,8 @@ import { planRestore, type Restored, toBatches, toText, type Wanted } from "./hi
 import {
   findLastOwn,
   type History,
-  readChangeId,
-  readHistory,
+  readChanges,
+  readRuns,
   toHistoryPath,
   toRestorePath,
 } from "./history_read.ts";
@@ -42,12 +42,10 @@ type Asked = { ids: readonly number[]; wanted: Wanted; address: string; from: st
 
 function readAsked({ context }: Visit, { path }: RowsTable): Asked {
   const parameters = [...readParameters(context.query)];
-  const ids = parameters.flatMap(([name, value]) =>
-    name === "change" ? (readChangeId(value) ?? []) : [],
-  );
+  const runs = parameters.flatMap(([name, value]) => (name === "change" ? [value] : []));
   const query = new Map(parameters);
   return {
-    ids: [...new Set(ids)],
+    ids: readRuns(runs),
     wanted: { column: query.get("column"), isWhole: query.get("whole") === "yes" },
     address: `${path}/restore?${context.query}`,
     from: query.get("from"),
@@ -70,7 +68,7 @@ function readMarks(text: string): Map<string, string> {
 type Planned = { history: History; planned: readonly Restored[] };
 
 async function plan(visit: Visit, table: RowsTable, { ids, wanted }: Asked): Promise<Planned> {
-  const history = await readHistory(visit, table, { changes: ids });
+  const history = await readChanges(visit, table, ids);
   const { changes } = history;
   const rowIds = [...new Set(changes.map(({ rowId }) => rowId))];
   const found = await mapBounded(rowIds, MAX_CALLS, (id) => findRow(visit, table, id));
@@ -144,7 +142,7 @@ function respondWithPlan(
 ): Response {
   const written = planned.filter((restored) => isWritten(restored, asked));
   const cancel = asked.from === undefined ? toHistoryPath(table.path) : table.path;
-  const missing = new Set(asked.ids).size - history.changes.length;
+  const missing = asked.ids.length - history.changes.length;
   const body =
     planned.length === 0
       ? renderEmpty(
@@ -168,7 +166,10 @@ function respondWithPlan(
           },
           fields: [
             missing > 0 && (
-              <p class="quiet">{countOf(missing, "change")} of these no longer stored.</p>
+              <p class="quiet">
+                {countOf(missing, "change")} of these no longer stored, or more than one restore
+                writes.
+              </p>
             ),
             planned.map((restored) => renderRestored(table, restored, asked)),
           ],
