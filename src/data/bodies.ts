@@ -3,7 +3,6 @@ import * as v from "valibot";
 import type { Aggregate } from "../kinds/mod.ts";
 import { DRY_IDS, MAX_COUNTED, MAX_GROUPS, MAX_ROWS } from "../std/limits.ts";
 
-/** A page of a list. */
 export function pageOf<Row extends v.GenericSchema>(row: Row) {
   return v.object({
     rows: v.pipe(
@@ -78,10 +77,8 @@ export function groupsOf<Part extends v.GenericSchema>(
   });
 }
 
-/** What an upsert can do to a row. */
 export const UPSERT_RESULTS = ["created", "updated", "unchanged", "ignored"] as const;
 
-/** The rows of an upsert. */
 export function upsertedOf<Row extends v.GenericSchema>(row: Row) {
   return v.object({
     rows: v.pipe(
@@ -95,7 +92,6 @@ export function upsertedOf<Row extends v.GenericSchema>(row: Row) {
   });
 }
 
-/** The rows of a batch that creates or updates. */
 export function batchOf<Row extends v.GenericSchema>(row: Row) {
   return v.object({
     rows: v.pipe(v.array(row), v.description("The stored rows, in the order of the request.")),

@@ -14,7 +14,6 @@ export type DataDeps = {
   makeId: () => string;
   /** Max bytes of a response: exact for a row, within one row for a list. */
   maxResponseBytes: number;
-  /** Max bytes of a body that is a list. */
   maxBatchBytes: number;
   /** Cached pages, used only after the database confirms their tags. */
   listCache: ListCache;

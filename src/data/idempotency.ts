@@ -134,7 +134,6 @@ function countStored(found: Uint8Array<ArrayBuffer>, rows: number): number {
 
 const RESULTS = '],"results":[';
 
-/** The id at the start of a row's text. */
 export function readId(row: Uint8Array): string {
   return new TextDecoder().decode(row.subarray(ID_START, ID_START + ID_LENGTH));
 }

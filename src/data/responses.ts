@@ -34,7 +34,6 @@ export type Written = {
   readonly headers: Record<string, string>;
 };
 
-/** The response with a created row. */
 export function respondWithCreated(written: Written): Response {
   const { path, body, headers } = written;
   const location = body === null ? "" : `${path}/${readId(body)}`;

@@ -198,7 +198,6 @@ async function updateRow(deps: DataDeps, context: KeyRequestContext): Promise<Re
   });
 }
 
-/** Updates all rows of a list, or none. */
 async function updateRows(deps: DataDeps, context: KeyRequestContext): Promise<Response> {
   if (hasWriteQuery(deps, context)) return await updateWhere(deps, context);
   const table = await readTableRequest(deps, context);

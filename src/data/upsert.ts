@@ -160,7 +160,6 @@ function notUnique(table: TableDefinition, { columns }: UpsertQuery): Problem {
   return invalid(`Cannot use onConflict ${quote(columns.join(","))}: ${wanted}`);
 }
 
-/** The columns of the constraint by number. */
 function toNumbers(unique: Constraint | undefined, { definition }: RecordedTable): number[] {
   const names = definition.columns.map(({ name }) => name);
   return (unique?.columns ?? []).map((name) => names.indexOf(name) + 1);

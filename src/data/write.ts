@@ -44,7 +44,6 @@ type Write<R extends Read> = {
   readonly query?: string;
   /** Whether the function of a list gets one row that was sent without a list. */
   readonly isOneRow?: boolean;
-  /** The number of written rows. */
   readonly rows?: number;
   readonly respond: (written: Written) => Response;
 };

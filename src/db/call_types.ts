@@ -1,6 +1,5 @@
 /** Types of calls of the service's SQL functions, derived from their shapes. @module */
 
-/** The TypeScript type of each SQL type. */
 type Values = {
   bool: boolean;
   /** Hexadecimal text. */

@@ -6,7 +6,6 @@
  */
 import type { Database } from "./pool/mod.ts";
 
-/** A conflict of a schema with the database, and the remedy. */
 type Rejection = { readonly message: string; readonly remedy: string };
 
 /** Why a database lacks features, in messages for callers. */
@@ -14,9 +13,7 @@ export type Lacks = {
   readonly conditions: string;
   readonly eventStreams: string;
   readonly changes: string;
-  /** References that a delete sets to null. */
   readonly setNull: Rejection;
-  /** Rules for persons. */
   readonly rules: Rejection;
 };
 

@@ -17,10 +17,8 @@ export const SERVING_ROLES = {
   identity: "rowhouse_identity",
 } as const satisfies Record<Role, string>;
 
-/** The setting with the app of a transaction. */
 export const APP_SETTING = "rowhouse.app_id";
 
-/** The condition of the policy `tenant`, for reads and writes. */
 export const TENANT_POLICY = {
   /** As push writes it. */
   written: `app_id = nullif(pg_catalog.current_setting('${APP_SETTING}', true), '')::pg_catalog.uuid`,

@@ -66,11 +66,9 @@ async function findMixing(clients: readonly Database[]): Promise<Pooling> {
 }
 
 type Probe = {
-  /** The backend's process id. */
   backend: number;
   /** Whether the client got the same process id at sign-in. */
   isBackend: boolean;
-  /** The client's name for this statement. */
   given: string;
   /** The session's names for it, each from one client. */
   known: readonly string[];

@@ -48,7 +48,6 @@ export async function swapDatabases(
   return kept;
 }
 
-/** Creates a login, or sets its password. */
 export async function makeLogin(
   admin: Database,
   login: { name: string; password: string },
@@ -64,7 +63,6 @@ export async function makeLogin(
 
 /** The schema that marks a database as one of `rowhouse dev`. */
 export const DEV_SCHEMA = "rowhouse_dev";
-/** The name of the keys that `dev` issues. */
 export const DEV_KEY_NAME = "rowhouse dev";
 
 export async function markForDev(admin: Database): Promise<void> {

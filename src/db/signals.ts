@@ -12,13 +12,11 @@ export const SIGNALS = {
   alreadyMigrated: "RH003",
   unknownTable: "RH004",
   unknownApp: "RH005",
-  /** The app has not pushed the table. */
   notItsTable: "RH006",
   /** The recorded result cannot come from a push of this app. */
   notItsPush: "RH007",
   /** Apps still use the table: its owner cannot end its own use, and no one can drop the table. */
   tableInUse: "RH008",
-  /** Another table references it. */
   tableReferredTo: "RH009",
   lastSuperAdmin: "RH010",
   unknownUser: "RH011",

@@ -80,7 +80,6 @@ export function renderAuditActions(actions: AuditActions): string {
 
 // The table of an app's settings that are on or off.
 
-/** Fills `rowhouse.app_switches`. */
 export function renderSwitches(): string {
   const rows = APP_SWITCH_NAMES.map((name) => {
     const { proofBit = 0, preview, notOnCluster, stops } = describeSwitch(name);

@@ -17,7 +17,6 @@ export type VersionWatch = {
   readonly read: () => Promise<Versions>;
   /** When the last successful read began, in milliseconds of `now`; -Infinity before the first. */
   readonly confirmedAt: () => number;
-  /** The versions of that read. */
   readonly latest: () => Versions | undefined;
   readonly stop: () => void;
 };

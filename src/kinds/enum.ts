@@ -6,7 +6,6 @@ import { ORDERED, SEARCHED_BY_ORDER } from "./operators.ts";
 
 export type EnumTypes<Value> = { enum: Types<Value> };
 
-/** Limits of the values of an enum. */
 export const ENUM_LIMITS = { enumValues: 100, enumValueBytes: 63 } as const;
 
 /** Max values of an enum by which an index is split: each index costs every insert about 2 µs. */
@@ -19,7 +18,6 @@ export function toDroppedValue(seq: number): string {
   return `${DROPPED}${seq}`;
 }
 
-/** Returns whether an enum's label belongs to a dropped value. */
 export function isDroppedValue(label: string): boolean {
   return label.startsWith(DROPPED);
 }

@@ -17,7 +17,6 @@ function isJsonNumber(value: number): boolean {
   return size === 0 || (size >= JSON_NUMBERS.least && size < JSON_NUMBERS.below);
 }
 
-/** Limits of a default of any kind. */
 export const DEFAULT_LIMITS = {
   defaultBytes: 1024,
   /** Six levels of a request surround the default. */
@@ -82,7 +81,6 @@ export const jsonValue: ValueKind = {
 const MAX_CELL_DEPTH = MAX_BODY_DEPTH - 2;
 const NOT_JSON = { issue: "Must be JSON" };
 
-/** The value of a JSON text in a CSV. */
 export function parseCell(text: string): Unread {
   if (jsonDepth(text) > MAX_CELL_DEPTH) return NOT_JSON;
   try {

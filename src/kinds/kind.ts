@@ -40,7 +40,6 @@ export type Details = Pick<ColumnParts, "values" | "table" | "onDelete" | "onUpd
 /** The TypeScript types of a kind: its values, and what `.default()` accepts. Nothing here exists at run time. */
 export type Types<Value, Default = Value> = { readonly value: Value; readonly default: Default };
 
-/** A value for the database, or an error. */
 export type Read = { readonly value: Json } | { readonly issue: string };
 /** A value that its column's reader has not read yet, or an error. */
 export type Unread = { readonly value: unknown } | { readonly issue: string };
@@ -60,7 +59,6 @@ export type ValueKind = {
     readonly keys: readonly string[];
     readonly read: (fields: ReadonlyMap<string, unknown>, report: DetailsReport) => Details;
   };
-  /** The rule for a default. */
   readonly default: {
     readonly wanted: string;
     /** Without it, the default is a value as the kind reads it. */
@@ -240,7 +238,6 @@ export type FieldKind = {
   /** The type in words. The target of a reference follows it. */
   readonly label: string;
   readonly hint?: string | undefined;
-  /** The control of a form. */
   readonly control:
     | "date"
     | "line"
@@ -269,7 +266,6 @@ export type FieldKind = {
 export type SearchField = {
   /** The operators of a condition, the most useful first. */
   readonly operators: readonly SearchOperator[];
-  /** Other names of operators. */
   readonly labels?: Readonly<Partial<Record<SearchOperator, string>>>;
   readonly pattern?: { readonly pattern: string; readonly title: string };
   /** The input of a value, if it is no text. */

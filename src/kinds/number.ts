@@ -9,7 +9,6 @@ export type NumberTypes = {
   number: Types<number>;
 };
 
-/** The notation of a number in JSON. */
 const JSON_NUMBER = /^-?(0|[1-9]\d*)(\.\d+)?([eE][+-]?\d+)?$/;
 
 export const numberValue: ValueKind = {

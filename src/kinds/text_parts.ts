@@ -9,7 +9,6 @@
 import { utf8Length } from "../std/text.ts";
 import type { Edge } from "./kind.ts";
 
-/** Max bytes of a start. */
 const START_BYTES = 63;
 /** Bytes of a character, at most. */
 const CHARACTER_BYTES = 4;

@@ -208,7 +208,6 @@ function listRequired(columns: readonly NamedColumn[]): { required?: string[] } 
   return columns.length === 0 ? {} : { required: columns.map(({ name }) => name) };
 }
 
-/** A JSON Schema as a part of a body. */
 function asPart(schema: JsonSchema) {
   return v.pipe(v.unknown(), v.metadata(schema));
 }

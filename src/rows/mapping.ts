@@ -134,7 +134,6 @@ export function hasUniques(table: TableDefinition): boolean {
   return listUniques(table).length > 0;
 }
 
-/** The columns of each unique constraint. */
 export function listUniques({ columns, uniques }: TableDefinition): NamedColumn[][] {
   const byName = new Map(columns.map((column) => [column.name, column]));
   return [

@@ -17,7 +17,6 @@ export type SourceRow = {
   readonly issues: readonly string[];
 };
 
-/** A valid row. */
 export type FileRow = { readonly line: number; readonly values: Readonly<Record<string, Json>> };
 export type LineIssue = {
   readonly line: number;
@@ -188,7 +187,6 @@ export const ENCODINGS: readonly { readonly name: string; readonly label: string
 /** Text, or the reason why the rest of the file cannot be read. */
 type Decoded = { readonly text: string } | { readonly issue: string };
 
-/** The bytes that decide the encoding. */
 const HEAD_BYTES = 4;
 
 /** The text of a file in pieces. A byte order mark has precedence over the named encoding. */

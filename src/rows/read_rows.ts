@@ -235,7 +235,6 @@ function findMatch(value: unknown, { column, find }: Match): Read {
   return id == null ? { issue: `${rows} has ${quote(key)} in ${column.name}` } : { value: id };
 }
 
-/** The key of a value for `Match.find`. */
 export function toMatchKey(value: Json): string {
   return typeof value === "string" ? value : JSON.stringify(value);
 }

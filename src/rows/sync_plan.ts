@@ -34,7 +34,6 @@ export function findUnique(
   return listUniques(table).find((columns) => toNames(columns).sort().join(",") === wanted);
 }
 
-/** The names of the columns of each unique constraint. */
 export function listUniqueNames(table: TableDefinition): string[] {
   return listUniques(table).map((columns) => toNames(columns).join(","));
 }

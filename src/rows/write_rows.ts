@@ -10,7 +10,6 @@ import type { FileFormat } from "./read_file.ts";
 export type RowTexts = ReadonlyMap<string, string>;
 
 export type RowsWriter = {
-  /** The text before the first row. */
   readonly start: string;
   readonly toText: (row: RowTexts) => string;
 };

@@ -34,7 +34,6 @@ export type Explained = {
   readonly rights: string;
 };
 
-/** The roles that rules allow something, sorted. */
 export function listRoles(tables: Tables): string[] {
   const roles = new Set(tables.flatMap(({ rules }) => Object.keys(rules?.allow ?? {})));
   return [...roles].sort();

@@ -98,7 +98,6 @@ export function readList(
 /** The issues of a declaration; absent if all its calls are valid. */
 export type Issued = { readonly issues?: readonly string[] };
 
-/** Adds the issues of this call. */
 export function addIssues({ issues = [] }: Issued, found: readonly string[]): Issued {
   const all = [...issues, ...found];
   return all.length === 0 ? {} : { issues: Object.freeze(all) };

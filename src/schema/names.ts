@@ -66,12 +66,10 @@ export function findColumnNameIssue(name: string): string | undefined {
   return findIssue("column", COLUMN_RULES, name);
 }
 
-/** Returns whether a table's name is reserved organization-wide. */
 export function isReservedTable(name: string): boolean {
   return isOneOf(RESERVED_TABLES, name);
 }
 
-/** A name, ignoring case. */
 export function foldName(name: string): string {
   return name.toLowerCase();
 }

@@ -34,7 +34,6 @@ function readOwn(value: unknown, column: Column): Json | undefined {
   return "value" in result ? result.value : undefined;
 }
 
-/** Bytes of the columns' defaults as JSON. */
 export function sumDefaults(columns: readonly { readonly default?: Json }[]): number {
   return columns.reduce(
     (sum, column) =>

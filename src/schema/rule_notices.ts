@@ -21,7 +21,6 @@ import {
 type Notice = { readonly table: string; readonly message: string };
 type Tables = readonly TableDefinition[];
 
-/** Max reported notices. */
 const NOTICES_MAX = 100;
 
 /** A table in a database, with the indexes of every app; its owner adds indexes. */

@@ -8,7 +8,6 @@ export type RuleTables = {
   readonly byName: ReadonlyMap<string, TableDefinition>;
   /** Every role that a rule allows something. */
   readonly roles: ReadonlySet<string>;
-  /** The references to each table. */
   readonly references: ReadonlyMap<string, readonly Reference[]>;
 };
 export type Reference = { readonly table: TableDefinition; readonly column: NamedColumn };

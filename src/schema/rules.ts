@@ -128,7 +128,6 @@ export function normalizeRule(alternatives: readonly Alternative[]): Rule {
 
 // Rules after an explicit change of a table.
 
-/** The rules with another name of a column. */
 export function renameRuleColumn(rules: TableRules, from: string, to: string): TableRules {
   const rename = (name: string) => (name === from ? to : name);
   const renameKeys = <Value>(object: Readonly<Record<string, Value>>) =>
@@ -141,14 +140,12 @@ export function renameRuleColumn(rules: TableRules, from: string, to: string): T
   };
 }
 
-/** The rules with another name of a table of memberships. */
 export function renameRuleTable(rules: TableRules, from: string, to: string): TableRules {
   return mapMemberships(rules, (match) =>
     match.memberOf === from ? { ...match, memberOf: to } : match,
   );
 }
 
-/** The rules with another name of a column of a table of memberships. */
 export function renameMembersColumn(
   rules: TableRules,
   { table, from, to }: { readonly table: string; readonly from: string; readonly to: string },

@@ -52,7 +52,6 @@ function toField(value: string | null): string {
   return needsQuotes(value) ? `"${value.replaceAll('"', '""')}"` : value;
 }
 
-/** Returns whether a text is quoted in a CSV. */
 export function needsQuotes(text: string): boolean {
   return text === "" || QUOTED.test(text);
 }
@@ -74,7 +73,6 @@ export function protectText(text: string): string {
   return NUMBER.test(text) ? text : text.replace(FORMULA, "'").replace(INNER_FORMULA, "'");
 }
 
-/** The text before `protectText`. */
 export function unprotectText(text: string): string {
   return text.replace(/^'/, "").replace(PROTECTED_INSIDE, "");
 }

@@ -50,7 +50,6 @@ export const PROCESS_SILENT_S = 180;
 /** No login can delete an entry of the audit log earlier. */
 export const MIN_AUDIT_RETENTION_S: number = 30 * DAY_S;
 export const AUDIT_RETENTION_S: number = 400 * DAY_S;
-/** Max rows that a step of a sweep deletes. */
 export const SWEEP_STEP = 1000;
 
 /** Max rows of a page, and of a request that creates rows. */
@@ -74,7 +73,6 @@ export const MAX_BODY_BYTES = 102_400;
 export const MOST_BATCH_BYTES = 1_048_576;
 /** The limit of a list, in the description of the API. */
 export const MAX_BATCH_KEYWORD = "x-rowhouse-max-batch-bytes";
-/** Max people of a page. */
 export const MAX_PEOPLE = 1000;
 /** How long a key of the Console for an app's rows is valid, and with it a stream of the Console. */
 export const ROWS_KEY_LIFE_S = 300;

@@ -9,7 +9,6 @@ import { quote } from "./quote.ts";
 
 type Named = { readonly name: string };
 
-/** Characters per allowed edit. */
 const CHARACTERS_PER_EDIT = 3;
 
 /**

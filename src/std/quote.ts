@@ -5,7 +5,6 @@
  * @module
  */
 
-/** Max characters of a quoted text. */
 const QUOTE_MAX_CHARS = 80;
 
 /** Control, format (which reorder or hide text) and separator characters: JSON.stringify escapes only some of them. */

@@ -134,7 +134,6 @@ export const PushBody = only({
     ),
   ),
 });
-/** A request as it is sent. */
 export type PushBody = Sent<v.InferInput<typeof PushBody>>;
 type Sent<Body> = { readonly [Field in keyof Body]: SentList<Body[Field]> };
 type SentList<Value> = Value extends (infer Item)[] ? readonly Item[] : Value;
@@ -188,7 +187,6 @@ const PLANNED = {
   ),
 };
 
-/** The response of a push. */
 export const PushedBody = v.object({
   status: v.pipe(
     v.picklist(["applied", "unchanged", "planned"]),
@@ -227,5 +225,4 @@ export function joinsOf<Fields extends v.ObjectEntries>(fields: Fields) {
   );
 }
 
-/** One migration of an app. */
 export const MigrationBody = v.object({ ...APPLIED, joins: joinsOf({ ...RECORD, text: TEXT }) });

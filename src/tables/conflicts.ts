@@ -15,7 +15,6 @@ type Sentence = { message: string; remedy: string };
 /** The declared part and the actual part, each with its article. */
 export type Compared = { wanted: string; found: string };
 
-/** Conflicts of rules. */
 export const RULES = {
   previewOff: {
     message: "The schema declares rules for people, but this service does not have the preview",

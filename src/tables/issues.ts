@@ -3,7 +3,6 @@ import * as v from "valibot";
 import type { Detail } from "../problem.ts";
 import { escapePointer } from "../std/json.ts";
 
-/** A value, or all its issues. */
 export type Reading<Value> = { value: Value } | { details: Detail[] };
 
 /** The value that a schema reads, or all issues, with paths relative to the value. */
@@ -20,7 +19,6 @@ export function readValue<Schema extends v.GenericSchema>(
   return { details };
 }
 
-/** Max characters of a name in a path. */
 const MAX_NAME = 100;
 
 function toPart(key: unknown): string {

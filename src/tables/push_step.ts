@@ -56,7 +56,6 @@ export function prepareStep(
   }
 }
 
-/** The explicit change of a step. */
 export function findChange(step: PushStep): Change | undefined {
   if (step.kind === "change") return step.change;
   return step.kind === "migration" ? step.migration.change : undefined;

@@ -81,7 +81,6 @@ function checkType(asked: v.InferOutput<typeof AnyChange>): Checked {
 const NO_REFERENCE =
   "Cannot make this column a reference: add a column with the reference, copy the values, and drop the old column";
 
-/** A path of names for an issue. */
 export function toPath(
   input: unknown,
   names: readonly string[],

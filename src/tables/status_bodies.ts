@@ -31,7 +31,6 @@ const STATUS_TABLE = {
   ),
 };
 
-/** The record of an app. */
 export const StatusBody = v.object({
   app: v.pipe(v.string(), v.description("The name of the key's app.")),
   tables: v.pipe(
@@ -62,7 +61,6 @@ const RULES = v.array(
   }),
 );
 
-/** The record of an app whose tables can have rules. */
 export const RuledStatusBody = v.object({
   ...StatusBody.entries,
   tables: v.pipe(

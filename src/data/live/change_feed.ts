@@ -194,7 +194,6 @@ async function keepLooking(state: State): Promise<void> {
   state.isLooking = false;
 }
 
-/** A key and its subscribers. */
 type Presented = { app: string; proof: Uint8Array; subscribers: Subscriber[] };
 
 async function poll(state: State): Promise<void> {

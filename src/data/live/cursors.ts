@@ -9,7 +9,6 @@
 import { call, type Database } from "../../db/mod.ts";
 import { IV_BYTES, sealText, unsealText } from "../../std/secrets.ts";
 
-/** The table that a cursor belongs to. */
 export type CursorOwner = { app: string; table: string };
 
 export type Cursors = {

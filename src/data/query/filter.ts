@@ -84,7 +84,6 @@ type ConditionText = {
   readonly texts: readonly string[];
 };
 
-/** The tables of the calling app. */
 export type AppTables = {
   readonly appId: string;
   readonly find: (name: string) => RecordedTable | undefined;
@@ -93,11 +92,9 @@ export type AppTables = {
 type ReaderOptions = {
   /** Where the columns are, in messages. */
   readonly place?: string;
-  /** The tables of references. */
   readonly tables?: Pick<AppTables, "find">;
 };
 
-/** A reference, and the table of its row. */
 type Step = Pick<Referenced, "column" | "table">;
 
 /** A column of the table, or of a row to which references lead. */

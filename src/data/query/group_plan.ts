@@ -25,7 +25,6 @@ type GroupOptions = PathOptions & {
   /** Max rows that are visited for a condition on referenced rows. */
   readonly setVisits?: number;
   readonly work: number;
-  /** The person who calls. */
   readonly person?: Person | undefined;
 };
 type GroupPlan = {

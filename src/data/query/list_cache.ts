@@ -7,14 +7,12 @@
 import type { TaggedBody } from "../../http/mod.ts";
 
 export type ListCache = {
-  /** The last page of an app for this cache key. */
   readonly find: (appId: string, cacheKey: string) => TaggedBody | undefined;
   readonly keep: (appId: string, cacheKey: string, page: TaggedBody) => void;
   /** Cached bytes. */
   readonly size: () => number;
 };
 
-/** Bytes of overhead per page. */
 const OVERHEAD_BYTES = 512;
 /** Max share of the memory per page. */
 const MAX_PART = 8;

@@ -160,7 +160,6 @@ export function readConditions<Name extends string>(
 
 const MAX_ISSUES = 10;
 
-/** One error with all issues. */
 export function toProblem(issues: readonly Problem[]): Problem {
   const isInvalid = issues.some(({ code }) => code === "invalid_query");
   const messages = new Set(issues.map(({ message }) => message));
@@ -295,7 +294,6 @@ function toTotalOrder(keys: readonly SortKey[], where: readonly Condition[]): So
   return upToId.filter((key) => !isConstant(key));
 }
 
-/** The order in a cursor. */
 export function describeOrder(order: readonly SortKey[]): string {
   return order
     .map(({ column, isDescending }) => `${column.name}.${isDescending ? "desc" : "asc"}`)

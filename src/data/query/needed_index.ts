@@ -87,7 +87,6 @@ export function explainRuleIndex(query: ListQuery, table: RecordedTable, limited
   return `Cannot sort without an index, because ${describeLimit(query, table, cut)}: declare ${showIndex(cure.columns)}, which helps people who can read most rows of ${table.name}, narrow the list, or list the rows in the order of ids`;
 }
 
-/** The columns that an index of the query can have. */
 function listUsed({ where, order }: ListQuery): QueryColumn[] {
   return [...order, ...where].flatMap((part) => ("column" in part ? [part.column] : []));
 }
@@ -227,7 +226,6 @@ function findCure(query: ListQuery, table: RecordedTable, appId: string): Cure |
   return cures.toSorted((a, b) => a.left.length - b.left.length)[0];
 }
 
-/** The max columns with one value in a proposed index. */
 const MAX_FIXED = 8;
 
 /** Lists of columns to declare: columns with one value, or none, then the order. Only some need the id. */
@@ -302,7 +300,6 @@ function hasTexts(where: readonly Condition[]): boolean {
   return where.some((condition) => listReads(condition).length > 0);
 }
 
-/** The columns whose texts are compared. */
 function describeTexts(where: readonly Condition[]): string {
   const names = where.flatMap(listReads).map(({ column }) => column.name);
   return `the conditions on ${[...new Set(names)].join(", ")}`;

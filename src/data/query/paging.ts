@@ -6,7 +6,6 @@ import { quote } from "../../std/quote.ts";
 import { invalid } from "./filter.ts";
 
 export const MAX_OFFSET = 2_147_483_647;
-/** The reason for rejecting other parameters. */
 export const ONLY_PAGES =
   "filters, sorting and joins are not supported, only limit and offset on a list";
 /** The reason for rejecting all parameters of requests for one row, and of writes. */

@@ -106,7 +106,6 @@ type Index = {
   readonly covered: QueryColumn | undefined;
   /** The enums at the end of a unique index, if all other columns can be searched. */
   readonly enums: readonly QueryColumn[];
-  /** The first column that cannot be searched. */
   readonly end: QueryColumn | undefined;
   /** The leading columns that can be searched. */
   readonly columns: readonly QueryColumn[];
@@ -130,13 +129,11 @@ export function toTerms(column: QueryColumn): Term[] {
   return parts.rest === undefined ? [start] : [start, { column, part: "rest" }];
 }
 
-/** The terms of a column that can be searched. */
 export function searchedTerms(column: QueryColumn): Term[] {
   const terms = toTerms(column);
   return terms.slice(0, countSearched(terms));
 }
 
-/** A value as the terms of its column. */
 export function toTermValues({ kind }: QueryColumn, value: string): readonly string[] {
   return SQL[kind].parts?.toParts(value, md5) ?? [value];
 }
@@ -160,7 +157,6 @@ export function endsOf({ column, part }: Term): Readonly<Record<"lower" | "upper
   return { lower, upper };
 }
 
-/** Compares two values of a term, which can be its ends. */
 export function compareTerms(term: Term, a: string, b: string): number {
   if (a === b) return 0;
   const { lower, upper } = endsOf(term);
@@ -210,7 +206,6 @@ export function isLookup(
   );
 }
 
-/** Whether PostgreSQL can search an index by this column. */
 export function isSearchable({ kind }: QueryColumn): boolean {
   return SQL[kind].ends !== undefined;
 }

@@ -49,7 +49,6 @@ type TextRead = {
   readonly column: QueryColumn;
   /** Units for each byte. */
   readonly work: number;
-  /** Max bytes of a text that are read. */
   readonly maxBytes: number;
   /** Whether the walk reads the text in each visited row, also in rows that do not match. */
   readonly isWalked?: boolean;
@@ -92,7 +91,6 @@ export function listReads(condition: Condition): TextRead[] {
   }
 }
 
-/** The columns of a condition. */
 export function listColumns(condition: Condition): QueryColumn[] {
   return "of" in condition ? condition.of.flatMap(listColumns) : [condition.column];
 }
@@ -126,7 +124,6 @@ function countOverlaps(part: string): number {
 }
 
 export type RelatedOptions = PathOptions & {
-  /** The person who calls. */
   readonly person?: Person | undefined;
   /** Max bytes of the related rows of each relation. */
   readonly bytes?: number;
@@ -295,7 +292,6 @@ function planSet(
   return { call: functionName(table.definition, "query"), plan, values };
 }
 
-/** Max ids of referenced rows that are each searched in an index. */
 const MAX_SEARCHED = 100;
 
 /** All rows, in any order. */
@@ -509,7 +505,6 @@ function toWalk(
   return { at, isExact, isAmongNulls: isAmongNulls || undefined };
 }
 
-/** A value of a cursor as the terms of its column. */
 export function toCursorValues(column: QueryColumn, value: string): readonly string[] {
   return readCursorValue(column, value).slice(0, toTerms(column).length);
 }

@@ -18,7 +18,6 @@ export type ListQuery = Page &
     readonly isPlain: boolean;
   };
 
-/** Columns and related rows. */
 export type Selection = {
   /** Empty, without related rows: every column. */
   readonly select: readonly QueryColumn[];
@@ -26,7 +25,6 @@ export type Selection = {
 };
 
 export type Relation = Selection & {
-  /** The name of the member. */
   readonly name: string;
   readonly table: RecordedTable;
   /** The reference: of the selecting table, or of the children's. */
@@ -36,6 +34,5 @@ export type Relation = Selection & {
 
 export type Children = {
   readonly limit: number;
-  /** A total order. */
   readonly order: readonly SortKey[];
 };

@@ -76,7 +76,6 @@ export function listReferenced(where: readonly Condition[], parent = ""): Refere
   });
 }
 
-/** The conditions on rows of the table's own references. */
 export function listOwnReferenced(where: readonly Condition[]): Referenced[] {
   return where.flatMap((condition) => {
     if (isReferenced(condition)) return [condition];

@@ -24,10 +24,8 @@ import { readLimit } from "./paging.ts";
 import { chooseChildren, isSearchable, type PathOptions } from "./path.ts";
 import type { Children, Relation, Selection, SortKey } from "./query.ts";
 
-/** Max relations of a row. */
 export const MAX_RELATIONS = 3;
 const RELATED_LIMITS = {
-  /** Max depth of related rows. */
   depth: 2,
   /** The default number of children of each row. */
   children: 20,
@@ -48,7 +46,6 @@ type Item = {
 
 export type SelectionText = {
   readonly items: readonly Item[];
-  /** The paths of all relations. */
   readonly paths: ReadonlySet<string>;
 };
 
@@ -95,7 +92,6 @@ type Options = {
   readonly tables: AppTables;
   /** The texts of the parameters `<path>.limit` and `<path>.order`. */
   readonly texts: ReadonlyMap<string, string>;
-  /** The total order of children. */
   readonly readOrder: (text: string | undefined, of: ChildReader) => readonly SortKey[];
 };
 

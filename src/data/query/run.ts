@@ -94,7 +94,6 @@ type AskedList = {
   readonly query: (ListQuery & { readonly isCounted: boolean }) | undefined;
 };
 
-/** Preferences for a count. */
 const COUNTS = ["exact", "estimated"] as const;
 
 /** @throws {Problem} invalid_query; unsupported_query; not_implemented */

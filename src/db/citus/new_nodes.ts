@@ -30,7 +30,6 @@ export async function admitNodes(admin: Database): Promise<void> {
     where is_known and groupid <> 0 and not shouldhaveshards`);
 }
 
-/** Excludes new nodes from shards. */
 export async function holdNewNodes(db: Database): Promise<void> {
   await db.query("select rowhouse.hold_new_nodes()", [], {
     retry: "safe",

@@ -20,7 +20,6 @@ export type NodeMap = Nodes & {
 };
 
 const APP = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
-/** Apps with a remembered node. */
 const MAX_APPS = 10_000;
 
 export function makeNodeMap(): NodeMap {

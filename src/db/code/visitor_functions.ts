@@ -142,7 +142,6 @@ export type ConsoleAction = {
   logged: [string, AuditAction][];
   /** The types of the values that a caller in the Console passes, as SQL. */
   input: Readonly<Record<string, string>>;
-  /** The branch of the dispatcher. */
   branch: string;
 };
 

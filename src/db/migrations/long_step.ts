@@ -42,7 +42,6 @@ const REPORT_MS = 5000;
 const COLLISIONS = new Set(["40P01", "42P07", "42704"]);
 const ATTEMPTS = 8;
 
-/** Runs a long file to its end. */
 export async function runLongStep(
   admin: Database,
   migration: ServiceMigration,

@@ -68,7 +68,6 @@ export async function planMigrate(
 /** The statements of missing files that lock no table in use, and whether these are all statements. */
 type Trial = { first: string[]; others: string[]; isWhole: boolean };
 
-/** What a statement of a missing file lacks. */
 const UNDEFINED = "undefined_column or undefined_table or undefined_function or undefined_object";
 
 /** Creates the missing tables and the code, and undoes it. `null`: the code needs a statement that was left out. */
@@ -180,7 +179,6 @@ function toTried(statement: string, referenced: readonly TableLock[]): string[] 
   ];
 }
 
-/** Statements that lock no table. */
 const LOCK_FREE = /^(?:comment|grant|revoke|alter default privileges)\b/;
 
 function isKnown(statement: string): boolean {

@@ -7,7 +7,6 @@
 import { quoteLiteral, quoteName } from "../../std/quote.ts";
 import { type Database, SERVICE_QUEUE } from "../pool/mod.ts";
 
-/** A copy of rows from a table to the table of the same name. */
 export type Copying = {
   /** With its schema. */
   table: string;

@@ -42,7 +42,6 @@ type Difference = {
 /** A value from other columns of the old table. Ignored if the old table lacks one of them. */
 type Computed = { from: readonly string[]; sql: string };
 
-/** The actions of the audit log that were renamed. */
 const RENAMED_ACTIONS: Readonly<Record<string, string>> = {
   disable_app: "set_disabled_on",
   enable_app: "set_disabled_off",

@@ -157,7 +157,6 @@ function planTable(
   return { copying, issues, isPerApp: next.perApp.includes(table) };
 }
 
-/** Each table after the tables that it references. */
 function orderByReferences(
   tables: readonly string[],
   references: readonly { child: string; parent: string }[],

@@ -63,7 +63,6 @@ export type Acquiring = {
   isBrief?: boolean;
 };
 
-/** Max waiting callers: per queue, and in total. */
 const MAX_WAITING_PER_QUEUE = 256;
 const MAX_WAITING = 1024;
 

@@ -9,7 +9,6 @@ import { toUnavailable } from "../sqlstate.ts";
 import { type Connection, type ConnectionOptions, openConnection } from "./connection.ts";
 
 export type ConnectionsOptions = ConnectionOptions & {
-  /** Maximum number of connections. */
   connections: number;
   /** Called when no connection is left and a new one fails, with the error of the last attempt. */
   onUnreachable?: (cause: unknown) => void;
@@ -177,7 +176,6 @@ export function isWorn({ changesLeft }: Connection): boolean {
 // earlier callers on the connection.
 
 type SharedConnectionsOptions = ConnectionsOptions & {
-  /** Max callers of one connection. */
   callersPerConnection: number;
 };
 

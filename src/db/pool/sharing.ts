@@ -29,7 +29,6 @@ export type Sharing = {
   readonly start: (connection: Connection) => void;
   /** The connection with the fewest writes that accepts another. */
   readonly find: () => Connection | undefined;
-  /** Adds a caller to a shared connection. */
   readonly join: (connection: Connection) => void;
   /** Ends a caller's use. Returns whether it was the last caller, and whether any caller left the connection suspect. */
   readonly leave: (

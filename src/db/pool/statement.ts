@@ -102,7 +102,6 @@ function makeRunning(sent: Sent, end: (end: StatementEnd) => void) {
   };
 }
 
-/** The error of a statement whose connection ended. */
 export function lost(): Error {
   return Object.assign(new Error("Lost"), { code: "CONNECTION_CLOSED" });
 }

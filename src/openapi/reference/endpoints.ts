@@ -133,7 +133,6 @@ type EndpointResponse = {
   readonly sample: unknown;
 };
 
-/** All endpoints of a document, in its order. */
 export function listEndpoints(document: Document): Endpoint[] {
   return Object.entries(document.paths).flatMap(([path, methods]) =>
     Object.entries(methods).map(([method, operation]) =>

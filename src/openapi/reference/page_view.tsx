@@ -26,7 +26,6 @@ export type ReferencePage = {
   /** The names of the app's tables; `undefined` without a key. */
   tables: readonly string[] | undefined;
   table?: { name: string; endpoints: readonly Endpoint[] };
-  /** The endpoints of the start page, by group. */
   groups: ReadonlyMap<string, readonly Endpoint[]>;
   content: Part;
 };

@@ -20,7 +20,6 @@ type SampleOptions = {
   isSent?: boolean;
 };
 
-/** The alternatives of a value. */
 export function listAlternatives(schema: JsonSchema): readonly unknown[] {
   return list(schema["anyOf"] ?? schema["oneOf"]);
 }
@@ -110,7 +109,6 @@ export function printCurl(request: SampleRequest): string {
   return lines.join(" \\\n  ");
 }
 
-/** The request with `fetch`. */
 export function printTypeScript(request: SampleRequest): string {
   const { method, path, query, isKeyed, body } = request;
   const headers = [

@@ -88,7 +88,6 @@ export function hidden<Value>(column: Column<Value>): Column<Value> {
   return { ...column, csv: false, isHidden: true };
 }
 
-/** The columns that commands print. */
 export function toPrinted<Of extends Columns>(columns: Of): Of {
   const printed = Object.entries(columns).filter(([, { isHidden }]) => isHidden !== true);
   // Callers only iterate over the columns.

@@ -98,7 +98,6 @@ export async function readList<
 /** More than any list has. */
 const ALL = 1_000_000_000;
 
-/** A row of a JSON document. */
 export function toJsonRow<Of extends Columns>(columns: Of, row: Row<Of>) {
   return Object.fromEntries(
     Object.entries(columns).map(([name, { kind }]) => {

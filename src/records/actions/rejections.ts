@@ -268,7 +268,6 @@ const OF_FUNCTIONS: Readonly<Record<string, Readonly<Record<string, Rejection>>>
   list_sessions: OF_PERSON,
 };
 
-/** The setting that the failed call turns on. */
 function findSwitchOf({ values }: FailedCall) {
   const name = APP_SWITCH_NAMES.find((known) => known === values["setting"]);
   return name && describeSwitch(name);

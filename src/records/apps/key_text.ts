@@ -18,7 +18,6 @@ const KEY = new RegExp(
   `^(${PREFIX_PATTERN})_(${ID_CHARS})\\.([0-9A-Za-z]{${RANDOM_LENGTH}})([0-9A-Za-z]{${CHECKSUM_LENGTH}})$`,
 );
 
-/** Allowed prefixes of keys. */
 export const KEY_PREFIX = new RegExp(`^${PREFIX_PATTERN}$`);
 /** Max length of a key's text: one `_` and one dot separate its parts. */
 export const KEY_MAX_LENGTH =

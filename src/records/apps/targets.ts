@@ -149,7 +149,6 @@ function findIssue(url: URL, { kind, text, cookieDomain }: Wanted): string | und
 // apps, whose pages read errors and sign out: sign-in rejects their return addresses itself.
 
 export type Origins = {
-  /** Whether any app has registered this origin. */
   readonly isRegistered: (origin: string) => boolean;
   /** Whether any app that is not disabled has registered this origin. */
   readonly isEnabled: (origin: string) => boolean;

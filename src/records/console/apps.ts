@@ -82,7 +82,6 @@ export const NUMBERS = record({
   requests: count(),
   /** Failures of the service. */
   errors: count(),
-  /** Rejected requests. */
   rejections: count(),
   /** The number of requests in each bucket of `std/latency.ts`. */
   latencies: many(count()),

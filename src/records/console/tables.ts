@@ -45,7 +45,6 @@ const DEFINED = v.object({
   indexes: v.array(v.array(v.string())),
   uniques: v.array(v.array(v.string())),
 });
-/** The recorded definition of a table. */
 export const DEFINITION = shaped<TableDefinition>(DEFINED);
 
 /** A reader of schemas checked the rules at the push. */
@@ -171,7 +170,6 @@ export type TableView = Checked<typeof TABLE_VIEW>;
 
 /** `isOn`: people can use the app's rules. */
 export const RULES_PAGE = record({ app: PAGE_APP, isOn: flag(), tables: many(RULED) });
-/** The declarations of a table that have rules. */
 export const TABLE_RULES_PAGE = record({
   uses: many(record({ app: text(), definition: RULED })),
 });

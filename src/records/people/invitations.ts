@@ -79,7 +79,6 @@ export type InviteOptions = {
 export type CreatedInvitation = {
   email: string;
   outcome: InvitationOutcome;
-  /** The text in the link of a new invitation. */
   linkText: string | undefined;
 };
 

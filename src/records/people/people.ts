@@ -150,7 +150,6 @@ export async function endAccess(
   await runAction(actor, "end_access", { ...namePerson(person), old_key_ids: [...keyIds] });
 }
 
-/** An action that needs only the person. */
 type PersonAction = "delete_user" | "end_sessions" | "reset_second_factor";
 
 /**

@@ -73,7 +73,6 @@ export const FAILED_SIGN_INS = record({
 });
 export type FailedSignIns = Checked<typeof FAILED_SIGN_INS>;
 
-/** A role on an app. */
 const GRANT = {
   role: text({ title: "Role" }),
   grantedAt: time({ title: "Since", label: "since" }),

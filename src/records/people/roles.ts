@@ -259,7 +259,6 @@ type ClaimRule = { readonly slug: string; readonly role: string };
 type NewRoleOptions = {
   slug: string;
   role: string;
-  /** The rules of all providers. */
   rules: readonly ClaimRule[];
 };
 

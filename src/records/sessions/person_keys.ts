@@ -16,7 +16,6 @@ type OpenDeps = SessionDeps & { randomBytes: RandomBytes; keyPrefix: string };
 type OpenOptions = {
   cookies: PageCookies & { from: string };
   slug: string;
-  /** The origin of the page. */
   origin: string;
   /** Whether everyone needs a second factor. */
   demandsFactor: boolean;

@@ -162,7 +162,6 @@ export async function beginProviderSignIn(
 export type ProviderFinish = SignInStart &
   Subject & {
     linked: Linked;
-    /** The provider's name. */
     provider: string;
     /** When the person authenticated at the provider, in seconds. An unknown time counts as too old. */
     provenAtS: number | undefined;

@@ -52,9 +52,7 @@ export type Visitor = {
 };
 export type PageSession = Presence & {
   visitor: Visitor | undefined;
-  /** The requested app. */
   app: AppTargets | undefined;
-  /** The requested apps that the visitor can open. */
   apps: VisitorApp[];
   hasMoreApps: boolean;
 };
@@ -80,7 +78,6 @@ function toRole(
   return toGrantedRole(identitySecrets, { userId, appId }, grant);
 }
 
-/** Whether a session is one of the presented sessions. */
 function isPresented(presented: string, session: string | null): boolean | undefined {
   if (session === null) return undefined;
   return presented.split(",").some((text) => text.split(".")[0] === session);

@@ -26,7 +26,6 @@ import { type SessionStart, toSessionValues } from "./sessions.ts";
 /** The arguments for the database, and the value of the cookie. */
 export type NewPending = { id: string; digest: string; text: string };
 
-/** A new pending sign-in, with a random id and secret. */
 export function makePending(
   deps: { identitySecrets: IdentitySecrets; randomBytes: RandomBytes },
   userId: string,

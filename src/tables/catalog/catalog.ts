@@ -38,7 +38,6 @@ export type Catalog = {
   readonly find: (appId: string, name: string) => RecordedTable | undefined;
   /** The table as a caller sees it. For a person, `undefined` is also a table that the role can do nothing with. */
   readonly findFor: (caller: Caller, name: string) => RecordedTable | undefined;
-  /** The app's tables by name. */
   readonly tablesOf: (appId: string) => readonly TableDefinition[];
   readonly version: () => number;
   readonly dialect: () => Dialect;

@@ -19,7 +19,6 @@ import { type ColumnSet, hashColumnSet } from "./catalog.ts";
 import type { IndexForm } from "./names.ts";
 
 const ENDPOINTS = ["list", "get", "create", "create_many", "update", "delete"] as const;
-/** The endpoints of each preview. */
 const PREVIEWED = {
   filters: [
     "query",
@@ -53,12 +52,10 @@ export function hasPreview(site: FunctionSite, preview: Preview): boolean {
   return site.previews.includes(preview) && dialectOf(site).lacks === undefined;
 }
 
-/** The form of the indexes at this site. */
 export function formAt(site: FunctionSite): IndexForm {
   return hasPreview(site, "filters") ? "search" : "plain";
 }
 
-/** The endpoints that have functions at this site. */
 export function endpointsOf(site: FunctionSite): readonly Endpoint[] {
   const previews = PREVIEWS.filter((preview) => hasPreview(site, preview));
   const grouped: readonly Endpoint[] = dialectOf(site).groupsCreates ? [GROUPED] : [];
@@ -170,7 +167,6 @@ type ValueOf = {
 };
 
 const ARGUMENTS = {
-  /** The calling app. */
   app: "uuid",
   /** The proof of a live key of that app with the scope for the call. */
   proof: "bytea",
@@ -307,7 +303,6 @@ export function placeholdersOf<E extends Endpoint>(
   return Object.fromEntries(parameters) as Record<CallerArgument | EndpointArgument<E>, string>;
 }
 
-/** Endpoints whose calls can be pipelined. */
 const PIPELINED: ReadonlySet<Endpoint> = new Set(["get", "list", "walk"]);
 
 /** The statement that calls a column set's function, with the parameters of {@linkcode toParameters}. */
@@ -356,7 +351,6 @@ export function toParameters(
   });
 }
 
-/** An element of an array's text. */
 function quoteElement(element: string | number | Uint8Array | null): string {
   if (element === null) return "null";
   if (typeof element === "number") return String(element);

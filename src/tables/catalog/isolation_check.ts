@@ -17,7 +17,6 @@ import {
 import { Problem } from "../../problem.ts";
 
 export type Isolation = {
-  /** The age of the result. */
   ageMs: number;
   /** A digest of all tables' functions, and the release that generated them; absent during a renewal. */
   bodies: string;

@@ -190,18 +190,15 @@ export function fitKeys(constraint: Constraint, keys: readonly string[]): Constr
   return hasKeys ? constraint : withoutKeys(constraint);
 }
 
-/** The indexes of a constraint in a form. */
 export function builtIn({ name, search }: Constraint, form: IndexForm): readonly BuiltIndex[] {
   return (form === "search" ? search : undefined) ?? [{ name }];
 }
 
-/** The indexes of a constraint in all its forms. */
 export function builtInAny(constraint: Constraint): readonly BuiltIndex[] {
   const { name, search = [] } = constraint;
   return [...builtIn(constraint, "plain"), ...search.filter((built) => built.name !== name)];
 }
 
-/** The form of an index with this name. */
 export function formOf({ search }: Constraint, name: string): IndexForm {
   return search?.some((built) => built.name === name) === true ? "search" : "plain";
 }
@@ -241,7 +238,6 @@ function remember<Constraints>(list: (table: RecordedDefinition) => Constraints)
   };
 }
 
-/** The unique constraints of a table. */
 export const keysOf = remember((table): readonly Constraint[] => {
   const single = toSingles(table, ({ unique }) => unique);
   return toConstraints(table, [...single, ...table.uniques], "key");

@@ -8,7 +8,6 @@ import { type View, viewsOf } from "./views.ts";
 type PersonEndpoint = {
   /** Whether people can use it. A new endpoint is closed until its body applies the rules. */
   readonly isOpen: boolean;
-  /** Whether the view allows what the endpoint does. */
   readonly isAllowed: (view: View) => boolean;
 };
 
@@ -37,13 +36,11 @@ export const PERSON_ENDPOINTS: Readonly<Record<Endpoint, PersonEndpoint>> = {
   changes: { isOpen: true, isAllowed: reads },
 };
 
-/** The endpoints that have functions for a view at this site. */
 export function endpointsOfView(view: View, site: FunctionSite): Endpoint[] {
   if (!hasPreview(site, "browser")) return [];
   return endpointsOf(site).filter((endpoint) => allowsEndpoint(view, endpoint));
 }
 
-/** The endpoints that have functions for a column set at this site. */
 export function endpointsOfSet({ view }: ColumnSet, site: FunctionSite): readonly Endpoint[] {
   return view === undefined ? endpointsOf(site) : endpointsOfView(view, site);
 }
@@ -57,7 +54,6 @@ export function allowsEndpoint(view: View, endpoint: Endpoint): boolean {
 /** The columns of a table as its app is served them, with a view. */
 export type ViewSet = ColumnSet & { readonly view: View };
 
-/** The use of a table by an app, with the app's rules. */
 export type TableUse = { readonly appId: string; readonly definition: TableDefinition };
 
 /** The views of a table for an app with these tables; none if the app does not use the table. */

@@ -32,11 +32,9 @@ export type RulePath = {
   readonly rest: Alternative;
   /** The first columns of the index, each of which has a condition of the prefix. */
   readonly columns: readonly WalkColumn[];
-  /** The value of an enum that all rows of the index have. */
   readonly only: EnumValue | undefined;
   /** Whether the rows with the values of the prefix are in the order of ids. */
   readonly isOrdered: boolean;
-  /** The next column of the index. */
   readonly next: WalkColumn | undefined;
   /** The membership whose references the walk has. */
   readonly member: { readonly column: string; readonly match: Match } | undefined;
@@ -108,7 +106,6 @@ function toIndex({ name }: ServedSet, walk: Walk, form: IndexForm): Index {
 type Candidate = {
   readonly index: Index;
   readonly split: SplitWalk | undefined;
-  /** The first columns of the index that have conditions. */
   readonly columns: readonly WalkColumn[];
   /** The columns whose conditions the walks fulfill. */
   readonly matched: readonly string[];

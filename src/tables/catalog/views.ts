@@ -25,7 +25,6 @@ import {
 } from "../../schema/mod.ts";
 import { canonicalJson } from "../../std/json.ts";
 
-/** A column of a table that a rule compares. */
 export type ViewColumn = { readonly name: string; readonly kind: Kind; readonly table?: string };
 
 /** A table that the rules of a view reach, as the roles of the view see it. */
@@ -66,7 +65,6 @@ export function viewOf(
   return viewsOf(app, tables, table).find(({ roles }) => roles.includes(role));
 }
 
-/** The views of a table, one of the app's tables. */
 export function viewsOf(
   app: string,
   tables: readonly TableDefinition[],

@@ -29,7 +29,6 @@ import {
 } from "./migration_text.ts";
 import { readMigration, readStatus } from "./status.ts";
 
-/** Why rows were not counted. */
 type Uncounted = "scope" | "time" | "order";
 /** `rows` is null if the key cannot read rows, or the count exceeds the time limit. */
 type AppliedChange = AppliedStep & { rows: RowCounts | null };
@@ -121,7 +120,6 @@ function isLast(head: Head | undefined, change: Change): boolean {
   return canonicalJson(head?.change ?? null) === canonicalJson(change);
 }
 
-/** Why rows with an affected value block the change. */
 const BLOCKED: Readonly<Partial<Record<Change["kind"], (rows: RowCounts) => string>>> = {
   drop_value: REASONS.valueUsed,
   retype_column: REASONS.unconverted,
@@ -139,7 +137,6 @@ function isCancel(
   return column?.kind === change.type.kind;
 }
 
-/** The app's last migration. */
 export async function readHead(admin: Database, appId: string): Promise<Head | undefined> {
   const recorded = (await readStatus(admin, appId))?.migrations ?? [];
   const last = recorded.at(-1);

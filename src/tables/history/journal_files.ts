@@ -90,7 +90,6 @@ function decode(file: string, bytes: Uint8Array): string {
 // The differences between a project's and a service's history, as counts of migrations. Pure.
 
 export type HistoryDifference = {
-  /** Migrations that only the service has. */
   ahead: number;
   /** Migrations that only the project has. */
   behind: number;

@@ -27,7 +27,6 @@ export type Migration = {
   text: string;
   seq: number;
   name: string;
-  /** The checksum in the last line. */
   checksum: string;
   /** Everything before the last line: the input of the checksum. */
   body: string;
@@ -36,7 +35,6 @@ export type Migration = {
   change?: string;
 };
 
-/** The parent of an app's first migration. */
 export const NO_PARENT = "";
 /** Max bytes of a migration that an app's key can push or apply. */
 export const MAX_MIGRATION_BYTES = 2_097_152;

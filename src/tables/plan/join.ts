@@ -133,7 +133,6 @@ function showConstraint({ kind, columns }: Constraint): string {
   return `${kind === "key" ? "unique constraint" : "index"} on (${columns.join(", ")})`;
 }
 
-/** The differences by table. */
 function unequal(conflicts: readonly Conflict[]): Problem {
   const ordered = conflicts.toSorted((a, b) =>
     a.table < b.table ? -1 : a.table > b.table ? 1 : 0,

@@ -53,7 +53,6 @@ export function accumulate(
     : { ...served, rules: closeFormer(served.rules, declared, columns) };
 }
 
-/** The table with the rules of a declaration. */
 function withRules(table: TableDefinition, { rules }: TableDefinition): TableDefinition {
   return rules === undefined ? withoutRules(table) : { ...table, rules };
 }

@@ -47,7 +47,6 @@ type Changed = {
   state: PushState;
 };
 
-/** The steps that change the database itself. */
 const PLANNERS: Cases<Change, Step[], [table: Changed]> = {
   rename_column: ({ column, to }, { found, next }) =>
     next === undefined
@@ -313,7 +312,6 @@ function findValueIssue(found: TableState, change: ChangeOf<"drop_value">) {
   return values.length === 1 ? REASONS.onlyValue : undefined;
 }
 
-/** Other apps' declarations do not change. */
 function findForeignUse({ uses, ownerAppId }: TableState, change: ColumnChange) {
   const isUsed = uses.some(
     ({ appId, definition }) =>

@@ -113,7 +113,6 @@ function brokenByRows(error: ViolationError, steps: readonly Step[]): Problem {
   });
 }
 
-/** The columns of a violated step, as paths. */
 function findBroken(step: Step, { table, column, constraint }: Violation): string[] {
   if (step.kind === "set_required" && step.table === table && step.column === column)
     return [`/${table}/${column}`];

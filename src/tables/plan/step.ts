@@ -62,7 +62,6 @@ export type Step =
   | {
       kind: "drop_functions";
       table: string;
-      /** The column sets whose functions are dropped. */
       hashes: readonly string[];
       /** The column sets that apps no longer use, whose records are removed too. */
       removed: readonly { appId: string; hash: string }[];

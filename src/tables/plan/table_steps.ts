@@ -20,7 +20,6 @@ type ChangeOptions = {
   isDeferred: boolean;
   /** Whether the push can add keys, for which PostgreSQL writes the table again. */
   addsKeys: boolean;
-  /** The keys that the table has. */
   keys: readonly string[];
   form: IndexForm;
 };

@@ -135,7 +135,6 @@ function hasBit(bits: string, bit: number): string {
   return `(${bits} & ${bit}::int2) <> 0::int2`;
 }
 
-/** A variable, and the value that it gets. */
 type Read = readonly [variable: string, value: string];
 
 /**
@@ -348,7 +347,6 @@ export function completeKey({ app, claim }: Pick<Claim, "app" | "claim">): strin
   end if;`;
 }
 
-/** The text of a row with only its id. */
 export function idText(id: string): string {
   return `concat('{"id":"', ${id}, '"}')`;
 }

@@ -114,14 +114,12 @@ export function renderIndexed(table: ServedSet, site: FunctionSite): string[] {
   return renderFunctions(table, site, endpoints);
 }
 
-/** The endpoints whose functions have statements for the indexes of the table. */
 const INDEXED: ReadonlySet<Endpoint> = new Set(["walk"]);
 /** The statements of a view also walk along the indexes of its rule. */
 const INDEXED_OF_VIEW: ReadonlySet<Endpoint> = new Set([
   ...(["walk", "list", "query", "groups", "update_where", "delete_where"] as const),
 ]);
 
-/** The statements that drop the functions of a column set. */
 export function renderDropFunctions(set: RecordedName): string[] {
   return renderDrops(set, ALL_ENDPOINTS);
 }
@@ -131,7 +129,6 @@ export function renderDropUnserved(set: ColumnSet, site: FunctionSite): string[]
   return renderDrops(set, findUnserved(set, site));
 }
 
-/** The endpoints for which the column set has no functions at this site. */
 export function findUnserved(set: ColumnSet, site: FunctionSite): Endpoint[] {
   const served = endpointsOfSet(set, site);
   return ALL_ENDPOINTS.filter((endpoint) => !served.includes(endpoint));

@@ -14,7 +14,6 @@ import { isGiven, isRow, outputs } from "./function_terms.ts";
 
 /** Who calls, if the app has a history; otherwise null. */
 const BY = '"$by"';
-/** The row before. */
 const BEFORE = '"$was"';
 /** The row after an update by a view. */
 const AFTER_OF_VIEW = '"$became"';
@@ -44,7 +43,6 @@ function declareUpdates({ columns, view }: ColumnSet): string {
   return `${DECLARED_BY} ${DECLARED_BEFORE}${after} "$after" jsonb;`;
 }
 
-/** What the statement of the proof reads for the history. */
 export function readHistory(
   table: ColumnSet,
   endpoint: Endpoint,
@@ -166,7 +164,6 @@ function wholeRow({ view: _, ...table }: ColumnSet): string {
   return outputs(table);
 }
 
-/** The values of such a row. */
 function valuesOf(row: string): string {
   return `to_jsonb(${row}) - '{id,app_id}'::text[]`;
 }

@@ -20,7 +20,6 @@ export type IndexedTable = {
   name: string;
   stamp: number;
   definition: RecordedDefinition;
-  /** The names of the built indexes. */
   indexes: string[];
   /** The names of the indexes whose build or drop was interrupted, or has yet to start or end. */
   unfinished: string[];

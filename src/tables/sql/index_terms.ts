@@ -24,14 +24,12 @@ const BUDGET = 2400;
 /** Max bytes of a character. */
 const CHARACTER = 4;
 
-/** An index of a constraint in a form. */
 export type Formed = {
   readonly index: Constraint;
   readonly form: IndexForm;
   readonly built: BuiltIndex;
 };
 
-/** The indexes of a constraint in a form. */
 export function toFormed(index: Constraint, form: IndexForm): Formed[] {
   return builtIn(index, form).map((built) => ({ index, form, built }));
 }
@@ -104,9 +102,7 @@ export function printRows(formed: Formed): string {
 
 /** A column of a unique constraint in the target of `on conflict`. */
 export type ConflictTerm = {
-  /** Its parts in an index. */
   readonly terms: string;
-  /** The rows of an index that begins with this column. */
   readonly rows: string;
   /** Whether a row has the value of `"$own"`, if PostgreSQL can search the index for it under row security. */
   readonly match: string | undefined;
@@ -161,7 +157,6 @@ function firstTerm(formed: Formed) {
   return { parts, name: parts?.key === undefined ? name : keyName(name) };
 }
 
-/** The first column of an index. */
 function firstOf(formed: Formed): { name: string; kind: Kind } {
   const { name, columns, kinds } = formed.index;
   const [first] = isSearch(formed) ? searchColumns(formed.index, formed.built) : [];

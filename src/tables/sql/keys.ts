@@ -29,7 +29,6 @@ import { type Rebuilds, renderRebuilds, toRebuilds, whileHeld } from "./refresh.
 /** A table that needs keys, and the bytes that PostgreSQL writes again for them. */
 export type DueKeys = Rebuilds & { isPutOff: boolean; bytes: number };
 
-/** The tables that need keys. */
 export async function findDueKeys(db: Database, wanted: string | null = null): Promise<DueKeys[]> {
   const { tables, ...site } = await readIndexes(db, wanted);
   return tables.flatMap((table) => {
@@ -117,7 +116,6 @@ function renderLog({ name, keyed }: DueKeys): string {
   return `select rowhouse.log_keys(${quoteLiteral(name)}, ${quoteLiteral(columns)})`;
 }
 
-/** The tables with keys that no index needs. */
 export async function findUnusedKeys(db: Database, wanted: string | null = null) {
   const { tables, ...site } = await readIndexes(db, wanted);
   return tables.flatMap((table) => {

@@ -193,7 +193,6 @@ ${walks}
   end if`;
 }
 
-/** The page of `"$ids"`. */
 function pageOfIds(table: ColumnSet): string {
   const { app, limit } = placeholdersOf("list");
   return `select "$r".* from unnest("$ids"[:${limit}]) as "$i" ("$id") cross join lateral (

@@ -209,7 +209,6 @@ function renderViews(id: string, { steps }: Plan): string[] {
   return [`select rowhouse.record_views(${quoteLiteral(id)}, ${parts.join(", ")})`];
 }
 
-/** A view as recorded. */
 export function toRecordedView(table: string, definition: ViewSet) {
   return { table, hash: hashColumnSet(definition), definition };
 }
@@ -223,7 +222,6 @@ function renderBeginChanges({ id }: Pusher, plan: Plan): string[] {
   });
 }
 
-/** The tables of explicit changes. */
 function toChangedTables({ steps }: Plan): string[] {
   return steps.flatMap((step) => (step.kind === "record_change" ? [step.table] : []));
 }
@@ -248,7 +246,6 @@ export function renderForgetSets({
   return `do $rowhouse$ begin perform rowhouse.forget_sets(${parts}); end $rowhouse$`;
 }
 
-/** The deferred builds of a step, as recorded. */
 function toBuild(step: Step, form: IndexForm): Json[] {
   return toDeferred(step, form).map(({ table, formed: { index, built } }) => ({
     ...{ table, kind: index.kind === "fkey" ? "reference" : "index" },

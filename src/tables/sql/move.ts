@@ -36,7 +36,6 @@ export type AppTablesPlan = {
   tables: readonly RecordedDefinition[];
   /** The form of the indexes that are built again after the move. */
   form: IndexForm;
-  /** Apps that can have rows in a table. */
   uses: readonly { appId: string; table: string }[];
   unfinished: RecordedState["unfinished"];
   /** What the move would lose. */

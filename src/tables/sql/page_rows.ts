@@ -140,7 +140,6 @@ export function setNext(cursor: string): string {
 export const ENVELOPE = `'{"rows":[', "$text", '],"limit":', "$limit", ',"offset":', "$offset",
     ',"hasMore":', case when "$next" <> 'null' then 'true' else 'false' end, ',"next":', "$next"`;
 
-/** A row as JSON. */
 export function wholeRow(table: ColumnSet): string {
   return `(select row_to_json("$o")::text from (select ${outputs(table)}) as "$o")`;
 }
@@ -166,7 +165,6 @@ export function pickedMembers(table: ColumnSet): string[] {
     );
 }
 
-/** A column as a member of an object. */
 export function memberOf({ name, kind }: SetColumn): string {
   const value = `"$t".${quoteName(name)}`;
   return `${quoteLiteral(`${JSON.stringify(name)}:`)} || coalesce(to_json(${SQL[kind].isSentAsText ? `${value}::text` : value})::text, 'null')`;

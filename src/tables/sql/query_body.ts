@@ -161,7 +161,6 @@ export function readWork(table: ColumnSet): string {
   return andVisible(table) === "" ? work : `greatest(${work}, ${MIN_WORK})`;
 }
 
-/** The variables of a plan and its values. */
 export function declareQuery({ plan, values }: { plan: string; values: string }): string {
   return `"$plan" jsonb := ${plan}::jsonb;
   "$values" text[] := ${values};`;

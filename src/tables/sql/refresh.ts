@@ -259,7 +259,6 @@ export async function deferRebuilds(admin: Database): Promise<string[]> {
 
 export type Rebuilds = Pick<IndexedTable, "name" | "stamp"> & {
   rebuilds: { name: string; columns: readonly string[] }[];
-  /** The columns that get keys. */
   keyed: KeyedColumn[];
 };
 

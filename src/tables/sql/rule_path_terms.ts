@@ -28,7 +28,6 @@ export type PathTerms = {
   /** What it is sorted by next, with these values in the rows of the walk. */
   readonly terms: readonly string[];
   readonly values: readonly string[];
-  /** Whether the id is next. */
   readonly hasId: boolean;
   /** What it is sorted by next, if the walk has no other column. */
   readonly last: readonly string[];

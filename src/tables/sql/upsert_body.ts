@@ -206,7 +206,6 @@ function renderInsert(table: ColumnSet): string {
   return `concat(${quoteLiteral(`${start}(`)}, "$terms", ') where ', "$rows", ${quoteLiteral(rest)})`;
 }
 
-/** The statement with its parameter for the person. */
 function withPerson(statement: string): string {
   return statement.replaceAll(/e?'(?:[^']|'')*'|"\$who"/gi, (part) => (part === WHO ? "$4" : part));
 }

@@ -77,7 +77,6 @@ export function isAllowed(table: ColumnSet, name: RuleName, place: Place = onRow
   return view === undefined ? "true" : renderRule(table, findRule(view, name), place);
 }
 
-/** Whether the caller reads the row of an alias. */
 export function isVisible(table: ColumnSet, alias = "$t", who = WHO): string {
   return isAllowed(table, "read", onRow(alias, who));
 }
@@ -210,7 +209,6 @@ function toOther({ view, depth, path }: Compared, name: string): Compared {
 /** A reference of the table whose target the caller may not read. */
 type CheckedReference = {
   readonly column: string;
-  /** The name of its constraint. */
   readonly constraint: string;
   /** Whether the caller reads the referenced row, of a value that is not null. */
   readonly isReadable: (place: Place) => string;

@@ -407,7 +407,6 @@ function toRow(list: readonly string[]): string {
   return list.length === 1 ? (list[0] ?? "") : `(${list.join(", ")})`;
 }
 
-/** The values of a position. */
 function readPosition(position: string, terms: readonly WalkTerm[]): string[] {
   return terms.map(({ type }, place) => `(${position})[${place + 1}]::${type}`);
 }

@@ -4,7 +4,6 @@ import { type MigrationRecord, showMigration } from "../history/migration_text.t
 
 /** The migrations that only one side has, by name. */
 export type Divergence = {
-  /** The last common migration. */
   common: Pick<MigrationRecord, "seq" | "name"> | undefined;
   project: readonly string[];
   service: readonly string[];

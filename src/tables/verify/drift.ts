@@ -54,7 +54,6 @@ export async function readDrift(admin: Database): Promise<Difference[]> {
   return findDrift(recorded, await readSnapshot(admin));
 }
 
-/** The record of pushes, as JSON. */
 export const RECORDED_SQL = `select pg_catalog.json_build_object(
       ${SITE_SQL},
       'tables', (select coalesce(pg_catalog.json_agg(definition), '[]') from rowhouse.tables),
