@@ -6,12 +6,7 @@
  */
 
 import { SIGNALS, SignalError } from "../db/mod.ts";
-import {
-  checkObject,
-  type KeyRequestContext,
-  respondWithBytes,
-  scopeMissing,
-} from "../http/mod.ts";
+import { checkObject, type KeyRequestContext, scopeMissing } from "../http/mod.ts";
 import { allows } from "../principal.ts";
 import { Problem } from "../problem.ts";
 import type { TableDefinition } from "../schema/mod.ts";
@@ -26,11 +21,11 @@ import { explainWrite } from "./query/needed_index.ts";
 import { planWrite, WHOLE_SET } from "./query/plan.ts";
 import type { ListQuery } from "./query/query.ts";
 import { listSetTables } from "./query/referenced.ts";
-import { isSeen, RULE_NEEDS_INDEX, toRuleConditions, withRule } from "./query/rule_conditions.ts";
+import { isSeen, needsRuleIndex, toRuleConditions, withRule } from "./query/rule_conditions.ts";
 import { readCurrent, repeatPlanned, type SentPlan, toAppTables } from "./query/run.ts";
 import { checkAccept, type Read, rejectIfMatch, requireTable } from "./read_request.ts";
 import { readRow } from "./read_row.ts";
-import type { Written } from "./responses.ts";
+import { respondWithBatch } from "./responses.ts";
 import { readSent, type SentWrite, write } from "./write.ts";
 
 /** Parameters that are no conditions. */
@@ -154,10 +149,11 @@ async function writeMatching(
     ...{ visits: deps.maxVisits, work: deps.maxWork },
   };
   const plan: SentPlan = { index: undefined, isSelective: false, canMerge: false };
-  const explain = (cut: string | undefined) =>
-    isSeen(table.definition, person, query.where)
-      ? explainWrite(query.where, table, { appId, cut, missing })
-      : RULE_NEEDS_INDEX;
+  const explain = (cut: string | undefined) => {
+    if (!isSeen(table.definition, person, query.where)) return needsRuleIndex();
+    const message = explainWrite(query.where, table, { appId, cut, missing });
+    return new Problem("needs_index", { message });
+  };
   const isPart = query.limit !== undefined;
   const { isDry } = query;
   // A dry run has no effect that a key could repeat.
@@ -179,7 +175,7 @@ async function writeMatching(
           ? { endpoint: "delete_where", values, related }
           : { endpoint: "update_where", values: { ...values, body, bytes }, related };
       },
-      respond,
+      respond: (written) => respondWithBatch(written, 200),
     });
   const repeat = (isInOrder: boolean) =>
     repeatPlanned({ query, options, sent: plan, explain }, async () => {
@@ -206,9 +202,4 @@ function isTooMany(error: unknown): boolean {
     error.signal === SIGNALS.tooManyVisits &&
     error.detail === TOO_MANY_ROWS
   );
-}
-
-function respond({ body, headers }: Written): Response {
-  if (body === null) throw new Error("A function that writes rows returned nothing");
-  return respondWithBytes(body, { headers });
 }

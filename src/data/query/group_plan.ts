@@ -3,22 +3,12 @@
 import type { Person } from "../../principal.ts";
 import { Problem } from "../../problem.ts";
 import { MAX_COUNTED, MAX_GROUP_KEY_BYTES, MAX_GROUPS, MAX_VISITS } from "../../std/limits.ts";
-import { queryColumns, type RecordedTable } from "../../tables/catalog/mod.ts";
-import { type Condition, type QueryColumn, unsupported } from "./filter.ts";
+import type { RecordedTable } from "../../tables/catalog/mod.ts";
+import { type QueryColumn, unsupported } from "./filter.ts";
 import type { GroupQuery } from "./group_query.ts";
 import { NARROW } from "./needed_index.ts";
-import { type Bound, isWhole, type PathOptions, type QueryPath, type Term } from "./path.ts";
-import {
-  hasRule,
-  listColumns,
-  listReads,
-  mergeWalks,
-  planSets,
-  putSet,
-  type SetParts,
-  toBranches,
-  WHOLE_SET,
-} from "./plan.ts";
+import { isWhole, type PathOptions, type QueryPath } from "./path.ts";
+import { hasRule, listReads, planRows, planSets, type SetParts, WHOLE_SET } from "./plan.ts";
 
 type GroupOptions = PathOptions & {
   readonly visits: number;
@@ -35,7 +25,6 @@ type GroupPlan = {
   /** @see planQuery() */
   readonly canMerge: boolean;
 };
-type Numbers = readonly (string | number | Numbers)[];
 
 /** The work of grouping by a text, which hashes it. */
 const KEY_WORK = 2;
@@ -59,61 +48,18 @@ export function planGroups(
 function toGroupPlan(
   path: QueryPath,
   { where, by, aggregates }: GroupQuery,
-  {
-    table,
-    put,
-    positionOf,
-    ...options
-  }: GroupOptions & SetParts & { readonly table: RecordedTable },
+  options: GroupOptions & SetParts & { readonly table: RecordedTable },
 ) {
-  const names = queryColumns(table.definition).map(({ name }) => name);
-  const numberOf = ({ name }: QueryColumn) => names.indexOf(name) + 1;
-  const numberOfTerm = ({ column, part }: Term) =>
-    numberOf(column) +
-    (part === undefined ? 0 : (1 + ["start", "rest", "exact"].indexOf(part)) * names.length);
-  const bound = (at: Bound | undefined) => at && { op: at.op, values: at.values.map(put) };
-  const numbers = (condition: Condition): Numbers => {
-    if ("of" in condition) return [condition.op, ...condition.of.map(numbers)];
-    const { op, column } = condition;
-    if (op === "referenced") return ["set", numberOf(column), positionOf(condition)];
-    const positions = condition.values.map(put);
-    const ends = op === "in" ? [positions[0] ?? 0, positions.at(-1) ?? 0] : positions;
-    return [op, numberOf(column), ...ends];
-  };
-  const all = (conditions: readonly Condition[]) =>
-    conditions.length === 0 ? undefined : numbers({ op: "and", of: conditions });
-  const left = where.filter((condition) => !path.fulfilled.includes(condition));
-  const texts = left.filter((condition) => listReads(condition).length > 0);
-  const reads = [
-    ...texts.flatMap(listReads),
-    ...by
-      .filter(isText)
-      .map((column) => ({ column, work: KEY_WORK, maxBytes: MAX_GROUP_KEY_BYTES })),
-  ];
+  const { rows, numberOf, toTexts } = planRows(path, where, options);
+  const keys = by
+    .filter(isText)
+    .map((column) => ({ column, work: KEY_WORK, maxBytes: MAX_GROUP_KEY_BYTES }));
   const toNumbers = (columns: readonly QueryColumn[]) => [...new Set(columns.map(numberOf))];
-  const grouped = toNumbers([...by, ...Object.values(aggregates).flat()]);
+  const used = [...by, ...Object.values(aggregates).flat()];
   return {
-    visits: options.visits,
-    work: options.work,
-    walk: path.terms.map(numberOfTerm),
-    isDescending: path.isDescending,
-    index: path.index,
-    merged: mergeWalks(path, { ...options, table }),
-    ...toBranches(path, numberOf),
-    nulls: path.nulls,
-    ...("in" in path
-      ? { in: putSet(path.in, { put, positionOf }) }
-      : { start: bound(path.start), stop: bound(path.stop) }),
-    filter: all(left.filter((condition) => !texts.includes(condition))),
-    passed: [...new Set([...toNumbers(texts.flatMap(listColumns)), ...grouped])],
-    text:
-      reads.length === 0
-        ? undefined
-        : {
-            filter: all(texts),
-            reads: reads.map(({ column, work, maxBytes }) => [numberOf(column), work, maxBytes]),
-          },
-    ...{ grouped, by: toNumbers(by) },
+    ...rows,
+    ...toTexts(keys, used),
+    ...{ grouped: toNumbers(used), by: toNumbers(by) },
     ...Object.fromEntries(
       Object.entries(aggregates).map(([name, columns]) => [name, toNumbers(columns)]),
     ),

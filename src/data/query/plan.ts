@@ -299,8 +299,14 @@ export const WHOLE_SET = {
   ...{ order: [], select: [], related: [], after: undefined, offset: 0, isPlain: false },
 } as const;
 
-function toPlan(path: QueryPath, query: ListQuery, options: TableOptions & SetParts) {
-  const { table, put, positionOf } = options;
+/** How every plan finds rows: the walk and the conditions on its rows, those that read texts apart. */
+export function planRows(
+  path: QueryPath,
+  where: readonly Condition[],
+  options: Pick<PlanOptions, "visits" | "work" | "person"> &
+    SetParts & { readonly table: RecordedTable },
+) {
+  const { table, put, positionOf, visits, work } = options;
   const { numberOf, numberOfTerm } = numberColumns(table.definition);
   const bound = ({ op, values: list }: Bound) => ({ op, values: list.map(put) });
   const numbers = (condition: TermCondition): Numbers => {
@@ -309,66 +315,69 @@ function toPlan(path: QueryPath, query: ListQuery, options: TableOptions & SetPa
       return ["set", numberOf(condition.column), positionOf(condition)];
     const { op } = condition;
     const positions = condition.values.map(put);
-    return [
-      op,
-      numberOfTerm(condition),
-      ...(op === "in"
-        ? [positions[0] ?? 0, positions.length + (positions[0] ?? 0) - 1]
-        : positions),
-    ];
+    const ends = op === "in" ? [positions[0] ?? 0, positions.at(-1) ?? 0] : positions;
+    return [op, numberOfTerm(condition), ...ends];
   };
-  const { order, after, select, limit, offset } = query;
-  const { isExact, ...walk } = path.isOrdered ? toWalk(path, after, bound) : { isExact: true };
-  const left = query.where.filter((condition) => !path.fulfilled.includes(condition));
+  const all = (conditions: readonly Condition[]) =>
+    conditions.length === 0 ? undefined : numbers({ op: "and", of: conditions });
+  const left = where.filter((condition) => !path.fulfilled.includes(condition));
   const texts = left.filter((condition) => listReads(condition).length > 0);
-  const filter = left.filter((condition) => !texts.includes(condition));
+  return {
+    ...{ numberOf, numberOfTerm, bound, numbers, left },
+    rows: {
+      ...{ visits, work },
+      walk: path.terms.map(numberOfTerm),
+      isDescending: path.isDescending,
+      index: path.index,
+      merged: mergeWalks(path, options),
+      ...toBranches(path, numberOf),
+      nulls: path.nulls,
+      ...("in" in path
+        ? { in: putSet(path.in, { put, positionOf }) }
+        : { start: path.start && bound(path.start), stop: path.stop && bound(path.stop) }),
+      filter: all(left.filter((condition) => !texts.includes(condition))),
+    },
+    /** The texts that are read, `more` besides those of conditions, and the columns whose values are passed on. */
+    toTexts: (more: readonly TextRead[], passed: readonly QueryColumn[]) => {
+      const reads = sumReads([...texts.flatMap(listReads), ...more]).map(
+        ({ column, work, maxBytes, isWalked = false }) => [
+          ...[numberOf(column), work, maxBytes],
+          isWalked,
+        ],
+      );
+      return {
+        passed: [...new Set([...texts.flatMap(listColumns), ...passed].map(numberOf))],
+        text: reads.length === 0 ? undefined : { filter: all(texts), reads },
+      };
+    },
+  };
+}
+
+function toPlan(path: QueryPath, query: ListQuery, options: TableOptions & SetParts) {
+  const { table } = options;
+  const { order, after, select, limit, offset } = query;
+  const { rows, left, numberOf, numberOfTerm, bound, numbers, toTexts } = planRows(
+    path,
+    query.where,
+    options,
+  );
+  const { isExact, ...walk } = path.isOrdered ? toWalk(path, after, bound) : { isExact: true };
   const tie =
     path.isOrdered && after !== undefined ? toTie(path, { ...query, after }, isExact) : undefined;
   // A sort by texts reads each longer text, and so does a walk in their order. Without other conditions, the page limits it.
   const sorted = path.isOrdered ? (left.length === 0 && isExact ? [] : path.keys) : order;
-  const reads = [
-    ...texts.flatMap(listReads),
-    ...sorted.flatMap(({ column }) =>
-      !isSortedByParts(column)
-        ? []
-        : [{ column, work: DIGEST_WORK, maxBytes: WHOLE_BYTES, isWalked: path.isOrdered }],
-    ),
-  ];
-  const passed = [
-    ...texts.flatMap(listColumns),
-    ...(path.isOrdered ? [] : order.map(({ column }) => column)),
-  ];
+  const isWalked = path.isOrdered;
+  const read = sorted
+    .map(({ column }) => ({ column, work: DIGEST_WORK, maxBytes: WHOLE_BYTES, isWalked }))
+    .filter(({ column }) => isSortedByParts(column));
   return {
-    limit,
-    offset,
-    visits: options.visits,
-    work: options.work,
+    ...{ limit, offset, ...rows },
     cursor: describeOrder(order),
     order: order.map(({ column }) => numberOf(column)),
     picked: select.map(numberOf),
     related: planRelated(query.related, table, options),
-    walk: path.terms.map(numberOfTerm),
-    isDescending: path.isDescending,
-    index: path.index,
-    merged: mergeWalks(path, options),
-    ...toBranches(path, numberOf),
-    nulls: path.nulls,
     isBeforeNulls: path.isBeforeNulls || undefined,
-    ...("in" in path
-      ? { in: putSet(path.in, { put, positionOf }) }
-      : { start: path.start && bound(path.start), stop: path.stop && bound(path.stop) }),
-    filter: filter.length === 0 ? undefined : numbers({ op: "and", of: filter }),
-    passed: [...new Set(passed.map(numberOf))],
-    text:
-      reads.length === 0
-        ? undefined
-        : {
-            filter: texts.length === 0 ? undefined : numbers({ op: "and", of: texts }),
-            reads: sumReads(reads).map(({ column, work, maxBytes, isWalked = false }) => [
-              ...[numberOf(column), work, maxBytes],
-              isWalked,
-            ]),
-          },
+    ...toTexts(read, path.isOrdered ? [] : order.map(({ column }) => column)),
     isCounted: options.isCounted || undefined,
     counted: options.counted,
     // A page that begins among more equal starts than visits would be empty, and so would all later ones.
@@ -384,10 +393,7 @@ function toPlan(path: QueryPath, query: ListQuery, options: TableOptions & SetPa
 }
 
 /** The indexes of a walk by the values of an enum. */
-export function toBranches(
-  { branches, covered }: QueryPath,
-  numberOf: (column: QueryColumn) => number,
-) {
+function toBranches({ branches, covered }: QueryPath, numberOf: (column: QueryColumn) => number) {
   return {
     branches:
       branches.length === 0
@@ -448,7 +454,7 @@ export function explainWait(columns: readonly QueryColumn[]): string {
 }
 
 /** The first and the last value of each term of a list, or the value that becomes ids. */
-export function putSet(
+function putSet(
   condition: Comparison | Referenced,
   { put, positionOf }: SetParts,
 ): (readonly number[])[] {

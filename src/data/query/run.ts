@@ -258,10 +258,13 @@ async function findQueriedPage(
     Object.assign(sent, { index, isSelective, canMerge });
     return { endpoint: "query", values: { ...planned, ...rest }, related } as const;
   };
-  const explain = (cut: string | undefined) =>
-    isSeen(table.definition, person, query.where)
-      ? explainNeededIndex(query, table, { appId, cut, missing })
-      : explainRuleIndex(query, table, { appId, cut, missing });
+  const explain = (cut: string | undefined) => {
+    const explainIndex = isSeen(table.definition, person, query.where)
+      ? explainNeededIndex
+      : explainRuleIndex;
+    const message = explainIndex(query, table, { appId, cut, missing });
+    return new Problem("needs_index", { message });
+  };
   return await repeatPlanned({ query, options, sent, explain }, async () => {
     for (;;) {
       const call = { table, ...plan(table, false), renew: plan, limitMs: deps.queryTimeoutMs };
@@ -300,7 +303,7 @@ type Repeated = {
   };
   readonly sent: SentPlan;
   /** What would find the rows, by the exceeded limit. */
-  readonly explain: (cut: string | undefined) => string;
+  readonly explain: (cut: string | undefined) => Problem;
 };
 
 /**
@@ -324,8 +327,9 @@ export async function repeatPlanned<Found>(
         // Too many rows fulfill the condition: another path visits them page by page.
         if (sent.isSelective && !options.isUnselective) options.isUnselective = true;
         // The person sees few of the rows: their own can be few enough to visit all.
-        else if (sent.canMerge && !options.isMerged) options.isMerged = true;
-        else throw new Problem("needs_index", { message: explain(detail) });
+        else if (sent.canMerge && !options.isMerged && !OF_GROUPS.has(detail ?? ""))
+          options.isMerged = true;
+        else throw explain(detail);
         continue;
       }
       // The detail names an index of related rows, or that the function has no walk along the index.
@@ -336,6 +340,9 @@ export async function repeatPlanned<Found>(
     }
   }
 }
+
+/** What ends the visits of groups on every path. */
+const OF_GROUPS: ReadonlySet<string> = new Set(["groups", "key", "bytes"]);
 
 /**
  * The groups of a table's rows and their tag.
@@ -377,41 +384,25 @@ async function readGroups(
 ): Promise<FoundPage> {
   const missing = new Set<string>();
   const { appId, person } = context.principal;
-  let index: string | undefined;
-  let isMerged = false;
-  let hasOther = false;
+  const options = { appId, person, missing, isUnselective: false, isMerged: false };
+  const sent: SentPlan = { index: undefined, isSelective: false, canMerge: false };
   const plan = (current: RecordedTable, isRenewed = true) => {
     const read = isRenewed ? readGrouping(deps, context, current) : query;
-    const { index: needed, ...groups } = planGroups(read, current, {
-      ...{ appId, person, missing, isMerged },
+    const { index, canMerge, ...planned } = planGroups(read, current, {
+      ...options,
       ...{ visits: deps.maxCounted, setVisits: deps.maxVisits, work: deps.maxWork },
     });
-    index = needed;
-    const { canMerge, ...planned } = groups;
-    hasOther = canMerge && !isMerged;
+    Object.assign(sent, { index, canMerge });
     const rest = { bytes: deps.maxResponseBytes, known: tags.join(",") };
     const related = listSetTables(read.where);
     return { endpoint: "groups", values: { ...planned, ...rest }, related } as const;
   };
-  for (;;) {
-    try {
-      const call = { table, ...plan(table, false), renew: plan, limitMs: deps.queryTimeoutMs };
-      return readFound(await callTimed(deps, context, { query, call }));
-    } catch (error) {
-      const { signal, detail } = error instanceof SignalError ? error : {};
-      if (signal === SIGNALS.tooManyVisits) {
-        const problem = explainSet(query.where, { appId, cut: detail, missing });
-        if (problem === undefined && detail === "visits" && hasOther) {
-          isMerged = true;
-          continue;
-        }
-        const isRule = detail === "visits" && !isSeen(table.definition, person, query.where);
-        throw problem ?? (isRule ? needsRuleIndex() : explainGroups(query, table, detail));
-      }
-      // The detail names an index of referenced rows.
-      const found = signal === SIGNALS.indexMissing ? (detail ?? index) : undefined;
-      if (found === undefined) throw error;
-      missing.add(found);
-    }
-  }
+  const explain = (cut: string | undefined) =>
+    cut === "visits" && !isSeen(table.definition, person, query.where)
+      ? needsRuleIndex()
+      : explainGroups(query, table, cut);
+  return await repeatPlanned({ query, options, sent, explain }, async () => {
+    const call = { table, ...plan(table, false), renew: plan, limitMs: deps.queryTimeoutMs };
+    return readFound(await callTimed(deps, context, { query, call }));
+  });
 }
