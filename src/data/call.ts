@@ -27,7 +27,7 @@ import {
   RULE_MEMBERS,
   RULE_OFFSET,
   RULE_VISITS,
-  SCOPE_OF,
+  scopeOf,
   TAG_LENGTH,
   toParameters,
   walkRequest,
@@ -151,7 +151,7 @@ export async function callFunction(
   const parameters = toParameters({ app: appId, proof }, call);
   try {
     return await deps.db.bytes(texts[endpoint], parameters, {
-      retry: isKeyed || SCOPE_OF[endpoint] === "data:read" ? "safe" : "unsafe",
+      retry: isKeyed || scopeOf(endpoint) === "data:read" ? "safe" : "unsafe",
       caller: context.request,
       queue: appId,
       isOfApp: true,

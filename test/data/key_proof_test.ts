@@ -6,7 +6,7 @@ import { PREVIEWS } from "../../src/preview.ts";
 import type { Scope } from "../../src/principal.ts";
 import { issueKey, revokeKey, rollKey } from "../../src/records/apps/mod.ts";
 import { defineSchema, t } from "../../src/schema/mod.ts";
-import { endpointsOf, READS_TOO, SCOPE_OF } from "../../src/tables/catalog/functions.ts";
+import { endpointsOf, READS_TOO, scopeOf } from "../../src/tables/catalog/functions.ts";
 import { citusUrl } from "../support/citus.ts";
 import { testDeps } from "../support/deps.ts";
 import { functionOf } from "../support/functions.ts";
@@ -121,13 +121,13 @@ const ENDPOINTS = endpointsOf({
 test("every write of the preview filters also needs data:read, because it finds rows by their values", () => {
   const plain = endpointsOf({ dialect: "plain", previews: [] });
   const added = endpointsOf({ dialect: "plain", previews: ["filters"] });
-  const writes = added.filter((name) => !plain.includes(name) && SCOPE_OF[name] === "data:write");
+  const writes = added.filter((name) => !plain.includes(name) && scopeOf(name) === "data:write");
   expect(new Set(writes)).toEqual(new Set(READS_TOO));
   expect(writes).not.toEqual([]);
 });
 
 describe.each(ENDPOINTS)("the function of %s", (endpoint) => {
-  const scope = SCOPE_OF[endpoint];
+  const scope = scopeOf(endpoint);
   const needed: Scope[] = [scope, ...(READS_TOO.has(endpoint) ? ["data:read" as const] : [])];
   const callWith = (login: postgres.Sql, proof: string) =>
     login.unsafe(

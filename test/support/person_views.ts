@@ -4,12 +4,12 @@ import type { Preview } from "../../src/preview.ts";
 import { PERSON_BIT } from "../../src/principal.ts";
 import type { TableDefinition, TableRules } from "../../src/schema/mod.ts";
 import {
+  allowsEndpoint,
   type Endpoint,
   type EndpointCall,
   endpointsOf,
   type FunctionSite,
   functionName,
-  PERSON_ENDPOINTS,
   type ServedSet,
   serveSet,
   toColumnSet,
@@ -89,9 +89,7 @@ export async function openPersonViews(
     const { view } = set;
     const served = endpointsOf(site).filter(
       (endpoint) =>
-        endpoints.includes(endpoint) &&
-        view !== undefined &&
-        PERSON_ENDPOINTS[endpoint].isAllowed(view),
+        endpoints.includes(endpoint) && view !== undefined && allowsEndpoint(view, endpoint),
     );
     for (const statement of renderFunctions(set, site, served)) await admin.unsafe(statement);
   }

@@ -77,26 +77,6 @@ export const ALL_ENDPOINTS: readonly Endpoint[] = [
   ...Object.values(PREVIEWED).flat(),
 ];
 
-/** The scope that a function requires of the key. */
-export const SCOPE_OF: Readonly<Record<Endpoint, "data:read" | "data:write">> = {
-  list: "data:read",
-  get: "data:read",
-  create: "data:write",
-  create_many: "data:write",
-  create_group: "data:write",
-  update: "data:write",
-  delete: "data:write",
-  query: "data:read",
-  groups: "data:read",
-  related: "data:read",
-  children: "data:read",
-  walk: "data:read",
-  upsert: "data:write",
-  update_where: "data:write",
-  delete_where: "data:write",
-  changes: "data:read",
-};
-
 /** Writes that find rows by their values, so their keys also need `data:read`. */
 export const READS_TOO: ReadonlySet<Endpoint> = new Set<Endpoint>([
   "upsert",
@@ -232,31 +212,49 @@ type Argument = keyof typeof ARGUMENTS;
 
 /** The first arguments of every function: the caller. */
 const OF_CALLER = ["app", "proof"] as const satisfies readonly Argument[];
-/** The arguments after the caller. */
+/** The scope that a function requires of the key, and its arguments after the caller. */
 const OF_ENDPOINT = {
-  list: ["limit", "offset", "bytes", "known", "inline"],
-  get: ["id", "bytes"],
-  create: ["id", "body", "bytes", "claim"],
-  create_many: ["ids", "bodies", "bytes", "claim"],
-  create_group: ["ids", "bodies", "bytes", "claims"],
-  update: ["id", "body", "bytes", "match", "claim"],
-  delete: ["id", "match"],
-  query: ["plan", "values", "bytes", "known"],
-  groups: ["plan", "values", "bytes", "known"],
-  related: ["ids", "relation"],
-  children: ["ids", "relation"],
-  walk: [
-    ...["index", "isDescending", "start", "stop", "nulls", "limit"],
-    ...["picked", "order", "cursor", "bytes", "known", "inline"],
-  ],
-  upsert: ["ids", "bodies", "unique", "indexes", "sequence", "isIgnored", "bytes", "claim"],
-  update_where: ["plan", "values", "limit", "isPart", "isDry", "body", "bytes", "claim"],
-  delete_where: ["plan", "values", "limit", "isPart", "isDry", "claim"],
-  changes: ["since", "limit", "bytes"],
-} as const satisfies Readonly<Record<Endpoint, readonly Argument[]>>;
+  list: { scope: "data:read", values: ["limit", "offset", "bytes", "known", "inline"] },
+  get: { scope: "data:read", values: ["id", "bytes"] },
+  create: { scope: "data:write", values: ["id", "body", "bytes", "claim"] },
+  create_many: { scope: "data:write", values: ["ids", "bodies", "bytes", "claim"] },
+  create_group: { scope: "data:write", values: ["ids", "bodies", "bytes", "claims"] },
+  update: { scope: "data:write", values: ["id", "body", "bytes", "match", "claim"] },
+  delete: { scope: "data:write", values: ["id", "match"] },
+  query: { scope: "data:read", values: ["plan", "values", "bytes", "known"] },
+  groups: { scope: "data:read", values: ["plan", "values", "bytes", "known"] },
+  related: { scope: "data:read", values: ["ids", "relation"] },
+  children: { scope: "data:read", values: ["ids", "relation"] },
+  walk: {
+    scope: "data:read",
+    values: [
+      ...["index", "isDescending", "start", "stop", "nulls", "limit"],
+      ...["picked", "order", "cursor", "bytes", "known", "inline"],
+    ],
+  },
+  upsert: {
+    scope: "data:write",
+    values: ["ids", "bodies", "unique", "indexes", "sequence", "isIgnored", "bytes", "claim"],
+  },
+  update_where: {
+    scope: "data:write",
+    values: ["plan", "values", "limit", "isPart", "isDry", "body", "bytes", "claim"],
+  },
+  delete_where: {
+    scope: "data:write",
+    values: ["plan", "values", "limit", "isPart", "isDry", "claim"],
+  },
+  changes: { scope: "data:read", values: ["since", "limit", "bytes"] },
+} as const satisfies Readonly<
+  Record<Endpoint, { scope: "data:read" | "data:write"; values: readonly Argument[] }>
+>;
+
+export function scopeOf(endpoint: Endpoint): "data:read" | "data:write" {
+  return OF_ENDPOINT[endpoint].scope;
+}
 
 type CallerArgument = (typeof OF_CALLER)[number];
-type EndpointArgument<E extends Endpoint> = (typeof OF_ENDPOINT)[E][number];
+type EndpointArgument<E extends Endpoint> = (typeof OF_ENDPOINT)[E]["values"][number];
 type Values<Name extends Argument> = { readonly [N in Name]: ValueOf[(typeof ARGUMENTS)[N]] };
 
 type Caller = Values<CallerArgument>;
@@ -267,7 +265,7 @@ export type EndpointCall = {
 }[Endpoint];
 
 function argumentsOf(endpoint: Endpoint): readonly Argument[] {
-  return [...OF_CALLER, ...OF_ENDPOINT[endpoint]];
+  return [...OF_CALLER, ...OF_ENDPOINT[endpoint].values];
 }
 
 /** Characters of a table's name in a function's name: 32 + `__` + 16 + `_` + an endpoint fit into 63 bytes. */

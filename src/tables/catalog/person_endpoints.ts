@@ -5,35 +5,30 @@ import { type ColumnSet, toColumnSet } from "./catalog.ts";
 import { type Endpoint, endpointsOf, type FunctionSite, hasPreview } from "./functions.ts";
 import { type View, viewsOf } from "./views.ts";
 
-type PersonEndpoint = {
-  /** Whether people can use it. A new endpoint is closed until its body applies the rules. */
-  readonly isOpen: boolean;
-  readonly isAllowed: (view: View) => boolean;
-};
-
 const reads = ({ read }: View) => read !== undefined;
 const creates = ({ create }: View) => create !== undefined;
 const updates = (view: View) => reads(view) && view.update !== undefined;
 const deletes = (view: View) => reads(view) && view.delete !== undefined;
 
-export const PERSON_ENDPOINTS: Readonly<Record<Endpoint, PersonEndpoint>> = {
-  list: { isOpen: true, isAllowed: reads },
-  get: { isOpen: true, isAllowed: reads },
-  create: { isOpen: true, isAllowed: creates },
+/** Whether a view allows what an endpoint does. */
+const PERSON_ENDPOINTS: Readonly<Record<Endpoint, (view: View) => boolean>> = {
+  list: reads,
+  get: reads,
+  create: creates,
   // It also updates rows by their ids.
-  create_many: { isOpen: true, isAllowed: (view) => creates(view) || updates(view) },
-  create_group: { isOpen: true, isAllowed: creates },
-  update: { isOpen: true, isAllowed: updates },
-  delete: { isOpen: true, isAllowed: deletes },
-  query: { isOpen: true, isAllowed: reads },
-  groups: { isOpen: true, isAllowed: reads },
-  related: { isOpen: true, isAllowed: reads },
-  children: { isOpen: true, isAllowed: reads },
-  walk: { isOpen: true, isAllowed: reads },
-  upsert: { isOpen: true, isAllowed: (view) => creates(view) && updates(view) },
-  update_where: { isOpen: true, isAllowed: updates },
-  delete_where: { isOpen: true, isAllowed: deletes },
-  changes: { isOpen: true, isAllowed: reads },
+  create_many: (view) => creates(view) || updates(view),
+  create_group: creates,
+  update: updates,
+  delete: deletes,
+  query: reads,
+  groups: reads,
+  related: reads,
+  children: reads,
+  walk: reads,
+  upsert: (view) => creates(view) && updates(view),
+  update_where: updates,
+  delete_where: deletes,
+  changes: reads,
 };
 
 export function endpointsOfView(view: View, site: FunctionSite): Endpoint[] {
@@ -47,8 +42,7 @@ export function endpointsOfSet({ view }: ColumnSet, site: FunctionSite): readonl
 
 /** Whether people with these roles can use the endpoint. */
 export function allowsEndpoint(view: View, endpoint: Endpoint): boolean {
-  const { isOpen, isAllowed } = PERSON_ENDPOINTS[endpoint];
-  return isOpen && isAllowed(view);
+  return PERSON_ENDPOINTS[endpoint](view);
 }
 
 /** The columns of a table as its app is served them, with a view. */

@@ -1,8 +1,9 @@
 import { describe, expect, test } from "bun:test";
 import { declareRules, tableOf } from "../../../test/support/rules.ts";
 import type { TableDefinition } from "../../schema/mod.ts";
+import { ALL_ENDPOINTS } from "./functions.ts";
 import { functionName, hashColumnSet, queryColumns, type View } from "./mod.ts";
-import { endpointsOfView, PERSON_ENDPOINTS } from "./person_endpoints.ts";
+import { allowsEndpoint, endpointsOfView } from "./person_endpoints.ts";
 import { definitionFor, membershipOf, viewOf, viewsOf } from "./views.ts";
 
 const APP = "01a1fcb7-5606-7633-8805-3f89707cdb6c";
@@ -122,15 +123,11 @@ describe("views", () => {
   test("a view has only the functions that its actions allow", () => {
     const site = { dialect: "plain", previews: ["browser", "filters", "live"] } as const;
     const allowed = (view: View) =>
-      Object.entries(PERSON_ENDPOINTS).flatMap(([name, { isAllowed }]) =>
-        isAllowed(view) ? [name] : [],
-      );
+      ALL_ENDPOINTS.filter((endpoint) => allowsEndpoint(view, endpoint));
     expect(allowed(todosView("clerk"))).toEqual(["create", "create_many", "create_group"]);
     expect(allowed(todosView("member"))).not.toContain("update");
-    expect(allowed(todosView("boss"))).toEqual(Object.keys(PERSON_ENDPOINTS));
-    for (const role of ["clerk", "member", "boss"])
-      for (const endpoint of endpointsOfView(todosView(role), site))
-        expect(PERSON_ENDPOINTS[endpoint].isOpen).toBe(true);
+    expect(allowed(todosView("boss"))).toEqual([...ALL_ENDPOINTS]);
+    expect(endpointsOfView(todosView("boss"), site)).toContain("walk");
     expect(endpointsOfView(todosView("boss"), { ...site, previews: ["filters"] })).toEqual([]);
   });
 });

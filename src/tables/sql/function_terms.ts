@@ -18,7 +18,7 @@ import {
   keyName,
   placeholdersOf,
   READS_TOO,
-  SCOPE_OF,
+  scopeOf,
   type View,
 } from "../catalog/mod.ts";
 import { sqlDefault, sqlType } from "../plan/step.ts";
@@ -92,7 +92,7 @@ export function isProved(table: ColumnSet, endpoint: Endpoint): string {
 export function rejectCall({ name, view }: ColumnSet, endpoint: Endpoint): string {
   const { app, proof, ...others } = placeholdersOf(endpoint);
   const values = [app, proof, quoteLiteral(name)].join(", ");
-  if (SCOPE_OF[endpoint] !== "data:write") return `rowhouse.reject_call(${values})`;
+  if (scopeOf(endpoint) !== "data:write") return `rowhouse.reject_call(${values})`;
   const claim = "claim" in others ? others.claim : "null";
   if (view !== undefined)
     return `rowhouse.reject_person_write(${values}, ${toRoles(view)}, ${claim})`;
@@ -107,7 +107,7 @@ export function rejectCall({ name, view }: ColumnSet, endpoint: Endpoint): strin
 /** A person's key has the bit of persons instead of scopes. So no function for API keys accepts it, and the reverse. */
 export function fromProof({ name, view }: ColumnSet, endpoint: Endpoint): string {
   const { app, proof } = placeholdersOf(endpoint);
-  const scope = SCOPE_OF[endpoint];
+  const scope = scopeOf(endpoint);
   const scopes = SCOPE_BITS[scope] | (READS_TOO.has(endpoint) ? SCOPE_BITS["data:read"] : 0);
   const bits = view === undefined ? scopes : PERSON_BIT;
   const person =
@@ -165,7 +165,7 @@ export function beginAs(
 
 /** The variable for whether the app is live, in functions of changes and writes, if live apps are on. */
 export function declareLive(endpoint: Endpoint, site: FunctionSite): string {
-  const asks = endpoint === "changes" || SCOPE_OF[endpoint] === "data:write";
+  const asks = endpoint === "changes" || scopeOf(endpoint) === "data:write";
   return asks && hasPreview(site, "live") ? `"$live" bool;` : "";
 }
 

@@ -19,6 +19,7 @@ import {
   placeholdersOf,
   type RecordedName,
   type ServedSet,
+  scopeOf,
   type View,
 } from "../catalog/mod.ts";
 import { qualify } from "../qualify.ts";
@@ -66,25 +67,10 @@ const BODIES: Readonly<Record<Endpoint, (table: ServedSet, site: FunctionSite) =
 /** This file, for readers of the functions in a database. */
 const SOURCE = "src/tables/sql/functions.ts";
 
-/** Functions with several reads, which must see one state of their table. */
-const VOLATILITY: Readonly<Record<Endpoint, "stable" | "volatile">> = {
-  list: "stable",
-  get: "volatile",
-  create: "volatile",
-  create_many: "volatile",
-  create_group: "volatile",
-  update: "volatile",
-  delete: "volatile",
-  query: "stable",
-  groups: "stable",
-  related: "stable",
-  children: "stable",
-  walk: "stable",
-  upsert: "volatile",
-  update_where: "volatile",
-  delete_where: "volatile",
-  changes: "stable",
-};
+/** Functions with several reads must see one state of their table. */
+function volatilityOf(endpoint: Endpoint): "stable" | "volatile" {
+  return scopeOf(endpoint) === "data:read" && endpoint !== "get" ? "stable" : "volatile";
+}
 
 /** The statements that create or replace the functions of a column set, and grant their execution. */
 export function renderFunctions(
@@ -98,7 +84,7 @@ export function renderFunctions(
     // A default can contain any text, even a dollar quote.
     const body = quoteBody(renderBody(table, endpoint, site));
     return [
-      `create or replace function ${signature} returns pg_catalog.text language plpgsql ${VOLATILITY[endpoint]} security definer as ${body}`,
+      `create or replace function ${signature} returns pg_catalog.text language plpgsql ${volatilityOf(endpoint)} security definer as ${body}`,
       `alter function ${signature} owner to ${FUNCTION_OWNER}`,
       `revoke all on function ${signature} from public`,
       `grant execute on function ${signature} to ${FUNCTION_CALLERS.join(", ")}`,
