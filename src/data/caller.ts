@@ -5,10 +5,9 @@
  * @module
  */
 import * as v from "valibot";
-import { call, SIGNALS, SignalError } from "../db/mod.ts";
+import { call } from "../db/mod.ts";
 import {
   type KeyRequestContext,
-  keyRejected,
   type Operation,
   type Route,
   readParameters,
@@ -17,7 +16,7 @@ import {
 import { Problem } from "../problem.ts";
 import { ROLE_PATTERN, SLUG_PATTERN } from "../std/patterns.ts";
 import type { DataDeps } from "./deps.ts";
-import { proveKey } from "./prove_key.ts";
+import { proveKey, rejectKey } from "./prove_key.ts";
 
 const CallerBody = v.object({
   id: v.pipe(v.string(), v.uuid(), v.description("The person's id. It never changes.")),
@@ -77,10 +76,7 @@ async function readCaller(
   const values = { app: appId, presented_proof: proof, app_slug: slug };
   const body = await call(deps.db, "read_key_person", values, {
     queue: appId,
-    reject: (error) =>
-      error instanceof SignalError && error.signal === SIGNALS.keyRejected
-        ? keyRejected(error)
-        : error,
+    reject: rejectKey,
   });
   if (body === null)
     throw new Problem("forbidden", { message: "This key is of a page of another app" });

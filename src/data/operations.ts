@@ -193,6 +193,18 @@ const LAST_EVENT_ID: OperationParameter = {
   schema: { type: "string", examples: ["3f1c9a02-6a0b1-1.8021:8024:8022"] },
 };
 
+const LIST = {
+  id: "list",
+  group: "rows",
+  summary: "List rows in order of creation",
+  parameters: [LIMIT, OFFSET, IF_NONE_MATCH],
+  responses: [
+    { status: 200, when: "A page of rows.", bodies: [{ table: "page" }], headers: ["ETag"] },
+    NOT_MODIFIED,
+  ],
+  problems: READS,
+} as const satisfies Operation;
+
 export const OPERATIONS = {
   query: {
     id: "list",
@@ -206,28 +218,8 @@ export const OPERATIONS = {
     ],
     problems: [...READS, "needs_index"],
   },
-  list: {
-    id: "list",
-    group: "rows",
-    summary: "List rows in order of creation",
-    parameters: [LIMIT, OFFSET, IF_NONE_MATCH],
-    responses: [
-      { status: 200, when: "A page of rows.", bodies: [{ table: "page" }], headers: ["ETag"] },
-      NOT_MODIFIED,
-    ],
-    problems: READS,
-  },
-  ruledList: {
-    id: "list",
-    group: "rows",
-    summary: "List rows in order of creation",
-    parameters: [LIMIT, OFFSET, IF_NONE_MATCH],
-    responses: [
-      { status: 200, when: "A page of rows.", bodies: [{ table: "page" }], headers: ["ETag"] },
-      NOT_MODIFIED,
-    ],
-    problems: [...READS, "needs_index"],
-  },
+  list: LIST,
+  ruledList: { ...LIST, problems: [...READS, "needs_index"] },
   get: {
     id: "get",
     group: "rows",

@@ -4,6 +4,12 @@ import { keyRejected } from "../http/mod.ts";
 import type { Principal, Scope } from "../principal.ts";
 import type { DataDeps } from "./deps.ts";
 
+/** The error of a rejected key, for calls that prove it. */
+export function rejectKey(error: unknown): unknown {
+  const isRejected = error instanceof SignalError && error.signal === SIGNALS.keyRejected;
+  return isRejected ? keyRejected(error) : error;
+}
+
 /**
  * The database trusts keys, not processes: only a proven key gets an app's declarations, and errors that name columns or
  * values. The same statement checks whether the catalog is current: another process may have just pushed. For
@@ -20,13 +26,7 @@ export async function proveKey(
     db,
     "prove_key",
     { app: appId, presented_proof: proof, scope },
-    {
-      queue: appId,
-      reject: (error) => {
-        const isRejected = error instanceof SignalError && error.signal === SIGNALS.keyRejected;
-        return isRejected ? keyRejected(error) : error;
-      },
-    },
+    { queue: appId, reject: rejectKey },
   );
   if (version !== catalog.version()) await catalog.refresh();
 }
