@@ -1,8 +1,8 @@
 /** Data: rows of apps' tables over REST. Its only SQL is the call of a generated function. @module */
 
 export { batchOf, foundOf, groupsOf, pageOf, upsertedOf } from "./bodies.ts";
-export type { DataDeps } from "./deps.ts";
 export {
+  type DataDeps,
   IDEMPOTENCY_BYTES,
   LIST_BYTES,
   LIST_CACHE_BYTES,
@@ -16,12 +16,12 @@ export {
 } from "./idempotency.ts";
 export { makeChangeFeed } from "./live/change_feed.ts";
 export { sealCursor } from "./live/cursors.ts";
-export { SENT_IDS_PREFERENCE } from "./new_ids.ts";
 export { proveKey } from "./prove_key.ts";
 export { type ListCache, makeListCache } from "./query/list_cache.ts";
 export { toFilterParameters } from "./query/list_query.ts";
 export { listSortedColumns } from "./query/path.ts";
 export { MAX_WORK } from "./query/plan.ts";
 export { MAX_RELATIONS } from "./query/related.ts";
+export { SENT_IDS_PREFERENCE } from "./read_row.ts";
 export { dataRoutes } from "./routes.ts";
 export { toValueSchema } from "./violation.ts";

@@ -1,6 +1,6 @@
 /** Reads a sent row: reads known columns, drops unknown columns but lists them, and reports all errors. Pure. @module */
 
-import { listTags, readMatch } from "../http/mod.ts";
+import { type KeyRequestContext, listTags, prefers, readMatch } from "../http/mod.ts";
 import { SQL } from "../kinds/mod.ts";
 import { type Detail, Problem } from "../problem.ts";
 import { readValue } from "../rows/mod.ts";
@@ -9,6 +9,7 @@ import { escapePointer, isObject } from "../std/json.ts";
 import { MAX_BATCH } from "../std/limits.ts";
 import { isUuid } from "../std/patterns.ts";
 import { ROW_MATCH, type ServedDefinition } from "../tables/catalog/mod.ts";
+import type { DataDeps } from "./deps.ts";
 
 export type UnknownField = { path: string; name: string };
 
@@ -180,4 +181,26 @@ function sizeOfDefault({ name, kind, default: value }: NamedColumn): number {
 /** An error of a row as an error of the batch. */
 export function atRow(index: number, { path, message }: Detail): Detail {
   return { path: `/${index}${path}`, message };
+}
+
+/** The preference of a create whose rows keep the ids in their bodies. It has no meaning without a key of the Console. */
+const SENT_IDS = ["ids", "sent"] as const;
+export const SENT_IDS_PREFERENCE = SENT_IDS.join("=");
+
+/** In ascending order: responses and lists have the order of the ids. Restored rows are in the order of the request. */
+export function makeNewIds(
+  { makeId, previews }: Pick<DataDeps, "makeId" | "previews">,
+  { principal, request }: KeyRequestContext,
+  rows: readonly Body[],
+): string[] {
+  const isRestore =
+    principal.isOfConsole && previews.includes("history") && prefers(request, ...SENT_IDS);
+  // Sorted in case the clock went back.
+  if (!isRestore) return rows.map(() => makeId()).sort();
+  return rows.map(({ id }) => {
+    if (typeof id === "string" && isUuid(id)) return id.toLowerCase();
+    throw new Problem("invalid_json", {
+      message: "Cannot restore a row: its id must be the uuid that it had",
+    });
+  });
 }

@@ -2,8 +2,7 @@
 import { IS_DISTRIBUTED_SQL } from "./citus/anchor.ts";
 import { CITUS } from "./citus/dialect.ts";
 import { type Dialect, PLAIN } from "./dialect.ts";
-import type { Database } from "./pool/mod.ts";
-import { readValue } from "./read_rows.ts";
+import { type Database, readValue } from "./pool/mod.ts";
 
 export const DIALECTS = { plain: PLAIN, citus: CITUS } as const satisfies Record<string, Dialect>;
 export type DialectName = keyof typeof DIALECTS;

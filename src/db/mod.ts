@@ -4,8 +4,7 @@ export { quoteBody, quoteLiteral, quoteName } from "../std/quote.ts";
 export * from "./call.ts";
 export type { FunctionShape, PresentedVisitor } from "./call_types.ts";
 export { AUDIT_ACTIONS, CONSOLE_ACTIONS, labelAction } from "./code/mod.ts";
-export { startDevSession } from "./dev_session.ts";
-export { type Dialect, PLAIN, SHORT_WAIT } from "./dialect.ts";
+export { type Dialect, NODES_IN_TURN, PLAIN, SHORT_WAIT } from "./dialect.ts";
 export * from "./dialects.ts";
 export { startCluster } from "./embedded/mod.ts";
 export { APP_SETTING, renderIssues, SERVING_ROLES, TENANT_POLICY } from "./isolation.ts";
@@ -20,32 +19,23 @@ export {
   type MigrationState,
   MOVING,
   OTHER_BASELINE,
+  RELEASE,
+  RELEASE_TEXT,
   showRelease,
 } from "./migrations/state.ts";
 export * from "./move/mod.ts";
 export { isClusterFailure } from "./node_errors.ts";
-export { NODES_IN_TURN } from "./node_settings.ts";
 export * from "./nodes.ts";
 export { type PoolStats, tooBusy } from "./pool/acquire.ts";
 export { isDriverPatched } from "./pool/connection.ts";
 export type { Grouping, GroupRow } from "./pool/groups.ts";
-export {
-  type Database,
-  type DatabaseOptions,
-  EXECUTION_LIMIT_MS,
-  echoColumn,
-  LOCK_BUDGET_MS,
-  openDatabase,
-  SERVICE_QUEUE,
-} from "./pool/mod.ts";
+export * from "./pool/mod.ts";
 export { findNodeFailure } from "./pool/node_pools.ts";
 export type { NodeEntry } from "./pool/nodes.ts";
 export type { ReadLength } from "./pool/pipeline.ts";
 export { ACQUIRE_LIMIT_MS } from "./pool/run.ts";
 export * from "./pooling.ts";
 export * from "./provision.ts";
-export { readRows, readValue } from "./read_rows.ts";
-export { RELEASE, RELEASE_TEXT } from "./release.ts";
 export { SIGNALS } from "./signals.ts";
 export * from "./sql_constants.ts";
 export {

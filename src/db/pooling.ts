@@ -9,8 +9,7 @@
  */
 
 import { readOrigin } from "./pool/connection.ts";
-import { type Database, openDatabase, SERVICE_QUEUE } from "./pool/mod.ts";
-import { readValue } from "./read_rows.ts";
+import { type Database, openDatabase, readValue, SERVICE_QUEUE } from "./pool/mod.ts";
 import { readSqlState } from "./sqlstate.ts";
 
 export type Pooling =

@@ -7,9 +7,7 @@
 
 import { createHash, createHmac, pbkdf2Sync, randomBytes } from "node:crypto";
 import { quoteLiteral, quoteName } from "../std/quote.ts";
-import { listCreatedObjects } from "./objects.ts";
-import type { Database } from "./pool/mod.ts";
-import { readRows, readValue } from "./read_rows.ts";
+import { type Database, readRows, readValue, SERVICE_QUEUE } from "./pool/mod.ts";
 
 /** Creates a database, unless it exists. */
 export async function makeDatabase(admin: Database, name: string): Promise<void> {
@@ -165,4 +163,103 @@ function toVerifier(password: string): string {
   const storedKey = createHash("sha256").update(sign("Client Key")).digest("base64");
   const serverKey = sign("Server Key").toString("base64");
   return `SCRAM-SHA-256$${ITERATIONS}:${salt.toString("base64")}$${storedKey}:${serverKey}`;
+}
+
+// A session without a sign-in, for tests of rules: only in a database of `rowhouse dev`.
+
+export type DevSession = {
+  readonly userId: string;
+  readonly id: string;
+  readonly secretId: string;
+  readonly sessionDigest: string;
+  readonly identityDigest: string;
+  readonly maxS: number;
+};
+
+/** @throws {Error} `dev` did not create the database: no other one gets a session without a password */
+export async function startDevSession(admin: Database, session: DevSession): Promise<void> {
+  const { isMarked } = await readDevState(admin);
+  if (!isMarked) throw new Error("Cannot start a session: this is not a database of rowhouse dev");
+  await admin.query(
+    `select rowhouse.start_session($1::pg_catalog.uuid, '', $2, pg_catalog.decode($3, 'hex'),
+      pg_catalog.decode($4, 'hex'), $5, $6::pg_catalog.int4, pg_catalog.now(), null, '127.0.0.1', 'rowhouse dev', true)`,
+    [
+      session.userId,
+      session.id,
+      session.sessionDigest,
+      session.identityDigest,
+      session.secretId,
+      session.maxS,
+    ],
+    { retry: "unsafe", queue: SERVICE_QUEUE },
+  );
+}
+
+// What people created in a database: `dev` and `admin move-database` write only into a database without such objects.
+
+export type CreatedObject = {
+  /** The kind and the name, as PostgreSQL describes it. */
+  name: string;
+  /** Its schema; a schema is in itself. */
+  schema: string | null;
+  /** Whether its owner is a group of the service, which cannot log in. */
+  isService: boolean;
+};
+
+/** Kinds of objects: the catalog, the column of its schema and a condition. Schemas are first. */
+const KINDS: readonly { catalog: string; schema?: string; only?: string; described?: string }[] = [
+  { catalog: "pg_namespace", schema: "pg_namespace.oid", only: "nspname <> 'public'" },
+  {
+    catalog: "pg_class",
+    schema: "relnamespace",
+    only: "relkind in ('r', 'p', 'v', 'm', 'S', 'f')",
+  },
+  {
+    catalog: "pg_type",
+    schema: "typnamespace",
+    only: `typcategory <> 'A' and typtype <> 'm' and (typtype <> 'c'
+      or exists (select from pg_catalog.pg_class where pg_class.oid = typrelid and relkind = 'c'))`,
+  },
+  { catalog: "pg_proc", schema: "pronamespace" },
+  { catalog: "pg_operator", schema: "oprnamespace" },
+  { catalog: "pg_opfamily", schema: "opfnamespace" },
+  { catalog: "pg_collation", schema: "collnamespace" },
+  { catalog: "pg_conversion", schema: "connamespace" },
+  { catalog: "pg_ts_config", schema: "cfgnamespace" },
+  { catalog: "pg_ts_dict", schema: "dictnamespace" },
+  { catalog: "pg_statistic_ext", schema: "stxnamespace" },
+  { catalog: "pg_cast" },
+  { catalog: "pg_event_trigger" },
+  { catalog: "pg_publication" },
+  { catalog: "pg_foreign_data_wrapper" },
+  { catalog: "pg_foreign_server" },
+  { catalog: "pg_language" },
+  { catalog: "pg_largeobject_metadata", described: "pg_largeobject" },
+];
+
+/** Objects of the server itself have lower ids. */
+const FIRST_ID = 16_384;
+
+const OBJECTS = KINDS.map(
+  ({ catalog, schema = "null::oid", only = "true", described = catalog }, place) =>
+    `select ${place} as place, 'pg_catalog.${described}'::pg_catalog.regclass as catalog, ${catalog}.oid as object, ${schema} as namespace
+    from pg_catalog.${catalog} where ${catalog}.oid >= ${FIRST_ID} and ${only}`,
+).join("\nunion all ");
+
+/** Lists the objects, without those of extensions. */
+export async function listCreatedObjects(database: Database): Promise<CreatedObject[]> {
+  return await readRows<CreatedObject>(
+    database,
+    `with objects as (${OBJECTS})
+    select pg_catalog.pg_describe_object(catalog, object, 0) as name, nspname::pg_catalog.text as schema,
+      exists (select from pg_catalog.pg_shdepend join pg_catalog.pg_roles on pg_roles.oid = refobjid
+        where dbid = (select oid from pg_catalog.pg_database where datname = pg_catalog.current_database())
+          and classid = catalog and objid = object and pg_shdepend.deptype = 'o'
+          and rolname like 'rowhouse\\_%' and not rolcanlogin) as "isService"
+    from objects left join pg_catalog.pg_namespace on pg_namespace.oid = namespace
+    where (nspname is null or (nspname not like 'pg\\_%' and nspname <> 'information_schema'))
+      and not exists (select from pg_catalog.pg_depend
+        where classid = catalog and objid = object and pg_depend.deptype = 'e')
+    order by place, 1`,
+  );
 }

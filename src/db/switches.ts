@@ -8,8 +8,7 @@
 import { APP_SWITCH_NAMES, type AppSwitchName, describeSwitch } from "../app_switch.ts";
 import type { Preview } from "../preview.ts";
 import { quoteLiteral } from "../std/quote.ts";
-import { type Database, SERVICE_QUEUE } from "./pool/mod.ts";
-import { readValue } from "./read_rows.ts";
+import { type Database, readValue, SERVICE_QUEUE } from "./pool/mod.ts";
 
 export type AuditAction = {
   /** The predicate of a sentence about the actor. */

@@ -5,8 +5,7 @@
  * @module
  */
 import { type Log, logError } from "../observe.ts";
-import type { Database } from "./pool/mod.ts";
-import { readRows } from "./read_rows.ts";
+import { type Database, readRows } from "./pool/mod.ts";
 
 export const KINDS = ["catalog", "keys", "apps"] as const;
 export type VersionKind = (typeof KINDS)[number];

@@ -7,13 +7,15 @@
 import { quote } from "../std/quote.ts";
 import type { Issue, NamedColumn, TableDefinition } from "./definition.ts";
 import { type IssueLocation, type Issues, makeIssues } from "./issues.ts";
-import { readWhereValues } from "./read_rule.ts";
-import { listMatches, makeRuleTables, type Reference, type RuleTables } from "./rule_tables.ts";
+import { findRuleColumn, readWhereValues } from "./read_rule.ts";
 import {
+  type Action,
   allowsAll,
   compareTexts,
   isMemberOf,
   isReadable,
+  listRules,
+  type Match,
   type MemberOf,
   ownValue,
   type RoleRules,
@@ -223,4 +225,45 @@ function mayDeleteAll({ read, delete: remove }: RoleRules, { column }: Reference
     return second === undefined && name === column.name && isReadable(match);
   });
   return allowsAll(remove) && (allowsAll(read) || inherits === true);
+}
+
+export type RuleTables = {
+  readonly tables: readonly TableDefinition[];
+  readonly byName: ReadonlyMap<string, TableDefinition>;
+  /** Every role that a rule allows something. */
+  readonly roles: ReadonlySet<string>;
+  readonly references: ReadonlyMap<string, readonly Reference[]>;
+};
+export type Reference = { readonly table: TableDefinition; readonly column: NamedColumn };
+
+export function makeRuleTables(tables: readonly TableDefinition[]): RuleTables {
+  const references = new Map<string, Reference[]>();
+  for (const table of tables)
+    for (const column of table.columns) {
+      if (column.table === undefined) continue;
+      const found = references.get(column.table) ?? [];
+      found.push({ table, column });
+      references.set(column.table, found);
+    }
+  return {
+    tables,
+    byName: new Map(tables.map((table) => [table.name, table])),
+    roles: new Set(tables.flatMap(({ rules }) => Object.keys(rules?.allow ?? {}))),
+    references,
+  };
+}
+
+/** Each column that a role's rules compare, once for each comparison. */
+export function listMatches(
+  table: TableDefinition,
+  rules: RoleRules,
+): { readonly action: Action; readonly column: NamedColumn; readonly match: Match }[] {
+  return listRules(rules).flatMap(({ action, rule }) =>
+    rule.flatMap((alternative) =>
+      Object.entries(alternative).flatMap(([name, match]) => {
+        const column = findRuleColumn(table.columns, name);
+        return column === undefined ? [] : [{ action, column, match }];
+      }),
+    ),
+  );
 }

@@ -1,9 +1,9 @@
 /** What authors of rules should know: correct rules that reveal more, or cost more, than they seem to. Pure. @module */
 import { MAX_SPLIT_VALUES, SQL } from "../kinds/mod.ts";
 import { MAX_VISITS } from "../std/limits.ts";
+import { listMatches, makeRuleTables, type RuleTables } from "./check_rules.ts";
 import type { NamedColumn, TableDefinition } from "./definition.ts";
 import { explainAlternative, joinWords } from "./explain_rules.ts";
-import { listMatches, makeRuleTables, type RuleTables } from "./rule_tables.ts";
 import {
   type Alternative,
   allowsAll,

@@ -6,8 +6,8 @@ import { kind, listOf, only } from "./issues.ts";
 import { MAX_MIGRATIONS_SENT } from "./limits.ts";
 import { ChangeBody, toPath } from "./read_change.ts";
 
-export const Count = v.pipe(v.number(), v.integer());
-export const Texts = v.array(v.string());
+const Count = v.pipe(v.number(), v.integer());
+const Texts = v.array(v.string());
 const Checksum = v.pipe(
   v.string(),
   v.regex(/^sha256:[0-9a-f]{64}$/, "Must be sha256: and 64 hexadecimal digits"),
@@ -138,7 +138,7 @@ export type PushBody = Sent<v.InferInput<typeof PushBody>>;
 type Sent<Body> = { readonly [Field in keyof Body]: SentList<Body[Field]> };
 type SentList<Value> = Value extends (infer Item)[] ? readonly Item[] : Value;
 
-export const RECORD = {
+const RECORD = {
   seq: Seq,
   name: v.pipe(
     v.string(),
@@ -216,7 +216,7 @@ export const PushedBody = v.object({
 });
 
 /** The migrations that a migration joins, with these fields each. */
-export function joinsOf<Fields extends v.ObjectEntries>(fields: Fields) {
+function joinsOf<Fields extends v.ObjectEntries>(fields: Fields) {
   return v.pipe(
     v.nullable(v.array(v.object(fields))),
     v.description(
@@ -226,3 +226,73 @@ export function joinsOf<Fields extends v.ObjectEntries>(fields: Fields) {
 }
 
 export const MigrationBody = v.object({ ...APPLIED, joins: joinsOf({ ...RECORD, text: TEXT }) });
+
+const DEFERRED_STEP = v.object({
+  table: v.pipe(v.string(), v.description("The table of the step.")),
+  kind: v.pipe(
+    v.picklist(["index", "reference"]),
+    v.description("`index`: builds an index. `reference`: checks the rows of a reference."),
+  ),
+  name: v.pipe(v.string(), v.description("The name of the index or constraint in PostgreSQL.")),
+  columns: v.pipe(Texts, v.description("The columns of the index or constraint.")),
+  state: v.pipe(
+    v.picklist(["waiting", "running", "done", "failed"]),
+    v.description(
+      "`waiting`: not started, or interrupted. `failed`: existing rows violate the constraint. Both are retried after the next push.",
+    ),
+  ),
+  fault: v.pipe(
+    v.nullable(v.string()),
+    v.description("Why the last attempt failed; null if no error is known."),
+  ),
+  attempts: v.pipe(Count, v.description("The number of attempts.")),
+});
+
+const STATUS_TABLE = {
+  name: v.pipe(v.string(), v.description("The name of the table.")),
+  owned: v.pipe(
+    v.boolean(),
+    v.description("Whether this app owns the table, because it pushed the name first."),
+  ),
+};
+
+function listTables<Fields extends v.ObjectEntries>(fields: Fields) {
+  return v.pipe(v.array(v.object(fields)), v.description("The tables that the app has declared."));
+}
+
+export const StatusBody = v.object({
+  app: v.pipe(v.string(), v.description("The name of the key's app.")),
+  tables: listTables(STATUS_TABLE),
+  migrations: v.pipe(
+    v.array(v.object({ ...RECORD, joins: joinsOf(RECORD) })),
+    v.description("The app's migrations at this service, oldest first."),
+  ),
+  deferredSteps: v.pipe(
+    v.array(DEFERRED_STEP),
+    v.description(
+      "The deferred steps of pushes: builds on large or shared tables, which remain in use during the build.",
+    ),
+  ),
+});
+
+const RULES = v.array(
+  v.object({
+    role: v.pipe(v.string(), v.description("The role on the app.")),
+    rights: v.pipe(
+      v.string(),
+      v.description(
+        "What people with the role may do, such as `read rows where owner is the person; never creates, changes or deletes`.",
+      ),
+    ),
+  }),
+);
+
+export const RuledStatusBody = v.object({
+  ...StatusBody.entries,
+  tables: listTables({
+    ...STATUS_TABLE,
+    rules: v.optional(
+      v.pipe(RULES, v.description("The rights of people, by role; absent without rules.")),
+    ),
+  }),
+});

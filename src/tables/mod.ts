@@ -15,6 +15,7 @@ export { readPush, readTexts } from "./read_push.ts";
 export { type PushRouteDeps, pushRoutes } from "./routes.ts";
 export { type ConversionPlan, convertDatabase, planConversion } from "./sql/convert.ts";
 export { hasAbandonedSteps, resumeDeferredSteps } from "./sql/deferred.ts";
+export { findSearchIssues } from "./sql/index_forms.ts";
 export * from "./sql/keys.ts";
 export * from "./sql/move.ts";
 export {
@@ -27,4 +28,3 @@ export {
   sweepSets,
 } from "./sql/refresh.ts";
 export { compareFacts, type Difference, findTableDifferences, readDrift } from "./verify/drift.ts";
-export { findSearchIssues } from "./verify/search_support.ts";

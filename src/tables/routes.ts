@@ -24,7 +24,7 @@ import { Problem, type ProblemCode } from "../problem.ts";
 import { explainRights, listRoles, type TableDefinition } from "../schema/mod.ts";
 import { isObject } from "../std/json.ts";
 import { quote } from "../std/quote.ts";
-import { MigrationBody, PushBody, PushedBody } from "./bodies.ts";
+import { MigrationBody, PushBody, PushedBody, RuledStatusBody, StatusBody } from "./bodies.ts";
 import type { Catalog } from "./catalog/mod.ts";
 import { MAX_MIGRATIONS } from "./history/journal.ts";
 import { MAX_DEPTH } from "./history/migration_text.ts";
@@ -40,7 +40,6 @@ import type { Planning } from "./plan/plan_sets.ts";
 import { type PushResult, push } from "./push.ts";
 import { readPush } from "./read_push.ts";
 import { acquireTurn, beginPush, type PushingApp, readKeyResult } from "./sql/begin_push.ts";
-import { RuledStatusBody, StatusBody } from "./status_bodies.ts";
 
 // Descriptions of the push endpoints.
 

@@ -26,8 +26,7 @@ import {
   toComparable,
   unsupported,
 } from "./filter.ts";
-import { readLimit, readOffset } from "./paging.ts";
-import type { ListQuery, SortKey } from "./query.ts";
+import { type ListQuery, readLimit, readOffset, type SortKey } from "./query.ts";
 import { joinReferenced, listReferenced } from "./referenced.ts";
 import {
   checkIndexes,

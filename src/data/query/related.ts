@@ -20,9 +20,8 @@ import {
   type QueryColumn,
   unsupported,
 } from "./filter.ts";
-import { readLimit } from "./paging.ts";
 import { chooseChildren, isSearchable, type PathOptions } from "./path.ts";
-import type { Children, Relation, Selection, SortKey } from "./query.ts";
+import { type Children, type Relation, readLimit, type Selection, type SortKey } from "./query.ts";
 
 export const MAX_RELATIONS = 3;
 const RELATED_LIMITS = {

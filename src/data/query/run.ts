@@ -26,9 +26,8 @@ import {
   explainSet,
   explainTimeout,
 } from "./needed_index.ts";
-import { ONLY_PAGES, type Page, readPage } from "./paging.ts";
 import { planQuery } from "./plan.ts";
-import type { ListQuery } from "./query.ts";
+import { type ListQuery, ONLY_PAGES, type Page, readPage } from "./query.ts";
 import { listSetTables } from "./referenced.ts";
 import { listTables } from "./related.ts";
 import { isSeen, needsRuleIndex, toRuleConditions, withRule } from "./rule_conditions.ts";

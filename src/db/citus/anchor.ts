@@ -1,6 +1,5 @@
 /** Whether a database is distributed over the nodes of a Citus cluster: a property of the database, never a setting. @module */
-import type { Database } from "../pool/mod.ts";
-import { readValue } from "../read_rows.ts";
+import { type Database, readValue } from "../pool/mod.ts";
 
 /**
  * The table that fixes the number of shards permanently: all distributed tables are colocated with it, so that an app's

@@ -1,8 +1,7 @@
 /** Requirements for a Citus cluster before a database is distributed over it. @module */
 import { quoteBody } from "../../std/quote.ts";
 import { MIGRATE_LOCK } from "../migrations/roles.ts";
-import type { Database } from "../pool/mod.ts";
-import { readRows } from "../read_rows.ts";
+import { type Database, readRows } from "../pool/mod.ts";
 
 /** The cluster or the database's record does not allow an operation. The message lists every issue. */
 export class ClusterError extends Error {

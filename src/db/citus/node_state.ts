@@ -1,7 +1,6 @@
 /** Checks that `rowhouse migrate` has set up each node of a Citus cluster, as Citus does not copy everything, and that none logs the statements of calls. @module */
 import { quoteLiteral } from "../../std/quote.ts";
-import type { Database } from "../pool/mod.ts";
-import { readRows, readValue } from "../read_rows.ts";
+import { type Database, readRows, readValue } from "../pool/mod.ts";
 import { isDistributed } from "./anchor.ts";
 import { askNodes, toIssue } from "./check_nodes.ts";
 import { listLogins, NODE_LOGINS } from "./logins.ts";

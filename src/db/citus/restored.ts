@@ -5,8 +5,7 @@
  * @module
  */
 import { MIGRATE_LOCK } from "../migrations/roles.ts";
-import type { Database } from "../pool/mod.ts";
-import { readRows, readValue } from "../read_rows.ts";
+import { type Database, readRows, readValue } from "../pool/mod.ts";
 import { ANCHOR, IS_DISTRIBUTED_SQL } from "./anchor.ts";
 import { findFunction } from "./functions.ts";
 

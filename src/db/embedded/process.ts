@@ -8,8 +8,17 @@ import type { ChildProcess } from "node:child_process";
 import { once } from "node:events";
 import { join } from "node:path";
 import { acquireLock, type Lock } from "../../std/lock.ts";
-import { checkMajor, discard, initialize, USER } from "./data.ts";
-import { findAccount, findBinaries, LOCK, prepareFolder, StartError } from "./folder.ts";
+import {
+  checkMajor,
+  discard,
+  findAccount,
+  findBinaries,
+  initialize,
+  LOCK,
+  prepareFolder,
+  StartError,
+  USER,
+} from "./folder.ts";
 import type { ClusterOptions } from "./mod.ts";
 import { endServer, type Shutdown, start, startOn, startWatchdog, stopLeftover } from "./server.ts";
 

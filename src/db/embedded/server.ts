@@ -5,8 +5,7 @@ import { existsSync, readFileSync } from "node:fs";
 import { createServer } from "node:net";
 import { join } from "node:path";
 import { errorCode } from "../../std/network.ts";
-import { collect, type Installation } from "./data.ts";
-import { type Binaries, StartError } from "./folder.ts";
+import { type Binaries, collect, type Installation, StartError } from "./folder.ts";
 
 const ATTEMPTS = 5;
 

@@ -6,8 +6,7 @@
  */
 import { splitStatements } from "../code/statements.ts";
 import { readDialect } from "../dialects.ts";
-import type { Database } from "../pool/mod.ts";
-import { readRows } from "../read_rows.ts";
+import { type Database, readRows } from "../pool/mod.ts";
 import { SIGNALS } from "../signals.ts";
 import { SignalError } from "../sqlstate.ts";
 import { readRun } from "./long_step.ts";

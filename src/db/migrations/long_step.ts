@@ -5,8 +5,7 @@
  * @module
  */
 import { splitStatements } from "../code/statements.ts";
-import type { Database } from "../pool/mod.ts";
-import { readRows } from "../read_rows.ts";
+import { type Database, readRows } from "../pool/mod.ts";
 import { readSqlState } from "../sqlstate.ts";
 import { type Report, renderStart, send } from "./message.ts";
 import type { ServiceMigration } from "./mod.ts";

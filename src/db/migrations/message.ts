@@ -5,7 +5,7 @@
  * @module
  */
 import { quoteLiteral } from "../../std/quote.ts";
-import { ONLY_HERE } from "../node_settings.ts";
+import { ONLY_HERE } from "../dialect.ts";
 import type { Database } from "../pool/mod.ts";
 import { SIGNALS } from "../signals.ts";
 import { readSqlState, SignalError } from "../sqlstate.ts";

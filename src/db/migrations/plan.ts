@@ -6,8 +6,7 @@
  */
 import { splitStatements } from "../code/statements.ts";
 import { readDialect } from "../dialects.ts";
-import type { Database } from "../pool/mod.ts";
-import { readValue } from "../read_rows.ts";
+import { type Database, readValue } from "../pool/mod.ts";
 import { SIGNALS } from "../signals.ts";
 import { rejectBlockers, type Send, toBlockedError } from "./blockers.ts";
 import { type Run, readRun } from "./long_step.ts";

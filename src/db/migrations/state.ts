@@ -6,8 +6,7 @@
  */
 import { compareVersions, isVersion, VERSION } from "../../std/version.ts";
 import { DIALECTS } from "../dialects.ts";
-import type { Database } from "../pool/mod.ts";
-import { readRows } from "../read_rows.ts";
+import { type Database, readRows } from "../pool/mod.ts";
 import { ADOPTED, checksum, MIGRATIONS, type ServiceMigration } from "./mod.ts";
 import { digestCode } from "./renew_code.ts";
 
@@ -206,3 +205,14 @@ export function findMismatch(state: MigrationState): Mismatch | undefined {
 export function showRelease({ version, tables }: Release): string {
   return `${version} (tables ${tables})`;
 }
+
+/** Enough of a digest to tell releases apart. */
+const DIGEST_CHARS = 12;
+
+export const RELEASE = {
+  ...releaseOf(MIGRATIONS),
+  code: DIGEST.replace("sha256:", "").slice(0, DIGEST_CHARS),
+};
+
+/** As processes report it, and as operators read it. */
+export const RELEASE_TEXT = `${RELEASE.version} (tables ${RELEASE.tables}, code ${RELEASE.code})`;

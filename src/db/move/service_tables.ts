@@ -5,8 +5,7 @@
  * @module
  */
 import { quoteLiteral, quoteName } from "../../std/quote.ts";
-import type { Database } from "../pool/mod.ts";
-import { readRows, readValue } from "../read_rows.ts";
+import { type Database, readRows, readValue } from "../pool/mod.ts";
 import { type CopiedColumn, type Copying, copyRows } from "./copy.ts";
 import { ACTION, DIFFERENCES, NOT_MOVED } from "./differences.ts";
 

@@ -8,9 +8,8 @@
 import { PROCESS_SILENT_S } from "../../std/limits.ts";
 import { quote, quoteBody, quoteLiteral, quoteName } from "../../std/quote.ts";
 import { MOVING_SCHEMA } from "../migrations/state.ts";
-import { type CreatedObject, listCreatedObjects } from "../objects.ts";
-import type { Database } from "../pool/mod.ts";
-import { readRows, readValue } from "../read_rows.ts";
+import { type Database, readRows, readValue } from "../pool/mod.ts";
+import { type CreatedObject, listCreatedObjects } from "../provision.ts";
 import { readSqlState } from "../sqlstate.ts";
 
 export async function isMoving(database: Database): Promise<boolean> {

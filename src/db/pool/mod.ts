@@ -8,12 +8,11 @@
  */
 import type { PoolStats } from "./acquire.ts";
 import type { Parameter } from "./connection.ts";
-import { makeEcho } from "./echo.ts";
 import { type Grouping, type GroupOptions, Groups } from "./groups.ts";
 import { type NodePoolsOptions, openNodePools, openPool, type PoolOptions } from "./node_pools.ts";
 import { addStats, type Compared, type Pipelines, type ReadLength } from "./pipeline.ts";
 import { ACQUIRE_LIMIT_MS, type RunParts, run, type Work } from "./run.ts";
-import type { Caller } from "./statement.ts";
+import { type Caller, makeEcho } from "./statement.ts";
 import { makeTicker } from "./ticker.ts";
 
 /** The queue of the service's own statements: versions, keys, people. Apps have their own queues. */
@@ -92,7 +91,7 @@ type Bytes = Uint8Array<ArrayBuffer>;
 
 export type MessageOptions = { timeoutMs?: number; queue?: string };
 
-export { echoColumn } from "./echo.ts";
+export { echoColumn } from "./statement.ts";
 
 type OwnOptions = "acquireMs" | "callersPerConnection" | "isPipelined" | "system" | "ticker";
 export type DatabaseOptions = Omit<PoolOptions, OwnOptions> &
@@ -231,4 +230,25 @@ async function read<Row>(
 function lastResult<Row>(results: Row[]): Row[] {
   const last = results.at(-1);
   return Array.isArray(last) ? (last as Row[]) : results;
+}
+
+/** The rows. Uses the service's own queue; the statement can be sent twice. */
+export async function readRows<Row>(
+  db: Pick<Database, "query">,
+  text: string,
+  values: readonly Parameter[] = [],
+): Promise<Row[]> {
+  return await db.query<Row>(text, values, { retry: "safe", queue: SERVICE_QUEUE });
+}
+
+/** The value of the only column of the only row. */
+export async function readValue<Value>(
+  db: Pick<Database, "query">,
+  text: string,
+  values: readonly Parameter[] = [],
+): Promise<Value> {
+  const [row] = await readRows<Record<string, Value>>(db, text, values);
+  const [value] = Object.values(row ?? {});
+  if (value === undefined) throw new Error(`No row: ${text}`);
+  return value;
 }

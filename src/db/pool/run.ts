@@ -10,9 +10,8 @@ import { isMisrouted, isOutdated, isUnconnected } from "../node_errors.ts";
 import { isWorthAnother, toDatabaseError } from "../sqlstate.ts";
 import type { Acquirer } from "./acquire.ts";
 import type { Connection, Statement } from "./connection.ts";
-import { makeEcho } from "./echo.ts";
 import type { Nodes } from "./nodes.ts";
-import { type Caller, lost, runStatement, type StatementEnd } from "./statement.ts";
+import { type Caller, lost, makeEcho, runStatement, type StatementEnd } from "./statement.ts";
 import type { Ticker } from "./ticker.ts";
 
 /** Max wait for a connection. */

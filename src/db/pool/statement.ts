@@ -105,3 +105,19 @@ function makeRunning(sent: Sent, end: (end: StatementEnd) => void) {
 export function lost(): Error {
   return Object.assign(new Error("Lost"), { code: "CONNECTION_CLOSED" });
 }
+
+// Echoes: a value that a statement repeats, so that a result can be compared with its request.
+
+const PROCESS = crypto.randomUUID();
+let echoes = 0;
+
+/** Makes an echo that no other call of any process has. */
+export function makeEcho(): string {
+  echoes++;
+  return `${PROCESS}-${echoes}`;
+}
+
+/** The column that repeats the echo, by the position of the echo's parameter. */
+export function echoColumn(position: number): string {
+  return `$${position}::pg_catalog.text as echo`;
+}

@@ -4,6 +4,5 @@ export { moveApp } from "./app_node.ts";
 export * from "./apps.ts";
 export { KEY_MAX_LENGTH, readKeyText, toProof } from "./key_text.ts";
 export * from "./keys.ts";
-export { DEFAULT_PER_MINUTE, type Limits, MAX_PER_MINUTE, makeLimits, setLimit } from "./limits.ts";
 export * from "./tables.ts";
 export * from "./targets.ts";

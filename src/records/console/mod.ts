@@ -2,6 +2,5 @@
 export type { AppEnd } from "../apps/app_life.ts";
 export * from "./activity.ts";
 export * from "./apps.ts";
-export type { ConsoleHome } from "./home.ts";
 export * from "./reads.ts";
 export * from "./tables.ts";

@@ -10,6 +10,7 @@ import {
   count,
   flag,
   many,
+  oneOf,
   orNull,
   record,
   text,
@@ -24,6 +25,7 @@ import { INVITATION, invitationList } from "../people/invitations.ts";
 import {
   APP_ROLES,
   appPeopleList,
+  DEV_LEFTOVERS,
   FAILED_SIGN_INS,
   PERSON,
   PERSON_GRANTS,
@@ -31,9 +33,8 @@ import {
   sessionList,
 } from "../people/people_lists.ts";
 import type { IdentitySecrets } from "../secrets/identity_secrets.ts";
-import { CHANGES_PAGE, HISTORY_READ, REQUEST_PAGE, REQUESTS_PAGE } from "./activity.ts";
-import { APP_PAGE, type PageView, VISITOR } from "./apps.ts";
-import { HOME } from "./home.ts";
+import { AXIS, CHANGES_PAGE, HISTORY_READ, REQUEST_PAGE, REQUESTS_PAGE } from "./activity.ts";
+import { APP_PAGE, NUMBERS, type PageView, VISITOR } from "./apps.ts";
 import {
   PUSH_PAGE,
   pushList,
@@ -43,6 +44,44 @@ import {
   TABLE_VIEW,
   tableList,
 } from "./tables.ts";
+
+export const HOME = record({
+  hasKeys: flag(),
+  hasTables: flag(),
+  appCount: count(),
+  /** Starts with the apps that need attention. */
+  apps: many(record({ ...appList.columns, numbers: NUMBERS })),
+  /** Requests without an app: pages, and requests that were rejected or failed before their key was checked. */
+  withoutApp: NUMBERS,
+  /** Requests of the Console: its pages, and its reads and writes of rows. */
+  ofConsole: NUMBERS,
+  /** The totals of all apps, of requests without an app, and of the Console. */
+  axis: AXIS,
+  processes: record({
+    running: count(),
+    /** The oldest of the processes' last isolation checks. */
+    isolationAt: orNull(time()),
+    issues: many(text()),
+    /** The running processes by version; null for an earlier release, which does not report it. */
+    versions: many(record({ version: orNull(text()), processes: count(), since: time() })),
+    /** Processes that no longer report, although no one stopped or replaced them. */
+    silent: many(record({ role: text(), seenAt: time() })),
+  }),
+  /** Null in a database of `rowhouse dev`. */
+  devLeftovers: orNull(DEV_LEFTOVERS),
+  lastPush: orNull(record({ app: text(), at: time() })),
+  endingKeys: many(record({ app: text(), keyId: text(), name: text(), expiresAt: time() })),
+  builds: many(
+    record({
+      app: text(),
+      table: text(),
+      kind: oneOf(["index", "reference"]),
+      name: text(),
+      state: text(),
+    }),
+  ),
+});
+export type ConsoleHome = Checked<typeof HOME>;
 
 /** The results of a search. */
 const MATCHES = record({

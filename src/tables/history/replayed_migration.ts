@@ -4,8 +4,7 @@ import { Problem } from "../../problem.ts";
 import type { Definition } from "../../schema/mod.ts";
 import { REJECTIONS } from "../conflicts.ts";
 import type { Change } from "../plan/change.ts";
-import { describeDivergence } from "../verify/divergence.ts";
-import { isSame } from "./journal.ts";
+import { describeDivergence, isSame } from "./journal.ts";
 import {
   checksumOf,
   type Migration,

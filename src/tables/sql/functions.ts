@@ -35,9 +35,8 @@ import {
   returnText,
   setTenant,
 } from "./function_terms.ts";
-import { groupsBody } from "./groups_body.ts";
 import { listBody } from "./list_body.ts";
-import { queryBody } from "./query_body.ts";
+import { groupsBody, queryBody } from "./query_body.ts";
 import { childrenBody, relatedBody } from "./related_bodies.ts";
 import { deleteBody, updateBody } from "./update_bodies.ts";
 import { upsertBody } from "./upsert_body.ts";

@@ -1,6 +1,7 @@
-/** The indexes that a table has, next to those of the form at this site. @module */
+/** The indexes that a table has, next to those of the form at this site, and whether the server can search them. @module */
 
-import { call, type Database } from "../../db/mod.ts";
+import { call, type Database, quoteLiteral, readRows } from "../../db/mod.ts";
+import { SQL } from "../../kinds/mod.ts";
 import {
   builtIn,
   type Constraint,
@@ -69,4 +70,29 @@ export function listIndexStates(
     const lacking = keyed.filter(({ name }) => !keys.includes(keyName(name)));
     return { index, wanted, missing, former, lacking };
   });
+}
+
+/** The comparisons of the parts of a text. */
+const COMPARISONS = ["name", "text"].flatMap((type) =>
+  [
+    `${type}eq`,
+    ...["lt", "le", "gt", "ge"].map((op) => (type === "name" ? `name${op}` : `text_${op}`)),
+  ].map((name) => `pg_catalog.${name}(pg_catalog.${type}, pg_catalog.${type})`),
+);
+/** Bytes of a name in PostgreSQL, and so of the start of a text. */
+const NAME_BYTES = 63;
+
+/** What is missing, for operators. Without it, conditions and orders of texts visit all rows of an app; nothing is wrong. */
+export async function findSearchIssues(db: Database): Promise<string[]> {
+  const calls = Object.values(SQL).flatMap(({ parts }) => parts?.calls ?? []);
+  const functions = [...new Set([...calls, ...COMPARISONS])].map(quoteLiteral);
+  const rows = await readRows<{ issue: string }>(
+    db,
+    `select oid::pg_catalog.regprocedure || ' is not leakproof' as issue from pg_catalog.pg_proc
+      where oid = any (array[${functions.join(", ")}]::pg_catalog.regprocedure[]::pg_catalog.oid[])
+        and not (proleakproof and provolatile = 'i')
+      union all select 'max_identifier_length is ' || pg_catalog.current_setting('max_identifier_length') || ', not ${NAME_BYTES}'
+      where pg_catalog.current_setting('max_identifier_length') <> '${NAME_BYTES}' order by issue`,
+  );
+  return rows.map(({ issue }) => issue);
 }

@@ -1,5 +1,5 @@
 /**
- * The body of the query function: lists with conditions, an order or a selection. It finds ids with one statement, whose text
+ * The bodies of the functions that run queries. Lists have conditions, an order or a selection: the ids are found with one statement, whose text
  * `rowhouse.query_statement` builds from this function's constants and a plan of numbers. The rest is constant, and reads rows
  * by their ids. Both read the table under row security.
  *
@@ -9,8 +9,8 @@
  */
 
 import { quoteLiteral, quoteName, SIGNALS } from "../../db/mod.ts";
-import { SQL, type SqlKind } from "../../kinds/mod.ts";
-import { MAX_VISITS, MIN_WORK } from "../../std/limits.ts";
+import { AGGREGATES, SQL, type SqlKind, VALUES } from "../../kinds/mod.ts";
+import { MAX_COUNTED, MAX_VISITS, MIN_WORK } from "../../std/limits.ts";
 import {
   type ColumnSet,
   type FunctionSite,
@@ -22,7 +22,7 @@ import {
 } from "../catalog/mod.ts";
 import { sqlType } from "../plan/step.ts";
 import { qualify } from "../qualify.ts";
-import { beginAs, rowSize, startOf } from "./function_terms.ts";
+import { beginAs, isTooLarge, rowSize, type SetColumn, startOf } from "./function_terms.ts";
 import { ROW_STATE, STATE_SEED } from "./list_body.ts";
 import {
   buildRows,
@@ -204,4 +204,71 @@ export function toTextArray(list: readonly (string | undefined)[]): string {
 
 function toCompared({ compared }: SqlKind, name: string): string {
   return compared?.(name) ?? name;
+}
+
+/** The tag of the groups, a hash of their text, followed by the text unless the caller has that tag. */
+export function groupsBody(table: ServedSet, site: FunctionSite): string {
+  const { app, proof, plan, values, bytes, known } = placeholdersOf("groups");
+  const columns = queryColumns(table);
+  const constants = [
+    `array[${columns.map(({ kind }) => kind === "string").join(", ")}]::bool[]`,
+    toTextArray(columns.map(toShown)),
+    toTextArray(columns.map(toSummed)),
+  ];
+  const numbers = ["by", ...AGGREGATES].map(
+    (name) => `array(select "$p"."$v"::int4
+      from jsonb_array_elements_text("$plan" -> '${name}') as "$p" ("$v"))`,
+  );
+  return `declare
+  ${declareWho(table)}
+  ${declareQuery({ plan, values })}
+  "$cut" text;
+  "$text" text;
+  "$tag" text;
+begin
+  ${beginAs(table, "groups", site)}
+  ${fillSets({ app, proof })}
+  if not "$plan" ? 'grouped' then
+    raise exception 'no such query' using errcode = '${SIGNALS.planInvalid}';
+  end if;
+  execute rowhouse.group_statement(${renderQueryStatement(table)},
+    ${[...constants, ...numbers].join(",\n    ")})
+  into "$cut", "$text"
+  using ${app}, "$values", null::int4,
+    least(coalesce(${readVisits(table, MAX_COUNTED)}, 0), ${MAX_COUNTED}), ${readWork(table)}${usingWho(table)};
+  "$text" := concat('{"groups":[', "$text", ']}');
+  if "$cut" is null and ${isTooLarge("$text", bytes)} then
+    "$cut" := 'bytes';
+  end if;
+  if "$cut" is not null then
+    raise exception 'too many rows' using errcode = '${SIGNALS.tooManyVisits}', detail = "$cut";
+  end if;
+  "$tag" := left(encode(sha256(convert_to("$text", 'UTF8')), 'hex'), ${TAG_LENGTH});
+  if "$tag" = any (string_to_array(${known}, ',')) then
+    return "$tag";
+  end if;
+  return concat("$tag", "$text");
+end`;
+}
+
+/** A column's value as a JSON member, from `"$value"`. Numbers lose zeros at their end, and decimals have `"$scale"` digits. */
+function toShown({ name, kind }: SetColumn): string | undefined {
+  const { type, isSentAsText } = SQL[kind];
+  if (VALUES[kind].operators.length === 0) return undefined;
+  if (type?.printed !== "numeric") return toMember(name, '"$value"');
+  return isSentAsText === true
+    ? toMember(name, 'round("$value", coalesce("$scale", 0))::text')
+    : toMember(name, 'trim_scale("$value")');
+}
+
+/** A sum as a JSON member: a text, because a JSON number would lose digits. */
+function toSummed({ name, kind }: SetColumn): string | undefined {
+  if (VALUES[kind].aggregates?.includes("sum") !== true) return undefined;
+  return toMember(name, SQL[kind].isSentAsText ? '"$value"::text' : 'trim_scale("$value")::text');
+}
+
+function toMember(name: string, value: string): string {
+  return qualify(
+    `${quoteLiteral(`${JSON.stringify(name)}:`)} || coalesce(to_json(${value})::text, 'null')`,
+  );
 }
