@@ -19,7 +19,8 @@ export type IssueLocation = { readonly table?: string; readonly column?: string 
 
 /** Collects errors, up to the limit. */
 export type Issues = {
-  readonly add: (at: IssueLocation, message: string) => void;
+  /** Returns `undefined`, as a reader does for a value that it cannot read. */
+  readonly add: (at: IssueLocation, message: string) => undefined;
   readonly isEmpty: () => boolean;
   readonly list: () => readonly Issue[];
 };
@@ -62,10 +63,8 @@ export function readFields(
   { what, allowed, at }: { what: string; allowed: readonly string[]; at: IssueLocation },
   issues: Issues,
 ): Fields | undefined {
-  if (!isObject(value)) {
-    issues.add(at, `Cannot read ${what}: must be an object, not ${describe(value)}`);
-    return undefined;
-  }
+  if (!isObject(value))
+    return issues.add(at, `Cannot read ${what}: must be an object, not ${describe(value)}`);
   const fields = new Map<string, unknown>(Object.entries(value));
   for (const key of fields.keys()) {
     if (allowed.includes(key)) continue;
@@ -80,14 +79,10 @@ export function readList(
   { what, max, at }: { what: string; max: number; at: IssueLocation },
   issues: Issues,
 ): readonly unknown[] | undefined {
-  if (!Array.isArray(value)) {
-    issues.add(at, `Cannot read ${what}: must be a list, not ${describe(value)}`);
-    return undefined;
-  }
-  if (value.length > max) {
-    issues.add(at, `Cannot use ${value.length} ${what}: at most ${max} are allowed`);
-    return undefined;
-  }
+  if (!Array.isArray(value))
+    return issues.add(at, `Cannot read ${what}: must be a list, not ${describe(value)}`);
+  if (value.length > max)
+    return issues.add(at, `Cannot use ${value.length} ${what}: at most ${max} are allowed`);
   return value;
 }
 

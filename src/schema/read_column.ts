@@ -58,13 +58,11 @@ export function readColumn(
   const fields = readFields(value, { what: `column ${nth}`, allowed: ALL_KEYS, at: table }, issues);
   if (fields === undefined) return undefined;
   const name = fields.get("name");
-  if (typeof name !== "string") {
-    issues.add(
+  if (typeof name !== "string")
+    return issues.add(
       table,
       `Cannot read the name of column ${nth}: must be a string, not ${describe(name)}`,
     );
-    return undefined;
-  }
   const at = { ...table, column: name };
   const nameIssue = findColumnNameIssue(name);
   if (nameIssue !== undefined) issues.add(at, nameIssue);

@@ -60,13 +60,11 @@ export function readRule(value: unknown, what: string, context: RuleContext): Ru
   if (value === true) return [{}];
   const { at, issues } = context;
   if (isObject(value)) return [readAlternative(value, what, context)];
-  if (!Array.isArray(value)) {
-    issues.add(
+  if (!Array.isArray(value))
+    return issues.add(
       at,
       `Cannot read ${what}: must be true, { column: value } or a list of these, not ${describe(value)}`,
     );
-    return undefined;
-  }
   const bounds = { what: `alternatives of ${what}`, max: QUOTAS.alternativesPerRule, at };
   const list = readList(value, bounds, issues);
   if (list?.length === 0)
@@ -120,20 +118,16 @@ type Report = { readonly at: IssueLocation; readonly issues: Issues; readonly st
 function readMatch(value: unknown, column: NamedColumn, report: Report): Match | undefined {
   const { at, issues, start } = report;
   const compared = COMPARED[column.kind];
-  if (compared === "never") {
-    issues.add(at, `${start}: it cannot compare ${column.kind} columns`);
-    return undefined;
-  }
+  if (compared === "never")
+    return issues.add(at, `${start}: it cannot compare ${column.kind} columns`);
   if (value === null) {
     if (!column.required) return null;
-    issues.add(at, `${start}: the column is required, so it is never null`);
-    return undefined;
+    return issues.add(at, `${start}: the column is required, so it is never null`);
   }
   if (compared === "values") return readValues(value, column, report);
   if (compared === "person" && value === ME) return ME;
   if (compared === "reference" && isObject(value)) return readReference(value, report);
-  issues.add(at, `${start}: must be ${EXPECTED[compared]}, not ${describe(value)}`);
-  return undefined;
+  return issues.add(at, `${start}: must be ${EXPECTED[compared]}, not ${describe(value)}`);
 }
 
 function readValues(value: unknown, column: NamedColumn, report: Report): Match | undefined {
@@ -141,8 +135,7 @@ function readValues(value: unknown, column: NamedColumn, report: Report): Match 
   if (!Array.isArray(value)) return readConstant(value, column, report);
   if (value.length === 0 || value.length > QUOTAS.valuesPerCondition) {
     const max = QUOTAS.valuesPerCondition;
-    issues.add(at, `${start}: a list must have 1 to ${max} values, not ${value.length}`);
-    return undefined;
+    return issues.add(at, `${start}: a list must have 1 to ${max} values, not ${value.length}`);
   }
   const read = value.map((item) => readConstant(item, column, report));
   const values = read.filter((item) => item !== undefined);
@@ -161,14 +154,10 @@ function readConstant(
   { at, issues, start }: Report,
 ): Exclude<RuleValue, null> | undefined {
   const wanted = `must be ${EXPECTED.values} of this ${column.kind} column, not ${describe(value)}`;
-  if (value === null || typeof value === "object") {
-    issues.add(at, `${start}: ${wanted}`);
-    return undefined;
-  }
+  if (value === null || typeof value === "object") return issues.add(at, `${start}: ${wanted}`);
   const read = VALUES[column.kind].read(value, column);
   if ("value" in read && isScalar(read.value)) return read.value === 0 ? 0 : read.value;
-  issues.add(at, `${start}: ${wanted}`);
-  return undefined;
+  return issues.add(at, `${start}: ${wanted}`);
 }
 
 function isScalar(value: unknown): value is Exclude<RuleValue, null> {
@@ -188,13 +177,10 @@ function readReference(value: object, report: Report): Match | undefined {
   const extra = [...fields.keys()].find((key) => key !== "memberOf" && key !== "where");
   if (typeof table !== "string" || extra !== undefined) {
     const found = extra === undefined ? "" : `, without the key ${quote(extra)}`;
-    issues.add(at, `${start}: must be ${EXPECTED.reference}${found}`);
-    return undefined;
+    return issues.add(at, `${start}: must be ${EXPECTED.reference}${found}`);
   }
-  if (findTableNameIssue(table) !== undefined) {
-    issues.add(at, `${start}: ${quote(table)} is not the name of a table`);
-    return undefined;
-  }
+  if (findTableNameIssue(table) !== undefined)
+    return issues.add(at, `${start}: ${quote(table)} is not the name of a table`);
   if (!fields.has("where")) return { memberOf: table };
   const where = readWhere(fields.get("where"), report);
   if (where === undefined) return undefined;
@@ -220,8 +206,10 @@ function readWhere(value: unknown, { at, issues, start }: Report): Alternative |
   const entries = isObject(value) ? Object.entries(value) : undefined;
   if (entries === undefined || entries.length > QUOTAS.conditionsPerAlternative) {
     const max = QUOTAS.conditionsPerAlternative;
-    issues.add(at, `${start}: "where" must be { column: value } with at most ${max} columns`);
-    return undefined;
+    return issues.add(
+      at,
+      `${start}: "where" must be { column: value } with at most ${max} columns`,
+    );
   }
   const read = entries.flatMap(([name, given]) => {
     const match = readAnyValues(given);

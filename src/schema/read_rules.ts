@@ -115,13 +115,11 @@ function readUpdate(value: unknown, what: string, context: RuleContext): Change 
     isColumn("from") &&
     isColumn("to") &&
     !(Array.isArray(value["from"]) && Array.isArray(value["to"]))
-  ) {
-    issues.add(
+  )
+    return issues.add(
       at,
       `Cannot read ${what}: "from" and "to" are also columns: write the rule as a list, or both parts of the change as lists`,
     );
-    return undefined;
-  }
   const from = readRule(value["from"], `"from" of ${what}`, context);
   const to = readRule(value["to"], `"to" of ${what}`, context);
   return from && to && { from, to };

@@ -155,10 +155,11 @@ export function readTable(
   const fields = readFields(value, { what: `table ${nth}`, allowed: KEYS, at: {} }, issues);
   if (fields === undefined) return undefined;
   const name = fields.get("name");
-  if (typeof name !== "string") {
-    issues.add({}, `Cannot read the name of table ${nth}: must be a string, not ${describe(name)}`);
-    return undefined;
-  }
+  if (typeof name !== "string")
+    return issues.add(
+      {},
+      `Cannot read the name of table ${nth}: must be a string, not ${describe(name)}`,
+    );
   const at = { table: name };
   const nameIssue = findTableNameIssue(name);
   if (nameIssue !== undefined) issues.add(at, nameIssue);

@@ -59,8 +59,10 @@ function findTables(schema: unknown, issues: Issues): object | undefined {
   if (isObject(tables)) return tables;
   const isPromise = isObject(schema) && "then" in schema;
   const what = isPromise ? "a promise" : describe(schema);
-  issues.add({}, `Cannot read ${what} as a schema: must be "export default defineSchema({ … })"`);
-  return undefined;
+  return issues.add(
+    {},
+    `Cannot read ${what} as a schema: must be "export default defineSchema({ … })"`,
+  );
 }
 
 /** Own keys and values. Adds an error if `__proto__` in a literal set the prototype. */
