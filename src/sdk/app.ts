@@ -41,6 +41,7 @@ import {
 } from "./identity_client.ts";
 import { explainMissing } from "./missing_preview.ts";
 import { makePersonKeys } from "./person_key.ts";
+import { readServiceUrl } from "./service_url.ts";
 
 export { DataError, type DataErrorCode, type DataErrorDetail } from "./data_error.ts";
 export { IdentityError, type IdentityUser, type SessionState } from "./identity_client.ts";
@@ -114,8 +115,8 @@ export function createAppClient(
   const identity = makeIdentityClient(options, askSession);
   const listeners = new Set<() => void>();
   const keys = makePersonKeys({
-    url: trim(options.url),
-    identityUrl: trim(options.identityUrl),
+    url: readServiceUrl("url", options.url),
+    identityUrl: readServiceUrl("identityUrl", options.identityUrl),
     app: options.app,
     onSignedOut: () => {
       // An error of the caller is its own.
@@ -167,8 +168,4 @@ export function createAppClient(
     onSignOut,
     db: makeClient(connection, schema),
   });
-}
-
-function trim(url: string): string {
-  return url.replace(/\/+$/, "");
 }

@@ -30,6 +30,7 @@ import { send } from "./data_call.ts";
 import { DataError } from "./data_error.ts";
 import { type IdentityUser, isUser } from "./identity_client.ts";
 import { explainMissing } from "./missing_preview.ts";
+import { readServiceUrl } from "./service_url.ts";
 
 export { DataError, type DataErrorCode, type DataErrorDetail } from "./data_error.ts";
 export type { IdentityUser } from "./identity_client.ts";
@@ -75,8 +76,9 @@ export function createServerClient<S = NoTables>(
   options: ServerClientOptions & { readonly schema?: S & Schema },
 ): ServerClient<S> {
   const { url, app, schema, ...given } = options;
+  const baseUrl = readServiceUrl("url", url);
   const connect = (key: string) =>
-    makeConnection({ ...given, baseUrl: url, authorize: () => key, explain });
+    makeConnection({ ...given, baseUrl, authorize: () => key, explain });
   // Rejects wrong settings now, instead of at the first request.
   connect("");
 

@@ -437,6 +437,19 @@ describe("createDataClient()", () => {
     }).toThrow(TypeError);
   });
 
+  test("the service can be below a path of a proxy", async () => {
+    const proxy = Bun.serve({
+      port: 0,
+      fetch: (request) =>
+        fetch(new Request(request.url.replace(/^.*\/base\//, `${service.url}/`), request)),
+    });
+    const baseUrl = `http://127.0.0.1:${proxy.port}/base/`;
+    const below = createDataClient({ baseUrl, apiKey: app.key, schema });
+    const { id } = await below.projects.create({ name: "below" });
+    expect((await below.projects.get(id)).name).toBe("below");
+    await proxy.stop(true);
+  });
+
   test.each([
     { name: "a missing baseUrl", options: { baseUrl: undefined }, names: ["baseUrl"] },
     { name: "a path as baseUrl", options: { baseUrl: "/api" }, names: ["baseUrl"] },
@@ -448,7 +461,22 @@ describe("createDataClient()", () => {
     {
       name: "a query in baseUrl",
       options: { baseUrl: "http://a?b" },
-      names: ["baseUrl"],
+      names: ["baseUrl", "a query"],
+    },
+    {
+      name: "a fragment in baseUrl",
+      options: { baseUrl: "http://a/#b" },
+      names: ["baseUrl", "a fragment"],
+    },
+    {
+      name: "the path of a table in baseUrl",
+      options: { baseUrl: "http://a/v1/data/db/" },
+      names: ["baseUrl", "before /v1"],
+    },
+    {
+      name: "a port that does not exist in baseUrl",
+      options: { baseUrl: "http://a:99999" },
+      names: ["baseUrl", "not a URL"],
     },
     { name: "a missing key", options: { apiKey: undefined }, names: ["apiKey"] },
     { name: "an empty key", options: { apiKey: "" }, names: ["apiKey"] },

@@ -2,7 +2,9 @@ import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import { basename } from "node:path";
 import { readRedirectUri } from "../../src/identity/redirect_uri.ts";
 import { readTarget } from "../../src/records/apps/mod.ts";
+import { createAppClient } from "../../src/sdk/app.ts";
 import { createIdentityClient, IdentityError, type SessionState } from "../../src/sdk/identity.ts";
+import { createServerClient } from "../../src/sdk/server.ts";
 
 const PAGE = "https://wiki.example.org/pages/1?edit=yes#title";
 const ADA = {
@@ -63,13 +65,28 @@ test("methods that need a page throw a clear error outside a browser", async () 
   expect(client().loginUrl("https://wiki.example.org/")).toStartWith("https://id.example.org/");
 });
 
-test.each(["url", "identityUrl"])(
-  "an invalid %s is rejected when the client is created",
-  (setting) => {
-    const options = { url: "https://a", identityUrl: "https://b", app: "wiki", [setting]: "a.b" };
-    expect(() => createIdentityClient(options)).toThrow(`Cannot use this ${setting}`);
-  },
-);
+test.each(
+  ["url", "identityUrl"].flatMap((setting) =>
+    ["a.b", "https://a?b=c", "https://a/#b", "https://a:b@c", "https://", "https://a/v1/auth"].map(
+      (value) => ({ setting, value }),
+    ),
+  ),
+)("$value as $setting is rejected when a client is created", ({ setting, value }) => {
+  const options = { url: "https://a", identityUrl: "https://b", app: "wiki", [setting]: value };
+  for (const create of [createIdentityClient, createAppClient, createServerClient])
+    if (create !== createServerClient || setting === "url")
+      expect(() => create(options)).toThrow(`Cannot use this ${setting}: `);
+});
+
+test("the service can be below a path", async () => {
+  const below = createIdentityClient({
+    ...{ url: "https://a/base/", identityUrl: "https://b/pages", app: "wiki" },
+  });
+  responses = [ok(ADA)];
+  await below.getSession();
+  expect(asked[0]?.url).toStartWith("https://a/base/v1/auth/me");
+  expect(below.loginUrl("https://wiki.example.org/")).toStartWith("https://b/pages/authorize?");
+});
 
 test("createIdentityClient() reads nothing and sends no request", () => {
   Object.defineProperty(globalThis, "location", {
@@ -426,7 +443,7 @@ test("methods can be destructured", async () => {
   expect([(await getSession()).status, await hasAccess("editor")]).toEqual(["authenticated", true]);
 });
 
-test("the identity client is two files and under 2 KB for a browser", async () => {
+test("the identity client is three files and under 2 KB for a browser", async () => {
   const built = await Bun.build({
     entrypoints: [`${import.meta.dir}/../../src/sdk/identity.ts`],
     target: "browser",
@@ -439,6 +456,6 @@ test("the identity client is two files and under 2 KB for a browser", async () =
   expect(text).toContain("/v1/auth/me");
   expect(byteLength).toBeLessThan(2048);
   const files = Object.keys(built.metafile?.inputs ?? {}).map((path) => basename(path));
-  expect(files.toSorted()).toEqual(["identity.ts", "identity_client.ts"]);
+  expect(files.toSorted()).toEqual(["identity.ts", "identity_client.ts", "service_url.ts"]);
   expect(text).not.toMatch(/\b(Bun|process|Deno|Buffer|require|document|localStorage|cookie)\b/);
 });
