@@ -35,6 +35,8 @@ let file: DevFile;
 let appUrl: string;
 let port: number;
 let browser: Browser;
+/** Responses that a browser shows as errors of the service. */
+const failures: string[] = [];
 
 beforeAll(async () => {
   folder = join(mkdtempSync(join(tmpdir(), "rowhouse-board-")), "wall");
@@ -97,6 +99,9 @@ async function readUntil({ stdout, stderr }: typeof dev, wanted: string): Promis
 /** A page of the app on which the person is signed in. */
 async function signIn(person: DevFile["user"]): Promise<Page> {
   const page = await (await browser.newContext()).newPage();
+  page.on("response", (response) => {
+    if (response.status() >= 500) failures.push(`${response.status()} ${response.url()}`);
+  });
   await page.goto(appUrl);
   await page.getByRole("button", { name: "Sign in" }).click();
   await enter(page, person);
@@ -155,6 +160,13 @@ test("two roles: a member changes own cards, an administrator all", async () => 
   expect(await member.getByRole("button", { name: "Delete" }).count()).toBe(1);
   expect(await admin.getByRole("button", { name: "Delete" }).count()).toBe(2);
 
+  expect(await member.getByLabel("Milk").isEnabled()).toBe(true);
+  expect(await member.getByLabel("Rent").isDisabled()).toBe(true);
+  expect(await admin.getByLabel("Milk").isEnabled()).toBe(true);
+  // The page only saves the person a rejection: PostgreSQL applies the rule.
+  await member
+    .getByLabel("Rent")
+    .evaluate((box) => box.closest("fieldset")?.removeAttribute("disabled"));
   await member.getByLabel("Rent").click();
   await member.getByText("does not allow").waitFor();
   expect((await listCards()).map(({ title, done }) => [title, done])).toEqual([
@@ -170,6 +182,7 @@ test("two roles: a member changes own cards, an administrator all", async () => 
   await form.getByRole("button", { name: "Delete" }).click();
   await member.getByLabel("Milk").waitFor({ state: "detached" });
   expect((await listCards()).map(({ title }) => title)).toEqual(["Rent"]);
+  expect(failures).toEqual([]);
 }, 60_000);
 
 test("a session that ends leaves the text of the form, and offers the sign-in", async () => {

@@ -36,7 +36,7 @@ test("writes a page and rules, with the names of the project, and names what pro
   const rowhouse = await Bun.file(join(project.folder, "rowhouse.json")).json();
   expect(pages[1]).toContain("strictPort");
   expect(pages[1]).toMatch(new RegExp(`//${rowhouse.app}\\.rowhouse\\.localhost:5173/`));
-  expect(rowhouse).toMatchObject({ previews: ["browser"], environments: {} });
+  expect(rowhouse).toMatchObject({ previews: ["browser", "live"], environments: {} });
   const { scripts, devDependencies } = await Bun.file(join(project.folder, "package.json")).json();
   expect(scripts).toMatchObject({ dev: "rowhouse dev", web: "vite", build: "vite build" });
   expect(Object.keys(devDependencies)).toContain("react-dom");

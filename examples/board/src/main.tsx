@@ -33,8 +33,10 @@ function Board({ user: { id: me, role } }: { user: IdentityUser }) {
       <p role="alert">{(problem ?? error)?.message}</p>
       {page?.rows.map(({ id, title, done, author }) => (
         <form key={id} action={() => void attempt(cards.delete(id))}>
-          <input type="checkbox" aria-label={title} checked={done} onChange={check(id, !done)} />
-          {title} {(author === me || role === "admin") && <input type="submit" value="Delete" />}
+          <fieldset disabled={author !== me && role !== "admin"}>
+            <input type="checkbox" aria-label={title} checked={done} onChange={check(id, !done)} />
+            {title} <input type="submit" value="Delete" />
+          </fieldset>
         </form>
       ))}
       {isEnded ? signInAgain : signOut}

@@ -158,7 +158,7 @@ function writeProject(folder: string, kind: Kind, hasTypes: boolean): Done[] {
       : toExampleFiles(example, folder, toPrefix(folder))),
     ["tsconfig.json", renderTsconfig([...runtime, ...(example ? ["vite/client"] : [])])],
     [".gitignore", IGNORE],
-    [PROJECT_FILE, renderProject(folder, kind === "board" ? ["browser"] : [])],
+    [PROJECT_FILE, renderProject(folder, kind === "board" ? ["browser", "live"] : [])],
   ];
   return [...files.map(([path, text]) => writeNew(folder, path, text)), addEnvironment(folder)];
 }
