@@ -44,6 +44,8 @@ export type ConsolePageDeps = PageDeps & {
   rowsKeys: Map<string, RowsKey>;
   /** Whether a path is the template of a route of any process. */
   isRoute: (path: string) => boolean;
+  /** Whether a path is the template of a page. */
+  isPage: (path: string) => boolean;
   /** Whether the list endpoint supports search and sorting. */
   hasFilters: boolean;
   /** Whether apps can have live updates. */

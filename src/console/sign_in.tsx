@@ -65,7 +65,12 @@ function respondWithUnclaimed(context: RequestContext): Response {
       </p>
     </>
   );
-  return respondWithPage({ title: "No administrator yet", body, scripts: ["page"] });
+  return respondWithPage({
+    title: "No administrator yet",
+    body,
+    scripts: ["page"],
+    hasSignOut: false,
+  });
 }
 
 function checkConsole({ consoleDb }: ConsolePageDeps): void {

@@ -52,6 +52,11 @@ import {
 export const SESSION_COOKIE = "__Secure-rowhouse_session";
 /** Sent only to the identity pages, which require both cookies. */
 export const IDENTITY_COOKIE = "__Host-rowhouse_identity";
+/** Whether a browser has a session, which can have ended: then pages link to the sign-out. */
+export function hasIdentityCookie({ headers }: Request): boolean {
+  return readCookies(headers.get("cookie"), IDENTITY_COOKIE).length > 0;
+}
+
 /** Marks a known device. Not a session: signing out does not clear it. */
 export const DEVICE_COOKIE = "__Host-rowhouse_device";
 /** Identifies a sign-in that waits for the second factor. Not a session. */

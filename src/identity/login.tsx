@@ -1,7 +1,7 @@
 /** @jsxImportSource #html @jsxRuntime automatic */
 /** `/login` and `/sign-out`: the sign-in form, the list of a person's apps, and signing out. @module */
 
-import { type RequestContext, readCookies, readForm } from "../http/mod.ts";
+import { type RequestContext, readForm } from "../http/mod.ts";
 import {
   type Html,
   type Part,
@@ -20,7 +20,7 @@ import {
 } from "../records/sessions/mod.ts";
 import { RECENT_SIGN_IN } from "../std/limits.ts";
 import { renderTabs } from "./account/page.tsx";
-import { clearPages, clearPending, IDENTITY_COOKIE } from "./cookies.ts";
+import { clearPages, clearPending, hasIdentityCookie } from "./cookies.ts";
 import { checkForm, toSessionToken } from "./form_token.ts";
 import type { ReturnTo } from "./oidc/exchange.ts";
 import {
@@ -114,8 +114,7 @@ export async function handleSignOut(deps: PageDeps, context: RequestContext): Pr
   const { request } = context;
   const fields = await readForm(request);
   // A second tab or a double click: the session has already ended.
-  if (readCookies(request.headers.get("cookie"), IDENTITY_COOKIE).length === 0)
-    return redirect(SIGNED_OUT);
+  if (!hasIdentityCookie(request)) return redirect(SIGNED_OUT);
   checkForm(request, deps.identity, { fields, binding: "session" });
   const actor = { db: deps.db, ...toActor(deps, context) };
   const isEverywhere = fields.get("everywhere") === "yes";

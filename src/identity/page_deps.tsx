@@ -25,7 +25,7 @@ import {
   type Visitor,
 } from "../records/sessions/mod.ts";
 import type { RandomBytes } from "../std/secrets.ts";
-import { readPageCookies, readPresented } from "./cookies.ts";
+import { hasIdentityCookie, readPageCookies, readPresented } from "./cookies.ts";
 import { checkForm, type FormBinding, makeFormToken, toSessionToken } from "./form_token.ts";
 import type { Providers } from "./oidc/providers.ts";
 import type { Hashing } from "./passwords/password.ts";
@@ -166,7 +166,7 @@ export function makeOpenForm<
 >(form: Omit<FormPage<Visit, Content, Fields>, "respond">) {
   return makeFormPage({
     ...form,
-    respond: (_content, { title, body, hasSignOut = true, ...page }, visit) => {
+    respond: (_content, { title, body, ...page }, visit) => {
       const { status, headers, formTargets = [], scripts = [], cookies = [] } = page;
       return respondWithPage(
         {
@@ -178,7 +178,8 @@ export function makeOpenForm<
             </>
           ),
           scripts: ["page", ...scripts],
-          hasSignOut,
+          // Some pages ask a signed-in person to sign in again.
+          hasSignOut: hasIdentityCookie(visit.context.request),
         },
         { status, headers, formTargets, cookies: [...visit.cookies, ...cookies] },
       );

@@ -2,6 +2,7 @@
 /** An error as a page: what happened, what to do, and the request's id for the log. Never a form. @module */
 import { type Html, renderCopyButton, respondWithPage } from "../pages/mod.ts";
 import type { Problem, ProblemCode } from "../problem.ts";
+import { hasIdentityCookie } from "./cookies.ts";
 import { LOGIN_PATH } from "./settings.ts";
 
 type PageText = { title: string; text: string };
@@ -44,7 +45,7 @@ const LABELS: Partial<Record<ProblemCode, PageText>> = {
 };
 
 /** The failed request: from a link or a form. */
-export type RejectedRequest = { requestId: string; method: string };
+export type RejectedRequest = { requestId: string; request: Request };
 
 export function respondWithProblemPage(problem: Problem, rejected: RejectedRequest): Response {
   const { title, body, headers } = describeProblem(problem, rejected);
@@ -60,16 +61,16 @@ export function respondWithProblemPage(problem: Problem, rejected: RejectedReque
     </>
   );
   return respondWithPage(
-    { title, body: page, scripts: ["page"] },
+    { title, body: page, scripts: ["page"], hasSignOut: hasIdentityCookie(rejected.request) },
     { status: problem.status, headers },
   );
 }
 
 export function describeProblem(
   problem: Problem,
-  { requestId, method }: RejectedRequest,
+  { requestId, request }: RejectedRequest,
 ): { title: string; body: Html; headers: Record<string, string> } {
-  const { title, text } = LABELS[problem.code] ?? toTerms(problem, method);
+  const { title, text } = LABELS[problem.code] ?? toTerms(problem, request.method);
   const body = (
     <>
       <p>{text}</p>

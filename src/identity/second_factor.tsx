@@ -290,7 +290,7 @@ function respondWithRestart({ back }: CheckedReturn): Response {
     </>
   );
   return respondWithPage(
-    { title: "Please start again", body },
+    { title: "Please start again", body, hasSignOut: false },
     { status: 400, cookies: [clearPending()] },
   );
 }

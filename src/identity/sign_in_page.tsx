@@ -1,17 +1,11 @@
 /** @jsxImportSource #html @jsxRuntime automatic */
 /** The sign-in form, for the account page or for an app, and the response to it. @module */
 
-import { type RequestContext, readCookies } from "../http/mod.ts";
+import type { RequestContext } from "../http/mod.ts";
 import { type Html, type Part, redirect } from "../pages/mod.ts";
 import { beginPasskey, finishPasskeySignIn } from "../records/sessions/mod.ts";
 import { EMAIL, PASSWORD, rejectEmpty } from "./account/page.tsx";
-import {
-  clearPages,
-  IDENTITY_COOKIE,
-  markFactorDevice,
-  readDeviceCookie,
-  toSessionCookies,
-} from "./cookies.ts";
+import { clearPages, markFactorDevice, readDeviceCookie, toSessionCookies } from "./cookies.ts";
 import { renderProviders } from "./oidc/buttons.tsx";
 import { makeOpenForm, makeSessionStart, type OpenVisit, type PageDeps } from "./page_deps.tsx";
 import { PASSKEY_FIELD, renderPasskeyForm, toRequestOptions } from "./passkeys/form.tsx";
@@ -179,8 +173,6 @@ export const signInPage = makeOpenForm({
       ),
       isFocused: true,
       scripts: passkey.part === undefined ? [] : ["passkey"],
-      // Some pages ask a signed-in person to sign in again.
-      hasSignOut: readCookies(context.request.headers.get("cookie"), IDENTITY_COOKIE).length > 0,
       cookies: [...passkey.cookies, ...(isConflict ? clearPages(deps.identity) : [])],
       formTargets,
     };

@@ -54,7 +54,7 @@ export type FormView = (
   | ({ instead: Part } & Partial<Pick<Rejection, "status" | "notice">>)
 ) &
   Pick<PageOptions, "cookies" | "formTargets"> &
-  Pick<Page, "scripts" | "hasSignOut"> & {
+  Pick<Page, "scripts"> & {
     lead?: Part;
     /** Above the fields, in the form. */
     intro?: Part;

@@ -187,7 +187,7 @@ async function respond<Deps extends FetchDeps>(
     state.cause = toCause(problem.cause);
     const { details, found } = problem;
     state.rejected = { request, params: context.params, details, found };
-    return REJECT[state.errorFormat](problem, { requestId, method: request.method });
+    return REJECT[state.errorFormat](problem, { requestId, request });
   }
 }
 

@@ -39,7 +39,7 @@ export function respondWithFrontPage(visit: Visit): Response | undefined {
     </>
   );
   return respondWithPage(
-    { title, body },
+    { title, body, hasSignOut: false },
     { status: isFront ? 200 : 404, headers: { vary: "accept" } },
   );
 }

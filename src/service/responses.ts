@@ -49,12 +49,12 @@ export function toErrorFormat(
   return PAGE_PATHS.has(path) ? "page" : "api";
 }
 
-type Reject = (problem: Problem, rejected: { requestId: string; method: string }) => Response;
+type Reject = (problem: Problem, rejected: { requestId: string; request: Request }) => Response;
 
 /** Renders an error in each format. */
 export const REJECT: Readonly<Record<ErrorFormat, Reject>> = {
-  api: (problem, { requestId, method }) =>
-    respondWithProblem(problem, requestId, toMessage(problem, method)),
+  api: (problem, { requestId, request }) =>
+    respondWithProblem(problem, requestId, toMessage(problem, request.method)),
   auth: respondWithAuthProblem,
   page: respondWithProblemPage,
   console: respondWithConsoleProblem,

@@ -53,6 +53,7 @@ import {
   type DataServiceDeps,
   described,
   type IdentityServiceDeps,
+  isPage,
   isRoute,
   MAX_REQUEST_BYTES,
 } from "./routes.ts";
@@ -273,6 +274,7 @@ export function makeIdentityDeps(
     }),
     streamMemory: streams.streamMemory,
     rowsKeys: makeRowsKeys(),
+    isPage,
     isRoute,
     hasFilters: options.previews?.includes("filters") ?? false,
     hasLive: options.previews?.includes("live") ?? false,

@@ -36,6 +36,11 @@ export const PAGE_PATHS: ReadonlySet<string> = new Set(
   pages.flatMap(({ path, preview }) => (preview === undefined ? [path] : [])),
 );
 
+/** Whether a path is the template of a page, which a person opens in a browser. */
+export function isPage(path: string): boolean {
+  return PAGE_PATHS.has(path);
+}
+
 /** The routes that the API's description has: also those on the host of the pages that are for programs. */
 export const described = [...routes, ...pages.filter(({ previewed }) => previewed !== undefined)];
 

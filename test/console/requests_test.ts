@@ -198,6 +198,14 @@ test("a request's command has only routes of the service", async () => {
   );
 });
 
+test("a page has neither advice nor a command for programs", async () => {
+  const absent = await visit(service, jar, "/console/apps/no-such-app");
+  const page = await untilKept(absent);
+  expect(page).toContain("A page responded with status 404 and the code unknown_app.");
+  expect(page).not.toContain("curl");
+  expect(page).not.toContain("list-apps");
+});
+
 test("a path without a route is not stored: the page says that it is unknown", async () => {
   const page = await untilKept(await service.call(undefined, "/v9/nowhere"));
   expect(page).toContain("GET unknown path");

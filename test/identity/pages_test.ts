@@ -661,7 +661,11 @@ test("each page of a signed-in person links to the sign-out, which works without
     const isReachable = /href="\/sign-out"|action="\/sign-out"/.test(text);
     expect({ path, isReachable }).toEqual({ path, isReachable: path !== "/forgot" });
   }
-  expect((await visit(service, new Map(), "/login")).text).not.toContain("/sign-out");
+  for (const path of ["/login", "/set-password?token=used", "/second-factor", "/no-page", "/"])
+    expect([path, (await visit(service, new Map(), path)).text]).toEqual([
+      path,
+      expect.not.stringContaining("/sign-out"),
+    ]);
   const page = await visit(service, jar, "/sign-out");
   expect(page.text).toContain(person.email);
   await visit(service, jar, "/sign-out", { fields: { form_token: readToken(page.text) } });

@@ -25,7 +25,7 @@ import { REQUESTS, toAppPath, toChangesPath, toPushPath, toRequestPath } from ".
 import { toMinuteText } from "./axis.tsx";
 import { renderSincePush } from "./changes.tsx";
 import { describeRejected } from "./definition_changes.ts";
-import { renderOutcome, renderRequests, toVisiblePath } from "./requests.tsx";
+import { NO_ROUTE, renderOutcome, renderRequests, toVisiblePath } from "./requests.tsx";
 import { toRequestsPath } from "./requests_filter.tsx";
 
 // The page of a request without an entry: when the id was created, why nothing is stored, and what
@@ -114,6 +114,7 @@ export async function handleRequest(visit: Visit): Promise<Response> {
       body: renderAbsent(id, minute, { ...absent, now: deps.now() }),
     });
   const url = toApiUrl(visit);
+  const isPage = deps.isPage(request.route);
   return respondWithConsolePage({
     me,
     title: `${request.method} ${toVisiblePath(request)}`,
@@ -128,17 +129,19 @@ export async function handleRequest(visit: Visit): Promise<Response> {
       renderFigures(request, deps.now()),
       <section class="sheet why">
         <h2>Why</h2>
-        {renderCause(request, url)}
+        {renderCause(request, { url, isPage })}
       </section>,
       renderKey(request, deps.now()),
       renderBefore(request, deps.now()),
-      <h2>Repeat the request</h2>,
-      renderSnippet({
-        id: "curl",
-        name: "curl",
-        text: toCurl(request, { url, isRoute: deps.isRoute }),
-      }),
-      <p class="quiet">Values are not stored. Replace the placeholders before you send it.</p>,
+      !isPage && [
+        <h2>Repeat the request</h2>,
+        renderSnippet({
+          id: "curl",
+          name: "curl",
+          text: toCurl(request, { url, isRoute: deps.isRoute }),
+        }),
+        <p class="quiet">Values are not stored. Replace the placeholders before you send it.</p>,
+      ],
     ],
   });
 }
@@ -174,9 +177,14 @@ function renderFigures(request: RequestView, now: number): Html {
 }
 
 /** The meaning of its code, and the fields that the response named. */
-function renderCause(request: RequestView, url: string): Part {
-  const { code, status, ms, paths } = request;
+function renderCause(
+  request: RequestView,
+  { url, isPage }: { url: string; isPage: boolean },
+): Part {
+  const { code, status, ms, paths, route } = request;
   if (!isProblemCode(code)) return <p>{toPlainCause(status, ms)}</p>;
+  // What an error code means for a program does not help a person with a browser.
+  if (isPage) return <p>{toPageCause(request)}</p>;
   return [
     <p>{renderMarked(toSentence(PROBLEMS[code].when))}.</p>,
     paths.length > 0 && (
@@ -192,7 +200,20 @@ function renderCause(request: RequestView, url: string): Part {
     <p>
       {renderMarked(PROBLEMS[code].fix)} <a href={`${url}/docs#code-${code}`}>All about {code}</a>
     </p>,
+    route === NO_ROUTE && (
+      <p>
+        If someone opened this path in a browser, the link is wrong: the Console and the account
+        page link to all pages.
+      </p>
+    ),
   ];
+}
+
+function toPageCause({ code, status }: RequestView): string {
+  const cause = `A page responded with status ${status} and the code ${code}.`;
+  return status === 404
+    ? `${cause} Its subject does not exist: it was deleted, or the link is wrong.`
+    : cause;
 }
 
 function toPlainCause(status: number, ms: number): string {

@@ -160,9 +160,12 @@ export function renderOutcome({ status, code, requests }: StoredRequest): Html {
   );
 }
 
+/** The route of a path that no endpoint and no page has. */
+export const NO_ROUTE = "none";
+
 /** The route with the table, if the app has declared it. Paths without a route are not stored. */
 export function toVisiblePath({ route, table }: Pick<StoredRequest, "route" | "table">): string {
-  if (route === "none") return "unknown path";
+  if (route === NO_ROUTE) return "unknown path";
   return table === null ? route : route.replace(":table", table);
 }
 

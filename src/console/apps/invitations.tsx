@@ -116,20 +116,20 @@ export function renderMail({ mail, mailedAt }: Invitation, now: number): Html {
   return <>{mail === "waiting" ? "email queued" : "not emailed"}</>;
 }
 
-function renderInvitationActions({ id, email, disabledAt }: ListedInvitation): Html {
+/** The link of a disabled account has ended: its page can enable or delete the account. */
+function renderInvitationActions({ id, email, disabledAt }: ListedInvitation): Part {
+  if (disabledAt !== null) return undefined;
   const path = toPersonPath(id);
   const heard = <span class="visually-hidden"> the invitation of {renderText(email)}</span>;
   return (
     <span class="row-actions">
-      {disabledAt === null && (
-        <a
-          class="button button-quiet button-small"
-          data-dialog
-          href={`${path}/resend-invitation?from=list`}
-        >
-          Resend{heard}
-        </a>
-      )}{" "}
+      <a
+        class="button button-quiet button-small"
+        data-dialog
+        href={`${path}/resend-invitation?from=list`}
+      >
+        Resend{heard}
+      </a>{" "}
       <a
         class="button button-danger button-small"
         data-dialog

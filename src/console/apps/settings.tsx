@@ -17,6 +17,7 @@ import {
   setLimit,
   setTargets,
   type TypedTargets,
+  toExampleOrigin,
 } from "../../records/apps/mod.ts";
 import type { AppView } from "../../records/console/mod.ts";
 import { readLines, type Visit } from "../enter.tsx";
@@ -150,13 +151,13 @@ export function makeTargetFields(
   { deps }: Visit,
   stored: TypedTargets = { origins: [], redirects: [] },
 ): FormFields<keyof TypedTargets> {
-  const example = deps.identity.cookieDomain ?? "example.org";
+  const example = toExampleOrigin(deps.identity.cookieDomain);
   const field = { maxLength: MAX_CHARS, isOptional: true };
   return {
     origins: {
       ...field,
       label: "Origins",
-      hint: `The origins that serve the app's pages, one per line, such as \`https://wiki.${example}\`. Leave empty for an app without pages.`,
+      hint: `The origins that serve the app's pages, one per line, such as \`${example}\`. Leave empty for an app without pages.`,
       value: stored.origins.join("\n"),
       rows: 3,
     },

@@ -155,7 +155,8 @@ function renderWaysIn(page: PersonView, now: number): Fact[] {
           {renderTime(invitation.invitedAt, now)} {renderInviter(invitation)}
         </>
       ),
-      action: isFree && renderSmall("Withdraw", `${path}/withdraw-invitation`, "danger"),
+      action:
+        isFree && isEnabled && renderSmall("Withdraw", `${path}/withdraw-invitation`, "danger"),
     },
     {
       name: "Invitation",

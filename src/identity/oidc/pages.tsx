@@ -142,7 +142,7 @@ export function respondWithQuestion({
       </p>
     </>
   );
-  return respondWithPage({ title, body }, { cookies });
+  return respondWithPage({ title, body, hasSignOut: false }, { cookies });
 }
 
 export function respondWithProviderPage(page: ProviderPage): Response {
@@ -160,7 +160,7 @@ export function respondWithProviderPage(page: ProviderPage): Response {
   const { status, retryAfterS } = page;
   const seconds = retryAfterS ?? (status === 503 ? 5 : undefined);
   return respondWithPage(
-    { title: page.title, body, scripts: ["page"] },
+    { title: page.title, body, scripts: ["page"], hasSignOut: false },
     {
       status,
       cookies: page.cookies ?? [],

@@ -16,7 +16,7 @@ import { FORGOTTEN_LINK_LIFE_S } from "../../std/limits.ts";
 import { isStorableText } from "../../std/text.ts";
 import { EMAIL, makeNewPasswordFields, rejectEmpty } from "../account/page.tsx";
 import { toFormTargets } from "../authorize_query.ts";
-import { readDeviceCookie } from "../cookies.ts";
+import { hasIdentityCookie, readDeviceCookie } from "../cookies.ts";
 import { renderInvitedProviders } from "../oidc/buttons.tsx";
 import { makeOpenForm, makeSignInStart, type OpenVisit, type PageDeps } from "../page_deps.tsx";
 import { readRedirectUri } from "../redirect_uri.ts";
@@ -43,7 +43,6 @@ export const forgotPage = makeOpenForm({
       </p>
     ),
     isFocused: true,
-    hasSignOut: false,
   }),
   sentTo: ({ context }) => `${FORGOT_PATH}${toReturnQuery(readReturnTo(context.query))}`,
   run: async ({ deps, context }, { returnTo }, typed) => {
@@ -122,7 +121,7 @@ export const setPasswordPage = makeOpenForm({
     // Check before hashing: hashing is expensive, so it requires a valid link.
     const link = await findPasswordLink(deps, text);
     return link === undefined
-      ? respondWithUnusableLink({ isIncomplete: !isSent && context.query === "" })
+      ? respondWithUnusableLink(context, !isSent && context.query === "")
       : { text, link, providers: renderInvited(deps, link) };
   },
   title: ({ providers }) => (providers === false ? "Choose a password" : "Accept your invitation"),
@@ -158,9 +157,10 @@ function renderInvited({ providers }: PageDeps, link: PasswordLink): Html | fals
 /** Continues to the app, or to the second factor first. */
 async function handleNewPassword(
   deps: PageDeps,
-  { request, address }: RequestContext,
+  context: RequestContext,
   { link, password }: { link: PasswordLink; password: string },
 ): Promise<Response> {
+  const { request, address } = context;
   const { userId } = link;
   const start = makeSignInStart(deps, request, userId);
   const outcome = await signInByLink(deps, link, {
@@ -168,7 +168,7 @@ async function handleNewPassword(
     ...start,
     address,
   });
-  if (outcome === "wrong") return respondWithUnusableLink({ isIncomplete: false });
+  if (outcome === "wrong") return respondWithUnusableLink(context, false);
   const device = readDeviceCookie(request, deps.identitySecrets);
   const cookies = toCookies(deps, outcome, { userId, ...start, device });
   const { location, query } = toTarget(link);
@@ -211,7 +211,7 @@ function renderPurpose({ isInvitation, appSlugs }: PasswordLink): Html {
 }
 
 // The same page for every invalid link: it must not reveal the person or the reason.
-function respondWithUnusableLink({ isIncomplete }: { isIncomplete: boolean }): Response {
+function respondWithUnusableLink({ request }: RequestContext, isIncomplete: boolean): Response {
   const why = isIncomplete
     ? "The link is incomplete: its end is missing."
     : "The link was used, replaced by a newer link, withdrawn, or has expired. Each link works once.";
@@ -227,5 +227,8 @@ function respondWithUnusableLink({ isIncomplete }: { isIncomplete: boolean }): R
       </p>
     </>
   );
-  return respondWithPage({ title: "This link cannot be used", body }, { status: 404 });
+  return respondWithPage(
+    { title: "This link cannot be used", body, hasSignOut: hasIdentityCookie(request) },
+    { status: 404 },
+  );
 }

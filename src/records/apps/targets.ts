@@ -129,11 +129,21 @@ function toTarget(kind: Target["kind"], url: URL): Target {
 
 type Wanted = { kind: Target["kind"]; text: string; cookieDomain: string | undefined };
 
+/** Whether the apps are on this machine, where pages can be served without TLS. */
+function isLocal(cookieDomain: string | undefined): boolean {
+  return /(^|\.)localhost$/.test(cookieDomain ?? "");
+}
+
+/** An origin that an app can have. The port of the local example is that of Vite. */
+export function toExampleOrigin(cookieDomain = "example.org"): string {
+  return isLocal(cookieDomain)
+    ? `http://wiki.${cookieDomain}:5173`
+    : `https://wiki.${cookieDomain}`;
+}
+
 function findIssue(url: URL, { kind, text, cookieDomain }: Wanted): string | undefined {
   const canonical = kind === "origin" ? url.origin : url.origin + url.pathname;
-  const secure =
-    url.protocol === "https:" ||
-    (url.protocol === "http:" && /(^|\.)localhost$/.test(cookieDomain ?? ""));
+  const secure = url.protocol === "https:" || (url.protocol === "http:" && isLocal(cookieDomain));
   if (cookieDomain === undefined) return "set COOKIE_DOMAIN first, the parent domain of all apps";
   if (!secure) return "must begin with https://";
   if (text.includes("*")) return "wildcards are not supported: register each origin";
