@@ -20,13 +20,13 @@ import {
 import type { Preview } from "../preview.ts";
 import { Problem } from "../problem.ts";
 import type { Config } from "../settings/mod.ts";
+import { showCount } from "../std/count.ts";
 import { canonicalJson } from "../std/json.ts";
 import { errorCode } from "../std/network.ts";
 import { listIssues, makeIsolationCheck } from "../tables/catalog/mod.ts";
 import { EXIT, RejectedError } from "./command.ts";
 import { STOP_SIGNALS } from "./serve/workers.ts";
 import type { Address } from "./settings.ts";
-import { showCount } from "./terminal.ts";
 
 /**
  * Runs a task with a connection, then closes it. Notices of its statements go to `onNotice`. The database is checked before

@@ -27,6 +27,7 @@ import {
 } from "../db/mod.ts";
 import { servesRows } from "../role.ts";
 import type { Config } from "../settings/mod.ts";
+import { showCount } from "../std/count.ts";
 import {
   addKeys,
   deferRebuilds,
@@ -162,7 +163,7 @@ async function listSteps(admin: Database, config: Config): Promise<CommandResult
 }
 
 function showRebuild({ table, indexes, rows, bytes }: PlannedRebuilds): string {
-  const size = `${rows === null ? "" : `about ${Math.round(rows)} rows, `}${Math.ceil(bytes / 1024)} KB`;
+  const size = `${rows === null ? "" : `about ${showCount(Math.round(rows), "row")}, `}${Math.ceil(bytes / 1024)} KB`;
   return `indexes of table ${table} (${size}), built again without locking it: ${indexes.join(", ")}`;
 }
 
@@ -244,7 +245,8 @@ async function rebuild(
   { left, print, warn }: Rebuild,
 ): Promise<void> {
   if (left.length === 0 && !(await hasAbandonedSteps(administration.admin))) return;
-  if (left.length > 0) print(`Building ${left.length} indexes in another form`);
+  if (left.length > 0)
+    print(`Building ${showCount(left.length, "index", "indexes")} in another form`);
   for (let builds = 1; ; builds++) {
     await withPushDatabase(administration, (pushing) =>
       resumeDeferredSteps({ admin: pushing, log: (_, event) => warn(event) }),

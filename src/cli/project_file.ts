@@ -4,12 +4,14 @@
  *
  * @module
  */
+
 import { join } from "node:path";
 import * as v from "valibot";
 import { describeUnreadable } from "../format.ts";
 import { isPreview, PREVIEWS, type Preview } from "../preview.ts";
 import type { Detail } from "../problem.ts";
 import { toKeyVariable } from "../settings/mod.ts";
+import { showCount } from "../std/count.ts";
 import { readIfThere } from "../std/files.ts";
 import { isObject, tryParseJson } from "../std/json.ts";
 import { findNearest } from "../std/names.ts";
@@ -18,7 +20,6 @@ import { SLUG_PATTERN, SLUG_TEXTS } from "../std/patterns.ts";
 import { quote } from "../std/quote.ts";
 import { isVersion, VERSION } from "../std/version.ts";
 import { EXIT, RejectedError, UsageError } from "./command.ts";
-import { showCount } from "./terminal.ts";
 
 export const PROJECT_FILE = "rowhouse.json";
 /** Selects all environments. */

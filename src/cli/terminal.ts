@@ -198,15 +198,6 @@ export function toDocument(value: unknown): string {
   return escapeUnseen(JSON.stringify(value, null, 2));
 }
 
-/** A number with its noun, such as "1 row" or "2 rows". */
-export function showCount(
-  count: number | string,
-  singular: string,
-  plural = `${singular}s`,
-): string {
-  return `${count} ${Number(count) === 1 ? singular : plural}`;
-}
-
 /** Untrusted text on one line, for a cell of a list. */
 export function toPrintableLine(text: string): string {
   return text.replace(/[\p{Cc}\p{Cf}]/gu, "\uFFFD");

@@ -211,6 +211,10 @@ export function toCount(count: number): string {
   return count.toLocaleString("en");
 }
 
+export function showRequests(count: number): string {
+  return `${toCount(count)} ${count === 1 ? "request" : "requests"}`;
+}
+
 function toRate(requests: number, span: Span): string {
   const { steps, stepS } = STEPS[span];
   const rate = requests / (steps * stepS);
@@ -286,7 +290,7 @@ export function renderAppNumbers(home: ConsoleHome, span: Span, now: number): Ht
       {renderTable("Apps", columns, [...rows, ...others])}
       {appCount > apps.length && (
         <p>
-          <a href={APPS}>All {toCount(appCount)} apps</a>
+          <a href={APPS}>{appCount === 1 ? "The app" : `All ${toCount(appCount)} apps`}</a>
         </p>
       )}
     </>

@@ -1,5 +1,6 @@
 /** Rows in batches of one request each, in chunks of a file and in pages of a list. Pure. @module */
 
+import { showCount } from "../std/count.ts";
 import { isObject, tryParseJson } from "../std/json.ts";
 import { splitList } from "../std/json_text.ts";
 import { utf8Length } from "../std/text.ts";
@@ -70,6 +71,10 @@ type StoppedImport = {
   readonly rows: RowsFate;
 };
 
+function showStored(rows: number): string {
+  return `${showCount(rows, "row")} ${rows === 1 ? "is" : "are"} stored`;
+}
+
 /** Sentences about the rows before, in and after the failed batch. */
 export function describeStored({ stored, lines, rows }: StoppedImport): string {
   const [first = 1] = lines;
@@ -77,11 +82,11 @@ export function describeStored({ stored, lines, rows }: StoppedImport): string {
   const range = first === last ? `line ${first}` : `lines ${first} to ${last}`;
   switch (rows) {
     case "not stored":
-      return `${stored} rows are stored; rows from line ${first} on are not.`;
+      return `${showStored(stored)}; rows from line ${first} on are not.`;
     case "stored":
-      return `${stored + lines.length} rows are stored, those of ${range} without these values; rows after line ${last} are not stored.`;
+      return `${showStored(stored + lines.length)}, those of ${range} without these values; rows after line ${last} are not stored.`;
     case "unknown":
-      return `${stored} rows are stored; the rows of ${range} may be stored; rows after line ${last} are not.`;
+      return `${showStored(stored)}; the rows of ${range} may be stored; rows after line ${last} are not.`;
   }
 }
 

@@ -4,7 +4,9 @@
  *
  * @module
  */
+
 import { QUOTAS } from "../schema/mod.ts";
+import { showCount } from "../std/count.ts";
 import { quote } from "../std/quote.ts";
 import { type Change, showChange } from "./plan/change.ts";
 
@@ -145,7 +147,7 @@ export const TOO_MANY = {
     remedy: FEWER,
   }),
   referencesOfOthers: (added: number, target: string) => ({
-    message: `The schema declares ${added} more references to ${target}, but that table has at most ${QUOTAS.referencesPerTarget} from tables of other apps than its owner`,
+    message: `The schema declares ${showCount(added, "more reference")} to ${target}, but that table has at most ${QUOTAS.referencesPerTarget} from tables of other apps than its owner`,
     remedy: FEWER,
   }),
 };
@@ -196,12 +198,17 @@ export const REASONS = {
     `${table}.${column} has no value ${quote(value)}`,
   isDefault: "it is the default; push another default first",
   onlyValue: "it is the only value; drop the column instead",
-  valueUsed: ({ rows, values }: RowCounts) =>
-    `${values} of this app's ${rows} rows have this value; give them another value first`,
-  unconverted: ({ rows, values }: RowCounts) =>
-    `${values} of this app's ${rows} rows have a value that does not convert; change these values first`,
+  valueUsed: (counts: RowCounts) => `${showAffected(counts)} this value; store another value first`,
+  unconverted: (counts: RowCounts) =>
+    `${showAffected(counts)} a value that does not convert; change these values first`,
 };
 type OfColumn = { table: string; column: string };
+/** The beginning of a sentence about the affected rows, up to its verb. */
+export function showAffected({ rows, values }: RowCounts, place = ""): string {
+  const all = [`this app's ${showCount(rows, "row")}`, place].filter((part) => part !== "");
+  return `${values} of ${all.join(" ")} ${values === 1 ? "has" : "have"}`;
+}
+
 /** The app's rows in a table, and the number of rows that a change affects. */
 export type RowCounts = { rows: number; values: number };
 

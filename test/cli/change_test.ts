@@ -69,7 +69,7 @@ test("a rename names the line to edit, lists its rows, writes a migration, and i
   expect(plan).toMatchObject({ code: 0, err: "" });
   expect(plan.out).toBe(`Would apply 0002_rename_column_${name}_titel_to_ti
   + rename column ${name}.titel to title
-Notice: ROWS: 1 of this app's 1 rows in ${name} have a value in titel; they keep it
+Notice: ROWS: 1 of this app's 1 row in ${name} has a value in titel, which stays
 `);
   const done = await db(...rename, "--yes");
   expect(done).toMatchObject({ code: 0, err: "" });
@@ -100,7 +100,7 @@ test("a drop asks for the name on a terminal, and a different name changes nothi
 
   const rejected = start(...drop);
   await rejected.until(/This deletes data at staging \(http:\S+\)\. Type \S+\.note to continue:/);
-  expect(rejected.output()).toContain(`LOST: 1 of this app's 1 rows in ${name} `);
+  expect(rejected.output()).toContain(`LOST: 1 of this app's 1 row in ${name} has a value`);
   rejected.type("y\n");
   expect(await rejected.ended).toBe(1);
   expect(rejected.output()).toContain("Nothing was changed");

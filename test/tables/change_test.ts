@@ -357,7 +357,7 @@ test("a dropped table is deleted with its rows, its name is free, and a referenc
   await change(app, { kind: "drop_column", table: child, column: "parent" });
   expect((await change(app, drop)).json).toMatchObject({
     status: "applied",
-    notes: [`LOST: this app's 1 rows in ${name} are deleted`],
+    notes: [`LOST: this app's 1 row in ${name} is deleted`],
   });
   expect((await service.call(app, `/v1/data/db/${name}`)).status).toBe(404);
   expect(await readDrift(service.service.admin)).toEqual([]);
@@ -378,7 +378,7 @@ test("a dropped value is rejected afterward, even by a process with a stale sche
   const app = await service.makeApp(make("open", "old", "done"));
   const created = await create(app, name, { state: "old" });
   const drop = { kind: "drop_value", table: name, column: "state", value: "old" } as const;
-  expect((await change(app, drop)).text).toContain("1 of this app's 1 rows have this value");
+  expect((await change(app, drop)).text).toContain("1 of this app's 1 row has this value");
   const path = created.headers.get("location") ?? "";
   await service.call(app, path, { method: "PATCH", json: { state: "done" } });
   const deps = { admin: service.pushing, log: () => undefined };

@@ -4,6 +4,7 @@ import fc from "fast-check";
 import { SERVICE_QUEUE } from "../../src/db/mod.ts";
 import { runAction } from "../../src/records/actions/mod.ts";
 import { defineSchema, type NamedColumn, t } from "../../src/schema/mod.ts";
+import { showCount } from "../../src/std/count.ts";
 import { readTimestamp } from "../../src/std/timestamp.ts";
 import { type Change, readDrift } from "../../src/tables/mod.ts";
 import { renderBegin } from "../../src/tables/plan/retype_messages.ts";
@@ -195,7 +196,7 @@ test.each(
       value,
       409,
       expect.stringContaining(
-        `1 of this app's ${values.length + 1} rows have a value that does not convert`,
+        `1 of this app's ${showCount(values.length + 1, "row")} has a value that does not convert`,
       ),
     ]);
     await service.call(app, created.headers.get("location") ?? "", { method: "DELETE" });
@@ -367,7 +368,7 @@ test("a concurrently written value that does not convert ends the retype", async
   await create(app, name, { value: "x" });
   const before = await dumpDatabase(service.service.admin);
   const rejected = await change(app, retype);
-  expect(rejected.text).toContain("1 of this app's 2 rows have a value that does not convert");
+  expect(rejected.text).toContain("1 of this app's 2 rows has a value that does not convert");
   expect(await dumpDatabase(service.service.admin)).toBe(before);
 });
 

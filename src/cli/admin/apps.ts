@@ -28,12 +28,12 @@ import {
   type Writer,
   waitForWriters,
 } from "../../records/apps/mod.ts";
+import { showCount } from "../../std/count.ts";
 import { HISTORY_BYTES, HISTORY_DAYS } from "../../std/limits.ts";
 import { quote, quoteForShell } from "../../std/quote.ts";
 import { RejectedError, UsageError } from "../command.ts";
 import { confirm, YES } from "../confirm.ts";
 import { checkIsolation } from "../database.ts";
-import { showCount } from "../terminal.ts";
 import { command, makeListCommand, typed } from "./command.ts";
 import { type AdminDeps, listNextSteps, makeAdminCommands } from "./task.ts";
 
@@ -181,7 +181,9 @@ and the app's limit for each key.`,
       const key = perMinuteOfKey ?? app;
       return {
         document: { app: slug, perMinute: app, perMinuteOfKey: key },
-        lines: [`App ${slug} can send ${app} requests per minute, each of its keys ${key}`],
+        lines: [
+          `App ${slug} can send ${showCount(app, "request")} per minute, each of its keys ${key}`,
+        ],
       };
     },
   }),
@@ -197,7 +199,7 @@ after ${HISTORY_DAYS} days. The history of an app has at most ${HISTORY_BYTES / 
       const kept = days ?? HISTORY_DAYS;
       return {
         document: { app: slug, days: kept },
-        lines: [`The history of ${slug} goes back ${kept} days`],
+        lines: [`The history of ${slug} goes back ${showCount(kept, "day")}`],
       };
     },
   }),

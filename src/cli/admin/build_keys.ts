@@ -1,6 +1,7 @@
 /** `rowhouse admin build-keys`: the keys of numbers and decimals in large and shared tables, which lists need to search an index. @module */
 
 import { count, flag, many, record, text } from "../../records/actions/mod.ts";
+import { showCount } from "../../std/count.ts";
 import { addKeys, deferRebuilds, findDueKeys, resumeDeferredSteps } from "../../tables/mod.ts";
 import { confirm, YES } from "../confirm.ts";
 import { checkIsolation } from "../database.ts";
@@ -35,7 +36,7 @@ async function buildKeys(deps: AdminDeps, isConfirmed: boolean, isDryRun: boolea
 async function buildIndexes(deps: AdminDeps): Promise<string[]> {
   const waiting = await deferRebuilds(deps.admin);
   if (waiting.length === 0) return [];
-  deps.report(`Building ${waiting.length} indexes`);
+  deps.report(`Building ${showCount(waiting.length, "index", "indexes")}`);
   await deps.withPush((pushing) =>
     resumeDeferredSteps({ admin: pushing, log: (_, event) => deps.report(event) }),
   );

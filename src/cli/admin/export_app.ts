@@ -1,4 +1,5 @@
 /** `rowhouse admin export-app`: writes an app with its rows to one file. @module */
+
 import { existsSync } from "node:fs";
 import { resolve } from "node:path";
 import { listArchived, toDashed } from "../../app_switch.ts";
@@ -10,6 +11,7 @@ import {
   orderTables,
   readRowLines,
 } from "../../records/apps/mod.ts";
+import { showCount } from "../../std/count.ts";
 import { canonicalJson } from "../../std/json.ts";
 import { quoteForShell } from "../../std/quote.ts";
 import { RejectedError } from "../command.ts";
@@ -67,7 +69,7 @@ export async function readTables(
     }
     const end = digest.end();
     digests.push([table.name, end]);
-    if (end.rows >= REPORTED_ROWS) report(`${table.name}: ${end.rows} rows`);
+    if (end.rows >= REPORTED_ROWS) report(`${table.name}: ${showCount(end.rows, "row")}`);
   }
   return Object.fromEntries(digests);
 }
@@ -114,7 +116,7 @@ login of ROWS_DATABASE_URL, or with a temporary login. Prints { app, file, rows,
       return {
         document: { app: slug, file, rows, tables },
         lines: [
-          `Wrote ${file}: ${app.tables.length} tables, ${rows} rows, ${app.migrations.length} migrations`,
+          `Wrote ${file}: ${showCount(app.tables.length, "table")}, ${showCount(rows, "row")}, ${showCount(app.migrations.length, "migration")}`,
         ],
         notes: [
           `Notice: ${file} has all rows of ${slug} and the addresses of people with a role, but no keys`,

@@ -18,6 +18,7 @@ import {
 } from "../../records/apps/mod.ts";
 import { readValue } from "../../rows/mod.ts";
 import type { NamedColumn, TableDefinition } from "../../schema/mod.ts";
+import { showCount } from "../../std/count.ts";
 import { parseExactJson } from "../../std/exact_json.ts";
 import { canonicalJson, isObject, jsonDepth, MAX_BODY_DEPTH } from "../../std/json.ts";
 import { MOST_BATCH_BYTES } from "../../std/limits.ts";
@@ -241,7 +242,7 @@ function toResult({ header, tables }: Archive, plan: ImportPlan, isDryRun: boole
       dryRun: isDryRun,
     },
     lines: [
-      `${verb} ${plan.isThere ? "into" : "app"} ${app.slug} (${app.id}): ${header.tables.length} tables, ${rows} rows, ${header.migrations.length} migrations`,
+      `${verb} ${plan.isThere ? "into" : "app"} ${app.slug} (${app.id}): ${showCount(header.tables.length, "table")}, ${showCount(rows, "row")}, ${showCount(header.migrations.length, "migration")}`,
       ...targets.map(({ kind, url }) => `  + ${kind} ${toPrintableLine(url)}`),
     ],
     notes: [

@@ -1,9 +1,9 @@
 /** `rowhouse admin move-database`: the rows of a database of another baseline in a new database of this release. @module */
 
 import { count, flag, many, record, text } from "../../records/actions/mod.ts";
+import { showCount } from "../../std/count.ts";
 import { quote } from "../../std/quote.ts";
 import { moveDatabase } from "../move/move.ts";
-import { showCount } from "../terminal.ts";
 import { command, typed } from "./command.ts";
 import { makeAdminCommands } from "./task.ts";
 

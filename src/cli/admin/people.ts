@@ -1,4 +1,5 @@
 /** `rowhouse admin` commands for accounts and their addresses. A password link is printed once and not stored. @module */
+
 import {
   count,
   flag,
@@ -27,12 +28,12 @@ import {
   setDisabled,
   showUser,
 } from "../../records/people/mod.ts";
+import { showCount } from "../../std/count.ts";
 import { toDurationText } from "../../std/duration.ts";
 import { FACTOR_GRACE_S, LINK_LIFE_S } from "../../std/limits.ts";
 import { quote, quoteForShell } from "../../std/quote.ts";
 import { RejectedError, UsageError } from "../command.ts";
 import { confirm, YES } from "../confirm.ts";
-import { showCount } from "../terminal.ts";
 import { command, typed } from "./command.ts";
 import { LINK, makeLinkCommand, showLink, toLink } from "./links.ts";
 import { CONSOLE_ROLE_NAMES, readConsoleRole } from "./roles.ts";

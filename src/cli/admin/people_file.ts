@@ -1,12 +1,13 @@
 /** The people that a command names: several addresses, or a CSV file. @module */
+
 import { resolve } from "node:path";
 import type { Detail } from "../../problem.ts";
 import type { ListedPerson } from "../../records/people/mod.ts";
 import { decodeChunks } from "../../rows/mod.ts";
+import { showCount } from "../../std/count.ts";
 import { type CsvRecord, makeCsvReader } from "../../std/csv.ts";
 import { MAX_PEOPLE } from "../../std/limits.ts";
 import { type Arguments, EXIT, type Flags, RejectedError, UsageError } from "../command.ts";
-import { showCount } from "../terminal.ts";
 
 export const FILE_FLAGS = {
   file: {

@@ -1,4 +1,5 @@
 /** `rowhouse admin` commands that list people and their sessions, show one person, and list the people of an app. @module */
+
 import {
   count,
   flag,
@@ -24,8 +25,9 @@ import {
   showUser,
   USER_DETAILS,
 } from "../../records/people/mod.ts";
+import { showCount } from "../../std/count.ts";
 import { UsageError } from "../command.ts";
-import { showCount, toDocument } from "../terminal.ts";
+import { toDocument } from "../terminal.ts";
 import { command, makeListCommand, toLine, typed } from "./command.ts";
 import { type AdminDeps, makeAdminCommands } from "./task.ts";
 
@@ -111,7 +113,7 @@ export const adminPeopleListCommands = makeAdminCommands({
       const ended = await runAction(deps, "end_app_sessions", { app_slug: app });
       return {
         document: { app, ended },
-        lines: [`Ended ${ended} sessions of people with a role on ${app}`],
+        lines: [`Ended ${showCount(ended, "session")} of people with a role on ${app}`],
       };
     },
   }),

@@ -1,4 +1,5 @@
 /** `rowhouse admin` commands for Console roles and roles on apps. @module */
+
 import { nothing, oneOf, orNull, text } from "../../records/actions/mod.ts";
 import {
   type ClaimedGrant,
@@ -15,10 +16,10 @@ import {
   revokeRoles,
 } from "../../records/people/mod.ts";
 import type { IdentitySecrets } from "../../records/secrets/mod.ts";
+import { showCount } from "../../std/count.ts";
 import { quote } from "../../std/quote.ts";
 import { RejectedError, UsageError } from "../command.ts";
 import { confirm, YES } from "../confirm.ts";
-import { showCount } from "../terminal.ts";
 import { command, typed } from "./command.ts";
 import { forSeveral } from "./several.ts";
 import {

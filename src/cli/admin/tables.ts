@@ -8,10 +8,10 @@ import type { Database } from "../../db/mod.ts";
 import { count, many, record, runAction, text } from "../../records/actions/mod.ts";
 import { dropTable, type EndedUse, endRegistration, findEndedUse } from "../../records/apps/mod.ts";
 import { pushList, tableList } from "../../records/console/mod.ts";
+import { showCount } from "../../std/count.ts";
 import { findTableDifferences } from "../../tables/mod.ts";
 import { confirm, YES } from "../confirm.ts";
 import { checkIsolation } from "../database.ts";
-import { showCount } from "../terminal.ts";
 import { command, makeListCommand, typed } from "./command.ts";
 import { type AdminDeps, makeAdminCommands } from "./task.ts";
 

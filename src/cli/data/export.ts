@@ -1,8 +1,10 @@
 /** `rowhouse data export`: writes the rows of a table to standard output or a file, page by page. @module */
+
 import { open, realpath, rename, rm, stat } from "node:fs/promises";
 import { basename, dirname, join, resolve } from "node:path";
 import { FILE_FORMATS, type FileFormat, makeRowsWriter, type RowsWriter } from "../../rows/mod.ts";
 import type { TableDefinition } from "../../schema/mod.ts";
+import { showCount } from "../../std/count.ts";
 import { errorCode } from "../../std/network.ts";
 import {
   type Arguments,
@@ -13,7 +15,6 @@ import {
   type Setting,
   UsageError,
 } from "../command.ts";
-import { showCount } from "../terminal.ts";
 import { type App, listAll, openApp } from "./app.ts";
 
 export async function runExport(setting: Setting): Promise<CommandResult | ExitCode> {

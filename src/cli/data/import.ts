@@ -12,6 +12,7 @@ import {
   readMatch,
 } from "../../rows/mod.ts";
 import type { NamedColumn, TableDefinition } from "../../schema/mod.ts";
+import { showCount } from "../../std/count.ts";
 import {
   type Arguments,
   type CommandResult,
@@ -20,7 +21,6 @@ import {
   UsageError,
 } from "../command.ts";
 import { readWhole } from "../settings.ts";
-import { showCount } from "../terminal.ts";
 import { type App, listAll, openApp } from "./app.ts";
 import { readFormat } from "./export.ts";
 import { makeIssueReport } from "./import_issues.ts";
@@ -163,7 +163,7 @@ async function checkFile(task: ImportTask): Promise<Checked> {
   const hasher = new Bun.CryptoHasher("sha256");
   const batcher = makeBatcher(limitsOf(task));
   let [rows, batches] = [0, 0];
-  const stop = setting.terminal.spin(() => `Checking: ${rows} rows`);
+  const stop = setting.terminal.spin(() => `Checking: ${showCount(rows, "row")}`);
   try {
     for await (const read of readRowsFile(task.file, (bytes) => void hasher.update(bytes))) {
       for (const issue of read.issues) issues.add(issue);

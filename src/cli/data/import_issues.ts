@@ -1,8 +1,9 @@
 /** The errors of a file to import. @module */
+
 import type { Detail } from "../../problem.ts";
 import type { LineIssue } from "../../rows/mod.ts";
+import { showCount } from "../../std/count.ts";
 import { EXIT, RejectedError } from "../command.ts";
-import { showCount } from "../terminal.ts";
 import type { ImportTask } from "./import_send.ts";
 
 type IssueReport = {

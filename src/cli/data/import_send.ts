@@ -20,6 +20,7 @@ import {
   readChunks,
 } from "../../rows/mod.ts";
 import type { TableDefinition } from "../../schema/mod.ts";
+import { showCount } from "../../std/count.ts";
 import { MAX_BATCH } from "../../std/limits.ts";
 import { EXIT, RejectedError, type Setting } from "../command.ts";
 import type { App } from "./app.ts";
@@ -77,7 +78,9 @@ export type Checked = { digest: string; rows: number; batches: number };
 export async function sendFile(task: ImportTask, { digest, rows }: Checked): Promise<number> {
   const batcher = makeBatcher(limitsOf(task));
   const progress = { number: 0, stored: 0, replayed: 0 };
-  const stop = task.setting.terminal.spin(() => `Storing: ${progress.stored} of ${rows} rows`);
+  const stop = task.setting.terminal.spin(
+    () => `Storing: ${progress.stored} of ${showCount(rows, "row")}`,
+  );
   const send = async (batches: readonly Batch[]) => {
     for (const batch of batches) {
       const key = toKey([digest, task.table, task.fromLine, task.run, progress.number++]);

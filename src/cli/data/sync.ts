@@ -24,6 +24,7 @@ import {
 } from "../../rows/mod.ts";
 import type { NamedColumn, TableDefinition } from "../../schema/mod.ts";
 import { mapBounded } from "../../std/bounded.ts";
+import { showCount } from "../../std/count.ts";
 import { MAX_BATCH } from "../../std/limits.ts";
 import {
   type Arguments,
@@ -34,7 +35,6 @@ import {
   UsageError,
 } from "../command.ts";
 import { confirm } from "../confirm.ts";
-import { showCount } from "../terminal.ts";
 import { listAll } from "./app.ts";
 import { makeIssueReport } from "./import_issues.ts";
 import {
@@ -154,7 +154,7 @@ export async function syncFile(
 
 async function listRows({ app, table, setting }: ImportTask): Promise<ListedRow[]> {
   const listed: ListedRow[] = [];
-  const stop = setting.terminal.spin(() => `Reading ${table}: ${listed.length} rows`);
+  const stop = setting.terminal.spin(() => `Reading ${table}: ${showCount(listed.length, "row")}`);
   try {
     for await (const rows of listAll(app, table))
       for (const { values } of rows) listed.push({ id: String(values["id"]), values });
@@ -224,7 +224,7 @@ async function writeRows(
   let sent = 0;
   const columns = unique.map(({ name }) => name).join(",");
   const run = crypto.randomUUID();
-  const stop = task.setting.terminal.spin(() => `Writing: ${sent} of ${total} rows`);
+  const stop = task.setting.terminal.spin(() => `Writing: ${sent} of ${showCount(total, "row")}`);
   try {
     const waiting = toBatches(task, [...created, ...changed]);
     let most = MAX_BATCH;
@@ -313,7 +313,7 @@ async function deleteRows(
 ): Promise<Deleted> {
   const result: Deleted = { deleted: 0, left: [], isBlocked: false };
   const stop = task.setting.terminal.spin(
-    () => `Deleting: ${result.deleted} of ${missing.length} rows`,
+    () => `Deleting: ${result.deleted} of ${showCount(missing.length, "row")}`,
   );
   const remove = async (row: ListedRow) => {
     const name = nameByUnique(unique, row.values);

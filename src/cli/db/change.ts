@@ -8,6 +8,7 @@ import { readFileSync } from "node:fs";
 import { relative } from "node:path";
 import { Problem } from "../../problem.ts";
 import { type Definition, KINDS } from "../../schema/mod.ts";
+import { showCount } from "../../std/count.ts";
 import { canonicalJson } from "../../std/json.ts";
 import { type Change, showChange, showDropped, toColumnType } from "../../tables/plan/change.ts";
 import {
@@ -19,7 +20,7 @@ import {
   UsageError,
 } from "../command.ts";
 import { readSettings } from "../settings.ts";
-import { makePaint, showCount } from "../terminal.ts";
+import { makePaint } from "../terminal.ts";
 import { findColumn, findEdit } from "./change_schema.ts";
 import { describePush, readShare } from "./describe.ts";
 import { findDestination, readWait, SCHEMA_FLAGS } from "./destination.ts";

@@ -3,6 +3,7 @@
 import { relative } from "node:path";
 import type { Definition } from "../../schema/mod.ts";
 import type { Config } from "../../settings/mod.ts";
+import { showCount } from "../../std/count.ts";
 import { quoteForShell } from "../../std/quote.ts";
 import {
   compareHistory,
@@ -21,7 +22,7 @@ import { type CommandResult, EXIT, type ExitCode, type Setting, UsageError } fro
 import { explain, type Failure, toExitCode, toFailure } from "../failures.ts";
 import { PROJECT_FILE, type ProjectEnvironment, readEnvironments } from "../project_file.ts";
 import { readSettings } from "../settings.ts";
-import { showCount, toPrintableLine } from "../terminal.ts";
+import { toPrintableLine } from "../terminal.ts";
 import { toDestination } from "./destination.ts";
 import { evaluateSchema, findSchemaFile } from "./evaluate.ts";
 import { findJournalFolder } from "./journal.ts";

@@ -5,6 +5,7 @@
  *
  * @module
  */
+
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { existsSync, statSync } from "node:fs";
@@ -15,10 +16,10 @@ import { fileURLToPath } from "node:url";
 import * as v from "valibot";
 import type { Detail } from "../../problem.ts";
 import { type Definition, readDefinition } from "../../schema/mod.ts";
+import { showCount } from "../../std/count.ts";
 import { NO_BUNFIG } from "../../std/files.ts";
 import { escapePointer } from "../../std/json.ts";
 import { EXIT, RejectedError, SCHEMA_FLAG, type Setting } from "../command.ts";
-import { showCount } from "../terminal.ts";
 
 const EVALUATION_LIMIT_MS = 10_000;
 const PRINT_GRACE_MS = 1000;

@@ -4,16 +4,18 @@
  *
  * @module
  */
+
 import { existsSync } from "node:fs";
 import { Problem } from "../../problem.ts";
 import type { Definition } from "../../schema/mod.ts";
+import { showCount } from "../../std/count.ts";
 import type { RecordedMigration } from "../../tables/history/journal_files.ts";
 import { showMigration } from "../../tables/history/migration_text.ts";
 import type { Status, TableApps } from "../../tables/history/status.ts";
 import { EXIT, type ExitCode, RejectedError, type Setting, type Terminal } from "../command.ts";
 import { explain, toFailure } from "../failures.ts";
 import { readSettings } from "../settings.ts";
-import { showCount, toDocument } from "../terminal.ts";
+import { toDocument } from "../terminal.ts";
 import { readShare } from "./describe.ts";
 import { findDestination } from "./destination.ts";
 import { evaluateSchema, findSchemaFile } from "./evaluate.ts";

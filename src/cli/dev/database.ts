@@ -3,6 +3,7 @@
  *
  * @module
  */
+
 import { createHash } from "node:crypto";
 import { join } from "node:path";
 import {
@@ -20,13 +21,13 @@ import {
   swapDatabases,
 } from "../../db/mod.ts";
 import type { Config } from "../../settings/mod.ts";
+import { showCount } from "../../std/count.ts";
 import { quote } from "../../std/quote.ts";
 import { RejectedError } from "../command.ts";
 import { withDatabase } from "../database.ts";
 import { renewIndexes, setUpDatabase } from "../migrate.ts";
 import { moveDatabase } from "../move/move.ts";
 import type { Address } from "../settings.ts";
-import { showCount } from "../terminal.ts";
 import type { Secrets } from "./environment.ts";
 import { HIDDEN_FOLDER } from "./file.ts";
 

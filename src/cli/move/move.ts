@@ -4,6 +4,7 @@
  *
  * @module
  */
+
 import {
   checkTarget,
   clearTarget,
@@ -27,6 +28,7 @@ import {
   ViolationError,
 } from "../../db/mod.ts";
 import type { Config } from "../../settings/mod.ts";
+import { showCount } from "../../std/count.ts";
 import { PROCESS_SILENT_S } from "../../std/limits.ts";
 import { quote } from "../../std/quote.ts";
 import {
@@ -40,7 +42,6 @@ import { RejectedError } from "../command.ts";
 import { checkIsolation, unlessStopped, withDatabase, withPushDatabase } from "../database.ts";
 import { setUpDatabase } from "../migrate.ts";
 import type { Address } from "../settings.ts";
-import { showCount } from "../terminal.ts";
 import {
   type Connections,
   compareRows,

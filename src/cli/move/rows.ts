@@ -1,4 +1,5 @@
 /** The rows of a move: their plan, their progress, and their comparison in both databases. @module */
+
 import {
   type Copying,
   type MovedDatabases,
@@ -6,9 +7,9 @@ import {
   type Summary,
   summarize,
 } from "../../db/mod.ts";
+import { showCount } from "../../std/count.ts";
 import { type AppTablesPlan, toCopyings } from "../../tables/mod.ts";
 import { RejectedError } from "../command.ts";
-import { showCount } from "../terminal.ts";
 
 export type Plan = { service: ServicePlan; apps: AppTablesPlan };
 /** Both databases: with the administrator for the service's rows, and with logins that can only push for apps' rows. */

@@ -13,11 +13,11 @@ import {
   type Service,
 } from "../../service/mod.ts";
 import type { Config } from "../../settings/mod.ts";
+import { showCount } from "../../std/count.ts";
 import { findUncallableTables } from "../../tables/mod.ts";
 import { RejectedError } from "../command.ts";
 import { checkMigrated, checkPreviews, checkVersion, isUnavailable } from "../database.ts";
 import type { ServeConfig } from "../settings.ts";
-import { showCount } from "../terminal.ts";
 
 /** How often to retry a database that was unavailable at the start. */
 const CHECK_INTERVAL_MS = 500;

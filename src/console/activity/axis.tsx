@@ -8,9 +8,10 @@
 
 import type { Html, Part } from "../../pages/mod.ts";
 import type { Axis, Span } from "../../records/console/mod.ts";
+import { showCount } from "../../std/count.ts";
 import { HOUR_S } from "../../std/duration.ts";
 import { MIN_REQUESTS, renderChange, type Step, toPushNumber, toSteps } from "../form_page.tsx";
-import { round, toCount, toMs } from "../numbers.tsx";
+import { round, showRequests, toCount, toMs } from "../numbers.tsx";
 import { CHANGES, toChangesPath } from "../paths.ts";
 
 // The lanes of a time axis as shapes: a line of requests, bars of errors and rejections, a line of
@@ -296,14 +297,14 @@ function toReadout(
     ...(p99 === undefined ? [] : [`p99 ${toLongDuration(p99)}`]),
     ...(requests > 0 && p99 === undefined ? ["p99: too few requests"] : []),
     ...changes.slice(0, MAX_CHANGES_IN_TITLE),
-    ...(more > 0 ? [`and ${more} more changes`] : []),
+    ...(more > 0 ? [`and ${showCount(more, "more change")}`] : []),
   ].join("\n");
 }
 
 function toRequests(requests: number, before: Step | undefined): string {
   const past = before?.requests ?? 0;
   if (requests === 0 && past === 0) return "no requests";
-  return `${toCount(requests)} requests, ${toCount(past)} before`;
+  return `${showRequests(requests)}, ${toCount(past)} before`;
 }
 
 function toLongDuration(ms: number): string {

@@ -14,7 +14,7 @@ import { SLUG_PATTERN } from "../../std/patterns.ts";
 import type { Visit } from "../enter.tsx";
 import { MIN_REQUESTS, renderChange, toPushNumber } from "../form_page.tsx";
 import { respondWithConsolePage } from "../frame.tsx";
-import { toCount } from "../numbers.tsx";
+import { showRequests, toCount } from "../numbers.tsx";
 import { renderEmpty, renderText, renderTextField } from "../parts.tsx";
 import { CHANGES, toAppPath, toChangesPath, toPushPath } from "../paths.ts";
 import { renderMoment, toMinuteText } from "./axis.tsx";
@@ -112,7 +112,7 @@ function renderForm({ slug, from, until }: Asked): Html {
 }
 
 function toComparison({ requests, requestsBefore }: ChangesView): string {
-  const text = `${toCount(requests)} requests, ${toCount(requestsBefore)} in the previous period of the same length`;
+  const text = `${showRequests(requests)}, ${toCount(requestsBefore)} in the previous period of the same length`;
   const isFew = requests < MIN_REQUESTS || requestsBefore < MIN_REQUESTS;
   return isFew ? `${text}: too few requests to compare.` : `${text}.`;
 }

@@ -12,7 +12,7 @@ import { uuidTime } from "../../std/timestamp.ts";
 import type { Visit } from "../enter.tsx";
 import { toPushNumber } from "../form_page.tsx";
 import { respondWithConsolePage } from "../frame.tsx";
-import { toCount, toMs } from "../numbers.tsx";
+import { showRequests, toCount, toMs } from "../numbers.tsx";
 import {
   renderEmpty,
   renderLink,
@@ -71,7 +71,7 @@ function renderAbsent(
     <h2>Requests of this minute</h2>,
     <p class="quiet">
       {counted > 0
-        ? `${toCount(counted)} requests were counted in this minute.`
+        ? `${showRequests(counted)} ${counted === 1 ? "was" : "were"} counted in this minute.`
         : "No counts of this minute are stored."}
     </p>,
     near.length === 0

@@ -5,6 +5,7 @@ import type { Html, Part } from "../../pages/mod.ts";
 import { Problem } from "../../problem.ts";
 import { type App, appList, createApp, SLUG } from "../../records/apps/mod.ts";
 import { type AppEnd, deleteAppByConsole, readConsole } from "../../records/console/mod.ts";
+import { showCount } from "../../std/count.ts";
 import type { Visit } from "../enter.tsx";
 import { makeFormPage, typedName } from "../form_page.tsx";
 import { respondWithConsolePage } from "../frame.tsx";
@@ -20,7 +21,6 @@ import {
 } from "../list.tsx";
 import { renderEmpty, renderError, renderLink, renderPill, renderText } from "../parts.tsx";
 import { APPS, NEW_APP, redirectWithNotice, renderDone, toAppPath, toTablePath } from "../paths.ts";
-import { countOf } from "../tables/table_parts.tsx";
 import { toAppCrumbs } from "./app_page.tsx";
 import { makeTargetFields, readTargetFields } from "./settings.tsx";
 
@@ -178,8 +178,8 @@ function renderContents({ keys, grants, tables, migrations }: AppEnd): Part {
         {tables.length > 0 && <li>its rows in {tables.map(({ name }) => name).join(", ")}</li>}
         {owned.length > 0 && <li>the tables that it owns: {owned.join(", ")}</li>}
         <li>
-          {countOf(keys, "key")}, {countOf(grants, "role")} of people,{" "}
-          {countOf(migrations, "migration")}
+          {showCount(keys, "key")}, {showCount(grants, "role")} of people,{" "}
+          {showCount(migrations, "migration")}
         </li>
       </ul>
     </>

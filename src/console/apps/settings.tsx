@@ -22,6 +22,7 @@ import {
 import type { AppView } from "../../records/console/mod.ts";
 import { readLines, type Visit } from "../enter.tsx";
 import { makeFormPage } from "../form_page.tsx";
+import { showRequests } from "../numbers.tsx";
 import { renderLink } from "../parts.tsx";
 import { redirectWithNotice, renderDone, toAppPath, toSwitchPath } from "../paths.ts";
 import { makeAppAction, readApp, respondWithAppPage, toAppCrumbs } from "./app_page.tsx";
@@ -102,8 +103,8 @@ function renderLimits(slug: string, { perMinute, perMinuteOfKey }: AppView): Htm
     <section class="sheet" aria-labelledby="limits">
       <h2 id="limits">Limits</h2>
       <p class="quiet">
-        {ofApp.toLocaleString("en")} requests per minute, {ofKey.toLocaleString("en")} per key.
-        Requests over the limit get a 429 response.
+        {showRequests(ofApp)} per minute, {ofKey.toLocaleString("en")} per key. Requests over the
+        limit get a 429 response.
       </p>
       <div class="action-buttons">
         {renderLink("Change limits", `${toAppPath(slug)}/limits`, "quiet", { isDialog: true })}

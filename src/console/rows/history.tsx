@@ -5,14 +5,15 @@
  *
  * @module
  */
+
 import { readParameters } from "../../http/mod.ts";
 import { shortenId } from "../../kinds/mod.ts";
 import { type Html, type Part, type Row, renderCell, toLabel, toRowPath } from "../../pages/mod.ts";
 import type { RowChange } from "../../records/console/mod.ts";
+import { showCount } from "../../std/count.ts";
 import type { Visit } from "../enter.tsx";
 import { renderEmpty, renderLink, renderTable, renderText, renderTime } from "../parts.tsx";
 import { toKeysPath, toPersonPath, toSwitchPath } from "../paths.ts";
-import { countOf } from "../tables/table_parts.tsx";
 import { groupChanges, listChanged, toRowBefore } from "./history_plan.ts";
 import {
   completeLast,
@@ -109,7 +110,7 @@ function renderGroup(table: RowsTable, group: Group): Part {
   const [first] = group;
   const rows = new Set(group.map(({ rowId }) => rowId));
   const what =
-    rows.size === 1 && first !== undefined ? renderRow(table, first) : countOf(rows.size, "row");
+    rows.size === 1 && first !== undefined ? renderRow(table, first) : showCount(rows.size, "row");
   if (first?.after === null) return <>Deleted {what}</>;
   const names = new Set(group.flatMap((change) => listChanged(change, table.definition)));
   return (

@@ -21,10 +21,10 @@ import {
 } from "../../pages/mod.ts";
 import type { Detail, Problem } from "../../problem.ts";
 import { mapBounded } from "../../std/bounded.ts";
+import { showCount } from "../../std/count.ts";
 import { isUuid } from "../../std/patterns.ts";
 import type { Visit } from "../enter.tsx";
 import { renderCancel, renderEmpty, renderError, renderLink } from "../parts.tsx";
-import { countOf } from "../tables/table_parts.tsx";
 import { callRows, toRejection } from "./call.ts";
 import { type FoundRow, findRow } from "./edit.tsx";
 import { planRestore, type Restored, toBatches, toText, type Wanted } from "./history_plan.ts";
@@ -167,8 +167,7 @@ function respondWithPlan(
           fields: [
             missing > 0 && (
               <p class="quiet">
-                {countOf(missing, "change")} of these no longer stored, or more than one restore
-                writes.
+                No longer stored, or more than one restore writes: {showCount(missing, "change")}.
               </p>
             ),
             planned.map((restored) => renderRestored(table, restored, asked)),
@@ -176,7 +175,7 @@ function respondWithPlan(
           button:
             written.length === 0
               ? "Nothing to restore"
-              : `Restore ${countOf(written.length, "row")}`,
+              : `Restore ${showCount(written.length, "row")}`,
           cancel: renderCancel(cancel),
         });
   return respondWithRowsPage(table, {
@@ -265,7 +264,7 @@ function renderRejected(table: RowsTable, { problem, rows, written }: Rejected):
       : details.length === 0
         ? problem.message
         : "Some values cannot be restored.";
-  const title = written === 0 ? "Nothing was restored." : `${countOf(written, "row")} restored.`;
+  const title = written === 0 ? "Nothing was restored." : `${showCount(written, "row")} restored.`;
   return renderError(`${title} ${message}`, details);
 }
 

@@ -6,6 +6,7 @@ import { VALUES } from "../../kinds/mod.ts";
 import type { Html, Part } from "../../pages/mod.ts";
 import type { TableView } from "../../records/console/mod.ts";
 import type { NamedColumn } from "../../schema/mod.ts";
+import { showCount } from "../../std/count.ts";
 import {
   type BuiltIndex,
   builtIn,
@@ -20,7 +21,6 @@ import { respondWithConsolePage } from "../frame.tsx";
 import { numeric, renderLink, renderPill, renderTable, renderText } from "../parts.tsx";
 import { renderDone, TABLES, toAppPath, toRowsPath, toTablePath } from "../paths.ts";
 import {
-  countOf,
   ESTIMATES,
   readTable,
   renderAppLinks,
@@ -67,7 +67,7 @@ export async function handleTable(visit: Visit): Promise<Response> {
 function renderSummary({ owner, apps, rows, bytes, definition, referredToBy }: TableView): Html {
   const facts: { name: string; value: Part }[] = [
     { name: "Owner", value: <a href={toAppPath(owner)}>{owner}</a> },
-    { name: "Used by", value: apps === 0 ? "no app" : countOf(apps, "app") },
+    { name: "Used by", value: apps === 0 ? "no app" : showCount(apps, "app") },
     { name: "Columns", value: definition.columns.length },
     { name: "Rows", value: renderRowCount(rows) },
     { name: "Size", value: renderBytes(bytes) },

@@ -8,6 +8,7 @@ import {
   type ConsoleVisitor,
   readConsole,
 } from "../../records/console/mod.ts";
+import { showCount } from "../../std/count.ts";
 import { describeTableKeys, findTableDifferences } from "../../tables/mod.ts";
 import type { Visit } from "../enter.tsx";
 import type { Crumbs } from "../frame.tsx";
@@ -86,17 +87,13 @@ export function renderState(table: ConsoleTable): Part {
   const failed = builds.filter(({ state }) => state === "failed").length;
   const open = builds.filter(({ state }) => state === "waiting" || state === "running").length;
   const pills = [
-    differences > 0 && renderPill(countOf(differences, "difference"), "warn"),
+    differences > 0 && renderPill(showCount(differences, "difference"), "warn"),
     describeTableKeys(table) !== undefined && renderPill("keys due", "warn"),
-    failed > 0 && renderPill(`${countOf(failed, "build")} failed`, "warn"),
-    open > 0 && renderPill(`${countOf(open, "build")} running`),
+    failed > 0 && renderPill(`${showCount(failed, "build")} failed`, "warn"),
+    open > 0 && renderPill(`${showCount(open, "build")} running`),
     apps === 0 && renderPill("unused"),
   ].filter((pill) => pill !== false);
   return pills.length > 0 && <span class="pills">{pills}</span>;
-}
-
-export function countOf(count: number, noun: string): string {
-  return `${count} ${noun}${count === 1 ? "" : "s"}`;
 }
 
 const STATES: Readonly<Record<ConsoleBuild["state"], string>> = {

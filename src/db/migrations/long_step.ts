@@ -4,6 +4,7 @@
  *
  * @module
  */
+import { showCount } from "../../std/count.ts";
 import { splitStatements } from "../code/statements.ts";
 import { type Database, readRows } from "../pool/mod.ts";
 import { readSqlState } from "../sqlstate.ts";
@@ -135,6 +136,6 @@ select pg_catalog.count(*)::pg_catalog.int4 as count from changed`;
     total += row.count;
     if (performance.now() - reportedAt < REPORT_MS) continue;
     reportedAt = performance.now();
-    report(`${migration.name}: ${total} rows`);
+    report(`${migration.name}: ${showCount(total, "row")}`);
   }
 }

@@ -16,6 +16,7 @@ import {
   findClaimedApps,
   findDevLeftovers,
 } from "../../records/people/mod.ts";
+import { showCount } from "../../std/count.ts";
 import { toDurationText } from "../../std/duration.ts";
 import { GIVEN_UP_LIFE_S, MAIL_PAUSE_S } from "../../std/limits.ts";
 import { quoteForShell } from "../../std/quote.ts";
@@ -72,7 +73,7 @@ export async function checkWithheldClaims(db: Database): Promise<CheckResult[]> 
     .filter(({ withheld }) => withheld > 0)
     .map(({ provider, withheld, reason }) =>
       warn(`claims of ${provider}`, {
-        message: `were withheld from ${withheld} people in the last 7 days: ${reason}; their earlier roles stay`,
+        message: `were withheld from ${showCount(withheld, "person", "people")} in the last 7 days: ${reason}; their earlier roles stay`,
         remedy:
           "let the provider send fewer groups, such as the groups of this application, or grant roles with rowhouse admin grant",
       }),
@@ -137,7 +138,7 @@ export function evaluateMails({ hasSender, waiting, oldestS, givenUp }: MailStat
   else if (oldestS > OVERDUE_S)
     results.push(
       warn(about, {
-        message: `${count}, the oldest for ${Math.floor(oldestS / 60)} minutes`,
+        message: `${count}, the oldest for ${showCount(Math.floor(oldestS / 60), "minute")}`,
         remedy:
           'search the log for "event":"mail": these lines show the response of the mail server',
       }),

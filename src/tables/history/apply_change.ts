@@ -4,14 +4,16 @@
  *
  * @module
  */
+
 import { call, type Database, quoteLiteral, quoteName } from "../../db/mod.ts";
 import { Problem } from "../../problem.ts";
 import type { Definition } from "../../schema/mod.ts";
+import { showCount } from "../../std/count.ts";
 import { canonicalJson } from "../../std/json.ts";
 import { type Cases, matchKind } from "../../std/match_kind.ts";
 import { quote } from "../../std/quote.ts";
 import { type AppliedStep, type ApplyRequest, applyStep, type PushDeps } from "../apply.ts";
-import { REASONS, type RowCounts } from "../conflicts.ts";
+import { REASONS, type RowCounts, showAffected } from "../conflicts.ts";
 import { type Change, changeDefinition, toTableNames } from "../plan/change.ts";
 import { rejectChange } from "../plan/plan_change.ts";
 import type { PreparedPush } from "../plan/prepare.ts";
@@ -206,14 +208,15 @@ const UNCOUNTED_DETAILS: Cases<Change, string> = {
 };
 
 const ROW_DETAILS: Cases<Change, string, [rows: RowCounts]> = {
-  rename_column: ({ table, column }, { rows, values }) =>
-    `ROWS: ${values} of this app's ${rows} rows in ${table} have a value in ${column}; they keep it`,
-  rename_table: ({ to }, { rows }) => `ROWS: ${to} keeps this app's ${rows} rows`,
-  drop_table: ({ table }, { rows }) => `LOST: this app's ${rows} rows in ${table} are deleted`,
+  rename_column: ({ table, column }, counts) =>
+    `ROWS: ${showAffected(counts, `in ${table}`)} a value in ${column}, which stays`,
+  rename_table: ({ to }, { rows }) => `ROWS: ${to} keeps this app's ${showCount(rows, "row")}`,
+  drop_table: ({ table }, { rows }) =>
+    `LOST: this app's ${showCount(rows, "row")} in ${table} ${rows === 1 ? "is" : "are"} deleted`,
   retype_column: ({ table, column, type }, { rows }) =>
-    `ROWS: this app's ${rows} rows in ${table} are copied; each ${column} converts to ${type.kind}`,
+    `ROWS: this app's ${showCount(rows, "row")} in ${table} ${rows === 1 ? "is" : "are"} copied; each ${column} converts to ${type.kind}`,
   drop_value: ({ column, value }, { values }) =>
-    `ROWS: ${values} of this app's rows have ${quote(value)} as ${column}`,
-  drop_column: ({ table, column }, { rows, values }) =>
-    `LOST: ${values} of this app's ${rows} rows in ${table} have a value in ${column}; it is deleted`,
+    `ROWS: ${values} of this app's rows ${values === 1 ? "has" : "have"} ${quote(value)} as ${column}`,
+  drop_column: ({ table, column }, counts) =>
+    `LOST: ${showAffected(counts, `in ${table}`)} a value in ${column}, which is deleted`,
 };
