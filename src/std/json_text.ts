@@ -5,6 +5,8 @@
  * @module
  */
 
+import { endOfString } from "./json.ts";
+
 type Token = { readonly text: string; readonly start: number };
 
 const SPACE = /\s/;
@@ -32,12 +34,27 @@ function isEnd(character: string): boolean {
 
 /** The end of the string that begins at a quote. */
 function findEnd(json: string, start: number): number {
-  for (let end = start + 1; ; end++) {
-    end = json.indexOf('"', end);
-    if (end === -1) throw new SyntaxError("A string has no end");
-    let escapes = 0;
-    while (json[end - 1 - escapes] === "\\") escapes++;
-    if (escapes % 2 === 0) return end;
+  const end = endOfString(json, start);
+  if (end === json.length) throw new SyntaxError("A string has no end");
+  return end;
+}
+
+/** The text of each item of a list, or of each name and value of an object. */
+function* readItems(json: string): Generator<string, void> {
+  let depth = 0;
+  let start: number | undefined;
+  let end = 0;
+  for (const token of readTokens(json)) {
+    const { text } = token;
+    const isOpening = text === "{" || text === "[";
+    const isClosing = text === "}" || text === "]";
+    if (depth === 1 && (isClosing || text === "," || text === ":")) {
+      if (start !== undefined) yield json.slice(start, end);
+      start = undefined;
+    } else if (depth === 1) start ??= token.start;
+    if (isOpening) depth += 1;
+    if (isClosing) depth -= 1;
+    end = token.start + text.length;
   }
 }
 
@@ -53,22 +70,7 @@ function findEnd(json: string, start: number): number {
  * ```
  */
 export function splitList(json: string): string[] {
-  const items: string[] = [];
-  let depth = 0;
-  let start: number | undefined;
-  let end = 0;
-  const add = () => {
-    if (start !== undefined) items.push(json.slice(start, end));
-    start = undefined;
-  };
-  for (const token of readTokens(json)) {
-    if (depth === 1 && (token.text === "," || token.text === "]")) add();
-    else if (depth === 1) start ??= token.start;
-    if (token.text === "{" || token.text === "[") depth += 1;
-    if (token.text === "}" || token.text === "]") depth -= 1;
-    end = token.start + token.text.length;
-  }
-  return items;
+  return [...readItems(json)];
 }
 
 /**
@@ -86,23 +88,9 @@ export function splitList(json: string): string[] {
  * ```
  */
 export function splitObject(json: string): Map<string, string> {
-  const properties = new Map<string, string>();
-  let depth = 0;
-  let name: string | undefined;
-  let start: number | undefined;
-  let end = 0;
-  for (const token of readTokens(json)) {
-    if (depth === 1 && (token.text === "," || token.text === "}")) {
-      if (name !== undefined && start !== undefined) properties.set(name, json.slice(start, end));
-      name = undefined;
-      start = undefined;
-    } else if (depth === 1 && name === undefined) name = JSON.parse(token.text);
-    else if (depth === 1 && token.text !== ":") start ??= token.start;
-    if (token.text === "{" || token.text === "[") depth += 1;
-    if (token.text === "}" || token.text === "]") depth -= 1;
-    end = token.start + token.text.length;
-  }
-  return properties;
+  const items = [...readItems(json)];
+  const names = items.filter((_, place) => place % 2 === 0);
+  return new Map(names.map((name, place) => [JSON.parse(name), items[2 * place + 1] ?? ""]));
 }
 
 /**

@@ -182,13 +182,9 @@ export async function linkOwnProvider(
   deps: VisitorActor & { identitySecrets: IdentitySecrets },
   { userId, provider, ...linked }: Subject & { userId: string; provider: string },
 ): Promise<LinkOutcome> {
-  const { digest, secretId } = makeLinkRecord(deps, linked, userId);
   const outcome = await callAuthenticated(deps, "link_provider", {
     expected: userId,
-    link_issuer: linked.issuer,
-    link_subject: linked.subject,
-    new_digest: digest,
-    new_secret_id: secretId,
+    ...makeLinkRecord(deps, linked, userId).values,
     provider,
   });
   return outcome as LinkOutcome;

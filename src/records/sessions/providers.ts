@@ -78,18 +78,18 @@ function findInvited(
   return proof === undefined ? undefined : { userId, proof };
 }
 
-type LinkRecord = { digest: string; secretId: string; proof: string };
-
-/** The record of a link by the current secret, with digest and proof in hexadecimal. */
+/** The arguments that store a link by the current secret, and its proof; in hexadecimal. */
 export function makeLinkRecord(
   { identitySecrets: { current } }: Pick<LinkDeps, "identitySecrets">,
   linked: Subject,
   userId: string,
-): LinkRecord {
+) {
   const proof = proveLink(current, linked, userId);
   return {
-    digest: toStoredDigest(proof, userId),
-    secretId: current.id,
+    values: {
+      ...{ link_issuer: linked.issuer, link_subject: linked.subject },
+      ...{ new_digest: toStoredDigest(proof, userId), new_secret_id: current.id },
+    },
     proof: Buffer.from(proof).toString("hex"),
   };
 }
@@ -106,15 +106,12 @@ export async function linkInvited(
   { userId, proof: presentedProof }: Invited,
   { email, provider, ...linked }: NewLinkOptions,
 ): Promise<Linked | undefined> {
-  const { digest, secretId, proof } = makeLinkRecord(deps, linked, userId);
+  const { values, proof } = makeLinkRecord(deps, linked, userId);
   const isDone = await call(deps.db, "link_invited_person", {
     who: userId,
     email,
     presented_proof: presentedProof,
-    link_issuer: linked.issuer,
-    link_subject: linked.subject,
-    new_digest: digest,
-    new_secret_id: secretId,
+    ...values,
     provider,
   });
   return isDone ? { userId, proof, isDisabled: false } : undefined;
@@ -126,16 +123,13 @@ export async function createLinked(
   { email, provider, displayName, ...linked }: NewLinkOptions & { displayName: string | undefined },
 ): Promise<Linked | undefined> {
   const userId = deps.makeId();
-  const { digest, secretId, proof } = makeLinkRecord(deps, linked, userId);
+  const { values, proof } = makeLinkRecord(deps, linked, userId);
   const isDone = await call(deps.db, "create_linked_person", {
     new_id: userId,
     email,
     mail_digest: makeAddressDigest(deps.identitySecrets, userId, email),
     new_name: displayName,
-    link_issuer: linked.issuer,
-    link_subject: linked.subject,
-    new_digest: digest,
-    new_secret_id: secretId,
+    ...values,
     provider,
   });
   return isDone ? { userId, proof, isDisabled: false } : undefined;
@@ -178,15 +172,15 @@ export async function finishProviderSignIn(
   finish: ProviderFinish,
 ): Promise<Admission> {
   const { linked, issuer, subject } = finish;
-  const fresh = makeLinkRecord(deps, { issuer, subject }, linked.userId);
+  const { values: fresh } = makeLinkRecord(deps, { issuer, subject }, linked.userId);
   const { provenAtS } = finish;
   const outcome = await call(deps.db, "finish_provider_sign_in", {
     who: linked.userId,
     link_issuer: issuer,
     link_subject: subject,
     presented_proof: linked.proof,
-    fresh_digest: fresh.digest,
-    fresh_secret_id: fresh.secretId,
+    fresh_digest: fresh.new_digest,
+    fresh_secret_id: fresh.new_secret_id,
     ...toSignInValues(finish),
     proven: provenAtS === undefined ? null : new Date(provenAtS * 1000),
     state: toDigest(finish.state),
