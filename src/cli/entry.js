@@ -58,7 +58,7 @@ function startUnderBun(bun) {
   // Otherwise the preload of the project's bunfig.toml would run in this process.
   const child = spawn(bun, [`--config=${devNull}`, script, ...process.argv.slice(2)], {
     stdio: "inherit",
-    // FETCH_LIMIT of std/fetch_limit.ts.
+    // FETCH_LIMIT of std/network.ts.
     env: { BUN_CONFIG_MAX_HTTP_REQUESTS: "65535", ...process.env },
   });
   // A terminal sends Ctrl-C to both processes: wait until the command has ended.

@@ -1,6 +1,6 @@
 #!/usr/bin/env bun
 /** The process of the command `rowhouse`: passes arguments, environment, folder and terminal to `main()`. @module */
-import { FETCH_LIMIT } from "../std/fetch_limit.ts";
+import { FETCH_LIMIT } from "../std/network.ts";
 import { EXIT } from "./command.ts";
 import { main } from "./main.ts";
 import { openTerminal } from "./terminal.ts";

@@ -11,7 +11,7 @@ import {
   readVariable,
   type SettingName,
 } from "../settings/mod.ts";
-import { FETCH_LIMIT } from "../std/fetch_limit.ts";
+import { FETCH_LIMIT } from "../std/network.ts";
 import { EXIT, RejectedError, type Setting, UsageError } from "./command.ts";
 import { findConflicts } from "./setting_conflicts.ts";
 

@@ -11,7 +11,7 @@ import {
 } from "../http/mod.ts";
 import { type Detail, Problem } from "../problem.ts";
 import type { TableDefinition } from "../schema/mod.ts";
-import { findReviver } from "../std/exact_json.ts";
+import { findReviver } from "../std/json_text.ts";
 import { MAX_BODY_BYTES } from "../std/limits.ts";
 import { suggestName } from "../std/names.ts";
 import { isUuid, TABLE_PATTERN } from "../std/patterns.ts";

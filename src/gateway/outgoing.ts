@@ -1,7 +1,7 @@
 /**
  * Sends requests to another process. Bun sends a limited number of concurrent requests and lets the others wait, first come
  * first served, so one app could stop all others. So this process stays far below that limit: it admits requests in a fair
- * queue per app, and counts event streams and long bodies by app, key and in total. @see ../std/fetch_limit.ts
+ * queue per app, and counts event streams and long bodies by app, key and in total. @see ../std/network.ts
  *
  * @module
  */

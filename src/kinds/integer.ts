@@ -1,5 +1,5 @@
 /** Columns of whole numbers. @module */
-import { INEXACT } from "../std/exact_json.ts";
+import { INEXACT } from "../std/json_text.ts";
 import type { FieldKind, SqlKind, Types, ValueKind } from "./kind.ts";
 import { numberField, numberValue } from "./number.ts";
 import { SEARCHED_BY_ORDER } from "./operators.ts";

@@ -1,8 +1,7 @@
 /** Columns of JSON values. @module */
 
-import { INEXACT, parseExactJson } from "../std/exact_json.ts";
 import { canonicalJson, isObject, jsonDepth, MAX_BODY_DEPTH, tryParseJson } from "../std/json.ts";
-import { indentJson } from "../std/json_text.ts";
+import { INEXACT, indentJson, parseExactJson } from "../std/json_text.ts";
 import { isStorableText } from "../std/text.ts";
 import type { FieldKind, Json, SqlKind, Types, Unread, ValueKind } from "./kind.ts";
 

@@ -1,5 +1,5 @@
 /** Columns of JavaScript numbers. @module */
-import { INEXACT, parseExactJson } from "../std/exact_json.ts";
+import { INEXACT, parseExactJson } from "../std/json_text.ts";
 import { parseCell } from "./json.ts";
 import type { FieldKind, SearchParts, SqlKind, Types, ValueKind } from "./kind.ts";
 import { AGGREGATES, ORDERED, SEARCHED_BY_ORDER } from "./operators.ts";

@@ -2,9 +2,9 @@
 
 import type { Json } from "../schema/mod.ts";
 import { type CsvRecord, makeCsvReader, needsQuotes, unprotectText } from "../std/csv.ts";
-import { parseExactJson } from "../std/exact_json.ts";
 import { isObject, jsonDepth, MAX_BODY_DEPTH } from "../std/json.ts";
 import { type JsonText, makeJsonTextReader } from "../std/json_reader.ts";
+import { parseExactJson } from "../std/json_text.ts";
 import { isUuid } from "../std/patterns.ts";
 
 /** A value of a file: text, which its column interprets, or JSON. `undefined` text is an empty field. */

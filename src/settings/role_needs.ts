@@ -1,5 +1,5 @@
 /** The settings that a role requires, and the settings that it must not have. @module */
-import { FETCH_LIMIT, isFetchLimit } from "../std/fetch_limit.ts";
+import { FETCH_LIMIT, isFetchLimit } from "../std/network.ts";
 import { type Environment, readRole, readVariable } from "./environment.ts";
 import { findProviderVariables } from "./providers.ts";
 import type { SettingName } from "./settings.ts";

@@ -1,7 +1,7 @@
 /** Classes of rejected values: what was found in a field, from fixed words, so that nothing of the value is stored. @module */
 
 import { isDecimal } from "./decimal.ts";
-import { INEXACT } from "./exact_json.ts";
+import { INEXACT } from "./json_text.ts";
 import { isUuid } from "./patterns.ts";
 import { isStorableText } from "./text.ts";
 

@@ -1,7 +1,8 @@
 /** The input of a plan: the recorded tables and registrations of one app, read in one statement. @module */
 
+import * as v from "valibot";
 import { call, type Database, DIALECT_SQL, dialectOf, PREVIEWS_SQL, readValue } from "../db/mod.ts";
-import type { TableDefinition } from "../schema/mod.ts";
+import { checkRules, readDefinition, type TableDefinition } from "../schema/mod.ts";
 import type { ColumnSet, FunctionSite, RecordedDefinition, ViewSet } from "./catalog/mod.ts";
 import { type RecordedMigration, toProjectHistory } from "./history/journal_files.ts";
 import type { MigrationRecord } from "./history/migration_text.ts";
@@ -112,4 +113,45 @@ export const SITE_SQL = `'dialect', ${DIALECT_SQL}, 'previews', ${PREVIEWS_SQL}`
 
 export async function readSite(db: Database): Promise<FunctionSite> {
   return await readValue<FunctionSite>(db, `select pg_catalog.json_build_object(${SITE_SQL})`);
+}
+
+const Deferred = v.strictObject({
+  columns: v.array(v.string()),
+  indexes: v.record(v.string(), v.pipe(v.string(), v.uuid())),
+});
+
+export function readRecorded(recorded: RecordedDefinition): {
+  table: RecordedDefinition | undefined;
+  issues: string[];
+} {
+  const { deferred, ...own } = recorded;
+  const targets = new Set(own.columns.flatMap(({ table }) => table ?? []));
+  targets.delete(own.name);
+  const others = [...targets].map((name) => ({ name, columns: [], indexes: [], uniques: [] }));
+  const reading = readDefinition({ version: 1, tables: [own, ...others] });
+  const parts = v.safeParse(v.optional(Deferred), deferred);
+  if ("issues" in reading)
+    return {
+      table: undefined,
+      issues: reading.issues.map(({ message }) => `Table ${own.name}: ${message}`),
+    };
+  const table = reading.definition.tables.find(({ name }) => name === own.name);
+  if (table?.rules !== undefined)
+    return { table: undefined, issues: [`Table ${own.name}: the record contains rules of an app`] };
+  if (table === undefined || !parts.success)
+    return {
+      table: undefined,
+      issues: [`Table ${own.name}: the record of its deferred parts is invalid`],
+    };
+  return {
+    table: parts.output === undefined ? table : { ...table, deferred: parts.output },
+    issues: [],
+  };
+}
+
+/** The tables that an app uses, as if it declared them now; none if it could not. */
+export function readRegistered(registered: readonly unknown[]): readonly TableDefinition[] {
+  const reading = readDefinition({ version: 1, tables: registered });
+  if ("issues" in reading || checkRules(reading.definition).length > 0) return [];
+  return reading.definition.tables;
 }

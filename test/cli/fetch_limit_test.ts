@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { findServeIssues } from "../../src/cli/settings.ts";
-import { FETCH_LIMIT } from "../../src/std/fetch_limit.ts";
+import { FETCH_LIMIT } from "../../src/std/network.ts";
 import { ROOT, runHere, startCommand } from "../support/command.ts";
 import { findFreePort } from "../support/free_port.ts";
 import { openShop, type Shop } from "../support/shop.ts";

@@ -8,7 +8,7 @@ import { connect, type Socket } from "node:net";
 import { join } from "node:path";
 import { setAppSwitch } from "../../src/records/apps/mod.ts";
 import { defineSchema, t } from "../../src/schema/mod.ts";
-import { FETCH_LIMIT } from "../../src/std/fetch_limit.ts";
+import { FETCH_LIMIT } from "../../src/std/network.ts";
 import { ROOT } from "../support/command.ts";
 import { openTestService, type TestApp, type TestService } from "../support/service.ts";
 import { TEST_SECRETS } from "../support/shape.ts";

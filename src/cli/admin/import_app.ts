@@ -19,8 +19,8 @@ import {
 import { readValue } from "../../rows/mod.ts";
 import type { NamedColumn, TableDefinition } from "../../schema/mod.ts";
 import { showCount } from "../../std/count.ts";
-import { parseExactJson } from "../../std/exact_json.ts";
 import { canonicalJson, isObject, jsonDepth, MAX_BODY_DEPTH } from "../../std/json.ts";
+import { parseExactJson } from "../../std/json_text.ts";
 import { MOST_BATCH_BYTES } from "../../std/limits.ts";
 import { isUuid } from "../../std/patterns.ts";
 import { quote, quoteForShell } from "../../std/quote.ts";

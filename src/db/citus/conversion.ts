@@ -6,9 +6,10 @@
  */
 import { quoteBody, quoteLiteral, quoteName } from "../../std/quote.ts";
 import { MIGRATE_LOCK } from "../migrations/roles.ts";
-import { LOCK_BUDGET_MS } from "../pool/mod.ts";
+import { type Database, LOCK_BUDGET_MS, readRows, readValue } from "../pool/mod.ts";
 import { SIGNALS } from "../signals.ts";
-import { ANCHOR } from "./anchor.ts";
+import { ANCHOR, IS_DISTRIBUTED_SQL } from "./anchor.ts";
+import { findFunction } from "./functions.ts";
 import { BY_APP, CALLED, EVERYWHERE, renderBodies } from "./set_up.ts";
 
 /** The prefix of every progress line. */
@@ -140,3 +141,40 @@ function respondBody(line: string): string {
 function toBlock(statements: string): string {
   return `do ${quoteBody(`begin\n  ${statements}\nend`)}`;
 }
+
+/** Returns whether the database is recorded as distributed, but is not. */
+export async function isRestored(admin: Database): Promise<boolean> {
+  const [row] = await readRows<{ has_anchor: boolean; has_citus: boolean }>(
+    admin,
+    `select ${IS_DISTRIBUTED_SQL} as has_anchor,
+      pg_catalog.to_regclass('pg_catalog.pg_dist_partition') is not null as has_citus`,
+  );
+  if (row?.has_anchor !== true) return false;
+  if (!row.has_citus) return true;
+  const isDistributed = await readValue<boolean>(
+    admin,
+    `select exists (select from pg_catalog.pg_dist_partition
+      where logicalrelid = $1::pg_catalog.text::pg_catalog.regclass) as is_distributed`,
+    [ANCHOR],
+  );
+  return !isDistributed;
+}
+
+/** Converts the restored database for one PostgreSQL. The caller then renews apps' functions. */
+export async function undoDistribution(admin: Database): Promise<void> {
+  await admin.message(`set local citus.enable_ddl_propagation = 'off';
+do $$ begin perform ${MIGRATE_LOCK}; end $$;
+drop function if exists rowhouse.hold_new_nodes();
+set local role rowhouse_owner;
+${OWN.map(findFunction).join("\n")}
+drop function if exists rowhouse.drop_part(text);
+drop table if exists ${ANCHOR};
+drop function if exists rowhouse.may_have_shard(bigint, integer);
+drop table if exists rowhouse.nodes;
+update rowhouse.versions set version = version + 1 where name = 'catalog';
+update rowhouse.tables set version = (select version from rowhouse.versions where versions.name = 'catalog');
+select 1`);
+}
+
+/** The functions that the set-up replaces. */
+const OWN = ["enter_app", "delete_proof", "delete_stored", "drop_tables"];

@@ -14,8 +14,13 @@ import {
   type IdentitySecrets,
   isDigestOf,
 } from "../secrets/identity_secrets.ts";
-import { makeIdText, type PasswordRecord, toSecret } from "../secrets/secrets.ts";
-import { type SecretText, splitSecretText } from "../secrets/session_text.ts";
+import {
+  makeIdText,
+  type PasswordRecord,
+  type SecretText,
+  splitSecretText,
+  toSecret,
+} from "../secrets/secrets.ts";
 
 export type LinkDeps = {
   randomBytes: RandomBytes;

@@ -5,4 +5,3 @@ export {
   makeIdentitySecrets,
 } from "./identity_secrets.ts";
 export * from "./secrets.ts";
-export { makeSession, type NewSession, toPresented } from "./session_text.ts";

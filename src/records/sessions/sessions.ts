@@ -10,7 +10,7 @@ import { type PageCookies, toVisitor, type VisitorActor } from "../actions/actio
 import type { AppTargets } from "../apps/targets.ts";
 import { type StoredGrant, toGrantedRole } from "../people/roles.ts";
 import type { IdentitySecrets } from "../secrets/identity_secrets.ts";
-import type { NewSession } from "../secrets/session_text.ts";
+import type { NewSession } from "../secrets/secrets.ts";
 
 export type SessionDeps = {
   db: Database;

@@ -15,8 +15,12 @@ import { type PrefixLength, toClientNetwork } from "../../std/network.ts";
 import type { RandomBytes } from "../../std/secrets.ts";
 import type { PasswordLink } from "../people/password_links.ts";
 import { type IdentitySecrets, toStoredDigest } from "../secrets/identity_secrets.ts";
-import { makeIdText, makeSecret, type PasswordRecord } from "../secrets/secrets.ts";
-import { splitSecretText } from "../secrets/session_text.ts";
+import {
+  makeIdText,
+  makeSecret,
+  type PasswordRecord,
+  splitSecretText,
+} from "../secrets/secrets.ts";
 import type { Device } from "./devices.ts";
 import { type SessionStart, toSessionValues } from "./sessions.ts";
 

@@ -32,8 +32,7 @@ import {
   viewSetsOf,
 } from "../catalog/mod.ts";
 import { renderBody } from "../sql/functions.ts";
-import { SITE_SQL } from "../state.ts";
-import { readRecorded, readRegistered } from "../verify/read_recorded.ts";
+import { readRecorded, readRegistered, SITE_SQL } from "../state.ts";
 
 /** A column set with every kind and rule: two releases with the same output for it have the same output for every column set. */
 const COLUMNS: ColumnSet = {

@@ -9,6 +9,7 @@
 import {
   APP_SETTING,
   LOCK_BUDGET_MS,
+  NODES_IN_TURN,
   quoteBody,
   quoteLiteral,
   quoteName,
@@ -17,12 +18,21 @@ import {
 import { allows } from "../../principal.ts";
 import type { NamedColumn } from "../../schema/mod.ts";
 import { canonicalJson } from "../../std/json.ts";
-import { enumTypeName } from "../catalog/mod.ts";
+import { enumTypeName, TABLE_OWNER } from "../catalog/mod.ts";
 import type { PushingApp } from "../sql/begin_push.ts";
 import { COPY, copyType, copyTypeName, keepsValues, renderConversion } from "../sql/conversions.ts";
-import { MESSAGE_SETTINGS } from "../sql/message_settings.ts";
 import type { Change } from "./change.ts";
 import { type Plan, type Step, sqlDefault } from "./step.ts";
+
+export const MESSAGE_TIMEOUT_MS = 120_000;
+
+/** Transaction settings of every message that changes tables or functions. */
+export const MESSAGE_SETTINGS = [
+  `set local statement_timeout = '${MESSAGE_TIMEOUT_MS}ms'`,
+  `set local lock_timeout = '${LOCK_BUDGET_MS}ms'`,
+  NODES_IN_TURN,
+  `set local role ${TABLE_OWNER}`,
+] as const;
 
 export type Swap = Extract<Step, { kind: "swap_column" }>;
 

@@ -18,12 +18,11 @@ import {
   keyName,
   keysOf,
 } from "../catalog/mod.ts";
-import { renderLock } from "../plan/retype_messages.ts";
+import { MESSAGE_SETTINGS, MESSAGE_TIMEOUT_MS, renderLock } from "../plan/retype_messages.ts";
 import { putsOffKeys } from "../state.ts";
 import { renderDropKey } from "./ddl.ts";
 import { type IndexedTable, listIndexStates, readIndexes } from "./index_forms.ts";
 import { renderLockTable } from "./message.ts";
-import { MESSAGE_SETTINGS, MESSAGE_TIMEOUT_MS } from "./message_settings.ts";
 import { type Rebuilds, renderRebuilds, toRebuilds, whileHeld } from "./refresh.ts";
 
 /** A table that needs keys, and the bytes that PostgreSQL writes again for them. */

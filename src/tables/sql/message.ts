@@ -26,11 +26,11 @@ import {
 import { type Applied, NO_PARENT } from "../history/migration_text.ts";
 import { digestRelease } from "../history/release.ts";
 import type { PreparedPush } from "../plan/prepare.ts";
+import { MESSAGE_SETTINGS } from "../plan/retype_messages.ts";
 import { findCreated, type Plan, type Step } from "../plan/step.ts";
 import type { PushState } from "../state.ts";
 import type { PushingApp } from "./begin_push.ts";
 import { renderStatements, toDeferred } from "./ddl.ts";
-import { MESSAGE_SETTINGS } from "./message_settings.ts";
 
 type Prepared = PreparedPush & {
   migration: Applied;

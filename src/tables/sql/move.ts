@@ -24,13 +24,13 @@ import {
   type RecordedDefinition,
   referencesOf,
 } from "../catalog/mod.ts";
+import { MESSAGE_SETTINGS } from "../plan/retype_messages.ts";
 import { type Step, sqlType } from "../plan/step.ts";
+import { readRecorded } from "../state.ts";
 import { compareFacts, NOTHING, type RecordedState } from "../verify/drift.ts";
 import { THERE, toFacts } from "../verify/facts.ts";
-import { readRecorded } from "../verify/read_recorded.ts";
 import { readSnapshot } from "../verify/snapshot.ts";
 import { renderAddKeys, renderStatements } from "./ddl.ts";
-import { MESSAGE_SETTINGS } from "./message_settings.ts";
 
 export type AppTablesPlan = {
   tables: readonly RecordedDefinition[];

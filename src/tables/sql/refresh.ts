@@ -38,7 +38,7 @@ import {
 import { digestOf } from "../history/release.ts";
 import { isExpired, planDrop, UNUSED_SET_LIFE_S } from "../plan/plan_sets.ts";
 import { readMessageResult } from "../plan/rejections.ts";
-import { renderLock } from "../plan/retype_messages.ts";
+import { MESSAGE_SETTINGS, MESSAGE_TIMEOUT_MS, renderLock } from "../plan/retype_messages.ts";
 import { readSite, type SetUse } from "../state.ts";
 import { type KeyedColumn, renderAddKeys } from "./ddl.ts";
 import {
@@ -50,7 +50,6 @@ import {
 } from "./functions.ts";
 import { type IndexedTable, type IndexState, listIndexStates, readIndexes } from "./index_forms.ts";
 import { renderForgetSets, renderLockTable, toRecordedView } from "./message.ts";
-import { MESSAGE_SETTINGS, MESSAGE_TIMEOUT_MS } from "./message_settings.ts";
 
 /** A recorded table with functions that are not from this release. */
 type OutdatedTable = {

@@ -10,6 +10,7 @@ import type { Change } from "../plan/change.ts";
 import { rejectChange } from "../plan/plan_change.ts";
 import { busy, isDrift, readMessageResult } from "../plan/rejections.ts";
 import {
+  MESSAGE_TIMEOUT_MS,
   renderBatch,
   renderBegin,
   renderCancel,
@@ -19,7 +20,6 @@ import {
 } from "../plan/retype_messages.ts";
 import type { TableState } from "../state.ts";
 import { renderLockTable } from "./message.ts";
-import { MESSAGE_TIMEOUT_MS } from "./message_settings.ts";
 
 /** Max time that one request copies rows, so that gateways do not time out. The command repeats unfinished requests. */
 const COPYING_MS = 15_000;
