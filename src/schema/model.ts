@@ -92,6 +92,8 @@ function extendModel<C, Unique extends UniqueNames = never>(model: Parts<C>): Mo
 const MODIFIERS =
   'the modifiers are .index("column", …), .unique("column", …) and .allow("role", { … })';
 
+// The types of `.allow()`: the compiler checks columns, values of enums and kinds. Nothing here exists at run time.
+
 /** `true`: every row of the app. An object: all columns match. A list: any of its alternatives. `false`: no row. */
 type RuleOf<C> = boolean | AlternativeOf<C> | readonly AlternativeOf<C>[];
 

@@ -164,6 +164,8 @@ function isColumn(value: unknown): value is { readonly column: { readonly kind: 
   return isObject(column) && typeof getKey(column, "kind") === "string";
 }
 
+// Collects the rules of a table from its columns and its calls of `.allow()`, for the reader that checks them.
+
 type Report = { readonly at: IssueLocation; readonly issues: Issues };
 type Entries = readonly (readonly [name: string, source: unknown])[];
 

@@ -139,6 +139,8 @@ export function compactJson(json: string): string {
   return [...readTokens(json)].map(({ text }) => text).join("");
 }
 
+// JSON without rounded numbers: a literal that JavaScript would round becomes a marker that no column accepts.
+
 /** Replaces a number that JavaScript would round. It is not a JSON value, so no reader accepts it. */
 export const INEXACT: unique symbol = Symbol("inexact number");
 

@@ -115,6 +115,8 @@ export async function readSite(db: Database): Promise<FunctionSite> {
   return await readValue<FunctionSite>(db, `select pg_catalog.json_build_object(${SITE_SQL})`);
 }
 
+// Recorded definitions are read as if they were pushed now, because the pushing login can write any JSON to the record.
+
 const Deferred = v.strictObject({
   columns: v.array(v.string()),
   indexes: v.record(v.string(), v.pipe(v.string(), v.uuid())),

@@ -142,6 +142,9 @@ function toBlock(statements: string): string {
   return `do ${quoteBody(`begin\n  ${statements}\nend`)}`;
 }
 
+// A dump of a distributed database that was restored on one PostgreSQL: all rows are in ordinary tables, but the service's
+// own functions are still the variants for nodes.
+
 /** Returns whether the database is recorded as distributed, but is not. */
 export async function isRestored(admin: Database): Promise<boolean> {
   const [row] = await readRows<{ has_anchor: boolean; has_citus: boolean }>(

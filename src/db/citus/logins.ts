@@ -60,6 +60,8 @@ ${(JSON.parse(groups) as string[]).map((group) => `grant ${group} to ${login};`)
 ${set.join("\n")}`;
 }
 
+// Whether the coordinator can log in to the other nodes. If nodes require passwords, the service's own roles get generated ones.
+
 /** Gives the service's own roles access, if they lack it. @throws {ClusterError} a node still rejects them */
 export async function letRolesIn(admin: Database): Promise<void> {
   if ((await findRejections(admin, NODE_LOGINS)).length === 0) return;
