@@ -59,7 +59,6 @@ export async function makeLogin(
   );
 }
 
-/** The schema that marks a database as one of `rowhouse dev`. */
 export const DEV_SCHEMA = "rowhouse_dev";
 export const DEV_KEY_NAME = "rowhouse dev";
 

@@ -96,7 +96,6 @@ export type Guide = (typeof GUIDES | typeof OPERATORS_GUIDES)[number];
 
 export const ALL_GUIDES: readonly Guide[] = [...GUIDES, ...OPERATORS_GUIDES];
 
-/** The titles and paths of the guides, for other pages. */
 export function listGuides(): { title: string; path: string }[] {
   return ALL_GUIDES.map(({ page, title }) => ({ title, path: toGuidePath(page) }));
 }
@@ -155,7 +154,6 @@ function toTarget(href: string): Target | undefined {
   return guide && { href: `${toGuidePath(guide.page)}${anchor}`, title: guide.title };
 }
 
-/** The contents of the page, in two levels. */
 function renderContents(headings: readonly Heading[]): Html | undefined {
   const listed = headings.filter(({ level }) => level === 2 || level === 3);
   if (listed.length < 2) return undefined;

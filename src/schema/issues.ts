@@ -25,7 +25,6 @@ export type Issues = {
   readonly list: () => readonly Issue[];
 };
 
-/** An empty list of errors. */
 export function makeIssues(): Issues {
   const stored: Issue[] = [];
   let count = 0;

@@ -56,12 +56,10 @@ const COLUMN_RULES: readonly Rule[] = [
   },
 ];
 
-/** The message for an invalid table name; `undefined` if the name is valid. */
 export function findTableNameIssue(name: string): string | undefined {
   return findIssue("table", TABLE_RULES, name);
 }
 
-/** The message for an invalid column name; `undefined` if the name is valid. */
 export function findColumnNameIssue(name: string): string | undefined {
   return findIssue("column", COLUMN_RULES, name);
 }

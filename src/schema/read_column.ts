@@ -9,7 +9,6 @@ import { findColumnNameIssue, isReservedTable } from "./names.ts";
 
 // Reads defaults of columns: values of the column's kind, in one notation.
 
-/** The properties of a column that affect its default. */
 type Column = { readonly kind: Kind } & Details;
 
 /** The recorded default, or an error message. */

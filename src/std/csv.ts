@@ -83,7 +83,6 @@ export function unprotectText(text: string): string {
 /** A field. An empty field is a missing value without quotes, and an empty text with quotes. */
 type CsvField = { readonly text: string; readonly isQuoted: boolean };
 
-/** A record, and the line where it begins. */
 export type CsvRecord = {
   readonly line: number;
   readonly fields: readonly CsvField[];

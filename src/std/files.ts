@@ -37,7 +37,6 @@ export function writeIfChanged(path: string, text: string): boolean {
   return true;
 }
 
-/** The text of a file, or `undefined` if there is none. */
 export function readIfThere(path: string): string | undefined {
   try {
     return readFileSync(path, "utf8");

@@ -33,7 +33,6 @@ function isEnd(character: string): boolean {
   return character === '"' || MARKS.includes(character) || SPACE.test(character);
 }
 
-/** The end of the string that begins at a quote. */
 function findEnd(json: string, start: number): number {
   const end = endOfString(json, start);
   if (end === json.length) throw new SyntaxError("A string has no end");

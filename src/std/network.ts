@@ -105,7 +105,6 @@ export function toPlainAddress(address: string): string {
   return bytes.join(".");
 }
 
-/** The eight groups of an IPv6 address. */
 function readGroups(address: string): number[] {
   const [text = ""] = address.split("%"); // drops the zone, which names an interface of this host
   const [left = [], right = []] = text.split("::").map(readSide);

@@ -133,7 +133,6 @@ type PlanOptions = RelatedOptions & {
   readonly visits: number;
   /** Max work of comparing texts; the count has the same again. */
   readonly work: number;
-  /** Whether to count all matching rows. */
   readonly isCounted: boolean;
   /** Max rows that the count visits; without it, those of the page. */
   readonly counted?: number;

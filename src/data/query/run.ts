@@ -199,7 +199,6 @@ async function findCached(
   return { tag, page };
 }
 
-/** A query as a part of a cache key. */
 function toQueryTerms(query: object): string {
   const text = JSON.stringify(query, (_, value) => (isTable(value) ? value.name : value));
   return Bun.CryptoHasher.hash("sha256", text, "base64");

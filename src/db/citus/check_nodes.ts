@@ -107,7 +107,6 @@ function findSettingIssues({ node, success, result }: NodeResponse): string[] {
   ].map((issue) => `Node ${node}: ${issue}; restart it after the change`);
 }
 
-/** Describes a node that failed to execute a statement. */
 export function toIssue({ node, result }: Pick<NodeResponse, "node" | "result">): string {
   return `Node ${node} is unavailable or rejects the statement: ${result}`;
 }
@@ -140,7 +139,6 @@ end`;
   if (failed.length > 0) throw new ClusterError(failed.map(toIssue));
 }
 
-/** The nodes that can store rows. */
 export async function listDataNodes(admin: Database): Promise<string[]> {
   const rows = await readRows<{ name: string }>(
     admin,

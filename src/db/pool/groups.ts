@@ -30,7 +30,6 @@ export type GroupRow = {
   readonly claim: Uint8Array | null;
 };
 
-/** The properties of a call that can join a group. */
 export type Grouping = {
   /** The calls of a group have the same key, which identifies an app, a proof and a function. */
   readonly key: string;

@@ -66,7 +66,6 @@ type Sent = Omit<StatementLimits, "ticker"> & {
   pending: Pending;
 };
 
-/** The state of a statement between sending and end. */
 function makeRunning(sent: Sent, end: (end: StatementEnd) => void) {
   const { connection, caller, limitMs, mayCancel } = sent;
   let limitAt = performance.now() + limitMs;

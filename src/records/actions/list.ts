@@ -19,7 +19,6 @@ import {
   toValueText,
 } from "./columns.ts";
 
-/** A request of an operator. */
 type Asked = {
   /** The app or the address that the rows belong to. */
   of: string;
@@ -62,7 +61,6 @@ type Result<Name extends string, Of extends Columns, More extends Columns> = Rec
 > &
   Row<More>;
 
-/** The rows of a list. */
 export type RowsOf<Of extends { columns: Columns }> = Row<Of["columns"]>;
 
 const NONE = {};
@@ -108,7 +106,6 @@ export function toJsonRow<Of extends Columns>(columns: Of, row: Row<Of>) {
   );
 }
 
-/** The first line of a CSV, for spreadsheets. */
 export function toCsvHead(columns: Columns): string {
   const names = toCsvColumns(columns).map(
     ([name, { csv }]) => csv || name.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`),

@@ -92,7 +92,6 @@ export type AppLimits = {
   perMinuteOfKey: number | null;
 };
 
-/** An app without its rows and keys. */
 export type ArchivedApp = {
   id: string;
   slug: string;

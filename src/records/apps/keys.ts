@@ -87,7 +87,6 @@ export async function useKeys(
   );
 }
 
-/** The record of one key, as {@linkcode useKeys} reads it. */
 export async function useKey(deps: { db: Database }, use: KeyUse): Promise<UsedKey | undefined> {
   const [used] = (await useKeys(deps, [use])).values();
   return used;

@@ -204,7 +204,6 @@ function groupByOrigin(rows: Result<"list_origins">): Map<string, Set<string>> {
 
 // Adds, removes and replaces targets of an existing app.
 
-/** An app's registered targets, sorted. */
 export type RegisteredTargets = { origins: string[]; redirects: string[] };
 
 type SetTargetsOptions = {

@@ -67,7 +67,6 @@ export async function createUser(
   return { id, email, linkText: link.text };
 }
 
-/** All issues of the address and the name of a new person. */
 export async function findNewUserIssues(
   deps: { admin: Database },
   { email: text, displayName = "" }: Omit<CreateUserOptions, "consoleRole">,

@@ -193,7 +193,6 @@ type ClaimedApps = {
   disabled: string[];
 };
 
-/** The existing apps among the apps in the rules. */
 export async function findClaimedApps(
   { db }: { db: Database },
   slugs: readonly string[],
@@ -254,7 +253,6 @@ function proveRole(by: IdentitySecret, { userId, appId, role, provider }: RoleOf
 
 // Finds roles that no one has on an app yet: many are misspelled.
 
-/** A role by claims, from the settings of a provider. */
 type ClaimRule = { readonly slug: string; readonly role: string };
 type NewRoleOptions = {
   slug: string;

@@ -175,7 +175,6 @@ export function toPresented(
 
 export type SecretText = { id: string; secret: string };
 
-/** The parts of a well-formed text; `undefined` for other texts. */
 export function splitSecretText(text: string): SecretText | undefined {
   if (!ID_AND_SECRET.test(text)) return undefined;
   return { id: text.slice(0, ID_LENGTH), secret: text.slice(ID_LENGTH + 1) };

@@ -29,7 +29,6 @@ type Me = Presence & {
   isAppKnown: boolean;
 };
 
-/** The user as the identity endpoints return it. */
 export type IdentityUser = {
   id: string;
   email: string;

@@ -274,7 +274,6 @@ export const TABLE_LENGTH = 32;
 /** A recorded column set, by its table's name and its hash. */
 export type RecordedName = { readonly table: string; readonly hash: string };
 
-/** The name of a column set's function in the schema `api`. */
 export function functionName(set: ColumnSet | RecordedName, endpoint: Endpoint): string {
   const { table, hash } = "columns" in set ? { table: set.name, hash: hashColumnSet(set) } : set;
   return `${table.slice(0, TABLE_LENGTH)}__${hash}_${endpoint}`;
@@ -335,7 +334,6 @@ function callParts(set: ColumnSet, endpoint: Endpoint): { call: string; echo: st
   };
 }
 
-/** The parameters of a call, in the order of the function's arguments. */
 export function toParameters(
   caller: Caller,
   call: EndpointCall,

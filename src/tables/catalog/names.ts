@@ -48,7 +48,6 @@ export type EnumValue = {
   readonly type: string;
 };
 
-/** The suffix of an index in the form for searches. */
 function searchSuffix(kind: Constraint["kind"]): "search_key" | "search_idx" {
   return kind === "key" ? "search_key" : "search_idx";
 }

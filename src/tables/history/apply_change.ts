@@ -65,7 +65,6 @@ export async function applyChange(
   }
 }
 
-/** The result of a change that changes nothing. */
 export const NO_CHANGE = {
   ...{ steps: [], notes: [], shared: [] },
   rows: { rows: 0, values: 0 },

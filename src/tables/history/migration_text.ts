@@ -55,7 +55,6 @@ export function writeMigrationText(parts: {
   seq: number;
   name: string;
   parent: string;
-  /** The steps, one line each. */
   steps: readonly string[];
   definition: Definition;
   change?: Change | undefined;

@@ -39,7 +39,6 @@ import { planIndexes } from "./table_steps.ts";
 
 type ChangeOf<Kind extends Change["kind"]> = Extract<Change, { kind: Kind }>;
 
-/** The table of a change, which the app owns. */
 type Changed = {
   found: TableState;
   /** The resulting table; `undefined` if it is dropped. */

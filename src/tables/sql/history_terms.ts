@@ -15,7 +15,6 @@ import { isGiven, isRow, outputs } from "./function_terms.ts";
 /** Who calls, if the app has a history; otherwise null. */
 const BY = '"$by"';
 const BEFORE = '"$was"';
-/** The row after an update by a view. */
 const AFTER_OF_VIEW = '"$became"';
 
 const RECORDING: ReadonlySet<Endpoint> = new Set<Endpoint>([

@@ -32,7 +32,6 @@ export type IndexedTable = {
   bytes: number;
 };
 
-/** The indexes of one table, or of all. */
 export async function readIndexes(
   db: Database,
   wanted: string | null,

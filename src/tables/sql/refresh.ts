@@ -51,13 +51,11 @@ import {
 import { type IndexedTable, type IndexState, listIndexStates, readIndexes } from "./index_forms.ts";
 import { renderForgetSets, renderLockTable, toRecordedView } from "./message.ts";
 
-/** A recorded table with functions that are not from this release. */
 type OutdatedTable = {
   name: string;
   definition: RecordedDefinition;
   /** The column sets that apps use or used. */
   sets: ColumnSet[];
-  /** The recorded views of apps. */
   views: { appId: string; hash: string }[];
   /** The views of apps as of their rules; none without the preview. */
   viewSets: readonly ViewSet[];

@@ -14,7 +14,6 @@ import { keepWalk, renderEnd, renderOrder, renderSource } from "./rule_path_term
 import { listRuleWalks } from "./seen_walks_terms.ts";
 import { andVisible, isAllowed, onRow, type RuleName, WHO } from "./view_terms.ts";
 
-/** The parameter of the person in statements with plans. */
 const PERSON = "$6";
 
 /** The parameters after those of an API key, with a comma. */

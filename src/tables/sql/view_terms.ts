@@ -42,7 +42,6 @@ export function declareWho({ view }: ColumnSet): string {
   return view === undefined ? "" : `${WHO} uuid;`;
 }
 
-/** The columns that the caller sees. */
 export function shownColumns({ columns, view }: ColumnSet): ColumnSet["columns"] {
   return view === undefined ? columns : columns.filter(({ name }) => !view.hidden.includes(name));
 }
@@ -58,7 +57,6 @@ export function onRow(alias = "$t", who = WHO): Place {
   return { who, valueOf: (column) => `"${alias}".${quoteName(column)}` };
 }
 
-/** A rule that a view can have for a row. */
 export type RuleName = "read" | "create" | "from" | "to" | "delete";
 
 export function findRule(
@@ -118,7 +116,6 @@ export function renderRule(table: ColumnSet, rule: Rule | undefined, place: Plac
   return renderRuleOf({ view, name, columns: known, depth: 0, path: [name] }, rule, place);
 }
 
-/** A table as a rule compares it. */
 type Compared = {
   readonly view: View;
   readonly name: string;

@@ -256,7 +256,6 @@ function requestOf(table: ServedSet): string {
   return `concat_ws(E'\\n', ${[...parts, cursor, ...lists].join(", ")}${usingWho(table)})`;
 }
 
-/** A value by which an index is searched and sorted, with its type. */
 type WalkTerm = { readonly value: string; readonly type: string };
 
 /** A column of an index, and its terms by their aliases in the found rows. */
