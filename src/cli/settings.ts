@@ -1,5 +1,6 @@
 /** The configuration for commands. Reports all errors together, and never a value. @module */
 
+import { type Log, makeLog } from "../observe.ts";
 import { ROLES, servesPeople } from "../role.ts";
 import {
   type Config,
@@ -145,4 +146,9 @@ export function readWhole(flag: string, text: string, [min, max]: [number, numbe
 /** The number of shards of a database on several nodes. */
 export function readShards(text: string): number {
   return readWhole("--shards", text, [1, 64_000]);
+}
+
+/** A log of JSON lines from `LOG_LEVEL` on. */
+export function openLog(config: Config, write: (line: string) => void): Log {
+  return makeLog(config.LOG_LEVEL, { write, now: () => new Date() });
 }

@@ -10,7 +10,7 @@ import { createInterface } from "node:readline";
 import type { Environment } from "../settings/mod.ts";
 import { errorCode } from "../std/network.ts";
 import { escapeUnseen } from "../std/quote.ts";
-import type { Terminal } from "./command.ts";
+import { type Flags, RejectedError, type Terminal } from "./command.ts";
 
 // Color on terminals, unless it is disabled. Color is never the only sign.
 
@@ -214,3 +214,34 @@ export function toTerminalText(text: string): string {
 
 /** Control and format characters; the sequence of a color in one match. */
 const CONTROLS = /\p{Cc}\[\d{1,2}m|[\p{Cc}\p{Cf}]/gu;
+
+export const YES = { yes: { about: "do not ask for confirmation" } } as const satisfies Flags;
+
+/** The effect, the question, and whether a reply confirms it. Defaults to a question with yes or no. */
+type Confirmation = {
+  message: string;
+  question?: string;
+  isYes?: (reply: string) => boolean;
+  /** The flag that confirms it; default: `yes`. */
+  flag?: string;
+};
+
+/** Asks unless a flag has confirmed. @throws {RejectedError} the reply does not confirm, or there is no terminal to ask on */
+export async function confirm(
+  { ask }: Pick<Terminal, "ask">,
+  isConfirmed: boolean,
+  {
+    message,
+    question = "Continue? [y/N]",
+    isYes = (reply) => /^y(es)?$/i.test(reply),
+    flag = "yes",
+  }: Confirmation,
+): Promise<void> {
+  if (isConfirmed) return;
+  const reply = await ask(`${message} ${question}`);
+  if (reply === undefined)
+    throw new RejectedError(
+      `${message} Cannot ask for confirmation without a terminal: add --${flag}`,
+    );
+  if (!isYes(reply.trim())) throw new RejectedError("Nothing was changed");
+}

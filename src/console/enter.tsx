@@ -1,7 +1,7 @@
 /** @jsxImportSource #html @jsxRuntime automatic */
 /**
  * Access to the Console's pages: requires both cookies of an administrator. Redirects to the sign-in without a session, or if
- * the sign-in is too old for a sensitive action. Everyone else sees only that access is denied. The database decides, in the
+ * the sign-in is too old for a sensitive action, and returns to the requested page. Everyone else sees only that access is denied. The database decides, in the
  * same call that reads or writes.
  *
  * @module
@@ -17,11 +17,16 @@ import {
   FormRejected,
   LOGIN_PATH,
   type PageDeps,
+  readConsoleReturn,
+  readOpenVisit,
   readPageForm,
   readSessionOfPage,
+  type SignInTarget,
+  signInPage,
   toActor,
+  toConsoleSignIn,
 } from "../identity/mod.ts";
-import { redirect, respondWithPage } from "../pages/mod.ts";
+import { redirect, renderCopyButton, respondWithPage } from "../pages/mod.ts";
 import { Problem } from "../problem.ts";
 import {
   type ConsoleActor,
@@ -30,8 +35,10 @@ import {
   SecondFactorNeeded,
   SignInTooOld,
 } from "../records/actions/mod.ts";
+import { hasAdministrator } from "../records/apps/mod.ts";
 import type { RowsKey } from "../records/console/mod.ts";
 import { isIdText } from "../records/secrets/mod.ts";
+import { RECENT_SIGN_IN } from "../std/limits.ts";
 import { isUuid } from "../std/patterns.ts";
 
 export type ConsolePageDeps = PageDeps & {
@@ -200,4 +207,70 @@ export function readLines(text: string | undefined): string[] {
     .split(/\r?\n/)
     .map((line) => line.trim())
     .filter((line) => line !== "");
+}
+
+const TO_OPEN = "to open the Console";
+
+export async function handleConsoleSignIn(
+  deps: ConsolePageDeps,
+  context: RequestContext,
+): Promise<Response> {
+  checkConsole(deps);
+  const { visitor, isConflict } = await readSessionOfPage(deps, context);
+  if (visitor === undefined && !(await hasAdministrator(deps)))
+    return respondWithUnclaimed(context);
+  const lead =
+    visitor === undefined
+      ? TO_OPEN
+      : `again: this page needs a sign-in within the last ${RECENT_SIGN_IN}`;
+  const target = { ...toSignInTarget(context), lead, email: visitor?.email, isConflict };
+  return await signInPage.show({ ...(await readOpenVisit(deps, context)), target });
+}
+
+export async function handleConsoleSignInForm(
+  deps: ConsolePageDeps,
+  context: RequestContext,
+): Promise<Response> {
+  checkConsole(deps);
+  const target = { ...toSignInTarget(context), lead: TO_OPEN };
+  return await signInPage.submit({ ...(await readOpenVisit(deps, context)), target });
+}
+
+const COMMAND = "rowhouse admin create-user you@example.org --role super_admin";
+
+/** The first administrator is created with the CLI, never in a browser. */
+function respondWithUnclaimed(context: RequestContext): Response {
+  const body = (
+    <>
+      <h1>This service has no administrator yet</h1>
+      <p>Create the first administrator on the server, with the address for sign-in:</p>
+      <div class="copyable">
+        <pre class="snippet" tabindex="0" aria-label="The command">
+          <code id="claim">{COMMAND}</code>
+        </pre>
+        {renderCopyButton("claim", "the command")}
+      </div>
+      <p>It prints a link that sets a password.</p>
+      <p>
+        <a class="button button-primary" href={toSignInTarget(context).action}>
+          Sign in
+        </a>
+      </p>
+    </>
+  );
+  return respondWithPage({
+    title: "No administrator yet",
+    body,
+    scripts: ["page"],
+    hasSignOut: false,
+  });
+}
+
+function checkConsole({ consoleDb }: ConsolePageDeps): void {
+  if (consoleDb === undefined) throw new Problem("unknown_route");
+}
+
+function toSignInTarget({ query }: RequestContext): SignInTarget {
+  const location = readConsoleReturn(query);
+  return { action: toConsoleSignIn(location), location };
 }

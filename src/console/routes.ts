@@ -14,7 +14,13 @@ import { handleKeys, KEY_PAGES, keysCsv } from "./apps/keys.tsx";
 import { newKeyPage, rollKeyPage } from "./apps/new_key.tsx";
 import { handleOverview } from "./apps/overview.tsx";
 import { SETTINGS_PAGES } from "./apps/settings.tsx";
-import { type ConsolePageDeps, enter, type Notices } from "./enter.tsx";
+import {
+  type ConsolePageDeps,
+  enter,
+  handleConsoleSignIn,
+  handleConsoleSignInForm,
+  type Notices,
+} from "./enter.tsx";
 import { handleFind } from "./find.tsx";
 import type { FormAction } from "./form_page.tsx";
 import { handleHome } from "./home.tsx";
@@ -35,7 +41,6 @@ import { handleImport } from "./rows/import.tsx";
 import { handleNewRow, handleNewRowForm } from "./rows/new.ts";
 import { handleRows } from "./rows/page.tsx";
 import { makeRowsPage } from "./rows/table.tsx";
-import { handleConsoleSignIn, handleConsoleSignInForm } from "./sign_in.tsx";
 import { handleAppRules, handleTableRules } from "./tables/rules.tsx";
 import { handleTable } from "./tables/table.tsx";
 import { endUsePage, TABLE_PAGES } from "./tables/table_actions.tsx";

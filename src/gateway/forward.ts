@@ -23,13 +23,12 @@ import { type Trace, toTraceparent } from "../observe.ts";
 import type { Principal } from "../principal.ts";
 import { Problem, type ProblemCode } from "../problem.ts";
 import { errorCode, isConnectFailure, toClientNetwork } from "../std/network.ts";
-import { readBoundedBody } from "./bounded_body.ts";
 import { toCallerHeaders, toServiceHeaders } from "./forward_headers.ts";
 import { makeNonce } from "./nonces.ts";
 import { type Caller, isShort, type Outgoing, passOn, type SendOut } from "./outgoing.ts";
 import { type Audience, SIGNED_HEADERS, sign } from "./signature.ts";
 import { writeSignedContext } from "./signed_context.ts";
-import { writes } from "./verify.ts";
+import { readBoundedBody, writes } from "./verify.ts";
 
 type Upstream = {
   audience: Audience;

@@ -8,12 +8,11 @@ import { respondWithJson, splitTarget, toTarget, type VirtualHost } from "../htt
 import type { Log } from "../observe.ts";
 import type { Principal } from "../principal.ts";
 import { Problem } from "../problem.ts";
-import { readBoundedBody } from "./bounded_body.ts";
 import type { ReadAddress } from "./client_address.ts";
 import type { UseNonce } from "./nonces.ts";
 import { SIGNED_HEADERS } from "./signature.ts";
 import type { SignedContext } from "./signed_context.ts";
-import { type Verify, writes } from "./verify.ts";
+import { readBoundedBody, type Verify, writes } from "./verify.ts";
 
 /** The sender of a request, as the server reports it. */
 export type Peer = {

@@ -1,9 +1,11 @@
 /**
  * Verifies signed requests in a service: from the gateway, for this service, recent, complete, and not a replay. A service
- * behind a gateway accepts nothing else. Never returns the reason for a failure to the caller.
+ * behind a gateway accepts nothing else. Reads bodies for both ends. Never returns the reason for a failure to the caller.
  *
  * @module
  */
+import { type BodyLimit, readBody } from "../http/mod.ts";
+import { Problem } from "../problem.ts";
 import { SIGNATURE_LIFE_S } from "../std/limits.ts";
 import { isNonce, makeNonces } from "./nonces.ts";
 import { type Audience, isSignedBy, SIGNED_HEADERS } from "./signature.ts";
@@ -57,4 +59,20 @@ export function makeVerify({ audience, secrets, now }: VerifyOptions): Verify {
 /** Whether a method writes. Requests with such a method are accepted only once. */
 export function writes(method: string): boolean {
   return method !== "GET" && method !== "HEAD";
+}
+
+const EMPTY = new Uint8Array();
+
+/** The body, possibly empty; or a problem: too large, incomplete or too slow. */
+export async function readBoundedBody(
+  request: Request,
+  limit: BodyLimit,
+): Promise<Uint8Array<ArrayBuffer> | Problem> {
+  if (!writes(request.method) || request.body === null) return EMPTY;
+  try {
+    return await readBody(request, limit);
+  } catch (error) {
+    if (error instanceof Problem) return error;
+    throw error;
+  }
 }

@@ -1,8 +1,7 @@
 /** Reads the app and the return address of a sign-in from the query, and checks them against the app's targets. @module */
 
 import { Problem } from "../problem.ts";
-import { APP_SLUG, type AppTargets } from "../records/apps/mod.ts";
-import { readRedirectUri } from "./redirect_uri.ts";
+import { APP_SLUG, type AppTargets, readReturnUrl, type Target } from "../records/apps/mod.ts";
 import type { IdentitySettings } from "./settings.ts";
 
 type AuthorizeQuery = { slug: string; redirectUri: string };
@@ -48,4 +47,15 @@ function rejectReturn(): Problem {
 
 function reject(message: string): Problem {
   return new Problem("invalid_request", { message });
+}
+
+/** The parsed href of a `redirect_uri` that matches a target of the app; `undefined` for every other text. */
+export function readRedirectUri(text: string, targets: readonly Target[]): string | undefined {
+  const url = readReturnUrl(text);
+  return url && targets.some((target) => isTarget(url, target)) ? url.href : undefined;
+}
+
+function isTarget(url: URL, target: Target): boolean {
+  if (target.kind === "origin") return url.origin === target.url;
+  return url.origin + url.pathname === target.url;
 }

@@ -9,7 +9,6 @@ export {
 } from "./cookies.ts";
 export { FormRejected, toSessionToken } from "./form_token.ts";
 export { discover, makeProviders } from "./oidc/providers.ts";
-export type { ProviderSettings, RoleRule } from "./oidc/settings.ts";
 export { ShortProblemBody } from "./operations.ts";
 export {
   type PageDeps,
@@ -25,6 +24,7 @@ export { type Hashing, makeHashing, setPasswordByLink } from "./passwords/passwo
 export { describeProblem, type RejectedRequest, respondWithProblemPage } from "./problem_page.tsx";
 export { readConsoleReturn, toConsoleSignIn } from "./return_to.ts";
 export { sessionKeyCorsHeaders } from "./session_key.ts";
+export type { ProviderSettings, RoleRule } from "./settings.ts";
 export {
   ACCOUNT_PATH,
   ACCOUNT_SECURITY_PATH,

@@ -31,7 +31,7 @@ import type { Schema } from "../schema/mod.ts";
 import { makeClient, makeConnection } from "./client.ts";
 import type { DataClient, DataClientOptions } from "./data.ts";
 import { named } from "./data_call.ts";
-import { DataError } from "./data_error.ts";
+import { DataError, explainMissing } from "./data_error.ts";
 import {
   type IdentityClient,
   type IdentityClientOptions,
@@ -39,7 +39,6 @@ import {
   makeIdentityClient,
   type SessionState,
 } from "./identity_client.ts";
-import { explainMissing } from "./missing_preview.ts";
 import { makePersonKeys } from "./person_key.ts";
 import { readServiceUrl } from "./service_url.ts";
 

@@ -2,9 +2,9 @@
 
 export { ADMIN_CONNECTIONS, evaluateDriver } from "./databases.ts";
 export type { CheckResult } from "./doctor/check_result.ts";
+export { checkPooler } from "./doctor/connections.ts";
 export type { DoctorContext } from "./doctor/context.ts";
 export { runChecks } from "./doctor/doctor.ts";
-export { checkPooler } from "./doctor/pooler.ts";
 export { checkLogins } from "./login_checks.ts";
 export { IsolationError, openService, type Service } from "./open.ts";
 export { routes } from "./routes.ts";

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
-import { readRedirectUri } from "../../src/identity/redirect_uri.ts";
+import { readRedirectUri } from "../../src/identity/authorize_query.ts";
 import { readTarget } from "../../src/records/apps/mod.ts";
 import { REDIRECT_CASES, REDIRECT_TARGETS } from "../support/redirect_cases.ts";
 import { drawRuns } from "../support/tier.ts";

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import { basename } from "node:path";
-import { readRedirectUri } from "../../src/identity/redirect_uri.ts";
+import { readRedirectUri } from "../../src/identity/authorize_query.ts";
 import { readTarget } from "../../src/records/apps/mod.ts";
 import { createAppClient } from "../../src/sdk/app.ts";
 import { createIdentityClient, IdentityError, type SessionState } from "../../src/sdk/identity.ts";

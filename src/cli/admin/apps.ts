@@ -32,8 +32,8 @@ import { showCount } from "../../std/count.ts";
 import { HISTORY_BYTES, HISTORY_DAYS } from "../../std/limits.ts";
 import { quote, quoteForShell } from "../../std/quote.ts";
 import { RejectedError, UsageError } from "../command.ts";
-import { confirm, YES } from "../confirm.ts";
 import { checkIsolation } from "../database.ts";
+import { confirm, YES } from "../terminal.ts";
 import { command, makeListCommand, typed } from "./command.ts";
 import { type AdminDeps, listNextSteps, makeAdminCommands } from "./task.ts";
 

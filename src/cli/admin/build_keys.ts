@@ -3,8 +3,8 @@
 import { count, flag, many, record, text } from "../../records/actions/mod.ts";
 import { showCount } from "../../std/count.ts";
 import { addKeys, deferRebuilds, findDueKeys, resumeDeferredSteps } from "../../tables/mod.ts";
-import { confirm, YES } from "../confirm.ts";
 import { checkIsolation } from "../database.ts";
+import { confirm, YES } from "../terminal.ts";
 import { command } from "./command.ts";
 import { type AdminDeps, makeAdminCommands } from "./task.ts";
 

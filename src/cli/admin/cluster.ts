@@ -6,9 +6,9 @@ import { moveApp } from "../../records/apps/mod.ts";
 import { showCount } from "../../std/count.ts";
 import { type ConversionPlan, convertDatabase, planConversion } from "../../tables/mod.ts";
 import { UsageError } from "../command.ts";
-import { confirm, YES } from "../confirm.ts";
 import { checkIsolation } from "../database.ts";
 import { readShards } from "../settings.ts";
+import { confirm, YES } from "../terminal.ts";
 import { command, typed } from "./command.ts";
 import { makeAdminCommands } from "./task.ts";
 

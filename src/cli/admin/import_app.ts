@@ -27,7 +27,7 @@ import { quote, quoteForShell } from "../../std/quote.ts";
 import { push, toMigrationStep } from "../../tables/mod.ts";
 import { RejectedError, UsageError } from "../command.ts";
 import { checkIsolation } from "../database.ts";
-import { openLog } from "../log.ts";
+import { openLog } from "../settings.ts";
 import { toPrintableLine } from "../terminal.ts";
 import { type Archive, checkArchive, readBlocks, type TableDigests } from "./archive_file.ts";
 import { command, typed } from "./command.ts";

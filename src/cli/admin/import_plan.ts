@@ -22,7 +22,7 @@ import {
 import { changeDefinition } from "../../tables/plan/change.ts";
 import { mergeDeclared } from "../../tables/plan/merge_table.ts";
 import { RejectedError } from "../command.ts";
-import { openLog } from "../log.ts";
+import { openLog } from "../settings.ts";
 import { type Archive, type ArchiveHeader, readBlocks } from "./archive_file.ts";
 import { planSettings, type SettingsPlan } from "./import_settings.ts";
 import type { AdminDeps } from "./task.ts";

@@ -33,7 +33,7 @@ import { toDurationText } from "../../std/duration.ts";
 import { FACTOR_GRACE_S, LINK_LIFE_S } from "../../std/limits.ts";
 import { quote, quoteForShell } from "../../std/quote.ts";
 import { RejectedError, UsageError } from "../command.ts";
-import { confirm, YES } from "../confirm.ts";
+import { confirm, YES } from "../terminal.ts";
 import { command, typed } from "./command.ts";
 import { LINK, makeLinkCommand, showLink, toLink } from "./links.ts";
 import { CONSOLE_ROLE_NAMES, readConsoleRole } from "./roles.ts";

@@ -19,7 +19,7 @@ import type { IdentitySecrets } from "../../records/secrets/mod.ts";
 import { showCount } from "../../std/count.ts";
 import { quote } from "../../std/quote.ts";
 import { RejectedError, UsageError } from "../command.ts";
-import { confirm, YES } from "../confirm.ts";
+import { confirm, YES } from "../terminal.ts";
 import { command, typed } from "./command.ts";
 import { forSeveral } from "./several.ts";
 import {

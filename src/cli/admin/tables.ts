@@ -10,8 +10,8 @@ import { dropTable, type EndedUse, endRegistration, findEndedUse } from "../../r
 import { pushList, tableList } from "../../records/console/mod.ts";
 import { showCount } from "../../std/count.ts";
 import { findTableDifferences } from "../../tables/mod.ts";
-import { confirm, YES } from "../confirm.ts";
 import { checkIsolation } from "../database.ts";
+import { confirm, YES } from "../terminal.ts";
 import { command, makeListCommand, typed } from "./command.ts";
 import { type AdminDeps, makeAdminCommands } from "./task.ts";
 

@@ -18,7 +18,6 @@ import {
   type Terminal,
   UsageError,
 } from "../command.ts";
-import { confirm } from "../confirm.ts";
 import {
   checkMigrated,
   checkVersion,
@@ -28,6 +27,7 @@ import {
 } from "../database.ts";
 import { DEV_FILE, findDevDatabase } from "../dev/file.ts";
 import { type Address, announceAddress, findAdminAddress, readSettings } from "../settings.ts";
+import { confirm } from "../terminal.ts";
 
 export type AdminDeps = {
   admin: Database;

@@ -23,8 +23,14 @@ import {
 import { readWhole } from "../settings.ts";
 import { type App, listAll, openApp } from "./app.ts";
 import { readFormat } from "./export.ts";
-import { makeIssueReport } from "./import_issues.ts";
-import { type Checked, type ImportTask, limitsOf, readRowsFile, sendFile } from "./import_send.ts";
+import {
+  type Checked,
+  type ImportTask,
+  limitsOf,
+  makeIssueReport,
+  readRowsFile,
+  sendFile,
+} from "./import_send.ts";
 import { checkCanSync, readSyncOptions, syncFile } from "./sync.ts";
 
 // References whose values in the file are those of a unique column: looks up their ids in the

@@ -11,6 +11,7 @@ import {
   describeStored,
   type FileFormat,
   findLostColumns,
+  type LineIssue,
   type Mapping,
   type Match,
   makeBatcher,
@@ -199,4 +200,29 @@ function toLineDetail({ path, message }: Detail, { lines }: Batch): Detail {
   const [, index = "", ...rest] = path.split("/");
   const line = lines[Number(index)];
   return line === undefined ? { path, message } : { path: ["", line, ...rest].join("/"), message };
+}
+
+type IssueReport = {
+  add: (issue: LineIssue) => void;
+  /** @throws {RejectedError} an error was added */
+  throwAny: () => void;
+};
+
+/** Prints each error immediately; with `--json` collects them for one document. */
+export function makeIssueReport({ name, setting: { args, terminal } }: ImportTask): IssueReport {
+  const details: Detail[] = [];
+  let count = 0;
+  return {
+    add: ({ line, column, message }) => {
+      count++;
+      const path = column === undefined ? `/${line}` : `/${line}/${column}`;
+      if (args.has("json")) details.push({ path, message });
+      else terminal.warn(`${name}:${line}: ${column === undefined ? "" : `${column}: `}${message}`);
+    },
+    throwAny: () => {
+      if (count === 0) return;
+      const message = `Nothing was stored: ${name} has ${showCount(count, "error")}`;
+      throw new RejectedError(message, EXIT.rejected, { code: "validation_failed", details });
+    },
+  };
 }

@@ -34,15 +34,15 @@ import {
   RejectedError,
   UsageError,
 } from "../command.ts";
-import { confirm } from "../confirm.ts";
+import { confirm } from "../terminal.ts";
 import { listAll } from "./app.ts";
-import { makeIssueReport } from "./import_issues.ts";
 import {
   type Checked,
   hasChanged,
   type ImportTask,
   LostColumnsError,
   limitsOf,
+  makeIssueReport,
   readRowsFile,
   rejectBatch,
 } from "./import_send.ts";

@@ -25,8 +25,7 @@ import { readSettings } from "../settings.ts";
 import { toPrintableLine } from "../terminal.ts";
 import { toDestination } from "./destination.ts";
 import { evaluateSchema, findSchemaFile } from "./evaluate.ts";
-import { findJournalFolder } from "./journal.ts";
-import { toMergePlace } from "./merged.ts";
+import { findJournalFolder, toMergePlace } from "./journal.ts";
 import { withService } from "./service.ts";
 import { findSchema, planDefinition } from "./status.ts";
 

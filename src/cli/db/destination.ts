@@ -17,8 +17,7 @@ import {
   type Setting,
   UsageError,
 } from "../command.ts";
-import { findDevDatabase, findDevFile, isDevKey, readDevFile } from "../dev/file.ts";
-import { servesDev } from "../dev/mark.ts";
+import { findDevDatabase, findDevFile, isDevKey, readDevFile, servesDev } from "../dev/file.ts";
 import {
   ALL_ENVIRONMENTS,
   DEV_ENVIRONMENT,

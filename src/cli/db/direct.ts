@@ -12,7 +12,7 @@ import {
   readTableApps,
 } from "../../tables/mod.ts";
 import { checkIsolation, checkMigrated, withDatabase, withPushDatabase } from "../database.ts";
-import { openLog } from "../log.ts";
+import { openLog } from "../settings.ts";
 import type { DirectDestination, DirectOptions, SchemaService } from "./schema_service.ts";
 
 /** Runs a task against the database of a destination. */

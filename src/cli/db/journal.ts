@@ -1,4 +1,5 @@
 /** The journal's files: compared before a push, and written after it. @module */
+
 import { rm } from "node:fs/promises";
 import { dirname, join, relative, resolve } from "node:path";
 import {
@@ -15,7 +16,12 @@ import {
   toProjectHistory,
   writeJournal,
 } from "../../tables/history/journal_files.ts";
-import { findMerge } from "../../tables/history/merged_files.ts";
+import {
+  describeMerge,
+  findMerge,
+  type Merge,
+  type MergePlace,
+} from "../../tables/history/merged_files.ts";
 import {
   type MigrationRecord,
   type MigrationText,
@@ -28,9 +34,8 @@ import type { StoredMigration } from "../../tables/history/status.ts";
 import type { Declared } from "../../tables/plan/merge_table.ts";
 import { EXIT, RejectedError, type Setting } from "../command.ts";
 import { HIDDEN_FOLDER } from "../dev/file.ts";
-import { rejectMerge } from "./merged.ts";
 import type { SchemaService } from "./schema_service.ts";
-import { type Destination, isDev, nameDestination } from "./service.ts";
+import { type Destination, isDev, nameDestination, withDestination } from "./service.ts";
 
 /** The project's journal, next to the schema. */
 export const PROJECT_JOURNAL = "migrations";
@@ -149,4 +154,31 @@ export function readDeclared(texts: readonly Pick<MigrationText, "text">[]): Dec
         { code: "invalid_schema" },
       );
     });
+}
+
+/** @throws {RejectedError} lists the files of both branches, and the commands that keep those of one branch */
+export function rejectMerge(
+  merge: Merge,
+  { folder, journal, destination }: { folder: string; journal: string; destination: Destination },
+  recorded: readonly MigrationRecord[],
+): never {
+  const place = toMergePlace(destination, recorded);
+  const { lines, details } = describeMerge(merge, [place], relative(folder, journal));
+  throw new RejectedError(lines.join("\n"), EXIT.rejected, { code: "edited_migration", details });
+}
+
+export function toMergePlace(
+  destination: Destination,
+  recorded: readonly MigrationRecord[],
+): MergePlace {
+  const name =
+    destination.kind === "service"
+      ? (destination.environment?.name ?? destination.target.url)
+      : destination.app;
+  return {
+    name,
+    push: withDestination("rowhouse db push", destination),
+    resolve: withDestination("rowhouse db resolve", destination),
+    recorded,
+  };
 }

@@ -1,8 +1,15 @@
-/** `.rowhouse/dev.json`: the addresses and keys of a running `rowhouse dev`, for other commands and tests. @module */
+/**
+ * `.rowhouse/dev.json`: the addresses and keys of a running `rowhouse dev`, for other commands and tests. A `dev` of another folder
+ * is recognized by a header: the migrations of every `dev` are private, and never become files of a project.
+ *
+ * @module
+ */
+
 import { closeSync, fstatSync, openSync, readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import * as v from "valibot";
 import { describeUnreadable, nameFormat } from "../../format.ts";
+import type { Service } from "../../service/mod.ts";
 import { readIfThere, writeAtomically } from "../../std/files.ts";
 import { isObject, tryParseJson } from "../../std/json.ts";
 import { isLoopback } from "../../std/network.ts";
@@ -138,4 +145,29 @@ export function writeDevFile(folder: string, file: DevFile): void {
 
 export function removeDevFile(folder: string): void {
   rmSync(toPath(folder), { force: true });
+}
+
+const HEADER = "rowhouse-dev";
+const PATH = "/live";
+const PATIENCE_MS = 3000;
+
+/** The service with the header in the response that {@linkcode servesDev} reads. */
+export function markDev(service: Service): Service {
+  return {
+    ...service,
+    fetch: async (request, peer) => {
+      const response = await service.fetch(request, peer);
+      if (new URL(request.url).pathname !== PATH) return response;
+      const headers = new Headers(response.headers);
+      headers.set(HEADER, "true");
+      return new Response(response.body, { status: response.status, headers });
+    },
+  };
+}
+
+/** Whether a `dev` listens there. Without a response the command itself reports that. */
+export async function servesDev(url: string): Promise<boolean> {
+  const signal = AbortSignal.timeout(PATIENCE_MS);
+  const response = await fetch(url + PATH, { redirect: "manual", signal }).catch(() => undefined);
+  return response?.headers.has(HEADER) === true;
 }

@@ -1,23 +1,28 @@
 /**
  * Replays the project's migrations in `dev`: those that a pull or a checkout brought are applied to `dev`'s rows, and renames that
- * the folder no longer has are undone. Reads the folder, and never writes to it.
+ * the folder no longer has are undone. Never writes to the folder, except a hidden file with what it has replayed: without it,
+ * `dev` could not tell a pulled rename from one that it has already made.
  *
  * @module
  */
 import { dirname, join, relative } from "node:path";
+import * as v from "valibot";
+import { nameFormat } from "../../format.ts";
 import type { Definition } from "../../schema/mod.ts";
+import { readIfThere, writeAtomically } from "../../std/files.ts";
+import { tryParseJson } from "../../std/json.ts";
 import { compareJournal } from "../../tables/history/journal.ts";
 import { readJournal } from "../../tables/history/journal_files.ts";
 import { describeMerge, findMerge } from "../../tables/history/merged_files.ts";
-import { showMigration } from "../../tables/history/migration_text.ts";
+import { type MigrationRecord, showMigration } from "../../tables/history/migration_text.ts";
 import type { Change } from "../../tables/plan/change.ts";
 import { mergeDeclared } from "../../tables/plan/merge_table.ts";
+import { readChange } from "../../tables/read_change.ts";
 import { EXIT, RejectedError } from "../command.ts";
 import { fetchMigrations, PROJECT_JOURNAL, readDeclared } from "../db/journal.ts";
 import type { Project } from "../db/project.ts";
 import { type DevTables, findColumn, findTable, openDevTables } from "./dev_tables.ts";
 import { countAdopted, type Replay, replayMigration, toReplays } from "./replay.ts";
-import { type ReplayedMigration, readReplayed, writeReplayed } from "./replayed.ts";
 
 export type Replayed = {
   dev: DevTables;
@@ -168,4 +173,43 @@ export function describe(dev: DevTables, title: string): string[] {
     ...new Set([...steps.map((step) => `  + ${step}`), ...aside.map((line) => `  ${line}`)]),
   ];
   return lines.length === 0 ? [] : [title, ...lines];
+}
+
+const FILE = ".project.json";
+
+const Stored = v.object({
+  /** The last migration of `dev` when the file was written: another database does not have it. */
+  at: v.optional(v.string()),
+  migrations: v.array(
+    v.object({ name: v.string(), checksum: v.string(), change: v.optional(v.unknown()) }),
+  ),
+});
+
+/** `name`: with its number. */
+export type ReplayedMigration = { name: string; checksum: string; change?: Change };
+
+/** `undefined` if nothing is recorded for the database with this history. */
+export function readReplayed(
+  journal: string,
+  history: readonly MigrationRecord[],
+): ReplayedMigration[] | undefined {
+  const read = v.safeParse(Stored, tryParseJson(readIfThere(join(journal, FILE)) ?? ""));
+  if (!read.success) return undefined;
+  const { at, migrations } = read.output;
+  if (at !== undefined && !history.some(({ checksum }) => checksum === at)) return undefined;
+  return migrations.map(({ change, ...migration }) => {
+    const asked = change === undefined ? undefined : readChange(change);
+    return asked !== undefined && "value" in asked
+      ? { ...migration, change: asked.value }
+      : migration;
+  });
+}
+
+export function writeReplayed(
+  journal: string,
+  at: string | undefined,
+  migrations: readonly ReplayedMigration[],
+): void {
+  const content = { ...nameFormat("dev"), at, migrations };
+  writeAtomically(join(journal, FILE), `${JSON.stringify(content, null, 1)}\n`);
 }

@@ -20,7 +20,13 @@ import { findFreePort, listen, toLocalUrl } from "../serve/listen.ts";
 import { STOP_SIGNALS, untilSignal } from "../serve/workers.ts";
 import { readSettings } from "../settings.ts";
 import { openDemos } from "./app.ts";
-import { DATA_DIR, type DevDatabase, openDevDatabase } from "./database.ts";
+import {
+  confirmReset,
+  DATA_DIR,
+  type DevDatabase,
+  openDevDatabase,
+  removeDevFiles,
+} from "./database.ts";
 import {
   describeIgnored,
   describeVisiblePassword,
@@ -30,13 +36,11 @@ import {
 } from "./environment.ts";
 import { makeExample } from "./example.ts";
 import { type Explained, makeExplained } from "./explain_forbidden.ts";
-import { DEV_FILE, type DevFile, removeDevFile } from "./file.ts";
+import { DEV_FILE, type DevFile, markDev, removeDevFile } from "./file.ts";
 import { findLaunchers, toFrontEnd, toHost, toOrigin, withHosts } from "./launchers.ts";
-import { markDev } from "./mark.ts";
 import { describeNeed } from "./needs.ts";
 import { acquireLocks, type DevProject, type DevProjects, openProjects } from "./projects.ts";
 import { pushOnce } from "./push.ts";
-import { confirmReset, removeDevFiles } from "./reset.ts";
 import { makeTestPeople } from "./test_people.ts";
 import { describeOther, describeTour, openDevLog } from "./tour.ts";
 import { watchSchema } from "./watch.ts";

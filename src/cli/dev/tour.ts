@@ -10,7 +10,7 @@ import {
 } from "../../schema/mod.ts";
 import type { Config, Environment } from "../../settings/mod.ts";
 import { quoteForShell } from "../../std/quote.ts";
-import { openLog } from "../log.ts";
+import { openLog } from "../settings.ts";
 import { makePaint, type Paint } from "../terminal.ts";
 import type { DevFile } from "./file.ts";
 

@@ -6,9 +6,8 @@ import { IsolationError } from "../../service/mod.ts";
 import type { Config } from "../../settings/mod.ts";
 import { type Command, EXIT, type ExitCode, RejectedError, type Setting } from "../command.ts";
 import { explainFailure } from "../database.ts";
-import { openLog } from "../log.ts";
 import { openFrom } from "../open_service.ts";
-import { readServeSettings, readWhole } from "../settings.ts";
+import { openLog, readServeSettings, readWhole } from "../settings.ts";
 import { checkService, waitForDatabase, warnOfLogins, warnOfSettings } from "./checks.ts";
 import { type ListenOptions, listen } from "./listen.ts";
 import {

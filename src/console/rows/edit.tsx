@@ -29,7 +29,7 @@ import { makeFields, renderIssues, renderRowForm, sortIssues } from "./form.tsx"
 import { renderHistoryLink } from "./history.tsx";
 import { toDeletedPath } from "./history_read.ts";
 import { readPosition, toMark } from "./list.ts";
-import { resolveReferences } from "./references.ts";
+import { resolveReferences } from "./related.ts";
 import { readRelatedRows, renderReferrers } from "./related_rows.tsx";
 import { type RowsTable, respondWithRowsPage } from "./table.tsx";
 

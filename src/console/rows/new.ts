@@ -23,7 +23,7 @@ import { callRows, toRejection } from "./call.ts";
 import { findRow } from "./edit.tsx";
 import { makeFields, renderIssues, renderRowForm, sortIssues } from "./form.tsx";
 import { readPosition, toMark } from "./list.ts";
-import { resolveReferences } from "./references.ts";
+import { resolveReferences } from "./related.ts";
 import { type RowsTable, respondWithRowsPage } from "./table.tsx";
 
 export async function handleNewRow(visit: Visit, table: RowsTable): Promise<Response> {

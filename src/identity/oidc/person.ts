@@ -14,8 +14,8 @@ import {
   linkInvited,
 } from "../../records/sessions/mod.ts";
 import type { PageDeps } from "../page_deps.tsx";
+import type { ProviderSettings } from "../settings.ts";
 import { type Claims, type Profile, readProfile, type Signed } from "./exchange.ts";
-import type { ProviderSettings } from "./settings.ts";
 
 type FoundPerson =
   | { linked: Linked }

@@ -21,7 +21,7 @@ import {
 } from "openid-client";
 import { type Log, toLogFields } from "../../observe.ts";
 import { HOUR_S } from "../../std/duration.ts";
-import type { ProviderSettings } from "./settings.ts";
+import type { ProviderSettings } from "../settings.ts";
 
 /** Cache lifetime of a provider's metadata. */
 const KEEP_MS = HOUR_S * 1000;

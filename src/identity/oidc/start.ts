@@ -18,7 +18,7 @@ import { Problem } from "../../problem.ts";
 import { hasToken, makeFormToken } from "../form_token.ts";
 import type { PageDeps } from "../page_deps.tsx";
 import { checkReturnTo, needsFresh, readReturnTo, toReturnQuery } from "../return_to.ts";
-import { isFromOwnPage, OIDC_PATH } from "../settings.ts";
+import { isFromOwnPage, OIDC_PATH, type ProviderSettings } from "../settings.ts";
 import {
   type ReturnTo,
   readChoice,
@@ -28,7 +28,6 @@ import {
 } from "./exchange.ts";
 import { PROVIDER_TEXTS, respondWithProviderPage, respondWithQuestion } from "./pages.tsx";
 import { type Provider, ProviderUnavailable } from "./providers.ts";
-import type { ProviderSettings } from "./settings.ts";
 
 /** The parameter of the link that a person follows after another site started the sign-in: the token of a form. */
 const CHOSEN = "chosen";

@@ -9,6 +9,8 @@ import { openAnnouncements } from "./dom.ts";
 import { openFormDialog } from "./forms/row_dialog.ts";
 import { addFieldHelp } from "./forms/row_form.ts";
 import {
+  addGridKeys,
+  addSkipLink,
   findCurrent,
   findGrid,
   findMove,
@@ -24,7 +26,6 @@ import { countRows } from "./grid/count.ts";
 import { handleTypingKey, input, openCell, selectCell, storeNull } from "./grid/editor.ts";
 import { startExport } from "./grid/export.ts";
 import { isInputMethodKey } from "./grid/input.ts";
-import { addGridKeys } from "./grid/keys.ts";
 import { startLive } from "./grid/live.ts";
 import { handleRangeKey, startRange } from "./grid/range.ts";
 import {
@@ -48,7 +49,6 @@ import {
   setSearchTotal,
 } from "./grid/search.ts";
 import { showSelection, startSelection } from "./grid/selection.ts";
-import { addSkipLink } from "./grid/skip.ts";
 import { toNextOrder } from "./grid/sort.ts";
 import { findTable, readTable } from "./grid/store.ts";
 import { startReferrers } from "./referrers.ts";

@@ -21,9 +21,17 @@ import {
   readNames,
   renderMapping,
 } from "./import/file.ts";
-import { renderEncoding, renderFormat, renderZone, toLocalOffset } from "./import/format.ts";
 import { type MatchTargets, readMatches } from "./import/match.ts";
-import { addButton, count, toNotice, toText } from "./import/parts.ts";
+import {
+  addButton,
+  count,
+  renderEncoding,
+  renderFormat,
+  renderZone,
+  toLocalOffset,
+  toNotice,
+  toText,
+} from "./import/parts.ts";
 import { offerRest, type Page, show, store } from "./import/store.ts";
 import { openStoredCheck } from "./import/stored.ts";
 import { offerSync, openComparison, renderSync, type SyncChoice } from "./import/sync.ts";

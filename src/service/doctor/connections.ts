@@ -1,12 +1,11 @@
 /** The doctor's checks of the process's connections and logins. They record which connections later checks can use. @module */
 
-import { type Database, findPooling, readRows } from "../../db/mod.ts";
+import { type Database, findPooling, type Pooling, readRows } from "../../db/mod.ts";
 import { checkPushing } from "../login_checks.ts";
 import { evaluateLoginLimits, evaluateServingLogin, readLogin } from "../logins.ts";
-import { toUnavailable } from "../unavailable.ts";
+import { type DatabaseVariable, toUnavailable } from "../unavailable.ts";
 import { type CheckResult, fail, pass } from "./check_result.ts";
 import type { Known, Results } from "./context.ts";
-import { checkPooler, evaluatePooling } from "./pooler.ts";
 import { evaluateVersion, readSession } from "./session.ts";
 
 export async function findSession(known: Known & { db: Database }): Promise<CheckResult[]> {
@@ -70,4 +69,43 @@ export async function checkPushingLogin({
 /** Operators' commands need it. */
 function acceptAdministrator(about: string): CheckResult {
   return pass(about, "is an administrator, for operators' commands");
+}
+
+type PoolerOptions = { url: string; variable: DatabaseVariable; prepare: boolean };
+
+/** @throws {Problem} the database cannot be reached */
+export async function checkPooler({ variable, ...options }: PoolerOptions): Promise<CheckResult> {
+  return evaluatePooling(await findPooling({ ...options, name: "rowhouse doctor" }), variable);
+}
+
+type Evaluation = Omit<CheckResult, "about">;
+
+const EVALUATIONS: Readonly<Record<Pooling, Evaluation>> = {
+  none: { level: "ok", message: "none: connected directly to PostgreSQL" },
+  pooled: { level: "ok", message: "found; compatible with DATABASE_PREPARE=off" },
+  sessions: { level: "ok", message: "found; uses a session for each connection" },
+  followed: { level: "ok", message: "found; supports prepared statements" },
+  mixed: {
+    level: "fail",
+    message:
+      "found; mixes up prepared statements, like PgBouncer before 1.21 or without max_prepared_statements: under load, calls fail or get the results of other calls",
+    remedy: "set DATABASE_PREPARE=off",
+  },
+};
+
+/** Pushes and migrations run long and hold locks: a pooler could interrupt them. */
+const OF_ADMIN: Partial<Record<Pooling, Evaluation>> = Object.fromEntries(
+  (["pooled", "sessions", "followed"] as const).map((pooling) => [
+    pooling,
+    {
+      level: "warn",
+      message: "found; pushes and migrations should not go through a pooler",
+      remedy: "make ADMIN_DATABASE_URL connect directly to PostgreSQL",
+    },
+  ]),
+);
+
+export function evaluatePooling(pooling: Pooling, variable: DatabaseVariable): CheckResult {
+  if (variable === "DATABASE_URL") return { about: "pooler", ...EVALUATIONS[pooling] };
+  return { about: "admin pooler", ...(OF_ADMIN[pooling] ?? EVALUATIONS[pooling]) };
 }

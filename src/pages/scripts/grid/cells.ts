@@ -1,8 +1,9 @@
-/** The cells of a grid: their positions, the keys that move between them, and their roles. @module */
+/** The cells of a grid: their positions, their roles, the keys of the grid, and the link that leads to them. @module */
 
 // The cells of a grid: one cell is a tab stop, by the input of the grid in it, and the arrow keys
 // move the focus to others. @see https://www.w3.org/WAI/ARIA/apg/patterns/grid/
 
+import { element } from "../dom.ts";
 export type Position = { row: number; column: number };
 
 /** Rows per Page Up and Page Down. */
@@ -108,4 +109,45 @@ export function columnOf(cell: HTMLTableCellElement): string | undefined {
 
 export function rowIdOf(cell: HTMLTableCellElement): string {
   return cell.closest<HTMLTableRowElement>("tr[data-row-id]")?.dataset["rowId"] ?? "";
+}
+
+/** Without the link, the rows are some thirty tab stops away. Only a script can focus the current cell. */
+export function addSkipLink(): void {
+  const link = element("a", { class: "skip", href: "#main" }, "Skip to the rows");
+  link.addEventListener("click", (event) => {
+    const grid = findGrid();
+    if (grid === null) return;
+    event.preventDefault();
+    focusCell(grid, findCurrent(grid));
+  });
+  document.querySelector(".skip")?.after(link);
+}
+
+const KEYS = [
+  { keys: ["↑", "↓", "←", "→"], name: "Move; with Ctrl to the edge" },
+  { keys: ["Page ↓", "Page ↑"], name: "Move ten rows; from the last row, open the next page" },
+  { keys: ["Enter", "F2"], name: "Edit the cell" },
+  { keys: ["a", "7", "…"], name: "Replace the value of the cell" },
+  { keys: ["Enter", "Tab"], name: "Save the value and move on" },
+  { keys: ["Shift Enter"], name: "Start a new line" },
+  { keys: ["Esc"], name: "Cancel the edit" },
+  { keys: ["Ctrl ⌫"], name: "Set the cell to null" },
+  { keys: ["Ctrl Z"], name: "Undo the last saved change" },
+  { keys: ["Shift Enter"], name: "Edit the whole row" },
+  { keys: ["Shift ↑", "Shift ↓", "Shift ←", "Shift →"], name: "Select a range; also by dragging" },
+  { keys: ["Ctrl C", "Ctrl V"], name: "Copy the range; paste a range after a preview" },
+  { keys: ["Ctrl D"], name: "Fill the range down with its first row" },
+  { keys: ["Shift Space"], name: "Select the row" },
+  { keys: ["Del"], name: "Delete the row, after a confirmation" },
+] as const;
+
+/** Adds the list to the page, where the dialog finds it. */
+export function addGridKeys(): void {
+  const entries = KEYS.flatMap(({ keys, name }) => [
+    element("dt", {}, ...keys.flatMap((key) => [element("kbd", {}, key), " "])),
+    element("dd", {}, name),
+  ]);
+  document.body.append(
+    element("dl", { class: "keys", hidden: "", "data-keys-of": "In the grid" }, ...entries),
+  );
 }

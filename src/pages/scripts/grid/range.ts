@@ -22,10 +22,17 @@ import {
 import { showChanges } from "./changes.ts";
 import { countOf, openDrawer } from "./drawer.ts";
 import { input } from "./editor.ts";
-import { describeSize, isSameKind, readIds, toShown } from "./range_values.ts";
 import { onRowsChanged, readKnown } from "./rows.ts";
 import { findStored, readLabels } from "./store.ts";
-import { findColumn, toValue, type Value } from "./values.ts";
+import {
+  describeSize,
+  findColumn,
+  isSameKind,
+  readIds,
+  toShown,
+  toValue,
+  type Value,
+} from "./values.ts";
 import type { Change } from "./write.ts";
 
 type Range = { readonly from: Position; readonly to: Position };

@@ -1,15 +1,21 @@
-/** The value that a typed or pasted text means in a column, as the JSON of the endpoints. A reference accepts its row's label. @module */
+/**
+ * The value that a typed or pasted text means in a column, as the JSON of the endpoints, and its text for a spreadsheet. A
+ * reference is its row's label.
+ *
+ * @module
+ */
+
 import { FIELDS, NEVER_ACCEPTED } from "../../../kinds/mod.ts";
 import { readPages } from "../../../rows/mod.ts";
 import type { NamedColumn } from "../../../schema/mod.ts";
 import { MAX_ROWS } from "../../../std/limits.ts";
 import { isUuid } from "../../../std/patterns.ts";
-import type { Row } from "../../rows/row.ts";
-import { toLabelText } from "../../rows/row.ts";
-import { isFreeText, type State, toJson, withLineEnds } from "../../rows/state.ts";
+import { type ListedRow, type Row, toLabelText } from "../../rows/row.ts";
+import { isFreeText, type State, toJson, toState, withLineEnds } from "../../rows/state.ts";
 import { toDataUrl } from "../data.ts";
 import { readPage, SearchError } from "../search/pages.ts";
-import { readTable } from "./store.ts";
+import { columnOf } from "./cells.ts";
+import { labels, readTable } from "./store.ts";
 
 export type Value = { readonly json: string } | { readonly issue: string };
 /** A typed text, or the state of a field. */
@@ -111,4 +117,29 @@ async function findShown(url: string, label: string, wanted: string): Promise<st
     if (ids.length > 1 || searched >= MAX_SEARCHED) break;
   }
   return ids;
+}
+
+export function describeSize(rows: number, columns: number): string {
+  return rows === 1 && columns === 1 ? "1 cell" : `${rows} × ${columns} cells`;
+}
+
+/** The text of a value in a spreadsheet: of a reference its label, of null nothing. */
+export function toShown(cell: HTMLTableCellElement, { row }: ListedRow): string {
+  const column = findColumn(columnOf(cell) ?? "");
+  const state = column === undefined ? "null" : toState(column, row);
+  if (typeof state === "string") return "";
+  return column?.kind === "ref" ? (labels.get(state.text) ?? state.text) : state.text;
+}
+
+/** A copied reference is pasted by its text: the id could be of another table. */
+export function isSameKind({ kind, required }: NamedColumn, json: string): boolean {
+  if (json === "null") return !required;
+  return kind === "string" && json.startsWith('"');
+}
+
+/** The references among new values, whose labels the preview shows. */
+export function readIds(values: ReadonlyMap<string, string>): Record<string, unknown> {
+  return Object.fromEntries(
+    [...values].map(([name, json]) => [name, json.startsWith('"') ? JSON.parse(json) : null]),
+  );
 }

@@ -1,5 +1,7 @@
-/** The parts of the steps of an import: notices, buttons and numbers. @module */
+/** The parts of the steps of an import: notices, buttons, numbers, and how the texts of a file are read. @module */
+import { ENCODINGS } from "../../../rows/mod.ts";
 import { element } from "../dom.ts";
+import type { ChosenFile } from "./file.ts";
 
 /** Adds a button that is removed when it is pressed. */
 export function addButton(
@@ -58,4 +60,51 @@ export function makeProgress(max: number, text: string): Progress {
       status.textContent = now;
     },
   };
+}
+
+/** The zone of times that have none. */
+export function renderZone() {
+  const select = element(
+    "select",
+    { id: "zone", "aria-describedby": "zone-hint" },
+    new Option("UTC", ""),
+    new Option(`This browser's time zone, ${Intl.DateTimeFormat().resolvedOptions().timeZone}`),
+  );
+  const text = "For times such as 2026-11-27 14:30. A day alone is 00:00.";
+  const hint = element("p", { class: "hint", id: "zone-hint" }, text);
+  const label = element("label", { for: "zone" }, "Times without a time zone are in");
+  return {
+    field: element("div", { class: "field" }, label, hint, select),
+    read: () => (select.value === "" ? () => "Z" : toLocalOffset),
+  };
+}
+
+export function toLocalOffset(local: string): string {
+  const minutes = -new Date(local.slice(0, "2026-11-27T14:30:00".length)).getTimezoneOffset();
+  // The check of the value reports a time that does not exist.
+  if (Number.isNaN(minutes)) return "Z";
+  const parts = [Math.trunc(Math.abs(minutes) / 60), Math.round(Math.abs(minutes)) % 60];
+  const text = parts.map((part) => String(part).padStart(2, "0")).join(":");
+  return `${minutes < 0 ? "-" : "+"}${text}`;
+}
+
+export function renderEncoding({ encoding }: ChosenFile): HTMLSelectElement {
+  const select = element("select", { id: "encoding" });
+  for (const { name, label } of ENCODINGS)
+    select.append(new Option(label, name, false, name === encoding));
+  return select;
+}
+
+type FormatFields = {
+  encoding: HTMLSelectElement;
+  protection: HTMLInputElement;
+  isCsv: boolean;
+};
+
+export function renderFormat({ encoding, protection, isCsv }: FormatFields): HTMLElement[] {
+  const label = element("label", { for: "encoding" }, "Encoding");
+  const field = element("div", { class: "field" }, label, encoding);
+  if (!isCsv) return [field];
+  const text = "Remove the apostrophes that an export for spreadsheets added";
+  return [field, element("label", { class: "check" }, protection, element("span", {}, text))];
 }
