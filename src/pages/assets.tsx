@@ -13,10 +13,10 @@ import type { Html } from "./html.ts";
 
 const IS_PACKED = import.meta.path.endsWith(".js");
 const FOLDER = new URL("scripts/", IS_PACKED ? `file://${import.meta.path}` : import.meta.url);
-/** The folders whose files are in the scripts. */
+/** The folders whose files are in the scripts, with their subfolders. */
 const SOURCES = [
   FOLDER,
-  ...(IS_PACKED ? [] : ["kinds", "rows", "sdk", "std"]).map(
+  ...(IS_PACKED ? [] : ["kinds", "pages/rows", "rows", "sdk", "std"]).map(
     (module) => new URL(`../${module}/`, import.meta.url),
   ),
 ];
@@ -44,10 +44,18 @@ const SCRIPTS_DIGEST = digestSources();
 
 function digestSources(): string {
   const hasher = new Bun.CryptoHasher("sha256").update(Bun.version);
-  for (const folder of SOURCES)
-    for (const file of readdirSync(folder).sort())
-      if (/\.[jt]s$/.test(file)) hasher.update(readFileSync(new URL(file, folder)));
+  for (const source of listSources()) hasher.update(readFileSync(source));
   return hasher.digest("hex").slice(0, 16);
+}
+
+/** A source that is not listed would change without a new name, and browsers would keep the old script. */
+export function listSources(): string[] {
+  return SOURCES.flatMap((folder) =>
+    readdirSync(folder, { encoding: "utf8", recursive: true })
+      .filter((file) => /\.[jt]sx?$/.test(file) && !/_test\.tsx?$/.test(file))
+      .sort()
+      .map((file) => fileURLToPath(new URL(file, folder))),
+  );
 }
 
 /** @throws {AggregateError} a source cannot be read or bundled */
