@@ -80,7 +80,9 @@ export function renderZone() {
 }
 
 export function toLocalOffset(local: string): string {
-  const minutes = -new Date(local.slice(0, "2026-11-27T14:30:00".length)).getTimezoneOffset();
+  const second = local.slice(0, "2026-11-27T14:30:00".length);
+  // Of a time that the zone skips, this is the offset before it: so a day that has no 00:00 begins on that day.
+  const minutes = (Date.parse(`${second}Z`) - Date.parse(second)) / 60_000;
   // The check of the value reports a time that does not exist.
   if (Number.isNaN(minutes)) return "Z";
   const parts = [Math.trunc(Math.abs(minutes) / 60), Math.round(Math.abs(minutes)) % 60];
