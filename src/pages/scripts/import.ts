@@ -85,7 +85,7 @@ function start(parent: HTMLElement): void {
     // Remove the form of the previous file: it does not apply to this file.
     steps.replaceChildren();
     if (file === undefined) return;
-    const chosen = { file, format: findFormat(file.name) ?? "csv", encoding: "utf-8" } as const;
+    const chosen = { file, format: findFormat(file.name) ?? "csv" } as const;
     const page = { table, targets, path, steps, api, url, hasFilters, cascades };
     void show(() => chooseFile(page, chosen), steps);
   };
@@ -98,10 +98,15 @@ function start(parent: HTMLElement): void {
 
 const CONTINUE = "Choose the file again to continue its import. No row is stored twice.";
 
-async function chooseFile(page: Page, file: ChosenFile): Promise<void> {
+type NewFile = Omit<ChosenFile, "encoding"> & Partial<ChosenFile>;
+
+async function chooseFile(page: Page, chosenFile: NewFile): Promise<void> {
   const { table, targets, steps } = page;
+  const digest = await digestBytes(await chosenFile.file.arrayBuffer());
+  const last = readBegun(page.url);
+  const begun = last?.digest === digest ? last : undefined;
+  const file = { encoding: begun?.choices["encoding"] ?? "utf-8", ...chosenFile };
   const read = await readNames(file);
-  const digest = await digestBytes(await file.file.arrayBuffer());
   const encoding = renderEncoding(file);
   encoding.addEventListener("change", (event) => {
     event.stopPropagation();
@@ -143,8 +148,7 @@ async function chooseFile(page: Page, file: ChosenFile): Promise<void> {
     }, results);
   });
   form.addEventListener("change", () => results.replaceChildren());
-  const begun = readBegun(page.url);
-  if (begun?.digest === digest) restoreFields(form, begun);
+  if (begun !== undefined) restoreFields(form, { ...begun.choices, encoding: file.encoding });
   steps.replaceChildren(form, results);
 }
 
@@ -208,9 +212,12 @@ async function check(page: Page, file: NamedFile, choice?: SyncChoice): Promise<
     : `Import ${count(rows, "row")}`;
   const { digest, choices } = file;
   const isAgain = last?.digest === digest && last.isRemoved === true;
-  const key = `file-${digest}${isAgain ? `-${Date.now()}` : ""}`;
+  const leftOut = [...result.leftOut];
+  // The same file with other choices sends other rows: it is another import.
+  const sent = new TextEncoder().encode(JSON.stringify([digest, choices, leftOut]));
+  const key = `file-${await digestBytes(sent)}${isAgain ? `-${Date.now()}` : ""}`;
   const task = { digest, choices, key, name: file.file.name, rows, stored: 0 };
-  const start = { ...task, leftOut: [...result.leftOut], startedAt: Date.now() };
+  const start = { ...task, leftOut, startedAt: Date.now() };
   addButton(steps, name, () => show(() => store(page, { file, begun: start }), steps));
 }
 

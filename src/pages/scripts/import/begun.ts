@@ -12,6 +12,8 @@ export type Begun = {
   readonly stored: number;
   readonly leftOut: readonly number[];
   readonly startedAt: number;
+  /** The tags of the stored rows, by their ids: the service repeats only the ids of a large batch. */
+  readonly tags?: Readonly<Partial<Record<string, string>>>;
   /** The rows were removed: the next import of the file is a new one. */
   readonly isRemoved?: true;
 };
@@ -46,7 +48,7 @@ export function readFields(form: HTMLFormElement): Record<string, string> {
   return Object.fromEntries(listFields(form).map((field) => [field.id, readField(field)]));
 }
 
-export function restoreFields(form: HTMLFormElement, { choices }: Begun): void {
+export function restoreFields(form: HTMLFormElement, choices: Begun["choices"]): void {
   for (const field of listFields(form)) {
     const value = choices[field.id];
     if (value === undefined) continue;
@@ -58,9 +60,8 @@ export function restoreFields(form: HTMLFormElement, { choices }: Begun): void {
 
 type Field = HTMLInputElement | HTMLSelectElement;
 
-/** The encoding is chosen before the other fields are rendered. */
 function listFields(form: HTMLFormElement): Field[] {
-  return [...form.querySelectorAll<Field>("input[id], select[id]:not(#encoding)")];
+  return [...form.querySelectorAll<Field>("input[id], select[id]")];
 }
 
 function readField(field: Field): string {

@@ -15,7 +15,7 @@ import { callPatiently, type Lost, SIGNED_OUT as SIGNED_OUT_REASON } from "../da
 import { type ImportFile, LIMITS, readFile } from "./file.ts";
 
 /** A row with its JSON text, whose digest is its entity tag. */
-export type TableRow = ListedRow & { readonly text: string };
+export type TableRow = ListedRow & { readonly text: string; readonly tag?: string };
 
 type Detail = { readonly path: string; readonly message: string };
 type BatchResponse = {

@@ -7,7 +7,7 @@ import type { ImportFile } from "./file.ts";
 import type { MatchTargets } from "./match.ts";
 import { addButton, count, makeProgress, toNotice, toText } from "./parts.ts";
 import { makeSender, type Stop, sendFile, type TableRow } from "./send.ts";
-import { deleteRows } from "./sync.ts";
+import { deleteRows, toTag } from "./sync.ts";
 
 export type Page = {
   table: TableDefinition;
@@ -55,15 +55,22 @@ type Task = {
 
 /** Max rows that are kept to remove them. */
 const MAX_REMOVED = 100_000;
+/** Max rows whose tags survive a reload: about a third of a tab's storage. */
+const MAX_TAGS = 20_000;
 
 export async function store(page: Page, task: Task): Promise<void> {
   const { steps, url } = page;
-  const { begun } = task;
+  const { begun, isResumed } = task;
   const { rows, key, leftOut } = begun;
   const progress = makeProgress(rows, `Storing ${count(rows, "row")}…`);
   steps.append(progress.line);
-  let replayed = 0;
-  saveBegun(url, begun);
+  let [replayed, seen] = [0, 0];
+  let last = begun;
+  const keep = (change: Partial<Begun>) => {
+    last = { ...last, ...change };
+    saveBegun(url, last);
+  };
+  keep({});
   const file = { ...task.file, leftOut: new Set(leftOut) };
   const written: TableRow[] = [];
   const sender = makeSender(url);
@@ -71,18 +78,28 @@ export async function store(page: Page, task: Task): Promise<void> {
     key,
     sender: async (batch, batchKey) => {
       const response = await sender(batch, batchKey);
-      if (written.length <= MAX_REMOVED) written.push(...(response.created ?? []));
+      for (const row of response.created ?? []) {
+        // What another import of this file has stored is not removed with this one.
+        const isOwn = response.isReplay !== true || (isResumed === true && seen >= begun.stored);
+        seen++;
+        const isWhole = Object.keys(row.values).length > 1;
+        const tag = last.tags?.[row.id] ?? (isOwn && isWhole ? await toTag(row) : undefined);
+        if (tag !== undefined && written.length <= MAX_REMOVED) written.push({ ...row, tag });
+      }
       return response;
     },
     onStored: (sent) => {
       replayed = sent.replayed;
       progress.show(sent.stored, `${sent.stored} of ${count(rows, "row")} stored`);
-      saveBegun(url, { ...begun, stored: Math.max(begun.stored, sent.stored) });
+      const tags = Object.fromEntries(
+        written.slice(0, MAX_TAGS).map(({ id, tag = "" }) => [id, tag]),
+      );
+      keep({ stored: Math.max(last.stored, sent.stored), tags });
     },
   });
   progress.line.remove();
-  if (stop !== undefined) showStop(page, task, stop);
-  else showStored(page, task, task.isResumed === true ? 0 : replayed);
+  if (stop !== undefined) showStop(page, { ...task, begun: last }, stop);
+  else showStored(page, task, isResumed === true ? 0 : replayed);
   // A batch without a response may have rows that only Resume knows.
   if (written.length > MAX_REMOVED || stop?.isUnknown === true) return;
   const onRemoved = () => saveBegun(url, { ...begun, isRemoved: true });
@@ -90,6 +107,7 @@ export async function store(page: Page, task: Task): Promise<void> {
     table: page.table,
     url,
     rows: written,
+    others: seen - written.length,
     cascades: page.cascades,
     onRemoved,
   });
@@ -125,6 +143,8 @@ type Removal = {
   readonly url: string;
   /** As they were stored. */
   readonly rows: readonly TableRow[];
+  /** The number of the file's rows that stay: another import has stored them, or this tab does not know how they were. */
+  readonly others: number;
   /** The tables whose rows are deleted with a row that they reference. */
   readonly cascades: readonly string[];
   readonly onRemoved: () => void;
@@ -135,12 +155,13 @@ const MAX_NAMED = 200;
 
 /** A button, and a second one that confirms. */
 export function offerRemoval(steps: HTMLElement, removal: Removal): void {
-  const { rows, cascades } = removal;
+  const { rows, others, cascades } = removal;
   if (rows.length === 0) return;
   const ask = async () => {
     const also =
       cascades.length === 0 ? "" : ` Rows of ${cascades.join(", ")} that reference them go too.`;
-    const text = `Only the ${count(rows.length, "row")} that this import stored and nobody has changed since.${also}`;
+    const stay = others === 0 ? "" : ` ${count(others, "other row")} of the file stay.`;
+    const text = `Only the ${count(rows.length, "row")} that this import stored and nobody has changed since.${stay}${also}`;
     const notice = toNotice("info", text);
     steps.append(notice);
     const name = `Remove ${count(rows.length, "row")}`;
