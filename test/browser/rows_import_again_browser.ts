@@ -12,10 +12,13 @@ beforeEach(async () => {
   await pages.makeApp();
 });
 
-const ROWS = 1200;
-/** In Windows-1252. */
+/** In Windows-1252, and sent in two batches. */
+const ROWS = 150;
 const FILE = Buffer.from(
-  ["What,size", ...Array.from({ length: ROWS }, (_, at) => `T\u00fcr ${at},${at}`)].join("\n"),
+  [
+    "What,size",
+    ...Array.from({ length: ROWS }, (_, at) => `T\u00fcr ${at} ${"x".repeat(1000)},${at}`),
+  ].join("\n"),
   "latin1",
 );
 const resultsOf = (page: Page) => page.locator("[data-results]");
@@ -36,19 +39,19 @@ test("an import that continues after a reload keeps its encoding, and all its ro
     await page.getByLabel("Encoding").selectOption("windows-1252");
     await page.getByLabel("What").selectOption("title");
     await press(page, "Check the file");
-    await press(page, "Import 1,200 rows");
-    await page.getByText("1000 of 1,200 rows stored").waitFor();
+    await press(page, "Import 150 rows");
+    await page.getByText(/^[1-9]\d+ of 150 rows stored/).waitFor();
     await page.reload();
     await chooseFile(page);
     await page.getByLabel("What").waitFor();
     expect(await page.getByLabel("Encoding").inputValue()).toBe("windows-1252");
     await press(page, "Check the file");
-    await press(page, "Continue with 200 rows");
-    await page.getByText("1,200 rows stored.").waitFor();
-    expect((await pages.listRows())[0]?.["title"]).toBe("T\u00fcr 0");
+    await press(page, /^Continue with \d+ rows$/);
+    await page.getByText("150 rows stored.").waitFor();
+    expect((await pages.listRows())[0]?.["title"]).toStartWith("T\u00fcr 0 x");
     await press(page, "Remove the rows stored");
-    await press(page, "Remove 1,200 rows");
-    await resultsOf(page).getByText("Removed 1,200 of 1,200 rows.").waitFor();
+    await press(page, "Remove 150 rows");
+    await resultsOf(page).getByText("Removed 150 of 150 rows.").waitFor();
     expect(await pages.listRows()).toEqual([]);
   });
 });
