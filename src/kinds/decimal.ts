@@ -1,6 +1,5 @@
 /** Columns of exact decimals. @module */
 import { DECIMAL_MAX_CHARS, decimalParts, isDecimal } from "../std/decimal.ts";
-import { compareTexts } from "./compare.ts";
 import type { Compare, FieldKind, SearchParts, SqlKind, Types, ValueKind } from "./kind.ts";
 import {
   DOUBLE_ENDS,
@@ -13,6 +12,7 @@ import {
   toPlainNumber,
 } from "./number.ts";
 import { AGGREGATES, ORDERED, SEARCHED_BY_ORDER } from "./operators.ts";
+import { compareTexts } from "./text_parts.ts";
 
 export type DecimalTypes = {
   /** A column of exact decimals, as strings such as `"12.50"`. */

@@ -24,7 +24,6 @@ import {
 } from "./timestamp.ts";
 import { type UuidTypes, uuidCompare, uuidField, uuidSql, uuidValue } from "./uuid.ts";
 
-export { compareValues } from "./compare.ts";
 export type { IsoDate } from "./date.ts";
 export { ENUM_LIMITS, isDroppedValue, MAX_SPLIT_VALUES, toDroppedValue } from "./enum.ts";
 export { DEFAULT_LIMITS, NEVER_ACCEPTED } from "./json.ts";
@@ -33,6 +32,7 @@ export { toPlainNumber } from "./number.ts";
 export { AGGREGATES, type Aggregate, OPERATORS, type Operator } from "./operators.ts";
 export type { Id } from "./ref.ts";
 export { normalizeLines } from "./string.ts";
+export { compareValues } from "./text_parts.ts";
 export { type IsoTime, toMomentText } from "./timestamp.ts";
 export { shortenId } from "./uuid.ts";
 

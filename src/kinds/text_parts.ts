@@ -1,13 +1,14 @@
 /**
  * The parts of a text by which an index is searched: its start, the whole characters in the first 63 bytes, and its rest,
- * the MD5 of a longer text. Also bounds of starts that include every text of a condition. Pure.
+ * the MD5 of a longer text. Also bounds of starts that include every text of a condition,
+ * and the order of texts by code points. Pure.
  *
  * @see string.ts for the same parts in SQL
  * @module
  */
 
 import { utf8Length } from "../std/text.ts";
-import type { Edge } from "./kind.ts";
+import type { Comparable, Edge } from "./kind.ts";
 
 const START_BYTES = 63;
 /** Bytes of a character, at most. */
@@ -102,4 +103,23 @@ function cut(text: string, maxBytes: number): string {
     end += character.length;
   }
   return text.slice(0, end);
+}
+
+/** Texts by code points, others as numbers. */
+export function compareValues(a: Comparable, b: Comparable): number {
+  if (typeof a === "string" && typeof b === "string") return compareTexts(a, b);
+  return Number(a) - Number(b);
+}
+
+/** Compares by code points, as the service does in every database. */
+export function compareTexts(a: string, b: string): number {
+  let position = 0;
+  while (position < a.length && a.charCodeAt(position) === b.charCodeAt(position)) position++;
+  return toRank(a.charCodeAt(position)) - toRank(b.charCodeAt(position));
+}
+
+/** The end of a text sorts before any character. Half a surrogate pair represents a code point after all others. */
+function toRank(unit: number): number {
+  if (Number.isNaN(unit)) return -1;
+  return unit >= 0xd800 && unit < 0xe000 ? unit + 0x10000 : unit;
 }

@@ -1,8 +1,8 @@
 /** Columns of UUIDs. @module */
 import { isUuid } from "../std/patterns.ts";
-import { compareTexts } from "./compare.ts";
 import type { Compare, FieldKind, SqlKind, Types, ValueKind } from "./kind.ts";
 import { ORDERED } from "./operators.ts";
+import { compareTexts } from "./text_parts.ts";
 
 export type UuidTypes = {
   /** A column of UUIDs. */

@@ -70,3 +70,8 @@ $$;
 comment on function rowhouse.sweep_leases is 'idempotent';
 grant execute on function rowhouse.lease_tokens, rowhouse.sweep_leases
   to rowhouse_service, rowhouse_gateway;
+
+-- The records of applied migrations and of the code.
+
+grant select on rowhouse.service_migrations, rowhouse.code
+  to rowhouse_tables, rowhouse_service, rowhouse_gateway, rowhouse_data, rowhouse_identity;
