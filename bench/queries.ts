@@ -7,8 +7,7 @@
  */
 
 import { LIST_BYTES, MAX_WORK } from "../src/data/mod.ts";
-import { planGroups } from "../src/data/query/group_plan.ts";
-import { readGroupQuery } from "../src/data/query/group_query.ts";
+import { planGroups, readGroupQuery } from "../src/data/query/group_query.ts";
 import { readListQuery } from "../src/data/query/list_query.ts";
 import { planQuery } from "../src/data/query/plan.ts";
 import { planWalk } from "../src/data/query/walk.ts";

@@ -1,8 +1,7 @@
 /** The buffers that groups and counts read in a large app, next to apps with the same values, on PostgreSQL 18 and 15. */
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import type { AppTables } from "../../src/data/query/filter.ts";
-import { planGroups } from "../../src/data/query/group_plan.ts";
-import { readGroupQuery } from "../../src/data/query/group_query.ts";
+import { planGroups, readGroupQuery } from "../../src/data/query/group_query.ts";
 import { readListQuery } from "../../src/data/query/list_query.ts";
 import { MAX_WORK, planQuery } from "../../src/data/query/plan.ts";
 import { SERVICE_QUEUE } from "../../src/db/mod.ts";

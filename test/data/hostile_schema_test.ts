@@ -5,8 +5,7 @@
  */
 import { afterAll, beforeAll, expect } from "bun:test";
 import postgres from "postgres";
-import { planGroups } from "../../src/data/query/group_plan.ts";
-import { readGroupQuery } from "../../src/data/query/group_query.ts";
+import { planGroups, readGroupQuery } from "../../src/data/query/group_query.ts";
 import { SQL, VALUES } from "../../src/kinds/mod.ts";
 import { PREVIEWS } from "../../src/preview.ts";
 import { setAppSwitch, toProof } from "../../src/records/apps/mod.ts";

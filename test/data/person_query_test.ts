@@ -3,8 +3,7 @@
  * them, and by hand, as the holder of a stolen serving login can.
  */
 import { afterAll, beforeAll, expect, test } from "bun:test";
-import { planGroups } from "../../src/data/query/group_plan.ts";
-import { readGroupQuery } from "../../src/data/query/group_query.ts";
+import { planGroups, readGroupQuery } from "../../src/data/query/group_query.ts";
 import { readListQuery } from "../../src/data/query/list_query.ts";
 import { planQuery } from "../../src/data/query/plan.ts";
 import { planWalk } from "../../src/data/query/walk.ts";

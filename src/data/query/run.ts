@@ -17,8 +17,7 @@ import { callFunction, findCurrent } from "../call.ts";
 import type { DataDeps } from "../deps.ts";
 import { proveKey } from "../prove_key.ts";
 import type { AppTables } from "./filter.ts";
-import { explainGroups, planGroups } from "./group_plan.ts";
-import { type GroupQuery, readGroupQuery } from "./group_query.ts";
+import { explainGroups, type GroupQuery, planGroups, readGroupQuery } from "./group_query.ts";
 import { readListQuery } from "./list_query.ts";
 import {
   explainNeededIndex,

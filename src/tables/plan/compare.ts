@@ -16,10 +16,7 @@ export type Difference = Compared & { table: string; column?: string };
 
 /** The properties of a column that every declaration must share. */
 const ASPECTS: readonly { name: string; show: (column: NamedColumn) => string }[] = [
-  {
-    name: "type",
-    show: (column) => (column.kind === "ref" ? `ref(${column.table})` : column.kind),
-  },
+  { name: "type", show: showType },
   {
     name: "required",
     show: (column) => (column.required ? "a required column" : "an optional column"),
@@ -32,6 +29,10 @@ const ASPECTS: readonly { name: string; show: (column: NamedColumn) => string }[
       column.onUpdate === undefined ? "no onUpdate" : `onUpdate ${column.onUpdate}`,
   },
 ];
+
+export function showType(column: NamedColumn): string {
+  return column.kind === "ref" ? `ref(${column.table})` : column.kind;
+}
 
 /** Every difference by which another app's declaration does not fit the table. */
 export function findDifferences(declared: TableDefinition, table: TableDefinition): Difference[] {

@@ -23,6 +23,7 @@ import {
   findDifferences,
   showDefault,
   showOnDelete,
+  showType,
   showValues,
 } from "./compare.ts";
 
@@ -112,11 +113,6 @@ function findOtherValues({ declared, own, before }: Declarations): Conflict[] {
   if (isSubsequence(values, column.values)) return [];
   const compared = { wanted: showValues(column), found: showValues({ ...before, values }) };
   return [{ table: declared.name, column: column.name, ...OWN.otherValues(compared) }];
-}
-
-function showType(column: NamedColumn): string {
-  if (column.kind !== "ref") return column.kind;
-  return `ref(${column.table})`;
 }
 
 /** PostgreSQL cannot use an enum value as a default in the transaction that adds it (55P04). */

@@ -143,6 +143,6 @@ export function keepWalk({ terms, values }: PathTerms, alias: string, isDescendi
   };
 }
 
-function toRow(list: readonly string[]): string {
+export function toRow(list: readonly string[]): string {
   return list.length === 1 ? (list[0] ?? "") : `(${list.join(", ")})`;
 }

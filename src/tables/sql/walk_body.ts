@@ -43,6 +43,7 @@ import {
   setNext,
   wholeRow,
 } from "./page_rows.ts";
+import { toRow } from "./rule_path_terms.ts";
 import { usingWho } from "./seen_rows.ts";
 import { listRuleWalks, type RuleWalk, renderBuilt, renderMergedIds } from "./seen_walks_terms.ts";
 import { declareWho, isVisible, WHO } from "./view_terms.ts";
@@ -401,10 +402,6 @@ function compare(list: readonly string[], { to, isAtLeast }: Compared): string {
 }
 
 type Compared = { readonly to: readonly string[]; readonly isAtLeast: boolean };
-
-function toRow(list: readonly string[]): string {
-  return list.length === 1 ? (list[0] ?? "") : `(${list.join(", ")})`;
-}
 
 function readPosition(position: string, terms: readonly WalkTerm[]): string[] {
   return terms.map(({ type }, place) => `(${position})[${place + 1}]::${type}`);
