@@ -52,6 +52,16 @@ describe.each([
   const options = (page: Page) => page.locator(".options [role=option]");
   const reference = (page: Page) => page.getByRole("combobox", { name: /^project/ });
 
+  test("a text that wraps in a narrow window has no scroll bar beside one line", async () => {
+    await pages.open("todos", async (page) => {
+      await page.setViewportSize({ width: 360, height: 700 });
+      await page.goto(pages.toUrl("todos/new"));
+      const field = page.locator("textarea").first();
+      await field.fill("A text of some words that is wider than a telephone.");
+      expect(await field.evaluate((area) => area.scrollHeight - area.clientHeight)).toBe(0);
+    });
+  });
+
   test("a reference displays the unique text of its row, and the cell's editor selects by that text", async () => {
     await pages.open("todos", async (page) => {
       const cell = page.locator("tbody tr").first().locator("td").nth(2);

@@ -96,7 +96,8 @@ export function makePersonAction<Fields extends FormFields = NoFields>({
     ...action,
     read: readPerson,
     form: (page, visit) => {
-      const reason = blocker(page);
+      // A rejected form says why above the sent values, which the reason must not replace.
+      const reason = visit.deps.isForm ? undefined : blocker(page);
       if (reason === undefined) return form(page, visit);
       return {
         instead: (

@@ -174,9 +174,12 @@ export const changeRoleAction = makePersonAction({
     button: "Save",
   }),
   run: async (visit, page, { role }) => {
+    const { app: slug = "" } = visit.context.params;
     if (page.grants.length === 0)
-      throw new Problem("invalid_request", { message: "Cannot change a role that was revoked" });
-    await grant(visit, page, { slug: visit.context.params["app"] ?? "", role });
+      throw new Problem("invalid_request", {
+        message: `The role of ${page.person.email} on ${slug} was revoked after this form was opened. Grant a new role on the page of the person`,
+      });
+    await grant(visit, page, { slug, role });
   },
   done: ROLE_SAVED,
   origin: toOrigin,
