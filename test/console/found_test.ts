@@ -212,7 +212,13 @@ test("requests that differ in what was found are not merged", async () => {
 });
 
 test("the database stores exactly the classes, and a request with anything else is not stored", async () => {
-  const usual = { method: "POST", route: "/", status: 422, ms: 1, code: "validation_failed" };
+  const usual = {
+    method: "POST",
+    route: "/v1/data/db/:table",
+    status: 422,
+    ms: 1,
+    code: "validation_failed",
+  };
   const add = async (found: unknown) => {
     const id = crypto.randomUUID();
     const stored = {
