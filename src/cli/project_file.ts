@@ -35,7 +35,7 @@ export type ProjectEnvironment = {
 };
 
 /** The content of the file. */
-export type ProjectSettings = {
+type ProjectSettings = {
   /** The slug of the app that `dev` serves; `undefined` in files of older projects. */
   app: string | undefined;
   /** The port of `dev`. */

@@ -18,6 +18,7 @@ import {
   toApiUrl,
 } from "./parts.tsx";
 import { NEW_APP, toAppPath, toKeyPath, toPersonPath, toTablePath } from "./paths.ts";
+import { BUILD_STATES } from "./tables/table_parts.tsx";
 
 const MAX_APPS = 20;
 
@@ -211,18 +212,12 @@ function renderSilent({ role, seenAt }: Silent, now: number): Html {
   );
 }
 
-const BUILD_STATES: Readonly<Record<string, string>> = {
-  waiting: "is waiting to be built",
-  running: "is being built",
-  failed: "could not be built",
-};
-
 function renderBuild({ kind, name, table, app, state }: ConsoleHome["builds"][number]): Html {
   return (
     <>
       <span>
         The {kind} <code>{name}</code> of table <code>{table}</code>, which <b>{app}</b> pushed,{" "}
-        {BUILD_STATES[state] ?? "does not exist yet"}.
+        {BUILD_STATES[state]}.
       </span>{" "}
       {renderLink(state === "failed" ? "View error" : "View progress", toTablePath(table))}
     </>

@@ -123,7 +123,7 @@ const SPAN_LABELS: Readonly<Record<Span, string>> = {
   week: "Last week",
 };
 
-export function toSpanText(span: Span): string {
+function toSpanText(span: Span): string {
   return SPAN_LABELS[span];
 }
 
@@ -170,7 +170,7 @@ function renderStat(
 }
 
 /** The cells of a list: a small chart, requests per second, errors and the p99. */
-export function renderNumberCells(numbers: Numbers, span: Span): Part[] {
+function renderNumberCells(numbers: Numbers, span: Span): Part[] {
   const { requests, errors, latencies } = numbers;
   if (requests === 0)
     return [

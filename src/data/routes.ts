@@ -234,7 +234,7 @@ async function deleteRow(deps: DataDeps, context: KeyRequestContext): Promise<Re
  *
  * @throws {Problem} unknown_table; not_implemented — the database has no event streams; unsupported_query; rate_limited; unavailable
  */
-export async function openChanges(
+async function openChanges(
   deps: DataDeps,
   context: KeyRequestContext,
 ): Promise<Response | undefined> {

@@ -46,14 +46,14 @@ import { readSent, write } from "./write.ts";
 /** What happens to rows that exist. */
 export const EXISTING_VALUES = ["update", "ignore"] as const;
 
-export type UpsertQuery = {
+type UpsertQuery = {
   /** The columns of a unique constraint, in any order. */
   readonly columns: readonly string[];
   readonly isIgnored: boolean;
 };
 
 /** @throws {Problem} unsupported_query — another parameter; invalid_query */
-export function readUpsertQuery(query: string): UpsertQuery {
+function readUpsertQuery(query: string): UpsertQuery {
   const found = new Map<string, string>();
   for (const [name, value] of readParameters(query)) {
     if (name !== ON_CONFLICT && name !== "existing")

@@ -31,7 +31,7 @@ import { readSent, type SentWrite, write } from "./write.ts";
 /** Parameters that are no conditions. */
 const WRITE_PARAMETERS = ["all", "dryRun", "limit"] as const;
 
-export type WriteQuery = {
+type WriteQuery = {
   /** All of them must be true; none: every row. */
   readonly where: readonly Condition[];
   readonly isDry: boolean;

@@ -32,7 +32,7 @@ export type VisitorFunction = NameWith<{ caller: "visitor" }>;
 export type ActionName = NameWith<{ input: object }>;
 export type ActionInput<Name extends ActionName> = PassedValues<(typeof FUNCTIONS)[Name]["input"]>;
 
-export type FunctionCallOptions<Name extends FunctionName> = {
+type FunctionCallOptions<Name extends FunctionName> = {
   /** Defaults to {@linkcode SERVICE_QUEUE}. */
   queue?: string;
   /** Maps an error to the error to throw, such as a {@linkcode SignalError}. */

@@ -26,7 +26,7 @@ export type PresentedVisitor = {
 type ItemType = keyof Values;
 export type SqlType = ItemType | `${ItemType}[]`;
 /** Ends with `?` if the argument can be null. */
-export type ReturnedType = SqlType | `${SqlType}?`;
+type ReturnedType = SqlType | `${SqlType}?`;
 
 export type FunctionShape = {
   /** Set if a call can be repeated. */

@@ -9,7 +9,7 @@ import type { Database } from "./pool/mod.ts";
 type Rejection = { readonly message: string; readonly remedy: string };
 
 /** Why a database lacks features, in messages for callers. */
-export type Lacks = {
+type Lacks = {
   readonly conditions: string;
   readonly eventStreams: string;
   readonly changes: string;

@@ -166,7 +166,7 @@ function toVerifier(password: string): string {
 
 // A session without a sign-in, for tests of rules: only in a database of `rowhouse dev`.
 
-export type DevSession = {
+type DevSession = {
   readonly userId: string;
   readonly id: string;
   readonly secretId: string;

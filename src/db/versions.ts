@@ -8,7 +8,7 @@ import { type Log, logError } from "../observe.ts";
 import { type Database, readRows } from "./pool/mod.ts";
 
 export const KINDS = ["catalog", "keys", "apps"] as const;
-export type VersionKind = (typeof KINDS)[number];
+type VersionKind = (typeof KINDS)[number];
 export type Versions = Readonly<Record<VersionKind, number>>;
 
 export type VersionWatch = {

@@ -42,6 +42,7 @@ export const booleanSql: SqlKind = {
 
 export const booleanField: FieldKind = {
   label: "true or false",
+  expected: () => "true or false",
   control: "choice",
   choices: () => ["true", "false"],
   isHelped: true,

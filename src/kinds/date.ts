@@ -78,6 +78,7 @@ export const dateSql: SqlKind = {
 
 export const dateField: FieldKind = {
   label: "date",
+  expected: () => "an existing date, such as 2026-01-31",
   control: "date",
   isHelped: true,
   cell: "plain",

@@ -132,6 +132,7 @@ export const decimalSql: SqlKind = {
 
 export const decimalField: FieldKind = {
   label: "decimal",
+  expected: () => "a decimal number as a text, such as “12.50”",
   hint: "Stored exactly, such as 12.50",
   control: "number",
   cell: "mono",

@@ -91,6 +91,7 @@ export const enumSql: SqlKind = {
 
 export const enumField: FieldKind = {
   label: "choice",
+  expected: ({ values = [] }) => `one of ${values.join(", ")}`,
   control: "choice",
   choices: ({ values = [] }) => values,
   isHelped: true,

@@ -48,6 +48,7 @@ export const integerSql: SqlKind = {
 
 export const integerField: FieldKind = /* @__PURE__ */ Object.assign({}, numberField, {
   label: "whole number",
+  expected: () => "a whole number",
   search: {
     operators: SEARCHED_BY_ORDER,
     pattern: { pattern: "-?\\d+", title: "A whole number, such as 12" },

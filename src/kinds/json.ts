@@ -169,6 +169,7 @@ export const NEVER_ACCEPTED = '"\\ud800"';
 
 export const jsonField: FieldKind = {
   label: "JSON",
+  expected: () => "JSON that can be stored",
   hint: 'Such as {"a": 1}, or "text" with quotes',
   control: "json",
   toText: (_, json) => indentJson(json),

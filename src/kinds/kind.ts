@@ -237,6 +237,8 @@ export type Conversion = {
 export type FieldKind = {
   /** The type in words. The target of a reference follows it. */
   readonly label: string;
+  /** A value that the column accepts, in words. */
+  readonly expected: (column: Details) => string;
   readonly hint?: string | undefined;
   readonly control:
     | "date"

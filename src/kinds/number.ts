@@ -130,6 +130,7 @@ export const SEARCHED_NUMBER: RegExp = /^-?\d+(\.\d+)?$/;
 
 export const numberField: FieldKind = {
   label: "number",
+  expected: () => "a number",
   control: "number",
   toText: (_, json) => json,
   toJson: (text) => (JSON_NUMBER.test(text) ? text : JSON.stringify(text)),

@@ -117,6 +117,7 @@ export const normalizeLines = (text: string): string => text.replaceAll(/\r\n?/g
 
 export const stringField: FieldKind = {
   label: "text",
+  expected: () => "a text",
   control: "lines",
   isFreeText: true,
   toText: (value) => normalizeLines(String(value)),

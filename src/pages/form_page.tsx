@@ -69,7 +69,7 @@ export type FormView = (
   };
 
 /** The page without its frame. */
-export type FormBody = Rejection & Omit<FormView, "instead"> & { title: string; body: Part };
+type FormBody = Rejection & Omit<FormView, "instead"> & { title: string; body: Part };
 
 export type FormPage<Visit extends FormVisit, Content, Fields extends FormFields> = {
   /** The content of the page, or the response in its place. */

@@ -235,7 +235,7 @@ function findMatch(value: unknown, { column, find }: Match): Read {
   return id == null ? { issue: `${rows} has ${quote(key)} in ${column.name}` } : { value: id };
 }
 
-export function toMatchKey(value: Json): string {
+function toMatchKey(value: Json): string {
   return typeof value === "string" ? value : JSON.stringify(value);
 }
 

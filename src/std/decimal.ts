@@ -22,7 +22,7 @@ export function isDecimal(text: string): boolean {
 }
 
 /** `digits` × 10^`exponent`, without leading or trailing zeros in `digits`; zero has no digits. */
-export type DecimalParts = { negative: boolean; digits: string; exponent: number };
+type DecimalParts = { negative: boolean; digits: string; exponent: number };
 
 /**
  * The exact value of a JSON number's text, or `undefined` if it is not a number.

@@ -5,7 +5,7 @@
  * @module
  */
 
-export type FairQueueLimits<Waiter> = {
+type FairQueueLimits<Waiter> = {
   /** Max calls in progress, such as statements on connections, over all queues. */
   connections: number;
   /** Max calls in progress of one queue. Default: all connections; from 4 connections on, all but one. */

@@ -7,7 +7,7 @@ export type JsonText = {
   readonly issue?: string;
 };
 
-export type JsonTextReader = {
+type JsonTextReader = {
   /** The values completed by this chunk. */
   readonly push: (text: string) => JsonText[];
   /** The last value, and any syntax error at the end. */

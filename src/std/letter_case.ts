@@ -31,7 +31,7 @@ function isSingle(text: string): boolean {
  * expect(foldCase("ÉCOLE ΤΈΛΟΣ")).toBe(foldCase("école τέλος"));
  * ```
  */
-export function foldCase(text: string): string {
+function foldCase(text: string): string {
   return Array.from(text, foldLetter).join("");
 }
 

@@ -61,7 +61,7 @@ export const SYNC_FLAGS = {
   yes: { about: "delete up to a fifth of the rows without a question" },
 } as const satisfies Flags;
 
-export type SyncOptions = {
+type SyncOptions = {
   readonly unique: readonly NamedColumn[];
   readonly deletesMissing: boolean;
   readonly acceptsDeletes: boolean;

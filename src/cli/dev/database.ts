@@ -55,7 +55,7 @@ export type DevDatabase = {
   /** Resolves if the embedded server exits unexpectedly; never resolves for another database. */
   readonly died: Promise<undefined>;
 };
-export type DevDatabaseOptions = {
+type DevDatabaseOptions = {
   config: Config;
   /** The administrator's connection string, as typed after `--database`. */
   named: string | undefined;

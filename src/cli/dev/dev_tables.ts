@@ -34,7 +34,7 @@ export type DevTables = {
   ) => Promise<Definition | undefined>;
 };
 
-export type DevLines = { pushed: Pick<Pushed, "steps" | "notes">[]; aside: string[] };
+type DevLines = { pushed: Pick<Pushed, "steps" | "notes">[]; aside: string[] };
 
 type DevOptions = {
   service: Pick<SchemaService, "push">;

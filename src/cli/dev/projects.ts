@@ -27,7 +27,7 @@ export type DevProject = {
 };
 
 /** The folders of the other projects. @throws {RejectedError} a folder is missing, or is listed twice */
-export function listOtherFolders(folder: string): string[] {
+function listOtherFolders(folder: string): string[] {
   const listed = readProject(folder).apps;
   const folders = listed.map((path) => resolve(folder, path));
   for (const [index, path] of listed.entries()) {

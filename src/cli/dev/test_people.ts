@@ -40,7 +40,7 @@ type TestPeopleOptions = {
 
 type TestPerson = { id: string; email: string; cookies: { session: string; identity: string } };
 
-export type TestPeople = {
+type TestPeople = {
   readonly token: string;
   /** The service with the addresses of test people. */
   readonly serveWith: (service: Service) => Service;

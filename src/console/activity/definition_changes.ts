@@ -1,4 +1,5 @@
 /** The differences between two definitions of an app by table, as lines of text. Pure. @module */
+import { FIELDS } from "../../kinds/mod.ts";
 import {
   type Definition,
   explainRights,
@@ -94,22 +95,8 @@ function describe(column: NamedColumn): string {
   return parts.filter((part) => part !== false).join(" ");
 }
 
-const EXPECTED: Readonly<Record<NamedColumn["kind"], (column: NamedColumn) => string>> = {
-  string: () => "a text",
-  integer: () => "a whole number",
-  number: () => "a number",
-  decimal: () => "a decimal number as a text, such as “12.50”",
-  boolean: () => "true or false",
-  date: () => "an existing date, such as 2026-01-31",
-  timestamp: () => "an existing date and time with an offset, such as 2026-01-31T09:00:00Z",
-  enum: ({ values = [] }) => `one of ${values.join(", ")}`,
-  uuid: () => "an id",
-  ref: ({ table }) => `the id of a row of ${table}`,
-  json: () => "JSON that can be stored",
-};
-
 /** The values that a column accepts, and the class of the rejected value, in words; `undefined` if the column is not declared. */
-export function describeRejected(
+export function explainRejected(
   pushed: Pushed,
   { table, field, found }: { table: string; field: string; found: string | undefined },
 ): { expected: string; found: string | undefined } | undefined {
@@ -117,7 +104,7 @@ export function describeRejected(
   const columns = after.tables.find(({ name }) => name === table)?.columns;
   const column = columns?.find(({ name }) => name === field);
   if (column === undefined) return undefined;
-  const expected = EXPECTED[column.kind](column);
+  const expected = FIELDS[column.kind].expected(column);
   if (column.kind === "ref" && found === "id_text")
     return { expected, found: "an id that no row has" };
   return { expected, found: isFound(found) ? FOUND[found] : undefined };

@@ -24,7 +24,7 @@ import {
 import { REQUESTS, toAppPath, toChangesPath, toPushPath, toRequestPath } from "../paths.ts";
 import { toMinuteText } from "./axis.tsx";
 import { renderSincePush } from "./changes.tsx";
-import { describeRejected } from "./definition_changes.ts";
+import { explainRejected } from "./definition_changes.ts";
 import { NO_ROUTE, renderOutcome, renderRequests, toVisiblePath } from "./requests.tsx";
 import { toRequestsPath } from "./requests_filter.tsx";
 
@@ -228,7 +228,7 @@ function renderPath(index: number, { code, table, pushes, ...request }: RequestV
   const row = position === undefined ? "" : ` of row ${Number(position) + 1} of the batch`;
   const [last] = pushes;
   const isOfValue = code === "validation_failed" && table !== null;
-  const value = isOfValue && last && describeRejected(last, { table, field: column, found });
+  const value = isOfValue && last && explainRejected(last, { table, field: column, found });
   const since = renderSincePush(pushes, { table, field: column });
   return (
     <>

@@ -11,10 +11,10 @@ import { MAX_BODY_BYTES } from "../../std/limits.ts";
 export type Wanted = { readonly column?: string | undefined; readonly isWhole?: boolean };
 
 /** A row as it is, with its entity tag. */
-export type NowRow = { readonly row: Row; readonly etag: string };
+type NowRow = { readonly row: Row; readonly etag: string };
 
 /** A value as JSON text, now and after. */
-export type RestoredValue = { readonly name: string; readonly now: string; readonly to: string };
+type RestoredValue = { readonly name: string; readonly now: string; readonly to: string };
 
 export type Restored = { readonly id: string; readonly before: Row } & (
   | {

@@ -2,6 +2,7 @@
 /** Parts of pages about tables: sizes, builds, apps, differences from the recorded schema. @module */
 
 import type { Html, Part } from "../../pages/mod.ts";
+import { toSentence } from "../../problem.ts";
 import {
   type ConsoleBuild,
   type ConsoleTable,
@@ -96,12 +97,17 @@ export function renderState(table: ConsoleTable): Part {
   return pills.length > 0 && <span class="pills">{pills}</span>;
 }
 
-const STATES: Readonly<Record<ConsoleBuild["state"], string>> = {
-  waiting: "Waiting to be built",
-  running: "Being built",
-  failed: "Could not be built",
-  done: "Built",
+/** What a sentence says about a build. */
+export const BUILD_STATES: Readonly<Record<ConsoleBuild["state"], string>> = {
+  waiting: "is waiting to be built",
+  running: "is being built",
+  failed: "could not be built",
+  done: "is built",
 };
+
+function toStateLabel(state: ConsoleBuild["state"]): string {
+  return toSentence(BUILD_STATES[state].replace(/^is /, ""));
+}
 
 /** Builds that pushes deferred, each with its progress. The page does not refresh automatically. */
 export function renderBuilds(builds: readonly ConsoleBuild[], now: number, here: string): Part {
@@ -129,7 +135,7 @@ function renderBuild(build: ConsoleBuild, now: number): Html {
     </>
   );
   const text = [
-    STATES[state],
+    toStateLabel(state),
     issue !== null && `: ${issue}`,
     state === "done" ? (
       <> {renderTime(finishedAt, now)}</>

@@ -27,7 +27,7 @@ type NodeSettings = {
 };
 
 /** A node's result, or Citus's error if the node is unavailable. */
-export type NodeResponse = { node: string; success: boolean; result: string };
+type NodeResponse = { node: string; success: boolean; result: string };
 
 /**
  * Every issue of the cluster, as text for operators; empty if the database can be distributed.

@@ -9,7 +9,7 @@ import type { NodeEntry, Nodes } from "../pool/nodes.ts";
 import { hashBytes } from "./shard_names.ts";
 
 /** The shards of a node: the lowest and the highest hash of each. */
-export type NodeShards = { name: string; ranges: readonly (readonly [number, number])[] };
+type NodeShards = { name: string; ranges: readonly (readonly [number, number])[] };
 
 export type NodeMap = Nodes & {
   readonly update: (shards: readonly NodeShards[]) => void;

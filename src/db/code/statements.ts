@@ -33,7 +33,7 @@ export type Code = {
   readonly defaults: readonly string[];
 };
 
-export type OnTable = { readonly name: string; readonly table: string; readonly sql: string };
+type OnTable = { readonly name: string; readonly table: string; readonly sql: string };
 
 const FUNCTION = /^create (?:or replace )?function rowhouse\.(\w+)\(/;
 const ON_TABLE = /^create (trigger|policy) (\w+)\b[\s\S]*?\bon rowhouse\.(\w+)/;

@@ -135,7 +135,7 @@ function addConsoleRead({ definition, proves, name, parameters = "" }: Parts): s
   return `${definition}\n${read}`;
 }
 
-export type ConsoleAction = {
+type ConsoleAction = {
   name: string;
   needsRecentSignIn: boolean;
   /** The name and the label of its entry in the audit log, if the function has one entry. */

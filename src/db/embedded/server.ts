@@ -160,7 +160,7 @@ for signal in INT QUIT KILL; do
   while is_running "$1" "$2" && [ $waited -lt 100 ]; do sleep 0.1; waited=$((waited + 1)); done
 done`;
 
-export type Watchdog = { readonly end: () => Promise<void> };
+type Watchdog = { readonly end: () => Promise<void> };
 
 /** `mark` is a setting of the server. */
 export function startWatchdog(dataDir: string, mark: string): Watchdog {

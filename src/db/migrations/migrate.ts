@@ -26,7 +26,7 @@ import {
 } from "./state.ts";
 
 /** The tables are from before the first numbered file. */
-export class BaselineError extends UpgradeError {
+class BaselineError extends UpgradeError {
   constructor() {
     super(`This database ${OTHER_BASELINE.message}: ${OTHER_BASELINE.remedy}`);
   }
@@ -41,7 +41,7 @@ export type Migrated = {
   later: MigrationState["later"];
 };
 
-export type MigrateOptions = {
+type MigrateOptions = {
   readonly migrations?: readonly ServiceMigration[];
   readonly report?: Report;
   /** The caller moves rows into the database. */

@@ -27,7 +27,7 @@ export type TableLock = {
   isLong: boolean;
 };
 
-export type PlannedFile = { name: string; runs: Run; locks: TableLock[] };
+type PlannedFile = { name: string; runs: Run; locks: TableLock[] };
 
 export type MigrationPlan = {
   later: MigrationState["later"];

@@ -26,7 +26,7 @@ export const COMPATIBLE_FROM: Release = { version: "0.1.0", tables: 2 };
 export const DIGEST = digestCode(Object.values(DIALECTS));
 
 /** What a database records of its release. */
-export type CodeRecord = Release & { readonly digest: string; readonly compatibleFrom: Release };
+type CodeRecord = Release & { readonly digest: string; readonly compatibleFrom: Release };
 
 export type MigrationRecord = {
   /** Whether it has only a part of the rows that a move copies. */
@@ -65,7 +65,7 @@ export async function compareMigrations(
   return compareRecord(await readRecord(db), migrations);
 }
 
-export function compareRecord(
+function compareRecord(
   { applied, code, isMoving = false }: MigrationRecord,
   migrations: readonly ServiceMigration[] = MIGRATIONS,
 ): MigrationState {

@@ -19,7 +19,7 @@ export async function isMoving(database: Database): Promise<boolean> {
   );
 }
 
-export type SourceState = {
+type SourceState = {
   name: string;
   /** Whether it has the service's tables. */
   isRowhouse: boolean;

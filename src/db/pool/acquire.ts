@@ -41,7 +41,7 @@ export type PoolStats = {
 };
 
 /** Determines when a caller can start. */
-export type Gate = {
+type Gate = {
   readonly mayStart: () => boolean;
   /** Called when the caller gets a connection. */
   readonly start: () => void;
@@ -56,7 +56,7 @@ type Waiter = Ticking & {
   fail: (error: Error) => void;
 };
 
-export type Acquiring = {
+type Acquiring = {
   caller?: Caller | undefined;
   gate?: Gate | undefined;
   /** Whether the statement is brief, and does not wait long for a lock: see `Sharing`. */

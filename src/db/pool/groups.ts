@@ -48,7 +48,7 @@ export type Grouping = {
   ) => readonly (Bytes | Error)[] | undefined;
 };
 
-export type GroupedWork = Work & { grouping: Grouping };
+type GroupedWork = Work & { grouping: Grouping };
 
 /** Limits of a group, so that it delays the requests of other apps by only a few milliseconds. */
 const MAX_ROWS = 32;

@@ -45,7 +45,7 @@ export type ReadOptions<Content> = CallOptions & {
   length?: ReadLength | undefined;
 };
 
-export type BytesOptions = ReadOptions<Bytes> & {
+type BytesOptions = ReadOptions<Bytes> & {
   /** Allows the pool to send several calls with the same key together. */
   grouping?: Grouping | undefined;
   /** For a short write: see {@linkcode Work.brief}. */
@@ -89,7 +89,7 @@ export type Database = {
 
 type Bytes = Uint8Array<ArrayBuffer>;
 
-export type MessageOptions = { timeoutMs?: number; queue?: string };
+type MessageOptions = { timeoutMs?: number; queue?: string };
 
 export { echoColumn } from "./statement.ts";
 

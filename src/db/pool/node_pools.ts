@@ -41,7 +41,7 @@ export function openPool(options: PoolOptions): Pool {
   };
 }
 
-export type NodePools = {
+type NodePools = {
   /** The pool of the node that serves this queue; `undefined` if calls go through the coordinator. */
   readonly find: (queue: string) => Pool | undefined;
   readonly stats: () => PoolStats[];

@@ -86,7 +86,7 @@ function acceptsAnother(connection: Connection, { headSince, isSuspect }: Use, n
 
 // Queues that recently delayed others on a shared connection: for a while, their calls get exclusive connections.
 
-export type Avoided = {
+type Avoided = {
   readonly add: (queue: string) => void;
   readonly has: (queue: string) => boolean;
 };

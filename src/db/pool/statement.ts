@@ -12,7 +12,7 @@ import type { Ticker } from "./ticker.ts";
 /** The caller; checked only while the statement runs long. */
 export type Caller = { readonly signal: AbortSignal };
 
-export type StatementLimits = {
+type StatementLimits = {
   limitMs: number;
   caller: Caller | undefined;
   ticker: Ticker;

@@ -46,7 +46,7 @@ export async function readAccountSettings(deps: VisitorActor): Promise<AccountSe
 
 export const PICTURE_MAX_CHARS = 2048;
 
-export type OwnProfile = { displayName: string | null; avatarUrl: string | null };
+type OwnProfile = { displayName: string | null; avatarUrl: string | null };
 
 /** Changes the name and the address of the picture. @throws {NotSignedIn} */
 export async function changeOwnProfile(
@@ -66,7 +66,7 @@ export async function endOwnSessions(
 }
 
 /** A new password, and the session that replaces all sessions of the person. */
-export type PasswordChange = SessionStart & {
+type PasswordChange = SessionStart & {
   /** Proves that the service checked the current password against the stored hash. */
   proof: string;
   password: PasswordRecord;
@@ -124,7 +124,7 @@ export async function readOwnPasskeys(deps: VisitorActor): Promise<OwnPasskeys> 
  * registered. `full`: the person has ten passkeys. `other_session`: another session is signed in.
  */
 export type AddOutcome = "first" | "done" | "other_session" | "replayed" | "full" | "in_use";
-export type AddedPasskey = PasskeyKey & {
+type AddedPasskey = PasskeyKey & {
   sessionId: string;
   challenge: string;
   signCount: number;
@@ -243,7 +243,7 @@ export async function readOwnSecondFactor(deps: VisitorActor): Promise<OwnSecond
  * `first`: the factor is the person's first, and their other sessions have ended. `repeated`: the old factor was already
  * replaced. `other_session`: another person is signed in.
  */
-export type PutOutcome = "first" | "done" | "repeated" | "other_session";
+type PutOutcome = "first" | "done" | "repeated" | "other_session";
 
 /** Stores an authenticator app with recovery codes, replacing an existing app. @throws {NotSignedIn} @throws {SignInTooOld} */
 export async function putOwnTotp(

@@ -41,7 +41,7 @@ export const appList = list({
 });
 export type App = RowsOf<typeof appList>;
 
-export type CreateAppOptions = {
+type CreateAppOptions = {
   slug: string;
   /** URLs as typed: `--origin` and `--redirect`. */
   origins: readonly string[];
@@ -109,7 +109,7 @@ export type Setup = {
   hasTargets: boolean;
   hasKeys: boolean;
 };
-export type SetupState = {
+type SetupState = {
   /** The app with the slug; without a slug, the newest app without a key. */
   app: Setup | undefined;
   hasApps: boolean;
@@ -245,7 +245,7 @@ export async function setLimit(
 }
 
 /** @throws {Problem} invalid_request — it is not a whole number of at least 1 */
-export function checkLimit(limit: number): number {
+function checkLimit(limit: number): number {
   if (Number.isInteger(limit) && limit >= 1 && limit <= MAX_PER_MINUTE) return limit;
   throw new Problem("invalid_request", {
     message: `Cannot set a limit of ${limit} requests per minute: must be a whole number from 1 to ${MAX_PER_MINUTE}`,

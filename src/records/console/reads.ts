@@ -36,6 +36,7 @@ import type { IdentitySecrets } from "../secrets/identity_secrets.ts";
 import { AXIS, CHANGES_PAGE, HISTORY_READ, REQUEST_PAGE, REQUESTS_PAGE } from "./activity.ts";
 import { APP_PAGE, NUMBERS, type PageView, VISITOR } from "./apps.ts";
 import {
+  BUILD_STATE,
   PUSH_PAGE,
   pushList,
   ROWS_PAGE,
@@ -77,7 +78,7 @@ export const HOME = record({
       table: text(),
       kind: oneOf(["index", "reference"]),
       name: text(),
-      state: text(),
+      state: BUILD_STATE,
     }),
   ),
 });

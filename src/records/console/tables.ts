@@ -99,13 +99,15 @@ const FOUND = shaped(
 );
 export type FoundTable = Checked<typeof FOUND>;
 
+export const BUILD_STATE = oneOf(["waiting", "running", "done", "failed"]);
+
 /** A build that a push deferred. */
 export const BUILD = record({
   table: text(),
   kind: oneOf(["index", "reference"]),
   name: text(),
   columns: many(text()),
-  state: oneOf(["waiting", "running", "done", "failed"]),
+  state: BUILD_STATE,
   issue: orNull(text()),
   attempts: count(),
   /** The last recorded progress of a running index build. */
@@ -117,7 +119,7 @@ export const BUILD = record({
 });
 export type ConsoleBuild = Checked<typeof BUILD>;
 
-export const PAGE_APP = record({ slug: text(), disabledAt: orNull(text()) });
+const PAGE_APP = record({ slug: text(), disabledAt: orNull(text()) });
 
 const NAMES = {
   name: text({ title: "Table" }),
@@ -175,7 +177,7 @@ export const TABLE_RULES_PAGE = record({
 });
 
 /** The progress when an app's use of a table ends. `rejected` if rows of another table reference its rows. */
-export type EndState = "waiting" | "done" | "rejected";
+type EndState = "waiting" | "done" | "rejected";
 
 /**
  * Ends an app's use of the `expected` tables. Waits until the data service has deleted the rows, or until `isOverdue` is true;

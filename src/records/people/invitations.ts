@@ -65,7 +65,7 @@ export type ListedInvitation = RowsOf<typeof invitationList>;
 export const INVITATION_OUTCOMES = ["mailed", "made", "added", "granted"] as const;
 export type InvitationOutcome = (typeof INVITATION_OUTCOMES)[number];
 
-export type InviteOptions = {
+type InviteOptions = {
   email: string;
   /** Empty or undefined: the person has no name yet. */
   displayName: string | undefined;
@@ -76,7 +76,7 @@ export type InviteOptions = {
   /** Chosen in advance, so that a form that is sent twice invites one person. */
   id?: string;
 };
-export type CreatedInvitation = {
+type CreatedInvitation = {
   email: string;
   outcome: InvitationOutcome;
   linkText: string | undefined;
@@ -115,7 +115,7 @@ export async function invite(
   return { email, outcome, linkText: isNew ? link.text : undefined };
 }
 
-export type InviteSeveralOptions = {
+type InviteSeveralOptions = {
   /** The form carries the ids, so a form that is sent twice does not invite a person twice. */
   people: readonly { id: string; email: string; displayName?: string | undefined }[];
   slug?: string;

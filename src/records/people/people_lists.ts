@@ -90,7 +90,7 @@ export const USER_DETAILS = {
   failedSignIns: orNull(FAILED_SIGN_INS),
 };
 const USER_VIEW = record({ ...PERSON, grants: many(record(PERSON_GRANTS)), ...USER_DETAILS });
-export type UserView = Checked<typeof USER_VIEW>;
+type UserView = Checked<typeof USER_VIEW>;
 
 /** @throws {Problem} invalid_request — no one has this address */
 export async function showUser(deps: { admin: Database }, address: string): Promise<UserView> {

@@ -95,7 +95,7 @@ function toEmails(people: readonly ChosenPerson[]): string[] {
   return people.map(({ email }) => email);
 }
 
-export type CreatedPerson = { id: string; email: string; isMailed: boolean; linkText: string };
+type CreatedPerson = { id: string; email: string; isMailed: boolean; linkText: string };
 
 /** Creates all people of a checked list, each with a link that sets a password. */
 export async function createUsers(

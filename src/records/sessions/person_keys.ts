@@ -21,7 +21,7 @@ type OpenOptions = {
   demandsFactor: boolean;
 };
 
-export type OpenedKey = {
+type OpenedKey = {
   /** Whether the browser presented several live sessions, which count as no session. */
   isConflict: boolean;
   /** The person of both cookies, with the role on the app. */

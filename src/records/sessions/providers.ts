@@ -153,7 +153,7 @@ export async function beginProviderSignIn(
   return { waitS: row.wait_s, isFirst: row.is_first };
 }
 
-export type ProviderFinish = SignInStart &
+type ProviderFinish = SignInStart &
   Subject & {
     linked: Linked;
     provider: string;

@@ -71,7 +71,7 @@ export function makeTotpRecord(
 }
 
 /** The secret of an app, and the proof for the database that the service unsealed it. */
-export type OpenedTotp = { key: string; proof: string; isCurrent: boolean };
+type OpenedTotp = { key: string; proof: string; isCurrent: boolean };
 
 /** `undefined` if this service did not seal it for this person, or no longer has the secret. */
 export function openTotp(
@@ -185,7 +185,7 @@ export type RightFactor = {
   fresh?: (Partial<TotpRecord> & Pick<TotpRecord, "digest" | "secretId">) | undefined;
 };
 
-export type FactorFinish = SessionStart & {
+type FactorFinish = SessionStart & {
   from: FactorFrom;
   factor: RightFactor;
 };

@@ -11,7 +11,7 @@ import { makeIdentitySecrets } from "../../records/secrets/mod.ts";
 import { type CheckResult, pass, warn } from "./check_result.ts";
 
 /** Counts of the live values that depend on one secret. */
-export type IdentityValues = {
+type IdentityValues = {
   secretId: string;
   passwords: number;
   sessions: number;

@@ -28,7 +28,7 @@ import { canonicalJson } from "../../std/json.ts";
 export type ViewColumn = { readonly name: string; readonly kind: Kind; readonly table?: string };
 
 /** A table that the rules of a view reach, as the roles of the view see it. */
-export type OtherTable = {
+type OtherTable = {
   /** Absent: these roles cannot read it. */
   readonly read?: Rule;
   /** The columns that rules compare, by name. */

@@ -34,7 +34,7 @@ export type Walk = {
 /** An index that is split by an enum: `columns` are those of each part, without the enum. */
 export type SplitWalk = Pick<Walk, "columns" | "appId"> & { readonly parts: readonly SplitPart[] };
 /** The index of the rows with a value of an enum, or without. */
-export type SplitPart = { readonly index: string; readonly only: EnumValue };
+type SplitPart = { readonly index: string; readonly only: EnumValue };
 
 export type WalkColumn = { readonly name: string; readonly kind: Kind };
 

@@ -252,7 +252,7 @@ export function checkJournal(
 }
 
 /** The migrations that only one side has, by name. */
-export type Divergence = {
+type Divergence = {
   common: Pick<MigrationRecord, "seq" | "name"> | undefined;
   project: readonly string[];
   service: readonly string[];

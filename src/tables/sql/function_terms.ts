@@ -245,7 +245,7 @@ export function outputs(table: ColumnSet): string {
 }
 
 /** The values of some columns of "$t" in the response format. */
-export function ownValues(columns: ColumnSet["columns"]): string {
+function ownValues(columns: ColumnSet["columns"]): string {
   return columns
     .map((column) => {
       const name = quoteName(column.name);

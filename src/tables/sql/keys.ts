@@ -26,7 +26,7 @@ import { renderLockTable } from "./message.ts";
 import { type Rebuilds, renderRebuilds, toRebuilds, whileHeld } from "./refresh.ts";
 
 /** A table that needs keys, and the bytes that PostgreSQL writes again for them. */
-export type DueKeys = Rebuilds & { isPutOff: boolean; bytes: number };
+type DueKeys = Rebuilds & { isPutOff: boolean; bytes: number };
 
 export async function findDueKeys(db: Database, wanted: string | null = null): Promise<DueKeys[]> {
   const { tables, ...site } = await readIndexes(db, wanted);

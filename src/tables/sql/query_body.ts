@@ -197,7 +197,7 @@ export function renderQueryStatement(table: ServedSet, rule?: RuleName): string 
     ${toTextArray([...types, ...of(({ parts }) => parts?.start.type), ...of(({ parts }) => parts?.rest?.type)])}, "$plan")`;
 }
 
-export function toTextArray(list: readonly (string | undefined)[]): string {
+function toTextArray(list: readonly (string | undefined)[]): string {
   const elements = list.map((text) => (text === undefined ? "null" : quoteLiteral(text)));
   return `array[${elements.join(", ")}]::text[]`;
 }

@@ -171,7 +171,7 @@ export function newText(table: ColumnSet, id: string): string {
 // Rules on the new rows of a batch or a group.
 
 /** How rows are created: expressions for the ids and the bodies, and for the time of a row at `"$new"."$nth"`. */
-export type NewRows = { readonly ids: string; readonly bodies: string; readonly now?: string };
+type NewRows = { readonly ids: string; readonly bodies: string; readonly now?: string };
 
 /** The rows that an insert reads: `"$new"` with the id and the body. */
 export function fromNew({ ids, bodies, now }: NewRows): string {
