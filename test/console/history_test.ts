@@ -166,6 +166,19 @@ describe.each([...SHAPES])("in the shape %s", (shape) => {
     expect(await countDone()).toBe(120);
   });
 
+  test("requests that run at the same time are undone apart", async () => {
+    const titles = Array.from({ length: 80 }, (_, n) => ({ title: `${n}`, rank: n % 2 }));
+    await send(TODOS, { method: "POST", json: titles }, 201);
+    await Promise.all(
+      [0, 1].map((rank) =>
+        send(`${TODOS}?rank=eq.${rank}`, { method: "PATCH", json: { title: `of ${rank}` } }),
+      ),
+    );
+    const links = linksOf(await open(`${table}/history`), "Undo");
+    expect(links).toHaveLength(2);
+    for (const link of links) expect(await open(link)).toContain("Restore 40 rows");
+  });
+
   test("a unique value that one row passed on to another comes back", async () => {
     const [giver, taker] = [await create({ title: "a", tag: "one" }), await create({ title: "b" })];
     const json = [

@@ -54,9 +54,12 @@ const TOGETHER_MS = 10_000;
 export function groupChanges(changes: readonly RowChange[]): (readonly RowChange[])[] {
   const groups: RowChange[][] = [];
   for (const change of changes) {
-    const last = groups.at(-1);
-    const before = last?.at(-1);
-    if (last !== undefined && before !== undefined && isTogether(before, change)) last.push(change);
+    // Requests that run at the same time record their rows in turn.
+    const group = groups.findLast((others) => {
+      const before = others.at(-1);
+      return before !== undefined && isTogether(before, change);
+    });
+    if (group !== undefined) group.push(change);
     else groups.push([change]);
   }
   return groups;
