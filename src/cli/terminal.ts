@@ -24,15 +24,11 @@ export function makePaint(env: Environment, isTerminal: boolean): Paint {
   return (color, text) => (isPlain ? text : `${toSequence(CODES[color])}${text}${toSequence(0)}`);
 }
 
+/** Those of colors, and their end. */
 const SEQUENCES: ReadonlySet<string> = new Set([0, ...Object.values(CODES)].map(toSequence));
 
 function toSequence(code: number): string {
   return `\u001B[${code}m`;
-}
-
-/** Whether a control sequence is a color, or its end. */
-function isColor(sequence: string): boolean {
-  return SEQUENCES.has(sequence);
 }
 
 /** Whether the environment allows color and redrawing. */
@@ -206,7 +202,7 @@ export function toPrintableLine(text: string): string {
 /** A line without control characters, except line ends, tabs and colors. */
 export function toTerminalText(text: string): string {
   return text.replace(CONTROLS, (found) =>
-    found.startsWith("\n") || found.startsWith("\t") || isColor(found)
+    found.startsWith("\n") || found.startsWith("\t") || SEQUENCES.has(found)
       ? found
       : `\uFFFD${found.slice(1)}`,
   );

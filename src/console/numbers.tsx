@@ -123,10 +123,6 @@ const SPAN_LABELS: Readonly<Record<Span, string>> = {
   week: "Last week",
 };
 
-function toSpanText(span: Span): string {
-  return SPAN_LABELS[span];
-}
-
 export function readSpan(query: string): Span {
   const wanted = new Map(readParameters(query)).get("span");
   return SPANS.find((span) => span === wanted) ?? "hour";
@@ -250,7 +246,7 @@ export function renderAppNumbers(home: ConsoleHome, span: Span, now: number): Ht
   const { apps, appCount } = home;
   const columns = [
     "App",
-    toSpanText(span),
+    SPAN_LABELS[span],
     ...["Requests / s", "Errors", "p99", "Tables"].map(numeric),
     "Last push",
   ];

@@ -1,5 +1,5 @@
 /** The Console's pages as a table. A page and its form have the same path, so that a sign-in can return to it. @module */
-import { compressResponse, type RequestContext, type Route } from "../http/mod.ts";
+import { compressResponse, type Route } from "../http/mod.ts";
 import { CONSOLE_PATH, CONSOLE_SIGN_IN_PATH } from "../identity/mod.ts";
 import { redirect } from "../pages/mod.ts";
 import { activityCsv, handleActivity, handleAppActivity } from "./activity/activity.tsx";
@@ -133,7 +133,13 @@ const NOTICES: Notices = Object.assign({}, ...Object.values(PAGES).map(({ done }
 export const consoleRoutes: readonly ConsoleRoute[] = [
   ...Object.entries(PAGES).flatMap(toRoutes),
   ...gridRoutes,
-  { method: "GET", path: DOCS, access: "open", handle: handleDocs },
+  {
+    method: "GET",
+    path: DOCS,
+    access: "open",
+    // On the API's host.
+    handle: (deps, context) => redirect(`${toApiUrl({ deps, context })}/docs`),
+  },
   { method: "GET", path: CONSOLE_SIGN_IN_PATH, access: "open", handle: handleConsoleSignIn },
   { method: "POST", path: CONSOLE_SIGN_IN_PATH, access: "open", handle: handleConsoleSignInForm },
 ];
@@ -145,11 +151,6 @@ function compressed(show: Handle): Handle {
     const isPage = response.headers.get("content-type")?.startsWith("text/html") === true;
     return isPage ? await compressResponse(response, visit.context.request) : response;
   };
-}
-
-/** Redirects to the docs on the API's host. */
-function handleDocs(deps: ConsolePageDeps, context: RequestContext): Response {
-  return redirect(`${toApiUrl({ deps, context })}/docs`);
 }
 
 function toRoutes([path, { show, submit, action }]: [string, Page]): ConsoleRoute[] {

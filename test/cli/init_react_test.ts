@@ -2,7 +2,7 @@
 import { afterEach, expect, test } from "bun:test";
 import { readdirSync } from "node:fs";
 import { join } from "node:path";
-import { checkNeeds } from "../../src/cli/dev/needs.ts";
+import { checkNeeds } from "../../src/cli/dev/projects.ts";
 import { defineSchema, t } from "../../src/schema/mod.ts";
 import { makeProject, runHere } from "../support/command.ts";
 import { definitionOf } from "../support/service.ts";

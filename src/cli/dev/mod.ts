@@ -38,8 +38,13 @@ import { makeExample } from "./example.ts";
 import { type Explained, makeExplained } from "./explain_forbidden.ts";
 import { DEV_FILE, type DevFile, markDev, removeDevFile } from "./file.ts";
 import { findLaunchers, toFrontEnd, toHost, toOrigin, withHosts } from "./launchers.ts";
-import { describeNeed } from "./needs.ts";
-import { acquireLocks, type DevProject, type DevProjects, openProjects } from "./projects.ts";
+import {
+  acquireLocks,
+  type DevProject,
+  type DevProjects,
+  describeNeed,
+  openProjects,
+} from "./projects.ts";
 import { pushOnce } from "./push.ts";
 import { makeTestPeople } from "./test_people.ts";
 import { describeOther, describeTour, openDevLog } from "./tour.ts";

@@ -12,7 +12,7 @@ import { explain } from "../failures.ts";
 import { DEV_ENVIRONMENT } from "../project_file.ts";
 import { findColumn, findTable, isUnfit } from "./dev_tables.ts";
 import { describe, type Replayed, replayMigrations } from "./migrations.ts";
-import { checkNeeds } from "./needs.ts";
+import { checkNeeds } from "./projects.ts";
 import { findRenames } from "./watch.ts";
 
 type Destination = {

@@ -13,8 +13,7 @@ import type { Problem } from "../../problem.ts";
 import { readHeaderValue, toMessages, type Visit } from "../enter.tsx";
 import { renderCancel, renderError, renderSnippet } from "../parts.tsx";
 import { callRows, toRejection } from "./call.ts";
-import { toRowJson } from "./copy.tsx";
-import { type FoundRow, findRow, respondWithNoRow } from "./edit.tsx";
+import { type FoundRow, findRow, respondWithNoRow, toRowJson } from "./edit.tsx";
 import { readPosition } from "./list.ts";
 import { type RowsTable, respondWithRowsPage } from "./table.tsx";
 

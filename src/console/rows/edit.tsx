@@ -5,14 +5,18 @@
  *
  * @module
  */
+
 import { shortenId } from "../../kinds/mod.ts";
 import {
+  escapeTurns,
   findTypingIssues,
+  type Html,
   type Row,
   readRow,
   readState,
   redirect,
   type State,
+  TEXTS,
   type TypedValue,
   toBody,
   toRowPath,
@@ -21,10 +25,18 @@ import {
   withPlace,
 } from "../../pages/mod.ts";
 import type { Problem } from "../../problem.ts";
+import { indentJson } from "../../std/json_text.ts";
+import { quoteForShell } from "../../std/quote.ts";
 import type { Visit } from "../enter.tsx";
-import { renderEmpty, renderError, renderLink } from "../parts.tsx";
+import {
+  renderEmpty,
+  renderError,
+  renderLink,
+  renderSnippet,
+  type Snippet,
+  toApiUrl,
+} from "../parts.tsx";
 import { callRows, toRejection } from "./call.ts";
-import { renderCopies } from "./copy.tsx";
 import { makeFields, renderIssues, renderRowForm, sortIssues } from "./form.tsx";
 import { renderHistoryLink } from "./history.tsx";
 import { toDeletedPath } from "./history_read.ts";
@@ -202,4 +214,56 @@ function renderConflict(names: readonly string[]) {
     `Changed${what}. Each changed field shows its stored value; your input is retained`,
     "Save again to overwrite the stored values, or cancel",
   ]);
+}
+
+const MAX_CHARS = 20_000;
+
+export function renderCopies(visit: Visit, { table }: RowsTable, row: Row): Html {
+  const snippets = toSnippets(`${toApiUrl(visit)}/v1/data/db/${table}`, table, row);
+  return (
+    <section class="sheet row-copies" aria-labelledby="copies">
+      <h2 id="copies">Copy the row</h2>
+      {snippets.map((snippet, index) => (
+        <details open={index === 0}>
+          <summary>{snippet.name}</summary>
+          {renderSnippet({ id: `copy-${index}`, ...snippet })}
+        </details>
+      ))}
+    </section>
+  );
+}
+
+function toSnippets(url: string, table: string, row: Row): Snippet[] {
+  const { id } = row;
+  const json = toRowJson(row);
+  const values = toJson([...row[TEXTS]].filter(([name]) => name !== "id" && name !== "app_id"));
+  const read = {
+    name: "curl",
+    text: `curl -sS ${quoteForShell(`${url}/${id}`)} \\\n  -H "Authorization: Bearer $ROWHOUSE_API_KEY"`,
+  };
+  if (json.length > MAX_CHARS) return [read];
+  return [
+    { name: "JSON", text: json },
+    read,
+    {
+      name: "curl, to create a copy",
+      text: `curl -sS ${quoteForShell(url)} \\
+  -H "Authorization: Bearer $ROWHOUSE_API_KEY" \\
+  -H 'Content-Type: application/json' \\
+  --data-binary ${quoteForShell(escapeTurns(values))}`,
+    },
+    {
+      name: "SDK, to create a copy",
+      text: `await db.${table}.create(${escapeTurns(indentJson(values))});`,
+    },
+  ];
+}
+
+/** A row as JSON, with the digits and the order of the endpoints. */
+export function toRowJson(row: Row): string {
+  return escapeTurns(indentJson(toJson([...row[TEXTS]])));
+}
+
+function toJson(values: readonly (readonly [name: string, text: string])[]): string {
+  return `{${values.map(([name, text]) => `${JSON.stringify(name)}:${text}`)}}`;
 }

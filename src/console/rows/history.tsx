@@ -8,7 +8,7 @@
 
 import { readParameters } from "../../http/mod.ts";
 import { shortenId } from "../../kinds/mod.ts";
-import { type Html, type Part, type Row, renderCell, toLabel, toRowPath } from "../../pages/mod.ts";
+import { type Html, type Part, type Row, toLabel, toRowPath } from "../../pages/mod.ts";
 import type { RowChange } from "../../records/console/mod.ts";
 import { showCount } from "../../std/count.ts";
 import type { Visit } from "../enter.tsx";
@@ -24,7 +24,7 @@ import {
   toHistoryPath,
   toRestorePath,
 } from "./history_read.ts";
-import { type RowsTable, respondWithRowsPage } from "./table.tsx";
+import { type RowsTable, renderValues, respondWithRowsPage } from "./table.tsx";
 
 export async function handleTableHistory(visit: Visit, table: RowsTable): Promise<Response> {
   const query = new Map(readParameters(visit.context.query));
@@ -32,7 +32,7 @@ export async function handleTableHistory(visit: Visit, table: RowsTable): Promis
   const before = readChangeId(query.get("before"));
   const history = await readHistory(visit, table, {
     isDeleted,
-    ...(before === undefined ? {} : { before }),
+    before,
   });
   const path = toHistoryPath(table.path);
   const changes = await completeLast(visit, table, { changes: history.changes, isDeleted });
@@ -147,7 +147,7 @@ export async function handleRowHistory(visit: Visit, table: RowsTable): Promise<
   const before = readChangeId(new Map(readParameters(visit.context.query)).get("before"));
   const history = await readHistory(visit, table, {
     row,
-    ...(before === undefined ? {} : { before }),
+    before,
   });
   const { changes } = history;
   return respondWithRowsPage(table, {
@@ -171,7 +171,7 @@ function renderChange(table: Shown, change: RowChange): Html {
         {isDelete ? "Deleted" : "Changed"} {renderTime(change.at, table.now)}
       </h2>
       <p>By {renderActor(table, change.by)}</p>
-      {renderValues(table, change)}
+      {renderVersions(table, change)}
       <div class="action-buttons">
         {isDelete
           ? renderLink("Restore the row", toRestorePath(path, { changes: [change] }))
@@ -188,60 +188,26 @@ function renderChange(table: Shown, change: RowChange): Html {
 }
 
 /** The values before, and those after an update. */
-function renderValues(table: RowsTable, change: RowChange): Html {
-  const before = toRowBefore(change);
-  const after =
-    change.after === null ? undefined : toRowBefore({ ...change, before: change.after });
+function renderVersions(table: RowsTable, change: RowChange): Html {
+  const { after } = change;
   const names = new Set(listChanged(change, table.definition));
-  const columns = table.definition.columns.filter(({ name }) => names.has(name));
-  return (
-    <div
-      class="change-rows"
-      role="region"
-      aria-label={`Values of change ${change.id}`}
-      tabindex="0"
+  const toLink = (column: string) => (
+    <a
+      href={toRestorePath(table.path, { changes: [change], column })}
+      aria-label={`Restore ${column}`}
     >
-      <table>
-        <thead>
-          <tr>
-            <th scope="col">Column</th>
-            <th scope="col">Before</th>
-            {after && (
-              <>
-                <th scope="col">After</th>
-                <th scope="col">
-                  <span class="visually-hidden">Actions</span>
-                </th>
-              </>
-            )}
-          </tr>
-        </thead>
-        <tbody>
-          {columns.map((column) => (
-            <tr>
-              <th scope="row">
-                <bdi>{column.name}</bdi>
-              </th>
-              {renderCell(column, before, table)}
-              {after && (
-                <>
-                  {renderCell(column, after, table)}
-                  <td>
-                    <a
-                      href={toRestorePath(table.path, { changes: [change], column: column.name })}
-                      aria-label={`Restore ${column.name}`}
-                    >
-                      Restore
-                    </a>
-                  </td>
-                </>
-              )}
-            </tr>
-          ))}
-        </tbody>
-      </table>
-    </div>
+      Restore
+    </a>
   );
+  return renderValues(table, {
+    label: `Values of change ${change.id}`,
+    columns: table.definition.columns.filter(({ name }) => names.has(name)),
+    versions: [
+      ["Before", toRowBefore(change)],
+      ["After", after === null ? undefined : toRowBefore({ ...change, before: after })],
+    ],
+    toLink: after === null ? undefined : toLink,
+  });
 }
 
 /** The link to the history of a row, if this service has one. */

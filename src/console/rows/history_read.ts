@@ -9,7 +9,12 @@ import type { RowsTable } from "./table.tsx";
 
 export type History = Awaited<ReturnType<typeof readHistory>>;
 
-type Asked = { row?: string; changes?: readonly number[]; isDeleted?: boolean; before?: number };
+type Asked = {
+  row?: string;
+  changes?: readonly number[];
+  isDeleted?: boolean;
+  before?: number | undefined;
+};
 
 /** @throws {Problem} unknown_route — the preview is off */
 export async function readHistory(

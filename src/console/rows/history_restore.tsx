@@ -14,7 +14,6 @@ import {
   type Part,
   readRow,
   redirect,
-  renderCell,
   renderForm,
   toLabel,
   toRowPath,
@@ -36,7 +35,7 @@ import {
   toHistoryPath,
   toRestorePath,
 } from "./history_read.ts";
-import { type RowsTable, respondWithRowsPage } from "./table.tsx";
+import { type RowsTable, renderValues, respondWithRowsPage } from "./table.tsx";
 
 type Asked = { ids: readonly number[]; wanted: Wanted; address: string; from: string | undefined };
 
@@ -196,7 +195,7 @@ function renderRestored(table: RowsTable, restored: Restored, asked: Asked): Htm
         </a>
       </h2>
       {renderNote(restored, asked)}
-      {restored.kind === "none" ? undefined : renderValues(table, restored)}
+      {restored.kind === "none" ? undefined : renderVersions(table, restored)}
     </section>
   );
 }
@@ -216,44 +215,17 @@ function renderNote(restored: Restored, asked: Asked): Part {
   );
 }
 
-function renderValues(table: RowsTable, restored: Exclude<Restored, { kind: "none" }>): Html {
-  const { columns } = table.definition;
-  const to =
-    restored.kind === "update"
-      ? new Map(restored.values.map(({ name, to: text }) => [name, text]))
-      : restored.values;
-  const row = readRow(toText(restored, new Map()));
-  const shown = columns.filter(({ name }) => to.has(name));
-  const now = restored.kind === "update" ? restored.now.row : undefined;
-  return (
-    <div
-      class="change-rows"
-      role="region"
-      aria-label={`Values of row ${shortenId(restored.id)}`}
-      tabindex="0"
-    >
-      <table>
-        <thead>
-          <tr>
-            <th scope="col">Column</th>
-            {now && <th scope="col">Now</th>}
-            <th scope="col">Restored</th>
-          </tr>
-        </thead>
-        <tbody>
-          {shown.map((column) => (
-            <tr>
-              <th scope="row">
-                <bdi>{column.name}</bdi>
-              </th>
-              {now && renderCell(column, now, table)}
-              {renderCell(column, row, table)}
-            </tr>
-          ))}
-        </tbody>
-      </table>
-    </div>
-  );
+function renderVersions(table: RowsTable, restored: Exclude<Restored, { kind: "none" }>): Html {
+  const { id, kind, values } = restored;
+  const names = new Set(kind === "update" ? values.map(({ name }) => name) : values.keys());
+  return renderValues(table, {
+    label: `Values of row ${shortenId(id)}`,
+    columns: table.definition.columns.filter(({ name }) => names.has(name)),
+    versions: [
+      ["Now", kind === "update" ? restored.now.row : undefined],
+      ["Restored", readRow(toText(restored, new Map()))],
+    ],
+  });
 }
 
 function renderRejected(table: RowsTable, { problem, rows, written }: Rejected): Html {

@@ -2,7 +2,9 @@
 /** The table of a page of rows: read with the rights of the visitor. @module */
 
 import { sealCursor } from "../../data/mod.ts";
+import { type Html, type Row, renderCell } from "../../pages/mod.ts";
 import { readConsole } from "../../records/console/mod.ts";
+import type { NamedColumn } from "../../schema/mod.ts";
 import type { Visit } from "../enter.tsx";
 import { type ConsolePage, respondWithConsolePage } from "../frame.tsx";
 import { renderEmpty, renderLink } from "../parts.tsx";
@@ -63,4 +65,51 @@ export function respondWithRowsPage(
     ],
     ...page,
   });
+}
+
+type ValuesTable = {
+  label: string;
+  columns: readonly NamedColumn[];
+  /** The rows by their heads; a row that does not exist has no column. */
+  versions: readonly (readonly [head: string, row: Row | undefined])[];
+  /** The action of a column. */
+  toLink?: ((column: string) => Html) | undefined;
+};
+
+/** The values of some columns in versions of a row. */
+export function renderValues(
+  table: RowsTable,
+  { label, columns, versions, toLink }: ValuesTable,
+): Html {
+  const shown = versions.flatMap(([head, row]) => (row === undefined ? [] : [{ head, row }]));
+  return (
+    <div class="change-rows" role="region" aria-label={label} tabindex="0">
+      <table>
+        <thead>
+          <tr>
+            <th scope="col">Column</th>
+            {shown.map(({ head }) => (
+              <th scope="col">{head}</th>
+            ))}
+            {toLink && (
+              <th scope="col">
+                <span class="visually-hidden">Actions</span>
+              </th>
+            )}
+          </tr>
+        </thead>
+        <tbody>
+          {columns.map((column) => (
+            <tr>
+              <th scope="row">
+                <bdi>{column.name}</bdi>
+              </th>
+              {shown.map(({ row }) => renderCell(column, row, table))}
+              {toLink && <td>{toLink(column.name)}</td>}
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </div>
+  );
 }

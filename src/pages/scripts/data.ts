@@ -56,10 +56,6 @@ export function toDataUrl(api: string, table: string, id?: string): string {
   return id === undefined ? path : `${path}/${encodeURIComponent(id)}`;
 }
 
-function callData(url: string, call: Call = {}): Promise<Answer> {
-  return track(sendWithToken(url, call));
-}
-
 async function sendWithToken(url: string, call: Call): Promise<Answer> {
   const answer = await send(url, call);
   if (call.method === undefined || answer.kind !== "rejected" || answer.status !== 403)
@@ -142,7 +138,7 @@ const DEFAULT_WAIT_S = 1;
 /** Calls again as long as the app's rate limit is reached. */
 export async function callPatiently(url: string, call: Call = {}): Promise<Answer> {
   for (;;) {
-    const answer = await callData(url, call);
+    const answer = await track(sendWithToken(url, call));
     if (answer.kind !== "rejected" || answer.code !== "rate_limited") return answer;
     const seconds = answer.retryAfterS || DEFAULT_WAIT_S;
     await new Promise((resolve) => setTimeout(resolve, seconds * 1000));

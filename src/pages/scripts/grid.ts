@@ -6,8 +6,7 @@
  * @module
  */
 import { openAnnouncements } from "./dom.ts";
-import { openFormDialog } from "./forms/row_dialog.ts";
-import { addFieldHelp } from "./forms/row_form.ts";
+import { addFieldHelp, openFormDialog } from "./forms/row_dialog.ts";
 import {
   addGridKeys,
   addSkipLink,
@@ -22,7 +21,6 @@ import {
   toChord,
 } from "./grid/cells.ts";
 import { arrangeColumns, makeColumnsMenu } from "./grid/columns.ts";
-import { countRows } from "./grid/count.ts";
 import { handleTypingKey, input, openCell, selectCell, storeNull } from "./grid/editor.ts";
 import { startExport } from "./grid/export.ts";
 import { isInputMethodKey } from "./grid/input.ts";
@@ -50,7 +48,7 @@ import {
 } from "./grid/search.ts";
 import { showSelection, startSelection } from "./grid/selection.ts";
 import { toNextOrder } from "./grid/sort.ts";
-import { findTable, readTable } from "./grid/store.ts";
+import { countRows, findTable, readTable } from "./grid/store.ts";
 import { startReferrers } from "./referrers.ts";
 import { pressSaveAction } from "./save_state.ts";
 

@@ -11,7 +11,7 @@ import { type State, toState } from "../../rows/state.ts";
 import { toDataUrl } from "../data.ts";
 import { element, makeButton } from "../dom.ts";
 import { toNode } from "../dom_jsx.ts";
-import { addFieldHelp } from "../forms/row_form.ts";
+import { addFieldHelp } from "../forms/row_dialog.ts";
 import { hideSaveState } from "../save_state.ts";
 import { findGrid, findRow, focusCell, type Position, readPosition, toChord } from "./cells.ts";
 import { describeField, enterNull, findControl, readField } from "./fields.ts";

@@ -115,7 +115,7 @@ export function startLive(renew: Renew): void {
   document.addEventListener("close", () => setTimeout(settle), { capture: true });
   followChanges(changes, cursor, {
     onChanges: (list) => {
-      for (const change of list) waiting.set(...toEvent(change));
+      for (const { id, text } of list) waiting.set(id, { text, after: countRequests() });
       settle();
     },
     onReset: () => {
@@ -123,10 +123,6 @@ export function startLive(renew: Renew): void {
       settle();
     },
   });
-}
-
-function toEvent({ id, text }: RowChange): [id: string, event: RowEvent] {
-  return [id, { text, after: countRequests() }];
 }
 
 function findRows(): HTMLElement | null {

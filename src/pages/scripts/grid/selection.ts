@@ -9,7 +9,7 @@ import { copyText } from "../copy.ts";
 import { toDataUrl } from "../data.ts";
 import { announce, element, makeButton } from "../dom.ts";
 import { toNode } from "../dom_jsx.ts";
-import { addFieldHelp } from "../forms/row_form.ts";
+import { addFieldHelp } from "../forms/row_dialog.ts";
 import { showFailure, showSaved } from "../save_state.ts";
 import { renderIssues, showChanges, showDeletion } from "./changes.ts";
 import { countOf, makeFormButton, openDrawer } from "./drawer.ts";
