@@ -1,6 +1,7 @@
 /** Pipelined lists and walks: the calls that are pipelined, and no caller gets another caller's page despite modified responses. */
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "bun:test";
 import { defineSchema, t } from "../../src/schema/mod.ts";
+import { directUrls } from "../support/cluster.ts";
 import { eventually } from "../support/eventually.ts";
 import { makeRow, splitRow } from "../support/postgres_protocol.ts";
 import { type Action, openPostgresProxy, type PostgresProxy } from "../support/postgres_proxy.ts";
@@ -46,7 +47,7 @@ describe.each(ENDPOINTS)("a $name", ({ name, previews, order, empty }) => {
       return from === "server" && type === "D" && isPipelined ? change(body) : undefined;
     });
     service = await openTestService({
-      ...{ connections: 10, toServingUrl: proxy.toUrl },
+      ...{ connections: 10, toServingUrl: proxy.toUrl, cluster: directUrls() },
       service: { previews },
     });
     app = await makeApp("mine");

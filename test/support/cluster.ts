@@ -39,6 +39,12 @@ export function clusterUrls(): ClusterUrls | undefined {
   return { admin, serving: DATABASE_URL || admin, prepare: DATABASE_PREPARE !== "off" };
 }
 
+/** Without a pooler, also if there is one: only there, statements are pipelined. */
+export function directUrls(): ClusterUrls | undefined {
+  const urls = clusterUrls();
+  return urls && { ...urls, serving: urls.admin, prepare: true };
+}
+
 /** Names the servers of `test/parallel.ts`: a JSON array of environments, one for each worker. */
 export const TEST_SERVERS = "TEST_SERVERS";
 

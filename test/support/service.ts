@@ -73,7 +73,7 @@ export type TestServiceOptions = {
   /** The time limit of a statement, in milliseconds. */
   limitMs?: number;
   /** Use another cluster than the run's. */
-  cluster?: ClusterUrls;
+  cluster?: ClusterUrls | undefined;
   /** False behind a pooler that does not support prepared statements. */
   prepare?: boolean;
   /** Changes the URL that the service connects to, for example to a proxy in front of the database. */
