@@ -31,16 +31,17 @@ import type { Schema } from "../schema/mod.ts";
 import { makeClient, makeConnection } from "./client.ts";
 import type { DataClient, DataClientOptions } from "./data.ts";
 import { named } from "./data_call.ts";
-import { DataError, explainMissing } from "./data_error.ts";
+import { DataError } from "./data_error.ts";
 import {
   type IdentityClient,
   type IdentityClientOptions,
   IdentityError,
   makeIdentityClient,
+  readServiceUrl,
   type SessionState,
 } from "./identity_client.ts";
+import { explainMissing } from "./missing_preview.ts";
 import { makePersonKeys } from "./person_key.ts";
-import { readServiceUrl } from "./service_url.ts";
 
 export { DataError, type DataErrorCode, type DataErrorDetail } from "./data_error.ts";
 export { IdentityError, type IdentityUser, type SessionState } from "./identity_client.ts";

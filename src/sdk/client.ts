@@ -3,11 +3,11 @@
 import { type Connection, checkTimeout } from "./data_call.ts";
 import { makeTable } from "./data_table.ts";
 import type { TableSources } from "./related.ts";
-import { readServiceUrl } from "./service_url.ts";
 import type { TableClient, TableTypes } from "./table_client.ts";
 
 const TIMEOUT_MS = 40_000;
 const RETRIES = 2;
+const BASE_URL = /^https?:\/\/[^\s?#@]+$/;
 const TABLE = /^[a-z][a-z0-9_]{0,47}$/;
 
 /** Settings of a connection, as typed by a caller. */
@@ -29,11 +29,14 @@ export function makeConnection(options: ConnectionOptions): Connection {
     strict = false,
   } = options;
   const { authorize, renew, explain } = options;
+  if (!BASE_URL.test(baseUrl)) {
+    throw new TypeError("Cannot use this baseUrl: must look like https://api.example.org");
+  }
   if (!Number.isInteger(retries) || retries < 0) {
     throw new TypeError(`Cannot retry ${retries} times: retries must be a whole number`);
   }
   return {
-    baseUrl: readServiceUrl("baseUrl", baseUrl),
+    baseUrl: baseUrl.replace(/\/+$/, ""),
     authorize,
     renew,
     explain,

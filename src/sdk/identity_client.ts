@@ -1,5 +1,4 @@
 /** The methods of the identity client. How it learns the session is its caller's. @module */
-import { readServiceUrl } from "./service_url.ts";
 
 /** A person, as described by the service. */
 export type IdentityUser = {
@@ -236,6 +235,12 @@ function goTo(target: string): void {
 const UNSAFE = /["<>\\^`{|}]/g;
 /** Pages that the service does not return to: over 2,048 characters, an empty segment, an escaped delimiter. */
 const REJECTED = /^.{2049}|^https?:..[^?#]*(\/\/|%(2f|5c|00|0a|0d|25))/i;
+
+/** The URL without final slashes. @throws {TypeError} for anything but a service's URL */
+export function readServiceUrl(setting: string, url: string): string {
+  if (/^https?:\/\/[^\s?#@]+$/.test(url) && URL.canParse(url)) return url.replace(/\/+$/, "");
+  throw new TypeError(`Cannot use this ${setting}: must look like https://api.example.org`);
+}
 
 export function isUser(body: unknown): body is IdentityUser {
   return readText(body, "id") !== undefined && readText(body, "email") !== undefined;

@@ -27,9 +27,9 @@ import type { Schema } from "../schema/mod.ts";
 import { makeClient, makeConnection } from "./client.ts";
 import type { DataClient, DataClientOptions } from "./data.ts";
 import { send } from "./data_call.ts";
-import { DataError, explainMissing } from "./data_error.ts";
-import { type IdentityUser, isUser } from "./identity_client.ts";
-import { readServiceUrl } from "./service_url.ts";
+import { DataError } from "./data_error.ts";
+import { type IdentityUser, isUser, readServiceUrl } from "./identity_client.ts";
+import { explainMissing } from "./missing_preview.ts";
 
 export { DataError, type DataErrorCode, type DataErrorDetail } from "./data_error.ts";
 export type { IdentityUser } from "./identity_client.ts";

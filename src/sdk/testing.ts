@@ -26,7 +26,8 @@ import type { Schema } from "../schema/mod.ts";
 import { makeClient, makeConnection } from "./client.ts";
 import type { DataClient } from "./data.ts";
 import { type Key, readObject } from "./data_call.ts";
-import { DataError, explainMissing } from "./data_error.ts";
+import { DataError } from "./data_error.ts";
+import { explainMissing } from "./missing_preview.ts";
 
 /** Who to create. */
 export type PersonOptions = {

@@ -461,22 +461,12 @@ describe("createDataClient()", () => {
     {
       name: "a query in baseUrl",
       options: { baseUrl: "http://a?b" },
-      names: ["baseUrl", "a query"],
+      names: ["baseUrl"],
     },
     {
       name: "a fragment in baseUrl",
       options: { baseUrl: "http://a/#b" },
-      names: ["baseUrl", "a fragment"],
-    },
-    {
-      name: "the path of a table in baseUrl",
-      options: { baseUrl: "http://a/v1/data/db/" },
-      names: ["baseUrl", "before /v1"],
-    },
-    {
-      name: "a port that does not exist in baseUrl",
-      options: { baseUrl: "http://a:99999" },
-      names: ["baseUrl", "not a URL"],
+      names: ["baseUrl"],
     },
     { name: "a missing key", options: { apiKey: undefined }, names: ["apiKey"] },
     { name: "an empty key", options: { apiKey: "" }, names: ["apiKey"] },
