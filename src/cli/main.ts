@@ -49,7 +49,9 @@ async function runCommand(argv: readonly string[], base: BaseSetting): Promise<E
   const terms = argv.filter((term) => !["--help", "-h", "help"].includes(term));
   const row = findCommand(wantsHelp ? terms : argv);
   if (wantsHelp || isBare(argv)) {
-    const named = terms.filter((term) => !term.startsWith("-"));
+    // A word after an option can be its value.
+    const option = terms.findIndex((term) => term.startsWith("-"));
+    const named = option === -1 ? terms : terms.slice(0, option);
     if (row === undefined && named.length > 0 && !isBare(named)) throw unknownCommand(named);
     terminal.print(
       row === undefined ? describeGroup(terms[0]) : describeCommand(await row.load(), row.summary),

@@ -40,6 +40,7 @@ test("rowhouse db --help lists only the commands of that group", async () => {
   expect([code, out.startsWith("Example:\n  ROWHOUSE_URL=")]).toEqual([0, true]);
   expect(out).toContain("db push");
   expect(out).not.toMatch(/^ {2}(dev|admin|serve)/m);
+  expect(await runHere(["db", "--app", "wiki", "--help"], project)).toEqual({ code, out, err: "" });
 });
 
 test("rowhouse db without a command prints the group's help and exits with a usage error", async () => {

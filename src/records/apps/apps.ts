@@ -1,4 +1,4 @@
-/** Apps: their slugs, ids and targets. @module */
+/** Apps: their slugs, ids, targets and limits. @module */
 
 import { call, type Database } from "../../db/mod.ts";
 import { type Field, type Input, oneOfChoices } from "../../field.ts";
