@@ -97,7 +97,7 @@ test("a pasted key is revoked from the palette, and no request has its secret", 
       .waitFor();
     await page.keyboard.press("Enter");
     await page.getByRole("button", { name: "Revoke the key" }).click();
-    await page.getByText("Key revoked. It stopped working.").waitFor();
+    await page.getByRole("main").getByText("Key revoked. It stopped working.").waitFor();
     expect(new URL(page.url()).pathname).toBe(`/console/apps/${slug}/keys`);
     expect(sent.filter((one) => one.includes(secret.slice(0, 8)))).toEqual([]);
   });
@@ -359,7 +359,7 @@ test("an operator ends all sessions of a person in 4 steps", async () => {
     await page.keyboard.press("Enter");
     await page.getByRole("link", { name: "End all" }).click();
     await page.getByRole("dialog").getByRole("button", { name: "End all sessions" }).click();
-    await page.getByText("Sessions ended.").waitFor();
+    await page.getByRole("main").getByText("Sessions ended.").waitFor();
     await page.getByText("No active sessions").waitFor();
   });
   await signIn.reload();

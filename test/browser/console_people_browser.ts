@@ -121,7 +121,7 @@ test("an invitation is resent and accepted by its new link, and another invitati
   expect(await row(bo.email).count()).toBe(0);
   await row(cy.email).getByRole("link", { name: "Withdraw" }).click();
   await press(page, "Withdraw the invitation");
-  await page.getByText("Invitation withdrawn.").waitFor();
+  await page.getByRole("main").getByText("Invitation withdrawn.").waitFor();
   expect(await row(cy.email).count()).toBe(0);
   await context.close();
 });

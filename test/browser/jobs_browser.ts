@@ -237,7 +237,7 @@ const JOBS: readonly Job[] = [
         .waitFor();
       await press("Enter");
       await click(button(page, "Revoke the key"));
-      await page.getByText("Key revoked.").first().waitFor();
+      await page.getByRole("main").getByText("Key revoked.").waitFor();
     },
   },
   {
@@ -248,7 +248,7 @@ const JOBS: readonly Job[] = [
       await openPerson(page, steps);
       await steps.click(page.getByRole("link", { name: "End all" }));
       await steps.click(button(dialog(page), "End all sessions"));
-      await page.getByText("Sessions ended.").waitFor();
+      await page.getByRole("main").getByText("Sessions ended.").waitFor();
     },
   },
   {

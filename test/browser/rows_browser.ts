@@ -84,7 +84,7 @@ test.each([
     await page.locator("a[data-edit]").first().click();
     await follow(page, "Delete");
     await press(page, "Delete the row");
-    await page.getByText("The row was deleted.").waitFor();
+    await page.getByRole("main").getByText("The row was deleted.").waitFor();
     await page.getByText("No rows yet.").waitFor();
     await context.close();
   },
