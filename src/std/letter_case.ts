@@ -20,17 +20,7 @@ function isSingle(text: string): boolean {
   return text.length === 1 || (text.length === 2 && (text.codePointAt(0) ?? 0) > 0xffff);
 }
 
-/**
- * A text whose letters have a single case.
- *
- * @example
- * ```ts
- * import { foldCase } from "./letter_case.ts";
- * import { expect } from "bun:test";
- *
- * expect(foldCase("ÉCOLE ΤΈΛΟΣ")).toBe(foldCase("école τέλος"));
- * ```
- */
+/** A text whose letters have a single case. */
 function foldCase(text: string): string {
   return Array.from(text, foldLetter).join("");
 }
