@@ -183,9 +183,12 @@ async function runInitdb(
 ): Promise<void> {
   const flags = ["-D", dataDir, "-U", USER, `--pwfile=${passwordFile}`, "-A", "scram-sha-256"];
   const form = ["-E", "UTF8", "--locale=C", ...(durable ? [] : ["--no-sync"])];
-  const created = spawn(initdb, [...flags, ...form], { ...account, cwd: dataDir, signal });
+  signal.throwIfAborted();
+  const created = spawn(initdb, [...flags, ...form], { ...account, cwd: dataDir });
   const output = collect(created);
-  const [code] = (await once(created, "close")) as [number];
+  // The lock of the folder lasts as long as this process: it must not end before those that write to the folder.
+  signal.addEventListener("abort", () => created.kill(), { once: true });
+  const [code] = (await once(created, "close")) as [number | null];
   if (code !== 0) throw new StartError(output());
 }
 
