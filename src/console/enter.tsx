@@ -1,8 +1,8 @@
 /** @jsxImportSource #html @jsxRuntime automatic */
 /**
  * Access to the Console's pages: requires both cookies of an administrator. Redirects to the sign-in without a session, or if
- * the sign-in is too old for a sensitive action, and returns to the requested page. Everyone else sees only that access is denied. The database decides, in the
- * same call that reads or writes.
+ * the sign-in is too old for a sensitive action, and returns to the requested page. Everyone else sees only that access is
+ * denied. The database decides, in the same call that reads or writes.
  *
  * @module
  */

@@ -1,4 +1,9 @@
-/** Tables that a table references or that reference it: the labels of their rows, their columns, and references that are typed as text. @module */
+/**
+ * Tables that a table references or that reference it: the labels of their rows, their columns, and references that are typed as
+ * text.
+ *
+ * @module
+ */
 import {
   findLabelColumn,
   type Labels,

@@ -1,4 +1,9 @@
-/** Logins on the nodes of a Citus cluster: the coordinator's serving, pushing and Console logins exist on every node, and the coordinator can use its roles there. @module */
+/**
+ * Logins on the nodes of a Citus cluster: the coordinator's serving, pushing and Console logins exist on every node, and the
+ * coordinator can use its roles there.
+ *
+ * @module
+ */
 import { quoteLiteral, quoteName } from "../../std/quote.ts";
 import { ROLE_NAMES } from "../migrations/roles.ts";
 import { type Database, readRows } from "../pool/mod.ts";

@@ -1,4 +1,9 @@
-/** Checks that `rowhouse migrate` has set up each node of a Citus cluster, as Citus does not copy everything, and that none logs the statements of calls. @module */
+/**
+ * Checks that `rowhouse migrate` has set up each node of a Citus cluster, as Citus does not copy everything, and that none logs
+ * the statements of calls.
+ *
+ * @module
+ */
 import { quoteLiteral } from "../../std/quote.ts";
 import { type Database, readRows, readValue } from "../pool/mod.ts";
 import { isDistributed } from "./anchor.ts";

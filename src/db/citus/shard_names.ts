@@ -5,7 +5,11 @@
  * @module
  */
 
-/** PostgreSQL's hash of bytes, a signed number of 32 bits, by which Citus finds an app's shard. @see https://github.com/postgres/postgres/blob/master/src/common/hashfn.c */
+/**
+ * PostgreSQL's hash of bytes, a signed number of 32 bits, by which Citus finds an app's shard.
+ *
+ * @see https://github.com/postgres/postgres/blob/master/src/common/hashfn.c
+ */
 export function hashBytes(bytes: Uint8Array): number {
   const whole = bytes.length - (bytes.length % BLOCK);
   const start = (0x9e3779b9 + bytes.length + 3923095) | 0;

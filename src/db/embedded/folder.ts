@@ -1,6 +1,6 @@
 /**
- * Paths of an embedded PostgreSQL and its data: its binaries and its cluster, in folders that its account can enter and no other account
- * could have prepared.
+ * The binaries and the cluster of an embedded PostgreSQL, in folders that its account can enter and no other account could have
+ * prepared.
  *
  * @module
  */

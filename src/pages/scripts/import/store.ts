@@ -161,7 +161,7 @@ export function offerRemoval(steps: HTMLElement, removal: Removal): void {
     const also =
       cascades.length === 0 ? "" : ` Rows of ${cascades.join(", ")} that reference them go too.`;
     const stay = others === 0 ? "" : ` ${count(others, "other row")} of the file stay.`;
-    const text = `Only the ${count(rows.length, "row")} that this import stored and nobody has changed since.${stay}${also}`;
+    const text = `Only the ${count(rows.length, "row")} that this import stored and no one has changed since.${stay}${also}`;
     const notice = toNotice("info", text);
     steps.append(notice);
     const name = `Remove ${count(rows.length, "row")}`;
