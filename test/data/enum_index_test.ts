@@ -1,7 +1,8 @@
 /** Indexes with enums: each answers the same as a client's own filter, with an enum in every position. */
 import { afterAll, beforeAll, expect } from "bun:test";
 import { readListQuery } from "../../src/data/query/list_query.ts";
-import { MAX_WORK, planQuery } from "../../src/data/query/plan.ts";
+import { planQuery } from "../../src/data/query/plan.ts";
+import { MAX_WORK } from "../../src/data/query/text_work.ts";
 import { defineSchema, t } from "../../src/schema/mod.ts";
 import type { RecordedTable } from "../../src/tables/catalog/mod.ts";
 import {

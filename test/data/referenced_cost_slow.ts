@@ -4,7 +4,8 @@
  */
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { readListQuery } from "../../src/data/query/list_query.ts";
-import { MAX_WORK, planQuery } from "../../src/data/query/plan.ts";
+import { planQuery } from "../../src/data/query/plan.ts";
+import { MAX_WORK } from "../../src/data/query/text_work.ts";
 import { SERVICE_QUEUE } from "../../src/db/mod.ts";
 import { defineSchema, t } from "../../src/schema/mod.ts";
 import type { RecordedTable } from "../../src/tables/catalog/mod.ts";

@@ -4,7 +4,8 @@
  */
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import postgres from "postgres";
-import { MAX_WORK, planWrite } from "../../src/data/query/plan.ts";
+import { planWrite } from "../../src/data/query/plan.ts";
+import { MAX_WORK } from "../../src/data/query/text_work.ts";
 import { readWriteQuery, toList } from "../../src/data/write_where.ts";
 import { SERVICE_QUEUE } from "../../src/db/mod.ts";
 import { defineSchema, t } from "../../src/schema/mod.ts";

@@ -12,10 +12,12 @@ import { MAX_COUNTED, MAX_GROUP_KEY_BYTES, MAX_GROUPS, MAX_VISITS } from "../../
 import { quote } from "../../std/quote.ts";
 import type { RecordedTable } from "../../tables/catalog/mod.ts";
 import { type Condition, invalid, type QueryColumn, unsupported } from "./filter.ts";
+import type { PathOptions } from "./indexes.ts";
 import { LIST_PARAMETERS, NO_TABLES, readConditions, toProblem } from "./list_query.ts";
 import { NARROW } from "./needed_index.ts";
-import { isWhole, type PathOptions, type QueryPath } from "./path.ts";
-import { hasRule, listReads, planRows, planSets, type SetParts, WHOLE_SET } from "./plan.ts";
+import { isWhole, type QueryPath } from "./path.ts";
+import { hasRule, planRows, planSets, type SetParts, WHOLE_SET } from "./plan.ts";
+import { listReads } from "./text_work.ts";
 
 export type GroupQuery = {
   /** All of them must be true. */

@@ -11,19 +11,14 @@ import { toDurationText } from "../../std/duration.ts";
 import { MAX_VISITS } from "../../std/limits.ts";
 import type { RecordedTable } from "../../tables/catalog/mod.ts";
 import type { Comparison, Condition, QueryColumn } from "./filter.ts";
-import {
-  choosePath,
-  countSearched,
-  isLookup,
-  isSearchable,
-  type PathOptions,
-  type QueryPath,
-  toTerms,
-} from "./path.ts";
-import { explainWait, isSortedByParts, listColumns, listReads, WHOLE_SET } from "./plan.ts";
+import type { PathOptions } from "./indexes.ts";
+import { choosePath, isLookup, type QueryPath } from "./path.ts";
+import { explainWait, WHOLE_SET } from "./plan.ts";
 import type { ListQuery, SortKey } from "./query.ts";
 import { listReferenced, type ReferencedAt } from "./referenced.ts";
 import { RULE_NEEDS_INDEX } from "./rule_conditions.ts";
+import { countSearched, isSearchable, isSortedByParts, toTerms } from "./terms.ts";
+import { listColumns, listReads } from "./text_work.ts";
 
 const LIST = new Intl.ListFormat("en", { type: "disjunction", style: "long" });
 /** The kinds of columns that an index can search, in prose. */

@@ -7,25 +7,9 @@
  * @module
  */
 
-import {
-  COMPARES,
-  type Comparable,
-  compareValues,
-  type SearchParts,
-  SQL,
-  VALUES,
-} from "../../kinds/mod.ts";
+import { SQL } from "../../kinds/mod.ts";
 import type { TableDefinition } from "../../schema/mod.ts";
-import {
-  type BuiltIndex,
-  builtIn,
-  type Constraint,
-  type IndexForm,
-  indexesOf,
-  keysOf,
-  type RecordedTable,
-  searchColumns,
-} from "../../tables/catalog/mod.ts";
+import { keysOf, type RecordedTable } from "../../tables/catalog/mod.ts";
 import {
   type Comparison,
   type Condition,
@@ -33,18 +17,31 @@ import {
   type QueryColumn,
   type Referenced,
 } from "./filter.ts";
+import {
+  type Branch,
+  type EnumTest,
+  type Index,
+  listIndexes,
+  type PathOptions,
+  PRIMARY_KEY,
+} from "./indexes.ts";
 import type { ListQuery, SortKey } from "./query.ts";
-
-/** A column, or a part of its values, by which an index is searched and sorted. */
-export type Term = { readonly column: QueryColumn; readonly part?: "start" | "rest" | "exact" };
-
-/** The rows of an index with a value in an enum, or without: the label as a literal proves which rows it has. */
-export type Branch = { readonly index: string; readonly only: readonly EnumTest[] };
-export type EnumTest = {
-  readonly column: QueryColumn;
-  readonly op: "is" | "null" | "present";
-  readonly label?: string;
-};
+import {
+  type End,
+  findComparison,
+  findEdges,
+  findReferenced,
+  hasRange,
+  isPresent,
+} from "./ranges.ts";
+import {
+  countSearched,
+  isWholeValue,
+  searchedTerms,
+  type Term,
+  toTerms,
+  toTermValues,
+} from "./terms.ts";
 
 export type QueryPath = {
   /** `undefined`: the primary key, or branches. */
@@ -78,100 +75,12 @@ export type QueryPath = {
 type Range = { readonly start: Bound | undefined; readonly stop: Bound | undefined };
 export type Bound = { readonly op: Comparison["op"]; readonly values: readonly string[] };
 
-/** The app, and the indexes that are not built yet. */
-export type PathOptions = {
-  readonly appId: string;
-  readonly missing: ReadonlySet<string>;
-  /** Whether a condition that few rows should fulfill was found to be fulfilled by too many. */
-  readonly isUnselective?: boolean;
-  /** Whether the query visits the rows of the person's rule, because the rows of an index were too many. */
-  readonly isMerged?: boolean;
-};
-
-const WHOLE = {
-  ...{ branches: [], fulfilled: [], covered: undefined },
-  ...{ enums: [], end: undefined },
-} as const;
-const PRIMARY_KEY: Index = {
-  ...{ name: undefined, columns: [ID], isUnique: true, hasNulls: false },
-  ...WHOLE,
-};
-
-type Index = {
-  readonly name: string | undefined;
-  readonly branches: readonly Branch[];
-  /** The conditions on an enum that the branches fulfill. */
-  readonly fulfilled: readonly Condition[];
-  /** An enum all of whose values have a branch, if no condition is on it. */
-  readonly covered: QueryColumn | undefined;
-  /** The enums at the end of a unique index, if all other columns can be searched. */
-  readonly enums: readonly QueryColumn[];
-  readonly end: QueryColumn | undefined;
-  /** The leading columns that can be searched. */
-  readonly columns: readonly QueryColumn[];
-  /** Whether no two rows have the same values in these columns. */
-  readonly isUnique: boolean;
-  /** Whether it contains the rows without a value in its first column. */
-  readonly hasNulls: boolean;
-};
 /** An index, and the conditions that give its first columns one value each, or none to the first column. */
 type Candidate = {
   readonly index: Index;
   readonly fixed: readonly Comparison[];
   readonly empty: Condition | undefined;
 };
-
-/** A column as an index contains it. */
-export function toTerms(column: QueryColumn): Term[] {
-  const { parts } = SQL[column.kind];
-  if (parts === undefined) return [{ column }];
-  const start = { column, part: "start" } as const;
-  return parts.rest === undefined ? [start] : [start, { column, part: "rest" }];
-}
-
-export function searchedTerms(column: QueryColumn): Term[] {
-  const terms = toTerms(column);
-  return terms.slice(0, countSearched(terms));
-}
-
-export function toTermValues({ kind }: QueryColumn, value: string): readonly string[] {
-  return SQL[kind].parts?.toParts(value, md5) ?? [value];
-}
-
-const md5 = (text: string) => Bun.CryptoHasher.hash("md5", text, "hex");
-
-/** How many leading terms can be searched: the others only order the index. */
-export function countSearched(terms: readonly Term[]): number {
-  const end = terms.findIndex(
-    ({ column, part }) => part !== undefined && SQL[column.kind].parts?.[part]?.isUnsearched,
-  );
-  return end === -1 ? terms.length : end;
-}
-
-/** The lowest and the highest value of a term. */
-export function endsOf({ column, part }: Term): Readonly<Record<"lower" | "upper", string>> {
-  const { ends, parts } = SQL[column.kind];
-  const [lower, upper] = (part === "rest" ? parts?.restEnds : ends) ?? [];
-  if (lower === undefined || upper === undefined)
-    throw new Error(`No index can be searched by ${column.name}`);
-  return { lower, upper };
-}
-
-export function compareTerms(term: Term, a: string, b: string): number {
-  if (a === b) return 0;
-  const { lower, upper } = endsOf(term);
-  if (b === lower || a === upper) return 1;
-  if (b === upper || a === lower) return -1;
-  const { kind } = term.column;
-  const toValue = (text: string) => (VALUES[kind].fromQuery?.(text) ?? text) as Comparable;
-  const compare = COMPARES[kind] ?? compareValues;
-  return compare(toValue(a), toValue(b), term.column);
-}
-
-/** Whether exactly the rows with these terms have the value. */
-function isWholeValue({ kind }: QueryColumn, value: string): boolean {
-  return SQL[kind].parts?.isWhole(value) ?? true;
-}
 
 /** The columns by which an index sorts a list without conditions. */
 export function listSortedColumns(definition: TableDefinition): string[] {
@@ -204,10 +113,6 @@ export function isLookup(
       (key.appId ?? appId) === appId &&
       key.columns.every((name) => findComparison(where, { name }, ["eq"]) !== undefined),
   );
-}
-
-export function isSearchable({ kind }: QueryColumn): boolean {
-  return SQL[kind].ends !== undefined;
 }
 
 export function choosePath(
@@ -311,16 +216,6 @@ function findSet({ where }: ListQuery, candidates: readonly Candidate[]): QueryP
   return undefined;
 }
 
-function findReferenced(
-  where: readonly Condition[],
-  { name }: QueryColumn,
-): Referenced | undefined {
-  return where.find(
-    (condition): condition is Referenced =>
-      condition.op === "referenced" && condition.column.name === name,
-  );
-}
-
 function toSetPath({ name }: Index, condition: Comparison | Referenced): QueryPath {
   const isExact = condition.values.every((value) => isWholeValue(condition.column, value));
   return {
@@ -383,90 +278,6 @@ export function chooseChildren(
   return undefined;
 }
 
-function listIndexes(
-  { where }: Pick<ListQuery, "where">,
-  { whole, definition }: RecordedTable,
-  { appId, missing }: PathOptions,
-): Index[] {
-  const columns = new Map([ID, ...definition.columns].map((column) => [column.name, column]));
-  return [...keysOf(whole), ...indexesOf(whole)]
-    .filter((index) => (index.appId ?? appId) === appId)
-    .flatMap((index) => {
-      // While an index is rebuilt, its former form serves what it can.
-      for (const form of ["search", "plain"] as const) {
-        const { builts, split } = splitBy(where, builtIn(index, form), columns);
-        const [built] = builts;
-        if (built === undefined || builts.some(({ name }) => missing.has(name))) continue;
-        return [{ ...toIndex({ index, form, built }, columns), ...split }];
-      }
-      return [];
-    })
-    .concat(PRIMARY_KEY);
-}
-
-/** Of the indexes of a form, those that have the rows of the conditions, if they are split by an enum. */
-function splitBy(
-  where: readonly Condition[],
-  all: readonly BuiltIndex[],
-  columns: ReadonlyMap<string, QueryColumn>,
-): {
-  builts: readonly BuiltIndex[];
-  split?: Pick<Index, "branches" | "fulfilled" | "covered">;
-} {
-  const by = all[0]?.only?.column;
-  if (by === undefined) return { builts: all };
-  const column = columns.get(by);
-  // Another app's column, which the functions of this app do not know.
-  if (column === undefined) return { builts: [] };
-  const condition = findComparison(where, column, ["eq", "in", "null"]);
-  const values: readonly (string | null)[] | undefined =
-    condition?.op === "null" ? [null] : condition?.values;
-  const builts = all.filter(
-    ({ only }) => only !== undefined && (values?.includes(only.value) ?? true),
-  );
-  const branches = builts.map(({ name, only }): Branch => {
-    const label = only?.value ?? undefined;
-    const test =
-      label === undefined
-        ? ({ column, op: "null" } as const)
-        : ({ column, op: "is", label } as const);
-    return { index: name, only: [test] };
-  });
-  const fulfilled = condition === undefined ? [] : [condition];
-  return {
-    builts,
-    split: { branches, fulfilled, covered: condition === undefined ? column : undefined },
-  };
-}
-
-function toIndex(
-  { index, form, built }: { index: Constraint; form: IndexForm; built: BuiltIndex },
-  columns: ReadonlyMap<string, QueryColumn>,
-): Index {
-  const isSearch = form === "search" && index.search !== undefined;
-  const isLast = isSearch && index.kind === "idx" && !index.columns.includes(ID.name);
-  const names = isSearch ? searchColumns(index, built).map(({ name }) => name) : index.columns;
-  const known = [...names, ...(isLast ? [ID.name] : [])].map((name) => columns.get(name));
-  const isUsable = (column: QueryColumn) =>
-    isSearchable(column) && (isSearch || SQL[column.kind].parts === undefined);
-  const first = known.findIndex((column) => column === undefined || !isUsable(column));
-  const searchable = known
-    .slice(0, first === -1 ? undefined : first)
-    .filter((column) => column !== undefined);
-  const rest = known.slice(searchable.length);
-  const enums = rest
-    .filter((column) => column !== undefined)
-    .filter(({ kind }) => SQL[kind].isSplit === true);
-  const isKey = index.kind === "key";
-  const hasNulls = isSearch && !isKey && (built.only !== undefined || searchable.length > 0);
-  return {
-    ...{ ...WHOLE, name: built.name, columns: searchable, hasNulls },
-    isUnique: isKey && rest.length === 0,
-    enums: isKey && enums.length === rest.length ? enums : [],
-    end: rest[0],
-  };
-}
-
 function findFixed({ where }: ListQuery, { columns, hasNulls }: Index): Omit<Candidate, "index"> {
   const fixed = columns.map((column) => findComparison(where, column, ["eq"]));
   const end = fixed.indexOf(undefined);
@@ -477,19 +288,6 @@ function findFixed({ where }: ListQuery, { columns, hasNulls }: Index): Omit<Can
       .filter((position) => position !== undefined),
     empty: hasNulls && first && end === 0 ? findComparison(where, first, ["null"]) : undefined,
   };
-}
-
-function findComparison(
-  where: readonly Condition[],
-  column: Pick<QueryColumn, "name">,
-  ops: readonly string[],
-): Comparison | undefined {
-  return where.find(isComparisonOf(column, ops));
-}
-
-function isComparisonOf({ name }: Pick<QueryColumn, "name">, ops: readonly string[]) {
-  return (condition: Condition): condition is Comparison =>
-    "column" in condition && ops.includes(condition.op) && condition.column.name === name;
 }
 
 /** The columns of an index after those with one value. */
@@ -531,89 +329,6 @@ function isInOrder(query: ListQuery, candidate: Candidate): boolean {
 
 function canEndWithNulls({ index, fixed, empty }: Candidate): boolean {
   return index.hasNulls && fixed.length === 0 && empty === undefined;
-}
-
-const ABOUT_VALUES = ["eq", "neq", "lt", "lte", "gt", "gte", "like", "ilike", "in"];
-
-function isPresent(where: readonly Condition[], column: QueryColumn): boolean {
-  if (findComparison(where, column, ABOUT_VALUES) !== undefined) return true;
-  return where.some(
-    ({ op, ...condition }) =>
-      op === "not" &&
-      "of" in condition &&
-      findComparison(condition.of, column, ["null"]) !== undefined,
-  );
-}
-
-function hasRange({ where }: ListQuery, column: QueryColumn | undefined): boolean {
-  if (column === undefined) return false;
-  const { lower, upper } = findEdges(where, column);
-  return lower !== undefined || upper !== undefined;
-}
-
-/** An end of a range, as a value of the first term of its column. */
-type End = {
-  readonly op: Comparison["op"];
-  readonly value: string;
-  /** The condition, if exactly the rows within the range fulfill it. */
-  readonly fulfilled: Condition | undefined;
-};
-type Ends = { readonly lower: End | undefined; readonly upper: End | undefined };
-
-/** The ends of the range in which the rows fulfill all conditions that an index can search. */
-function findEdges(where: readonly Condition[], column: QueryColumn): Ends {
-  const { parts } = SQL[column.kind];
-  const pattern = parts?.toPrefix && findPrefix(where, column);
-  const prefix = pattern && parts?.toPrefix?.(pattern.prefix);
-  const fulfilled = prefix?.lowest.isExact && pattern?.isWhole ? pattern.condition : undefined;
-  const toEnds = (
-    ops: readonly string[],
-    op: "gte" | "lte",
-    toStart: SearchParts["toLowest"] = (value) => ({ value, isExact: true }),
-  ): End[] =>
-    where.filter(isComparisonOf(column, ops)).flatMap((condition) =>
-      condition.values.map((value) => {
-        const start = toStart(value);
-        return start.isExact
-          ? { op: condition.op, value, fulfilled: condition }
-          : { op, value: start.value, fulfilled: undefined };
-      }),
-    );
-  const toPrefixEnd = (op: "gte" | "lte", value: string | undefined): End[] =>
-    value === undefined ? [] : [{ op, value, fulfilled }];
-  const [term = { column }] = toTerms(column);
-  const tighten = (ends: readonly End[], sign: 1 | -1): End | undefined => {
-    const isStrict = ({ op }: End) => Number(op === "gt" || op === "lt");
-    const compare = (a: End, b: End) =>
-      sign * compareTerms(term, b.value, a.value) || isStrict(b) - isStrict(a);
-    return ends.toSorted(compare)[0];
-  };
-  return {
-    lower: tighten(
-      [
-        ...toPrefixEnd("gte", prefix?.lowest.value),
-        ...toEnds(["gt", "gte"], "gte", parts?.toLowest),
-      ],
-      1,
-    ),
-    upper: tighten(
-      [
-        ...toPrefixEnd("lte", prefix?.highest.value),
-        ...toEnds(["lt", "lte"], "lte", parts?.toHighest),
-      ],
-      -1,
-    ),
-  };
-}
-
-/** A pattern that begins with a text, and whether it is only that text and `*`. */
-function findPrefix(where: readonly Condition[], column: QueryColumn) {
-  const condition = findComparison(where, column, ["like"]);
-  const pattern = condition?.values[0] ?? "";
-  const [start = ""] = /^(?:[^\\%]|\\.)*/su.exec(pattern) ?? [];
-  if (condition === undefined || start === "") return undefined;
-  const isWhole = pattern.slice(start.length) === "%";
-  return { condition, prefix: start.replaceAll(/\\(.)/gsu, "$1"), isWhole };
 }
 
 function toPath(

@@ -11,117 +11,38 @@ import {
   referenceColumns,
 } from "../../tables/catalog/mod.ts";
 import { LIST_BYTES } from "../deps.ts";
+import { type TermCondition, toAfterCondition, toSortTerms, toTie, toWalk } from "./after.ts";
 import {
   type Comparison,
   type Condition,
   ID,
-  invalid,
   QUERY_LIMITS,
   type QueryColumn,
   type Referenced,
 } from "./filter.ts";
-import { describeOrder, UNREADABLE_CURSOR } from "./list_query.ts";
+import type { PathOptions } from "./indexes.ts";
+import { describeOrder } from "./list_query.ts";
 import {
   type Bound,
   chooseChildren,
   choosePath,
   chooseWhole,
-  countSearched,
   isLookup,
   isWhole,
-  type PathOptions,
   type QueryPath,
-  searchedTerms,
-  type Term,
-  toTerms,
-  toTermValues,
 } from "./path.ts";
-import type { ListQuery, Relation, SortKey } from "./query.ts";
+import type { ListQuery, Relation } from "./query.ts";
 import { listOwnReferenced } from "./referenced.ts";
 import { isSeen, toRuleConditions, withRule } from "./rule_conditions.ts";
-
-// The work of comparing texts, which no number of rows bounds: a row can have a text of megabytes,
-// and a pattern can compare each character many times. A unit is about the work to read one byte of
-// a text: 1 to 3 ns. Pure.
-
-/** A text that a condition reads in each visited row. */
-type TextRead = {
-  readonly column: QueryColumn;
-  /** Units for each byte. */
-  readonly work: number;
-  readonly maxBytes: number;
-  /** Whether the walk reads the text in each visited row, also in rows that do not match. */
-  readonly isWalked?: boolean;
-};
-
-/** Max work of a query: enough for a pattern over a KB of text in each of 10,000 rows; 0.2 to 0.5 s. */
-export const MAX_WORK = 134_217_728;
-
-const WHOLE_BYTES = 2 ** 30;
-/** The work of `in`, which hashes the text. */
-const HASH_WORK = 2;
-/** The work of the MD5 of a text, which tells apart texts with the same start in an order. */
-const DIGEST_WORK = 1;
-/** The work of `ilike`, a regular expression: the same for every pattern. */
-const EXPRESSION_WORK = 12;
-/** The work of starting a comparison at a character of a text, as PostgreSQL does where the first character is equal. */
-const START_WORK = 4;
-
-export function listReads(condition: Condition): TextRead[] {
-  if ("of" in condition) return condition.of.flatMap(listReads);
-  const { op, column, values } = condition;
-  if (column.kind !== "string" || op === "null" || op === "referenced") return [];
-  const read = (work: number, maxBytes = WHOLE_BYTES) => [{ column, work, maxBytes }];
-  switch (op) {
-    case "eq":
-    case "neq":
-      // PostgreSQL reads only texts of the same length.
-      return read(1, Buffer.byteLength(values[0] ?? ""));
-    case "in":
-      return read(HASH_WORK);
-    case "like":
-      return read(1 + countPatternWork(values[0] ?? ""));
-    case "ilike":
-      return read(EXPRESSION_WORK);
-    case "lt":
-    case "lte":
-    case "gt":
-    case "gte":
-      return read(1);
-  }
-}
-
-export function listColumns(condition: Condition): QueryColumn[] {
-  return "of" in condition ? condition.of.flatMap(listColumns) : [condition.column];
-}
-
-/** The most work of `like` for a byte of any text. Each part between two wildcards is searched after the previous part. */
-function countPatternWork(pattern: string): number {
-  const tokens = pattern.match(/%|(?:[^%\\]|\\.)+/gsu) ?? [];
-  const searched = tokens.filter((token, position) => position > 0 && token !== "%");
-  return Math.max(0, ...searched.map((part) => START_WORK + countOverlaps(part)));
-}
-
-/**
- * How many comparisons can be in progress at one character of a text, one for each earlier character at which the part could
- * start: 1 for "milk", 50 for 50 times "a".
- *
- * @see https://en.wikipedia.org/wiki/Knuth–Morris–Pratt_algorithm
- */
-function countOverlaps(part: string): number {
-  const characters = [...part];
-  const borders = [0];
-  const overlaps = [0, 1];
-  let border = 0;
-  for (let position = 1; position < characters.length; position++) {
-    while (border > 0 && characters[border] !== characters[position])
-      border = borders[border - 1] ?? 0;
-    if (characters[border] === characters[position]) border++;
-    borders.push(border);
-    overlaps.push(1 + (overlaps[border] ?? 0));
-  }
-  return Math.max(...overlaps);
-}
+import { isSortedByParts, searchedTerms, type Term, toTermValues } from "./terms.ts";
+import {
+  DIGEST_WORK,
+  listColumns,
+  listReads,
+  sumReads,
+  type TextRead,
+  WHOLE_BYTES,
+} from "./text_work.ts";
 
 export type RelatedOptions = PathOptions & {
   readonly person?: Person | undefined;
@@ -464,163 +385,4 @@ function putSet(
     const positions = lists.map((list) => put(list[term] ?? ""));
     return [positions[0] ?? 0, positions.at(-1) ?? 0];
   });
-}
-
-/** One read for each column, length and reader. */
-function sumReads(reads: readonly TextRead[]): TextRead[] {
-  const groups = Map.groupBy(
-    reads,
-    ({ column, maxBytes, isWalked = false }) => `${maxBytes} ${isWalked} ${column.name}`,
-  );
-  return [...groups.values()].flatMap(([first, ...others]) =>
-    first === undefined
-      ? []
-      : [{ ...first, work: others.reduce((sum, { work }) => sum + work, first.work) }],
-  );
-}
-
-/**
- * Where a walk continues: at the values of its terms in the first row of the page. If not all of them can be searched, it begins
- * before that row.
- *
- * @throws {Problem} invalid_query
- */
-function toWalk(
-  { fixed, keys, nulls, isDescending, terms }: QueryPath,
-  after: readonly (string | null)[] | undefined,
-  bound: (at: Bound) => object,
-) {
-  if (after === undefined) return { isExact: true };
-  const op = isDescending ? "lte" : "gte";
-  const [first] = after;
-  const isAmongNulls = nulls === "last" && first === null;
-  const values = keys.flatMap(({ column }, position) => {
-    const value = after[position];
-    if (position === 0 && isAmongNulls) return [];
-    if (value === null || value === undefined)
-      throw invalid("Cannot read after: it comes from a list with other conditions");
-    return toCursorValues(column, value);
-  });
-  const all = [...fixed, ...values];
-  const isEmpty = ({ column }: Term) =>
-    (isAmongNulls || nulls === "only") && column.name === terms[0]?.column.name;
-  const searched = all.slice(0, countSearched(terms.filter((term) => !isEmpty(term))));
-  const at = bound({ op, values: searched });
-  const isExact = searched.length === all.length;
-  return { at, isExact, isAmongNulls: isAmongNulls || undefined };
-}
-
-export function toCursorValues(column: QueryColumn, value: string): readonly string[] {
-  return readCursorValue(column, value).slice(0, toTerms(column).length);
-}
-
-/** A value of a cursor as the terms of its column, and what tells apart values with the same terms, if there can be others. */
-export function readCursorValue({ kind }: QueryColumn, value: string): readonly string[] {
-  const { parts } = SQL[kind];
-  if (parts === undefined) return [value];
-  const read = parts.readCursor(value);
-  if (read === undefined) throw invalid(UNREADABLE_CURSOR);
-  return read;
-}
-
-/**
- * The rows from a cursor on, among those at which the walk begins. A count of all rows has no such condition.
- */
-function toTie(
-  path: QueryPath,
-  query: ListQuery & { after: readonly (string | null)[] },
-  isExact: boolean,
-): TermCondition | undefined {
-  const longer = toLongerTie(path, query);
-  if (isExact) return longer;
-  const after = toAfterCondition(query.order, query.after);
-  return longer === undefined ? after : { op: "and", of: [after, longer] };
-}
-
-/**
- * The rows from a cursor on, among those with its terms: a walk of unique texts has no id at its end, and longer texts can
- * have the same start and MD5. `undefined` without a longer text.
- */
-function toLongerTie({ keys }: QueryPath, { order, after }: ListQuery): TermCondition | undefined {
-  if (keys.length === order.length) return undefined;
-  const terms = keys.flatMap(toSortTerms);
-  const values = toAfterValues(keys, after ?? []);
-  const longer = keys.flatMap(({ column, isDescending }, position) => {
-    const value = after?.[position];
-    const exact =
-      typeof value === "string"
-        ? readCursorValue(column, value)[toTerms(column).length]
-        : undefined;
-    return exact === undefined
-      ? []
-      : [{ term: { column, part: "exact" as const, isDescending }, value: `\\x${exact}` }];
-  });
-  if (longer.length === 0) return undefined;
-  const others = terms.map((term, position) => ({
-    ...{ ...term, op: "neq" as const },
-    values: [values[position] ?? ""],
-  }));
-  const exact = toAfter(
-    longer.map(({ term }) => term),
-    longer.map(({ value }) => value),
-  );
-  return { op: "or", of: [...others, exact] };
-}
-
-/** A key of an order as terms. Nulls are compared by the column. */
-type SortTerm = Term & Pick<SortKey, "isDescending">;
-type TermCondition =
-  | (Term & { readonly op: Comparison["op"]; readonly values: readonly string[] })
-  | Referenced
-  | { readonly op: "and" | "or"; readonly of: readonly TermCondition[] }
-  | { readonly op: "not"; readonly of: readonly [TermCondition] };
-
-function toSortTerms({ column, isDescending }: SortKey): SortTerm[] {
-  const terms = isSortedByParts(column) ? toTerms(column) : [{ column }];
-  return terms.map((term) => ({ ...term, isDescending }));
-}
-
-/** Whether a list without an index is sorted by the parts of this column. */
-export function isSortedByParts({ kind }: QueryColumn): boolean {
-  return SQL[kind].parts?.isSorted === true;
-}
-
-function toAfterCondition(
-  order: readonly SortKey[],
-  after: readonly (string | null)[],
-): TermCondition {
-  return toAfter(order.flatMap(toSortTerms), toAfterValues(order, after));
-}
-
-function toAfterValues(
-  order: readonly SortKey[],
-  after: readonly (string | null)[],
-): (string | null)[] {
-  return order.flatMap(({ column }, position): readonly (string | null)[] => {
-    const value = after[position] ?? null;
-    if (!isSortedByParts(column)) return [value];
-    return value === null ? toTerms(column).map(() => null) : toCursorValues(column, value);
-  });
-}
-
-/** The condition for a row and all later rows: (a > x) or (a = x and b >= y). Nulls sort last. */
-function toAfter(
-  [key, ...keys]: readonly SortTerm[],
-  [value, ...rest]: readonly (string | null)[],
-): TermCondition {
-  if (key === undefined || value === undefined)
-    throw new Error("An order has a value for each key");
-  const { column, isDescending } = key;
-  const isNull = { op: "null", column, values: [] } as const;
-  if (value === null) return { op: "and", of: [isNull, toAfter(keys, rest)] };
-  const term = { ...key, values: [value] };
-  if (keys.length === 0) return { ...term, op: isDescending ? "lte" : "gte" };
-  return {
-    op: "or",
-    of: [
-      { ...term, op: isDescending ? "lt" : "gt" },
-      { op: "and", of: [{ ...term, op: "eq" }, toAfter(keys, rest)] },
-      ...(column.required ? [] : [isNull]),
-    ],
-  };
 }

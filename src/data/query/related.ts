@@ -20,8 +20,10 @@ import {
   type QueryColumn,
   unsupported,
 } from "./filter.ts";
-import { chooseChildren, isSearchable, type PathOptions } from "./path.ts";
+import type { PathOptions } from "./indexes.ts";
+import { chooseChildren } from "./path.ts";
 import { type Children, type Relation, readLimit, type Selection, type SortKey } from "./query.ts";
+import { isSearchable } from "./terms.ts";
 
 export const MAX_RELATIONS = 3;
 const RELATED_LIMITS = {

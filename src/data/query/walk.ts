@@ -14,20 +14,14 @@ import {
   type Walk,
   type WalkColumn,
 } from "../../tables/catalog/mod.ts";
+import { readCursorValue } from "./after.ts";
 import type { Condition } from "./filter.ts";
 import { describeOrder } from "./list_query.ts";
-import {
-  type Bound,
-  choosePath,
-  compareTerms,
-  endsOf,
-  type QueryPath,
-  type Term,
-  toTerms,
-} from "./path.ts";
-import { planRelated, type RelatedOptions, readCursorValue } from "./plan.ts";
+import { type Bound, choosePath, type QueryPath } from "./path.ts";
+import { planRelated, type RelatedOptions } from "./plan.ts";
 import type { ListQuery } from "./query.ts";
 import { isSeen, toWalkOfRule } from "./rule_conditions.ts";
+import { compareTerms, endsOf, type Term, toTerms } from "./terms.ts";
 
 type WalkCall = Extract<EndpointCall, { endpoint: "walk" }>;
 type PlannedWalk = Omit<WalkCall["values"], "bytes" | "known" | "inline">;
