@@ -155,16 +155,24 @@ export async function playHidden(world: World): Promise<void> {
   const response = await callAs(world, caller, path);
   const isRejected = actionsOf(sight, table).read === undefined;
   checkStatus(turn, path, { response, reasons: isRejected ? [400, FORBIDDEN] : [400], ok: 200 });
-  const missing = await callAs(world, caller, `${pathOf(table.name)}${draw(UNKNOWN)}`);
-  const [found, wanted] = [response, missing].map(({ json }) => {
+  const ask = (column: string) => callAs(world, caller, `${pathOf(table.name)}${draw(column)}`);
+  const read = ({ json }: { json?: unknown }) => {
     const { error, message } = Object(json) as { error: string; message: string };
     return `${error} ${message}`;
-  });
-  if (found?.replaceAll(`"${name}"`, `"${UNKNOWN}"`) !== wanted)
+  };
+  const [found, wanted] = [read(response), read(await ask(UNKNOWN))];
+  if (found.replaceAll(`"${name}"`, `"${UNKNOWN}"`).replace(SUGGESTION, "") !== wanted)
     fail(turn, path, `A hidden column is not as an unknown one: ${found} / ${wanted}`);
+  const misspelled = read(await ask(`${name}z`));
+  for (const text of [found, misspelled]) {
+    const [, suggested] = SUGGESTION.exec(text) ?? [];
+    if (hidden.some((column) => column.name === suggested))
+      fail(turn, path, `A hidden column is suggested: ${text}`);
+  }
 }
 
 const UNKNOWN = "zzz_unknown";
+const SUGGESTION = /; did you mean "(\w+)"\?/u;
 
 /** A query that names a column, by the column. */
 function drawHidden(random: Random, table: ModelTable, hidden: string): (of: string) => string {
