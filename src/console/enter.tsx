@@ -10,12 +10,10 @@
 import type { Database } from "../db/mod.ts";
 import { type RequestContext, type StreamMemory, splitTarget, toTarget } from "../http/mod.ts";
 import {
-  ADD_FACTOR_PATH,
   CONSOLE_PATH,
-  CONSOLE_SIGN_IN_PATH,
   clearPlanted,
   FormRejected,
-  LOGIN_PATH,
+  PATHS,
   type PageDeps,
   readConsoleReturn,
   readOpenVisit,
@@ -134,13 +132,13 @@ export function redirectToSignIn(
   cookies: readonly string[] = [],
 ): Response {
   const to = toTarget(splitTarget(request.url));
-  return redirect(`${CONSOLE_SIGN_IN_PATH}?${new URLSearchParams({ to })}`, { cookies });
+  return redirect(`${PATHS.consoleSignIn}?${new URLSearchParams({ to })}`, { cookies });
 }
 
 /** Redirects to the second factor page, which returns to this page. */
 function redirectToFactor({ request }: RequestContext): Response {
   const to = request.method === "GET" ? toTarget(splitTarget(request.url)) : CONSOLE_PATH;
-  return redirect(`${ADD_FACTOR_PATH}?${new URLSearchParams({ to })}`);
+  return redirect(`${PATHS.addFactor}?${new URLSearchParams({ to })}`);
 }
 
 async function respondWithAccessDenied(
@@ -158,7 +156,7 @@ async function respondWithAccessDenied(
         account. Ask an administrator for access. Your account page lists your apps.
       </p>
       <p>
-        <a class="button button-primary" href={LOGIN_PATH}>
+        <a class="button button-primary" href={PATHS.login}>
           Your account
         </a>
       </p>

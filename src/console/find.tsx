@@ -6,7 +6,7 @@
  * @module
  */
 
-import { ACCOUNT_PATH, CONSOLE_PATH } from "../identity/mod.ts";
+import { CONSOLE_PATH, PATHS } from "../identity/mod.ts";
 import type { Html, Part } from "../pages/mod.ts";
 import { type ConsoleMatches, readConsole } from "../records/console/mod.ts";
 import { toKeyId } from "../std/key_secret.ts";
@@ -65,7 +65,7 @@ const PAGES: readonly Hit[] = [
   { name: "Requests", path: REQUESTS },
   { name: "Activity", path: ACTIVITY },
   { name: "Docs", path: DOCS },
-  { name: "Your account", path: ACCOUNT_PATH },
+  { name: "Your account", path: PATHS.account },
 ];
 
 export async function handleFind(visit: Visit): Promise<Response> {

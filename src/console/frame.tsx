@@ -2,13 +2,7 @@
 /** The frame of the Console's pages: breadcrumbs, navigation and visitor. @module */
 
 import { RELEASE_TEXT } from "../db/mod.ts";
-import {
-  ACCOUNT_PATH,
-  ACCOUNT_SECURITY_PATH,
-  CONSOLE_PATH,
-  describeProblem,
-  type RejectedRequest,
-} from "../identity/mod.ts";
+import { CONSOLE_PATH, describeProblem, PATHS, type RejectedRequest } from "../identity/mod.ts";
 import { type Html, type Part, renderBrand, respondWithPage, SIGN_OUT_PATH } from "../pages/mod.ts";
 import type { Problem } from "../problem.ts";
 import type { ConsoleVisitor } from "../records/console/mod.ts";
@@ -142,7 +136,7 @@ function renderFrame({ me, entry, title, crumbs = [], actions, tabs, body }: Fra
               </>
             )}{" "}
             <span class="me-links">
-              <a href={ACCOUNT_PATH}>Account</a> <a href={DOCS}>Docs</a>{" "}
+              <a href={PATHS.account}>Account</a> <a href={DOCS}>Docs</a>{" "}
               <a href={SIGN_OUT_PATH} data-sign-out>
                 Sign out
               </a>
@@ -179,7 +173,7 @@ function renderFrame({ me, entry, title, crumbs = [], actions, tabs, body }: Fra
           {typeof me?.factorDueAt === "string" && (
             <p class="notice notice-warn">
               The Console requires a second factor from {me.factorDueAt.slice(0, 10)}.{" "}
-              <a href={ACCOUNT_SECURITY_PATH}>Add a second factor</a>.
+              <a href={PATHS.security}>Add a second factor</a>.
             </p>
           )}
           {body}

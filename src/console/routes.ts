@@ -1,6 +1,6 @@
 /** The Console's pages as a table. A page and its form have the same path, so that a sign-in can return to it. @module */
 import { compressResponse, type Route } from "../http/mod.ts";
-import { CONSOLE_PATH, CONSOLE_SIGN_IN_PATH } from "../identity/mod.ts";
+import { CONSOLE_PATH, PATHS } from "../identity/mod.ts";
 import { redirect } from "../pages/mod.ts";
 import { activityCsv, handleActivity, handleAppActivity } from "./activity/activity.tsx";
 import { handleChanges } from "./activity/changes.tsx";
@@ -140,8 +140,8 @@ export const consoleRoutes: readonly ConsoleRoute[] = [
     // On the API's host.
     handle: (deps, context) => redirect(`${toApiUrl({ deps, context })}/docs`),
   },
-  { method: "GET", path: CONSOLE_SIGN_IN_PATH, access: "open", handle: handleConsoleSignIn },
-  { method: "POST", path: CONSOLE_SIGN_IN_PATH, access: "open", handle: handleConsoleSignInForm },
+  { method: "GET", path: PATHS.consoleSignIn, access: "open", handle: handleConsoleSignIn },
+  { method: "POST", path: PATHS.consoleSignIn, access: "open", handle: handleConsoleSignInForm },
 ];
 
 /** Compresses pages, but not files, which are streams. */

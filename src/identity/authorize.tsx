@@ -10,7 +10,7 @@ import { redirect, respondWithPage } from "../pages/mod.ts";
 import { checkAuthorizeQuery, readAuthorizeQuery, toFormTargets } from "./authorize_query.ts";
 import { isFactorDemanded, type PageDeps, readOpenVisit, readSessionOfPage } from "./page_deps.tsx";
 import { readReturnTo, toAddFactor } from "./return_to.ts";
-import { AUTHORIZE_PATH, LOGIN_PATH } from "./settings.ts";
+import { PATHS } from "./settings.ts";
 import { type SignInTarget, signInPage } from "./sign_in_page.tsx";
 
 /** Counts redirects from one app in quick succession. */
@@ -57,7 +57,7 @@ function toSignInTarget(
     redirect_uri: parameters.get("redirect_uri") ?? "",
   });
   return {
-    action: `${AUTHORIZE_PATH}?${action}`,
+    action: `${PATHS.authorize}?${action}`,
     app: { slug, host: new URL(href).host },
     location: href,
     formTargets: toFormTargets(identity, href),
@@ -106,7 +106,7 @@ function respondWithLoop(
         </a>
       </p>
       <p>
-        <a href={LOGIN_PATH}>Your account</a>
+        <a href={PATHS.login}>Your account</a>
       </p>
     </>
   );

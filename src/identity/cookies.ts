@@ -27,24 +27,13 @@ import { DAY_S } from "../std/duration.ts";
 import { PENDING_LIFE_S } from "../std/limits.ts";
 import type { RandomBytes } from "../std/secrets.ts";
 import {
-  ACCOUNT_PASSKEYS_PATH,
-  ACCOUNT_PASSWORD_PATH,
-  ACCOUNT_PROVIDERS_PATH,
-  ACCOUNT_SESSIONS_PATH,
-  ACCOUNT_TOTP_PATH,
-  ADD_FACTOR_PATH,
-  AUTHORIZE_PATH,
-  CONSOLE_SIGN_IN_PATH,
-  FORGOT_PATH,
   type IdentitySettings,
-  LOGIN_PATH,
   LOGOUT_PATH,
   ME_PATH,
   OIDC_PATH,
+  PATHS,
   PEOPLE_PATH,
-  SECOND_FACTOR_PATH,
   SESSION_KEY_PATH,
-  SET_PASSWORD_PATH,
   withParents,
 } from "./settings.ts";
 
@@ -65,22 +54,11 @@ export const PENDING_COOKIE = "__Host-rowhouse_pending";
 const DEVICE_MAX_S = 400 * DAY_S;
 
 /** Every path where a planted cookie would be sent to an endpoint or a page. */
-const PATHS = withParents([ME_PATH, PEOPLE_PATH, LOGOUT_PATH]);
+const SESSION_PATHS = withParents([ME_PATH, PEOPLE_PATH, LOGOUT_PATH]);
 const PAGE_PATHS = withParents([
-  AUTHORIZE_PATH,
-  LOGIN_PATH,
-  ACCOUNT_PASSKEYS_PATH,
-  ACCOUNT_PASSWORD_PATH,
-  ACCOUNT_PROVIDERS_PATH,
-  ACCOUNT_SESSIONS_PATH,
-  ACCOUNT_TOTP_PATH,
-  ADD_FACTOR_PATH,
-  SECOND_FACTOR_PATH,
+  ...Object.values(PATHS),
   SESSION_KEY_PATH,
   SIGN_OUT_PATH,
-  FORGOT_PATH,
-  SET_PASSWORD_PATH,
-  CONSOLE_SIGN_IN_PATH,
   `${OIDC_PATH}/`,
 ]);
 
@@ -126,13 +104,13 @@ export function toSessionCookies(session: NewSession, settings: IdentitySettings
 
 /** The `Set-Cookie` headers that clear the shared cookie from every path of the gateway's endpoints. */
 export function clearSession({ cookieDomain }: IdentitySettings): string[] {
-  return clear(PATHS, cookieDomain);
+  return clear(SESSION_PATHS, cookieDomain);
 }
 
 /** The `Set-Cookie` headers that clear the shared cookie from every path of the pages, and the pages' own cookie. */
 export function clearPages({ cookieDomain }: IdentitySettings): string[] {
   return [
-    ...clear([...new Set([...PATHS, ...PAGE_PATHS])], cookieDomain),
+    ...clear([...new Set([...SESSION_PATHS, ...PAGE_PATHS])], cookieDomain),
     toSetCookie(IDENTITY_COOKIE, "", { path: "/", maxAgeS: 0 }),
   ];
 }

@@ -31,11 +31,11 @@ import {
   toActor,
 } from "./page_deps.tsx";
 import { needsFresh, readReturnTo, toReturnQuery } from "./return_to.ts";
-import { ADD_FACTOR_PATH, CONSOLE_PATH, LOGIN_PATH, PASSWORD_SET } from "./settings.ts";
+import { CONSOLE_PATH, PASSWORD_SET, PATHS } from "./settings.ts";
 import { type SignInTarget, signInPage } from "./sign_in_page.tsx";
 
-const SIGNED_OUT = `${LOGIN_PATH}?signed-out=here`;
-const SIGNED_OUT_EVERYWHERE = `${LOGIN_PATH}?signed-out=everywhere`;
+const SIGNED_OUT = `${PATHS.login}?signed-out=here`;
+const SIGNED_OUT_EVERYWHERE = `${PATHS.login}?signed-out=everywhere`;
 /** Result of the sign-out, keyed by the value of `signed-out`. */
 const NOTICES: ReadonlyMap<string | null, string> = new Map([
   ["here", "You are signed out."],
@@ -59,7 +59,7 @@ export async function handleLogin(deps: PageDeps, context: RequestContext): Prom
     const again = { ...target, email: visitor.email, lead: AGAIN };
     return await signInPage.show({ ...visit, target: again });
   }
-  if (visitor !== undefined && isFactorDemanded(deps, visitor)) return redirect(ADD_FACTOR_PATH);
+  if (visitor !== undefined && isFactorDemanded(deps, visitor)) return redirect(PATHS.addFactor);
   if (visitor !== undefined)
     return respondWithAccount(
       deps,
@@ -83,8 +83,8 @@ const AGAIN = `This page requires a sign-in within the last ${RECENT_SIGN_IN}`;
 
 /** The account, or one of its pages. */
 function toTarget(returnTo: ReturnTo): SignInTarget {
-  if (returnTo.kind !== "own") return { action: LOGIN_PATH, location: LOGIN_PATH };
-  return { action: `${LOGIN_PATH}${toReturnQuery(returnTo)}`, location: returnTo.path };
+  if (returnTo.kind !== "own") return { action: PATHS.login, location: PATHS.login };
+  return { action: `${PATHS.login}${toReturnQuery(returnTo)}`, location: returnTo.path };
 }
 
 /** Asks which sessions to end: links of the frames lead here. */
@@ -93,7 +93,7 @@ export async function handleSignOutPage(
   context: RequestContext,
 ): Promise<Response> {
   const { visitor } = await readSessionOfPage(deps, context);
-  if (visitor === undefined) return redirect(LOGIN_PATH);
+  if (visitor === undefined) return redirect(PATHS.login);
   const body = (
     <>
       <h1>Sign out</h1>
@@ -102,7 +102,7 @@ export async function handleSignOutPage(
       </p>
       {renderSignOuts(toSessionToken(context.request))}
       <p class="more">
-        <a href={LOGIN_PATH}>Your account</a>
+        <a href={PATHS.login}>Your account</a>
       </p>
     </>
   );
@@ -169,7 +169,7 @@ function renderApps({ apps, hasMoreApps, search }: Omit<SignedIn, "visitor">): P
   const isSearched = search !== "" || hasMoreApps;
   return [
     isSearched && (
-      <form class="app-search" method="get" action={LOGIN_PATH} role="search">
+      <form class="app-search" method="get" action={PATHS.login} role="search">
         <input
           type="search"
           name="q"

@@ -26,16 +26,12 @@ export { readConsoleReturn, toConsoleSignIn } from "./return_to.ts";
 export { sessionKeyCorsHeaders } from "./session_key.ts";
 export type { ProviderSettings, RoleRule } from "./settings.ts";
 export {
-  ACCOUNT_PATH,
-  ACCOUNT_SECURITY_PATH,
-  ADD_FACTOR_PATH,
   AUTH_PATH,
   CONSOLE_PATH,
-  CONSOLE_SIGN_IN_PATH,
   DEFAULT_SETTINGS,
   type IdentitySettings,
   isHttps,
-  LOGIN_PATH,
+  PATHS,
   SESSION_KEY_PATH,
   toVirtualHost,
 } from "./settings.ts";

@@ -3,7 +3,7 @@
 import { type Html, renderCopyButton, respondWithPage } from "../pages/mod.ts";
 import type { Problem, ProblemCode } from "../problem.ts";
 import { hasIdentityCookie } from "./cookies.ts";
-import { LOGIN_PATH } from "./settings.ts";
+import { PATHS } from "./settings.ts";
 
 type PageText = { title: string; text: string };
 
@@ -54,7 +54,7 @@ export function respondWithProblemPage(problem: Problem, rejected: RejectedReque
       <h1>{title}</h1>
       {body}
       <p>
-        <a class="button button-primary" href={LOGIN_PATH}>
+        <a class="button button-primary" href={PATHS.login}>
           Your account
         </a>
       </p>

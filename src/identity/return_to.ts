@@ -8,36 +8,20 @@ import { type RequestContext, readParameters } from "../http/mod.ts";
 import { checkAuthorizeQuery, readAuthorizeQuery, toFormTargets } from "./authorize_query.ts";
 import type { ReturnTo } from "./oidc/exchange.ts";
 import { type PageDeps, readSessionOfPage } from "./page_deps.tsx";
-import {
-  ACCOUNT_PASSKEYS_PATH,
-  ACCOUNT_PASSWORD_PATH,
-  ACCOUNT_PATH,
-  ACCOUNT_PROVIDERS_PATH,
-  ACCOUNT_SECURITY_PATH,
-  ACCOUNT_SESSIONS_PATH,
-  ADD_FACTOR_PATH,
-  AUTHORIZE_PATH,
-  CONSOLE_PATH,
-  CONSOLE_SIGN_IN_PATH,
-  LOGIN_PATH,
-} from "./settings.ts";
+import { CONSOLE_PATH, PATHS } from "./settings.ts";
 
 /** Matches only Console pages: no other host, and no path that a browser parses as a host. */
 const OWN_PAGE = /^\/console(\/[a-z0-9_-]+)*(\?[\w.~:%&=+-]*)?$/;
 /** Longer Console paths do not fit into a cookie. */
 const MAX_CONSOLE_PATH = 1024;
 /** Account pages that require a recent sign-in. */
-const FRESH_PAGES: readonly string[] = [
-  ACCOUNT_PROVIDERS_PATH,
-  ACCOUNT_SECURITY_PATH,
-  ACCOUNT_PASSKEYS_PATH,
-];
+const FRESH_PAGES: readonly string[] = [PATHS.linked, PATHS.security, PATHS.passkeys];
 /** Account pages that a sign-in returns to. */
 const OWN_PAGES: readonly string[] = [
   ...FRESH_PAGES,
-  ACCOUNT_PATH,
-  ACCOUNT_PASSWORD_PATH,
-  ACCOUNT_SESSIONS_PATH,
+  PATHS.account,
+  PATHS.password,
+  PATHS.sessions,
 ];
 
 /** The destination in the query of a sign-in page. @throws {Problem} invalid_request — malformed or repeated app parameters */
@@ -66,7 +50,7 @@ function isConsolePage(path: string): boolean {
 
 /** The path of the sign-in that returns to a Console page. */
 export function toConsoleSignIn(location: string): string {
-  return `${CONSOLE_SIGN_IN_PATH}?${new URLSearchParams({ to: location })}`;
+  return `${PATHS.consoleSignIn}?${new URLSearchParams({ to: location })}`;
 }
 
 /** The query of a destination, with its question mark; empty for the account page. */
@@ -81,7 +65,7 @@ export function toReturnQuery(returnTo: ReturnTo): string {
 
 /** The page that asks for a second factor, on the way to a destination. */
 export function toAddFactor(returnTo: ReturnTo): string {
-  return `${ADD_FACTOR_PATH}${toReturnQuery(returnTo)}`;
+  return `${PATHS.addFactor}${toReturnQuery(returnTo)}`;
 }
 
 /** Whether the destination requires a recent sign-in: the Console and some account pages do. */
@@ -92,8 +76,8 @@ export function needsFresh(returnTo: ReturnTo): boolean {
 
 /** The sign-in that returns to an account page. */
 export function toOwnSignIn(path: string): string {
-  if (!OWN_PAGES.includes(path)) return LOGIN_PATH;
-  return `${LOGIN_PATH}${toReturnQuery({ kind: "own", path })}`;
+  if (!OWN_PAGES.includes(path)) return PATHS.login;
+  return `${PATHS.login}${toReturnQuery({ kind: "own", path })}`;
 }
 
 export type CheckedReturn = {
@@ -113,7 +97,7 @@ export async function checkReturnTo(
   if (returnTo.kind !== "app") return { ...checkOwn(returnTo), formTargets: [] };
   const session = await readSessionOfPage(deps, context, { slug: returnTo.slug });
   const { href } = checkAuthorizeQuery(returnTo, session.app);
-  const back = `${AUTHORIZE_PATH}${toReturnQuery(returnTo)}`;
+  const back = `${PATHS.authorize}${toReturnQuery(returnTo)}`;
   return { location: href, back, formTargets: toFormTargets(deps.identity, href) };
 }
 
@@ -134,9 +118,9 @@ export async function findDestination(
 function checkOwn(
   returnTo: Exclude<ReturnTo, { kind: "app" }>,
 ): Pick<CheckedReturn, "location" | "back"> {
-  if (returnTo.kind === "account") return { location: LOGIN_PATH, back: LOGIN_PATH };
+  if (returnTo.kind === "account") return { location: PATHS.login, back: PATHS.login };
   if (returnTo.kind === "own") {
-    const path = OWN_PAGES.find((page) => page === returnTo.path) ?? LOGIN_PATH;
+    const path = OWN_PAGES.find((page) => page === returnTo.path) ?? PATHS.login;
     return { location: path, back: path };
   }
   const location = isConsolePage(returnTo.path) ? returnTo.path : CONSOLE_PATH;

@@ -100,32 +100,36 @@ export const LOGOUT_PATH = `${AUTH_PATH}logout`;
 /** Exchanges a session for a person's key, on the host of the pages. */
 export const SESSION_KEY_PATH = "/session-key";
 
-export const AUTHORIZE_PATH = "/authorize";
-export const LOGIN_PATH = "/login";
-export const ACCOUNT_PATH = "/account";
-export const ACCOUNT_PASSWORD_PATH = `${ACCOUNT_PATH}/password`;
-export const ACCOUNT_PROVIDERS_PATH = `${ACCOUNT_PATH}/linked`;
-export const ACCOUNT_SESSIONS_PATH = `${ACCOUNT_PATH}/sessions`;
-/** A person's second factor. */
-export const ACCOUNT_SECURITY_PATH = `${ACCOUNT_PATH}/security`;
-/** Adds an authenticator app. */
-export const ACCOUNT_TOTP_PATH = `${ACCOUNT_SECURITY_PATH}/app`;
-export const ACCOUNT_PASSKEYS_PATH = `${ACCOUNT_SECURITY_PATH}/passkeys`;
-/** The second step of a sign-in. */
-export const SECOND_FACTOR_PATH = "/second-factor";
-/** Asks people to add a second factor. */
-export const ADD_FACTOR_PATH = "/add-second-factor";
-export const FORGOT_PATH = "/forgot";
-export const SET_PASSWORD_PATH = "/set-password";
+/** The pages; the Console has others below its prefix. */
+export const PATHS = {
+  authorize: "/authorize",
+  login: "/login",
+  passkeys: "/account/security/passkeys",
+  password: "/account/password",
+  /** A person's accounts at providers. */
+  linked: "/account/linked",
+  sessions: "/account/sessions",
+  /** Adds an authenticator app. */
+  totp: "/account/security/app",
+  /** A person's second factor. */
+  security: "/account/security",
+  account: "/account",
+  /** Asks people to add a second factor. */
+  addFactor: "/add-second-factor",
+  /** The second step of a sign-in. */
+  secondFactor: "/second-factor",
+  forgot: "/forgot",
+  setPassword: "/set-password",
+  consoleSignIn: "/console/sign-in",
+} as const;
 /** The account page after a password was set. */
-export const PASSWORD_SET = `${LOGIN_PATH}?done=password`;
+export const PASSWORD_SET = `${PATHS.login}?done=password`;
 
 /** Prefix of the start and callback paths of each provider. */
 export const OIDC_PATH = "/oidc";
 
 /** Prefix of the Console's pages, which receive the same cookies. */
 export const CONSOLE_PATH = "/console";
-export const CONSOLE_SIGN_IN_PATH = `${CONSOLE_PATH}/sign-in`;
 
 /** Paths and all their parents, with and without a final slash: every path where a cookie for them can be set. */
 export function withParents(paths: readonly string[]): string[] {

@@ -16,13 +16,7 @@ import {
   readChallenge,
   verifyAssertion,
 } from "./passkeys/response.ts";
-import {
-  ACCOUNT_SECURITY_PATH,
-  ADD_FACTOR_PATH,
-  FORGOT_PATH,
-  findRelyingParty,
-  SECOND_FACTOR_PATH,
-} from "./settings.ts";
+import { findRelyingParty, PATHS } from "./settings.ts";
 import { type Admitted, signIn } from "./sign_in.ts";
 
 // Sign-in with a passkey and no password. User verification makes the passkey both factors. The
@@ -164,7 +158,7 @@ export const signInPage = makeOpenForm({
           {passkey.part}
           <p class="aside">
             {deps.hasMail ? (
-              <a href={`${FORGOT_PATH}${toQuery(action)}`}>Forgot your password?</a>
+              <a href={`${PATHS.forgot}${toQuery(action)}`}>Forgot your password?</a>
             ) : (
               "Forgot your password? Ask your administrator for a link to set a new password."
             )}
@@ -207,9 +201,9 @@ export function redirectAdmitted(
   { location, action }: Pick<SignInTarget, "location" | "action">,
 ): Response {
   const query = toQuery(action);
-  if (kind === "pending") return redirect(`${SECOND_FACTOR_PATH}${query}`, { cookies });
-  if (kind === "asked" && location !== ACCOUNT_SECURITY_PATH)
-    return redirect(`${ADD_FACTOR_PATH}${query}`, { cookies });
+  if (kind === "pending") return redirect(`${PATHS.secondFactor}${query}`, { cookies });
+  if (kind === "asked" && location !== PATHS.security)
+    return redirect(`${PATHS.addFactor}${query}`, { cookies });
   return redirect(location, { cookies });
 }
 

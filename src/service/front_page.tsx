@@ -1,7 +1,7 @@
 /** @jsxImportSource #html @jsxRuntime automatic */
 /** The page for browsers that open an API host: explains the service, and links to sign-in. @module */
 import { acceptsHtml, type VirtualHost } from "../http/mod.ts";
-import { LOGIN_PATH } from "../identity/mod.ts";
+import { PATHS } from "../identity/mod.ts";
 import { respondWithPage } from "../pages/mod.ts";
 
 /** Paths of the API, which always get JSON errors. */
@@ -32,7 +32,7 @@ export function respondWithFrontPage(visit: Visit): Response | undefined {
         Users sign in on their account page, which lists their apps.
       </p>
       <p>
-        <a class="button button-primary" href={`${identityUrl}${LOGIN_PATH}`}>
+        <a class="button button-primary" href={`${identityUrl}${PATHS.login}`}>
           Your account
         </a>
       </p>

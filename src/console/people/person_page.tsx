@@ -6,7 +6,7 @@
  * @module
  */
 
-import { ACCOUNT_PATH } from "../../identity/mod.ts";
+import { PATHS } from "../../identity/mod.ts";
 import {
   type FormFields,
   type Html,
@@ -57,7 +57,7 @@ export function findBlocker({ me, person }: PersonView): Html | undefined {
   return person.id === me.id ? (
     <>
       This is your account. Change profile, password and sessions on{" "}
-      <a href={ACCOUNT_PATH}>your account page</a>.
+      <a href={PATHS.account}>your account page</a>.
     </>
   ) : (
     <>{renderText(person.email)} has a Console role: only a super_admin can change the account.</>

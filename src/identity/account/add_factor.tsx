@@ -12,7 +12,7 @@ import type { Visitor } from "../../records/sessions/mod.ts";
 import type { ReturnTo } from "../oidc/exchange.ts";
 import { isFactorDemanded, type PageDeps, readSessionOfPage } from "../page_deps.tsx";
 import { checkReturnTo, readReturnTo, toReturnQuery } from "../return_to.ts";
-import { ACCOUNT_SECURITY_PATH, LOGIN_PATH } from "../settings.ts";
+import { PATHS } from "../settings.ts";
 
 /** @throws {Problem} unknown_app; invalid_request — the destination is invalid */
 export async function handleAddFactor(deps: PageDeps, context: RequestContext): Promise<Response> {
@@ -42,10 +42,7 @@ function respondWithFactorPrompt(visitor: Visitor, { returnTo, later, now }: Ask
         code from an app on your phone or with a passkey. Setup takes about a minute.
       </p>
       <p>
-        <a
-          class="button button-primary"
-          href={`${ACCOUNT_SECURITY_PATH}${toReturnQuery(returnTo)}`}
-        >
+        <a class="button button-primary" href={`${PATHS.security}${toReturnQuery(returnTo)}`}>
           Add a second factor
         </a>
       </p>
@@ -74,7 +71,7 @@ function renderDue({ factorDueAt, isFactorOverdue }: Visitor, now: number): Html
 function renderDemanded({ kind }: ReturnTo): Html {
   return kind === "console" ? (
     <p class="aside">
-      The Console requires a second factor. <a href={LOGIN_PATH}>Your account</a> does not.
+      The Console requires a second factor. <a href={PATHS.login}>Your account</a> does not.
     </p>
   ) : (
     <p class="aside">You need a second factor to continue.</p>

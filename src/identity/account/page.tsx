@@ -23,24 +23,16 @@ import { clearPlanted } from "../cookies.ts";
 import { isFactorDemanded, type PageDeps, readPageForm, toActor } from "../page_deps.tsx";
 import { findPasswordIssues, MAX_BYTES, PASSWORD_HINT } from "../passwords/password.ts";
 import { readReturnTo, toOwnSignIn, toReturnQuery } from "../return_to.ts";
-import {
-  ACCOUNT_PASSWORD_PATH,
-  ACCOUNT_PATH,
-  ACCOUNT_PROVIDERS_PATH,
-  ACCOUNT_SECURITY_PATH,
-  ACCOUNT_SESSIONS_PATH,
-  ADD_FACTOR_PATH,
-  LOGIN_PATH,
-} from "../settings.ts";
+import { PATHS } from "../settings.ts";
 
 /** An account page needs a line here and a line in page_routes.ts. */
 const TABS = [
-  { name: "Apps", path: LOGIN_PATH },
-  { name: "Profile", path: ACCOUNT_PATH },
-  { name: "Password", path: ACCOUNT_PASSWORD_PATH },
-  { name: "Security", path: ACCOUNT_SECURITY_PATH },
-  { name: "Linked", path: ACCOUNT_PROVIDERS_PATH },
-  { name: "Sessions", path: ACCOUNT_SESSIONS_PATH },
+  { name: "Apps", path: PATHS.login },
+  { name: "Profile", path: PATHS.account },
+  { name: "Password", path: PATHS.password },
+  { name: "Security", path: PATHS.security },
+  { name: "Linked", path: PATHS.linked },
+  { name: "Sessions", path: PATHS.sessions },
 ] as const;
 export type TabName = (typeof TABS)[number]["name"];
 
@@ -66,20 +58,16 @@ export function enterAccount(
     try {
       const account = await readAccountSettings(deps);
       if (isFactorDemanded(deps, account) && !isSecurityPage(request))
-        return redirect(ADD_FACTOR_PATH);
+        return redirect(PATHS.addFactor);
       return await handle({ deps, context, account, ...form });
     } catch (error) {
       if (error instanceof NotSignedIn)
         return redirect(
-          toOwnSignIn(
-            isSecurityPage(request) ? ACCOUNT_SECURITY_PATH : splitTarget(request.url).path,
-          ),
+          toOwnSignIn(isSecurityPage(request) ? PATHS.security : splitTarget(request.url).path),
           { cookies: clearPlanted(request, deps.identity) },
         );
       if (error instanceof SignInTooOld)
-        return redirect(
-          toOwnSignIn(isSecurityPage(request) ? ACCOUNT_SECURITY_PATH : ACCOUNT_PROVIDERS_PATH),
-        );
+        return redirect(toOwnSignIn(isSecurityPage(request) ? PATHS.security : PATHS.linked));
       throw error;
     }
   };
@@ -87,7 +75,7 @@ export function enterAccount(
 
 /** People who must add a second factor can open only these pages. */
 function isSecurityPage({ url }: Request): boolean {
-  return splitTarget(url).path.startsWith(ACCOUNT_SECURITY_PATH);
+  return splitTarget(url).path.startsWith(PATHS.security);
 }
 
 type AccountPage = PageOptions & {
@@ -151,9 +139,7 @@ type TabDeps = Pick<PageDeps, "providers">;
 
 export function renderTabs({ providers }: TabDeps, chosen: TabName): Html {
   // Hide the tab if no provider is set up.
-  const tabs = TABS.filter(
-    ({ path }) => path !== ACCOUNT_PROVIDERS_PATH || providers.list.length > 0,
-  );
+  const tabs = TABS.filter(({ path }) => path !== PATHS.linked || providers.list.length > 0);
   return (
     <nav class="tabs" aria-label="Your account">
       {tabs.map(({ name, path }) => (

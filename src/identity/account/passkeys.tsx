@@ -40,12 +40,7 @@ import {
   verifyAttestation,
 } from "../passkeys/response.ts";
 import { findDestination, readReturnTo, toOwnSignIn, toReturnQuery } from "../return_to.ts";
-import {
-  ACCOUNT_PASSKEYS_PATH,
-  ACCOUNT_SECURITY_PATH,
-  findRelyingParty,
-  type RelyingParty,
-} from "../settings.ts";
+import { findRelyingParty, PATHS, type RelyingParty } from "../settings.ts";
 import { describeThrottle } from "../sign_in_page.tsx";
 import { makeAccountForm, type OwnVisit } from "./page.tsx";
 import { ACTION_FIELD, readRemoved, respondWithRemoval } from "./removal.tsx";
@@ -87,7 +82,7 @@ export const passkeysPage = makeAccountForm({
 /** The confirmation page for a removal. @throws {SignInTooOld} */
 async function respondWithPasskeyRemoval(visit: OwnVisit, passkey: OwnPasskey): Promise<Response> {
   return respondWithRemoval(visit, await readOwnSecondFactor(visit.deps), {
-    action: ACCOUNT_PASSKEYS_PATH,
+    action: PATHS.passkeys,
     title: "Remove the passkey",
     text: (
       <>
@@ -104,7 +99,7 @@ async function respondWithPasskeyRemoval(visit: OwnVisit, passkey: OwnPasskey): 
 /** If this is the first second factor, shows recovery codes and then continues to the original destination. */
 async function handleAdd(visit: OwnVisit): Promise<Response | Rejection> {
   const { deps, context, account } = visit;
-  const home = `${ACCOUNT_PASSKEYS_PATH}?done=add`;
+  const home = `${PATHS.passkeys}?done=add`;
   const next = (await findDestination(deps, context)) ?? home;
   const codes = makeRecoveryCodes(deps, account.id);
   const outcome = await add(visit, codes);
@@ -153,12 +148,12 @@ async function rename({ deps, fields }: OwnVisit): Promise<Response | Rejection>
   if (label === undefined) return reject(UNNAMED);
   // Renaming a passkey that was removed is not an error.
   await renameOwnPasskey(deps, { ref: fields.get("ref") ?? "", label });
-  return redirect(`${ACCOUNT_PASSKEYS_PATH}?done=rename`);
+  return redirect(`${PATHS.passkeys}?done=rename`);
 }
 
 async function remove({ deps, fields }: OwnVisit): Promise<Response> {
   await removeOwnPasskey(deps, fields.get("ref") ?? "");
-  return redirect(`${ACCOUNT_PASSKEYS_PATH}?done=remove`);
+  return redirect(`${PATHS.passkeys}?done=remove`);
 }
 
 function reject(notice: string): Rejection {
@@ -198,7 +193,7 @@ async function readPasskeys(
       )}
       {part}
       <p class="more">
-        <a href={`${ACCOUNT_SECURITY_PATH}${toReturnQuery(readReturnTo(context.query))}`}>
+        <a href={`${PATHS.security}${toReturnQuery(readReturnTo(context.query))}`}>
           Back to security
         </a>
       </p>
@@ -211,7 +206,7 @@ function renderStale(): Html {
   return (
     <p class="notice notice-warn">
       Adding or removing a passkey requires a sign-in within the last {RECENT_SIGN_IN}:{" "}
-      <a href={toOwnSignIn(ACCOUNT_PASSKEYS_PATH)}>sign in again</a>.
+      <a href={toOwnSignIn(PATHS.passkeys)}>sign in again</a>.
     </p>
   );
 }
@@ -238,7 +233,7 @@ function renderAdd(
     <div class="part" data-passkey-part hidden>
       <h2>Add a passkey</h2>
       {renderPasskeyForm({
-        action: `${ACCOUNT_PASSKEYS_PATH}${toReturnQuery(readReturnTo(context.query))}`,
+        action: `${PATHS.passkeys}${toReturnQuery(readReturnTo(context.query))}`,
         token,
         kind: "new",
         options: toCreationOptions(party, { challenge, person: account, known: list }),
@@ -275,7 +270,7 @@ function renderPasskey(
     </>
   );
   const rename = renderForm({
-    action: ACCOUNT_PASSKEYS_PATH,
+    action: PATHS.passkeys,
     token,
     hidden: { [ACTION_FIELD]: "rename", ref },
     fields: newName,
@@ -304,7 +299,7 @@ function renderPasskey(
         </details>
       </div>
       {isFresh && (
-        <a class="button button-quiet" href={`${ACCOUNT_PASSKEYS_PATH}?remove=${ref}`}>
+        <a class="button button-quiet" href={`${PATHS.passkeys}?remove=${ref}`}>
           Remove{of}
         </a>
       )}

@@ -13,7 +13,7 @@ import { beginSignIn } from "../../records/sessions/mod.ts";
 import { readDeviceCookie, toSessionCookies } from "../cookies.ts";
 import { makeSessionStart } from "../page_deps.tsx";
 import { makePasswordRecord, verifyPassword } from "../passwords/password.ts";
-import { ACCOUNT_PASSWORD_PATH } from "../settings.ts";
+import { PATHS } from "../settings.ts";
 import { describeThrottle } from "../sign_in_page.tsx";
 import {
   EMAIL,
@@ -79,7 +79,7 @@ async function change(
   });
   // Another request has just changed the password, which ended this session.
   if (!isDone) throw new NotSignedIn();
-  return redirect(`${ACCOUNT_PASSWORD_PATH}?${CHANGED}`, {
+  return redirect(`${PATHS.password}?${CHANGED}`, {
     cookies: toSessionCookies(start.session, deps.identity),
   });
 }

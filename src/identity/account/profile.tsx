@@ -5,7 +5,7 @@ import { redirect } from "../../pages/mod.ts";
 import { changeOwnProfile, PICTURE_MAX_CHARS } from "../../records/account_settings/mod.ts";
 import { isDisplayName, NAME_MAX_CHARS } from "../../records/people/mod.ts";
 import { isStorableText } from "../../std/text.ts";
-import { ACCOUNT_PATH, CONSOLE_PATH } from "../settings.ts";
+import { CONSOLE_PATH, PATHS } from "../settings.ts";
 import { makeAccountForm } from "./page.tsx";
 
 export const profilePage = makeAccountForm({
@@ -49,7 +49,7 @@ export const profilePage = makeAccountForm({
       displayName: name === "" ? null : name,
       avatarUrl: picture === "" ? null : new URL(picture).href,
     });
-    return redirect(`${ACCOUNT_PATH}?saved=yes`);
+    return redirect(`${PATHS.account}?saved=yes`);
   },
 });
 

@@ -19,7 +19,7 @@ import { RECENT_SIGN_IN } from "../../std/limits.ts";
 import { PROVIDER_TEXTS, respondWithProviderPage } from "../oidc/pages.tsx";
 import { type Provider, ProviderUnavailable } from "../oidc/providers.ts";
 import { startAtProvider } from "../oidc/start.ts";
-import { ACCOUNT_PROVIDERS_PATH, OIDC_PATH } from "../settings.ts";
+import { OIDC_PATH, PATHS } from "../settings.ts";
 import { makeAccountForm, type OwnVisit } from "./page.tsx";
 import { ACTION_FIELD, readRemoved, respondWithQuestion } from "./removal.tsx";
 
@@ -58,7 +58,7 @@ function respondWithUnlinking(
     tab: "Linked",
     intent: UNLINK,
     isFresh,
-    action: ACCOUNT_PROVIDERS_PATH,
+    action: PATHS.linked,
     title: "Unlink the account",
     text: (
       <p>
@@ -81,9 +81,7 @@ async function linkOrUnlink(visit: OwnVisit): Promise<Response | Rejection> {
   if (fields.get(ACTION_FIELD) === LINK) return await respondWithProviderLink(visit, provider);
   const { name, issuer } = provider.settings;
   const outcome = await unlinkOwnProvider(deps, { issuer, provider: name });
-  return outcome === "done"
-    ? redirect(`${ACCOUNT_PROVIDERS_PATH}?done=unlink`)
-    : rejectLast(provider);
+  return outcome === "done" ? redirect(`${PATHS.linked}?done=unlink`) : rejectLast(provider);
 }
 
 /** The last sign-in method cannot be unlinked. */
@@ -100,7 +98,7 @@ async function respondWithProviderLink(
   const { label } = provider.settings;
   try {
     const purpose = {
-      returnTo: { kind: "own", path: ACCOUNT_PROVIDERS_PATH },
+      returnTo: { kind: "own", path: PATHS.linked },
       linkUserId: account.id,
     } as const;
     const { href, cookie } = await startAtProvider(deps, context, provider, purpose);
@@ -121,7 +119,7 @@ async function respondWithProviderLink(
           </a>
         </p>
         <p>
-          <a href={ACCOUNT_PROVIDERS_PATH}>Back</a>
+          <a href={PATHS.linked}>Back</a>
         </p>
       </>
     );
@@ -130,7 +128,7 @@ async function respondWithProviderLink(
     if (!(error instanceof ProviderUnavailable)) throw error;
     return respondWithProviderPage({
       ...PROVIDER_TEXTS.unavailable(label),
-      back: ACCOUNT_PROVIDERS_PATH,
+      back: PATHS.linked,
     });
   }
 }
@@ -156,7 +154,7 @@ function renderLinks({ deps, token }: OwnVisit, links: OwnLinks): Html {
 /** How to get a recent sign-in: with a linked provider, or with the password. */
 function renderStale(list: readonly Provider[], { linkedAt }: OwnLinks): Html {
   const again = list.filter(({ settings: { issuer } }) => linkedAt.has(issuer));
-  const query = String(new URLSearchParams({ to: ACCOUNT_PROVIDERS_PATH }));
+  const query = String(new URLSearchParams({ to: PATHS.linked }));
   return (
     <p class="notice notice-warn">
       Linking an account requires a sign-in within the last {RECENT_SIGN_IN}: sign out and sign in
@@ -181,14 +179,14 @@ function renderProvider(
   const since = links.linkedAt.get(issuer);
   const of = <span class="visually-hidden"> {label}</span>;
   const link = renderForm({
-    action: ACCOUNT_PROVIDERS_PATH,
+    action: PATHS.linked,
     token,
     hidden: { provider: name, [ACTION_FIELD]: LINK },
     button: <>Link{of}</>,
     tone: "quiet",
   });
   const unlink = (
-    <a class="button button-quiet" href={`${ACCOUNT_PROVIDERS_PATH}?remove=${name}`}>
+    <a class="button button-quiet" href={`${PATHS.linked}?remove=${name}`}>
       Unlink{of}
     </a>
   );

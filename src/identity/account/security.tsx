@@ -16,18 +16,13 @@ import {
 import { makeRecoveryCodes } from "../../records/sessions/mod.ts";
 import { RECENT_SIGN_IN } from "../../std/limits.ts";
 import { readReturnTo, toOwnSignIn, toReturnQuery } from "../return_to.ts";
-import {
-  ACCOUNT_PASSKEYS_PATH,
-  ACCOUNT_SECURITY_PATH,
-  ACCOUNT_TOTP_PATH,
-  findRelyingParty,
-} from "../settings.ts";
+import { findRelyingParty, PATHS } from "../settings.ts";
 import { makeAccountForm, type OwnVisit } from "./page.tsx";
 import { ACTION_FIELD, readRemoved, respondWithRemoval } from "./removal.tsx";
 import { CODES_REPLAYED_PATH, REPLACED_FIELD, respondWithRecoveryCodes } from "./totp.tsx";
 
 const REMOVE = "remove";
-const REMOVED = `${ACCOUNT_SECURITY_PATH}?done=removed`;
+const REMOVED = `${PATHS.security}?done=removed`;
 /** Result of the previous form, keyed by the page's query. */
 const NOTICES: ReadonlyMap<string, string> = new Map([
   ["done=removed", "Authenticator app removed. You no longer need its codes to sign in."],
@@ -57,12 +52,12 @@ async function readSecurity(visit: OwnVisit): Promise<FormView | Response> {
   const own = await readOwnSecondFactor(deps);
   if (readRemoved(context.query) === "app" && own.totpSince !== null)
     return respondWithRemoval(visit, own, {
-      action: ACCOUNT_SECURITY_PATH,
+      action: PATHS.security,
       title: "Remove the authenticator app",
       text: "You will no longer need its codes to sign in.",
     });
   const query = toReturnQuery(readReturnTo(context.query));
-  const next = `${ACCOUNT_TOTP_PATH}${query}`;
+  const next = `${PATHS.totp}${query}`;
   return {
     instead: (
       <>
@@ -105,15 +100,15 @@ async function change(visit: OwnVisit): Promise<Response> {
     replaced,
   });
   if (outcome === "repeated") return redirect(CODES_REPLAYED_PATH);
-  if (outcome === "other_session") return redirect(ACCOUNT_SECURITY_PATH);
-  return respondWithRecoveryCodes(visit, { codes: codes.texts, next: ACCOUNT_SECURITY_PATH });
+  if (outcome === "other_session") return redirect(PATHS.security);
+  return respondWithRecoveryCodes(visit, { codes: codes.texts, next: PATHS.security });
 }
 
 function renderStale(): Html {
   return (
     <p class="notice notice-warn">
       Changes require a sign-in within the last {RECENT_SIGN_IN}:{" "}
-      <a href={toOwnSignIn(ACCOUNT_SECURITY_PATH)}>sign in again</a>.
+      <a href={toOwnSignIn(PATHS.security)}>sign in again</a>.
     </p>
   );
 }
@@ -146,7 +141,7 @@ function renderApp({ totpSince, isFresh }: OwnSecondFactor, options: RowOptions)
         <div class="session-actions">
           {setUp}
           {totpSince !== null && (
-            <a class="button button-quiet" href={`${ACCOUNT_SECURITY_PATH}?remove=app`}>
+            <a class="button button-quiet" href={`${PATHS.security}?remove=app`}>
               Remove<span class="visually-hidden"> the authenticator app</span>
             </a>
           )}
@@ -174,7 +169,7 @@ function renderPasskeys({ passkeys }: OwnSecondFactor, query: string): Html {
         </span>
       </div>
       <div class="session-actions">
-        <a class="button button-quiet" href={`${ACCOUNT_PASSKEYS_PATH}${query}`}>
+        <a class="button button-quiet" href={`${PATHS.passkeys}${query}`}>
           {passkeys === 0 ? "Add" : "Manage"}
           <span class="visually-hidden"> passkeys</span>
         </a>
@@ -209,7 +204,7 @@ function renderCodes(
 
 function renderMakeCodes(token: string, replaced: string): Html {
   return renderForm({
-    action: ACCOUNT_SECURITY_PATH,
+    action: PATHS.security,
     token,
     hidden: { [ACTION_FIELD]: "codes", [REPLACED_FIELD]: replaced },
     button: (

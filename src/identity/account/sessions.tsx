@@ -4,7 +4,7 @@
 import { type Html, redirect, renderForm, renderTime } from "../../pages/mod.ts";
 import { endOwnSessions, type OwnSession } from "../../records/account_settings/mod.ts";
 import { isIdText } from "../../records/secrets/mod.ts";
-import { ACCOUNT_SESSIONS_PATH } from "../settings.ts";
+import { PATHS } from "../settings.ts";
 import { makeAccountForm, type OwnVisit } from "./page.tsx";
 
 const ALL_OTHERS = "others";
@@ -45,7 +45,7 @@ async function end({ deps, fields }: OwnVisit): Promise<Response> {
   const isAll = wanted === ALL_OTHERS;
   if (isAll) await endOwnSessions(deps, undefined);
   else if (isIdText(wanted)) await endOwnSessions(deps, wanted);
-  return redirect(`${ACCOUNT_SESSIONS_PATH}?ended=${isAll ? "others" : "one"}`);
+  return redirect(`${PATHS.sessions}?ended=${isAll ? "others" : "one"}`);
 }
 
 function renderSession(
@@ -76,7 +76,7 @@ function renderSession(
 function renderEnd(end: { token: string; session: string; button: string; about?: string }): Html {
   const { token, session, button, about } = end;
   return renderForm({
-    action: ACCOUNT_SESSIONS_PATH,
+    action: PATHS.sessions,
     token,
     hidden: { session },
     button:

@@ -25,7 +25,7 @@ import { RECENT_SIGN_IN_S } from "../../std/limits.ts";
 import { markFactorDevice } from "../cookies.ts";
 import type { PageDeps } from "../page_deps.tsx";
 import { findDestination } from "../return_to.ts";
-import { ACCOUNT_SECURITY_PATH } from "../settings.ts";
+import { PATHS } from "../settings.ts";
 import { CODE, makeAccountForm, type OwnVisit, respondWithAccountPage } from "./page.tsx";
 
 // A QR code as inline SVG, dark on light in every theme, because cameras require it.
@@ -64,8 +64,8 @@ function toRuns(row: readonly boolean[], y: number): string {
 /** The version of the app or codes that a form replaces: reloading the page sends the form again. */
 export const REPLACED_FIELD = "replaced";
 /** The destinations of a repeated form. */
-export const CODES_REPLAYED_PATH = `${ACCOUNT_SECURITY_PATH}?done=shown`;
-const TOTP_REPLAYED_PATH = `${ACCOUNT_SECURITY_PATH}?done=app-changed`;
+export const CODES_REPLAYED_PATH = `${PATHS.security}?done=shown`;
+const TOTP_REPLAYED_PATH = `${PATHS.security}?done=app-changed`;
 
 type NewCodes = {
   codes: readonly string[];
@@ -144,7 +144,7 @@ export const totpPage = makeAccountForm({
     button: "Turn on",
     below: (
       <p class="more">
-        <a href={ACCOUNT_SECURITY_PATH}>Cancel</a>
+        <a href={PATHS.security}>Cancel</a>
       </p>
     ),
   }),
@@ -153,7 +153,7 @@ export const totpPage = makeAccountForm({
     const { deps, account } = visit;
     const step = findStep(totp.key, readTotpCode(code), deps.now());
     if (step === undefined) return { status: 422, issues: { code: [WRONG] } };
-    const next = (await findDestination(deps, visit.context)) ?? ACCOUNT_SECURITY_PATH;
+    const next = (await findDestination(deps, visit.context)) ?? PATHS.security;
     const codes = makeRecoveryCodes(deps, account.id);
     const record = makeTotpRecord(deps, account.id, totp.key);
     const options = { userId: account.id, totp: record, step, codes, replaced };

@@ -20,7 +20,7 @@ import { isEqualText } from "../../std/secrets.ts";
 import { readDeviceCookie } from "../cookies.ts";
 import { makeSignInStart, type PageDeps, readSessionOfPage, toActor } from "../page_deps.tsx";
 import { checkReturnTo, needsFresh, toReturnQuery } from "../return_to.ts";
-import { LOGIN_PATH } from "../settings.ts";
+import { PATHS } from "../settings.ts";
 import { type Admitted, toCookies } from "../sign_in.ts";
 import { redirectAdmitted } from "../sign_in_page.tsx";
 import {
@@ -94,7 +94,7 @@ async function respondWithStale(
   returnTo: ProviderState["returnTo"] | undefined,
 ): Promise<Response> {
   if (returnTo === undefined)
-    return respondWithProviderPage({ ...PROVIDER_TEXTS.stale(), back: LOGIN_PATH });
+    return respondWithProviderPage({ ...PROVIDER_TEXTS.stale(), back: PATHS.login });
   const { location, back } = await checkReturnTo(deps, context, returnTo);
   const { visitor } = await readSessionOfPage(deps, context);
   if (visitor !== undefined) return redirect(location);

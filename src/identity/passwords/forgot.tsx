@@ -20,7 +20,7 @@ import { hasIdentityCookie, readDeviceCookie } from "../cookies.ts";
 import { renderInvitedProviders } from "../oidc/buttons.tsx";
 import { makeOpenForm, makeSignInStart, type OpenVisit, type PageDeps } from "../page_deps.tsx";
 import { checkReturnTo, readReturnTo, toReturnQuery } from "../return_to.ts";
-import { FORGOT_PATH, LOGIN_PATH, PASSWORD_SET, SET_PASSWORD_PATH } from "../settings.ts";
+import { PASSWORD_SET, PATHS } from "../settings.ts";
 import { toCookies } from "../sign_in.ts";
 import { describeThrottle, redirectAdmitted } from "../sign_in_page.tsx";
 import { makePasswordRecord } from "./password.ts";
@@ -43,7 +43,7 @@ export const forgotPage = makeOpenForm({
     ),
     isFocused: true,
   }),
-  sentTo: ({ context }) => `${FORGOT_PATH}${toReturnQuery(readReturnTo(context.query))}`,
+  sentTo: ({ context }) => `${PATHS.forgot}${toReturnQuery(readReturnTo(context.query))}`,
   run: async ({ deps, context }, { returnTo }, typed) => {
     const canonical = toCanonicalEmail(typed.email);
     // An address that PostgreSQL cannot store has no account, but must use up an attempt like any other.
@@ -55,7 +55,7 @@ export const forgotPage = makeOpenForm({
     });
     if (waitS > 0) return describeThrottle(deps, waitS);
     const query = new URLSearchParams(toReturnQuery(returnTo));
-    return redirect(`${FORGOT_PATH}?${new URLSearchParams([["sent", "yes"], ...query])}`);
+    return redirect(`${PATHS.forgot}?${new URLSearchParams([["sent", "yes"], ...query])}`);
   },
 });
 
@@ -96,7 +96,7 @@ function respondWithoutMail(): Response {
       <h1>{TITLE}</h1>
       <p>Ask your administrator for a link to set a new password.</p>
       <p>
-        <a class="button button-primary" href={LOGIN_PATH}>
+        <a class="button button-primary" href={PATHS.login}>
           Back to sign-in
         </a>
       </p>
@@ -143,7 +143,7 @@ export const setPasswordPage = makeOpenForm({
       formTargets: location === PASSWORD_SET ? [] : toFormTargets(deps.identity, location),
     };
   },
-  sentTo: () => SET_PASSWORD_PATH,
+  sentTo: () => PATHS.setPassword,
   run: ({ deps, context }, { link }, { password }) =>
     handleNewPassword(deps, context, { link, password }),
 });
@@ -173,7 +173,7 @@ async function handleNewPassword(
   const { location, query } = toTarget(link);
   return redirectAdmitted(
     { kind: outcome, cookies },
-    { location, action: `${LOGIN_PATH}${query}` },
+    { location, action: `${PATHS.login}${query}` },
   );
 }
 
@@ -220,7 +220,7 @@ function respondWithUnusableLink({ request }: RequestContext, isIncomplete: bool
       <p>{why}</p>
       <p>Ask your administrator for a new link. If you already set your password, sign in.</p>
       <p>
-        <a class="button button-primary" href={LOGIN_PATH}>
+        <a class="button button-primary" href={PATHS.login}>
           Sign in
         </a>
       </p>
