@@ -24,7 +24,7 @@ import {
   toActor,
   toConsoleSignIn,
 } from "../identity/mod.ts";
-import { redirect, renderCopyButton, respondWithPage } from "../pages/mod.ts";
+import { redirect, renderCopyButton, respondWithMessage } from "../pages/mod.ts";
 import { Problem } from "../problem.ts";
 import {
   type ConsoleActor,
@@ -148,21 +148,19 @@ async function respondWithAccessDenied(
   const { visitor } = await readSessionOfPage(deps, context);
   if (visitor === undefined)
     return redirectToSignIn(context, clearPlanted(context.request, deps.identity));
-  const body = (
-    <>
-      <h1>The Console is for administrators</h1>
-      <p>
-        You are signed in as <strong>{visitor.email}</strong>, which is not an administrator
-        account. Ask an administrator for access. Your account page lists your apps.
-      </p>
-      <p>
-        <a class="button button-primary" href={PATHS.login}>
-          Your account
-        </a>
-      </p>
-    </>
+  const text = (
+    <p>
+      You are signed in as <strong>{visitor.email}</strong>, which is not an administrator account.
+      Ask an administrator for access. Your account page lists your apps.
+    </p>
   );
-  return respondWithPage({ title: "Access denied", body }, { status: 403 });
+  return respondWithMessage(
+    {
+      ...{ title: "Access denied", heading: "The Console is for administrators", text },
+      next: { name: "Your account", path: PATHS.login },
+    },
+    { status: 403 },
+  );
 }
 
 // Parsers for form fields of the Console.
@@ -238,9 +236,8 @@ const COMMAND = "rowhouse admin create-user you@example.org --role super_admin";
 
 /** The first administrator is created with the CLI, never in a browser. */
 function respondWithUnclaimed(context: RequestContext): Response {
-  const body = (
+  const text = (
     <>
-      <h1>This service has no administrator yet</h1>
       <p>Create the first administrator on the server, with the address for sign-in:</p>
       <div class="copyable">
         <pre class="snippet" tabindex="0" aria-label="The command">
@@ -249,16 +246,11 @@ function respondWithUnclaimed(context: RequestContext): Response {
         {renderCopyButton("claim", "the command")}
       </div>
       <p>It prints a link that sets a password.</p>
-      <p>
-        <a class="button button-primary" href={toSignInTarget(context).action}>
-          Sign in
-        </a>
-      </p>
     </>
   );
-  return respondWithPage({
-    title: "No administrator yet",
-    body,
+  return respondWithMessage({
+    ...{ title: "No administrator yet", heading: "This service has no administrator yet", text },
+    next: { name: "Sign in", path: toSignInTarget(context).action },
     scripts: ["page"],
     hasSignOut: false,
   });

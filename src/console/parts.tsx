@@ -1,12 +1,28 @@
 /** @jsxImportSource #html @jsxRuntime automatic */
 /** Parts of the Console's pages. Input is isolated and truncated, so that it cannot break the layout. @module */
 
-import { type Field, type Html, type Part, renderCopyButton, renderField } from "../pages/mod.ts";
+import {
+  type Field,
+  type Html,
+  type Part,
+  renderCopyButton,
+  renderField,
+  renderLink,
+} from "../pages/mod.ts";
 import type { Scope } from "../principal.ts";
 import { quoteForShell } from "../std/quote.ts";
 import type { Visit } from "./enter.tsx";
 
-export { renderTime } from "../pages/mod.ts";
+export {
+  type Fact,
+  joinParts,
+  renderFacts,
+  renderLink,
+  renderPill,
+  renderRowActions,
+  renderTabs,
+  renderTime,
+} from "../pages/mod.ts";
 
 /** Max displayed characters. */
 const NAME_CHARS = 120;
@@ -96,23 +112,6 @@ function renderHead({ name, isNumber = false, isHidden = false, sort }: Head): H
   );
 }
 
-/** Links to the pages of one thing. */
-export function renderTabs(
-  label: string,
-  tabs: readonly { readonly name: string; readonly path: string }[],
-  current: string,
-): Html {
-  return (
-    <nav class="tabs" aria-label={label}>
-      {tabs.map(({ name, path }) => (
-        <a href={path} aria-current={name === current && "page"}>
-          {name}
-        </a>
-      ))}
-    </nav>
-  );
-}
-
 /** A box for an empty list, with the next step. */
 export function renderEmpty(text: Part, action?: Part): Html {
   return (
@@ -120,26 +119,6 @@ export function renderEmpty(text: Part, action?: Part): Html {
       <p>{text}</p>
       {action}
     </div>
-  );
-}
-
-/** With `isDialog`, a script opens the page of the link, which has one form, in a dialog. */
-export function renderLink(
-  name: string,
-  path: string,
-  tone: "primary" | "quiet" | "danger" = "quiet",
-  options: { keys?: string; isDialog?: boolean; isFocused?: boolean } = {},
-): Html {
-  return (
-    <a
-      class={`button button-${tone}`}
-      href={path}
-      data-keys={options.keys}
-      data-dialog={options.isDialog === true}
-      autofocus={options.isFocused === true}
-    >
-      {name}
-    </a>
   );
 }
 
@@ -153,10 +132,6 @@ export function renderSnippet({ id, name, text }: Record<"id" | "name" | "text",
       {renderCopyButton(id, name)}
     </div>
   );
-}
-
-export function renderPill(text: string, tone: "good" | "warn" | "bad" | "plain" = "plain"): Html {
-  return <span class={`pill pill-${tone}`}>{text}</span>;
 }
 
 /** A field that can be empty. */

@@ -6,7 +6,7 @@
  * @module
  */
 import { type RequestContext, readCookies, toSetCookie } from "../http/mod.ts";
-import { redirect, respondWithPage } from "../pages/mod.ts";
+import { redirect, respondWithMessage } from "../pages/mod.ts";
 import { checkAuthorizeQuery, readAuthorizeQuery, toFormTargets } from "./authorize_query.ts";
 import { isFactorDemanded, type PageDeps, readOpenVisit, readSessionOfPage } from "./page_deps.tsx";
 import { readReturnTo, toAddFactor } from "./return_to.ts";
@@ -87,9 +87,8 @@ function respondWithLoop(
   cookies: readonly string[],
 ): Response {
   const { host, protocol } = new URL(href);
-  const body = (
+  const text = (
     <>
-      <h1>{slug} keeps redirecting you</h1>
       <p>
         You are signed in, but <strong>{slug}</strong> at {host} does not detect it and redirects
         you here again.
@@ -100,15 +99,18 @@ function respondWithLoop(
         {protocol === "http:" && <>, or the app must be opened with https</>}. If this keeps
         happening, contact your administrator.
       </p>
-      <p>
-        <a class="button button-primary" href={href}>
-          Try {slug} again
-        </a>
-      </p>
-      <p>
-        <a href={PATHS.login}>Your account</a>
-      </p>
     </>
   );
-  return respondWithPage({ title: "Too many redirects", body }, { status: 409, cookies });
+  const below = (
+    <p>
+      <a href={PATHS.login}>Your account</a>
+    </p>
+  );
+  return respondWithMessage(
+    {
+      ...{ title: "Too many redirects", heading: `${slug} keeps redirecting you`, text, below },
+      next: { name: `Try ${slug} again`, path: href },
+    },
+    { status: 409, cookies },
+  );
 }

@@ -19,7 +19,7 @@ import {
   type VisitorApp,
 } from "../records/sessions/mod.ts";
 import { RECENT_SIGN_IN } from "../std/limits.ts";
-import { renderTabs } from "./account/page.tsx";
+import { renderAccountTabs } from "./account/page.tsx";
 import { clearPages, clearPending, hasIdentityCookie } from "./cookies.ts";
 import { checkForm, toSessionToken } from "./form_token.ts";
 import type { ReturnTo } from "./oidc/exchange.ts";
@@ -140,7 +140,7 @@ function respondWithAccount(
 ): Response {
   const body = (
     <>
-      {renderTabs(deps, "Apps")}
+      {renderAccountTabs(deps, "Apps")}
       <h1>{displayName === null ? "You are signed in" : `Hello, ${displayName}`}</h1>
       <p class="lead">
         Signed in as <strong>{email}</strong>

@@ -1,6 +1,6 @@
 /** @jsxImportSource #html @jsxRuntime automatic */
 /** An error as a page: what happened, what to do, and the request's id for the log. Never a form. @module */
-import { type Html, renderCopyButton, respondWithPage } from "../pages/mod.ts";
+import { type Html, renderCopyButton, respondWithMessage } from "../pages/mod.ts";
 import type { Problem, ProblemCode } from "../problem.ts";
 import { hasIdentityCookie } from "./cookies.ts";
 import { PATHS } from "./settings.ts";
@@ -49,19 +49,11 @@ export type RejectedRequest = { requestId: string; request: Request };
 
 export function respondWithProblemPage(problem: Problem, rejected: RejectedRequest): Response {
   const { title, body, headers } = describeProblem(problem, rejected);
-  const page = (
-    <>
-      <h1>{title}</h1>
-      {body}
-      <p>
-        <a class="button button-primary" href={PATHS.login}>
-          Your account
-        </a>
-      </p>
-    </>
-  );
-  return respondWithPage(
-    { title, body: page, scripts: ["page"], hasSignOut: hasIdentityCookie(rejected.request) },
+  return respondWithMessage(
+    {
+      ...{ title, text: body, next: { name: "Your account", path: PATHS.login } },
+      ...{ scripts: ["page"], hasSignOut: hasIdentityCookie(rejected.request) },
+    },
     { status: problem.status, headers },
   );
 }

@@ -15,7 +15,7 @@ import {
   redirect,
   renderFields,
   renderForm,
-  respondWithPage,
+  respondWithMessage,
 } from "../pages/mod.ts";
 import {
   beginSecondFactor,
@@ -275,22 +275,15 @@ async function finish(
 }
 
 function respondWithRestart({ back }: CheckedReturn): Response {
-  const body = (
-    <>
-      <h1>Please start again</h1>
-      <p>
-        This sign-in is older than {toDurationText(PENDING_LIFE_S)}, was already completed, or was
-        ended. Your browser must allow cookies.
-      </p>
-      <p>
-        <a class="button button-primary" href={back}>
-          Sign in again
-        </a>
-      </p>
-    </>
+  const text = (
+    <p>
+      This sign-in is older than {toDurationText(PENDING_LIFE_S)}, was already completed, or was
+      ended. Your browser must allow cookies.
+    </p>
   );
-  return respondWithPage(
-    { title: "Please start again", body, hasSignOut: false },
+  const next = { name: "Sign in again", path: back };
+  return respondWithMessage(
+    { title: "Please start again", text, next, hasSignOut: false },
     { status: 400, cookies: [clearPending()] },
   );
 }

@@ -23,8 +23,10 @@ export {
   type PageOptions,
   redirect,
   renderTime,
+  respondWithMessage,
   respondWithPage,
   SIGN_OUT_PATH,
 } from "./page.tsx";
+export * from "./parts.tsx";
 export * from "./rows/mod.ts";
 export { escapeTurns, splitJson } from "./scripts/forms/inputs.ts";

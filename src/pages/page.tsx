@@ -17,7 +17,8 @@ import {
   type StyleName,
   toScriptPath,
 } from "./assets.tsx";
-import type { Html } from "./html.ts";
+import type { Html, Part } from "./html.ts";
+import { renderLink } from "./parts.tsx";
 import { toDistance } from "./scripts/times.ts";
 
 export type Page = {
@@ -52,6 +53,31 @@ export function respondWithPage(page: Page, options: PageOptions = {}): Response
     },
   });
   return withCookies(response, options.cookies ?? []);
+}
+
+/** A page that says one thing, and links to the page that follows. */
+type Message = Omit<Page, "body"> & {
+  /** Defaults to the title. */
+  heading?: Part;
+  text: Part;
+  next: { name: Part; path: string };
+  /** Below the link. */
+  below?: Part;
+};
+
+export function respondWithMessage(
+  { heading, text, next, below, ...page }: Message,
+  options?: PageOptions,
+): Response {
+  const body = (
+    <>
+      <h1>{heading ?? page.title}</h1>
+      {text}
+      <p>{renderLink(next.name, next.path, "primary")}</p>
+      {below}
+    </>
+  );
+  return respondWithPage({ ...page, body }, options);
 }
 
 export function redirect(

@@ -2,7 +2,7 @@
 /** The page for browsers that open an API host: explains the service, and links to sign-in. @module */
 import { acceptsHtml, type VirtualHost } from "../http/mod.ts";
 import { PATHS } from "../identity/mod.ts";
-import { respondWithPage } from "../pages/mod.ts";
+import { respondWithMessage } from "../pages/mod.ts";
 
 /** Paths of the API, which always get JSON errors. */
 const API = /^\/v1(\/|$)/;
@@ -23,23 +23,18 @@ export function respondWithFrontPage(visit: Visit): Response | undefined {
   if (!acceptsHtml(request.headers.get("accept"))) return undefined;
   const isFront = path === "/";
   const title = isFront ? "This is a Rowhouse service" : "Page not found";
-  const body = (
+  const text = (
     <>
-      <h1>{title}</h1>
       <p>This is the address of a Rowhouse service, which stores apps' rows and handles sign-in.</p>
       <p>
         Programs use the API under /v1 with an API key: see the <a href="/docs">API reference</a>.
         Users sign in on their account page, which lists their apps.
       </p>
-      <p>
-        <a class="button button-primary" href={`${identityUrl}${PATHS.login}`}>
-          Your account
-        </a>
-      </p>
     </>
   );
-  return respondWithPage(
-    { title, body, hasSignOut: false },
+  const next = { name: "Your account", path: `${identityUrl}${PATHS.login}` };
+  return respondWithMessage(
+    { title, text, next, hasSignOut: false },
     { status: isFront ? 200 : 404, headers: { vary: "accept" } },
   );
 }

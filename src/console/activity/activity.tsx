@@ -10,7 +10,7 @@ import { respondWithAppPage } from "../apps/app_page.tsx";
 import type { Visit } from "../enter.tsx";
 import { respondWithConsolePage } from "../frame.tsx";
 import { makeCsv, readListed, renderListLinks, toPage } from "../list.tsx";
-import { renderEmpty, renderError, renderTextField } from "../parts.tsx";
+import { renderEmpty, renderError, renderLink, renderTextField } from "../parts.tsx";
 import { toActivityPath } from "../paths.ts";
 import { renderEntries } from "./entries.tsx";
 
@@ -91,9 +91,7 @@ function renderFilter({ typed, issues }: ReadFilter, app: string | undefined): P
         <button class="button button-primary" type="submit">
           Filter
         </button>
-        <a class="button button-quiet" href={path}>
-          Clear
-        </a>
+        {renderLink("Clear", path)}
       </div>
     </form>,
   ];

@@ -15,7 +15,7 @@ import type { Visit } from "../enter.tsx";
 import { MIN_REQUESTS, renderChange, toPushNumber } from "../form_page.tsx";
 import { respondWithConsolePage } from "../frame.tsx";
 import { showRequests, toCount } from "../numbers.tsx";
-import { renderEmpty, renderText, renderTextField } from "../parts.tsx";
+import { renderEmpty, renderLink, renderText, renderTextField } from "../parts.tsx";
 import { CHANGES, toAppPath, toChangesPath, toPushPath } from "../paths.ts";
 import { renderMoment, toMinuteText } from "./axis.tsx";
 import { findRestriction } from "./definition_changes.ts";
@@ -100,12 +100,8 @@ function renderForm({ slug, from, until }: Asked): Html {
         <button class="button button-primary" type="submit">
           Show
         </button>
-        <a class="button button-quiet" href={move(-length)}>
-          Earlier
-        </a>
-        <a class="button button-quiet" href={move(length)}>
-          Later
-        </a>
+        {renderLink("Earlier", move(-length))}
+        {renderLink("Later", move(length))}
       </div>
     </form>
   );

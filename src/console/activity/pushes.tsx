@@ -15,7 +15,15 @@ import type { Visit } from "../enter.tsx";
 import { toPushNumber } from "../form_page.tsx";
 import { respondWithConsolePage } from "../frame.tsx";
 import { makeCsv, readListed, renderListLinks, renderListTable, toPage } from "../list.tsx";
-import { renderEmpty, renderPill, renderPushHint, renderText, renderTime } from "../parts.tsx";
+import {
+  renderEmpty,
+  renderFacts,
+  renderLink,
+  renderPill,
+  renderPushHint,
+  renderText,
+  renderTime,
+} from "../parts.tsx";
 import { APPS, toAppPath, toPushesPath, toPushPath } from "../paths.ts";
 import { renderBuilds } from "../tables/table_parts.tsx";
 import { compareDefinitions, type Line, type TableChange } from "./definition_changes.ts";
@@ -128,41 +136,22 @@ export async function handlePush({ deps, context }: Visit): Promise<Response> {
 }
 
 function renderOthers(slug: string, { seq, isLast }: PushView): Part {
-  const link = (to: number, name: string) => (
-    <a class="button button-quiet" href={toPushPath(slug, to)}>
-      {name}
-    </a>
-  );
-  return [seq > 1 && link(seq - 1, "Older"), !isLast && link(seq + 1, "Newer")];
+  return [
+    seq > 1 && renderLink("Older", toPushPath(slug, seq - 1)),
+    !isLast && renderLink("Newer", toPushPath(slug, seq + 1)),
+  ];
 }
 
 function renderSummary({ checksum, appliedAt, key }: PushView, now: number): Html {
-  return (
-    <dl class="figures">
-      <div>
-        <dt>Applied</dt>
-        <dd>{renderTime(appliedAt, now)}</dd>
-      </div>
-      <div>
-        <dt>By</dt>
-        <dd>
-          {renderPusher({ key })}
-          {key !== null && key.name !== "" && (
-            <>
-              {" "}
-              <code class="quiet">{key.keyId}</code>
-            </>
-          )}
-        </dd>
-      </div>
-      <div>
-        <dt>Checksum</dt>
-        <dd>
-          <code id="checksum">{checksum}</code> {renderCopyButton("checksum", "the checksum")}
-        </dd>
-      </div>
-    </dl>
-  );
+  const keyId = key !== null && key.name !== "" && [" ", <code class="quiet">{key.keyId}</code>];
+  return renderFacts("figures", [
+    ["Applied", renderTime(appliedAt, now)],
+    ["By", [renderPusher({ key }), keyId]],
+    [
+      "Checksum",
+      [<code id="checksum">{checksum}</code>, " ", renderCopyButton("checksum", "the checksum")],
+    ],
+  ]);
 }
 
 const MARKS = { same: " ", added: "+", removed: "−", changed: "~" } as const;

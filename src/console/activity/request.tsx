@@ -15,6 +15,7 @@ import { respondWithConsolePage } from "../frame.tsx";
 import { showRequests, toCount, toMs } from "../numbers.tsx";
 import {
   renderEmpty,
+  renderFacts,
   renderLink,
   renderSnippet,
   renderText,
@@ -148,32 +149,14 @@ export async function handleRequest(visit: Visit): Promise<Response> {
 
 function renderFigures(request: RequestView, now: number): Html {
   const { id, app, at, ms, table } = request;
-  const figures: [string, Part][] = [
+  return renderFacts("figures", [
     ["Response", renderOutcome(request)],
     ["When", renderTime(at, now)],
     ["Took", toMs(ms)],
     ["App", app === null ? "none" : <a href={toAppPath(app)}>{app}</a>],
     ["Table", table !== null && renderText(table)],
-    [
-      "Id",
-      <>
-        <code id="request-id">{id}</code> {renderCopyButton("request-id", "the id")}
-      </>,
-    ],
-  ];
-  return (
-    <dl class="figures">
-      {figures.map(
-        ([name, value]) =>
-          value !== false && (
-            <div>
-              <dt>{name}</dt>
-              <dd>{value}</dd>
-            </div>
-          ),
-      )}
-    </dl>
-  );
+    ["Id", [<code id="request-id">{id}</code>, " ", renderCopyButton("request-id", "the id")]],
+  ]);
 }
 
 /** The meaning of its code, and the fields that the response named. */

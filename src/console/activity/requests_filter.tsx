@@ -9,7 +9,7 @@ import { toKeyId } from "../../std/key_secret.ts";
 import { SLOW_MS } from "../../std/limits.ts";
 import { cleanPasted } from "../../std/pasted_text.ts";
 import { isUuid } from "../../std/patterns.ts";
-import { renderTextField } from "../parts.tsx";
+import { renderLink, renderTextField } from "../parts.tsx";
 import { REQUESTS } from "../paths.ts";
 
 const NAMES = ["id", "app", "kind", "code", "table", "key", "field", "from", "to"] as const;
@@ -103,9 +103,7 @@ export function renderRequestsFilter(typed: TypedRequests): Html {
           <button class="button button-primary" type="submit">
             Find
           </button>
-          <a class="button button-quiet" href={REQUESTS}>
-            Clear
-          </a>
+          {renderLink("Clear", REQUESTS)}
         </div>
       </form>
       {(typed.field !== "" || from !== "" || to !== "") && (

@@ -16,7 +16,7 @@ import {
 import { quoteForShell } from "../../std/quote.ts";
 import { type ConsolePageDeps, readText, type Visit } from "../enter.tsx";
 import { type ListQuery, makeCsv, readListed, renderListTable } from "../list.tsx";
-import { renderEmpty, renderLink, renderPill, renderText } from "../parts.tsx";
+import { renderEmpty, renderLink, renderPill, renderRowActions, renderText } from "../parts.tsx";
 import { NEW_PERSON, ROLE_SAVED, SESSIONS_ENDED, toAppPath, toRolePath } from "../paths.ts";
 import {
   readPeopleQuery,
@@ -126,7 +126,7 @@ function renderAppPeople(slug: string, people: readonly AppPerson[], deps: Conso
       role: (person) => renderRole(person, deps),
       invitationState: renderState,
     },
-    actions: ({ id, email }) => renderRoleActions({ path: toRolePath(slug, id), what: email }),
+    actions: ({ id, email }) => renderRoleActions(toRolePath(slug, id), email),
   });
 }
 
@@ -213,24 +213,9 @@ export function toLabel(name: string, providers: ConsolePageDeps["providers"]): 
 }
 
 /** The actions on a role; `what` names it for screen readers. */
-export function renderRoleActions({
-  path,
-  what,
-  query = "",
-}: {
-  path: string;
-  what: string;
-  query?: string;
-}): Html {
-  const heard = <span class="visually-hidden"> the role: {renderText(what)}</span>;
-  return (
-    <span class="row-actions">
-      <a class="button button-quiet button-small" data-dialog href={`${path}${query}`}>
-        Change{heard}
-      </a>{" "}
-      <a class="button button-danger button-small" data-dialog href={`${path}/revoke${query}`}>
-        Revoke{heard}
-      </a>
-    </span>
-  );
+export function renderRoleActions(path: string, what: string, query = ""): Html {
+  return renderRowActions(<>the role: {renderText(what)}</>, [
+    ["Change", `${path}${query}`],
+    ["Revoke", `${path}/revoke${query}`, "danger"],
+  ]);
 }

@@ -9,7 +9,7 @@ import {
 } from "../../records/people/mod.ts";
 import type { Visit } from "../enter.tsx";
 import { type ListQuery, makeCsv, readListed, renderListTable } from "../list.tsx";
-import { renderEmpty, renderPill, renderText, renderTime } from "../parts.tsx";
+import { renderEmpty, renderPill, renderRowActions, renderText, renderTime } from "../parts.tsx";
 import { INVITATIONS, toPersonPath } from "../paths.ts";
 import {
   readPeopleQuery,
@@ -120,23 +120,8 @@ export function renderMail({ mail, mailedAt }: Invitation, now: number): Html {
 function renderInvitationActions({ id, email, disabledAt }: ListedInvitation): Part {
   if (disabledAt !== null) return undefined;
   const path = toPersonPath(id);
-  const heard = <span class="visually-hidden"> the invitation of {renderText(email)}</span>;
-  return (
-    <span class="row-actions">
-      <a
-        class="button button-quiet button-small"
-        data-dialog
-        href={`${path}/resend-invitation?from=list`}
-      >
-        Resend{heard}
-      </a>{" "}
-      <a
-        class="button button-danger button-small"
-        data-dialog
-        href={`${path}/withdraw-invitation?from=list`}
-      >
-        Withdraw{heard}
-      </a>
-    </span>
-  );
+  return renderRowActions(<>the invitation of {renderText(email)}</>, [
+    ["Resend", `${path}/resend-invitation?from=list`],
+    ["Withdraw", `${path}/withdraw-invitation?from=list`, "danger"],
+  ]);
 }

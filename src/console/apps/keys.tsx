@@ -15,7 +15,7 @@ import {
   renderListLinks,
   renderListTable,
 } from "../list.tsx";
-import { renderEmpty, renderLink, renderText, renderTime } from "../parts.tsx";
+import { renderEmpty, renderLink, renderRowActions, renderText, renderTime } from "../parts.tsx";
 import { renderDone, toAppPath, toKeyPath, toKeysPath } from "../paths.ts";
 import { readApp, respondWithAppPage, toAppCrumbs } from "./app_page.tsx";
 
@@ -136,17 +136,10 @@ function renderEnd({ status, expiresAt, revokedAt }: ListedKey, now: number): Ht
 
 function renderActions(slug: string, { keyId, name }: ListedKey): Html {
   const path = toKeyPath(slug, keyId);
-  const what = <span class="visually-hidden"> key {renderText(name === "" ? keyId : name)}</span>;
-  return (
-    <span class="row-actions">
-      <a class="button button-quiet button-small" data-dialog href={`${path}/roll`}>
-        Rotate{what}
-      </a>{" "}
-      <a class="button button-danger button-small" data-dialog href={`${path}/revoke`}>
-        Revoke{what}
-      </a>
-    </span>
-  );
+  return renderRowActions(<>key {renderText(name === "" ? keyId : name)}</>, [
+    ["Rotate", `${path}/roll`],
+    ["Revoke", `${path}/revoke`, "danger"],
+  ]);
 }
 
 /** The key and the app in the address. @throws {Problem} not_found — the key is not active */

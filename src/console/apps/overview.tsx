@@ -6,7 +6,7 @@ import type { AppView } from "../../records/console/mod.ts";
 import { renderAxis } from "../activity/axis.tsx";
 import type { Visit } from "../enter.tsx";
 import { readSpan, renderSpans, renderStats } from "../numbers.tsx";
-import { renderText, renderTime } from "../parts.tsx";
+import { renderFacts, renderText, renderTime } from "../parts.tsx";
 import {
   renderDone,
   toAppPath,
@@ -41,7 +41,7 @@ export async function handleOverview(visit: Visit): Promise<Response> {
         </p>
       ),
       keys.length === 0 && renderNoKey(slug),
-      renderFacts(app, { activeKeys: active, now }),
+      renderAbout(app, { activeKeys: active, now }),
       // An app without a key has had no request.
       axis !== null &&
         keys.length > 0 && [
@@ -53,34 +53,24 @@ export async function handleOverview(visit: Visit): Promise<Response> {
   });
 }
 
-function renderFacts(app: AppView, { activeKeys, now }: { activeKeys: number; now: number }): Html {
+function renderAbout(app: AppView, { activeKeys, now }: { activeKeys: number; now: number }): Html {
   const path = toAppPath(app.slug);
-  const facts: { name: string; value: Part }[] = [
-    { name: "Address", value: renderOrigins(app) },
-    { name: "Tables", value: renderTables(app) },
-    { name: "Keys", value: <a href={toKeysPath(app.slug)}>{activeKeys} active</a> },
-    { name: "People", value: <a href={`${path}/people`}>{app.people} with a role</a> },
-    {
-      name: "Last push",
-      value:
-        app.pushedAt === null ? (
-          <span class="quiet">none yet</span>
-        ) : (
-          <a href={toPushesPath(app.slug)}>{renderTime(app.pushedAt, now)}</a>
-        ),
-    },
-    { name: "Created", value: renderTime(app.createdAt, now) },
-  ];
+  const pushed =
+    app.pushedAt === null ? (
+      <span class="quiet">none yet</span>
+    ) : (
+      <a href={toPushesPath(app.slug)}>{renderTime(app.pushedAt, now)}</a>
+    );
   return (
     <section class="sheet" aria-label="About this app">
-      <dl class="facts">
-        {facts.map(({ name, value }) => (
-          <div>
-            <dt>{name}</dt>
-            <dd>{value}</dd>
-          </div>
-        ))}
-      </dl>
+      {renderFacts("facts", [
+        ["Address", renderOrigins(app)],
+        ["Tables", renderTables(app)],
+        ["Keys", <a href={toKeysPath(app.slug)}>{activeKeys} active</a>],
+        ["People", <a href={`${path}/people`}>{app.people} with a role</a>],
+        ["Last push", pushed],
+        ["Created", renderTime(app.createdAt, now)],
+      ])}
     </section>
   );
 }

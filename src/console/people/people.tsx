@@ -24,7 +24,7 @@ import {
   toListLinks,
   toPage,
 } from "../list.tsx";
-import { renderEmpty, renderLink, renderPill, renderText } from "../parts.tsx";
+import { renderEmpty, renderLink, renderPill, renderTabs, renderText } from "../parts.tsx";
 import { INVITATIONS, NEW_PERSON, PEOPLE, renderDone, toPersonPath } from "../paths.ts";
 
 export async function handlePeople(visit: Visit): Promise<Response> {
@@ -139,32 +139,16 @@ export function respondWithPeopleList<Row extends { email: string }>(
     title: "People",
     ...(list.path === INVITATIONS ? { part: "Invitations" } : {}),
     actions: renderLink("Invite people", NEW_PERSON, "primary", { keys: "n" }),
-    tabs: renderTabs(list.path, invited),
+    tabs: renderTabs(
+      "People",
+      [
+        { name: "All people", path: PEOPLE },
+        { name: "Invitations", path: INVITATIONS, count: invited },
+      ],
+      list.path === PEOPLE ? "All people" : "Invitations",
+    ),
     body: renderPeopleList(visit, list),
   });
-}
-
-function renderTabs(current: string, invited: number): Html {
-  const tabs = [
-    { path: PEOPLE, name: "All people" },
-    {
-      path: INVITATIONS,
-      name: (
-        <>
-          Invitations <span class="tab-count">{invited}</span>
-        </>
-      ),
-    },
-  ];
-  return (
-    <nav class="tabs" aria-label="People">
-      {tabs.map(({ path, name }) => (
-        <a href={path} aria-current={path === current && "page"}>
-          {name}
-        </a>
-      ))}
-    </nav>
-  );
 }
 
 /** The name with the address below it; without a name only the address. */

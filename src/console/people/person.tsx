@@ -4,6 +4,7 @@
 import { type Html, type Part, renderCopyButton } from "../../pages/mod.ts";
 import { type PersonView, showConsolePerson } from "../../records/console/mod.ts";
 import { PERSON_GRANTS, sessionList } from "../../records/people/mod.ts";
+import { showCount } from "../../std/count.ts";
 import { renderRole, renderRoleActions } from "../apps/app_people.tsx";
 import { renderInviter, renderLinkEnd, renderMail } from "../apps/invitations.tsx";
 import type { ConsolePageDeps, Visit } from "../enter.tsx";
@@ -16,7 +17,16 @@ import {
   renderNextLink,
   toPage,
 } from "../list.tsx";
-import { renderEmpty, renderLink, renderPill, renderText, renderTime } from "../parts.tsx";
+import {
+  type Fact,
+  joinParts,
+  renderEmpty,
+  renderFacts,
+  renderLink,
+  renderPill,
+  renderText,
+  renderTime,
+} from "../parts.tsx";
 import { PEOPLE, renderDone, toAppPath, toPersonPath, toRolePath } from "../paths.ts";
 import { renderState, toRoleText } from "./people.tsx";
 import { renderEnd } from "./person_endings.tsx";
@@ -41,7 +51,7 @@ export async function handlePerson(visit: Visit): Promise<Response> {
     actions: person.disabledAt !== null && renderPill("disabled", "warn"),
     body: [
       renderDone(visit),
-      renderFacts(page, now),
+      renderAccount(page, now),
       renderGrants(page, deps),
       renderSessions(page, deps),
       renderEnd(page),
@@ -49,124 +59,75 @@ export async function handlePerson(visit: Visit): Promise<Response> {
   });
 }
 
-type Fact = { name: string; text: Part; action?: Part };
-
-function renderFacts(page: PersonView, now: number): Html {
+function renderAccount(page: PersonView, now: number): Html {
   const { me, person } = page;
   const path = toPersonPath(person.id);
-  const facts: Fact[] = [
-    {
-      name: "Address",
-      text: (
-        <>
-          <span id="address">{renderText(person.email)}</span>
-          {findBlocker(page) === undefined && (
-            <>
-              {" "}
-              <a href={`${path}/address`}>
-                change<span class="visually-hidden"> the address</span>
-              </a>
-            </>
-          )}
-        </>
-      ),
-      action: renderCopyButton("address", "the address"),
-    },
-    {
-      name: "State",
-      text: (
-        <>
-          {renderState(person)}
-          {person.id === me.id && (
-            <>
-              {" "}
-              <span class="quiet">(this is you)</span>
-            </>
-          )}
-        </>
-      ),
-    },
-    ...renderWaysIn(page, now),
-    ...renderFailures(person, now),
-    {
-      name: "Second factor",
-      text: renderFactors(person),
-      action:
-        hasFactor(person) &&
-        findBlocker(page) === undefined &&
-        renderSmall("Reset", `${path}/second-factor`, "danger"),
-    },
-    {
-      name: "Console role",
-      text:
-        person.consoleRole === null ? (
-          <span class="quiet">none</span>
-        ) : (
-          toRoleText(person.consoleRole)
-        ),
-      action: me.role === "super_admin" && renderSmall("Change", `${path}/console-role`),
-    },
-    { name: "Created", text: renderTime(person.createdAt, now) },
-    {
-      name: "Id",
-      text: <code id="id">{person.id}</code>,
-      action: renderCopyButton("id", "the id"),
-    },
-  ];
+  const isFree = findBlocker(page) === undefined;
+  const change = (
+    <a href={`${path}/address`}>
+      change<span class="visually-hidden"> the address</span>
+    </a>
+  );
+  const role = person.consoleRole && toRoleText(person.consoleRole);
   return (
     <section class="sheet" aria-label="Account">
-      <dl class="facts">
-        {facts.map(({ name, text, action }) => (
-          <div>
-            <dt>{name}</dt>
-            <dd>{text}</dd>
-            {action !== undefined && action !== false && <dd>{action}</dd>}
-          </div>
-        ))}
-      </dl>
+      {renderFacts("facts", [
+        [
+          "Address",
+          [<span id="address">{renderText(person.email)}</span>, isFree && [" ", change]],
+          renderCopyButton("address", "the address"),
+        ],
+        [
+          "State",
+          [
+            renderState(person),
+            person.id === me.id && [" ", <span class="quiet">(this is you)</span>],
+          ],
+        ],
+        ...renderWaysIn(page, now),
+        ...renderFailures(person, now),
+        [
+          "Second factor",
+          renderFactors(person),
+          hasFactor(person) && isFree && renderSmall("Reset", `${path}/second-factor`, "danger"),
+        ],
+        [
+          "Console role",
+          role ?? <span class="quiet">none</span>,
+          me.role === "super_admin" && renderSmall("Change", `${path}/console-role`),
+        ],
+        ["Created", renderTime(person.createdAt, now)],
+        ["Id", <code id="id">{person.id}</code>, renderCopyButton("id", "the id")],
+      ])}
     </section>
   );
 }
 
-function renderSmall(name: string, path: string, tone: "quiet" | "danger" = "quiet"): Html {
-  return (
-    <a class={`button button-${tone} button-small`} data-dialog href={path}>
-      {name}
-    </a>
-  );
+function renderSmall(name: Part, path: string, tone?: "danger"): Html {
+  return renderLink(name, path, tone, { isDialog: true, isSmall: true });
 }
 
 /** The sign-in methods of the person, or the invitation. */
 function renderWaysIn(page: PersonView, now: number): Fact[] {
   const { person } = page;
   const path = toPersonPath(person.id);
-  const isFree = findBlocker(page) === undefined;
-  const isEnabled = person.disabledAt === null;
+  const isOpen = findBlocker(page) === undefined && person.disabledAt === null;
   const { invitation } = person;
   if (invitation === null) {
-    const action = isFree && isEnabled && renderSmall("New link", `${path}/password-link`);
-    return [{ name: "Password", text: renderPassword(page, now), action }];
+    const link = isOpen && renderSmall("New link", `${path}/password-link`);
+    return [["Password", renderPassword(page, now), link]];
   }
   return [
-    {
-      name: "Invited",
-      text: (
-        <>
-          {renderTime(invitation.invitedAt, now)} {renderInviter(invitation)}
-        </>
-      ),
-      action:
-        isFree && isEnabled && renderSmall("Withdraw", `${path}/withdraw-invitation`, "danger"),
-    },
-    {
-      name: "Invitation",
-      text: (
-        <>
-          {renderLinkEnd(invitation, now)}, {renderMail(invitation, now)}
-        </>
-      ),
-      action: isFree && isEnabled && renderSmall("Resend", `${path}/resend-invitation`),
-    },
+    [
+      "Invited",
+      [renderTime(invitation.invitedAt, now), " ", renderInviter(invitation)],
+      isOpen && renderSmall("Withdraw", `${path}/withdraw-invitation`, "danger"),
+    ],
+    [
+      "Invitation",
+      joinParts([renderLinkEnd(invitation, now), renderMail(invitation, now)]),
+      isOpen && renderSmall("Resend", `${path}/resend-invitation`),
+    ],
   ];
 }
 
@@ -174,12 +135,8 @@ function renderPassword({ person }: PersonView, now: number): Part {
   const ways = [person.hasPassword && "set", person.hasProvider && "signs in with a provider"];
   const state = ways.filter((way) => way !== false).join("; ") || "none yet";
   if (person.linkEndsAt === null) return state;
-  return (
-    <>
-      {state},{" "}
-      <span class="quiet">an unused link expires {renderTime(person.linkEndsAt, now)}</span>
-    </>
-  );
+  const end = renderTime(person.linkEndsAt, now);
+  return joinParts([state, <span class="quiet">an unused link expires {end}</span>]);
 }
 
 function renderFailures({ failedSignIns }: PersonView["person"], now: number): Fact[] {
@@ -191,23 +148,17 @@ function renderFailures({ failedSignIns }: PersonView["person"], now: number): F
       {lastFrom ?? "an unknown address"}
     </>
   );
-  return [{ name: "Wrong passwords", text }];
+  return [["Wrong passwords", text]];
 }
 
 function renderFactors({ hasTotp, passkeys, recoveryCodes }: PersonView["person"]): Part {
   const factors = [
     hasTotp && "authenticator app",
-    passkeys > 0 && `${passkeys} ${passkeys === 1 ? "passkey" : "passkeys"}`,
+    passkeys > 0 && showCount(passkeys, "passkey"),
   ].filter((factor) => factor !== false);
   if (factors.length === 0) return <span class="quiet">none</span>;
-  return (
-    <>
-      {factors.join(", ")}{" "}
-      <span class="quiet">
-        and {recoveryCodes} recovery {recoveryCodes === 1 ? "code" : "codes"}
-      </span>
-    </>
-  );
+  const codes = <span class="quiet">and {showCount(recoveryCodes, "recovery code")}</span>;
+  return [factors.join(", "), " ", codes];
 }
 
 function renderGrants({ person, grants }: PersonView, deps: ConsolePageDeps): Part {
@@ -241,12 +192,7 @@ function renderGrants({ person, grants }: PersonView, deps: ConsolePageDeps): Pa
             ),
             role: (grant) => renderRole(grant, deps),
           },
-          actions: ({ app }) =>
-            renderRoleActions({
-              path: toRolePath(app, person.id),
-              what: app,
-              query: "?from=person",
-            }),
+          actions: ({ app }) => renderRoleActions(toRolePath(app, person.id), app, "?from=person"),
         }),
     last !== undefined && <p>{renderNextLink(path, { after: last.app })}</p>,
   ];
@@ -283,14 +229,11 @@ function renderSessions(page: PersonView, deps: Visit["deps"]): Part {
               ),
             },
             actions: ({ id }) =>
-              isFree && (
-                <a
-                  class="button button-danger button-small"
-                  data-dialog
-                  href={`${path}/sessions/${id}`}
-                >
-                  End<span class="visually-hidden"> session {id}</span>
-                </a>
+              isFree &&
+              renderSmall(
+                ["End", <span class="visually-hidden"> session {id}</span>],
+                `${path}/sessions/${id}`,
+                "danger",
               ),
           }),
           renderListLinks({ path: `${path}/sessions` }),

@@ -18,7 +18,15 @@ import {
 import { type Difference, describeTableKeys, findTableDifferences } from "../../tables/mod.ts";
 import type { Visit } from "../enter.tsx";
 import { respondWithConsolePage } from "../frame.tsx";
-import { numeric, renderLink, renderPill, renderTable, renderText } from "../parts.tsx";
+import {
+  joinParts,
+  numeric,
+  renderFacts,
+  renderLink,
+  renderPill,
+  renderTable,
+  renderText,
+} from "../parts.tsx";
 import { renderDone, TABLES, toAppPath, toRowsPath, toTablePath } from "../paths.ts";
 import {
   ESTIMATES,
@@ -65,37 +73,18 @@ export async function handleTable(visit: Visit): Promise<Response> {
 }
 
 function renderSummary({ owner, apps, rows, bytes, definition, referredToBy }: TableView): Html {
-  const facts: { name: string; value: Part }[] = [
-    { name: "Owner", value: <a href={toAppPath(owner)}>{owner}</a> },
-    { name: "Used by", value: apps === 0 ? "no app" : showCount(apps, "app") },
-    { name: "Columns", value: definition.columns.length },
-    { name: "Rows", value: renderRowCount(rows) },
-    { name: "Size", value: renderBytes(bytes) },
-  ];
-  if (referredToBy.length > 0)
-    facts.push({
-      name: "Referenced by",
-      value: (
-        <>
-          {referredToBy.map((name, position) => (
-            <>
-              {position > 0 && ", "}
-              <a href={toTablePath(name)}>{name}</a>
-            </>
-          ))}
-        </>
-      ),
-    });
-  return (
-    <dl class="figures">
-      {facts.map(({ name, value }) => (
-        <div>
-          <dt>{name}</dt>
-          <dd>{value}</dd>
-        </div>
-      ))}
-    </dl>
-  );
+  return renderFacts("figures", [
+    ["Owner", <a href={toAppPath(owner)}>{owner}</a>],
+    ["Used by", apps === 0 ? "no app" : showCount(apps, "app")],
+    ["Columns", definition.columns.length],
+    ["Rows", renderRowCount(rows)],
+    ["Size", renderBytes(bytes)],
+    [
+      "Referenced by",
+      referredToBy.length > 0 &&
+        joinParts(referredToBy.map((name) => <a href={toTablePath(name)}>{name}</a>)),
+    ],
+  ]);
 }
 
 /** Lists the differences. Repairs nothing. */
@@ -185,12 +174,7 @@ function renderKind({ kind, table, values = [] }: NamedColumn): Part {
     <span>
       enum{" "}
       <span class="quiet">
-        {visible.map((value, position) => (
-          <>
-            {position > 0 && ", "}
-            {renderText(value)}
-          </>
-        ))}
+        {joinParts(visible.map(renderText))}
         {more > 0 && ` and ${more} more`}
       </span>
     </span>

@@ -13,7 +13,7 @@ import { showCount } from "../../std/count.ts";
 import { describeTableKeys, findTableDifferences } from "../../tables/mod.ts";
 import type { Visit } from "../enter.tsx";
 import type { Crumbs } from "../frame.tsx";
-import { renderPill, renderTabs, renderTime } from "../parts.tsx";
+import { joinParts, renderPill, renderTabs, renderTime } from "../parts.tsx";
 import { TABLES, toAppPath, toTablePath, toTableRulesPath } from "../paths.ts";
 
 /** The estimated number of rows. */
@@ -68,17 +68,8 @@ export function renderUsers({ apps, firstApps }: ConsoleTable): Part {
   );
 }
 
-export function renderAppLinks(slugs: readonly string[]): Html {
-  return (
-    <>
-      {slugs.map((slug, position) => (
-        <>
-          {position > 0 && ", "}
-          <a href={toAppPath(slug)}>{slug}</a>
-        </>
-      ))}
-    </>
-  );
+export function renderAppLinks(slugs: readonly string[]): Part {
+  return joinParts(slugs.map((slug) => <a href={toAppPath(slug)}>{slug}</a>));
 }
 
 /** Short labels of issues. */

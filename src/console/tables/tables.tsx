@@ -19,7 +19,7 @@ import {
   toListLinks,
   toPage,
 } from "../list.tsx";
-import { renderEmpty, renderPushHint } from "../parts.tsx";
+import { renderEmpty, renderPushHint, renderRowActions } from "../parts.tsx";
 import {
   renderDone,
   TABLES,
@@ -142,15 +142,9 @@ function renderColumnCount({ columns, definition: { columns: all } }: Listed): P
 }
 
 function renderActions(slug: string, table: string): Html {
-  const what = <span class="visually-hidden"> {table}</span>;
-  return (
-    <span class="row-actions">
-      <a class="button button-quiet button-small" href={toTablePath(table)}>
-        Definition{what}
-      </a>{" "}
-      <a class="button button-danger button-small" href={`${toRowsPath(slug, table)}/end`}>
-        Stop using{what}
-      </a>
-    </span>
-  );
+  const actions = [
+    ["Definition", toTablePath(table)],
+    ["Stop using", `${toRowsPath(slug, table)}/end`, "danger"],
+  ] as const;
+  return renderRowActions(table, actions, { isDialog: false });
 }

@@ -7,7 +7,13 @@
  */
 
 import type { RequestContext } from "../../http/mod.ts";
-import { type Html, redirect, renderTime, respondWithPage } from "../../pages/mod.ts";
+import {
+  type Html,
+  redirect,
+  renderLink,
+  renderTime,
+  respondWithMessage,
+} from "../../pages/mod.ts";
 import type { Visitor } from "../../records/sessions/mod.ts";
 import type { ReturnTo } from "../oidc/exchange.ts";
 import { isFactorDemanded, type PageDeps, readSessionOfPage } from "../page_deps.tsx";
@@ -31,9 +37,8 @@ type Ask = { returnTo: ReturnTo; later: string | undefined; now: number };
 
 function respondWithFactorPrompt(visitor: Visitor, { returnTo, later, now }: Ask): Response {
   const title = later === undefined ? "Add a second factor first" : "Add a second factor";
-  const body = (
+  const text = (
     <>
-      <h1>{title}</h1>
       <p class="lead">
         Signed in as <strong>{visitor.email}</strong>
       </p>
@@ -41,26 +46,14 @@ function respondWithFactorPrompt(visitor: Visitor, { returnTo, later, now }: Ask
         A second factor protects your account if someone learns your password. You sign in with a
         code from an app on your phone or with a passkey. Setup takes about a minute.
       </p>
-      <p>
-        <a class="button button-primary" href={`${PATHS.security}${toReturnQuery(returnTo)}`}>
-          Add a second factor
-        </a>
-      </p>
-      {later === undefined ? (
-        renderDemanded(returnTo)
-      ) : (
-        <>
-          <p>
-            <a class="button button-quiet" href={later}>
-              Later
-            </a>
-          </p>
-          {renderDue(visitor, now)}
-        </>
-      )}
     </>
   );
-  return respondWithPage({ title, body });
+  const path = `${PATHS.security}${toReturnQuery(returnTo)}`;
+  const below =
+    later === undefined
+      ? renderDemanded(returnTo)
+      : [<p>{renderLink("Later", later)}</p>, renderDue(visitor, now)];
+  return respondWithMessage({ title, text, next: { name: "Add a second factor", path }, below });
 }
 
 function renderDue({ factorDueAt, isFactorOverdue }: Visitor, now: number): Html | false {

@@ -13,6 +13,7 @@ import {
   type Part,
   redirect,
   renderHeading,
+  renderTabs,
   respondWithPage,
   type ScriptName,
 } from "../../pages/mod.ts";
@@ -97,7 +98,7 @@ export function respondWithAccountPage(
 ): Response {
   const framed = (
     <>
-      {renderTabs(deps, tab)}
+      {renderAccountTabs(deps, tab)}
       {renderHeading({ title, lead, done, notice })}
       {body}
     </>
@@ -137,17 +138,34 @@ export function makeAccountForm<Content, Fields extends FormFields = NoFields>({
 
 type TabDeps = Pick<PageDeps, "providers">;
 
-export function renderTabs({ providers }: TabDeps, chosen: TabName): Html {
+export function renderAccountTabs({ providers }: TabDeps, chosen: TabName): Html {
   // Hide the tab if no provider is set up.
-  const tabs = TABS.filter(({ path }) => path !== PATHS.linked || providers.list.length > 0);
+  const hasProviders = providers.list.length > 0;
+  const tabs = TABS.filter(({ path }) => path !== PATHS.linked || hasProviders);
+  return renderTabs("Your account", tabs, chosen);
+}
+
+type Entry = {
+  name: Part;
+  /** Next to the name. */
+  pill?: Part;
+  /** Facts about it. */
+  about: Part;
+  below?: Part;
+  actions?: Part;
+};
+
+/** An entry of a list of an account page, such as a session. */
+export function renderEntry({ name, pill = false, about, below, actions }: Entry): Html {
   return (
-    <nav class="tabs" aria-label="Your account">
-      {tabs.map(({ name, path }) => (
-        <a href={path} aria-current={name === chosen && "page"}>
-          {name}
-        </a>
-      ))}
-    </nav>
+    <li class="session">
+      <div class="session-text">
+        <span class="session-name">{name}</span>
+        {pill !== false && [" ", pill]} <span class="session-more">{about}</span>
+        {below}
+      </div>
+      {actions}
+    </li>
   );
 }
 

@@ -8,6 +8,7 @@ import {
   redirect,
   renderField,
   renderForm,
+  renderLink,
   renderTime,
 } from "../../pages/mod.ts";
 import {
@@ -42,7 +43,7 @@ import {
 import { findDestination, readReturnTo, toOwnSignIn, toReturnQuery } from "../return_to.ts";
 import { findRelyingParty, PATHS, type RelyingParty } from "../settings.ts";
 import { describeThrottle } from "../sign_in_page.tsx";
-import { makeAccountForm, type OwnVisit } from "./page.tsx";
+import { makeAccountForm, type OwnVisit, renderEntry } from "./page.tsx";
 import { ACTION_FIELD, readRemoved, respondWithRemoval } from "./removal.tsx";
 import { respondWithRecoveryCodes } from "./totp.tsx";
 
@@ -277,32 +278,21 @@ function renderPasskey(
     button: "Save",
     tone: "quiet",
   });
-  return (
-    <li class="session">
-      <div class="session-text">
-        <span class="session-name">
-          <bdi>{label}</bdi>
-        </span>
-        {isBackedUp && (
-          <>
-            {" "}
-            <span class="pill">on several devices</span>
-          </>
-        )}{" "}
-        <span class="session-more">
-          added {renderTime(createdAt, now)} ·{" "}
-          {lastUsedAt === null ? "not used yet" : <>last used {renderTime(lastUsedAt, now)}</>}
-        </span>
-        <details class="rename">
-          <summary>Rename{of}</summary>
-          {rename}
-        </details>
-      </div>
-      {isFresh && (
-        <a class="button button-quiet" href={`${PATHS.passkeys}?remove=${ref}`}>
-          Remove{of}
-        </a>
-      )}
-    </li>
-  );
+  return renderEntry({
+    name: <bdi>{label}</bdi>,
+    pill: isBackedUp && <span class="pill">on several devices</span>,
+    about: (
+      <>
+        added {renderTime(createdAt, now)} ·{" "}
+        {lastUsedAt === null ? "not used yet" : <>last used {renderTime(lastUsedAt, now)}</>}
+      </>
+    ),
+    below: (
+      <details class="rename">
+        <summary>Rename{of}</summary>
+        {rename}
+      </details>
+    ),
+    actions: isFresh && renderLink(["Remove", of], `${PATHS.passkeys}?remove=${ref}`),
+  });
 }

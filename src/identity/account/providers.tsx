@@ -6,8 +6,9 @@ import {
   type Rejection,
   redirect,
   renderForm,
+  renderLink,
   renderTime,
-  respondWithPage,
+  respondWithMessage,
 } from "../../pages/mod.ts";
 import { Problem } from "../../problem.ts";
 import {
@@ -20,7 +21,7 @@ import { PROVIDER_TEXTS, respondWithProviderPage } from "../oidc/pages.tsx";
 import { type Provider, ProviderUnavailable } from "../oidc/providers.ts";
 import { startAtProvider } from "../oidc/start.ts";
 import { OIDC_PATH, PATHS } from "../settings.ts";
-import { makeAccountForm, type OwnVisit } from "./page.tsx";
+import { makeAccountForm, type OwnVisit, renderEntry } from "./page.tsx";
 import { ACTION_FIELD, readRemoved, respondWithQuestion } from "./removal.tsx";
 
 const LINK = "link";
@@ -102,28 +103,25 @@ async function respondWithProviderLink(
       linkUserId: account.id,
     } as const;
     const { href, cookie } = await startAtProvider(deps, context, provider, purpose);
-    const body = (
-      <>
-        <h1>
-          Link your account at <bdi>{label}</bdi>
-        </h1>
-        <p>
-          You continue to <strong>{new URL(href).host}</strong>. The account that you choose there
-          can then sign in here as <strong>{account.email}</strong>.
-        </p>
-        <p>
-          <a class="button button-primary" href={href}>
-            <span>
-              Continue to <bdi>{label}</bdi>
-            </span>
-          </a>
-        </p>
-        <p>
-          <a href={PATHS.linked}>Back</a>
-        </p>
-      </>
+    const text = (
+      <p>
+        You continue to <strong>{new URL(href).host}</strong>. The account that you choose there can
+        then sign in here as <strong>{account.email}</strong>.
+      </p>
     );
-    return respondWithPage({ title: "Link an account", body }, { cookies: [cookie] });
+    const below = (
+      <p>
+        <a href={PATHS.linked}>Back</a>
+      </p>
+    );
+    const name = <bdi>{label}</bdi>;
+    return respondWithMessage(
+      {
+        ...{ title: "Link an account", heading: ["Link your account at ", name], text, below },
+        next: { name: <span>Continue to {name}</span>, path: href },
+      },
+      { cookies: [cookie] },
+    );
   } catch (error) {
     if (!(error instanceof ProviderUnavailable)) throw error;
     return respondWithProviderPage({
@@ -185,22 +183,10 @@ function renderProvider(
     button: <>Link{of}</>,
     tone: "quiet",
   });
-  const unlink = (
-    <a class="button button-quiet" href={`${PATHS.linked}?remove=${name}`}>
-      Unlink{of}
-    </a>
-  );
-  return (
-    <li class="session">
-      <div class="session-text">
-        <span class="session-name">
-          <bdi>{label}</bdi>
-        </span>{" "}
-        <span class="session-more">
-          {since === undefined ? "not linked" : <>linked {renderTime(since, now)}</>}
-        </span>
-      </div>
-      {since !== undefined ? unlink : links.isFresh && link}
-    </li>
-  );
+  const unlink = renderLink(["Unlink", of], `${PATHS.linked}?remove=${name}`);
+  return renderEntry({
+    name: <bdi>{label}</bdi>,
+    about: since === undefined ? "not linked" : ["linked ", renderTime(since, now)],
+    actions: since !== undefined ? unlink : links.isFresh && link,
+  });
 }

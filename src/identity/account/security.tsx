@@ -6,7 +6,15 @@
  * @module
  */
 
-import { type FormView, type Html, redirect, renderForm, renderTime } from "../../pages/mod.ts";
+import {
+  type FormView,
+  type Html,
+  redirect,
+  renderForm,
+  renderLink,
+  renderPill,
+  renderTime,
+} from "../../pages/mod.ts";
 import {
   type OwnSecondFactor,
   putOwnRecoveryCodes,
@@ -17,7 +25,7 @@ import { makeRecoveryCodes } from "../../records/sessions/mod.ts";
 import { RECENT_SIGN_IN } from "../../std/limits.ts";
 import { readReturnTo, toOwnSignIn, toReturnQuery } from "../return_to.ts";
 import { findRelyingParty, PATHS } from "../settings.ts";
-import { makeAccountForm, type OwnVisit } from "./page.tsx";
+import { makeAccountForm, type OwnVisit, renderEntry } from "./page.tsx";
 import { ACTION_FIELD, readRemoved, respondWithRemoval } from "./removal.tsx";
 import { CODES_REPLAYED_PATH, REPLACED_FIELD, respondWithRecoveryCodes } from "./totp.tsx";
 
@@ -113,69 +121,39 @@ function renderStale(): Html {
   );
 }
 
-type RowOptions = { next: string; now: number };
+const APP = <span class="visually-hidden"> the authenticator app</span>;
+const ON = renderPill("on", "good");
 
-function renderApp({ totpSince, isFresh }: OwnSecondFactor, options: RowOptions): Html {
-  const { next, now } = options;
-  const setUp = (
-    <a class={`button button-${totpSince === null ? "primary" : "quiet"}`} href={next}>
-      {totpSince === null ? "Set up" : "Replace"}
-      <span class="visually-hidden"> the authenticator app</span>
-    </a>
+function renderApp(
+  { totpSince, isFresh }: OwnSecondFactor,
+  { next, now }: { next: string; now: number },
+): Html {
+  const isOn = totpSince !== null;
+  const actions = (
+    <div class="session-actions">
+      {renderLink([isOn ? "Replace" : "Set up", APP], next, isOn ? "quiet" : "primary")}
+      {isOn && renderLink(["Remove", APP], `${PATHS.security}?remove=app`)}
+    </div>
   );
-  return (
-    <li class="session">
-      <div class="session-text">
-        <span class="session-name">Authenticator app</span>
-        {totpSince !== null && (
-          <>
-            {" "}
-            <span class="pill pill-good">on</span>
-          </>
-        )}{" "}
-        <span class="session-more">
-          {totpSince === null ? "not set up" : <>added {renderTime(totpSince, now)}</>}
-        </span>
-      </div>
-      {isFresh && (
-        <div class="session-actions">
-          {setUp}
-          {totpSince !== null && (
-            <a class="button button-quiet" href={`${PATHS.security}?remove=app`}>
-              Remove<span class="visually-hidden"> the authenticator app</span>
-            </a>
-          )}
-        </div>
-      )}
-    </li>
-  );
+  return renderEntry({
+    name: "Authenticator app",
+    pill: isOn && ON,
+    about: isOn ? ["added ", renderTime(totpSince, now)] : "not set up",
+    actions: isFresh && actions,
+  });
 }
 
 function renderPasskeys({ passkeys }: OwnSecondFactor, query: string): Html {
-  return (
-    <li class="session">
-      <div class="session-text">
-        <span class="session-name">Passkeys</span>
-        {passkeys > 0 && (
-          <>
-            {" "}
-            <span class="pill pill-good">on</span>
-          </>
-        )}{" "}
-        <span class="session-more">
-          {passkeys === 0
-            ? "none yet: use a fingerprint, face or PIN instead of a code or password"
-            : `${passkeys} added`}
-        </span>
-      </div>
-      <div class="session-actions">
-        <a class="button button-quiet" href={`${PATHS.passkeys}${query}`}>
-          {passkeys === 0 ? "Add" : "Manage"}
-          <span class="visually-hidden"> passkeys</span>
-        </a>
-      </div>
-    </li>
-  );
+  const name = [passkeys === 0 ? "Add" : "Manage", <span class="visually-hidden"> passkeys</span>];
+  return renderEntry({
+    name: "Passkeys",
+    pill: passkeys > 0 && ON,
+    about:
+      passkeys === 0
+        ? "none yet: use a fingerprint, face or PIN instead of a code or password"
+        : `${passkeys} added`,
+    actions: <div class="session-actions">{renderLink(name, `${PATHS.passkeys}${query}`)}</div>,
+  });
 }
 
 function renderCodes(
@@ -183,23 +161,12 @@ function renderCodes(
   token: string,
 ): Html | false {
   if (totpSince === null && passkeys === 0) return false;
-  return (
-    <li class="session">
-      <div class="session-text">
-        <span class="session-name">Recovery codes</span>
-        {recoveryCodes < 3 && (
-          <>
-            {" "}
-            <span class="pill pill-warn">{recoveryCodes === 0 ? "none" : "few left"}</span>
-          </>
-        )}{" "}
-        <span class="session-more">
-          {recoveryCodes > 0 && `${recoveryCodes} left, `}for when you do not have your phone
-        </span>
-      </div>
-      {isFresh && <div class="session-actions">{renderMakeCodes(token, codesVersion)}</div>}
-    </li>
-  );
+  return renderEntry({
+    name: "Recovery codes",
+    pill: recoveryCodes < 3 && renderPill(recoveryCodes === 0 ? "none" : "few left", "warn"),
+    about: [recoveryCodes > 0 && `${recoveryCodes} left, `, "for when you do not have your phone"],
+    actions: isFresh && <div class="session-actions">{renderMakeCodes(token, codesVersion)}</div>,
+  });
 }
 
 function renderMakeCodes(token: string, replaced: string): Html {

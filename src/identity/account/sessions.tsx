@@ -1,11 +1,11 @@
 /** @jsxImportSource #html @jsxRuntime automatic */
 /** `/account/sessions`: lists and ends a person's sessions. @module */
 
-import { type Html, redirect, renderForm, renderTime } from "../../pages/mod.ts";
+import { type Html, redirect, renderForm, renderPill, renderTime } from "../../pages/mod.ts";
 import { endOwnSessions, type OwnSession } from "../../records/account_settings/mod.ts";
 import { isIdText } from "../../records/secrets/mod.ts";
 import { PATHS } from "../settings.ts";
-import { makeAccountForm, type OwnVisit } from "./page.tsx";
+import { makeAccountForm, type OwnVisit, renderEntry } from "./page.tsx";
 
 const ALL_OTHERS = "others";
 
@@ -53,24 +53,18 @@ function renderSession(
   { token, now }: { token: string; now: number },
 ): Html {
   const name = device ?? "Unknown browser";
-  return (
-    <li class="session">
-      <div class="session-text">
-        <span class="session-name">{name}</span>
-        {isOwn && (
-          <>
-            {" "}
-            <span class="pill pill-good">this session</span>
-          </>
-        )}{" "}
-        <span class="session-more">
-          {address !== null && <>from {address} · </>}signed in {renderTime(signedInAt, now)}
-          {!isOwn && <> · last seen {renderTime(lastSeenAt, now)}</>}
-        </span>
-      </div>
-      {!isOwn && renderEnd({ token, session: id, button: "End", about: `the session of ${name}` })}
-    </li>
-  );
+  return renderEntry({
+    name,
+    pill: isOwn && renderPill("this session", "good"),
+    about: (
+      <>
+        {address !== null && <>from {address} · </>}signed in {renderTime(signedInAt, now)}
+        {!isOwn && <> · last seen {renderTime(lastSeenAt, now)}</>}
+      </>
+    ),
+    actions:
+      !isOwn && renderEnd({ token, session: id, button: "End", about: `the session of ${name}` }),
+  });
 }
 
 function renderEnd(end: { token: string; session: string; button: string; about?: string }): Html {
@@ -79,15 +73,7 @@ function renderEnd(end: { token: string; session: string; button: string; about?
     action: PATHS.sessions,
     token,
     hidden: { session },
-    button:
-      about === undefined ? (
-        button
-      ) : (
-        <>
-          {button}
-          <span class="visually-hidden"> {about}</span>
-        </>
-      ),
+    button: [button, about !== undefined && <span class="visually-hidden"> {about}</span>],
     tone: "quiet",
   });
 }

@@ -7,7 +7,13 @@
  */
 
 import { encode } from "uqr";
-import { type Html, redirect, renderCopyButton, renderNotice } from "../../pages/mod.ts";
+import {
+  type Html,
+  redirect,
+  renderCopyButton,
+  renderLink,
+  renderNotice,
+} from "../../pages/mod.ts";
 import { putOwnTotp, readOwnSecondFactor } from "../../records/account_settings/mod.ts";
 import { NotSignedIn, SignInTooOld } from "../../records/actions/mod.ts";
 import {
@@ -103,9 +109,7 @@ export function respondWithRecoveryCodes(
         >
           Download
         </button>{" "}
-        <a class="button button-primary" href={next}>
-          I have saved them
-        </a>
+        {renderLink("I have saved them", next, "primary")}
       </div>
     </>
   );

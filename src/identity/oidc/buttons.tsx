@@ -1,6 +1,6 @@
 /** @jsxImportSource #html @jsxRuntime automatic */
 /** The provider buttons of a sign-in page. They are links, not forms: see provider_start.ts. @module */
-import type { Html } from "../../pages/mod.ts";
+import { type Html, renderLink } from "../../pages/mod.ts";
 import { OIDC_PATH } from "../settings.ts";
 import type { Providers } from "./providers.ts";
 
@@ -27,11 +27,12 @@ function renderButtons(list: Providers["list"], query: string): Html | false {
       <ul class="providers">
         {list.map(({ settings: { name, label } }) => (
           <li>
-            <a class="button button-quiet" href={`${OIDC_PATH}/${name}${query}`}>
+            {renderLink(
               <span>
                 Sign in with <bdi>{label}</bdi>
-              </span>
-            </a>
+              </span>,
+              `${OIDC_PATH}/${name}${query}`,
+            )}
           </li>
         ))}
       </ul>

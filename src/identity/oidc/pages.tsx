@@ -1,6 +1,6 @@
 /** @jsxImportSource #html @jsxRuntime automatic */
 /** Pages for failed sign-ins with a provider: what happened, and where to start again. @module */
-import { type Part, respondWithPage } from "../../pages/mod.ts";
+import { type Part, respondWithMessage } from "../../pages/mod.ts";
 import { toDurationText } from "../../std/duration.ts";
 import { PROVIDER_STATE_LIFE_S, RECENT_SIGN_IN } from "../../std/limits.ts";
 import type { PageDeps } from "../page_deps.tsx";
@@ -9,7 +9,8 @@ import { renderWait } from "../sign_in_page.tsx";
 type ProviderPage = {
   title: string;
   text: Part;
-  status: number;
+  /** Defaults to 403. */
+  status?: number;
   /** The page to start again. */
   back: string;
   cookies?: readonly string[];
@@ -29,63 +30,51 @@ export const PROVIDER_TEXTS = {
     text: `Sign-in with ${label} is unavailable right now. You have not been signed in. Please try again in a moment, or sign in another way.`,
   }),
   denied: (label: string) => ({
-    status: 403,
     title: "You have not been signed in",
     text: `The sign-in was canceled, or ${label} denied it. If you did not cancel it, ask the administrator of ${label} for access.`,
   }),
   again: (label: string) => ({
-    status: 403,
     title: "You have not been signed in",
     text: `${label} needs you to sign in, to choose an account, or to agree. Please try again.`,
   }),
   settings: (label: string) => ({
-    status: 403,
     title: "You have not been signed in",
     text: `${label} does not accept the settings of this service. Trying again does not help: contact your administrator.`,
   }),
   clock: (label: string) => ({
-    status: 403,
     title: "You have not been signed in",
     text: `The response from ${label} could not be verified, because its clock differs from the clock of this service. Contact your administrator.`,
   }),
   wrong: (label: string) => ({
-    status: 403,
     title: "You have not been signed in",
     text: `The response from ${label} could not be verified. Please try again. If this keeps happening, contact your administrator.`,
   }),
   not_fresh: (label: string) => ({
-    status: 403,
     title: `${label} did not ask you to sign in`,
     text: `This page requires a new sign-in, and ${label} did not confirm one. Sign out of ${label} and try again, or sign in another way.`,
   }),
   // The same text in all cases: it must not reveal which addresses have an account.
   unlinked: (label: string) => ({
-    status: 403,
     title: "No linked account",
     text: `Your account at ${label} is not linked to an account here. If you were invited by email, open the link in that email and set a password. If you have an account here, sign in to it another way. Then link ${label} on your account page. Otherwise choose another account, or ask your administrator for an invitation.`,
   }),
   in_use: (label: string) => ({
-    status: 403,
     title: "Account not linked",
     text: `This account at ${label} is already linked to another person. Sign out of ${label} and choose another account. If this account is yours, contact your administrator.`,
   }),
   another: (label: string) => ({
-    status: 403,
     title: "Account not linked",
     text: `You already have a linked account at ${label}. Unlink it first.`,
   }),
   too_old: () => ({
-    status: 403,
     title: "Account not linked",
     text: `Your sign-in is older than ${RECENT_SIGN_IN}. Sign out and sign in again, then link the account.`,
   }),
   other_session: () => ({
-    status: 403,
     title: "Account not linked",
     text: "You are no longer signed in to the account that you started from.",
   }),
   disabled: () => ({
-    status: 403,
     title: "Your account is disabled",
     text: "You cannot sign in. If you think that this is a mistake, contact your administrator.",
   }),
@@ -123,47 +112,37 @@ export function respondWithQuestion({
   cookies: readonly string[];
 }): Response {
   const title = `Sign in with ${label}?`;
-  const body = (
-    <>
-      <h1>
-        Sign in with <bdi>{label}</bdi>?
-      </h1>
-      <p>
-        This sign-in did not start on a page of this service. Continue only if you want to sign in
-        here.
-      </p>
-      <p>
-        <a class="button button-primary" href={go}>
-          Continue with <bdi>{label}</bdi>
-        </a>
-      </p>
-      <p class="more">
-        <a href={back}>Sign in another way</a>
-      </p>
-    </>
+  const text = (
+    <p>
+      This sign-in did not start on a page of this service. Continue only if you want to sign in
+      here.
+    </p>
   );
-  return respondWithPage({ title, body, hasSignOut: false }, { cookies });
+  const below = (
+    <p class="more">
+      <a href={back}>Sign in another way</a>
+    </p>
+  );
+  const name = <bdi>{label}</bdi>;
+  return respondWithMessage(
+    {
+      ...{ title, heading: ["Sign in with ", name, "?"], text, below, hasSignOut: false },
+      next: { name: ["Continue with ", name], path: go },
+    },
+    { cookies },
+  );
 }
 
 export function respondWithProviderPage(page: ProviderPage): Response {
-  const body = (
-    <>
-      <h1>{page.title}</h1>
-      <p>{page.text}</p>
-      <p>
-        <a class="button button-primary" href={page.back}>
-          Go back
-        </a>
-      </p>
-    </>
-  );
-  const { status, retryAfterS } = page;
+  const { title, status = 403, retryAfterS, back, cookies = [] } = page;
   const seconds = retryAfterS ?? (status === 503 ? 5 : undefined);
-  return respondWithPage(
-    { title: page.title, body, scripts: ["page"], hasSignOut: false },
+  return respondWithMessage(
     {
-      status,
-      cookies: page.cookies ?? [],
+      ...{ title, text: <p>{page.text}</p>, next: { name: "Go back", path: back } },
+      ...{ scripts: ["page"], hasSignOut: false },
+    },
+    {
+      ...{ status, cookies },
       headers: seconds === undefined ? {} : { "retry-after": String(seconds) },
     },
   );

@@ -7,7 +7,7 @@
  */
 
 import type { RequestContext } from "../../http/mod.ts";
-import { type Html, redirect, respondWithPage } from "../../pages/mod.ts";
+import { type Html, redirect, respondWithMessage } from "../../pages/mod.ts";
 import { askForPassword } from "../../records/mails/mod.ts";
 import { findPasswordLink, type PasswordLink, toCanonicalEmail } from "../../records/people/mod.ts";
 import { signInByLink } from "../../records/sessions/mod.ts";
@@ -69,9 +69,8 @@ async function readForgot({ deps, context }: OpenVisit) {
 }
 
 function respondWithSent(back: string): Response {
-  const body = (
+  const text = (
     <>
-      <h1>Check your email</h1>
       <p>
         If this address has an account with a password, we sent an email with a link. The link works
         once and expires in {toDurationText(FORGOTTEN_LINK_LIFE_S)}.
@@ -80,29 +79,16 @@ function respondWithSent(back: string): Response {
         If no email arrives within a few minutes, check your spam folder or contact your
         administrator.
       </p>
-      <p>
-        <a class="button button-primary" href={back}>
-          Back to sign-in
-        </a>
-      </p>
     </>
   );
-  return respondWithPage({ title: "Check your email", body, hasSignOut: false });
+  const next = { name: "Back to sign-in", path: back };
+  return respondWithMessage({ title: "Check your email", text, next, hasSignOut: false });
 }
 
 function respondWithoutMail(): Response {
-  const body = (
-    <>
-      <h1>{TITLE}</h1>
-      <p>Ask your administrator for a link to set a new password.</p>
-      <p>
-        <a class="button button-primary" href={PATHS.login}>
-          Back to sign-in
-        </a>
-      </p>
-    </>
-  );
-  return respondWithPage({ title: TITLE, body, hasSignOut: false });
+  const text = <p>Ask your administrator for a link to set a new password.</p>;
+  const next = { name: "Back to sign-in", path: PATHS.login };
+  return respondWithMessage({ title: TITLE, text, next, hasSignOut: false });
 }
 
 // `/set-password`: a link sets a password once, signs the person in, and continues to the app that
@@ -214,20 +200,15 @@ function respondWithUnusableLink({ request }: RequestContext, isIncomplete: bool
   const why = isIncomplete
     ? "The link is incomplete: its end is missing."
     : "The link was used, replaced by a newer link, withdrawn, or has expired. Each link works once.";
-  const body = (
+  const text = (
     <>
-      <h1>This link cannot be used</h1>
       <p>{why}</p>
       <p>Ask your administrator for a new link. If you already set your password, sign in.</p>
-      <p>
-        <a class="button button-primary" href={PATHS.login}>
-          Sign in
-        </a>
-      </p>
     </>
   );
-  return respondWithPage(
-    { title: "This link cannot be used", body, hasSignOut: hasIdentityCookie(request) },
+  const [next, hasSignOut] = [{ name: "Sign in", path: PATHS.login }, hasIdentityCookie(request)];
+  return respondWithMessage(
+    { title: "This link cannot be used", text, next, hasSignOut },
     { status: 404 },
   );
 }
