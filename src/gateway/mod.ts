@@ -1,10 +1,5 @@
 /** The gateway: API keys to principals, limits, and signed requests between processes. @module */
-export {
-  type Authenticate,
-  FAILURES_PER_MINUTE,
-  makeAuthenticate,
-  readPresentedKeyId,
-} from "./authenticate.ts";
+export * from "./authenticate.ts";
 export { makeReadAddress, trustsAllAddresses } from "./client_address.ts";
 export { type Forward, makeForward, toForwarded } from "./forward.ts";
 export { makeLease, sweepLeases } from "./leases.ts";
@@ -17,13 +12,7 @@ export {
   type SendOut,
 } from "./outgoing.ts";
 export { makeSpendQuota, type Quota, type SpendQuota } from "./rate_limits.ts";
-export {
-  makeOpenReceive,
-  makeSignedReceive,
-  type Peer,
-  type Receive,
-  type Received,
-} from "./receive.ts";
+export * from "./receive.ts";
 export { makeSharedBuckets } from "./shared_buckets.ts";
 export { AUDIENCES, type Audience } from "./signature.ts";
 export { makeVerify } from "./verify.ts";

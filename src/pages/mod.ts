@@ -18,15 +18,7 @@ export * from "./form_page.tsx";
 export { highlight } from "./highlight.tsx";
 export type { Html, JSX, Part } from "./html.ts";
 export { type Heading, renderMarkdown, type Target } from "./markdown.tsx";
-export {
-  type Page,
-  type PageOptions,
-  redirect,
-  renderTime,
-  respondWithMessage,
-  respondWithPage,
-  SIGN_OUT_PATH,
-} from "./page.tsx";
+export * from "./page.tsx";
 export * from "./parts.tsx";
 export * from "./rows/mod.ts";
 export { escapeTurns, splitJson } from "./scripts/forms/inputs.ts";

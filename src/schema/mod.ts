@@ -34,15 +34,7 @@ export {
 } from "../kinds/mod.ts";
 export { checkRules } from "./check_rules.ts";
 export type { AnyColumn, Column, Columns, DeclaredColumn, OptionalReference } from "./column.ts";
-export type {
-  ColumnDefinition,
-  Definition,
-  Issue,
-  NamedColumn,
-  Reading,
-  TableDefinition,
-} from "./definition.ts";
-export { QUOTAS } from "./definition.ts";
+export * from "./definition.ts";
 export {
   type Explained,
   explainRights,
