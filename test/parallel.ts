@@ -11,11 +11,9 @@ import { availableParallelism } from "node:os";
 import { prepareEmbedded, type Server, startEmbedded } from "./ci/servers.ts";
 import { profile } from "./profile.ts";
 import { TEST_SERVERS } from "./support/cluster.ts";
-import { isFull, listFiles, readTier, TEST_EXTENT } from "./support/tier.ts";
+import { limitTest, listFiles, readTier, TEST_EXTENT } from "./support/tier.ts";
 
 const MAX_WORKERS = 4;
-/** Of a test. In a full run, tests of random cases do ten times as many, and the slowest of them needs two minutes. */
-const TIMEOUT_MS = isFull() ? 300_000 : 60_000;
 const PROFILE = "--profile";
 const { tier, rest } = readTier(Bun.argv.slice(2));
 const paths = rest.filter((argument) => !argument.startsWith("-"));
@@ -23,7 +21,7 @@ const flags = rest.filter((argument) => argument.startsWith("-") && argument !==
 const files = await listFiles(tier, paths);
 // bun finds the files of `check` itself.
 const selection = tier === "check" ? rest : [...flags, ...files];
-const command = [process.execPath, "test", "--timeout", String(TIMEOUT_MS)];
+const command = [process.execPath, "test", "--timeout", String(limitTest())];
 const extent = tier === "check" ? { [TEST_EXTENT]: "reduced" } : {};
 if (rest.includes(PROFILE))
   process.exit((await profile(files, { command: [...command, ...flags], env: extent })) ? 0 : 1);

@@ -25,6 +25,11 @@ export function isFull(): boolean {
   return process.env[TEST_EXTENT] === "full";
 }
 
+/** Max milliseconds of a test. In a full run, tests of random cases do ten times as many; the slowest of them needs two minutes. */
+export function limitTest(): number {
+  return isFull() ? 300_000 : 60_000;
+}
+
 /** Returns how many cases to run: all in a full run, else a tenth. */
 export function countRuns(all: number): number {
   return isFull() ? all : Math.ceil(all / 10);
