@@ -18,6 +18,7 @@ const schema = defineSchema({
       day: t.date().unique(),
       flag: t.boolean().unique(),
       label: t.enum(["a", "b", "c"]).unique(),
+      order: t.integer().unique(),
       price: t.number().unique(),
       amount: t.decimal().unique(),
       team: t.string().required(),
@@ -36,6 +37,7 @@ const row = (n: number) => ({
   ...{ text: `t${n}`, url: START + n, whole: n, uid: uid(n), place: places[n] ?? uid(n) },
   ...{ at: day(n), day: day(n).slice(0, 10), price: n + 0.5, amount: `${n}.25`, team: "one" },
   ...{ flag: n === ROWS - 1 ? true : null, label: LABELS[n - ROWS + 2] ?? null, place_no: n },
+  order: n,
 });
 
 let service: TestService;
@@ -88,4 +90,15 @@ test.each(CASES)("by $columns finds the row, or none", async ({ columns, kind })
   const other = { ...row(ROWS + 7), flag: false, label: "c" };
   const absent = await find(other);
   expect(absent).toEqual(isServed ? { status: 200, rows: [], next: null } : rejected);
+});
+
+test.each([
+  { name: "for a column with a parameter's name", query: "and=(order.eq.59)" },
+  { name: "with two conditions", query: "and=(team.eq.one,place_no.eq.59)" },
+  { name: "in another group", query: "and=(and(whole.eq.59),place_no.eq.59)" },
+  { name: "with one condition", query: "or=(whole.eq.59)" },
+  { name: "of what none is", query: "not.or=(whole.not.eq.59,text.is.null)" },
+])("a group $name is served by an index", async ({ query }) => {
+  const { json } = await service.call(app, `${THINGS}?${query}`);
+  expect(json).toMatchObject({ rows: [{ place_no: 59 }], next: null });
 });

@@ -147,7 +147,7 @@ export function readConditions<Name extends string>(
       if (condition !== undefined) conditions.push(condition);
     }
   }
-  const where = joinReferenced("and", conditions);
+  const where = joinReferenced("and", conditions.flatMap(toParts));
   attempt(() => {
     if (listReferenced(where).length > QUERY_LIMITS.references)
       throw unsupported(
@@ -223,6 +223,16 @@ function readWhere(reader: FilterReader, name: string, text: string): Condition 
   if (op === undefined) return reader.readCondition(name, text);
   const condition = reader.readList(op === "or" ? "or" : "and", text);
   return negation === undefined ? condition : { op: "not", of: [condition] };
+}
+
+/** The conditions of a group that must all be true: an index serves a condition, and not a group. */
+function toParts(condition: Condition): readonly Condition[] {
+  if (!("of" in condition)) return [condition];
+  const { op, of } = condition;
+  if (op !== "not") return op === "and" || of.length === 1 ? of.flatMap(toParts) : [condition];
+  const [inner] = of;
+  if (inner.op === "not") return toParts(inner.of[0]);
+  return inner.op === "or" ? inner.of.flatMap((part) => toParts({ op, of: [part] })) : [condition];
 }
 
 /** An option of related rows: `todos.limit`. */
