@@ -367,6 +367,19 @@ describe("a CSV", () => {
     ]);
   });
 
+  test("between tabs keeps the quotes of a field that is not quoted as a whole, as in a copied sheet", () => {
+    const text = 'title\tnote\n5" disk\t{"a": 1}\n"a" b\t"c\td"\n"e\tf\n';
+    const { rows, issues } = read(text, {
+      table: tableOf(column("title", "string"), column("note", "string")),
+    });
+    expect(issues).toEqual([]);
+    expect(rows.map(({ values }) => [values["title"], values["note"]])).toEqual([
+      ['5" disk', '{"a": 1}'],
+      ['"a" b', "c\td"],
+      ['"e', "f"],
+    ]);
+  });
+
   test("with an invalid header reports all errors of the header and no others", () => {
     const table = tableOf(column("title", "string", { required: true }), column("size", "number"));
     expect(listIssues(read("Size,size,titel,titel\n1,2,3,4\n", { table }))).toEqual([

@@ -99,7 +99,8 @@ type CsvReader = {
   readonly delimiter: () => string | undefined;
 };
 
-const DELIMITERS = [",", ";", "\t"];
+const TAB = "\t";
+const DELIMITERS = [",", ";", TAB];
 /** Max length of a record: an unclosed quote must not fill the memory. */
 const MAX_RECORD_CHARS = 1_048_576;
 const TOO_LONG = `Is longer than ${MAX_RECORD_CHARS} characters: is a quote missing at the end of a field?`;
@@ -110,8 +111,9 @@ const QUOTE_INSIDE =
   "A field contains a quote but is not quoted: quote the field, and double the quotes inside it";
 
 /**
- * A reader for RFC 4180 that also accepts `;` and tabs, a first line `sep=;`, a byte order mark and any line break. Skips the
- * line `#TYPE` of PowerShell, and records without values.
+ * A reader for RFC 4180 that also accepts `;` and tabs, a first line `sep=;`, a byte order mark and any line break. Between tabs, a
+ * field that is not quoted as a whole keeps its quotes, as spreadsheets copy it. Skips the line `#TYPE` of PowerShell, and records
+ * without values.
  *
  * @see https://www.rfc-editor.org/rfc/rfc4180
  * @example
@@ -238,7 +240,8 @@ type FieldScan = { field: CsvField; end: number; issue?: string };
 function scanPlain(text: string, start: number, delimiter: string): FieldScan {
   const end = findFieldEnd(text, start, delimiter);
   const field = { text: text.slice(start, end), isQuoted: false };
-  return field.text.includes('"') ? { field, end, issue: QUOTE_INSIDE } : { field, end };
+  const isWrong = delimiter !== TAB && field.text.includes('"');
+  return isWrong ? { field, end, issue: QUOTE_INSIDE } : { field, end };
 }
 
 function scanQuoted(
@@ -250,13 +253,16 @@ function scanQuoted(
     const close = text.indexOf('"', at);
     // A quote at the end of the chunk can be the first of two.
     if (!isEnd && (close === -1 || close + 1 === text.length)) return undefined;
+    if (close === -1 && delimiter === TAB) return scanPlain(text, start, delimiter);
     if (close === -1)
       return { field: toQuoted(text, start, text.length), end: text.length, issue: NOT_CLOSED };
     at = close + 2;
     if (text[close + 1] === '"') continue;
     const end = findFieldEnd(text, close + 1, delimiter);
     const field = toQuoted(text, start, close);
-    return end === close + 1 ? { field, end } : { field, end, issue: TEXT_AFTER_QUOTE };
+    if (end === close + 1) return { field, end };
+    if (delimiter === TAB) return scanPlain(text, start, delimiter);
+    return { field, end, issue: TEXT_AFTER_QUOTE };
   }
 }
 
