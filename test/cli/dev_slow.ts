@@ -157,6 +157,7 @@ test(
         renaming,
       );
       expect(renamed).toMatchObject({ code: 0 });
+      await dev.until(/Not pushed: tasks [\s\S]*\nNothing to do/);
       edit("{ tasks: { title: t.string().required(), done: t.boolean() } }");
       await dev.until(/add column tasks\.done/);
 
@@ -164,6 +165,7 @@ test(
       await dev.until(/Not pushed: tasks\.ready .*db rename tasks\.done ready --to dev;/);
       const pushed = await runCommand(["db", "push"], renaming);
       expect(pushed.out).toContain("add column tasks.ready");
+      await dev.until(/Not pushed: tasks\.ready [\s\S]*\nNothing to do/);
       edit("{ tasks: { title: t.string().required(), ready: t.boolean(), due: t.timestamp() } }");
       await dev.until(/add column tasks\.due/);
       expect(await dev.kill("SIGINT")).toBe(0);

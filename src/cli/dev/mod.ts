@@ -45,7 +45,7 @@ import {
   describeNeed,
   openProjects,
 } from "./projects.ts";
-import { pushOnce } from "./push.ts";
+import { pushOnce, withPushes } from "./push.ts";
 import { makeTestPeople } from "./test_people.ts";
 import { describeOther, describeTour, openDevLog } from "./tour.ts";
 import { watchSchema } from "./watch.ts";
@@ -180,10 +180,14 @@ async function serveDev(setting: Setting, running: Running): Promise<void> {
   });
   const named = opened.reduce((inner, { explained }) => explained.serveWith(inner), service);
   const shown = example?.serveWith(named, toHost(app, port)) ?? named;
-  const serving = listen(
-    markDev(opened.reduce((inner, { people }) => people.serveWith(inner), shown)),
-    { host: config.HOST, port, portSetting: "--port", log },
-  );
+  const watches: (ReturnType<typeof watchSchema> & { isHeld: () => boolean })[] = [];
+  const repeatHeld = () => {
+    for (const { isHeld, repeat } of watches) if (isHeld()) repeat();
+  };
+  const withPeople = opened.reduce((inner, { people }) => people.serveWith(inner), shown);
+  const serving = listen(markDev(withPushes(withPeople, repeatHeld)), {
+    ...{ host: config.HOST, port, portSetting: "--port", log },
+  });
   try {
     const files = await openDemos({
       ...{ folder, config, database, port, projects },
@@ -203,7 +207,8 @@ async function serveDev(setting: Setting, running: Running): Promise<void> {
     const link = file && (await example?.open({ ...file, ...opening }));
     if (link !== undefined) terminal.print(link);
     // Watch before the message: an edit right after it must be noticed.
-    const watches = served.map(({ schema, push }) => watchSchema(schema, push));
+    for (const { schema, push, isHeld } of served)
+      watches.push({ ...watchSchema(schema, push), isHeld });
     terminal.print("Watching the schema; Ctrl-C stops everything");
     release();
     try {
@@ -249,10 +254,15 @@ function openPushes({ project, explained, config, localUrl, file }: Opened) {
   let pushedLast: Definition | undefined;
   let isStart = true;
   let hasPushed = false;
+  let isHeld = false;
   return {
     schema,
+    isHeld: () => isHeld,
     push: async () => {
+      // Its own push must not repeat it.
+      isHeld = false;
       const pushed = await pushOnce(setting, { config, target, pushedLast });
+      isHeld = pushed === undefined;
       pushedLast = pushed?.definition ?? pushedLast;
       explained.setDefinition(pushedLast);
       if (isStart || (!hasPushed && pushed !== undefined)) show(pushed);

@@ -1,7 +1,10 @@
 /** A push of `dev` to itself: first the project's migrations, then the schema. @module */
 
 import type { Definition } from "../../schema/mod.ts";
+import type { Service } from "../../service/mod.ts";
 import type { Config } from "../../settings/mod.ts";
+import { isObject, tryParseJson } from "../../std/json.ts";
+import { SCHEMA_PATH } from "../../tables/limits.ts";
 import { RejectedError, type Setting } from "../command.ts";
 import { describePush, readShare } from "../db/describe.ts";
 import { planHistory } from "../db/history.ts";
@@ -68,6 +71,20 @@ export async function pushOnce(
     setting.terminal.warn(nameDestination(explain(error), destination));
     return undefined;
   }
+}
+
+/** The service, with a call after each push that changed tables: another command can have resolved what stopped the last push of `dev`. */
+export function withPushes(service: Service, onApplied: () => void): Service {
+  return {
+    ...service,
+    fetch: async (request, peer) => {
+      const response = await service.fetch(request, peer);
+      const isPush = request.method === "POST" && new URL(request.url).pathname === SCHEMA_PATH;
+      const body = isPush && response.ok ? tryParseJson(await response.clone().text()) : undefined;
+      if (isObject(body) && body["status"] === "applied") onApplied();
+      return response;
+    },
+  };
 }
 
 type Checked = Project & { share: ReturnType<typeof readShare> };

@@ -10,7 +10,11 @@ import { PROJECT_JOURNAL } from "../db/journal.ts";
 
 const CHECK_INTERVAL_MS = 250;
 
-type Watch = { readonly stop: () => void };
+type Watch = {
+  readonly stop: () => void;
+  /** Calls `onChange` as after a change. */
+  readonly repeat: () => void;
+};
 
 /** Calls `onChange` when files next to the schema file, such as migrations, have changed and are stable again; never concurrently. */
 export function watchSchema(file: string, onChange: () => Promise<void>): Watch {
@@ -28,7 +32,12 @@ export function watchSchema(file: string, onChange: () => Promise<void>): Watch 
     await onChange();
     isBusy = false;
   }, CHECK_INTERVAL_MS);
-  return { stop: () => clearInterval(timer) };
+  return {
+    stop: () => clearInterval(timer),
+    repeat: () => {
+      seen = "";
+    },
+  };
 }
 
 /** Names, sizes and times of the files in the schema folder; for a single schema file, of that file and the migrations. */
