@@ -11,6 +11,7 @@ import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { KNOWN_PASSWORDS_FILE, toPasswordVariants } from "../identity/mod.ts";
 import { encodeDigestSet } from "../identity/passwords/known_passwords.ts";
+import { showCount } from "../std/count.ts";
 import { openTerminal } from "./terminal.ts";
 
 const terminal = openTerminal(process.env);
@@ -21,5 +22,6 @@ const passwords = files
   .flatMap((file) => readFileSync(join(folder, file), "utf8").split(/\r?\n/));
 const bytes = encodeDigestSet(passwords.flatMap(toPasswordVariants));
 writeFileSync(KNOWN_PASSWORDS_FILE, bytes);
-terminal.print(`${passwords.length} passwords read, ${bytes.length} bytes written`);
+const [read, written] = [showCount(passwords.length, "password"), showCount(bytes.length, "byte")];
+terminal.print(`${read} read, ${written} written`);
 await terminal.flush();

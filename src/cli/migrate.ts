@@ -199,7 +199,9 @@ function showCode({ changes, locks }: NonNullable<MigrationPlan["code"]>): strin
     ...list("function", functions),
     ...list("trigger", triggers),
     ...list("policy", policies),
-    ...(rights === 0 ? [] : [`  ${granted.length} rights granted, ${revoked.length} revoked`]),
+    ...(rights === 0
+      ? []
+      : [`  ${showCount(granted.length, "right")} granted, ${revoked.length} revoked`]),
   ];
 }
 
@@ -348,10 +350,9 @@ async function warnOfEarlier(admin: Database, print: Print): Promise<void> {
   const running = await call(admin, "running_versions", {});
   const earlier = running.find(({ version }) => version === null);
   if (earlier === undefined) return;
-  const { processes } = earlier;
-  const [count, them] = processes === 1 ? ["1 process", "it"] : [`${processes} processes`, "them"];
+  const count = showCount(earlier.processes, "process", "processes");
   print(
-    `Warning: ${count} of an earlier version can stop serving because of PREVIEW=filters: restart ${them} with this version`,
+    `Warning: ${count} of an earlier version can stop serving because of PREVIEW=filters: restart with this version`,
   );
 }
 

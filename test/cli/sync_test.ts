@@ -418,7 +418,7 @@ test("a sync over the rate limit waits as long as the service says, and writes e
     const words = [name, "limited.csv", "--update-by", "iata", "--delete-missing"];
     const { code, out, err } = await sync(app, [...words, "--accept-deletes"], proxy.url.origin);
     expect({ code, err }).toMatchObject({ code: 0, err: expect.stringContaining("Waiting") });
-    expect(out).toBe(`Created 1, changed 1, left 5 and deleted 1 rows of ${name}\n`);
+    expect(out).toBe(`Created 1, changed 1, left 5 and deleted 1 row of ${name}\n`);
     expect([...limited].map((request) => request.split(" ")[0])).toContain("POST");
     expect([...limited].map((request) => request.split(" ")[0])).toContain("DELETE");
     const keys = (await listRows(app, name)).map((row) => row["iata"]);

@@ -149,7 +149,7 @@ function explainLost(
   return new LostColumnsError(
     lost,
     task,
-    `${stored + lines.length} rows are stored; those from line ${first} to line ${last} lack these values, which you can add with an update. Continue with --from-line ${last + 1}, and name the new column with --map`,
+    `${showCount(stored + lines.length, "row")} stored, from line ${first} to line ${last} without these values, which you can add with an update. Continue with --from-line ${last + 1}, and name the new column with --map`,
   );
 }
 

@@ -123,7 +123,7 @@ export async function syncFile(
     deleted: options.deletesMissing ? plan.missing.length : 0,
   };
   const document = { table: task.table, rows: checked.rows, ...counts, left: 0 };
-  const sentence = `create ${counts.created}, change ${counts.updated}, leave ${counts.unchanged} and delete ${counts.deleted} rows of ${task.table}`;
+  const sentence = showSync(["create", "change", "leave", "delete"], counts, task.table);
   const isLimited = options.deletesMissing && !options.acceptsDeletes;
   const excess = isLimited ? explainExcess(plan, listed) : undefined;
   if (options.dryRun)
@@ -138,18 +138,24 @@ export async function syncFile(
   const deleted = options.deletesMissing
     ? await deleteRows(task, plan.missing, options)
     : { deleted: 0, left: [], isBlocked: false };
-  const result = { ...written, unchanged: plan.unchanged + written.unchanged };
+  const unchanged = plan.unchanged + written.unchanged;
+  const done = { ...written, unchanged, deleted: deleted.deleted };
   return {
-    document: {
-      ...{ ...document, ...result, deleted: deleted.deleted },
-      ...{ left: deleted.left.length, dryRun: false },
-    },
-    lines: [
-      `Created ${result.created}, changed ${result.updated}, left ${result.unchanged} and deleted ${deleted.deleted} rows of ${task.table}`,
-    ],
+    document: { ...document, ...done, left: deleted.left.length, dryRun: false },
+    lines: [showSync(["Created", "changed", "left", "deleted"], done, task.table)],
     notes: deleted.left,
     ...(deleted.isBlocked ? { exitCode: EXIT.rejected } : {}),
   };
+}
+
+type Verbs = readonly [create: string, change: string, leave: string, remove: string];
+
+function showSync(
+  [create, change, leave, remove]: Verbs,
+  { created, updated, unchanged, deleted }: Written & { readonly deleted: number },
+  table: string,
+): string {
+  return `${create} ${created}, ${change} ${updated}, ${leave} ${unchanged} and ${remove} ${showCount(deleted, "row")} of ${table}`;
 }
 
 async function listRows({ app, table, setting }: ImportTask): Promise<ListedRow[]> {
@@ -248,7 +254,7 @@ async function writeRows(
           throw new LostColumnsError(
             lost,
             task,
-            `${showCount(sent, "row")} written, nothing deleted; the last ${lines.length} lack these values. Repeat the command, and name the new column with --map`,
+            `${showCount(sent, "row")} written, the last ${lines.length} without these values; nothing deleted. Repeat the command, and name the new column with --map`,
           );
       } catch (error) {
         if (error instanceof LostColumnsError) throw error;

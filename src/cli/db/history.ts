@@ -5,6 +5,7 @@
  * @module
  */
 import type { Definition } from "../../schema/mod.ts";
+import { showCount } from "../../std/count.ts";
 import { canonicalJson } from "../../std/json.ts";
 import type { ProjectMigration } from "../../tables/history/journal.ts";
 import { showMigration } from "../../tables/history/migration_text.ts";
@@ -61,7 +62,8 @@ export async function planHistory(history: History): Promise<Pushed> {
   const replays = (isAll ? earlier : [...earlier, plan]).flatMap(toReplays);
   if (isAll) return { ...plan, replays };
   // Later changes can be planned only after all migrations.
-  const more = `MORE: ${ahead.length - first.length} migrations follow; they can be planned after these are applied`;
+  const left = showCount(ahead.length - first.length, "migration");
+  const more = `MORE: ${left} to follow, planned after these are applied`;
   return { ...plan, migration: null, steps: [], shared: [], notes: [more], replays };
 }
 

@@ -5,6 +5,7 @@
  * @module
  */
 
+import { showCount } from "../../std/count.ts";
 import type { ProjectMigration } from "../../tables/history/journal.ts";
 import { readJournal } from "../../tables/history/journal_files.ts";
 import { showMigration } from "../../tables/history/migration_text.ts";
@@ -136,6 +137,6 @@ function toStep(
   const bytes = Buffer.byteLength(JSON.stringify({ steps: [step] }));
   if (ahead.length <= MAX_MIGRATIONS_SENT && bytes <= MAX_REPLAY_BYTES) return step;
   throw new RejectedError(
-    `Cannot join ${ahead.length} migrations of ${bytes} bytes in one request: max ${MAX_MIGRATIONS_SENT} migrations and ${MAX_REPLAY_BYTES} bytes`,
+    `Cannot join ${showCount(ahead.length, "migration")} of ${bytes} bytes in one request: max ${MAX_MIGRATIONS_SENT} migrations and ${MAX_REPLAY_BYTES} bytes`,
   );
 }
