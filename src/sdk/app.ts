@@ -28,20 +28,20 @@
  */
 
 import type { Schema } from "../schema/mod.ts";
-import { makeClient, makeConnection } from "./client.ts";
+import { makeClient, makeConnection, type NoTables } from "./client.ts";
 import type { DataClient, DataClientOptions } from "./data.ts";
-import { named } from "./data_call.ts";
+import { fail } from "./data_call.ts";
 import { DataError } from "./data_error.ts";
 import {
   type IdentityClient,
   type IdentityClientOptions,
   IdentityError,
   makeIdentityClient,
-  readServiceUrl,
   type SessionState,
 } from "./identity_client.ts";
 import { explainMissing } from "./missing_preview.ts";
 import { makePersonKeys } from "./person_key.ts";
+import { readServiceUrl } from "./service_url.ts";
 
 export { DataError, type DataErrorCode, type DataErrorDetail } from "./data_error.ts";
 export { IdentityError, type IdentityUser, type SessionState } from "./identity_client.ts";
@@ -71,9 +71,6 @@ export type AppClient<S> = IdentityClient & {
    */
   readonly onSignOut: (listener: () => void) => () => void;
 };
-
-/** Without a schema or a type, the types of the tables are unknown. */
-type NoTables = Record<never, never>;
 
 /**
  * A client for one app and the person who is signed in. Sends nothing until a method is called. The types come from the
@@ -114,8 +111,9 @@ export function createAppClient(
   const { schema, onSignedOut, ...given } = options;
   const identity = makeIdentityClient(options, askSession);
   const listeners = new Set<() => void>();
+  const baseUrl = readServiceUrl("url", options.url);
   const keys = makePersonKeys({
-    url: readServiceUrl("url", options.url),
+    url: baseUrl,
     identityUrl: readServiceUrl("identityUrl", options.identityUrl),
     app: options.app,
     onSignedOut: () => {
@@ -130,7 +128,7 @@ export function createAppClient(
   });
   const connection = makeConnection({
     ...given,
-    baseUrl: options.url,
+    baseUrl,
     authorize: keys.authorize,
     renew: keys.renew,
     explain: explainMissing,
@@ -153,7 +151,7 @@ export function createAppClient(
 
   async function authorization(): Promise<string> {
     const key = await keys.authorize();
-    if (key instanceof DataError) throw named({ name: "authorization" }, key);
+    if (key instanceof DataError) throw fail({ name: "authorization" }, key.message, key);
     return `Bearer ${key}`;
   }
 

@@ -5,21 +5,18 @@
  * @module
  */
 
-import type { Connection, Listener } from "./data_call.ts";
+import { type Call, type Connection, type Listener, VISIBLE } from "./data_call.ts";
 import { DataError } from "./data_error.ts";
 import { sleep } from "./deadline.ts";
 import { SILENCE_MS, type StreamEvent } from "./event_stream.ts";
 import { listTables, type TableSources } from "./related.ts";
-import type { AnyRow, ChangesOptions, Page, TableChanges, WatchOptions } from "./table_client.ts";
+import type { AnyRow, AnyWatch, ChangesOptions, Page, TableChanges } from "./table_client.ts";
 import { joinFeed } from "./table_feed.ts";
 
 /** Max events that a slow caller has not read, as characters of JSON: then it reads the table again. */
 const MAX_WAITING = 1_000_000;
 /** A wait that only an event ends. */
 const FOREVER_MS = Number.POSITIVE_INFINITY;
-
-/** Of a header: `fetch` rejects others, as if the service could not be reached. */
-const CURSOR = /^[\x21-\x7e]+$/;
 
 /**
  * The changes of the table until `signal` aborts.
@@ -32,7 +29,7 @@ export async function* readChanges(
   table: string,
   { signal, since }: Pick<ChangesOptions, "since"> & { signal: AbortSignal },
 ): AsyncGenerator<TableChanges<AnyRow>, void, undefined> {
-  if (since !== undefined && !CURSOR.test(since))
+  if (since !== undefined && !VISIBLE.test(since))
     throw new TypeError(`Cannot continue after "${since}": must be the cursor of an event`);
   let waiting: StreamEvent[] = [];
   let wake = (): void => undefined;
@@ -85,33 +82,21 @@ function toChanges({ id, type, data }: StreamEvent): TableChanges<AnyRow> {
 
 // Watches a page: requests it by its tag after each change of its tables, or at intervals.
 
-/** What the options of a list and a page have that a watch uses. */
-type PageOptions = {
-  readonly limit?: number | undefined;
-  readonly after?: string | undefined;
-  readonly select?: readonly unknown[] | undefined;
-  readonly where?: object | undefined;
-};
-type AnyPage = Pick<Page<AnyRow>, "rows" | "limit" | "offset" | "next" | "count">;
-
-/** Requests a page: `page` is `undefined` if it still has the tag `known`. */
-type Request<Options, P> = (
-  options: Options,
-  sent: { signal: AbortSignal; ifNoneMatch: string | undefined },
-) => Promise<{ page: P | undefined; tag: string | undefined }>;
-
-type Watched<Options, P> = {
+type Watched = {
   readonly connection: Connection;
   readonly table: string;
   readonly sources: TableSources | undefined;
-  readonly request: Request<Options, P>;
+  /** Requests a page: `page` is `undefined` if it still has the tag `ifNoneMatch`. */
+  readonly request: (
+    options: AnyWatch,
+    sent: Pick<Call, "signal" | "ifNoneMatch">,
+  ) => Promise<{ page: Page<AnyRow> | undefined; tag: string | undefined }>;
 };
+type Options = AnyWatch & { readonly signal: AbortSignal };
 
 /** A response of which the page consists: usually the only one. */
-type Part<P> = {
-  readonly after: string | undefined;
-  readonly limit: number | undefined;
-  readonly page: P;
+type Part = Pick<AnyWatch, "after" | "limit"> & {
+  readonly page: Page<AnyRow>;
   readonly tag: string | undefined;
 };
 
@@ -127,15 +112,15 @@ const MAX_PARTS = 20;
  *
  * @throws {TypeError} unless the interval is above 0
  */
-export async function* watchPage<Options extends PageOptions, P extends AnyPage>(
-  { connection, table, sources, request }: Watched<Options, P>,
-  options: Options & Pick<WatchOptions, "everyMs"> & { readonly signal: AbortSignal },
-): AsyncGenerator<P, void, undefined> {
+export async function* watchPage(
+  { connection, table, sources, request }: Watched,
+  options: Options,
+): AsyncGenerator<Page<AnyRow>, void, undefined> {
   const { signal, everyMs = EVERY_MS, select, where } = options;
   if (!(everyMs > 0)) {
     throw new TypeError(`Cannot poll every ${everyMs} ms: everyMs must be a number above 0`);
   }
-  let known: readonly Part<P>[] = [];
+  let known: readonly Part[] = [];
   let isBehind = false;
   let wake = (): void => undefined;
   const listener = (): void => {
@@ -167,12 +152,12 @@ export async function* watchPage<Options extends PageOptions, P extends AnyPage>
 }
 
 /** Continues a page that ended early: rows can follow that belong to it. */
-async function readParts<Options extends PageOptions, P extends AnyPage>(
-  request: Request<Options, P>,
-  options: Options & { readonly signal: AbortSignal },
-  before: readonly Part<P>[],
-): Promise<Part<P>[]> {
-  const parts: Part<P>[] = [];
+async function readParts(
+  request: Watched["request"],
+  options: Options,
+  before: readonly Part[],
+): Promise<Part[]> {
+  const parts: Part[] = [];
   let { after, limit } = options;
   for (;;) {
     const old = before[parts.length];
@@ -192,7 +177,7 @@ async function readParts<Options extends PageOptions, P extends AnyPage>(
   }
 }
 
-function join<P extends AnyPage>(parts: readonly Part<P>[]): P {
+function join(parts: readonly Part[]): Page<AnyRow> {
   const [first] = parts;
   const last = parts.at(-1);
   if (first === undefined || last === undefined) throw new Error("A page has a response");

@@ -7,42 +7,36 @@ import type { TableClient, TableTypes } from "./table_client.ts";
 
 const TIMEOUT_MS = 40_000;
 const RETRIES = 2;
-const BASE_URL = /^https?:\/\/[^\s?#@]+$/;
 const TABLE = /^[a-z][a-z0-9_]{0,47}$/;
 
+/** Without a schema or a type, the types of the tables are unknown. */
+export type NoTables = Record<never, never>;
+
 /** Settings of a connection, as typed by a caller. */
-export type ConnectionOptions = Pick<Connection, "authorize" | "renew" | "explain"> & {
-  readonly baseUrl: string;
+export type ConnectionOptions = Pick<Connection, "baseUrl" | "authorize" | "renew" | "explain"> & {
   readonly timeoutMs?: number | undefined;
   readonly retries?: number | undefined;
   readonly cache?: boolean | undefined;
   readonly strict?: boolean | undefined;
 };
 
-/** @throws {TypeError} for an invalid `baseUrl` or number */
-export function makeConnection(options: ConnectionOptions): Connection {
-  const {
-    baseUrl,
-    timeoutMs = TIMEOUT_MS,
-    retries = RETRIES,
-    cache = false,
-    strict = false,
-  } = options;
-  const { authorize, renew, explain } = options;
-  if (!BASE_URL.test(baseUrl)) {
-    throw new TypeError("Cannot use this baseUrl: must look like https://api.example.org");
-  }
+/** @throws {TypeError} for an invalid number */
+export function makeConnection({
+  timeoutMs = TIMEOUT_MS,
+  retries = RETRIES,
+  cache = false,
+  strict: isStrict = false,
+  baseUrl,
+  authorize,
+  renew,
+  explain,
+}: ConnectionOptions): Connection {
   if (!Number.isInteger(retries) || retries < 0) {
     throw new TypeError(`Cannot retry ${retries} times: retries must be a whole number`);
   }
   return {
-    baseUrl: baseUrl.replace(/\/+$/, ""),
-    authorize,
-    renew,
-    explain,
+    ...{ baseUrl, authorize, renew, explain, retries, isStrict },
     timeoutMs: checkTimeout(timeoutMs),
-    retries,
-    isStrict: strict,
     stored: cache ? new Map() : undefined,
     feeds: new Map(),
     restarts: new Set(),

@@ -35,42 +35,11 @@
 export { relay } from "./relay.ts";
 
 import type { Schema, TablesOf } from "../schema/mod.ts";
-import { makeClient, makeConnection } from "./client.ts";
-import type { Connection } from "./data_call.ts";
+import { makeClient, makeConnection, type NoTables } from "./client.ts";
+import { VISIBLE } from "./data_call.ts";
+import { readServiceUrl } from "./service_url.ts";
 import type { TableClient, TableTypes } from "./table_client.ts";
 
-/**
- * The data client: an app's tables over HTTP, typed from its schema. Runs in browsers, Node, Deno, Bun and workers.
- * Has no dependencies, and no state except its settings.
- *
- * Anyone who has the API key can read and write all rows of the app. A page that contains the key exposes it.
- *
- * @example
- * ```ts
- * import { createDataClient } from "rowhouse/data";
- * import { defineSchema, t } from "rowhouse/schema";
- * import { expect } from "bun:test";
- *
- * const schema = defineSchema({
- *   todos: {
- *     title: t.string().required(),
- *     status: t.enum(["open", "doing", "done"]).required().default("open"),
- *   },
- * });
- * const baseUrl = process.env["ROWHOUSE_URL"] ?? "";
- * const apiKey = process.env["ROWHOUSE_API_KEY"] ?? "";
- * const db = createDataClient({ baseUrl, apiKey, schema });
- *
- * const todo = await db.todos.create({ title: "Water the plants" });
- * expect(todo.status).toBe("open");
- * expect(await db.todos.update(todo.id, { status: "done" })).toEqual({ ...todo, status: "done" });
- *
- * const titles: string[] = [];
- * for await (const { title } of db.todos.all()) titles.push(title);
- * expect(titles).toEqual(["Water the plants"]);
- * await db.todos.delete(todo.id);
- * ```
- */
 export { DataError, type DataErrorCode, type DataErrorDetail } from "./data_error.ts";
 export { matches, type TableKinds } from "./matches.ts";
 
@@ -157,24 +126,15 @@ export function createDataClient<S = NoTables>(
 export function createDataClient(
   options: DataClientOptions & { readonly schema?: unknown },
 ): object {
-  return makeClient(makeConnection({ ...options, ...readKey(options) }), options.schema);
+  const apiKey = readKey(options.apiKey);
+  const baseUrl = readServiceUrl("baseUrl", options.baseUrl);
+  const connection = makeConnection({ ...options, baseUrl, authorize: () => apiKey });
+  return makeClient(connection, options.schema);
 }
 
-/** Without a schema or a type, the types of the tables are unknown. */
-type NoTables = Record<never, never>;
-
-const API_KEY = /^[\x21-\x7e]+$/;
-
-function readKey(options: DataClientOptions): Pick<Connection, "authorize"> {
-  const apiKey = toKey(options.apiKey);
-  // The message of fetch would contain a malformed key.
-  if (!API_KEY.test(apiKey)) {
-    throw new TypeError("Cannot use this apiKey: must be visible ASCII characters and not empty");
-  }
-  return { authorize: () => apiKey };
-}
-
-/** A pasted key can have line breaks, spaces, or the name of its scheme. */
-function toKey(text: unknown): string {
-  return typeof text === "string" ? text.replace(/^\s*bearer\s+/i, "").replace(/\s+/g, "") : "";
+/** A pasted key can have line breaks, spaces, or the name of its scheme. The message of fetch would contain a malformed key. */
+function readKey(typed: unknown): string {
+  const key = typeof typed === "string" ? typed.replace(/^\s*bearer\s+|\s+/gi, "") : "";
+  if (VISIBLE.test(key)) return key;
+  throw new TypeError("Cannot use this apiKey: must be visible ASCII characters and not empty");
 }

@@ -1,6 +1,6 @@
 /** One call of the data client: sends it, retries it if that is safe, and reads the response. Independent of tables. @module */
 
-import { DataError, type DataErrorDetail, toLine } from "./data_error.ts";
+import { DataError, type DataErrorDetail, type DataErrorParts, toLine } from "./data_error.ts";
 import { type Deadline, startDeadline, until } from "./deadline.ts";
 import type { StreamEvent } from "./event_stream.ts";
 import { RETRY_WAIT_MAX_MS, readRetryAfter, toRetryWait } from "./retry.ts";
@@ -82,6 +82,9 @@ export type DataResponse = {
   readonly isShort: boolean;
 };
 
+/** Of a header: `fetch` rejects others, as if the service could not be reached. */
+export const VISIBLE = /^[\x21-\x7e]+$/;
+
 /** Statuses of temporary failures. */
 const TEMPORARY: readonly number[] = [429, 502, 503, 504];
 /** Codes with such a status that last: an operator ends them. */
@@ -130,7 +133,9 @@ async function sendUntilDone(
     const asked = connection.authorize();
     const key = asked instanceof Promise ? await until(asked, deadline.signal) : asked;
     const result =
-      key instanceof DataError ? named(call, key) : await sendOnce(connection, call, deadline, key);
+      key instanceof DataError
+        ? fail(call, key.message, key)
+        : await sendOnce(connection, call, deadline, key);
     if (!(result instanceof DataError)) return result;
     // A rejected key has written nothing.
     if (typeof key === "string" && isRejectedKey(result) && connection.renew && !hasRenewed) {
@@ -157,9 +162,13 @@ export function isRejectedKey({ code }: DataError): boolean {
   return code === "unauthenticated";
 }
 
-/** An error that no response caused, with the name of the call. */
-export function named({ name }: Pick<Call, "name">, error: DataError): DataError {
-  return new DataError(`${name}: ${error.message}`, { ...error, cause: error.cause });
+/** The error of a call, with its name. */
+export function fail(
+  { name }: Pick<Call, "name">,
+  reason: string,
+  parts: DataErrorParts,
+): DataError {
+  return new DataError(`${name}: ${reason}`, parts);
 }
 
 const DELETED: DataResponse = { body: {}, text: "", tag: undefined, isSame: false, isShort: false };
@@ -174,31 +183,29 @@ function isRepeatable({ method, key, isOnce = false }: Call): boolean {
   return (REPEATABLE.includes(method) && !isOnce) || key !== undefined;
 }
 
+const JSON_TYPE = "application/json";
+
 async function sendOnce(
   { baseUrl, isStrict }: Connection,
   call: Call,
   { signal }: Deadline,
   key: string,
 ): Promise<DataResponse | DataError> {
-  const headers: Record<string, string> = {
-    accept: "application/json",
-    authorization: `Bearer ${key}`,
+  const { method, body } = call;
+  const headers = new Headers({ accept: JSON_TYPE, authorization: `Bearer ${key}` });
+  const given = {
+    "content-type": body && JSON_TYPE,
+    prefer: body && isStrict ? "handling=strict" : call.prefer,
+    "idempotency-key": call.key,
+    "if-match": call.ifMatch,
+    "if-none-match": call.ifNoneMatch,
   };
-  if (call.body !== undefined) headers["content-type"] = "application/json";
-  if (call.body !== undefined && isStrict) headers["prefer"] = "handling=strict";
-  if (call.key !== undefined) headers["idempotency-key"] = call.key;
-  if (call.ifMatch !== undefined) headers["if-match"] = call.ifMatch;
-  if (call.ifNoneMatch !== undefined) headers["if-none-match"] = call.ifNoneMatch;
-  if (call.prefer !== undefined) headers["prefer"] = call.prefer;
+  for (const [name, value] of Object.entries(given))
+    if (value !== undefined) headers.set(name, value);
   try {
-    const response = await fetch(baseUrl + call.path, {
-      method: call.method,
-      headers,
-      signal,
-      // fetch would follow a redirected POST with a GET.
-      redirect: "manual",
-      ...(call.body === undefined ? {} : { body: call.body }),
-    });
+    // fetch would follow a redirected POST with a GET.
+    const init = { method, headers, body: body ?? null, signal, redirect: "manual" } as const;
+    const response = await fetch(baseUrl + call.path, init);
     return readResponse(call, response, await response.text());
   } catch (cause) {
     if (signal.aborted) throw signal.reason;
@@ -214,7 +221,8 @@ export function readResponse(
 ): DataResponse | DataError {
   const tag = toStrongTag(response.headers.get("etag") ?? undefined);
   const isSame = response.status === 304 && call.ifNoneMatch !== undefined;
-  const isShort = response.headers.get("preference-applied") === "return=minimal";
+  const isShort =
+    call.key !== undefined && response.headers.get("preference-applied") === "return=minimal";
   if (isSame) return { body: {}, text, tag, isSame, isShort };
   if (!response.ok) return readRejection(call, response, readObject(text) ?? {});
   const { status } = response;
@@ -224,9 +232,9 @@ export function readResponse(
 }
 
 /** A successful response that is not from the service. */
-export function unreadable({ name }: Pick<Call, "name">, status = 200): DataError {
-  const message = `${name}: Cannot read the response: baseUrl must be the URL of a Rowhouse gateway`;
-  return new DataError(message, { status, code: "unreadable_response" });
+export function unreadable(call: Pick<Call, "name">, status = 200, setting = "baseUrl"): DataError {
+  const reason = `Cannot read the response: ${setting} must be the URL of a Rowhouse gateway`;
+  return fail(call, reason, { status, code: "unreadable_response" });
 }
 
 /** A response from an intermediary, such as a proxy, has no code: only its status is known. */
@@ -237,7 +245,7 @@ function readRejection(call: Call, { status, headers }: Response, body: JsonObje
   const reason = readText(body["message"]) ?? explain(status);
   const [first = reason, ...more] = details.map(toLine);
   const rest = more.length > 0 ? ` (and ${more.length} more)` : "";
-  return new DataError(`${call.name}: ${first}${rest}`, {
+  return fail(call, first + rest, {
     status,
     code,
     details,
@@ -261,8 +269,7 @@ function failWithout(
   reason: string,
   cause?: unknown,
 ): DataError {
-  const retryable = isRepeatable(call);
-  return new DataError(`${call.name}: ${reason}`, { status: 0, code, retryable, cause });
+  return fail(call, reason, { status: 0, code, retryable: isRepeatable(call), cause });
 }
 
 /** The object in a JSON text; `undefined` for anything else. */

@@ -5,13 +5,13 @@ import type { AnyRows } from "./create_all.ts";
 import { type Call, type Connection, readObject, send, unreadable } from "./data_call.ts";
 import { DataError } from "./data_error.ts";
 import { endable } from "./deadline.ts";
-import { findRow, listUnique } from "./find_row.ts";
 import type * as Query from "./query_text.ts";
 import type { TableSources } from "./related.ts";
 import { keepTag, type RowState, toIfMatch } from "./row_state.ts";
 import type {
   AnyQuery,
   AnyRow,
+  AnyWatch,
   CallOptions,
   ChangeOptions,
   Counted,
@@ -22,7 +22,6 @@ import type {
   Upserted,
   UpsertOptions,
   UpsertResult,
-  WatchOptions,
 } from "./table_client.ts";
 
 // The bodies of a table's calls: values as JSON, and the checks of rows and pages in responses.
@@ -40,34 +39,23 @@ export function toJson(values: object): string {
   });
 }
 
-export function readPage(body: object, call: Call, { select }: AnyQuery): Page<AnyRow> {
+/** @throws {DataError} the response is not from the service */
+function check(call: Call, isExpected: boolean): asserts isExpected {
+  if (!isExpected) throw unreadable(call);
+}
+
+function readPage(body: object, call: Call, { select }: AnyQuery): Page<AnyRow> {
   const isPart = select !== undefined && !select.includes("id");
-  if (isPage(body, isPart ? isObject : isRow)) return body;
-  throw unreadable(call);
+  check(call, isPage(body, isPart ? isObject : isRow));
+  return body;
 }
 
-export function readBatch(body: object, call: Call, count: number): AnyRow[] {
-  if (hasRows(body, isRow) && body.rows.length === count) return body.rows;
-  throw unreadable(call);
-}
+const RESULTS: readonly unknown[] = ["created", "updated", "unchanged", "ignored"];
 
-const RESULTS: readonly UpsertResult[] = ["created", "updated", "unchanged", "ignored"];
-
-function readResults(
-  { results }: { results?: unknown },
-  call: Call,
-  count: number,
-): UpsertResult[] {
-  const known = Array.isArray(results)
-    ? results.flatMap((text: unknown) => RESULTS.find((result) => result === text) ?? [])
-    : [];
-  if (known.length === count) return known;
-  throw unreadable(call);
-}
-
-export function readRow(body: object, call: Call): AnyRow {
-  if (isRow(body)) return body;
-  throw unreadable(call);
+function areResults(value: unknown, count: number): value is UpsertResult[] {
+  return (
+    Array.isArray(value) && value.length === count && value.every((item) => RESULTS.includes(item))
+  );
 }
 
 function isPage(body: object, isRow: (row: unknown) => boolean): body is Page<AnyRow> {
@@ -86,12 +74,16 @@ function isObject(value: unknown): value is object {
   return typeof value === "object" && value !== null;
 }
 
-type AnyWatch = AnyQuery & Pick<WatchOptions, "everyMs">;
 type AnyMany = CallOptions & Parameters<typeof Query.toManyQuery>[0];
 type ListPage = (options: AnyQuery) => Promise<Page<AnyRow>>;
 
 /** The parts of a call that its method sets. */
-type Sent = Pick<Call, "method" | "body" | "key" | "isOnce"> & { readonly id?: string };
+type Sent = Pick<Call, "method" | "body" | "key" | "isOnce" | "prefer"> & {
+  /** The segment after the table: a row's id, or what is asked of the table. */
+  readonly segment?: string;
+  /** Undefined values are left out. */
+  readonly query?: Iterable<readonly [name: string, value: unknown]>;
+};
 
 /** The client of one table; `sources` are the tables of the schema, if the client has one. */
 export function makeTable(
@@ -99,68 +91,63 @@ export function makeTable(
   table: string,
   sources?: TableSources,
 ): TableClient<TableTypes> {
-  const source = sources?.[table];
   const toCall = (verb: string, sent: Sent, options: ChangeOptions = {}): Call => {
     const name = `${table}.${verb}`;
     // Checks presence: an undefined id must fail, not turn into a call of the list.
-    const segments = "id" in sent ? [table, sent.id] : [table];
+    const segments = "segment" in sent ? [table, sent.segment] : [table];
+    const query = new URLSearchParams();
+    for (const [name, value] of sent.query ?? [])
+      if (value !== undefined) query.append(name, `${value}`);
     const path = `/v1/data/db/${segments.map((segment) => toSegment(segment, name)).join("/")}`;
     const { signal, timeoutMs, ifMatch } = options;
-    return { signal, timeoutMs, ifMatch: toIfMatch(ifMatch), ...sent, name, path };
+    const limits = { signal, timeoutMs, ifMatch: toIfMatch(ifMatch) };
+    return { ...limits, ...sent, name, path: `${query}` ? `${path}?${query}` : path };
   };
-  const sendRow = async (call: Call) => {
-    const { body, tag } = await send(connection, call);
-    return keepTag(readRow(body, call), tag);
+  const sendRow = async (verb: string, sent: Sent, options?: ChangeOptions): Promise<AnyRow> => {
+    const call = toCall(verb, sent, options);
+    const { body, tag, isShort } = await send(connection, call);
+    check(call, isRow(body));
+    return isShort ? await get(body.id, options) : keepTag(body, tag);
   };
-  const pages = (options?: AnyQuery) => readPages(list, options);
-  async function* all(options?: AnyQuery): AsyncGenerator<AnyRow, void, undefined> {
-    for await (const { rows } of pages(options)) yield* rows;
-  }
-  const toListCall = async (verb: string, options: AnyQuery): Promise<Call> => {
-    const call = toCall(verb, { method: "GET" }, options);
+  const sendBatch = async (verb: string, sent: Sent, count: number, options?: CallOptions) => {
+    if (count === 0) return { rows: [], results: [] };
+    const call = toCall(verb, sent, options);
+    const { body, isShort } = await send(connection, call);
+    const { results } = body;
+    check(call, hasRows(body, isRow) && body.rows.length === count);
+    check(call, verb !== "upsert" || areResults(results, count));
+    const rows = isShort ? await readAgain(body.rows, (id) => get(id, options)) : body.rows;
+    return { rows, results: results as UpsertResult[] };
+  };
+  const get: TableClient<TableTypes>["get"] = async (id, options) =>
+    await sendRow("get", { method: "GET", segment: id }, options);
+  const toListCall = async (verb: string, options: AnyWatch): Promise<Call> => {
     const prefer = options.count && `count=${options.count}`;
-    return { ...call, path: call.path + (await toQuery(options)), prefer };
+    return toCall(verb, { method: "GET", query: await toQuery(options), prefer }, options);
   };
-  async function list(options: AnyQuery = {}): Promise<Page<AnyRow>> {
+  const list = async (options: AnyQuery = {}): Promise<Page<AnyRow>> => {
     const call = await toListCall("list", options);
     return readPage(await sendList(connection, call), call, options);
-  }
-  const get: TableClient<TableTypes>["get"] = async (id, options) =>
-    sendRow(toCall("get", { method: "GET", id }, options));
+  };
   const requestPage = async (options: AnyWatch, sent: Pick<Call, "signal" | "ifNoneMatch">) => {
     const call = await toListCall("watch", options);
     const { body, tag, isSame } = await send(connection, { ...call, ...sent });
     return { page: isSame ? undefined : readPage(body, call, options), tag };
   };
-  const toWrite = (method: "POST" | "PATCH", verb: string, body: string, options?: CallOptions) =>
-    toCall(verb, { method, body, key: makeKey() }, options);
-  const toPost = (verb: string, body: string, options?: CallOptions) =>
-    toWrite("POST", verb, body, options);
-  const sendNew = async (call: Call, options?: CallOptions) => {
-    const { body, tag, isShort } = await send(connection, call);
-    const row = readRow(body, call);
-    return isShort ? await get(row.id, options) : keepTag(row, tag);
-  };
-  const sendBatch = async (call: Call, count: number, options?: CallOptions) => {
-    const { body, isShort } = await send(connection, call);
-    const known = readBatch(body, call, count);
-    const rows = isShort ? await readAgain(known, (id) => get(id, options)) : known;
-    return { rows, body };
-  };
+  const pages = (options?: AnyQuery) => readPages(list, options);
+  async function* all(options?: AnyQuery): AsyncGenerator<AnyRow, void, undefined> {
+    for await (const { rows } of pages(options)) yield* rows;
+  }
   function upsert(values: readonly object[], options: UpsertOptions): Promise<Upserted<AnyRow>>;
   function upsert(values: object, options: UpsertOptions): Promise<AnyRow>;
   async function upsert(
     values: object,
     { onConflict, existing, ...options }: UpsertOptions,
   ): Promise<AnyRow | Upserted<AnyRow>> {
-    if (Array.isArray(values) && values.length === 0) return { rows: [], results: [] };
-    const query = new URLSearchParams({ onConflict: `${onConflict}` });
-    if (existing !== undefined) query.set("existing", existing);
-    const call = toPost("upsert", toJson(values), options);
-    const asked = { ...call, path: `${call.path}?${query}` };
-    if (!Array.isArray(values)) return await sendNew(asked, options);
-    const { rows, body } = await sendBatch(asked, values.length, options);
-    return { rows, results: readResults(body, call, rows.length) };
+    const sent = { ...toPost(values), query: Object.entries({ onConflict, existing }) };
+    return Array.isArray(values)
+      ? await sendBatch("upsert", sent, values.length, options)
+      : await sendRow("upsert", sent, options);
   }
   const storeAll = async (
     verb: "createAll" | "updateAll",
@@ -168,66 +155,57 @@ export function makeTable(
     { onStored, ...options }: CreateAllOptions = {},
   ) => {
     const { createAll, findMaxBytes } = await import("./create_all.ts");
+    const method = verb === "updateAll" ? "PATCH" : "POST";
     return await createAll(values, {
       toJson: (value: object & { ifMatch?: RowState }) =>
         toJson(
           value.ifMatch === undefined ? value : { ...value, ifMatch: toIfMatch(value.ifMatch) },
         ),
-      send: async ({ body, count }) => {
-        const method = verb === "updateAll" ? "PATCH" : "POST";
-        return (await sendBatch(toWrite(method, verb, body, options), count, options)).rows;
-      },
+      send: async ({ body, count }) =>
+        (await sendBatch(verb, { method, body, key: makeKey() }, count, options)).rows,
       findMaxBytes: () => findMaxBytes(connection),
       onStored,
     });
   };
-  const writeMany = async (verb: "updateMany" | "deleteMany", asked: AnyMany, values?: object) => {
+  const writeMany = async (verb: string, asked: AnyMany, sent: Sent) => {
     const { toManyQuery } = await import("./query_text.ts");
     const query = toManyQuery(asked, `${table}.${verb}`);
-    const sent =
-      values === undefined
-        ? { method: "DELETE" as const, isOnce: true }
-        : { method: "PATCH" as const, body: toJson(values) };
-    const call = toCall(verb, { ...sent, key: makeKey() }, asked);
-    const { body } = await send(connection, { ...call, path: call.path + query });
-    if (typeof body["count"] === "number") return body as Counted;
-    throw unreadable(call);
-  };
-  const groups = async (options: CallOptions = {}) => {
-    const { toGroupQuery } = await import("./query_text.ts");
-    const call = toCall("groups", { method: "GET" }, options);
-    const path = `${call.path}/groups${toGroupQuery(options)}`;
-    const { body } = await send(connection, { ...call, path });
-    if (Array.isArray(body["groups"])) return body["groups"];
-    throw unreadable(call);
+    const call = toCall(verb, { ...sent, query, key: makeKey() }, asked);
+    const { body } = await send(connection, call);
+    check(call, typeof body["count"] === "number");
+    return body as Counted;
   };
   return Object.freeze<TableClient<TableTypes>>({
     list,
     pages,
     all,
     get,
-    groups,
-    find: (where, options) =>
-      findRow((search) => list({ ...options, ...search }), {
-        table,
-        where,
-        unique: source && listUnique(source),
-      }),
-    create: async (values, options) => sendNew(toPost("create", toJson(values), options), options),
+    groups: async (options: CallOptions = {}) => {
+      const { toGroupQuery } = await import("./query_text.ts");
+      const sent = { method: "GET", segment: "groups", query: toGroupQuery(options) } as const;
+      const call = toCall("groups", sent, options);
+      const { groups } = (await send(connection, call)).body;
+      check(call, Array.isArray(groups));
+      return groups;
+    },
+    find: async (where, options) => {
+      const { findRow } = await import("./find_row.ts");
+      const search = (page: AnyQuery) => list({ ...options, ...page });
+      return await findRow(search, { table, where, source: sources?.[table] });
+    },
+    create: async (values, options) => await sendRow("create", toPost(values), options),
     createMany: async (values, options) =>
-      values.length === 0
-        ? []
-        : (await sendBatch(toPost("createMany", toJson(values), options), values.length, options))
-            .rows,
+      (await sendBatch("createMany", toPost(values), values.length, options)).rows,
     createAll: (values, options) => storeAll("createAll", values, options),
     updateAll: (values, options) => storeAll("updateAll", values, options),
     upsert,
-    updateMany: (values, options) => writeMany("updateMany", options, values),
-    deleteMany: (options) => writeMany("deleteMany", options),
+    updateMany: async (values, options) =>
+      await writeMany("updateMany", options, { method: "PATCH", body: toJson(values) }),
+    deleteMany: (options) => writeMany("deleteMany", options, { method: "DELETE", isOnce: true }),
     update: async (id, values, options) =>
-      sendRow(toCall("update", { method: "PATCH", id, body: toJson(values) }, options)),
+      await sendRow("update", { method: "PATCH", segment: id, body: toJson(values) }, options),
     delete: async (id, options) => {
-      await send(connection, toCall("delete", { method: "DELETE", id }, options));
+      await send(connection, toCall("delete", { method: "DELETE", segment: id }, options));
     },
     watch: (options = {}) =>
       follow(options, ({ watchPage }, followed) =>
@@ -236,6 +214,11 @@ export function makeTable(
     changes: (options = {}) =>
       follow(options, ({ readChanges }, followed) => readChanges(connection, table, followed)),
   });
+}
+
+/** A write that takes effect once, even if it is repeated. */
+function toPost(values: object): Sent {
+  return { method: "POST", body: toJson(values), key: makeKey() };
 }
 
 /** Loads the code of event streams only when it is used. `return()` also ends a wait. */
@@ -319,17 +302,13 @@ async function toQuery({
   orderBy,
   select,
   ...given
-}: AnyWatch): Promise<string> {
-  const query = new URLSearchParams();
+}: AnyWatch): Promise<[name: string, value: unknown][]> {
   // Most lists have no such part, and do not need the code for it.
-  if (where ?? orderBy ?? select) {
-    const { toQueryParameters } = await import("./query_text.ts");
-    for (const [name, text] of toQueryParameters({ where, orderBy, select }))
-      query.append(name, text);
-  }
-  for (const [name, value] of Object.entries(given))
-    if (value !== undefined) query.append(name, `${value}`);
-  return query.size === 0 ? "" : `?${query}`;
+  const loaded = (where ?? orderBy ?? select) ? await import("./query_text.ts") : undefined;
+  return [
+    ...(loaded?.toQueryParameters({ where, orderBy, select }) ?? []),
+    ...Object.entries(given),
+  ];
 }
 
 /** The empty text, dots, and text that is not valid UTF-16. */

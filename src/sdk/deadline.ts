@@ -22,13 +22,19 @@ export type Bounds = {
 /** The max delay of a timer: longer timers fire immediately. */
 const TIMER_MAX_MS = 2 ** 31 - 1;
 
-/** A deadline that starts now. @throws the signal's reason, if it is already aborted */
-export function startDeadline({ signal, timeoutMs, makeTimeout }: Bounds): Deadline {
+/** A controller that a signal also aborts, until `release`: unlike `AbortSignal.any`, it leaves nothing on a signal that lives longer. */
+export function link(signal: AbortSignal | undefined) {
   signal?.throwIfAborted();
   const controller = new AbortController();
-  const endsAt = performance.now() + timeoutMs;
   const onAbort = () => controller.abort(signal?.reason);
   signal?.addEventListener("abort", onAbort);
+  return { controller, release: () => signal?.removeEventListener("abort", onAbort) };
+}
+
+/** A deadline that starts now. @throws the signal's reason, if it is already aborted */
+export function startDeadline({ signal, timeoutMs, makeTimeout }: Bounds): Deadline {
+  const { controller, release } = link(signal);
+  const endsAt = performance.now() + timeoutMs;
   const timer =
     timeoutMs > TIMER_MAX_MS
       ? undefined
@@ -39,7 +45,7 @@ export function startDeadline({ signal, timeoutMs, makeTimeout }: Bounds): Deadl
     sleep: (ms) => sleep(ms, controller.signal),
     end: () => {
       clearTimeout(timer);
-      signal?.removeEventListener("abort", onAbort);
+      release();
     },
   };
 }
@@ -60,18 +66,12 @@ export function sleep(
   signal: AbortSignal,
   setWake?: (wake: () => void) => void,
 ): Promise<void> {
-  return new Promise((resolve, reject) => {
-    if (signal.aborted) return reject(signal.reason);
-    const end = () => {
-      clearTimeout(timer);
-      signal.removeEventListener("abort", end);
-      if (signal.aborted) reject(signal.reason);
-      else resolve();
-    };
-    const timer = setTimeout(end, Math.min(ms, TIMER_MAX_MS));
-    signal.addEventListener("abort", end);
-    setWake?.(end);
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  const slept = new Promise<void>((resolve) => {
+    timer = setTimeout(resolve, Math.min(ms, TIMER_MAX_MS));
+    setWake?.(resolve);
   });
+  return until(slept, signal).finally(() => clearTimeout(timer));
 }
 
 /**
@@ -82,30 +82,25 @@ export function endable<Value>(
   signal: AbortSignal | undefined,
   run: (signal: AbortSignal) => AsyncGenerator<Value, void, undefined>,
 ): AsyncGenerator<Value, void, undefined> {
-  const stop = new AbortController();
   const ended = new Error("The loop has ended");
-  const generator = passOn(run, { signal, stop, ended });
+  let stop = (): void => undefined;
+  async function* passOn(): AsyncGenerator<Value, void, undefined> {
+    const { controller, release } = link(signal);
+    stop = () => controller.abort(ended);
+    try {
+      yield* run(controller.signal);
+    } catch (error) {
+      if (error !== ended) throw error;
+    } finally {
+      release();
+    }
+  }
+  const generator = passOn();
   const end = generator.return.bind(generator);
   return Object.assign(generator, {
     return: (value: void | PromiseLike<void>) => {
-      stop.abort(ended);
+      stop();
       return end(value);
     },
   });
-}
-
-async function* passOn<Value>(
-  run: (signal: AbortSignal) => AsyncGenerator<Value, void, undefined>,
-  { signal, stop, ended }: { signal: AbortSignal | undefined; stop: AbortController; ended: Error },
-): AsyncGenerator<Value, void, undefined> {
-  signal?.throwIfAborted();
-  const onAbort = () => stop.abort(signal?.reason);
-  signal?.addEventListener("abort", onAbort);
-  try {
-    yield* run(stop.signal);
-  } catch (error) {
-    if (error !== ended) throw error;
-  } finally {
-    signal?.removeEventListener("abort", onAbort);
-  }
 }

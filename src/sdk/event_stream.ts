@@ -1,6 +1,6 @@
 /** Reads server-sent events, and connects again after their stream has ended. Knows neither tables nor keys. @module */
 
-import { sleep } from "./deadline.ts";
+import { link, sleep } from "./deadline.ts";
 
 /** An event as its server sent it. */
 export type StreamEvent = {
@@ -62,10 +62,9 @@ async function readStream({
 }: Omit<Stream, "onEnd">): Promise<StreamRejection | undefined> {
   const headers = await toHeaders();
   if (headers === undefined || signal.aborted) return undefined;
-  const stop = new AbortController();
-  const end = (): void => stop.abort();
+  const { controller, release } = link(signal);
+  const end = (): void => controller.abort();
   let timer = setTimeout(end, SILENCE_MS);
-  signal.addEventListener("abort", end);
   try {
     const response = await fetch(url, {
       headers: {
@@ -73,7 +72,7 @@ async function readStream({
         accept: "text/event-stream",
         ...(since === undefined ? {} : { "last-event-id": since }),
       },
-      signal: stop.signal,
+      signal: controller.signal,
       redirect: "manual",
     });
     const { status, body } = response;
@@ -98,7 +97,7 @@ async function readStream({
     return undefined; // unreachable or interrupted
   } finally {
     clearTimeout(timer);
-    signal.removeEventListener("abort", end);
+    release();
     end();
   }
 }

@@ -1,4 +1,4 @@
-/** Finds one row by the columns of a unique constraint, page by page. An incomplete search throws instead of returning `undefined`. @module */
+/** Finds one row by the columns of a unique constraint, page by page. An incomplete search throws instead of returning `undefined`. Loaded when used. @module */
 import { DataError } from "./data_error.ts";
 import { isModel, type TableKinds } from "./matches.ts";
 import type { AnyQuery, AnyRow, Page } from "./table_client.ts";
@@ -8,8 +8,8 @@ type UniqueLists = readonly (readonly string[])[];
 type Target = {
   readonly table: string;
   readonly where: object;
-  /** The columns of each unique constraint; `undefined` if the client has no schema. */
-  readonly unique: UniqueLists | undefined;
+  /** `undefined` if the client has no schema. */
+  readonly source: TableKinds | undefined;
 };
 
 /** Max calls of a search. Each call visits up to 10,000 rows. */
@@ -48,7 +48,8 @@ function ignoreNeededIndex(error: unknown): undefined {
   throw error;
 }
 
-function checkTarget({ table, where, unique }: Target): void {
+function checkTarget({ table, where, source }: Target): void {
+  const unique = source && listUnique(source);
   const names = Object.keys(where);
   const fail = (issue: string) => {
     throw new TypeError(`${table}.find: Cannot search ${issue}`);
@@ -76,7 +77,7 @@ function isIdentity(names: readonly string[], columns: readonly string[], unique
 }
 
 /** The columns of each unique constraint of the table. */
-export function listUnique(table: TableKinds): UniqueLists {
+function listUnique(table: TableKinds): UniqueLists {
   const { columns, uniques = [] } = isModel(table) ? table.model : { columns: table };
   const flagged = Object.entries(columns).filter(([, { column }]) => column.unique === true);
   return [["id"], ...flagged.map(([name]) => [name]), ...uniques];

@@ -1,4 +1,5 @@
 /** The methods of the identity client. How it learns the session is its caller's. @module */
+import { readServiceUrl } from "./service_url.ts";
 
 /** A person, as described by the service. */
 export type IdentityUser = {
@@ -123,44 +124,44 @@ export function makeIdentityClient(
 ): IdentityClient {
   const url = readServiceUrl("url", options.url);
   const identityUrl = readServiceUrl("identityUrl", options.identityUrl);
-  const { app } = options;
+  const ofApp = `?app=${encodeURIComponent(options.app)}`;
 
-  /** The user on 200, the status on 401 and 403. */
-  async function ask(query: string): Promise<IdentityUser | 401 | 403> {
-    const response = await fetch(`${url}/v1/auth/me${query}`, { credentials: "include" });
+  /** The status, and the body of 200. @throws {IdentityError} for other statuses, unless the caller expects them */
+  async function ask<Body>(
+    path: string,
+    isBody: (body: unknown) => body is Body,
+    expected: readonly number[] = [],
+  ): Promise<{ status: number; body: Body | undefined }> {
+    const response = await fetch(url + path, { credentials: "include" });
     const { status } = response;
-    if (status === 401 || status === 403) return status;
     const body: unknown = await response.json().catch(() => undefined);
-    if (status === 200 && isUser(body)) return body;
-    throw new IdentityError(status, readRejection(body));
+    if (status === 200 && isBody(body)) return { status, body };
+    if (expected.includes(status)) return { status, body: undefined };
+    throw new IdentityError(status, readText(body, "error") ?? "request_failed");
   }
 
+  const askUser = (query: string) => ask(`/v1/auth/me${query}`, isUser, [401, 403]);
+
   async function getUser(): Promise<IdentityUser | null> {
-    const result = await ask("");
-    return typeof result === "number" ? null : result;
+    return (await askUser("")).body ?? null;
   }
 
   const getSession = () => askSession(askService);
 
   async function askService(): Promise<SessionState> {
-    const result = await ask(`?app=${encodeURIComponent(app)}`);
-    if (typeof result !== "number") return { status: "authenticated", user: result };
+    const { status, body } = await askUser(ofApp);
+    if (body !== undefined) return { status: "authenticated", user: body };
     // The session may have ended between the two calls.
-    const user = result === 403 ? await getUser() : null;
+    const user = status === 403 ? await getUser() : null;
     return user === null ? { status: "unauthenticated" } : { status: "forbidden", user };
   }
 
   async function listPeople(): Promise<AppPerson[]> {
     const people: AppPerson[] = [];
-    let after = "";
-    for (;;) {
-      const query = `?app=${encodeURIComponent(app)}${after}`;
-      const response = await fetch(`${url}/v1/auth/people${query}`, { credentials: "include" });
-      const body: unknown = await response.json().catch(() => undefined);
-      if (response.status !== 200 || !isPeoplePage(body))
-        throw new IdentityError(response.status, readRejection(body));
-      people.push(...body.people);
-      if (body.next === null) return people;
+    for (let after = ""; ; ) {
+      const { body } = await ask(`/v1/auth/people${ofApp}${after}`, isPeoplePage);
+      people.push(...(body?.people ?? []));
+      if (typeof body?.next !== "string") return people;
       after = `&after=${encodeURIComponent(body.next)}`;
     }
   }
@@ -169,7 +170,7 @@ export function makeIdentityClient(
     const page = (redirectUri ?? here().href).replace(UNSAFE, encodeURIComponent);
     const isUsable = redirectUri !== undefined || !REJECTED.test(page);
     const uri = encodeURIComponent(isUsable ? page : new URL("/", page).href);
-    return `${identityUrl}/authorize?app=${encodeURIComponent(app)}&redirect_uri=${uri}`;
+    return `${identityUrl}/authorize${ofApp}&redirect_uri=${uri}`;
   }
 
   function login(redirectUri?: string): void {
@@ -236,12 +237,6 @@ const UNSAFE = /["<>\\^`{|}]/g;
 /** Pages that the service does not return to: over 2,048 characters, an empty segment, an escaped delimiter. */
 const REJECTED = /^.{2049}|^https?:..[^?#]*(\/\/|%(2f|5c|00|0a|0d|25))/i;
 
-/** The URL without final slashes. @throws {TypeError} for anything but a service's URL */
-export function readServiceUrl(setting: string, url: string): string {
-  if (/^https?:\/\/[^\s?#@]+$/.test(url) && URL.canParse(url)) return url.replace(/\/+$/, "");
-  throw new TypeError(`Cannot use this ${setting}: must look like https://api.example.org`);
-}
-
 export function isUser(body: unknown): body is IdentityUser {
   return readText(body, "id") !== undefined && readText(body, "email") !== undefined;
 }
@@ -251,10 +246,6 @@ type PeoplePage = { readonly people: readonly AppPerson[]; readonly next: string
 function isPeoplePage(body: unknown): body is PeoplePage {
   const { people, next }: { people?: unknown; next?: unknown } = Object(body);
   return Array.isArray(people) && (next === null || typeof next === "string");
-}
-
-function readRejection(body: unknown): string {
-  return readText(body, "error") ?? "request_failed";
 }
 
 function readText(body: unknown, key: string): string | undefined {

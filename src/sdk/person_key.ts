@@ -5,7 +5,7 @@
  * @module
  */
 
-import { type Key, readObject } from "./data_call.ts";
+import { type Key, readObject, VISIBLE } from "./data_call.ts";
 import { DataError, type DataErrorParts } from "./data_error.ts";
 import type { IdentityUser } from "./identity_client.ts";
 import { readRetryAfter } from "./retry.ts";
@@ -108,7 +108,6 @@ function rejectOther({ email }: IdentityUser): DataError {
 
 /** Longer than any useful wait for the pages. */
 const EXCHANGE_MS = 20_000;
-const KEY = /^[\x21-\x7e]+$/;
 
 /** A new key of the signed-in person. */
 async function exchange(source: PersonKeySource): Promise<PersonKey | DataError> {
@@ -135,7 +134,8 @@ function toPersonKey(
   { key, expiresInS, user }: { readonly [name: string]: unknown },
   sentAt: number,
 ): PersonKey | undefined {
-  if (typeof key !== "string" || !KEY.test(key) || typeof expiresInS !== "number") return undefined;
+  if (typeof key !== "string" || !VISIBLE.test(key) || typeof expiresInS !== "number")
+    return undefined;
   const lifeMs = expiresInS * 1000;
   return {
     text: key,

@@ -1,20 +1,18 @@
-/** The query string of a list with conditions, an order or a selection. Loaded when the first such list is requested. @module */
+/** The parameters of calls with conditions, an order or a selection. Loaded when the first such call is made. @module */
 
-import { toOrder, toSelect } from "./related.ts";
+import { type Parameter, toOrder, toSelect } from "./related.ts";
+import type { AnyQuery } from "./table_client.ts";
 import { type ColumnTest, type Test, toTest } from "./where.ts";
 
-/** The parts of a list that are a preview. */
-export type QueryParts = {
-  readonly where?: object | undefined;
-  readonly orderBy?: readonly object[] | undefined;
-  readonly select?: readonly unknown[] | undefined;
-};
-
 /** The parameters of a query string. @throws {TypeError} a condition or selection that the service cannot read */
-export function toQueryParameters({ where, orderBy, select }: QueryParts): [string, string][] {
+export function toQueryParameters({
+  where,
+  orderBy,
+  select,
+}: Pick<AnyQuery, "where" | "orderBy" | "select">): Parameter[] {
   const parameters = toConditionParameters(where ?? {});
   if (select !== undefined) {
-    const options: [string, string][] = [];
+    const options: Parameter[] = [];
     parameters.push(["select", toSelect(select, options)], ...options);
   }
   const order = toOrder(orderBy);
@@ -22,44 +20,38 @@ export function toQueryParameters({ where, orderBy, select }: QueryParts): [stri
   return parameters;
 }
 
-type GroupParts = {
-  readonly where?: object | undefined;
-  readonly signal?: unknown;
-  readonly timeoutMs?: unknown;
-};
+type GroupParts = Pick<AnyQuery, "where" | "signal" | "timeoutMs">;
 
-/** The query string of groups. All other options are parameters, because the service must reject unknown ones. */
-export function toGroupQuery({ signal, timeoutMs, where, ...lists }: GroupParts): string {
-  const named = Object.entries(lists)
-    .map(([name, columns]): [string, string] => [name, `${columns ?? ""}`])
-    .filter(([, columns]) => columns !== "");
+/** The parameters of groups. All other options are parameters, because the service must reject unknown ones. */
+export function toGroupQuery({ signal, timeoutMs, where, ...lists }: GroupParts): Parameter[] {
   const reserved = [...PARAMETERS, "by", "sum", "avg", "min", "max"];
-  const query = new URLSearchParams([...toConditionParameters(where ?? {}, reserved), ...named]);
-  return query.size === 0 ? "" : `?${query}`;
+  const named = toParameters(lists).filter(([, columns]) => columns !== "");
+  return [...toConditionParameters(where ?? {}, reserved), ...named];
 }
 
-type ManyParts = {
-  readonly where?: object | undefined;
+function toParameters(named: object): Parameter[] {
+  return Object.entries(named).flatMap(([name, value]): Parameter[] =>
+    value === undefined ? [] : [[name, `${value}`]],
+  );
+}
+
+type ManyParts = Pick<AnyQuery, "where" | "limit"> & {
   readonly all?: true | undefined;
-  readonly limit?: number | undefined;
   readonly dryRun?: boolean | undefined;
 };
 
 /**
- * The query string of an update or a delete with conditions.
+ * The parameters of an update or a delete with conditions.
  *
  * @throws {TypeError} no conditions, or an undefined value in them: it would select more rows than the caller means
  */
-export function toManyQuery({ where, all, limit, dryRun }: ManyParts, call: string): string {
+export function toManyQuery({ where, all, limit, dryRun }: ManyParts, call: string): Parameter[] {
   const conditions = toConditionParameters(where ?? {}, [...PARAMETERS, "all"]);
   if (hasUndefined(where) || (conditions.length === 0 && all !== true))
     throw new TypeError(
       `${call}: Cannot write rows without a condition, or with an undefined value in one: set where, or all: true`,
     );
-  const query = new URLSearchParams(conditions);
-  for (const [name, value] of Object.entries({ all, limit, dryRun }))
-    if (value !== undefined) query.append(name, `${value}`);
-  return `?${query}`;
+  return [...conditions, ...toParameters({ all, limit, dryRun })];
 }
 
 function hasUndefined(value: unknown): boolean {
@@ -81,11 +73,8 @@ const PARAMETERS: readonly string[] = [
 ];
 
 /** The conditions as parameters of a query string. A column with the name of a parameter is in a group. */
-export function toConditionParameters(
-  where: object,
-  reserved = PARAMETERS,
-): [name: string, text: string][] {
-  return toTest(where).of.map((test): [string, string] => {
+export function toConditionParameters(where: object, reserved = PARAMETERS): Parameter[] {
+  return toTest(where).of.map((test): Parameter => {
     const inner = simplify(test);
     const isNegated = inner.op === "not";
     const subject = isNegated ? simplify(inner.of[0]) : inner;

@@ -1,12 +1,13 @@
 /** Related rows in a selection: their text in a query string, and the tables that they come from. @module */
 
 import { isModel, type TableKinds } from "./matches.ts";
+import type { AnyQuery } from "./table_client.ts";
 import { type Test, toTest } from "./where.ts";
 
 /** The tables of a client's schema, by name. */
 export type TableSources = { readonly [table: string]: TableKinds };
 
-type Parameter = [name: string, text: string];
+export type Parameter = [name: string, text: string];
 type Relation = { readonly name: string; readonly value: unknown };
 type Children = {
   readonly select: readonly unknown[];
@@ -74,15 +75,10 @@ function readChildren({ name, value }: Relation): Children {
   return value as Children;
 }
 
-type Read = {
-  readonly select?: readonly unknown[] | undefined;
-  readonly where?: object | undefined;
-};
-
 /** The tables of a list, its related rows and its conditions; `undefined` for a table that only a schema names. */
 export function listTables(
   table: string,
-  { select = [], where = {} }: Read = {},
+  { select = [], where = {} }: Pick<AnyQuery, "select" | "where"> = {},
   sources: TableSources = {},
 ): (string | undefined)[] {
   const tables = listItems(select).flatMap((item) => {

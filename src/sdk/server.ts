@@ -24,12 +24,13 @@
  */
 
 import type { Schema } from "../schema/mod.ts";
-import { makeClient, makeConnection } from "./client.ts";
+import { makeClient, makeConnection, type NoTables } from "./client.ts";
 import type { DataClient, DataClientOptions } from "./data.ts";
-import { send } from "./data_call.ts";
+import { fail, send, unreadable } from "./data_call.ts";
 import { DataError } from "./data_error.ts";
-import { type IdentityUser, isUser, readServiceUrl } from "./identity_client.ts";
+import { type IdentityUser, isUser } from "./identity_client.ts";
 import { explainMissing } from "./missing_preview.ts";
+import { readServiceUrl } from "./service_url.ts";
 
 export { DataError, type DataErrorCode, type DataErrorDetail } from "./data_error.ts";
 export type { IdentityUser } from "./identity_client.ts";
@@ -65,9 +66,8 @@ export type ServerClient<S> = {
   readonly verify: (request: IncomingRequest) => Promise<Caller<S>>;
 };
 
-/** Without a schema or a type, the types of the tables are unknown. */
-type NoTables = Record<never, never>;
-
+const CALL = { name: "verify", method: "GET" } as const;
+const NO_KEY = "The request has no key: it must have the header authorization: Bearer <key>";
 const BEARER = /^Bearer ([\x21-\x7e]+)$/i;
 
 /** A client that verifies requests. Sends nothing until `verify` is called. @throws {TypeError} for an invalid `url` or number */
@@ -83,25 +83,11 @@ export function createServerClient<S = NoTables>(
 
   async function verify({ headers }: IncomingRequest): Promise<Caller<S>> {
     const key = readKey(headers);
-    if (key === undefined)
-      throw new DataError(
-        "verify: The request has no key: it must have the header authorization: Bearer <key>",
-        {
-          status: 401,
-          code: "unauthenticated",
-        },
-      );
+    if (key === undefined) throw fail(CALL, NO_KEY, { status: 401, code: "unauthenticated" });
     const connection = connect(key);
     const path = `/v1/data/me?app=${encodeURIComponent(app)}`;
-    const { body } = await send(connection, { name: "verify", method: "GET", path });
-    if (!isUser(body) || typeof body.role !== "string")
-      throw new DataError(
-        "verify: Cannot read the response: url must be that of a Rowhouse gateway",
-        {
-          status: 200,
-          code: "unreadable_response",
-        },
-      );
+    const { body } = await send(connection, { ...CALL, path });
+    if (!isUser(body) || typeof body.role !== "string") throw unreadable(CALL, 200, "url");
     const { role, ...person } = body;
     const db = makeClient(connection, schema) as DataClient<S>;
     return Object.freeze({ user: { ...person, role }, db });

@@ -375,3 +375,4 @@ export type AnyQuery = Omit<QueryOptions<AnyRow>, "where" | "orderBy"> & {
   readonly orderBy?: readonly object[] | undefined;
   readonly select?: readonly unknown[] | undefined;
 };
+export type AnyWatch = AnyQuery & Pick<WatchOptions, "everyMs">;

@@ -2,9 +2,9 @@
 
 import {
   type Connection,
+  fail,
   isRejectedKey,
   type Listener,
-  named,
   readResponse,
   type TableFeed,
   unreadable,
@@ -33,7 +33,7 @@ export function joinFeed(
 
   function open(): TableFeed {
     const feed: TableFeed = {
-      listeners: new Set(),
+      listeners: new Set([listener]),
       abort: new AbortController(),
       isOpen: false,
       cursor: since,
@@ -47,22 +47,56 @@ export function joinFeed(
 
 /** Follows the stream until its last listener leaves, or the service rejects it. */
 async function followFeed(connection: Connection, table: string, feed: TableFeed): Promise<void> {
-  const { feeds, restarts } = connection;
+  const { baseUrl, authorize, renew, feeds, restarts } = connection;
+  const path = `/v1/data/db/${encodeURIComponent(table)}/changes`;
+  const call = { name: `${table}.changes`, method: "GET", path } as const;
+  let key = "";
+  let hasRenewed = false;
   const restart = (): void => {
     // The new stream begins with `ready`: its listeners list the rows that the other role sees.
     feed.cursor = undefined;
+    hasRenewed = false;
     feed.abort.abort();
     feed.abort = new AbortController();
     notify(feed, "restart");
   };
   restarts.add(restart);
-  let rejection: DataError | undefined;
-  do {
-    rejection = await followStreams(connection, table, feed).catch(toRejection);
-  } while (rejection === undefined && feed.listeners.size > 0);
+  while (feed.listeners.size > 0 && feed.error === undefined) {
+    const { signal } = feed.abort;
+    const rejection = await followStream({
+      url: baseUrl + path,
+      toHeaders: async () => {
+        const asked = await authorize();
+        if (asked instanceof DataError && asked.retryable) return undefined;
+        if (asked instanceof DataError) throw fail(call, asked.message, asked);
+        key = asked;
+        return { authorization: `Bearer ${key}` };
+      },
+      since: feed.cursor,
+      signal,
+      onEvent: (event) => {
+        hasRenewed = false;
+        if (!signal.aborted) notify(feed, event);
+      },
+      onEnd: () => {
+        if (feed.isOpen) notify(feed, "end");
+      },
+    }).catch(toRejection);
+    if (rejection === undefined) continue;
+    const error =
+      rejection instanceof DataError
+        ? rejection
+        : readResponse(call, rejection.response, rejection.text);
+    if (!(error instanceof DataError)) feed.error = unreadable(call);
+    else if (!isRejectedKey(error) || renew === undefined || hasRenewed)
+      feed.error = explain(error);
+    else {
+      renew(key);
+      hasRenewed = true;
+    }
+  }
   restarts.delete(restart);
-  if (rejection === undefined) return;
-  feed.error = rejection;
+  if (feed.error === undefined) return;
   // The next listener tries again.
   if (feeds.get(table) === feed) feeds.delete(table);
   notify(feed, "end");
@@ -79,47 +113,6 @@ function notify(feed: TableFeed, event: Parameters<Listener>[0]): void {
   feed.isOpen = isEvent;
   if (isEvent) feed.cursor = event.id ?? feed.cursor;
   for (const listener of [...feed.listeners]) listener(event);
-}
-
-/** Why the service rejects the stream; `undefined` after its end by `feed.abort`. */
-async function followStreams(
-  { baseUrl, authorize, renew }: Connection,
-  table: string,
-  feed: TableFeed,
-): Promise<DataError | undefined> {
-  const { signal } = feed.abort;
-  const path = `/v1/data/db/${encodeURIComponent(table)}/changes`;
-  const call = { name: `${table}.changes`, method: "GET", path } as const;
-  let key = "";
-  let hasRenewed = false;
-  for (;;) {
-    const rejection = await followStream({
-      url: baseUrl + path,
-      toHeaders: async () => {
-        const asked = await authorize();
-        if (asked instanceof DataError && asked.retryable) return undefined;
-        if (asked instanceof DataError) throw named(call, asked);
-        key = asked;
-        return { authorization: `Bearer ${key}` };
-      },
-      since: feed.cursor,
-      signal,
-      onEvent: (event) => {
-        hasRenewed = false;
-        if (!signal.aborted) notify(feed, event);
-      },
-      onEnd: () => {
-        if (feed.isOpen) notify(feed, "end");
-      },
-    });
-    if (rejection === undefined) return undefined;
-    const { response, text } = rejection;
-    const result = readResponse(call, response, text);
-    if (!(result instanceof DataError)) return unreadable(call);
-    if (!isRejectedKey(result) || renew === undefined || hasRenewed) return explain(result);
-    renew(key);
-    hasRenewed = true;
-  }
 }
 
 function explain(error: DataError): DataError {

@@ -23,7 +23,7 @@
  */
 
 import type { Schema } from "../schema/mod.ts";
-import { makeClient, makeConnection } from "./client.ts";
+import { makeClient, makeConnection, type NoTables } from "./client.ts";
 import type { DataClient } from "./data.ts";
 import { type Key, readObject } from "./data_call.ts";
 import { DataError } from "./data_error.ts";
@@ -51,9 +51,6 @@ export type TestPerson<S> = {
   readonly remove: () => Promise<void>;
 };
 
-/** Without a schema or a type, the types of the tables are unknown. */
-type NoTables = Record<never, never>;
-
 const people = new Set<Pick<TestPerson<unknown>, "remove">>();
 /** Renews a key before its end. */
 const MARGIN_MS = 30_000;
@@ -69,11 +66,13 @@ export async function person<S = NoTables>(
 ): Promise<TestPerson<S>> {
   const dev = await findDev(options.folder);
   const { role, displayName } = options;
-  const created = readCreated(await send(dev, "POST", "", { role, displayName }));
+  const created = await send(dev, "POST", "", { role, displayName });
+  const { id, email } = created;
+  if (typeof id !== "string" || typeof email !== "string") throw new Error(OTHER_RELEASE);
   let key = readKey(created);
 
   async function authorize(): Promise<Key> {
-    if (performance.now() > key.renewAt) key = readKey(await send(dev, "POST", `/${created.id}`));
+    if (performance.now() > key.renewAt) key = readKey(await send(dev, "POST", `/${id}`));
     return key.text;
   }
   const connection = makeConnection({
@@ -87,13 +86,13 @@ export async function person<S = NoTables>(
   const removable = {
     remove: async () => {
       people.delete(removable);
-      await send(dev, "DELETE", `/${created.id}`);
+      await send(dev, "DELETE", `/${id}`);
     },
   };
   people.add(removable);
   return Object.freeze({
-    id: created.id,
-    email: created.email,
+    id,
+    email,
     role,
     db: makeClient(connection, options.schema) as DataClient<S>,
     key: async () => {
@@ -174,14 +173,9 @@ async function send(
   throw new Error(`${body["message"] ?? `rowhouse dev responded with ${response.status}`}`);
 }
 
-function readCreated(body: Body): Body & { readonly id: string; readonly email: string } {
-  const { id, email } = body;
-  if (typeof id === "string" && typeof email === "string") return { ...body, id, email };
-  throw new Error("Cannot read the response of rowhouse dev: it is of another release");
-}
+const OTHER_RELEASE = "Cannot read the response of rowhouse dev: it is of another release";
 
 function readKey({ key, expiresInS }: Body): { text: string; renewAt: number } {
-  if (typeof key !== "string" || typeof expiresInS !== "number")
-    throw new Error("Cannot read the response of rowhouse dev: it is of another release");
+  if (typeof key !== "string" || typeof expiresInS !== "number") throw new Error(OTHER_RELEASE);
   return { text: key, renewAt: performance.now() + expiresInS * 1000 - MARGIN_MS };
 }

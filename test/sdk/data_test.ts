@@ -468,6 +468,11 @@ describe("createDataClient()", () => {
       options: { baseUrl: "http://a/#b" },
       names: ["baseUrl"],
     },
+    { name: "a wrong port in baseUrl", options: { baseUrl: "http://a:99999" }, names: ["baseUrl"] },
+    { name: "a word as port", options: { baseUrl: "http://a:port" }, names: ["baseUrl"] },
+    { name: "another scheme", options: { baseUrl: "postgres://a/b" }, names: ["baseUrl"] },
+    { name: "a line break in baseUrl", options: { baseUrl: "http://a\n" }, names: ["baseUrl"] },
+    { name: "no host in baseUrl", options: { baseUrl: "https://" }, names: ["baseUrl"] },
     { name: "a missing key", options: { apiKey: undefined }, names: ["apiKey"] },
     { name: "an empty key", options: { apiKey: "" }, names: ["apiKey"] },
     {

@@ -133,7 +133,8 @@ export async function playGroups(world: World): Promise<void> {
   const some = ids.length === 0 ? ["01900000-0000-7000-8000-0000000000fd"] : ids;
   const drawn = drawGroups(visible, some, world.random);
   const query = world.random(2) === 0 ? drawn : { ...drawn, where: drawWhere(turn) };
-  const path = `${pathOf(table.name)}/groups${toGroupQuery({ ...toNames(query), where: query.where })}`;
+  const asked = new URLSearchParams(toGroupQuery({ ...toNames(query), where: query.where }));
+  const path = `${pathOf(table.name)}/groups?${asked}`;
   const response = await callAs(world, caller, path);
   const reasons = actionsOf(sight, table).read === undefined ? [FORBIDDEN] : [];
   if (!checkStatus(turn, path, { response, reasons, ok: 200 })) return;

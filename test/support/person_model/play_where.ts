@@ -46,18 +46,16 @@ function drawAsked(turn: Turn, rule: Rule | undefined) {
     (row) =>
       isAllowed(sight, table, { row, rule }) && matches(project(sight, table, row), where, kinds),
   );
-  const query = toManyQuery(
-    {
-      where,
-      all: true,
-      ...(limit === undefined ? {} : { limit }),
-      ...(isDry ? { dryRun: true } : {}),
-    },
-    "test",
-  );
-  const isWhole = Object.keys(where).length === 0;
+  const asked = {
+    where,
+    all: true,
+    ...(limit === undefined ? {} : { limit }),
+    ...(isDry ? { dryRun: true } : {}),
+  } as const;
+  const query = new URLSearchParams(toManyQuery(asked, "test"));
+  if (Object.keys(where).length > 0) query.delete("all");
   return {
-    path: `${pathOf(table.name)}${isWhole ? query : query.replace(/all=true&?/, "").replace(/&$/, "")}`,
+    path: `${pathOf(table.name)}?${query}`,
     isDry,
     rows: limit === undefined ? matching : matching.slice(0, limit),
   };
