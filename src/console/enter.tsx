@@ -36,7 +36,7 @@ import {
 import { hasAdministrator } from "../records/apps/mod.ts";
 import type { RowsKey } from "../records/console/mod.ts";
 import { isIdText } from "../records/secrets/mod.ts";
-import { RECENT_SIGN_IN } from "../std/limits.ts";
+import { MAX_PAGE_BYTES, RECENT_SIGN_IN } from "../std/limits.ts";
 import { isUuid } from "../std/patterns.ts";
 
 export type ConsolePageDeps = PageDeps & {
@@ -65,9 +65,6 @@ export type ConsolePageDeps = PageDeps & {
   /** Aborted at shutdown, to end event streams. */
   draining: AbortSignal;
 };
-
-/** Large enough for a complete row. */
-const MAX_FORM_BYTES = 102_400;
 
 /** The notices after a form, by the value of `done` in the address of the page that follows. */
 export type Notices = Readonly<Record<string, string>>;
@@ -117,7 +114,7 @@ async function toVisit(
   const isForm = method !== "GET" && method !== "HEAD";
   const deps = { ...pageDeps, consoleDb, isForm, ...toActor(pageDeps, context) };
   try {
-    const options = { binding: "session", maxBytes: MAX_FORM_BYTES, isScript } as const;
+    const options = { binding: "session", maxBytes: MAX_PAGE_BYTES, isScript } as const;
     return { deps, context, ...(await readPageForm(deps, context, options)) };
   } catch (error) {
     if (error instanceof FormRejected)

@@ -107,12 +107,15 @@ export function checkAccept(request: Request): void {
   throw new Problem("not_acceptable", { message: "Rows are served as application/json only" });
 }
 
+/** The Console can write back any row that it can read: also one that grew by several requests. */
 export async function readBody(
-  { maxBatchBytes }: Pick<DataDeps, "maxBatchBytes">,
-  request: Request,
+  { maxBatchBytes, maxResponseBytes }: Pick<DataDeps, "maxBatchBytes" | "maxResponseBytes">,
+  { request, principal }: KeyRequestContext,
 ): Promise<{ text: string; value: unknown }> {
   checkJsonBody(request);
-  const text = await readText(request, { one: MAX_BODY_BYTES, list: maxBatchBytes });
+  const ofKey = { one: MAX_BODY_BYTES, list: maxBatchBytes };
+  const limit = principal.isOfConsole ? maxResponseBytes + maxBatchBytes : ofKey;
+  const text = await readText(request, limit);
   return { text, value: readJson(text) };
 }
 

@@ -60,11 +60,12 @@ function isOnlyIds(row: Uint8Array | null): boolean {
 export async function readSent(
   deps: DataDeps,
   table: RecordedTable,
-  { request }: KeyRequestContext,
+  context: KeyRequestContext,
 ): Promise<SentWrite> {
+  const { request } = context;
   const key = readIdempotencyKey(request);
   const isStrict = prefers(request, "handling", "strict");
-  return { table, key, isStrict, ...(await readBody(deps, request)) };
+  return { table, key, isStrict, ...(await readBody(deps, context)) };
 }
 
 /** Writes, and responds. @throws {Problem} validation_failed; idempotency_mismatch; idempotency_full; and the errors of the function */

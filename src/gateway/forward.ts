@@ -22,6 +22,7 @@ import {
 import { type Trace, toTraceparent } from "../observe.ts";
 import type { Principal } from "../principal.ts";
 import { Problem, type ProblemCode } from "../problem.ts";
+import { WALL_BYTES } from "../std/limits.ts";
 import { errorCode, isConnectFailure, toClientNetwork } from "../std/network.ts";
 import { toCallerHeaders, toServiceHeaders } from "./forward_headers.ts";
 import { makeNonce } from "./nonces.ts";
@@ -72,8 +73,11 @@ export function toForwarded<Deps>(
   routes: readonly Route<Deps>[],
   { forward, ...options }: Omit<ForwardOptions, "principal"> & { forward: Forward },
 ): Route<unknown>[] {
-  const handle = (_: unknown, context: OptionalKeyContext) =>
-    forward(context, { ...options, principal: context.principal });
+  const handle = (_: unknown, context: OptionalKeyContext) => {
+    const { principal } = context;
+    const limit = principal?.isOfConsole === true ? WALL_BYTES : options.limit;
+    return forward(context, { ...options, limit, principal });
+  };
   return routes.map((route): Route<unknown> => ({ ...route, handle }));
 }
 

@@ -10,7 +10,8 @@ import type { RowsRead, RowsReader } from "./read_rows.ts";
 /** The body of a request, and the line number of each row. */
 export type Batch = { readonly body: string; readonly lines: readonly number[] };
 
-type BatchLimits = { readonly rows: number; readonly bytes: number };
+/** `row`: max bytes of a row, which is sent alone if it is larger than a batch. */
+type BatchLimits = { readonly rows: number; readonly bytes: number; readonly row?: number };
 
 type Batcher = {
   /** The batches that this row completes, and whether the row is too large for any batch. */
@@ -34,8 +35,9 @@ export function makeBatcher(limits: BatchLimits, sizeOf = utf8Length): Batcher {
     add: ({ line, values }) => {
       const text = JSON.stringify(values);
       const size = sizeOf(text) + separator;
-      if (size + brackets > limits.bytes) {
-        const message = `Is ${size} bytes: a request allows max ${limits.bytes}`;
+      const max = limits.row ?? limits.bytes;
+      if (size + brackets > max) {
+        const message = `Is ${size} bytes: a request allows max ${max}`;
         return { full: [], issue: { line, message } };
       }
       const isFull = texts.length === limits.rows || bytes + size + brackets > limits.bytes;

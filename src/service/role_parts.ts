@@ -42,6 +42,7 @@ import {
   MAX_COUNTED,
   MAX_VISITS,
   PERSON_REQUESTS_A_MINUTE,
+  WALL_BYTES,
 } from "../std/limits.ts";
 import { systemRandomBytes } from "../std/secrets.ts";
 import type { Catalog } from "../tables/catalog/mod.ts";
@@ -55,7 +56,6 @@ import {
   type IdentityServiceDeps,
   isPage,
   isRoute,
-  MAX_REQUEST_BYTES,
 } from "./routes.ts";
 import { makeCallGateway, readSecrets, type Streams, type UpstreamOptions } from "./upstreams.ts";
 
@@ -188,7 +188,7 @@ export function makeSignedDeps({ options, db, shared }: Parts, audience: Audienc
       useNonce: makeUseNonce(db),
       log: shared.log,
       makeRequestId: makeId,
-      maxBytes: MAX_REQUEST_BYTES,
+      maxBytes: WALL_BYTES,
     }),
     callers: undefined,
   };

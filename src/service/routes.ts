@@ -10,7 +10,7 @@ import type { Route, VirtualHost } from "../http/mod.ts";
 import { type AuthDeps, authRoutes, pageRoutes } from "../identity/mod.ts";
 import { guideRoutes, type OpenapiDeps, openapiRoutes, referenceRoutes } from "../openapi/mod.ts";
 import { assetRoutes } from "../pages/mod.ts";
-import { MAX_BODY_BYTES, MOST_BATCH_BYTES } from "../std/limits.ts";
+import { MAX_BODY_BYTES, MAX_PAGE_BYTES } from "../std/limits.ts";
 import { MAX_REPLAY_BYTES, type PushRouteDeps, pushRoutes } from "../tables/mod.ts";
 import { type HealthDeps, healthRoutes } from "./health.ts";
 
@@ -52,9 +52,6 @@ export function isRoute(path: string): boolean {
 const TEMPLATES: ReadonlySet<string> = new Set(
   [...routes, ...docs, ...pages].map(({ path }) => path),
 );
-
-/** Maximum size in bytes of a body that any of these accepts. */
-export const MAX_REQUEST_BYTES = Math.max(MOST_BATCH_BYTES, MAX_REPLAY_BYTES);
 
 /** Routes by virtual host. */
 export type RouteTables<Deps> = Readonly<Record<VirtualHost, readonly Route<Deps>[]>>;
@@ -103,7 +100,9 @@ export function toForwardedTables(
       ...toForwarded(docs, { ...api, forward: data }),
       ...toForwarded(authRoutes, { ...api, forward: identity }),
     ],
-    pages: toForwarded(pages, { ...api, forward: identity, virtualHost: "identity" }),
+    pages: toForwarded(pages, {
+      ...{ forward: identity, virtualHost: "identity", limit: MAX_PAGE_BYTES },
+    }),
   });
 }
 

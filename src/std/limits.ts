@@ -71,6 +71,10 @@ export const MAX_GROUP_KEY_BYTES = 1024;
 /** Max bytes of a body for rows: of one row, of a list by default, and of a list at most. */
 export const MAX_BODY_BYTES = 102_400;
 export const MOST_BATCH_BYTES = 1_048_576;
+/** Max bytes of a body that a page of the Console sends: a value with each byte escaped beside others, or a row of a file. */
+export const MAX_PAGE_BYTES = 1_048_576;
+/** Max bytes of a body between processes: the Console writes back rows that have grown by several requests. */
+export const WALL_BYTES = 16_777_216;
 /** The limit of a list, in the description of the API. */
 export const MAX_BATCH_KEYWORD = "x-rowhouse-max-batch-bytes";
 export const MAX_PEOPLE = 1000;

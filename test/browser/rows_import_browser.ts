@@ -132,6 +132,18 @@ test("an import of 2,000 rows with 30 invalid rows groups equal errors, then sto
   });
 });
 
+test("a row that is larger than a batch is stored with the rows around it", async () => {
+  const titles = ["a", "b".repeat(150_000), "c"];
+  await withPage(pages.browser, async (page) => {
+    await openImport(pages, page);
+    await choose(page, ["title", ...titles].join("\n"));
+    await press(page, "Check the file");
+    await press(page, "Import 3 rows");
+    await page.getByText("3 rows stored.").waitFor();
+  });
+  expect(await pages.listRows()).toMatchObject(titles.map((title) => ({ title })));
+});
+
 test("a file whose header lacks a required column is an error before any request", async () => {
   await withPage(pages.browser, async (page) => {
     await openImport(pages, page);

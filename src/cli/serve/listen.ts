@@ -3,16 +3,14 @@
 import { closeSync, openSync, readdirSync, readFileSync, statSync } from "node:fs";
 import type { Log } from "../../observe.ts";
 import type { Service } from "../../service/mod.ts";
+import { WALL_BYTES } from "../../std/limits.ts";
 import { errorCode } from "../../std/network.ts";
-import { MAX_BYTES } from "../../tables/mod.ts";
 import { RejectedError } from "../command.ts";
 
 // A port that can pause new connections without aborting existing ones.
 
 /** Max seconds without data before a request is complete; fetch.ts allows more afterwards. */
 const IDLE_TIMEOUT_S = 10;
-/** The outermost limit: routes reject bodies above their own limits. */
-const WALL_BYTES = 16 * MAX_BYTES;
 
 type Fetch = (request: Request, server: Server) => Response | Promise<Response>;
 type Server = ReturnType<typeof Bun.serve>;

@@ -16,7 +16,7 @@ import {
 } from "../../http/mod.ts";
 import { CONSOLE_PATH, TOKEN_HEADER } from "../../identity/mod.ts";
 import { Problem } from "../../problem.ts";
-import { MAX_BODY_BYTES } from "../../std/limits.ts";
+import { MAX_PAGE_BYTES } from "../../std/limits.ts";
 import { isUuid } from "../../std/patterns.ts";
 import { type ConsolePageDeps, enter, type Visit } from "../enter.tsx";
 import { callRowsEndpoint, requestRows } from "./call.ts";
@@ -88,7 +88,7 @@ async function handleData(visit: Visit): Promise<Response> {
 }
 
 async function readText(request: Request): Promise<string> {
-  return new TextDecoder().decode(await readBody(request, MAX_BODY_BYTES));
+  return new TextDecoder().decode(await readBody(request, MAX_PAGE_BYTES));
 }
 
 function toMethod(name: string): Method {

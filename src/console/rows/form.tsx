@@ -17,6 +17,7 @@ import {
 } from "../../pages/mod.ts";
 import type { Detail, Problem } from "../../problem.ts";
 import type { NamedColumn } from "../../schema/mod.ts";
+import { MAX_BODY_BYTES } from "../../std/limits.ts";
 import { isUuid } from "../../std/patterns.ts";
 import type { Visit } from "../enter.tsx";
 import { type Choice, renderError, renderLink } from "../parts.tsx";
@@ -63,8 +64,8 @@ type FieldValues = {
   labels?: Labels;
 };
 
-/** Max bytes of a form's values as a browser sends them. */
-const MAX_FORM_BYTES = 80_000;
+/** Max bytes of a form's first values as a browser sends them: any value of one request, with each byte escaped. */
+const MAX_FORM_BYTES = 3 * MAX_BODY_BYTES;
 
 /** A field for each column, up to the max bytes of a form. */
 export async function makeFields(
@@ -77,7 +78,8 @@ export async function makeFields(
   return table.definition.columns.map((column): RowField => {
     const state = states.get(column.name) ?? "null";
     const text = typeof state === "string" ? "" : state.text;
-    const size = encodeURIComponent(text).length;
+    const sent = new URLSearchParams({ "": text.replaceAll(/\r?\n/g, "\r\n") });
+    const size = sent.toString().length;
     const isTooLong = size > freeBytes;
     if (!isTooLong) freeBytes -= size;
     return {

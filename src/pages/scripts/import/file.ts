@@ -15,7 +15,7 @@ import {
   readChunks,
 } from "../../../rows/mod.ts";
 import type { TableDefinition } from "../../../schema/mod.ts";
-import { MAX_BATCH, MAX_BODY_BYTES } from "../../../std/limits.ts";
+import { MAX_BATCH, MAX_BODY_BYTES, MAX_PAGE_BYTES } from "../../../std/limits.ts";
 import { isUuid } from "../../../std/patterns.ts";
 import { element } from "../dom.ts";
 import { findMatchBy, type MatchBy, type MatchTargets } from "./match.ts";
@@ -107,7 +107,7 @@ async function* readStream(file: File): AsyncGenerator<Uint8Array> {
   }
 }
 
-export const LIMITS = { rows: MAX_BATCH, bytes: MAX_BODY_BYTES };
+export const LIMITS = { rows: MAX_BATCH, bytes: MAX_BODY_BYTES, row: MAX_PAGE_BYTES };
 
 /** An error that several lines can have. */
 export type Fault = Pick<LineIssue, "column" | "message"> & {
