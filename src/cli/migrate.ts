@@ -55,6 +55,7 @@ import {
 } from "./command.ts";
 import { withDatabase, withPushDatabase } from "./database.ts";
 import { findDevDatabase } from "./dev/file.ts";
+import { OWN_LOGINS } from "./setting_conflicts.ts";
 import { announceAddress, findAdminAddress, readMigrateSettings, readShards } from "./settings.ts";
 
 export const migrateCommand: Command = {
@@ -314,7 +315,7 @@ export async function setUpDatabase(
   }
   if (spreads) await setUpCluster(admin, citus?.shards);
   const login = await grantServingLogin(admin, config);
-  for (const variable of OWN_VARIABLES) {
+  for (const variable of OWN_LOGINS) {
     const url = config[variable];
     if (url === undefined) continue;
     await grantTask(admin, variable, url);
@@ -364,13 +365,11 @@ const TASKS = {
   CONSOLE_DATABASE_URL: "serve the Console",
   IDENTITY_DATABASE_URL: "serve identity",
   ROWS_DATABASE_URL: "count, read, restore and delete apps' rows",
-} as const;
-type OwnVariable = keyof typeof TASKS;
-const OWN_VARIABLES = Object.keys(TASKS) as OwnVariable[];
+} as const satisfies Record<(typeof OWN_LOGINS)[number], string>;
 
 type Print = (line: string) => void;
 type Addresses = Pick<Config, "DATABASE_URL" | "ADMIN_DATABASE_URL"> &
-  Partial<Pick<Config, "ROLE" | "PREVIEW" | OwnVariable>>;
+  Partial<Pick<Config, "ROLE" | "PREVIEW" | keyof typeof TASKS>>;
 
 /** The login that can now serve; `undefined` if it is the administrator. */
 async function grantServingLogin(admin: Database, config: Addresses): Promise<string | undefined> {
