@@ -22,6 +22,7 @@ import {
 import { changeDefinition } from "../../tables/plan/change.ts";
 import { mergeDeclared } from "../../tables/plan/merge_table.ts";
 import { RejectedError } from "../command.ts";
+import { hasChanged } from "../db/change_schema.ts";
 import { openLog } from "../settings.ts";
 import { type Archive, type ArchiveHeader, readBlocks } from "./archive_file.ts";
 import { planSettings, type SettingsPlan } from "./import_settings.ts";
@@ -106,9 +107,9 @@ function findDroppedValues(
   tables: readonly TableDefinition[],
   migrations: readonly Migration[],
 ): Set<string> {
-  const merged = mergeDeclared(migrations);
+  const [here, merged] = [{ version: 1, tables } as const, mergeDeclared(migrations)];
   const dropped = migrations.flatMap(({ change }) =>
-    change?.kind === "drop_value" && hasValue(tables, change) && !hasValue(merged.tables, change)
+    change?.kind === "drop_value" && hasChanged(here, change) && !hasChanged(merged, change)
       ? [toPath(change)]
       : [],
   );
@@ -116,16 +117,6 @@ function findDroppedValues(
 }
 
 type EnumValue = { table: string; column: string; value: unknown };
-
-function hasValue(
-  tables: readonly TableDefinition[],
-  { table, column, value }: EnumValue,
-): boolean {
-  const columns = tables.find(({ name }) => name === table)?.columns ?? [];
-  return columns.some(
-    ({ name, values }) => name === column && values?.some((other) => other === value),
-  );
-}
 
 function toPath({ table, column, value }: EnumValue): string {
   return JSON.stringify([table, column, value]);

@@ -186,7 +186,7 @@ function readRetype({ args: { positionals } }: Setting): ToChange {
   if (kind === undefined)
     throw new UsageError(`Cannot read "${typed}": must be one of ${KINDS.join(", ")}`);
   return (definition) => {
-    const declared = findColumn(location, { definition });
+    const declared = findColumn(definition, location.table, location.column);
     const type = declared?.kind === kind ? toColumnType(declared) : { kind };
     return { kind: "retype_column", ...location, type };
   };

@@ -4,7 +4,7 @@
  *
  * @module
  */
-import type { Definition, NamedColumn } from "../../schema/mod.ts";
+import type { Definition, NamedColumn, TableDefinition } from "../../schema/mod.ts";
 import { type Cases, matchKind } from "../../std/match_kind.ts";
 import { quote } from "../../std/quote.ts";
 import type { Change } from "../../tables/plan/change.ts";
@@ -18,57 +18,52 @@ type Schema = {
 
 /** The edit that the schema file still requires; `undefined` if none. */
 export function findEdit(change: Change, schema: Schema): string | undefined {
-  return matchKind(EDITS, change, schema);
+  const { definition } = schema;
+  if (!hasChanged(definition, change)) return undefined;
+  const edit = matchKind(EDITS, change, definition);
+  return edit && `${findLine(change, schema)} declares ${edit}`;
 }
 
-const EDITS: Cases<Change, string | undefined, [schema: Schema]> = {
-  rename_column: (change, schema) => {
-    if (!declares(change, schema)) return undefined;
-    return `${findLine(change, schema)} declares ${change.column}: write ${change.to} there instead`;
+const EDITS: Cases<Change, string | undefined, [definition: Definition]> = {
+  rename_column: ({ column, to }) => `${column}: write ${to} there instead`,
+  rename_table: ({ table, to }) => `${table}: write ${to} there instead`,
+  drop_table: ({ table }) => `${table}: delete the table there`,
+  drop_value: ({ value }) => `the value ${quote(value)}: delete it there`,
+  retype_column: ({ table, column, type }, definition) => {
+    const kind = findColumn(definition, table, column)?.kind;
+    if (kind === type.kind) return undefined;
+    return `${table}.${column} as ${kind}: write t.${type.kind}() there instead`;
   },
-  rename_table: (change, schema) => {
-    if (!declaresTable(change, schema)) return undefined;
-    return `${findLine(change, schema)} declares ${change.table}: write ${change.to} there instead`;
-  },
-  drop_table: (change, schema) => {
-    if (!declaresTable(change, schema)) return undefined;
-    return `${findLine(change, schema)} declares ${change.table}: delete the table there`;
-  },
-  drop_value: (change, schema) => {
-    const { value } = change;
-    const declared = findColumn(change, schema);
-    if (declared?.values?.includes(value) !== true) return undefined;
-    return `${findLine(change, schema)} declares the value ${quote(value)}: delete it there`;
-  },
-  retype_column: (change, schema) => {
-    const { table, column, type } = change;
-    const declared = findColumn(change, schema);
-    if (declared === undefined || declared.kind === type.kind) return undefined;
-    return `${findLine(change, schema)} declares ${table}.${column} as ${declared.kind}: write t.${type.kind}() there instead`;
-  },
-  drop_column: (change, schema) => {
-    if (!declares(change, schema)) return undefined;
-    return `${findLine(change, schema)} declares ${change.column}: delete it there`;
-  },
+  drop_column: ({ column }) => `${column}: delete it there`,
 };
 
-/** Whether the file declares the table. */
-function declaresTable({ table }: { table: string }, { definition }: Schema): boolean {
-  return definition.tables.some(({ name }) => name === table);
+/** Whether a definition has what a change is about: a table, a column or an enum value; or, of a rename, the new name. */
+export function hasChanged(definition: Definition, change: Change, to?: string): boolean {
+  if (!("column" in change)) return findTable(definition, to ?? change.table) !== undefined;
+  const column = findColumn(definition, change.table, to ?? change.column);
+  if (change.kind === "drop_value") return column?.values?.includes(change.value) === true;
+  return column !== undefined;
 }
 
-type ColumnLocation = { table: string; column: string };
+/** Whether a rename leads from one definition to the other. */
+export function isRename(
+  change: Extract<Change, { to: string }>,
+  { before, after }: { before: Definition; after: Definition },
+): boolean {
+  const has = (definition: Definition, to?: string) => hasChanged(definition, change, to);
+  return has(before) && !has(before, change.to) && has(after, change.to) && !has(after);
+}
 
-function declares(location: ColumnLocation, schema: Schema): boolean {
-  return findColumn(location, schema) !== undefined;
+export function findTable(definition: Definition, table: string): TableDefinition | undefined {
+  return definition.tables.find(({ name }) => name === table);
 }
 
 export function findColumn(
-  { table, column }: ColumnLocation,
-  { definition }: Pick<Schema, "definition">,
+  definition: Definition,
+  table: string,
+  column: string,
 ): NamedColumn | undefined {
-  const declared = definition.tables.find(({ name }) => name === table);
-  return declared?.columns.find(({ name }) => name === column);
+  return findTable(definition, table)?.columns.find(({ name }) => name === column);
 }
 
 /** The file, with the line that declares a table or column if it can be found. */

@@ -12,7 +12,7 @@ import { readJournal } from "../../tables/history/journal_files.ts";
 import type { Change } from "../../tables/plan/change.ts";
 import { mergeDeclared } from "../../tables/plan/merge_table.ts";
 import { EXIT, RejectedError } from "../command.ts";
-import { findColumn } from "./change_schema.ts";
+import { findColumn, findTable, hasChanged, isRename } from "./change_schema.ts";
 import { DEV_JOURNAL, readDeclared } from "./journal.ts";
 import type { Project } from "./project.ts";
 import { isDev, withDestination } from "./service.ts";
@@ -56,41 +56,16 @@ type Schemas = {
 
 /** Whether the project has the state before a change, and the schema the state after it. */
 function isPending(change: Change, { project, definition }: Schemas): boolean {
-  return matchKind(PENDING, change, project, definition);
-}
-
-type Pending = [project: Definition, definition: Definition];
-
-const PENDING: Cases<Change, boolean, Pending> = {
-  rename_column: ({ table, column, to }, project, definition) =>
-    has(project, table, column) &&
-    !has(project, table, to) &&
-    has(definition, table, to) &&
-    !has(definition, table, column),
-  rename_table: ({ table, to }, project, definition) =>
-    has(project, table) && !has(project, to) && has(definition, to) && !has(definition, table),
-  drop_column: ({ table, column }, project, definition) =>
-    has(project, table, column) && has(definition, table) && !has(definition, table, column),
-  drop_table: ({ table }, project, definition) => has(project, table) && !has(definition, table),
-  drop_value: (change, project, definition) => {
-    const hasValue = (schema: Definition) =>
-      findColumn(change, { definition: schema })?.values?.includes(change.value) === true;
-    return hasValue(project) && !hasValue(definition);
-  },
-  retype_column: (change, project, definition) => {
-    const before = findColumn(change, { definition: project });
-    const { kind } = change.type;
-    return (
-      before !== undefined &&
-      before.kind !== kind &&
-      findColumn(change, { definition })?.kind === kind
+  if ("to" in change) return isRename(change, { before: project, after: definition });
+  if (change.kind === "retype_column") {
+    const [before, after] = [project, definition].map(
+      (schema) => findColumn(schema, change.table, change.column)?.kind,
     );
-  },
-};
-
-function has(definition: Definition, table: string, column?: string): boolean {
-  if (column !== undefined) return findColumn({ table, column }, { definition }) !== undefined;
-  return definition.tables.some(({ name }) => name === table);
+    return before !== undefined && before !== after && after === change.type.kind;
+  }
+  const isThere =
+    change.kind !== "drop_column" || findTable(definition, change.table) !== undefined;
+  return isThere && hasChanged(project, change) && !hasChanged(definition, change);
 }
 
 /** The command that makes a change, as a person types it. */

@@ -8,8 +8,9 @@ import { Problem } from "../../problem.ts";
 import type { Definition, NamedColumn, TableDefinition } from "../../schema/mod.ts";
 import { canonicalJson } from "../../std/json.ts";
 import { isSubsequence } from "../../std/sort_lists.ts";
-import { type Change, changeDefinition } from "../../tables/plan/change.ts";
-import { mergeDeclared, mergeTable, withoutRules } from "../../tables/plan/merge_table.ts";
+import { type Change, changeDefinition, toColumnType } from "../../tables/plan/change.ts";
+import { mergeDeclared, withoutRules } from "../../tables/plan/merge_table.ts";
+import { findColumn, findTable } from "../db/change_schema.ts";
 import type { Pushed, SchemaService } from "../db/schema_service.ts";
 
 export type DevTables = {
@@ -135,12 +136,7 @@ export function openDevTables({ service, tables, foreign }: DevOptions): DevTabl
         const declared = findColumn(committed, table, column.name);
         if (own === undefined || declared === undefined || isSameType(own, column)) continue;
         if (!isSameType(declared, column)) continue;
-        const { kind, values, default: initial } = column;
-        const type = {
-          kind,
-          ...(values === undefined ? {} : { values }),
-          ...(initial === undefined ? {} : { default: initial }),
-        };
+        const type = toColumnType(column);
         const change = { kind: "retype_column", table, column: column.name, type } as const;
         if (!(await tryApply(change))) await setColumnAside(table, column.name);
         isChanged = true;
@@ -151,18 +147,6 @@ export function openDevTables({ service, tables, foreign }: DevOptions): DevTabl
 
 export function isUnfit(error: unknown): error is Problem {
   return error instanceof Problem && error.code === "incompatible_schema";
-}
-
-export function findTable(definition: Definition, table: string): TableDefinition | undefined {
-  return definition.tables.find(({ name }) => name === table);
-}
-
-export function findColumn(
-  definition: Definition,
-  table: string,
-  column: string,
-): NamedColumn | undefined {
-  return findTable(definition, table)?.columns.find(({ name }) => name === column);
 }
 
 export function isSameType(one: NamedColumn, other: NamedColumn): boolean {
@@ -183,17 +167,25 @@ function findFreeName(name: string, used: readonly { name: string }[], maxChars:
   }
 }
 
+/** The definition with a change of one table. */
+function withTable(
+  definition: Definition,
+  name: string,
+  change: (table: TableDefinition) => TableDefinition,
+): Definition {
+  const tables = definition.tables.map((table) => (table.name === name ? change(table) : table));
+  return { ...definition, tables };
+}
+
 /** The definition with another declaration of one column. */
 function withColumn(definition: Definition, table: string, column: NamedColumn): Definition {
-  const tables = definition.tables.map((other) => {
-    if (other.name !== table) return other;
+  return withTable(definition, table, (other) => {
     const isThere = other.columns.some(({ name }) => name === column.name);
     const columns = isThere
       ? other.columns.map((each) => (each.name === column.name ? column : each))
       : [...other.columns, column];
     return { ...other, columns };
   });
-  return { ...definition, tables };
 }
 
 function toOptional(column: NamedColumn): NamedColumn {
@@ -246,28 +238,17 @@ function loosenColumn(
       definition: withColumn(definition, table, toOptional(column)),
       kept: [`${table}.${name} stays optional in dev: rows have no value`],
     };
-  if (own?.values !== undefined && !isSubsequence(own.values, column.values ?? []))
+  if (own?.values !== undefined && !isSubsequence(own.values, column.values ?? [])) {
+    const values = findColumn(
+      mergeDeclared([{ definition: state }, { definition }]),
+      table,
+      name,
+    )?.values;
     return {
-      definition: {
-        ...definition,
-        tables: definition.tables.map((other) => {
-          const recorded = other.name === table ? findTable(state, table) : undefined;
-          if (recorded === undefined) return other;
-          const { columns } = mergeTable(other, recorded);
-          const values = columns.find((each) => each.name === name)?.values;
-          return (
-            findTable(
-              withColumn({ version: 1, tables: [other] }, table, {
-                ...column,
-                ...(values && { values }),
-              }),
-              table,
-            ) ?? other
-          );
-        }),
-      },
+      definition: withColumn(definition, table, { ...column, ...(values && { values }) }),
       kept: [`${table}.${name} keeps all its values in dev`],
     };
+  }
   return withoutUniques({ definition, state, committed }, table, name);
 }
 
@@ -282,19 +263,14 @@ function withoutUniques(
     !list.includes(name) ||
     recorded?.uniques.some((other) => canonicalJson(other) === canonicalJson(list)) === true;
   const wasUnique = findColumn(state, table, name)?.unique === true;
-  const tables = definition.tables.map((other) =>
-    other.name === table
-      ? {
-          ...other,
-          columns: other.columns.map((each) =>
-            each.name === name ? { ...each, unique: each.unique && wasUnique } : each,
-          ),
-          uniques: other.uniques.filter(isKept),
-        }
-      : other,
-  );
   return {
-    definition: { ...definition, tables },
+    definition: withTable(definition, table, (other) => ({
+      ...other,
+      columns: other.columns.map((each) =>
+        each.name === name ? { ...each, unique: each.unique && wasUnique } : each,
+      ),
+      uniques: other.uniques.filter(isKept),
+    })),
     kept: [`${table}.${name} is not unique in dev: rows share values`],
   };
 }

@@ -19,9 +19,10 @@ import type { Change } from "../../tables/plan/change.ts";
 import { mergeDeclared } from "../../tables/plan/merge_table.ts";
 import { readChange } from "../../tables/read_change.ts";
 import { EXIT, RejectedError } from "../command.ts";
+import { isRename } from "../db/change_schema.ts";
 import { fetchMigrations, PROJECT_JOURNAL, readDeclared } from "../db/journal.ts";
 import type { Project } from "../db/project.ts";
-import { type DevTables, findColumn, findTable, openDevTables } from "./dev_tables.ts";
+import { type DevTables, openDevTables } from "./dev_tables.ts";
 import { countAdopted, type Replay, replayMigration, toReplays } from "./replay.ts";
 
 export type Replayed = {
@@ -138,31 +139,13 @@ async function undo(dev: DevTables, { migration, definition, report }: Undo): Pr
 
 /** `undefined` if the schema has the new name, or if there is nothing to rename. */
 function toReverse(change: Change, definition: Definition, now: Definition): Change | undefined {
-  switch (change.kind) {
-    case "rename_column": {
-      const { table, column, to } = change;
-      const isBack = ({ has, lacks }: { has: string; lacks: string }, tables: Definition) =>
-        findColumn(tables, table, has) !== undefined &&
-        findColumn(tables, table, lacks) === undefined;
-      return isBack({ has: column, lacks: to }, definition) &&
-        isBack({ has: to, lacks: column }, now)
-        ? { ...change, column: to, to: column }
-        : undefined;
-    }
-    case "rename_table": {
-      const { table, to } = change;
-      const isBack = ({ has, lacks }: { has: string; lacks: string }, tables: Definition) =>
-        findTable(tables, has) !== undefined && findTable(tables, lacks) === undefined;
-      return isBack({ has: table, lacks: to }, definition) && isBack({ has: to, lacks: table }, now)
-        ? { ...change, table: to, to: table }
-        : undefined;
-    }
-    case "drop_column":
-    case "drop_table":
-    case "drop_value":
-    case "retype_column":
-      return undefined;
-  }
+  if (!("to" in change)) return undefined;
+  const { to } = change;
+  const back: Change =
+    change.kind === "rename_table"
+      ? { ...change, table: to, to: change.table }
+      : { ...change, column: to, to: change.column };
+  return isRename(back, { before: now, after: definition }) ? back : undefined;
 }
 
 /** What was done since the last call; nothing if nothing was. */

@@ -10,7 +10,8 @@ import { type Cases, matchKind } from "../../std/match_kind.ts";
 import { isSubsequence, sortLists } from "../../std/sort_lists.ts";
 import { type Change, changeTable } from "../../tables/plan/change.ts";
 import { type Declared, mergeDeclared, mergeTable } from "../../tables/plan/merge_table.ts";
-import { type DevTables, findColumn, findTable, isSameType } from "./dev_tables.ts";
+import { findColumn, findTable, hasChanged } from "../db/change_schema.ts";
+import { type DevTables, isSameType } from "./dev_tables.ts";
 
 /** A migration of the project, and all tables of the project before it. */
 export type Replay = Declared & { before: Definition };
@@ -221,13 +222,5 @@ function hasAll(now: Definition, before: Definition, { tables }: Definition): bo
 
 function isGone(now: Definition, declared: Definition, change: Change): boolean {
   if (change.kind === "retype_column") return true;
-  const has = (definition: Definition) => {
-    if (change.kind === "rename_table" || change.kind === "drop_table")
-      return findTable(definition, change.table) !== undefined;
-    const column = findColumn(definition, change.table, change.column);
-    return change.kind === "drop_value"
-      ? column?.values?.includes(change.value) === true
-      : column !== undefined;
-  };
-  return has(declared) || !has(now);
+  return hasChanged(declared, change) || !hasChanged(now, change);
 }
