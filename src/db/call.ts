@@ -5,7 +5,7 @@
  * @module
  */
 
-import { quoteLiteral, quoteName } from "../std/quote.ts";
+import { quoteElement, quoteLiteral, quoteName } from "../std/quote.ts";
 import type {
   ArgumentsOf,
   FunctionShape,
@@ -214,17 +214,13 @@ function encodeValue(type: SqlType, value: unknown): Parameter {
 /** @see https://www.postgresql.org/docs/current/arrays.html#ARRAYS-IO */
 function toArrayText(type: SqlType, items: readonly unknown[]): string {
   const texts = items.map((item) => (type === "bytea[]" ? `\\x${item}` : String(item)));
-  return `{${texts.map(quoteItem).join(",")}}`;
+  return `{${texts.map(quoteElement).join(",")}}`;
 }
 
 /** @see https://www.postgresql.org/docs/current/rowtypes.html#ROWTYPES-IO-SYNTAX */
 function toRecordText(visitor: PresentedVisitor): string {
   const { session_cookie, identity_cookie, idle_s, client_address } = visitor;
-  return `(${[session_cookie, identity_cookie, idle_s, client_address].map(quoteItem).join(",")})`;
-}
-
-function quoteItem(item: unknown): string {
-  return `"${String(item).replaceAll(/["\\]/g, "\\$&")}"`;
+  return `(${[session_cookie, identity_cookie, idle_s, client_address].map((item) => quoteElement(`${item}`)).join(",")})`;
 }
 
 type Decode = (value: unknown) => unknown;

@@ -46,7 +46,7 @@ type ManyParts = Pick<AnyQuery, "where" | "limit"> & {
  * @throws {TypeError} no conditions, or an undefined value in them: it would select more rows than the caller means
  */
 export function toManyQuery({ where, all, limit, dryRun }: ManyParts, call: string): Parameter[] {
-  const conditions = toConditionParameters(where ?? {}, [...PARAMETERS, "all"]);
+  const conditions = toConditionParameters(where ?? {}, [...PARAMETERS, "all", "dryRun"]);
   if (hasUndefined(where) || (conditions.length === 0 && all !== true))
     throw new TypeError(
       `${call}: Cannot write rows without a condition, or with an undefined value in one: set where, or all: true`,

@@ -118,6 +118,20 @@ export function quoteName(name: string): string {
   return `"${name.replaceAll('"', '""')}"`;
 }
 
+/**
+ * An element of a list, record or array, in double quotes.
+ *
+ * @example
+ * ```ts
+ * import { quoteElement } from "./quote.ts";
+ * import { expect } from "bun:test";
+ * expect(quoteElement('a "b" \\')).toBe('"a \\"b\\" \\\\"');
+ * ```
+ */
+export function quoteElement(text: string): string {
+  return `"${text.replaceAll(/["\\]/g, "\\$&")}"`;
+}
+
 // Quotes text for a POSIX shell. Never lets a character of the text end its word, or reach a
 // terminal as a control character.
 

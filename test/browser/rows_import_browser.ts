@@ -13,6 +13,7 @@ const SCHEMA = defineSchema({
     size: t.number(),
     due: t.timestamp(),
     project: t.ref("projects"),
+    limit: t.string().unique(),
   },
 });
 
@@ -369,6 +370,18 @@ describe.each([
     });
     const { json } = await site.call("/v1/data/db/todos?offset=2000&limit=1000");
     expect((json as { rows: unknown[] }).rows).toHaveLength(499);
+  });
+
+  test("a duplicate in a column with the name of a parameter", async () => {
+    await site.addRows(
+      Array.from({ length: 101 }, (_, at) => ({ title: `s${at}`, limit: `${at}` })),
+    );
+    await withPage(site.browser, async (page) => {
+      await openImport(site, page);
+      await choose(page, "title,limit\nt,100\n");
+      await press(page, "Check the file");
+      await page.getByText("Line 2, limit: A stored row has this value").waitFor();
+    });
   });
 });
 

@@ -20,6 +20,8 @@ const SCHEMA = defineSchema({
     former: t.ref("projects"),
   },
   points: { value: t.number(), project: t.ref("projects") },
+  ranks: { limit: t.string().required().unique() },
+  stops: { rank: t.ref("ranks") },
 });
 const TITLES = Array.from({ length: 12 }, (_, index) => `Todo ${index + 1}`);
 const MAX_BYTES = 500_000;
@@ -98,6 +100,16 @@ describe.each([
     expect((await open("projects", foreign)).status).toBe(404);
     for (const id of [ids.garden, ids.home, ids.empty])
       expect((await open("projects", id)).text).not.toContain("Foreign");
+  });
+
+  test("a form accepts the text of a row whose column has the name of a parameter", async () => {
+    const [, second = ""] = await add("ranks", [{ limit: "1" }, { limit: 'the "2", (x)' }]);
+    const [stop = ""] = await add("stops", [{}]);
+    const { text } = await open("stops", stop);
+    const fields = { ...readHidden(text), "value.rank": 'the "2", (x)' };
+    await visit(service, jar, `${rowsOf("stops")}/rows/${stop}`, { fields });
+    const { json } = await service.call(app, `/v1/data/db/stops/${stop}`);
+    expect(json).toMatchObject({ rank: second });
   });
 
   test("a form that is rejected displays the same", async () => {

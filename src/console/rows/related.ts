@@ -14,6 +14,7 @@ import {
 } from "../../pages/mod.ts";
 import type { TableDefinition } from "../../schema/mod.ts";
 import { isUuid } from "../../std/patterns.ts";
+import { quoteElement } from "../../std/quote.ts";
 import type { Visit } from "../enter.tsx";
 import { callRows, toRejection } from "./call.ts";
 import { findRows, listRows, MAX_SEARCHED, readPage } from "./list.ts";
@@ -114,7 +115,10 @@ async function findNamed(
   const found: string[] = [];
   try {
     if (visit.deps.hasFilters) {
-      const query = new URLSearchParams({ [label]: `eq.${text}`, select: "id", limit: "2" });
+      const query = new URLSearchParams({
+        and: `(${label}.eq.${quoteElement(text)})`,
+        ...{ select: "id", limit: "2" },
+      });
       const { rows } = readPage(
         (await callRows(visit, { appId, path: `${target}?${query}` })).text,
       );

@@ -15,6 +15,7 @@ import {
 } from "../../db/mod.ts";
 import { PREVIEWS, type Preview } from "../../preview.ts";
 import { Problem } from "../../problem.ts";
+import { quoteElement } from "../../std/quote.ts";
 import { type ColumnSet, hashColumnSet } from "./catalog.ts";
 import type { IndexForm } from "./names.ts";
 
@@ -343,15 +344,15 @@ export function toParameters(
   return argumentsOf(call.endpoint).map((name) => {
     const value = values[name];
     // The driver does not know the types of arrays.
-    return isList(value) ? `{${value.map(quoteElement).join(",")}}` : value;
+    return isList(value) ? `{${value.map(toElement).join(",")}}` : value;
   });
 }
 
-function quoteElement(element: string | number | Uint8Array | null): string {
+function toElement(element: string | number | Uint8Array | null): string {
   if (element === null) return "null";
   if (typeof element === "number") return String(element);
   if (typeof element !== "string") return `"\\\\x${element.toHex()}"`;
-  return `"${element.replaceAll(/["\\]/g, "\\$&")}"`;
+  return quoteElement(element);
 }
 
 function isList<Value>(value: Value): value is Extract<Value, readonly unknown[]> {

@@ -2,6 +2,7 @@
 import { type FileRow, type LineIssue, listUniques, toUniqueKey } from "../../../rows/mod.ts";
 import type { NamedColumn, TableDefinition } from "../../../schema/mod.ts";
 import { mapBounded } from "../../../std/bounded.ts";
+import { quoteElement } from "../../../std/quote.ts";
 import { toDataUrl } from "../data.ts";
 import { type Row, readPage, SearchError } from "../search/pages.ts";
 import { listTable } from "./match.ts";
@@ -118,12 +119,13 @@ function addFound({ columns, asked, found }: Lookup, row: Row): void {
 async function findByValues(lookup: Lookup): Promise<boolean> {
   const [column, ...more] = lookup.columns;
   if (column === undefined || more.length > 0) return false;
-  const groups = toGroups([...lookup.asked.values()].map(({ text }) => quoteValue(text)));
+  const groups = toGroups([...lookup.asked.values()].map(({ text }) => quoteElement(text)));
   try {
     await mapBounded(groups, MAX_CALLS, async (group) => {
       const select = [...new Set(["id", column.name])].join(",");
       const query = new URLSearchParams({
-        ...{ [column.name]: `in.(${group.join(",")})`, select, limit: String(MAX_VALUES) },
+        and: `(${column.name}.in.(${group.join(",")}))`,
+        ...{ select, limit: String(MAX_VALUES) },
       });
       const { rows } = await readPage(lookup.url, { query: query.toString() });
       for (const row of rows) addFound(lookup, row);
@@ -148,10 +150,6 @@ function toGroups(values: readonly string[]): string[][] {
     size += length;
   }
   return groups;
-}
-
-function quoteValue(text: string): string {
-  return `"${text.replaceAll(/["\\]/g, "\\$&")}"`;
 }
 
 async function readTable(
