@@ -41,7 +41,7 @@ type NumberReader = (
  * A reader of the numbers in one file. A number that can mean two numbers, such as 1.500 next to 2,50, is an error, and so are two
  * decimal marks in one column.
  */
-function makeNumberReader(): NumberReader {
+export function makeNumberReader(): NumberReader {
   /** The first line with a decimal mark, by mark and column. */
   const marks = new Map<string, number>();
   /** The first lines with a decimal comma, and with a point that can separate thousands. */

@@ -7,6 +7,14 @@ import { useTablePages } from "../support/table_pages.ts";
 
 const SCHEMA = defineSchema({
   projects: { name: t.string().required().unique() },
+  ranks: { limit: t.string().required().unique() },
+  cards: {
+    grade: t.enum(["a", "A", "null", "in progress"]),
+    flag: t.boolean(),
+    size: t.number(),
+    price: t.decimal(),
+    rank: t.ref("ranks"),
+  },
   todos: {
     title: t.string().required(),
     note: t.string(),
@@ -150,7 +158,7 @@ describe.each([
       await heading(page, "Paste into 2 rows");
       const text = (await dialog(page).textContent()) ?? "";
       expect(text).toContain('Row 1, project: No row of projects is shown as "Nowhere"');
-      expect(text).toContain('Row 2, status: No choice begins with "closed"');
+      expect(text).toContain('Row 2, status: No choice is "closed"');
       expect(text).toContain("1 row of the clipboard left out");
       await press(page, "Save 2 rows");
       await heading(page, "Changed 2 of 2 rows");
@@ -165,6 +173,33 @@ describe.each([
       await page.locator("#save-state", { hasText: "Saved" }).waitFor();
       expect((await pages.listRows())[0]?.["title"]).toBe("one\ntwo");
     });
+  });
+
+  test("pasted values are read as those of a file, and a choice is never guessed", async () => {
+    const [, second] = await pages.addRows([{ limit: "one" }, { limit: "two" }], "ranks");
+    await pages.addRows([{ flag: true }, { flag: true }, { grade: "a" }], "cards");
+    await pages.open(
+      "cards",
+      async (page) => {
+        await page.locator("tbody tr td").nth(1).focus();
+        await paste(page, "A\tN\t1,5\t1.234,50\ttwo\nnull\tWAHR\t2\t12\t\nin\tn/a\tx\t1,234\t");
+        await heading(page, "Paste into 2 rows");
+        const text = (await dialog(page).textContent()) ?? "";
+        expect(text).toContain('Row 3, grade: No choice is "in".');
+        expect(text).toContain("Row 3, flag: Must be true or false");
+        expect(text).toContain("Row 3, size: Must be a number");
+        expect(text).toContain("Row 3, price: Can mean two numbers");
+        await press(page, "Save 2 rows");
+        await heading(page, "Changed 2 of 2 rows");
+        const { json } = await pages.call("/v1/data/db/cards");
+        expect((json as { rows: object[] }).rows).toMatchObject([
+          { grade: "A", flag: false, size: 1.5, price: "1234.50", rank: second?.id },
+          { grade: "null", flag: true, size: 2, price: "12", rank: null },
+          { grade: "a", flag: null, size: null, price: null },
+        ]);
+      },
+      CLIPBOARD,
+    );
   });
 
   test("a reference accepts the text of its row, typed into its cell", async () => {

@@ -35,6 +35,7 @@ export function findOption(select: HTMLSelectElement, text: string): HTMLOptionE
   const wanted = text.trim().toLowerCase();
   const options = [...select.options];
   return (
+    options.find(({ label }) => label === text.trim()) ??
     options.find(({ label }) => label.toLowerCase() === wanted) ??
     options.find(({ label }) => label.toLowerCase().startsWith(wanted))
   );

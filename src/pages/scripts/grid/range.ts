@@ -5,6 +5,7 @@
  * @module
  */
 
+import { makeNumberReader } from "../../../rows/mod.ts";
 import type { NamedColumn } from "../../../schema/mod.ts";
 import { readTsv, toTsv } from "../../../std/tsv.ts";
 import { type ListedRow, textOf } from "../../rows/row.ts";
@@ -29,8 +30,8 @@ import {
   findColumn,
   isSameKind,
   readIds,
+  toPasted,
   toShown,
-  toValue,
   type Value,
 } from "./values.ts";
 import type { Change } from "./write.ts";
@@ -228,6 +229,7 @@ async function paste(lines: readonly (readonly string[])[], renew: () => void): 
     range = { from, to: { row: from.row + height - 1, column: from.column + width - 1 } };
   const rowsLeft = height - listSelected().length;
   mark();
+  const readNumber = makeNumberReader();
   const find = <Part>(of: readonly (readonly Part[])[], { row, column }: Position) =>
     isFilled ? of[0]?.[0] : of[row]?.[column];
   const notes =
@@ -243,7 +245,11 @@ async function paste(lines: readonly (readonly string[])[], renew: () => void): 
       if (value === undefined) return { json: textOf(row.row, column.name) };
       if (json !== undefined && isSameKind(column, json)) return { json };
       if (value === "" && !column.required) return { json: "null" };
-      return toValue(column, { text: value }, row.row);
+      const position = { line: place.row + 1, column: column.name, delimiter: "\t" };
+      return toPasted(column, value, {
+        row: row.row,
+        readNumber: (written) => readNumber(written, position),
+      });
     },
     notes,
   );

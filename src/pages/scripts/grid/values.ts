@@ -5,11 +5,12 @@
  * @module
  */
 
-import { FIELDS, NEVER_ACCEPTED } from "../../../kinds/mod.ts";
-import { readPages } from "../../../rows/mod.ts";
+import { FIELDS, NEVER_ACCEPTED, type ReadNumber, VALUES } from "../../../kinds/mod.ts";
+import { readPages, readValue } from "../../../rows/mod.ts";
 import type { NamedColumn } from "../../../schema/mod.ts";
 import { MAX_ROWS } from "../../../std/limits.ts";
 import { isUuid } from "../../../std/patterns.ts";
+import { quoteElement } from "../../../std/quote.ts";
 import { type ListedRow, type Row, toLabelText } from "../../rows/row.ts";
 import { isFreeText, type State, toJson, toState, withLineEnds } from "../../rows/state.ts";
 import { toDataUrl } from "../data.ts";
@@ -18,23 +19,27 @@ import { columnOf } from "./cells.ts";
 import { labels, readTable } from "./store.ts";
 
 export type Value = { readonly json: string } | { readonly issue: string };
-/** A typed text, or the state of a field. */
-export type Input = { readonly text: string } | { readonly state: State };
+type Text = { readonly text: string; readonly isPasted?: boolean };
+/** A typed or pasted text, or the state of a field. */
+export type Input = Text | { readonly state: State };
 
 export function findColumn(name: string): NamedColumn | undefined {
   return readTable().columns.find((column) => column.name === name);
 }
 
-/** The values of a choice that a text names, or begins with. */
-function findChoice(column: NamedColumn, text: string): string | undefined {
-  const wanted = text.trim().toLowerCase();
-  const options = [
-    ...(FIELDS[column.kind].choices?.(column) ?? []),
-    ...(column.required ? [] : [NULL]),
-  ];
+/** The choice that a text names; a typed text can be its beginning. */
+function findChoice(column: NamedColumn, text: string, isTyped: boolean): State | undefined {
+  const options = (FIELDS[column.kind].choices?.(column) ?? []).map((choice): [string, State] => [
+    choice,
+    { text: choice },
+  ]);
+  if (!column.required) options.push([NULL, NULL]);
+  const find = (isIt: (choice: string) => boolean) => options.find(([choice]) => isIt(choice))?.[1];
+  const wanted = text.toLowerCase();
   return (
-    options.find((option) => option.toLowerCase() === wanted) ??
-    options.find((option) => option.toLowerCase().startsWith(wanted))
+    find((choice) => choice === text) ??
+    find((choice) => choice.toLowerCase() === wanted) ??
+    (isTyped ? find((choice) => choice.toLowerCase().startsWith(wanted)) : undefined)
   );
 }
 
@@ -43,7 +48,7 @@ const NOT_JSON = 'Must be JSON, such as {"a": 1}, [1, 2] or "text" with quotes';
 
 /** The value of an input; a text keeps the line ends of the row's value. */
 export async function toValue(column: NamedColumn, input: Input, row?: Row): Promise<Value> {
-  const state = "state" in input ? input.state : readText(column, input.text);
+  const state = "state" in input ? input.state : readText(column, input);
   if (typeof state === "object" && "issue" in state) return state;
   if (state === "default") return { issue: "A stored row has no default" };
   if (typeof state === "object" && column.kind === "ref" && !isUuid(state.text))
@@ -54,15 +59,32 @@ export async function toValue(column: NamedColumn, input: Input, row?: Row): Pro
   return isInvalid ? { issue: NOT_JSON } : { json };
 }
 
-function readText(column: NamedColumn, typed: string): State | { readonly issue: string } {
-  const text = isFreeText(column) ? typed : typed.trim();
-  if (FIELDS[column.kind].choices !== undefined) {
-    if (text === "") return NULL;
-    const found = findChoice(column, text);
-    if (found === undefined) return { issue: `No choice begins with ${JSON.stringify(text)}.` };
-    return found === NULL ? NULL : { text: found };
-  }
-  return text === "" && !isFreeText(column) ? NULL : { text };
+/** The value of a pasted text: numbers and booleans in the notations that a file can have. */
+export async function toPasted(
+  column: NamedColumn,
+  text: string,
+  { row, readNumber }: { readonly row: Row; readonly readNumber: ReadNumber },
+): Promise<Value> {
+  const { fromCsv } = VALUES[column.kind];
+  const isTyped = column.kind === "json" || column.kind === "ref";
+  if (fromCsv === undefined || isTyped || text.trim() === "")
+    return toValue(column, { text, isPasted: true }, row);
+  const unread = fromCsv(text, readNumber);
+  const read = "issue" in unread ? unread : readValue(unread.value, column);
+  return "issue" in read ? read : { json: JSON.stringify(read.value) };
+}
+
+function readText(
+  column: NamedColumn,
+  { text: given, isPasted = false }: Text,
+): State | { readonly issue: string } {
+  const text = isFreeText(column) ? given : given.trim();
+  if (text === "" && !isFreeText(column)) return NULL;
+  if (FIELDS[column.kind].choices === undefined) return { text };
+  const rule = isPasted ? "is" : "begins with";
+  return (
+    findChoice(column, text, !isPasted) ?? { issue: `No choice ${rule} ${JSON.stringify(text)}.` }
+  );
 }
 
 const LABEL_CHARS = 60;
@@ -96,7 +118,10 @@ async function findEqual(
   label: string,
   wanted: string,
 ): Promise<string[] | undefined> {
-  const query = new URLSearchParams({ [label]: `eq.${wanted}`, select: "id", limit: "2" });
+  const query = new URLSearchParams({
+    and: `(${label}.eq.${quoteElement(wanted)})`,
+    ...{ select: "id", limit: "2" },
+  });
   try {
     const { rows } = await readPage(url, { query: query.toString() });
     return rows.map(({ id }) => id);
