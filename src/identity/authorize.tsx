@@ -5,18 +5,18 @@
  *
  * @module
  */
-import { type RequestContext, readCookies, toSetCookie } from "../http/mod.ts";
+import type { RequestContext } from "../http/mod.ts";
 import { redirect, respondWithMessage } from "../pages/mod.ts";
 import { checkAuthorizeQuery, readAuthorizeQuery, toFormTargets } from "./authorize_query.ts";
+import { makeHostCookie } from "./cookies.ts";
 import { isFactorDemanded, type PageDeps, readOpenVisit, readSessionOfPage } from "./page_deps.tsx";
 import { readReturnTo, toAddFactor } from "./return_to.ts";
 import { PATHS } from "./settings.ts";
 import { type SignInTarget, signInPage } from "./sign_in_page.tsx";
 
 /** Counts redirects from one app in quick succession. */
-const RETURNS_COOKIE = "__Host-rowhouse_returns";
+const RETURNS = makeHostCookie("__Host-rowhouse_returns", 20);
 const MAX_RETURNS = 5;
-const PAUSE_S = 20;
 
 /** The sign-in form, or a redirect to the app if the person has a session. */
 export async function handleAuthorize(deps: PageDeps, context: RequestContext): Promise<Response> {
@@ -70,15 +70,12 @@ function redirectToApp(
   { slug, href }: { slug: string; href: string },
 ): Response {
   const count = readReturns(request, slug);
-  const cookie = (value: string, maxAgeS: number) =>
-    toSetCookie(RETURNS_COOKIE, value, { path: "/", maxAgeS });
-  if (count >= MAX_RETURNS) return respondWithLoop({ slug, href }, [cookie("", 0)]);
-  return redirect(href, { cookies: [cookie(`${slug}.${count + 1}`, PAUSE_S)] });
+  if (count >= MAX_RETURNS) return respondWithLoop({ slug, href }, [RETURNS.clear()]);
+  return redirect(href, { cookies: [RETURNS.set(`${slug}.${count + 1}`)] });
 }
 
 function readReturns(request: Request, slug: string): number {
-  const [value] = readCookies(request.headers.get("cookie"), RETURNS_COOKIE);
-  const [, counted, count] = /^([a-z0-9-]+)\.(\d)$/.exec(value ?? "") ?? [];
+  const [, counted, count] = /^([a-z0-9-]+)\.(\d)$/.exec(RETURNS.read(request) ?? "") ?? [];
   return counted === slug ? Number(count) : 0;
 }
 

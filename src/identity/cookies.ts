@@ -133,40 +133,50 @@ function clear(paths: readonly string[], domain: string | undefined): string[] {
   return paths.map((path) => toSetCookie(SESSION_COOKIE, "", { path, domain, maxAgeS: 0 }));
 }
 
+/** A cookie of this host alone: no other host can read or plant it. Without a life, it ends with the browser's session. */
+export function makeHostCookie(name: `__Host-${string}`, lifeS?: number) {
+  const options = { path: "/", ...(lifeS !== undefined && { maxAgeS: lifeS }) };
+  return {
+    /** The `Set-Cookie` header, which replaces an earlier cookie of this browser. */
+    set: (value: string): string => toSetCookie(name, value, options),
+    clear: (): string => toSetCookie(name, "", { path: "/", maxAgeS: 0 }),
+    /** `undefined` if it is missing or ambiguous. */
+    read: ({ headers }: Request): string | undefined => {
+      const [value, ...more] = readCookies(headers.get("cookie"), name);
+      return more.length === 0 ? value : undefined;
+    },
+  };
+}
+
+const DEVICE = makeHostCookie(DEVICE_COOKIE, DEVICE_MAX_S);
+const PENDING = makeHostCookie(PENDING_COOKIE, PENDING_LIFE_S);
+
 /** The browser's known device, independent of the session. */
 export function readDeviceCookie(request: Request, secrets: IdentitySecrets): Device | undefined {
-  const [text = "", ...more] = readCookies(request.headers.get("cookie"), DEVICE_COOKIE);
-  return more.length === 0 ? readDevice(secrets, text) : undefined;
+  return readDevice(secrets, DEVICE.read(request) ?? "");
 }
 
-export function toDeviceCookie(text: string): string {
-  return toSetCookie(DEVICE_COOKIE, text, { path: "/", maxAgeS: DEVICE_MAX_S });
-}
-
-/** The `Set-Cookie` header of a device after a second factor was verified or added. */
-export function markFactorDevice(
+/** The `Set-Cookie` header of a device after a sign-in. */
+export function markDevice(
   deps: { identitySecrets: IdentitySecrets; randomBytes: RandomBytes },
   request: Request,
-  userId: string,
+  of: { userId: string; hasFactor: boolean },
 ): string {
-  const device = readDeviceCookie(request, deps.identitySecrets);
-  return toDeviceCookie(toDeviceText(deps, device, { userId, hasFactor: true }));
+  return DEVICE.set(toDeviceText(deps, readDeviceCookie(request, deps.identitySecrets), of));
 }
 
 /** The browser's pending sign-in, as the SQL function expects it; empty if there is none. */
 export function readPendingCookie(request: Request, secrets: IdentitySecrets): string {
-  const [text = "", ...more] = readCookies(request.headers.get("cookie"), PENDING_COOKIE);
-  return more.length === 0 ? toPendingCookieText(secrets, text) : "";
+  const text = PENDING.read(request);
+  return text === undefined ? "" : toPendingCookieText(secrets, text);
 }
 
 /** The `Set-Cookie` header of a pending sign-in. */
 export function toPendingCookie({ text }: NewPending): string {
-  return toSetCookie(PENDING_COOKIE, text, { path: "/", maxAgeS: PENDING_LIFE_S });
+  return PENDING.set(text);
 }
 
-export function clearPending(): string {
-  return toSetCookie(PENDING_COOKIE, "", { path: "/", maxAgeS: 0 });
-}
+export const clearPending = PENDING.clear;
 
 // Cookies with JSON that is sealed with the service's secret: no other host can read or plant them.
 
@@ -186,25 +196,23 @@ export function makeSealedCookie<Content extends { startedAtS: number }>({
   lifeS: number;
 }) {
   const sealing = { purpose, owner: "" };
-  const toCookie = (text: string, maxAgeS: number) =>
-    toSetCookie(name, text, { path: "/", maxAgeS });
+  const cookie = makeHostCookie(name, lifeS);
   /** `undefined` if the text was not sealed by this service and release. */
   const parse = (text: string | undefined): Content | undefined => {
     const parsed = text === undefined ? undefined : v.safeParse(schema, JSON.parse(text));
     return parsed?.success === true ? parsed.output : undefined;
   };
   return {
-    /** The `Set-Cookie` header, which replaces an earlier cookie of this browser. */
     set: (deps: SealDeps, content: Content): string => {
       const by = deps.identitySecrets.current;
       const sealed = seal({ by, ...sealing }, JSON.stringify(content), deps);
-      return toCookie(sealed.toString("base64url"), lifeS);
+      return cookie.set(sealed.toString("base64url"));
     },
-    clear: (): string => toCookie("", 0),
+    clear: cookie.clear,
     /** The content; `undefined` if it is missing, ambiguous or expired. */
     read: (request: Request, { identitySecrets, now }: UnsealDeps): Content | undefined => {
-      const [text, ...more] = readCookies(request.headers.get("cookie"), name);
-      if (text === undefined || more.length > 0) return undefined;
+      const text = cookie.read(request);
+      if (text === undefined) return undefined;
       const bytes = Buffer.from(text, "base64url");
       for (const by of identitySecrets.all) {
         const content = parse(unseal({ by, ...sealing }, bytes));

@@ -5,15 +5,15 @@
  * @module
  */
 
-import { readCookies, toSetCookie } from "../http/mod.ts";
 import { TOKEN_FIELD } from "../pages/mod.ts";
 import { Problem } from "../problem.ts";
 import { isSecretText, makeSecret } from "../records/secrets/mod.ts";
 import { isEqualText, type RandomBytes } from "../std/secrets.ts";
-import { IDENTITY_COOKIE } from "./cookies.ts";
+import { IDENTITY_COOKIE, makeHostCookie } from "./cookies.ts";
 import { type IdentitySettings, isOwnOrigin } from "./settings.ts";
 
-const FORM_COOKIE = "__Host-rowhouse_form";
+const FORM = makeHostCookie("__Host-rowhouse_form");
+const IDENTITY = makeHostCookie(IDENTITY_COOKIE);
 
 /** The cookie that a form's token is bound to: the form's own cookie, or the session. */
 export type FormBinding = "form" | "session";
@@ -26,7 +26,7 @@ export function makeFormToken(
   // Reuse an existing cookie: a second tab must not invalidate the form in the first tab.
   const stored = readBound(request, "form");
   const value = stored ?? makeSecret(randomBytes);
-  const cookies = stored === undefined ? [toSetCookie(FORM_COOKIE, value, { path: "/" })] : [];
+  const cookies = stored === undefined ? [FORM.set(value)] : [];
   return { token: toToken("form", value), cookies };
 }
 
@@ -64,10 +64,9 @@ export function hasToken(
 }
 
 function readBound(request: Request, binding: FormBinding): string | undefined {
-  const name = binding === "form" ? FORM_COOKIE : IDENTITY_COOKIE;
-  const [value, ...more] = readCookies(request.headers.get("cookie"), name);
-  if (value === undefined || more.length > 0) return undefined;
-  return binding === "session" || isSecretText(value) ? value : undefined;
+  if (binding === "session") return IDENTITY.read(request);
+  const value = FORM.read(request);
+  return value !== undefined && isSecretText(value) ? value : undefined;
 }
 
 function toToken(binding: FormBinding, value: string): string {

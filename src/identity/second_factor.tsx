@@ -40,7 +40,7 @@ import { PENDING_LIFE_S } from "../std/limits.ts";
 import { CODE } from "./account/page.tsx";
 import {
   clearPending,
-  markFactorDevice,
+  markDevice,
   readDeviceCookie,
   readPendingCookie,
   toSessionCookies,
@@ -265,7 +265,7 @@ async function finish(
     ...start,
   });
   if (outcome !== "done") return outcome;
-  const device = markFactorDevice(deps, request, userId);
+  const device = markDevice(deps, request, { userId, hasFactor: true });
   return [
     ...toSessionCookies(start.session, deps.identity),
     device,

@@ -7,16 +7,9 @@
 
 import type { RequestContext } from "../http/mod.ts";
 import { toCanonicalEmail } from "../records/people/mod.ts";
-import type { NewSession } from "../records/secrets/mod.ts";
-import {
-  beginSignIn,
-  type Device,
-  finishSignIn,
-  type NewPending,
-  toDeviceText,
-} from "../records/sessions/mod.ts";
+import { beginSignIn, finishSignIn } from "../records/sessions/mod.ts";
 import { isStorableText } from "../std/text.ts";
-import { readDeviceCookie, toDeviceCookie, toPendingCookie, toSessionCookies } from "./cookies.ts";
+import { markDevice, readDeviceCookie, toPendingCookie, toSessionCookies } from "./cookies.ts";
 import { makeSignInStart, type PageDeps } from "./page_deps.tsx";
 import { makePasswordRecord, verifyPassword } from "./passwords/password.ts";
 
@@ -60,33 +53,32 @@ async function trySignIn(
   if (right === undefined || attempt.known === undefined || attempt.isDisabled)
     return { kind: "wrong" };
   const { userId } = attempt.known;
-  const start = makeSignInStart(deps, request, userId);
-  const outcome = await finishSignIn(deps, {
-    userId,
-    proof: right.proof,
-    fresh: right.isCurrent ? undefined : await makePasswordRecord(deps, userId, typed.password),
-    ...start,
-    from,
-    isKnownDevice: attempt.isKnownDevice,
-  });
-  if (outcome === "wrong") return { kind: "changed" };
-  return { kind: outcome, cookies: toCookies(deps, outcome, { userId, ...start, device }) };
+  const admitted = await admit(deps, request, userId, async (start) =>
+    finishSignIn(deps, {
+      userId,
+      proof: right.proof,
+      fresh: right.isCurrent ? undefined : await makePasswordRecord(deps, userId, typed.password),
+      ...start,
+      from,
+      isKnownDevice: attempt.isKnownDevice,
+    }),
+  );
+  return admitted ?? { kind: "changed" };
 }
 
-type Created = {
-  userId: string;
-  session: NewSession;
-  pending: NewPending;
-  device: Device | undefined;
-};
+type Start = ReturnType<typeof makeSignInStart>;
 
-/** The cookies of a session; for `pending`, only the cookie of the pending sign-in. */
-export function toCookies(
+/** The session or the pending sign-in that `finish` stores for a person; `undefined` if the database does not admit them. */
+export async function admit(
   deps: PageDeps,
-  kind: Admitted["kind"],
-  { userId, session, pending, device }: Created,
-): string[] {
-  if (kind === "pending") return [toPendingCookie(pending)];
-  const deviceCookie = toDeviceCookie(toDeviceText(deps, device, { userId, hasFactor: false }));
-  return [...toSessionCookies(session, deps.identity), deviceCookie];
+  request: Request,
+  userId: string,
+  finish: (start: Start) => ReturnType<typeof finishSignIn>,
+): Promise<Admitted | undefined> {
+  const start = makeSignInStart(deps, request, userId);
+  const kind = await finish(start);
+  if (kind === "wrong") return undefined;
+  if (kind === "pending") return { kind, cookies: [toPendingCookie(start.pending)] };
+  const device = markDevice(deps, request, { userId, hasFactor: false });
+  return { kind, cookies: [...toSessionCookies(start.session, deps.identity), device] };
 }

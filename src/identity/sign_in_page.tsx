@@ -5,7 +5,7 @@ import type { RequestContext } from "../http/mod.ts";
 import { type Html, type Part, redirect } from "../pages/mod.ts";
 import { beginPasskey, finishPasskeySignIn } from "../records/sessions/mod.ts";
 import { EMAIL, PASSWORD, rejectEmpty } from "./account/page.tsx";
-import { clearPages, markFactorDevice, readDeviceCookie, toSessionCookies } from "./cookies.ts";
+import { clearPages, markDevice, readDeviceCookie, toSessionCookies } from "./cookies.ts";
 import { renderProviders } from "./oidc/buttons.tsx";
 import { makeOpenForm, makeSessionStart, type OpenVisit, type PageDeps } from "./page_deps.tsx";
 import { PASSKEY_FIELD, renderPasskeyForm, toRequestOptions } from "./passkeys/form.tsx";
@@ -103,7 +103,7 @@ async function startSession(
     isKnownDevice: device?.userIds.includes(userId) === true,
   });
   if (outcome !== "done") return { kind: outcome === "replayed" ? "stale" : "rejected" };
-  const known = markFactorDevice(deps, request, userId);
+  const known = markDevice(deps, request, { userId, hasFactor: true });
   return {
     kind: "done",
     cookies: [...toSessionCookies(start.session, deps.identity), known, clearChallenge()],

@@ -31,7 +31,7 @@ import {
 } from "../../records/sessions/mod.ts";
 import { MAX_PASSKEYS, RECENT_SIGN_IN } from "../../std/limits.ts";
 import { isStorableText } from "../../std/text.ts";
-import { markFactorDevice } from "../cookies.ts";
+import { markDevice } from "../cookies.ts";
 import { PASSKEY_FIELD, renderPasskeyForm, toCreationOptions } from "../passkeys/form.tsx";
 import {
   clearChallenge,
@@ -109,7 +109,10 @@ async function handleAdd(visit: OwnVisit): Promise<Response | Rejection> {
   if (outcome === "first")
     return respondWithRecoveryCodes(visit, { codes: codes.texts, next, added: outcome, cookies });
   return redirect(home, {
-    cookies: [...cookies, markFactorDevice(deps, context.request, account.id)],
+    cookies: [
+      ...cookies,
+      markDevice(deps, context.request, { userId: account.id, hasFactor: true }),
+    ],
   });
 }
 

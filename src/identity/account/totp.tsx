@@ -28,7 +28,7 @@ import {
   toTotpUri,
 } from "../../records/sessions/mod.ts";
 import { RECENT_SIGN_IN_S } from "../../std/limits.ts";
-import { markFactorDevice } from "../cookies.ts";
+import { markDevice } from "../cookies.ts";
 import type { PageDeps } from "../page_deps.tsx";
 import { findDestination } from "../return_to.ts";
 import { PATHS } from "../settings.ts";
@@ -113,7 +113,10 @@ export function respondWithRecoveryCodes(
       </div>
     </>
   );
-  const marks = added === undefined ? [] : [markFactorDevice(deps, context.request, account.id)];
+  const marks =
+    added === undefined
+      ? []
+      : [markDevice(deps, context.request, { userId: account.id, hasFactor: true })];
   return respondWithAccountPage(deps, {
     tab: "Security",
     title: "Recovery codes",

@@ -18,10 +18,10 @@ import {
 } from "../../records/sessions/mod.ts";
 import { isEqualText } from "../../std/secrets.ts";
 import { readDeviceCookie } from "../cookies.ts";
-import { makeSignInStart, type PageDeps, readSessionOfPage, toActor } from "../page_deps.tsx";
+import { type PageDeps, readSessionOfPage, toActor } from "../page_deps.tsx";
 import { checkReturnTo, needsFresh, toReturnQuery } from "../return_to.ts";
 import { PATHS } from "../settings.ts";
-import { type Admitted, toCookies } from "../sign_in.ts";
+import { type Admitted, admit } from "../sign_in.ts";
 import { redirectAdmitted } from "../sign_in_page.tsx";
 import {
   clearChoice,
@@ -127,7 +127,7 @@ async function signInAs(
   // Fail without the complete claims: otherwise the person could keep roles that the provider no longer grants.
   if (claimed === undefined)
     return await reject(deps, arrival, { rejection: "unavailable", reason: "userinfo" });
-  const admitted = await admit(deps, context, { ...arrival, linked: found.linked, claimed });
+  const admitted = await admitLinked(deps, context, { ...arrival, linked: found.linked, claimed });
   if (admitted === undefined) return await reject(deps, arrival, { rejection: "unlinked" });
   const cookies = [...admitted.cookies, ...arrival.cookies];
   const action = toReturnQuery(state.returnTo);
@@ -161,29 +161,23 @@ function isFresh({ authTimeS }: Signed, { startedAtS }: ProviderState): boolean 
 
 type SessionOf = { signed: Signed; linked: Linked; claimed: ReadRoles };
 
-async function admit(
+async function admitLinked(
   deps: PageDeps,
   { request, address }: RequestContext,
-  { provider, state, signed, linked, claimed }: Arrival & SessionOf,
+  { provider, state, signed, linked, claimed: read }: Arrival & SessionOf,
 ): Promise<Admitted | undefined> {
   const { userId } = linked;
-  const records = await toRecords(deps, { provider: provider.settings.name, userId, claimed });
-  const start = makeSignInStart(deps, request, userId);
+  const { name } = provider.settings;
+  const claimed = await toRecords(deps, { provider: name, userId, claimed: read });
   const device = readDeviceCookie(request, deps.identitySecrets);
-  const outcome = await finishProviderSignIn(deps, {
-    issuer: signed.issuer,
-    subject: signed.subject,
-    linked,
-    provider: provider.settings.name,
-    ...start,
-    provenAtS: signed.authTimeS,
-    address,
-    state: state.state,
-    isKnownDevice: device?.userIds.includes(userId) === true,
-    claimed: records,
-  });
-  if (outcome === "wrong") return undefined;
-  return { kind: outcome, cookies: toCookies(deps, outcome, { userId, ...start, device }) };
+  return await admit(deps, request, userId, (start) =>
+    finishProviderSignIn(deps, {
+      ...{ issuer: signed.issuer, subject: signed.subject, linked, provider: name },
+      ...start,
+      ...{ provenAtS: signed.authTimeS, address, state: state.state, claimed },
+      isKnownDevice: device?.userIds.includes(userId) === true,
+    }),
+  );
 }
 
 type Claimed = { provider: string; userId: string; claimed: ReadRoles };

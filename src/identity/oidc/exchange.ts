@@ -18,12 +18,11 @@ import {
   WWWAuthenticateChallengeError,
 } from "openid-client";
 import * as v from "valibot";
-import { readCookies, toSetCookie } from "../../http/mod.ts";
 import { seal, unseal } from "../../records/secrets/mod.ts";
 import type { Subject } from "../../records/sessions/mod.ts";
 import { tryParseJson } from "../../std/json.ts";
 import { PROVIDER_STATE_LIFE_S } from "../../std/limits.ts";
-import { makeSealedCookie, type SealDeps, type UnsealDeps } from "../cookies.ts";
+import { makeHostCookie, makeSealedCookie, type SealDeps, type UnsealDeps } from "../cookies.ts";
 import { CLOCK_TOLERANCE_S, type Provider, ProviderUnavailable } from "./providers.ts";
 
 // The state of sign-ins with a provider, in a sealed cookie: each tab of a browser can have one.
@@ -64,22 +63,17 @@ const COOKIE = makeSealedCookie({
   lifeS: PROVIDER_STATE_LIFE_S,
 });
 
-const CHOICE_COOKIE = "__Host-rowhouse_oidc_choice";
+const CHOICE = makeHostCookie("__Host-rowhouse_oidc_choice", PROVIDER_STATE_LIFE_S);
 
 /** The provider whose account was rejected in this browser. */
-export function readChoice(request: Request): string | undefined {
-  return readCookies(request.headers.get("cookie"), CHOICE_COOKIE)[0];
-}
+export const readChoice = CHOICE.read;
 
 /** The `Set-Cookie` header after which the next sign-in with the provider asks for an account. */
-export function toChoice(provider: string): string {
-  return toSetCookie(CHOICE_COOKIE, provider, { path: "/", maxAgeS: PROVIDER_STATE_LIFE_S });
-}
+export const toChoice = CHOICE.set;
 
 /** Removes the choice from a browser that has one. */
 export function clearChoice(request: Request): string[] {
-  if (readChoice(request) === undefined) return [];
-  return [toSetCookie(CHOICE_COOKIE, "", { path: "/", maxAgeS: 0 })];
+  return readChoice(request) === undefined ? [] : [CHOICE.clear()];
 }
 
 /** Max sign-ins of a browser at a time. */

@@ -16,12 +16,12 @@ import { FORGOTTEN_LINK_LIFE_S } from "../../std/limits.ts";
 import { isStorableText } from "../../std/text.ts";
 import { EMAIL, makeNewPasswordFields, rejectEmpty } from "../account/page.tsx";
 import { readRedirectUri, toFormTargets } from "../authorize_query.ts";
-import { hasIdentityCookie, readDeviceCookie } from "../cookies.ts";
+import { hasIdentityCookie } from "../cookies.ts";
 import { renderInvitedProviders } from "../oidc/buttons.tsx";
-import { makeOpenForm, makeSignInStart, type OpenVisit, type PageDeps } from "../page_deps.tsx";
+import { makeOpenForm, type OpenVisit, type PageDeps } from "../page_deps.tsx";
 import { checkReturnTo, readReturnTo, toReturnQuery } from "../return_to.ts";
 import { PASSWORD_SET, PATHS } from "../settings.ts";
-import { toCookies } from "../sign_in.ts";
+import { admit } from "../sign_in.ts";
 import { describeThrottle, redirectAdmitted } from "../sign_in_page.tsx";
 import { makePasswordRecord } from "./password.ts";
 
@@ -106,7 +106,7 @@ export const setPasswordPage = makeOpenForm({
     // Check before hashing: hashing is expensive, so it requires a valid link.
     const link = await findPasswordLink(deps, text);
     return link === undefined
-      ? respondWithUnusableLink(context, !isSent && context.query === "")
+      ? respondWithUnusableLink(context.request, !isSent && context.query === "")
       : { text, link, providers: renderInvited(deps, link) };
   },
   title: ({ providers }) => (providers === false ? "Choose a password" : "Accept your invitation"),
@@ -142,25 +142,20 @@ function renderInvited({ providers }: PageDeps, link: PasswordLink): Html | fals
 /** Continues to the app, or to the second factor first. */
 async function handleNewPassword(
   deps: PageDeps,
-  context: RequestContext,
+  { request, address }: RequestContext,
   { link, password }: { link: PasswordLink; password: string },
 ): Promise<Response> {
-  const { request, address } = context;
   const { userId } = link;
-  const start = makeSignInStart(deps, request, userId);
-  const outcome = await signInByLink(deps, link, {
-    password: await makePasswordRecord(deps, userId, password),
-    ...start,
-    address,
-  });
-  if (outcome === "wrong") return respondWithUnusableLink(context, false);
-  const device = readDeviceCookie(request, deps.identitySecrets);
-  const cookies = toCookies(deps, outcome, { userId, ...start, device });
-  const { location, query } = toTarget(link);
-  return redirectAdmitted(
-    { kind: outcome, cookies },
-    { location, action: `${PATHS.login}${query}` },
+  const admitted = await admit(deps, request, userId, async (start) =>
+    signInByLink(deps, link, {
+      password: await makePasswordRecord(deps, userId, password),
+      ...start,
+      address,
+    }),
   );
+  if (admitted === undefined) return respondWithUnusableLink(request, false);
+  const { location, query } = toTarget(link);
+  return redirectAdmitted(admitted, { location, action: `${PATHS.login}${query}` });
 }
 
 /** The destination, checked against the app's current targets, and the query that names it. */
@@ -196,7 +191,7 @@ function renderPurpose({ isInvitation, appSlugs }: PasswordLink): Html {
 }
 
 // The same page for every invalid link: it must not reveal the person or the reason.
-function respondWithUnusableLink({ request }: RequestContext, isIncomplete: boolean): Response {
+function respondWithUnusableLink(request: Request, isIncomplete: boolean): Response {
   const why = isIncomplete
     ? "The link is incomplete: its end is missing."
     : "The link was used, replaced by a newer link, withdrawn, or has expired. Each link works once.";
