@@ -10,6 +10,7 @@ import type { Visit } from "./enter.tsx";
 import { respondWithConsolePage } from "./frame.tsx";
 import { readSpan, renderAppNumbers, renderSpans, renderStats } from "./numbers.tsx";
 import {
+  renderAttention,
   renderLink,
   renderPill,
   renderSnippet,
@@ -37,7 +38,14 @@ export async function handleHome(visit: Visit): Promise<Response> {
       renderLink("New app", NEW_APP, "quiet", { keys: "n" }),
     ],
     body: [
-      renderAttention(home, now),
+      renderAttention("Needs attention", [
+        ...renderIsolation(home),
+        ...renderDevLeftovers(home),
+        ...renderVersions(home, now),
+        ...home.processes.silent.map((silent) => renderSilent(silent, now)),
+        ...home.builds.map(renderBuild),
+        ...home.endingKeys.map((key) => renderKey(key, now)),
+      ]),
       !hasRows && renderSteps(visit, home),
       apps.length > 0 && [
         renderStats(axis, { span, slug: "", now }),
@@ -108,28 +116,6 @@ function renderSteps(visit: Visit, { apps, hasKeys, hasTables }: ConsoleHome): H
     <section class="sheet" aria-labelledby="steps">
       <h2 id="steps">Three steps to your first row</h2>
       <ol class="steps">{items}</ol>
-    </section>
-  );
-}
-
-/** Issues that need an administrator, each with a fix. */
-function renderAttention(home: ConsoleHome, now: number): Part {
-  const items = [
-    ...renderIsolation(home),
-    ...renderDevLeftovers(home),
-    ...renderVersions(home, now),
-    ...home.processes.silent.map((silent) => renderSilent(silent, now)),
-    ...home.builds.map(renderBuild),
-    ...home.endingKeys.map((key) => renderKey(key, now)),
-  ];
-  if (items.length === 0) return undefined;
-  return (
-    <section class="attention" aria-label="Needs attention">
-      <ul>
-        {items.map((detail) => (
-          <li>{detail}</li>
-        ))}
-      </ul>
     </section>
   );
 }

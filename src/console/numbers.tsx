@@ -14,8 +14,8 @@ import {
 import { estimateLatency, LATENCY_BOUNDS_MS } from "../std/latency.ts";
 import { toRequestsPath } from "./activity/requests_filter.tsx";
 import { MIN_REQUESTS, toTotals } from "./form_page.tsx";
-import { numeric, renderPill, renderTable, renderText, renderTime } from "./parts.tsx";
-import { APPS, toAppPath } from "./paths.ts";
+import { numeric, renderAppName, renderTable, renderText, renderTime } from "./parts.tsx";
+import { APPS } from "./paths.ts";
 
 // Small charts without an axis, drawn by the server, next to the same numbers as text.
 
@@ -252,10 +252,7 @@ export function renderAppNumbers(home: ConsoleHome, span: Span, now: number): Ht
   ];
   const rows = apps.map((app): Part[] => [
     <span class="row-title">
-      <a class="row-name" href={toAppPath(app.slug)}>
-        {app.slug}
-      </a>
-      {app.disabledAt !== null && <> {renderPill("disabled", "warn")}</>}{" "}
+      {renderAppName(app.slug, app.disabledAt !== null)}{" "}
       <span class="row-detail">
         {app.origin === null ? "no address yet" : renderText(new URL(app.origin).host)}
       </span>

@@ -8,10 +8,12 @@ import {
   renderCopyButton,
   renderField,
   renderLink,
+  renderPill,
 } from "../pages/mod.ts";
 import type { Scope } from "../principal.ts";
 import { quoteForShell } from "../std/quote.ts";
 import type { Visit } from "./enter.tsx";
+import { toAppPath } from "./paths.ts";
 
 export {
   type Fact,
@@ -112,6 +114,18 @@ function renderHead({ name, isNumber = false, isHidden = false, sort }: Head): H
   );
 }
 
+/** The app of a row, marked if it is disabled. */
+export function renderAppName(slug: string, isDisabled: boolean, path = toAppPath(slug)): Html {
+  return (
+    <>
+      <a class="row-name" href={path}>
+        {slug}
+      </a>
+      {isDisabled && <> {renderPill("disabled", "warn")}</>}
+    </>
+  );
+}
+
 /** A box for an empty list, with the next step. */
 export function renderEmpty(text: Part, action?: Part): Html {
   return (
@@ -119,6 +133,20 @@ export function renderEmpty(text: Part, action?: Part): Html {
       <p>{text}</p>
       {action}
     </div>
+  );
+}
+
+/** What needs an administrator, each with a fix; nothing without items. */
+export function renderAttention(label: string, items: readonly Part[]): Html | undefined {
+  if (items.length === 0) return undefined;
+  return (
+    <section class="attention" aria-label={label}>
+      <ul>
+        {items.map((item) => (
+          <li>{item}</li>
+        ))}
+      </ul>
+    </section>
   );
 }
 

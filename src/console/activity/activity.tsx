@@ -131,7 +131,7 @@ export async function handleAppActivity(visit: Visit): Promise<Response> {
   const { page, body, status } = await readActivity(visit, slug);
   const { me, app } = page;
   const isDisabled = app?.disabledAt !== null;
-  return respondWithAppPage({ visit, me, slug, isDisabled, tab: "Activity", body, status });
+  return respondWithAppPage({ visit, me, isDisabled, tab: "Activity", body, status });
 }
 
 async function readActivity(visit: Visit, app: string | undefined) {

@@ -39,7 +39,6 @@ export async function handlePushes(visit: Visit): Promise<Response> {
   return respondWithAppPage({
     visit,
     me,
-    slug,
     isDisabled: app.disabledAt !== null,
     tab: "Pushes",
     body:

@@ -20,22 +20,22 @@ import {
 type AppPage = {
   visit: Visit;
   me: ConsoleVisitor;
-  slug: string;
   isDisabled: boolean;
   tab: "Overview" | "Keys" | "People" | "Activity" | "Settings" | "Tables" | "Rules" | "Pushes";
   body: Part;
   status?: number;
 };
 
+/** A page of the app in the address. */
 export function respondWithAppPage({
   visit,
   me,
-  slug,
   isDisabled,
   tab,
   body,
-  status,
+  status = 200,
 }: AppPage): Response {
+  const { app: slug = "" } = visit.context.params;
   return respondWithConsolePage({
     me,
     title: slug,
@@ -49,8 +49,7 @@ export function respondWithAppPage({
         renderLink("Add a person", `${toAppPath(slug)}/add-person`, "primary", { keys: "n" }),
     ],
     tabs: renderTabs("App", listTabs(slug, visit.deps), tab),
-    body,
-    ...(status === undefined ? {} : { status }),
+    ...{ body, status },
   });
 }
 

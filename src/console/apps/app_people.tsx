@@ -96,7 +96,6 @@ export async function handleAppPeople(visit: Visit): Promise<Response> {
   return respondWithAppPage({
     visit,
     me,
-    slug,
     isDisabled,
     tab: "People",
     body: [...list, detail, end],

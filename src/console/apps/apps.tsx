@@ -19,7 +19,7 @@ import {
   toListLinks,
   toPage,
 } from "../list.tsx";
-import { renderEmpty, renderError, renderLink, renderPill, renderText } from "../parts.tsx";
+import { renderAppName, renderEmpty, renderError, renderLink, renderText } from "../parts.tsx";
 import { APPS, NEW_APP, redirectWithNotice, renderDone, toAppPath, toTablePath } from "../paths.ts";
 import { toAppCrumbs } from "./app_page.tsx";
 import { makeTargetFields, readTargetFields } from "./settings.tsx";
@@ -81,14 +81,7 @@ function renderAppList(
     now,
     sorted: { path: APPS, query },
     cells: {
-      slug: ({ slug, disabledAt }) => (
-        <>
-          <a class="row-name" href={toAppPath(slug)}>
-            {slug}
-          </a>
-          {disabledAt !== null && <> {renderPill("disabled", "warn")}</>}
-        </>
-      ),
+      slug: ({ slug, disabledAt }) => renderAppName(slug, disabledAt !== null),
       origin: ({ origin }) =>
         origin === null ? <span class="quiet">none yet</span> : renderText(new URL(origin).host),
     },

@@ -36,7 +36,6 @@ export async function handleKeys(visit: Visit): Promise<Response> {
   return respondWithAppPage({
     visit,
     me,
-    slug,
     isDisabled: app.disabledAt !== null,
     tab: "Keys",
     body: [

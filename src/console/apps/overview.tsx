@@ -30,7 +30,6 @@ export async function handleOverview(visit: Visit): Promise<Response> {
   return respondWithAppPage({
     visit,
     me,
-    slug,
     isDisabled,
     tab: "Overview",
     body: [

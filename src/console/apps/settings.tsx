@@ -8,7 +8,7 @@ import {
   toDashed,
   toSwitchHeading,
 } from "../../app_switch.ts";
-import type { FormFields, Html } from "../../pages/mod.ts";
+import type { FormFields, Html, Part } from "../../pages/mod.ts";
 import {
   DEFAULT_PER_MINUTE,
   PER_MINUTE,
@@ -53,7 +53,6 @@ const settingsPage = makeFormPage({
     respondWithAppPage({
       visit,
       me,
-      slug,
       isDisabled: app.disabledAt !== null,
       tab: "Settings",
       status,
@@ -99,16 +98,30 @@ function toTargetChanges({ fields }: Visit, typed: TypedTargets, app: AppView) {
 function renderLimits(slug: string, { perMinute, perMinuteOfKey }: AppView): Html {
   const ofApp = perMinute ?? DEFAULT_PER_MINUTE;
   const ofKey = perMinuteOfKey ?? ofApp;
+  const text = (
+    <>
+      {showRequests(ofApp)} per minute, {ofKey.toLocaleString("en")} per key. Requests over the
+      limit get a 429 response.
+    </>
+  );
+  const link = { name: "Change limits", path: `${toAppPath(slug)}/limits` };
+  return renderSetting({ id: "limits", title: "Limits", text, link });
+}
+
+type Setting = {
+  id: string;
+  title: string;
+  text: Part;
+  link: { name: string; path: string; tone?: "danger" };
+};
+
+/** What is set, and a link to the form that changes it. */
+function renderSetting({ id, title, text, link: { name, path, tone } }: Setting): Html {
   return (
-    <section class="sheet" aria-labelledby="limits">
-      <h2 id="limits">Limits</h2>
-      <p class="quiet">
-        {showRequests(ofApp)} per minute, {ofKey.toLocaleString("en")} per key. Requests over the
-        limit get a 429 response.
-      </p>
-      <div class="action-buttons">
-        {renderLink("Change limits", `${toAppPath(slug)}/limits`, "quiet", { isDialog: true })}
-      </div>
+    <section class="sheet" aria-labelledby={id}>
+      <h2 id={id}>{title}</h2>
+      <p class="quiet">{text}</p>
+      <div class="action-buttons">{renderLink(name, path, tone, { isDialog: true })}</div>
     </section>
   );
 }
@@ -120,29 +133,15 @@ function isAvailable(name: AppSwitchName, { previews }: AppView): boolean {
 
 function renderSwitch(slug: string, name: AppSwitchName, isOn: boolean): Html {
   const { title, on, off, buttons } = describeSwitch(name);
-  return (
-    <section class="sheet" aria-labelledby={name}>
-      <h2 id={name}>{title}</h2>
-      <p class="quiet">{isOn ? `On: ${on}` : `Off: ${off}`}</p>
-      <div class="action-buttons">
-        {renderLink(isOn ? buttons.off : buttons.on, toSwitchPath(slug, name), "quiet", {
-          isDialog: true,
-        })}
-      </div>
-    </section>
-  );
+  const text = isOn ? `On: ${on}` : `Off: ${off}`;
+  const link = { name: isOn ? buttons.off : buttons.on, path: toSwitchPath(slug, name) };
+  return renderSetting({ id: name, title, text, link });
 }
 
 function renderDeletion(slug: string): Html {
-  return (
-    <section class="sheet" aria-labelledby="life">
-      <h2 id="life">Delete</h2>
-      <p class="quiet">Deleting removes the app with its rows, keys and roles.</p>
-      <div class="action-buttons">
-        {renderLink("Delete", `${toAppPath(slug)}/delete`, "danger", { isDialog: true })}
-      </div>
-    </section>
-  );
+  const text = "Deleting removes the app with its rows, keys and roles.";
+  const link = { name: "Delete", path: `${toAppPath(slug)}/delete`, tone: "danger" } as const;
+  return renderSetting({ id: "life", title: "Delete", text, link });
 }
 
 const MAX_CHARS = 6000;

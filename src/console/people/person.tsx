@@ -20,6 +20,7 @@ import {
 import {
   type Fact,
   joinParts,
+  renderAppName,
   renderEmpty,
   renderFacts,
   renderLink,
@@ -182,14 +183,8 @@ function renderGrants({ person, grants }: PersonView, deps: ConsolePageDeps): Pa
           label: "Apps",
           now,
           cells: {
-            app: ({ app, isDisabled }) => (
-              <>
-                <a class="row-name" href={`${toAppPath(app)}/people`}>
-                  {app}
-                </a>
-                {isDisabled && <> {renderPill("disabled", "warn")}</>}
-              </>
-            ),
+            app: ({ app, isDisabled }) =>
+              renderAppName(app, isDisabled, `${toAppPath(app)}/people`),
             role: (grant) => renderRole(grant, deps),
           },
           actions: ({ app }) => renderRoleActions(toRolePath(app, person.id), app, "?from=person"),

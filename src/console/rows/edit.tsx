@@ -16,6 +16,7 @@ import {
   readState,
   redirect,
   type State,
+  showState,
   TEXTS,
   type TypedValue,
   toBody,
@@ -147,6 +148,7 @@ async function respondWithForm(
     ...typed.map(({ column, state }) => [column.name, state] as const),
   ]);
   const changed = isOutdated ? findChanged(visit, stored) : new Map<string, State>();
+  const now = new Map([...changed].map(([name, state]) => [name, showState(state)]));
   const related = await readRelatedRows(visit, table, row);
   const issues = problem && sortIssues(problem, table.definition, findTypingIssues(typed));
   const path = toRowPath(table.path, row.id);
@@ -155,7 +157,7 @@ async function respondWithForm(
     action: withPlace(path, position),
     hidden: { etag, opened: marks.join(" ") },
     fields: await makeFields(visit, table, {
-      ...{ states, issues, now: toNow(changed), labels: related.labels },
+      ...{ states, issues, now, labels: related.labels },
     }),
     created: (
       <>
@@ -195,17 +197,6 @@ async function respondWithForm(
 function findChanged({ fields }: Visit, stored: ReadonlyMap<string, State>): Map<string, State> {
   const opened = readOpened(fields);
   return new Map([...stored].filter(([name, state]) => opened.get(name) !== toMark(state)));
-}
-
-const VISIBLE_CHARS = 200;
-
-function toNow(changed: ReadonlyMap<string, State>): ReadonlyMap<string, string> {
-  return new Map(
-    [...changed].map(([name, state]) => {
-      const text = typeof state === "string" ? state : state.text === "" ? "empty" : state.text;
-      return [name, text.length > VISIBLE_CHARS ? `${text.slice(0, VISIBLE_CHARS)}…` : text];
-    }),
-  );
 }
 
 function renderConflict(names: readonly string[]) {

@@ -22,7 +22,6 @@ export async function handleAppRules(visit: Visit): Promise<Response> {
   return respondWithAppPage({
     visit,
     me,
-    slug,
     isDisabled: app.disabledAt !== null,
     tab: "Rules",
     body:

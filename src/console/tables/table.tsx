@@ -21,6 +21,7 @@ import { respondWithConsolePage } from "../frame.tsx";
 import {
   joinParts,
   numeric,
+  renderAttention,
   renderFacts,
   renderLink,
   renderPill,
@@ -87,55 +88,45 @@ function renderSummary({ owner, apps, rows, bytes, definition, referredToBy }: T
   ]);
 }
 
+const MAX_DIFFERENCES = 50;
+
 /** Lists the differences. Repairs nothing. */
 function renderDifferences(differences: readonly Difference[]): Part {
-  if (differences.length === 0) return undefined;
-  return (
-    <section class="attention" aria-label="Differences">
-      <ul>
-        <li>
-          <span>
-            <b>The database differs from the pushed schema.</b> The table was changed by other
-            means. Undo the change. <code>rowhouse db status</code> shows all differences.
-          </span>
-        </li>
-        {differences.slice(0, MAX_DIFFERENCES).map(renderDifference)}
-        {differences.length > MAX_DIFFERENCES && (
-          <li>and {differences.length - MAX_DIFFERENCES} more</li>
-        )}
-      </ul>
-    </section>
+  const more = differences.length - MAX_DIFFERENCES;
+  const why = (
+    <span>
+      <b>The database differs from the pushed schema.</b> The table was changed by other means. Undo
+      the change. <code>rowhouse db status</code> shows all differences.
+    </span>
   );
+  return renderAttention("Differences", [
+    ...(differences.length > 0 ? [why] : []),
+    ...differences.slice(0, MAX_DIFFERENCES).map(renderDifference),
+    ...(more > 0 ? [`and ${more} more`] : []),
+  ]);
 }
 
 /** What an operator has to run, so that lists use all indexes. */
 function renderKeys(table: TableView): Part {
   const due = describeTableKeys(table);
   if (due === undefined) return undefined;
-  return (
-    <section class="attention" aria-label="Keys">
-      <ul>
-        <li>
-          <span>
-            <b>{due}.</b> An operator runs it in a quiet hour: it locks the table while PostgreSQL
-            writes its rows again. <code>rowhouse admin build-keys --dry-run</code> shows how long.
-          </span>
-        </li>
-      </ul>
-    </section>
+  const fix = (
+    <span>
+      <b>{due}.</b> An operator runs it in a quiet hour: it locks the table while PostgreSQL writes
+      its rows again. <code>rowhouse admin build-keys --dry-run</code> shows how long.
+    </span>
   );
+  return renderAttention("Keys", [fix]);
 }
-
-const MAX_DIFFERENCES = 50;
 
 function renderDifference({ thing, wanted, found }: Difference): Html {
   return (
-    <li>
+    <>
       <span>{renderText(thing.replace(/^table \S+ \/ /, ""))}</span>
       <span>
         pushed: <b>{renderText(wanted)}</b>, found: <b>{renderText(found)}</b>
       </span>
-    </li>
+    </>
   );
 }
 

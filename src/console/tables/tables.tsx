@@ -84,7 +84,6 @@ export async function handleAppTables(visit: Visit): Promise<Response> {
   return respondWithAppPage({
     visit,
     me,
-    slug,
     isDisabled: app?.disabledAt !== null,
     tab: "Tables",
     body: [

@@ -109,3 +109,11 @@ export function toJson({ kind }: NamedColumn, state: State): string {
   if (typeof state === "string") return "null";
   return FIELDS[kind].toJson?.(state.text) ?? JSON.stringify(state.text);
 }
+
+const VISIBLE_CHARS = 200;
+
+/** The state as text, cut. */
+export function showState(state: State): string {
+  const text = typeof state === "string" ? state : state.text === "" ? "empty" : state.text;
+  return text.length > VISIBLE_CHARS ? `${text.slice(0, VISIBLE_CHARS)}…` : text;
+}

@@ -7,7 +7,7 @@
 import { toRowPath } from "../../rows/cells.tsx";
 import { type RowField, renderRowField } from "../../rows/fields.tsx";
 import type { ListedRow } from "../../rows/row.ts";
-import { type State, toState } from "../../rows/state.ts";
+import { type State, showState, toState } from "../../rows/state.ts";
 import { toDataUrl } from "../data.ts";
 import { element, makeButton } from "../dom.ts";
 import { toNode } from "../dom_jsx.ts";
@@ -52,7 +52,6 @@ type CellFormEvents = {
 
 /** A value of this length is edited in the form of its row. */
 const MAX_CHARS = 80_000;
-const VISIBLE_CHARS = 200;
 
 /** Shows the form of a value in its cell. Returns how to send it; `undefined` if the cell has none. */
 export async function showCellForm(
@@ -67,7 +66,7 @@ export async function showCellForm(
   const state = editor.state ?? stored;
   const field: RowField = {
     ...{ column, state, issues: editor.isOutdated === true ? [] : issues },
-    now: editor.isOutdated === true ? describe(stored) : undefined,
+    now: editor.isOutdated === true ? showState(stored) : undefined,
     ...toReference(column.table, state),
     isTooLong: typeof state === "object" && state.text.length > MAX_CHARS,
   };
@@ -133,11 +132,6 @@ function toReference(table: string | undefined, state: State): Partial<RowField>
   if (typeof state !== "object" || state.text === "") return { picked };
   const path = toRowPath(`${tables}/${encodeURIComponent(table)}`, state.text);
   return { picked, target: { path, label: labels.get(state.text) } };
-}
-
-function describe(state: State): string {
-  const text = typeof state === "string" ? state : state.text === "" ? "empty" : state.text;
-  return text.length > VISIBLE_CHARS ? `${text.slice(0, VISIBLE_CHARS)}…` : text;
 }
 
 type FormActions = {
