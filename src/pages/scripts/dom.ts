@@ -25,6 +25,31 @@ export function makeButton(
   return button;
 }
 
+// The options of a combobox, of which the chosen one has the focus for screen readers.
+
+function listOptions(list: Element): HTMLElement[] {
+  return [...list.querySelectorAll<HTMLElement>("[role=option]")];
+}
+
+export function findChosen(list: Element): HTMLElement | undefined {
+  return listOptions(list).find(({ ariaSelected }) => ariaSelected === "true");
+}
+
+export function chooseOption(input: Element, list: Element, option: Element | undefined): void {
+  for (const other of listOptions(list)) other.ariaSelected = String(other === option);
+  if (option === undefined) input.removeAttribute("aria-activedescendant");
+  else input.setAttribute("aria-activedescendant", option.id);
+  option?.scrollIntoView({ block: "nearest" });
+}
+
+/** Chooses the next or previous option, around the ends. */
+export function moveChoice(input: Element, list: Element, step: 1 | -1): void {
+  const options = listOptions(list);
+  const now = options.findIndex(({ ariaSelected }) => ariaSelected === "true");
+  const next = now === -1 && step === -1 ? options.length - 1 : now + step;
+  chooseOption(input, list, options[(next + options.length) % options.length]);
+}
+
 // Announces results of scripts to screen readers, without interrupting them.
 
 const ID = "announcements";

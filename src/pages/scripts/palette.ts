@@ -4,7 +4,7 @@
  *
  * @module
  */
-import { announce, element, requestPage } from "./dom.ts";
+import { announce, chooseOption, element, findChosen, moveChoice, requestPage } from "./dom.ts";
 import { isInputMethodKey } from "./grid/input.ts";
 
 const PAUSE_MS = 120;
@@ -61,15 +61,12 @@ function openPalette({ path, label, placeholder }: PaletteSearch): void {
     if (target === dialog) dialog.close();
     if (target instanceof Element) follow(target.closest<HTMLElement>("[role=option]"));
   });
-  const choose = (option: Element | undefined) => choosePalette({ input, list }, option);
   input.addEventListener("keydown", (event) => {
     if (isInputMethodKey(event)) return;
-    const options = [...list.querySelectorAll<HTMLElement>("[role=option]")];
-    const position = options.findIndex((option) => option.ariaSelected === "true");
-    const next = toPosition(event.key, position, options.length);
-    if (event.key === "Enter") follow(options[position]);
-    else if (next === undefined) return;
-    else choose(options[next]);
+    if (event.key === "Enter") follow(findChosen(list));
+    else if (event.key === "ArrowDown") moveChoice(input, list, 1);
+    else if (event.key === "ArrowUp") moveChoice(input, list, -1);
+    else return;
     event.preventDefault();
   });
   const detail = element("p", { class: "quiet", hidden: "" });
@@ -81,28 +78,11 @@ function openPalette({ path, label, placeholder }: PaletteSearch): void {
     detail.hidden = groups.length > 0;
     detail.textContent = text;
     input.ariaExpanded = String(groups.length > 0);
-    choose(list.querySelector("[role=option]") ?? undefined);
+    chooseOption(input, list, list.querySelector("[role=option]") ?? undefined);
     announce(text);
   });
   document.body.append(dialog);
   dialog.showModal();
-}
-
-function toPosition(key: string, position: number, count: number): number | undefined {
-  if (count === 0) return undefined;
-  if (key === "ArrowDown") return (position + 1) % count;
-  if (key === "ArrowUp") return (position - 1 + count) % count;
-  return undefined;
-}
-
-type Palette = { input: HTMLInputElement; list: HTMLElement };
-
-function choosePalette({ input, list }: Palette, option: Element | undefined): void {
-  for (const other of list.querySelectorAll("[role=option]"))
-    other.ariaSelected = String(other === option);
-  if (option === undefined) input.removeAttribute("aria-activedescendant");
-  else input.setAttribute("aria-activedescendant", option.id);
-  option?.scrollIntoView({ block: "nearest" });
 }
 
 function follow(option: HTMLElement | null | undefined): void {
@@ -168,43 +148,35 @@ function toThemeGroup(typed: string): HTMLElement[] {
   const found = all.filter(({ text }) => `theme: ${text.toLowerCase()}`.includes(word));
   if (word.length < 3 || found.length === 0) return [];
   const options = found.map(({ text, value }) =>
-    element(
-      "div",
-      {
-        role: "option",
-        id: `palette-theme-${value}`,
-        "aria-selected": "false",
-        "data-theme": value,
-      },
-      `Theme: ${text}`,
-    ),
+    makeOption(`palette-theme-${value}`, { "data-theme": value }, `Theme: ${text}`),
   );
-  const id = "palette-group-theme";
-  const title = element("p", { class: "palette-group", id, role: "presentation" }, "Theme");
-  return [element("div", { role: "group", "aria-labelledby": id }, title, ...options)];
+  return [makeGroup("palette-group-theme", "Theme", options)];
 }
 
 function toGroup(section: HTMLElement, position: number): HTMLElement {
   const id = `palette-group-${position}`;
-  const name = section.dataset["found"] ?? "";
-  const options = [...section.querySelectorAll("li")].map((item, index) =>
-    toOption(item, `${id}-${index}`),
-  );
+  const options = [...section.querySelectorAll("li")].map((item, index) => {
+    const link = item.querySelector("a");
+    const detail = item.querySelector(".quiet")?.textContent ?? "";
+    return makeOption(
+      `${id}-${index}`,
+      { "data-href": link?.getAttribute("href") ?? "" },
+      element("span", {}, link?.textContent ?? ""),
+      element("span", { class: "quiet" }, detail),
+    );
+  });
+  return makeGroup(id, section.dataset["found"] ?? "", options);
+}
+
+function makeGroup(id: string, name: string, options: readonly HTMLElement[]): HTMLElement {
   const title = element("p", { class: "palette-group", id, role: "presentation" }, name);
   return element("div", { role: "group", "aria-labelledby": id }, title, ...options);
 }
 
-function toOption(item: Element, id: string): HTMLElement {
-  const link = item.querySelector("a");
-  const detail = item.querySelector(".quiet")?.textContent ?? "";
-  const parts = [
-    element("span", {}, link?.textContent ?? ""),
-    element("span", { class: "quiet" }, detail),
-  ];
-  const href = link?.getAttribute("href") ?? "";
-  return element(
-    "div",
-    { role: "option", id, "aria-selected": "false", "data-href": href },
-    ...parts,
-  );
+function makeOption(
+  id: string,
+  data: Readonly<Record<string, string>>,
+  ...parts: (Node | string)[]
+): HTMLElement {
+  return element("div", { role: "option", id, "aria-selected": "false", ...data }, ...parts);
 }

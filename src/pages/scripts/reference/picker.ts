@@ -4,7 +4,7 @@
  * @see https://www.w3.org/WAI/ARIA/apg/patterns/combobox/
  * @module
  */
-import { announce, element } from "../dom.ts";
+import { announce, element, findChosen, moveChoice } from "../dom.ts";
 import { isInputMethodKey } from "../grid/input.ts";
 import type { Search } from "../search/rows.ts";
 import type { SearchColumn } from "../search/state.ts";
@@ -45,8 +45,7 @@ export function addReferencePicker(field: HTMLInputElement, form: HTMLFormElemen
     field.setAttribute("aria-expanded", "false");
     field.removeAttribute("aria-activedescendant");
   }
-  function pick(option: Element): void {
-    if (!(option instanceof HTMLElement)) return;
+  function pick(option: HTMLElement): void {
     field.value = option.dataset["id"] ?? "";
     picked.textContent = option.querySelector("bdi")?.textContent ?? "";
     field.dispatchEvent(new Event("input", { bubbles: true }));
@@ -72,17 +71,6 @@ export function addReferencePicker(field: HTMLInputElement, form: HTMLFormElemen
     if (found.kind === "failed") announce(found.reason);
     else announce(options.length === 0 ? "No rows found" : `${options.length} rows`);
   }
-  function move(step: number): void {
-    const options = [...list.children];
-    const now = options.findIndex(({ ariaSelected }) => ariaSelected === "true");
-    const next =
-      options[(Math.max(now, step > 0 ? -1 : 0) + step + options.length) % options.length];
-    for (const option of options) option.ariaSelected = String(option === next);
-    if (next === undefined) return;
-    field.setAttribute("aria-activedescendant", next.id);
-    next.scrollIntoView({ block: "nearest" });
-  }
-
   field.addEventListener("input", ({ isTrusted }) => {
     if (!isTrusted) return;
     picked.textContent = "";
@@ -92,11 +80,11 @@ export function addReferencePicker(field: HTMLInputElement, form: HTMLFormElemen
   });
   field.addEventListener("keydown", (event) => {
     if (isInputMethodKey(event)) return;
-    const chosen = list.querySelector("[aria-selected=true]");
+    const chosen = findChosen(list);
     if (event.key === "ArrowDown" && list.hidden) void search();
-    else if (event.key === "ArrowDown" && !list.hidden) move(1);
-    else if (event.key === "ArrowUp" && !list.hidden) move(-1);
-    else if (event.key === "Enter" && !list.hidden && chosen !== null) pick(chosen);
+    else if (event.key === "ArrowDown" && !list.hidden) moveChoice(field, list, 1);
+    else if (event.key === "ArrowUp" && !list.hidden) moveChoice(field, list, -1);
+    else if (event.key === "Enter" && !list.hidden && chosen !== undefined) pick(chosen);
     else if (event.key === "Escape" && !list.hidden) close();
     else return;
     event.preventDefault();
@@ -105,7 +93,8 @@ export function addReferencePicker(field: HTMLInputElement, form: HTMLFormElemen
   // On `pointerdown`: on `click`, the field would have lost the focus and closed the list.
   list.addEventListener("pointerdown", (event) => {
     event.preventDefault();
-    const option = event.target instanceof Element ? event.target.closest("[role=option]") : null;
+    const { target } = event;
+    const option = target instanceof Element ? target.closest<HTMLElement>("[role=option]") : null;
     if (option !== null) pick(option);
   });
   field.addEventListener("blur", close);
