@@ -24,7 +24,7 @@ import {
   toActor,
   toConsoleSignIn,
 } from "../identity/mod.ts";
-import { redirect, renderCopyButton, respondWithMessage } from "../pages/mod.ts";
+import { redirect, renderCopyable, respondWithMessage } from "../pages/mod.ts";
 import { Problem } from "../problem.ts";
 import {
   type ConsoleActor,
@@ -236,12 +236,9 @@ function respondWithUnclaimed(context: RequestContext): Response {
   const text = (
     <>
       <p>Create the first administrator on the server, with the address for sign-in:</p>
-      <div class="copyable">
-        <pre class="snippet" tabindex="0" aria-label="The command">
-          <code id="claim">{COMMAND}</code>
-        </pre>
-        {renderCopyButton("claim", "the command")}
-      </div>
+      {renderCopyable("claim", COMMAND, {
+        ...{ kind: "snippet", label: "The command", what: "the command" },
+      })}
       <p>It prints a link that sets a password.</p>
     </>
   );

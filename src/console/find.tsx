@@ -225,12 +225,7 @@ function renderGroup({ name, hits }: Group): Html {
             <a href={hit.path} data-email={hit.email}>
               {renderText(hit.name)}
             </a>
-            {hit.detail !== undefined && (
-              <>
-                {" "}
-                <span class="quiet">{hit.detail}</span>
-              </>
-            )}
+            {hit.detail !== undefined && [" ", <span class="quiet">{hit.detail}</span>]}
           </li>
         ))}
       </ul>

@@ -5,7 +5,7 @@ import {
   type Field,
   type Html,
   type Part,
-  renderCopyButton,
+  renderCopyable,
   renderField,
   renderLink,
   renderPill,
@@ -152,13 +152,20 @@ export function renderAttention(label: string, items: readonly Part[]): Html | u
 
 /** A text to paste elsewhere, with a copy button. */
 export function renderSnippet({ id, name, text }: Record<"id" | "name" | "text", string>): Html {
+  return renderCopyable(id, text, { kind: "snippet", label: name });
+}
+
+/** A box to check, such as one of several. */
+export function renderCheck(
+  name: string,
+  text: Part,
+  { isChecked, value }: { isChecked: boolean; value?: string },
+): Html {
   return (
-    <div class="copyable">
-      <pre class="snippet" tabindex="0" aria-label={name}>
-        <code id={id}>{text}</code>
-      </pre>
-      {renderCopyButton(id, name)}
-    </div>
+    <label class="check">
+      <input type="checkbox" name={name} value={value} checked={isChecked} />
+      <span>{text}</span>
+    </label>
   );
 }
 

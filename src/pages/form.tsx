@@ -202,6 +202,30 @@ export function renderCopyButton(id: string, what: string): Html {
   );
 }
 
+type Copyable = {
+  /** The class of the text. */
+  kind?: string;
+  label: string;
+  /** Names the text to screen readers; defaults to the label. */
+  what?: string;
+};
+
+/** A text to paste elsewhere, with a copy button. */
+export function renderCopyable(
+  id: string,
+  text: Part,
+  { kind, label, what = label }: Copyable,
+): Html {
+  return (
+    <div class="copyable">
+      <pre class={kind} tabindex="0" aria-label={label}>
+        <code id={id}>{text}</code>
+      </pre>
+      {renderCopyButton(id, what)}
+    </div>
+  );
+}
+
 /** A notice above a form; screen readers announce errors immediately. */
 export function renderNotice(kind: "error" | "info", text: Part): Html {
   return (

@@ -5,7 +5,7 @@
  *
  * @module
  */
-import { renderCopyButton } from "./form.tsx";
+import { renderCopyable } from "./form.tsx";
 import { highlight, renderText } from "./highlight.tsx";
 import { Fragment, type Html, type Part } from "./html.ts";
 
@@ -136,14 +136,7 @@ function renderCode(node: Element, { copied }: Context, isDrawing: boolean): Htm
     );
   copied.count += 1;
   const id = `code-${copied.count}`;
-  return (
-    <div class="copyable">
-      <pre tabindex="0" aria-label={label}>
-        <code id={id}>{code}</code>
-      </pre>
-      {renderCopyButton(id, `example ${copied.count}`)}
-    </div>
-  );
+  return renderCopyable(id, code, { label, what: `example ${copied.count}` });
 }
 
 function toHeading(node: Node): Heading[] {

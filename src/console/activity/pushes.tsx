@@ -2,7 +2,7 @@
 /** An app's pushes, newest first, with running builds; one push with its changes and statements. @module */
 
 import { readParameters } from "../../http/mod.ts";
-import { type Html, type Part, renderCopyButton } from "../../pages/mod.ts";
+import { type Html, type Part, renderCopyable, renderCopyButton } from "../../pages/mod.ts";
 import { Problem } from "../../problem.ts";
 import {
   type ConsolePush,
@@ -235,12 +235,9 @@ function renderSql(sql: string): Part {
     return <p class="quiet">None. Only the recorded definition of the app changed.</p>;
   const rest = sql.length - MAX_CHARS;
   return [
-    <div class="copyable">
-      <pre class="sql" tabindex="0" aria-label="SQL">
-        <code id="sql">{sql.slice(0, MAX_CHARS)}</code>
-      </pre>
-      {renderCopyButton("sql", "the statements")}
-    </div>,
+    renderCopyable("sql", sql.slice(0, MAX_CHARS), {
+      ...{ kind: "sql", label: "SQL", what: "the statements" },
+    }),
     rest > 0 && (
       <p class="quiet">
         and {rest} more characters. The migration file in the project has all of them.

@@ -142,20 +142,13 @@ export function renderOutcome({ status, code, requests }: StoredRequest): Html {
   return (
     <span class="outcome">
       {renderPill(String(status), isFailure({ status, code }) ? "bad" : "plain")}
-      {code !== null && (
-        <>
-          {" "}
-          <code class="action-name">{code}</code>
-        </>
-      )}
-      {requests > 1 && (
-        <>
-          {" "}
-          <span class="quiet" title="This request and similar requests in the same minute">
-            × {requests.toLocaleString("en")}
-          </span>
-        </>
-      )}
+      {code !== null && [" ", <code class="action-name">{code}</code>]}
+      {requests > 1 && [
+        " ",
+        <span class="quiet" title="This request and similar requests in the same minute">
+          × {requests.toLocaleString("en")}
+        </span>,
+      ]}
     </span>
   );
 }
@@ -176,12 +169,7 @@ function renderPaths(paths: readonly string[]): Html {
   return (
     <>
       <code>{renderText(paths.slice(0, MAX_PATHS).join(" "))}</code>
-      {more > 0 && (
-        <>
-          {" "}
-          <span class="quiet">and {more} more</span>
-        </>
-      )}
+      {more > 0 && [" ", <span class="quiet">and {more} more</span>]}
     </>
   );
 }

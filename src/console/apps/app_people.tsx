@@ -16,7 +16,14 @@ import {
 import { quoteForShell } from "../../std/quote.ts";
 import { type ConsolePageDeps, readText, type Visit } from "../enter.tsx";
 import { type ListQuery, makeCsv, readListed, renderListTable } from "../list.tsx";
-import { renderEmpty, renderLink, renderPill, renderRowActions, renderText } from "../parts.tsx";
+import {
+  renderCheck,
+  renderEmpty,
+  renderLink,
+  renderPill,
+  renderRowActions,
+  renderText,
+} from "../parts.tsx";
 import { NEW_PERSON, ROLE_SAVED, SESSIONS_ENDED, toAppPath, toRolePath } from "../paths.ts";
 import {
   readPeopleQuery,
@@ -47,14 +54,8 @@ export async function checkNewRole(visit: Visit, named: NamedRole): Promise<void
 export async function renderNewRole(visit: Visit, named: NamedRole): Promise<Part> {
   if (visit.fields.size === 0 || (await describe(visit, named)) === undefined) return false;
   const isChecked = visit.fields.get("new_role") === named.role;
-  return (
-    <label class="check">
-      <input type="checkbox" name="new_role" value={named.role} checked={isChecked} />
-      <span>
-        Create the role <b>{named.role}</b>
-      </span>
-    </label>
-  );
+  const text = ["Create the role ", <b>{named.role}</b>];
+  return renderCheck("new_role", text, { isChecked, value: named.role });
 }
 
 async function describe({ deps }: Visit, named: NamedRole): Promise<string | undefined> {

@@ -14,6 +14,7 @@ import { respondWithConsolePage } from "../frame.tsx";
 import {
   makeSnippets,
   NO_TABLE,
+  renderCheck,
   renderLink,
   renderSnippet,
   renderText,
@@ -96,14 +97,15 @@ function renderScopes(chosen: readonly Scope[]): Html {
   return (
     <fieldset class="field">
       <legend>Scopes</legend>
-      {SCOPES.map((scope) => (
-        <label class="check">
-          <input type="checkbox" name={`scope ${scope}`} checked={chosen.includes(scope)} />
-          <span>
-            {SCOPE_HELP[scope]} <code class="quiet">{scope}</code>
-          </span>
-        </label>
-      ))}
+      {SCOPES.map((scope) =>
+        renderCheck(
+          `scope ${scope}`,
+          [SCOPE_HELP[scope], " ", <code class="quiet">{scope}</code>],
+          {
+            isChecked: chosen.includes(scope),
+          },
+        ),
+      )}
     </fieldset>
   );
 }

@@ -7,7 +7,7 @@ import { type PersonView, readConsole } from "../../records/console/mod.ts";
 import { endAccess, namePerson, runOnPerson, setDisabled } from "../../records/people/mod.ts";
 import { EMAIL_MAX_CHARS } from "../../std/patterns.ts";
 import type { Visit } from "../enter.tsx";
-import { renderLink, renderText, renderTime } from "../parts.tsx";
+import { renderCheck, renderLink, renderText, renderTime } from "../parts.tsx";
 import { ACTIVITY, PEOPLE, redirectWithNotice, SESSIONS_ENDED, toPersonPath } from "../paths.ts";
 import { findBlocker, findLastBlocker, makePersonAction, renderName } from "./person_page.tsx";
 
@@ -174,21 +174,17 @@ async function renderKeyChoices({ deps, fields }: Visit, person: string): Promis
         This person issued these keys and can have a copy. Programs that use a revoked key stop
         working: rotate such a key instead.
       </p>
-      {keys.map(({ keyId, name, app, lastUsedAt }) => (
-        <label class="check">
-          <input type="checkbox" name={`${KEY}${keyId}`} checked={isChosen(keyId, lastUsedAt)} />
-          <span>
+      {keys.map(({ keyId, name, app, lastUsedAt }) => {
+        const used =
+          lastUsedAt === null ? "never used" : ["last used ", renderTime(lastUsedAt, deps.now())];
+        const text = (
+          <>
             <b>{renderText(name === "" ? keyId : name)}</b> on {app}{" "}
-            <span class="quiet">
-              {lastUsedAt === null ? (
-                "never used"
-              ) : (
-                <>last used {renderTime(lastUsedAt, deps.now())}</>
-              )}
-            </span>
-          </span>
-        </label>
-      ))}
+            <span class="quiet">{used}</span>
+          </>
+        );
+        return renderCheck(`${KEY}${keyId}`, text, { isChecked: isChosen(keyId, lastUsedAt) });
+      })}
       {keys.length === MAX_KEYS && <p>Only {MAX_KEYS} keys are listed. Open this form again.</p>}
     </fieldset>
   );

@@ -11,7 +11,7 @@ import { findNearest } from "../../std/names.ts";
 import { quote } from "../../std/quote.ts";
 import { checkNewRole, type NamedRole, renderNewRole, toLabel } from "../apps/app_people.tsx";
 import { readText, type Visit } from "../enter.tsx";
-import { renderText } from "../parts.tsx";
+import { renderCheck, renderText } from "../parts.tsx";
 import { ROLE_SAVED, toAppPath, toPersonPath } from "../paths.ts";
 import { makePersonAction, toPersonName } from "./person_page.tsx";
 
@@ -110,15 +110,13 @@ function renderBoxes(choices: readonly AppRoles[], fields: Visit["fields"]): Htm
   return (
     <fieldset class="field">
       <legend>Apps</legend>
-      {choices.map(({ slug, roles }) => (
-        <label class="check">
-          <input type="checkbox" name={`${BOX}${slug}`} checked={fields.has(`${BOX}${slug}`)} />
-          <span>
-            {slug}{" "}
-            {roles.length > 0 && <span class="quiet">{roles.slice(0, MAX_NAMED).join(", ")}</span>}
-          </span>
-        </label>
-      ))}
+      {choices.map(({ slug, roles }) => {
+        const some = roles.length > 0 && (
+          <span class="quiet">{roles.slice(0, MAX_NAMED).join(", ")}</span>
+        );
+        const isChecked = fields.has(`${BOX}${slug}`);
+        return renderCheck(`${BOX}${slug}`, [slug, " ", some], { isChecked });
+      })}
     </fieldset>
   );
 }

@@ -263,12 +263,7 @@ function renderUses({ uses, definition }: TableView): Part {
     uses.map(({ columns, count, apps }): Part[] => [
       <span>
         {renderAppLinks(apps.slice(0, MAX_APPS))}
-        {count > MAX_APPS && (
-          <>
-            {" "}
-            <span class="quiet">and {count - MAX_APPS} more</span>
-          </>
-        )}
+        {count > MAX_APPS && [" ", <span class="quiet">and {count - MAX_APPS} more</span>]}
       </span>,
       columns.length === definition.columns.length ? (
         <span class="quiet">all</span>

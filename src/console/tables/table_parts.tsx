@@ -58,12 +58,7 @@ export function renderUsers({ apps, firstApps }: ConsoleTable): Part {
   return (
     <span>
       {renderAppLinks(firstApps)}
-      {more > 0 && (
-        <>
-          {" "}
-          <span class="quiet">and {more} more</span>
-        </>
-      )}
+      {more > 0 && [" ", <span class="quiet">and {more} more</span>]}
     </span>
   );
 }

@@ -7,13 +7,7 @@
  */
 
 import { encode } from "uqr";
-import {
-  type Html,
-  redirect,
-  renderCopyButton,
-  renderLink,
-  renderNotice,
-} from "../../pages/mod.ts";
+import { type Html, redirect, renderCopyable, renderLink, renderNotice } from "../../pages/mod.ts";
 import { putOwnTotp, readOwnSecondFactor } from "../../records/account_settings/mod.ts";
 import { NotSignedIn, SignInTooOld } from "../../records/actions/mod.ts";
 import {
@@ -93,12 +87,9 @@ export function respondWithRecoveryCodes(
         Each code signs you in as <strong>{account.email}</strong> once without your second factor.
         The codes are shown only once.{added !== "first" && " Your old codes no longer work."}
       </p>
-      <div class="copyable">
-        <pre class="snippet codes" tabindex="0" aria-label="Your recovery codes">
-          <code id="codes">{codes.join("\n")}</code>
-        </pre>
-        {renderCopyButton("codes", "the recovery codes")}
-      </div>
+      {renderCopyable("codes", codes.join("\n"), {
+        ...{ kind: "snippet codes", label: "Your recovery codes", what: "the recovery codes" },
+      })}
       <div class="actions">
         <button
           class="button button-quiet"

@@ -31,20 +31,13 @@ export function renderEndpoint(endpoint: Endpoint): Html {
         </p>
         <p class="endpoint-tags">
           <span class="pill">{ACCESS[access]}</span>
-          {scope !== undefined && (
-            <>
-              {" "}
-              <span class="pill">
-                <code>{scope}</code>
-              </span>
-            </>
-          )}
-          {isDeprecated && (
-            <>
-              {" "}
-              <span class="pill pill-warn">Deprecated</span>
-            </>
-          )}
+          {scope !== undefined && [
+            " ",
+            <span class="pill">
+              <code>{scope}</code>
+            </span>,
+          ]}
+          {isDeprecated && [" ", <span class="pill pill-warn">Deprecated</span>]}
         </p>
         {about !== "" && <p>{renderProse(about)}</p>}
         {renderParameters(endpoint.parameters)}
@@ -108,24 +101,9 @@ function renderField(field: Field, where?: string): Html {
     <li>
       <p class="field-line">
         <code class="field-name">{field.name}</code> <span class="field-type">{field.type}</span>
-        {where !== undefined && (
-          <>
-            {" "}
-            <span class="field-type">in {where}</span>
-          </>
-        )}
-        {field.isRequired && (
-          <>
-            {" "}
-            <span class="field-required">required</span>
-          </>
-        )}
-        {field.isDeprecated && (
-          <>
-            {" "}
-            <span class="pill pill-warn">Deprecated</span>
-          </>
-        )}
+        {where !== undefined && [" ", <span class="field-type">in {where}</span>]}
+        {field.isRequired && [" ", <span class="field-required">required</span>]}
+        {field.isDeprecated && [" ", <span class="pill pill-warn">Deprecated</span>]}
       </p>
       {field.about !== "" && <p>{renderProse(field.about)}</p>}
       {values.length > 0 && (
