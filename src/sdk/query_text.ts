@@ -75,16 +75,8 @@ const PARAMETERS: readonly string[] = [
 /** The conditions as parameters of a query string. A column with the name of a parameter is in a group. */
 export function toConditionParameters(where: object, reserved = PARAMETERS): Parameter[] {
   return toTest(where).of.map((test): Parameter => {
-    const inner = simplify(test);
-    const isNegated = inner.op === "not";
-    const subject = isNegated ? simplify(inner.of[0]) : inner;
-    if (!("column" in subject) || reserved.includes(subject.column)) {
-      const negation = isNegated ? "not." : "";
-      return "of" in subject && subject.op !== "not"
-        ? [`${negation}${subject.op}`, toItems(subject.of)]
-        : [`${negation}and`, toItems([subject])];
-    }
-    return [subject.column, `${isNegated ? "not." : ""}${toComparison(subject, (text) => text)}`];
+    const [name, , text] = toParts(test, (value) => value, reserved);
+    return [name, text];
   });
 }
 
@@ -95,18 +87,24 @@ function simplify(test: Test): Test {
 }
 
 function toItems(tests: readonly Test[]): string {
-  return `(${tests.map(toItem).join(",")})`;
+  return `(${tests.map((test) => toParts(test, quoteValue).join("")).join(",")})`;
 }
 
-function toItem(test: Test): string {
+/** The column or the operator of a group, what separates it, and its comparison or its items. */
+function toParts(
+  test: Test,
+  show: (text: string) => string,
+  reserved: readonly string[] = [],
+): [name: string, separator: string, text: string] {
   const inner = simplify(test);
-  if ("column" in inner) return `${inner.column}.${toComparison(inner, quoteValue)}`;
-  if (inner.op !== "not") return `${inner.op}${toItems(inner.of)}`;
-  const negated = simplify(inner.of[0]);
-  if ("column" in negated) return `${negated.column}.not.${toComparison(negated, quoteValue)}`;
-  return negated.op === "not"
-    ? `not.and${toItems([negated])}`
-    : `not.${negated.op}${toItems(negated.of)}`;
+  const isNegated = inner.op === "not";
+  const subject = isNegated ? simplify(inner.of[0]) : inner;
+  const not = isNegated ? "not." : "";
+  if ("column" in subject && !reserved.includes(subject.column))
+    return [subject.column, ".", `${not}${toComparison(subject, show)}`];
+  return "of" in subject && subject.op !== "not"
+    ? [`${not}${subject.op}`, "", toItems(subject.of)]
+    : [`${not}and`, "", toItems([subject])];
 }
 
 function toComparison(test: ColumnTest, show: (text: string) => string): string {
