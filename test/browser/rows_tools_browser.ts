@@ -3,6 +3,7 @@ import { beforeEach, describe, expect, test } from "bun:test";
 import { readFileSync } from "node:fs";
 import type { BrowserContextOptions, Page } from "playwright-core";
 import { defineSchema, t } from "../../src/schema/mod.ts";
+import { countEndedFiles } from "../support/browser.ts";
 import { useTablePages } from "../support/table_pages.ts";
 
 const SCHEMA = defineSchema({
@@ -80,7 +81,9 @@ describe.each([
       await page.getByRole("searchbox").last().fill("Row 11");
       await page.keyboard.press("Enter");
       await range(page, "of 11 found");
+      const countEnded = await countEndedFiles(page);
       const csv = await save("Found rows as CSV");
+      expect(await countEnded()).toBe(0);
       expect(csv.startsWith("\ufeffid,title,note,status,hours,due_at,meta")).toBe(true);
       expect(csv.match(/Row 11\d*\./g)).toHaveLength(11);
       const json = JSON.parse(await save("Found rows as JSON")) as { title: string }[];

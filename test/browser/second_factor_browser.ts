@@ -3,6 +3,7 @@ import { afterAll, beforeAll, expect, test } from "bun:test";
 import type { Browser, BrowserContext, Page } from "playwright-core";
 import {
   type AppHost,
+  countEndedFiles,
   displays,
   findAxeViolations,
   openAppHost,
@@ -74,6 +75,7 @@ async function readDownload(page: Page): Promise<string[]> {
   const requests: string[] = [];
   const note = (request: { url: () => string }) => requests.push(request.url());
   page.on("request", note);
+  const countEnded = await countEndedFiles(page);
   const [download] = await Promise.all([
     page.waitForEvent("download"),
     page.getByRole("button", { name: "Download" }).click(),
@@ -82,6 +84,7 @@ async function readDownload(page: Page): Promise<string[]> {
   expect(download.suggestedFilename()).toBe("recovery-codes.txt");
   expect(download.url()).toStartWith(`blob:${site.identityUrl}/`);
   expect(requests.filter((url) => !url.startsWith("blob:"))).toEqual([]);
+  expect(await countEnded()).toBe(0);
   return (await Bun.file(await download.path()).text()).trimEnd().split("\n");
 }
 

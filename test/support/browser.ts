@@ -204,3 +204,13 @@ export async function bundleClient(): Promise<string> {
   const text = (await built.outputs[0]?.text()) ?? "";
   return text.replace(/export\s*\{[^}]*\};?/, "");
 }
+
+/** Counts the addresses of saved files that a page ends: Safari reads a file some time after the click. */
+export async function countEndedFiles(page: Page): Promise<() => Promise<number>> {
+  await page.evaluate(() => {
+    const ended: string[] = [];
+    Reflect.set(window, "ended", ended);
+    URL.revokeObjectURL = (url) => ended.push(url);
+  });
+  return () => page.evaluate(() => (Reflect.get(window, "ended") as string[]).length);
+}

@@ -110,6 +110,15 @@ export function focusResult(): void {
   }
 }
 
+const SAVING_MS = 60_000;
+
+/** Saves a text as a file. Safari and Firefox read it some time after the click. */
+export function saveFile(download: string, text: string, type: string): void {
+  const link = element("a", { download, href: URL.createObjectURL(new Blob([text], { type })) });
+  link.click();
+  setTimeout(() => URL.revokeObjectURL(link.href), SAVING_MS);
+}
+
 // Sends a form once: ignores a second click during the request.
 
 // Browsers report no event when a person stops a request.

@@ -1,7 +1,13 @@
 /** The script of the pages that sign people in and out. @module */
 
 import { startCopyButtons } from "./copy.ts";
-import { focusResult, openAnnouncements, startSendingOnce, storeFragment } from "./dom.ts";
+import {
+  focusResult,
+  openAnnouncements,
+  saveFile,
+  startSendingOnce,
+  storeFragment,
+} from "./dom.ts";
 import { startKeySecrets } from "./key_secrets.ts";
 import { startTimes } from "./times.ts";
 
@@ -17,11 +23,7 @@ function startDownloads(): void {
 
 function save({ dataset }: HTMLButtonElement): void {
   const text = document.getElementById(dataset["download"] ?? "")?.textContent ?? "";
-  const link = document.createElement("a");
-  link.href = URL.createObjectURL(new Blob([`${text}\n`], { type: "text/plain" }));
-  link.download = dataset["file"] ?? "";
-  link.click();
-  URL.revokeObjectURL(link.href);
+  saveFile(dataset["file"] ?? "", `${text}\n`, "text/plain");
 }
 
 // Buttons that show the text of a password field.

@@ -1,5 +1,5 @@
 /** The menu of exports: the links of the server save all rows; a search also saves the rows found. @module */
-import { makeButton } from "../dom.ts";
+import { makeButton, saveFile } from "../dom.ts";
 import { showFailure, showSaved } from "../save_state.ts";
 import { countOf } from "./drawer.ts";
 import { isSearch, readFoundIds } from "./search.ts";
@@ -27,14 +27,8 @@ export function startExport(): void {
 async function save(format: "csv" | "json"): Promise<void> {
   try {
     const rows = await readRows(await readFoundIds(), true);
-    const link = document.createElement("a");
-    link.href = URL.createObjectURL(
-      new Blob([toText(rows, format, true)], { type: TYPES[format] }),
-    );
-    link.download = `${readTable().table}-found.${format}`;
-    link.click();
+    saveFile(`${readTable().table}-found.${format}`, toText(rows, format, true), TYPES[format]);
     showSaved(`Exported ${countOf(rows.length)}`);
-    setTimeout(() => URL.revokeObjectURL(link.href));
   } catch (error) {
     showFailure(`Not exported: ${error instanceof Error ? error.message : error}`);
   }
