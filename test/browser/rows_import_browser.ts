@@ -1,5 +1,8 @@
 /** Importing a file in a real browser: columns are chosen, all rows are checked, and an interrupted import continues. */
 import { beforeEach, describe, expect, test } from "bun:test";
+import { mkdtempSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import type { Page } from "playwright-core";
 import { defineSchema, t } from "../../src/schema/mod.ts";
 import { displays, signInToConsole, weighPage, withPage } from "../support/browser.ts";
@@ -325,6 +328,44 @@ test("each name shows its first values, and zoneless times are read in the chose
     "2026-11-27T14:30:00+00:00",
     null,
   ]);
+});
+
+test("a file that was corrected after the check can be chosen again", async () => {
+  const path = join(mkdtempSync(join(tmpdir(), "rowhouse-")), "todos.csv");
+  await withPage(pages.browser, async (page) => {
+    await openImport(pages, page);
+    const input = page.getByLabel("File", { exact: true });
+    const names = () =>
+      input.evaluate((field: HTMLInputElement) => [...(field.files ?? [])].map(({ name }) => name));
+    const browser = await page.context().newCDPSession(page);
+    const open = () => Promise.all([page.waitForEvent("filechooser"), input.click()]);
+    // Playwright would send a copy, and report a change for the same file too.
+    const choosePath = async () => {
+      const { root } = await browser.send("DOM.getDocument");
+      const found = { nodeId: root.nodeId, selector: "#file" };
+      const { nodeId } = await browser.send("DOM.querySelector", found);
+      await browser.send("DOM.setFileInputFiles", { nodeId, files: [path] });
+    };
+    writeFileSync(path, "title,size\na,x\n");
+    await open();
+    await choosePath();
+    await press(page, "Check the file");
+    await page.getByText("Line 2, size: Must be a number").waitFor();
+    writeFileSync(path, "title,size\na,1.5\n");
+    await press(page, "Check the file");
+    await page.getByText("it has changed since you chose it. Choose it again.").waitFor();
+    expect(await page.getByText("Checking…").count()).toBe(0);
+    await open();
+    await input.dispatchEvent("cancel");
+    expect(await names()).toEqual(["todos.csv"]);
+    await open();
+    await choosePath();
+    await page.getByText("it has changed since you chose it").waitFor({ state: "hidden" });
+    await press(page, "Check the file");
+    await press(page, "Import 1 row");
+    await page.getByText("1 row stored.").waitFor();
+  });
+  expect(await pages.listRows()).toMatchObject([{ title: "a", size: 1.5 }]);
 });
 
 test("a reference is found by the text of its row without a choice, and by its id", async () => {

@@ -90,6 +90,17 @@ function start(parent: HTMLElement): void {
     void show(() => chooseFile(page, chosen), steps);
   };
   input.addEventListener("change", () => choose(input.files?.[0]));
+  // A browser ignores the choice of the same file, which can have been corrected.
+  let kept = new DataTransfer();
+  const forget = () => {
+    kept = new DataTransfer();
+    for (const file of input.files ?? []) kept.items.add(file);
+    input.value = "";
+  };
+  for (const event of ["click", "drop"]) input.addEventListener(event, forget);
+  input.addEventListener("cancel", () => {
+    input.files = kept.files;
+  });
   read.addEventListener("click", () => {
     const ending = /^\s*[[{]/.test(paste.value) ? "json" : "csv";
     choose(paste.value.trim() === "" ? undefined : new File([paste.value], `rows.${ending}`));

@@ -101,10 +101,15 @@ export function readFile(chosen: ImportFile): AsyncGenerator<RowsRead> {
 async function* readStream(file: File): AsyncGenerator<Uint8Array> {
   const reader = file.stream().getReader();
   for (;;) {
-    const { done, value } = await reader.read();
+    const { done, value } = await reader.read().catch(rejectChanged);
     if (done) return;
     yield value;
   }
+}
+
+/** Browsers report a file that has changed since it was chosen as a network error, among others. */
+function rejectChanged(cause: unknown): never {
+  throw new Error("it has changed since you chose it. Choose it again.", { cause });
 }
 
 export const LIMITS = { rows: MAX_BATCH, bytes: MAX_BODY_BYTES, row: MAX_PAGE_BYTES };

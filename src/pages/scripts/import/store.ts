@@ -29,6 +29,7 @@ export async function show(task: () => Promise<void>, steps: HTMLElement): Promi
     await task();
   } catch (error) {
     const reason = error instanceof Error ? error.message : String(error);
+    steps.querySelector("[role=status]")?.remove();
     steps.append(toNotice("error", `The file cannot be read: ${reason}`));
   }
 }
