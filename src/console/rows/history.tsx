@@ -14,11 +14,11 @@ import { showCount } from "../../std/count.ts";
 import type { Visit } from "../enter.tsx";
 import { renderEmpty, renderLink, renderTable, renderText, renderTime } from "../parts.tsx";
 import { toKeysPath, toPersonPath, toSwitchPath } from "../paths.ts";
-import { groupChanges, listChanged, toRowBefore } from "./history_plan.ts";
+import { listChanged, toRowBefore } from "./history_plan.ts";
 import {
-  completeLast,
   type History,
   readChangeId,
+  readGroups,
   readHistory,
   toDeletedPath,
   toHistoryPath,
@@ -29,14 +29,12 @@ import { type RowsTable, renderValues, respondWithRowsPage } from "./table.tsx";
 export async function handleTableHistory(visit: Visit, table: RowsTable): Promise<Response> {
   const query = new Map(readParameters(visit.context.query));
   const isDeleted = query.get("deleted") === "yes";
-  const before = readChangeId(query.get("before"));
-  const history = await readHistory(visit, table, {
+  const { history, groups, older } = await readGroups(visit, table, {
     isDeleted,
-    before,
+    before: readChangeId(query.get("before")),
+    above: readChangeId(query.get("above")),
   });
   const path = toHistoryPath(table.path);
-  const changes = await completeLast(visit, table, { changes: history.changes, isDeleted });
-  const older = isDeleted ? "?deleted=yes&before=" : "?before=";
   return respondWithRowsPage(table, {
     title: isDeleted ? "Deleted rows" : "History",
     actions: [
@@ -46,10 +44,9 @@ export async function handleTableHistory(visit: Visit, table: RowsTable): Promis
     ],
     body: [
       renderState(table, history),
-      changes.length > 0 &&
-        renderGroups({ ...table, now: visit.deps.now() }, groupChanges(changes)),
-      changes.length === 0 && history.isOn && renderEmpty("No changes are stored."),
-      renderOlder(changes, `${path}${older}`),
+      groups.length > 0 && renderGroups({ ...table, now: visit.deps.now() }, groups),
+      groups.length === 0 && history.isOn && renderEmpty("No changes are stored."),
+      older && renderOlder(path, { ...(isDeleted ? { deleted: "yes" } : {}), ...older }),
     ],
   });
 }
@@ -78,10 +75,9 @@ function renderState({ slug }: RowsTable, { isOn, days, isEdited }: History): Pa
   );
 }
 
-function renderOlder(changes: Group, to: string): Part {
-  const last = changes.at(-1);
-  // A page can be shorter if its values are large.
-  return last !== undefined && <p>{renderLink("Older", `${to}${last.id}`)}</p>;
+function renderOlder(path: string, place: Readonly<Record<string, string | number>>): Html {
+  const query = Object.entries(place).map(([name, value]) => [name, String(value)]);
+  return <p>{renderLink("Older", `${path}?${new URLSearchParams(query)}`)}</p>;
 }
 
 type Group = readonly RowChange[];
@@ -150,6 +146,7 @@ export async function handleRowHistory(visit: Visit, table: RowsTable): Promise<
     before,
   });
   const { changes } = history;
+  const last = changes.at(-1);
   return respondWithRowsPage(table, {
     title: `History of row ${shortenId(row)}`,
     actions: [renderLink("Row", toRowPath(table.path, row))],
@@ -157,7 +154,8 @@ export async function handleRowHistory(visit: Visit, table: RowsTable): Promise<
       renderState(table, history),
       changes.map((change) => renderChange({ ...table, now: visit.deps.now() }, change)),
       changes.length === 0 && history.isOn && renderEmpty("No changes of this row are stored."),
-      renderOlder(changes, `${toHistoryPath(toRowPath(table.path, row))}?before=`),
+      // A page can be shorter if its values are large.
+      last && renderOlder(toHistoryPath(toRowPath(table.path, row)), { before: last.id }),
     ],
   });
 }

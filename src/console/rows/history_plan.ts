@@ -1,11 +1,12 @@
 /** What restoring changes from the history would write, compared with the rows as they are now. Pure. @module */
 
+import { EXECUTION_LIMIT_MS } from "../../db/mod.ts";
 import { type Row, readRow, TEXTS } from "../../pages/mod.ts";
 import type { RowChange } from "../../records/console/mod.ts";
 import type { TableDefinition } from "../../schema/mod.ts";
 import { canonicalJson } from "../../std/json.ts";
 import { splitObject } from "../../std/json_text.ts";
-import { MAX_BODY_BYTES } from "../../std/limits.ts";
+import { MAX_BODY_BYTES, MAX_ROWS } from "../../std/limits.ts";
 
 /** Which values: all that the changes changed, one column of them, or the whole row as it was before. */
 export type Wanted = { readonly column?: string | undefined; readonly isWhole?: boolean };
@@ -50,7 +51,7 @@ export function listChanged(
 /** Writes of a person in the Console that follow each other belong together, like the rows of one request. */
 const TOGETHER_MS = 10_000;
 
-/** Changes that were made together, and can be undone together. */
+/** Changes that were made together, and can be undone together: at most as many as one restore writes. */
 export function groupChanges(changes: readonly RowChange[]): (readonly RowChange[])[] {
   const groups: RowChange[][] = [];
   for (const change of changes) {
@@ -62,16 +63,28 @@ export function groupChanges(changes: readonly RowChange[]): (readonly RowChange
     if (group !== undefined) group.push(change);
     else groups.push([change]);
   }
-  return groups;
+  return groups.flatMap(splitLarge);
 }
 
-/** Whether changes below this one can be together with those of the visitor. */
-export function canContinue(own: readonly RowChange[], below: RowChange): boolean {
-  const last = own.at(-1);
-  return last === undefined || Date.parse(last.at) - Date.parse(below.at) < TOGETHER_MS;
+/** Between requests: each is undone as a whole. */
+function splitLarge(group: readonly RowChange[]): RowChange[][] {
+  if (group.length <= MAX_ROWS) return [[...group]];
+  const parts: RowChange[][] = [];
+  for (const request of Map.groupBy(group, ({ at }) => at).values()) {
+    const last = parts.at(-1);
+    if (last !== undefined && last.length + request.length <= MAX_ROWS) last.push(...request);
+    else parts.push(request);
+  }
+  return parts;
 }
 
-export function isTogether(one: RowChange, other: RowChange): boolean {
+/** Whether a change below this one can belong to the group: a request records its rows while it runs. */
+export function canContinue(group: readonly RowChange[], below: RowChange): boolean {
+  const last = group.at(-1);
+  return last === undefined || Date.parse(last.at) - Date.parse(below.at) <= EXECUTION_LIMIT_MS;
+}
+
+function isTogether(one: RowChange, other: RowChange): boolean {
   const isSameKind = (one.after === null) === (other.after === null);
   if (!isSameKind || one.by?.id !== other.by?.id || one.by?.kind !== other.by?.kind) return false;
   if (one.at === other.at) return true;

@@ -4,7 +4,7 @@ import { Problem } from "../../problem.ts";
 import { type RowChange, readConsole } from "../../records/console/mod.ts";
 import { HISTORY_PAGE, HISTORY_PAGE_BYTES, MAX_ROWS } from "../../std/limits.ts";
 import type { Visit } from "../enter.tsx";
-import { canContinue, findLastTogether, isTogether } from "./history_plan.ts";
+import { canContinue, findLastTogether, groupChanges } from "./history_plan.ts";
 import type { RowsTable } from "./table.tsx";
 
 export type History = Awaited<ReturnType<typeof readHistory>>;
@@ -35,8 +35,8 @@ export async function readHistory(
   });
 }
 
-/** Pages that are read to complete a group of changes, or to find one of the visitor. */
-const MAX_PAGES = 20;
+/** Pages that are read to complete groups of changes, or to find one of the visitor. */
+const MAX_PAGES = 50;
 
 /** Changes by their ids, from as many pages as they need. */
 export async function readChanges(
@@ -56,25 +56,47 @@ export async function readChanges(
   return { ...history, changes };
 }
 
-/** The changes of a page, and those below it that were made together with its last. */
-export async function completeLast(
-  visit: Visit,
-  table: RowsTable,
-  { changes, isDeleted }: { changes: readonly RowChange[]; isDeleted: boolean },
-): Promise<readonly RowChange[]> {
-  const all = [...changes];
-  for (let page = 0; page < MAX_PAGES; page++) {
-    const before = all.at(-1)?.id;
-    if (before === undefined) break;
-    const { changes: below } = await readHistory(visit, table, { isDeleted, before });
-    for (const change of below) {
-      const last = all.at(-1);
-      if (last === undefined || !isTogether(last, change)) return all;
-      all.push(change);
-    }
-    if (below.length === 0) break;
+type Page = { isDeleted: boolean; before: number | undefined; above: number | undefined };
+
+/**
+ * The groups of changes that begin on a page, complete: requests that run at the same time record their rows in turn, so that groups
+ * continue below it. `older`: the next page, and above it the first change of the groups that continue there.
+ */
+export async function readGroups(visit: Visit, table: RowsTable, page: Page) {
+  const { isDeleted, before = Number.POSITIVE_INFINITY, above = page.before } = page;
+  const read = (below: number | undefined) =>
+    readHistory(visit, table, { isDeleted, before: below });
+  const history = await read(above);
+  const all: RowChange[] = [];
+  let { changes } = history;
+  let groups: (readonly RowChange[])[] = [];
+  let border = before;
+  for (let pages = 0; pages < MAX_PAGES; pages++) {
+    const last = changes.at(-1);
+    if (last === undefined) break;
+    all.push(...changes);
+    groups = groupChanges(all);
+    const begun = groups.filter((group) => toFirst(group) >= border);
+    if (border < before && !begun.some((group) => canContinue(group, last))) break;
+    if (border === before && last.id < before) border = last.id;
+    ({ changes } = await read(last.id));
   }
-  return all;
+  const begun = groups.filter((group) => toFirst(group) >= border);
+  const continued = begun.filter((group) => group.some(({ id }) => id < border));
+  const hasOlder = changes.length > 0 || begun.length < groups.length;
+  return {
+    history,
+    groups: begun.filter((group) => toFirst(group) < before),
+    older: hasOlder && {
+      before: border,
+      above: Math.max(border, ...continued.map((group) => toFirst(group) + 1)),
+    },
+  };
+}
+
+/** Changes are listed from the newest to the oldest. */
+function toFirst([first]: readonly RowChange[]): number {
+  return first?.id ?? 0;
 }
 
 /** The last changes that the visitor made together in the Console. */
@@ -113,33 +135,41 @@ export function toRestorePath(
   path: string,
   { changes, column, isWhole, isFromRows }: Restoring,
 ): string {
-  const query = new URLSearchParams(toRuns(changes).map((run) => ["change", run]));
+  const query = new URLSearchParams({ change: toRuns(changes) });
   if (column !== undefined) query.set("column", column);
   if (isWhole === true) query.set("whole", "yes");
   if (isFromRows === true) query.set("from", "rows");
   return `${path}/restore?${query}`;
 }
 
-/** The ids as few parts of an address, whose length is bounded: "7", or "7-9" for all between. */
-function toRuns(changes: readonly RowChange[]): string[] {
-  const runs: [first: number, last: number][] = [];
+/**
+ * The ids as the steps from one to the next, because the length of an address is bounded: "7.2.1-5" is 7, 9, and 10 to 15. Requests
+ * that alternate have a step for each row.
+ */
+function toRuns(changes: readonly RowChange[]): string {
+  let last = 0;
+  const runs: { step: number; more: number }[] = [];
   for (const { id } of changes.toSorted((a, b) => a.id - b.id)) {
     const run = runs.at(-1);
-    if (run !== undefined && run[1] === id - 1) run[1] = id;
-    else runs.push([id, id]);
+    if (run !== undefined && id === last + 1) run.more++;
+    else runs.push({ step: id - last, more: 0 });
+    last = id;
   }
-  return runs.map(([first, last]) => (first === last ? `${first}` : `${first}-${last}`));
+  return runs.map(({ step, more }) => (more === 0 ? `${step}` : `${step}-${more}`)).join(".");
 }
 
 /** The ids of an address, as {@linkcode toRestorePath} writes them. */
-export function readRuns(texts: readonly string[]): number[] {
-  const ids = texts.flatMap((text) => {
-    const [first, last = first, ...others] = text.split("-").map(readChangeId);
-    if (first === undefined || last === undefined || others.length > 0) return [];
-    const count = Math.max(0, Math.min(last - first + 1, MAX_ROWS));
-    return Array.from({ length: count }, (_, n) => first + n);
-  });
-  return [...new Set(ids)].slice(0, MAX_ROWS);
+export function readRuns(text: string): number[] {
+  const ids: number[] = [];
+  let last = 0;
+  for (const run of text.split(".")) {
+    const [step, more = 0] = run.split("-").map(readChangeId);
+    if (step === undefined) return [];
+    const count = Math.min(more + 1, MAX_ROWS - ids.length);
+    ids.push(...Array.from({ length: count }, (_, n) => last + step + n));
+    last += step + more;
+  }
+  return ids;
 }
 
 /** A change of the history, by the address. */

@@ -40,11 +40,9 @@ import { type RowsTable, renderValues, respondWithRowsPage } from "./table.tsx";
 type Asked = { ids: readonly number[]; wanted: Wanted; address: string; from: string | undefined };
 
 function readAsked({ context }: Visit, { path }: RowsTable): Asked {
-  const parameters = [...readParameters(context.query)];
-  const runs = parameters.flatMap(([name, value]) => (name === "change" ? [value] : []));
-  const query = new Map(parameters);
+  const query = new Map(readParameters(context.query));
   return {
-    ids: readRuns(runs),
+    ids: readRuns(query.get("change") ?? ""),
     wanted: { column: query.get("column"), isWhole: query.get("whole") === "yes" },
     address: `${path}/restore?${context.query}`,
     from: query.get("from"),

@@ -1,0 +1,37 @@
+import { expect, test } from "bun:test";
+import type { RowChange } from "../../records/console/mod.ts";
+import { groupChanges } from "./history_plan.ts";
+import { readRuns, toRestorePath } from "./history_read.ts";
+
+const toChange = (id: number, seconds: number): RowChange => ({
+  ...{ id, rowId: `row ${id}`, at: new Date(seconds * 1000).toISOString() },
+  ...{ by: { kind: "console", id: "me", name: "me" }, before: "{}", after: "{}" },
+});
+
+test("groupChanges() ends a group of more rows than a restore writes between two requests", () => {
+  const requests = [3, 2, 1].map((second) =>
+    Array.from({ length: 400 }, (_, n) => toChange(second * 1000 - n, second)),
+  );
+  const groups = groupChanges(requests.flat());
+  expect(groups.map(({ length }) => length)).toEqual([800, 400]);
+  expect(groups.flat()).toEqual(requests.flat());
+});
+
+test.each([
+  { ids: [7], text: "7" },
+  { ids: [9, 7, 8], text: "7-2" },
+  { ids: [1, 3, 5, 6, 7, 100], text: "1.2.2-2.93" },
+])("an address has the ids of changes: $ids", ({ ids, text }) => {
+  const path = toRestorePath("/t", { changes: ids.map((id) => toChange(id, 1)) });
+  const change = new URLSearchParams(path.split("?")[1]).get("change") ?? "";
+  expect(change).toBe(text);
+  expect(readRuns(change)).toEqual(ids.toSorted((a, b) => a - b));
+});
+
+test.each(["", "x", "1.x", "-1", "1..2"])("an address without ids has none: %p", (text) => {
+  expect(readRuns(text)).toEqual([]);
+});
+
+test("an address has at most as many ids as a restore writes", () => {
+  expect(readRuns("1-999999999999999.5")).toHaveLength(1000);
+});
