@@ -161,6 +161,15 @@ export function toUniqueKey(
 
 type Position = { line: number; first: number };
 
+/** The error of a row with the same values in a unique constraint as a row of the table. */
+export function describeTaken(columns: readonly NamedColumn[]) {
+  const [column, ...more] = columns.map(({ name }) => name);
+  if (column !== undefined && more.length === 0)
+    return { column, message: "A stored row has this value: the column must be unique" };
+  const names = columns.map(({ name }) => name).join(", ");
+  return { message: `A stored row has the same ${names}: must be unique together` };
+}
+
 /** The error of a row with the same values in a unique constraint as an earlier one. */
 export function describeDuplicate(
   columns: readonly NamedColumn[],

@@ -3,7 +3,7 @@
 import { VALUES } from "../kinds/mod.ts";
 import type { Json, NamedColumn, TableDefinition } from "../schema/mod.ts";
 import { canonicalJson } from "../std/json.ts";
-import { describeDuplicate, listUniques, toUniqueKey } from "./mapping.ts";
+import { describeDuplicate, describeTaken, listUniques, toUniqueKey } from "./mapping.ts";
 import type { FileRow, LineIssue } from "./read_file.ts";
 
 type Values = Readonly<Record<string, Json>>;
@@ -45,16 +45,18 @@ function toNames(columns: readonly NamedColumn[]): string[] {
 export type Comparison = {
   /** Adds a row of the file; returns an error if no row of the table can be found by it. */
   readonly add: (row: FileRow) => LineIssue | undefined;
+  /** Rows whose values in another unique constraint a row of the table keeps. */
+  readonly findTaken: () => LineIssue[];
   readonly end: () => SyncPlan;
 };
 
 /** Compares rows of a file, one by one, with the rows of the table. */
 export function makeComparison(
-  { columns }: TableDefinition,
+  table: TableDefinition,
   unique: readonly NamedColumn[],
   listed: readonly ListedRow[],
 ): Comparison {
-  const byName = new Map(columns.map((column) => [column.name, column]));
+  const byName = new Map(table.columns.map((column) => [column.name, column]));
   const byKey = new Map<string, ListedRow>();
   for (const row of listed) {
     const key = toUniqueKey(unique, row.values);
@@ -63,7 +65,7 @@ export function makeComparison(
   const found = new Set<string>();
   const lines = new Map<string, number>();
   const created: FileRow[] = [];
-  const changed: FileRow[] = [];
+  const changed = new Map<string, FileRow>();
   let [rows, unchanged] = [0, 0];
   return {
     add: (row) => {
@@ -80,20 +82,51 @@ export function makeComparison(
       const stored = byKey.get(key);
       if (stored === undefined) created.push(row);
       else if (isSame(byName, row.values, stored.values)) unchanged++;
-      else changed.push(row);
+      else changed.set(stored.id, row);
       if (stored !== undefined) found.add(stored.id);
       return undefined;
     },
+    findTaken: () =>
+      listUniques(table)
+        .filter((columns) => toNames(columns).join() !== toNames(unique).join())
+        .flatMap((columns) => findTaken(columns, { listed, created, changed }))
+        .sort((one, other) => one.line - other.line),
     end: () => {
       const missing = listed.filter(({ id }) => !found.has(id));
       const isMany = missing.length * DELETED_PART > listed.length;
       const excess = rows === 0 ? "file is empty" : isMany ? "more than a fifth" : undefined;
       return {
-        ...{ created, changed, unchanged, missing },
+        ...{ created, changed: [...changed.values()], unchanged, missing },
         excess: missing.length === 0 ? undefined : excess,
       };
     },
   };
+}
+
+type Written = {
+  readonly listed: readonly ListedRow[];
+  readonly created: readonly FileRow[];
+  /** By the ids of the rows of the table. */
+  readonly changed: ReadonlyMap<string, FileRow>;
+};
+
+function findTaken(
+  columns: readonly NamedColumn[],
+  { listed, created, changed }: Written,
+): LineIssue[] {
+  const kept = listed.map(({ id, values }) => {
+    const key = toUniqueKey(columns, { ...values, ...changed.get(id)?.values });
+    return { id, key, line: changed.get(id)?.line };
+  });
+  const holders = new Map(kept.map(({ key, id }) => [key, id]));
+  const added = created.map((row) => {
+    const values = Object.fromEntries(columns.map((column) => [column.name, toNext(column, row)]));
+    return { id: "", key: toUniqueKey(columns, values), line: row.line };
+  });
+  return [...kept, ...added].flatMap(({ id, key, line }) => {
+    const isTaken = key !== undefined && (holders.get(key) ?? id) !== id;
+    return isTaken && line !== undefined ? [{ line, ...describeTaken(columns) }] : [];
+  });
 }
 
 const REQUIRED_KEY = "Must have a value: a row is updated by this column";
@@ -115,6 +148,18 @@ function isSame(byName: ReadonlyMap<string, NamedColumn>, sent: Values, stored: 
       );
     return key(value) === key(stored[name] ?? null);
   });
+}
+
+/** Whether a row of the table is as a create of these values left it; of values that only the service knows, any. */
+export function isAsCreated({ columns }: TableDefinition, sent: Values, stored: Values): boolean {
+  const byName = new Map(columns.map((column) => [column.name, column]));
+  const known = columns.flatMap((column) => {
+    const next = toNext(column, { line: 0, values: sent });
+    const isKnown =
+      next !== null || (column.default ?? null) === null || Object.hasOwn(sent, column.name);
+    return isKnown ? [[column.name, next] as const] : [];
+  });
+  return isSame(byName, Object.fromEntries(known), stored);
 }
 
 /** The unique values of a row, such as `iata=MUC`. */

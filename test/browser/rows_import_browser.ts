@@ -6,7 +6,13 @@ import { join } from "node:path";
 import type { Page } from "playwright-core";
 import { defineSchema, t } from "../../src/schema/mod.ts";
 import { displays, signInToConsole, weighPage, withPage } from "../support/browser.ts";
-import { choose, expectSound, openImport, press } from "../support/import_page.ts";
+import {
+  choose,
+  expectSound,
+  loseSecondResponse,
+  openImport,
+  press,
+} from "../support/import_page.ts";
 import { useTablePages } from "../support/table_pages.ts";
 
 const SCHEMA = defineSchema({
@@ -161,21 +167,7 @@ test("a file whose header lacks a required column is an error before any request
 test("an import without a response continues with Resume, and stores each row once", async () => {
   await withPage(pages.browser, async (page) => {
     await openImport(pages, page);
-    let sent = 0;
-    await page.route("**/data/**", async (route) => {
-      const isBatch = route.request().method() === "POST";
-      if (isBatch) sent++;
-      // The second batch is stored, but its response is lost.
-      if (isBatch && sent === 2) {
-        const { host, pathname } = new URL(route.request().url());
-        const headers = { ...(await route.request().allHeaders()), host };
-        const body = route.request().postData() ?? "";
-        const url = pages.site.service.url + pathname;
-        expect((await fetch(url, { method: "POST", headers, body })).status).toBe(201);
-        return await route.abort();
-      }
-      return await route.continue();
-    });
+    await loseSecondResponse(pages, page);
     await choose(page, makeCsv(2500, String));
     await page.getByLabel("What").selectOption("title");
     await press(page, "Check the file");

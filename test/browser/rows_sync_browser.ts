@@ -10,6 +10,7 @@ const SCHEMA = defineSchema({
   todos: {
     tag: t.string().unique(),
     title: t.string().required(),
+    code: t.string().unique(),
     size: t.decimal(),
     due: t.timestamp(),
     note: t.string(),
@@ -136,6 +137,24 @@ describe("with the preview of conditions,", () => {
       expect(
         await page.getByRole("button", { name: /^(Create|Change|Delete|Import)/ }).count(),
       ).toBe(0);
+    });
+    expect(await pages.listRows()).toEqual(stored);
+  });
+
+  test("a unique value that a stored row keeps, and a reference without a row, are errors before any write", async () => {
+    const stored = await pages.addRows([
+      { tag: "a", title: "A", code: "1" },
+      { tag: "b", title: "B", code: "2" },
+      { tag: "kept", title: "Kept", code: "3" },
+    ]);
+    const gone = Bun.randomUUIDv7();
+    const lines = ["b,B,4,", "a,A,2,", "new,New,3,", `d,D,,${gone}`, `a2,A,,${stored[0]?.id}`];
+    await withPage(pages.browser, async (page) => {
+      await open(page);
+      await check(page, ["tag,title,code,after", ...lines].join("\n"), { deletes: false });
+      await page.getByText("2 errors in 2 lines. Nothing was stored.").waitFor();
+      await page.getByText("Line 4, code: A stored row has this value").waitFor();
+      await page.getByText("Line 5, after: No row of todos has this id").waitFor();
     });
     expect(await pages.listRows()).toEqual(stored);
   });

@@ -22,6 +22,23 @@ export async function choose(page: Page, text: string, name = "todos.csv"): Prom
   await page.getByLabel("File", { exact: true }).setInputFiles(file);
 }
 
+/** The second batch of the page is stored, but its response is lost. */
+export async function loseSecondResponse(
+  { site }: ReturnType<typeof useTablePages>,
+  page: Page,
+): Promise<void> {
+  let sent = 0;
+  await page.route("**/data/**", async (route) => {
+    if (route.request().method() !== "POST" || ++sent !== 2) return await route.continue();
+    const { host, pathname } = new URL(route.request().url());
+    const headers = { ...(await route.request().allHeaders()), host };
+    const body = route.request().postData() ?? "";
+    const sentOn = await fetch(site.service.url + pathname, { method: "POST", headers, body });
+    expect(sentOn.status).toBe(201);
+    return await route.abort();
+  });
+}
+
 /** The page has no axe violation, and fits its width. */
 export async function expectSound(page: Page, what: string): Promise<void> {
   expect([what, await findAxeViolations(page)]).toEqual([what, []]);

@@ -188,6 +188,7 @@ async function compare(
     }
   }
   if (compared !== rows) throw hasChanged(task);
+  comparison.findTaken().forEach(issues.add);
   issues.throwAny();
   return comparison.end();
 }

@@ -180,15 +180,15 @@ async function check(page: Page, file: NamedFile, choice?: SyncChoice): Promise<
   };
   const last = readBegun(url);
   const begun = isSame(last, file) && last?.isRemoved !== true ? last : undefined;
-  // The rows that this import has stored are no duplicates.
-  const needsStored = comparison === undefined && begun === undefined;
-  const stored = openStoredCheck(table, { api, hasFilters, matched: file.matches });
+  const isUpdate = comparison !== undefined;
+  const stored = openStoredCheck(table, { api, hasFilters, matched: file.matches, isUpdate });
   const counted = { ...file, offsetOf };
   const result = await checkFile(counted, {
     onRead,
-    stored: needsStored ? stored : undefined,
+    // The rows that this import has stored are no duplicates.
+    stored: begun === undefined ? stored : undefined,
     maxFaults: MAX_VISIBLE,
-    compare: comparison?.add,
+    comparison,
     onProgress: (rows) => {
       status.textContent = `Checking: ${rows} rows`;
     },
@@ -214,7 +214,7 @@ async function check(page: Page, file: NamedFile, choice?: SyncChoice): Promise<
   }
   const isPart = issueCount > 0;
   const text = isPart
-    ? `${count(badLines, "line")} with errors`
+    ? `${count(badLines.size, "line")} with errors`
     : `${count(rows, "row")} checked, no errors${isCompared ? "" : " in the compared rows: the table or file is too large to compare all. Others are found while storing"}.`;
   if (!isPart) steps.append(toNotice("info", text));
   announce(text);
@@ -223,7 +223,7 @@ async function check(page: Page, file: NamedFile, choice?: SyncChoice): Promise<
     : `Import ${count(rows, "row")}`;
   const { digest, choices } = file;
   const isAgain = last?.digest === digest && last.isRemoved === true;
-  const leftOut = [...result.leftOut];
+  const leftOut = [...badLines];
   // The same file with other choices sends other rows: it is another import.
   const sent = new TextEncoder().encode(JSON.stringify([digest, choices, leftOut]));
   const key = `file-${await digestBytes(sent)}${isAgain ? `-${Date.now()}` : ""}`;
@@ -237,7 +237,7 @@ function renderIssues({ faults, issueCount, badLines }: FileCheck): Node[] {
   const listed = faults.map(renderFault);
   const more = issueCount - faults.reduce((sum, fault) => sum + fault.count, 0);
   if (more > 0) listed.push(`and ${count(more, "more error", "more errors")}`);
-  const title = `${count(issueCount, "error")} in ${count(badLines, "line")}. Nothing was stored.`;
+  const title = `${count(issueCount, "error")} in ${count(badLines.size, "line")}. Nothing was stored.`;
   return [toNotice("error", title, listed)];
 }
 

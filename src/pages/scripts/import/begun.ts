@@ -12,8 +12,8 @@ export type Begun = {
   readonly stored: number;
   readonly leftOut: readonly number[];
   readonly startedAt: number;
-  /** The tags of the stored rows, by their ids: the service repeats only the ids of a large batch. */
-  readonly tags?: Readonly<Partial<Record<string, string>>>;
+  /** The batches that another import of the file has stored, by the number of rows before them. */
+  readonly foreign?: readonly number[];
   /** The rows were removed: the next import of the file is a new one. */
   readonly isRemoved?: true;
 };

@@ -1,9 +1,9 @@
 /** A chosen file as rows of a table: its names, rows and errors. @module */
 
 import {
+  type Comparison,
   decodeChunks,
   type FileFormat,
-  type FileRow,
   isNeeded,
   type LineIssue,
   type Match,
@@ -38,7 +38,7 @@ export type ImportFile = ChosenFile & {
   readonly matches: ReadonlyMap<string, Match>;
   /** The offset of times that have none. */
   readonly offsetOf: (local: string) => string;
-  /** Lines that are not stored: those with errors that only the stored rows show. */
+  /** Lines that are not stored: those with errors when the import began, also if it stored the rows that they refer to. */
   readonly leftOut?: ReadonlySet<number>;
 };
 
@@ -127,9 +127,7 @@ export type FileCheck = {
   readonly rows: number;
   readonly faults: readonly Fault[];
   readonly issueCount: number;
-  readonly badLines: number;
-  /** The lines with errors that only the stored rows show. */
-  readonly leftOut: ReadonlySet<number>;
+  readonly badLines: ReadonlySet<number>;
   /** Whether all rows were compared with the stored rows. */
   readonly isCompared: boolean;
 };
@@ -139,14 +137,14 @@ type CheckOptions = {
   onProgress: (rows: number) => void;
   onRead: (rows: number) => void;
   stored: StoredCheck | undefined;
-  /** Compares a row with the table. */
-  compare: ((row: FileRow) => LineIssue | undefined) | undefined;
+  /** Of an import that updates rows. */
+  comparison: Pick<Comparison, "add" | "findTaken"> | undefined;
 };
 
 /** Reads the whole file. Counts its rows and errors. */
 export async function checkFile(
   file: ImportFile,
-  { maxFaults, onProgress, onRead, compare, stored }: CheckOptions,
+  { maxFaults, onProgress, onRead, comparison, stored }: CheckOptions,
 ): Promise<FileCheck> {
   const batcher = makeBatcher(LIMITS);
   const faults = new Map<string, Fault>();
@@ -167,7 +165,7 @@ export async function checkFile(
   for await (const read of readFile(file)) {
     read.issues.forEach(add);
     for (const row of read.rows) {
-      const issue = batcher.add(row).issue ?? compare?.(row);
+      const issue = batcher.add(row).issue ?? comparison?.add(row);
       if (issue !== undefined) {
         add(issue);
         continue;
@@ -178,11 +176,12 @@ export async function checkFile(
     onProgress(rows);
   }
   const found = await stored?.end(onRead);
-  found?.issues.forEach(add);
-  const leftOut = new Set(found?.issues.map(({ line }) => line));
+  const issues = [...(found?.issues ?? []), ...(comparison?.findTaken() ?? [])];
+  issues.forEach(add);
+  const left = new Set(issues.map(({ line }) => line));
   return {
-    ...{ issueCount, leftOut, faults: [...faults.values()], badLines: badLines.size },
-    ...{ rows: rows - leftOut.size, isCompared: found?.isComplete ?? false },
+    ...{ issueCount, badLines, faults: [...faults.values()], rows: rows - left.size },
+    isCompared: found?.isComplete ?? false,
   };
 }
 

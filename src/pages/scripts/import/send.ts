@@ -14,8 +14,8 @@ import { splitList, splitObject } from "../../../std/json_text.ts";
 import { callPatiently, type Lost, SIGNED_OUT as SIGNED_OUT_REASON } from "../data.ts";
 import { type ImportFile, LIMITS, readFile } from "./file.ts";
 
-/** A row with its JSON text, whose digest is its entity tag. */
-export type TableRow = ListedRow & { readonly text: string; readonly tag?: string };
+/** A row with its JSON text, whose digest is its entity tag; empty if only its id and what it was created with are known. */
+export type TableRow = ListedRow & { readonly text: string };
 
 type Detail = { readonly path: string; readonly message: string };
 type BatchResponse = {

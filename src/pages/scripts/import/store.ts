@@ -1,5 +1,5 @@
 /** Stores the rows of a checked file, and shows the result: what is stored, how it continues, and how it is removed. @module */
-import { listUniques, nameByUnique } from "../../../rows/mod.ts";
+import { type Batch, listUniques, nameByUnique } from "../../../rows/mod.ts";
 import type { TableDefinition } from "../../../schema/mod.ts";
 import { announce, element } from "../dom.ts";
 import { type Begun, saveBegun } from "./begun.ts";
@@ -7,7 +7,7 @@ import type { ImportFile } from "./file.ts";
 import type { MatchTargets } from "./match.ts";
 import { addButton, count, makeProgress, toNotice, toText } from "./parts.ts";
 import { makeSender, type Stop, sendFile, type TableRow } from "./send.ts";
-import { deleteRows, toTag } from "./sync.ts";
+import { deleteRows } from "./sync.ts";
 
 export type Page = {
   table: TableDefinition;
@@ -56,8 +56,6 @@ type Task = {
 
 /** Max rows that are kept to remove them. */
 const MAX_REMOVED = 100_000;
-/** Max rows whose tags survive a reload: about a third of a tab's storage. */
-const MAX_TAGS = 20_000;
 
 export async function store(page: Page, task: Task): Promise<void> {
   const { steps, url } = page;
@@ -75,27 +73,27 @@ export async function store(page: Page, task: Task): Promise<void> {
   const file = { ...task.file, leftOut: new Set(leftOut) };
   const written: TableRow[] = [];
   const sender = makeSender(url);
+  const foreign = new Set(begun.foreign);
   const stop = await sendFile(file, {
     key,
     sender: async (batch, batchKey) => {
       const response = await sender(batch, batchKey);
-      for (const row of response.created ?? []) {
-        // What another import of this file has stored is not removed with this one.
-        const isOwn = response.isReplay !== true || (isResumed === true && seen >= begun.stored);
-        seen++;
-        const isWhole = Object.keys(row.values).length > 1;
-        const tag = last.tags?.[row.id] ?? (isOwn && isWhole ? await toTag(row) : undefined);
-        if (tag !== undefined && written.length <= MAX_REMOVED) written.push({ ...row, tag });
-      }
+      // What another import of this file has stored is not removed with this one. The batch after the stored ones may have lost its response.
+      const isOwn =
+        response.isReplay !== true ||
+        (seen < begun.stored && !foreign.has(seen)) ||
+        (seen === begun.stored && isResumed === true);
+      if (isOwn) foreign.delete(seen);
+      else foreign.add(seen);
+      const created = response.created ?? [];
+      if (isOwn && written.length <= MAX_REMOVED) written.push(...withSent(created, batch));
+      seen += created.length;
       return response;
     },
     onStored: (sent) => {
       replayed = sent.replayed;
       progress.show(sent.stored, `${sent.stored} of ${count(rows, "row")} stored`);
-      const tags = Object.fromEntries(
-        written.slice(0, MAX_TAGS).map(({ id, tag = "" }) => [id, tag]),
-      );
-      keep({ stored: Math.max(last.stored, sent.stored), tags });
+      keep({ stored: Math.max(last.stored, sent.stored), foreign: [...foreign] });
     },
   });
   progress.line.remove();
@@ -112,6 +110,13 @@ export async function store(page: Page, task: Task): Promise<void> {
     cascades: page.cascades,
     onRemoved,
   });
+}
+
+/** The service repeats only the ids of a large batch: their values are those of the file. */
+function withSent(created: readonly TableRow[], { body }: Batch): readonly TableRow[] {
+  if (created.every(({ values }) => Object.keys(values).length > 1)) return created;
+  const sent = JSON.parse(body) as TableRow["values"][];
+  return created.map(({ id }, index) => ({ id, values: { ...sent[index] }, text: "" }));
 }
 
 /** Shows the result. Rows of an earlier import are stored again only on request. */
@@ -142,9 +147,8 @@ function showStop(page: Page, task: Task, stop: Stop): void {
 type Removal = {
   readonly table: TableDefinition;
   readonly url: string;
-  /** As they were stored. */
   readonly rows: readonly TableRow[];
-  /** The number of the file's rows that stay: another import has stored them, or this tab does not know how they were. */
+  /** The number of the file's rows that stay: another import has stored them. */
   readonly others: number;
   /** The tables whose rows are deleted with a row that they reference. */
   readonly cascades: readonly string[];

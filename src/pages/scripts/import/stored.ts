@@ -1,5 +1,11 @@
 /** Compares the rows of a file with stored rows: unique values that exist, and references to rows that do not. Changes nothing. @module */
-import { type FileRow, type LineIssue, listUniques, toUniqueKey } from "../../../rows/mod.ts";
+import {
+  describeTaken,
+  type FileRow,
+  type LineIssue,
+  listUniques,
+  toUniqueKey,
+} from "../../../rows/mod.ts";
 import type { NamedColumn, TableDefinition } from "../../../schema/mod.ts";
 import { mapBounded } from "../../../std/bounded.ts";
 import { quoteElement } from "../../../std/quote.ts";
@@ -37,6 +43,8 @@ type StoredOptions = {
   readonly hasFilters: boolean;
   /** The references whose rows are found by another value. */
   readonly matched: ReadonlyMap<string, unknown>;
+  /** Whether rows are updated: then their comparison with the table checks unique values. */
+  readonly isUpdate: boolean;
 };
 
 export type StoredRows = { readonly issues: readonly LineIssue[]; readonly isComplete: boolean };
@@ -65,18 +73,14 @@ export function openStoredCheck(table: TableDefinition, options: StoredOptions):
   };
 }
 
-function listLookups(table: TableDefinition, { api, matched }: StoredOptions): Lookup[] {
-  const uniques = listUniques(table).map((columns): Lookup => {
-    const [{ name } = { name: "" }, ...more] = columns;
-    const names = columns.map((column) => column.name).join(", ");
+function listLookups(table: TableDefinition, options: StoredOptions): Lookup[] {
+  const { api, matched, isUpdate } = options;
+  const uniques = (isUpdate ? [] : listUniques(table)).map((columns): Lookup => {
     return {
       ...makeLookup(toDataUrl(api, table.name), columns),
       ...{ toKey: ({ values }) => toUniqueKey(columns, values), isUnique: true },
-      toText: ({ values }) => String(values[name]),
-      issue:
-        more.length === 0
-          ? { column: name, message: "A stored row has this value: the column must be unique" }
-          : { message: `A stored row has the same ${names}: must be unique together` },
+      toText: ({ values }) => String(values[columns[0]?.name ?? ""]),
+      issue: describeTaken(columns),
     };
   });
   const references = table.columns.flatMap(({ name, table: target }): Lookup[] => {

@@ -7,6 +7,7 @@
 import {
   type Comparison,
   findUnique,
+  isAsCreated,
   type ListedRow,
   listUniqueNames,
   makeComparison,
@@ -16,7 +17,7 @@ import {
 } from "../../../rows/mod.ts";
 import type { NamedColumn, TableDefinition } from "../../../schema/mod.ts";
 import { mapBounded } from "../../../std/bounded.ts";
-import { callPatiently, SIGNED_OUT as SIGNED_OUT_REASON } from "../data.ts";
+import { type Answer, callPatiently, SIGNED_OUT as SIGNED_OUT_REASON } from "../data.ts";
 import { announce, element } from "../dom.ts";
 import { digestBytes } from "./file.ts";
 import { listTable } from "./match.ts";
@@ -85,7 +86,7 @@ type Sync = Pick<SyncPlan, "created" | "changed" | "unchanged" | "excess"> & {
   readonly listed: number;
 };
 
-type SyncComparison = Pick<Comparison, "add"> & { readonly end: () => Sync };
+type SyncComparison = Pick<Comparison, "add" | "findTaken"> & { readonly end: () => Sync };
 
 /** Reads the whole table. */
 export async function openComparison(
@@ -102,9 +103,9 @@ export async function openComparison(
     for (const row of rows) byId.set(row.id, row as TableRow);
     onRead(byId.size);
   }
-  const { add, end } = makeComparison(table, unique, [...byId.values()]);
+  const { end, ...comparison } = makeComparison(table, unique, [...byId.values()]);
   return {
-    add,
+    ...comparison,
     end: () => {
       const { missing, excess, ...plan } = end();
       return {
@@ -248,9 +249,9 @@ export async function deleteRows(
     let stop: string | undefined;
     await mapBounded(rows, MAX_CALLS, async (row) => {
       if (stop !== undefined) return;
-      const headers = { "if-match": await toTag(row) };
-      const answer = await callPatiently(`${url}/${row.id}`, { method: "DELETE", headers });
-      if (answer.kind === "lost")
+      const answer = await deleteRow(table, row, `${url}/${row.id}`);
+      if (answer === undefined) onDone(row, CHANGED);
+      else if (answer.kind === "lost")
         stop = answer.reason === SIGNED_OUT_REASON ? SIGNED_OUT.message : LOST.message;
       else if (answer.kind === "done" || answer.status === 404) onDone(row);
       else onDone(row, answer.code === "precondition_failed" ? CHANGED : answer.message);
@@ -263,9 +264,21 @@ export async function deleteRows(
 const CHANGED = "has changed in the meantime";
 const TAG_LENGTH = 32;
 
+/** `undefined`: the row has changed. If its tag is not known, it must still have the values of its create. */
+async function deleteRow(
+  table: TableDefinition,
+  { text, values }: TableRow,
+  url: string,
+): Promise<Answer | undefined> {
+  const now = text === "" ? await callPatiently(url) : undefined;
+  if (now !== undefined && now.kind !== "done") return now;
+  if (now !== undefined && !isAsCreated(table, values, JSON.parse(now.text))) return undefined;
+  const headers = { "if-match": now?.etag ?? (await toTag(text)) };
+  return await callPatiently(url, { method: "DELETE", headers });
+}
+
 /** The entity tag of a row. */
-export async function toTag({ text, tag }: TableRow): Promise<string> {
-  if (tag !== undefined) return tag;
+async function toTag(text: string): Promise<string> {
   const digest = await digestBytes(new TextEncoder().encode(text));
   return `"${digest.slice(0, TAG_LENGTH)}"`;
 }
