@@ -85,9 +85,7 @@ export type DataResponse = {
 /** Of a header: `fetch` rejects others, as if the service could not be reached. */
 export const VISIBLE = /^[\x21-\x7e]+$/;
 
-/** Statuses of temporary failures. */
-const TEMPORARY: readonly number[] = [429, 502, 503, 504];
-/** Codes with such a status that last: an operator ends them. */
+/** Codes with the status of a temporary failure that last: an operator ends them. */
 const LASTING: readonly string[] = ["read_only"];
 /** Calls that are safe to retry without an idempotency key. */
 const REPEATABLE: readonly string[] = ["GET", "DELETE"];
@@ -250,7 +248,8 @@ function readRejection(call: Call, { status, headers }: Response, body: JsonObje
     code,
     details,
     requestId: readText(body["requestId"]) ?? headers.get("x-request-id") ?? undefined,
-    retryable: TEMPORARY.includes(status) && isSafe && !LASTING.includes(code),
+    // Proxies have statuses of their own, such as 521 of Cloudflare.
+    retryable: (status === 429 || status > 501) && isSafe && !LASTING.includes(code),
     retryAfterMs: readRetryAfter(headers.get("retry-after"), Date.now()),
   });
 }

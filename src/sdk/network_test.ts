@@ -152,7 +152,7 @@ describe("a response of an intermediary", () => {
 describe("a temporary failure", () => {
   test.each(
     calls.flatMap((call) =>
-      [429, 502, 503, 504].map((status) => ({
+      [429, 502, 503, 504, 521].map((status) => ({
         ...call,
         status,
         at: `${call.name} after ${status}`,
