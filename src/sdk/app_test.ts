@@ -391,13 +391,10 @@ describe("an exchange that fails", () => {
     expect(stub.calls).toEqual([]);
   });
 
-  test("is repeated after a temporary failure", async () => {
+  test.each([503, 521])("is repeated after a temporary failure, such as %d", async (status) => {
     stub.failure = () => {
       stub.failure = undefined;
-      return Response.json(
-        { error: "unavailable" },
-        { status: 503, headers: { "retry-after": "0" } },
-      );
+      return Response.json({ error: "unavailable" }, { status, headers: { "retry-after": "0" } });
     };
     expect((await connect().db.todos.list()).rows).toEqual([ROW]);
     expect(stub.opened).toBe(2);

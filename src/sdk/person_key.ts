@@ -147,7 +147,6 @@ function toPersonKey(
 
 /** The codes of a service without the exchange: its pages respond with a page, its API with a code. */
 const MISSING: readonly (string | undefined)[] = [undefined, "unknown_route", "method_not_allowed"];
-const TEMPORARY: readonly number[] = [429, 500, 502, 503, 504];
 
 async function explainFailure(
   source: PersonKeySource,
@@ -176,7 +175,7 @@ async function explainFailure(
     `Cannot open a key for ${app}: the service responded with ${status}`,
     given ?? "request_failed",
     {
-      retryable: TEMPORARY.includes(status),
+      retryable: status === 429 || (status >= 500 && status !== 501),
       retryAfterMs: readRetryAfter(headers.get("retry-after"), Date.now()),
     },
   );
