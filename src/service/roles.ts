@@ -44,16 +44,7 @@ export const ROLE_BUILDERS: Readonly<Record<Role, (parts: Parts) => BuiltRole>> 
 };
 
 function buildAll(parts: Parts): BuiltRole {
-  const executeJobs = makeRowsJobs(parts);
-  const watch = follow(parts, async (versions) => {
-    await Promise.all([catalog.follow(versions.catalog), callers.refresh(versions.apps)]);
-    executeJobs(versions.catalog);
-  });
-  const catalog = makeCatalog({
-    db: parts.db,
-    refresh: watch.read,
-    age: () => parts.shared.now() - watch.confirmedAt(),
-  });
+  const { watch, catalog } = followTables(parts, ({ apps }) => callers.refresh(apps));
   const callers = makeCallers(parts, watch);
   const callApi = (request: Request) => fetch(request, { requestIP: () => null });
   const identityDeps = { ...makeIdentityDeps(parts, callers.origins), callApi };
@@ -80,16 +71,7 @@ function buildGateway(parts: Parts): BuiltRole {
 }
 
 function buildData(parts: Parts): BuiltRole {
-  const executeJobs = makeRowsJobs(parts);
-  const watch = follow(parts, async (versions) => {
-    await catalog.follow(versions.catalog);
-    executeJobs(versions.catalog);
-  });
-  const catalog = makeCatalog({
-    db: parts.db,
-    refresh: watch.read,
-    age: () => parts.shared.now() - watch.confirmedAt(),
-  });
+  const { watch, catalog } = followTables(parts);
   const deps = { ...makeSignedDeps(parts, "data"), ...makeDataDeps(parts, catalog) };
   const fetch = makeFetch(deps, DATA_TABLES);
   return { fetch, watch, checkReady: parts.checkReady, findTable: catalog.find };
@@ -108,6 +90,21 @@ function follow(
   onVersions: (versions: Versions) => Promise<void>,
 ): VersionWatch {
   return watchVersions({ db, now, log }, onVersions);
+}
+
+/** Follows the recorded tables, and runs stored jobs on their rows. */
+function followTables(parts: Parts, onVersions?: (versions: Versions) => Promise<void>) {
+  const executeJobs = makeRowsJobs(parts);
+  const watch = follow(parts, async (versions) => {
+    await Promise.all([catalog.follow(versions.catalog), onVersions?.(versions)]);
+    executeJobs(versions.catalog);
+  });
+  const catalog = makeCatalog({
+    db: parts.db,
+    refresh: watch.read,
+    age: () => parts.shared.now() - watch.confirmedAt(),
+  });
+  return { watch, catalog };
 }
 
 /**

@@ -174,39 +174,31 @@ export function readProviders(env: Environment): {
   return { settings, issues };
 }
 
+type ProviderForms = typeof PROVIDER_SETTINGS;
+
 function readProvider(env: Environment, name: string): ProviderSettings | { issues: string[] } {
   const issues: string[] = [];
-  const read = <Form extends v.GenericSchema>(
-    key: string,
-    { form, initial }: { form: Form; initial?: string },
-  ): v.InferOutput<Form> | undefined => {
+  const read = <Key extends keyof ProviderForms>(
+    key: Key,
+  ): v.InferOutput<ProviderForms[Key]["form"]> | undefined => {
+    const { form, initial }: Setting = PROVIDER_SETTINGS[key];
     const parsed = v.safeParse(form, readVariable(env, `OIDC_${name}_${key}`) ?? initial);
-    if (parsed.success) return parsed.output;
+    // The compiler does not connect the form of a key with its type.
+    if (parsed.success) return parsed.output as v.InferOutput<ProviderForms[Key]["form"]>;
     issues.push(`OIDC_${name}_${key} ${parsed.issues[0].message}`);
     return undefined;
   };
-  const {
-    ISSUER,
-    CLIENT_ID,
-    CLIENT_SECRET,
-    LABEL,
-    TRUSTED_DOMAINS,
-    CREATE,
-    PROMPT,
-    SCOPES,
-    ROLES,
-  } = PROVIDER_SETTINGS;
   const settings = {
     name: name.toLowerCase().replaceAll("_", "-"),
-    issuer: read("ISSUER", ISSUER) ?? "",
-    clientId: read("CLIENT_ID", CLIENT_ID) ?? "",
-    clientSecret: read("CLIENT_SECRET", CLIENT_SECRET) ?? "",
-    label: read("LABEL", LABEL) ?? name.charAt(0) + name.slice(1).toLowerCase(),
-    trustedDomains: read("TRUSTED_DOMAINS", TRUSTED_DOMAINS) ?? [],
-    creates: read("CREATE", CREATE) ?? false,
-    prompt: read("PROMPT", PROMPT),
-    scopes: read("SCOPES", SCOPES) ?? [],
-    roles: read("ROLES", ROLES) ?? [],
+    issuer: read("ISSUER") ?? "",
+    clientId: read("CLIENT_ID") ?? "",
+    clientSecret: read("CLIENT_SECRET") ?? "",
+    label: read("LABEL") ?? name.charAt(0) + name.slice(1).toLowerCase(),
+    trustedDomains: read("TRUSTED_DOMAINS") ?? [],
+    creates: read("CREATE") ?? false,
+    prompt: read("PROMPT"),
+    scopes: read("SCOPES") ?? [],
+    roles: read("ROLES") ?? [],
   };
   if (settings.creates && settings.trustedDomains.length === 0)
     issues.push(

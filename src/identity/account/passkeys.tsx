@@ -29,7 +29,7 @@ import {
   type RecoveryCodes,
   toDeviceName,
 } from "../../records/sessions/mod.ts";
-import { MAX_PASSKEYS, RECENT_SIGN_IN } from "../../std/limits.ts";
+import { MAX_PASSKEYS } from "../../std/limits.ts";
 import { isStorableText } from "../../std/text.ts";
 import { markDevice } from "../cookies.ts";
 import { PASSKEY_FIELD, renderPasskeyForm, toCreationOptions } from "../passkeys/form.tsx";
@@ -40,11 +40,11 @@ import {
   readChallenge,
   verifyAttestation,
 } from "../passkeys/response.ts";
-import { findDestination, readReturnTo, toOwnSignIn, toReturnQuery } from "../return_to.ts";
+import { findDestination, readReturnTo, toReturnQuery } from "../return_to.ts";
 import { findRelyingParty, PATHS, type RelyingParty } from "../settings.ts";
 import { describeThrottle } from "../sign_in_page.tsx";
 import { makeAccountForm, type OwnVisit, renderEntry } from "./page.tsx";
-import { ACTION_FIELD, readRemoved, respondWithRemoval } from "./removal.tsx";
+import { ACTION_FIELD, readRemoved, renderStale, respondWithRemoval } from "./removal.tsx";
 import { respondWithRecoveryCodes } from "./totp.tsx";
 
 const LABEL = "label";
@@ -187,7 +187,7 @@ async function readPasskeys(
   const { part, cookies } = renderAdd(visit, { passkeys, party, isNew: rejection !== undefined });
   const instead = (
     <>
-      {!passkeys.isFresh && renderStale()}
+      {!passkeys.isFresh && renderStale("Adding or removing a passkey requires", PATHS.passkeys)}
       {passkeys.list.length === 0 ? (
         <p class="empty">No passkeys yet.</p>
       ) : (
@@ -204,15 +204,6 @@ async function readPasskeys(
     </>
   );
   return { instead, scripts: ["passkey"], cookies };
-}
-
-function renderStale(): Html {
-  return (
-    <p class="notice notice-warn">
-      Adding or removing a passkey requires a sign-in within the last {RECENT_SIGN_IN}:{" "}
-      <a href={toOwnSignIn(PATHS.passkeys)}>sign in again</a>.
-    </p>
-  );
 }
 
 type AddOptions = { passkeys: OwnPasskeys; party: RelyingParty | undefined; isNew: boolean };

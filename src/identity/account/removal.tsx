@@ -6,9 +6,11 @@
  * @module
  */
 
-import { type Part, renderForm } from "../../pages/mod.ts";
+import { type Html, type Part, renderForm } from "../../pages/mod.ts";
 import type { OwnSecondFactor } from "../../records/account_settings/mod.ts";
 import { SignInTooOld } from "../../records/actions/mod.ts";
+import { RECENT_SIGN_IN } from "../../std/limits.ts";
+import { toOwnSignIn } from "../return_to.ts";
 import { type OwnVisit, respondWithAccountPage, type TabName } from "./page.tsx";
 
 /** The field that distinguishes the forms of a page. */
@@ -78,4 +80,14 @@ export function respondWithQuestion(
     </>
   );
   return respondWithAccountPage(deps, { tab, title, body });
+}
+
+/** Above a page whose changes require a recent sign-in. */
+export function renderStale(what: string, path: string): Html {
+  return (
+    <p class="notice notice-warn">
+      {what} a sign-in within the last {RECENT_SIGN_IN}:{" "}
+      <a href={toOwnSignIn(path)}>sign in again</a>.
+    </p>
+  );
 }

@@ -22,11 +22,10 @@ import {
   removeOwnTotp,
 } from "../../records/account_settings/mod.ts";
 import { makeRecoveryCodes } from "../../records/sessions/mod.ts";
-import { RECENT_SIGN_IN } from "../../std/limits.ts";
-import { readReturnTo, toOwnSignIn, toReturnQuery } from "../return_to.ts";
+import { readReturnTo, toReturnQuery } from "../return_to.ts";
 import { findRelyingParty, PATHS } from "../settings.ts";
 import { makeAccountForm, type OwnVisit, renderEntry } from "./page.tsx";
-import { ACTION_FIELD, readRemoved, respondWithRemoval } from "./removal.tsx";
+import { ACTION_FIELD, readRemoved, renderStale, respondWithRemoval } from "./removal.tsx";
 import { CODES_REPLAYED_PATH, REPLACED_FIELD, respondWithRecoveryCodes } from "./totp.tsx";
 
 const REMOVE = "remove";
@@ -69,7 +68,7 @@ async function readSecurity(visit: OwnVisit): Promise<FormView | Response> {
   return {
     instead: (
       <>
-        {!own.isFresh && renderStale()}
+        {!own.isFresh && renderStale("Changes require", PATHS.security)}
         <ul class="sessions">
           {renderApp(own, { next, now: deps.now() })}
           {findRelyingParty(deps.identity) !== undefined && renderPasskeys(own, query)}
@@ -110,15 +109,6 @@ async function change(visit: OwnVisit): Promise<Response> {
   if (outcome === "repeated") return redirect(CODES_REPLAYED_PATH);
   if (outcome === "other_session") return redirect(PATHS.security);
   return respondWithRecoveryCodes(visit, { codes: codes.texts, next: PATHS.security });
-}
-
-function renderStale(): Html {
-  return (
-    <p class="notice notice-warn">
-      Changes require a sign-in within the last {RECENT_SIGN_IN}:{" "}
-      <a href={toOwnSignIn(PATHS.security)}>sign in again</a>.
-    </p>
-  );
 }
 
 const APP = <span class="visually-hidden"> the authenticator app</span>;
