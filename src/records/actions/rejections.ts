@@ -102,8 +102,7 @@ const PUSH_BUSY = reject(
   "push_busy",
   "A push of this table is running or has just ended: try again",
 );
-const REFERENCED = reject(
-  "invalid_request",
+const REFERENCED = invalid(
   ({ values }) =>
     `Another table references ${values["wanted_table"] ?? "this table"}: remove the other table first`,
 );
@@ -122,13 +121,11 @@ const REJECTIONS: Readonly<Record<string, Rejection>> = {
   },
   [SIGNALS.unknownUser]: ({ values, isInBrowser }) =>
     unknownUser(String(values["email"]), { isInBrowser }),
-  [SIGNALS.lastSuperAdmin]: reject(
-    "invalid_request",
+  [SIGNALS.lastSuperAdmin]: invalid(
     ({ values }) =>
       `Cannot disable, demote or delete ${values["email"]}: this is the last super_admin; appoint another super_admin first`,
   ),
-  [SIGNALS.addressUnconfirmed]: reject(
-    "invalid_request",
+  [SIGNALS.addressUnconfirmed]: invalid(
     ({ values }) =>
       `Cannot change the address or grant a Console role: this service has not set ${values["email"]} with its IDENTITY_SECRET, so the account can belong to another person; delete the account and invite the person again, or confirm the address with rowhouse admin confirm-addresses`,
   ),
@@ -139,30 +136,25 @@ const REJECTIONS: Readonly<Record<string, Rejection>> = {
       `No table has the name ${quote(String(values["wanted_table"]))}: rowhouse admin list-tables lists the tables of all apps`,
     "Table not found.",
   ),
-  [SIGNALS.notItsTable]: reject(
-    "invalid_request",
+  [SIGNALS.notItsTable]: invalid(
     ({ values }) =>
       `The app ${values["app_slug"] ?? values["new_slug"]} does not use the table ${values["wanted_table"]}: it has not pushed a declaration of the table`,
   ),
-  [SIGNALS.tableInUse]: reject(
-    "invalid_request",
+  [SIGNALS.tableInUse]: invalid(
     ({ values }) =>
       `Apps use the table ${values["wanted_table"]}: run rowhouse admin end-registration for each app, the owner last. rowhouse db status --app <slug> lists the apps`,
     "Apps use the table: first end its use under Tables of each app, the owner last.",
   ),
-  [SIGNALS.previewOff]: reject(
-    "invalid_request",
+  [SIGNALS.previewOff]: invalid(
     (failed) =>
       `${toSwitchRejection(failed)}: set PREVIEW=${findSwitchOf(failed)?.preview}, run rowhouse migrate with it, and restart`,
     (failed) => `${toSwitchRejection(failed)}: this preview is not enabled for this service.`,
   ),
-  [SIGNALS.notOnCluster]: reject(
-    "invalid_request",
+  [SIGNALS.notOnCluster]: invalid(
     (failed) => `${toSwitchRejection(failed)}: ${findSwitchOf(failed)?.notOnCluster}`,
   ),
   [SIGNALS.tableReferredTo]: REFERENCED,
-  [SIGNALS.tableHasRules]: reject(
-    "invalid_request",
+  [SIGNALS.tableHasRules]: invalid(
     ({ values }) =>
       `The app ${values["app_slug"]} declares rules for the table ${values["wanted_table"]}: first push its schema without the table`,
     "The app declares rules for the table: first push its schema without the table.",
@@ -173,19 +165,14 @@ const REJECTIONS: Readonly<Record<string, Rejection>> = {
     "The database does not isolate apps: run rowhouse doctor and fix the errors that it reports",
     "The database does not isolate apps. The operator must run rowhouse doctor.",
   ),
-  users_pkey: reject(
-    "invalid_request",
+  users_pkey: invalid(
     "This form was already sent, and its first address was invited. The link is not shown again: resend the invitation on the person's page. To invite another person, open this page again",
   ),
-  users_email_key: reject("invalid_request", ({ values }) =>
-    toDuplicateText(String(values["email"])),
-  ),
-  api_keys_pkey: reject(
-    "invalid_request",
+  users_email_key: invalid(({ values }) => toDuplicateText(String(values["email"]))),
+  api_keys_pkey: invalid(
     "This form was already sent and created a key, which is not shown again. Create another key, and revoke the first key if you did not copy it",
   ),
-  apps_slug_key: reject(
-    "invalid_request",
+  apps_slug_key: invalid(
     ({ values }) =>
       `Cannot create app "${values["app_slug"]}": it already exists; choose another name`,
   ),
@@ -197,8 +184,7 @@ const OF_TABLES = {
   "23503": REFERENCED,
   "23001": REFERENCED,
 };
-const NEEDED = reject(
-  "invalid_request",
+const NEEDED = invalid(
   "Another app now uses a table that this app owns. This app is now disabled: delete it again to see the table",
 );
 const BUSY = reject(
@@ -212,18 +198,11 @@ const OF_PERSON: Readonly<Record<string, Rejection>> = {
 };
 /** The lists of people were checked before. */
 const OF_LIST = {
-  [SIGNALS.unknownUser]: reject(
-    "invalid_request",
-    "One of these people was deleted just now: run the command again",
-  ),
-  [SIGNALS.lastSuperAdmin]: reject(
-    "invalid_request",
+  [SIGNALS.unknownUser]: invalid("One of these people was deleted just now: run the command again"),
+  [SIGNALS.lastSuperAdmin]: invalid(
     "Cannot disable all of these people: no super_admin would be left; appoint another super_admin first",
   ),
-  users_email_key: reject(
-    "invalid_request",
-    "One of these people was created just now: run the command again",
-  ),
+  users_email_key: invalid("One of these people was created just now: run the command again"),
 };
 const OF_DELETION = {
   [SIGNALS.tableInUse]: NEEDED,
@@ -242,10 +221,7 @@ const OF_FUNCTIONS: Readonly<Record<string, Readonly<Record<string, Rejection>>>
   grant_app_roles: Object.fromEntries(
     [SIGNALS.unknownUser, SIGNALS.unknownApp].map((signal) => [
       signal,
-      reject(
-        "invalid_request",
-        "Nothing was granted: the person or one of these apps was deleted just now",
-      ),
+      invalid("Nothing was granted: the person or one of these apps was deleted just now"),
     ]),
   ),
   create_users: OF_LIST,
@@ -255,8 +231,7 @@ const OF_FUNCTIONS: Readonly<Record<string, Readonly<Record<string, Rejection>>>
   rename_app: {
     [SIGNALS.unknownApp]: ({ values, isInBrowser }) =>
       unknownApp(String(values["old_slug"]), { isInBrowser }),
-    apps_slug_key: reject(
-      "invalid_request",
+    apps_slug_key: invalid(
       ({ values }) =>
         `Cannot rename app "${values["old_slug"]}": "${values["new_slug"]}" already exists`,
     ),
@@ -278,6 +253,10 @@ function toSwitchRejection(failed: FailedCall): string {
 }
 
 type Text = string | ((failed: FailedCall) => string);
+
+function invalid(text: Text, inBrowser?: Text): Rejection {
+  return reject("invalid_request", text, inBrowser);
+}
 
 function reject(code: ProblemCode, text: Text, inBrowser: Text = text): Rejection {
   return (failed) => {
