@@ -28,7 +28,7 @@
  */
 
 import type { Schema } from "../schema/mod.ts";
-import { makeClient, makeConnection, type NoTables } from "./client.ts";
+import { makeClient, makeConnection } from "./client.ts";
 import type { DataClient, DataClientOptions } from "./data.ts";
 import { fail } from "./data_call.ts";
 import { DataError } from "./data_error.ts";
@@ -42,6 +42,7 @@ import {
 import { explainMissing } from "./missing_preview.ts";
 import { makePersonKeys } from "./person_key.ts";
 import { readServiceUrl } from "./service_url.ts";
+import type { NoTables } from "./table_client.ts";
 
 export { DataError, type DataErrorCode, type DataErrorDetail } from "./data_error.ts";
 export { IdentityError, type IdentityUser, type SessionState } from "./identity_client.ts";

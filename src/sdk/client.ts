@@ -9,9 +9,6 @@ const TIMEOUT_MS = 40_000;
 const RETRIES = 2;
 const TABLE = /^[a-z][a-z0-9_]{0,47}$/;
 
-/** Without a schema or a type, the types of the tables are unknown. */
-export type NoTables = Record<never, never>;
-
 /** Settings of a connection, as typed by a caller. */
 export type ConnectionOptions = Pick<Connection, "baseUrl" | "authorize" | "renew" | "explain"> & {
   readonly timeoutMs?: number | undefined;

@@ -35,10 +35,10 @@
 export { relay } from "./relay.ts";
 
 import type { Schema, TablesOf } from "../schema/mod.ts";
-import { makeClient, makeConnection, type NoTables } from "./client.ts";
+import { makeClient, makeConnection } from "./client.ts";
 import { VISIBLE } from "./data_call.ts";
 import { readServiceUrl } from "./service_url.ts";
-import type { TableClient, TableTypes } from "./table_client.ts";
+import type { NoTables, TableClient, TableTypes } from "./table_client.ts";
 
 export { DataError, type DataErrorCode, type DataErrorDetail } from "./data_error.ts";
 export { matches, type TableKinds } from "./matches.ts";

@@ -24,13 +24,14 @@
  */
 
 import type { Schema } from "../schema/mod.ts";
-import { makeClient, makeConnection, type NoTables } from "./client.ts";
+import { makeClient, makeConnection } from "./client.ts";
 import type { DataClient, DataClientOptions } from "./data.ts";
 import { fail, send, unreadable } from "./data_call.ts";
 import { DataError } from "./data_error.ts";
 import { type IdentityUser, isUser } from "./identity_client.ts";
 import { explainMissing } from "./missing_preview.ts";
 import { readServiceUrl } from "./service_url.ts";
+import type { NoTables } from "./table_client.ts";
 
 export { DataError, type DataErrorCode, type DataErrorDetail } from "./data_error.ts";
 export type { IdentityUser } from "./identity_client.ts";

@@ -366,6 +366,9 @@ export interface TableClient<
   changes(options?: ChangesOptions): AsyncGenerator<TableChanges<Types["row"]>, void, undefined>;
 }
 
+/** Without a schema or a type, the types of the tables are unknown. */
+export type NoTables = Record<never, never>;
+
 /** The columns of every table. */
 export type AnyRow = TableTypes["row"];
 

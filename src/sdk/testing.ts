@@ -23,11 +23,12 @@
  */
 
 import type { Schema } from "../schema/mod.ts";
-import { makeClient, makeConnection, type NoTables } from "./client.ts";
+import { makeClient, makeConnection } from "./client.ts";
 import type { DataClient } from "./data.ts";
 import { type Key, readObject } from "./data_call.ts";
 import { DataError } from "./data_error.ts";
 import { explainMissing } from "./missing_preview.ts";
+import type { NoTables } from "./table_client.ts";
 
 /** Who to create. */
 export type PersonOptions = {
