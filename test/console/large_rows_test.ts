@@ -35,7 +35,7 @@ describe.each([...SHAPES])("in the shape %s", (shape) => {
   beforeAll(async () => {
     service = await openTestService({
       shape,
-      service: { previews: ["filters", "history"] },
+      service: { previews: ["filters", "history"], maxResponseBytes: 1_000_000 },
       identity: () => ({ cookieDomain: "example.org" }),
     });
     jar = await signInAs(service, await makePerson(service, { consoleRole: "admin" }));
@@ -92,6 +92,15 @@ describe.each([...SHAPES])("in the shape %s", (shape) => {
     await patch(row, { first: "", second: "", third: "", meta: null });
     await restore(`${table}/rows/${row.id}/history`, "Undo this change");
     expect(await read(row)).toEqual(row);
+  });
+
+  test("an update of rows that are together larger than a response is undone", async () => {
+    const rows: Row[] = [];
+    for (let n = 0; n < 12; n++)
+      rows.push(await send(NOTES, "POST", { title: "a", first: `${n}`.padEnd(LARGE) }));
+    await send(`${NOTES}?title=eq.a`, "PATCH", { second: "b" });
+    await restore(`${table}/history`, "Undo");
+    expect(await Promise.all(rows.map(read))).toEqual(rows);
   });
 
   test("a row is duplicated, with the values that the form does not have", async () => {

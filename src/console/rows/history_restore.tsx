@@ -91,12 +91,13 @@ export async function handleRestoreForm(visit: Visit, table: RowsTable): Promise
   const created = new Set((visit.fields.get("created") ?? "").split(" "));
   const isConfirmed = (restored: Restored) =>
     restored.kind === "update" ? shown.has(restored.id) : created.has(restored.id);
-  const batches = toBatches(
+  const waiting = toBatches(
     planned.filter((restored) => isWritten(restored, asked) && isConfirmed(restored)),
     shown,
   );
   let written = 0;
-  for (const { method, rows, body } of batches)
+  for (let batch = waiting.shift(); batch !== undefined; batch = waiting.shift()) {
+    const { method, rows, body } = batch;
     try {
       await callRows(visit, {
         appId: table.appId,
@@ -108,6 +109,12 @@ export async function handleRestoreForm(visit: Visit, table: RowsTable): Promise
       written += rows.length;
     } catch (error) {
       const problem = toRejection(error);
+      // The response has whole rows, which can be much larger than the values.
+      const half = Math.ceil(rows.length / 2);
+      const isSplit = problem.code === "body_too_large" && rows.length > 1;
+      const parts = isSplit ? [rows.slice(0, half), rows.slice(half)] : [];
+      waiting.unshift(...parts.flatMap((part) => toBatches(part, shown)));
+      if (isSplit) continue;
       const again = await plan(visit, table, asked);
       return respondWithPlan(visit, table, {
         asked,
@@ -115,6 +122,7 @@ export async function handleRestoreForm(visit: Visit, table: RowsTable): Promise
         rejected: { problem, rows, written },
       });
     }
+  }
   if (written === 0) return respondWithPlan(visit, table, { asked, history, planned });
   if (asked.from === "rows") return redirect(table.path);
   const [only] = planned;
