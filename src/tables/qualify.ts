@@ -43,6 +43,10 @@ const TOKEN = new RegExp(SOURCES.map(([, source]) => source).join("|"), "giy");
 const STARTS = SOURCES.map(([kind, source]) => [kind, new RegExp(`^(?:${source})`, "i")] as const);
 
 type Token = { readonly kind: string; readonly text: string };
+/** The tokens that all statements share: most repeat, and reading a kind costs more than finding the token. */
+const SHARED = new Map<string, Token>();
+/** What else tables contain, without end. */
+const OWN = toSet("path name value");
 
 /** @throws at the first token without a safe meaning */
 export function qualify(sql: string): string {
@@ -67,16 +71,15 @@ export function qualify(sql: string): string {
 function tokenize(sql: string): { tokens: Token[]; spaces: string[] } {
   const tokens: Token[] = [];
   const spaces: string[] = [];
-  const known = new Map<string, Token>();
+  const own = new Map<string, Token>();
   let space = "";
   let end = 0;
-  // Most tokens repeat, and reading a kind costs more than finding the token.
   for (const text of sql.match(TOKEN) ?? []) {
     end += text.length;
-    let token = known.get(text);
+    let token = SHARED.get(text) ?? own.get(text);
     if (token === undefined) {
       token = readToken(text);
-      known.set(text, token);
+      (OWN.has(token.kind) ? own : SHARED).set(text, token);
     }
     if (token.kind === "space") space = token.text;
     else {
