@@ -190,7 +190,7 @@ const REJECTED = [
   "items?or=(title.name.eq.5)",
   "items?project.parent.vendor.name=eq.Ann",
   "items?or=(project.parent.vendor.name.eq.Ann)",
-  "items?project.name=eq.a&backup.name=eq.a&or=(project.name.eq.a,position.eq.1)&not.or=(backup.limit.eq.1,position.eq.1)",
+  "items?project.name=eq.a&backup.name=eq.a&or=(project.name.eq.a,position.eq.1)&not.and=(backup.limit.eq.1,position.eq.1)",
   "items?order=project.name",
   "items?select=project.name",
   "items?project.order=name",
