@@ -15,7 +15,8 @@ beforeAll(async () => {
 afterAll(() => service.close());
 
 test("pushes with a long plan let other requests run", async () => {
-  const [other, ...apps] = await Promise.all(Array.from({ length: 5 }, () => service.makeApp()));
+  const other = await service.makeApp();
+  const apps = await Promise.all(Array.from({ length: 4 }, () => service.makeApp()));
   await postSchema(service, other, defineSchema({ notes: { title: t.string() } }));
   const columns = Object.fromEntries(Array.from({ length: 20 }, (_, n) => [`c${n}`, t.string()]));
   const tables = Array.from({ length: 300 }, (_, n) => [`wide_${n}`, columns]);
