@@ -58,7 +58,7 @@ export function makeGuard(deps: GuardDeps): Guard {
   let isolation: Isolation | undefined;
   let foundAt = Number.NEGATIVE_INFINITY;
   const findIsolation = makeIsolationCheck(db, nodes);
-  let lastRelease: string | null = digestRelease();
+  let lastRelease: string | null | undefined;
   const findBodyIssues = async ({ bodies, release }: Isolation): Promise<readonly string[]> => {
     if (checkBodies === undefined) return [];
     const isNew = release !== lastRelease;
