@@ -173,7 +173,10 @@ test("records each change of a row once, with the values before, and restores ex
         : kind === "row"
           ? history.filter(({ row, id }) => row === first.row && id >= first.id)
           : [first];
-    const query = new URLSearchParams(wanted.map(({ id }) => ["change", `${id}`]));
+    const ids = wanted.map(({ id }) => id).toSorted((a, b) => a - b);
+    // The steps from one to the next.
+    const change = ids.map((id, index) => id - (ids[index - 1] ?? 0)).join(".");
+    const query = new URLSearchParams({ change });
     const column =
       first.after === null ? undefined : pick(first.keys.length === 0 ? ["rank"] : first.keys);
     if (kind === "column" && column !== undefined) query.set("column", column);
