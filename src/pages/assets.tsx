@@ -24,7 +24,7 @@ const SOURCES = [
 /**
  * A page has at most one of the first four. Pages of rows also have `grid` or `import`, and pages that request a passkey have
  * `passkey`. The Console's pages have `theme`, which is not a module, so that it runs before the page is displayed. `grid` starts
- * the worker `search`.
+ * the worker `search`, and loads `paste`.
  */
 export const SCRIPT_NAMES = [
   "page",
@@ -36,6 +36,7 @@ export const SCRIPT_NAMES = [
   "passkey",
   "theme",
   "search",
+  "paste",
 ] as const;
 export type ScriptName = (typeof SCRIPT_NAMES)[number];
 

@@ -98,7 +98,7 @@ test("an administrator skips the navigation, opens an app and revokes a key by k
   );
   expect(outline).toBe("solid");
   await page.keyboard.press("Enter");
-  await page.getByText("Key revoked").waitFor();
+  await page.locator("main").getByText("Key revoked").waitFor();
   await context.close();
 });
 

@@ -202,6 +202,23 @@ describe.each([
     );
   });
 
+  test("nothing is pasted if the script that reads it cannot be loaded", async () => {
+    await pages.addRows([{ grade: "a" }], "cards");
+    await pages.open(
+      "cards",
+      async (page) => {
+        await page.route("**/assets/paste.*", (route) => route.abort());
+        await page.locator("tbody tr td").nth(1).focus();
+        await paste(page, "A\ttrue");
+        await heading(page, "Paste into 0 rows");
+        const text = (await dialog(page).textContent()) ?? "";
+        expect(text).toContain("Row 1, grade: Cannot read pasted values: check the connection");
+        expect(text).toContain("Row 1, flag: Cannot read pasted values");
+      },
+      CLIPBOARD,
+    );
+  });
+
   test("a reference accepts the text of its row, typed into its cell", async () => {
     const [house, garden] = await pages.addRows(
       [{ name: "House" }, { name: "Garden" }],

@@ -5,7 +5,6 @@
  * @module
  */
 
-import { makeNumberReader } from "../../../rows/mod.ts";
 import type { NamedColumn } from "../../../schema/mod.ts";
 import { readTsv, toTsv } from "../../../std/tsv.ts";
 import { type ListedRow, textOf } from "../../rows/row.ts";
@@ -30,8 +29,8 @@ import {
   findColumn,
   isSameKind,
   readIds,
-  toPasted,
   toShown,
+  toValue,
   type Value,
 } from "./values.ts";
 import type { Change } from "./write.ts";
@@ -215,6 +214,21 @@ function readPasted(data: DataTransfer | null): string[][] | undefined {
 
 type Source = (row: ListedRow, column: NamedColumn, place: Position) => Value | Promise<Value>;
 
+const NOT_LOADED = {
+  issue: "Cannot read pasted values: check the connection, and reload the page",
+};
+
+/** The scripts of a page have the same digest. */
+async function loadReader() {
+  const address = import.meta.url.replace(/\/grid\.(?=[0-9a-f]+\.js$)/, "/paste.");
+  try {
+    const { makePasteReader }: typeof import("../paste.ts") = await import(address);
+    return makePasteReader();
+  } catch {
+    return undefined;
+  }
+}
+
 async function paste(lines: readonly (readonly string[])[], renew: () => void): Promise<void> {
   const text = toTsv(lines);
   const exact =
@@ -229,7 +243,7 @@ async function paste(lines: readonly (readonly string[])[], renew: () => void): 
     range = { from, to: { row: from.row + height - 1, column: from.column + width - 1 } };
   const rowsLeft = height - listSelected().length;
   mark();
-  const readNumber = makeNumberReader();
+  const loading = loadReader();
   const find = <Part>(of: readonly (readonly Part[])[], { row, column }: Position) =>
     isFilled ? of[0]?.[0] : of[row]?.[column];
   const notes =
@@ -239,17 +253,16 @@ async function paste(lines: readonly (readonly string[])[], renew: () => void): 
   await change(
     "Paste into",
     renew,
-    (row, column, place) => {
+    async (row, column, place) => {
       const json = exact && find(exact, place);
       const value = find(lines, place);
       if (value === undefined) return { json: textOf(row.row, column.name) };
       if (json !== undefined && isSameKind(column, json)) return { json };
       if (value === "" && !column.required) return { json: "null" };
-      const position = { line: place.row + 1, column: column.name, delimiter: "\t" };
-      return toPasted(column, value, {
-        row: row.row,
-        readNumber: (written) => readNumber(written, position),
-      });
+      const read = await loading;
+      if (read === undefined) return NOT_LOADED;
+      const pasted = { text: value, isPasted: true };
+      return read(column, value, place.row + 1) ?? toValue(column, pasted, row.row);
     },
     notes,
   );

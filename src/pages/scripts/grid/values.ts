@@ -5,8 +5,8 @@
  * @module
  */
 
-import { FIELDS, NEVER_ACCEPTED, type ReadNumber, VALUES } from "../../../kinds/mod.ts";
-import { readPages, readValue } from "../../../rows/mod.ts";
+import { FIELDS, NEVER_ACCEPTED } from "../../../kinds/mod.ts";
+import { readPages } from "../../../rows/mod.ts";
 import type { NamedColumn } from "../../../schema/mod.ts";
 import { MAX_ROWS } from "../../../std/limits.ts";
 import { isUuid } from "../../../std/patterns.ts";
@@ -57,21 +57,6 @@ export async function toValue(column: NamedColumn, input: Input, row?: Row): Pro
   const json = toJson(column, exact);
   const isInvalid = FIELDS[column.kind].control === "json" && json === NEVER_ACCEPTED;
   return isInvalid ? { issue: NOT_JSON } : { json };
-}
-
-/** The value of a pasted text: numbers and booleans in the notations that a file can have. */
-export async function toPasted(
-  column: NamedColumn,
-  text: string,
-  { row, readNumber }: { readonly row: Row; readonly readNumber: ReadNumber },
-): Promise<Value> {
-  const { fromCsv } = VALUES[column.kind];
-  const isTyped = column.kind === "json" || column.kind === "ref";
-  if (fromCsv === undefined || isTyped || text.trim() === "")
-    return toValue(column, { text, isPasted: true }, row);
-  const unread = fromCsv(text, readNumber);
-  const read = "issue" in unread ? unread : readValue(unread.value, column);
-  return "issue" in read ? read : { json: JSON.stringify(read.value) };
 }
 
 function readText(
