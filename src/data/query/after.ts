@@ -38,7 +38,7 @@ export function toWalk(
   return { at, isExact, isAmongNulls: isAmongNulls || undefined };
 }
 
-export function toCursorValues(column: QueryColumn, value: string): readonly string[] {
+function toCursorValues(column: QueryColumn, value: string): readonly string[] {
   return readCursorValue(column, value).slice(0, toTerms(column).length);
 }
 

@@ -96,7 +96,7 @@ export function hasRule(
 }
 
 /** Whether the walk is of the rows of the person's rule, with true in the order of ids. */
-export function mergeWalks(
+function mergeWalks(
   path: QueryPath,
   options: Pick<TableOptions, "table" | "person">,
 ): boolean | undefined {
