@@ -196,8 +196,10 @@ describe.each(SHAPES.filter(isThere))("with $name", (shape) => {
     await ada.printed(/run rowhouse db push/, since);
     await ada.rowhouse("db push --to dev");
     await ada.rowhouse("db push --to staging");
+    const dropped = ada.mark();
     ada.edit(start);
     await ada.rowhouse(`db drop ${table}.oops --to staging --yes`);
+    await ada.printed(/drop column .*oops/, dropped);
     await ada.commit("mistake");
     // Both migrations at once change nothing where neither was replayed.
     await ben.pull(/Nothing to do/);
@@ -209,12 +211,15 @@ describe.each(SHAPES.filter(isThere))("with $name", (shape) => {
   step("two branches that diverged are joined, and both dev follow", async () => {
     const start = "title: t.string().required(), hours: t.number()";
     await ada.sh("git checkout -qb ada");
+    const added = { ada: ada.mark(), ben: ben.mark() };
     ada.edit(`${start}, a: t.string()`);
     await ada.rowhouse("db push --to staging");
+    await ada.printed(/add column .*\.a\b/, added.ada);
     await ada.sh("git add -A && git commit -qm a");
     await ben.sh("git checkout -qb ben");
     ben.edit(`${start}, b: t.string()`);
     await ben.rowhouse("db push --to production --yes");
+    await ben.printed(/add column .*\.b\b/, added.ben);
     await ben.sh("git add -A && git commit -qm b && git push -q origin ben");
 
     // The merge has a conflict in the schema, and two files with one number.
