@@ -28,6 +28,7 @@ export type { IsoDate } from "./date.ts";
 export { ENUM_LIMITS, isDroppedValue, MAX_SPLIT_VALUES, toDroppedValue } from "./enum.ts";
 export { DEFAULT_LIMITS, NEVER_ACCEPTED } from "./json.ts";
 export type * from "./kind.ts";
+export { escapePattern, splitPattern } from "./like.ts";
 export { toPlainNumber } from "./number.ts";
 export { AGGREGATES, type Aggregate, OPERATORS, type Operator } from "./operators.ts";
 export type { Id } from "./ref.ts";

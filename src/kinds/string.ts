@@ -5,6 +5,7 @@ import { quoteLiteral } from "../std/quote.ts";
 import { isStorableText } from "../std/text.ts";
 import { STORABLE_PATTERN, TEXT_ISSUE } from "./json.ts";
 import type { FieldKind, SearchParts, SqlKind, Types, ValueKind } from "./kind.ts";
+import { escapePattern } from "./like.ts";
 import { OPERATORS } from "./operators.ts";
 import {
   HIGHEST_REST,
@@ -126,6 +127,7 @@ export const stringField: FieldKind = {
     operators: ["contains", "starts", "eq", "neq"],
     // No text contains U+0000.
     toSortKey: (text, md5) => toTextParts(text, md5).join("\0"),
-    toTests: (text) => listSpellings(text).map((spelling) => ({ ilike: `*${spelling}*` })),
+    toTests: (text) =>
+      listSpellings(text).map((spelling) => ({ ilike: `*${escapePattern(spelling)}*` })),
   },
 };

@@ -1,5 +1,11 @@
 /** Whether a row matches conditions, by the same rules as the service. @module */
-import { COMPARES, type Compare, compareValues, type Comparable as Value } from "../kinds/mod.ts";
+import {
+  COMPARES,
+  type Compare,
+  compareValues,
+  splitPattern,
+  type Comparable as Value,
+} from "../kinds/mod.ts";
 import { type Test, toTest, type Where } from "./where.ts";
 
 /** The parts of a column that affect comparisons. */
@@ -136,9 +142,9 @@ const ORDERS: ReadonlyMap<string, Compare> = new Map(Object.entries(COMPARES));
 
 /** Without a regular expression, which can be slow on long texts. */
 function isLike(text: string, pattern: string): boolean {
-  const [start = "", ...parts] = pattern.split("*");
+  const [start = "", ...parts] = splitPattern(pattern);
   const end = parts.pop();
-  if (end === undefined) return text === pattern;
+  if (end === undefined) return text === start;
   if (!text.startsWith(start)) return false;
   let position = start.length;
   for (const part of parts) {

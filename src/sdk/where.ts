@@ -6,7 +6,7 @@ type Scalar = string | number | boolean;
 
 type Equality<V> = { readonly eq?: V; readonly neq?: V; readonly in?: readonly V[] };
 type Ranges<V> = { readonly lt?: V; readonly lte?: V; readonly gt?: V; readonly gte?: V };
-/** `*` matches any characters; `ilike` ignores the case of letters, in every alphabet. */
+/** `*` matches any characters, `\*` only itself; `ilike` ignores the case of letters, in every alphabet. */
 type Patterns = { readonly like?: string; readonly ilike?: string };
 type NullTest<V> = null extends V ? { readonly is?: null } : unknown;
 

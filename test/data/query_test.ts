@@ -136,6 +136,28 @@ test.each([
   expect(matches({ title }, { title: { ilike: `*${typed}*` } })).toBe(isFound);
 });
 
+test.each([
+  ["5\\*3", "5*3", true],
+  ["5\\*3", "5x3", false],
+  ["*\\**", "x*y", true],
+  ["*\\**", "xy", false],
+  ["a\\\\*", "a\\b", true],
+  ["a\\\\*", "a*", false],
+  ["a\\b\\", "a\\b\\", true],
+  ["a\\\\b", "a\\b", true],
+  ["100%_*", "100%_x", true],
+  ["100%_*", "100xyx", false],
+  [`${"\\*".repeat(200)}`, "*".repeat(200), true],
+])("the pattern %s and the text %s: %j", async (pattern, title, isFound) => {
+  const id = await create(other, { title });
+  for (const operator of ["like", "ilike"]) {
+    const condition = new URLSearchParams({ title: `${operator}.${pattern}` });
+    const found = await service.call(other, `${TODOS}?id=eq.${id}&${condition}`);
+    expect((found.json as Found).rows.length).toBe(isFound ? 1 : 0);
+    expect(matches({ title }, { title: { [operator]: pattern } })).toBe(isFound);
+  }
+});
+
 describe("a selection", () => {
   test("has its columns in the table's order", async () => {
     const { rows } = await list("select=price,title&position=eq.3");

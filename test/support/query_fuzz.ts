@@ -66,6 +66,9 @@ const PATTERNS = [
   "*%*",
   "*_*",
   "*\\*",
+  "*\\\\*",
+  "a\\*b",
+  "A\\**",
   "a*b",
   "",
   "É",
@@ -303,7 +306,9 @@ function drawWalk(table: TableDefinition, ids: readonly string[], random: Random
       : {};
   const isNull = !next.required && isTrue(random, 6);
   const pattern = operators.includes("like") && isTrue(random, 3);
-  const like = pattern ? { like: pick(random, ["*", "a*", "x*", `${"x".repeat(58)}*`]) } : {};
+  const like = pattern
+    ? { like: pick(random, ["*", "a*", "a\\**", "x*", `${"x".repeat(58)}*`]) }
+    : {};
   const range: object = isNull
     ? { is: null }
     : { ...like, ...drawBound(["gt", "gte"]), ...drawBound(["lt", "lte"]) };

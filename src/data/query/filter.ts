@@ -5,7 +5,13 @@
  * @module
  */
 
-import { type Kind, type Operator as KindOperator, OPERATORS, VALUES } from "../../kinds/mod.ts";
+import {
+  type Kind,
+  type Operator as KindOperator,
+  OPERATORS,
+  splitPattern,
+  VALUES,
+} from "../../kinds/mod.ts";
 import { Problem } from "../../problem.ts";
 import { readValue } from "../../rows/mod.ts";
 import type { NamedColumn } from "../../schema/mod.ts";
@@ -294,19 +300,20 @@ export function toComparable(text: string, column: QueryColumn): string {
 
 const PATTERN_READERS: Readonly<Partial<Record<Operator, (text: string) => string>>> = {
   like: (text) =>
-    checkPattern(text)
-      .replaceAll(/[\\%_]/g, "\\$&")
-      .replaceAll("*", "%"),
-  ilike: (text) => `^${checkPattern(text).split("*").map(toCaseExpression).join(".*")}$`,
+    readPattern(text)
+      .map((part) => part.replaceAll(/[\\%_]/g, "\\$&"))
+      .join("%"),
+  ilike: (text) => `^${readPattern(text).map(toCaseExpression).join(".*")}$`,
 };
 
-/** A pattern: `*` matches any characters, and every other character matches itself. @throws {Problem} */
-function checkPattern(text: string): string {
+/** The texts between the wildcards of a pattern. @throws {Problem} */
+function readPattern(text: string): string[] {
   const { patternCharacters, wildcards } = QUERY_LIMITS;
-  if ([...text].length > patternCharacters || text.split("*").length - 1 > wildcards)
+  const parts = splitPattern(text);
+  if ([...parts.join("*")].length > patternCharacters || parts.length - 1 > wildcards)
     throw unsupported(`A pattern has at most ${patternCharacters} characters and ${wildcards} *`);
   if (!isStorableText(text)) throw invalid("Cannot read a pattern: it contains U+0000");
-  return text;
+  return parts;
 }
 
 type Scanner = ReturnType<typeof makeScanner>;

@@ -3,7 +3,7 @@
  *
  * @module
  */
-import { FIELDS, type Kind } from "../../../kinds/mod.ts";
+import { escapePattern, FIELDS, type Kind } from "../../../kinds/mod.ts";
 import { listSpellings } from "../../../std/letter_case.ts";
 import { listSameTimes, toNextSecond } from "../times.ts";
 
@@ -41,13 +41,15 @@ type Operator = {
   readonly hasValue: boolean;
 };
 
-const toContained = (value: unknown) => ({ ilike: `*${value}*` });
-
 export const OPERATORS = {
-  contains: { label: "contains", toTests: toContained, hasValue: true },
+  contains: {
+    label: "contains",
+    toTests: (value: unknown) => ({ ilike: `*${escapePattern(`${value}`)}*` }),
+    hasValue: true,
+  },
   starts: {
     label: "starts with",
-    toTests: (value: unknown) => ({ ilike: `${value}*` }),
+    toTests: (value: unknown) => ({ ilike: `${escapePattern(`${value}`)}*` }),
     hasValue: true,
   },
   eq: { label: "is", toTests: (value: unknown) => ({ eq: value }), hasValue: true },
