@@ -146,3 +146,30 @@ test("rows that another tab stored from the same file are not offered for remova
     expect(await pages.listRows()).toHaveLength(1);
   });
 });
+
+test("a file that is read slowly does not replace one that was chosen later", async () => {
+  await withPage(pages.browser, async (page) => {
+    await openImport(pages, page);
+    await page.evaluate(() => {
+      const read = File.prototype.arrayBuffer;
+      const wait = new Promise<void>((resolve) => {
+        Object.assign(window, { release: resolve });
+      });
+      File.prototype.arrayBuffer = async function (this: File) {
+        if (this.size > 16) await wait;
+        return await read.call(this);
+      };
+    });
+    await choose(page, "title,size\nslow,1\nslower,2\n");
+    await choose(page, "title,size\na,7\n");
+    await page.getByRole("button", { name: "Check the file" }).waitFor();
+    await page.evaluate(async () => {
+      (window as unknown as { release: () => void }).release();
+      await new Promise((resolve) => setTimeout(resolve, 300));
+    });
+    await press(page, "Check the file");
+    await press(page, "Import 1 row");
+    await resultsOf(page).getByText("1 row stored.").waitFor();
+    expect((await pages.listRows()).map(({ title }) => title)).toEqual(["a"]);
+  });
+});

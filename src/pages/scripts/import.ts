@@ -25,6 +25,7 @@ import { type MatchTargets, readMatches } from "./import/match.ts";
 import {
   addButton,
   count,
+  openPlace,
   renderEncoding,
   renderFormat,
   renderZone,
@@ -58,7 +59,7 @@ function start(parent: HTMLElement): void {
     "CSV, NDJSON or a JSON array. All rows are checked before any row is stored.",
   );
   input.setAttribute("aria-describedby", "file-hint");
-  const steps = element("div", { "data-steps": "" });
+  const steps = element("div", {});
   const label = element("label", { for: "file" }, "File");
   const paste = element("textarea", { id: "rows", rows: "6", spellcheck: "false" });
   const read = element("button", { type: "button", class: "button button-quiet" }, "Read the text");
@@ -85,9 +86,11 @@ function start(parent: HTMLElement): void {
     // Remove the form of the previous file: it does not apply to this file.
     steps.replaceChildren();
     if (file === undefined) return;
-    const chosen = { file, format: findFormat(file.name) ?? "csv" } as const;
-    const page = { table, targets, path, steps, api, url, hasFilters, cascades };
-    void show(() => chooseFile(page, chosen), steps);
+    open({ file, format: findFormat(file.name) ?? "csv" });
+  };
+  const open = (file: NewFile) => {
+    const page = { table, targets, path, steps: openPlace(steps), api, url, hasFilters, cascades };
+    void show(() => chooseFile(page, file, open), page.steps);
   };
   input.addEventListener("change", () => choose(input.files?.[0]));
   // A browser ignores the choice of the same file, which can have been corrected.
@@ -111,7 +114,11 @@ const CONTINUE = "Choose the file again to continue its import. No row is stored
 
 type NewFile = Omit<ChosenFile, "encoding"> & Partial<ChosenFile>;
 
-async function chooseFile(page: Page, chosenFile: NewFile): Promise<void> {
+async function chooseFile(
+  page: Page,
+  chosenFile: NewFile,
+  open: (file: NewFile) => void,
+): Promise<void> {
   const { table, targets, steps } = page;
   const digest = await digestBytes(await chosenFile.file.arrayBuffer());
   const last = readBegun(page.url);
@@ -121,7 +128,7 @@ async function chooseFile(page: Page, chosenFile: NewFile): Promise<void> {
   const encoding = renderEncoding(file);
   encoding.addEventListener("change", (event) => {
     event.stopPropagation();
-    void show(() => chooseFile(page, { ...file, encoding: encoding.value }), steps);
+    open({ ...file, encoding: encoding.value });
   });
   const protection = element("input", { type: "checkbox", id: "spreadsheet" });
   protection.checked = read.isMarked;
@@ -146,17 +153,17 @@ async function chooseFile(page: Page, chosenFile: NewFile): Promise<void> {
     event.preventDefault();
     const { by, ...choices } = readChoices(form, table, targets);
     const chosen = { ...file, table, ...choices, isProtected: protection.checked };
-    results.replaceChildren();
+    const place = openPlace(results);
     const fields = { digest, choices: readFields(form) };
     void show(async () => {
       const matches = await readMatches(by);
       const offsetOf = zone.read();
       await check(
-        { ...page, steps: results },
+        { ...page, steps: place },
         { ...chosen, ...fields, matches, offsetOf },
         sync.read(),
       );
-    }, results);
+    }, place);
   });
   form.addEventListener("change", () => results.replaceChildren());
   if (begun !== undefined) restoreFields(form, { ...begun.choices, encoding: file.encoding });

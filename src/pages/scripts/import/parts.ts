@@ -21,6 +21,13 @@ export function addButton(
   return button;
 }
 
+/** An empty place for a new task. A slower task that began before it still writes into its own, which is no longer in the page. */
+export function openPlace(parent: HTMLElement): HTMLElement {
+  const place = element("div", {});
+  parent.replaceChildren(place);
+  return place;
+}
+
 export function toNotice(
   kind: "error" | "info",
   text: string,
