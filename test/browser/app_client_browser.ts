@@ -205,7 +205,7 @@ describe("a page without a server", () => {
     })()`);
     await page.waitForFunction("seen.includes(0)");
     await run("app.db.todos.create({ title: 'Milk' })");
-    await page.waitForFunction("seen.includes(1)", undefined, { timeout: 15_000 });
+    await page.waitForFunction("seen.includes(1)");
     // A revoked key ends the stream; the person can still sign in, so the next one opens.
     await grantRole(
       { admin: site.service.service.admin },
@@ -216,7 +216,7 @@ describe("a page without a server", () => {
       { email: ada.email, slug: "wiki", role: "member" },
     );
     await run("app.db.todos.create({ title: 'Bread' })");
-    await page.waitForFunction("seen.includes(2)", undefined, { timeout: 15_000 });
+    await page.waitForFunction("seen.includes(2)");
     const streams = () => requests.filter((line) => line === "GET api /v1/data/db/todos/changes");
     await eventually(() => streams().length === 2);
     expect(requests.filter((line) => line === EXCHANGE)).toHaveLength(2);

@@ -50,7 +50,7 @@ test("Ctrl+K finds an app, a person and a table by keyboard, and Enter opens it"
       { typed: "notes", name: "notes of wiki", heading: "notes" },
     ]) {
       await page.keyboard.press("Control+k");
-      await page.keyboard.type(typed);
+      await page.keyboard.insertText(typed);
       await options(page)
         .filter({ hasText: name.split(" ")[0] ?? "" })
         .first()
@@ -269,6 +269,7 @@ test("destructive confirmations open over the list with the focus on Cancel, and
         true,
         true,
       ]);
+      await page.waitForLoadState();
       await page.getByRole("link", { name: "Revoke key test" }).last().click();
       await dialog.getByRole("button", { name: "Revoke the key" }).click();
       await page.getByRole("main").getByText("Key revoked.").waitFor();
@@ -316,7 +317,10 @@ test("a departed person's access ends in one dialog, and a changed role keeps th
     await page.getByRole("checkbox", { name: "wiki" }).check();
     await page.getByRole("checkbox", { name: "crm" }).check();
     await page.getByRole("button", { name: "Grant role" }).click();
-    await page.getByRole("link", { name: "Change the role: wiki" }).click();
+    const change = page.getByRole("link", { name: "Change the role: wiki" });
+    await change.waitFor();
+    await page.waitForLoadState();
+    await change.click();
     await page.getByRole("dialog").getByRole("button", { name: "Save" }).click();
     await page.getByRole("main").getByText("Role saved.").waitFor();
     await page.waitForFunction(
@@ -357,6 +361,8 @@ test("an operator ends all sessions of a person in 4 steps", async () => {
     await page.keyboard.type(tim.email);
     await options(page).first().filter({ hasText: "Tim" }).waitFor();
     await page.keyboard.press("Enter");
+    await page.getByRole("heading", { level: 1, name: "Tim" }).waitFor();
+    await page.waitForLoadState();
     await page.getByRole("link", { name: "End all" }).click();
     await page.getByRole("dialog").getByRole("button", { name: "End all sessions" }).click();
     await page.getByRole("main").getByText("Sessions ended.").waitFor();

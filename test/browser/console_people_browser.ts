@@ -169,7 +169,7 @@ describe.each(displays("light", 360))("$colorScheme, $width px wide:", ({ colorS
       await page.goto(site.identityUrl + path);
       expect([path, ...(await findIssues(page))]).toEqual([path]);
     }
-  });
+  }, 180_000);
 
   test("a rejected form and a displayed link have no accessibility issue", async () => {
     await page.goto(`${site.identityUrl}/console/new-person`);

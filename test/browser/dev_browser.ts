@@ -11,7 +11,7 @@ import { eventually } from "../support/eventually.ts";
 declare const identity: IdentityClient;
 
 const PAGES = "http://wiki.rowhouse.localhost:5173";
-const LIMIT_MS = 60_000;
+const LIMIT_MS = 120_000;
 
 type DevFile = {
   gatewayUrl: string;

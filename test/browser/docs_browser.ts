@@ -35,7 +35,7 @@ test("Ctrl+K searches the docs over the page by keyboard", async () => {
     await open(path, async (page) => {
       await page.getByRole("button", { name: "Ctrl K" }).waitFor();
       await page.keyboard.press("Control+k");
-      await page.keyboard.type("authenticator app recovery");
+      await page.keyboard.insertText("authenticator app recovery");
       await page.getByRole("option").filter({ hasText: "second factor" }).first().waitFor();
       await page.keyboard.press("Enter");
       await page.waitForURL((url) => url.pathname === "/docs/identity");

@@ -403,7 +403,7 @@ test("a cell is edited in place by its kind, and Enter and Tab store and move on
       await edit(page, 0, column);
       await control(page, column).selectOption({ label });
       await keys(page, "Enter");
-      await said(page, "^Saved");
+      await isSaved(page);
       await page.locator(".cell-form").waitFor({ state: "detached" });
     }
     const [first] = await pages.listRows();

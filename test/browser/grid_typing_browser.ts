@@ -294,8 +294,10 @@ test("in WebKit the key directly after a composition belongs to it", async () =>
       await session.send("Input.imeSetComposition", {
         ...{ text: "にほん", selectionStart: 3, selectionEnd: 3 },
       });
-      await session.send("Input.insertText", { text: "日本" });
-      await page.keyboard.press("Enter");
+      await Promise.all([
+        session.send("Input.insertText", { text: "日本" }),
+        page.keyboard.press("Enter"),
+      ]);
       expect(await page.locator(".grid-input").inputValue()).toStartWith("日本");
       await page.keyboard.press("Backspace");
       await page.keyboard.type("本");
@@ -308,7 +310,7 @@ test("in WebKit the key directly after a composition belongs to it", async () =>
 
 test("an edit that waits for its response warns before the page is left", async () => {
   await openGrid(["a"], async ({ page, select, read }) => {
-    await slowDown(page, 300);
+    await slowDown(page, 3000);
     await select(0, "title");
     await page.keyboard.type("x");
     await page.keyboard.press("Enter");

@@ -113,6 +113,8 @@ async function openPerson(page: Page, { press, type }: Steps): Promise<void> {
   await dialog(page).getByRole("option").filter({ hasText: "Tim" }).waitFor();
   await press("Enter");
   await page.getByRole("heading", { level: 1, name: "Tim" }).waitFor();
+  // Then links open dialogs.
+  await page.waitForLoadState();
 }
 
 const JOBS: readonly Job[] = [

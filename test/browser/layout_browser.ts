@@ -154,7 +154,7 @@ test("a first visit needs at most 45 KB, and 60 KB for rows", async () => {
       expect(bytes).toBeGreaterThan(5 * KB);
     }
   });
-}, 60_000);
+}, 180_000);
 
 test("every page has a distinct title", async () => {
   await openConsole({ width: 1280, height: 900 }, async (page, go) => {

@@ -66,6 +66,7 @@ describe("with the preview of conditions,", () => {
     await withPage(pages.browser, async (page) => {
       await open(page);
       await choose(page, text);
+      await page.getByLabel("Rows", { exact: true }).waitFor();
       expect(await page.getByLabel(DELETE).isVisible()).toBe(false);
       await check(page, text);
       await page.getByText("Will create 1, change 1, leave 6 and delete 1 rows.").last().waitFor();

@@ -100,6 +100,7 @@ test.each([true, false])(
     await page.getByRole("link", { name: "Set up the authenticator app" }).click();
     const { app, codes } = await addApp(page);
     expect(codes).toHaveLength(10);
+    await page.waitForLoadState();
     const download = page.getByRole("button", { name: "Download" });
     expect(await download.isVisible()).toBe(javaScriptEnabled);
     if (javaScriptEnabled) expect(await readDownload(page)).toEqual(codes);

@@ -15,7 +15,7 @@ let app: TestApp;
 let ahead = 0;
 beforeAll(async () => {
   service = await openTestService({
-    limitMs: 1200,
+    limitMs: 3000,
     identity: () => ({ cookieDomain: "example.org" }),
     service: { now: () => Date.now() + ahead },
   });

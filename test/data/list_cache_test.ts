@@ -12,7 +12,7 @@ import { defineSchema, t } from "../../src/schema/mod.ts";
 import { MAX_ROWS } from "../../src/std/limits.ts";
 import { testDeps } from "../support/deps.ts";
 import { openPostgresProxy, type PostgresProxy } from "../support/postgres_proxy.ts";
-import { openTestService, type TestApp, type TestService } from "../support/service.ts";
+import { openTestService, type TestApp, type TestService, UNGUARDED } from "../support/service.ts";
 import { nextOf } from "../support/shape.ts";
 
 const page = (tag: string, length: number) => ({
@@ -72,7 +72,7 @@ let app: TestApp;
 let sent = 0;
 beforeAll(async () => {
   proxy = await openPostgresProxy();
-  service = await openTestService({ toServingUrl: proxy.toUrl });
+  service = await openTestService({ toServingUrl: proxy.toUrl, service: UNGUARDED });
   app = await service.makeApp(schema);
   proxy.onMessage(({ from, type, body }) => {
     if (from === "server" && type === "D") sent += body.length;

@@ -37,7 +37,7 @@ type Row = { id: string; no: number; label: string };
 let service: TestService;
 let app: TestApp;
 beforeAll(async () => {
-  service = await openTestService({ service: { previews: ["filters", "live"] } });
+  service = await openTestService({ connections: 30, service: { previews: ["filters", "live"] } });
   app = await service.makeApp(schema);
 });
 afterAll(() => service.close());

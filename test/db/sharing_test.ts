@@ -297,6 +297,7 @@ test("a statement that the server has forgotten is prepared again, also behind o
 });
 
 test("a connection is sealed for a cancellation only while it has one caller, and then accepts no other", async () => {
+  stopClock();
   const url = database.adminUrl;
   const connection = await openConnection({ url, prepare: true, name: "rowhouse sharing test" });
   const sharing = makeSharing();

@@ -104,7 +104,7 @@ describe.each(SHAPES)("in the shape %s, a person's key", (shape) => {
     const keys = [await newKey(cookies), await newKey(cookies)];
     const policies = new Set<string | null>();
     let limited = 0;
-    for (let count = 0; count < LIMIT + 10; count++) {
+    for (let count = 0; count < LIMIT + 30; count++) {
       const of = keys[count % 2] ?? "";
       const { status, headers, json } = await service.call(undefined, LIST, { key: of });
       policies.add(headers.get("ratelimit-policy"));
@@ -116,7 +116,9 @@ describe.each(SHAPES)("in the shape %s, a person's key", (shape) => {
     expect([...policies]).toEqual([`"app";q=600000;w=60, "person";q=${LIMIT};w=60`]);
     expect(limited).toBeGreaterThanOrEqual(5);
     const third = await newKey(cookies);
-    expect((await service.call(undefined, LIST, { key: third })).status).toBe(429);
+    // One request can be accepted each 1.5 s.
+    const more = Array.from({ length: 10 }, () => service.call(undefined, LIST, { key: third }));
+    expect((await Promise.all(more)).map(({ status }) => status)).toContain(429);
     const another = await signInAs(service, await makePerson(service, { app }));
     const free = await service.call(undefined, LIST, { key: await newKey(another) });
     expect(free.status).not.toBe(429);

@@ -9,6 +9,8 @@ let service: TestService;
 beforeAll(async () => {
   proxy = await openPostgresProxy();
   service = await openTestService({ shape: "one", toServingUrl: proxy.toUrl });
+  // The first lease opens a connection, which takes long on a busy machine.
+  await requestLease();
 });
 afterEach(() => proxy.heal());
 afterAll(async () => {

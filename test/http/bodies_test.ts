@@ -201,7 +201,7 @@ describe("a body", () => {
 
   test("whose client disconnects halfway is not logged as a bug", async () => {
     const seen = service.log.length;
-    await send(`POST ${LIST}`, [JSON_TYPE, "Content-Length: 1000"], '{"a', { waitMs: 50 });
+    await send(`POST ${LIST}`, [JSON_TYPE, "Content-Length: 1000"], '{"a', { waitMs: 500 });
     while (!service.log.slice(seen).some((line) => line.includes('"request"'))) await Bun.sleep(5);
     expect(service.log.slice(seen).filter((line) => line.includes('"bug"'))).toEqual([]);
   });

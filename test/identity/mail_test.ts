@@ -249,9 +249,10 @@ test("a temporary SMTP error is retried, and a permanent error is not", async ()
 
 test("an email with an ended link, or to a disabled person, is not sent", async () => {
   const email = newAddress();
-  mails.reject(1, 451);
+  mails.reject(1000, 451);
   await createUser(deps(), { email, displayName: undefined, consoleRole: undefined });
   await setDisabled(deps(), email, true);
+  mails.reject(0, 451);
   await settled(email);
   expect(mails.received.filter(({ to }) => to.includes(email))).toEqual([]);
 });

@@ -27,6 +27,7 @@ let app: TestApp;
 let jar: Jar;
 beforeAll(async () => {
   service = await openTestService({
+    connections: 30,
     identity: () => ({ cookieDomain: "example.org", providers: [PROVIDER] }),
     service: { previews: ["browser"] },
   });

@@ -10,6 +10,7 @@ import { createDataClient, type DataClient, type QueryOptions } from "../../src/
 import { followRows, type LiveError, relayRows } from "../../src/sdk/live.ts";
 import { applyPatch, type Patch, type RowPage, toPatches } from "../../src/sdk/patches.ts";
 import { eventually } from "../support/eventually.ts";
+import { findFreePort } from "../support/free_port.ts";
 import { openTestService, type TestService } from "../support/service.ts";
 
 const ROWS = 15_000;
@@ -214,10 +215,10 @@ describe("three browsers with different queries over 15,000 rows", () => {
 });
 
 test("a browser continues after its server has stopped, and ends its stream when it leaves", async () => {
-  const app = serveApp();
+  const port = await findFreePort();
+  const app = serveApp(port);
   const browser = openBrowser(app.url, "last");
   await untilEqual(browser, "last");
-  const { port } = app.server;
   await app.server.stop(true);
   await eventually(() => browser.errors.length > 0);
   expect(browser.errors[0]?.status).toBeUndefined();

@@ -238,7 +238,7 @@ test("a gateway counts and stores its own rejections, and requests that reached 
   nextMinute();
   const find = <Row>(text: string) =>
     split.service.admin.query<Row>(text, [], { retry: "safe", queue: SERVICE_QUEUE });
-  await eventually(async () => (await find("select from rowhouse.stored_requests")).length > 0);
+  await eventually(async () => (await find("select from rowhouse.stored_requests")).length >= 2);
   expect(
     await find("select id, app_id, code from rowhouse.stored_requests order by status"),
   ).toEqual([

@@ -115,7 +115,7 @@ const toObject = (term: (name: string) => string) =>
 export async function readItems(place: Place): Promise<Rows> {
   const rows = await read<{ id: string; values: Values }>(
     place,
-    `select t.id::text, ${toObject(OF_ROW)} as values from entered, data.items as t where t.app_id = $1::uuid`,
+    `select t.id::text, ${toObject(OF_ROW)} as values from entered, data.items as t where t.app_id = $1::uuid order by t.id`,
   );
   return new Map(rows.map(({ id, values }) => [id, values]));
 }

@@ -60,7 +60,6 @@ export async function openMailServer({ isTls = false } = {}): Promise<MailServer
     waitFor: async (to, count = 1) => {
       await eventually(() => sentTo(to).length >= count, {
         describe: () => `${sentTo(to).length} of ${count} mails to ${to}`,
-        patienceMs: 10_000,
       });
       return sentTo(to);
     },

@@ -7,6 +7,7 @@
  */
 import { once } from "node:events";
 import { connect, createServer, type Socket } from "node:net";
+import { findFreePort } from "./free_port.ts";
 import {
   makeSplitter,
   makeStatementReader,
@@ -102,7 +103,8 @@ export async function openPostgresProxy(): Promise<PostgresProxy> {
     if (typeof address === "string" || address === null) throw new Error("The proxy has no port");
     return address.port;
   };
-  const port = await listen(0);
+  // Free also after `refuse`, because no process gets it from the system.
+  const port = await listen(await findFreePort());
   const release = () => {
     const released = held;
     held = [];

@@ -62,6 +62,7 @@ export async function startProvider({
     ...options,
   };
   let current = await makeKey();
+  const foreign = await makeKey();
   const started: TestProvider = {
     settings,
     accounts: new Map(),
@@ -86,7 +87,7 @@ export async function startProvider({
         if (path === "openid-configuration")
           ctx.body = { ...(ctx.body as Claims), ...started.wrong?.metadata };
         if (path === "token" && ctx.status === 200)
-          ctx.body = await tamper(ctx.body as Claims, current, started.wrong ?? {});
+          ctx.body = await tamper(ctx.body as Claims, { current, foreign }, started.wrong ?? {});
       });
       const handle = provider.callback();
       server.removeAllListeners("request");
@@ -175,10 +176,14 @@ async function makeKey(): Promise<Key> {
 }
 
 /** Applies the changes to the token and signs it with the published key, or as the test requests. */
-async function tamper(body: Claims, current: Key, { claims, signature }: Wrong): Promise<Claims> {
+async function tamper(
+  body: Claims,
+  { current, foreign }: { current: Key; foreign: Key },
+  { claims, signature }: Wrong,
+): Promise<Claims> {
   const [, payload = ""] = String(body["id_token"]).split(".");
   const original = JSON.parse(Buffer.from(payload, "base64url").toString("utf8")) as Claims;
-  const key = signature === undefined || signature === "none" ? current : await makeKey();
+  const key = signature === undefined || signature === "none" ? current : foreign;
   const kid = signature === "same id, other key" ? current.kid : key.kid;
   const header = signature === "none" ? { alg: "none" } : { alg: "RS256", kid };
   const signed = [header, claims?.(original) ?? original].map(toPart).join(".");

@@ -15,7 +15,7 @@ import {
 import { operate, replaceProxy, startStaging } from "./operator.ts";
 import { signIn, visit } from "./visitor.ts";
 
-const STEP_MS = 180_000;
+const STEP_MS = 300_000;
 const PRODUCTION = "https://api.example.org";
 const OWN_TABLE = `  my_app_tags: {
     label: t.string().required().unique(),

@@ -142,7 +142,7 @@ exec setpriv ${rights} -- ${read("ExecStart")}
   if (issues !== "") throw new Error(issues);
   await machine.run(inBackground("unshare --mount bash /usr/local/bin/start-unit"));
   await machine.run(
-    `curl -sS --fail --retry 100 --retry-delay 0 --retry-all-errors --retry-max-time 30 -o /dev/null http://127.0.0.1:9090/ready 2>/dev/null || { cat /var/log/walk.log; exit 1; }`,
+    `curl -sS --fail --retry 100 --retry-delay 1 --retry-all-errors --retry-max-time 120 -o /dev/null http://127.0.0.1:9090/ready 2>/dev/null || { cat /var/log/walk.log; exit 1; }`,
   );
 }
 
@@ -155,7 +155,7 @@ while pgrep nginx >/dev/null; do sleep 0.1; done
 printf '${options}' | cat - /etc/caddy/Caddyfile >/tmp/Caddyfile
 ${inBackground("caddy run --adapter caddyfile --config /tmp/Caddyfile")}`);
   const root = "/root/.local/share/caddy/pki/authorities/local/root.crt";
-  const retry = "--retry 100 --retry-delay 0 --retry-all-errors --retry-max-time 30";
+  const retry = "--retry 100 --retry-delay 1 --retry-all-errors --retry-max-time 120";
   return await machine.run(
     `curl -s --fail ${retry} --cacert ${root} https://id.example.org/login || { cat /var/log/walk.log; exit 1; }`,
   );
