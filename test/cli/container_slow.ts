@@ -79,7 +79,7 @@ test("the Dockerfile's steps result in a service that serves, is healthy and sto
   expect([await health.exited, await new Response(health.stderr).text()]).toEqual([0, ""]);
   service.kill("SIGTERM");
   expect(await service.exited).toBe(0);
-}, 60_000);
+}, 180_000);
 
 test("the container runs as a non-root user, has no shell, and comes from one pinned image", () => {
   const images = [...dockerfile.matchAll(/^FROM (\S+)/gm)].map(([, name]) => name);

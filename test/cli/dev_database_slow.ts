@@ -21,7 +21,7 @@ import { TEST_IDENTITY_SECRET } from "../support/deps.ts";
 
 const TODOS = { "schema/mod.ts": schemaText("{ todos: { title: t.string().required() } }") };
 const READY = /Ctrl-C stops everything/;
-const LIMIT_MS = 60_000;
+const LIMIT_MS = 180_000;
 
 let service: TestDatabase;
 beforeAll(async () => {

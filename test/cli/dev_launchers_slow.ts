@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { makeProject, ROOT, schemaText } from "../support/command.ts";
 import { eventually } from "../support/eventually.ts";
 
-const LIMIT_MS = 60_000;
+const LIMIT_MS = 180_000;
 const DEV = `"${process.execPath}" "${join(ROOT, "src/cli/rowhouse.ts")}" dev --port 0`;
 const SIGNALS = ["SIGTERM", "SIGKILL"] as const;
 

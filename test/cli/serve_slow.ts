@@ -77,7 +77,7 @@ test("SIGTERM finishes running requests in time, and does not wait for other con
   await endHolder("holder of slow");
   await Promise.all(holders);
   for (const socket of sockets) socket.destroy();
-}, 40_000);
+}, 120_000);
 
 const authorization = () => ({
   authorization: `Bearer ${shop.key}`,
@@ -261,7 +261,7 @@ test("an unpatched driver causes one warning, by one process or several workers,
   expect(await countWarnings({})).toBe(0);
   expect(await countWarnings(unpatched)).toBe(1);
   expect(await countWarnings({ ...unpatched, WORKERS: "2", PORT })).toBe(1);
-}, 30_000);
+}, 120_000);
 
 test("serve without a database returns 503 with Retry-After, and recovers when the database is available", async () => {
   const proxy = await openPostgresProxy();

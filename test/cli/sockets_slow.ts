@@ -31,7 +31,7 @@ async function askLive(at: number): Promise<number | string> {
   try {
     const response = await fetch(`http://127.0.0.1:${at}/live`, {
       keepalive: false,
-      signal: AbortSignal.timeout(2000),
+      signal: AbortSignal.timeout(10_000),
     });
     return response.status;
   } catch (error) {

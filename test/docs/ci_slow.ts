@@ -161,5 +161,5 @@ describe.each([
       `Migrations are missing: schema/migrations/0001_create_table_${name}.sql. Run rowhouse db pull`,
     );
     repository.remove();
-  }, 60_000);
+  }, 180_000);
 });

@@ -3,18 +3,18 @@ import { afterAll, beforeAll, expect, test } from "bun:test";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { findFreePort } from "../../src/cli/serve/listen.ts";
 import { defineSchema, t } from "../../src/schema/mod.ts";
 import { createDataClient, etagOf } from "../../src/sdk/data.ts";
 import { eventually } from "../support/eventually.ts";
+import { findFreePort } from "../support/free_port.ts";
 import { openTestService, type TestApp, type TestService } from "../support/service.ts";
 
 const schema = defineSchema({ todos: { title: t.string().required() } });
 const folder = mkdtempSync(join(tmpdir(), "rowhouse-proxies-"));
 const children: Bun.Subprocess[] = [];
 const urls = {
-  nginx: `http://127.0.0.1:${findFreePort()}`,
-  caddy: `http://127.0.0.1:${findFreePort()}`,
+  nginx: `http://127.0.0.1:${await findFreePort()}`,
+  caddy: `http://127.0.0.1:${await findFreePort()}`,
 };
 let service: TestService;
 let app: TestApp;
@@ -67,7 +67,7 @@ test.each(["nginx", "caddy"] as const)(
     const read = await db.todos.get(id);
     expect(etagOf(read)).toStartWith('"');
     const changed = await db.todos.update(id, { title: "b".repeat(2000) }, { ifMatch: read });
-    expect(db.todos.update(id, { title: "c" }, { ifMatch: read })).rejects.toMatchObject({
+    await expect(db.todos.update(id, { title: "c" }, { ifMatch: read })).rejects.toMatchObject({
       status: 412,
     });
     await db.todos.delete(id, { ifMatch: changed });

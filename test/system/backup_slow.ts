@@ -97,7 +97,7 @@ describe.skipIf(!hasDebianPostgres)("a saved and restored copy", () => {
     copy = openCopy(original);
     const url = withCluster(original.database.pushUrl, second.url);
     pushing = openDatabase({ url, connections: 1, prepare: true, name: "test" });
-  }, 60_000);
+  }, 180_000);
   afterAll(async () => {
     await Promise.all([copy?.close(), pushing?.close()]);
     await Promise.all([original?.close(), crowded?.close()]);
@@ -227,7 +227,7 @@ describe.skipIf(!hasDebianPostgres)("a saved and restored copy", () => {
       single = await openTestService(onFirst);
       singleWorld = await makeWorld(single, { crowded: false });
       served = await serve(copyOf(crowded));
-    }, 60_000);
+    }, 180_000);
     afterAll(async () => void (await Promise.all([single?.close(), served?.close()])));
 
     test.each([...endpointsWith([])])(

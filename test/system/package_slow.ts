@@ -16,7 +16,7 @@ import { openTestService, type TestService } from "../support/service.ts";
 
 const ROOT = join(import.meta.dir, "../..");
 const COMMAND = join(ROOT, "src/cli/rowhouse.ts");
-const INSTALL_MS = 120_000;
+const INSTALL_MS = 300_000;
 
 /** A typical app: a schema, code that uses the schema, and the types that a push generates. */
 const APP = {

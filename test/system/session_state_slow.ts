@@ -148,7 +148,7 @@ describe.skipIf(PGBOUNCER === null || !hasDebianPostgres)("PostgreSQL behind PgB
     sharers = [servingUrl, pushUrl, adminUrl, consoleUrl].map((url) =>
       openDatabase({ url: pooler.toUrl(url), connections: 5, prepare: false, name: "sharer" }),
     );
-  }, 30_000);
+  }, 120_000);
   afterAll(async () => {
     await Promise.all((sharers ?? []).map((sharer) => sharer.close(1)));
     await toured?.close();

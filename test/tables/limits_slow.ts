@@ -61,7 +61,7 @@ test("rowhouse db plan waits for its turn up to --wait, and reports the reason",
   const impatient = await plan("1");
   // The next push is due in seconds, regardless of the start time of the commands.
   await service.service.admin.query(
-    "update rowhouse.push_allowances set pushes = 0, counted_at = clock_timestamp() - interval '1194 s' where app_id = $1",
+    "update rowhouse.push_allowances set pushes = 0, counted_at = clock_timestamp() - interval '1185 s' where app_id = $1",
     [app.id],
     { retry: "safe", queue: "test" },
   );

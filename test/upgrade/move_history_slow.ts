@@ -8,9 +8,9 @@ import { setAppSwitch } from "../../src/records/apps/mod.ts";
 import { defineSchema, t } from "../../src/schema/mod.ts";
 import { HISTORY_BYTES, HISTORY_STEP } from "../../src/std/limits.ts";
 import { clusterUrls, withDatabase } from "../support/cluster.ts";
-import { runHere } from "../support/command.ts";
 import { postChange } from "../support/push.ts";
 import { openTestService, type TestApp, type TestService, UNGUARDED } from "../support/service.ts";
+import { moveDatabase } from "./move_database.ts";
 
 const NEXT = `next_${crypto.randomUUID().slice(-12)}`;
 const folder = mkdtempSync(join(tmpdir(), "rowhouse-move-"));
@@ -29,9 +29,7 @@ beforeAll(async () => {
   const values = { max_rows: HISTORY_STEP, max_bytes: HISTORY_BYTES };
   while ((await call(service.service.db, "sweep_history", values)) > 0);
   const env = { ADMIN_DATABASE_URL: service.database.adminUrl };
-  await service.service.admin.message("update rowhouse.processes set ended_at = now(); select 1");
-  const words = ["admin", "move-database", NEXT, "--allow-sessions"];
-  expect(await runHere(words, { folder, env })).toMatchObject({ code: 0 });
+  await moveDatabase(service.service.admin, NEXT, { folder, env });
   moved = await openTestService({
     ...{ toServingUrl: toNext, toAdminUrl: toNext },
     service: { ...UNGUARDED, previews },

@@ -6,7 +6,6 @@ import { join } from "node:path";
 import type { Database } from "../../src/db/mod.ts";
 import { readDrift } from "../../src/tables/mod.ts";
 import { clusterUrls, withDatabase } from "../support/cluster.ts";
-import { runHere } from "../support/command.ts";
 import { signInAs } from "../support/people.ts";
 import {
   type Member,
@@ -19,6 +18,7 @@ import {
 } from "../support/person_app.ts";
 import { getPersonKey } from "../support/person_keys.ts";
 import { openTestService, type TestService, UNGUARDED } from "../support/service.ts";
+import { moveDatabase } from "./move_database.ts";
 
 const NEXT = `next_${crypto.randomUUID().slice(-12)}`;
 const TABLES = ["teams", "team_members", "projects", "todos", "comments", "ledgers"];
@@ -37,13 +37,8 @@ beforeAll(async () => {
   await writeRows();
   before = await readAll(world.service);
   const { admin } = world.service.service;
-  await admin.message("update rowhouse.processes set ended_at = now(); select 1");
   const env = { ADMIN_DATABASE_URL: world.service.database.adminUrl };
-  const outcome = await runHere(["admin", "move-database", NEXT, "--allow-sessions"], {
-    folder,
-    env,
-  });
-  expect(outcome).toMatchObject({ code: 0 });
+  await moveDatabase(admin, NEXT, { folder, env });
   moved = await openTestService({
     ...{ toServingUrl: toNext, toAdminUrl: toNext },
     service: { ...UNGUARDED, previews: [...PREVIEWS] },

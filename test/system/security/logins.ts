@@ -525,7 +525,7 @@ async function lowersNoCount(world: World): Promise<void> {
   });
   await admin.message(`insert into rowhouse.throttle (key, attempts, ends_at) values
     ('${key?.key}', 5, now() + interval '1 hour'), ('all', 5, now() + interval '1 hour')
-    on conflict (key) do update set attempts = 5; select 1`);
+    on conflict (key) do update set attempts = 5, ends_at = excluded.ends_at; select 1`);
   // The login runs each statement in a separate, committed transaction.
   await withDatabase(world.service.database.servingUrl, async (thief) => {
     for (const text of [finish(), begin("'y'"), finish(), begin("'x'"), finish(), finish()])
