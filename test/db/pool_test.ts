@@ -111,7 +111,7 @@ test("a statement over its time limit is canceled in the database, and its conne
   await withPool({ limitMs: 200 }, async (pool) => {
     const mark = crypto.randomUUID();
     expect(await codeOf(pool.query(`select pg_sleep(20) /* ${mark} */`, [], READ))).toBe("timeout");
-    await eventually(async () => (await countRunning(mark)) === 0);
+    expect(await countRunning(mark)).toBe(0);
     expect(pool.stats()).toMatchObject({ busy: 0, open: 0 });
   });
 });
@@ -127,7 +127,7 @@ test("a disconnected caller's statement is canceled in the database", async () =
     await eventually(async () => (await countRunning(mark)) > 0);
     caller.abort();
     expect(await codeOf(call)).toBe("unavailable");
-    await eventually(async () => (await countRunning(mark)) === 0);
+    expect(await countRunning(mark)).toBe(0);
   });
 });
 

@@ -38,23 +38,18 @@ test.each([true, false])(
       await service.call(app, created.headers.get("location") ?? "");
       return statements[prepare ? "pipelined" : "separate"] > 0;
     });
+    Object.assign(statements, { pipelined: 0, separate: 0 });
+    for (let time = 0; time < TIMES; time++) {
+      const { status } = await service.call(app, created.headers.get("location") ?? "");
+      const me = await service.call(undefined, `/v1/auth/me?app=${app.slug}`, {
+        headers: { cookie },
+      });
+      const anyApp = await service.call(undefined, "/v1/auth/me", { headers: { cookie } });
+      expect([status, me.status, anyApp.status]).toEqual([200, 403, 200]);
+    }
     const sent = 3 * TIMES;
-    // A read that waits long for its response, as on a busy machine, is sent again separately.
-    const wanted = prepare ? { pipelined: sent, separate: 0 } : { pipelined: 0, separate: sent };
-    await eventually(
-      async () => {
-        Object.assign(statements, { pipelined: 0, separate: 0 });
-        for (let time = 0; time < TIMES; time++) {
-          const { status } = await service.call(app, created.headers.get("location") ?? "");
-          const me = await service.call(undefined, `/v1/auth/me?app=${app.slug}`, {
-            headers: { cookie },
-          });
-          const anyApp = await service.call(undefined, "/v1/auth/me", { headers: { cookie } });
-          expect([status, me.status, anyApp.status]).toEqual([200, 403, 200]);
-        }
-        return Bun.deepEquals(statements, wanted);
-      },
-      { describe: () => JSON.stringify(statements) },
+    expect(statements).toEqual(
+      prepare ? { pipelined: sent, separate: 0 } : { pipelined: 0, separate: sent },
     );
     await service.close();
     await proxy.close();
