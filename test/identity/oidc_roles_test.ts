@@ -164,6 +164,11 @@ describe("a role stays, and is reported, if the provider withholds its claim", (
       claims: { hasgroups: true },
       reason: "groups (hasgroups is true)",
     },
+    {
+      name: "as an empty list with a reference",
+      claims: { groups: [], _claim_names: { groups: "src1" } },
+      reason: "groups (in _claim_names)",
+    },
     { name: "as null", claims: { groups: null }, reason: "groups (null)" },
     {
       name: "as objects",
@@ -190,6 +195,23 @@ describe("a role stays, and is reported, if the provider withholds its claim", (
       "warn",
       "claims of ours",
     ]);
+  });
+
+  test.each<{ name: string; realm: unknown; reason: string | undefined }>([
+    { name: "null", realm: null, reason: "realm_access is null" },
+    { name: "a text", realm: "x", reason: "realm_access is no object" },
+    { name: "a list", realm: [{ roles: [] }], reason: "realm_access is no object" },
+    { name: "an object with null", realm: { roles: null }, reason: "null" },
+    { name: "an object without it", realm: {}, reason: undefined },
+    { name: "an object with an empty list", realm: { roles: [] }, reason: undefined },
+  ])("below a claim that is $name", async ({ realm, reason }) => {
+    const { email, id } = await invite(service);
+    await signIn(email, { claims: { realm_access: { roles: ["CN=Staff,OU:All%"] } } });
+    await signIn(email, { claims: { realm_access: realm } });
+    expect(await listRoles(email)).toEqual(reason === undefined ? [] : ["todo member ours"]);
+    expect(await readWithheld(id)).toEqual(
+      reason === undefined ? [] : [`realm_access.roles (${reason})`],
+    );
   });
 
   test("but a person without a role gets none by it, and roles by other claims apply", async () => {

@@ -147,29 +147,39 @@ type Claim = { values: unknown[]; sign?: never } | { values?: never; sign?: stri
  * @see https://openid.net/specs/openid-connect-core-1_0.html#AggregatedDistributedClaims
  */
 function readClaim(claims: Claims, path: readonly string[]): Claim {
-  const found = findClaim(claims, path);
-  const [name = ""] = path;
-  if (found === undefined) {
-    const elsewhere = claims["_claim_names"];
-    if (typeof elsewhere === "object" && elsewhere !== null && Object.hasOwn(elsewhere, name))
-      return { sign: "in _claim_names" };
-    const has = claims[`has${name}`];
-    return has === true || has === "true" ? { sign: `has${name} is true` } : {};
-  }
-  if (found === null) return { sign: "null" };
+  const { found, sign } = findClaim(claims, path);
+  if (sign !== undefined) return { sign };
+  if (found === undefined) return findReference(claims, path);
   if (typeof found === "string") return { values: [found] };
   if (!Array.isArray(found)) return { sign: "neither a text nor a list" };
   const isUnreadable = found.length > 0 && !found.some((item) => typeof item === "string");
-  return isUnreadable ? { sign: "a list without texts" } : { values: found };
+  if (isUnreadable) return { sign: "a list without texts" };
+  const reference = found.length === 0 ? findReference(claims, path) : {};
+  return reference.sign === undefined ? { values: found } : reference;
 }
 
-/** The value at a path of own properties. */
-function findClaim(claims: Claims, path: readonly string[]): unknown {
+/** The sign that the provider has values of the claim, but did not send them. */
+function findReference(claims: Claims, [name = ""]: readonly string[]): { sign?: string } {
+  const elsewhere = claims["_claim_names"];
+  if (typeof elsewhere === "object" && elsewhere !== null && Object.hasOwn(elsewhere, name))
+    return { sign: "in _claim_names" };
+  const has = claims[`has${name}`];
+  return has === true || has === "true" ? { sign: `has${name} is true` } : {};
+}
+
+/** The value at a path of own properties, or the sign that the provider withholds it: something above it is no object. */
+function findClaim(
+  claims: Claims,
+  path: readonly string[],
+): { found: unknown; sign?: never } | { found?: never; sign: string } {
   let found: unknown = claims;
-  for (const name of path) {
-    if (typeof found !== "object" || found === null || !Object.hasOwn(found, name))
-      return undefined;
+  for (const [depth, name] of path.entries()) {
+    if (typeof found !== "object" || found === null || Array.isArray(found))
+      return {
+        sign: `${path.slice(0, depth).join(".")} is ${found === null ? "null" : "no object"}`,
+      };
+    if (!Object.hasOwn(found, name)) return { found: undefined };
     found = (found as Claims)[name];
   }
-  return found;
+  return found === null ? { sign: "null" } : { found };
 }
