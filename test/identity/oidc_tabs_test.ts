@@ -228,7 +228,18 @@ describe("an error of the provider names who can cure it", () => {
       says: "contact your administrator",
       log: "OIDC_OURS_SCOPES",
     },
-    { error: "constructor", status: 403, says: "ask the administrator of ours for access" },
+    ...[
+      "registration_not_supported",
+      "request_not_supported",
+      "request_uri_not_supported",
+      "invalid_request_uri",
+      "invalid_request_object",
+    ].map((error) => ({
+      ...{ error, status: 403, says: "does not accept the settings of this service" },
+      log: `${error}: the provider expects a request that Rowhouse does not send`,
+    })),
+    { error: "unknown_to_us", status: 403, says: "ended the sign-in with an error" },
+    { error: "constructor", status: 403, says: "ended the sign-in with an error" },
   ])("$error", async ({ error, status, says, log }) => {
     const jar: Jar = new Map();
     const start = await visit(service, jar, toStart(PAGES[0]));
@@ -236,6 +247,7 @@ describe("an error of the provider names who can cure it", () => {
     const response = await visit(service, jar, `/oidc/ours/callback?${toError(error, state)}`);
     expect(response.status).toBe(status);
     expect(response.text).toContain(says);
+    expect(response.text.includes("was canceled")).toBe(error === "access_denied");
     expect(response.text).toContain("/authorize?app=");
     expect(await readReason()).toBe(error);
     if (log !== undefined) expect(service.log.some((line) => line.includes(log))).toBe(true);

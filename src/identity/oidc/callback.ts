@@ -34,6 +34,7 @@ import {
   type Signed,
   toChoice,
 } from "./exchange.ts";
+import { findRemedy } from "./failure.ts";
 import {
   PROVIDER_TEXTS,
   type ProviderRejection,
@@ -214,27 +215,6 @@ const CHOICES: readonly ProviderRejection[] = [
   "another",
 ];
 
-const CLOCK = () => "synchronize the clocks of this machine and of the provider";
-const CLIENT = (prefix: string) =>
-  `check ${prefix}_CLIENT_ID and ${prefix}_CLIENT_SECRET, which can have expired`;
-const REGISTRATION = (prefix: string) =>
-  `register the redirect URI and the code flow for ${prefix}_CLIENT_ID at the provider`;
-
-/** How operators correct a failure, by its reason; each accepts the prefix of the provider's settings. */
-const REMEDIES: ReadonlyMap<string, (prefix: string) => string> = new Map(
-  Object.entries({
-    invalid_client: CLIENT,
-    unauthorized_client: CLIENT,
-    invalid_request: REGISTRATION,
-    unsupported_response_type: REGISTRATION,
-    unsupported_grant_type: REGISTRATION,
-    invalid_scope: (prefix) => `the provider does not offer a scope of ${prefix}_SCOPES`,
-    OAUTH_JWT_TIMESTAMP_CHECK_FAILED: CLOCK,
-    "issued in the future": CLOCK,
-    "auth_time in the future": CLOCK,
-  }),
-);
-
 type DeniedSignIn = { rejection: ProviderRejection; reason?: string; userId?: string | undefined };
 
 async function reject(
@@ -244,7 +224,7 @@ async function reject(
 ): Promise<Response> {
   const { name, label } = provider.settings;
   await recordRejectedSignIn(deps, { provider: name, reason, userId, from: address });
-  const remedy = REMEDIES.get(reason)?.(`OIDC_${name.toUpperCase().replaceAll("-", "_")}`);
+  const remedy = findRemedy(reason, `OIDC_${name.toUpperCase().replaceAll("-", "_")}`);
   if (remedy !== undefined)
     deps.log("warn", "provider rejected", { message: `${name}: ${reason}: ${remedy}` });
   return respondWithProviderPage({

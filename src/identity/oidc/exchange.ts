@@ -8,14 +8,10 @@
  */
 
 import {
-  AuthorizationResponseError,
   authorizationCodeGrant,
-  ClientError,
   type Configuration,
   fetchUserInfo,
   type IDToken,
-  ResponseBodyError,
-  WWWAuthenticateChallengeError,
 } from "openid-client";
 import * as v from "valibot";
 import { seal, unseal } from "../../records/secrets/mod.ts";
@@ -23,7 +19,8 @@ import type { Subject } from "../../records/sessions/mod.ts";
 import { tryParseJson } from "../../std/json.ts";
 import { PROVIDER_STATE_LIFE_S } from "../../std/limits.ts";
 import { makeHostCookie, makeSealedCookie, type SealDeps, type UnsealDeps } from "../cookies.ts";
-import { CLOCK_TOLERANCE_S, type Provider, ProviderUnavailable } from "./providers.ts";
+import { type Failure, toClaimFailure, toFailure } from "./failure.ts";
+import { CLOCK_TOLERANCE_S, type Provider } from "./providers.ts";
 
 // The state of sign-ins with a provider, in a sealed cookie: each tab of a browser can have one.
 // Their content is checked again at the end of the sign-in. The parameter `state` also has the
@@ -180,10 +177,9 @@ export async function exchange(
     });
     provider.keepKeys(configuration);
     const claims = tokens.claims();
-    if (claims === undefined) return { kind: "wrong", reason: "no id_token" };
+    if (claims === undefined) return toClaimFailure("no id_token");
     const reason = findClaimIssue(claims, { latestS: now() / 1000 + CLOCK_TOLERANCE_S });
-    if (reason !== undefined)
-      return { kind: reason.endsWith("in the future") ? "clock" : "wrong", reason };
+    if (reason !== undefined) return toClaimFailure(reason);
     return {
       kind: "right",
       signed: {
@@ -233,52 +229,4 @@ export async function readProfile({ claims, readUserInfo }: Signed): Promise<Pro
   } catch {
     return {}; // without an address, no one is linked by address
   }
-}
-
-/** Failures by who can cure them: the person, the person later, and operators. */
-type Failure = {
-  kind: "denied" | "again" | "unavailable" | "settings" | "clock" | "wrong";
-  reason: string;
-};
-
-/** The kinds of error codes of a provider. @see https://www.rfc-editor.org/rfc/rfc6749#section-4.1.2.1 */
-const KINDS: Readonly<Record<string, Failure["kind"]>> = {
-  access_denied: "denied",
-  login_required: "again",
-  interaction_required: "again",
-  account_selection_required: "again",
-  consent_required: "again",
-  server_error: "unavailable",
-  temporarily_unavailable: "unavailable",
-  invalid_client: "settings",
-  unauthorized_client: "settings",
-  invalid_request: "settings",
-  invalid_scope: "settings",
-  unsupported_response_type: "settings",
-  unsupported_grant_type: "settings",
-  OAUTH_TIMEOUT: "unavailable",
-  OAUTH_ABORT: "unavailable",
-  OAUTH_JWT_TIMESTAMP_CHECK_FAILED: "clock",
-};
-
-/** The kind of failure and its reason, from the provider's or the library's error code. */
-function toFailure(error: unknown): Failure {
-  if (error instanceof ProviderUnavailable) return { kind: "unavailable", reason: "unavailable" };
-  if (error instanceof AuthorizationResponseError) return toCodeFailure(error.error, "denied");
-  // RFC 6749 defines 401 for a wrong client, also in a response without a code.
-  if (error instanceof WWWAuthenticateChallengeError && error.status === 401)
-    return { kind: "settings", reason: "invalid_client" };
-  if (error instanceof ResponseBodyError)
-    return error.status >= 500
-      ? { kind: "unavailable", reason: "unavailable" }
-      : toCodeFailure(error.error, "wrong");
-  if (!(error instanceof ClientError)) return { kind: "unavailable", reason: "unreachable" };
-  const { code = "unknown", cause } = error;
-  const isFailing = cause instanceof Response && cause.status >= 500;
-  return { kind: isFailing ? "unavailable" : (KINDS[code] ?? "wrong"), reason: code };
-}
-
-function toCodeFailure(error: string, kind: Failure["kind"]): Failure {
-  const reason = /^[a-z_]{1,60}$/.exec(error)?.[0] ?? "error";
-  return { kind: (Object.hasOwn(KINDS, reason) ? KINDS[reason] : undefined) ?? kind, reason };
 }

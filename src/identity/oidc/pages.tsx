@@ -37,6 +37,10 @@ export const PROVIDER_TEXTS = {
     title: "You have not been signed in",
     text: `${label} needs you to sign in, to choose an account, or to agree. Please try again.`,
   }),
+  failed: (label: string) => ({
+    title: "You have not been signed in",
+    text: `${label} ended the sign-in with an error. Please try again. If this keeps happening, contact your administrator.`,
+  }),
   settings: (label: string) => ({
     title: "You have not been signed in",
     text: `${label} does not accept the settings of this service. Trying again does not help: contact your administrator.`,
