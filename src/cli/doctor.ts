@@ -8,7 +8,7 @@ import {
   type DoctorContext,
   runChecks,
 } from "../service/mod.ts";
-import { type Environment, isGiven, readConfig } from "../settings/mod.ts";
+import { type Environment, findLostText, isGiven, readConfig } from "../settings/mod.ts";
 import { DEV_COOKIE_DOMAIN } from "./admin/task.ts";
 import { type Command, type CommandResult, EXIT, JSON_FLAG, type Setting } from "./command.ts";
 import { DEV_FILE, findDevDatabase } from "./dev/file.ts";
@@ -48,6 +48,7 @@ async function runDoctor(setting: Setting): Promise<CommandResult> {
   const context = {
     ...toContext(settings, pushes),
     settingIssues: issues,
+    lostText: findLostText(setting.folder, env),
     sharedSecrets: findSharedSecrets(env),
     isOperator,
   };
@@ -109,7 +110,7 @@ async function readSound(setting: Setting): Promise<Sound> {
 function toContext(
   config: SoundSettings,
   pushes: boolean,
-): Omit<DoctorContext, "settingIssues" | "sharedSecrets" | "isOperator"> {
+): Omit<DoctorContext, "settingIssues" | "lostText" | "sharedSecrets" | "isOperator"> {
   const { DATABASE_URL: databaseUrl, ADMIN_DATABASE_URL: adminUrl = databaseUrl } = config;
   const { IDENTITY_DATABASE_URL: identityUrl, MAIL_URL: mailUrl } = config;
   const from = config.MAIL_FROM ?? { name: "", address: "" };

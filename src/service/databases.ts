@@ -112,6 +112,18 @@ export function evaluateSettings(issues: readonly string[]): CheckResult[] {
   return issues.map((message) => fail(about, { message, remedy }));
 }
 
+/** The variables that a `.env` file sets, and of whose text Bun dropped a part. */
+export function evaluateLostText(
+  lost: readonly { variable: string; file: string }[],
+): CheckResult[] {
+  return lost.map(({ variable, file }) =>
+    warn("settings", {
+      message: `${variable} has lost a part: ${file} has a $ in it, and Bun takes the letters after it for the name of a variable, which is not set`,
+      remedy: `write \\$ for each $ of ${variable} in ${file}, in every kind of quotes`,
+    }),
+  );
+}
+
 /** If both services share a secret, each can impersonate the gateway to the other. */
 export function evaluateSecrets(
   secrets: Readonly<Record<Audience, readonly string[]>>,

@@ -14,6 +14,7 @@ import { findRoleIssues } from "./role_needs.ts";
 import { dropConsequences, readSecretFiles } from "./secret_files.ts";
 import { SETTINGS, type SettingName } from "./settings.ts";
 
+export { findLostText } from "./env_file.ts";
 export {
   type Environment,
   isGiven,

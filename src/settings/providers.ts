@@ -144,6 +144,10 @@ const PROVIDER_VARIABLE = new RegExp(
   `^OIDC_([A-Z][A-Z0-9_]{0,31}?)_(${Object.keys(PROVIDER_SETTINGS).join("|")})$`,
 );
 
+export function isProviderSetting(name: string): boolean {
+  return PROVIDER_VARIABLE.test(name);
+}
+
 export function isProviderSecret(name: string): boolean {
   const key = PROVIDER_VARIABLE.exec(name)?.[2];
   return Object.entries<Setting>(PROVIDER_SETTINGS).some(

@@ -32,7 +32,13 @@ import {
   toLogin,
   withDatabase,
 } from "../support/cluster.ts";
-import { makeProject, type Outcome, runHere, startCommand } from "../support/command.ts";
+import {
+  makeProject,
+  type Outcome,
+  runCommand,
+  runHere,
+  startCommand,
+} from "../support/command.ts";
 import { TEST_IDENTITY_SECRET } from "../support/deps.ts";
 import { openGreetedServer, openMailServer } from "../support/mail_server.ts";
 import { openPostgresProxy } from "../support/postgres_proxy.ts";
@@ -1015,6 +1021,32 @@ describe("rowhouse doctor", () => {
     expect(login.out).toContain("rejects the login's password (28P01)");
     expect(missing.out).toContain("(3D000)");
     expect(login.out + missing.out).not.toMatch(/does not respond|start it|secret-word/);
+  });
+
+  test("names each setting of which Bun dropped a part, because .env has an unescaped $", async () => {
+    const lines = [
+      "MAIL_URL=smtp://u:pa$word@127.0.0.1:1",
+      'MAIL_FROM="no-reply@example.org" # $word',
+      "IDENTITY_SECRET='aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa$1b$$word'",
+      "OIDC_CORP_CLIENT_SECRET=se\\$cret",
+      "export ORGANIZATION_NAME=$HOST$& $ME",
+      "INTERNAL_HMAC_SECRET=a$word",
+    ];
+    const { folder, remove } = makeProject({
+      ".env": lines.join("\n"),
+      ".env.local": 'OIDC_CORP_CLIENT_ID="row\\$house"\nHOST=::1',
+    });
+    const env = { INTERNAL_HMAC_SECRET: "b".repeat(40) };
+    const { out } = await runCommand(["doctor", "--json"], { folder, env });
+    remove();
+    const { findings } = JSON.parse(out) as { findings: CheckResult[] };
+    const lost = findings.filter(({ message }) => message.includes("has lost a part"));
+    expect(lost.map(({ message }) => message.split(" ")[0]).sort()).toEqual([
+      "IDENTITY_SECRET",
+      "MAIL_URL",
+      "ORGANIZATION_NAME",
+    ]);
+    expect(JSON.stringify(lost)).not.toMatch(/word|aaaa/);
   });
 
   test("names the command that applies the driver's patch", () => {

@@ -15,6 +15,8 @@ import type { Session } from "./session.ts";
 export type DoctorContext = {
   /** All errors of the settings; the other fields are from the valid ones. */
   settingIssues: readonly string[];
+  /** The settings that lost a part of their text in a `.env` file. */
+  lostText?: readonly { variable: string; file: string }[];
   /** Secrets of a gateway, which it shares with two services. */
   sharedSecrets?: Readonly<Record<Audience, readonly string[]>> | undefined;
   trustedProxies: readonly string[];

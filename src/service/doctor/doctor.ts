@@ -14,7 +14,12 @@ import {
 } from "../../db/mod.ts";
 import { readMailState } from "../../records/mails/mod.ts";
 import { listIssues, makeIsolationCheck } from "../../tables/catalog/mod.ts";
-import { evaluateDriver, evaluateSecrets, evaluateSettings } from "../databases.ts";
+import {
+  evaluateDriver,
+  evaluateLostText,
+  evaluateSecrets,
+  evaluateSettings,
+} from "../databases.ts";
 import { checkConsole } from "../login_checks.ts";
 import {
   evaluateIdentityLogin,
@@ -66,6 +71,7 @@ const PEOPLE = ({ identityDb }: Known) =>
 export const CHECKS: readonly Check[] = [
   check("rowhouse", [], () => pass("rowhouse", RELEASE_TEXT), NONE),
   check("settings", [], ({ settingIssues }) => evaluateSettings(settingIssues), NONE),
+  check("lost text", ["lostText"], ({ lostText }) => evaluateLostText(lostText), NONE),
   check("secrets", ["sharedSecrets"], ({ sharedSecrets }) => evaluateSecrets(sharedSecrets), NONE),
   check("trusted proxies", [], ({ trustedProxies }) => evaluateProxies(trustedProxies), NONE),
   check("driver", [], () => evaluateDriver(isDriverPatched()), NONE),
