@@ -405,7 +405,10 @@ function makePeople(): Request[] {
         ...{ method: "POST", path: "/session-key?app=wiki", credential: "live", json: {} },
         headers: { origin, "sec-fetch-site": "same-site" },
       } satisfies Request,
-      { method: "POST", path: "/v1/auth/logout", credential: "ended", headers: { origin } },
+      {
+        ...{ method: "POST", path: "/v1/auth/logout", headers: { origin } },
+        credential: "ended",
+      } satisfies Request,
     ]),
     ...[
       "/authorize?app=wiki&redirect_uri=http%3A%2F%2Fwiki.rowhouse.localhost%2Fin",
