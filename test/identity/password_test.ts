@@ -1,9 +1,14 @@
 import { describe, expect, test } from "bun:test";
+import { createHash } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { SERVICE_QUEUE } from "../../src/db/mod.ts";
 import { KNOWN_PASSWORDS_FILE } from "../../src/identity/mod.ts";
-import { readDigestSet } from "../../src/identity/passwords/known_passwords.ts";
+import {
+  DIGEST_BITS,
+  encodeDigestSet,
+  readDigestSet,
+} from "../../src/identity/passwords/known_passwords.ts";
 import {
   findPasswordIssues,
   makeBound,
@@ -13,6 +18,8 @@ import { ROOT } from "../support/command.ts";
 import { makePerson, signInAs } from "../support/people.ts";
 import { openTestService } from "../support/service.ts";
 
+/** A password as typed, without its ends, and with letters for similar digits; each also without punctuation. */
+const MAX_LOOK_UPS = 6;
 const NAMES = ["ada.lovelace@engine-works.example.org", "Ada Lovelace", "wiki-pages"];
 
 describe("findPasswordIssues() of", () => {
@@ -91,6 +98,29 @@ describe("findPasswordIssues() of", () => {
   ])("$name is reported", ({ text, want }) =>
     expect(findPasswordIssues(text, NAMES).join("\n")).toMatch(want),
   );
+});
+
+describe("a good password is not mistaken for a leaked password", () => {
+  /** Distinct passwords of random letters, the same in each run. */
+  const makePasswords = (count: number) =>
+    Array.from({ length: count }, (_, index) =>
+      createHash("sha512").update(`seed, ${index}`).digest("base64url").slice(0, 40),
+    );
+
+  test("among 50,000", () => {
+    const rejected = makePasswords(50_000).filter(
+      (text) => findPasswordIssues(text, []).length > 0,
+    );
+    expect(rejected).toEqual([]);
+  });
+
+  test("by its digest, more often than once in 10,000,000: no two of 500,000 digests are equal", () => {
+    const passwords = makePasswords(500_000);
+    // Pairs by chance: 29 with 32 bits, 0.004 with 45.
+    expect(readDigestSet(encodeDigestSet(passwords)).size).toBe(passwords.length);
+    const { size } = readDigestSet(readFileSync(KNOWN_PASSWORDS_FILE));
+    expect((MAX_LOOK_UPS * size) / 2 ** DIGEST_BITS).toBeLessThan(1e-7);
+  });
 });
 
 test("the file of leaked passwords has the size that docs/identity.md states", () => {

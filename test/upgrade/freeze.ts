@@ -15,7 +15,7 @@ import { openMailServer } from "../support/mail_server.ts";
 import { type Call, callService, type TestApp } from "../support/service.ts";
 import { createDatabase, finishDatabase, migrateAll, toAddresses, toOperator } from "./database.ts";
 import { type Frozen, readContents } from "./frozen.ts";
-import { FOLDER, isRelease, SHARED_FILE, toPath, unpackProgram, writePacked } from "./packed.ts";
+import { FOLDER, isRelease, SHARED_FILES, toPath, unpackProgram, writePacked } from "./packed.ts";
 import { startOurs, toProviderSettings } from "./provider.ts";
 import { startServing } from "./serving.ts";
 import { fillWorld } from "./world.ts";
@@ -23,7 +23,8 @@ import { fillWorld } from "./world.ts";
 /** What a server and its commands need. The manifests of the examples are in the lock. */
 const CONTENT = [
   ...["src", "patches", "package.json", "bun.lock", "tsconfig.json"],
-  ...["examples/*/package.json", "deploy/superuser.sql", `:(exclude)${SHARED_FILE}`],
+  ...["examples/*/package.json", "deploy/superuser.sql"],
+  ...Object.keys(SHARED_FILES).map((path) => `:(exclude)${path}`),
 ];
 
 const [revision] = process.argv.slice(2);

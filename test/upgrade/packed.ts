@@ -34,8 +34,12 @@ export async function writePacked(path: string, bytes: Uint8Array | string): Pro
   await Bun.write(path, await Bun.zstdCompress(bytes, { level: 19 }));
 }
 
-/** A file that is too large to pack again for each version, and that no version changes. */
-export const SHARED_FILE = "src/identity/passwords/known_passwords.bin";
+/** Files that are too large to pack again for each version, and that no version changes: their path in a program, and here. */
+export const SHARED_FILES: Readonly<Record<string, string>> = {
+  // The file of 0.1.0.
+  "src/identity/passwords/known_passwords.bin": "test/upgrade/versions/known_passwords.bin",
+  "src/identity/passwords/leaked_passwords.bin": "src/identity/passwords/leaked_passwords.bin",
+};
 
 /** An unpacked program. */
 export type Program = { folder: string; remove: () => void };
@@ -45,7 +49,8 @@ export async function unpackProgram(version: string): Promise<Program> {
   const folder = mkdtempSync(join(tmpdir(), "rowhouse-previous-"));
   const archive = await readArchive(version);
   await archive.extract(folder);
-  symlinkSync(join(ROOT, SHARED_FILE), join(folder, SHARED_FILE));
+  for (const [path, source] of Object.entries(SHARED_FILES))
+    symlinkSync(join(ROOT, source), join(folder, path));
   if (hasDependenciesOf(folder))
     symlinkSync(join(ROOT, "node_modules"), join(folder, "node_modules"));
   else await install(folder);
@@ -64,7 +69,7 @@ export async function findChanged(folder: string, version: string): Promise<stri
   const paths = new Set([...packed.keys(), ...present]);
   const changed: string[] = [];
   for (const path of paths) {
-    if (path === SHARED_FILE) continue;
+    if (path in SHARED_FILES) continue;
     const [one, other] = [packed.get(path), Bun.file(join(folder, path))];
     const isEqual =
       one !== undefined &&
