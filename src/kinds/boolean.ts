@@ -45,7 +45,6 @@ export const booleanField: FieldKind = {
   expected: () => "true or false",
   control: "choice",
   choices: () => ["true", "false"],
-  isHelped: true,
   toJson: (text) => (text === "true" || text === "false" ? text : JSON.stringify(text)),
   cell: "plain",
   search: { operators: ["eq", "neq"], toValue: (text) => text === "true" },

@@ -80,7 +80,6 @@ export const dateField: FieldKind = {
   label: "date",
   expected: () => "an existing date, such as 2026-01-31",
   control: "date",
-  isHelped: true,
   cell: "plain",
   search: {
     operators: SEARCHED_BY_ORDER,

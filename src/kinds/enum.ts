@@ -94,7 +94,6 @@ export const enumField: FieldKind = {
   expected: ({ values = [] }) => `one of ${values.join(", ")}`,
   control: "choice",
   choices: ({ values = [] }) => values,
-  isHelped: true,
   cell: "pill",
   search: { operators: SEARCHED_BY_ORDER },
 };

@@ -253,7 +253,7 @@ export type FieldKind = {
   readonly choices?: (column: Details) => readonly string[];
   /** Whether an empty text is a value, and spaces at its ends are significant. */
   readonly isFreeText?: boolean;
-  /** Whether the control helps to find a value, so that typing in a grid opens it. */
+  /** Whether a text field helps to find a value, so that typing in a grid opens it. */
   readonly isHelped?: boolean;
   /** A stored value as text in a form; `json` is its exact text. Without it, the value as text. */
   readonly toText?: (value: unknown, json: string) => string;

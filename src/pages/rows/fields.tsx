@@ -172,13 +172,15 @@ function renderChoice({ field: { column, state }, described }: Control): Html {
   const values = FIELDS[column.kind].choices?.(column) ?? [];
   const text = typeof state === "string" ? state : `=${state.text}`;
   const choices: Choice[] = [
-    ...(text === "=" ? [{ value: "=", label: "Choose…" }] : []),
     ...(state === "default"
       ? [{ value: "default", label: `default: ${describeDefault(column)}` }]
       : []),
     ...values.map((value) => ({ value: `=${value}`, label: value })),
     ...(required ? [] : [{ value: "null", label: "null" }]),
   ];
+  // Without an entry of its own, a text that is no choice would be shown, and stored, as the first one.
+  if (choices.every(({ value }) => value !== text))
+    choices.unshift({ value: text, label: toText(state) || "Choose…" });
   return (
     <select id={`value.${name}`} name={`value.${name}`} {...described}>
       {choices.map(({ value, label }) => (

@@ -1,7 +1,7 @@
 /**
- * Edits cells in place. Typed text replaces the value: it is in the grid's input, and Enter or Tab saves it. Enter on a cell opens
- * the field of its column with the value. Shift+Enter starts a new line, Escape cancels, Ctrl+Backspace stores NULL. Saving
- * continues in the background; errors appear in the cell and are announced.
+ * Edits cells in place. Typed text replaces the value, also of a choice: it is in the grid's input, and Enter or Tab saves it. Enter
+ * on a cell opens the field of its column with the value. Shift+Enter starts a new line, Escape cancels, Ctrl+Backspace stores NULL.
+ * Saving continues in the background; errors appear in the cell and are announced.
  *
  * @module
  */
@@ -12,7 +12,7 @@ import { announce, element } from "../dom.ts";
 import { hideSaveState } from "../save_state.ts";
 import { findEditCell, moveFocus, STEPS, type Step, showCellForm } from "./cell_form.ts";
 import { columnOf, findCell, findGrid, readPosition, rowIdOf, toChord } from "./cells.ts";
-import { findControl, findOption } from "./fields.ts";
+import { findControl } from "./fields.ts";
 import { makeGridInput } from "./input.ts";
 import { onRowsChanged, readKnown } from "./rows.ts";
 import { type CellName, type Edit, makeSaves } from "./saves.ts";
@@ -167,19 +167,23 @@ export async function openCell(cell: HTMLTableCellElement): Promise<boolean> {
   const shown = await showCellForm({ rowId, column, row }, cellFormEvents);
   // Text that was typed while the form opened.
   const typed = (text ?? "") + (input.empty() ?? "");
-  if (shown !== undefined && typed !== "") typeInto(findControl(shown.form, column), typed);
+  if (shown === undefined || typed === "") return true;
+  const control = findControl(shown.form, column);
+  if (isTextField(control)) {
+    control.setRangeText(typed, 0, control.value.length, "end");
+    control.dispatchEvent(new Event("input", { bubbles: true }));
+  } else {
+    // A choice or a calendar cannot take the text over: the text replaces the value, and the focus closes the form.
+    typing = { rowId, column, from: Promise.resolve(row) };
+    input.put(typed);
+    input.focus();
+  }
   return true;
 }
 
-/** Enters text that was typed before the field opened. */
-function typeInto(control: HTMLElement | null, text: string): void {
-  if (control instanceof HTMLSelectElement) {
-    const found = text.trim() === "" ? undefined : findOption(control, text);
-    if (found !== undefined) found.selected = true;
-  } else if (control instanceof HTMLInputElement || control instanceof HTMLTextAreaElement) {
-    control.setRangeText(text, 0, control.value.length, "end");
-    control.dispatchEvent(new Event("input", { bubbles: true }));
-  }
+function isTextField(control: HTMLElement | null): control is HTMLInputElement {
+  const isInput = control instanceof HTMLInputElement && control.type !== "date";
+  return isInput || control instanceof HTMLTextAreaElement;
 }
 
 /** Shows an edit that was not stored in its cell, unless the user types in another cell. */

@@ -31,16 +31,6 @@ export function readField(form: HTMLFormElement, column: NamedColumn, wasNull: b
   return readState(column, fields, { wasNull, isNew: false }) ?? "null";
 }
 
-export function findOption(select: HTMLSelectElement, text: string): HTMLOptionElement | undefined {
-  const wanted = text.trim().toLowerCase();
-  const options = [...select.options];
-  return (
-    options.find(({ label }) => label === text.trim()) ??
-    options.find(({ label }) => label.toLowerCase() === wanted) ??
-    options.find(({ label }) => label.toLowerCase().startsWith(wanted))
-  );
-}
-
 /** Enters null. Returns whether the column allows it. */
 export function enterNull(form: HTMLFormElement, column: string): boolean {
   return chooseNull(findField(form, column));

@@ -27,21 +27,38 @@ export function findColumn(name: string): NamedColumn | undefined {
   return readTable().columns.find((column) => column.name === name);
 }
 
-/** The choice that a text names; a typed text can be its beginning. */
-function findChoice(column: NamedColumn, text: string, isTyped: boolean): State | undefined {
+/** The choice that a text names; a typed text can be the beginning of a single one. */
+function findChoice(
+  column: NamedColumn,
+  text: string,
+  isTyped: boolean,
+): State | { readonly issue: string } {
   const options = (FIELDS[column.kind].choices?.(column) ?? []).map((choice): [string, State] => [
     choice,
     { text: choice },
   ]);
   if (!column.required) options.push([NULL, NULL]);
-  const find = (isIt: (choice: string) => boolean) => options.find(([choice]) => isIt(choice))?.[1];
   const wanted = text.toLowerCase();
-  return (
-    find((choice) => choice === text) ??
-    find((choice) => choice.toLowerCase() === wanted) ??
-    (isTyped ? find((choice) => choice.toLowerCase().startsWith(wanted)) : undefined)
-  );
+  const [named] = [
+    ...options.filter(([choice]) => choice === text),
+    ...options.filter(([choice]) => choice.toLowerCase() === wanted),
+  ];
+  if (named !== undefined) return named[1];
+  const begun = isTyped
+    ? options.filter(([choice]) => choice.toLowerCase().startsWith(wanted))
+    : [];
+  const [first, ...others] = begun;
+  if (first === undefined) return { issue: `No choice is ${JSON.stringify(text)}.` };
+  if (others.length === 0) return first[1];
+  const names = begun.slice(0, MAX_NAMED).map(([choice]) => choice);
+  const more = begun.length > MAX_NAMED ? ", …" : "";
+  return {
+    issue: `${JSON.stringify(text)} begins ${begun.length} choices: ${names.join(", ")}${more}.`,
+  };
 }
+
+/** Max choices that a message lists. */
+const MAX_NAMED = 5;
 
 const NULL = "null";
 const NOT_JSON = 'Must be JSON, such as {"a": 1}, [1, 2] or "text" with quotes';
@@ -66,10 +83,7 @@ function readText(
   const text = isFreeText(column) ? given : given.trim();
   if (text === "" && !isFreeText(column)) return NULL;
   if (FIELDS[column.kind].choices === undefined) return { text };
-  const rule = isPasted ? "is" : "begins with";
-  return (
-    findChoice(column, text, !isPasted) ?? { issue: `No choice ${rule} ${JSON.stringify(text)}.` }
-  );
+  return findChoice(column, text, !isPasted);
 }
 
 const LABEL_CHARS = 60;

@@ -37,6 +37,7 @@ export function addReferencePicker(field: HTMLInputElement, form: HTMLFormElemen
   field.after(list, picked);
   const searcher = makeSearcher();
   let timer: ReturnType<typeof setTimeout> | undefined;
+  let isPicking = false;
 
   function close(): void {
     clearTimeout(timer);
@@ -48,7 +49,9 @@ export function addReferencePicker(field: HTMLInputElement, form: HTMLFormElemen
   function pick(option: HTMLElement): void {
     field.value = option.dataset["id"] ?? "";
     picked.textContent = option.querySelector("bdi")?.textContent ?? "";
+    isPicking = true;
     field.dispatchEvent(new Event("input", { bubbles: true }));
+    isPicking = false;
     close();
   }
   async function search(): Promise<void> {
@@ -71,8 +74,8 @@ export function addReferencePicker(field: HTMLInputElement, form: HTMLFormElemen
     if (found.kind === "failed") announce(found.reason);
     else announce(options.length === 0 ? "No rows found" : `${options.length} rows`);
   }
-  field.addEventListener("input", ({ isTrusted }) => {
-    if (!isTrusted) return;
+  field.addEventListener("input", () => {
+    if (isPicking) return;
     picked.textContent = "";
     clearTimeout(timer);
     if (ID.test(field.value.trim())) close();
