@@ -137,6 +137,7 @@ test("people are listed, displayed with roles and sessions, listed by app, and d
   const jar = await signInAs(service, person);
   const dates = {
     createdAt: expect.stringMatching(/^\d{4}-.*Z$/),
+    lastSignInAt: expect.stringMatching(/^\d{4}-.*Z$/),
     disabledAt: null,
   };
   const listed = {
@@ -157,9 +158,9 @@ test("people are listed, displayed with roles and sessions, listed by app, and d
   expect((await run("list-users")).out).not.toContain("\u001b");
   const { out: csv } = await run(...page, "--csv");
   expect(csv.split("\r\n")).toEqual([
-    "\uFEFFemail,id,display_name,has_password,has_provider,invitation_state,console_role,created_at,disabled_at,apps,last_seen_at",
+    "\uFEFFemail,id,display_name,has_password,has_provider,invitation_state,console_role,created_at,last_sign_in_at,disabled_at,apps,last_seen_at",
     expect.stringMatching(
-      new RegExp(`^${person.email},${person.id},Bo .\\[31m,true,false,,,\\S+Z,,1,\\S+Z$`),
+      new RegExp(`^${person.email},${person.id},Bo .\\[31m,true,false,,,\\S+Z,\\S+Z,,1,\\S+Z$`),
     ),
     "",
   ]);

@@ -8,6 +8,7 @@ import {
   giveConsoleRole,
   grantAppRoles,
   grantRole,
+  peopleList,
   removeConsoleRole,
   revokeRole,
   sessionList,
@@ -315,6 +316,9 @@ describe("an account", () => {
     const foreign = { ...typed, name: "of another" };
     await submit(chiefJar, `/console/apps/${app.slug}/new-key`, foreign);
     await write("update rowhouse.api_keys set last_used_at = now() where name in ('used', 'kept')");
+    // The retention of the audit log has passed for these keys.
+    await write(`select pg_catalog.set_config('rowhouse.sweeps_audit', 'on', true);
+      delete from rowhouse.audit where actor = '${own.id}'`);
     const path = `${pathOf(own)}/end-access`;
     const { text } = await visit(service, chiefJar, path);
     expect(text).not.toContain("of another");
@@ -546,6 +550,24 @@ describe("an account", () => {
       (await readList(service.service, appPeopleList, { of: other.slug })).grants,
     ).toHaveLength(1);
   });
+});
+
+test("a person who signed out has signed in", async () => {
+  const seen = async () => {
+    const { users } = await readList(service.service, peopleList, { after: "" });
+    const { text } = await visit(service, chiefJar, `/console/people?q=${person.email}`);
+    return {
+      list: users.find(({ email }) => email === person.email)?.lastSeenAt !== null,
+      person: (await shownBy(person)).lastSignInAt !== null,
+      page: !text.includes("Never signed in"),
+    };
+  };
+  expect(await seen()).toEqual({ list: false, person: false, page: false });
+  await signInAs(service, person);
+  await submit(chiefJar, `${pathOf(person)}/end-sessions`);
+  expect((await shownBy(person)).sessions).toEqual([]);
+  expect(await seen()).toEqual({ list: true, person: true, page: true });
+  expect((await visit(service, chiefJar, pathOf(person))).text).toContain("Last sign-in");
 });
 
 test("a person with a provider needs no password", async () => {

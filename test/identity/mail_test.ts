@@ -168,9 +168,13 @@ describe("an email reports", () => {
       says: "from 127.0.0.1",
     },
     {
-      name: "a sign-in on a new device, except for the first",
+      name: "a sign-in on a new device, except for the first, also when the audit log has forgotten the first",
       act: async (person) => {
         await signInAs(service, person);
+        await service.service.admin.message(
+          `select pg_catalog.set_config('rowhouse.sweeps_audit', 'on', true);
+          delete from rowhouse.audit where user_id = '${person.id}'; select 1`,
+        );
         await signInAs(service, person);
       },
       subject: "New sign-in to your account",

@@ -134,6 +134,21 @@ describe.each(COMBINATIONS)(
       for (const row of rebuilt) expect(row).toMatch(/,index,\w+__search_(idx|key),.*,done,/);
     });
 
+    test("knows the last sign-in of its people, and the issuers of its keys", async () => {
+      const [found] = await withDatabase(stage.addresses.admin, (admin) =>
+        admin.query<{ known: boolean; issued: boolean }>(
+          `select bool_or(signed.at is not null) and bool_and(last_sign_in_at is not distinct from signed.at
+              or last_sign_in_at > signed.at) as known,
+            (select bool_and(issued_by is not null) from rowhouse.api_keys) as issued
+          from rowhouse.users left join lateral (select max(at) as at from rowhouse.audit
+            where user_id = users.id and action = 'sign_in') as signed on true`,
+          [],
+          { retry: "safe", queue: SERVICE_QUEUE },
+        ),
+      );
+      expect(found).toEqual({ known: true, issued: true });
+    });
+
     test("has the definitions of a new database", async () => {
       const { admin } = stage.addresses;
       await withDatabase(admin, (superuser) => superuser.message("create database fresh"));

@@ -97,6 +97,8 @@ const OF_PERSON = {
   },
 };
 
+const NEVER_SIGNED_IN = "never signed in";
+
 export const adminPeopleListCommands = makeAdminCommands({
   sessions: {
     ...sessionsCommand,
@@ -121,7 +123,11 @@ export const adminPeopleListCommands = makeAdminCommands({
     summary: "lists people by address",
     example: "rowhouse admin list-users\nrowhouse admin list-users --after ada@example.org --json",
     limit: 100,
-    lines: OF_PERSON,
+    lines: {
+      ...OF_PERSON,
+      lastSeenAt: ({ lastSeenAt }) =>
+        lastSeenAt === null ? NEVER_SIGNED_IN : `seen ${lastSeenAt}`,
+    },
     none: () => "No users",
   }),
   "show-user": command("shows a person with their roles and sessions", {
@@ -136,7 +142,11 @@ export const adminPeopleListCommands = makeAdminCommands({
       return {
         document: { ...user, grants },
         lines: [
-          toLine(PERSON, user, OF_PERSON),
+          toLine(PERSON, user, {
+            ...OF_PERSON,
+            lastSignInAt: ({ lastSignInAt }) =>
+              lastSignInAt === null ? NEVER_SIGNED_IN : `last sign-in ${lastSignInAt}`,
+          }),
           ...(grants.length === 0 ? ["No role on an app"] : []),
           ...grants.map((grant) => `role  ${toLine(GRANT_COLUMNS, grant, OF_GRANT)}`),
           ...(sessions.length === 0 ? ["Not signed in anywhere"] : []),

@@ -193,6 +193,11 @@ function renderGrants({ person, grants }: PersonView, deps: ConsolePageDeps): Pa
   ];
 }
 
+function renderNoSession({ lastSignInAt }: PersonView["person"], now: number): Part {
+  if (lastSignInAt === null) return "No active sessions. Never signed in.";
+  return <>No active sessions. Last sign-in: {renderTime(lastSignInAt, now)}</>;
+}
+
 function renderSessions(page: PersonView, deps: Visit["deps"]): Part {
   const { person, sessions } = page;
   const own = deps.cookies.session.split(",").map((cookie) => cookie.split(".")[0]);
@@ -206,7 +211,7 @@ function renderSessions(page: PersonView, deps: Visit["deps"]): Part {
         renderLink("End all", `${path}/end-sessions`, "danger", { isDialog: true })}
     </div>,
     sessions.length === 0
-      ? renderEmpty("No active sessions.")
+      ? renderEmpty(renderNoSession(person, deps.now()))
       : [
           renderListTable(sessionList, sessions, {
             label: "Sessions",

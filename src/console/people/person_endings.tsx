@@ -163,8 +163,7 @@ const MAX_KEYS = 100;
 async function renderKeyChoices({ deps, fields }: Visit, person: string): Promise<Part> {
   const values = { person, max_rows: MAX_KEYS };
   const { keys } = await readConsole(deps, "list_issued_keys", values);
-  if (keys.length === 0)
-    return <p class="quiet">The audit log names no active key of this person.</p>;
+  if (keys.length === 0) return <p class="quiet">This person has issued no key that is active.</p>;
   const isChosen = (keyId: string, lastUsedAt: string | null) =>
     deps.isForm ? fields.has(`${KEY}${keyId}`) : lastUsedAt === null;
   return (

@@ -31,6 +31,8 @@ export const PERSON = {
   invitationState: orNull(oneOf(INVITATION_STATES, { title: "State" })),
   consoleRole: orNull(oneOf(CONSOLE_ROLES, { title: "Console" })),
   createdAt: time({ label: "since" }),
+  /** Null if the person has never signed in. */
+  lastSignInAt: orNull(time({ label: "last sign-in" })),
   disabledAt: orNull(time({ label: "disabled" })),
 };
 export type ListedUser = Row<typeof PERSON>;
@@ -41,7 +43,8 @@ export const peopleList = list({
   columns: {
     ...PERSON,
     apps: count({ title: "Apps", label: "apps" }),
-    /** The last use of a live session. */
+    lastSignInAt: orNull(time({ label: false })),
+    /** The last use of a session that exists, or else the last sign-in. */
     lastSeenAt: orNull(time({ title: "Last seen", label: "seen" })),
   },
   more: { invited: count() },
@@ -112,6 +115,7 @@ export const appPeopleList = list({
     ...REST,
     consoleRole: orNull(oneOf(CONSOLE_ROLES)),
     createdAt: time({ label: false }),
+    lastSignInAt: orNull(time({ label: false })),
     grantedAt: GRANT.grantedAt,
   },
   more: {

@@ -219,8 +219,8 @@ begin
     return false;
   end if;
   perform rowhouse.enter_app(app);
-  insert into rowhouse.api_keys (key_id, app_id, name, digest, scopes, expires_at)
-  values (new_key_id, app, key_name, new_digest, key_scopes, key_expires_at);
+  insert into rowhouse.api_keys (key_id, app_id, name, digest, scopes, expires_at, issued_by)
+  values (new_key_id, app, key_name, new_digest, key_scopes, key_expires_at, actor);
   perform rowhouse.put_proof(app, new_digest, rowhouse.scope_bits(key_scopes), key_expires_at);
   perform rowhouse.log(actor, 'issue_key', app => app_slug,
     details => jsonb_build_object('keyId', new_key_id, 'name', key_name, 'scopes', key_scopes,
@@ -262,8 +262,8 @@ begin
     where key_id = old.key_id;
   update rowhouse.proofs set expires_at = old_expires_at where app_id = old.app_id
     and digest = old.digest;
-  insert into rowhouse.api_keys (key_id, app_id, name, digest, scopes, expires_at)
-  values (new_key_id, old.app_id, old.name, new_digest, old.scopes, new_expires_at);
+  insert into rowhouse.api_keys (key_id, app_id, name, digest, scopes, expires_at, issued_by)
+  values (new_key_id, old.app_id, old.name, new_digest, old.scopes, new_expires_at, actor);
   perform rowhouse.put_proof(old.app_id, new_digest, rowhouse.scope_bits(old.scopes),
     new_expires_at);
   perform rowhouse.log(actor, 'roll_key', app => slug,
@@ -298,12 +298,10 @@ begin
 end
 $$;
 
--- The keys whose secret a person saw when issuing or rotating them, by the audit log: as long as it
--- keeps the entries.
+-- The keys whose secret a person saw when issuing or rotating them.
 create function rowhouse.issued_keys(person uuid) returns setof text language sql stable
 set search_path = pg_catalog, pg_temp as $$
-  select distinct details ->> case action when 'issue_key' then 'keyId' else 'newKeyId' end
-  from rowhouse.audit where actor = person::text and action in ('issue_key', 'roll_key')
+  select key_id from rowhouse.api_keys where issued_by = person::text
 $$;
 
 -- The keys of an app, newest first; never their secrets. If several reasons end a key, the status

@@ -64,7 +64,14 @@ create function rowhouse.start_session(
   new_secret_id text, max_s integer, proven timestamptz, second_factor timestamptz,
   client_address text, device_name text, is_known_device boolean
 ) returns void language plpgsql volatile set search_path = pg_catalog, pg_temp as $$
+declare
+  is_first boolean;
 begin
+  -- The audit log: 0009_known_sign_ins can still be running.
+  select last_sign_in_at is null and not exists (
+    select from rowhouse.audit where user_id = who and action = 'sign_in')
+  into is_first from rowhouse.users where id = who for no key update;
+  update rowhouse.users set last_sign_in_at = now() where id = who;
   delete from rowhouse.sessions as old using unnest(string_to_array(presented, ',')) as pair
   where old.id = split_part(pair, '.', 1)
     and sha256(decode(split_part(pair, '.', 2), 'hex') || uuid_send(old.user_id))
@@ -80,8 +87,7 @@ begin
   -- The audit log reads this setting until this statement ends.
   perform set_config('rowhouse.client', client_address, true);
   -- No mail for the first sign-in, which follows an invitation.
-  if not is_known_device and exists (select from rowhouse.audit where user_id = who
-    and action = 'sign_in') then
+  if not is_known_device and not is_first then
     perform rowhouse.queue_mail(who, 'new_device', null, jsonb_build_object('device', device_name,
       'from', client_address));
   end if;

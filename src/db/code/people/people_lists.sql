@@ -9,6 +9,7 @@ set search_path = pg_catalog, pg_temp as $$
     'hasProvider', exists (select from rowhouse.provider_links where user_id = person.id),
     'invitationState', rowhouse.invitation_state(person.id),
     'createdAt', rowhouse.utc_text(person.created_at),
+    'lastSignInAt', rowhouse.utc_text(person.last_sign_in_at),
     'disabledAt', rowhouse.utc_text(person.disabled_at))
 $$;
 
@@ -21,8 +22,8 @@ language sql stable set search_path = pg_catalog, pg_temp as $$
   select jsonb_build_object('invited', (select count(*) from rowhouse.invitations),
     'users', coalesce(jsonb_agg(rowhouse.describe_user(users) || jsonb_build_object(
       'apps', (select count(*) from rowhouse.grants where user_id = users.id),
-      'lastSeenAt', rowhouse.utc_text((select max(last_seen_at) from rowhouse.sessions
-        where user_id = users.id))) order by email), '[]'))
+      'lastSeenAt', rowhouse.utc_text(greatest(last_sign_in_at, (select max(last_seen_at)
+        from rowhouse.sessions where user_id = users.id)))) order by email), '[]'))
   from (select * from rowhouse.users
     where email > after_email and (email ~ search or display_name collate "C" ~ search)
     order by email limit max_rows) as users
