@@ -19,12 +19,13 @@ export function rejectKey(error: unknown): unknown {
  */
 export async function proveKey(
   { db, catalog }: Pick<DataDeps, "db" | "catalog">,
-  { appId, proof }: Principal,
+  { appId, proof, person }: Principal,
   scope?: Extract<Scope, `data:${string}`>,
 ): Promise<void> {
+  // A person's key that claims to be an API key would get what only API keys read.
   const version = await call(
     db,
-    "prove_key",
+    person === undefined ? "prove_api_key" : "prove_key",
     { app: appId, presented_proof: proof, scope },
     { queue: appId, reject: rejectKey },
   );

@@ -65,9 +65,8 @@ export async function findNewTable(
   { principal, params }: KeyRequestContext,
 ): Promise<RecordedTable> {
   const name = params["table"] ?? "";
-  // That a role can do nothing with a table is only for a proven key.
-  if (deps.catalog.find(principal.appId, name) !== undefined) await proveKey(deps, principal);
-  else if (TABLE_NAME.test(name)) await deps.catalog.refresh();
+  // Only a proven key learns whether the app has the table. The proof also shows whether the catalog is current.
+  if (TABLE_NAME.test(name)) await proveKey(deps, principal);
   return findCurrent(deps, principal, name);
 }
 

@@ -126,6 +126,7 @@ export const FUNCTIONS = {
   make_password_link: { caller: "operator", parameters: { email: "text", link_id: "text", proof: "bytea", link_secret_id: "text", ends_at: "timestamptz" }, returns: "bool", input: { person: "uuid", link_id: "text", proof: "bytea", link_secret_id: "text", ends_at: "timestamptz" }, needs: "recent sign-in" },
   open_person_key: { parameters: { session_cookie: "text", identity_cookie: "text", idle_s: "int4", client_address: "text", app_slug: "text", page_origin: "text", demands_factor: "bool", role_proof: "bytea", new_key_id: "text", new_digest: "bytea" }, returns: { live: "int4", person: "json?", is_app_known: "bool", wait_s: "int4?", life_s: "int4?" } },
   poll_changes: { retry: "safe", parameters: { since: "text", apps: "uuid[]", presented_proofs: "bytea[]" }, returns: { state: "text", changed: "jsonb", ended: "int4[]" }, isSet: true },
+  prove_api_key: { retry: "safe", parameters: { app: "uuid", presented_proof: "bytea", scope: "text" }, returns: "int8" },
   prove_key: { retry: "safe", parameters: { app: "uuid", presented_proof: "bytea", scope: "text" }, returns: "int8" },
   put_forgotten_link: { parameters: { mail_id: "int8", sent_to: "text", presented_proof: "bytea", new_id: "text", proof: "bytea", new_secret_id: "text", ends_at: "timestamptz" }, returns: "bool" },
   put_own_recovery_codes: { caller: "visitor", parameters: { expected: "uuid", code_digests: "text", new_secret_id: "text", replaced: "text" }, returns: "text" },

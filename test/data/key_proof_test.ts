@@ -157,9 +157,13 @@ describe.each(ENDPOINTS)("the function of %s", (endpoint) => {
   });
 });
 
-describe.each(["data:read", "data:write"] as const)("the proof of a key with %s", (scope) => {
+const PROOFS = (["prove_key", "prove_api_key"] as const).flatMap((prove) =>
+  (["data:read", "data:write"] as const).map((scope) => ({ prove, scope })),
+);
+
+describe.each(PROOFS)("$prove of a key with $scope", ({ prove, scope }) => {
   const proveWith = (login: postgres.Sql, proof: string) =>
-    login.unsafe(`select rowhouse.prove_key('${mine.id}', ${proof}, '${scope}')`);
+    login.unsafe(`select rowhouse.${prove}('${mine.id}', ${proof}, '${scope}')`);
 
   test.each(UNPROVED)("rejects $name", async ({ makeProof }) => {
     const proof = await makeProof(scope);

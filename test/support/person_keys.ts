@@ -63,3 +63,10 @@ export function proofOf(key: string): Buffer {
   if (read === undefined) throw new Error("Not a key");
   return Buffer.from(toProof(read.secret));
 }
+
+/** The id of a key, from its text. */
+export function keyIdOf(key: string): string {
+  const read = readKeyText(key, "rh");
+  if (read === undefined) throw new Error("Not a key");
+  return read.keyId;
+}

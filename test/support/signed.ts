@@ -2,7 +2,7 @@
 
 import { type Audience, SIGNED_HEADERS, sign } from "../../src/gateway/signature.ts";
 import { writeSignedContext } from "../../src/gateway/signed_context.ts";
-import { makePrincipal, type Scope } from "../../src/principal.ts";
+import { makePrincipal, type Person as PersonOfKey, type Scope } from "../../src/principal.ts";
 import { toProof } from "../../src/records/apps/mod.ts";
 import type { TestApp } from "./service.ts";
 import { TEST_SECRETS } from "./shape.ts";
@@ -10,14 +10,21 @@ import { TEST_SECRETS } from "./shape.ts";
 /** Returns the context that a gateway signs for a request with a valid key of this app, or without a key if there is no app. */
 export function contextOf(
   app: Pick<TestApp, "id" | "key"> | undefined,
-  { scopes = ["data:read", "data:write"], address = "", host }: ContextOptions = {},
+  {
+    scopes = ["data:read", "data:write"],
+    address = "",
+    host,
+    keyId = "k".repeat(16),
+    person,
+  }: ContextOptions = {},
 ): string {
   const principal =
     app &&
     makePrincipal({
       appId: app.id,
-      keyId: "k".repeat(16),
+      keyId,
       scopes,
+      person,
       proof: toProof(app.key.slice(app.key.indexOf(".") + 1)),
     });
   const virtualHost = app === undefined ? "both" : "gateway";
@@ -36,6 +43,9 @@ type ContextOptions = {
   /** The client's address, as the gateway reports it. */
   address?: string;
   host?: string;
+  /** The claimed key and person, which only the proof can confirm. */
+  keyId?: string;
+  person?: PersonOfKey | undefined;
 };
 
 export type SignedCall = {
@@ -56,8 +66,21 @@ export async function sendSigned(url: string, call: SignedCall): Promise<SignedR
   return await signCall(call)(url);
 }
 
+/** The headers of a signed request without a body. */
+export function signHeaders(call: SignedCall): Record<string, string> {
+  return signInit({ ...call, body: undefined }).headers;
+}
+
 /** Signs a request once and returns a function that sends it, any number of times: as a captured request. */
 export function signCall(call: SignedCall): (url: string) => Promise<SignedResponse> {
+  const init = signInit(call);
+  return async (url) => {
+    const response = await fetch(url + call.target, init);
+    return { status: response.status, text: await response.text(), headers: response.headers };
+  };
+}
+
+function signInit(call: SignedCall) {
   const { audience, target, context, body, secret = TEST_SECRETS[audience] } = call;
   const isForm = typeof body === "string";
   const text = body === undefined ? "" : isForm ? body : JSON.stringify(body);
@@ -70,9 +93,9 @@ export function signCall(call: SignedCall): (url: string) => Promise<SignedRespo
     body: new TextEncoder().encode(text),
     context,
   };
-  const init: RequestInit = {
+  return {
     method: signed.method,
-    redirect: "manual",
+    redirect: "manual" as const,
     headers: {
       [SIGNED_HEADERS.timestamp]: signed.timestamp,
       [SIGNED_HEADERS.nonce]: signed.nonce,
@@ -84,9 +107,5 @@ export function signCall(call: SignedCall): (url: string) => Promise<SignedRespo
       ...call.headers,
     },
     ...(body === undefined ? {} : { body: text }),
-  };
-  return async (url) => {
-    const response = await fetch(url + target, init);
-    return { status: response.status, text: await response.text(), headers: response.headers };
   };
 }

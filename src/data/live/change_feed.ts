@@ -218,15 +218,17 @@ async function poll(state: State): Promise<void> {
   }
 }
 
-/** Each key once, in the order of apps. */
+/** Each proof of an app once, in the order of apps. */
 function listKeys(hubs: readonly Hub[]): Presented[] {
-  const byKey = new Map<string, Presented>();
+  const byProof = new Map<string, Presented>();
   for (const hub of hubs)
     for (const subscriber of hub.subscribers) {
-      const { appId: app, keyId, proof } = subscriber.context.principal;
-      byKey.getOrInsert(keyId, { app, proof, subscribers: [] }).subscribers.push(subscriber);
+      const { appId: app, proof } = subscriber.context.principal;
+      byProof
+        .getOrInsert(`${app} ${proof.toHex()}`, { app, proof, subscribers: [] })
+        .subscribers.push(subscriber);
     }
-  return [...byKey.values()].sort((a, b) => (a.app < b.app ? -1 : 1));
+  return [...byProof.values()].sort((a, b) => (a.app < b.app ? -1 : 1));
 }
 
 /** Sends heartbeats, and ends streams at their max age. */

@@ -1,6 +1,6 @@
 /**
- * The subscribers of one table of one app. Reads the table's changes once for all of them; of a person, once for each key, because
- * people see different rows.
+ * The subscribers of one table of one app. Reads the table's changes once for all of them; of a person, once for each proof, because
+ * people see different rows. Never groups by what a signed context claims beside the proof, such as a key id.
  *
  * @module
  */
@@ -52,8 +52,8 @@ export type Hub = {
   readonly table: string;
   /** Who reads the table. */
   readonly caller: Caller;
-  /** The only key whose streams it has, if it is a person's. */
-  readonly ofKey: string | undefined;
+  /** The role and the proof of the only key whose streams it has, if it is a person's. */
+  readonly ofProof: string | undefined;
   readonly read: ReadNews;
   readonly subscribers: Set<Subscriber>;
   definition: ServedDefinition | undefined;
@@ -65,7 +65,7 @@ export type Hub = {
   isFailing: boolean;
 };
 
-/** The hubs of a process, by app and table, and for people also by key. */
+/** The hubs of a process, by app and table, and for people also by role and proof. */
 export type Hubs = {
   readonly catalog: Pick<Catalog, "find" | "findFor" | "learnedAt">;
   readonly cursors: Cursors;
@@ -79,10 +79,11 @@ export async function joinHub(
   subscriber: Subscriber,
   { table, read }: { table: string; read: ReadNews },
 ): Promise<Hub | undefined> {
-  const { appId: app, keyId, person } = subscriber.context.principal;
+  const { appId: app, proof, person } = subscriber.context.principal;
   const caller = { appId: app, person };
-  const ofKey = person && keyId;
-  const key = toKey({ app, table, ofKey });
+  // The database compares both in each read.
+  const ofProof = person && `${person.role} ${proof.toHex()}`;
+  const key = toKey({ app, table, ofProof });
   let hub = hubs.byTable.get(key);
   if (hub === undefined) {
     const news = await read(subscriber.context, null);
@@ -90,7 +91,7 @@ export async function joinHub(
     // Another subscriber may have created it since then.
     hub =
       hubs.byTable.get(key) ??
-      makeHub(hubs, { app, table, caller, ofKey, read, position: news.position });
+      makeHub(hubs, { app, table, caller, ofProof, read, position: news.position });
   }
   subscriber.hub = hub;
   hub.subscribers.add(subscriber);
@@ -100,7 +101,7 @@ export async function joinHub(
 
 function makeHub(
   { catalog }: Hubs,
-  made: Pick<Hub, "app" | "table" | "caller" | "ofKey" | "read" | "position">,
+  made: Pick<Hub, "app" | "table" | "caller" | "ofProof" | "read" | "position">,
 ): Hub {
   return {
     ...made,
@@ -113,8 +114,8 @@ function makeHub(
   };
 }
 
-function toKey({ app, table, ofKey = "" }: Pick<Hub, "app" | "table" | "ofKey">): string {
-  return `${app} ${table} ${ofKey}`;
+function toKey({ app, table, ofProof = "" }: Pick<Hub, "app" | "table" | "ofProof">): string {
+  return `${app} ${table} ${ofProof}`;
 }
 
 export function endSubscriber({ byTable }: Hubs, subscriber: Subscriber): void {

@@ -357,3 +357,12 @@ language sql volatile set search_path = pg_catalog, pg_temp as $$
 $$;
 comment on function rowhouse.prove_key is 'idempotent';
 grant execute on function rowhouse.prove_key to rowhouse_service, rowhouse_data;
+
+-- As prove_key, only for API keys: what they read names columns that people do not see.
+create function rowhouse.prove_api_key(app uuid, presented_proof bytea, scope text) returns bigint
+language sql volatile set search_path = pg_catalog, pg_temp as $$
+  select version from rowhouse.versions
+  where name = 'catalog' and rowhouse.check_key(app, presented_proof, scope) is not null
+$$;
+comment on function rowhouse.prove_api_key is 'idempotent';
+grant execute on function rowhouse.prove_api_key to rowhouse_service, rowhouse_data;
