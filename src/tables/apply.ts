@@ -13,7 +13,7 @@ import type { Applied } from "./history/migration_text.ts";
 import { rejectChange } from "./plan/plan_change.ts";
 import type { PrepareOptions } from "./plan/prepare.ts";
 import { busy, type MessageResult, readMessageResult } from "./plan/rejections.ts";
-import { findDeleted, MESSAGE_TIMEOUT_MS } from "./plan/retype_messages.ts";
+import { type Copied, findDeleted, MESSAGE_TIMEOUT_MS } from "./plan/retype_messages.ts";
 import type { Plan } from "./plan/step.ts";
 import { findChange, listTables, prepareStep, type ReadyStep } from "./push_step.ts";
 import { acquireTurn, checkDropKey, type PushingApp } from "./sql/begin_push.ts";
@@ -77,16 +77,19 @@ export async function applyStep(deps: PushDeps, request: Applying): Promise<Appl
     // A change waits for the builds of its table, and their process can have been killed.
     if (change !== undefined) void resume(state.hasDeferredSteps);
     const retyped = findRetyped(plan, state);
+    let copied: Copied | undefined;
     if (retyped !== undefined && change !== undefined) {
       // A repeated retype would undo the other request's cancel.
       if (isRetyping && retyped.table.retype === null)
         throw rejectChange(change, REASONS.retypeCanceled);
       isRetyping = true;
-      if ((await copyColumn(deps.admin, { ...retyped, change })) === "moved") continue;
+      const copy = await copyColumn(deps.admin, { ...retyped, change });
+      if (copy === "moved") continue;
+      copied = copy;
     }
     const isReplay = step.kind === "migration";
     await acquireTurn(app.id);
-    const text = renderMessage(app, { ...prepared, migration, isReplay });
+    const text = renderMessage(app, { ...prepared, migration, isReplay, copied });
     const result = await runMessage(deps.admin, { text, queue: app.id, plan }).catch(
       async (error: unknown) => {
         // If rows violate a rule of the swap, the retype ends, and other changes of the table are possible again.

@@ -12,6 +12,7 @@ import type { RowCounts } from "./conflicts.ts";
 import {
   applyChange,
   type Head,
+  hasMoved,
   NO_CHANGE,
   planChangeStep,
   readHead,
@@ -92,7 +93,7 @@ async function planSteps(
   const head = isChanging ? await readHead(admin, app.id) : undefined;
   const names = [...new Set(steps.flatMap(listTables))];
   const state = await readState(admin, app.id, names, options.largeTablePages);
-  if (head !== undefined && state.migrations.at(-1)?.checksum !== head.checksum) throw busy();
+  if (hasMoved(head, state)) throw busy();
   if (journal !== undefined) checkJournal(journal, state.migrations);
   const planned: Outcome["planned"][] = [];
   let now: Situation = { state, head };

@@ -65,6 +65,7 @@ const retype =
   });
 
 type Made = (table: string) => Change;
+const retypeToNumber = retype("number");
 const PAIRS: { name: string; first: Made; second: Made }[] = [
   { name: "rename and rename", first: rename("aa"), second: rename("ab") },
   { name: "rename and drop", first: rename("aa"), second: drop },
@@ -72,7 +73,7 @@ const PAIRS: { name: string; first: Made; second: Made }[] = [
   { name: "drop and rename of the table", first: drop, second: renameTable },
   { name: "drop and retype", first: drop, second: retype("number") },
   { name: "drop of a value and the same", first: dropValue, second: dropValue },
-  { name: "retype and the same", first: retype("number"), second: retype("number") },
+  { name: "retype and the same", first: retypeToNumber, second: retypeToNumber },
   { name: "retype and its cancel", first: retype("number"), second: retype("string") },
   { name: "retype and another", first: retype("number"), second: retype("decimal") },
   { name: "retype and drop", first: retype("number"), second: drop },
@@ -135,10 +136,11 @@ test.each(PAIRS.map((pair, index) => ({ ...pair, start: index % STEP })))(
       const app = await service.makeApp();
       const run = await runPair(app, pair, nth);
       isAfter = run.isAfter;
-      expect([nth, run.ends]).toEqual([
-        nth,
-        expect.arrayContaining([expect.stringMatching(/^(applied|unchanged)$/)]),
-      ]);
+      const isDone = expect.stringMatching(/^(applied|unchanged)$/);
+      // The second of two equal requests has nothing to do, and is not rejected.
+      const isSame = pair.second === pair.first;
+      const ends = isSame ? run.ends.map(() => isDone) : expect.arrayContaining([isDone]);
+      expect([nth, run.ends]).toEqual([nth, ends]);
       expect([nth, await readDrift(service.service.admin)]).toEqual([nth, []]);
       if (pair.second !== dropTable) expect([nth, await countRows(app)]).toEqual([nth, 2]);
     }

@@ -1,7 +1,7 @@
 /** Retyping a column: the conversion of values, the state after a crash, and requests during the conversion. */
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import fc from "fast-check";
-import { SERVICE_QUEUE } from "../../src/db/mod.ts";
+import { type Database, SERVICE_QUEUE } from "../../src/db/mod.ts";
 import { runAction } from "../../src/records/actions/mod.ts";
 import { defineSchema, type NamedColumn, t } from "../../src/schema/mod.ts";
 import { showCount } from "../../src/std/count.ts";
@@ -394,6 +394,72 @@ test("other apps' rows and responses remain unchanged, despite hidden defaults i
   expect(await listValues(owner, name)).toEqual([5]);
   expect(await readDrift(service.service.admin)).toEqual([]);
 });
+
+/** The pool of a process that does something, or is killed, before a message. */
+function before(act: (text: string) => Promise<void>): Database {
+  const { pushing } = service;
+  return {
+    ...pushing,
+    message: async (text, options) => {
+      await act(text);
+      return await pushing.message(text, options);
+    },
+  };
+}
+
+const KILLED = new Error("killed");
+
+test.each([
+  { name: "", isCanceled: false },
+  { name: ", after the retype was canceled", isCanceled: true },
+])(
+  "a write survives between two runs of a retype, wherever the second is killed$name",
+  async ({ isCanceled }) => {
+    const runs: string[] = [];
+    for (let nth = 0; runs.at(-1) !== "done"; nth++) {
+      const name = freshName();
+      const app = await service.makeApp(defineSchema({ [name]: { value: t.number() } }));
+      const created = await create(app, name, { value: 1 });
+      const retype = retypeOf(name, { kind: "string" });
+      const run = (admin: Database, request = retype) =>
+        applyChange(
+          { admin, log: () => undefined },
+          { app, change: request, options: { dryRun: false } },
+        );
+      let isInterrupted = false;
+      const interrupted = before(async (text) => {
+        if (isInterrupted || !text.includes("rowhouse.record_push(")) return;
+        isInterrupted = true;
+        const path = created.headers.get("location") ?? "";
+        expect(
+          (await service.call(app, path, { method: "PATCH", json: { value: 2 } })).status,
+        ).toBe(200);
+        if (isCanceled) await run(service.pushing, retypeOf(name, { kind: "number" }));
+        let count = 0;
+        const second = before(async () => {
+          if (count++ === nth) throw KILLED;
+        });
+        runs.push(
+          await run(second).then(
+            () => "done",
+            (error: unknown) => {
+              if (error !== KILLED) throw error;
+              return "killed";
+            },
+          ),
+        );
+      });
+      await run(interrupted).catch((error: unknown) => {
+        if (!isCanceled) throw error;
+        expect(String(error)).toContain("another request has canceled it");
+      });
+      expect([nth, (await listValues(app, name)).map(String)]).toEqual([nth, ["2"]]);
+    }
+    // It is killed before each of its messages.
+    expect(runs.length).toBeGreaterThan(isCanceled ? 5 : 4);
+    expect(await readDrift(service.service.admin)).toEqual([]);
+  },
+);
 
 test("rows written during a long retype are all converted, and no request fails with 5xx", async () => {
   const name = freshName();

@@ -50,6 +50,7 @@ export async function applyChange(
   try {
     const head = await readHead(deps.admin, app.id);
     const state = await readState(deps.admin, app.id, toTableNames(change));
+    if (hasMoved(head, state)) throw busy();
     const planned = await planChangeStep(deps.admin, { ...request, change }, { head, state });
     if ("step" in planned) {
       const { step, rows, note } = planned;
@@ -115,6 +116,11 @@ export async function planChangeStep(
   if (blocker !== undefined && rows !== null && rows.values > 0)
     throw rejectChange(change, blocker(rows));
   return { step, prepared, rows, note: describeRows(change, counted) };
+}
+
+/** Whether another push came between the two reads: the change can be its change, which then has been made. */
+export function hasMoved(head: Head | undefined, { migrations }: PushState): boolean {
+  return head !== undefined && migrations.at(-1)?.checksum !== head.checksum;
 }
 
 function isLast(head: Head | undefined, change: Change): boolean {

@@ -102,12 +102,36 @@ select (select pg_catalog.count(*) from batch)::pg_catalog.text as rows, pg_cata
   ].join(";\n");
 }
 
-/** Records the horizon of transactions that can change rows from now on. */
-export function renderHorizon(table: string): string {
+/** A copy whose rows all have the values that the column had at the horizon, or newer values. */
+export type Copied = {
+  /** The number of the copy in its table: no later copy has it. */
+  copy: string;
+  /** A transaction: earlier transactions change no more rows. */
+  horizon: string;
+};
+
+/** Finds the copy and its present horizon. No row if another request has ended the retype, or begun another. */
+export function renderHorizon({ table }: Swap, change: Change): string {
   return [
     ...MESSAGE_SETTINGS,
-    `update rowhouse.retypes set horizon = pg_catalog.pg_snapshot_xmin(pg_catalog.pg_current_snapshot()) where table_name = ${quoteLiteral(table)} returning table_name`,
+    `select attnum::pg_catalog.text as copy, pg_catalog.pg_snapshot_xmin(pg_catalog.pg_current_snapshot())::pg_catalog.text as horizon
+from pg_catalog.pg_attribute where ${isCopyOf(table)} and exists (select from rowhouse.retypes
+  where table_name = ${quoteLiteral(table)} and change = ${quoteLiteral(canonicalJson(change))}::pg_catalog.jsonb)`,
   ].join(";\n");
+}
+
+function isCopyOf(table: string): string {
+  return `attrelid = ${quoteLiteral(`data.${quoteName(table)}`)}::pg_catalog.regclass and attname = ${quoteLiteral(COPY)}`;
+}
+
+const COPIED_SETTING = "rowhouse.copied";
+
+/**
+ * Passes to the swap what its own request has copied: another run of the same retype has another horizon, which is later than
+ * writes that only its own comparison would find.
+ */
+export function renderCopied({ copy, horizon }: Copied): string {
+  return `select pg_catalog.set_config('${COPIED_SETTING}', ${quoteLiteral(`${copy} ${horizon}`)}, true)`;
 }
 
 /** Converts rows written since they were copied. Returns how many do not convert. */
@@ -142,10 +166,11 @@ export function renderSwap({ appId, table, before, column }: Swap): string[] {
   return [
     ...renderTenant(appId),
     `do ${quoteBody(`declare
-  since xid8 := (select horizon from rowhouse.retypes where table_name = ${quoteLiteral(table)});
+  copied text[] := pg_catalog.string_to_array(pg_catalog.current_setting('${COPIED_SETTING}', true), ' ');
+  since xid8 := copied[2];
 begin
-  if since is null then
-    raise exception 'the column was not copied' using errcode = '${SIGNALS.catalogMoved}';
+  if not exists (select from pg_catalog.pg_attribute where ${isCopyOf(table)} and attnum::pg_catalog.text = copied[1]) then
+    raise exception 'another retype has begun' using errcode = '${SIGNALS.catalogMoved}';
   end if;
   update ${name} as "$t" set "${COPY}" = ${value}
   where "$t".app_id = ${quoteLiteral(appId)}::pg_catalog.uuid and pg_catalog.age("$t".xmin) <= pg_catalog.age(since::pg_catalog.xid)

@@ -26,7 +26,7 @@ import {
 import { type Applied, NO_PARENT } from "../history/migration_text.ts";
 import { digestRelease } from "../history/release.ts";
 import type { PreparedPush } from "../plan/prepare.ts";
-import { MESSAGE_SETTINGS } from "../plan/retype_messages.ts";
+import { type Copied, MESSAGE_SETTINGS, renderCopied } from "../plan/retype_messages.ts";
 import { findCreated, type Plan, type Step } from "../plan/step.ts";
 import type { PushState } from "../state.ts";
 import type { PushingApp } from "./begin_push.ts";
@@ -37,10 +37,12 @@ type Prepared = PreparedPush & {
   state: PushState;
   /** Whether the project already has this migration. */
   isReplay?: boolean;
+  /** For the swap of a retyped column. */
+  copied?: Copied | undefined;
 };
 
 export function renderMessage(pusher: Pusher, prepared: Prepared): string {
-  const { plan } = prepared;
+  const { plan, copied } = prepared;
   const { early, deferred } = renderStatements(plan, prepared.state);
   return [
     renderLockPush(pusher.id, prepared),
@@ -49,6 +51,7 @@ export function renderMessage(pusher: Pusher, prepared: Prepared): string {
     ...renderLockTables(plan),
     // No build of the table of an explicit change may be running.
     ...renderBeginChanges(pusher, plan),
+    ...(copied === undefined ? [] : [renderCopied(copied)]),
     ...deferred,
     ...plan.steps.flatMap((step) =>
       step.kind === "drop_functions" ? [renderForgetSets(step)] : [],

@@ -10,6 +10,7 @@ import type { Change } from "../plan/change.ts";
 import { rejectChange } from "../plan/plan_change.ts";
 import { busy, isDrift, readMessageResult } from "../plan/rejections.ts";
 import {
+  type Copied,
   MESSAGE_TIMEOUT_MS,
   renderBatch,
   renderBegin,
@@ -34,34 +35,36 @@ type Retype = { table: TableState; change: Change; swap: Swap };
  * @throws {Problem} incompatible_schema — a value does not convert, and the copy is dropped; push_busy — there are more
  * rows than one request copies
  */
-export async function copyColumn(
-  admin: Database,
-  { table, change, swap }: Retype,
-): Promise<"copied" | "moved"> {
+export async function copyColumn(admin: Database, retype: Retype): Promise<Copied | "moved"> {
+  const { table, change, swap } = retype;
   const lock = renderLockTable(table.name, table.stamp);
   if (table.retype === null) await runLocked(admin, renderBegin(swap, { change, lock }));
-  const failed = await fillCopy(admin, swap).catch((error: unknown) => {
-    if (isDrift(error)) return undefined;
+  const copied = await fillCopy(admin, retype).catch((error: unknown): "moved" => {
+    if (isDrift(error)) return "moved";
     // Another request copies the same rows.
     if (readMessageResult(error) === "locked") throw busy();
     throw error;
   });
-  if (failed === undefined) return "moved";
-  if (failed > 0) throw await giveUp(admin, { table, change, swap });
-  return "copied";
+  if (copied === "failed") throw await giveUp(admin, retype);
+  return copied;
 }
 
-/** Returns how many values do not convert. */
-async function fillCopy(admin: Database, swap: Swap): Promise<number> {
+/** `failed`: a value does not convert. */
+async function fillCopy(
+  admin: Database,
+  { change, swap }: Retype,
+): Promise<Copied | "moved" | "failed"> {
   const endsAt = performance.now() + COPYING_MS;
   for (;;) {
     const { rows, failed } = await runCounting(admin, swap, renderBatch(swap));
-    if (failed > 0) return failed;
+    if (failed > 0) return "failed";
     if (rows === 0) break;
     if (performance.now() > endsAt) throw busy();
   }
-  await runCounting(admin, swap, renderHorizon(swap.table));
-  return (await runCounting(admin, swap, renderSettle(swap))).failed;
+  const [copied] = await run<Copied>(admin, swap, renderHorizon(swap, change));
+  if (copied === undefined) return "moved";
+  const { failed } = await runCounting(admin, swap, renderSettle(swap));
+  return failed > 0 ? "failed" : copied;
 }
 
 /** Drops the copy of a column. */
@@ -78,12 +81,15 @@ async function giveUp(admin: Database, { table, change }: Retype): Promise<Probl
 
 async function runCounting(
   admin: Database,
-  { appId }: Swap,
+  swap: Swap,
   text: string,
 ): Promise<{ rows: number; failed: number }> {
-  const options = { timeoutMs: MESSAGE_TIMEOUT_MS, queue: appId };
-  const [row] = await admin.message<{ rows?: string; failed?: string }>(text, options);
+  const [row] = await run<{ rows?: string; failed?: string }>(admin, swap, text);
   return { rows: Number(row?.rows ?? 0), failed: Number(row?.failed ?? 0) };
+}
+
+async function run<Row>(admin: Database, { appId }: Swap, text: string): Promise<Row[]> {
+  return await admin.message<Row>(text, { timeoutMs: MESSAGE_TIMEOUT_MS, queue: appId });
 }
 
 /** Runs a message that locks the table briefly. @throws {Problem} push_busy */

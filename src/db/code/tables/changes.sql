@@ -1,5 +1,6 @@
 -- Explicit changes of tables: renaming, dropping and retyping, which a push never does implicitly.
 
+-- A process of 0.1.0 writes its horizon here, and reads it when it swaps the columns.
 grant select, update (after, horizon) on rowhouse.retypes to rowhouse_tables;
 
 -- Records that a copy of a column was added to a table of the app.
