@@ -16,6 +16,7 @@ export {
 } from "./idempotency.ts";
 export { makeChangeFeed } from "./live/change_feed.ts";
 export { sealCursor } from "./live/cursors.ts";
+export { QUERY_PARAMETERS } from "./operations.ts";
 export { proveKey } from "./prove_key.ts";
 export { type ListCache, makeListCache } from "./query/list_cache.ts";
 export { toFilterParameters } from "./query/list_query.ts";

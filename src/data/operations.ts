@@ -402,3 +402,10 @@ export const OPERATIONS = {
     ],
   },
 } as const satisfies Record<string, Operation>;
+
+/** The names of all query parameters, except those that are columns. */
+export const QUERY_PARAMETERS: ReadonlySet<string> = new Set(
+  Object.values<Operation>(OPERATIONS).flatMap(({ parameters = [] }) =>
+    parameters.flatMap((parameter) => (parameter.in === "query" ? [parameter.name] : [])),
+  ),
+);

@@ -9,6 +9,7 @@ import { SIGNALS, SignalError } from "../db/mod.ts";
 import {
   checkObject,
   type KeyRequestContext,
+  ofParameter,
   readParameters,
   scopeMissing,
   unsupportedParameter,
@@ -30,6 +31,7 @@ import { findCurrent } from "./call.ts";
 import { type DataDeps, ON_CONFLICT } from "./deps.ts";
 import { proveKey } from "./prove_key.ts";
 import { invalid } from "./query/filter.ts";
+import { givenTwice } from "./query/query.ts";
 import { checkAccept, rejectIfMatch, requireTable } from "./read_request.ts";
 import {
   atRow,
@@ -58,15 +60,16 @@ function readUpsertQuery(query: string): UpsertQuery {
   for (const [name, value] of readParameters(query)) {
     if (name !== ON_CONFLICT && name !== "existing")
       throw unsupportedParameter(name, "creates have only onConflict and existing");
-    if (found.has(name)) throw invalid(`Cannot read ${name}: it is given twice`);
+    if (found.has(name)) throw givenTwice(name);
     found.set(name, value);
   }
   const named = found.get(ON_CONFLICT);
   if (named === undefined) throw invalid("Cannot use existing without onConflict");
   const existing = found.get("existing") ?? "update";
   if (!EXISTING_VALUES.some((value) => value === existing))
-    throw invalid(
-      `Cannot read existing ${quote(existing)}: must be ${EXISTING_VALUES.join(" or ")}`,
+    throw ofParameter(
+      "existing",
+      invalid(`Cannot read existing ${quote(existing)}: must be ${EXISTING_VALUES.join(" or ")}`),
     );
   return { columns: named.split(","), isIgnored: existing === "ignore" };
 }

@@ -6,7 +6,7 @@
  */
 
 import { SIGNALS, SignalError } from "../db/mod.ts";
-import { checkObject, type KeyRequestContext, scopeMissing } from "../http/mod.ts";
+import { checkObject, type KeyRequestContext, ofParameter, scopeMissing } from "../http/mod.ts";
 import { allows } from "../principal.ts";
 import { Problem } from "../problem.ts";
 import type { TableDefinition } from "../schema/mod.ts";
@@ -45,13 +45,13 @@ export function readWriteQuery(
   { columns }: Pick<RecordedTable["definition"], "columns">,
   tables: AppTables,
 ): WriteQuery {
-  const { attempt, where, once, issues } = readConditions(query, columns, {
+  const { attempt, within, where, once, issues } = readConditions(query, columns, {
     names: WRITE_PARAMETERS,
     tables,
   });
   const isAll = attempt(() => readFlag("all", once.get("all"))) ?? false;
   const isDry = attempt(() => readFlag("dryRun", once.get("dryRun"))) ?? false;
-  const limit = attempt(() => readMost(once.get("limit")));
+  const limit = within("limit", () => attempt(() => readMost(once.get("limit"))));
   if (issues.length === 0 && isAll && where.length > 0)
     issues.push(invalid("Cannot use all together with conditions: send one of them"));
   if (issues.length === 0 && !isAll && where.length === 0) issues.push(withoutCondition());
@@ -65,7 +65,7 @@ export function withoutCondition() {
 
 function readFlag(name: string, text = "false"): boolean {
   if (text === "true" || text === "false") return text === "true";
-  throw invalid(`Cannot read ${name} ${quote(text)}: must be true or false`);
+  throw ofParameter(name, invalid(`Cannot read ${name} ${quote(text)}: must be true or false`));
 }
 
 function readMost(text: string | undefined): number | undefined {

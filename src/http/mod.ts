@@ -14,6 +14,12 @@ export {
   readEncoding,
 } from "./negotiation.ts";
 export * from "./operation.ts";
-export { prefers, readParameters, rejectQuery, unsupportedParameter } from "./query.ts";
+export {
+  ofParameter,
+  prefers,
+  readParameters,
+  rejectQuery,
+  unsupportedParameter,
+} from "./query.ts";
 export * from "./respond.ts";
 export * from "./router.ts";

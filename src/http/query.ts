@@ -25,9 +25,18 @@ export function rejectQuery(query: string, why = "this endpoint accepts no param
 }
 
 export function unsupportedParameter(name: string, why: string): Problem {
-  return new Problem("unsupported_query", {
-    message: `Cannot use the query parameter ${quote(name)}: ${why}`,
-  });
+  return ofParameter(
+    name,
+    new Problem("unsupported_query", {
+      message: `Cannot use the query parameter ${quote(name)}: ${why}`,
+    }),
+  );
+}
+
+/** The same problem, with the parameter that it is about, unless it has one. */
+export function ofParameter(name: string, problem: Problem): Problem {
+  problem.parameters ??= [name];
+  return problem;
 }
 
 function decode(text: string): string {

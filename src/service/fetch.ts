@@ -37,7 +37,7 @@ import type { RouteTables } from "./routes.ts";
 
 /** A request with an error response. */
 export type RejectedRequest = Pick<RequestContext, "request" | "params"> &
-  Pick<Problem, "details" | "found">;
+  Pick<Problem, "details" | "found" | "parameters">;
 
 /** Authentication, rate limits and origins of callers. */
 type CallerDeps = FacingDeps & {
@@ -185,8 +185,8 @@ async function respond<Deps extends FetchDeps>(
     const problem = toProblem(deps, error, requestId);
     state.code = problem.code;
     state.cause = toCause(problem.cause);
-    const { details, found } = problem;
-    state.rejected = { request, params: context.params, details, found };
+    const { details, found, parameters } = problem;
+    state.rejected = { request, params: context.params, details, found, parameters };
     return REJECT[state.errorFormat](problem, { requestId, request });
   }
 }

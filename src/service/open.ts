@@ -288,10 +288,10 @@ function makeRecorder(
 function toRejection(
   { keyPrefix }: ServiceOptions,
   { appId }: ResponseRecord,
-  { request, params, details, found }: RejectedRequest,
+  { request, params, details, found, parameters }: RejectedRequest,
 ): Rejection {
   const presentedKey = appId === undefined ? readPresentedKeyId(request, keyPrefix) : undefined;
-  return { table: params["table"], presentedKey, details, found };
+  return { table: params["table"], presentedKey, details, found, parameters };
 }
 
 /** Sends emails in a process that serves identity, if a mail server is configured. */

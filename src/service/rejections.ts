@@ -5,6 +5,7 @@
  * @module
  */
 
+import { QUERY_PARAMETERS } from "../data/mod.ts";
 import type { ResponseRecord } from "../observe.ts";
 import type { Detail } from "../problem.ts";
 import type { TableDefinition } from "../schema/mod.ts";
@@ -26,6 +27,8 @@ export type Rejection = {
   details: readonly Detail[] | undefined;
   /** What was found at the paths of the details. */
   found: readonly Found[] | undefined;
+  /** The query parameters that were invalid. */
+  parameters: readonly string[] | undefined;
 };
 
 export type FindTable = (
@@ -55,7 +58,7 @@ export type Stored = {
   /** Whether the Console sent it for its pages of rows. */
   isOfConsole: boolean;
   table: string | undefined;
-  /** JSON pointers: declared columns, and positions in a batch. */
+  /** JSON pointers: declared columns, and positions in a batch; or names of query parameters, each after a slash. */
   fields: readonly string[];
   /** What was found in each of these fields; empty if it is not known. */
   found: readonly Found[];
@@ -98,7 +101,7 @@ export function makeRejections(): Rejections {
 /** The stored form of a request; only declared fields are included. */
 export function toStored(
   response: ResponseRecord,
-  { table, presentedKey, details, found: sent }: Rejection,
+  { table, presentedKey, details, found: sent, parameters }: Rejection,
   { findTable, now }: { findTable: FindTable; now: number },
 ): Stored {
   const { requestId: id, appId: app, keyId, method, route, status, code, ms } = response;
@@ -110,7 +113,11 @@ export function toStored(
     key: keyId ?? presentedKey,
     isOfConsole,
     table: found && table,
-    ...(found === undefined ? NO_FIELDS : toDeclared(found.definition, details, sent)),
+    ...(found === undefined
+      ? NO_FIELDS
+      : parameters === undefined
+        ? toDeclared(found.definition, details, sent)
+        : toKnown(found.definition, parameters)),
     requests: 1,
     merged: [],
   };
@@ -135,6 +142,19 @@ function toDeclared(
     fields: declared.map(({ path }) => path),
     found: declared.flatMap((field) => field.found ?? []),
   };
+}
+
+/** Of a parameter for the row of a reference, such as `project.name`, the reference; of `not.or`, the group. */
+function toKnown(
+  { columns }: TableDefinition,
+  parameters: readonly string[],
+): Pick<Stored, "fields" | "found"> {
+  const names = parameters.map((name) => name.replace(/^not\./, "").replace(/\..*/s, ""));
+  const known = names.filter(
+    (name) => QUERY_PARAMETERS.has(name) || columns.some((column) => column.name === name),
+  );
+  const fields = [...new Set(known)].map((name) => `/${name}`);
+  return { fields: fields.slice(0, MAX_REJECTED_PATHS), found: [] };
 }
 
 /** Counts a rejected request, and stores it below the limit. */

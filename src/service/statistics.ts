@@ -162,7 +162,13 @@ function isStored(response: ResponseRecord): boolean {
 }
 
 const UNKNOWN: Rejection = {
-  ...{ table: undefined, presentedKey: undefined, details: undefined, found: undefined },
+  ...{
+    table: undefined,
+    presentedKey: undefined,
+    details: undefined,
+    found: undefined,
+    parameters: undefined,
+  },
 };
 
 function keep({ rejections, stored }: Minute, request: Stored): void {

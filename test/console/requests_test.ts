@@ -12,6 +12,7 @@ import {
   type TestResponse,
   type TestService,
 } from "../support/service.ts";
+import { previewsOfRun } from "../support/shape.ts";
 
 const LIST = "/v1/data/db/orders";
 const SCHEMA = defineSchema({
@@ -26,7 +27,10 @@ let ahead = 0;
 beforeAll(async () => {
   service = await openTestService({
     identity: () => ({ cookieDomain: "example.org" }),
-    service: { now: () => Date.now() + ahead },
+    service: {
+      now: () => Date.now() + ahead,
+      previews: [...new Set([...previewsOfRun(), "filters" as const])],
+    },
   });
   app = await service.makeApp(SCHEMA);
   other = await service.makeApp(SCHEMA);
@@ -107,6 +111,34 @@ test("the page of a rejected request has the cause, the fields, the docs and a c
   await revokeKey(testDeps(service.service), keyOf(app));
   expect(await show(`/console/requests/${toId(response)}`)).toMatch(/revoked <time/);
 });
+
+test.each([
+  { method: "GET", query: "limit=secret", named: ["limit"] },
+  { method: "GET", query: "limit=1&limit=2&offset=-1", named: ["limit", "offset"] },
+  {
+    method: "GET",
+    query: "title=secret&order=title.secret",
+    named: ["title", "order"],
+    on: "filters",
+  },
+  { method: "GET", query: "secret=eq.1&offset=0&title=eq.x", named: [] },
+  { method: "GET", query: "not.or=(title.secret.1)", named: ["or"] },
+  { method: "PATCH", query: "title=eq.x&dryRun=secret", named: ["dryRun"] },
+  { method: "POST", query: "onConflict=title&existing=secret", named: ["existing"] },
+] as const)(
+  "the page of a rejected query names its parameters: $method ?$query",
+  async ({ method, query, named }) => {
+    const json = method === "GET" ? undefined : { title: "x" };
+    const response = await service.call(other, `${LIST}?${query}`, { method, json });
+    expect(response.status).toBe(400);
+    const page = await untilKept(response);
+    const listed = [...page.matchAll(/<li><code><bdi>([^<]+)</g)].map(([, name]) => name);
+    expect(listed.sort()).toEqual([...named].sort());
+    expect(page.includes("is no column of the table")).toBe(named.length === 0);
+    expect(page.includes("Invalid query parameter")).toBe(named.length > 0);
+    expect(page).not.toContain("secret");
+  },
+);
 
 test("the cause of an invalid field is what it had to be, and the push since which", async () => {
   const own = await service.makeApp(defineSchema({ invoices: { title: t.string() } }));

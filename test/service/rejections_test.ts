@@ -175,7 +175,13 @@ test("many different errors in a minute need little memory and are all counted",
     } as ResponseRecord;
     const path = `/${index % 1000}/c${index % 100}`;
     const details = Array.from({ length: 1000 }, () => ({ path, message: "" }));
-    const rejection = { table: `t${index % 900}`, presentedKey: undefined, details, found: [] };
+    const rejection = {
+      table: `t${index % 900}`,
+      presentedKey: undefined,
+      details,
+      found: [],
+      parameters: undefined,
+    };
     addRejection(rejections, toStored(response, rejection, { findTable, now: 0 }));
   }
   const counts = [...rejections.counts.values()];

@@ -164,7 +164,7 @@ function renderCause(
   request: RequestView,
   { url, isPage }: { url: string; isPage: boolean },
 ): Part {
-  const { code, status, ms, paths, route } = request;
+  const { code, status, ms, paths, route, table } = request;
   if (!isProblemCode(code)) return <p>{toPlainCause(status, ms)}</p>;
   // What an error code means for a program does not help a person with a browser.
   if (isPage) return <p>{toPageCause(request)}</p>;
@@ -172,13 +172,19 @@ function renderCause(
     <p>{renderMarked(toSentence(PROBLEMS[code].when))}.</p>,
     paths.length > 0 && (
       <>
-        <p>Invalid {paths.length === 1 ? "field" : "fields"}:</p>
+        <p>
+          Invalid {isOfQuery(request) ? "query parameter" : "field"}
+          {paths.length === 1 ? "" : "s"}:
+        </p>
         <ul class="plain">
           {paths.map((_, index) => (
             <li>{renderPath(index, request)}</li>
           ))}
         </ul>
       </>
+    ),
+    paths.length === 0 && table !== null && isOfQuery(request) && (
+      <p>The name of the parameter is not stored, because it is no column of the table.</p>
     ),
     <p>
       {renderMarked(PROBLEMS[code].fix)} <a href={`${url}/docs#code-${code}`}>All about {code}</a>
@@ -190,6 +196,11 @@ function renderCause(
       </p>
     ),
   ];
+}
+
+/** Whether the invalid fields are parameters of the query string. */
+function isOfQuery({ code }: Pick<RequestView, "code">): boolean {
+  return code === "invalid_query" || code === "unsupported_query";
 }
 
 function toPageCause({ code, status }: RequestView): string {
@@ -285,7 +296,7 @@ function renderBefore({ at, app, code, table, pushes }: RequestView, now: number
 
 /** A command to paste, with placeholders for values that are not stored. A process can have stored any texts that the table accepts. */
 function toCurl(
-  { method, route, table, paths }: RequestView,
+  { method, route, table, paths, code }: RequestView,
   { url, isRoute }: { url: string; isRoute: Visit["deps"]["isRoute"] },
 ): string {
   const path = isRoute(route) ? route.replace(":table", table ?? "{table}") : "/{path}";
@@ -295,7 +306,7 @@ function toCurl(
     `curl -sS${method === "GET" ? "" : ` -X ${quoteForShell(method)}`} ${quoteForShell(`${url}${target}`)}`,
     path.startsWith("/v1/auth/") ? "" : `-H "Authorization: Bearer $ROWHOUSE_API_KEY"`,
     hasBody ? "-H 'Content-Type: application/json'" : "",
-    hasBody ? `-d ${quoteForShell(toBody(paths))}` : "",
+    hasBody ? `-d ${quoteForShell(toBody(isOfQuery({ code }) ? [] : paths))}` : "",
   ];
   return lines.filter((line) => line !== "").join(" \\\n  ");
 }

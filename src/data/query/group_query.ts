@@ -5,6 +5,7 @@
  * @module
  */
 
+import { ofParameter } from "../../http/mod.ts";
 import { AGGREGATES, type Aggregate, VALUES } from "../../kinds/mod.ts";
 import type { Person } from "../../principal.ts";
 import { Problem } from "../../problem.ts";
@@ -36,7 +37,7 @@ export function readGroupQuery(
   tables = NO_TABLES,
 ): GroupQuery {
   const names = ["by", ...AGGREGATES, ...LIST_PARAMETERS] as const;
-  const { reader, attempt, where, once, issues } = readConditions(query, table.columns, {
+  const { reader, attempt, within, where, once, issues } = readConditions(query, table.columns, {
     names,
     tables,
   });
@@ -52,13 +53,19 @@ export function readGroupQuery(
   for (const name of LIST_PARAMETERS)
     if (once.has(name))
       issues.push(
-        unsupported(
-          `Cannot use ${name} with groups: a response has all groups, at most ${MAX_GROUPS}, sorted by their columns`,
+        ofParameter(
+          name,
+          unsupported(
+            `Cannot use ${name} with groups: a response has all groups, at most ${MAX_GROUPS}, sorted by their columns`,
+          ),
         ),
       );
-  const by = attempt(() => readBy(readColumns("by"))) ?? [];
+  const by = within("by", () => attempt(() => readBy(readColumns("by")))) ?? [];
   const aggregates = Object.fromEntries(
-    AGGREGATES.map((name) => [name, attempt(() => checkAggregates(name, readColumns(name))) ?? []]),
+    AGGREGATES.map((name) => [
+      name,
+      within(name, () => attempt(() => checkAggregates(name, readColumns(name)))) ?? [],
+    ]),
   ) as Record<Aggregate, QueryColumn[]>;
   attempt(() => {
     if (Object.values(aggregates).flat().length > GROUP_LIMITS.aggregates)

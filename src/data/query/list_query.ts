@@ -5,7 +5,7 @@
  * @module
  */
 
-import { type OperationParameter, readParameters } from "../../http/mod.ts";
+import { type OperationParameter, ofParameter, readParameters } from "../../http/mod.ts";
 import { type Kind, VALUES } from "../../kinds/mod.ts";
 import { Problem } from "../../problem.ts";
 import type { NamedColumn } from "../../schema/mod.ts";
@@ -26,7 +26,7 @@ import {
   toComparable,
   unsupported,
 } from "./filter.ts";
-import { type ListQuery, readLimit, readOffset, type SortKey } from "./query.ts";
+import { givenTwice, type ListQuery, readLimit, readOffset, type SortKey } from "./query.ts";
 import { joinReferenced, listReferenced } from "./referenced.ts";
 import {
   checkIndexes,
@@ -60,22 +60,25 @@ export function readListQuery(
     option: OPTION,
     tables,
   });
-  const { reader, attempt, once, dotted, issues } = reading;
+  const { reader, attempt, within, once, dotted, issues } = reading;
   const where = withRule(reading.where, rule);
   const read = { reader, attempt };
-  const asked = attempt(() => readOrder(read, once.get("order"))) ?? [];
-  const { items, paths } = attempt(() => parseSelect(once.get("select"))) ?? NOTHING;
-  for (const name of dotted.keys()) attempt(() => checkOption(name, paths));
-  const { select, related } = readSelection(
-    items,
-    { name: table, columns },
-    {
-      ...{ attempt, tables, texts: dotted },
-      readOrder: (text, { findColumn, reference: column }) =>
-        toTotalOrder(readOrder({ reader: { findColumn }, attempt }, text), [
-          { op: "eq", column, values: [] },
-        ]),
-    },
+  const asked = within("order", () => attempt(() => readOrder(read, once.get("order")))) ?? [];
+  const { items, paths } =
+    within("select", () => attempt(() => parseSelect(once.get("select")))) ?? NOTHING;
+  for (const name of dotted.keys()) within(name, () => attempt(() => checkOption(name, paths)));
+  const { select, related } = within("select", () =>
+    readSelection(
+      items,
+      { name: table, columns },
+      {
+        ...{ attempt, tables, texts: dotted },
+        readOrder: (text, { findColumn, reference: column }) =>
+          toTotalOrder(readOrder({ reader: { findColumn }, attempt }, text), [
+            { op: "eq", column, values: [] },
+          ]),
+      },
+    ),
   );
   const rows = once.get("limit");
   const limit =
@@ -86,7 +89,7 @@ export function readListQuery(
   const offset = attempt(() => readOffset(once.get("offset"))) ?? 0;
   const order = toTotalOrder(asked, where);
   const known = issues.length === 0 ? order : undefined;
-  const after = attempt(() => readAfter(once, known));
+  const after = within("after", () => attempt(() => readAfter(once, known)));
   if (issues.length > 0) throw toProblem(issues);
   checkIndexes(related, tables);
   const isPlain = [...once.keys()].every((name) => name === "limit" || name === "offset");
@@ -99,6 +102,8 @@ export function readListQuery(
 /** The conditions of a query string, its other parameters, each given once, and the issues so far. */
 type QueryReading<Name extends string> = ListReader & {
   readonly where: readonly Condition[];
+  /** Runs a reader, and names the parameter in the issues that it adds. */
+  readonly within: <Result>(parameter: string, read: () => Result) => Result;
   readonly once: ReadonlyMap<Name, string>;
   /** The parameters that `option` matches. */
   readonly dotted: ReadonlyMap<string, string>;
@@ -128,6 +133,12 @@ export function readConditions<Name extends string>(
       return undefined;
     }
   };
+  const within: QueryReading<Name>["within"] = (parameter, read) => {
+    const known = issues.length;
+    const result = read();
+    for (const issue of issues.slice(known)) ofParameter(parameter, issue);
+    return result;
+  };
   const reader = makeFilterReader([ID, ...columns], attempt, { tables });
   const conditions: Condition[] = [];
   const once = new Map<Name, string>();
@@ -137,13 +148,13 @@ export function readConditions<Name extends string>(
     if (issues.length >= MAX_ISSUES) break;
     const asked = names.find((other) => other === name);
     if (asked !== undefined) {
-      if (once.has(asked)) issues.push(invalid(`Cannot read ${name}: it is given twice`));
+      if (once.has(asked)) issues.push(givenTwice(name));
       once.set(asked, text);
     } else if (option?.test(name) && !reader.isPath(name, OPTIONS)) {
-      if (dotted.has(name)) issues.push(invalid(`Cannot read ${name}: it is given twice`));
+      if (dotted.has(name)) issues.push(givenTwice(name));
       dotted.set(name, text);
     } else {
-      const condition = attempt(() => readWhere(reader, name, text));
+      const condition = within(name, () => attempt(() => readWhere(reader, name, text)));
       if (condition !== undefined) conditions.push(condition);
     }
   }
@@ -154,7 +165,7 @@ export function readConditions<Name extends string>(
         `A list accepts conditions on the rows of at most ${QUERY_LIMITS.references} references`,
       );
   });
-  return { reader, attempt, where, once, dotted, issues };
+  return { reader, attempt, within, where, once, dotted, issues };
 }
 
 const MAX_ISSUES = 10;
@@ -162,9 +173,11 @@ const MAX_ISSUES = 10;
 export function toProblem(issues: readonly Problem[]): Problem {
   const isInvalid = issues.some(({ code }) => code === "invalid_query");
   const messages = new Set(issues.map(({ message }) => message));
-  return new Problem(isInvalid ? "invalid_query" : "unsupported_query", {
+  const problem = new Problem(isInvalid ? "invalid_query" : "unsupported_query", {
     message: [...messages].slice(0, MAX_ISSUES).join("; "),
   });
+  problem.parameters = [...new Set(issues.flatMap(({ parameters = [] }) => parameters))];
+  return problem;
 }
 
 /** A cursor contains values of rows, and can be as long as the rest of the query string. */

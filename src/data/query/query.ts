@@ -1,6 +1,6 @@
 /** What a list asks for, after it was read and checked, and the readers of its page. Pure. @module */
 
-import { readParameters, unsupportedParameter } from "../../http/mod.ts";
+import { ofParameter, readParameters, unsupportedParameter } from "../../http/mod.ts";
 import type { Problem } from "../../problem.ts";
 import { MAX_ROWS } from "../../std/limits.ts";
 import { quote } from "../../std/quote.ts";
@@ -64,7 +64,7 @@ export function readPage(query: string): Page {
         name,
         `${ONLY_PAGES}; this call needs PREVIEW=filters in the service`,
       );
-    if (found.has(name)) throw invalid(`Cannot read ${name}: it is given twice`);
+    if (found.has(name)) throw givenTwice(name);
     found.set(name, value);
   }
   return { limit: readLimit(found.get("limit")), offset: readOffset(found.get("offset")) };
@@ -86,6 +86,10 @@ function readWhole(name: string, text: string): number {
   throw notWhole(name, text, "a whole number from 0");
 }
 
+export function givenTwice(name: string): Problem {
+  return ofParameter(name, invalid(`Cannot read ${name}: it is given twice`));
+}
+
 function notWhole(name: string, text: string, wanted: string): Problem {
-  return invalid(`Cannot read ${name} ${quote(text)}: must be ${wanted}`);
+  return ofParameter(name, invalid(`Cannot read ${name} ${quote(text)}: must be ${wanted}`));
 }
