@@ -6,10 +6,17 @@ import { FUNCTIONS } from "../../src/db/citus/functions.ts";
 import { type Cluster, startCluster } from "../../src/db/embedded/mod.ts";
 import { MIGRATIONS } from "../../src/db/migrations/mod.ts";
 import { ANCHOR, RELEASE, readDialect, SERVICE_QUEUE, showRelease } from "../../src/db/mod.ts";
+import { defineSchema, t } from "../../src/schema/mod.ts";
 import { dumpCatalog } from "../support/catalog_dump.ts";
-import { makeDatabase, makeEmptyDatabase, withDatabase } from "../support/cluster.ts";
+import {
+  makeDatabase,
+  makeEmptyDatabase,
+  SUPERUSER_SQL,
+  withDatabase,
+} from "../support/cluster.ts";
 import { makeProject, runHere } from "../support/command.ts";
 import { TEST_IDENTITY_SECRET } from "../support/deps.ts";
+import { openTestService } from "../support/service.ts";
 
 let project: ReturnType<typeof makeProject>;
 let database: Awaited<ReturnType<typeof makeEmptyDatabase>>;
@@ -178,6 +185,24 @@ describe("migrate --dry-run", () => {
       await other.drop();
     }
   });
+});
+
+test("a dry run lists tables by the function of an earlier build, which reads no views and uses", async () => {
+  const service = await openTestService();
+  await service.makeApp(defineSchema({ items: { title: t.string() } }));
+  const { adminUrl } = service.database;
+  await withDatabase(adminUrl, (admin) =>
+    admin.message(`do $$ begin
+      execute replace(replace(pg_get_functiondef('rowhouse.read_generated'::regproc),
+        '''views''', '''later'''), '''uses''', '''latest''');
+      update rowhouse.code set digest = 'sha256:0';
+    end $$; select 1`),
+  );
+  const dry = await migrate({ ADMIN_DATABASE_URL: adminUrl, PREVIEW: "filters" }, "--dry-run");
+  expect([dry.code, dry.err]).toEqual([0, ""]);
+  expect(dry.out).toContain("\n  changed function rowhouse.read_generated");
+  expect(dry.out).toContain("\nfunctions of table items: locks no table\n");
+  await service.close();
 });
 
 test("simultaneous dry runs and migrate wait for each other", async () => {

@@ -64,10 +64,12 @@ type OutdatedTable = {
   site: FunctionSite;
 };
 
+/** An earlier build's function, which a dry run calls, has no views and uses. */
 type Recorded = FunctionSite & {
-  tables: Omit<OutdatedTable, "site" | "viewSets">[];
+  tables: (Omit<OutdatedTable, "site" | "viewSets" | "views"> &
+    Partial<Pick<OutdatedTable, "views">>)[];
   /** Everything that apps with rules use. */
-  uses: TableUse[];
+  uses?: TableUse[];
   functions: RecordedFunction[];
 };
 
@@ -175,7 +177,7 @@ export async function findOutdatedTables(
 ): Promise<OutdatedTable[]> {
   const values = { wanted: name, endpoints: ALL_ENDPOINTS };
   const recorded = (await call(db, "read_generated", values)) as Recorded;
-  const { tables, functions, uses, ...found } = recorded;
+  const { tables, functions, uses = [], ...found } = recorded;
   const site = { ...found, previews: previews ?? found.previews };
   const wanted = hasPreview(site, "browser") ? listViewSets(uses) : new Map<string, ViewSet[]>();
   const digests = new Map(
@@ -187,7 +189,10 @@ export async function findOutdatedTables(
   const isUnserved = (set: ColumnSet, endpoint: Endpoint) =>
     digests.has(`${functionName(set, endpoint)}(${printedArguments(endpoint)})`);
   return tables
-    .map((table) => ({ ...table, viewSets: wanted.get(table.name) ?? [], site }))
+    .map(({ views = [], ...table }) => ({
+      ...table,
+      ...{ views, viewSets: wanted.get(table.name) ?? [], site },
+    }))
     .filter(
       (table) =>
         !areRecorded(table) ||
