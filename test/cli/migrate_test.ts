@@ -1,10 +1,11 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import { chmodSync, mkdtempSync, rmSync } from "node:fs";
+import { chmodSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { FUNCTIONS } from "../../src/db/citus/functions.ts";
 import { type Cluster, startCluster } from "../../src/db/embedded/mod.ts";
 import { MIGRATIONS } from "../../src/db/migrations/mod.ts";
+import { ROLE_NAMES } from "../../src/db/migrations/roles.ts";
 import { ANCHOR, RELEASE, readDialect, SERVICE_QUEUE, showRelease } from "../../src/db/mod.ts";
 import { defineSchema, t } from "../../src/schema/mod.ts";
 import { dumpCatalog } from "../support/catalog_dump.ts";
@@ -404,6 +405,26 @@ describe("without a superuser", () => {
       });
       expect(rows.length).toBeGreaterThan(0);
     });
+  });
+
+  test("superuser.sql leaves the lock of migrate to the owner of the database, also before the first migrate", async () => {
+    const roles = ROLE_NAMES.map(
+      (role) => `grant ${role} to second_admin with admin true, inherit false`,
+    );
+    await withDatabase(cluster.url, async (root) => {
+      await root.message("create role second_admin login createrole password 'pw'");
+      await root.message(`${roles.join("; ")}; select 1`);
+      await root.message("create database second owner second_admin");
+    });
+    const second = asRole("second_admin", "second");
+    const ofRoot = new URL(second);
+    ofRoot.username = new URL(cluster.url).username;
+    ofRoot.password = new URL(cluster.url).password;
+    await withDatabase(ofRoot.href, (root) =>
+      root.message(`${readFileSync(SUPERUSER_SQL, "utf8")}; select 1`),
+    );
+    for (let run = 1; run <= 2; run++)
+      expect(await migrate({ ADMIN_DATABASE_URL: second })).toMatchObject({ code: 0, err: "" });
   });
 
   test("distributing rows lists the missing superuser right with all other missing requirements", async () => {
