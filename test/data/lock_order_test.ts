@@ -1,7 +1,9 @@
-/** Writes of many rows at once lock existing rows in one order, so that they wait for each other and never deadlock. */
+/** Writes of many rows at once lock rows in one order, so that they wait for each other, and each is answered. */
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { defineSchema, t } from "../../src/schema/mod.ts";
 import { countDeadlocks } from "../support/deadlocks.ts";
+import { makePerson, signInAs } from "../support/people.ts";
+import { getPersonKey, openToBrowsers } from "../support/person_keys.ts";
 import { makeRandom } from "../support/query_fuzz.ts";
 import { openTestService, type TestApp, type TestService } from "../support/service.ts";
 
@@ -26,8 +28,10 @@ const schema = defineSchema({
       no: t.integer().index(),
       count: t.integer(),
     })
-    .unique("label", "no"),
+    .unique("label", "no")
+    .allow("member", "everything"),
 });
+const ORIGIN = "https://things.example.org";
 const THINGS = "/v1/data/db/things";
 const ROWS = 60;
 type Key = keyof typeof KEYS | "label,no";
@@ -37,8 +41,13 @@ type Row = { id: string; no: number; label: string };
 let service: TestService;
 let app: TestApp;
 beforeAll(async () => {
-  service = await openTestService({ connections: 30, service: { previews: ["filters", "live"] } });
-  app = await service.makeApp(schema);
+  service = await openTestService({
+    connections: 30,
+    identity: () => ({ cookieDomain: "example.org" }),
+    service: { previews: ["filters", "live", "browser"] },
+  });
+  app = await service.makeApp(schema, { origins: [ORIGIN] });
+  await openToBrowsers(service, app);
 });
 afterAll(() => service.close());
 
@@ -83,3 +92,54 @@ test("lists of upserts and updates, and updates with conditions, do not deadlock
   }
   expect(await countDeadlocks(service.database.adminUrl)).toBe(0);
 });
+
+const CALLERS = 24;
+const LISTS = 10;
+
+test.each(["an API key", "people's keys"])(
+  "lists that create, update, ignore and delete the same rows at once are all answered, with %s",
+  async (by) => {
+    const random = makeRandom(66);
+    const keys = await Promise.all(
+      Array.from({ length: by === "an API key" ? 0 : 4 }, async () => {
+        const person = await makePerson(service, { app, role: "member" });
+        const cookies = await signInAs(service, person);
+        return (await getPersonKey(service, { cookies, app, origin: ORIGIN })).key;
+      }),
+    );
+    const take = (count: number) => {
+      const numbers = new Set<number>();
+      while (numbers.size < count) numbers.add(1000 + random(ROWS));
+      return [...numbers];
+    };
+    const send = async (caller: number, list: number) => {
+      const call = keys.length === 0 ? {} : { key: keys[caller % keys.length] ?? null };
+      if (caller % 6 === 0) {
+        const tags = take(25).map((n) => `"${KEYS.tag(n)}"`);
+        return await service.call(app, `${THINGS}?tag=in.(${tags})`, { method: "DELETE", ...call });
+      }
+      // Each row has the same values in several unique constraints, of which a caller names one.
+      const key = (["tag", "url", "amount"] as const)[caller % 3] ?? "tag";
+      const json = take(caller % 4 === 1 ? 1 : 25).map((n) => ({
+        ...{ ...keysOf(n, "tag"), ...keysOf(n, "url"), ...keysOf(n, "amount") },
+        count: list,
+      }));
+      const query = `onConflict=${key}${caller % 5 === 0 ? "&existing=ignore" : ""}`;
+      return await service.call(app, `${THINGS}?${query}`, { method: "POST", json, ...call });
+    };
+    const sent = await Promise.all(
+      Array.from({ length: CALLERS }, async (_, caller) => {
+        const answers = [];
+        for (let list = 0; list < LISTS; list++) answers.push(await send(caller, list));
+        return answers;
+      }),
+    );
+    const rejected = sent.flat().filter(({ status }) => status !== 200);
+    expect(rejected.map(({ status, text }) => ({ status, text }))).toEqual([]);
+    const rows = (await service.call(app, `${THINGS}?limit=1000`)).json as {
+      rows: { tag: string }[];
+    };
+    const tags = rows.rows.map(({ tag }) => tag);
+    expect(new Set(tags).size).toBe(tags.length);
+  },
+);

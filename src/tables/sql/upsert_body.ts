@@ -5,8 +5,12 @@
  * moment between the search and the insert. The insert only locks the rows that it meets, and notes their ids; then each is
  * updated by its id. So an unchanged row is never written.
  *
- * A list first locks the rows that it finds, in the order of their ids, as all writes of several rows do. Then it inserts in the order
- * of its keys. So two lists wait for each other instead of deadlocking, unless a row is created between both.
+ * A list first creates the rows that it does not find, in the order of its keys. Then it locks the rows that exist, in the order of
+ * their ids, as all writes of several rows do, and finds them again as above. So a write that waits for a key holds only rows that it
+ * created, and one that waits for a row waits for no key: they wait for each other instead of deadlocking.
+ *
+ * What still collides (a row of other unique values that another upsert is creating, a row that is deleted in between) is done again
+ * alone: upserts of one app and table share a lock, and a repetition holds it alone.
  *
  * @see function_terms.ts for the parts
  * @module
@@ -31,7 +35,7 @@ import {
 import { declareHistory, keepBefore, readHistory, recordUpdate } from "./history_terms.ts";
 import { usingWho } from "./seen_rows.ts";
 import { isUpdated } from "./update_bodies.ts";
-import { lockExisting, readTarget } from "./upsert_terms.ts";
+import { findExisting, lockExisting, readTarget } from "./upsert_terms.ts";
 import { declareWho, WHO } from "./view_terms.ts";
 import { afterInsert, beforeUpsert, declareUpsert, meetRow, upsertColumns } from "./view_upsert.ts";
 import { changedOf, claimOf, declareField, replayOf } from "./view_write_terms.ts";
@@ -39,7 +43,7 @@ import { changedOf, claimOf, declareField, replayOf } from "./view_write_terms.t
 /** A setting of the transaction: each proposed id that met a row, with the id of that row. */
 const MET = quoteLiteral("rowhouse.met");
 const ID_LENGTH = 36;
-/** Each repetition waits for another transaction, so that more of them are a fault. */
+/** Each repetition waits for the other upserts, so that more of them are a fault. */
 const MAX_REPEATS = 20;
 
 const { app, proof, ids, bodies, indexes, sequence, isIgnored, bytes, ...sent } =
@@ -48,7 +52,7 @@ const { app, proof, ids, bodies, indexes, sequence, isIgnored, bytes, ...sent } 
 /** The rows and their results, in the order of the ids. */
 export function upsertBody(table: ColumnSet, site: FunctionSite): string {
   const changed = `select ${app}, ${quoteLiteral(table.name)}, "$new"."$id" from unnest("$changed") as "$new" ("$id")`;
-  const part = `unnest((${sequence})["$done" + 1:"$done" + "$step"]) with ordinality as "$p" ("$nth", "$place")`;
+  const part = `unnest("$order"["$done" + 1:"$done" + "$step"]) with ordinality as "$p" ("$nth", "$place")`;
   const { view } = table;
   const { claim, ...claimed } = claimOf(table, sent.claim);
   const recorded = recordUpdate(table, site, { app, id: '"$id"' });
@@ -83,8 +87,14 @@ export function upsertBody(table: ColumnSet, site: FunctionSite): string {
   "$texts" text[];
   "$size" int8;
   "$step" int4 := "$count";
+  "$order" int4[];
   "$done" int4;
   "$failed" int4 := -1;
+  "$isAlone" bool := false;
+  "$isLast" bool;
+  "$isTried" bool;
+  "$met" uuid[];
+  "$known" int4[];
   "$repeats" int4 := 0;
   "$changed" uuid[];
   "$found" text[];
@@ -110,66 +120,96 @@ begin
   ${claimed.read}
   ${claimKey({ app, proof, claim, response: "null", short: "null", replay: replayOf(table) })}
   ${readTarget(table)}
-  ${lockExisting(table)}
   "$places" := (select jsonb_object_agg("$p"."$id", "$p"."$nth")
     from unnest(${ids}) with ordinality as "$p" ("$id", "$nth"));
   loop
     begin
       "$done" := 0;
+      "$order" := ${sequence};
+      perform rowhouse.lock_upserts(${app}, ${quoteLiteral(table.name)}, "$isAlone");
       "$changed" := '{}';
       ${view === undefined ? "" : '"$isUnseen" := false;'}
       "$size" := 0;
       "$found" := array_fill(null::text, array["$count"]);
       "$results" := array_fill('created'::text, array["$count"]);
-      while "$done" < "$count" loop
-        select array_agg((${ids})["$p"."$nth"] order by "$p"."$place"),
-          jsonb_agg("$all" -> ("$p"."$nth" - 1) order by "$p"."$place")
-        into "$ids", "$bodies" from ${part};
-        perform set_config(${MET}, '', true);
-        ${beforeUpsert(table)}
-        execute ${renderInsert(table)}
-        into "$ids", "$texts" using ${app}, "$ids", "$bodies"${usingWho(table)};
-        ${afterInsert(table)}
-        "$changed" := "$changed" || "$ids";
-        for "$one" in
-          select ("$places" ->> "$p"."$id"::text)::int4 as "$nth", "$p"."$text"
-          from rows from (unnest("$ids"), unnest("$texts")) as "$p" ("$id", "$text")
-        loop
-          "$found"["$one"."$nth"] := "$one"."$text";
-        end loop;
-        ${hasTime(table) ? '"$now" := clock_timestamp();' : ""}
-        for "$seen" in
-          select ("$places" ->> left("$p"."$met", ${ID_LENGTH}))::int4 as "$nth",
-            right("$p"."$met", ${ID_LENGTH})::uuid as "$id"
-          from unnest(string_to_array(ltrim(current_setting(${MET}, true), ','), ',')) as "$p" ("$met")
-        loop
-          "$nth" := "$seen"."$nth";
-          "$id" := "$seen"."$id";
-          "$results"["$nth"] := 'ignored';
-          ${meet}
-          -- Rows that exist can be larger than the request, by any factor.
-          "$size" := "$size" + octet_length("$found"["$nth"]);
-          if "$size" > ${bytes} then
-            return rowhouse.reject_row("$id");
+      "$isLast" := "$count" = 1;
+      "$isTried" := false;
+      "$met" := null;
+      loop
+        if "$count" > 1 then
+          if "$met" is null then
+            ${findExisting(table)}
           end if;
+          "$isLast" := "$isTried" or cardinality("$met") = "$count";
+          if "$isLast" then
+            ${lockExisting(table)}
+          end if;
+          "$order" := array(select "$p"."$nth" from unnest(${sequence}) with ordinality as "$p" ("$nth", "$place")
+            left join unnest("$known") as "$k" ("$nth") on "$k"."$nth" = "$p"."$nth"
+            where "$found"["$p"."$nth"] is null and ("$isLast" or "$k"."$nth" is null) order by "$p"."$place");
+        end if;
+        while "$done" < cardinality("$order") loop
+          select array_agg((${ids})["$p"."$nth"] order by "$p"."$place"),
+            jsonb_agg("$all" -> ("$p"."$nth" - 1) order by "$p"."$place")
+          into "$ids", "$bodies" from ${part};
+          perform set_config(${MET}, '', true);
+          ${beforeUpsert(table)}
+          execute ${renderInsert(table, '"$isLast"')}
+          into "$ids", "$texts" using ${app}, "$ids", "$bodies"${usingWho(table)};
+          ${afterInsert(table)}
+          "$changed" := "$changed" || "$ids";
+          for "$one" in
+            select ("$places" ->> "$p"."$id"::text)::int4 as "$nth", "$p"."$text"
+            from rows from (unnest("$ids"), unnest("$texts")) as "$p" ("$id", "$text")
+          loop
+            "$found"["$one"."$nth"] := "$one"."$text";
+          end loop;
+          ${hasTime(table) ? '"$now" := clock_timestamp();' : ""}
+          for "$seen" in
+            select ("$places" ->> left("$p"."$met", ${ID_LENGTH}))::int4 as "$nth",
+              right("$p"."$met", ${ID_LENGTH})::uuid as "$id"
+            from unnest(string_to_array(ltrim(current_setting(${MET}, true), ','), ',')) as "$p" ("$met")
+          loop
+            "$nth" := "$seen"."$nth";
+            "$id" := "$seen"."$id";
+            "$results"["$nth"] := 'ignored';
+            ${meet}
+            -- Rows that exist can be larger than the request, by any factor.
+            "$size" := "$size" + octet_length("$found"["$nth"]);
+            if "$size" > ${bytes} then
+              return rowhouse.reject_row("$id");
+            end if;
+          end loop;
+          "$done" := "$done" + "$step";
         end loop;
-        "$done" := "$done" + "$step";
+        exit when "$isLast";
+        "$isTried" := true;
+        "$done" := 0;
+        if exists (select from unnest("$order") as "$p" ("$nth") where "$found"["$p"."$nth"] is null) then
+          "$met" := null;
+        end if;
       end loop;
       exit;
-    exception when integrity_constraint_violation or cardinality_violation then
+    exception when integrity_constraint_violation or cardinality_violation or deadlock_detected or serialization_failure then
       get stacked diagnostics "$state" = returned_sqlstate, "$constraint" = constraint_name,
         "$column" = column_name, "$table" = table_name;
-      if "$step" > 1 then
+      "$isAlone" := true;
+      if left("$state", 2) = '40' then
+        "$repeats" := "$repeats" + 1;
+        if "$repeats" > ${MAX_REPEATS} then
+          raise;
+        end if;
+      elsif "$step" > 1 then
         -- PostgreSQL does not report the row.
         "$step" := 1;
-      elsif ${view === undefined ? "" : 'not "$isUnseen" and '}"$repeats" < ${MAX_REPEATS} and ("$constraint" = any (${indexes}) or "$done" <> "$failed") then
+      elsif ${view === undefined ? "" : 'not "$isUnseen" and '}"$repeats" < ${MAX_REPEATS} and ("$constraint" = any (${indexes}) or "$order"["$done" + 1] <> "$failed") then
         -- Another write can have stored the row since the search. PostgreSQL then reports another constraint of the row, or
         -- the same constraint in another index, while its form is changed.
         "$repeats" := "$repeats" + 1;
-        "$failed" := "$done";
+        "$failed" := "$order"["$done" + 1];
       else
         raise exception 'a row of a batch breaks a rule' using errcode = "$state", constraint = "$constraint",
-          column = "$column", table = "$table", hint = ((${sequence})["$done" + 1] - 1)::text;
+          column = "$column", table = "$table", hint = ("$order"["$done" + 1] - 1)::text;
       end if;
     end;
   end loop;
@@ -191,8 +231,11 @@ function hasTime({ columns }: ColumnSet): boolean {
   return columns.some(isUpdated);
 }
 
-/** The statement that inserts the rows, and locks and notes those that exist, as an expression. PostgreSQL plans it for its index. */
-function renderInsert(table: ColumnSet): string {
+/**
+ * The statement that inserts the rows, as an expression. PostgreSQL plans it for its index. If `isLast`, it locks and notes those that
+ * exist.
+ */
+function renderInsert(table: ColumnSet, isLast: string): string {
   const [first] = table.columns;
   if (first === undefined) return "null";
   const column = quoteName(first.name);
@@ -200,11 +243,16 @@ function renderInsert(table: ColumnSet): string {
   const onConflict = `on conflict ("$terms") where "$rows" do update set ${column} = "$t".${column} where ${noted} is null`;
   const selected = `array_agg("$row"."id"), array_agg(${ROW_TEXT})`;
   const statement = withPerson(
-    insertMany(table, selected, { ids: "$2", bodies: "$3", onConflict }),
+    insertMany(table, selected, { ids: "$2", bodies: "$3", onConflict: `${onConflict}${ACTION}` }),
   );
   const [start = "", rest = ""] = qualify(statement).split('("$terms") where "$rows"');
-  return `concat(${quoteLiteral(`${start}(`)}, "$terms", ') where ', "$rows", ${quoteLiteral(rest)})`;
+  const [action = "", end = ""] = rest.split(ACTION);
+  const chosen = `case when ${isLast} then ${quoteLiteral(action)} else ' do nothing' end`;
+  return `concat(${quoteLiteral(`${start}(`)}, "$terms", ') where ', "$rows", ${chosen}, ${quoteLiteral(end)})`;
 }
+
+/** Marks the end of what happens on a conflict: always true, and no column has the name. */
+const ACTION = ' and "$action"';
 
 function withPerson(statement: string): string {
   return statement.replaceAll(/e?'(?:[^']|'')*'|"\$who"/gi, (part) => (part === WHO ? "$4" : part));

@@ -1,4 +1,4 @@
-/** How an upsert begins: it finds its index, and a list locks rows, so that it does not deadlock with other writes. @module */
+/** How an upsert begins: it finds its index, and a list finds and locks rows, so that it does not deadlock with other writes. @module */
 
 import { quoteLiteral, quoteName, SIGNALS } from "../../db/mod.ts";
 import { SQL, VALUES } from "../../kinds/mod.ts";
@@ -11,27 +11,36 @@ import { upsertColumns } from "./view_upsert.ts";
 
 const { app, unique, indexes } = placeholdersOf("upsert");
 
-/**
- * Locks the rows of a list that exist, by the variables of `upsertBody()`. Each lock is a statement of its own: the order of the ids is
- * then the order of the locks.
- */
-export function lockExisting(table: ColumnSet): string {
-  if (table.columns.length === 0) return "";
+/** Finds the rows of a list that exist, as `"$met"`, and their positions, as `"$known"`, by the variables of `upsertBody()`. */
+export function findExisting(table: ColumnSet): string {
+  if (table.columns.length === 0) return `"$met" := '{}'; "$known" := '{}';`;
   const rows = `data.${quoteName(table.name)} as "$t"`;
   // The limit makes PostgreSQL search the index for each row of the list, whatever its statistics.
-  const statement = `select array_agg("$met"."id" order by "$met"."id")
-    from (select "$values".* "$keys" from jsonb_to_recordset($2) as "$values" ("$types") offset 0) as "$own"
+  const statement = `select coalesce(array_agg("$met"."id" order by "$met"."id"), '{}'), array_agg("$own"."$nth"::int4)
+    from (select "$one"."$nth", "$values".* "$keys" from jsonb_array_elements($2) with ordinality as "$one" ("$body", "$nth")
+      cross join lateral jsonb_to_record("$one"."$body") as "$values" ("$types") offset 0) as "$own"
     cross join lateral (select "$t"."id" from ${rows} where "$t"."app_id" = $1 and "$rows" and "$match" limit 1) as "$met"`;
   const parts = qualify(statement)
     .split(/("\$(?:keys|types|rows|match)")/)
     .map((part, index) => (index % 2 === 0 ? quoteLiteral(part) : part));
-  return `if "$count" > 1 then
-    execute concat(${parts.join(", ")}) into "$ids" using ${app}, "$all";
-    foreach "$id" in array coalesce("$ids", '{}') loop
-      perform from ${rows} where ${isRow(app, '"$id"')} for no key update;
-    end loop;
-  end if;`;
+  return `execute concat(${parts.join(", ")}) into "$met", "$known" using ${app}, "$all";`;
 }
+
+/**
+ * Locks these rows. Each lock is a statement of its own: the order of the ids is then the order of the locks. If a row is gone, its key
+ * is free, and waiting for the key would hold these locks: the list begins again without them.
+ */
+export function lockExisting(table: ColumnSet): string {
+  return `foreach "$id" in array "$met" loop
+          perform from data.${quoteName(table.name)} as "$t" where ${isRow(app, '"$id"')} for no key update;
+          if not found then
+            raise exception 'a row is gone' using errcode = '${COLLIDED}';
+          end if;
+        end loop;`;
+}
+
+/** What a list raises to begin again: a serialization failure. */
+const COLLIDED = "40001";
 
 const FORMS: readonly IndexForm[] = ["plain", "search"];
 /** The column in the terms of a kind. */

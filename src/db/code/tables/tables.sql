@@ -62,6 +62,23 @@ begin
 end
 $$;
 
+-- For upserts of an app into a table: shared with the others, or alone after a collision. Owned by
+-- the owner, because advisory locks can be revoked from all other roles. Nothing but app and table
+-- chooses the lock, so that an app blocks only itself.
+create function rowhouse.lock_upserts(app uuid, wanted_table text, is_alone boolean) returns void
+language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
+declare
+  key constant bigint := hashtextextended('rowhouse upsert ' || app || ' ' || wanted_table, 0);
+begin
+  if is_alone then
+    perform pg_advisory_xact_lock(key);
+  else
+    perform pg_advisory_xact_lock_shared(key);
+  end if;
+end
+$$;
+grant execute on function rowhouse.lock_upserts to rowhouse_tenant;
+
 -- Transfers a table to an app that uses it; returns the slug of its previous owner.
 -- action: admin, recent sign-in; logs "transferred ownership of a table", a change
 create function rowhouse.transfer_table(wanted_table text, new_slug text, actor text) returns text
