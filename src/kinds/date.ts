@@ -1,6 +1,14 @@
 /** Columns of calendar dates, without a time zone anywhere. @module */
 import { readTimestamp, toNextMicrosecond } from "../std/timestamp.ts";
-import type { Conversion, FieldKind, SqlKind, Types, ValueKind } from "./kind.ts";
+import type {
+  Conversion,
+  FieldKind,
+  FileNotation,
+  SqlKind,
+  Types,
+  Unread,
+  ValueKind,
+} from "./kind.ts";
 import { ORDERED, SEARCHED_BY_ORDER } from "./operators.ts";
 import { timestampSql, toDayPattern, toIsoCursor, toIsoText } from "./timestamp.ts";
 
@@ -16,6 +24,19 @@ function isDate(text: string): boolean {
   return readTimestamp(`${text}T00:00:00Z`) === `${text}T00:00:00+00:00`;
 }
 
+/** Spreadsheets and databases write 00:00 after a day that has no time. */
+const MIDNIGHT = /[T ]00:00(?::00(?:\.0+)?)?$/;
+
+function readFileDate(text: string, { readDay }: FileNotation): Unread {
+  const read = readDay(text.trim());
+  if ("issue" in read) return read;
+  const day = read.value.replace(MIDNIGHT, "");
+  const hasTime = /^\d{4}-\d\d-\d\d[T ]\d\d:\d\d/.test(day);
+  return hasTime
+    ? { issue: "Has a time, which a date cannot store: leave it out" }
+    : { value: day };
+}
+
 export const dateValue: ValueKind = {
   default: {
     wanted: 'must be "today" or a date such as "2026-01-31"',
@@ -27,7 +48,9 @@ export const dateValue: ValueKind = {
     typeof value === "string" && isDate(value)
       ? { value }
       : { issue: 'Must be an existing date in the years 0001 to 9999, such as "2026-01-31"' },
-  fromCsv: (text) => ({ value: text.trim() }),
+  fromCsv: readFileDate,
+  fromJsonFile: (value, notation) =>
+    typeof value === "string" ? readFileDate(value, notation) : { value },
   schema: () => ({
     type: "string",
     format: "date",

@@ -27,7 +27,7 @@ export const decimalValue: ValueKind = {
       : {
           issue: 'Must be a decimal number as a string, such as "12.50", of at most 400 characters',
         },
-  fromCsv: (text, readNumber) => readNumber(text),
+  fromCsv: (text, { readNumber }) => readNumber(text),
   archived: "decimals",
   toKey: (value) => ({ ...decimalParts(String(value)) }),
   schema: () => ({

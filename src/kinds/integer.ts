@@ -1,6 +1,6 @@
 /** Columns of whole numbers. @module */
 import { INEXACT } from "../std/json_text.ts";
-import type { FieldKind, SqlKind, Types, ValueKind } from "./kind.ts";
+import type { FieldKind, FileNotation, SqlKind, Types, ValueKind } from "./kind.ts";
 import { numberField, numberValue } from "./number.ts";
 import { SEARCHED_BY_ORDER } from "./operators.ts";
 
@@ -18,6 +18,10 @@ export const integerValue: ValueKind = /* @__PURE__ */ Object.assign({}, numberV
       issue: `Must be a whole number within ±9007199254740991${isTooLarge ? ": use t.decimal()" : ""}`,
     };
   },
+  fromCsv: (written: string, notation: FileNotation) =>
+    /\d[eE][+-]?\d/.test(written)
+      ? { issue: "Must be a whole number with all its digits: an exponent can hide some" }
+      : (numberValue.fromCsv?.(written, notation) ?? { value: written }),
   schema: () => ({
     type: "integer",
     format: "int64",

@@ -43,10 +43,18 @@ export type Types<Value, Default = Value> = { readonly value: Value; readonly de
 export type Read = { readonly value: Json } | { readonly issue: string };
 /** A value that its column's reader has not read yet, or an error. */
 export type Unread = { readonly value: unknown } | { readonly issue: string };
-/** Reads a number as spreadsheets write it: the number in the notation of JSON, or an error. */
-export type ReadNumber = (
-  written: string,
-) => { readonly value: string } | { readonly issue: string };
+/** Reads a text as spreadsheets write it: the text in our notation, or an error. */
+export type ReadText = (written: string) => { readonly value: string } | { readonly issue: string };
+
+/** The notation of a file or of a pasted table. */
+export type FileNotation = {
+  /** A number in the notation of JSON. */
+  readonly readNumber: ReadText;
+  /** A text that starts with a day, with the day in ISO 8601. Any other text unchanged. */
+  readonly readDay: ReadText;
+  /** Without it, a time without an offset is an error. */
+  readonly offsetOf?: OffsetOf | undefined;
+};
 
 /** The offset of a time that has none, such as `Z` for `2026-01-02T03:04:00`. */
 export type OffsetOf = (local: string) => string;
@@ -71,9 +79,9 @@ export type ValueKind = {
   /** The value of a text in a query string, to be read like a JSON value. Without it, the text. */
   readonly fromQuery?: (text: string) => unknown;
   /** The value of a text in a CSV; the text itself if it is invalid. Without it, the text. */
-  readonly fromCsv?: (text: string, readNumber: ReadNumber, offsetOf?: OffsetOf) => Unread;
+  readonly fromCsv?: (text: string, notation: FileNotation) => Unread;
   /** A value of a file in JSON, whose notation can differ from a request's; it is not null. Without it, the value. */
-  readonly fromJsonFile?: (value: unknown, offsetOf?: OffsetOf) => unknown;
+  readonly fromJsonFile?: (value: unknown, notation: FileNotation) => Unread;
   /** Why an index cannot contain the values. */
   readonly unindexed?: string;
   /** How numbers in an archive are read. Without it, a number that JavaScript would round is an error. */

@@ -21,7 +21,7 @@ export const numberValue: ValueKind = {
       : { issue: "Must be a number" };
   },
   fromQuery: (text) => (JSON_NUMBER.test(text) ? parseExactJson(text) : text),
-  fromCsv: (written, readNumber) => {
+  fromCsv: (written, { readNumber }) => {
     const read = readNumber(written);
     if ("issue" in read) return read;
     return JSON_NUMBER.test(read.value) ? parseCell(read.value) : { value: written };

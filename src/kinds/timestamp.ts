@@ -6,9 +6,11 @@ import type {
   Details,
   DetailsReport,
   FieldKind,
+  FileNotation,
   OffsetOf,
   SqlKind,
   Types,
+  Unread,
   ValueKind,
 } from "./kind.ts";
 import { ORDERED } from "./operators.ts";
@@ -53,6 +55,16 @@ function toMoment(text: string, offsetOf?: OffsetOf): string {
   return `${day}T${minute}${second}${hours === undefined ? "Z" : `${hours}:${minutes}`}`;
 }
 
+function readFileTime(text: string, { readDay, offsetOf }: FileNotation): Unread {
+  const read = readDay(text.trim());
+  if ("issue" in read) return read;
+  if (offsetOf === undefined && LOCAL.test(read.value))
+    return {
+      issue: "Has no time zone: add UTC or an offset, such as 2026-01-10 12:00 +01:00",
+    };
+  return { value: toMoment(read.value, offsetOf) };
+}
+
 export const timestampValue: ValueKind = {
   details: { keys: ["onUpdate"], read: readOnUpdate },
   default: {
@@ -67,9 +79,9 @@ export const timestampValue: ValueKind = {
         'Must be an existing date and time with seconds, max 9 fraction digits, and Z or an offset below 16:00, such as "2026-01-02T03:04:05.123456Z"',
     };
   },
-  fromCsv: (text, _, offsetOf) => ({ value: toMoment(text.trim(), offsetOf) }),
-  fromJsonFile: (value, offsetOf) =>
-    typeof value === "string" ? toMoment(value, offsetOf) : value,
+  fromCsv: readFileTime,
+  fromJsonFile: (value, notation) =>
+    typeof value === "string" ? readFileTime(value, notation) : { value },
   schema: () => ({
     type: "string",
     format: "date-time",

@@ -10,7 +10,11 @@ import type { FileRow, LineIssue, SourceHeader } from "./read_file.ts";
 
 /** The column for a name; `undefined` if the name is skipped, an issue if no column matches. */
 type Target = { readonly column: NamedColumn | undefined } | { readonly issue: string };
-export type Mapping = { readonly targetOf: (name: string) => Target };
+export type Mapping = {
+  readonly targetOf: (name: string) => Target;
+  /** The names that the file must have. */
+  readonly mapped: readonly string[];
+};
 
 export type MappingOptions = {
   /** Names of the file and their columns, if they differ. */
@@ -49,6 +53,7 @@ export function makeMapping(
   };
   const targets = new Map<string, Target>();
   return {
+    mapped: [...map.keys()],
     targetOf: (name) => {
       const target = targets.get(name) ?? find(name);
       if (targets.size < MAX_REMEMBERED) targets.set(name, target);
@@ -68,11 +73,29 @@ function explainUnknown(table: string, name: string, names: readonly string[]): 
   return `${quote(name)} is not a column of ${table}: ${expected}`;
 }
 
+/** The errors of names that are mapped to a column and are not in the file. */
+export function findUnmapped({ mapped }: Mapping, names: readonly string[]): string[] {
+  return mapped
+    .filter((name) => !names.includes(name))
+    .map((name) => {
+      const folded = foldText(name);
+      const near = names.find((other) => foldText(other) === folded) ?? findNearest(name, names);
+      const expected = near === undefined ? names.join(", ") : `perhaps ${quote(near)}`;
+      return `${quote(name)} is mapped to a column but is not a name in the file: ${expected}`;
+    });
+}
+
+type HeaderOptions = {
+  readonly mapping: Mapping;
+  /** The columns that the file must have. */
+  readonly needed: (column: NamedColumn) => boolean;
+};
+
 /** The errors of the names in a file's first line. */
 export function findHeaderIssues(
   table: TableDefinition,
   { names, unnamed }: SourceHeader,
-  mapping: Mapping,
+  { mapping, needed }: HeaderOptions,
 ): string[] {
   // A column without a name is reported by its first value: mostly it has none.
   const targets = names
@@ -92,11 +115,12 @@ export function findHeaderIssues(
     .map(({ column, from }) => `${[...from].join(" and ")} both map to ${column}`);
   const found = new Set(mapped.map(({ column }) => column.name));
   const missing = table.columns
-    .filter((column) => isNeeded(column) && !found.has(column.name))
+    .filter((column) => needed(column) && !found.has(column.name))
     .map(({ name }) => `${name} is missing: the column is required and has no default`);
   const isForNone = mapped.length === 0 && unknown.length === 0;
   const none = isForNone ? [`No name matches a column of ${table.name}`] : [];
-  return [...repeated, ...new Set(unknown), ...shared, ...missing, ...none];
+  const unmapped = findUnmapped(mapping, names);
+  return [...repeated, ...new Set(unknown), ...unmapped, ...shared, ...missing, ...none];
 }
 
 function isSkipped(target: Target | undefined): boolean {
@@ -113,11 +137,26 @@ export function isNeeded(column: NamedColumn): boolean {
 /** Max characters of remembered values per file. The database detects duplicates among later rows. */
 const MAX_REMEMBERED_CHARS = 16_777_216;
 
-/** Returns a function that finds the errors of the next row: duplicates of earlier rows. */
-export function makeDuplicateFinder(table: TableDefinition): (row: FileRow) => LineIssue[] {
+type DuplicateFinder = {
+  /** The errors of the next row: duplicates of earlier rows. */
+  readonly find: (row: FileRow) => LineIssue[];
+  /** Whether an earlier line has the same values, also in a unique column. */
+  readonly isRepeated: (row: FileRow) => boolean;
+};
+
+export function makeDuplicateFinder(table: TableDefinition): DuplicateFinder {
   const sets = listUniques(table).map((columns) => ({ columns, lines: new Map<string, number>() }));
+  const rows = new Set<string>();
   let remembered = 0;
-  return ({ line, values }) =>
+  const isRepeated = ({ values }: FileRow): boolean => {
+    if (!sets.some(({ columns }) => toUniqueKey(columns, values) !== undefined)) return false;
+    const text = canonicalJson(values);
+    if (rows.has(text)) return true;
+    if (remembered < MAX_REMEMBERED_CHARS) rows.add(text);
+    remembered += text.length;
+    return false;
+  };
+  const find = ({ line, values }: FileRow) =>
     sets.flatMap(({ columns, lines }): LineIssue[] => {
       const key = toUniqueKey(columns, values);
       if (key === undefined) return [];
@@ -127,6 +166,7 @@ export function makeDuplicateFinder(table: TableDefinition): (row: FileRow) => L
       remembered += key.length;
       return [];
     });
+  return { find, isRepeated };
 }
 
 /** Whether rows of the table must differ in some columns. A check of a file does not see the stored rows. */

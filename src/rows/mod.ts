@@ -6,6 +6,8 @@
  */
 
 export * from "./batches.ts";
+export * from "./days.ts";
+export * from "./faults.ts";
 export * from "./mapping.ts";
 export * from "./read_file.ts";
 export * from "./read_rows.ts";

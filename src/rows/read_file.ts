@@ -8,7 +8,9 @@ import { parseExactJson } from "../std/json_text.ts";
 import { isUuid } from "../std/patterns.ts";
 
 /** A value of a file: text, which its column interprets, or JSON. `undefined` text is an empty field. */
-export type Cell = { readonly text: string | undefined } | { readonly json: unknown };
+export type Cell =
+  | { readonly text: string | undefined; readonly isQuoted?: boolean }
+  | { readonly json: unknown };
 
 /** A row of a file, by the file's names. With issues, it has no cells. */
 export type SourceRow = {
@@ -123,7 +125,8 @@ function toRow(
     const field = fields[index];
     if (unnamed.has(name) && (field === undefined || field.text === "")) return [];
     if (field === undefined || isEmpty(field)) return [[name, { text: undefined }]];
-    return [[name, { text: isProtected ? unprotectText(field.text) : field.text }]];
+    const text = isProtected ? unprotectText(field.text) : field.text;
+    return [[name, { text, isQuoted: field.isQuoted }]];
   });
   return { line, cells, issues };
 }

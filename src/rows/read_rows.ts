@@ -4,10 +4,18 @@
  * @module
  */
 
-import { type OffsetOf, type Read, type ReadNumber, VALUES } from "../kinds/mod.ts";
+import { type FileNotation, type OffsetOf, type Read, VALUES } from "../kinds/mod.ts";
 import type { Json, NamedColumn, TableDefinition } from "../schema/mod.ts";
+import { isCutShort, isShortened } from "../std/csv.ts";
 import { quote } from "../std/quote.ts";
-import { findHeaderIssues, isNeeded, type Mapping, makeDuplicateFinder } from "./mapping.ts";
+import { type DayOrder, type DaysFound, makeDayReader } from "./days.ts";
+import {
+  findHeaderIssues,
+  findUnmapped,
+  isNeeded,
+  type Mapping,
+  makeDuplicateFinder,
+} from "./mapping.ts";
 import type { Cell, FileRow, LineIssue, Source, SourceRow } from "./read_file.ts";
 
 // Reads values of requests and files by the rules of their columns. Finds all errors: PostgreSQL
@@ -77,6 +85,7 @@ const EITHER = /^-?[1-9]\d{0,2},\d{3}$/;
  * comma has this meaning there.
  */
 function readNumberText(written: string, delimiter: string): NumberText {
+  if (isShortened(written)) return { issue: CUT_SHORT };
   const text = written
     .trim()
     .replace(/^−/, "-")
@@ -90,6 +99,9 @@ function readNumberText(written: string, delimiter: string): NumberText {
     ? { text: point, mark: "," }
     : { issue: explainEither(point) };
 }
+
+export const CUT_SHORT =
+  "Has only the digits that the spreadsheet had room to show: widen its column, show numbers in full, and save the file again";
 
 function explainEither(point: string): string {
   return `Can mean two numbers: write ${point.replace(".", "")} or ${point}0`;
@@ -106,6 +118,10 @@ export type Match = {
 export type RowsReader = {
   readonly push: (text: string) => RowsRead;
   readonly end: () => RowsRead;
+  /** What the days show that were read without an order. */
+  readonly days: () => DaysFound;
+  /** The number of skipped lines. */
+  readonly skipped: () => number;
 };
 
 type ReaderOptions = {
@@ -115,6 +131,12 @@ type ReaderOptions = {
   readonly matches?: ReadonlyMap<string, Match>;
   /** Without it, a time without an offset is an error. */
   readonly offsetOf?: OffsetOf | undefined;
+  /** Without it, a day such as 29.09.2025 is an error. */
+  readonly dayOrder?: DayOrder | undefined;
+  /** Whether a line that repeats the values of an earlier one is skipped, if they must be unique. */
+  readonly skipsDuplicates?: boolean;
+  /** Whether rows can exist: only a new row needs the required columns. */
+  readonly isUpdate?: boolean;
 };
 
 /** Reads the rows of a source. If the first line is invalid, reads no rows: each would repeat the errors. */
@@ -122,13 +144,17 @@ export function makeRowsReader(source: Source, options: ReaderOptions): RowsRead
   let isHeaderChecked = false;
   let isHeaderWrong = false;
   const unknown = new Set<string>();
-  const findDuplicates = makeDuplicateFinder(options.table);
+  const { skipsDuplicates = false, isUpdate = false, mapping } = options;
+  const duplicates = makeDuplicateFinder(options.table);
+  let skipped = 0;
   const readNumber = makeNumberReader();
+  const days = makeDayReader(options.dayOrder);
   const checkHeader = (): LineIssue[] => {
     const header = source.header();
     if (header === undefined || isHeaderChecked) return [];
     isHeaderChecked = true;
-    const issues = findHeaderIssues(options.table, header, options.mapping);
+    const needed = isUpdate ? () => false : isNeeded;
+    const issues = findHeaderIssues(options.table, header, { mapping, needed });
     isHeaderWrong = issues.length > 0;
     return issues.map((message) => ({ line: header.line, message }));
   };
@@ -137,20 +163,48 @@ export function makeRowsReader(source: Source, options: ReaderOptions): RowsRead
     const issues = checkHeader();
     for (const sourceRow of isHeaderWrong ? [] : sourceRows) {
       const delimiter = source.header()?.delimiter ?? "";
-      const read = readSourceRow(sourceRow, options, { delimiter, readNumber });
+      const read = readSourceRow(sourceRow, options, { delimiter, readNumber, readDay: days.read });
       const fresh = read.unknown.filter(({ name }) => !unknown.has(name));
       for (const { name } of fresh) if (unknown.size < MAX_UNKNOWN) unknown.add(name);
       const { line } = sourceRow;
       issues.push(...read.issues, ...fresh.map(({ message }) => ({ line, message })));
       if (read.issues.length + read.unknown.length > 0) continue;
       const row = { line, values: read.values };
-      const duplicates = findDuplicates(row);
-      if (duplicates.length === 0) rows.push(row);
-      else issues.push(...duplicates);
+      if (skipsDuplicates && duplicates.isRepeated(row)) {
+        skipped++;
+        continue;
+      }
+      const repeated = duplicates.find(row);
+      if (repeated.length === 0) rows.push(row);
+      else issues.push(...repeated);
     }
     return { rows, issues };
   };
-  return { push: (text) => readAll(source.push(text)), end: () => readAll(source.end()) };
+  /** The names of objects: a name that no object has is an error of the last line. */
+  const names = new Set<string>();
+  const findMissing = (line: number): LineIssue[] =>
+    names.size === 0 || source.header() !== undefined
+      ? []
+      : findUnmapped(mapping, [...names]).map((message) => ({ line, message }));
+  let last = 1;
+  const readNames = (sourceRows: readonly SourceRow[]): RowsRead => {
+    for (const { line, cells } of sourceRows) {
+      last = line;
+      if (mapping.mapped.length > 0 && source.header() === undefined)
+        for (const [name] of cells)
+          if (names.size < MAX_UNKNOWN || mapping.mapped.includes(name)) names.add(name);
+    }
+    return readAll(sourceRows);
+  };
+  return {
+    push: (text) => readNames(source.push(text)),
+    end: () => {
+      const { rows, issues } = readNames(source.end());
+      return { rows, issues: [...issues, ...findMissing(last)] };
+    },
+    days: days.found,
+    skipped: () => skipped,
+  };
 }
 
 /** Max remembered unknown names: each is reported once, not for every row. */
@@ -164,8 +218,12 @@ type SourceRowRead = {
 
 function readSourceRow(
   { line, cells, issues }: SourceRow,
-  { table, mapping, matches = new Map(), offsetOf }: ReaderOptions,
-  file: { readonly delimiter: string; readonly readNumber: NumberReader },
+  { table, mapping, matches = new Map(), offsetOf, isUpdate = false }: ReaderOptions,
+  file: {
+    readonly delimiter: string;
+    readonly readNumber: NumberReader;
+    readonly readDay: FileNotation["readDay"];
+  },
 ): SourceRowRead {
   if (issues.length > 0)
     return { values: {}, issues: issues.map((message) => ({ line, message })), unknown: [] };
@@ -182,9 +240,11 @@ function readSourceRow(
         other === undefined
           ? readCell(cell, column, {
               match: matches.get(column.name),
-              offsetOf,
-              readNumber: (written) =>
-                file.readNumber(written, { ...file, line, column: column.name }),
+              notation: {
+                ...{ offsetOf, readDay: file.readDay },
+                readNumber: (written) =>
+                  file.readNumber(written, { ...file, line, column: column.name }),
+              },
             })
           : { issue: `${quote(other)} and ${quote(name)} both map to this column` };
       if (value === undefined) continue;
@@ -192,36 +252,37 @@ function readSourceRow(
       else read.values[column.name] = value.value;
     }
   }
-  for (const column of table.columns)
+  for (const column of isUpdate ? [] : table.columns)
     if (isNeeded(column) && !seen.has(column.name))
       read.issues.push({ line, column: column.name, message: "Is required and has no default" });
   return read;
 }
 
-type CellOptions = Pick<ReaderOptions, "offsetOf"> & {
+type CellOptions = {
   readonly match: Match | undefined;
-  readonly readNumber: ReadNumber;
+  readonly notation: FileNotation;
 };
 
 /** The value of a cell; `undefined` if the column gets its default. */
 function readCell(
   cell: Cell,
   column: NamedColumn,
-  { match, offsetOf, readNumber }: CellOptions,
+  { match, notation }: CellOptions,
 ): Read | undefined {
   if ("json" in cell) {
-    if (cell.json === null || match === undefined)
-      return readValue(
-        VALUES[column.kind].fromJsonFile?.(cell.json, offsetOf) ?? cell.json,
-        column,
-      );
-    return findMatch(cell.json, match);
+    if (cell.json === null) return readValue(null, column);
+    if (match !== undefined) return findMatch(cell.json, match);
+    const read = VALUES[column.kind].fromJsonFile?.(cell.json, notation) ?? { value: cell.json };
+    return "issue" in read ? read : readValue(read.value, column);
   }
   const kind = VALUES[match?.column.kind ?? column.kind];
   const { text } = cell;
   if (text === undefined || (text === "" && kind.hasEmpty?.(column) !== true))
     return column.required && column.default !== undefined ? undefined : readValue(null, column);
-  const read = kind.fromCsv?.(text, readNumber, offsetOf) ?? { value: text };
+  // A choice can be such a text, and a text in quotes is meant as written.
+  if (column.values === undefined && cell.isQuoted !== true && isCutShort(text))
+    return { issue: CUT_SHORT };
+  const read = kind.fromCsv?.(text, notation) ?? { value: text };
   if ("issue" in read) return read;
   return match === undefined ? readValue(read.value, column) : findMatch(read.value, match);
 }

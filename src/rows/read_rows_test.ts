@@ -61,7 +61,21 @@ describe("an export is read back unchanged", () => {
     fc.string({
       unit: fc.constantFrom('"', ",", ";", "\t", "\r", "\n", "\uFEFF", "=", "'", " ", "a"),
     }),
-    fc.constantFrom("", " ", '"', '""', "null", "id,title", "=1+1", "'=1", "\r\n", "NULL", "0"),
+    fc.constantFrom(
+      "1.23E+12",
+      "#####",
+      "",
+      " ",
+      '"',
+      '""',
+      "null",
+      "id,title",
+      "=1+1",
+      "'=1",
+      "\r\n",
+      "NULL",
+      "0",
+    ),
   );
   const storable = hostile.filter((text) => !text.includes("\0"));
   const number = fc
@@ -295,7 +309,8 @@ describe("a CSV", () => {
       values: [1234.5, "1234"],
     },
     { name: "Swiss thousands", text: "size;price\n1'234.5;1’234\n", values: [1234.5, "1234"] },
-    { name: "an exponent with a comma", text: "size;price\n1,5E-07;1\n", values: [1.5e-7, "1"] },
+    { name: "an exponent with a comma", text: "size;price\n1,5e-07;1\n", values: [1.5e-7, "1"] },
+    { name: "an exponent of Java", text: "size,price\n1.5E12,1\n", values: [1.5e12, "1"] },
     { name: "a minus sign", text: "size;price\n−1,5;−2\n", values: [-1.5, "-2"] },
     {
       name: "a point in one column and a comma in another",
@@ -337,6 +352,28 @@ describe("a CSV", () => {
     },
   ])("rejects $name", ({ text, message }) => {
     expect(listIssues(read(text, { table: sizes }))).toEqual([message]);
+  });
+
+  test.each([
+    ...["1,23E+12", "1.23E+12", "1E+12", "1,2E5", "1.5E-07", "-1,23457E+11", "#####"].map(
+      (text) => ({ text, columns: ["size", "count", "price", "title", "tags"] }),
+    ),
+    ...["1e12", "1.0E12", "1,23e+12"].map((text) => ({ text, columns: ["count"] })),
+    ...["12%", "12 %", "$12", "12,50 €"].map((text) => ({
+      text,
+      columns: ["size", "count", "price"],
+    })),
+  ])("rejects $text, which can lack digits, in $columns", ({ text, columns }) => {
+    for (const name of columns) {
+      const { rows, issues } = read(`${name};due\n${text};\n`);
+      expect(rows).toEqual([]);
+      expect(issues.map(({ column }) => column)).toEqual([name]);
+    }
+  });
+
+  test("has a text in quotes as it is written", () => {
+    const { rows } = read('title,status\n"1.23E+12",\n"#####",\n');
+    expect(rows.map(({ values }) => values["title"] ?? null)).toEqual(["1.23E+12", "#####"]);
   });
 
   test("has booleans in the languages of spreadsheets", () => {

@@ -3,7 +3,7 @@
 import { VALUES } from "../kinds/mod.ts";
 import type { Json, NamedColumn, TableDefinition } from "../schema/mod.ts";
 import { canonicalJson } from "../std/json.ts";
-import { describeDuplicate, describeTaken, listUniques, toUniqueKey } from "./mapping.ts";
+import { describeDuplicate, describeTaken, isNeeded, listUniques, toUniqueKey } from "./mapping.ts";
 import type { FileRow, LineIssue } from "./read_file.ts";
 
 type Values = Readonly<Record<string, Json>>;
@@ -11,9 +11,12 @@ type Values = Readonly<Record<string, Json>>;
 /** A row of the table, as it was listed before the first write. */
 export type ListedRow = { readonly id: string; readonly values: Values };
 
+/** A row of the file, and the row of the table that it changes. */
+export type ChangedRow = FileRow & { readonly id: string };
+
 export type SyncPlan = {
   readonly created: readonly FileRow[];
-  readonly changed: readonly FileRow[];
+  readonly changed: readonly ChangedRow[];
   readonly unchanged: number;
   /** The rows of the table that the file does not have. */
   readonly missing: readonly ListedRow[];
@@ -65,7 +68,7 @@ export function makeComparison(
   const found = new Set<string>();
   const lines = new Map<string, number>();
   const created: FileRow[] = [];
-  const changed = new Map<string, FileRow>();
+  const changed = new Map<string, ChangedRow>();
   let [rows, unchanged] = [0, 0];
   return {
     add: (row) => {
@@ -80,9 +83,12 @@ export function makeComparison(
       if (first !== undefined) return describeDuplicate(unique, { line: row.line, first });
       lines.set(key, row.line);
       const stored = byKey.get(key);
+      const lacking = stored === undefined ? findLacking(table, row) : undefined;
+      if (lacking !== undefined)
+        return { line: row.line, column: lacking, message: REQUIRED_IN_NEW };
       if (stored === undefined) created.push(row);
       else if (isSame(byName, row.values, stored.values)) unchanged++;
-      else changed.set(stored.id, row);
+      else changed.set(stored.id, { ...row, id: stored.id });
       if (stored !== undefined) found.add(stored.id);
       return undefined;
     },
@@ -129,6 +135,12 @@ function findTaken(
   });
 }
 
+/** A column that only a new row needs and that the row omits: the row can be changed by its id, but not be created. */
+export function findLacking({ columns }: TableDefinition, { values }: FileRow): string | undefined {
+  return columns.find((column) => isNeeded(column) && !Object.hasOwn(values, column.name))?.name;
+}
+
+const REQUIRED_IN_NEW = "Is required and has no default, and no stored row has these values";
 const REQUIRED_KEY = "Must have a value: a row is updated by this column";
 
 /** The value of a row's column in a create; null if only the service can know it. */

@@ -52,8 +52,25 @@ function toField(value: string | null): string {
   return needsQuotes(value) ? `"${value.replaceAll('"', '""')}"` : value;
 }
 
+/** Texts that look like a value of which a spreadsheet did not show all digits have quotes, so that an import stores them. */
 export function needsQuotes(text: string): boolean {
-  return text === "" || QUOTED.test(text);
+  return text === "" || QUOTED.test(text) || isCutShort(text);
+}
+
+/** Whether a spreadsheet shows a value in this way for lack of room: as `1.23E+12` or `####`. A CSV has only what it shows. */
+export function isCutShort(text: string): boolean {
+  return /^ *#{3,} *$/.test(text) || isShortened(text);
+}
+
+const SHORTENED = /^-?\d+(?:([.,])\d+)?E([+-]?)\d+$/;
+/** Spreadsheets store at most 15 digits. Programs also write a capital E, such as Java `1.5E12`. */
+const SHOWN_DIGITS = 15;
+
+/** Whether a number is written as a spreadsheet shortens it. */
+export function isShortened(text: string): boolean {
+  const [number = "", comma, sign] = SHORTENED.exec(text.trim()) ?? [];
+  const digits = number.replace(/E.*/, "").replace(/\D/g, "").length;
+  return number !== "" && digits < SHOWN_DIGITS && (sign !== "" || comma === ",");
 }
 
 /**

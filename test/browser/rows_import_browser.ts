@@ -131,7 +131,7 @@ test("an import of 2,000 rows with 30 invalid rows groups equal errors, then sto
     await press(page, "Check the file");
     await page.getByText("30 errors in 30 lines. Nothing was stored.").waitFor();
     await page
-      .getByText(/^size: Must be a number \(30 times: lines 2, 69, .*, 1275 and 10 more\)$/)
+      .getByText(/^size: Must be a number \(30 lines: 2, 69, .*, 1275 and 10 more\)$/)
       .waitFor();
     expect(await countRows()).toBe(0);
     await press(page, "Import only the 1,970 rows without errors");
@@ -319,6 +319,25 @@ test("each name shows its first values, and zoneless times are read in the chose
     "2026-07-27T12:30:00+00:00",
     "2026-11-27T14:30:00+00:00",
     null,
+  ]);
+});
+
+test("days are read in the order that the file shows, and otherwise nothing is stored", async () => {
+  await withPage(pages.browser, async (page) => {
+    await openImport(pages, page);
+    await choose(page, "title,due\na,02.04.2026\n");
+    await press(page, "Check the file");
+    await page.getByText("--dates dmy").waitFor();
+    expect(await page.getByRole("button", { name: /^Import/ }).count()).toBe(0);
+    await choose(page, "title,due\na,02.04.2026\nb,29.09.2025 14:30\n");
+    await press(page, "Check the file");
+    await page.getByText("Dates are read as day.month.year").waitFor();
+    await press(page, "Import 2 rows");
+    await page.getByText("2 rows stored.").waitFor();
+  });
+  expect((await pages.listRows()).map(({ due }) => due)).toEqual([
+    "2026-04-02T00:00:00+00:00",
+    "2025-09-29T14:30:00+00:00",
   ]);
 });
 

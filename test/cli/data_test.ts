@@ -106,6 +106,71 @@ test("all errors are listed by line, and nothing is stored", async () => {
   expect(await listRows(app, name)).toEqual([]);
 });
 
+test("an error of many lines is printed once, with its first lines", async () => {
+  const { app, name } = await makeTable();
+  const rows = Array.from({ length: 500 }, (_, index) => `t${index},x\n`).join("");
+  project.write("many.csv", `title,size\n${rows}`);
+  const { code, err } = await data(app, "import", name, "many.csv");
+  expect(code).toBe(1);
+  expect(err.match(/^many\.csv:.*$/gm)).toHaveLength(1);
+  expectSentences(err, {
+    names: ["many.csv:2: size: ", "500 lines: 2, 3, ", "480 more", "500 errors"],
+    varies: { [service.url]: "<service>" },
+  });
+});
+
+describe("days of spreadsheets", () => {
+  const importDays = async (days: readonly string[], ...flags: string[]) => {
+    const table = freshName();
+    const app = await service.makeApp();
+    await service.pushSchema(app, defineSchema({ [table]: { day: t.date(), n: t.integer() } }));
+    project.write("days.csv", `day;n\n${days.map((day) => `${day};1\n`).join("")}`);
+    const outcome = await data(app, "import", table, "days.csv", ...flags);
+    return { ...outcome, days: (await listRows(app, table)).map(({ day }) => day) };
+  };
+
+  test("are read in the order that a day above 12 shows, which the command says first", async () => {
+    const { code, err, days } = await importDays(["02.04.2026", "29.09.2025"]);
+    expect([code, days]).toEqual([0, ["2026-04-02", "2025-09-29"]]);
+    expectSentences(err, {
+      names: ["day.month.year", "29.09.2025", "--dates"],
+      varies: { [service.url]: "<service>" },
+    });
+  });
+
+  test("are read in the chosen order", async () => {
+    const { days } = await importDays(["02/04/2026"], "--dates", "mdy");
+    expect(days).toEqual(["2026-02-04"]);
+    expect((await importDays([], "--dates", "ymd")).code).toBe(2);
+  });
+
+  test.each([
+    { name: "show no order", texts: ["02.04.2026", "1/10/26"] },
+    { name: "contradict each other", texts: ["13.01.2026", "01/13/2026"] },
+  ])("are rejected with the choice if they $name", async ({ texts }) => {
+    const { code, err, days } = await importDays(texts);
+    expect([code, days]).toEqual([1, []]);
+    expectSentences(err, {
+      names: ["days.csv:2: day: ", "--dates dmy", "mdy"],
+      varies: { [service.url]: "<service>" },
+    });
+  });
+});
+
+test("a name in --map that the file lacks is an error with a similar name", async () => {
+  const { app, name } = await makeTable();
+  project.write("map.csv", "title,Betrag (EUR)\na,1\n");
+  project.write("map.ndjson", '{"title":"a","Betrag (EUR)":"1"}\n');
+  const flags = ["--map", "Betrag(EUR)=price", "--skip", "Betrag (EUR)"];
+  for (const file of ["map.csv", "map.ndjson"]) {
+    const { code, err } = await data(app, "import", name, file, ...flags);
+    expect(code).toBe(1);
+    expect(err).toContain('"Betrag(EUR)" is mapped to a column');
+    expect(err).toContain('perhaps "Betrag (EUR)"');
+  }
+  expect(await listRows(app, name)).toEqual([]);
+});
+
 test("an export for spreadsheets has a byte order mark, and is imported to the same values", async () => {
   const { app, name } = await makeTable();
   const titles = ["+49 30 1234567", "'quoted", "Größe, 東京", "-1.5", "=1;\n'=2"];

@@ -24,6 +24,7 @@ const DERIVED = [
   "migrate --shards",
   "admin set-history --days",
   "data import --format",
+  "data import --dates",
   "data import --encoding",
   "data import --spreadsheet",
   "admin set-limit --per-minute",

@@ -2,6 +2,10 @@
 
 import { resolve } from "node:path";
 import {
+  DAY_ORDERS,
+  type DayOrder,
+  type DaysFound,
+  decideDayOrder,
   ENCODINGS,
   findFormat,
   hasUniques,
@@ -27,6 +31,7 @@ import {
   type Checked,
   type ImportTask,
   limitsOf,
+  makeFileReader,
   makeIssueReport,
   readRowsFile,
   sendFile,
@@ -107,10 +112,15 @@ export async function runImport(setting: Setting): Promise<CommandResult> {
       matches: await readMatches(app, table, args.texts("match")),
       encoding,
       isProtected: args.has("spreadsheet") || undefined,
+      dayOrder: readDayOrder(args),
+      skipsDuplicates: args.has("skip-duplicates"),
+      isUpdate: sync !== undefined,
     },
     setting,
   };
   const checked = await checkFile(task);
+  if (checked.skipped > 0)
+    setting.terminal.warn(`Skipped ${showCount(checked.skipped, "duplicate line")}`);
   if (sync !== undefined) return await syncFile(task, checked, sync);
   const dryRun = args.has("dry-run");
   const replayed = dryRun ? 0 : await sendFile(task, checked);
@@ -130,6 +140,13 @@ function readEncoding(args: Arguments): string | undefined {
     const names = ENCODINGS.map(({ name }) => name).join(", ");
     throw new UsageError(`Cannot read --encoding ${name}: must be an encoding, such as ${names}`);
   }
+}
+
+/** @throws {UsageError} `--dates` is no order of days */
+function readDayOrder(args: Arguments): DayOrder | undefined {
+  const text = args.text("dates");
+  if (text === undefined || text === "dmy" || text === "mdy") return text;
+  throw new UsageError(`Cannot read --dates ${text}: must be ${CHOICES}`);
 }
 
 type Imported = { rows: number; replayed: number; dryRun: boolean };
@@ -162,16 +179,37 @@ function readMapping(table: TableDefinition, args: Arguments): Mapping {
   }
 }
 
-/** @throws {RejectedError} the file has errors; all are printed */
+const CHOICES = "dmy (day.month.year) or mdy (month/day/year)";
+
+/** Checks the file again if it shows the order of its days. @throws {RejectedError} the file has errors; all are printed */
 async function checkFile(task: ImportTask): Promise<Checked> {
-  const { setting } = task;
   const issues = makeIssueReport(task);
+  const { days, ...checked } = await readOnce(task, issues);
+  const order = decideDayOrder(days);
+  if (order !== undefined) {
+    const shown = `Reads dates as ${DAY_ORDERS[order]}, because of ${days[order]}; --dates chooses another order`;
+    task.setting.terminal.warn(shown);
+    task.file.dayOrder = order;
+    return await checkFile(task);
+  }
+  issues.throwAny(Object.keys(days).length === 0 ? "" : `. Choose --dates ${CHOICES}`);
+  return checked;
+}
+
+/** One pass of the file. */
+async function readOnce(
+  task: ImportTask,
+  issues: ReturnType<typeof makeIssueReport>,
+): Promise<Checked & { days: DaysFound }> {
+  const { setting } = task;
+  const reader = makeFileReader(task.file);
   const hasher = new Bun.CryptoHasher("sha256");
+  const hash = (bytes: Uint8Array) => void hasher.update(bytes);
   const batcher = makeBatcher(limitsOf(task));
   let [rows, batches] = [0, 0];
   const stop = setting.terminal.spin(() => `Checking: ${showCount(rows, "row")}`);
   try {
-    for await (const read of readRowsFile(task.file, (bytes) => void hasher.update(bytes))) {
+    for await (const read of readRowsFile(task.file, reader, hash)) {
       for (const issue of read.issues) issues.add(issue);
       for (const row of read.rows) {
         if (row.line < task.fromLine) continue;
@@ -184,6 +222,7 @@ async function checkFile(task: ImportTask): Promise<Checked> {
   } finally {
     stop();
   }
-  issues.throwAny();
-  return { digest: hasher.digest("hex"), rows, batches: batches + batcher.end().length };
+  const digest = hasher.digest("hex");
+  batches += batcher.end().length;
+  return { digest, rows, batches, skipped: reader.skipped(), days: reader.days() };
 }

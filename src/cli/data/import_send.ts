@@ -8,17 +8,22 @@
 import { type Detail, Problem } from "../../problem.ts";
 import {
   type Batch,
+  type DayOrder,
   describeStored,
+  type FaultList,
   type FileFormat,
   findLostColumns,
   type LineIssue,
   type Mapping,
   type Match,
   makeBatcher,
+  makeFaultList,
   makeRowsReader,
   makeSource,
   type RowsRead,
+  type RowsReader,
   readChunks,
+  showFaultLines,
 } from "../../rows/mod.ts";
 import type { TableDefinition } from "../../schema/mod.ts";
 import { showCount } from "../../std/count.ts";
@@ -38,6 +43,12 @@ type RowsFile = {
   encoding: string | undefined;
   /** Whether the texts have apostrophes of an export for spreadsheets; `undefined` if its mark decides. */
   isProtected: boolean | undefined;
+  /** The order of days such as 01/10/2026; `undefined` if the file has to show it. */
+  dayOrder: DayOrder | undefined;
+  /** Whether lines that repeat an earlier one are skipped. */
+  skipsDuplicates: boolean;
+  /** Whether rows can exist, so that they need no required column. */
+  isUpdate: boolean;
 };
 
 export type ImportTask = {
@@ -57,23 +68,27 @@ export function limitsOf({ app }: ImportTask): { rows: number; bytes: number } {
   return { rows: MAX_BATCH, bytes: app.maxBatchBytes };
 }
 
+export function makeFileReader({ format, isProtected, ...options }: RowsFile): RowsReader {
+  return makeRowsReader(makeSource(format, { isProtected }), options);
+}
+
 /** The rows and errors of a file; `onBytes` receives the bytes. */
 export function readRowsFile(
-  { path, format, encoding, isProtected, ...options }: RowsFile,
+  file: RowsFile,
+  reader = makeFileReader(file),
   onBytes: (bytes: Uint8Array) => void = () => undefined,
 ): AsyncGenerator<RowsRead, void> {
   const pass = async function* () {
-    for await (const bytes of Bun.file(path).stream()) {
+    for await (const bytes of Bun.file(file.path).stream()) {
       onBytes(bytes);
       yield bytes;
     }
   };
-  const reader = makeRowsReader(makeSource(format, { isProtected }), options);
-  return readChunks(pass(), reader, encoding);
+  return readChunks(pass(), reader, file.encoding);
 }
 
 /** The result of checking a file. */
-export type Checked = { digest: string; rows: number; batches: number };
+export type Checked = { digest: string; rows: number; batches: number; skipped: number };
 
 /** Sends a checked file; returns how many rows an earlier run had stored. */
 export async function sendFile(task: ImportTask, { digest, rows }: Checked): Promise<number> {
@@ -204,25 +219,38 @@ function toLineDetail({ path, message }: Detail, { lines }: Batch): Detail {
 
 type IssueReport = {
   add: (issue: LineIssue) => void;
-  /** @throws {RejectedError} an error was added */
-  throwAny: () => void;
+  /** @throws {RejectedError} an error was added; its message ends with the advice */
+  throwAny: (advice?: string) => void;
 };
 
-/** Prints each error immediately; with `--json` collects them for one document. */
+/** Prints errors in groups; with `--json` collects all for one document. */
 export function makeIssueReport({ name, setting: { args, terminal } }: ImportTask): IssueReport {
   const details: Detail[] = [];
-  let count = 0;
+  const list = makeFaultList();
   return {
-    add: ({ line, column, message }) => {
-      count++;
+    add: (issue) => {
+      const { line, column, message } = issue;
+      list.add(issue);
       const path = column === undefined ? `/${line}` : `/${line}/${column}`;
       if (args.has("json")) details.push({ path, message });
-      else terminal.warn(`${name}:${line}: ${column === undefined ? "" : `${column}: `}${message}`);
     },
-    throwAny: () => {
+    throwAny: (advice = "") => {
+      const count = list.count();
       if (count === 0) return;
-      const message = `Nothing was stored: ${name} has ${showCount(count, "error")}`;
+      if (!args.has("json")) for (const line of showFaults(name, list)) terminal.warn(line);
+      const message = `Nothing was stored: ${name} has ${showCount(count, "error")}${advice}`;
       throw new RejectedError(message, EXIT.rejected, { code: "validation_failed", details });
     },
   };
+}
+
+function showFaults(name: string, list: FaultList): string[] {
+  const faults = list.faults();
+  const shown = faults.map((fault) => {
+    const { lines, column, message, count } = fault;
+    const of = column === undefined ? "" : `${column}: `;
+    return `${name}:${lines[0]}: ${of}${message}${count > 1 ? ` (${showFaultLines(fault)})` : ""}`;
+  });
+  const more = list.count() - faults.reduce((sum, { count }) => sum + count, 0);
+  return more === 0 ? shown : [...shown, `${name}: and ${showCount(more, "more error")}`];
 }

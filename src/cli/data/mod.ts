@@ -31,7 +31,7 @@ Reads CSV (commas, semicolons or tabs; the first line contains the column names)
 whole file and lists all errors by line; if there are errors, nothing is sent. An empty field is null, or the default of a
 required column. A column without a name is called by its position, such as #3, and left out if it has no values. The service
 creates the ids. You can repeat the command for ${IDEMPOTENCY_HOURS} hours: stored rows are not stored again. If the
-database rejects a row, such as a duplicate, the import stops and prints the line to continue from.
+database rejects a row, such as a duplicate of a stored row, the import stops and prints the line to continue from.
 Prints { table, rows, batches, replayed, dryRun } with --json.
 
 With --update-by the table gets the values of the file. Rows are found by a unique column, or by the columns of a unique
@@ -61,12 +61,19 @@ dryRun } with --json.`,
         about:
           "remove the apostrophes that an export for spreadsheets added; default: if the file is one",
       },
+      dates: {
+        value: "order",
+        about: "order of dates such as 01/10/2026: dmy or mdy; default: if a day above 12 shows it",
+      },
       match: {
         value: "column=table.column",
         many: true,
         about: "the file identifies referenced rows by this unique column",
       },
       "from-line": { value: "line", about: "skip the rows before this line" },
+      "skip-duplicates": {
+        about: "skip a line with the same values as an earlier line, by a unique column",
+      },
       again: {
         about: `store rows again that a run in the last ${IDEMPOTENCY_HOURS} hours has stored`,
       },

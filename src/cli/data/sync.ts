@@ -9,7 +9,9 @@ import { toUpsertPath } from "../../data/deps.ts";
 import { Problem } from "../../problem.ts";
 import {
   type Batch,
+  type ChangedRow,
   type FileRow,
+  findLacking,
   findLostColumns,
   findUnique,
   isUnchanged,
@@ -233,22 +235,31 @@ async function writeRows(
   const run = crypto.randomUUID();
   const stop = task.setting.terminal.spin(() => `Writing: ${sent} of ${showCount(total, "row")}`);
   try {
-    const waiting = toBatches(task, [...created, ...changed]);
+    const { false: whole = [], true: partial = [] } = Object.groupBy(changed, (row) =>
+      String(findLacking(task.file.table, row) !== undefined),
+    );
+    const upsert = { path: toUpsertPath(task.table, columns) };
+    // A create must have the required columns, also if the row exists: a row without them is changed by its id.
+    const patch = { path: task.table, method: "PATCH" } as const;
+    const waiting = [
+      ...toBatches(task, [...created, ...whole]).map((batch) => ({ ...batch, ...upsert })),
+      ...toBatches(task, partial.map(toPatch)).map((batch) => ({ ...batch, ...patch })),
+    ];
     let most = MAX_BATCH;
     for (let number = 0; ; number++) {
       const batch = waiting.shift();
       if (batch === undefined) break;
-      const { body: rows, lines } = batch;
+      const { body: rows, lines, ...target } = batch;
       if (lines.length > most) {
-        waiting.unshift(...splitBatch(batch, most));
+        waiting.unshift(...splitBatch(batch, most).map((part) => ({ ...part, ...target })));
         continue;
       }
       const key = `import-${run}-${number}`;
-      const path = toUpsertPath(task.table, columns);
       try {
-        const request = { path, body: rows, headers: { "idempotency-key": key } };
+        const request = { ...target, body: rows, headers: { "idempotency-key": key } };
         const { body } = await task.app.call(request);
         for (const result of readResults(body)) if (result in written) written[result]++;
+        if ("method" in target) written.updated += lines.length;
         sent += lines.length;
         const lost = findLostColumns(rows, body);
         if (lost.length > 0)
@@ -291,6 +302,10 @@ function explainFailure(
 }
 
 const SERVER_ERROR = 500;
+
+function toPatch({ id, line, values }: ChangedRow): FileRow {
+  return { line, values: { id, ...values } };
+}
 
 function toBatches(task: ImportTask, rows: readonly FileRow[]) {
   const batcher = makeBatcher(limitsOf(task));

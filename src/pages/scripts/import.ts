@@ -5,7 +5,14 @@
  * @module
  */
 
-import { findFormat, hasUniques } from "../../rows/mod.ts";
+import {
+  DAY_ORDERS,
+  decideDayOrder,
+  type Fault,
+  findFormat,
+  hasUniques,
+  showFaultLines,
+} from "../../rows/mod.ts";
 import type { TableDefinition } from "../../schema/mod.ts";
 import { toDataUrl } from "./data.ts";
 import { announce, element, openAnnouncements } from "./dom.ts";
@@ -14,7 +21,6 @@ import {
   type ChosenFile,
   checkFile,
   digestBytes,
-  type Fault,
   type FileCheck,
   type ImportFile,
   readChoices,
@@ -40,9 +46,6 @@ import { offerSync, openComparison, renderSync, type SyncChoice } from "./import
 openAnnouncements();
 const section = document.querySelector<HTMLElement>("[data-import]");
 if (section !== null) start(section);
-
-/** Max displayed errors; the count includes all errors. */
-const MAX_VISIBLE = 200;
 
 function start(parent: HTMLElement): void {
   const table = JSON.parse(parent.dataset["import"] ?? "") as TableDefinition;
@@ -194,15 +197,20 @@ async function check(page: Page, file: NamedFile, choice?: SyncChoice): Promise<
     onRead,
     // The rows that this import has stored are no duplicates.
     stored: begun === undefined ? stored : undefined,
-    maxFaults: MAX_VISIBLE,
     comparison,
     onProgress: (rows) => {
       status.textContent = `Checking: ${rows} rows`;
     },
   });
+  const order = decideDayOrder(result.days);
+  if (order !== undefined) return await check(page, { ...file, dayOrder: order }, choice);
   const { rows, issueCount, badLines, isCompared } = result;
   if (begun !== undefined) return offerRest(page, file, begun);
   steps.replaceChildren(...renderIssues(result));
+  if (file.dayOrder !== undefined) {
+    const shown = DAY_ORDERS[file.dayOrder];
+    steps.append(toNotice("info", `Dates are read as ${shown}: some have a day above 12.`));
+  }
   if (zoneless > 0) {
     const zone = file.offsetOf === toLocalOffset ? "this browser's time zone" : "UTC";
     steps.append(
@@ -239,18 +247,22 @@ async function check(page: Page, file: NamedFile, choice?: SyncChoice): Promise<
   addButton(steps, name, () => show(() => store(page, { file, begun: start }), steps));
 }
 
-function renderIssues({ faults, issueCount, badLines }: FileCheck): Node[] {
+const CHOOSE_DAYS =
+  "The file does not show whether its dates are day.month.year or month/day/year. Write them as 2026-10-31, or import the file with rowhouse data import --dates dmy or --dates mdy.";
+
+function renderIssues({ faults, issueCount, badLines, days }: FileCheck): Node[] {
   if (issueCount === 0) return [];
   const listed = faults.map(renderFault);
   const more = issueCount - faults.reduce((sum, fault) => sum + fault.count, 0);
   if (more > 0) listed.push(`and ${count(more, "more error", "more errors")}`);
+  if (Object.keys(days).length > 0) listed.push(CHOOSE_DAYS);
   const title = `${count(issueCount, "error")} in ${count(badLines.size, "line")}. Nothing was stored.`;
   return [toNotice("error", title, listed)];
 }
 
-function renderFault({ column, message, lines, ...fault }: Fault): string {
+function renderFault(fault: Fault): string {
+  const { column, message, lines } = fault;
   const text = column === undefined ? message : `${column}: ${message}`;
   if (fault.count === 1) return `Line ${lines[0]}${column === undefined ? ": " : ", "}${text}`;
-  const more = fault.count > lines.length ? ` and ${fault.count - lines.length} more` : "";
-  return `${text} (${count(fault.count, "time")}: lines ${lines.join(", ")}${more})`;
+  return `${text} (${showFaultLines(fault)})`;
 }

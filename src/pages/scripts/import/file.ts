@@ -2,16 +2,21 @@
 
 import {
   type Comparison,
+  type DayOrder,
+  type DaysFound,
   decodeChunks,
+  type Fault,
   type FileFormat,
   isNeeded,
   type LineIssue,
   type Match,
   makeBatcher,
+  makeFaultList,
   makeMapping,
   makeRowsReader,
   makeSource,
   type RowsRead,
+  type RowsReader,
   readChunks,
 } from "../../../rows/mod.ts";
 import type { TableDefinition } from "../../../schema/mod.ts";
@@ -38,6 +43,8 @@ export type ImportFile = ChosenFile & {
   readonly matches: ReadonlyMap<string, Match>;
   /** The offset of times that have none. */
   readonly offsetOf: (local: string) => string;
+  /** The order of the days, once the file has shown it. */
+  readonly dayOrder?: DayOrder;
   /** Lines that are not stored: those with errors when the import began, also if it stored the rows that they refer to. */
   readonly leftOut?: ReadonlySet<number>;
 };
@@ -90,11 +97,17 @@ function toJsonText(json: unknown): string {
   return typeof json === "string" ? json : json === null ? "" : (JSON.stringify(json) ?? "");
 }
 
-export function readFile(chosen: ImportFile): AsyncGenerator<RowsRead> {
-  const { file, format, encoding, isProtected, table, map, skip, matches, offsetOf } = chosen;
-  const options = { table, mapping: makeMapping(table, { map, skip }), matches, offsetOf };
-  const reader = makeRowsReader(makeSource(format, { isProtected }), options);
-  return readChunks(readStream(file), reader, encoding);
+function makeFileReader(chosen: ImportFile): RowsReader {
+  const { format, isProtected, table, map, skip, ...options } = chosen;
+  const mapping = makeMapping(table, { map, skip });
+  return makeRowsReader(makeSource(format, { isProtected }), { ...options, table, mapping });
+}
+
+export function readFile(
+  chosen: ImportFile,
+  reader = makeFileReader(chosen),
+): AsyncGenerator<RowsRead> {
+  return readChunks(readStream(chosen.file), reader, chosen.encoding);
 }
 
 /** Not every browser can iterate a stream. */
@@ -114,14 +127,6 @@ function rejectChanged(cause: unknown): never {
 
 export const LIMITS = { rows: MAX_BATCH, bytes: MAX_BODY_BYTES, row: MAX_PAGE_BYTES };
 
-/** An error that several lines can have. */
-export type Fault = Pick<LineIssue, "column" | "message"> & {
-  count: number;
-  /** The first lines with it. */
-  readonly lines: number[];
-};
-const MAX_LINES = 20;
-
 export type FileCheck = {
   /** Rows without errors. */
   readonly rows: number;
@@ -130,10 +135,10 @@ export type FileCheck = {
   readonly badLines: ReadonlySet<number>;
   /** Whether all rows were compared with the stored rows. */
   readonly isCompared: boolean;
+  readonly days: DaysFound;
 };
 
 type CheckOptions = {
-  maxFaults: number;
   onProgress: (rows: number) => void;
   onRead: (rows: number) => void;
   stored: StoredCheck | undefined;
@@ -144,25 +149,18 @@ type CheckOptions = {
 /** Reads the whole file. Counts its rows and errors. */
 export async function checkFile(
   file: ImportFile,
-  { maxFaults, onProgress, onRead, comparison, stored }: CheckOptions,
+  { onProgress, onRead, comparison, stored }: CheckOptions,
 ): Promise<FileCheck> {
   const batcher = makeBatcher(LIMITS);
-  const faults = new Map<string, Fault>();
+  const faults = makeFaultList();
   const badLines = new Set<number>();
-  let [rows, issueCount] = [0, 0];
+  let rows = 0;
   const add = (issue: LineIssue) => {
-    issueCount++;
     badLines.add(issue.line);
-    const { line, column, message } = issue;
-    const id = JSON.stringify([column, message]);
-    const fault = faults.get(id) ?? {
-      ...{ count: 0, lines: [], message, ...(column === undefined ? {} : { column }) },
-    };
-    if (faults.size < maxFaults) faults.set(id, fault);
-    fault.count++;
-    if (fault.lines.length < MAX_LINES) fault.lines.push(line);
+    faults.add(issue);
   };
-  for await (const read of readFile(file)) {
+  const reader = makeFileReader(file);
+  for await (const read of readFile(file, reader)) {
     read.issues.forEach(add);
     for (const row of read.rows) {
       const issue = batcher.add(row).issue ?? comparison?.add(row);
@@ -180,7 +178,8 @@ export async function checkFile(
   issues.forEach(add);
   const left = new Set(issues.map(({ line }) => line));
   return {
-    ...{ issueCount, badLines, faults: [...faults.values()], rows: rows - left.size },
+    ...{ issueCount: faults.count(), faults: faults.faults() },
+    ...{ badLines, rows: rows - left.size, days: reader.days() },
     isCompared: found?.isComplete ?? false,
   };
 }
