@@ -205,6 +205,8 @@ async function enter<Deps extends FetchDeps>(
   await deps.guard.check();
   const principal = state.principal ?? (await authenticate(deps, context));
   state.principal = principal;
+  // The functions for people can be gone from the database.
+  if (principal.person !== undefined && !isOn(deps, "browser")) throw keyRejected();
   deps.guard.checkApp(principal.appId);
   state.quota = await deps.callers?.spendQuota(principal);
   if (principal.person !== undefined) checkPersonRoute(route);

@@ -9,6 +9,7 @@ import { type EventReader, openEvents } from "../support/event_stream.ts";
 import { makePerson, signInAs } from "../support/people.ts";
 import { getPersonKey, openToBrowsers } from "../support/person_keys.ts";
 import { type Call, openTestService, type TestApp, type TestService } from "../support/service.ts";
+import { serveAnother } from "../support/shape.ts";
 
 const ORIGIN = "https://wiki.example.org";
 const TODOS = "/v1/data/db/todos";
@@ -339,4 +340,16 @@ describe("event streams", () => {
     await revokeRole(testDeps(service.service), { email: person.email, slug: app.slug });
     expect(await again.next()).toBeUndefined();
   });
+});
+
+test("a process without the preview browser rejects a live key of a person like an unknown key", async () => {
+  const other = await serveAnother(service.database, { previews: ["filters", "live"] });
+  const get = (path: string, key: string) =>
+    fetch(other.url + path, { headers: { authorization: `Bearer ${key}` } });
+  for (const path of [TODOS, `${TODOS}?status=eq.open`, "/v1/data/db/nothing", "/v1/data/schema"]) {
+    const { status } = await get(path, callers["ada"]?.key ?? "");
+    expect([path, status]).toEqual([path, 401]);
+  }
+  expect((await get(TODOS, app.key)).status).toBe(200);
+  await other.close();
 });
