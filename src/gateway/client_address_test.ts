@@ -67,6 +67,14 @@ test.each([
     ["fe80::1%eth0", "fe80::1"],
     ["[::ffff:1.2.3.4]:80", "1.2.3.4"],
     ["1.2.3.4:80, 10.9.9.9:443", "1.2.3.4"],
+    ["2001:0DB8:0002::0:7", "2001:db8:2::7"],
+    ["2001:DB8:2:0:0:0:0:7", "2001:db8:2::7"],
+    ["[2001:db8:2::0.0.0.7]:4711", "2001:db8:2::7"],
+    ["2001:db8:0:0:1:0:0:1", "2001:db8::1:0:0:1"],
+    ["2001:db8:2:0:1:1:1:1", "2001:db8:2:0:1:1:1:1"],
+    ["FE80::1%eth0", "fe80::1"],
+    ["::FFFF:1.2.3.4", "1.2.3.4"],
+    ["0:0:0:0:0:ffff:0102:0304", "1.2.3.4"],
     ["1.2.3.4,", "1.2.3.4"],
     ["[1.2.3.4]", PROXY],
     ["1.2.3.4:http", PROXY],
@@ -100,6 +108,15 @@ test.each([
   expect(warnings).toEqual([]);
   read(PROXY, new Headers(headers as Record<string, string>));
   expect(warnings).toEqual(warns === undefined ? [] : [expect.stringContaining(warns)]);
+});
+
+test.each([
+  ["2001:DB8:0:0::7", "2001:db8::7"],
+  ["FE80::1%eth0", "fe80::1"],
+  ["::FFFF:1.2.3.4", "1.2.3.4"],
+])("readAddress() writes the address %s of a connection as %s", (from, want) => {
+  for (const trusted of [[], TRUSTED])
+    expect(makeReadAddress(trusted)(from, new Headers())).toBe(want);
 });
 
 test("readAddress() trusts no proxy if none is listed", () => {

@@ -50,9 +50,6 @@ export function isHttpOrigin(text: string): boolean {
 
 // Groups IP addresses into clients.
 
-/** Skips the parsing of most addresses: any other text is not IPv4-mapped. */
-const MAYBE_MAPPED = /^[0:]+:ffff:/i;
-
 /** Length of an IPv6 prefix in bits. Providers assign /64 to a link, /56 to a household and /48 to a site. */
 export type PrefixLength = 64 | 56 | 48;
 
@@ -83,8 +80,10 @@ export function toClientNetwork(address: string, prefixLength: PrefixLength = 64
 }
 
 /**
- * An address unchanged, except that an IPv4-mapped IPv6 address becomes the IPv4 address.
+ * The one spelling of an address: IPv6 in lower case with the longest zeros as `::` and without a zone, and an IPv4-mapped IPv6
+ * address as the IPv4 address. Returns other texts unchanged.
  *
+ * @see https://www.rfc-editor.org/rfc/rfc5952#section-4
  * @see https://www.rfc-editor.org/rfc/rfc4291#section-2.5.5.2
  * @example
  * ```ts
@@ -93,16 +92,21 @@ export function toClientNetwork(address: string, prefixLength: PrefixLength = 64
  *
  * expect(toPlainAddress("::ffff:192.0.2.1")).toBe("192.0.2.1");
  * expect(toPlainAddress("0:0:0:0:0:FFFF:c000:0201")).toBe("192.0.2.1");
- * expect(toPlainAddress("2001:db8::1")).toBe("2001:db8::1");
+ * expect(toPlainAddress("2001:0DB8:0:0::1")).toBe("2001:db8::1");
+ * expect(toPlainAddress("fe80::1%eth0")).toBe("fe80::1");
  * ```
  */
 export function toPlainAddress(address: string): string {
-  if (!MAYBE_MAPPED.test(address) || !isIPv6(address)) return address;
+  if (!isIPv6(address)) return address;
   const groups = readGroups(address);
   const isMapped = groups.slice(0, 5).every((group) => group === 0) && groups[5] === 0xffff;
-  if (!isMapped) return address;
-  const bytes = groups.slice(6).flatMap((group) => [group >> 8, group & 0xff]);
-  return bytes.join(".");
+  if (isMapped)
+    return groups
+      .slice(6)
+      .flatMap((group) => [group >> 8, group & 0xff])
+      .join(".");
+  const text = groups.map((group) => group.toString(16)).join(":");
+  return new URL(`http://[${text}]`).hostname.slice(1, -1);
 }
 
 function readGroups(address: string): number[] {
