@@ -5,6 +5,7 @@ import {
   compareMigrations,
   type Database,
   describeNode,
+  findCondition,
   findUnreachableNode,
   GrantLoginError,
   isSupportedVersion,
@@ -250,6 +251,12 @@ export function explainFailure(error: unknown, { url, variable }: Address): unkn
     );
   }
   if (isUnavailable(error)) {
+    const condition = findCondition(error);
+    if (condition !== undefined)
+      return new RejectedError(
+        `PostgreSQL at ${hostname}:${port || 5432} ${condition.is}: ${condition.remedy?.(variable) ?? "try again"}`,
+        EXIT.unreachable,
+      );
     return new RejectedError(
       `Cannot reach PostgreSQL at ${hostname}:${port || 5432}: ${toRemedy(error, variable)}`,
       EXIT.unreachable,

@@ -4,6 +4,7 @@ export { quoteBody, quoteLiteral, quoteName } from "../std/quote.ts";
 export * from "./call.ts";
 export type { FunctionShape, PresentedVisitor } from "./call_types.ts";
 export { AUDIT_ACTIONS, CONSOLE_ACTIONS, labelAction } from "./code/mod.ts";
+export { type Condition, findCondition } from "./conditions.ts";
 export { type Dialect, NODES_IN_TURN, PLAIN, SHORT_WAIT } from "./dialect.ts";
 export * from "./dialects.ts";
 export { startCluster } from "./embedded/mod.ts";

@@ -6,6 +6,7 @@
  */
 import { Problem, type ProblemCode } from "../problem.ts";
 import { errorCode, isConnectFailure } from "../std/network.ts";
+import { toConditionMessage } from "./conditions.ts";
 import {
   findLostNode,
   findNodeError,
@@ -167,7 +168,11 @@ export function toDatabaseError(
   const mapping = ERROR_MAPPINGS[code] ?? ERROR_MAPPINGS[code.slice(0, 2)];
   if (mapping === undefined)
     return error instanceof Error ? error : new Error("The driver threw no error");
-  return new Problem(mapping.code, { cause: error, retryAfterS: mapping.retryAfterS });
+  return new Problem(mapping.code, {
+    ...toConditionMessage({ code }),
+    cause: error,
+    retryAfterS: mapping.retryAfterS,
+  });
 }
 
 const CANCELED_TEXT = "The database canceled the statement";
@@ -188,7 +193,7 @@ function readCode(error: unknown): string | undefined {
 }
 
 export function toUnavailable(cause: unknown): Problem {
-  return new Problem("unavailable", { cause, retryAfterS: 1 });
+  return new Problem("unavailable", { ...toConditionMessage(cause), cause, retryAfterS: 1 });
 }
 
 function unknownOutcome(cause: unknown): Problem {

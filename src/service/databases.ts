@@ -57,6 +57,7 @@ export function openDatabases(options: DatabasesOptions, { nodes, outage }: Watc
         cause: toCause(cause),
       }),
     onUnreachable: outage.begin,
+    onRefused: outage.refuse,
     onThere: outage.end,
     onMismatch: () => options.log("error", "response mismatch", { message: MISMATCH }),
     onGroupBug: logError(options.log, "a group of creates"),

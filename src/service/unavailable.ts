@@ -1,5 +1,6 @@
 /** Turns a failed connection to the database into a result with a remedy. @module */
 
+import { type Condition, findCondition } from "../db/mod.ts";
 import { type Log, type ResponseRecord, toCause } from "../observe.ts";
 import { Problem } from "../problem.ts";
 import { errorCode } from "../std/network.ts";
@@ -13,29 +14,6 @@ export type DatabaseVariable =
   | "IDENTITY_DATABASE_URL";
 
 type ConnectFailure = { message: string; remedy: (variable: DatabaseVariable) => string };
-
-/** By SQLSTATE: PostgreSQL responded and rejected the login. */
-const REJECTIONS: Readonly<Record<string, ConnectFailure>> = {
-  "28P01": {
-    message: "rejects the login's password (28P01)",
-    remedy: (variable) =>
-      `correct the password in ${variable}; a .env file needs \\$ for each $ of it, in every kind of quotes, and a URL %40 for @, %2F for / and %25 for %`,
-  },
-  "28000": {
-    message: "rejects the login (28000)",
-    remedy: (variable) => `correct the login in ${variable}, and check pg_hba.conf`,
-  },
-  "3D000": {
-    message: "does not exist (3D000)",
-    remedy: (variable) => `create the database, or correct ${variable}`,
-  },
-  // PgBouncer uses one SQLSTATE for all rejections.
-  "08P01": {
-    message: "is behind a pooler that rejects the login (08P01)",
-    remedy: (variable) =>
-      `check the login, password and database in ${variable}, and in the pooler's configuration`,
-  },
-};
 
 /** By SQLSTATE: PostgreSQL rejected a statement of a check. */
 const UNCHECKED: Readonly<Record<string, ConnectFailure>> = {
@@ -64,10 +42,13 @@ function toAdvice(
   const code = errorCode(error instanceof Problem ? error.cause : error);
   const message = `this check could not run${code === undefined ? "" : ` (${code})`}`;
   if (variable === undefined) return { message, remedy: "run rowhouse doctor again" };
-  const known = UNCHECKED[code ?? ""] ?? REJECTIONS[code ?? ""];
+  const known = UNCHECKED[code ?? ""];
   if (known !== undefined) return { message: known.message, remedy: known.remedy(variable) };
-  const remedy = `check that the database of ${variable} responds, and run rowhouse doctor again`;
-  return { message, remedy };
+  const again = `check that the database of ${variable} responds, and run rowhouse doctor again`;
+  const condition = findCondition(error);
+  if (condition === undefined) return { message, remedy: again };
+  const { is, sqlState, remedy } = condition;
+  return { message: `the database ${is} (${sqlState})`, remedy: remedy?.(variable) ?? again };
 }
 
 /** The failed result of a check that ended with an error; `variable`: the connections that it used. */
@@ -82,7 +63,7 @@ export function toFailedCheck(
 export function toUnavailable(variable: DatabaseVariable): (error: unknown) => CheckResult {
   return (error) => {
     const code = errorCode(error instanceof Problem ? error.cause : error);
-    const { message, remedy } = REJECTIONS[code ?? ""] ?? UNCHECKED[code ?? ""] ?? toSilence(code);
+    const { message, remedy } = toConnectFailure(error) ?? UNCHECKED[code ?? ""] ?? toSilence(code);
     return fail("database", { message, remedy: remedy(variable) });
   };
 }
@@ -98,6 +79,13 @@ export function toNoConnection(
   };
 }
 
+function toConnectFailure(error: unknown): ConnectFailure | undefined {
+  const found = findCondition(error);
+  if (found === undefined) return undefined;
+  const { is, sqlState, remedy = () => "wait, and check PostgreSQL's log" } = found;
+  return { message: `${is} (${sqlState})`, remedy };
+}
+
 function toSilence(code: string | undefined): ConnectFailure {
   return {
     message: `does not respond${code === undefined ? "" : ` (${code})`}`,
@@ -106,38 +94,62 @@ function toSilence(code: string | undefined): ConnectFailure {
 }
 
 // Logs a database outage once when it begins and once when it ends, with its duration and the
-// number of failed requests. Each failed request also has its own log line, without a stack.
+// number of failed requests. A condition that only an operator ends, such as a full disk, is logged once a minute while requests
+// fail because of it. Each failed request also has its own log line, without a stack.
 
 type Outage = {
   /** Call when no connection can be opened; `cause` is the error of the first attempt. */
   readonly begin: (cause: unknown) => void;
+  /** Call when the database refuses another connection while some are open. */
+  readonly refuse: (cause: unknown) => void;
   /** Call when a connection opens. */
   readonly end: () => void;
   readonly isUnderWay: () => boolean;
-  /** Counts a response during the outage. */
+  /** Counts a response during the outage, and logs a condition of the database that it failed by. */
   readonly record: (response: ResponseRecord) => void;
 };
+
+const CONDITION_INTERVAL_MS = 60_000;
 
 /** `now` is a monotonic clock. */
 export function makeOutage({ log, now }: { log: Log; now: () => number }): Outage {
   let beganAt: number | undefined;
   let rejected = 0;
+  const loggedAt = new Map<string, number>();
+  const logCondition = (cause: unknown): void => {
+    const found = findCondition(cause);
+    if (found?.remedy === undefined) return;
+    const last = loggedAt.get(found.sqlState);
+    if (last !== undefined && now() - last < CONDITION_INTERVAL_MS) return;
+    loggedAt.set(found.sqlState, now());
+    log("error", "database condition", { message: toText(found), cause: found.sqlState });
+  };
   return {
     begin: (cause) => {
       if (beganAt !== undefined) return;
       beganAt = now();
       rejected = 0;
-      const message = "Requests that need the database get 503 until it is available";
+      const condition = findCondition(cause);
+      const message = `${condition === undefined ? "" : `${toText(condition)}. `}Requests that need the database get 503 until it is available`;
       log("warn", "database unavailable", { message, cause: toCause(cause) });
     },
+    refuse: logCondition,
     end: () => {
       if (beganAt === undefined) return;
       log("warn", "database available", { ms: Math.round(now() - beganAt), rejected });
       beganAt = undefined;
     },
     isUnderWay: () => beganAt !== undefined,
-    record: ({ code }) => {
-      if (beganAt !== undefined && code === "unavailable") rejected++;
+    record: ({ code, cause }) => {
+      if (code !== "unavailable") return;
+      if (beganAt === undefined) logCondition({ code: cause });
+      else rejected++;
     },
   };
+}
+
+/** The condition and its remedy; the log does not know which login it was. */
+function toText({ is, remedy }: Condition): string {
+  const advice = remedy?.("the connection string");
+  return `The database ${is}${advice === undefined ? "" : `: ${advice}`}`;
 }

@@ -12,6 +12,8 @@ export type ConnectionsOptions = ConnectionOptions & {
   connections: number;
   /** Called when no connection is left and a new one fails, with the error of the last attempt. */
   onUnreachable?: (cause: unknown) => void;
+  /** Called when the database refuses another connection while some are open. */
+  onRefused?: (cause: unknown) => void;
   /** Called when a connection opens. */
   onThere?: () => void;
 };
@@ -149,7 +151,10 @@ export class OwnConnections implements Connections {
     if (this.#open.size === 0) {
       this.#options.onUnreachable?.(cause);
       this.#events.onNone(error);
-    } else setTimeout(this.#events.onCapacity, RECONNECT_DELAY_MS).unref();
+    } else {
+      this.#options.onRefused?.(cause);
+      setTimeout(this.#events.onCapacity, RECONNECT_DELAY_MS).unref();
+    }
   }
 
   #discard(connection: Connection): void {
