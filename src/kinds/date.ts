@@ -63,6 +63,9 @@ export const dateValue: ValueKind = {
   aggregates: ["min", "max"],
 };
 
+/** The start of a day in UTC. */
+const toStart = (text: string) => `(${text} || 'T00:00:00Z')`;
+
 /** The day of a time at 00:00 UTC, and any other text unchanged. */
 function toDay(text: string, { before }: Conversion): string {
   return before === timestampSql
@@ -92,11 +95,12 @@ export const dateSql: SqlKind = {
   },
   toText: toIsoText,
   fromText: {
-    check: (text, to) => `rowhouse.read_time(${toDay(text, to)} || 'T00:00:00Z') is not null`,
+    check: (text, to) => `rowhouse.read_time(${toStart(toDay(text, to))}) is not null`,
     toValue: (text, to) => `${toDay(text, to)}::pg_catalog.date`,
   },
-  reversible: ["string", "json"],
-  exactFrom: ["string", "timestamp"],
+  timeInput: toStart,
+  reversible: ["string", "json", "timestamp"],
+  exactFrom: ["string"],
 };
 
 export const dateField: FieldKind = {

@@ -173,6 +173,8 @@ export type SqlKind = {
   /** The input of `to_jsonb` for a text of this kind, and a condition on it. Without them, the text. */
   readonly jsonInput?: Render;
   readonly jsonCheck?: Render;
+  /** The time of a text of this kind, as text. Without it, the text. */
+  readonly timeInput?: Render;
   /** The kinds to which a column can be converted and back to the same values. */
   readonly reversible: readonly string[];
   /** Other kinds whose values convert without loss, or not at all. */

@@ -3,6 +3,7 @@ import { describe } from "../std/quote.ts";
 import { readTimestamp, toNextMicrosecond } from "../std/timestamp.ts";
 import type {
   Compare,
+  Conversion,
   Details,
   DetailsReport,
   FieldKind,
@@ -127,6 +128,10 @@ function readOnUpdate(fields: ReadonlyMap<string, unknown>, { add }: DetailsRepo
 export const toIsoText = (value: string) => `(to_jsonb(${value}) #>> '{}')`;
 export const toIsoCursor = (name: string) => `(to_json(${name}) #>> '{}'::text[])`;
 
+function toTime(text: string, { before }: Conversion): string {
+  return `rowhouse.read_time(${before.timeInput?.(text) ?? text})`;
+}
+
 export const timestampSql: SqlKind = {
   type: { name: "pg_catalog.timestamptz", printed: "timestamp with time zone" },
   comparedAs: "as moments; ISO 8601 with `Z` or an offset",
@@ -141,10 +146,10 @@ export const timestampSql: SqlKind = {
     readTimestamp(text.replace(" ", "T").replace(/([+-]\d\d)$/, "$1:00")) ?? text,
   toText: toIsoText,
   fromText: {
-    check: (text) => `rowhouse.read_time(${text}) is not null`,
-    toValue: (text) => `rowhouse.read_time(${text})`,
+    check: (text, to) => `${toTime(text, to)} is not null`,
+    toValue: toTime,
   },
-  reversible: ["string", "json"],
+  reversible: ["string", "json", "date"],
 };
 
 /** A moment as text, in UTC and labeled as UTC. */

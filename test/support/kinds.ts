@@ -213,7 +213,8 @@ export const KIND_CASES: Readonly<Record<Kind, KindCase>> = {
     spell: (value) => [text(value).replace("+00:00", "Z"), toOffset(value)],
     order: (a, b) => byDifference(toMicros(a) - toMicros(b)),
     toText: text,
-    fromText: (typed) => {
+    fromText: (typed, from) => {
+      if (from === "date") return `${typed}T00:00:00+00:00`;
       const [, day = "", clock = "", fraction = "", zone = ""] =
         /^(\d{4}-\d\d-\d\d)T([01]\d|2[0-3])(?=:)/.test(typed)
           ? (/^(.{10})T(\d\d:[0-5]\d:[0-5]\d)(?:\.(\d{1,6}))?(Z|[+-]\d\d:\d\d)$/.exec(typed) ?? [])

@@ -129,7 +129,13 @@ const CASES: Case[] = [
     become: ["0001-01-01"],
     not: [],
   },
-  { from: t.date(), to: { kind: "timestamp" }, values: [], become: [], not: ["2026-01-02"] },
+  {
+    from: t.date(),
+    to: { kind: "timestamp" },
+    values: ["0001-01-01", "2026-01-02", "9999-12-31"],
+    become: ["0001-01-01T00:00:00+00:00", "2026-01-02T00:00:00+00:00", "9999-12-31T00:00:00+00:00"],
+    not: [],
+  },
   {
     from: t.string(),
     to: { kind: "json" },
