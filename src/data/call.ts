@@ -83,7 +83,7 @@ export function roleRejected(cause?: unknown): Problem {
 
 function rulesNeedIndex(cause: unknown): Problem {
   return new Problem("needs_index", {
-    message: `The rules of your role leave out most of the ${MAX_VISITS} rows that this page may visit: the app needs an index that begins with the columns that they compare, and ends in the id`,
+    message: `More than ${MAX_VISITS} of the rows that your role reads would be sorted: the app needs an index that begins with the columns that the rules compare, and ends in the id`,
     cause,
   });
 }
@@ -129,7 +129,7 @@ type TableCall = EndpointCall & {
   /** Whether errors do not name the row, because the request has only one. */
   readonly isOneRow?: boolean | undefined;
   /** Max execution time, if it is shorter than the pool's. */
-  readonly limitMs?: number;
+  readonly limitMs?: number | undefined;
 };
 
 /** The result of the table's function for this app, as UTF-8. */

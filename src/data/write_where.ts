@@ -145,13 +145,13 @@ async function writeMatching(
   const { appId, person } = context.principal;
   const missing = new Set<string>();
   const options = {
-    ...{ appId, person, missing, isCounted: false, isUnselective: false, isMerged: false },
+    ...{ appId, person, missing, isCounted: false, isUnselective: false },
     ...{ visits: deps.maxVisits, work: deps.maxWork },
   };
-  const plan: SentPlan = { index: undefined, isSelective: false, canMerge: false };
+  const plan: SentPlan = { index: undefined, isSelective: false };
   const explain = (cut: string | undefined) => {
     if (!isSeen(table.definition, person, query.where)) return needsRuleIndex();
-    const message = explainWrite(query.where, table, { appId, cut, missing });
+    const message = explainWrite(query.where, table, { appId, person, cut, missing });
     return new Problem("needs_index", { message });
   };
   const isPart = query.limit !== undefined;
@@ -167,8 +167,8 @@ async function writeMatching(
         const asked = current === table ? query : readQuery(deps, context, current);
         const limit = asked.limit ?? (isDry ? deps.maxVisits : MAX_ROWS);
         const list = toList(asked, isPart && !isInOrder ? deps.maxVisits : limit, isInOrder);
-        const { index, isSelective, canMerge, ...planned } = planWrite(list, current, options);
-        Object.assign(plan, { index, isSelective, canMerge });
+        const { index, isSelective, ...planned } = planWrite(list, current, options);
+        Object.assign(plan, { index, isSelective });
         const values = { ...planned, limit, isPart, isDry, claim };
         const related = listSetTables(asked.where);
         return body === undefined
@@ -191,7 +191,7 @@ async function writeMatching(
   } catch (error) {
     if (!(error instanceof Problem) || error.code !== "needs_index") throw error;
     // An index of the conditions can have few enough rows to sort all of them.
-    Object.assign(options, { isUnselective: false, isMerged: false });
+    Object.assign(options, { isUnselective: false });
     return await repeat(false);
   }
 }

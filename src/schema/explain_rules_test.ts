@@ -216,7 +216,7 @@ describe("listRuleNotices()", () => {
   test("names who can write memberships, in the schema of the design", () => {
     expect(messages(design.tables)).toEqual([
       "team_members: admin writes memberships in team_members, which give access to rows of todos",
-      'todos: No index serves the rule "status one of done, approved" of todos: add .index("status", "id"); its lists can fail once it leaves out 10000 rows',
+      'todos: No index serves the rule "status one of done, approved" of todos: add .index("status", "id"); its lists read all rows of the table',
     ]);
   });
 
@@ -251,7 +251,7 @@ describe("listRuleNotices()", () => {
       listRuleNotices(read({ [name]: ruled }), () => definition && { definition, isOwn });
     const start = 'No index serves the rule "done = true and rank = 1" of todos: ';
     const index = '.index("done", "rank", "id")';
-    const end = "; its lists can fail once it leaves out 10000 rows";
+    const end = "; its lists read all rows of the table";
     expect(noticesOf(true).map(({ message }) => message)).toEqual([`${start}add ${index}${end}`]);
     expect(noticesOf(false).map(({ message }) => message)).toEqual([
       `${start}only the app that owns the table can add ${index}${end}`,
@@ -267,7 +267,7 @@ describe("listRuleNotices()", () => {
     const model = t.model({ column }).allow("a", { read: { column: value } as never });
     expect(messages({ todos: model })).toEqual([
       expect.stringMatching(
-        /^todos: No index can serve the rule "column .*" of todos; its lists can fail/,
+        /^todos: No index can serve the rule "column .*" of todos; its lists read all rows/,
       ),
     ]);
   });
@@ -281,7 +281,7 @@ describe("listRuleNotices()", () => {
   ] as const)("says which index serves a rule on %s", (_, column, value) => {
     const model = t.model({ column }).allow("a", { read: { column: value } as never });
     expect(messages({ todos: model })).toEqual([
-      expect.stringContaining(' of todos: add .index("column", "id"); its lists can fail'),
+      expect.stringContaining(' of todos: add .index("column", "id"); its lists read all rows'),
     ]);
     expect(messages({ todos: model.index("column", "id") })).toEqual([]);
   });
@@ -296,7 +296,7 @@ describe("listRuleNotices()", () => {
       .allow("a", { read: { owner: "me", state: "a" } })
       .allow("b", { read: { owner: "me", state: "a" } });
     const advice =
-      'todos: No index serves the rule "owner is the person and state = a" of todos: add .index("owner", "id"); its lists can fail once it leaves out 10000 rows';
+      'todos: No index serves the rule "owner is the person and state = a" of todos: add .index("owner", "id"); its lists read all rows of the table';
     const teams = t.model({}).allow("b", { read: true });
     expect(messages({ teams, todos: model })).toEqual([advice]);
     expect(messages({ teams, todos: model.index("owner", "id") })).toEqual([]);

@@ -1,6 +1,5 @@
 /** What authors of rules should know: correct rules that reveal more, or cost more, than they seem to. Pure. @module */
 import { MAX_SPLIT_VALUES, SQL } from "../kinds/mod.ts";
-import { MAX_VISITS } from "../std/limits.ts";
 import { listMatches, makeRuleTables, type RuleTables } from "./check_rules.ts";
 import type { NamedColumn, TableDefinition } from "./definition.ts";
 import { explainAlternative, joinWords } from "./explain_rules.ts";
@@ -211,7 +210,7 @@ function findSetNull(
 }
 
 /**
- * A list visits a limited number of rows: without an index of a rule, also rows that the rule leaves out. An index serves a list if it
+ * Without an index of a rule, a list also reads the rows that the rule leaves out. An index serves a list if it
  * begins with a column that the rule compares with values, or if the rule compares the enum by which it is split.
  */
 function findUnindexed(
@@ -237,7 +236,7 @@ function findUnindexed(
   );
   return [...texts].map(([text, searched]) => ({
     table: table.name,
-    message: `${explainUnserved(table, searched, { text, isOwn: stored?.isOwn !== false })}; its lists can fail once it leaves out ${MAX_VISITS} rows`,
+    message: `${explainUnserved(table, searched, { text, isOwn: stored?.isOwn !== false })}; its lists read all rows of the table`,
   }));
 }
 

@@ -618,7 +618,7 @@ describe("a list", () => {
     expect(await failure(page(1000))).toEqual({ code: "RH413" });
   });
 
-  test("is cut where a rule removes too many rows, and never shows where", async () => {
+  test("does not end where a rule removes many rows", async () => {
     const reader = await views.makeCaller("viewer");
     await views.admin.unsafe(
       `insert into data.todos (app_id, id, title, status, owner)
@@ -627,9 +627,8 @@ describe("a list", () => {
         from generate_series(1, 20000) as n`,
       [app.id, bob.id],
     );
-    const { rows } = await list(reader, { limit: 1000 }).catch(() => ({ rows: [] }));
-    expect(rows).toEqual([]);
-    expect(await failure(list(reader, { limit: 1000 }))).toEqual({ code: "RH020" });
+    const { titles } = await list(reader, { limit: 1000 });
+    expect(titles.slice(-2)).toEqual(["late10", "late15000"]);
     const short = await list(reader, { limit: 1 });
     expect(short.rows).toHaveLength(1);
     // A walk along an index visits only rows of the person.

@@ -343,7 +343,7 @@ describe("a change", () => {
   });
 });
 
-test("a list ends where rules leave out too many rows", async () => {
+test("a list does not end where rules leave out many rows", async () => {
   const rare = defineSchema({
     notes: t
       .model({ kind: t.enum(["open", "rare"]).required() })
@@ -364,10 +364,8 @@ test("a list ends where rules leave out too many rows", async () => {
     });
   const open = Array.from({ length: 1000 }, () => "open");
   await add(["rare"]);
-  for (let at = 0; at < 9; at++) await add(open);
+  for (let at = 0; at < 11; at++) await add(open);
   expect((await list()).json).toMatchObject({ rows: [{ kind: "rare" }], hasMore: false });
-  for (let at = 0; at < 2; at++) await add(open);
-  expect(errorOf(await list())).toEqual({ status: 400, code: "needs_index" });
   const first = await service.call(noted, "/v1/data/db/notes?limit=0", { key });
   expect(first.json).toMatchObject({ rows: [], hasMore: true });
 });

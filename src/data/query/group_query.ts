@@ -7,7 +7,6 @@
 
 import { ofParameter } from "../../http/mod.ts";
 import { AGGREGATES, type Aggregate, VALUES } from "../../kinds/mod.ts";
-import type { Person } from "../../principal.ts";
 import { Problem } from "../../problem.ts";
 import { MAX_COUNTED, MAX_GROUP_KEY_BYTES, MAX_GROUPS, MAX_VISITS } from "../../std/limits.ts";
 import { quote } from "../../std/quote.ts";
@@ -16,8 +15,8 @@ import { type Condition, invalid, type QueryColumn, unsupported } from "./filter
 import type { PathOptions } from "./indexes.ts";
 import { LIST_PARAMETERS, NO_TABLES, readConditions, toProblem } from "./list_query.ts";
 import { NARROW } from "./needed_index.ts";
-import { isWhole, type QueryPath } from "./path.ts";
-import { hasRule, planRows, planSets, type SetParts, WHOLE_SET } from "./plan.ts";
+import type { QueryPath } from "./path.ts";
+import { planRows, planSets, type SetParts, WHOLE_SET } from "./plan.ts";
 import { listReads } from "./text_work.ts";
 
 export type GroupQuery = {
@@ -108,15 +107,12 @@ type GroupOptions = PathOptions & {
   /** Max rows that are visited for a condition on referenced rows. */
   readonly setVisits?: number;
   readonly work: number;
-  readonly person?: Person | undefined;
 };
 type GroupPlan = {
   /** The JSON argument of `rowhouse.query_statement`, which returns its visits, and of `rowhouse.group_statement`. */
   readonly plan: string;
   readonly values: readonly string[];
   readonly index: string | undefined;
-  /** @see planQuery() */
-  readonly canMerge: boolean;
 };
 
 /** The work of grouping by a text, which hashes it. */
@@ -134,8 +130,7 @@ export function planGroups(
     { toPlan: (chosen, parts) => toGroupPlan(chosen, query, { ...options, ...parts, table }) },
   );
   const { index = path.branches[0]?.index } = path;
-  const canMerge = !isWhole(path) && hasRule(path, { ...options, table });
-  return { plan: JSON.stringify(plan), values, index, canMerge };
+  return { plan: JSON.stringify(plan), values, index };
 }
 
 function toGroupPlan(

@@ -1,6 +1,7 @@
 /** The indexes of a table that are built, as a query can use them. Pure. @module */
 
 import { SQL } from "../../kinds/mod.ts";
+import type { Person } from "../../principal.ts";
 import {
   type BuiltIndex,
   builtIn,
@@ -30,8 +31,8 @@ export type PathOptions = {
   readonly missing: ReadonlySet<string>;
   /** Whether a condition that few rows should fulfill was found to be fulfilled by too many. */
   readonly isUnselective?: boolean;
-  /** Whether the query visits the rows of the person's rule, because the rows of an index were too many. */
-  readonly isMerged?: boolean;
+  /** Only the indexes whose rows this person all sees, by the conditions, are used. */
+  readonly person?: Person | undefined;
 };
 
 const WHOLE = {

@@ -6,6 +6,7 @@
  */
 
 import { KINDS, SQL, VALUES } from "../../kinds/mod.ts";
+import type { Person } from "../../principal.ts";
 import { Problem } from "../../problem.ts";
 import { toDurationText } from "../../std/duration.ts";
 import { MAX_VISITS } from "../../std/limits.ts";
@@ -16,7 +17,7 @@ import { choosePath, isLookup, type QueryPath } from "./path.ts";
 import { explainWait, WHOLE_SET } from "./plan.ts";
 import type { ListQuery, SortKey } from "./query.ts";
 import { listReferenced, type ReferencedAt } from "./referenced.ts";
-import { RULE_NEEDS_INDEX } from "./rule_conditions.ts";
+import { explainSeen } from "./rule_conditions.ts";
 import { countSearched, isSearchable, isSortedByParts, toTerms } from "./terms.ts";
 import { listColumns, listReads } from "./text_work.ts";
 
@@ -30,22 +31,26 @@ export const NARROW = `narrow the list with a condition on an indexed ${SEARCHAB
 
 type Limited = {
   readonly appId: string;
+  /** Only indexes of the rows that this person reads help. */
+  readonly person: Person | undefined;
   /** The exceeded limit: `visits` or `text`. */
   readonly cut: string | undefined;
   /** The indexes that are not built yet. */
   readonly missing: ReadonlySet<string>;
 };
 
+type Caller = Pick<Limited, "appId" | "person">;
+
 /** What failed, why, and what serves the query: the declaration of an index, if one can. */
 export function explainNeededIndex(
   query: ListQuery,
   table: RecordedTable,
-  { appId, cut, missing }: Limited,
+  { cut, missing, ...caller }: Limited,
 ): string {
   const { where, order, offset } = query;
   const keys = order.slice(0, -1);
   const few = describeLimit(query, table, cut);
-  const wanted = findServing(query, table, appId);
+  const wanted = findServing(query, table, caller);
   const needed = [wanted?.index, ...(wanted?.branches ?? []).map(({ index }) => index)];
   if (needed.some((index) => index !== undefined && missing.has(index)))
     return `Cannot list these rows now, because ${few} while an index is built: ${explainWait(listUsed(query))}`;
@@ -53,11 +58,11 @@ export function explainNeededIndex(
     (condition): condition is Comparison =>
       condition.op === "eq" && !isSearchable(condition.column),
   );
-  if (lookup !== undefined && isLookup(query, table, { appId })) {
+  if (lookup !== undefined && isLookup(query, table, caller)) {
     const { name: column, kind } = lookup.column;
     return `Cannot find a row by ${column}, because ${few}, and no index supports a condition on a column of kind ${kind}: use the id or a unique ${SEARCHABLE} column, ${NARROW}, or read the pages of ${column}=in.(…) by after`;
   }
-  const cure = findCure(query, table, appId);
+  const cure = findCure(query, table, caller);
   const action = offset > 0 ? "skip rows by offset" : "sort";
   const other = offset > 0 ? "continue with after, or narrow the list" : "or narrow the list";
   if (cure !== undefined) {
@@ -73,13 +78,10 @@ export function explainNeededIndex(
   return `${explainOrder(keys, order)}, and ${few}: ${NARROW}${shorter}`;
 }
 
-/** The same for a person whose rules leave out rows: an index in the order serves who can read most of its rows. */
-export function explainRuleIndex(query: ListQuery, table: RecordedTable, limited: Limited): string {
-  const { appId, cut } = limited;
-  const isServed = findServing(query, table, appId) !== undefined;
-  const cure = isServed ? undefined : findCure(query, table, appId);
-  if (cure === undefined) return `${RULE_NEEDS_INDEX}, or list them in the order of ids`;
-  return `Cannot sort without an index, because ${describeLimit(query, table, cut)}: declare ${showIndex(cure.columns)}, which helps people who can read most rows of ${table.name}, narrow the list, or list the rows in the order of ids`;
+/** The same for a person who reads rows by several alternatives of a rule: no index has all of them in another order. */
+export function explainRuleIndex({ offset }: Pick<ListQuery, "offset">): string {
+  const other = offset > 0 ? "continue with after" : "list the rows in the order of ids";
+  return `${explainSeen(MAX_VISITS)}, or ${other}`;
 }
 
 function listUsed({ where, order }: ListQuery): QueryColumn[] {
@@ -95,13 +97,12 @@ function describeLimit({ where, order }: ListQuery, { name }: RecordedTable, cut
 /** Why the rows of a reference cannot be found, and what finds them; `undefined` if the limit is one of the list itself. */
 export function explainSet(
   where: readonly Condition[],
-  { appId, cut, missing }: Limited,
+  { cut, ...limited }: Limited,
 ): Problem | undefined {
   const [, name, limit] = /^(.+) (visits|text)$/.exec(cut ?? "") ?? [];
   const found = listReferenced(where).find(({ path }) => path === name);
   return (
-    found &&
-    new Problem("needs_index", { message: describeSet(found, { appId, cut: limit, missing }) })
+    found && new Problem("needs_index", { message: describeSet(found, { ...limited, cut: limit }) })
   );
 }
 
@@ -132,15 +133,15 @@ export function explainWrite(
 function describeFound(
   where: readonly Condition[],
   table: RecordedTable,
-  { appId, cut, missing, action, narrow }: Limited & { action: string; narrow: string },
+  { cut, missing, action, narrow, ...caller }: Limited & { action: string; narrow: string },
 ): string {
   const list = { ...WHOLE_SET, where, limit: 0 };
   const few = describeLimit(list, table, cut);
-  const whole = choosePath(list, table, { appId, missing: new Set() });
+  const whole = choosePath(list, table, { ...caller, missing: new Set() });
   const needed = [whole.index, ...whole.branches.map(({ index }) => index)];
   if (needed.some((index) => index !== undefined && missing.has(index)))
     return `${action} now, because ${few} while an index is built: ${explainWait(listUsed(list))}`;
-  const cure = findSetCure(list, table, { appId, missing: new Set() });
+  const cure = findSetCure(list, table, { ...caller, missing: new Set() });
   if (cure === undefined) return `${action}, because ${few}: ${narrow}`;
   return `${action} without an index, because ${few}: declare ${showIndex(cure)} on ${table.name}, or ${narrow}`;
 }
@@ -196,12 +197,16 @@ function isLast(column: QueryColumn): boolean {
 }
 
 /** A path with which the query cannot reach a limit before its page has an end. */
-function findServing(query: ListQuery, table: RecordedTable, appId: string): QueryPath | undefined {
+function findServing(
+  query: ListQuery,
+  table: RecordedTable,
+  caller: Caller,
+): QueryPath | undefined {
   // Such a path must serve the query even if a condition is fulfilled by many rows.
-  const path = choosePath(query, table, { appId, missing: new Set(), isUnselective: true });
+  const path = choosePath(query, table, { ...caller, missing: new Set(), isUnselective: true });
   if (path.isSingle) return path;
   const skips = query.offset > 0 && findLeft(query, path).length > 0;
-  return path.isOrdered && !skips && !isLookup(query, table, { appId }) ? path : undefined;
+  return path.isOrdered && !skips && !isLookup(query, table, caller) ? path : undefined;
 }
 
 /** The conditions that each visited row is compared with. */
@@ -212,10 +217,10 @@ function findLeft({ where }: ListQuery, { fulfilled }: QueryPath): Condition[] {
 type Cure = { readonly columns: readonly string[]; readonly left: readonly Condition[] };
 
 /** The index that serves the query with the fewest comparisons. */
-function findCure(query: ListQuery, table: RecordedTable, appId: string): Cure | undefined {
+function findCure(query: ListQuery, table: RecordedTable, caller: Caller): Cure | undefined {
   const cures = listCandidates(query).flatMap((columns): Cure[] => {
     const indexes = [...table.whole.indexes, columns];
-    const path = findServing(query, { ...table, whole: { ...table.whole, indexes } }, appId);
+    const path = findServing(query, { ...table, whole: { ...table.whole, indexes } }, caller);
     return path === undefined ? [] : [{ columns, left: findLeft(query, path) }];
   });
   return cures.toSorted((a, b) => a.left.length - b.left.length)[0];
@@ -289,6 +294,11 @@ export function explainTimeout({ where }: Pick<ListQuery, "where">, limitMs: num
     ? `: ${describeTexts(where)} compare a text in each visited row`
     : "";
   return `The list took longer than ${toDurationText(limitMs / 1000)} and was canceled${slow}. To visit fewer rows, ${NARROW}`;
+}
+
+/** The same for a person whose rule has no index: no condition leads to fewer rows. */
+export function explainRuleTimeout(limitMs: number): string {
+  return `The request took longer than ${toDurationText(limitMs / 1000)} and was canceled: the app needs an index that begins with the columns that the rules of your role compare, and ends in the id`;
 }
 
 function hasTexts(where: readonly Condition[]): boolean {

@@ -34,6 +34,7 @@ import {
   hasRange,
   isPresent,
 } from "./ranges.ts";
+import { isSeen } from "./rule_conditions.ts";
 import {
   countSearched,
   isWholeValue,
@@ -124,6 +125,7 @@ export function choosePath(
   if (ids !== undefined) return toSetPath(PRIMARY_KEY, ids);
   const candidates = listIndexes(query, table, options)
     .map((index): Candidate => ({ index, ...findFixed(query, index) }))
+    .filter((candidate) => hasOnlySeen(query, candidate, { ...options, table }))
     .sort(
       (a, b) =>
         countFixed(b) - countFixed(a) ||
@@ -159,10 +161,20 @@ export function choosePath(
   return toPath(query, best, { isOrdered: false });
 }
 
-/** The primary key, whose rows the database can limit to those of a rule. */
-export function chooseWhole(query: ListQuery): QueryPath {
-  const whole = { index: PRIMARY_KEY, fixed: [], empty: undefined };
-  return toPath(query, whole, { isOrdered: isInOrder(query, whole) });
+/**
+ * Whether a walk along the index has only rows that the person sees, or one row. The database visits only such rows in any case; but
+ * the time of another walk would tell how many rows of others are in a range. The primary key is the walk of the person's rule.
+ */
+function hasOnlySeen(
+  query: ListQuery,
+  candidate: Candidate,
+  { table: { definition }, person }: Pick<PathOptions, "person"> & { table: RecordedTable },
+): boolean {
+  if (person === undefined || candidate.index === PRIMARY_KEY) return true;
+  return (
+    isSingle(query, candidate) ||
+    isSeen(definition, person, toPath(query, candidate, { isOrdered: false }).fulfilled)
+  );
 }
 
 /** Whether the rows of the walk are those of the table, in the order of ids. */

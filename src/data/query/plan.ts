@@ -1,7 +1,6 @@
 /** A query as arguments of its column set's function: columns and values by number, and the values. Pure. @module */
 
 import { SQL } from "../../kinds/mod.ts";
-import type { Person } from "../../principal.ts";
 import { Problem } from "../../problem.ts";
 import {
   type ColumnSet,
@@ -26,7 +25,6 @@ import {
   type Bound,
   chooseChildren,
   choosePath,
-  chooseWhole,
   isLookup,
   isWhole,
   type QueryPath,
@@ -45,7 +43,6 @@ import {
 } from "./text_work.ts";
 
 export type RelatedOptions = PathOptions & {
-  readonly person?: Person | undefined;
   /** Max bytes of the related rows of each relation. */
   readonly bytes?: number;
 };
@@ -68,8 +65,6 @@ type QueryPlan = {
   readonly index: string | undefined;
   /** Whether another path visits more rows, but can end a page early. */
   readonly isSelective: boolean;
-  /** Whether the rows of the person's rule can be fewer than those of the path. */
-  readonly canMerge: boolean;
 };
 
 const PARTS: readonly Term["part"][] = ["start", "rest", "exact"];
@@ -78,29 +73,21 @@ type Numbers = readonly (string | number | Numbers)[];
 
 export function planQuery(query: ListQuery, table: RecordedTable, options: PlanOptions): QueryPlan {
   const all = { ...options, table };
-  return toQueryPlan(planBy(query, all), all);
+  return toQueryPlan(planBy(query, all));
 }
 
-function toQueryPlan({ plan, values, path }: Planned, options: TableOptions): QueryPlan {
+function toQueryPlan({ plan, values, path }: Planned): QueryPlan {
   const { index = path.branches[0]?.index, isSelective } = path;
-  const canMerge = !isWhole(path) && hasRule(path, options);
-  return { plan: JSON.stringify(plan), values, index, isSelective, canMerge };
-}
-
-/** Whether the person sees only some of the rows of the walk. */
-export function hasRule(
-  { fulfilled }: QueryPath,
-  { table: { definition }, person }: Pick<TableOptions, "table" | "person">,
-): boolean {
-  return person !== undefined && !isSeen(definition, person, fulfilled);
+  return { plan: JSON.stringify(plan), values, index, isSelective };
 }
 
 /** Whether the walk is of the rows of the person's rule, with true in the order of ids. */
 function mergeWalks(
   path: QueryPath,
-  options: Pick<TableOptions, "table" | "person">,
+  { table: { definition }, person }: Pick<TableOptions, "table" | "person">,
 ): boolean | undefined {
-  return isWhole(path) && hasRule(path, options) ? path.isOrdered : undefined;
+  const hasRule = person !== undefined && !isSeen(definition, person, path.fulfilled);
+  return hasRule && !path.isSingle && isWhole(path) ? path.isOrdered : undefined;
 }
 
 /** The plan of a write, with `again`: the plan of the same conditions on locked rows, whose ids the function sets. */
@@ -115,7 +102,7 @@ export function planWrite(query: ListQuery, table: RecordedTable, options: PlanO
       },
     },
   );
-  return toQueryPlan(planned, { ...options, table });
+  return toQueryPlan(planned);
 }
 
 /** The rows with given ids. */
@@ -139,7 +126,7 @@ function planBy(query: ListQuery, options: TableOptions): Planned {
 
 /** The plan of a count, if another path than the page's visits fewer rows: a walk in the order of the page can visit all rows. */
 function planTotal(path: QueryPath, { where }: ListQuery, options: TableOptions & SetParts) {
-  if (!options.isCounted || !path.isOrdered || options.isMerged === true) return undefined;
+  if (!options.isCounted || !path.isOrdered) return undefined;
   const whole = { ...WHOLE_SET, where, limit: 0 };
   const other = choosePath(whole, options.table, { ...options, isUnselective: false });
   const [index, known] = [other, path].map((at) => at.index ?? at.branches[0]?.index);
@@ -152,7 +139,7 @@ function planTotal(path: QueryPath, { where }: ListQuery, options: TableOptions 
 
 type SetOptions = Pick<
   PlanOptions,
-  "appId" | "person" | "missing" | "isUnselective" | "isMerged" | "work" | "set"
+  "appId" | "person" | "missing" | "isUnselective" | "work" | "set"
 > & {
   readonly table: RecordedTable;
   /** Max rows that are visited to find the rows of a reference. */
@@ -186,7 +173,7 @@ export function planSets(
     at: parts.positionOf(condition),
     ...planSet(condition, options),
   }));
-  const path = options.isMerged === true ? chooseWhole(query) : choosePath(query, table, options);
+  const path = choosePath(query, table, options);
   const plan = { ...toPlan(path, parts), sets: sets.length === 0 ? undefined : sets };
   if (!("in" in path) || path.in.op !== "referenced") return { plan, values, path };
   // With many ids, another path is better than a search for each.

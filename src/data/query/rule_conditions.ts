@@ -17,15 +17,22 @@ import {
   type RuleValue,
 } from "../../schema/mod.ts";
 import { MAX_VISITS } from "../../std/limits.ts";
-import { hasExactWalks, type RecordedTable, serveSet } from "../../tables/catalog/mod.ts";
+import {
+  hasExactWalks,
+  listRulePaths,
+  type RecordedTable,
+  serveSet,
+} from "../../tables/catalog/mod.ts";
 import { type Comparison, type Condition, ID, type QueryColumn } from "./filter.ts";
 import type { ListQuery } from "./query.ts";
 
-/** What helps if the database visits too many rows that the person does not see. */
-export const RULE_NEEDS_INDEX = `The rules of your role leave out most of the ${MAX_VISITS} rows that a query may visit: narrow it with a condition on an indexed column, or on the columns that the rules compare`;
+/** Why a query of a person cannot be answered, and what helps. It depends only on rows that the person sees. */
+export function explainSeen(most: number): string {
+  return `More than ${most.toLocaleString("en-US")} of the rows that your role reads would be visited: narrow the request with a condition on the columns that the rules compare`;
+}
 
-export function needsRuleIndex(cause?: unknown): Problem {
-  return new Problem("needs_index", { message: RULE_NEEDS_INDEX, cause });
+export function needsRuleIndex(most = MAX_VISITS): Problem {
+  return new Problem("needs_index", { message: explainSeen(most) });
 }
 
 type Definition = Pick<RecordedTable["definition"], "columns" | "served">;
@@ -81,6 +88,15 @@ export function toWalkOfRule<Query extends Pick<ListQuery, "where" | "order">>(
     where.every((condition) => "column" in condition && condition.column.name === ID.name);
   const isWalk = served !== undefined && isById && hasExactWalks(serveSet(served, whole));
   return isWalk ? { ...query, where } : undefined;
+}
+
+/** Whether indexes find the rows that the person sees. */
+export function isRuleServed(
+  { definition: { served }, whole }: RecordedTable,
+  person: Person | undefined,
+): boolean {
+  if (person === undefined || served === undefined || allowsAll(served.view.read)) return true;
+  return listRulePaths(serveSet(served, whole)) !== undefined;
 }
 
 function toConditions(

@@ -11,7 +11,9 @@ import {
   readParameters,
   type TaggedBody,
 } from "../../http/mod.ts";
+import type { Person } from "../../principal.ts";
 import { Problem } from "../../problem.ts";
+import { MAX_COUNTED } from "../../std/limits.ts";
 import { NO_WALK, type RecordedTable, TAG_LENGTH } from "../../tables/catalog/mod.ts";
 import { callFunction, findCurrent } from "../call.ts";
 import type { DataDeps } from "../deps.ts";
@@ -22,6 +24,7 @@ import { readListQuery } from "./list_query.ts";
 import {
   explainNeededIndex,
   explainRuleIndex,
+  explainRuleTimeout,
   explainSet,
   explainTimeout,
 } from "./needed_index.ts";
@@ -29,7 +32,13 @@ import { planQuery } from "./plan.ts";
 import { type ListQuery, ONLY_PAGES, type Page, readPage } from "./query.ts";
 import { listSetTables } from "./referenced.ts";
 import { listTables } from "./related.ts";
-import { isSeen, needsRuleIndex, toRuleConditions, withRule } from "./rule_conditions.ts";
+import {
+  isRuleServed,
+  isSeen,
+  needsRuleIndex,
+  toRuleConditions,
+  withRule,
+} from "./rule_conditions.ts";
 import { planSeenWalk } from "./walk.ts";
 
 // Finds the page of a list: its tag, and its rows unless the caller has them. A page that may be
@@ -63,8 +72,13 @@ async function findPage(
   { table, limit, offset, tags }: PageQuery,
 ): Promise<FoundPage> {
   const values = { limit, offset, bytes: deps.maxResponseBytes, known: tags.join(",") };
+  // An API key reads no other rows than those of the page.
+  const limitMs = context.principal.person === undefined ? undefined : deps.queryTimeoutMs;
   const call = (inline: number | null) =>
-    callFunction(deps, context, { table, endpoint: "list", values: { ...values, inline } });
+    callTimed(deps, context, {
+      query: { where: [] },
+      call: { table, endpoint: "list", values: { ...values, inline }, limitMs },
+    });
   const isShort =
     limit + offset <= MAX_TAGGED_ROWS && (limit <= MAX_INLINE_ROWS || tags.length > 0);
   if (isShort) {
@@ -230,7 +244,7 @@ async function findQueriedPage(
   const { appId, person } = context.principal;
   const options = {
     ...{ appId, person, missing, isCounted: query.isCounted },
-    ...{ isUnselective: false, isMerged: false },
+    isUnselective: false,
     counted: deps.maxCounted,
     ...{ visits: deps.maxVisits, work: deps.maxWork, bytes: deps.maxResponseBytes },
   };
@@ -239,7 +253,7 @@ async function findQueriedPage(
   // Related rows cost more than the page, also if the caller has them.
   const isShort = (query.limit <= MAX_INLINE_ROWS || tags.length > 0) && query.related.length === 0;
   let inline = isShort ? INLINE_BYTES : null;
-  const sent: SentPlan = { index: undefined, isSelective: false, canMerge: false };
+  const sent: SentPlan = { index: undefined, isSelective: false };
   const plan = (current: RecordedTable, isRenewed = true) => {
     // Another column set may lack a column of the query.
     const read = isRenewed ? readQuery(deps, context, current) : query;
@@ -251,15 +265,14 @@ async function findQueriedPage(
       sent.index = walk.index;
       return { endpoint: "walk", values: { ...walk, ...rest, inline }, related } as const;
     }
-    const { index, isSelective, canMerge, ...planned } = planQuery(read, current, options);
-    Object.assign(sent, { index, isSelective, canMerge });
+    const { index, isSelective, ...planned } = planQuery(read, current, options);
+    Object.assign(sent, { index, isSelective });
     return { endpoint: "query", values: { ...planned, ...rest }, related } as const;
   };
   const explain = (cut: string | undefined) => {
-    const explainIndex = isSeen(table.definition, person, query.where)
-      ? explainNeededIndex
-      : explainRuleIndex;
-    const message = explainIndex(query, table, { appId, cut, missing });
+    const message = isSeen(table.definition, person, query.where)
+      ? explainNeededIndex(query, table, { appId, person, cut, missing })
+      : explainRuleIndex(query);
     return new Problem("needs_index", { message });
   };
   return await repeatPlanned({ query, options, sent, explain }, async () => {
@@ -281,22 +294,25 @@ async function callTimed(
   try {
     return await callFunction(deps, context, call);
   } catch (error) {
-    if (!(error instanceof Problem) || error.code !== "timeout") throw error;
-    const message = explainTimeout(query, deps.queryTimeoutMs);
+    if (!(error instanceof Problem) || error.code !== "timeout" || call.limitMs === undefined)
+      throw error;
+    const message = isRuleServed(call.table, context.principal.person)
+      ? explainTimeout(query, deps.queryTimeoutMs)
+      : explainRuleTimeout(deps.queryTimeoutMs);
     throw new Problem("timeout", { message, cause: error });
   }
 }
 
 /** What a call needs of the plan that it sends: a newer table may have another index. */
-export type SentPlan = { index: string | undefined; isSelective: boolean; canMerge: boolean };
+export type SentPlan = { index: string | undefined; isSelective: boolean };
 
 type Repeated = {
   readonly query: Pick<ListQuery, "where">;
   readonly options: {
     readonly appId: string;
+    readonly person: Person | undefined;
     readonly missing: Set<string>;
     isUnselective: boolean;
-    isMerged: boolean;
   };
   readonly sent: SentPlan;
   /** What would find the rows, by the exceeded limit. */
@@ -312,20 +328,17 @@ export async function repeatPlanned<Found>(
   { query, options, sent, explain }: Repeated,
   call: () => Promise<Found>,
 ): Promise<Found> {
-  const { appId, missing } = options;
+  const { appId, person, missing } = options;
   for (;;) {
     try {
       return await call();
     } catch (error) {
       const { signal, detail } = error instanceof SignalError ? error : {};
       if (signal === SIGNALS.tooManyVisits) {
-        const problem = explainSet(query.where, { appId, cut: detail, missing });
+        const problem = explainSet(query.where, { appId, person, cut: detail, missing });
         if (problem !== undefined) throw problem;
         // Too many rows fulfill the condition: another path visits them page by page.
         if (sent.isSelective && !options.isUnselective) options.isUnselective = true;
-        // The person sees few of the rows: their own can be few enough to visit all.
-        else if (sent.canMerge && !options.isMerged && !OF_GROUPS.has(detail ?? ""))
-          options.isMerged = true;
         else throw explain(detail);
         continue;
       }
@@ -337,9 +350,6 @@ export async function repeatPlanned<Found>(
     }
   }
 }
-
-/** What ends the visits of groups on every path. */
-const OF_GROUPS: ReadonlySet<string> = new Set(["groups", "key", "bytes"]);
 
 /**
  * The groups of a table's rows and their tag.
@@ -381,22 +391,22 @@ async function readGroups(
 ): Promise<FoundPage> {
   const missing = new Set<string>();
   const { appId, person } = context.principal;
-  const options = { appId, person, missing, isUnselective: false, isMerged: false };
-  const sent: SentPlan = { index: undefined, isSelective: false, canMerge: false };
+  const options = { appId, person, missing, isUnselective: false };
+  const sent: SentPlan = { index: undefined, isSelective: false };
   const plan = (current: RecordedTable, isRenewed = true) => {
     const read = isRenewed ? readGrouping(deps, context, current) : query;
-    const { index, canMerge, ...planned } = planGroups(read, current, {
+    const { index, ...planned } = planGroups(read, current, {
       ...options,
       ...{ visits: deps.maxCounted, setVisits: deps.maxVisits, work: deps.maxWork },
     });
-    Object.assign(sent, { index, canMerge });
+    Object.assign(sent, { index });
     const rest = { bytes: deps.maxResponseBytes, known: tags.join(",") };
     const related = listSetTables(read.where);
     return { endpoint: "groups", values: { ...planned, ...rest }, related } as const;
   };
   const explain = (cut: string | undefined) =>
     cut === "visits" && !isSeen(table.definition, person, query.where)
-      ? needsRuleIndex()
+      ? needsRuleIndex(MAX_COUNTED)
       : explainGroups(query, table, cut);
   return await repeatPlanned({ query, options, sent, explain }, async () => {
     const call = { table, ...plan(table, false), renew: plan, limitMs: deps.queryTimeoutMs };

@@ -35,7 +35,7 @@ import {
   rowOf,
   setNext,
 } from "./page_rows.ts";
-import { rejectUnseenEnd, renderSeen, renderWalks, usingWho } from "./seen_rows.ts";
+import { renderSeen, renderWalks, usingWho } from "./seen_rows.ts";
 import { listRuleWalks } from "./seen_walks_terms.ts";
 import { andVisible, declareWho, type RuleName } from "./view_terms.ts";
 
@@ -47,7 +47,6 @@ export function queryBody(table: ServedSet, site: FunctionSite): string {
   const { app, proof, plan, values, bytes, known } = placeholdersOf("query");
   const number = (name: string) => `("$plan" ->> '${name}')::int4`;
   const most = readVisits(table);
-  const isSeenEnd = rejectUnseenEnd(table, app);
   const isMerged = listRuleWalks(table, "") !== undefined;
   const execute = (visits: string) => `execute ${renderQueryStatement(table)}
   into "$ids", "$cut", "$total"
@@ -84,7 +83,6 @@ begin
     end if;
     return coalesce(array_to_string("$ids", ','), '');
   end if;
-  ${isSeenEnd}
   -- If a walk was cut short, its last row was not compared: the next page starts with it.
   "$found" := coalesce(cardinality("$ids"), 0) - ("$cut" is not null)::int4;
   -- Readers mistake an empty page for the absence of a row with these unique values.
@@ -132,7 +130,7 @@ const MORE_VISITS = 8;
 
 /**
  * Merged walks of memberships read all their visits before the first row. So a page begins with few visits, and is repeated with more if
- * they end before its last row. The row at which they end was not compared: it can be one that the person does not see.
+ * they end before its last row.
  */
 function findMerged(execute: (visits: string) => string): string {
   const { all, some } = FIRST_VISITS;

@@ -9,7 +9,8 @@
 
 import { quoteLiteral, quoteName, SIGNALS } from "../../db/mod.ts";
 import { SQL } from "../../kinds/mod.ts";
-import { MAX_ROWS, MAX_VISITS } from "../../std/limits.ts";
+import { isReadable } from "../../schema/mod.ts";
+import { MAX_ROWS } from "../../std/limits.ts";
 import { type ColumnSet, type FunctionSite, placeholdersOf, queryColumns } from "../catalog/mod.ts";
 import { sqlType } from "../plan/step.ts";
 import { qualify } from "../qualify.ts";
@@ -81,7 +82,7 @@ export function childrenBody(table: ColumnSet, site: FunctionSite): string {
     ${texts(types)},
     ${texts(columns.map((column) => qualify(memberOf(column))))},
     ${texts(columns.map(renderSize).map((size) => size && qualify(size)))},
-    ${quoteLiteral(qualify(referencesOfRow(table)))}, "$relation")`;
+    ${quoteLiteral(qualify(referencesOfRow(table)))}, ${describeRelation(table)})`;
   return `declare
   ${declareWho(table)}
   ${declareRelation("children")}
@@ -99,12 +100,7 @@ begin
   end if;
   execute ${renderChildrenStatement(table, list)}
   into "$owners", "$found", "$texts", "$refs", "$longer"
-  using ${app}, ${ids}, "$limit", "$bytes", "$relation" ->> 'nulls'${
-    table.view === undefined
-      ? ""
-      : `${usingWho(table)},
-    greatest("$limit", ${MAX_VISITS} / greatest(cardinality(${ids}), 1))`
-  };
+  using ${app}, ${ids}, "$limit", "$bytes", "$relation" ->> 'nulls'${usingWho(table)};
   "$texts" := rowhouse.join_members("$found", "$texts",
     rowhouse.related_members(${app}, ${proof}, "$relation" -> 'related', "$found", "$refs"));
   return rowhouse.join_children(cardinality(${ids}), "$owners", "$texts", "$longer")::text;
@@ -118,6 +114,21 @@ function renderChildrenStatement(table: ColumnSet, list: string): string {
   const { source, seen } = renderSeen(table);
   return `rowhouse.view_children_statement(${source}, ${seen},
     ${list}`;
+}
+
+/** The relation, for a person with whether the person sees all children of a parent that the person sees. */
+function describeRelation(table: ColumnSet): string {
+  const { view } = table;
+  if (view === undefined) return '"$relation"';
+  const numbers = queryColumns(table).flatMap(({ name }, index) => {
+    const isInherited = view.read?.some((alternative) => {
+      const [[column, match] = [], ...others] = Object.entries(alternative);
+      return column === name && others.length === 0 && match !== undefined && isReadable(match);
+    });
+    return isInherited ? [index + 1] : [];
+  });
+  return `"$relation" || jsonb_build_object('areSeen',
+    ("$relation" -> 'walk' ->> 0)::int4 = any (array[${numbers.join(", ")}]::int4[]))`;
 }
 
 const TOO_MANY = `raise exception 'too many rows' using errcode = '${SIGNALS.planInvalid}';`;

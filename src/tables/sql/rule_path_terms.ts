@@ -94,20 +94,40 @@ export type WalkRange = {
   readonly start?: string;
   readonly isDescending?: boolean;
   readonly limit: string;
+  /** A condition after another one: see {@linkcode leaveOut}. */
+  readonly only?: string;
 };
 
 /** The rows of a walk and some after them, as `from … where … order by … limit …`. */
 export function renderRange(
   table: ServedSet,
   terms: PathTerms,
-  { alias, start, isDescending = false, limit }: WalkRange & { readonly alias: string },
+  { alias, start, isDescending = false, limit, only = "" }: WalkRange & { readonly alias: string },
 ): string {
   const isFrom = terms.hasId && start !== undefined;
   const row = [...terms.terms, ...(isFrom ? [`"${alias}"."id"`] : [])];
   const given = [...terms.values, ...(isFrom ? [start] : [])];
   const after = isDescending ? "<=" : ">=";
-  return `${renderSource(table, terms, alias)}${row.length === 0 ? "" : ` and ${toRow(row)} ${after} ${toRow(given)}`}${renderEnd(terms, isDescending)}
+  return `${renderSource(table, terms, alias)}${row.length === 0 ? "" : ` and ${toRow(row)} ${after} ${toRow(given)}`}${renderEnd(terms, isDescending)}${only}
         order by ${renderOrder(terms, { alias, isDescending })} limit ${limit}`;
+}
+
+/**
+ * The condition, after another one, that leaves out the rows of the walk which the rest of its alternative removes, so that they count
+ * for no limit. Rows after the walk fulfill it: they must count, to end the search.
+ */
+export function leaveOut(
+  table: ServedSet,
+  { rest }: RulePath,
+  { terms, values }: PathTerms,
+  place: Place,
+): string {
+  const condition = renderRule(table, [rest], place);
+  if (condition === "true") return "";
+  const isOfWalk = terms.map((term, at) => `${term} = ${values[at]}`).join(" and ");
+  return isOfWalk === ""
+    ? ` and (${condition})`
+    : ` and ((${isOfWalk}) is not true or (${condition}))`;
 }
 
 /** The rows of the index, without an end. */

@@ -6,13 +6,12 @@
  * @module
  */
 
-import { quoteLiteral, quoteName, SIGNALS } from "../../db/mod.ts";
+import { quoteLiteral, quoteName } from "../../db/mod.ts";
 import { type ColumnSet, queryColumns, type ServedSet } from "../catalog/mod.ts";
 import { qualify } from "../qualify.ts";
-import { isRow } from "./function_terms.ts";
 import { keepWalk, renderEnd, renderOrder, renderSource } from "./rule_path_terms.ts";
 import { listRuleWalks } from "./seen_walks_terms.ts";
-import { andVisible, isAllowed, onRow, type RuleName, WHO } from "./view_terms.ts";
+import { isAllowed, onRow, type RuleName, WHO } from "./view_terms.ts";
 
 const PERSON = "$6";
 
@@ -44,7 +43,7 @@ export function renderWalks(table: ServedSet): string {
   const walks = listRuleWalks(table, PERSON);
   if (walks === undefined) return "null";
   const text = (sql: string) => quoteLiteral(hideParameters(qualify(sql)));
-  const rows = walks.map(({ index, references, terms }) => {
+  const rows = walks.map(({ index, references, terms, rest }) => {
     const { selected, condition } = keepWalk(terms, "$t");
     return [
       ...[quoteLiteral(index), references === undefined ? "null" : text(references)],
@@ -56,6 +55,7 @@ export function renderWalks(table: ServedSet): string {
       ),
       ...[text(condition), quoteLiteral(terms.hasId ? "id" : "")],
       ...[false, true].map((isDescending) => text(keepWalk(terms, "$t", isDescending).order)),
+      text(rest),
     ];
   });
   return `array[${rows.map((row) => `[${row.join(", ")}]`).join(", ")}]::text[]`;
@@ -68,17 +68,4 @@ function hideParameters(sql: string): string {
     const [, text] = /^e?('.*)$/is.exec(literal) ?? [];
     return `E${text?.replaceAll("$", "\\x24")}`;
   });
-}
-
-/**
- * Fails if the visits ended at a row that the person does not see, the last of `"$ids"`: no cursor can be at this row. Empty if every
- * row is seen.
- */
-export function rejectUnseenEnd(table: ColumnSet, app: string): string {
-  const isSeen = andVisible(table);
-  if (isSeen === "") return "";
-  return `if "$cut" is not null and not exists (select from data.${quoteName(table.name)} as "$t"
-    where ${isRow(app, `"$ids"[cardinality("$ids")]`)}${isSeen}) then
-    raise exception 'too many rows' using errcode = '${SIGNALS.tooManyVisits}', detail = "$cut";
-  end if;`;
 }

@@ -1,6 +1,7 @@
 /**
- * How a list finds the rows that a person reads, in the order of ids: each alternative of the rule is a walk along its own index. A
- * walk visits a limited number of rows: rows that the rest of an alternative removes would otherwise make a list read the whole table.
+ * How a list finds the rows that a person reads, in the order of ids: each alternative of the rule is a walk along its own index. No
+ * limit counts the rows that the rest of an alternative removes: a person would learn of them. Without an index, a list reads the rows
+ * of the app.
  *
  * @see list_body.ts
  * @module
@@ -24,7 +25,7 @@ import {
   type View,
 } from "../catalog/mod.ts";
 import { rowSize } from "./function_terms.ts";
-import { keepWalk, type PathTerms, renderRange, toPathTerms } from "./rule_path_terms.ts";
+import { keepWalk, leaveOut, type PathTerms, renderRange, toPathTerms } from "./rule_path_terms.ts";
 import { onRow, type Place, renderRule, WHO } from "./view_terms.ts";
 
 /** The state of a row: its `xmin` and `ctid` change whenever the row does. */
@@ -96,6 +97,8 @@ export type RuleWalk = {
   /** A query of the references of the person's memberships, for each of which the walk is. */
   readonly references: string | undefined;
   readonly terms: PathTerms;
+  /** The condition that leaves out its other rows. */
+  readonly rest: string;
 };
 
 /**
@@ -106,12 +109,15 @@ export function listRuleWalks(table: ServedSet, who: string): readonly RuleWalk[
   const { view } = table;
   const paths = listRulePaths(table);
   if (view === undefined || paths === undefined) return undefined;
-  return paths.map((path) => ({
-    isExact: isExact(path),
-    index: path.index,
-    references: renderReferences(view, path, who),
-    terms: toPathTerms(table, path, onRow("$t", who)),
-  }));
+  return paths.map((path) => {
+    const place = onRow("$t", who);
+    const terms = toPathTerms(table, path, place);
+    return {
+      ...{ isExact: isExact(path), index: path.index, terms },
+      references: renderReferences(view, path, who),
+      rest: leaveOut(table, path, terms, place),
+    };
+  });
 }
 
 function renderPath(table: ServedSet, view: View, path: RulePath, upTo: string): string {
@@ -171,29 +177,30 @@ function renderWhere(members: ColumnSet, where: Alternative, place: Place): stri
   return condition === "true" ? "" : ` and ${condition}`;
 }
 
+/**
+ * The rows of an alternative. Without their order, all of them are sorted, and their number is limited. No limit counts a row that the
+ * person does not see.
+ */
 function renderWalk(table: ServedSet, path: RulePath, upTo: string): string {
   const terms = (alias: string) => toPathTerms(table, path, onRow(alias));
+  const only = (alias: string) => leaveOut(table, path, terms(alias), onRow(alias));
   const { selected, condition, order } = keepWalk(terms("$t"), "$w");
   const found = `${ROW_STATE} as "$state", ${rowSize(table, "$t")} as "$size"`;
-  if (isExact(path))
+  if (path.isOrdered)
     return `select "$w"."id", "$w"."$state", "$w"."$size", false as "$cut" from (
-        select "$t"."id", ${found}${selected} ${renderRange(table, terms("$t"), { alias: "$t", limit: upTo })}) as "$w"
+        select "$t"."id", ${found}${selected} ${renderRange(table, terms("$t"), { alias: "$t", limit: upTo, only: only("$t") })}) as "$w"
       where true${condition} order by ${order} limit ${upTo}`;
   const columns = ["id", "app_id", ...table.columns.map(({ name }) => name), "xmin", "ctid"];
   const inner = keepWalk(terms("$b"), "$s");
+  const range = { alias: "$b", limit: `${MAX_VISITS + 1}`, only: only("$b") };
   const visited = `select ${columns.map((name) => `"$b".${quoteName(name)}`).join(", ")}${inner.selected}
-        ${renderRange(table, terms("$b"), { alias: "$b", limit: `${MAX_VISITS + 1}` })}`;
+        ${renderRange(table, terms("$b"), range)}`;
   const isCut = `"$t"."$nth" > ${MAX_VISITS}`;
-  const [outer, by] = path.isOrdered ? [`order by ${inner.order}`, '"$t"."id"'] : ["", "1"];
-  // Without an order, no row before the cut is certain: the cut is before all rows.
-  const id = path.isOrdered
-    ? '"$t"."id"'
-    : `case when ${isCut} then '${BEFORE_ALL}'::uuid else "$t"."id" end as "id"`;
-  return `select ${id}, ${found}, ${isCut} as "$cut"
-      from (select "$s".*, row_number() over (${outer}) as "$nth" from (${visited}) as "$s"
+  // No row before the cut is certain: the cut is before all rows.
+  return `select case when ${isCut} then '${BEFORE_ALL}'::uuid else "$t"."id" end as "id", ${found}, ${isCut} as "$cut"
+      from (select "$s".*, row_number() over () as "$nth" from (${visited}) as "$s"
         where true${inner.condition}) as "$t"
-      where ${isCut} or (${renderRule(table, [path.rest], onRow())})
-      order by ${by} limit ${upTo}`;
+      order by 1 limit ${upTo}`;
 }
 
 /** An id before that of every row. */

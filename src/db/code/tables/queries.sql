@@ -186,10 +186,7 @@ begin
       select coalesce((read ->> 3)::bool, false) as is_walked,
         format('(least(coalesce(pg_catalog.octet_length(%s), -64), %s)'
           ' operator(pg_catalog.+) 64)::pg_catalog.int8 operator(pg_catalog.*) %s',
-          -- A row that a person does not see must not cost more than a service makes it cost.
-          columns[(read ->> 0)::int4], (read ->> 2)::int4,
-          case when (read ->> 3)::bool then least((read ->> 1)::int4, 1)
-            else (read ->> 1)::int4 end) as units
+          columns[(read ->> 0)::int4], (read ->> 2)::int4, (read ->> 1)::int4) as units
       from jsonb_array_elements(plan -> 'text' -> 'reads') as listed (read)) as listed;
   end if;
   foreach part in array rows_of loop
@@ -287,6 +284,10 @@ $$;
 -- the limit allows. In order, the references share the visits: where the walk of one is cut short,
 -- further rows are not known, so that this row ("$e") is the last. Otherwise all rows are wanted,
 -- in any order. "starts" and "stops" are bounds of the id.
+--
+-- The last text is a condition that leaves out rows of the walk which the rest of the alternative
+-- removes. So they count for no limit, and what ends the visits never depends on a row that the
+-- person does not see. Rows after the walk fulfill it: they must count, to end the search.
 create function rowhouse.rule_rows(walks text[], source text, type text, starts jsonb, stops jsonb,
   way text, in_order bool)
 returns text language plpgsql immutable set search_path = pg_catalog, pg_temp as $$
@@ -314,12 +315,13 @@ begin
       after := rowhouse.query_operator(starts ->> 'op');
     end if;
     most := case when walks[n][2] is null then '$4' else '"$m"."$l"' end;
-    targets := format('(select "$t"."id"%s from (%s%s%s order by %s'
+    targets := format('(select "$t"."id"%s from (%s%s%s%s order by %s'
       ' limit %s operator(pg_catalog.+) 1) as "$t" where true%s%s%s)',
       case when walks[n][2] is null then ', false as "$e"'
         else ', pg_catalog.row_number() over () operator(pg_catalog.>) "$m"."$l" as "$e"' end,
       walks[n][3], coalesce(' and (' || targets || ')' || after || '(' || given || ')', ''),
-      walks[n][case way when '' then 6 else 7 end], walks[n][case way when '' then 8 else 9 end],
+      walks[n][case way when '' then 6 else 7 end], coalesce(walks[n][14], ''),
+      walks[n][case way when '' then 8 else 9 end],
       most, walks[n][10], bound, case when not in_order then ''
         else ' order by ' || walks[n][case way when '' then 12 else 13 end] end);
     if walks[n][2] is not null then
@@ -429,13 +431,13 @@ $$;
 -- "total": the plan of the count, if it visits other rows than the page ("isTotal" inside).
 --
 -- "source" is the table, or for a person a query of its columns that the person sees; "seen" is
--- then the condition on "$t" for the rows that the person sees. It is part of each comparison, so
--- that other rows are visited and match nothing: the visits are bounded whatever the condition is.
--- Only the last id of visits that ended early can be of such a row.
+-- then the condition on "$t" for the rows that the person sees. Other rows are no visits: no
+-- condition is evaluated on them, and no order, limit or error depends on them. Otherwise a person
+-- could find the values of other people by what ends a page.
 --
 -- "merged": the walk by id visits only the rows of "walks" of rowhouse.rule_rows, with true in
--- the order of ids. Rows that the person sees are among them. Without their indexes, or if these
--- rows are not known (null), the walk visits all rows of the app.
+-- the order of ids. Rows that the person reads are all of these. Without their indexes, or if these
+-- rows are not known (null), the walk reads all rows of the app.
 create function rowhouse.view_statement(relation text, source text, seen text, walks text[],
   columns text[], keys text[], types text[], plan jsonb) returns text
 language plpgsql stable set search_path = pg_catalog, pg_temp as $$
@@ -452,9 +454,8 @@ declare
   -- The parts of the first column.
   first int4 := 0;
   no_value text := '';
-  matches text := case when plan ? 'filter' then case seen when 'true' then ''
-      else seen || ' and ' end || rowhouse.query_condition(numbered, types, plan -> 'filter')
-    || ' is true' else seen end;
+  matches text := case when plan ? 'filter'
+    then rowhouse.query_condition(numbered, types, plan -> 'filter') || ' is true' else 'true' end;
   start text;
   stop text := '';
   is_within text := 'true';
@@ -466,7 +467,6 @@ declare
   branches text[];
   parts text[] := '{}';
   counted text[];
-  -- A low limit would tell a person that there are rows, also others'.
   most_counted constant int4 := case when seen = 'true' then (plan ->> 'counted')::int4
     else greatest((plan ->> 'counted')::int4, ${MAX_VISITS}) end;
   ordinal int4;
@@ -520,6 +520,15 @@ begin
   end if;
   start := rowhouse.query_bound(targets, target_types, plan -> 'start');
   rows_source := rowhouse.with_keys(source, targets);
+  if plan ? 'merged' then
+    -- A row that the person reads but may not write can be the end of a walk.
+    matches := case when seen = 'true' then matches when matches = 'true' then seen
+      else seen || ' and ' || matches end;
+  elsif seen <> 'true' then
+    -- With "case" the rule leads to no other index or join than those of the walk.
+    rows_source := format('(select * from %s as "$t" where case when %s then true end)',
+      rows_source, seen);
+  end if;
   rows_of := format('from %s as "$t" where "$t"."app_id" operator(pg_catalog.=) $1', rows_source);
   if plan ? 'in' then
     in_order := '';

@@ -76,14 +76,6 @@ returns text[] language sql immutable set search_path = pg_catalog, pg_temp as $
   ) as lists on owner = n
 $$;
 
--- Ends a statement that reads more rows than it may.
-create function rowhouse.reject_visits() returns bool language plpgsql
-set search_path = pg_catalog, pg_temp as $$
-begin
-  raise exception 'too many rows' using errcode = 'RH020', detail = 'visits';
-end
-$$;
-
 -- The statement that finds children: for each row the number of its parent, its id, its columns as
 -- text, and its references; then the numbers of the parents with more rows. It has the parameters
 -- $1 app, $2 parents, $3 max rows of each, $4 max bytes, $5 the highest value of the first column
@@ -97,9 +89,9 @@ $$;
 --
 -- "members" has each column as a member of an object, "sizes" its bytes, null if it is short.
 --
--- "seen" is the condition on "$t" for the rows that a person sees. Other rows are read in the order
--- of the index and skipped; the statement fails with RH020 after $7 rows of a parent. $6 is the
--- person.
+-- "seen" is the condition on "$t" for the rows that a person sees, $6 is the person. Only they are
+-- counted. If the person does not see all children of a parent ("areSeen" of the relation), all of
+-- them are read: the time of a walk that ends early would tell where others have values.
 create function rowhouse.view_children_statement(source text, seen text, targets text[],
   types text[], members text[], sizes text[], refs text, relation jsonb) returns text
 language plpgsql stable set search_path = pg_catalog, pg_temp as $$
@@ -107,7 +99,11 @@ declare
   walk constant text[] := array(
     select targets[value::int4] from jsonb_array_elements_text(relation -> 'walk') with ordinality
     order by ordinality);
-  rows_source constant text := rowhouse.with_keys(source, walk);
+  all_source constant text := rowhouse.with_keys(source, walk);
+  -- With "case" the rule leads to no other index or join than those of the walk.
+  rows_source constant text := case when seen = 'true' then all_source else format(
+    '(select * from %s as "$t" where case when %s then true end)', all_source, seen) end;
+  ends_early constant bool := seen = 'true' or coalesce((relation ->> 'areSeen')::bool, false);
   second constant text := types[(relation -> 'walk' ->> 1)::int4];
   way constant text := case when (relation ->> 'isDescending')::bool then ' desc' else '' end;
   picked constant int4[] := array(select value::int4
@@ -118,8 +114,8 @@ declare
   part constant text := format('(select * from %s as "$t" where "$t"."app_id"'
     ' operator(pg_catalog.=) $1 and %s operator(pg_catalog.>=) "$i"."$id"', rows_source, walk[1]);
   bound constant text := format(' and %s operator(pg_catalog.<=) "$i"."$id"', walk[1]);
-  in_limit constant text := in_order || case seen when 'true'
-    then ' limit $3 operator(pg_catalog.+) 1)' else ' limit $7 operator(pg_catalog.+) 1)' end;
+  in_limit constant text := in_order || case when ends_early
+    then ' limit $3 operator(pg_catalog.+) 1)' else ')' end;
   rows_of text;
   page text;
 begin
@@ -133,10 +129,13 @@ begin
       ' union all (select * from %s as "$t" where %s is null)',
       part, walk[1], walk[2], second, in_limit, rows_of, walk[2]);
   end if;
-  if seen <> 'true' then
-    rows_of := format('select * from (select *, pg_catalog.row_number() over () as "$v" from (%s)'
-      ' as "$t") as "$t" where case when "$v" operator(pg_catalog.>) $7'
-      ' then rowhouse.reject_visits() else %s end', rows_of, seen);
+  if not ends_early then
+    -- The count reads all rows before the first.
+    rows_of := format('select "$r".* from (select "$id" from (select "$t"."id" as "$id",'
+      ' pg_catalog.count(*) over () as "$all" from (%s) as "$t") as "$t"'
+      ' where "$all" operator(pg_catalog.>) 0 limit $3 operator(pg_catalog.+) 1) as "$k"'
+      ' cross join lateral (select * from %s as "$t" where "$t"."app_id" operator(pg_catalog.=) $1'
+      ' and "$t"."id" operator(pg_catalog.=) "$k"."$id" offset 0) as "$r"', rows_of, all_source);
   end if;
   page := format('select pg_catalog.array_agg("$n") filter (where "$m" operator(pg_catalog.<=) $3),'
     ' pg_catalog.array_agg("$id") filter (where "$m" operator(pg_catalog.<=) $3),'
@@ -170,5 +169,5 @@ return rowhouse.view_children_statement(source, 'true', targets, types, members,
   relation);
 
 grant execute on function rowhouse.related_members, rowhouse.join_members, rowhouse.join_children,
-  rowhouse.children_statement, rowhouse.view_children_statement, rowhouse.reject_visits
+  rowhouse.children_statement, rowhouse.view_children_statement
   to rowhouse_tenant;
