@@ -16,7 +16,7 @@ export function readPosition({ context }: Visit): Place {
   return readPlace(new Map(readParameters(context.query)));
 }
 
-export type RowsPage = { rows: ListedRow[]; hasMore: boolean };
+export type RowsPage = { rows: ListedRow[]; hasMore: boolean; next: string | undefined };
 
 type ListOptions = Place & { appId: string; table: string; isExport?: boolean };
 
@@ -26,13 +26,40 @@ export async function listRows(visit: Visit, options: ListOptions): Promise<Rows
   return readPage((await callRows(visit, { appId, path, isExport })).text);
 }
 
-export function readPage(text: string): RowsPage {
+/** The rows of a query, at most `max`. A page ends early at a limit of its work: rows can follow an empty one. */
+export async function queryRows(
+  visit: Visit,
+  { appId, table, parameters, max }: RowsQuery,
+): Promise<ListedRow[]> {
+  const found: ListedRow[] = [];
+  let next: string | undefined;
+  do {
+    const query = new URLSearchParams({
+      ...{ ...parameters, limit: `${max - found.length}` },
+      ...(next === undefined ? {} : { after: next }),
+    });
+    const page = readPage((await callRows(visit, { appId, path: `${table}?${query}` })).text);
+    found.push(...page.rows);
+    next = page.next;
+  } while (next !== undefined && found.length < max);
+  return found;
+}
+
+type RowsQuery = {
+  appId: string;
+  table: string;
+  parameters: Readonly<Record<string, string>>;
+  max: number;
+};
+
+function readPage(text: string): RowsPage {
   const page = tryParseJson(text);
   const rows = splitList(splitObject(text).get("rows") ?? "[]").map((part) => ({
     row: readRow(part),
     text: part,
   }));
-  return { rows, hasMore: isObject(page) && page["hasMore"] === true };
+  const { hasMore, next } = isObject(page) ? page : {};
+  return { rows, hasMore: hasMore === true, next: typeof next === "string" ? next : undefined };
 }
 
 /** The rows whose column references a row. */
@@ -57,7 +84,7 @@ export async function findReferring(
   visit: Visit,
   { appId, table, limit }: Pick<ListOptions, "appId" | "table" | "limit">,
   { column, id }: Reference,
-): Promise<RowsPage> {
+): Promise<Omit<RowsPage, "next">> {
   const found: ListedRow[] = [];
   let hasMore = true;
   for (let offset = 0; hasMore && offset < MAX_SEARCHED && found.length <= limit; ) {
@@ -83,11 +110,11 @@ export async function findRows(
     const groups = Array.from({ length: Math.ceil(ids.length / MAX_IDS) }, (_, index) =>
       ids.slice(index * MAX_IDS, (index + 1) * MAX_IDS),
     );
-    const pages = await mapBounded(groups, MAX_CALLS, async (group) => {
-      const query = new URLSearchParams({ id: `in.(${group})`, select, limit: `${MAX_IDS}` });
-      return readPage((await callRows(visit, { appId, path: `${table}?${query}` })).text).rows;
+    const found = await mapBounded(groups, MAX_CALLS, (group) => {
+      const parameters = { id: `in.(${group})`, select };
+      return queryRows(visit, { appId, table, parameters, max: group.length });
     });
-    return pages.flat();
+    return found.flat();
   }
   const found = await mapBounded(ids, MAX_CALLS, async (id) => {
     try {

@@ -16,8 +16,8 @@ import type { TableDefinition } from "../../schema/mod.ts";
 import { isUuid } from "../../std/patterns.ts";
 import { quoteElement } from "../../std/quote.ts";
 import type { Visit } from "../enter.tsx";
-import { callRows, toRejection } from "./call.ts";
-import { findRows, listRows, MAX_SEARCHED, readPage } from "./list.ts";
+import { toRejection } from "./call.ts";
+import { findRows, listRows, MAX_SEARCHED, queryRows } from "./list.ts";
 import type { RowsTable } from "./table.tsx";
 
 /** The limit for one page, over all columns. */
@@ -115,18 +115,15 @@ async function findNamed(
   const found: string[] = [];
   try {
     if (visit.deps.hasFilters) {
-      const query = new URLSearchParams({
-        and: `(${label}.eq.${quoteElement(text)})`,
-        ...{ select: "id", limit: "2" },
-      });
-      const { rows } = readPage(
-        (await callRows(visit, { appId, path: `${target}?${query}` })).text,
-      );
+      const parameters = { and: `(${label}.eq.${quoteElement(text)})`, select: "id" };
+      const rows = await queryRows(visit, { appId, table: target, parameters, max: 2 });
       return rows.map(({ row }) => row.id);
     }
     let hasMore = true;
-    for (let offset = 0; hasMore && offset < MAX_SEARCHED; offset += PAGE_ROWS) {
+    for (let offset = 0; hasMore && offset < MAX_SEARCHED; ) {
       const page = await listRows(visit, { appId, table: target, limit: PAGE_ROWS, offset });
+      // A page of large rows has fewer.
+      offset += page.rows.length;
       for (const { row } of page.rows)
         if (toLabelText(row[label])?.trim() === text) found.push(row.id);
       hasMore = page.hasMore;

@@ -178,7 +178,7 @@ function renderRows(
         <bdi>{name}</bdi>
       </h3>
       {rows.length === 0 ? (
-        <p class="quiet">No rows</p>
+        !hasMore && <p class="quiet">No rows</p>
       ) : (
         <ul>
           {rows.map((row) => (

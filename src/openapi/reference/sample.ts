@@ -163,7 +163,7 @@ const response = await fetch(\`\${env.ROWHOUSE_URL}/v1/data/db/todos?limit=20\`,
 if (!response.ok) throw new Error(await response.text());
 const { rows, hasMore } = await response.json();
 const titles = rows.map(({ title }) => title);
-// If hasMore, the next page has &offset=20.`,
+// If hasMore, the next page has &offset=\${rows.length}.`,
     python: `import json, os, urllib.error, urllib.request
 
 request = urllib.request.Request(
@@ -178,7 +178,7 @@ except urllib.error.HTTPError as error:
 for row in page["rows"]:
     print(row["id"], row["title"])
 if page["hasMore"]:
-    print("More rows follow: add &offset=20")`,
+    print(f"More rows follow: add &offset={len(page['rows'])}")`,
   },
 };
 

@@ -26,9 +26,11 @@ export function startExport(): void {
 
 async function save(format: "csv" | "json"): Promise<void> {
   try {
-    const rows = await readRows(await readFoundIds(), true);
+    const { ids, isCut } = await readFoundIds();
+    const rows = await readRows(ids, true);
     saveFile(`${readTable().table}-found.${format}`, toText(rows, format, true), TYPES[format]);
-    showSaved(`Exported ${countOf(rows.length)}`);
+    const rest = isCut ? ". The search ended before the last row: narrow it to export all" : "";
+    showSaved(`Exported ${countOf(rows.length)}${rest}`);
   } catch (error) {
     showFailure(`Not exported: ${error instanceof Error ? error.message : error}`);
   }

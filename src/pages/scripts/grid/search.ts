@@ -10,7 +10,7 @@ import type { ListedRow } from "../../rows/row.ts";
 import { toDataUrl } from "../data.ts";
 import { announce, element, restoreFragment, SMALL_BUTTON } from "../dom.ts";
 import { makeSearchForm, type SearchForm } from "../search/form.ts";
-import { readPage, SearchError } from "../search/pages.ts";
+import { readPage, readQueryPages, SearchError } from "../search/pages.ts";
 import { FALLBACK_CODES, MAX_SEARCHED, type Search, toParameters } from "../search/rows.ts";
 import {
   NO_SEARCH,
@@ -41,7 +41,11 @@ type Found = { readonly fragment: string; count: number | undefined } & (
       readonly searched: number;
       readonly isCut: boolean;
     }
-  | { readonly kind: "pages"; readonly cursors: (string | undefined)[] }
+  | {
+      readonly kind: "pages";
+      /** Where the pages begin that follow those that were read. */
+      readonly starts: { readonly start: number; readonly after: string | undefined }[];
+    }
 );
 type OpenOptions = { focus?: Position; isBack?: boolean };
 
@@ -129,7 +133,7 @@ export async function openFound(url: string, options: OpenOptions = {}): Promise
     searcher.cancel();
     hideProgress();
     found = undefined;
-    if (canAskEndpoint(state)) found = { fragment, kind: "pages", count: undefined, cursors: [] };
+    if (canAskEndpoint(state)) found = { fragment, kind: "pages", count: undefined, starts: [] };
     found ??= await search(state, fragment);
   }
   if (found !== undefined) await showFound(options.focus);
@@ -152,20 +156,20 @@ function toSearch(state: SearchState): Search {
   return { url, columns, state, hasFilters, isSmall: isSmall(), isLarge: isLarge() };
 }
 
-function runWorker(state: SearchState, onProgress?: Parameters<typeof searcher.run>[2]) {
+function runWorker(search: Search, onProgress?: Parameters<typeof searcher.run>[2]) {
   const { worker } = document.querySelector<HTMLElement>("[data-rows]")?.dataset ?? {};
-  return searcher.run(worker ?? "", toSearch(state), onProgress);
+  return searcher.run(worker ?? "", search, onProgress);
 }
 
-function openProgress() {
+function openProgress(options: { cancel: () => void; button?: "Stop" } = searcher) {
   const count = () => (total !== undefined && "count" in total ? total.count : undefined);
-  return showProgress({ form, cancel: searcher.cancel, total: count });
+  return showProgress({ ...options, form, total: count });
 }
 
 async function search(state: SearchState, fragment: string): Promise<Found | undefined> {
   const progress = openProgress();
   let shown: Promise<void> | undefined;
-  const report = await runWorker(state, ({ searched, found: count, first = [] }) => {
+  const report = await runWorker(toSearch(state), ({ searched, found: count, first = [] }) => {
     progress.show(searched, count);
     const size = currentLimit();
     const isPage = first.length >= size && readPageNumber(location.hash) === 1;
@@ -193,19 +197,23 @@ async function showFound(focus?: Position, isFresh = false): Promise<void> {
     of.kind === "ids" ? await readIds(of, size, isFresh) : await readNext(of, number, size);
   // Another search has begun.
   if (page === undefined || found !== of) return;
-  const { rows, start, hasMore } = page;
+  const { rows, start, number: at, hasMore, isStopped = false } = page;
   await showFoundRows(rows, start);
   if (rows.length === 0) {
     document.querySelector("[data-rows]")?.replaceChildren();
-    showNone("No rows match this search.");
+    const isCut = of.kind === "ids" && of.isCut;
+    showNone(
+      isStopped || isCut
+        ? "No row matches among those that were searched. The table has more."
+        : "No rows match this search.",
+    );
   }
-  const range = describeFound(of, start, rows.length);
-  const at = Math.floor(start / size) + 1;
+  const range = describeFound(of, { start, count: rows.length, isStopped });
   const link = (name: string, rel: string, to: number) =>
     element("a", { class: SMALL_BUTTON, rel, href: toFragment(currentState(), to) || "#" }, name);
   showPager(range, [
     ...(at > 1 ? [link("Previous", "prev", at - 1)] : []),
-    ...(hasMore ? [link("Next", "next", at + 1)] : []),
+    ...(hasMore ? [link(isStopped ? "Search on" : "Next", "next", at + 1)] : []),
     ...(of.count !== undefined && of.count > size ? [makeSelectFound(of)] : []),
   ]);
   markSorted(currentState().order);
@@ -218,7 +226,10 @@ async function showFound(focus?: Position, isFresh = false): Promise<void> {
 type FoundPage = {
   readonly rows: readonly ListedRow[];
   readonly start: number;
+  readonly number: number;
   readonly hasMore: boolean;
+  /** Whether the user ended the search before the page was complete. */
+  readonly isStopped?: boolean;
 };
 
 async function readIds(
@@ -236,29 +247,38 @@ async function readIds(
   const deleted = new Set(ids.filter((id) => !left.has(id)));
   of.ids = of.ids.filter((id) => !deleted.has(id));
   of.count = of.ids.length;
-  return { rows, start, hasMore: number < pages };
+  return { rows, start, number, hasMore: number < pages };
 }
 
-/** A page of the list endpoint; if it cannot answer, the worker searches. */
+/** A page of the list endpoint, read on until it is complete; if the endpoint cannot answer, the worker searches. */
 async function readNext(
   of: Found & { kind: "pages" },
   number: number,
   size: number,
 ): Promise<FoundPage | undefined> {
   const state = currentState();
-  const start = (number - 1) * size;
-  const after = of.cursors[number - 1];
-  const place = after === undefined ? ["offset", String(start)] : ["after", after];
-  const query = new URLSearchParams([
-    ...toParameters(state, columns),
-    ["limit", String(size)],
-    place,
-  ]);
+  const { start, after } = of.starts[number - 1] ?? { start: (number - 1) * size };
+  const parameters = toParameters(state, columns);
+  const offset = after === undefined ? start : 0;
+  const rows: ListedRow[] = [];
+  let next: string | undefined;
+  let isStopped = false;
+  let progress: ReturnType<typeof openProgress> | undefined;
+  const { promise: stopped, resolve: stop } = Promise.withResolvers<undefined>();
+  const pages = readQueryPages(toUrl(), { parameters, max: size, after, offset });
   try {
-    const page = await readPage(toUrl(), { query: query.toString() });
-    of.cursors[number] = page.next;
-    if (start === 0 && page.next === undefined) of.count = page.rows.length;
-    return { rows: page.texts().map(toListed), start, hasMore: page.next !== undefined };
+    for (;;) {
+      const read = await Promise.race([pages.next(), stopped]);
+      // Another search has begun.
+      if (found !== of) return undefined;
+      isStopped = read === undefined;
+      if (read === undefined || read.done === true) break;
+      rows.push(...read.value.texts().map(toListed));
+      next = read.value.next;
+      if (next === undefined || rows.length >= size) break;
+      progress ??= openProgress({ cancel: () => stop(undefined), button: "Stop" });
+      progress.show(undefined, rows.length);
+    }
   } catch (error) {
     if (!(error instanceof SearchError)) throw error;
     if (FALLBACK_CODES.includes(error.code)) {
@@ -267,12 +287,16 @@ async function readNext(
     } else openProgress().end(`Search failed: ${error.message}`);
     return undefined;
   }
+  progress?.end(undefined);
+  of.starts[number] = { start: start + rows.length, after: next };
+  if (start === 0 && next === undefined) of.count = rows.length;
+  return { rows, start, number, hasMore: next !== undefined, isStopped };
 }
 
 /** The number of all rows found, after the first are shown. */
 async function countFound(
   of: Found & { kind: "pages" },
-  { start, rows }: FoundPage,
+  { start, rows, isStopped = false }: FoundPage,
 ): Promise<void> {
   const query = new URLSearchParams([...toParameters(currentState(), columns), ["limit", "1"]]);
   const headers = { prefer: "count=exact" };
@@ -281,19 +305,31 @@ async function countFound(
   const line = document.querySelector<HTMLElement>("[data-rows] [data-range=found]");
   of.count = page.count ?? undefined;
   if (line === null) return;
-  line.textContent = describeFound(of, start, rows.length);
+  line.textContent = describeFound(of, { start, count: rows.length, isStopped });
   const links = document.querySelector("[data-rows] .pager-links");
   if (of.count !== undefined && of.count > rows.length && links?.querySelector("button") === null)
     links.append(makeSelectFound(of));
 }
 
 function makeSelectFound(of: Found): HTMLButtonElement {
-  return makeSelectAll(of.count ?? 0, () => readFoundIds());
+  return makeSelectAll(of.count ?? 0, async (max) => (await readFoundIds(max)).ids);
 }
 
-/** The ids of all rows found, in their order. */
-export async function readFoundIds(): Promise<readonly string[]> {
-  if (found?.kind === "ids") return found.ids;
-  const report = await runWorker(currentState());
-  return report?.kind === "found" ? report.ids : [];
+/**
+ * The ids of all rows found, or of the first `max`, in their order; `isCut`: the search ended before the last row.
+ *
+ * @throws {SearchError} the search failed or was canceled
+ */
+export async function readFoundIds(
+  max?: number,
+): Promise<{ readonly ids: readonly string[]; readonly isCut: boolean }> {
+  if (found?.kind === "ids") return found;
+  const progress = openProgress();
+  const wanted = { ...toSearch(currentState()), ...(max === undefined ? {} : { max }) };
+  const report = await runWorker(wanted, ({ searched, found: count }) =>
+    progress.show(searched, count),
+  );
+  progress.end(undefined);
+  if (report?.kind === "found") return report;
+  throw new SearchError(report?.reason ?? "The search was canceled.");
 }

@@ -11,20 +11,26 @@ type Progress = {
   /** The form above the rows. */
   readonly form: HTMLElement | undefined;
   readonly cancel: () => void;
+  /** The text of the button that ends it. */
+  readonly button?: "Cancel" | "Stop";
   /** The known number of all rows. */
   readonly total: () => number | undefined;
 };
 
 /** The progress of a search, with a button that cancels it. */
-export function showProgress({ form, cancel, total }: Progress) {
+export function showProgress({ form, cancel, button: name = "Cancel", total }: Progress) {
   hideProgress();
   const bar = element("progress", { "aria-label": "Search" });
   const text = element("span", {}, "Searching…");
-  const button = makeButton("Cancel", cancel);
+  const button = makeButton(name, cancel);
   const line = element("p", { id: "search-progress", class: "search-progress" }, bar, text, button);
   form?.after(line);
   return {
-    show: (searched: number, count: number) => {
+    show: (searched: number | undefined, count: number) => {
+      if (searched === undefined) {
+        text.textContent = `Searching… ${inDigits(count)} found`;
+        return;
+      }
       const known = total();
       const of = known === undefined ? "" : ` of ${inDigits(Math.max(known, searched))}`;
       if (known !== undefined)
@@ -54,10 +60,15 @@ type Found = { readonly count: number | undefined } & (
   | { readonly kind: "pages" }
 );
 
-export function describeFound(of: Found, start: number, count: number): string {
-  if (count === 0) return "No rows found";
+type Shown = { readonly start: number; readonly count: number; readonly isStopped: boolean };
+
+export function describeFound(of: Found, { start, count, isStopped }: Shown): string {
   const all = of.count === undefined ? "" : ` of ${inDigits(of.count)}`;
-  const rows = `Rows ${inDigits(start + 1)} to ${inDigits(start + count)}${all} found`;
+  const rows =
+    count === 0
+      ? "No rows found"
+      : `Rows ${inDigits(start + 1)} to ${inDigits(start + count)}${all} found`;
+  if (isStopped) return `${rows} so far: the search was stopped`;
   return of.kind === "ids" && of.isCut
     ? `${rows} in the first ${inDigits(of.searched)} rows; the table has more`
     : rows;

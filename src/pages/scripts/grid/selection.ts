@@ -91,9 +91,18 @@ export function startSelection(renew: () => void): HTMLFormElement {
 }
 
 /** A button that selects these rows, on any page, up to {@linkcode MAX_CHANGED}. */
-export function makeSelectAll(count: number, find: () => Promise<readonly string[]>) {
+export function makeSelectAll(count: number, find: (max: number) => Promise<readonly string[]>) {
   const name = count > MAX_CHANGED ? `Select the first ${MAX_CHANGED}` : `Select all ${count}`;
-  return makeButton(name, () => void find().then((ids) => selectRows(ids.slice(0, MAX_CHANGED))));
+  return makeButton(name, () => {
+    find(MAX_CHANGED).then(
+      (ids) => selectRows(ids.slice(0, MAX_CHANGED)),
+      (error: unknown) => showFailure(`Not selected: ${toReason(error)}`),
+    );
+  });
+}
+
+function toReason(error: unknown): string {
+  return error instanceof Error ? error.message : `${error}`;
 }
 
 export function markSelected(table: HTMLTableElement): void {
@@ -163,7 +172,7 @@ async function readSelected(isFresh: boolean): Promise<ListedRow[] | undefined> 
     await readLabels(rows);
     return rows;
   } catch (error) {
-    showFailure(`Not loaded: ${error instanceof Error ? error.message : error}`);
+    showFailure(`Not loaded: ${toReason(error)}`);
     return undefined;
   }
 }

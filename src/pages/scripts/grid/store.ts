@@ -12,7 +12,7 @@ import { isUuid } from "../../../std/patterns.ts";
 import type { GridTable, Total } from "../../rows/grid.tsx";
 import { type ListedRow, readRow, toLabelText } from "../../rows/row.ts";
 import { type Answer, callPatiently, toDataUrl } from "../data.ts";
-import { type RowsPage, readPage, SearchError } from "../search/pages.ts";
+import { type RowsPage, readPage, readQuery, SearchError } from "../search/pages.ts";
 
 const MAX_CALLS = 8;
 /** Max ids of one condition. */
@@ -154,15 +154,11 @@ async function fetchRows(
     ids.slice(index * MAX_IDS, (index + 1) * MAX_IDS),
   );
   const pages = await mapBounded(groups, MAX_CALLS, async (group) => {
-    const query = new URLSearchParams({
-      ...{ id: `in.(${group})`, limit: String(MAX_IDS) },
-      ...(select === undefined ? {} : { select }),
-    });
-    const answer = await callPatiently(url, { query: query.toString() });
-    if (answer.kind === "done") return toRows(answer.text);
-    throw new Error(answer.kind === "lost" ? answer.reason : answer.message);
+    const parameters: [string, string][] = [["id", `in.(${group})`]];
+    if (select !== undefined) parameters.push(["select", select]);
+    return await readQuery(url, { parameters, max: group.length });
   });
-  return pages.flat();
+  return pages.flat().flatMap((page) => page.texts().map(toListed));
 }
 
 /** Reads the labels of the rows that these rows reference. Without a label, the grid shows the id. */

@@ -14,7 +14,7 @@ import { quoteElement } from "../../../std/quote.ts";
 import { type ListedRow, type Row, toLabelText } from "../../rows/row.ts";
 import { isFreeText, type State, toJson, toState, withLineEnds } from "../../rows/state.ts";
 import { toDataUrl } from "../data.ts";
-import { readPage, SearchError } from "../search/pages.ts";
+import { readPage, readQuery, SearchError } from "../search/pages.ts";
 import { columnOf } from "./cells.ts";
 import { labels, readTable } from "./store.ts";
 
@@ -97,11 +97,13 @@ async function findReferenced({ table = "", name }: NamedColumn, text: string): 
   if (label === null) return { issue: `${name} needs the id of a row of ${table}` };
   try {
     const url = toDataUrl(api, table);
-    const ids =
+    const { ids, isCut = false } =
       (hasFilters && wanted.length < LABEL_CHARS
         ? await findEqual(url, label, wanted)
         : undefined) ?? (await findShown(url, label, wanted));
     const [id] = ids;
+    if (isCut && ids.length < 2)
+      return { issue: `${table} has too many rows to find ${JSON.stringify(wanted)}: use its id` };
     if (ids.length === 1 && id !== undefined) return { json: JSON.stringify(id) };
     const count = ids.length === 0 ? "No row" : "More than one row";
     return { issue: `${count} of ${table} is shown as ${JSON.stringify(wanted)}` };
@@ -111,36 +113,39 @@ async function findReferenced({ table = "", name }: NamedColumn, text: string): 
   }
 }
 
+/** The rows with a label; `isCut`: more rows than those that were compared can have it. */
+type Labeled = { readonly ids: readonly string[]; readonly isCut?: boolean };
+
 /** `undefined` if the endpoint cannot find rows by this column. */
-async function findEqual(
-  url: string,
-  label: string,
-  wanted: string,
-): Promise<string[] | undefined> {
-  const query = new URLSearchParams({
-    and: `(${label}.eq.${quoteElement(wanted)})`,
-    ...{ select: "id", limit: "2" },
-  });
+async function findEqual(url: string, label: string, wanted: string): Promise<Labeled | undefined> {
+  const parameters = [
+    ["and", `(${label}.eq.${quoteElement(wanted)})`],
+    ["select", "id"],
+  ] as const;
   try {
-    const { rows } = await readPage(url, { query: query.toString() });
-    return rows.map(({ id }) => id);
+    const pages = await readQuery(url, { parameters, max: 2 });
+    return { ids: pages.flatMap(({ rows }) => rows.map(({ id }) => id)) };
   } catch (error) {
     if (error instanceof SearchError && error.code !== "") return undefined;
     throw error;
   }
 }
 
-async function findShown(url: string, label: string, wanted: string): Promise<string[]> {
+async function findShown(url: string, label: string, wanted: string): Promise<Labeled> {
   const ids: string[] = [];
   let searched = 0;
-  const list = ({ limit, offset }: { limit: number; offset: number }) =>
-    readPage(`${url}?limit=${limit}&offset=${offset}`);
+  let isCut = false;
+  const list = async ({ limit, offset }: { limit: number; offset: number }) => {
+    const page = await readPage(`${url}?limit=${limit}&offset=${offset}`);
+    isCut = page.hasMore;
+    return page;
+  };
   for await (const rows of readPages(list, { limit: MAX_ROWS, idOf: ({ id }) => id })) {
     for (const row of rows) if (toLabelText(row[label])?.trim() === wanted) ids.push(row.id);
     searched += rows.length;
     if (ids.length > 1 || searched >= MAX_SEARCHED) break;
   }
-  return ids;
+  return { ids, isCut };
 }
 
 export function describeSize(rows: number, columns: number): string {

@@ -10,7 +10,7 @@ import type { NamedColumn, TableDefinition } from "../../../schema/mod.ts";
 import { mapBounded } from "../../../std/bounded.ts";
 import { quoteElement } from "../../../std/quote.ts";
 import { toDataUrl } from "../data.ts";
-import { type Row, readPage, SearchError } from "../search/pages.ts";
+import { type Row, readQuery, SearchError } from "../search/pages.ts";
 import { listTable } from "./match.ts";
 
 /** Max rows that are read of a table that the endpoint cannot search. */
@@ -127,12 +127,12 @@ async function findByValues(lookup: Lookup): Promise<boolean> {
   try {
     await mapBounded(groups, MAX_CALLS, async (group) => {
       const select = [...new Set(["id", column.name])].join(",");
-      const query = new URLSearchParams({
-        and: `(${column.name}.in.(${group.join(",")}))`,
-        ...{ select, limit: String(MAX_VALUES) },
-      });
-      const { rows } = await readPage(lookup.url, { query: query.toString() });
-      for (const row of rows) addFound(lookup, row);
+      const parameters = [
+        ["and", `(${column.name}.in.(${group.join(",")}))`],
+        ["select", select],
+      ] as const;
+      const pages = await readQuery(lookup.url, { parameters, max: group.length });
+      for (const { rows } of pages) for (const row of rows) addFound(lookup, row);
     });
     return true;
   } catch (error) {

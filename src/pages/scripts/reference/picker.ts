@@ -72,7 +72,8 @@ export function addReferencePicker(field: HTMLInputElement, form: HTMLFormElemen
     list.hidden = options.length === 0;
     field.setAttribute("aria-expanded", String(options.length > 0));
     if (found.kind === "failed") announce(found.reason);
-    else announce(options.length === 0 ? "No rows found" : `${options.length} rows`);
+    else if (options.length > 0) announce(`${options.length} rows`);
+    else announce(found.isCut ? "No rows found so far: type the id" : "No rows found");
   }
   field.addEventListener("input", () => {
     if (isPicking) return;

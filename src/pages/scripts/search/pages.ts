@@ -1,6 +1,7 @@
 /** Requests pages of a table's rows as JSON. Waits at a rate limit; explains every other failure. @module */
 import { isObject, tryParseJson } from "../../../std/json.ts";
 import { splitList, splitObject } from "../../../std/json_text.ts";
+import { MAX_ROWS } from "../../../std/limits.ts";
 import { callPatiently } from "../data.ts";
 
 export type Row = { readonly id: string; readonly [column: string]: unknown };
@@ -34,6 +35,44 @@ export async function readPage(url: string, options: PageOptions = {}): Promise<
   if (answer.kind === "rejected") throw new SearchError(answer.message, answer.code);
   if (answer.kind === "lost") throw new SearchError(toSentence(answer.reason));
   return toPage(tryParseJson(answer.text), answer.text);
+}
+
+type QueryOptions = {
+  readonly parameters: readonly (readonly [string, string])[];
+  /** Max rows of all pages. */
+  readonly max: number;
+  readonly after?: string | undefined;
+  readonly offset?: number;
+};
+
+/**
+ * The pages of a query, until it ends or `max` rows are read. The list endpoint ends a page early, also without a row, when it has
+ * visited as many rows as one request may: only `next` says whether more follow.
+ *
+ * @throws {SearchError} as {@linkcode readPage}
+ */
+export async function* readQueryPages(
+  url: string,
+  { parameters, max, after, offset = 0 }: QueryOptions,
+): AsyncGenerator<RowsPage, void> {
+  let left = max;
+  let next = after;
+  do {
+    const query = new URLSearchParams([
+      ...parameters.map(([name, value]) => [name, value]),
+      ["limit", String(Math.min(left, MAX_ROWS))],
+      ...(next !== undefined ? [["after", next]] : offset > 0 ? [["offset", String(offset)]] : []),
+    ]);
+    const page = await readPage(url, { query: query.toString() });
+    yield page;
+    left -= page.rows.length;
+    next = page.next;
+  } while (next !== undefined && left > 0);
+}
+
+/** All rows of a query, at most `max`. @throws {SearchError} as {@linkcode readPage} */
+export async function readQuery(url: string, options: QueryOptions): Promise<RowsPage[]> {
+  return await Array.fromAsync(readQueryPages(url, options));
 }
 
 function toSentence(reason: string): string {

@@ -9,7 +9,7 @@ import { foldSpelling } from "../../../std/letter_case.ts";
 import { MAX_ROWS } from "../../../std/limits.ts";
 import { md5 } from "../../../std/md5.ts";
 import { formatTime } from "../times.ts";
-import { type Row, readPage, SearchError } from "./pages.ts";
+import { type Row, readPage, readQueryPages, SearchError } from "./pages.ts";
 import { type SearchColumn, type SearchState, toWhere } from "./state.ts";
 
 // Whether a row contains a text as the page displays its values: in every column, in any case and
@@ -78,7 +78,8 @@ export type Search = {
 export type SearchReport =
   | {
       readonly kind: "progress";
-      readonly searched: number;
+      /** Unknown if the list endpoint compares the rows. */
+      readonly searched?: number;
       readonly found: number;
       /** The first rows found, if they are in their final order. */
       readonly first?: readonly string[];
@@ -115,7 +116,7 @@ export async function findRows(search: Search, report: Report): Promise<void> {
 
 /** `undefined` if the endpoint does not support such a query. Rows that it would not sort are sorted here. */
 async function findByEndpoint(
-  { url, columns, state, isSmall = false, label, max }: Search,
+  { url, columns, state, isSmall = false, label, max = MAX_SEARCHED }: Search,
   report: Report,
 ): Promise<SearchReport | undefined> {
   const { order } = state;
@@ -127,21 +128,21 @@ async function findByEndpoint(
   const parameters: [string, string][] = [
     ...toParameters({ ...state, order: isSorted ? order : undefined }, columns),
     ["select", [...selected].join(",")],
-    ["limit", String(max ?? MAX_ROWS)],
   ];
   const found: Match[] = [];
-  let after: string | undefined;
-  do {
-    const more: [string, string][] = after === undefined ? [] : [["after", after]];
-    const query = new URLSearchParams([...parameters, ...more]).toString();
-    const page = await readPage(url, { query }).catch(ignoreUnsupported);
-    if (page === undefined) return undefined;
-    found.push(...page.rows.map((row) => toMatch(row, { state, label, columns })));
-    after = page.next;
-    report({ kind: "progress", searched: found.length, found: found.length });
-  } while (after !== undefined && found.length < (max ?? MAX_SEARCHED));
+  let isCut = false;
+  try {
+    for await (const page of readQueryPages(url, { parameters, max })) {
+      found.push(...page.rows.map((row) => toMatch(row, { state, label, columns })));
+      isCut = page.next !== undefined;
+      report({ kind: "progress", found: found.length });
+    }
+  } catch (error) {
+    if (error instanceof SearchError && FALLBACK_CODES.includes(error.code)) return undefined;
+    throw error;
+  }
   const sorted = isSorted ? found : sortMatches(found, state, columns);
-  return { ...toFound(sorted), searched: found.length, isCut: after !== undefined };
+  return { ...toFound(sorted), searched: found.length, isCut };
 }
 
 /** The query of the list endpoint for a search. */
@@ -171,11 +172,6 @@ function toFound(matches: readonly Match[]) {
     ids: matches.map(({ id }) => id),
     labels: matches.map(({ label }) => label),
   } as const;
-}
-
-function ignoreUnsupported(error: unknown): undefined {
-  if (error instanceof SearchError && FALLBACK_CODES.includes(error.code)) return undefined;
-  throw error;
 }
 
 type Value = string | number | boolean;
