@@ -22,9 +22,10 @@ const ENTRIES = [
   "cli/db/evaluate_process.ts",
   "cli/db/evaluate_guard.ts",
   "db/embedded/process.ts",
+  "tables/work_worker.ts",
 ];
 /** They start another entry, which is beside them in the bundle; the other modules read files of `src/` and `docs/`. */
-const STARTERS = /src\/(cli\/db\/evaluate(_process)?|db\/embedded\/mod)\.ts$/;
+const STARTERS = /src\/(cli\/db\/evaluate(_process)?|db\/embedded\/mod|tables\/work_thread)\.ts$/;
 /** What the program reads from `src/` when it runs. */
 const READ = ["src/db/{code,migrations}/**/*.sql", "src/{identity,pages}/**/*.{bin,css,svg}"];
 const COMMENT = /^ *\/\*\*[\s\S]*?\*\/\n/gm;

@@ -180,6 +180,11 @@ const QUOTA_LABELS: Readonly<Record<keyof typeof QUOTAS, string>> = {
   conditionsPerAlternative: "columns in an alternative of a rule",
   valuesPerCondition: "values that a rule compares a column with",
   rulesBytes: "bytes of the rules of a table, as JSON",
+  conditionsPerRule:
+    "conditions of a rule, with those of the rules that it follows by `readable` and `memberOf`",
+  functions:
+    "functions of an app: about 16 for each table, and again for each group of roles with equal rights on it",
+  functionBytes: "bytes of an app's functions: about 150,000 for each table and group of roles",
 };
 
 function renderQuotas(): string {

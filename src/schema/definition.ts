@@ -55,6 +55,11 @@ const OWN_QUOTAS = {
   conditionsPerAlternative: 10,
   valuesPerCondition: 50,
   rulesBytes: 16_384,
+  /** A rule that follows references contains the rules of other tables, and doubles with each that it follows twice. */
+  conditionsPerRule: 200,
+  /** Every process that runs a function holds it in memory, for each of its connections. */
+  functions: 10_000,
+  functionBytes: 134_217_728,
 } as const;
 
 /** Limits of one app's schema. */

@@ -46,7 +46,7 @@ import {
 } from "../std/limits.ts";
 import { systemRandomBytes } from "../std/secrets.ts";
 import type { Catalog } from "../tables/catalog/mod.ts";
-import { makePlanning, PUSH_LIMITS, type PushLimits } from "../tables/mod.ts";
+import { makePlanning, makeWorkThread, PUSH_LIMITS, type PushLimits } from "../tables/mod.ts";
 import type { FetchDeps } from "./fetch.ts";
 import type { CheckReady } from "./health.ts";
 import type { MailOptions } from "./mailing.ts";
@@ -236,6 +236,7 @@ export function makeDataDeps(parts: Parts, catalog: Catalog): DataServiceDeps {
     idempotencyCapacity,
     pushLimits,
     planning: makePlanning(),
+    work: makeWorkThread(),
     documents: makeDocuments(described, { previews, maxBatchBytes }),
     checkReady,
     log,

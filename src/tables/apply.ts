@@ -10,21 +10,30 @@ import { Problem } from "../problem.ts";
 import { REASONS } from "./conflicts.ts";
 import { checkJournal, type JournalEntry } from "./history/journal.ts";
 import type { Applied } from "./history/migration_text.ts";
+import { checkGrowth, countAdded, removeDropped } from "./plan/function_quota.ts";
 import { rejectChange } from "./plan/plan_change.ts";
-import type { PrepareOptions } from "./plan/prepare.ts";
+import type { PreparedPush, PrepareOptions } from "./plan/prepare.ts";
 import { busy, type MessageResult, readMessageResult } from "./plan/rejections.ts";
 import { type Copied, findDeleted, MESSAGE_TIMEOUT_MS } from "./plan/retype_messages.ts";
-import type { Plan } from "./plan/step.ts";
-import { findChange, listTables, prepareStep, type ReadyStep } from "./push_step.ts";
+import type { Plan, Step } from "./plan/step.ts";
+import { findChange, listTables, type ReadyStep } from "./push_step.ts";
 import { acquireTurn, checkDropKey, type PushingApp } from "./sql/begin_push.ts";
+import type { RenderedSteps } from "./sql/ddl.ts";
 import { resumeDeferredSteps } from "./sql/deferred.ts";
+import { type FunctionSizes, findFunctionSteps, splitSets } from "./sql/function_steps.ts";
 import { renderMessage } from "./sql/message.ts";
 import { type PlanSummary, summarizePlan } from "./sql/migration.ts";
 import { cancelRetype, copyColumn } from "./sql/retype.ts";
-import { type PushState, readState } from "./state.ts";
+import { type PushState, readFunctionSizes, readState } from "./state.ts";
+import { type Work, workInPlace } from "./work.ts";
 
 /** `log` receives errors after the push was reported as done. */
-export type PushDeps = { admin: Database; log: Log };
+export type PushDeps = {
+  admin: Database;
+  log: Log;
+  /** Where the pushes of a service work; default: in place. */
+  work?: Work;
+};
 export type ApplyRequest = {
   app: PushingApp;
   /** The migrations in the caller's folder; absent if there is no folder. */
@@ -88,8 +97,9 @@ export async function applyStep(deps: PushDeps, request: Applying): Promise<Appl
       copied = copy;
     }
     const isReplay = step.kind === "migration";
+    const { functions } = await renderFunctionSteps(deps, { appId: app.id, plan, state });
     await acquireTurn(app.id);
-    const text = renderMessage(app, { ...prepared, migration, isReplay, copied });
+    const text = renderMessage(app, { ...prepared, migration, isReplay, copied, functions });
     const result = await runMessage(deps.admin, { text, queue: app.id, plan }).catch(
       async (error: unknown) => {
         // If rows violate a rule of the swap, the retype ends, and other changes of the table are possible again.
@@ -134,14 +144,62 @@ function findRetyped(plan: Plan, state: PushState) {
 }
 
 async function readAndPrepare(
-  { admin }: PushDeps,
+  { admin, work = workInPlace }: PushDeps,
   { app, journal, step, after, options }: Applying,
 ) {
   const state = await readState(admin, app.id, listTables(step), options.largeTablePages);
   if (after !== undefined && state.migrations.at(-1)?.checksum !== after) throw busy();
   if (journal !== undefined) checkJournal(journal, state.migrations);
   await acquireTurn(app.id);
-  return { ...prepareStep(state, step, { app, options }), state };
+  return { ...(await prepare(work, { state, step, app, options })), state };
+}
+
+/** The statements and the record of a step. @throws {Problem} as `prepareStep` */
+export function prepare(
+  work: Work,
+  {
+    app: { id, slug },
+    ...input
+  }: Pick<Applying, "app" | "options" | "step"> & { state: PushState },
+): Promise<PreparedPush> {
+  return work(id, "prepare", { ...input, app: { id, slug } });
+}
+
+type Rendering = { appId: string; plan: Plan; state: PushState };
+
+/**
+ * The functions of a plan, and the sizes of all functions of the app after it. Plans are rendered too: a dry run then rejects what
+ * the push would reject.
+ *
+ * @throws {Problem} invalid_schema — the app grows beyond a limit
+ */
+export async function renderFunctionSteps(
+  { admin, work = workInPlace }: PushDeps,
+  { appId, plan, state }: Rendering,
+  known?: FunctionSizes,
+): Promise<{ functions: RenderedSteps; sizes: FunctionSizes | undefined }> {
+  const functions = new Map<Step, readonly string[]>();
+  const steps = findFunctionSteps(plan);
+  if (steps.length === 0 && known === undefined) return { functions, sizes: undefined };
+  const before = known ?? (await readFunctionSizes(admin, appId));
+  const left = removeDropped(before, { appId, plan, state });
+  const counted = { ...left, ...countAdded({ plan, state }) };
+  checkGrowth(before, counted);
+  const { dialect, previews } = state;
+  let sizes = counted;
+  for (const step of steps) {
+    const statements: string[] = [];
+    for (const part of splitSets(step)) {
+      const rendered = await work(appId, "render", {
+        ...{ step: part, site: { dialect, previews } },
+      });
+      statements.push(...rendered.statements);
+      sizes = { ...sizes, ...rendered.added };
+      checkGrowth(before, sizes);
+    }
+    functions.set(step, statements);
+  }
+  return { functions, sizes };
 }
 
 async function runMessage(

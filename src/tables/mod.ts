@@ -27,4 +27,7 @@ export {
   refreshFunctions,
   sweepSets,
 } from "./sql/refresh.ts";
+export { findLargeApps } from "./state.ts";
 export { compareFacts, type Difference, findTableDifferences, readDrift } from "./verify/drift.ts";
+export { workInPlace } from "./work.ts";
+export { makeWorkThread } from "./work_thread.ts";

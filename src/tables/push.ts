@@ -7,7 +7,13 @@
 import type { Database } from "../db/mod.ts";
 import { Problem } from "../problem.ts";
 import type { Definition } from "../schema/mod.ts";
-import { type ApplyRequest, applyStep, type PushDeps } from "./apply.ts";
+import {
+  type ApplyRequest,
+  applyStep,
+  type PushDeps,
+  prepare,
+  renderFunctionSteps,
+} from "./apply.ts";
 import type { RowCounts } from "./conflicts.ts";
 import {
   applyChange,
@@ -23,10 +29,12 @@ import type { Change } from "./plan/change.ts";
 import type { PreparedPush } from "./plan/prepare.ts";
 import { busy, nodeUnreachable } from "./plan/rejections.ts";
 import { describeDeleted } from "./plan/retype_messages.ts";
-import { findChange, listTables, nameStep, type PushStep, prepareStep } from "./push_step.ts";
+import { findChange, listTables, nameStep, type PushStep } from "./push_step.ts";
 import { acquireTurn, advanceState } from "./sql/begin_push.ts";
+import type { FunctionSizes } from "./sql/function_steps.ts";
 import { type PlanSummary, summarizePlan } from "./sql/migration.ts";
 import { type PushState, readState } from "./state.ts";
+import { workInPlace } from "./work.ts";
 
 export type PushRequest = Omit<ApplyRequest, "options"> & {
   /** One, or with `dryRun` any number. */
@@ -83,12 +91,13 @@ async function apply(deps: PushDeps, { steps, ...request }: PushRequest): Promis
 
 /** A planned step, and the state after it. */
 type Outcome = { planned: Planned & { migration: Applied | null }; next: Situation };
-type Situation = { state: PushState; head: Head | undefined };
+type Situation = { state: PushState; head: Head | undefined; sizes?: FunctionSizes | undefined };
 
 async function planSteps(
-  { admin }: PushDeps,
+  deps: PushDeps,
   { app, steps, journal, options }: PushRequest,
 ): Promise<PushResult> {
+  const { admin } = deps;
   const isChanging = steps.some(({ kind }) => kind === "change");
   const head = isChanging ? await readHead(admin, app.id) : undefined;
   const names = [...new Set(steps.flatMap(listTables))];
@@ -100,7 +109,7 @@ async function planSteps(
   for (const [index, step] of steps.entries()) {
     await acquireTurn(app.id);
     const isLater = planned.length > 0;
-    const outcome = await planStep(admin, { app, step, options, isLater }, now).catch(
+    const outcome = await planStep(deps, { app, step, options, isLater }, now).catch(
       (error: unknown) => {
         throw nameStep(error, steps, index);
       },
@@ -122,29 +131,51 @@ async function planSteps(
 type Planning = Pick<PushRequest, "app" | "options"> & { step: PushStep; isLater: boolean };
 
 async function planStep(
-  admin: Database,
+  deps: PushDeps,
   { step, ...context }: Planning,
   now: Situation,
 ): Promise<Outcome> {
   if (step.kind !== "change") {
-    const prepared = prepareStep(now.state, step, context);
+    const { work = workInPlace } = deps;
+    const prepared = await prepare(work, { state: now.state, step, ...context });
+    const sizes = await measure(deps, prepared, now, context);
     const { definition } = step.kind === "migration" ? step.migration : step;
-    return conclude({ ...prepared, definition, change: findChange(step) }, now, context);
+    return conclude({ ...prepared, definition, change: findChange(step), sizes }, now, context);
   }
   const { change } = step;
-  const found = await planChangeStep(admin, { ...context, change }, now);
+  const found = await planChangeStep(deps, { ...context, change }, now);
   if (!("step" in found))
     return { planned: { migration: null, ...NO_CHANGE, notes: found.notes }, next: now };
   const { definition } = found.step;
-  const { planned, next } = conclude({ ...found.prepared, definition, change }, now, context);
+  const sizes = await measure(deps, found.prepared, now, context);
+  const { planned, next } = conclude(
+    { ...found.prepared, definition, change, sizes },
+    now,
+    context,
+  );
   const notes = [found.note, ...planned.notes];
   return { planned: { ...planned, rows: found.rows, notes }, next };
 }
 
-type Concluded = PreparedPush & { definition: Definition; change: Change | undefined };
+/** The functions of the app after a step. @throws {Problem} invalid_schema — the app grows beyond a limit */
+async function measure(
+  deps: PushDeps,
+  { plan }: PreparedPush,
+  { state, sizes: known }: Situation,
+  { app }: Pick<PushRequest, "app">,
+): Promise<FunctionSizes | undefined> {
+  const { sizes } = await renderFunctionSteps(deps, { appId: app.id, plan, state }, known);
+  return sizes;
+}
+
+type Concluded = PreparedPush & {
+  definition: Definition;
+  change: Change | undefined;
+  sizes: FunctionSizes | undefined;
+};
 
 function conclude(
-  { plan, migration, joins, definition, change }: Concluded,
+  { plan, migration, joins, definition, change, sizes }: Concluded,
   now: Situation,
   { app }: Pick<PushRequest, "app">,
 ): Outcome {
@@ -154,7 +185,7 @@ function conclude(
   const { checksum } = migration;
   const state = record(advanceState(now.state, app, plan), migration, joins);
   const head = { checksum, definition, ...(change === undefined ? {} : { change }) };
-  return { planned: { migration, ...summary, notes, rows: null }, next: { state, head } };
+  return { planned: { migration, ...summary, notes, rows: null }, next: { state, head, sizes } };
 }
 
 function record(

@@ -2,31 +2,27 @@
 import type * as v from "valibot";
 import { type Detail, Problem } from "../problem.ts";
 import { isObject } from "../std/json.ts";
-import { MAX_STEPS, PushBody } from "./bodies.ts";
-import { journalFileName } from "./history/journal.ts";
-import {
-  describeNewerMigration,
-  MAX_MIGRATION_BYTES,
-  type Migration,
-  readMigrationChange,
-  readMigrationDefinition,
-  splitMigrationText,
-} from "./history/migration_text.ts";
+import { MAX_STEPS, type PushBody } from "./bodies.ts";
 import type { CheckedMigration } from "./history/replayed_migration.ts";
-import { type Reading, readValue } from "./issues.ts";
+import type { Reading } from "./issues.ts";
 import { MAX_MIGRATIONS_SENT } from "./limits.ts";
 import type { PushRequest } from "./push.ts";
 import type { PushStep } from "./push_step.ts";
+import { isMigrationText, readSentText, type SentText } from "./sent_text.ts";
 import { acquireTurn } from "./sql/begin_push.ts";
+import type { Work } from "./work.ts";
 
 /**
  * The request in a body. Its migrations are read last and in turns of the app, because each can be as large as a push.
  *
  * @throws {Problem} invalid_schema — with all errors
  */
-export async function readPush(body: unknown, appId: string): Promise<Omit<PushRequest, "app">> {
-  const read = readValue(PushBody, body);
-  const texts = await readEach(listTexts(body), appId);
+export async function readPush(
+  work: Work,
+  { appId, body }: { appId: string; body: unknown },
+): Promise<Omit<PushRequest, "app">> {
+  const read = await work(appId, "readBody", body);
+  const texts = await readEach(work, listTexts(body), appId);
   const details = [
     ...("details" in read ? read.details : findSteps(read.value)),
     ...texts.flatMap((text) => ("details" in text ? text.details : [])),
@@ -52,9 +48,6 @@ function findSteps({ steps, dryRun }: v.InferOutput<typeof PushBody>): Detail[] 
 }
 
 const ONE_STEP = "Must have one entry; several steps can only be planned, with dryRun";
-
-/** The text of a migration, and its path in the body. */
-type SentText = { text: string; path: string };
 
 /** The texts in a body, which can have errors. Lists that are too long are not read. */
 function listTexts(body: unknown): SentText[] {
@@ -84,10 +77,11 @@ function toText(text: unknown, path: string): SentText[] {
  * @throws {Problem} invalid_schema — with all errors
  */
 export async function readTexts(
+  work: Work,
   texts: readonly SentText[],
   appId: string,
 ): Promise<CheckedMigration[]> {
-  const read = await readEach(texts, appId);
+  const read = await readEach(work, texts, appId);
   const details = read.flatMap((text) => ("details" in text ? text.details : []));
   if (details.length > 0) throw invalid(details);
   return read.flatMap((text) => ("value" in text ? [text.value] : []));
@@ -95,47 +89,17 @@ export async function readTexts(
 
 /** Each text's migration, or its errors. A text that is no migration costs no turn. */
 async function readEach(
+  work: Work,
   texts: readonly SentText[],
   appId: string,
 ): Promise<Reading<CheckedMigration>[]> {
   const read: Reading<CheckedMigration>[] = [];
-  for (const { text, path } of texts) {
-    const parts = splitText(text);
-    if ("value" in parts) await acquireTurn(appId);
-    const reading = "value" in parts ? readMigration(parts.value) : parts;
-    read.push(
-      "value" in reading
-        ? reading
-        : { details: reading.details.map(({ message }) => ({ path, message })) },
-    );
+  for (const sent of texts) {
+    const isMigration = isMigrationText(sent.text);
+    if (isMigration) await acquireTurn(appId);
+    read.push(isMigration ? await work(appId, "readText", sent) : readSentText(sent));
   }
   return read;
-}
-
-function splitText(text: string): Reading<Migration> {
-  if (Buffer.byteLength(text) > MAX_MIGRATION_BYTES)
-    return toIssues([`Cannot read this migration: it is larger than ${MAX_MIGRATION_BYTES} bytes`]);
-  const parts = splitMigrationText(text);
-  if (parts !== undefined) return { value: parts };
-  const newer = describeNewerMigration(text, "this service");
-  if (newer !== undefined)
-    return toIssues([`Cannot read this migration: it ${newer} for the service`]);
-  return toIssues(["Cannot read this text as a migration: push did not write it in this form"]);
-}
-
-function readMigration(parts: Migration): Reading<CheckedMigration> {
-  const { change: _, ...rest } = parts;
-  const read = readMigrationDefinition(parts);
-  const changed = readMigrationChange(parts);
-  if ("definition" in read && !("issues" in changed))
-    return { value: { ...rest, definition: read.definition, ...changed } };
-  const file = journalFileName(parts);
-  const issues = [read, changed].flatMap((part) => ("issues" in part ? part.issues : []));
-  return toIssues(issues.map((issue) => `Cannot read ${file}: ${issue}`));
-}
-
-function toIssues(messages: readonly string[]): { details: Detail[] } {
-  return { details: messages.map((message) => ({ path: "", message })) };
 }
 
 /** Max listed errors. The last entry then counts the rest. */

@@ -40,6 +40,7 @@ import type { Planning } from "./plan/plan_sets.ts";
 import { type PushResult, push } from "./push.ts";
 import { readPush } from "./read_push.ts";
 import { acquireTurn, beginPush, type PushingApp, readKeyResult } from "./sql/begin_push.ts";
+import type { Work } from "./work.ts";
 
 // Descriptions of the push endpoints.
 
@@ -108,6 +109,7 @@ export type PushRouteDeps = {
   log: Log;
   pushLimits: PushLimits;
   planning: Planning;
+  work: Work;
 };
 
 /** A key that can only read the schema can plan a push. */
@@ -144,8 +146,9 @@ async function handlePush(deps: PushRouteDeps, context: KeyRequestContext): Prom
   const isApplying = !dryRun && kinds[0] === "migration";
   const begin = () => beginPush(deps, principal, { isApplying, dryRun });
   const answer = async (begun?: PushingApp) => {
-    await acquireTurn(principal.appId);
-    const { options, ...request } = await readPush(body, principal.appId);
+    const { appId } = principal;
+    await acquireTurn(appId);
+    const { options, ...request } = await readPush(deps.work, { appId, body });
     const app = begun ?? (await begin());
     const limited = { ...options, journalBytes: deps.pushLimits.journalBytes };
     return await respondWithPush(deps, await push(deps, { app, ...request, options: limited }));

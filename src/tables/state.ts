@@ -2,12 +2,19 @@
 
 import * as v from "valibot";
 import { call, type Database, DIALECT_SQL, dialectOf, PREVIEWS_SQL, readValue } from "../db/mod.ts";
-import { checkRules, readDefinition, type TableDefinition } from "../schema/mod.ts";
-import type { ColumnSet, FunctionSite, RecordedDefinition, ViewSet } from "./catalog/mod.ts";
+import { checkRules, QUOTAS, readDefinition, type TableDefinition } from "../schema/mod.ts";
+import {
+  ALL_ENDPOINTS,
+  type ColumnSet,
+  type FunctionSite,
+  type RecordedDefinition,
+  type ViewSet,
+} from "./catalog/mod.ts";
 import { type RecordedMigration, toProjectHistory } from "./history/journal_files.ts";
 import type { MigrationRecord } from "./history/migration_text.ts";
 import type { Change } from "./plan/change.ts";
 import { nodeUnreachable } from "./plan/rejections.ts";
+import type { FunctionSizes } from "./sql/function_steps.ts";
 
 /** `definition`: all current and former declarations of the app. */
 type RecordedUse = { appId: string; slug: string; definition: TableDefinition };
@@ -104,6 +111,25 @@ export async function readState(
   });
   const tables = state.tables.map((table) => ({ ...table, isLarge: large.has(table.name) }));
   return { ...state, tables };
+}
+
+/** The functions that an app uses, by the hash of their column set or view. */
+export async function readFunctionSizes(admin: Database, appId: string): Promise<FunctionSizes> {
+  const values = { app: appId, endpoints: ALL_ENDPOINTS };
+  return (await call(admin, "read_function_sizes", values, { queue: appId })) as FunctionSizes;
+}
+
+/** The apps above the limits of functions, as sentences for the operator. */
+export async function findLargeApps(admin: Database): Promise<string[]> {
+  const found = await call(admin, "find_large_apps", {
+    endpoints: ALL_ENDPOINTS,
+    max_functions: QUOTAS.functions,
+    max_bytes: QUOTAS.functionBytes,
+  });
+  return found.map(
+    ({ app_slug, functions, bytes }) =>
+      `app ${app_slug} has ${functions} functions of ${bytes} bytes; a push accepts at most ${QUOTAS.functions} of ${QUOTAS.functionBytes} bytes`,
+  );
 }
 
 // The site and previews of a database's functions, as recorded by `rowhouse migrate`.

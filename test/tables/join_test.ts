@@ -3,7 +3,7 @@ import { afterAll, beforeAll, beforeEach, expect, test } from "bun:test";
 import { SIGNALS } from "../../src/db/mod.ts";
 import { defineSchema, t } from "../../src/schema/mod.ts";
 import { toProjectHistory } from "../../src/tables/history/journal_files.ts";
-import { readPush, type StoredMigration } from "../../src/tables/mod.ts";
+import { readPush, type StoredMigration, workInPlace } from "../../src/tables/mod.ts";
 import { acquireTurn } from "../../src/tables/sql/begin_push.ts";
 import { makeHistory } from "../support/history.ts";
 import { dumpDatabase, freshName, postSchema, postSteps, readMigrations } from "../support/push.ts";
@@ -187,9 +187,10 @@ test.each([
 ])("$texts are rejected without a turn of the CPU", async ({ migrations, errors }) => {
   const order: string[] = [];
   const turn = acquireTurn("earlier").then(() => void order.push("turn of an earlier push"));
-  const rejected: unknown = await readPush({ steps: [body({ migrations })] }, app.id).catch(
-    (error) => error,
-  );
+  const rejected: unknown = await readPush(workInPlace, {
+    appId: app.id,
+    body: { steps: [body({ migrations })] },
+  }).catch((error) => error);
   order.push("rejection");
   await turn;
   expect(order).toEqual(["rejection", "turn of an earlier push"]);

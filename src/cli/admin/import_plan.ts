@@ -18,6 +18,7 @@ import {
   push,
   readTexts,
   toMigrationStep,
+  workInPlace,
 } from "../../tables/mod.ts";
 import { changeDefinition } from "../../tables/plan/change.ts";
 import { mergeDeclared } from "../../tables/plan/merge_table.ts";
@@ -52,13 +53,14 @@ async function readMigration(
   appId: string,
 ): Promise<Migration> {
   if (typeof file === "string") {
-    const [read] = await readTexts([{ text: file, path: "" }], appId);
+    const [read] = await readTexts(workInPlace, [{ text: file, path: "" }], appId);
     if (read === undefined) throw new Error("The migration was not read");
     return read;
   }
   const migration = await readMigration(file.text, appId);
   const { definition } = migration;
   const joins = await readTexts(
+    workInPlace,
     file.joins.map((text) => ({ text, path: "" })),
     appId,
   );

@@ -10,6 +10,7 @@ import {
   readPush,
   readStatus,
   readTableApps,
+  workInPlace,
 } from "../../tables/mod.ts";
 import { checkIsolation, checkMigrated, withDatabase, withPushDatabase } from "../database.ts";
 import { openLog } from "../settings.ts";
@@ -29,7 +30,7 @@ export async function withDirectService<Result>(
     const app = { id, slug };
     return await task({
       push: async (body) => {
-        const request = await readPush(body, id);
+        const request = await readPush(workInPlace, { appId: id, body });
         await checkIsolation(admin);
         return await withPushDatabase({ admin, address, config }, async (pushing) => {
           const { deferred, ...pushed } = await push({ admin: pushing, log }, { app, ...request });

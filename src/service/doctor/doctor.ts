@@ -56,6 +56,7 @@ import {
   checkNodes,
   checkPreviews,
   checkProcesses,
+  checkSizes,
   evaluateIsolation,
   evaluateMigrations,
   evaluateRelease,
@@ -110,6 +111,9 @@ export const CHECKS: readonly Check[] = [
   ),
   check("functions", ["checking", "migrated"], (known) =>
     readsTables(known) ? checkFunctions(known.checking) : [],
+  ),
+  check("sizes of apps", ["checking", "migrated"], (known) =>
+    readsTables(known) ? checkSizes(known.checking) : [],
   ),
   check("isolation", ["checking", "migrated"], checkIsolation),
   check("addresses of nodes", ["nodes", "nodesUrl"], ({ nodes, nodesUrl }) =>

@@ -21,6 +21,7 @@ import type { Isolation } from "../../tables/catalog/mod.ts";
 import {
   describeDueKeys,
   findDueKeys,
+  findLargeApps,
   findOutdatedTables,
   findSearchIssues,
   findUncallableTables,
@@ -94,6 +95,19 @@ export async function checkFunctions(admin: Database): Promise<CheckResult> {
     message: `of ${tables} are from another release${uncallable > 0 ? ": this release cannot serve their rows" : ""}`,
     remedy: "run rowhouse migrate",
   };
+}
+
+/** The apps above the limits of functions, which were smaller when they grew: they work, and cannot grow. */
+export async function checkSizes(admin: Database): Promise<CheckResult[]> {
+  const about = "sizes of apps";
+  const large = await findLargeApps(admin);
+  if (large.length === 0) return [pass(about, "within the limits of their functions")];
+  return large.map((message) =>
+    warn(about, {
+      message,
+      remedy: "ask its developers for fewer tables, or fewer different rules",
+    }),
+  );
 }
 
 /** One result per issue of the isolation check. */

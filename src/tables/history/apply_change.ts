@@ -12,7 +12,13 @@ import { showCount } from "../../std/count.ts";
 import { canonicalJson } from "../../std/json.ts";
 import { type Cases, matchKind } from "../../std/match_kind.ts";
 import { quote } from "../../std/quote.ts";
-import { type AppliedStep, type ApplyRequest, applyStep, type PushDeps } from "../apply.ts";
+import {
+  type AppliedStep,
+  type ApplyRequest,
+  applyStep,
+  type PushDeps,
+  prepare,
+} from "../apply.ts";
 import { REASONS, type RowCounts, showAffected } from "../conflicts.ts";
 import { type Change, changeDefinition, toTableNames } from "../plan/change.ts";
 import { rejectChange } from "../plan/plan_change.ts";
@@ -20,9 +26,10 @@ import type { PreparedPush } from "../plan/prepare.ts";
 import { busy, drifted, isDrift } from "../plan/rejections.ts";
 import { renderUnconverted } from "../plan/retype_messages.ts";
 import type { Plan } from "../plan/step.ts";
-import { prepareStep, type ReadyChange } from "../push_step.ts";
+import type { ReadyChange } from "../push_step.ts";
 import { cancelRetype } from "../sql/retype.ts";
 import { type PushState, readState, type TableState } from "../state.ts";
+import { workInPlace } from "../work.ts";
 import { toProjectHistory } from "./journal_files.ts";
 import {
   readMigrationChange,
@@ -51,7 +58,7 @@ export async function applyChange(
     const head = await readHead(deps.admin, app.id);
     const state = await readState(deps.admin, app.id, toTableNames(change));
     if (hasMoved(head, state)) throw busy();
-    const planned = await planChangeStep(deps.admin, { ...request, change }, { head, state });
+    const planned = await planChangeStep(deps, { ...request, change }, { head, state });
     if ("step" in planned) {
       const { step, rows, note } = planned;
       const applied = await applyStep(deps, { ...request, step, after: head?.checksum });
@@ -89,7 +96,7 @@ type PlannedChange =
  * @throws {Problem} incompatible_schema — why the change is rejected; push_busy — the table has changed since
  */
 export async function planChangeStep(
-  admin: Database,
+  { admin, work = workInPlace }: Pick<PushDeps, "admin" | "work">,
   { app, change, options, isLater = false }: Asked,
   { head, state }: { head: Head | undefined; state: PushState },
 ): Promise<PlannedChange> {
@@ -101,7 +108,7 @@ export async function planChangeStep(
   const definition = changeDefinition(head.definition, change);
   const step = { kind: "change", change, definition } as const;
   // Reject before counting rows, which needs the table.
-  const prepared = prepareStep(state, step, { app, options });
+  const prepared = await prepare(work, { state, step, app, options });
   const counted = isLater
     ? "order"
     : await countRows(admin, { app, change, plan: prepared.plan }).catch(async (error: unknown) => {

@@ -15,6 +15,7 @@ import {
 import { KINDS, SQL } from "../../kinds/mod.ts";
 import { PREVIEWS } from "../../preview.ts";
 import { type Rule, readDefinition, type TableDefinition } from "../../schema/mod.ts";
+import { type GiveWay, makeGiveWay } from "../../std/give_way.ts";
 import {
   type ColumnSet,
   deriveName,
@@ -163,16 +164,22 @@ export function makeCheckBodies(db: Database): CheckBodies {
     if (digest === checked) return [];
     const { sets, uses, tables, functions, ...site } = await readFunctions(db);
     const recorded = new Map(tables.map((table) => [table.name, table]));
-    const views = hasPreview(site, "browser")
-      ? [...listViewSets(readUses(uses)).values()].flat()
-      : [];
-    generated = new Map(
-      [...sets.flatMap(readColumnSet), ...views].map((set) => {
-        const table = recorded.get(set.name);
-        const key = `${functionName(set, "get")} ${JSON.stringify([site, table])}`;
-        return [key, generated.get(key) ?? digestBodies(toServedSet(set, table), site)];
-      }),
-    );
+    const giveWay = makeGiveWay();
+    const wantedSets: ColumnSet[] = sets.flatMap(readColumnSet);
+    if (hasPreview(site, "browser"))
+      for (const used of Map.groupBy(uses, ({ appId }) => appId).values()) {
+        await giveWay();
+        wantedSets.push(...[...listViewSets(readUses(used)).values()].flat());
+      }
+    const found = new Map<string, ReadonlyMap<string, string>>();
+    for (const set of wantedSets) {
+      const table = recorded.get(set.name);
+      const key = `${functionName(set, "get")} ${JSON.stringify([site, table])}`;
+      const digests = generated.get(key);
+      found.set(key, digests ?? (await digestBodies(toServedSet(set, table), { site, giveWay })));
+      await giveWay();
+    }
+    generated = found;
     const wanted = new Map([...generated.values()].flatMap((digests) => [...digests]));
     const foreign = functions.filter(({ signature, digest }) => wanted.get(signature) !== digest);
     // Record the digest of the compared functions: the functions in the database may have changed since then.
@@ -250,13 +257,17 @@ function toServedSet(set: ColumnSet, stored: RecordedDefinition | undefined): Se
   return serveSet(set, table ?? { ...set, columns: [], indexes: [], uniques: [] });
 }
 
-function digestBodies(set: ServedSet, site: FunctionSite): ReadonlyMap<string, string> {
-  return new Map(
-    endpointsOfSet(set, site).map((endpoint) => [
-      `${functionName(set, endpoint)}(${printedArguments(endpoint)})`,
-      digestOf(renderBody(set, endpoint, site)),
-    ]),
-  );
+async function digestBodies(
+  set: ServedSet,
+  { site, giveWay }: { site: FunctionSite; giveWay: GiveWay },
+): Promise<ReadonlyMap<string, string>> {
+  const digests = new Map<string, string>();
+  for (const endpoint of endpointsOfSet(set, site)) {
+    const signature = `${functionName(set, endpoint)}(${printedArguments(endpoint)})`;
+    digests.set(signature, digestOf(renderBody(set, endpoint, site)));
+    await giveWay();
+  }
+  return digests;
 }
 
 /** As `rowhouse.digest_bodies()`. */

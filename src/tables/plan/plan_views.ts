@@ -21,6 +21,8 @@ import { type Conflict, RULES } from "../conflicts.ts";
 import { advanceState, type PushingApp } from "../sql/begin_push.ts";
 import type { PushState, TableState } from "../state.ts";
 import { withoutRules } from "./merge_table.ts";
+import { overQuota } from "./rejections.ts";
+import { findLongRules } from "./rule_quota.ts";
 import type { Plan, Step } from "./step.ts";
 
 /** The plan, and the steps that its changes require of views. */
@@ -35,6 +37,8 @@ export function addViews(
   const used = listUsed(app.id, next);
   const conflicts = findRuleConflicts(used);
   if (conflicts.length > 0) return { ...plan, conflicts };
+  const long = findLongRules(listUsed(app.id, state), used);
+  if (long.length > 0) throw overQuota(long);
   const sentences = planSentences(app.id, state, next);
   const find = (name: string) => {
     const table = next.tables.find((known) => known.name === name);

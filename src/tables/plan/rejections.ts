@@ -10,7 +10,7 @@ import {
   type Violation,
   ViolationError,
 } from "../../db/mod.ts";
-import { Problem, toSentence } from "../../problem.ts";
+import { type Detail, Problem, toSentence } from "../../problem.ts";
 import { findConstraint } from "../catalog/mod.ts";
 import { BROKEN, type Conflict, REJECTIONS } from "../conflicts.ts";
 import type { Step } from "./step.ts";
@@ -94,6 +94,14 @@ export function incompatible(
 function printOnce({ table, remedy }: Conflict, earlier: readonly Conflict[]): string {
   const isStated = earlier.some((other) => other.table === table && other.remedy === remedy);
   return isStated ? "" : `: ${remedy}`;
+}
+
+/** The push would make the app grow beyond a limit. */
+export function overQuota(details: Detail[]): Problem {
+  return new Problem("invalid_schema", {
+    message: "Cannot push: the app would exceed a limit; nothing was written",
+    details,
+  });
 }
 
 export function busy(): Problem {

@@ -29,8 +29,6 @@ import {
   keyName,
   keysOf,
   referencesOf,
-  serveSet,
-  toColumnSet,
   withoutKeys,
 } from "../catalog/mod.ts";
 import { renderSwap } from "../plan/retype_messages.ts";
@@ -42,7 +40,8 @@ import {
   sqlDefault,
   sqlType,
 } from "../plan/step.ts";
-import { renderDropFunctions, renderFunctions, renderIndexed } from "./functions.ts";
+import { renderFunctionStep } from "./function_steps.ts";
+import { renderDropFunctions } from "./functions.ts";
 import { type Formed, renderRows, renderTerms, toFormed } from "./index_terms.ts";
 
 const RENDERERS: Cases<Step, string[], [form: IndexForm]> = {
@@ -130,20 +129,20 @@ function toRecorded(step: Step): Step {
   return step.kind === "add_index" ? { ...step, index: withoutKeys(step.index) } : step;
 }
 
+/** The statements of the steps that create functions, if they were rendered before. */
+export type RenderedSteps = ReadonlyMap<Step, readonly string[]>;
+
 /** All statements of a plan. Statements that need no lock on an existing table come first. */
 export function renderStatements(
   { steps }: Plan,
   site: FunctionSite,
+  functions: RenderedSteps = new Map(),
 ): { early: string[]; deferred: string[] } {
   const { early, deferred } = splitSteps(steps);
   const { toStatement, placeTable } = dialectOf(site);
   const render = (step: Step) => {
-    if (step.kind === "create_functions")
-      return renderFunctions(serveSet(toColumnSet(step.table), step.whole), site);
-    if (step.kind === "create_views")
-      return step.sets.flatMap((set) => renderFunctions(serveSet(set, step.whole), site));
-    if (step.kind === "renew_functions")
-      return step.sets.flatMap((set) => renderIndexed(serveSet(set, step.whole), site));
+    const created = functions.get(step) ?? renderFunctionStep(step, site).statements;
+    if (created.length > 0) return created;
     const keys = dialectOf(site).lacks === undefined ? renderKeySteps(step, formAt(site)) : [];
     const statements = [...keys, ...renderStep(step, formAt(site)).map(toStatement)];
     return step.kind === "create_table"

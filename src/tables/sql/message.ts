@@ -30,7 +30,7 @@ import { type Copied, MESSAGE_SETTINGS, renderCopied } from "../plan/retype_mess
 import { findCreated, type Plan, type Step } from "../plan/step.ts";
 import type { PushState } from "../state.ts";
 import type { PushingApp } from "./begin_push.ts";
-import { renderStatements, toDeferred } from "./ddl.ts";
+import { type RenderedSteps, renderStatements, toDeferred } from "./ddl.ts";
 
 type Prepared = PreparedPush & {
   migration: Applied;
@@ -39,11 +39,12 @@ type Prepared = PreparedPush & {
   isReplay?: boolean;
   /** For the swap of a retyped column. */
   copied?: Copied | undefined;
+  functions?: RenderedSteps;
 };
 
 export function renderMessage(pusher: Pusher, prepared: Prepared): string {
-  const { plan, copied } = prepared;
-  const { early, deferred } = renderStatements(plan, prepared.state);
+  const { plan, copied, functions } = prepared;
+  const { early, deferred } = renderStatements(plan, prepared.state, functions);
   return [
     renderLockPush(pusher.id, prepared),
     ...MESSAGE_SETTINGS,

@@ -110,6 +110,38 @@ create function rowhouse.read_push_state(
     'hasDeferredSteps', exists (select from rowhouse.deferred_steps where state <> 'done'))
 $$;
 
+-- The number and bytes of the functions of each column set and view that the app uses, by hash.
+create function rowhouse.read_function_sizes(app uuid, endpoints text[]) returns json
+language sql stable set search_path = pg_catalog, pg_temp as $$
+  select coalesce(json_object_agg(hash, json_build_object('functions', functions, 'bytes', bytes)),
+    '{}')
+  from (select hash, count(*) as functions, sum(octet_length(prosrc)) as bytes
+    from (select table_name, hash from rowhouse.column_sets
+        where app_id = app and unused_since is null
+      union select table_name, hash from rowhouse.views where app_id = app) as used
+    cross join unnest(endpoints) as endpoint
+    join pg_proc on proname = rowhouse.function_name(table_name, hash, endpoint)
+      and pronamespace = (select oid from pg_namespace where nspname = 'api')
+    group by hash) as sizes
+$$;
+
+-- The apps with more functions, or more bytes of functions, than the limits of a push.
+create function rowhouse.find_large_apps(endpoints text[], max_functions integer,
+  max_bytes bigint)
+returns table (app_slug text, functions bigint, bytes bigint) language sql stable
+set search_path = pg_catalog, pg_temp as $$
+  select slug, count(*), sum(octet_length(prosrc))
+  from (select app_id, table_name, hash from rowhouse.column_sets where unused_since is null
+    union select app_id, table_name, hash from rowhouse.views) as used
+  join rowhouse.apps on apps.id = app_id
+  cross join unnest(endpoints) as endpoint
+  join pg_proc on proname = rowhouse.function_name(table_name, hash, endpoint)
+    and pronamespace = (select oid from pg_namespace where nspname = 'api')
+  group by slug
+  having count(*) > max_functions or sum(octet_length(prosrc)) > max_bytes
+  order by slug
+$$;
+
 -- For one table or all: the recorded definition, the names of the built and of the unfinished
 -- indexes, the hidden columns with keys, and the size.
 create function rowhouse.read_indexes(
@@ -239,4 +271,5 @@ grant execute on function rowhouse.dialect, rowhouse.stamp_of, rowhouse.function
   to rowhouse_tables, rowhouse_service, rowhouse_data;
 grant execute on function rowhouse.read_catalog to rowhouse_service, rowhouse_data;
 grant execute on function rowhouse.joined_records, rowhouse.read_rule_users,
-  rowhouse.read_push_state to rowhouse_tables;
+  rowhouse.read_function_sizes, rowhouse.find_large_apps, rowhouse.read_push_state
+  to rowhouse_tables;

@@ -1,0 +1,107 @@
+/** Limits of an app's functions and of long rules: a dry run rejects what a push would, and only what grows. */
+import { afterAll, beforeAll, expect, test } from "bun:test";
+import { QUOTAS, type TableDefinition } from "../../src/schema/mod.ts";
+import { checkGrowth } from "../../src/tables/plan/function_quota.ts";
+import { findLongRules } from "../../src/tables/plan/rule_quota.ts";
+import { freshName, postDefinition } from "../support/push.ts";
+import { openTestService, type TestService } from "../support/service.ts";
+
+let service: TestService;
+beforeAll(async () => {
+  service = await openTestService({ service: { previews: ["filters", "browser"] } });
+});
+afterAll(() => service.close());
+
+const PLAIN = { required: false, unique: false, index: false } as const;
+const OWNER = { ...PLAIN, name: "owner", kind: "uuid" } as const;
+
+/** A chain of tables, each with two references to the table before it, whose rows the person must be able to read. */
+function makeChain(length: number, prefix = freshName()): TableDefinition[] {
+  return Array.from({ length }, (_, index): TableDefinition => {
+    const name = `${prefix}_${index}`;
+    const lists = { indexes: [], uniques: [] };
+    if (index === 0)
+      return {
+        name,
+        columns: [OWNER],
+        ...lists,
+        rules: { allow: { m: { read: [{ owner: "me" }] } } },
+      };
+    const refs = ["ref0", "ref1"].map((ref) => ({
+      ...PLAIN,
+      ...{ name: ref, kind: "ref" as const, table: `${prefix}_${index - 1}` },
+    }));
+    const read = refs.map((ref) => ({ [ref.name]: { readable: true as const } }));
+    return { name, columns: refs, ...lists, rules: { allow: { m: { read } } } };
+  });
+}
+
+const post = async (tables: readonly TableDefinition[], dryRun: boolean) => {
+  const app = await service.makeApp();
+  return await postDefinition(service, app, { version: 1, tables }, { dryRun });
+};
+
+test.each([{ dryRun: true }, { dryRun: false }])(
+  "a rule that doubles with each table is rejected above its limit: $dryRun",
+  async ({ dryRun }) => {
+    expect(await post(makeChain(7), dryRun)).toMatchObject({ status: 200 });
+    const { status, json } = await post(makeChain(40), dryRun);
+    expect(status).toBe(422);
+    expect(json).toMatchObject({
+      error: "invalid_schema",
+      message: "Cannot push: the app would exceed a limit; nothing was written",
+      details: expect.arrayContaining([
+        {
+          path: expect.stringMatching(/_8$/),
+          message: expect.stringContaining(
+            `by a rule of 766 conditions: at most ${QUOTAS.conditionsPerRule} are allowed`,
+          ),
+        },
+      ]),
+    });
+  },
+);
+
+test("a long chain of single references is pushed", async () => {
+  const tables = makeChain(30).map((table): TableDefinition => {
+    const read = table.rules?.allow["m"]?.read?.slice(0, 1) ?? [];
+    return { ...table, rules: { allow: { m: { read } } } };
+  });
+  expect(await post(tables, false)).toMatchObject({ status: 200 });
+});
+
+test("a rule above its limit can stay", () => {
+  const before = makeChain(9, "t");
+  expect(findLongRules(before, before)).toEqual([]);
+  expect(findLongRules(before, makeChain(10, "t"))).toHaveLength(1);
+  expect(findLongRules(before, makeChain(8, "t"))).toEqual([]);
+});
+
+test("tables for more functions than an app can have are rejected, in a dry run too", async () => {
+  const prefix = freshName();
+  const allow = (role: number) => ({ read: [{ n: role }] });
+  const tables = Array.from({ length: 150 }, (_, index): TableDefinition => {
+    const roles = Array.from({ length: 8 }, (_, role) => [`r${role}`, allow(role)]);
+    return {
+      ...{ name: `${prefix}_${index}`, indexes: [], uniques: [] },
+      columns: [{ ...PLAIN, name: "n", kind: "integer" }],
+      rules: { allow: Object.fromEntries(roles) },
+    };
+  });
+  for (const dryRun of [true, false]) {
+    const { status, json } = await post(tables, dryRun);
+    expect(status).toBe(422);
+    expect(json).toMatchObject({
+      error: "invalid_schema",
+      details: [{ message: expect.stringMatching(/^The app would have \d+ functions, but/) }],
+    });
+  }
+});
+
+test("an app above the limit can push what does not make it larger", () => {
+  const large = { a: { functions: QUOTAS.functions + 1, bytes: 1 } };
+  expect(() => checkGrowth(large, large)).not.toThrow();
+  expect(() => checkGrowth(large, { b: { functions: QUOTAS.functions, bytes: 2 } })).not.toThrow();
+  expect(() => checkGrowth({}, large)).toThrow("exceed a limit");
+  expect(() => checkGrowth(large, { ...large, b: { functions: 1, bytes: 1 } })).toThrow();
+});
