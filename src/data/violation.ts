@@ -53,7 +53,8 @@ function toForbidden({ column, row }: Violation): Problem {
   });
 }
 
-const RULE = "Your role does not allow this";
+/** The message of a field that a rule denies. */
+export const RULE = "Your role does not allow this";
 
 function showTogether(columns: readonly Column[]): string {
   const names = columns.map(({ name }) => name);

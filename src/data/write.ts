@@ -13,10 +13,12 @@ import { isObject } from "../std/json.ts";
 import { MAX_REJECTED_PATHS } from "../std/limits.ts";
 import type { RecordedTable } from "../tables/catalog/mod.ts";
 import { callFunction, type RenewedCall } from "./call.ts";
+import { listDenied } from "./denied_values.ts";
 import { DATA_PATH, type DataDeps } from "./deps.ts";
 import { claimFor, findReplay, readIdempotencyKey, replayHeaders } from "./idempotency.ts";
 import { proveKey } from "./prove_key.ts";
 import { type Read, readBody, readValues } from "./read_request.ts";
+import { MAX_ISSUES } from "./read_row.ts";
 import type { Written } from "./responses.ts";
 
 /** A request with a body. */
@@ -82,8 +84,27 @@ export async function write<R extends Read>(
       error.found = error.details
         ?.slice(0, MAX_REJECTED_PATHS)
         .map(({ path }) => classify(findValue(sent.value, path)));
-    throw error;
+    throw withDenied(deps, context, { sent, error, query: wanted.query });
   }
+}
+
+/** The same error; if a rule for people denied the write, with every field of the body that it denies. */
+function withDenied(
+  { catalog }: DataDeps,
+  { principal, request }: KeyRequestContext,
+  { sent, error, query }: { sent: SentWrite; error: unknown; query: string | undefined },
+): unknown {
+  const { person } = principal;
+  const table = catalog.findFor(principal, sent.table.name)?.definition;
+  const view = table?.served?.view;
+  if (!(error instanceof Problem) || error.code !== "forbidden") return error;
+  if (person === undefined || table === undefined || view === undefined) return error;
+  const ofPost = query === undefined ? "create" : "upsert";
+  const action = request.method === "POST" ? ofPost : "update";
+  const details = listDenied(sent.value, { table, view, person: person.id, action });
+  if (details.length === 0) return error;
+  const { message, cause } = error;
+  return new Problem("forbidden", { message, cause, details: details.slice(0, MAX_ISSUES) });
 }
 
 /** The value of a body at a JSON pointer; `undefined` if there is none. */

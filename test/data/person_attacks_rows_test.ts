@@ -127,6 +127,48 @@ describe("columns", () => {
     }
   });
 
+  test.each([
+    { name: "a value", json: { title: "x", status: "done" }, paths: ["/status"] },
+    {
+      name: "all that the role does not set, and a value",
+      json: { title: "x", status: "done", cost: "1", approved_by: "me" },
+      paths: ["/approved_by", "/cost", "/status"],
+    },
+    {
+      name: "of each row of a list",
+      json: [{ title: "x" }, { title: "x", status: "done" }, { title: "x", cost: "1" }],
+      paths: ["/1/status", "/2/cost"],
+    },
+  ])("that a rule denies are all in the details of a create: $name", async ({ json, paths }) => {
+    const found = await world.post(world.ada, "todos", json);
+    expect({ status: found.status, paths: detailsOf(found).sort() }).toEqual({
+      status: 403,
+      paths: [...paths],
+    });
+  });
+
+  test("that a rule denies are all in the details of a change", async () => {
+    const { ada, patch, post } = world;
+    const denied = { status: "approved", cost: "1" };
+    const title = "x";
+    for (const [found, at] of [
+      [await patch(ada, `${T}/${adas.id}`, { title, ...denied }), ""],
+      [await patch(ada, T, [{ id: adas.id, ...denied }]), "/0"],
+      [await patch(ada, `${T}?title=eq.Ada's`, denied), ""],
+      [await post(ada, "todos?onConflict=owner,code", { title, code: "c", ...denied }), ""],
+    ] as const)
+      expect({ status: found.status, paths: detailsOf(found).sort() }).toEqual({
+        status: 403,
+        paths: [`${at}/cost`, `${at}/status`],
+      });
+    // A stored value is no field of the request.
+    const approved = rowOf(
+      await post(world.wiki, "todos", { title, owner: ada.id, status: "approved" }),
+    );
+    const change = await patch(ada, `${T}/${approved.id}`, { title: "y" });
+    expect({ status: change.status, paths: detailsOf(change) }).toEqual({ status: 403, paths: [] });
+  });
+
   test("that the role does not see are in no response", async () => {
     const { ada, send, patch, post } = world;
     const found = [
