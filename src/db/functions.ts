@@ -3,6 +3,8 @@
 import type { FunctionShape } from "./call_types.ts";
 
 export const FUNCTIONS = {
+  accept_by_link: { parameters: { link_id: "text", presented_proof: "bytea", fresh_hash: "text", fresh_digest: "bytea", fresh_secret_id: "text", presented: "text", new_id: "text", new_session_digest: "bytea", new_identity_digest: "bytea", new_secret_id: "text", max_s: "int4", client_address: "text", device_name: "text", pending_id: "text", pending_digest: "bytea", factor_rule: "text", new_name: "text" }, returns: "text" },
+  accept_by_provider: { parameters: { who: "uuid", email: "text", presented_proof: "bytea", link_issuer: "text", link_subject: "text", new_digest: "bytea", new_secret_id: "text", provider: "text", new_name: "text" }, returns: "bool" },
   add_minute: { retry: "safe", parameters: { process: "uuid", process_role: "text", started: "timestamptz", added_minute: "timestamptz", has_ended: "bool", checked_s: "float8", issues: "jsonb", counted: "jsonb", rejected: "jsonb", stored: "jsonb", process_version: "text" }, returns: "bool" },
   add_origin: { caller: "operator", parameters: { app_slug: "text", new_url: "text", new_origin: "text" }, returns: "void" },
   add_own_passkey: { caller: "visitor", parameters: { expected: "uuid", expected_session: "text", challenge_key: "text", window_s: "int4", new_credential: "bytea", new_key: "bytea", new_count: "int8", new_transports: "text", new_label: "text", is_backed_up: "bool", new_digest: "bytea", new_secret_id: "text", code_digests: "text" }, returns: "text" },
@@ -105,7 +107,6 @@ export const FUNCTIONS = {
   invite_people: { caller: "operator", parameters: { people: "jsonb", link_secret_id: "text", ends_at: "timestamptz", app_slug: "text", new_role: "text" }, returns: "text[]", input: { people: "jsonb", link_secret_id: "text", ends_at: "timestamptz", app_slug: "text", new_role: "text" }, needs: "recent sign-in" },
   issue_key: { caller: "operator", parameters: { app_slug: "text", new_key_id: "text", key_name: "text", new_digest: "bytea", key_scopes: "text[]", key_expires_at: "timestamptz" }, returns: "bool", input: { app_slug: "text", new_key_id: "text", key_name: "text", new_digest: "bytea", key_scopes: "text[]", key_expires_at: "timestamptz" }, needs: "recent sign-in" },
   lease_tokens: { parameters: { reporter: "uuid", names: "text[]", limits: "float8[]", spent: "float8[]", wanted: "float8[]" }, returns: { bucket: "text", leased: "float8", left_over: "float8" }, isSet: true },
-  link_invited_person: { parameters: { who: "uuid", email: "text", presented_proof: "bytea", link_issuer: "text", link_subject: "text", new_digest: "bytea", new_secret_id: "text", provider: "text" }, returns: "bool" },
   link_provider: { caller: "visitor", parameters: { expected: "uuid", link_issuer: "text", link_subject: "text", new_digest: "bytea", new_secret_id: "text", provider: "text" }, returns: "text" },
   list_addresses: { retry: "safe", parameters: { after_email: "text", max_rows: "int4" }, returns: { user_id: "uuid", email: "text", digest: "bytea?", secret_id: "text?" }, isSet: true },
   list_app_people: { retry: "safe", parameters: { app_slug: "text", search: "text", after_email: "text", max_rows: "int4" }, returns: "jsonb" },
@@ -178,7 +179,6 @@ export const FUNCTIONS = {
   settle_mail: { retry: "safe", parameters: { mail_id: "int8", outcome: "text" }, returns: "void" },
   show_pending_sign_in: { retry: "safe", parameters: { pending_cookie: "text" }, returns: "jsonb?" },
   show_user: { retry: "safe", parameters: { email: "text" }, returns: "jsonb" },
-  sign_in_by_link: { parameters: { link_id: "text", presented_proof: "bytea", fresh_hash: "text", fresh_digest: "bytea", fresh_secret_id: "text", presented: "text", new_id: "text", new_session_digest: "bytea", new_identity_digest: "bytea", new_secret_id: "text", max_s: "int4", client_address: "text", device_name: "text", pending_id: "text", pending_digest: "bytea", factor_rule: "text" }, returns: "text" },
   sign_out: { parameters: { presented: "text", client_address: "text" }, returns: "void" },
   sign_out_everywhere: { caller: "visitor", parameters: {}, returns: "void" },
   sweep_audit: { retry: "safe", parameters: { keep_s: "int4" }, returns: "int4" },

@@ -122,6 +122,22 @@ test("an invited person gets a role, sets the password by the link, and loses th
   ]);
 });
 
+test.each([
+  { invited: "", given: "Bo", asks: true, name: "Bo" },
+  { invited: "", given: "", asks: true, name: null },
+  { invited: "Tim", given: "Mallory", asks: false, name: "Tim" },
+])("an invitation with the name '$invited' leaves the name $name", async (row) => {
+  const email = newEmail();
+  const typed = { email, name: row.invited, app: app.slug, role: "editor" };
+  const link = readLink(await submit(adminJar, `/console/new-person?app=${app.slug}`, typed));
+  const [jar, password]: [Jar, string] = [new Map(), "seven green bottles on a wall"];
+  const { text } = await visit(service, jar, link);
+  expect(text.includes('name="name"')).toBe(row.asks);
+  const fields = { ...readHidden(text), password, name: row.given };
+  expect((await visit(service, jar, link, { fields })).status).toBe(303);
+  expect((await showUser(service.service, email)).displayName).toBe(row.name);
+});
+
 test("a role that was revoked since its form was opened is not granted again, and the typed role stays", async () => {
   const path = `/console/apps/${app.slug}/people/${person.id}`;
   await grantRole(service.service, { email: person.email, slug: app.slug, role: "editor" });

@@ -308,6 +308,16 @@ test("a role ends with its rule, and when the provider is unlinked", async () =>
   expect(await listRoles(email)).toEqual([]);
 });
 
+test("an invited person without a name gets that of the provider, once", async () => {
+  const { email } = await invite(service, "wiki");
+  const nameOf = async () => (await showUser(service.service, email)).displayName;
+  for (const name of ["Ada Lovelace", "Another"]) {
+    ours.accounts.set(email, { email, email_verified: true, name });
+    expect((await signInWith(service, new Map(), { login: email })).status).toBe(303);
+    expect(await nameOf()).toBe("Ada Lovelace");
+  }
+});
+
 test("a rule for an unknown or disabled app is logged, and does not prevent the sign-in", async () => {
   await service.makeApp(undefined, { slug: "closed" });
   await setAppSwitch(service.service, "closed", ["disabled", true]);

@@ -19,6 +19,7 @@ import {
 } from "../../pages/mod.ts";
 import { type AccountSettings, readAccountSettings } from "../../records/account_settings/mod.ts";
 import { NotSignedIn, SignInTooOld, type VisitorActor } from "../../records/actions/mod.ts";
+import { isDisplayName, NAME_MAX_CHARS } from "../../records/people/mod.ts";
 import { EMAIL_MAX_CHARS } from "../../std/patterns.ts";
 import { clearPlanted } from "../cookies.ts";
 import { isFactorDemanded, type PageDeps, readPageForm, toActor } from "../page_deps.tsx";
@@ -177,6 +178,19 @@ export const EMAIL: FormField = {
   autocomplete: "username",
   maxLength: EMAIL_MAX_CHARS,
 };
+
+/** The name that apps show. */
+export const NAME = {
+  label: "Name",
+  autocomplete: "name",
+  maxLength: NAME_MAX_CHARS,
+  isOptional: true,
+  isRetained: true,
+  check: (name: string): string[] => {
+    if ([...name].length > NAME_MAX_CHARS) return [`Use at most ${NAME_MAX_CHARS} characters.`];
+    return isDisplayName(name) ? [] : ["Use visible characters on one line."];
+  },
+} as const satisfies FormField;
 
 /** The current password. */
 export const PASSWORD: FormField = {

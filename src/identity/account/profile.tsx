@@ -3,10 +3,9 @@
 
 import { redirect } from "../../pages/mod.ts";
 import { changeOwnProfile, PICTURE_MAX_CHARS } from "../../records/account_settings/mod.ts";
-import { isDisplayName, NAME_MAX_CHARS } from "../../records/people/mod.ts";
 import { isStorableText } from "../../std/text.ts";
 import { CONSOLE_PATH, PATHS } from "../settings.ts";
-import { makeAccountForm } from "./page.tsx";
+import { makeAccountForm, NAME } from "./page.tsx";
 
 export const profilePage = makeAccountForm({
   tab: "Profile",
@@ -15,15 +14,7 @@ export const profilePage = makeAccountForm({
   notices: new Map([["saved=yes", "Profile saved."]]),
   read: ({ account }) => account,
   fields: ({ displayName, avatarUrl }) => ({
-    name: {
-      label: "Name",
-      autocomplete: "name",
-      maxLength: NAME_MAX_CHARS,
-      value: displayName ?? "",
-      isOptional: true,
-      isRetained: true,
-      check: findNameIssues,
-    },
+    name: { ...NAME, value: displayName ?? "" },
     picture: {
       label: "Picture URL",
       type: "url",
@@ -52,11 +43,6 @@ export const profilePage = makeAccountForm({
     return redirect(`${PATHS.account}?saved=yes`);
   },
 });
-
-function findNameIssues(name: string): string[] {
-  if ([...name].length > NAME_MAX_CHARS) return [`Use at most ${NAME_MAX_CHARS} characters.`];
-  return isDisplayName(name) ? [] : ["Use visible characters on one line."];
-}
 
 /** Apps put the URL into their pages, so only `https:` URLs without credentials are valid. */
 function findPictureIssues(text: string): string[] {

@@ -53,9 +53,10 @@ async function linkByEmail(
   const link = { issuer, subject, email, provider: settings.name };
   const person = await findProviderPerson(deps, link, email);
   if (person.kind !== "unlinked") return undefined;
-  if (person.invited !== undefined) return await linkInvited(deps, person.invited, link);
+  const named = { ...link, displayName: toDisplayName(profile) };
+  if (person.invited !== undefined) return await linkInvited(deps, person.invited, named);
   if (person.isEmailInUse || !settings.creates) return undefined;
-  return await createLinked(deps, { ...link, displayName: toDisplayName(profile) });
+  return await createLinked(deps, named);
 }
 
 /** The canonical address if the provider is trusted for it, or the reason why not, for operators. */

@@ -14,7 +14,7 @@ import { signInByLink } from "../../records/sessions/mod.ts";
 import { toDurationText } from "../../std/duration.ts";
 import { FORGOTTEN_LINK_LIFE_S } from "../../std/limits.ts";
 import { isStorableText } from "../../std/text.ts";
-import { EMAIL, makeNewPasswordFields, rejectEmpty } from "../account/page.tsx";
+import { EMAIL, makeNewPasswordFields, NAME, rejectEmpty } from "../account/page.tsx";
 import { readRedirectUri, toFormTargets } from "../authorize_query.ts";
 import { hasIdentityCookie } from "../cookies.ts";
 import { renderInvitedProviders } from "../oidc/buttons.tsx";
@@ -112,6 +112,7 @@ export const setPasswordPage = makeOpenForm({
   title: ({ providers }) => (providers === false ? "Choose a password" : "Accept your invitation"),
   fields: ({ link }) => ({
     email: { ...EMAIL, value: link.email, isFixed: true },
+    ...(isNameless(link) && { name: { ...NAME, hint: "Apps show it to other people." } }),
     ...makeNewPasswordFields(link),
   }),
   form: ({ text, link, providers }, { deps }) => {
@@ -130,27 +131,34 @@ export const setPasswordPage = makeOpenForm({
     };
   },
   sentTo: () => PATHS.setPassword,
-  run: ({ deps, context }, { link }, { password }) =>
-    handleNewPassword(deps, context, { link, password }),
+  run: ({ deps, context }, { link }, { name, password }) =>
+    handleNewPassword(deps, context, { link, password, displayName: name || undefined }),
 });
+
+/** Whether the person accepts an invitation that was sent to an address only. */
+function isNameless({ isInvitation, displayName }: PasswordLink): boolean {
+  return isInvitation && displayName === undefined;
+}
 
 function renderInvited({ providers }: PageDeps, link: PasswordLink): Html | false {
   const { isInvitation, email } = link;
   return isInvitation && renderInvitedProviders(providers, { email, query: toTarget(link).query });
 }
 
+type NewPassword = { link: PasswordLink; password: string; displayName: string | undefined };
+
 /** Continues to the app, or to the second factor first. */
 async function handleNewPassword(
   deps: PageDeps,
   { request, address }: RequestContext,
-  { link, password }: { link: PasswordLink; password: string },
+  { link, password, displayName }: NewPassword,
 ): Promise<Response> {
   const { userId } = link;
   const admitted = await admit(deps, request, userId, async (start) =>
     signInByLink(deps, link, {
       password: await makePasswordRecord(deps, userId, password),
       ...start,
-      address,
+      ...{ address, displayName },
     }),
   );
   if (admitted === undefined) return respondWithUnusableLink(request, false);

@@ -100,19 +100,20 @@ function proveLink(by: IdentitySecret, { issuer, subject }: Subject, userId: str
 
 type NewLinkOptions = Subject & { email: string; provider: string };
 
-/** Links an invited person for the first time; `undefined` if the person can already sign in. */
+/** Links an invited person for the first time, who gets the name unless there is one; `undefined` if the person can already sign in. */
 export async function linkInvited(
   deps: LinkDeps,
   { userId, proof: presentedProof }: Invited,
-  { email, provider, ...linked }: NewLinkOptions,
+  { email, provider, displayName, ...linked }: NewLinkOptions & { displayName: string | undefined },
 ): Promise<Linked | undefined> {
   const { values, proof } = makeLinkRecord(deps, linked, userId);
-  const isDone = await call(deps.db, "link_invited_person", {
+  const isDone = await call(deps.db, "accept_by_provider", {
     who: userId,
     email,
     presented_proof: presentedProof,
     ...values,
     provider,
+    new_name: displayName,
   });
   return isDone ? { userId, proof, isDisabled: false } : undefined;
 }

@@ -199,15 +199,17 @@ export async function finishSignIn(
 type LinkSignIn = Omit<SignInStart, "isKnownDevice"> & {
   password: PasswordRecord;
   address: string;
+  /** The name of an invited person who has none. */
+  displayName: string | undefined;
 };
 
 /** Sets the password, uses up the link and signs the person in; `wrong` if the link is not valid. */
 export async function signInByLink(
   deps: { db: Database },
   link: PasswordLink,
-  { password, address, ...start }: LinkSignIn,
+  { password, address, displayName, ...start }: LinkSignIn,
 ): Promise<Admission> {
-  const outcome = await call(deps.db, "sign_in_by_link", {
+  const outcome = await call(deps.db, "accept_by_link", {
     link_id: link.id,
     presented_proof: Buffer.from(link.proof).toString("hex"),
     fresh_hash: password.hash,
@@ -215,6 +217,7 @@ export async function signInByLink(
     fresh_secret_id: password.secretId,
     ...toSignInValues(start),
     client_address: address,
+    new_name: displayName,
   });
   return outcome as Admission;
 }

@@ -161,7 +161,24 @@ begin
   return true;
 end
 $$;
-grant execute on function rowhouse.link_invited_person to rowhouse_service, rowhouse_identity;
+
+-- As link_invited_person, with the name that the provider reports.
+create function rowhouse.accept_by_provider(
+  who uuid, email text, presented_proof bytea, link_issuer text, link_subject text,
+  new_digest bytea, new_secret_id text, provider text, new_name text
+) returns boolean language plpgsql volatile security definer
+  set search_path = pg_catalog, pg_temp as $$
+begin
+  if not rowhouse.link_invited_person(who, email, presented_proof, link_issuer, link_subject,
+    new_digest, new_secret_id, provider) then
+    return false;
+  end if;
+  perform rowhouse.name_new_person(who, new_name);
+  return true;
+end
+$$;
+grant execute on function rowhouse.link_invited_person, rowhouse.accept_by_provider
+  to rowhouse_service, rowhouse_identity;
 
 -- Creates a person without any role, who can sign in only with the link. False if the address or
 -- the link is already in use.
