@@ -22,7 +22,6 @@ import type { Preview } from "../preview.ts";
 import { Problem } from "../problem.ts";
 import type { Config } from "../settings/mod.ts";
 import { showCount } from "../std/count.ts";
-import { canonicalJson } from "../std/json.ts";
 import { errorCode } from "../std/network.ts";
 import { listIssues, makeIsolationCheck } from "../tables/catalog/mod.ts";
 import { EXIT, RejectedError } from "./command.ts";
@@ -192,17 +191,22 @@ export async function checkMigrated(database: Database): Promise<void> {
   );
 }
 
-/** @throws {RejectedError} the setting PREVIEW is not what rowhouse migrate recorded */
+/**
+ * The recorded previews that PREVIEW does not name: this process does not serve them.
+ *
+ * @throws {RejectedError} PREVIEW names a preview that is not on
+ */
 export async function checkPreviews(
   database: Database,
   previews: readonly Preview[],
-): Promise<void> {
+): Promise<Preview[]> {
   const recorded = await readPreviews(database);
-  if (canonicalJson(recorded.toSorted()) === canonicalJson(previews.toSorted())) return;
-  const show = (names: readonly string[]) => (names.length === 0 ? "empty" : names.join(","));
-  throw new RejectedError(
-    `PREVIEW is ${show(previews)}, but was ${show(recorded)} when rowhouse migrate last ran: run rowhouse migrate with this PREVIEW first, or correct PREVIEW`,
-  );
+  const missing = previews.filter((name) => !recorded.includes(name));
+  if (missing.length > 0)
+    throw new RejectedError(
+      `PREVIEW names ${missing.join(", ")}, which this database does not have: run rowhouse migrate with this PREVIEW first, or correct PREVIEW`,
+    );
+  return recorded.filter((name) => !previews.includes(name));
 }
 
 /** Whether the error means that the database is unavailable. */

@@ -15,6 +15,7 @@ import {
   planMigrate,
   quietLogins,
   readDialect,
+  readPreviews,
   readValue,
   recordPreviews,
   runOnNodes,
@@ -25,9 +26,11 @@ import {
   type TableLock,
   undoDistribution,
 } from "../db/mod.ts";
+import { isPreview, PREVIEWS, type Preview } from "../preview.ts";
 import { servesRows } from "../role.ts";
 import type { Config } from "../settings/mod.ts";
 import { showCount } from "../std/count.ts";
+import { quote } from "../std/quote.ts";
 import {
   addKeys,
   deferRebuilds,
@@ -57,6 +60,7 @@ import { withDatabase, withPushDatabase } from "./database.ts";
 import { findDevDatabase } from "./dev/file.ts";
 import { OWN_LOGINS } from "./setting_conflicts.ts";
 import { announceAddress, findAdminAddress, readMigrateSettings, readShards } from "./settings.ts";
+import { confirm, YES } from "./terminal.ts";
 
 export const migrateCommand: Command = {
   name: "migrate",
@@ -65,7 +69,9 @@ DATABASE_URL=postgres://rowhouse_login:…@db.example.org/rowhouse rowhouse migr
   about: `Safe to run at every start and on several machines in parallel: applied migrations are skipped. Run it at each
 deploy, before the processes of the new release start. It also replaces the functions of apps' tables that this release
 generates differently, table by table and without changing rows. Processes of the previous release keep working.
-After a change of PREVIEW it also builds indexes again, without locking their tables. Requests use the former index until then.
+It turns on the previews that PREVIEW names, and leaves all others as they are: without PREVIEW, nothing about previews changes.
+After such a change it also builds indexes again, without locking their tables. Requests use the former index until then.
+To end a preview, remove it from PREVIEW everywhere, restart the service, and run migrate --end-preview <name>.
 
 A managed PostgreSQL needs no superuser. Once, as the provider's administrator:
   create role rowhouse_admin login createrole password '…';
@@ -90,10 +96,18 @@ Exits with 69 if the database cannot be reached, 2 if no address is set, and 1 f
       value: "number",
       about: `the number of shards of a new cluster with --citus, which cannot be changed later; default: ${SHARDS}`,
     },
-    "dry-run": { about: "list the steps and their locks, and change nothing" },
+    "end-preview": {
+      value: "name",
+      many: true,
+      about: "turn a preview off, and drop its functions; stored rows and history stay",
+    },
+    ...YES,
+    "dry-run": {
+      about: "list the steps, their locks and the changes of previews, and change nothing",
+    },
     json: {
       about:
-        "one JSON document on standard output: { applied, refreshed, login }, or with --dry-run { files, code, refreshed, rebuilds, laterRelease }",
+        "one JSON document on standard output: { applied, previews, refreshed, login }, or with --dry-run { files, code, previews, refreshed, rebuilds, laterRelease }",
     },
   },
   run: runMigrate,
@@ -110,14 +124,19 @@ async function runMigrate(setting: Setting): Promise<CommandResult> {
       "rowhouse migrate needs ADMIN_DATABASE_URL or DATABASE_URL: set one of them",
     );
   const citus = readCitus(args);
+  const ending = readEnding(args, config);
   if (args.has("dry-run"))
-    return await withDatabase(address, config, (admin) => listSteps(admin, config));
+    return await withDatabase(address, config, (admin) => listSteps(admin, config, ending));
+  if (ending.length > 0)
+    await confirm(terminal, args.has("yes"), {
+      message: `${ending.map(showEnd).join(". ")}. Processes whose PREVIEW still names it reject its requests until they restart.`,
+    });
   const print = args.has("json") ? () => undefined : terminal.print;
-  const { applied, refreshed, login, isChanged } = await withDatabase(
+  const { applied, previews, refreshed, login, isChanged } = await withDatabase(
     address,
     config,
     async (admin) => {
-      const done = await setUpDatabase(admin, config, { citus, print });
+      const done = await setUpDatabase(admin, config, { citus, ending, print });
       const { warn } = terminal;
       await renewIndexes({ admin, address, config }, { left: done.rebuilt, print, warn });
       return done;
@@ -126,34 +145,93 @@ async function runMigrate(setting: Setting): Promise<CommandResult> {
     { connections: 2 },
   );
   return {
-    document: { applied, refreshed, login: login ?? null },
+    document: { applied, previews, refreshed, login: login ?? null },
     lines: [
-      ...(isChanged ? [] : ["Nothing to do"]),
+      ...(isChanged || previews.turnsOn.length + previews.ends.length > 0 ? [] : ["Nothing to do"]),
       ...(login === undefined ? [] : [`The role "${login}" can serve`]),
     ],
+    notes: showKept(previews, config),
   };
 }
 
+/** What a run does about previews. `on`: those after the run. */
+type PreviewPlan = { on: Preview[]; turnsOn: Preview[]; ends: Preview[] };
+
+/** A preview stays on until an operator ends it by name: a command without PREVIEW must not stop what a service serves. */
+async function planPreviews(
+  admin: Database,
+  { ROLE = "all", PREVIEW = [] }: Addresses,
+  ending: readonly Preview[] = [],
+): Promise<PreviewPlan> {
+  const recorded = await readPreviews(admin);
+  // Processes of other roles do not have the setting.
+  const named = servesRows(ROLE) ? PREVIEW : [];
+  const on = [...new Set([...recorded, ...named])].filter((name) => !ending.includes(name)).sort();
+  return {
+    on,
+    turnsOn: on.filter((name) => !recorded.includes(name)),
+    ends: ending.filter((name) => recorded.includes(name)),
+  };
+}
+
+/** The previews to end. @throws {UsageError} there is no such preview, or PREVIEW names it too */
+function readEnding(args: Arguments, { PREVIEW }: Config): Preview[] {
+  return args.texts("end-preview").map((name) => {
+    if (!isPreview(name))
+      throw new UsageError(
+        `Cannot end the preview ${quote(name)}: must be one of ${PREVIEWS.join(", ")}`,
+      );
+    if (PREVIEW.includes(name))
+      throw new UsageError(
+        `Cannot end the preview ${name}, because PREVIEW names it: remove it from PREVIEW everywhere and restart the service first`,
+      );
+    return name;
+  });
+}
+
+function showEnd(name: Preview): string {
+  return `Ends the preview ${name} and drops its functions; stored rows and history stay`;
+}
+
+/** For an operator who removed a name from PREVIEW to end the preview. */
+function showKept({ on }: PreviewPlan, { PREVIEW }: Config): string[] {
+  const kept = PREVIEW.length === 0 ? [] : on.filter((name) => !PREVIEW.includes(name));
+  return kept.map(
+    (name) =>
+      `The preview ${name} stays on, though PREVIEW does not name it: rowhouse migrate --end-preview ${name} ends it`,
+  );
+}
+
 /** `migrate --dry-run`. */
-async function listSteps(admin: Database, config: Config): Promise<CommandResult> {
+async function listSteps(
+  admin: Database,
+  config: Config,
+  ending: readonly Preview[],
+): Promise<CommandResult> {
   const { files, code, later } = await planMigrate(admin);
   const isSetUp = await readValue<boolean>(
     admin,
     "select pg_catalog.to_regclass('rowhouse.column_sets') is not null as is_set_up",
   );
   const isCurrent = isSetUp && later === undefined;
-  const previews = findPreviews(config);
-  const outdated = isCurrent ? await findOutdatedTables(admin, null, previews) : [];
-  const rebuilds = isCurrent ? await planRebuilds(admin, previews) : [];
+  const previews = isSetUp ? await planPreviews(admin, config, ending) : undefined;
+  const outdated = isCurrent ? await findOutdatedTables(admin, null, previews?.on) : [];
+  const rebuilds = isCurrent ? await planRebuilds(admin, previews?.on) : [];
   const refreshed = outdated.map(({ name }) => name);
   const lines = [
     ...files.map(({ name, runs, locks }) => `${name}, ${runs}: ${showLocks(locks)}`),
     ...(code === undefined ? [] : showCode(code)),
+    ...(previews?.turnsOn ?? []).map((name) => `turns the preview ${name} on`),
+    ...(previews?.ends ?? []).map(showEnd),
     ...refreshed.map((name) => `functions of table ${name}: locks no table`),
     ...rebuilds.map(showRebuild),
   ];
   return {
-    document: { files, code: code ?? null, refreshed, rebuilds, laterRelease: later ?? null },
+    document: {
+      ...{ files, code: code ?? null, previews: previews ?? null },
+      ...{ refreshed, rebuilds, laterRelease: later ?? null },
+    },
+    notes: previews === undefined ? [] : showKept(previews, config),
     lines:
       later === undefined
         ? lines.length === 0
@@ -166,11 +244,6 @@ async function listSteps(admin: Database, config: Config): Promise<CommandResult
 function showRebuild({ table, indexes, rows, bytes }: PlannedRebuilds): string {
   const size = `${rows === null ? "" : `about ${showCount(Math.round(rows), "row")}, `}${Math.ceil(bytes / 1024)} KB`;
   return `indexes of table ${table} (${size}), built again without locking it: ${indexes.join(", ")}`;
-}
-
-/** The previews that a run records. Processes of other roles do not have the setting PREVIEW. */
-function findPreviews({ ROLE = "all", PREVIEW = [] }: Addresses) {
-  return servesRows(ROLE) ? PREVIEW : undefined;
 }
 
 function showLater(later: NonNullable<MigrationPlan["later"]>): string {
@@ -276,6 +349,7 @@ function readCitus(args: Arguments): Citus | undefined {
 
 type SetUp = {
   applied: string[];
+  previews: PreviewPlan;
   refreshed: string[];
   /** Indexes that deferred steps build again. */
   rebuilt: string[];
@@ -286,6 +360,8 @@ type SetUp = {
 
 type SetUpOptions = {
   citus?: Citus | undefined;
+  /** Previews to end. */
+  ending?: readonly Preview[];
   print?: Print | undefined;
   /** The caller moves rows into the database. */
   isMoving?: boolean;
@@ -295,7 +371,7 @@ type SetUpOptions = {
 export async function setUpDatabase(
   admin: Database,
   config: Addresses,
-  { citus, print = () => undefined, isMoving = false }: SetUpOptions = {},
+  { citus, ending, print = () => undefined, isMoving = false }: SetUpOptions = {},
 ): Promise<SetUp> {
   const restored = await isRestored(admin);
   if (restored && citus !== undefined) throw new ClusterError([RESTORED]);
@@ -304,7 +380,8 @@ export async function setUpDatabase(
   const { applied, code, later } = await migrate(admin, { report: print, isMoving });
   if (later !== undefined) {
     print(`Nothing to do: ${showLater(later)}`);
-    return { applied, refreshed: [], rebuilt: [], login: undefined, isChanged: true };
+    const previews = { on: await readPreviews(admin), turnsOn: [], ends: [] };
+    return { applied, previews, refreshed: [], rebuilt: [], login: undefined, isChanged: true };
   }
   if (code !== undefined) print("Renewed the service's functions and rights");
   if (restored) {
@@ -330,20 +407,22 @@ export async function setUpDatabase(
   }
   // Without a recorded release, processes do not compare function bodies until all functions are renewed.
   await recordRelease(admin, null);
-  const previews = findPreviews(config);
-  if (previews !== undefined) await recordPreviews(admin, previews);
-  if (config.PREVIEW?.includes("filters")) await warnOfEarlier(admin, print);
+  const previews = await planPreviews(admin, config, ending);
+  await recordPreviews(admin, previews.on);
+  for (const name of previews.turnsOn) print(`Turned the preview ${name} on`);
+  for (const name of previews.ends) print(`Ended the preview ${name}`);
+  if (previews.on.includes("filters")) await warnOfEarlier(admin, print);
   await sweepSets(admin);
   const refreshed = await refreshFunctions(admin, ({ name, index, count }) =>
     print(`Renewed the functions of table ${name} (${index} of ${count})`),
   );
   const rebuilt = await deferRebuilds(admin);
-  if (config.PREVIEW?.includes("filters"))
+  if (previews.on.includes("filters"))
     for (const issue of await findSearchIssues(admin))
       print(`Warning: ${issue}: conditions and orders of texts cannot use an index`);
   await recordRelease(admin, digestRelease());
   const isChanged = applied.length + refreshed.length + rebuilt.length > 0 || code !== undefined;
-  return { applied, refreshed, rebuilt, login, isChanged };
+  return { applied, previews, refreshed, rebuilt, login, isChanged };
 }
 
 /** Processes that do not report their version reject the functions and columns of the preview, and stop serving. */

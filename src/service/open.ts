@@ -93,12 +93,12 @@ function toSweeps(deps: SweepDeps, role: Role): Sweep[] {
     const step = () => sweepIdempotency(deps);
     sweeps.push({ what: "idempotency keys", intervalMs: COUNT_INTERVAL_MS, step });
   }
-  if (servesRows(role) && deps.options.previews?.includes("live") === true) {
+  // Also in a process without these previews: another process can have stored rows, and only their age decides.
+  if (servesRows(role)) {
     const step = async () =>
       (await call(deps.db, "sweep_changes", { max_rows: SWEEP_STEP })) >= SWEEP_STEP;
     sweeps.push({ what: "changes", intervalMs: MINUTE_MS, step });
   }
-  // Without the preview, it deletes what an earlier process with the preview has stored.
   if (servesRows(role)) {
     const values = { max_rows: HISTORY_STEP, max_bytes: HISTORY_BYTES };
     const step = async () => (await call(deps.db, "sweep_history", values)) > 0;

@@ -260,7 +260,7 @@ async function run(command: string[], preview: string) {
 
 testOne("migrate drops the keys without the preview, and adds them to small tables", async () => {
   const before = await listKeys();
-  await run(["migrate"], "");
+  await run(["migrate", "--end-preview", "filters", "--yes"], "");
   expect(await listKeys()).toEqual([]);
   await expectClean();
   await run(["migrate"], "filters");

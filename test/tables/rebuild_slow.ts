@@ -73,8 +73,12 @@ function settings(preview: string) {
   return { ...project, env };
 }
 
+/** Without the preview, the command ends it. */
+const toMigrate = (preview: string) =>
+  preview === "" ? ["migrate", "--end-preview", "filters", "--yes"] : ["migrate"];
+
 async function migrate(preview: string): Promise<void> {
-  const { code, err } = await runHere(["migrate"], settings(preview));
+  const { code, err } = await runHere(toMigrate(preview), settings(preview));
   expect([code, err]).toEqual([0, ""]);
 }
 
@@ -213,7 +217,7 @@ const CUTS: Cut[] = [
 async function cutMigrate({ from, to, hold, unfinished }: Cut): Promise<void> {
   await migrate(from);
   await whileDone(service.database.superuserUrl, { text: hold }, async () => {
-    const migrating = startCommand(["migrate"], settings(to));
+    const migrating = startCommand(toMigrate(to), settings(to));
     await eventually(
       async () =>
         (await listIndexes(false)).some(

@@ -44,6 +44,18 @@ export async function warnOfLogins(
   );
 }
 
+/** A process can leave a preview out, such as before an operator ends it. A forgotten setting looks the same. */
+export async function warnOfPreviews(
+  { db }: Service,
+  { config: { ROLE, PREVIEW }, log }: { config: Config; log: Log },
+): Promise<void> {
+  if (!servesRows(ROLE)) return;
+  for (const name of await checkPreviews(db, PREVIEW))
+    log("warn", "preview not served", {
+      message: `The database has the preview ${name}, and this process does not serve it: add ${name} to PREVIEW, or end it with rowhouse migrate --end-preview ${name}`,
+    });
+}
+
 /** The pushing login is not required at the start: if it cannot connect, that is only a warning. */
 async function checkPoolers(config: ServeConfig): Promise<CheckResult[]> {
   const { DATABASE_URL, ADMIN_DATABASE_URL, DATABASE_PREPARE: prepare, ROLE } = config;

@@ -8,7 +8,13 @@ import { type Command, EXIT, type ExitCode, RejectedError, type Setting } from "
 import { explainFailure } from "../database.ts";
 import { openFrom } from "../open_service.ts";
 import { openLog, readServeSettings, readWhole } from "../settings.ts";
-import { checkService, waitForDatabase, warnOfLogins, warnOfSettings } from "./checks.ts";
+import {
+  checkService,
+  waitForDatabase,
+  warnOfLogins,
+  warnOfPreviews,
+  warnOfSettings,
+} from "./checks.ts";
 import { type ListenOptions, listen } from "./listen.ts";
 import {
   reportListening,
@@ -63,7 +69,10 @@ async function runServe({ args, env, terminal }: Setting): Promise<ExitCode> {
     const isThere = await checkService(service, config);
     held.release();
     // Only the first of several workers warns.
-    if (isThere && (worker ?? "0") === "0") await warnOfLogins(service, { config, log });
+    if (isThere && (worker ?? "0") === "0") {
+      await warnOfLogins(service, { config, log });
+      await warnOfPreviews(service, { config, log });
+    }
     const serving = listen(service, { ...toListenOptions(config, worker), log });
     log("info", "listening", {
       host: config.HOST,

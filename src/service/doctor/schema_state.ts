@@ -51,25 +51,17 @@ export function evaluateMigrations(state: MigrationState): CheckResult {
   });
 }
 
-/** Compares PREVIEW with the value that `rowhouse migrate` recorded; if PREVIEW is invalid, reports the recorded value. */
+/** Compares PREVIEW with the previews that `rowhouse migrate` turned on; if PREVIEW is invalid, reports these. */
 export async function checkPreviews(
   admin: Database,
   previews: readonly Preview[] | undefined,
 ): Promise<CheckResult[]> {
   const about = "previews";
-  const show = (names: readonly Preview[]) =>
-    names.length === 0 ? "none" : names.toSorted().join(", ");
   const on = await readPreviews(admin);
-  const recorded = show(on);
   const issues = on.includes("filters") ? await findSearchIssues(admin) : [];
   const due = describeDueKeys(await findDueKeys(admin));
   return [
-    previews === undefined || show(previews) === recorded
-      ? pass(about, `on: ${recorded}`)
-      : fail(about, {
-          message: `PREVIEW is ${show(previews)}, but rowhouse migrate recorded ${recorded}`,
-          remedy: "run rowhouse migrate with this PREVIEW, or correct the setting",
-        }),
+    comparePreviews(previews ?? on, on),
     ...issues.map((issue) =>
       warn(about, {
         message: `${issue}: conditions and orders of texts cannot use an index`,
@@ -80,6 +72,23 @@ export async function checkPreviews(
       warn(about, { message, remedy: "run rowhouse admin build-keys in a quiet hour" }),
     ),
   ];
+}
+
+function comparePreviews(named: readonly Preview[], on: readonly Preview[]): CheckResult {
+  const about = "previews";
+  const missing = named.filter((name) => !on.includes(name));
+  if (missing.length > 0)
+    return fail(about, {
+      message: `PREVIEW names ${missing.join(", ")}, which the database does not have`,
+      remedy: "run rowhouse migrate with this PREVIEW, or correct the setting",
+    });
+  const unserved = on.filter((name) => !named.includes(name));
+  if (unserved.length === 0)
+    return pass(about, `on: ${on.length === 0 ? "none" : on.toSorted().join(", ")}`);
+  return warn(about, {
+    message: `PREVIEW does not name ${unserved.join(", ")}: a process with this setting does not serve it`,
+    remedy: `add it to PREVIEW, or restart the service without it and run rowhouse migrate --end-preview ${unserved[0]}`,
+  });
 }
 
 /** Whether this release generated the functions of all tables, and otherwise whether it can call them. */

@@ -252,7 +252,7 @@ function findIssues({ recorded, facts, unbuilt }: ConversionState): string[] {
   return [
     ...ruled.map(
       (table) =>
-        `Citus does not support the rules of table ${table}: run rowhouse migrate without PREVIEW=browser; people then cannot use the table`,
+        `Citus does not support the rules of table ${table}: run rowhouse migrate --end-preview browser; people then cannot use the table`,
     ),
     ...drift.map(
       ({ thing, wanted, found }) => `Drift of ${thing}: expected ${wanted}, found ${found}`,

@@ -132,16 +132,14 @@ language sql immutable set search_path = pg_catalog, pg_temp as $$
     else given - old_name end
 $$;
 
--- Deletes at most about max_rows changes: those that are older than the app's days, the oldest
--- above max_bytes, and without the preview all. Applies edits first. Returns the number of written
--- rows; a step that writes nothing is the last. Never waits for a write: no write changes these
--- rows. Bounded for any number of changes: it looks at the oldest of each table, and measures apps
--- in any order until it has read 100 changes for each row it may write; the others follow later.
+-- Deletes at most about max_rows changes: those that are older than the app's days, and the oldest
+-- above max_bytes; never because the preview is off. Applies edits first. Returns the number of
+-- written rows; a step that writes nothing is the last. Never waits for a write: no write changes
+-- these rows. Bounded for any number of changes: it looks at the oldest of each table, and measures
+-- apps in any order until it has read 100 changes for each row it may write; others follow later.
 create function rowhouse.sweep_history(max_rows integer, max_bytes bigint) returns integer
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 declare
-  is_off constant boolean := not exists (select from rowhouse.release
-    where 'history' = any (features));
   app rowhouse.apps;
   name text;
   oldest timestamptz;
@@ -158,8 +156,7 @@ begin
     perform rowhouse.enter_app(app.id);
     swept := swept + rowhouse.apply_history_edit(app.id, max_rows - swept);
     exit when swept >= max_rows;
-    oldest := case when is_off then 'infinity'
-      else now() - make_interval(days => coalesce(app.history_days, ${HISTORY_DAYS})) end;
+    oldest := now() - make_interval(days => coalesce(app.history_days, ${HISTORY_DAYS}));
     first := null;
     if measured < max_rows * 100::bigint then
       select count(*) as changes, sum(bytes) as total into size

@@ -118,6 +118,9 @@ declare
   swept integer := 0;
   swept_here integer;
 begin
+  if not exists (select from rowhouse.apps where 'live' = any (switches)) then
+    return 0;
+  end if;
   perform set_config('enable_seqscan', 'off', true);
   update rowhouse.change_feed set
     floor = case when greatest(floor, next_floor) > pg_snapshot_xmax(pg_current_snapshot())
