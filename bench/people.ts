@@ -50,8 +50,8 @@ const SCHEMA = defineSchema({
     }),
 });
 const SIZES = [100_000, 1_000_000];
-/** People who own the rows in turn; teams that have every tenth row in turn. */
-const PEOPLE = 100;
+/** Rows of each person, who own them in turn; teams that have every tenth row in turn. A person can sort up to 10,000 rows. */
+const OWN_ROWS = 1000;
 const TEAMS = 100;
 const ONCE = { retry: "unsafe", queue: SERVICE_QUEUE } as const;
 const FILL_MS = 3_600_000;
@@ -180,14 +180,15 @@ async function fill(admin: Database, rows: number): Promise<Readonly<Record<stri
     { admin, log: () => undefined },
     { app, definition: definitionOf(SCHEMA), options: { dryRun: false } },
   );
-  const person = (n: string) => rowIdSql(`${FIRST_PERSON} + 1 + ${n} % ${PEOPLE}`);
+  const people = rows / OWN_ROWS;
+  const person = (n: string) => rowIdSql(`${FIRST_PERSON} + 1 + ${n} % ${people}`);
   const team = (n: string) => rowIdSql(`2000000000 + ${n} % ${TEAMS}`);
   await admin.message(
     `insert into data.teams (app_id, id, name)
       select ${appIdSql("1")}, ${team("n")}, 'Team ' || n from generate_series(0, ${TEAMS - 1}) as n;
     insert into data.team_members (app_id, id, person, team)
       select ${appIdSql("1")}, ${rowIdSql("2500000000 + n")}, ${person("n / 3")}, ${team("n")}
-      from generate_series(0, ${PEOPLE * 3 - 1}) as n;
+      from generate_series(0, ${people * 3 - 1}) as n;
     insert into data.todos (app_id, id, title, status, notes, owner, team, noted_at)
       select ${appIdSql("1")}, ${rowIdSql("n::bigint")}, 'Todo ' || n,
         (array['open', 'done'])[1 + (n / 7) % 2]::data.todos__status__enum,

@@ -44,6 +44,27 @@ test("no page tells where a value of another person is", async () => {
 }, 60_000);
 
 test.each([
+  { seed: 4, rule: "ownOpen", indexes: [["owner", "id"]] },
+  { seed: 5, rule: "readable", indexes: [] },
+] as const)(
+  "without conditions, a list by the rule $rule is the same, too",
+  async (given) => {
+    await using plain = await openPlain();
+    const { leaks, statuses } = await compareUnseen(plain.service, {
+      ...{ ...given, seen: 60, unseen: 10_500, requests: 20, isPlain: true },
+    });
+    expect(leaks.slice(0, 3)).toEqual([]);
+    expect(statuses).toEqual({ 200: 20 });
+  },
+  60_000,
+);
+
+async function openPlain(): Promise<AsyncDisposable & { service: TestService }> {
+  const opened = await openTestService({ service: { ...UNGUARDED, previews: ["browser"] } });
+  return { service: opened, [Symbol.asyncDispose]: () => opened.close() };
+}
+
+test.each([
   { seed: 1, rule: "own", indexes: [["owner", "id"], ["amount"], ["place"]] },
   { seed: 2, rule: "any", indexes: [["owner", "id"], ["team", "id"], ["status"], ["amount"]] },
   { seed: 3, rule: "status", indexes: [["amount"], ["score"]] },

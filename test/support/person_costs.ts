@@ -1,8 +1,11 @@
 /** The buffers that a page of a person reads, requested as the service requests it. @module */
+import { planGroups, readGroupQuery } from "../../src/data/query/group_query.ts";
 import { readListQuery } from "../../src/data/query/list_query.ts";
-import { planQuery } from "../../src/data/query/plan.ts";
-import { toRuleConditions } from "../../src/data/query/rule_conditions.ts";
+import { planQuery, planWrite } from "../../src/data/query/plan.ts";
+import { toRuleConditions, withRule } from "../../src/data/query/rule_conditions.ts";
 import { planSeenWalk } from "../../src/data/query/walk.ts";
+import { readWriteQuery, toList } from "../../src/data/write_where.ts";
+import { MAX_COUNTED, MAX_VISITS } from "../../src/std/limits.ts";
 import {
   definitionFor,
   type EndpointCall,
@@ -21,29 +24,38 @@ export type Measured = {
 type Asked = { readonly appId: string; readonly caller: TestCaller; readonly table: string };
 type Explained = { readonly Plan: Record<string, number> };
 
-/** A page as the service reads it: a list without parameters of a query, a walk if one has the rows, or a query. */
-function planPage(
-  views: PersonViews,
-  { appId, caller, table: name }: Asked,
-  text: string,
-): EndpointCall {
-  const rest = { bytes: 8_388_608, known: "" };
-  const [, limit, offset = "0"] = /^limit=(\d+)(?:&offset=(\d+))?$/.exec(text) ?? [];
+/** A page as the service reads it, at the end of the text "&count" with an exact count: a list without parameters of a query, a walk if one has the rows, or a query. */
+function planPage(views: PersonViews, asked: Asked, asking: string): EndpointCall {
+  const rest = ANY;
+  const [, limit, offset = "0"] = /^limit=(\d+)(?:&offset=(\d+))?$/.exec(asking) ?? [];
   if (limit !== undefined) {
     const values = { ...rest, limit: Number(limit), offset: Number(offset), inline: null };
     return { endpoint: "list", values };
   }
+  const { table, rule, options, tables } = planFor(views, asked);
+  const [text, isCounted] = asking.endsWith("&count")
+    ? [asking.slice(0, -6), true]
+    : [asking, false];
+  const read = readListQuery(text, table.definition, tables, rule);
+  const walk = planSeenWalk(read, table, options);
+  if (walk !== undefined && !isCounted)
+    return { endpoint: "walk", values: { ...walk, ...rest, inline: null } };
+  const { plan, values } = planQuery(read, table, { ...options, isCounted });
+  return { endpoint: "query", values: { plan, values, ...rest } };
+}
+
+const ANY = { bytes: 8_388_608, known: "" } as const;
+
+function planFor(views: PersonViews, { appId, caller, table: name }: Asked) {
   const table = tableOf(views, { name, role: caller.role });
   const person = { id: caller.id, role: caller.role };
-  const tables = { appId, find: () => undefined };
-  const rule = toRuleConditions(table.definition, person);
-  const read = readListQuery(text, table.definition, tables, rule);
-  const limits = { missing: new Set<string>(), work: 1e8, visits: 10_000, isCounted: false };
-  const options = { ...limits, appId, person };
-  const walk = planSeenWalk(read, table, options);
-  if (walk !== undefined) return { endpoint: "walk", values: { ...walk, ...rest, inline: null } };
-  const { plan, values } = planQuery(read, table, options);
-  return { endpoint: "query", values: { plan, values, ...rest } };
+  const find = (other: string) =>
+    views.find(other, caller.role) && tableOf(views, { name: other, role: caller.role });
+  const limits = { missing: new Set<string>(), work: 1e8, visits: MAX_VISITS, isCounted: false };
+  return {
+    ...{ table, rule: toRuleConditions(table.definition, person) },
+    ...{ options: { ...limits, appId, person }, tables: { appId, find } },
+  };
 }
 
 function tableOf(
@@ -62,21 +74,56 @@ export async function measurePage(
   asked: Asked,
   text: string,
 ): Promise<Measured> {
-  const set = views.find(asked.table, asked.caller.role);
-  if (set === undefined) throw new Error(asked.table);
-  const call = planPage(views, asked, text);
-  const parameters = toParameters({ app: asked.appId, proof: asked.caller.proof }, call);
-  const placeholders = Object.values(placeholdersOf(call.endpoint)).join(", ");
-  const statement = `select api."${functionName(set, call.endpoint)}"(${placeholders}) as body`;
-  const [page] = await views.admin.unsafe(statement, [...parameters]);
-  const body = String(page?.["body"]);
+  const { body, buffers } = await measureCall(views, asked, planPage(views, asked, text));
   const { rows, next = null } = JSON.parse(body.slice(body.indexOf("{"))) as {
     rows: unknown[];
     next?: string | null;
   };
+  return { buffers, rows: rows.length, next };
+}
+
+/** The buffers that the groups of a query string read, and those that a dry delete by it reads. */
+export async function measureGroups(
+  views: PersonViews,
+  asked: Asked,
+  text: string,
+): Promise<number> {
+  const { table, rule, options } = planFor(views, asked);
+  const read = readGroupQuery(text, table.definition);
+  const query = { ...read, where: withRule(read.where, rule) };
+  const { plan, values } = planGroups(query, table, { ...options, visits: MAX_COUNTED });
+  const call = { endpoint: "groups", values: { plan, values, ...ANY } } as const;
+  return (await measureCall(views, asked, call)).buffers;
+}
+
+export async function measureDryDelete(
+  views: PersonViews,
+  asked: Asked,
+  text: string,
+): Promise<number> {
+  const { table, rule, options, tables } = planFor(views, asked);
+  const read = readWriteQuery(text, table.definition, tables);
+  const list = toList({ ...read, where: withRule(read.where, rule) }, MAX_VISITS, false);
+  const { plan, values } = planWrite(list, table, options);
+  const rest = { limit: MAX_VISITS, isPart: false, isDry: true, claim: null };
+  const call = { endpoint: "delete_where", values: { plan, values, ...rest } } as const;
+  return (await measureCall(views, asked, call)).buffers;
+}
+
+async function measureCall(
+  views: PersonViews,
+  asked: Asked,
+  call: EndpointCall,
+): Promise<{ body: string; buffers: number }> {
+  const set = views.find(asked.table, asked.caller.role);
+  if (set === undefined) throw new Error(asked.table);
+  const parameters = toParameters({ app: asked.appId, proof: asked.caller.proof }, call);
+  const placeholders = Object.values(placeholdersOf(call.endpoint)).join(", ");
+  const statement = `select api."${functionName(set, call.endpoint)}"(${placeholders}) as body`;
+  const [page] = await views.admin.unsafe(statement, [...parameters]);
   const explain = `explain (analyze, buffers, format json) ${statement}`;
   const [explained] = await views.admin.unsafe(explain, [...parameters]);
   const [root] = (explained?.["QUERY PLAN"] ?? []) as Explained[];
   const { "Shared Hit Blocks": hit = 0, "Shared Read Blocks": loaded = 0 } = root?.Plan ?? {};
-  return { buffers: hit + loaded, rows: rows.length, next };
+  return { body: String(page?.["body"]), buffers: hit + loaded };
 }

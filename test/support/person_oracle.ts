@@ -20,6 +20,8 @@ export type OracleOptions = {
   /** The rule and the indexes; default: random. */
   readonly rule?: RuleName;
   readonly indexes?: readonly IndexColumns[];
+  /** Only pages of all rows, as without the preview of conditions. */
+  readonly isPlain?: boolean;
 };
 
 type IndexColumns = readonly [string, ...string[]];
@@ -79,7 +81,7 @@ export async function compareUnseen(
   const statuses: Record<number, number> = {};
   let requests = 0;
   for (let n = 0; n < options.requests; n++) {
-    let { path, ...call } = drawRequest(random, world);
+    let { path, ...call } = options.isPlain ? drawPage(random, world) : drawRequest(random, world);
     for (let pages = 0; pages < 4; pages++) {
       const found = await Promise.all(
         world.apps.map(({ key }) => service.call(undefined, path, { ...call, key })),
@@ -180,7 +182,7 @@ async function openWorld(
       `select setseed(${(random(1000) / 1000).toFixed(3)});
       insert into data.${items} (app_id, id, owner, team, status, place, amount, score, due, "isOpen", note)
       select r.* from (select $1 as app_id, gen_random_uuid() as id,
-        case when random() < ${isSeen ? 0.9 : 0.2} then $2 else gen_random_uuid() end as owner,
+        case when random() < ${isSeen || rule === "ownOpen" ? 0.9 : 0.2} then $2 else gen_random_uuid() end as owner,
         (array['${ids.join("','")}', null]::uuid[])[1 + floor(random() * 4)::int4] as team,
         (array['open', 'done', 'lost'])[1 + floor(random() * 3)::int4]::data.${items}__status__enum as status,
         (array['a', 'b', repeat('c', 80), null])[1 + floor(random() * 4)::int4] as place,
@@ -188,7 +190,7 @@ async function openWorld(
         case when random() < 0.8 then floor(random() * 8) end as score,
         case when random() < 0.8 then date '2026-01-01' + floor(random() * 30)::int4 end as due,
         random() < 0.5 as "isOpen", (array['x', 'y', null])[1 + floor(random() * 3)::int4] as note
-        from generate_series(1, ${isSeen ? 20 * count : count + count / 2}) as n) as r
+        from generate_series(1, ${(isSeen ? 20 : 3) * count}) as n) as r
       where ${isSeen ? "" : "not"} coalesce(${sees}, false) limit ${count}`,
     );
   for (const app of made)
@@ -245,6 +247,11 @@ async function openWorld(
 }
 
 type Request = Call & { readonly path: string };
+
+function drawPage(random: Random, { items }: World): Request {
+  const limit = pick(random, ["0", "1", "20", "59", "60", "1000"]);
+  return { path: `/v1/data/db/${items}?limit=${limit}&offset=${random(3) * 30}` };
+}
 
 function drawRequest(random: Random, world: World): Request {
   const { items, lines } = world;
