@@ -23,9 +23,13 @@ import { type Login, listCall, type Page, type World } from "./world.ts";
 const NOTES = "/v1/data/db/notes";
 const SCHEMA = defineSchema({
   notes: t
-    .model({ title: t.string().required(), owner: t.uuid().required().owner() })
+    .model({
+      ...{ title: t.string().required(), owner: t.uuid().required().owner() },
+      salary: t.integer().only("clerk"),
+    })
     .index("owner", "id")
-    .allow("member", { read: { owner: "me" }, create: true, update: { owner: "me" } }),
+    .allow("member", { read: { owner: "me" }, create: true, update: { owner: "me" } })
+    .allow("clerk", { read: true }),
   secrets: t.model({ title: t.string() }),
 });
 
@@ -122,6 +126,17 @@ export const PERSON_KEYS: Page = {
           expect(headers.get("ratelimit-policy")).toMatch(
             /^"app";q=\d+;w=60, "person";q=6000;w=60$/,
           );
+        },
+      "learn by the tag of a page of a list that a row in it was written, even if no column that it sees has changed.":
+        async (world) => {
+          const page = await openPage(world);
+          const before = await list(world, page);
+          const [row] = (before.json as { rows: { id: string }[] }).rows;
+          const path = `${NOTES}/${row?.id}`;
+          await world.service.call(page.app, path, { method: "PATCH", json: { salary: 1 } });
+          const after = await list(world, page);
+          expect(after.json).toEqual(before.json);
+          expect(after.headers.get("etag")).not.toBe(before.headers.get("etag") ?? "");
         },
     },
     Cannot: {
