@@ -3,12 +3,12 @@ import { afterAll, beforeAll, beforeEach, expect, test } from "bun:test";
 import { call, SERVICE_QUEUE } from "../../src/db/mod.ts";
 import { deleteApp, setAppSwitch, setHistoryDays } from "../../src/records/apps/mod.ts";
 import { defineSchema, t } from "../../src/schema/mod.ts";
+import { HISTORY_BYTES } from "../../src/std/limits.ts";
 import { eventually } from "../support/eventually.ts";
 import { whileDone } from "../support/held_lock.ts";
 import { freshName, postChange } from "../support/push.ts";
 import { openTestService, type TestApp, type TestService } from "../support/service.ts";
 
-const BYTES = 1_000_000_000;
 let service: TestService;
 beforeAll(async () => {
   service = await openTestService({ service: { previews: ["history"] } });
@@ -45,11 +45,15 @@ const readStored = () =>
   read<Stored>(`select table_name as table, before, after
     from entered, rowhouse.row_changes where app_id = $1::uuid order by id`);
 /** Sweeps until nothing is left; the service's own sweep can take part. */
-const sweep = async ({ rows = 10, bytes = BYTES } = {}) => {
+const sweep = async ({ rows = 10, bytes = HISTORY_BYTES } = {}) => {
   const step = () =>
     call(service.service.db, "sweep_history", { max_rows: rows, max_bytes: bytes });
   while ((await step()) > 0);
 };
+const setStored = async (set: string, only = "true") =>
+  await service.service.admin.message(`set rowhouse.app_id = '${app.id}';
+    update rowhouse.row_changes set ${set} where app_id = '${app.id}' and ${only};
+    reset rowhouse.app_id; select 1`);
 const expectStored = async <Value>(read: () => Promise<Value>, expected: Value) => {
   await eventually(async () => Bun.deepEquals(await read(), expected), {
     describe: () => JSON.stringify(expected),
@@ -120,10 +124,11 @@ test("a dropped table has no history, though a new table has its name", async ()
 test("changes older than the app's days are deleted, and those above the bytes, oldest first", async () => {
   const row = await makeRow("0");
   for (let index = 1; index <= 12; index++) await patch(row, { title: `${index}` });
-  const age = async (days: number, only: string) =>
-    await service.service.admin.message(`set rowhouse.app_id = '${app.id}';
-      update rowhouse.row_changes set changed_at = now() - interval '${days} days'
-      where app_id = '${app.id}' and before ->> 'title' = any ('${only}'); reset rowhouse.app_id; select 1`);
+  const age = (days: number, only: string) =>
+    setStored(
+      `changed_at = now() - interval '${days} days'`,
+      `before ->> 'title' = any ('${only}')`,
+    );
   await age(29, "{0,1}");
   await age(31, "{2,3}");
   await sweep();
@@ -132,11 +137,24 @@ test("changes older than the app's days are deleted, and those above the bytes, 
   await setHistoryDays(service.service, { slug: app.slug, days: 10 });
   await sweep();
   await expectStored(titles, ["4", "5", "6", "7", "8", "9", "10", "11"]);
-  const [size] = await read<{ bytes: number }>(
-    "select max(bytes) as bytes from entered, rowhouse.row_changes where app_id = $1::uuid",
-  );
-  await sweep({ rows: 2, bytes: 5 * (size?.bytes ?? 0) });
+  await setStored(`bytes = ${HISTORY_BYTES / 8}`);
+  await sweep({ rows: 2, bytes: 1 });
+  await expectStored(titles, ["4", "5", "6", "7", "8", "9", "10", "11"]);
+  await setStored(`bytes = ${HISTORY_BYTES / 5}`);
+  await sweep({ rows: 2, bytes: 1 });
   await expectStored(titles, ["8", "9", "10", "11"]);
+});
+
+test("above the bytes, each person or key keeps its share, however much others write", async () => {
+  const row = await makeRow("0");
+  for (let index = 1; index <= 12; index++) await patch(row, { title: `${index}` });
+  const isOf = (titles: string) => `before ->> 'title' = any ('{${titles}}')`;
+  await setStored(`changed_by = 'person ' || case when ${isOf("0,1")} then 'a' when ${isOf("2,3,9")} then 'b' else 'c' end,
+    bytes = case when ${isOf("2,4,5")} then ${HISTORY_BYTES / 4} else ${HISTORY_BYTES / 10} end`);
+  await sweep();
+  const titles = async () => (await readStored()).map(({ before }) => before["title"]);
+  // Of nine tenths, a has two, so that b and c have three and a half each.
+  await expectStored(titles, ["0", "1", "3", "8", "9", "10", "11"]);
 });
 
 test("the sweep waits for no write, and no write for the sweep", async () => {
@@ -147,14 +165,15 @@ test("the sweep waits for no write, and no write for the sweep", async () => {
   const values = [app.id];
   const text = `with entered as materialized (select set_config('rowhouse.app_id', $1::text, true))
     select id from entered, rowhouse.row_changes where app_id = $1::uuid for update of row_changes`;
+  await setStored(`bytes = ${HISTORY_BYTES}`);
   await whileDone(adminUrl, { text, values }, async () => {
-    await sweep({ bytes: 1 });
+    await sweep();
     expect((await patch(row, { title: "2" })).status).toBe(200);
   });
   const write = `with entered as materialized (select set_config('rowhouse.app_id', $1::text, true))
     insert into rowhouse.row_changes (app_id, table_name, row_id, changed_by, before, bytes)
-    select $1::uuid, '${name}', gen_random_uuid(), 'key 00', '{}', 1 from entered returning id`;
-  await whileDone(adminUrl, { text: write, values }, () => sweep({ bytes: 1 }));
+    select $1::uuid, '${name}', gen_random_uuid(), 'key 00', '{}', ${HISTORY_BYTES} from entered returning id`;
+  await whileDone(adminUrl, { text: write, values }, () => sweep());
 });
 
 test("a deleted app leaves no history", async () => {
@@ -174,7 +193,7 @@ test("a sweep reads a bounded number of changes, however many apps have a histor
       select id, 'todos', gen_random_uuid(), 'key 00', '{}', 1000
       from rowhouse.apps, generate_series(1, ${changes}) where slug ~ '^swept-'; select 1`);
   const [read] = await admin.message<{ swept: number; fetched: number }>(`begin;
-    create temp table swept on commit drop as select rowhouse.sweep_history(${rows}, ${BYTES}) as swept;
+    create temp table swept on commit drop as select rowhouse.sweep_history(${rows}, ${HISTORY_BYTES}) as swept;
     select swept, idx_tup_fetch::int as fetched from swept, pg_stat_xact_all_tables where relname = 'row_changes';
     commit`);
   const oldest = 10;

@@ -190,7 +190,7 @@ and the app's limit for each key.`,
   "set-history": command("sets how many days the history of an app's rows goes back", {
     example: "rowhouse admin set-history wiki --days 90",
     about: `The history must be on: rowhouse admin set-app wiki history on. Older changes are deleted within minutes; without --days,
-after ${HISTORY_DAYS} days. The history of an app has at most ${HISTORY_BYTES / 2 ** 20} MiB: then the oldest changes go first.`,
+after ${HISTORY_DAYS} days. The history of an app has at most ${HISTORY_BYTES / 2 ** 20} MiB: then the oldest changes of the people and keys with the most go first.`,
     args: { slug: typed },
     flags: { days: HISTORY_AGE },
     json: { app: text(), days: count() },

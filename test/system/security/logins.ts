@@ -29,6 +29,7 @@ import { proofOf } from "../../support/proof.ts";
 import { consoleCalls } from "./console.ts";
 import { keepsFactors } from "./factors.ts";
 import { getsNoPersonKey } from "./person_keys.ts";
+import { sweepsOnlyWhatIsDue } from "./sweeps.ts";
 import {
   DEFINITIONS,
   digestOf,
@@ -150,6 +151,8 @@ export const SERVING_LOGINS: Page = {
       },
       "plant a shell command or a control character in the texts that the Console shows of a request.":
         plantsNoCommand,
+      "delete the history of rows, audit entries, statistics, nonces, counts or stored responses before their time, by any function with a number.":
+        sweepsOnlyWhatIsDue,
     },
   },
   "The serving login of one process": {

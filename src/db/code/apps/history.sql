@@ -133,22 +133,24 @@ language sql immutable set search_path = pg_catalog, pg_temp as $$
 $$;
 
 -- Deletes at most about max_rows changes: those that are older than the app's days, and the oldest
--- above max_bytes; never because the preview is off. Applies edits first. Returns the number of
--- written rows; a step that writes nothing is the last. Never waits for a write: no write changes
--- these rows. Bounded for any number of changes: it looks at the oldest of each table, and measures
--- apps in any order until it has read 100 changes for each row it may write; others follow later.
+-- above max_bytes of the people and keys with more than their share; never because the preview is
+-- off. max_bytes is at least the service's own: a stolen login must not remove traces. Applies edits
+-- first. Returns the number of written rows; a step that writes nothing is the last. Never waits
+-- for a write: no write changes these rows. Bounded for any number of changes: it looks at the
+-- oldest of each table, and measures apps in any order until it has read 100 changes for each row
+-- it may write; the others follow later.
 create function rowhouse.sweep_history(max_rows integer, max_bytes bigint) returns integer
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 declare
   app rowhouse.apps;
   name text;
   oldest timestamptz;
-  first bigint;
   swept integer := 0;
   swept_here integer;
   measured bigint := 0;
   size record;
 begin
+  max_bytes := greatest(max_bytes, ${HISTORY_BYTES});
   perform set_config('enable_seqscan', 'off', true);
   -- In any order, so that a busy app does not keep the others unswept.
   for app in select * from rowhouse.apps where 'history' = any (switches) order by random()
@@ -157,13 +159,13 @@ begin
     swept := swept + rowhouse.apply_history_edit(app.id, max_rows - swept);
     exit when swept >= max_rows;
     oldest := now() - make_interval(days => coalesce(app.history_days, ${HISTORY_DAYS}));
-    first := null;
     if measured < max_rows * 100::bigint then
       select count(*) as changes, sum(bytes) as total into size
         from rowhouse.row_changes where app_id = app.id;
       measured := measured + size.changes;
       if size.total > max_bytes then
-        first := rowhouse.history_start(app.id, max_bytes);
+        swept := swept + rowhouse.sweep_shares(app.id, max_rows - swept, max_bytes);
+        exit when swept >= max_rows;
       end if;
     end if;
     for name in select * from rowhouse.history_tables(app.id) loop
@@ -171,13 +173,13 @@ begin
       continue when not exists (select from (
           select id, changed_at from rowhouse.row_changes
           where app_id = app.id and table_name = name order by id limit 10) as part
-        where changed_at < oldest or id <= first);
+        where changed_at < oldest);
       delete from rowhouse.row_changes where app_id = app.id and table_name = name
         and ctid = any (array(select ctid from (
           select ctid, id, changed_at from rowhouse.row_changes
           where app_id = app.id and table_name = name
           order by id limit max_rows - swept for update skip locked) as part
-          where changed_at < oldest or id <= first));
+          where changed_at < oldest));
       get diagnostics swept_here = row_count;
       swept := swept + swept_here;
       exit when swept >= max_rows;
@@ -190,12 +192,30 @@ $$;
 comment on function rowhouse.sweep_history is 'idempotent';
 grant execute on function rowhouse.sweep_history to rowhouse_service, rowhouse_data;
 
--- The last change that goes because of the bytes of an app's history. A tenth below the limit, so
--- that the next changes fit too.
-create function rowhouse.history_start(app uuid, max_bytes bigint) returns bigint
-language sql stable set search_path = pg_catalog, pg_temp as $$
-  select max(id) from (
-    select id, sum(bytes) over (order by id desc) as total
-    from rowhouse.row_changes where app_id = app) as measured
-  where total > max_bytes / 10 * 9
+-- Deletes at most max_rows changes of an app with more than max_bytes: the oldest of each person or
+-- key above an equal share of the bytes, of which those with less leave the rest to the others. So
+-- no one can remove what others did. A tenth below the limit, so that the next changes fit too.
+create function rowhouse.sweep_shares(app uuid, max_rows integer, max_bytes bigint) returns integer
+language plpgsql set search_path = pg_catalog, pg_temp as $$
+declare
+  share constant bigint := (
+    select max((max_bytes / 10 * 9 - smaller) / others) from (
+      select size, sum(size) over placed - size as smaller, count(*) over (order by size desc,
+        changed_by desc) as others
+      from (select changed_by, sum(bytes) as size from rowhouse.row_changes where app_id = app
+        group by changed_by) as sizes
+      window placed as (order by size, changed_by)) as ranked
+    where size > (max_bytes / 10 * 9 - smaller) / others);
+  swept integer;
+begin
+  delete from rowhouse.row_changes where app_id = app and ctid = any (array(
+    select ctid from rowhouse.row_changes where app_id = app and (table_name, id) in (
+      select table_name, id from (
+        select table_name, id, sum(bytes) over (partition by changed_by order by id desc) as total
+        from rowhouse.row_changes where app_id = app) as measured
+      where total > share order by id limit max_rows)
+    for update skip locked));
+  get diagnostics swept = row_count;
+  return swept;
+end
 $$;
