@@ -189,13 +189,12 @@ async function renderKeyChoices({ deps, fields }: Visit, person: string): Promis
   );
 }
 
-/** Neither disabling nor deletion revokes a key: the audit log lists those that the person issued. */
-function renderIssuedKeys(actor: string): Html {
-  const issued = `${ACTIVITY}?${new URLSearchParams({ actor, action: "issue_key" })}`;
+/** Neither disabling nor deletion revokes a key: the page that ends the access lists those that the person issued. */
+function renderIssuedKeys(person: string): Html {
   return (
     <p class="quiet">
-      API keys belong to apps and keep working, also those that this person{" "}
-      <a href={issued}>issued in the Console</a>.
+      API keys belong to apps and keep working, also{" "}
+      <a href={`${toPersonPath(person)}/end-access`}>those that this person issued</a>.
     </p>
   );
 }
