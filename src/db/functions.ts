@@ -42,6 +42,7 @@ export const FUNCTIONS = {
   console_list_sessions: { retry: "safe", caller: "visitor", parameters: { email: "text", person: "uuid", max_idle_s: "int4" }, returns: "jsonb" },
   console_list_tables: { retry: "safe", caller: "visitor", parameters: { app_slug: "text", search: "text", after_name: "text", max_rows: "int4" }, returns: "jsonb" },
   console_log_rejection: { caller: "visitor", parameters: { wanted: "text", why: "text" }, returns: "void" },
+  console_open_act: { caller: "visitor", parameters: { wanted: "uuid", new_key_id: "text", new_digest: "bytea", key_scopes: "text[]", used_for: "text", of_act: "uuid" }, returns: "float8?" },
   console_open_rows: { caller: "visitor", parameters: { wanted: "uuid", new_key_id: "text", new_digest: "bytea", key_scopes: "text[]", used_for: "text" }, returns: "float8?" },
   console_show_app: { retry: "safe", caller: "visitor", parameters: { app_slug: "text", wanted_span: "text" }, returns: "jsonb" },
   console_show_changes: { retry: "safe", caller: "visitor", parameters: { app_slug: "text", unit: "text", from_at: "timestamptz", until_at: "timestamptz", max_rows: "int4" }, returns: "jsonb" },

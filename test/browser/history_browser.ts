@@ -126,3 +126,45 @@ test("Ctrl+Z after a reload previews the last change of the visitor, names confl
     ]);
   });
 });
+
+test("two pastes after each other are two entries, and the first is undone alone", async () => {
+  const rows = await pages.addRows([{ title: "a" }, { title: "b" }]);
+  await pages.open("todos", async (page) => {
+    await page.context().grantPermissions(["clipboard-read", "clipboard-write"]);
+    await page.locator("table[role=grid]").waitFor();
+    const line = page.locator(`tbody tr:has(a[href*="${rows[0]?.id}"])`);
+    const heads = await page
+      .locator("th[data-column]")
+      .evaluateAll((all) => all.map((head) => head.getAttribute("data-column")));
+    const paste = async (column: string, values: readonly [unknown, unknown]) => {
+      await line
+        .locator("td")
+        .nth(heads.indexOf(column) + 1)
+        .focus();
+      // The text of a range, not of one cell.
+      await page.keyboard.press("Shift+ArrowDown");
+      await page.evaluate((text) => navigator.clipboard.writeText(text), values.join("\n"));
+      await page.keyboard.press("Control+v");
+      await page.getByRole("button", { name: "Save 2 rows" }).click();
+      await page.getByText("Changed 2 of 2 rows").waitFor();
+      await page.keyboard.press("Escape");
+    };
+    await paste("rank", [71, 72]);
+    await paste("title", ["first", "second"]);
+    await page.goto(`${pages.toUrl("todos")}/history`);
+    const entries = page.locator("tbody tr");
+    expect(
+      (await entries.allTextContents())
+        .slice(0, 2)
+        .map((text) => text.match(/Changed \w+ of 2 rows/)?.[0]),
+    ).toEqual(["Changed title of 2 rows", "Changed rank of 2 rows"]);
+    await entries.nth(1).getByRole("link", { name: "Undo" }).click();
+    await page.getByRole("button", { name: "Restore 2 rows" }).click();
+    await page.waitForURL("**/history");
+    const stored = (await pages.listRows()).filter(({ id }) => rows.some((row) => row.id === id));
+    expect(stored.map(({ title, rank }) => [title, rank])).toEqual([
+      ["first", rows[0]?.["rank"]],
+      ["second", rows[1]?.["rank"]],
+    ]);
+  });
+});

@@ -40,10 +40,10 @@ async function updateInTurn(requests: readonly { title: string; rows: number }[]
   }
   await service.service.admin.message(`set rowhouse.app_id = '${app.id}';
     with ranked as (
-      select id, dense_rank() over (order by changed_at) as request,
+      select id, dense_rank() over (order by changed_at) as place,
         row_number() over (partition by changed_at order by id) as n
       from rowhouse.row_changes where app_id = '${app.id}')
-    update rowhouse.row_changes as change set id = ${FIRST_ID} + 10 * n + request
+    update rowhouse.row_changes as change set id = ${FIRST_ID} + 10 * n + place
     from ranked where change.app_id = '${app.id}' and change.id = ranked.id;
     reset rowhouse.app_id; select 1`);
 }

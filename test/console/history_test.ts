@@ -9,6 +9,7 @@ import {
   readHidden,
   signInAs,
   submitForm,
+  toCookieHeader,
   visit,
 } from "../support/people.ts";
 import { freshName, postChange } from "../support/push.ts";
@@ -177,6 +178,48 @@ describe.each([...SHAPES])("in the shape %s", (shape) => {
     const links = linksOf(await open(`${table}/history`), "Undo");
     expect(links).toHaveLength(2);
     for (const link of links) expect(await open(link)).toContain("Restore 40 rows");
+  });
+
+  test("acts that follow each other are undone apart, also those of several requests", async () => {
+    const rows = await Promise.all(["a", "b", "c"].map((title) => create({ title, rank: 1 })));
+    const data = `/console/apps/${app.slug}/data/todos`;
+    const browser = { cookie: toCookieHeader(jar), origin: service.url };
+    const listed = await service.call(undefined, data, { headers: browser });
+    const token = listed.headers.get("form-token") ?? "";
+    const act = async (values: object, requests: readonly (readonly Row[])[], id?: string) => {
+      const results = requests.map(async (ofRequest) => {
+        const list = ofRequest.map((row) => ({ id: row.id, ...values }));
+        const act = id === undefined ? {} : { "rows-act": id };
+        const headers = { ...browser, ...act, "form-token": token };
+        const sent = await service.call(undefined, data, { method: "PATCH", json: list, headers });
+        expect(sent.status).toBe(200);
+      });
+      await Promise.all(results);
+    };
+    const [one, two, three] = rows.map((row) => [row]);
+    if (one === undefined || two === undefined || three === undefined) throw new Error("No rows");
+    // Two pastes, each of several requests, one of a single request, and two single cells.
+    await act({ rank: 2 }, [one, two, three], crypto.randomUUID());
+    await act({ title: "new" }, [rows], crypto.randomUUID());
+    await act({ tag: null, rank: 3 }, [one, two], crypto.randomUUID());
+    await act({ rank: 4 }, [one]);
+    await act({ rank: 5 }, [two]);
+    const links = linksOf(await open(`${table}/history`), "Undo");
+    const counts = await Promise.all(
+      links.map(async (link) => /Restore (\d+) row/.exec(await open(link))?.[1]),
+    );
+    expect(links).toHaveLength(5);
+    // Two of three rows of the first act have changed since.
+    expect(counts.slice(3)).toEqual(["3", "1"]);
+    await submit(links[3] ?? "");
+    expect((await Promise.all(rows.map(read))).map(({ title }) => title)).toEqual(["a", "b", "c"]);
+    expect((await Promise.all(rows.map(read))).map(({ rank }) => rank)).toEqual([4, 5, 2]);
+    // The undo of several rows is one act too, and the last one.
+    const last = await visit(service, jar, `${table}/restore?from=last`);
+    await submit(last.headers.get("location") ?? "");
+    expect((await Promise.all(rows.map(read))).map(({ title }) => title)).toEqual(
+      rows.map(() => "new"),
+    );
   });
 
   test("a unique value that one row passed on to another comes back", async () => {

@@ -20,6 +20,8 @@ type RowsCall = {
   headers?: Readonly<Record<string, string>>;
   /** JSON. */
   body?: string;
+  /** The act that this request is a part of: it has its own key, by which the history undoes it as a whole. */
+  act?: string | undefined;
   /** Exports use a separate key, which the audit log names. */
   isExport?: boolean;
   /** Ends a response that is a stream. */
@@ -56,10 +58,10 @@ export async function requestRows(visit: Visit, call: RowsCall): Promise<Respons
 }
 
 async function send(visit: Visit, call: RowsCall): Promise<Response> {
-  const { appId, method = "GET", path, headers, body, isExport = false, signal } = call;
+  const { appId, method = "GET", path, headers, body, act, isExport = false, signal } = call;
   const { callApi } = visit.deps;
   if (callApi === undefined) throw new Problem("not_implemented", { message: NO_GATEWAY });
-  const use = { appId, isWrite: method !== "GET", usedFor: isExport ? "export" : "rows" };
+  const use = { appId, isWrite: method !== "GET", usedFor: isExport ? "export" : "rows", act };
   const { text } = await readRowsKey(visit, use);
   const response = await callApi(
     new Request(`http://gateway/v1/data/db/${path}`, {
@@ -95,6 +97,7 @@ type RowsUse = {
   isWrite: boolean;
   /** `rows` or `export`, for the audit log. */
   usedFor: string;
+  act: string | undefined;
 };
 
 /** A key of the app for this visitor: cached, or new and recorded in the audit log. */
@@ -103,16 +106,16 @@ async function readRowsKey(visit: Visit, use: RowsUse): Promise<RowsKey> {
   const name = toName(visit, use);
   const found = deps.rowsKeys.get(name);
   if (found !== undefined && found.endsAt - MARGIN_MS > deps.now()) return found;
-  const { appId, isWrite, usedFor } = use;
+  const { appId, isWrite, usedFor, act } = use;
   const scopes = isWrite ? (["data:read", "data:write"] as const) : (["data:read"] as const);
-  const created = await openRows(deps, { appId, scopes, usedFor });
+  const created = await openRows(deps, { appId, scopes, usedFor, act });
   deps.rowsKeys.set(name, created);
   return created;
 }
 
 /** A digest of the cookies, so that no cookie stays in memory. */
-function toName({ deps: { cookies } }: Visit, { appId, isWrite, usedFor }: RowsUse): string {
-  const parts = [cookies.session, cookies.identity, appId, String(isWrite), usedFor];
+function toName({ deps: { cookies } }: Visit, { appId, isWrite, usedFor, act }: RowsUse): string {
+  const parts = [cookies.session, cookies.identity, appId, String(isWrite), usedFor, act];
   return Bun.CryptoHasher.hash("sha256", parts.join("\n"), "base64");
 }
 

@@ -51,6 +51,8 @@ const SENT = ["accept", "idempotency-key", "if-match", "prefer"] as const;
 const RETURNED = ["content-type", "etag", "idempotency-replayed", "retry-after"] as const;
 /** The query of a list, because proxies log addresses. */
 const QUERY = "rows-query";
+/** The id of an act that several requests belong to. */
+const ACT = "rows-act";
 
 const SEALED = {
   "content-security-policy": "default-src 'none'; sandbox",
@@ -67,12 +69,16 @@ async function handleData(visit: Visit): Promise<Response> {
   const asked = request.headers.get(QUERY) ?? query;
   if (!isRead && request.method !== "POST" && asked !== "")
     throw new Problem("invalid_request", { message: "A change of rows has no query here" });
+  const act = isRead ? null : request.headers.get(ACT);
+  if (act !== null && !isUuid(act))
+    throw new Problem("invalid_request", { message: `Header ${ACT} must be a UUID` });
   const body = isRead ? "" : await readText(request);
   const response = await requestRows(visit, {
     appId,
     method: isRead ? "GET" : toMethod(request.method),
     path: `${table}${id === undefined ? "" : `/${id}`}${asked === "" ? "" : `?${asked}`}`,
     headers: pick(request.headers, SENT),
+    act: act ?? undefined,
     ...(body === "" ? {} : { body }),
   });
   // The token of later writes: in a header, because its size would be visible in a compressed body.

@@ -48,9 +48,6 @@ export function listChanged(
   return names.filter((name) => became.has(name) && became.get(name) !== was.get(name));
 }
 
-/** Writes of a person in the Console that follow each other belong together, like the rows of one request. */
-const TOGETHER_MS = 10_000;
-
 /** Changes that were made together, and can be undone together: at most as many as one restore writes. */
 export function groupChanges(changes: readonly RowChange[]): (readonly RowChange[])[] {
   const groups: RowChange[][] = [];
@@ -78,7 +75,7 @@ function splitLarge(group: readonly RowChange[]): RowChange[][] {
   return parts;
 }
 
-/** Whether a change below this one can belong to the group: a request records its rows while it runs. */
+/** Whether a change below this one can belong to the group: a request records its rows while it runs, and an act sends the next one. */
 export function canContinue(group: readonly RowChange[], below: RowChange): boolean {
   const last = group.at(-1);
   return last === undefined || Date.parse(last.at) - Date.parse(below.at) <= EXECUTION_LIMIT_MS;
@@ -86,18 +83,8 @@ export function canContinue(group: readonly RowChange[], below: RowChange): bool
 
 function isTogether(one: RowChange, other: RowChange): boolean {
   const isSameKind = (one.after === null) === (other.after === null);
-  if (!isSameKind || one.by?.id !== other.by?.id || one.by?.kind !== other.by?.kind) return false;
-  if (one.at === other.at) return true;
-  const isOfConsole = one.by?.kind === "console" && one.rowId !== other.rowId;
-  return isOfConsole && Math.abs(Date.parse(one.at) - Date.parse(other.at)) < TOGETHER_MS;
-}
-
-/** The last of these changes that one undo undoes: a row that was changed alone, or rows that were changed or deleted together. */
-export function findLastTogether(changes: readonly RowChange[]): readonly RowChange[] {
-  const [group = []] = groupChanges(changes);
-  const [last] = group;
-  const request = group.filter(({ at }) => at === last?.at);
-  return request.length === 1 && last?.after !== null ? request : group;
+  const isSameActor = one.by?.id === other.by?.id && one.by?.kind === other.by?.kind;
+  return isSameKind && isSameActor && one.act === other.act;
 }
 
 /** The plan for each row of the changes. */

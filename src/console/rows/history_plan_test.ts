@@ -4,7 +4,7 @@ import { groupChanges } from "./history_plan.ts";
 import { readRuns, toRestorePath } from "./history_read.ts";
 
 const toChange = (id: number, seconds: number): RowChange => ({
-  ...{ id, rowId: `row ${id}`, at: new Date(seconds * 1000).toISOString() },
+  ...{ id, rowId: `row ${id}`, at: new Date(seconds * 1000).toISOString(), act: "one" },
   ...{ by: { kind: "console", id: "me", name: "me" }, before: "{}", after: "{}" },
 });
 
@@ -15,6 +15,15 @@ test("groupChanges() ends a group of more rows than a restore writes between two
   const groups = groupChanges(requests.flat());
   expect(groups.map(({ length }) => length)).toEqual([800, 400]);
   expect(groups.flat()).toEqual(requests.flat());
+});
+
+test("groupChanges() separates requests of the same moment, and keeps an act of several together", () => {
+  const changes = [4, 3, 2, 1].map((id) => ({ ...toChange(id, 1), act: id % 2 === 0 ? "a" : "b" }));
+  const later = [{ ...toChange(5, 60), act: "a" }, ...changes];
+  expect(groupChanges(later).map((group) => group.map(({ id }) => id))).toEqual([
+    [5, 4, 2],
+    [3, 1],
+  ]);
 });
 
 test.each([

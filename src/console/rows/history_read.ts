@@ -4,7 +4,7 @@ import { Problem } from "../../problem.ts";
 import { type RowChange, readConsole } from "../../records/console/mod.ts";
 import { HISTORY_PAGE, HISTORY_PAGE_BYTES, MAX_ROWS } from "../../std/limits.ts";
 import type { Visit } from "../enter.tsx";
-import { canContinue, findLastTogether, groupChanges } from "./history_plan.ts";
+import { canContinue, groupChanges } from "./history_plan.ts";
 import type { RowsTable } from "./table.tsx";
 
 export type History = Awaited<ReturnType<typeof readHistory>>;
@@ -110,7 +110,7 @@ export async function findLastOwn(visit: Visit, table: RowsTable): Promise<reado
     if (last === undefined || !canContinue(own, last)) break;
     before = last.id;
   }
-  return findLastTogether(own);
+  return groupChanges(own)[0] ?? [];
 }
 
 export function toHistoryPath(path: string): string {

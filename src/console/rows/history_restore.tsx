@@ -95,12 +95,14 @@ export async function handleRestoreForm(visit: Visit, table: RowsTable): Promise
     planned.filter((restored) => isWritten(restored, asked) && isConfirmed(restored)),
     shown,
   );
+  const act = visit.deps.makeId();
   let written = 0;
   for (let batch = waiting.shift(); batch !== undefined; batch = waiting.shift()) {
     const { method, rows, body } = batch;
     try {
       await callRows(visit, {
         appId: table.appId,
+        act,
         method,
         path: table.table,
         headers: method === "POST" ? { prefer: SENT_IDS_PREFERENCE } : {},

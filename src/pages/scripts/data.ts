@@ -44,6 +44,11 @@ type Call = {
   readonly headers?: Readonly<Record<string, string>>;
 };
 
+/** The headers of the requests of one act, such as pasting: the history undoes what they wrote as a whole. */
+export function startAct(): Readonly<Record<string, string>> {
+  return { "rows-act": crypto.randomUUID() };
+}
+
 export const SIGNED_OUT = "your session has ended. Sign in again in another tab, then retry.";
 
 const TOKEN = "form-token";

@@ -157,6 +157,8 @@ const ROW_CHANGE = record({
   rowId: text(),
   /** The same for all changes of one request. */
   at: text(),
+  /** The same for all changes that belong together: of a request, or of an act of several requests in the Console. */
+  act: text(),
   /** Null: a key or a person of which nothing is stored any more. */
   by: orNull(record({ kind: oneOf(["key", "person", "console"]), id: text(), name: text() })),
   /** The values before as JSON, and those that an update changed; null for a deleted row. */

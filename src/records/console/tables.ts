@@ -217,19 +217,30 @@ export const ROWS_PAGE = record({
 
 export type RowsKey = { text: string; endsAt: number };
 
+type RowsUse = {
+  appId: string;
+  scopes: readonly Scope[];
+  usedFor: string;
+  /** The id of an act of several requests, which the history of rows names. */
+  act?: string | undefined;
+};
+
 /** @throws {Problem} unknown_app; forbidden — the app is disabled */
 export async function openRows(
   deps: ConsoleActor & { randomBytes: RandomBytes; keyPrefix: string },
-  { appId, scopes, usedFor }: { appId: string; scopes: readonly Scope[]; usedFor: string },
+  { appId, scopes, usedFor, act }: RowsUse,
 ): Promise<RowsKey> {
   const key = makeKeyText(deps.keyPrefix, deps.randomBytes);
-  const endsAt = await callConsole(deps, "console_open_rows", {
+  const wanted = {
     wanted: appId,
     new_key_id: key.keyId,
     new_digest: toProofDigest(toProof(key.secret)),
     key_scopes: scopes,
     used_for: usedFor,
-  });
+  };
+  const endsAt = await (act === undefined
+    ? callConsole(deps, "console_open_rows", wanted)
+    : callConsole(deps, "console_open_act", { ...wanted, of_act: act }));
   if (endsAt === null)
     throw new Problem("forbidden", {
       message: "This app is disabled: enable it to see and change its rows",

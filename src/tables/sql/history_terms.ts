@@ -12,7 +12,7 @@ import { quoteLiteral, quoteName } from "../../db/mod.ts";
 import { type ColumnSet, type Endpoint, type FunctionSite, hasPreview } from "../catalog/mod.ts";
 import { isGiven, isRow, outputs } from "./function_terms.ts";
 
-/** Who calls, if the app has a history; otherwise null. */
+/** Who calls and for which act, if the app has a history; otherwise null. */
 const BY = '"$by"';
 const BEFORE = '"$was"';
 const AFTER_OF_VIEW = '"$became"';
@@ -51,7 +51,8 @@ export function readHistory(
 }
 
 const WHO_CALLS = `case when ("$p"."scopes" & ${APP_SWITCHES.history.proofBit}::int2) <> 0::int2 then
-      coalesce('console ' || "$p"."console_id"::text, 'person ' || "$p"."person_id"::text,
+      coalesce('console ' || "$p"."console_id"::text || coalesce(' ' || "$p"."act"::text, ''),
+        'person ' || "$p"."person_id"::text,
         'key ' || encode("$p"."digest", 'hex')) end`;
 
 /** The same for updates within the function of batches, whose creates read nothing more. */

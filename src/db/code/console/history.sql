@@ -29,8 +29,10 @@ begin
     'days', coalesce(app.history_days, ${HISTORY_DAYS}), 'isEdited', edited is not null,
     'definition', declared, 'changes', (
       select coalesce(jsonb_agg(jsonb_build_object('id', id, 'rowId', row_id,
-        -- With microseconds, by which requests differ.
         'at', to_char(changed_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"'),
+        -- After a restore of the database, another request can have the same number.
+        'act', coalesce(nullif(split_part(changed_by, ' ', 3), ''),
+          concat_ws(' ', request, changed_at)),
         'by', rowhouse.history_actor(app.id, changed_by),
         'before', before::text, 'after', after::text) order by id desc), '[]')
       from (
@@ -50,7 +52,8 @@ begin
 end
 $$;
 
--- Who changed a row: the kind, the id of a person or a key, and a name; null without a record.
+-- Who changed a row: the kind, the id of a person or a key, and a name; null without a record. An
+-- act of the Console follows the id.
 create function rowhouse.history_actor(app uuid, changed_by text) returns jsonb language sql stable
 set search_path = pg_catalog, pg_temp as $$
   select case split_part(changed_by, ' ', 1)

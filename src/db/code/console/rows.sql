@@ -65,3 +65,16 @@ begin
   return extract(epoch from ends) * 1000;
 end
 $$;
+
+-- The same for an act of several requests, such as pasting: the history names it.
+-- proves: admin; null result
+create function rowhouse.console_open_act(wanted uuid, new_key_id text, new_digest bytea,
+  key_scopes text[], used_for text, of_act uuid) returns float8 as $$
+declare
+  ends float8 := rowhouse.console_open_rows(visitor, wanted, new_key_id, new_digest, key_scopes,
+    used_for);
+begin
+  update rowhouse.proofs set act = of_act where app_id = wanted and digest = new_digest;
+  return ends;
+end
+$$;

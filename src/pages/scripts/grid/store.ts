@@ -92,18 +92,20 @@ export async function fetchRow(id: string): Promise<ListedRow | Answer | undefin
   return undefined;
 }
 
+/** As `startAct()` returns them. */
+type Headers = Readonly<Record<string, string>>;
+
 /** Writes values of a row, unless it has changed since `from`. */
-export async function patchRow(from: ListedRow, body: string): Promise<Answer> {
+export async function patchRow(from: ListedRow, body: string, act?: Headers): Promise<Answer> {
   const { id } = from.row;
-  const answer = await callPatiently(toUrl(id), {
-    ...{ method: "PATCH", body, headers: { "if-match": await tagOf(from) } },
-  });
+  const headers = { ...act, "if-match": await tagOf(from) };
+  const answer = await callPatiently(toUrl(id), { method: "PATCH", body, headers });
   if (answer.kind === "done") keepWritten(answer.text);
   return answer;
 }
 
-export async function deleteRow(row: ListedRow): Promise<Answer> {
-  const headers = { "if-match": await tagOf(row) };
+export async function deleteRow(row: ListedRow, act: Headers): Promise<Answer> {
+  const headers = { ...act, "if-match": await tagOf(row) };
   const answer = await callPatiently(toUrl(row.row.id), { method: "DELETE", headers });
   if (answer.kind === "done") forget(row.row.id);
   return answer;

@@ -1,7 +1,7 @@
 /** Writes several rows: each only if it has not changed since it was read. One request for many rows; one each if that fails. @module */
 import { mapBounded } from "../../../std/bounded.ts";
 import { type ListedRow, textOf } from "../../rows/row.ts";
-import { callPatiently, type Rejected, toMessages } from "../data.ts";
+import { callPatiently, type Rejected, startAct, toMessages } from "../data.ts";
 import { deleteRow, keepWritten, patchRow, tagOf, toRows, toUrl } from "./store.ts";
 
 /** New values of a row, as JSON text by column. */
@@ -16,6 +16,8 @@ export type Result = {
   readonly code?: string;
 };
 
+type Act = ReturnType<typeof startAct>;
+
 const MAX_CALLS = 8;
 const MAX_ROWS = 100;
 /** A body has at most 100 KB. */
@@ -26,8 +28,9 @@ export async function writeChanges(
   onProgress: (done: number) => void,
 ): Promise<Result[]> {
   const results: Result[] = [];
+  const act = startAct();
   for (const group of toGroups(changes)) {
-    results.push(...((await writeTogether(group)) ?? (await writeEach(group))));
+    results.push(...((await writeTogether(group, act)) ?? (await writeEach(group, act))));
     onProgress(results.length);
   }
   return results;
@@ -51,7 +54,10 @@ function toGroups(changes: readonly Change[]): Change[][] {
 }
 
 /** All rows or none; `undefined` if none was written. */
-async function writeTogether(changes: readonly Change[]): Promise<Result[] | undefined> {
+async function writeTogether(
+  changes: readonly Change[],
+  headers: Act,
+): Promise<Result[] | undefined> {
   if (changes.length === 1) return undefined;
   const rows = await Promise.all(
     changes.map(async ({ row, values }) => {
@@ -62,7 +68,7 @@ async function writeTogether(changes: readonly Change[]): Promise<Result[] | und
       return `{${[...head, ...values].map(([name, json]) => `${JSON.stringify(name)}:${json}`)}}`;
     }),
   );
-  const answer = await callPatiently(toUrl(), { method: "PATCH", body: `[${rows}]` });
+  const answer = await callPatiently(toUrl(), { method: "PATCH", body: `[${rows}]`, headers });
   if (answer.kind !== "done") return undefined;
   const stored = toRows(answer.text).map(({ text }) => keepWritten(text));
   return changes.map((change, index) => {
@@ -71,32 +77,33 @@ async function writeTogether(changes: readonly Change[]): Promise<Result[] | und
   });
 }
 
-async function writeEach(changes: readonly Change[]): Promise<Result[]> {
+async function writeEach(changes: readonly Change[], act: Act): Promise<Result[]> {
   const [first, ...rest] = changes;
   if (first === undefined) return [];
   // An error of a value can be the same for every row.
-  const tried = await writeOne(first);
+  const tried = await writeOne(first, act);
   if (tried.code === "validation_failed" && haveOneValue(changes))
     return changes.map((change) => ({ ...tried, change }));
-  return [tried, ...(await mapBounded(rest, MAX_CALLS, writeOne))];
+  return [tried, ...(await mapBounded(rest, MAX_CALLS, (change) => writeOne(change, act)))];
 }
 
 function haveOneValue(changes: readonly Change[]): boolean {
   return new Set(changes.map(({ values }) => [...values].join("\n"))).size === 1;
 }
 
-async function writeOne(change: Change): Promise<Result> {
+async function writeOne(change: Change, act: Act): Promise<Result> {
   const members = [...change.values].map(([name, json]) => `${JSON.stringify(name)}:${json}`);
-  const answer = await patchRow(change.row, `{${members}}`);
+  const answer = await patchRow(change.row, `{${members}}`, act);
   if (answer.kind === "done") return { change, row: keepWritten(answer.text) };
   return { change, ...explain(answer) };
 }
 
 /** Deletes rows. A row that another user has deleted is deleted as intended. */
 export function deleteRows(rows: readonly ListedRow[]): Promise<Result[]> {
+  const act = startAct();
   return mapBounded(rows, MAX_CALLS, async (row) => {
     const change = { row, values: new Map() };
-    const answer = await deleteRow(row);
+    const answer = await deleteRow(row, act);
     if (answer.kind === "done" || (answer.kind === "rejected" && answer.status === 404))
       return { change };
     return { change, ...explain(answer) };

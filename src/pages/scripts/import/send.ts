@@ -11,7 +11,7 @@ import {
 } from "../../../rows/mod.ts";
 import { isObject, tryParseJson } from "../../../std/json.ts";
 import { splitList, splitObject } from "../../../std/json_text.ts";
-import { callPatiently, type Lost, SIGNED_OUT as SIGNED_OUT_REASON } from "../data.ts";
+import { callPatiently, type Lost, SIGNED_OUT as SIGNED_OUT_REASON, startAct } from "../data.ts";
 import { type ImportFile, LIMITS, readFile } from "./file.ts";
 
 /** A row with its JSON text, whose digest is its entity tag; empty if only its id and what it was created with are known. */
@@ -46,8 +46,9 @@ export const SIGNED_OUT = {
 /** Sends rows to create, or to update by the columns of a unique constraint, separated by commas. */
 export function makeSender(url: string, unique?: string): BatchSender {
   const query = unique === undefined ? "" : `?${new URLSearchParams({ onConflict: unique })}`;
+  const act = startAct();
   return async ({ body }, key) => {
-    const headers = { "idempotency-key": key };
+    const headers = { ...act, "idempotency-key": key };
     const answer = await callPatiently(`${url}${query}`, { method: "POST", body, headers });
     if (answer.kind === "lost") return toLost(answer);
     if (answer.kind === "rejected")

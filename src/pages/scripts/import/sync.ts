@@ -17,7 +17,7 @@ import {
 } from "../../../rows/mod.ts";
 import type { NamedColumn, TableDefinition } from "../../../schema/mod.ts";
 import { mapBounded } from "../../../std/bounded.ts";
-import { type Answer, callPatiently, SIGNED_OUT as SIGNED_OUT_REASON } from "../data.ts";
+import { type Answer, callPatiently, SIGNED_OUT as SIGNED_OUT_REASON, startAct } from "../data.ts";
 import { announce, element } from "../dom.ts";
 import { digestBytes } from "./file.ts";
 import { listTable } from "./match.ts";
@@ -245,11 +245,12 @@ export async function deleteRows(
   url: string,
   onDone: OnDone,
 ): Promise<string | undefined> {
+  const act = startAct();
   for (const rows of toDeletions(table, deleted)) {
     let stop: string | undefined;
     await mapBounded(rows, MAX_CALLS, async (row) => {
       if (stop !== undefined) return;
-      const answer = await deleteRow(table, row, `${url}/${row.id}`);
+      const answer = await deleteRow(table, row, { url: `${url}/${row.id}`, act });
       if (answer === undefined) onDone(row, CHANGED);
       else if (answer.kind === "lost")
         stop = answer.reason === SIGNED_OUT_REASON ? SIGNED_OUT.message : LOST.message;
@@ -268,12 +269,12 @@ const TAG_LENGTH = 32;
 async function deleteRow(
   table: TableDefinition,
   { text, values }: TableRow,
-  url: string,
+  { url, act }: { url: string; act: ReturnType<typeof startAct> },
 ): Promise<Answer | undefined> {
   const now = text === "" ? await callPatiently(url) : undefined;
   if (now !== undefined && now.kind !== "done") return now;
   if (now !== undefined && !isAsCreated(table, values, JSON.parse(now.text))) return undefined;
-  const headers = { "if-match": now?.etag ?? (await toTag(text)) };
+  const headers = { ...act, "if-match": now?.etag ?? (await toTag(text)) };
   return await callPatiently(url, { method: "DELETE", headers });
 }
 
