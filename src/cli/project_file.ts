@@ -5,7 +5,8 @@
  * @module
  */
 
-import { join } from "node:path";
+import { lstatSync, realpathSync } from "node:fs";
+import { dirname, join, relative, resolve, sep } from "node:path";
 import * as v from "valibot";
 import { describeUnreadable } from "../format.ts";
 import { isPreview, PREVIEWS, type Preview } from "../preview.ts";
@@ -15,7 +16,7 @@ import { showCount } from "../std/count.ts";
 import { readIfThere } from "../std/files.ts";
 import { isObject, tryParseJson } from "../std/json.ts";
 import { findNearest } from "../std/names.ts";
-import { isHttpOrigin } from "../std/network.ts";
+import { errorCode, isHttpOrigin } from "../std/network.ts";
 import { SLUG_PATTERN, SLUG_TEXTS } from "../std/patterns.ts";
 import { quote } from "../std/quote.ts";
 import { isVersion, VERSION } from "../std/version.ts";
@@ -70,6 +71,38 @@ export const APP_TEXTS = `${SLUG_TEXTS}, and not ${DEV_HOSTS.join(" or ")}`;
 /** Whether `dev` can serve an app with this slug. */
 export function isAppName(text: string): boolean {
   return new RegExp(SLUG_PATTERN).test(text) && !DEV_HOSTS.includes(text);
+}
+
+/**
+ * Checks where a command is about to write in a project: a cloned repository can contain a link to another folder.
+ *
+ * @throws {RejectedError} a folder on the way is a link that leads out of the project
+ */
+export function checkStaysInside(folder: string, path: string): void {
+  const root = resolve(folder);
+  const parts = relative(root, dirname(resolve(root, path))).split(sep);
+  // A path outside was typed.
+  if (parts[0] === "..") return;
+  for (const [index] of parts.entries()) {
+    const parent = join(root, ...parts.slice(0, index + 1));
+    if (!isLink(parent) || leadsInside(realpathSync(root), parent)) continue;
+    throw new RejectedError(
+      `Cannot write ${relative(root, resolve(root, path))}: ${relative(root, parent)} is a link that leads out of the project. Replace it with a folder`,
+    );
+  }
+}
+
+function isLink(path: string): boolean {
+  return lstatSync(path, { throwIfNoEntry: false })?.isSymbolicLink() === true;
+}
+
+function leadsInside(root: string, link: string): boolean {
+  try {
+    return `${realpathSync(link)}${sep}`.startsWith(`${root}${sep}`);
+  } catch (error) {
+    if (errorCode(error) === "ENOENT" || errorCode(error) === "ELOOP") return false;
+    throw error;
+  }
 }
 
 /** The environments of a project, without `dev`; none if it has no file. @throws as {@linkcode readProject} */

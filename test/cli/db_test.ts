@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "bun:test";
-import { existsSync, readFileSync, statSync } from "node:fs";
+import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, symlinkSync } from "node:fs";
 import { basename, join } from "node:path";
 import { makeProject, ROOT, runHere, schemaText, startCommand } from "../support/command.ts";
 import { eventually } from "../support/eventually.ts";
@@ -51,6 +51,24 @@ test("a second push after plan, check, push and status changes nothing", async (
   const before = statSync(typesOf()).mtimeMs;
   expect(await db("push")).toEqual({ code: 0, out: "Nothing to do\n", err: "" });
   expect(statSync(typesOf()).mtimeMs).toBe(before);
+});
+
+test("push and pull write nothing if a folder is a link that leads out of the project", async () => {
+  const outside = makeProject();
+  projects.push(outside);
+  project.write("schema/mod.ts", schemaText(`{ ${makeName()}: { title: t.string() } }`));
+  symlinkSync(outside.folder, join(project.folder, ".rowhouse"));
+  const pushed = await db("push");
+  expect([pushed.code, pushed.err]).toEqual([1, expect.stringContaining(".rowhouse is a link")]);
+  expect(JSON.parse((await db("status", "--json")).out)).toMatchObject({ migrations: [] });
+  const other = makeProject();
+  projects.push(other);
+  mkdirSync(join(other.folder, "schema"));
+  symlinkSync(outside.folder, join(other.folder, "schema/migrations"));
+  project = other;
+  const pulled = await db("pull");
+  expect([pulled.code, pulled.err]).toEqual([1, expect.stringContaining("migrations is a link")]);
+  expect(readdirSync(outside.folder)).toEqual([]);
 });
 
 test("the generated types match the schema in the TypeScript compiler", async () => {

@@ -1,6 +1,6 @@
 /** `rowhouse init --react`, and what `rowhouse dev` says when a schema gets rules. The whole path: test/browser/board_browser.ts. */
 import { afterEach, expect, test } from "bun:test";
-import { readdirSync } from "node:fs";
+import { mkdirSync, readdirSync, rmSync, symlinkSync } from "node:fs";
 import { join } from "node:path";
 import { checkNeeds } from "../../src/cli/dev/projects.ts";
 import { defineSchema, t } from "../../src/schema/mod.ts";
@@ -41,6 +41,23 @@ test("writes a page and rules, with the names of the project, and names what pro
   expect(scripts).toMatchObject({ dev: "rowhouse dev", web: "vite", build: "vite build" });
   expect(Object.keys(devDependencies)).toContain("react-dom");
 });
+
+test.each(["schema", ".rowhouse", "src"])(
+  "writes nothing if %s is a link that leads out of the project",
+  async (name) => {
+    const outside = makeProject();
+    symlinkSync(outside.folder, join(project.folder, name));
+    const { code, err } = await init("--react");
+    expect([code, err]).toEqual([1, expect.stringContaining(`${name} is a link that leads out`)]);
+    expect(readdirSync(outside.folder)).toEqual([]);
+    expect(readdirSync(project.folder)).toEqual([name]);
+    rmSync(join(project.folder, name));
+    mkdirSync(join(project.folder, "inside"));
+    symlinkSync("inside", join(project.folder, name));
+    expect((await init("--react")).code).toBe(0);
+    outside.remove();
+  },
+);
 
 test.each([
   [["--react", "--template", "todo"], "--template"],

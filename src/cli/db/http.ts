@@ -32,7 +32,7 @@ const Rejection = v.omit(ProblemBody, ["requestId"]);
 export type EndpointCall = {
   path: string;
   /** Default: GET, or POST with a body. */
-  method?: "DELETE";
+  method?: "DELETE" | "PATCH";
   /** JSON. */
   body?: string;
   headers?: Readonly<Record<string, string>>;

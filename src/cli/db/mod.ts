@@ -1,4 +1,5 @@
 /** `rowhouse db …`: pushes, plans, checks and compares an app's schema. @module */
+import { join } from "node:path";
 import {
   type Command,
   type CommandResult,
@@ -8,7 +9,12 @@ import {
   type Setting,
 } from "../command.ts";
 import { DEV_FILE } from "../dev/file.ts";
-import { ALL_ENVIRONMENTS, DEV_ENVIRONMENT, PROJECT_FILE } from "../project_file.ts";
+import {
+  ALL_ENVIRONMENTS,
+  checkStaysInside,
+  DEV_ENVIRONMENT,
+  PROJECT_FILE,
+} from "../project_file.ts";
 import { readSettings } from "../settings.ts";
 import { makePaint } from "../terminal.ts";
 import { changeCommands } from "./change.ts";
@@ -180,6 +186,7 @@ async function runPull(setting: Setting): Promise<CommandResult> {
   const config = readSettings(env);
   const destination = await findDestination(setting, config);
   const journal = findJournalFolder(setting, findSchemaFile(setting), destination);
+  checkStaysInside(folder, join(journal, "0001"));
   const missing = await withService(destination, { config, terminal }, async (service) => {
     const { migrations } = await service.status();
     const checked = await checkJournalFiles({ folder, journal, destination }, migrations);

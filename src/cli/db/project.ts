@@ -1,9 +1,11 @@
 /** A project and the service of its destination: opened for a push, and its files written after it. @module */
 
+import { join } from "node:path";
 import type { Definition } from "../../schema/mod.ts";
 import type { Config } from "../../settings/mod.ts";
 import type { Status } from "../../tables/history/status.ts";
 import type { Setting } from "../command.ts";
+import { checkStaysInside } from "../project_file.ts";
 import { evaluateSchema, findSchemaFile } from "./evaluate.ts";
 import {
   type CheckedJournal,
@@ -16,7 +18,7 @@ import {
 } from "./journal.ts";
 import type { Pushed, SchemaService } from "./schema_service.ts";
 import { type Destination, withService } from "./service.ts";
-import { writeTypes } from "./types.ts";
+import { TYPES_FILE, writeTypes } from "./types.ts";
 import { makePatient } from "./wait.ts";
 
 export type Project = Pick<Setting, "terminal"> &
@@ -53,6 +55,8 @@ export async function withProject<Result>(
   const definition = await evaluateSchema(setting, file);
   const journal = findJournalFolder(setting, file, destination);
   const location = { folder, journal, destination };
+  // Before anything is sent.
+  for (const path of [join(journal, "0001"), TYPES_FILE]) checkStaysInside(folder, path);
   return await withService(destination, { config, terminal }, async (impatient) => {
     const service = makePatient(impatient, { waitS, terminal });
     const { migrations, tables } = await service.status();

@@ -14,8 +14,8 @@ import { quote, quoteForShell } from "../../std/quote.ts";
 import { RejectedError, type Setting, type Terminal } from "../command.ts";
 import { evaluateSchema, findSchemaFile } from "../db/evaluate.ts";
 import { writeIgnore } from "../db/types.ts";
-import { PROJECT_FILE, readProject } from "../project_file.ts";
-import { HIDDEN_FOLDER, readDevFile } from "./file.ts";
+import { checkStaysInside, PROJECT_FILE, readProject } from "../project_file.ts";
+import { DEV_FILE, HIDDEN_FOLDER, readDevFile } from "./file.ts";
 import { type AppName, findAppName, nameAfterFolder } from "./launchers.ts";
 
 export type DevProject = {
@@ -92,13 +92,15 @@ export function acquireLocks(folder: string, dataDir: string | undefined): Lock[
     locks.push(acquired);
   };
   try {
-    for (const [index, project] of [folder, ...listOtherFolders(folder)].entries())
+    for (const [index, project] of [folder, ...listOtherFolders(folder)].entries()) {
+      checkStaysInside(project, DEV_FILE);
       lock(join(project, HIDDEN_FOLDER, "dev.lock"), () => {
         const url = readDevFile(project)?.baseUrl;
         const where = url === undefined ? "it is starting" : `it runs at ${url}`;
         const what = index === 0 ? "this folder" : relative(folder, project);
         return `Another rowhouse dev is using ${what}: ${where}`;
       });
+    }
     if (dataDir !== undefined)
       lock(
         `${dataDir}.lock`,

@@ -12,9 +12,9 @@ import {
   type Setting,
   UsageError,
 } from "../command.ts";
-import { writeIgnore } from "../db/types.ts";
+import { TYPES_FILE, writeIgnore } from "../db/types.ts";
 import { BUN_MISSING, toSlug } from "../package.ts";
-import { PROJECT_FILE } from "../project_file.ts";
+import { checkStaysInside, PROJECT_FILE } from "../project_file.ts";
 import {
   addEnvironment,
   type Done,
@@ -160,6 +160,7 @@ function writeProject(folder: string, kind: Kind, hasTypes: boolean): Done[] {
     [".gitignore", IGNORE],
     [PROJECT_FILE, renderProject(folder, kind === "board" ? ["browser", "live"] : [])],
   ];
+  for (const path of [...files.map(([path]) => path), TYPES_FILE]) checkStaysInside(folder, path);
   return [...files.map(([path, text]) => writeNew(folder, path, text)), addEnvironment(folder)];
 }
 
