@@ -356,6 +356,8 @@ type SetUp = {
   login: string | undefined;
   /** Whether tables, the service's code or apps' functions changed, or a later release forbids it. */
   isChanged: boolean;
+  /** Whether the service's tables or code changed, which only another release does. */
+  isUpgraded: boolean;
 };
 
 type SetUpOptions = {
@@ -381,7 +383,8 @@ export async function setUpDatabase(
   if (later !== undefined) {
     print(`Nothing to do: ${showLater(later)}`);
     const previews = { on: await readPreviews(admin), turnsOn: [], ends: [] };
-    return { applied, previews, refreshed: [], rebuilt: [], login: undefined, isChanged: true };
+    const nothing = { refreshed: [], rebuilt: [], login: undefined };
+    return { applied, previews, ...nothing, isChanged: true, isUpgraded: false };
   }
   if (code !== undefined) print("Renewed the service's functions and rights");
   if (restored) {
@@ -421,8 +424,9 @@ export async function setUpDatabase(
     for (const issue of await findSearchIssues(admin))
       print(`Warning: ${issue}: conditions and orders of texts cannot use an index`);
   await recordRelease(admin, digestRelease());
-  const isChanged = applied.length + refreshed.length + rebuilt.length > 0 || code !== undefined;
-  return { applied, previews, refreshed, rebuilt, login, isChanged };
+  const isUpgraded = applied.length > 0 || code !== undefined;
+  const isChanged = isUpgraded || refreshed.length + rebuilt.length > 0;
+  return { applied, previews, refreshed, rebuilt, login, isChanged, isUpgraded };
 }
 
 /** Processes that do not report their version reject the functions and columns of the preview, and stop serving. */

@@ -54,6 +54,27 @@ const call = (folder: string, path: string, json?: object) => {
   });
 };
 
+test(
+  "dev pushes an edit that is saved while it still starts",
+  async () => {
+    const starting = makeProject({
+      "wiki/rowhouse.json": '{ "app": "wiki", "apps": ["../crm"] }',
+      "wiki/schema/mod.ts": schemaText("{ pages: { title: t.string() } }"),
+      "crm/schema/mod.ts": schemaText(CONTACTS),
+    });
+    const folder = join(starting.folder, "wiki");
+    const started = startCommand(["dev", "--port", "0"], { folder });
+    // The push of the other project follows.
+    await started.until(/^Wrote \.rowhouse\/types\.d\.ts/m);
+    const edited = "{ pages: { title: t.string(), body: t.string() } }";
+    writeFileSync(join(folder, "schema/mod.ts"), schemaText(edited));
+    await started.until(/add column pages\.body/);
+    expect(await started.kill("SIGTERM")).toBe(0);
+    starting.remove();
+  },
+  LIMIT_MS,
+);
+
 describe("dev with apps in rowhouse.json", () => {
   test("serves each app with its own key and tables", async () => {
     expect([readDev(wiki()).app, readDev(crm()).app]).toEqual(["wiki", "crm"]);

@@ -168,6 +168,14 @@ test(
       await dev.until(/Not pushed: tasks\.ready [\s\S]*\nNothing to do/);
       edit("{ tasks: { title: t.string().required(), ready: t.boolean(), due: t.timestamp() } }");
       await dev.until(/add column tasks\.due/);
+
+      edit("{ tasks: { title: t.string().required(), ready: t.boolean(), until: t.timestamp() } }");
+      await dev.until(/Not pushed: tasks\.until/);
+      const { app } = JSON.parse(readFileSync(join(renaming.folder, ".rowhouse/dev.json"), "utf8"));
+      // Past the service, in the database of dev.
+      const direct = ["db", "rename", "tasks.due", "until", "--app", app, "--yes"];
+      expect(await runCommand(direct, renaming)).toMatchObject({ code: 0 });
+      await dev.until(/Not pushed: tasks\.until [\s\S]*\nNothing to do/);
       expect(await dev.kill("SIGINT")).toBe(0);
     } finally {
       renaming.remove();

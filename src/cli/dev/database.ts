@@ -188,9 +188,13 @@ async function provision(
     async (database) => {
       for (const login of [serving, pushing, acting]) await makeLogin(database, login);
       const isNew = !(await hasTables(database));
-      const { applied, rebuilt, isChanged } = await setUpDatabase(database, urls);
-      if (!isNew && isChanged)
+      const { applied, refreshed, rebuilt, isUpgraded } = await setUpDatabase(database, urls);
+      if (!isNew && isUpgraded)
         report(`Upgraded the database to this release, with all rows${describeSteps(applied)}`);
+      else if (!isNew && refreshed.length > 0)
+        report(
+          `Renewed the functions of ${showCount(refreshed.length, "table")} for the previews ${config.PREVIEW.join(", ") || "(none)"}`,
+        );
       await grantPush(database, pushing.address.url);
       const administration = { admin: database, address: admin, config };
       await renewIndexes(administration, { left: rebuilt, print: report, warn: report });

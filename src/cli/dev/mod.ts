@@ -45,7 +45,7 @@ import {
   describeNeed,
   openProjects,
 } from "./projects.ts";
-import { pushOnce, withPushes } from "./push.ts";
+import { pushOnce, readRecord, withPushes } from "./push.ts";
 import { makeTestPeople } from "./test_people.ts";
 import { describeOther, describeTour, openDevLog } from "./tour.ts";
 import { watchSchema } from "./watch.ts";
@@ -199,22 +199,25 @@ async function serveDev(setting: Setting, running: Running): Promise<void> {
     const localUrl = toLocalUrl(config.HOST, port);
     const served = opened.flatMap((parts) => {
       const file = files.get(parts.project.name.app);
-      return file === undefined ? [] : [openPushes({ ...parts, config, localUrl, file })];
+      return file === undefined ? [] : [openPushes({ ...parts, config, database, localUrl, file })];
     });
+    // Before the first push reads the files: an edit that follows must be noticed.
+    for (const { schema, push, isHeld } of served)
+      watches.push({ ...watchSchema(schema, push), isHeld });
     for (const { push } of served) await push();
     const file = files.get(app);
     const opening = { origin: toOrigin(app, port), localUrl, env: setting.env };
     const link = file && (await example?.open({ ...file, ...opening }));
     if (link !== undefined) terminal.print(link);
-    // Watch before the message: an edit right after it must be noticed.
-    for (const { schema, push, isHeld } of served)
-      watches.push({ ...watchSchema(schema, push), isHeld });
+    for (const watch of watches) watch.start();
+    const records = watchRecords(served, repeatHeld);
     terminal.print("Watching the schema; Ctrl-C stops everything");
     release();
     try {
       await Promise.race([stopped, rejectDeath(database)]);
     } finally {
       for (const watch of watches) watch.stop();
+      clearInterval(records);
     }
   } finally {
     release();
@@ -230,12 +233,13 @@ type Opened = {
   project: DevProject;
   explained: Explained;
   config: Config;
+  database: DevDatabase;
   localUrl: string;
   file: DevFile;
 };
 
 /** The pushes of a project: the first, and those after edits. */
-function openPushes({ project, explained, config, localUrl, file }: Opened) {
+function openPushes({ project, explained, config, database, localUrl, file }: Opened) {
   const { setting, name, path } = project;
   const { folder, terminal } = setting;
   const target = { url: localUrl, key: file.apiKey, isDev: true };
@@ -255,13 +259,17 @@ function openPushes({ project, explained, config, localUrl, file }: Opened) {
   let isStart = true;
   let hasPushed = false;
   let isHeld = false;
+  let heldAt: string | undefined;
   return {
     schema,
     isHeld: () => isHeld,
+    /** Whether another program has changed what stopped the last push, past the service: a command with --app. */
+    isDue: async () => isHeld && heldAt !== (await readRecord(database, config, name.app)),
     push: async () => {
       // Its own push must not repeat it.
       isHeld = false;
       const pushed = await pushOnce(setting, { config, target, pushedLast });
+      if (pushed === undefined) heldAt = await readRecord(database, config, name.app);
       isHeld = pushed === undefined;
       pushedLast = pushed?.definition ?? pushedLast;
       explained.setDefinition(pushedLast);
@@ -270,6 +278,19 @@ function openPushes({ project, explained, config, localUrl, file }: Opened) {
       hasPushed ||= pushed !== undefined;
     },
   };
+}
+
+const RECORD_INTERVAL_MS = 2000;
+
+function watchRecords(
+  served: readonly { readonly isDue: () => Promise<boolean> }[],
+  onDue: () => void,
+): ReturnType<typeof setInterval> {
+  const check = async () => {
+    for (const { isDue } of served) if (await isDue()) onDue();
+  };
+  // A database that does not respond ends dev on its own.
+  return setInterval(() => void check().catch(() => undefined), RECORD_INTERVAL_MS);
 }
 
 /** @throws {RejectedError} the embedded database has exited, so dev cannot serve */

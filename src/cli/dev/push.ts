@@ -1,11 +1,13 @@
 /** A push of `dev` to itself: first the project's migrations, then the schema. @module */
 
+import { SERVICE_QUEUE } from "../../db/mod.ts";
 import type { Definition } from "../../schema/mod.ts";
 import type { Service } from "../../service/mod.ts";
 import type { Config } from "../../settings/mod.ts";
 import { isObject, tryParseJson } from "../../std/json.ts";
 import { SCHEMA_PATH } from "../../tables/limits.ts";
 import { RejectedError, type Setting } from "../command.ts";
+import { withDatabase } from "../database.ts";
 import { findColumn, findTable } from "../db/change_schema.ts";
 import { describePush, readShare } from "../db/describe.ts";
 import { planHistory } from "../db/history.ts";
@@ -14,6 +16,7 @@ import { type ProjectPush, pushProject } from "../db/push.ts";
 import { nameDestination } from "../db/service.ts";
 import { explain } from "../failures.ts";
 import { DEV_ENVIRONMENT } from "../project_file.ts";
+import type { DevDatabase } from "./database.ts";
 import { isUnfit } from "./dev_tables.ts";
 import { describe, type Replayed, replayMigrations } from "./migrations.ts";
 import { checkNeeds } from "./projects.ts";
@@ -86,6 +89,24 @@ export function withPushes(service: Service, onApplied: () => void): Service {
       return response;
     },
   };
+}
+
+const LAST_MIGRATION = `
+select checksum from rowhouse.migrations
+  join rowhouse.apps on apps.id = migrations.app_id
+  where apps.slug = $1
+  order by migrations.seq desc
+  limit 1`;
+
+/** The checksum of the app's last migration; `undefined` without one. Not by the service, which prints each request. */
+export async function readRecord({ admin }: DevDatabase, config: Config, app: string) {
+  const [last] = await withDatabase(admin, config, (database) =>
+    database.query<{ checksum: string }>(LAST_MIGRATION, [app], {
+      retry: "safe",
+      queue: SERVICE_QUEUE,
+    }),
+  );
+  return last?.checksum;
 }
 
 type Checked = Project & { share: ReturnType<typeof readShare> };

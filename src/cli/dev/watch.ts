@@ -11,17 +11,22 @@ import { PROJECT_JOURNAL } from "../db/journal.ts";
 const CHECK_INTERVAL_MS = 250;
 
 type Watch = {
+  readonly start: () => void;
   readonly stop: () => void;
   /** Calls `onChange` as after a change. */
   readonly repeat: () => void;
 };
 
-/** Calls `onChange` when files next to the schema file, such as migrations, have changed and are stable again; never concurrently. */
+/**
+ * After its start, calls `onChange` when files next to the schema file, such as migrations, have changed since the call of this
+ * function and are stable again; never concurrently. So a reader that calls it before it reads misses no edit.
+ */
 export function watchSchema(file: string, onChange: () => Promise<void>): Watch {
   let seen = fingerprint(file);
   let last = seen;
   let isBusy = false;
-  const timer = setInterval(async () => {
+  let timer: ReturnType<typeof setInterval> | undefined;
+  const check = async () => {
     if (isBusy) return;
     const now = fingerprint(file);
     const isStill = now === last;
@@ -31,8 +36,11 @@ export function watchSchema(file: string, onChange: () => Promise<void>): Watch 
     isBusy = true;
     await onChange();
     isBusy = false;
-  }, CHECK_INTERVAL_MS);
+  };
   return {
+    start: () => {
+      timer = setInterval(check, CHECK_INTERVAL_MS);
+    },
     stop: () => clearInterval(timer),
     repeat: () => {
       seen = "";
