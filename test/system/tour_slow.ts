@@ -22,9 +22,10 @@ const ELSEWHERE: Readonly<Record<string, string[]>> = {
   "processes apart, and limits (test/gateway/)": ["lease_tokens", "use_nonces", "sweep_nonces"],
   "doctor, dev and the front page (test/service/)": [
     ...["count_claimed_roles", "count_identity_values", "count_users", "has_administrator"],
-    ...["mail_state", "add_origin"],
+    ...["mail_state", "add_origin", "find_large_apps"],
   ],
-  "rare states of people (test/identity/)": ["link_invited_person", "renew_address"],
+  "rare states of people (test/identity/)": ["accept_by_provider", "renew_address"],
+  "keys of people (test/data/)": ["prove_key"],
   "PostgreSQL counts no function that it inlines": ["read_me", "read_people"],
 };
 

@@ -453,8 +453,11 @@ async function acceptsNoInvitation(world: World, login: Login): Promise<void> {
       `(select email_digest from rowhouse.users where id = '${id}')`,
     ]) {
       const link = `'https://x', '${id}', sha256('x' || uuid_send('${id}')), 'x', 'x'`;
-      const text = `select rowhouse.link_invited_person('${id}', '${email}', ${proof}, ${link}) as is_done`;
-      expect((await tryAs(login, text)).rows).toEqual([{ is_done: false }]);
+      const values = `'${id}', '${email}', ${proof}, ${link}`;
+      for (const call of [`link_invited_person(${values})`, `accept_by_provider(${values}, 'x')`]) {
+        const text = `select rowhouse.${call} as is_done`;
+        expect((await tryAs(login, text)).rows).toEqual([{ is_done: false }]);
+      }
     }
   const finished = `select ${finishProvider(boss.id, "'x'", "[]")} as outcome`;
   expect((await tryAs(login, finished)).rows).toEqual([{ outcome: "wrong" }]);
