@@ -148,7 +148,9 @@ test("records each change of a row once, with the values before, and restores ex
       expect([label, id, own.length]).toEqual([label, id, isRecorded ? 1 : 0]);
       const [change] = own;
       if (change === undefined) continue;
-      expect([label, change.before]).toEqual([label, before]);
+      const isStored = (name: string) => change.after === null || change.keys.includes(name);
+      const stored = COLUMNS.map((name) => [name, isStored(name) ? before[name] : null]);
+      expect([label, change.before]).toEqual([label, Object.fromEntries(stored)]);
       expect([label, change.after === null]).toEqual([label, after === undefined]);
       if (after === undefined || change.after === null) continue;
       for (const name of COLUMNS) {
@@ -195,10 +197,15 @@ test("records each change of a row once, with the values before, and restores ex
     for (const row of rows) {
       const own = wanted.filter((change) => change.row === row);
       const target: Record<string, string | null> = {};
-      for (const change of own.toReversed())
+      // The row as it is, without what this change and later ones have changed.
+      const undone =
+        kind === "whole" && first.after !== null
+          ? history.filter((change) => change.row === row && change.id >= first.id)
+          : own;
+      for (const change of undone.toReversed())
         for (const name of COLUMNS)
           if (
-            kind === "whole" ||
+            (kind === "whole" && change.keys.includes(name)) ||
             change.after === null ||
             (change.keys.includes(name) && change.after[name] !== change.before[name])
           )

@@ -104,7 +104,7 @@ test("a renamed column and a renamed table keep their history", async () => {
       ["b", "c"],
       ["c", "d"],
     ].map(([before = "", after = ""]) => ({
-      ...{ table: to, before: { heading: before, secret: "s3cret" }, after: { heading: after } },
+      ...{ table: to, before: { heading: before }, after: { heading: after } },
     })),
   );
 });

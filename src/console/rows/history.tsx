@@ -8,7 +8,15 @@
 
 import { readParameters } from "../../http/mod.ts";
 import { shortenId } from "../../kinds/mod.ts";
-import { type Html, type Part, type Row, toLabel, toRowPath } from "../../pages/mod.ts";
+import {
+  findLabelColumn,
+  type Html,
+  type Labels,
+  type Part,
+  type Row,
+  toLabel,
+  toRowPath,
+} from "../../pages/mod.ts";
 import type { RowChange } from "../../records/console/mod.ts";
 import { showCount } from "../../std/count.ts";
 import type { Visit } from "../enter.tsx";
@@ -24,6 +32,7 @@ import {
   toHistoryPath,
   toRestorePath,
 } from "./history_read.ts";
+import { findRows } from "./list.ts";
 import { type RowsTable, renderValues, respondWithRowsPage } from "./table.tsx";
 
 export async function handleTableHistory(visit: Visit, table: RowsTable): Promise<Response> {
@@ -44,7 +53,11 @@ export async function handleTableHistory(visit: Visit, table: RowsTable): Promis
     ],
     body: [
       renderState(table, history),
-      groups.length > 0 && renderGroups({ ...table, now: visit.deps.now() }, groups),
+      groups.length > 0 &&
+        renderGroups(
+          { ...table, now: visit.deps.now(), labels: await readGroupLabels(visit, table, groups) },
+          groups,
+        ),
       groups.length === 0 && history.isOn && renderEmpty("No changes are stored."),
       older && renderOlder(path, { ...(isDeleted ? { deleted: "yes" } : {}), ...older }),
     ],
@@ -82,8 +95,32 @@ function renderOlder(path: string, place: Readonly<Record<string, string | numbe
 
 type Group = readonly RowChange[];
 type Shown = RowsTable & { readonly now: number };
+type Listed = Shown & { readonly labels: Labels };
 
-function renderGroups(table: Shown, groups: readonly Group[]): Html {
+/** The labels of rows that changed alone, as they are now: an update without the label has not stored it. */
+async function readGroupLabels(
+  visit: Visit,
+  { appId, table, definition }: RowsTable,
+  groups: readonly Group[],
+): Promise<Labels> {
+  const column = findLabelColumn(definition);
+  if (column === undefined) return new Map();
+  const lacking = groups.flatMap((group) => {
+    const [change] = group;
+    const isOne = change !== undefined && group.every(({ rowId }) => rowId === change.rowId);
+    return isOne && toLabel(definition, toRowBefore(change)) === undefined ? [change.rowId] : [];
+  });
+  const ids = [...new Set(lacking)];
+  const found = await findRows(visit, { appId, table, ids, select: `id,${column.name}` });
+  return new Map(
+    found.flatMap(({ row }) => {
+      const label = toLabel(definition, row);
+      return label === undefined ? [] : [[row.id, label] as const];
+    }),
+  );
+}
+
+function renderGroups(table: Listed, groups: readonly Group[]): Html {
   const lines = groups.flatMap((group) => {
     const [first] = group;
     if (first === undefined) return [];
@@ -102,7 +139,7 @@ function renderGroups(table: Shown, groups: readonly Group[]): Html {
   return renderTable("Changes", ["When", "Who", "What", "Undo"], lines);
 }
 
-function renderGroup(table: RowsTable, group: Group): Part {
+function renderGroup(table: Listed, group: Group): Part {
   const [first] = group;
   const rows = new Set(group.map(({ rowId }) => rowId));
   const what =
@@ -116,11 +153,12 @@ function renderGroup(table: RowsTable, group: Group): Part {
   );
 }
 
-function renderRow({ path, definition }: RowsTable, change: RowChange): Html {
+function renderRow({ path, definition, labels }: Listed, change: RowChange): Html {
   const { rowId } = change;
+  const label = toLabel(definition, toRowBefore(change)) ?? labels.get(rowId);
   return (
     <a href={toHistoryPath(toRowPath(path, rowId))} title={rowId}>
-      <bdi>{toLabel(definition, toRowBefore(change)) ?? shortenId(rowId)}</bdi>
+      <bdi>{label ?? shortenId(rowId)}</bdi>
     </a>
   );
 }

@@ -29,7 +29,7 @@ export type Restored = { readonly id: string; readonly before: Row } & (
   | { readonly kind: "none"; readonly why: string }
 );
 
-/** The values before a change, as a row. */
+/** The values before a change, as a row: of a delete all; of an update those of the columns that it names, or all in an earlier release. */
 export function toRowBefore({ rowId, before }: Pick<RowChange, "rowId" | "before">): Row {
   const rest = before.trim().slice(1);
   const id = `{"id":${JSON.stringify(rowId)}`;
@@ -87,17 +87,24 @@ function isTogether(one: RowChange, other: RowChange): boolean {
   return isSameKind && isSameActor && one.act === other.act;
 }
 
+type PlanOptions = {
+  readonly definition: TableDefinition;
+  readonly wanted?: Wanted;
+  /** For a whole row: the changes and all later ones of the row; `undefined` if they are too many to read. */
+  readonly since?: readonly RowChange[] | undefined;
+};
+
 /** The plan for each row of the changes. */
 export function planRestore(
   changes: readonly RowChange[],
   rows: ReadonlyMap<string, NowRow>,
-  { definition, wanted = {} }: { definition: TableDefinition; wanted?: Wanted },
+  { definition, wanted = {}, since }: PlanOptions,
 ): Restored[] {
   const byRow = Map.groupBy(changes, ({ rowId }) => rowId);
   return [...byRow].map(([id, ofRow]) => {
     // The oldest first: the values before it are those to restore.
     const sorted = ofRow.toSorted((a, b) => a.id - b.id);
-    return planRow({ id, changes: sorted, now: rows.get(id) }, { definition, wanted });
+    return planRow({ id, changes: sorted, now: rows.get(id) }, { definition, wanted, since });
   });
 }
 
@@ -109,7 +116,7 @@ type OfRow = {
 
 function planRow(
   { id, changes, now }: OfRow,
-  { definition, wanted }: { definition: TableDefinition; wanted: Wanted },
+  { definition, wanted, since }: PlanOptions & { readonly wanted: Wanted },
 ): Restored {
   const [oldest, newest] = [changes.at(0), changes.at(-1)];
   if (oldest === undefined || newest === undefined) throw new Error("A row without a change");
@@ -120,8 +127,10 @@ function planRow(
   }
   if (now === undefined)
     return { id, before, kind: "none", why: "The row was deleted: restore the row first" };
+  if (wanted.isWhole === true && since === undefined)
+    return { id, before, kind: "none", why: "The row has too many later changes: restore values" };
   const values =
-    wanted.isWhole === true ? declared(before, definition) : overlay(changes, definition);
+    since === undefined ? overlay(changes, definition) : rewind(now.row, { since, definition });
   const { column } = wanted;
   const names = [...values.keys()].filter((name) => column === undefined || name === column);
   const restored = names.flatMap((name): RestoredValue[] => {
@@ -152,6 +161,17 @@ function declared(row: Row, { columns }: TableDefinition): Map<string, string> {
       return text === undefined ? [] : [[name, text] as const];
     }),
   );
+}
+
+/** All values of the row before these changes. */
+function rewind(
+  now: Row,
+  { since, definition }: { since: readonly RowChange[]; definition: TableDefinition },
+): Map<string, string> {
+  const values = declared(now, definition);
+  for (const change of since.toSorted((a, b) => b.id - a.id))
+    for (const [name, text] of declared(toRowBefore(change), definition)) values.set(name, text);
+  return values;
 }
 
 /** The values before the first change of each column. */

@@ -56,6 +56,24 @@ export async function readChanges(
   return { ...history, changes };
 }
 
+/** A change and all later ones of its row; `undefined` if they are too many. */
+export async function readSince(
+  visit: Visit,
+  table: RowsTable,
+  { id, rowId }: Pick<RowChange, "id" | "rowId">,
+): Promise<readonly RowChange[] | undefined> {
+  const since: RowChange[] = [];
+  let before: number | undefined;
+  for (let page = 0; page < MAX_PAGES; page++) {
+    const { changes } = await readHistory(visit, table, { row: rowId, before });
+    since.push(...changes.filter((change) => change.id >= id));
+    const last = changes.at(-1);
+    if (last === undefined || last.id <= id) return since;
+    before = last.id;
+  }
+  return undefined;
+}
+
 type Page = { isDeleted: boolean; before: number | undefined; above: number | undefined };
 
 /**

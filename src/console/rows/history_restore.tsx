@@ -32,6 +32,7 @@ import {
   type History,
   readChanges,
   readRuns,
+  readSince,
   toHistoryPath,
   toRestorePath,
 } from "./history_read.ts";
@@ -73,7 +74,12 @@ async function plan(visit: Visit, table: RowsTable, { ids, wanted }: Asked): Pro
     found.flatMap((row): [string, FoundRow][] => (row === undefined ? [] : [[row.row.id, row]])),
   );
   const { definition } = table;
-  return { history, planned: planRestore(changes, rows, { definition, wanted }) };
+  const [first] = changes;
+  const since =
+    wanted.isWhole === true && first !== undefined
+      ? await readSince(visit, table, first)
+      : undefined;
+  return { history, planned: planRestore(changes, rows, { definition, wanted, since }) };
 }
 
 export async function handleRestore(visit: Visit, table: RowsTable): Promise<Response> {
@@ -193,8 +199,8 @@ function respondWithPlan(
 }
 
 function renderRestored(table: RowsTable, restored: Restored, asked: Asked): Html {
-  const { id, before } = restored;
-  const label = toLabel(table.definition, before) ?? shortenId(id);
+  const { id } = restored;
+  const label = toRestoredLabel(table, restored);
   return (
     <section>
       <h2>
@@ -206,6 +212,12 @@ function renderRestored(table: RowsTable, restored: Restored, asked: Asked): Htm
       {restored.kind === "none" ? undefined : renderVersions(table, restored)}
     </section>
   );
+}
+
+function toRestoredLabel({ definition }: RowsTable, restored: Restored): string {
+  const now = restored.kind === "update" ? restored.now.row : {};
+  const label = toLabel(definition, restored.before) ?? toLabel(definition, now);
+  return label ?? shortenId(restored.id);
 }
 
 function renderNote(restored: Restored, asked: Asked): Part {
@@ -253,6 +265,6 @@ function explain(table: RowsTable, rows: readonly Restored[], { path, message }:
   const [, index = "", column = ""] = path.split("/");
   const restored = rows[Number(index)];
   if (restored === undefined) return message;
-  const label = toLabel(table.definition, restored.before) ?? shortenId(restored.id);
+  const label = toRestoredLabel(table, restored);
   return `${label}${column === "" ? "" : `, ${column}`}: ${message}`;
 }

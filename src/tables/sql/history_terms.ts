@@ -1,6 +1,6 @@
 /**
- * The parts of write functions that record the history of rows: what a row was before an update or a delete, what the update changed,
- * and who did it. Without the preview they are empty, and a create has none. Each row is recorded by its own statement while the
+ * The parts of write functions that record the history of rows: what an update changed, from what and to what, what a row was before a
+ * delete, and who did it. An update of one column of a large row is small, so that no one fills a history with what others wrote. Without the preview they are empty, and a create has none. Each row is recorded by its own statement while the
  * write holds its lock: so its history has the order of its writes.
  *
  * @see ../../db/code/apps/history.sql
@@ -39,7 +39,7 @@ const DECLARED_BEFORE = `${BEFORE} record; "$before" jsonb;`;
 function declareUpdates({ columns, view }: ColumnSet): string {
   if (columns.length === 0) return "";
   const after = view === undefined ? "" : ` ${AFTER_OF_VIEW} record;`;
-  return `${DECLARED_BY} ${DECLARED_BEFORE}${after} "$after" jsonb;`;
+  return `${DECLARED_BY} ${DECLARED_BEFORE}${after} "$after" jsonb; "$others" text[];`;
 }
 
 export function readHistory(
@@ -78,7 +78,7 @@ function readInto(variable: string, table: ColumnSet, { app, id }: OfRow): strin
 }
 
 /**
- * After an update: records the row, unless it has the same values as before. Keeps what the body names, also a value that was the same:
+ * After an update: records the changed columns, unless the row has the same values as before. Keeps what the body names, also a value that was the same:
  * to compare each column would cost more. A view has only read what the person sees.
  */
 export function recordUpdate(table: ColumnSet, site: FunctionSite, row: OfRow): string {
@@ -96,8 +96,9 @@ export function recordUpdate(table: ColumnSet, site: FunctionSite, row: OfRow): 
   return `if ${BY} is not null then
     ${isOfView ? `${readInto(AFTER_OF_VIEW, table, row)};` : ""}
     if ${BEFORE}."id" is not null and record_image_ne(${BEFORE}, ${after}) then
-      "$after" := to_jsonb(${after}) - array['id', 'app_id', ${others.join(", ")}]::text[];
-      ${KEEP_VALUES}
+      "$others" := array['id', 'app_id', ${others.join(", ")}]::text[];
+      "$before" := to_jsonb(${BEFORE}) - "$others";
+      "$after" := to_jsonb(${after}) - "$others";
       insert into ${TARGET} values (${toChange(table, { ...row, before: '"$before"', after: '"$after"' })});
     end if;
   end if;`;

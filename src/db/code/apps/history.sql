@@ -193,7 +193,7 @@ comment on function rowhouse.sweep_history is 'idempotent';
 grant execute on function rowhouse.sweep_history to rowhouse_service, rowhouse_data;
 
 -- Deletes at most max_rows changes of an app with more than max_bytes: the oldest of each person or
--- key above an equal share of the bytes, of which those with less leave the rest to the others. So
+-- key (without the act of the Console) above an equal share of the bytes, of which those with less leave the rest to the others. So
 -- no one can remove what others did. A tenth below the limit, so that the next changes fit too.
 create function rowhouse.sweep_shares(app uuid, max_rows integer, max_bytes bigint) returns integer
 language plpgsql set search_path = pg_catalog, pg_temp as $$
@@ -202,8 +202,8 @@ declare
     select max((max_bytes / 10 * 9 - smaller) / others) from (
       select size, sum(size) over placed - size as smaller, count(*) over (order by size desc,
         changed_by desc) as others
-      from (select changed_by, sum(bytes) as size from rowhouse.row_changes where app_id = app
-        group by changed_by) as sizes
+      from (select substring(changed_by from '^\S+ \S+') as changed_by, sum(bytes) as size
+        from rowhouse.row_changes where app_id = app group by 1) as sizes
       window placed as (order by size, changed_by)) as ranked
     where size > (max_bytes / 10 * 9 - smaller) / others);
   swept integer;
@@ -211,7 +211,8 @@ begin
   delete from rowhouse.row_changes where app_id = app and ctid = any (array(
     select ctid from rowhouse.row_changes where app_id = app and (table_name, id) in (
       select table_name, id from (
-        select table_name, id, sum(bytes) over (partition by changed_by order by id desc) as total
+        select table_name, id, sum(bytes) over (
+          partition by substring(changed_by from '^\S+ \S+') order by id desc) as total
         from rowhouse.row_changes where app_id = app) as measured
       where total > share order by id limit max_rows)
     for update skip locked));
