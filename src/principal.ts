@@ -11,14 +11,19 @@ export const SCOPES = [
   "schema:read",
   "schema:push",
   "schema:drop",
+  "schema:rules",
 ] as const;
 export type Scope = (typeof SCOPES)[number];
 
-/** The scopes of a key that develops an app: `schema:push` includes `schema:read`. Deleting columns needs more. */
+/**
+ * The scopes of a key that develops an app: `schema:push` includes `schema:read`. It reads all rows, so that rules which show rows to
+ * more people give it nothing. Deleting columns needs more.
+ */
 export const APP_SCOPES = [
   "data:read",
   "data:write",
   "schema:push",
+  "schema:rules",
 ] as const satisfies readonly Scope[];
 
 /** The bits that the database stores for the scopes of a key. */
@@ -28,6 +33,8 @@ export const SCOPE_BITS = {
   "schema:push": 4,
   "schema:read": 8,
   "schema:drop": 16,
+  // The bits between are those of people, and of settings of the app.
+  "schema:rules": 512,
 } as const satisfies Record<Scope, number>;
 
 /**

@@ -20,6 +20,7 @@ export const FUNCTIONS = {
   change_own_password: { caller: "visitor", parameters: { presented_proof: "bytea", new_hash: "text", new_digest: "bytea", new_hash_secret_id: "text", new_id: "text", new_session_digest: "bytea", new_identity_digest: "bytea", new_secret_id: "text", max_s: "int4", client_networks: "text[]", known_device: "text", device_name: "text" }, returns: "bool" },
   change_own_profile: { caller: "visitor", parameters: { new_name: "text", new_picture: "text" }, returns: "void" },
   check_drop_key: { retry: "safe", parameters: { app: "uuid", presented_proof: "bytea" }, returns: "uuid" },
+  check_rules_key: { retry: "safe", parameters: { app: "uuid", presented_proof: "bytea" }, returns: "uuid" },
   claim_deferred_step: { parameters: { after: "int8", lease_s: "int4" }, returns: { step_id: "int8", table_name: "text", step_name: "text", definition: "jsonb" }, isSet: true },
   claim_mails: { retry: "safe", parameters: { max_rows: "int4", lease_s: "int4", retry_s: "float8" }, returns: "jsonb" },
   confirm_addresses: { retry: "safe", caller: "operator", parameters: { confirmed: "jsonb", new_secret_id: "text", is_renewal: "bool" }, returns: "int4" },

@@ -56,6 +56,7 @@ export const OTHER_AUDIT_ACTIONS: AuditActions = {
   sign_out: { label: "signed out" },
   sign_out_everywhere: { label: "signed out everywhere" },
   unlink_provider: { label: "unlinked a provider account" },
+  widen_rules: { label: "gave people more rights by rules of a push", isChange: true },
   use_recovery_code: { label: "used a recovery code" },
 };
 

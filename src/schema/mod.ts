@@ -81,3 +81,4 @@ export {
 export type { Schema, TableSources } from "./t.ts";
 export { defineSchema, t } from "./t.ts";
 export { toDefinition } from "./to_definition.ts";
+export { findWidenedRules } from "./widened_rules.ts";

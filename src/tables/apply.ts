@@ -17,7 +17,7 @@ import { busy, type MessageResult, readMessageResult } from "./plan/rejections.t
 import { type Copied, findDeleted, MESSAGE_TIMEOUT_MS } from "./plan/retype_messages.ts";
 import type { Plan, Step } from "./plan/step.ts";
 import { findChange, listTables, type ReadyStep } from "./push_step.ts";
-import { acquireTurn, checkDropKey, type PushingApp } from "./sql/begin_push.ts";
+import { acquireTurn, checkDropKey, checkRulesKey, type PushingApp } from "./sql/begin_push.ts";
 import type { RenderedSteps } from "./sql/ddl.ts";
 import { resumeDeferredSteps } from "./sql/deferred.ts";
 import { type FunctionSizes, findFunctionSteps, splitSets } from "./sql/function_steps.ts";
@@ -83,6 +83,7 @@ export async function applyStep(deps: PushDeps, request: Applying): Promise<Appl
       return { status: "unchanged", migration, ...summary, deferred };
     }
     await checkDropKey(deps, app, findDeleted(plan));
+    await checkRulesKey(deps, app, plan);
     // A change waits for the builds of its table, and their process can have been killed.
     if (change !== undefined) void resume(state.hasDeferredSteps);
     const retyped = findRetyped(plan, state);

@@ -56,7 +56,7 @@ function definition(about: string, { checksRules }: { checksRules: boolean }) {
 const DEFINE = only({
   kind: kind("define", "Declares the app's schema."),
   definition: definition(
-    "The schema as plain data, as `rowhouse db push` compiles it from TypeScript.",
+    "The schema as plain data, as `rowhouse db push` compiles it from TypeScript. Rules that give people more rights require the scope `schema:rules` too.",
     { checksRules: true },
   ),
 });
@@ -69,7 +69,7 @@ const MIGRATION = only({
   text: v.pipe(
     v.string(),
     v.description(
-      "The migration's file. A migration that deletes values requires the scope `schema:drop` too.",
+      "The migration's file. A migration that deletes values requires the scope `schema:drop` too, and one whose rules give people more rights `schema:rules`.",
     ),
   ),
   followed: v.optional(

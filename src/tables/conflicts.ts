@@ -7,7 +7,7 @@
 
 import { QUOTAS } from "../schema/mod.ts";
 import { showCount } from "../std/count.ts";
-import { quote } from "../std/quote.ts";
+import { quote, quoteForShell } from "../std/quote.ts";
 import { type Change, showChange } from "./plan/change.ts";
 
 /** A part of a declaration that does not fit. The remedy is printed once per table. */
@@ -63,6 +63,18 @@ export const OWN = {
     message: `The schema declares ${wanted}, but the table has ${found}`,
     remedy:
       "keep all existing values in their order; new values can go anywhere; or drop values with rowhouse db drop-value",
+  }),
+  droppedValues: ({
+    table,
+    column,
+    values,
+  }: {
+    table: string;
+    column: string;
+    values: readonly string[];
+  }) => ({
+    message: `The schema no longer declares ${values.map((value) => JSON.stringify(value)).join(", ")}, which the enum of the table has`,
+    remedy: `declare ${values.length === 1 ? "it" : "them"} again, or drop each value that no row has: ${values.map((value) => `rowhouse db drop-value ${quoteForShell(`${table}.${column}`)} ${quoteForShell(value)}`).join("; ")}`,
   }),
   newValueAsDefault: (now: string, before: string) => ({
     message: `The schema declares ${now}, but the table has an enum without that value`,

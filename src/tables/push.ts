@@ -30,7 +30,7 @@ import type { PreparedPush } from "./plan/prepare.ts";
 import { busy, nodeUnreachable } from "./plan/rejections.ts";
 import { describeDeleted } from "./plan/retype_messages.ts";
 import { findChange, listTables, nameStep, type PushStep } from "./push_step.ts";
-import { acquireTurn, advanceState } from "./sql/begin_push.ts";
+import { acquireTurn, advanceState, describeWidened } from "./sql/begin_push.ts";
 import type { FunctionSizes } from "./sql/function_steps.ts";
 import { type PlanSummary, summarizePlan } from "./sql/migration.ts";
 import { type PushState, readState } from "./state.ts";
@@ -181,7 +181,7 @@ function conclude(
 ): Outcome {
   const summary = summarizePlan(plan);
   if (migration === null) return { planned: { migration, ...summary, rows: null }, next: now };
-  const notes = [...describeDeleted(app, plan), ...summary.notes];
+  const notes = [...describeDeleted(app, plan), ...describeWidened(app, plan), ...summary.notes];
   const { checksum } = migration;
   const state = record(advanceState(now.state, app, plan), migration, joins);
   const head = { checksum, definition, ...(change === undefined ? {} : { change }) };

@@ -89,7 +89,7 @@ test.each([
   },
   { fact: "marks of dev", file: "console/home", sql: `nspname = '${DEV_SCHEMA}'` },
   { fact: "names of dev's keys", file: "console/home", sql: `name = '${DEV_KEY_NAME}'` },
-  { fact: "scopes", file: "0001_first_release", sql: `check (scopes <@ array[${quoted(SCOPES)}])` },
+  { fact: "scopes", file: "0011_rules_scope", sql: `check (scopes <@ array[${quoted(SCOPES)}])` },
   {
     fact: "bits of scopes",
     file: "keys",

@@ -150,7 +150,13 @@ async function makeApp(service: Service, options: TestAppOptions = {}): Promise<
   const { text: key } = await issueKey(deps, {
     slug,
     name: "test",
-    scopes: options.scopes ?? ["data:read", "data:write", "schema:push", "schema:drop"],
+    scopes: options.scopes ?? [
+      "data:read",
+      "data:write",
+      "schema:push",
+      "schema:drop",
+      "schema:rules",
+    ],
     expiresAt: undefined,
   });
   return { id, slug, key };

@@ -17,6 +17,7 @@ const ELSEWHERE: Readonly<Record<string, string[]>> = {
     "list_table_apps",
     "find_unused_sets",
     "check_drop_key",
+    "check_rules_key",
   ],
   "an action that fails (test/cli/, test/console/)": [...["cancel_rows_job", "find_app_id"]],
   "processes apart, and limits (test/gateway/)": ["lease_tokens", "use_nonces", "sweep_nonces"],

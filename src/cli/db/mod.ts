@@ -42,8 +42,8 @@ import { withService } from "./service.ts";
 import { runStatus } from "./status.ts";
 
 const ABOUT = `The key is read from ROWHOUSE_API_KEY, or for an environment from its own variable, such as ROWHOUSE_API_KEY_STAGING. There is no
-flag for a key. A push requires the scope schema:push, and schema:drop too if it deletes values; all other commands only
-schema:read. ${PROJECT_FILE} has the environments; commit it to version control, without keys:
+flag for a key. A push requires the scope schema:push, schema:drop too if it deletes values, and schema:rules too if its rules give
+people more rights; all other commands only schema:read. ${PROJECT_FILE} has the environments; commit it to version control, without keys:
   { "environments": { "staging": "https://api.staging.example.org",
                       "production": { "url": "https://api.example.org", "confirm": true } } }
 Each command first says where it goes. --to ${DEV_ENVIRONMENT} is the running rowhouse dev of this folder (${DEV_FILE}), whose migrations stay private.

@@ -25,6 +25,7 @@ const SCOPE_LABELS: Readonly<Record<Scope, string>> = {
   "schema:read": "read schema",
   "schema:push": "push",
   "schema:drop": "drop",
+  "schema:rules": "rules",
 };
 
 export async function handleKeys(visit: Visit): Promise<Response> {

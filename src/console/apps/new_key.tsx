@@ -32,6 +32,7 @@ const SCOPE_HELP: Readonly<Record<Scope, string>> = {
   "schema:read": "read the schema: for checks before a deployment",
   "schema:push": "push tables: for deployments",
   "schema:drop": "delete columns and tables in a push, together with schema:push",
+  "schema:rules": "give people more rights by rules of a push, together with schema:push",
 };
 
 export const newKeyPage = makeAppAction({

@@ -8,6 +8,7 @@
 import {
   checkRules,
   explainRuleChanges,
+  findWidenedRules,
   type Issue,
   listRoles,
   listRuleNotices,
@@ -20,6 +21,7 @@ import { hashColumnSet, hasPreview, listWalks, type ViewSet, viewSetsOf } from "
 import { type Conflict, RULES } from "../conflicts.ts";
 import { advanceState, type PushingApp } from "../sql/begin_push.ts";
 import type { PushState, TableState } from "../state.ts";
+import { type Change, changeTable } from "./change.ts";
 import { withoutRules } from "./merge_table.ts";
 import { overQuota } from "./rejections.ts";
 import { findLongRules } from "./rule_quota.ts";
@@ -28,7 +30,11 @@ import type { Plan, Step } from "./step.ts";
 /** The plan, and the steps that its changes require of views. */
 export function addViews(
   plan: Plan,
-  { app, state }: { app: Pick<PushingApp, "id" | "slug">; state: PushState },
+  {
+    app,
+    state,
+    change,
+  }: { app: Pick<PushingApp, "id" | "slug">; state: PushState; change?: Change | undefined },
 ): Plan {
   if (plan.conflicts.length > 0) return plan;
   if (plan.steps.length === 0)
@@ -40,6 +46,7 @@ export function addViews(
   const long = findLongRules(listUsed(app.id, state), used);
   if (long.length > 0) throw overQuota(long);
   const sentences = planSentences(app.id, state, next);
+  const widened = planWidened(change, listUsed(app.id, state), used);
   const find = (name: string) => {
     const table = next.tables.find((known) => known.name === name);
     return table && { definition: table.definition, isOwn: table.ownerAppId === app.id };
@@ -61,9 +68,10 @@ export function addViews(
       ...planViews(app.id, state, next),
       ...planWalks(app.id, state, next),
       ...sentences,
+      ...widened,
       ...plan.steps.filter(isRecord),
     ],
-    notes: [...plan.notes, ...notices],
+    notes: [...plan.notes, ...widened.map(describeWidened), ...notices],
   };
 }
 
@@ -103,6 +111,31 @@ function planSentences(appId: string, before: PushState, next: PushState): Step[
       (sentence): Step => ({ kind: "change_rule", table, sentence: toLine(sentence) }),
     );
   });
+}
+
+type Widening = Extract<Step, { kind: "widen_rules" }>;
+
+/** The rules that give people more than before. Those of renamed parts are the same rules. */
+function planWidened(
+  change: Change | undefined,
+  former: readonly TableDefinition[],
+  used: readonly TableDefinition[],
+): Widening[] {
+  const before =
+    change === undefined ? former : former.flatMap((table) => changeTable(table, change) ?? []);
+  const findRules = (tables: readonly TableDefinition[], name: string) =>
+    tables.find((table) => table.name === name)?.rules;
+  return findWidenedRules(before, used).flatMap(({ table, rights }): Widening[] => {
+    const after = findRules(used, table);
+    if (after === undefined) return [];
+    return [
+      { kind: "widen_rules", table, rights, before: findRules(before, table) ?? null, after },
+    ];
+  });
+}
+
+function describeWidened({ table, rights }: Widening): string {
+  return toLine(`WIDENED: the rules of ${table} give people more: ${rights.join("; ")}`);
 }
 
 /** A migration has a line for each step, and constants in rules can be any text. */

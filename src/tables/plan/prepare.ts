@@ -58,7 +58,7 @@ export function preparePush(state: PushState, request: PrepareRequest): Prepared
   const { definition, migration: replayed, change, options } = request;
   if (replayed !== undefined && isApplied(replayed, state.migrations))
     return { ...NOTHING, migration: null };
-  const plan = addViews(planRequest(state, request), { app: request.app, state });
+  const plan = addViews(planRequest(state, request), { app: request.app, state, change });
   if (plan.conflicts.length > 0) throw incompatible(plan.conflicts);
   const rendered = renderPlan(plan, state);
   const previous = state.migrations.at(-1);

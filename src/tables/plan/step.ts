@@ -6,7 +6,7 @@
 
 import { quoteLiteral, quoteName } from "../../db/mod.ts";
 import { SQL } from "../../kinds/mod.ts";
-import type { NamedColumn, TableDefinition } from "../../schema/mod.ts";
+import type { NamedColumn, TableDefinition, TableRules } from "../../schema/mod.ts";
 import { canonicalJson } from "../../std/json.ts";
 import {
   type BuiltIndex,
@@ -89,6 +89,14 @@ export type Step =
   | { kind: "swap_column"; appId: string; table: string; before: NamedColumn; column: NamedColumn }
   /** A sentence about rules of the app that change. */
   | { kind: "change_rule"; table: string; sentence: string }
+  /** Rules of the app that give people more rights, such as `member reads more rows`. */
+  | {
+      kind: "widen_rules";
+      table: string;
+      rights: readonly string[];
+      before: TableRules | null;
+      after: TableRules;
+    }
   | { kind: "record_table"; table: RecordedDefinition }
   /** All current and former declarations of the app for the table; `shares`: it starts to use another app's table. */
   | { kind: "register"; table: TableDefinition; shares?: true }
@@ -128,6 +136,7 @@ const ORDER: readonly Step["kind"][] = [
   "create_views",
   "drop_views",
   "change_rule",
+  "widen_rules",
   "record_table",
   "register",
   "record_change",

@@ -111,8 +111,11 @@ function findOtherValues({ declared, own, before }: Declarations): Conflict[] {
     (value) => needed.includes(value) || column.values?.includes(value),
   );
   if (isSubsequence(values, column.values)) return [];
+  const dropped = values.filter((value) => column.values?.includes(value) !== true);
+  const at = { table: declared.name, column: column.name };
+  if (dropped.length > 0) return [{ ...at, ...OWN.droppedValues({ ...at, values: dropped }) }];
   const compared = { wanted: showValues(column), found: showValues({ ...before, values }) };
-  return [{ table: declared.name, column: column.name, ...OWN.otherValues(compared) }];
+  return [{ ...at, ...OWN.otherValues(compared) }];
 }
 
 /** PostgreSQL cannot use an enum value as a default in the transaction that adds it (55P04). */

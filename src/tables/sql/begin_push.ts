@@ -6,6 +6,7 @@ import type { Log } from "../../observe.ts";
 import { allows, type Principal } from "../../principal.ts";
 import { Problem } from "../../problem.ts";
 import type { TableDefinition } from "../../schema/mod.ts";
+import { quoteForShell } from "../../std/quote.ts";
 import {
   hashColumnSet,
   indexesOf,
@@ -78,6 +79,42 @@ export async function checkDropKey(
     });
   const proven = { app: id, presented_proof: by.proof };
   await readKeyResult({ log }, call(admin, "check_drop_key", proven, { queue: id }));
+}
+
+/** The tables whose rules give people more, each with what it gives. */
+function findWidened({ steps }: Plan): string[] {
+  return steps.flatMap((step) =>
+    step.kind === "widen_rules" ? [`${step.table}: ${step.rights.join("; ")}`] : [],
+  );
+}
+
+/** The notice for a plan that this key cannot apply. */
+export function describeWidened({ by }: PushingApp, plan: Plan): string[] {
+  if (by === undefined || findWidened(plan).length === 0 || allows(by.scopes, "schema:rules"))
+    return [];
+  return [
+    "SCOPE: this gives people more rights by rules: to apply it, use a key with schema:push and schema:rules",
+  ];
+}
+
+/**
+ * Checks that the key may give people more rights by rules; an operator may.
+ *
+ * @throws {Problem} forbidden — the key lacks the scope; unauthenticated — the database does not confirm it
+ */
+export async function checkRulesKey(
+  { admin, log }: Pick<BeginPushDeps, "admin" | "log">,
+  { id, slug, by }: PushingApp,
+  plan: Plan,
+): Promise<void> {
+  const widened = findWidened(plan);
+  if (by === undefined || widened.length === 0) return;
+  if (!allows(by.scopes, "schema:rules"))
+    throw new Problem("forbidden", {
+      message: `Cannot push: its rules give people more rights (${widened.join("; ")}), and this key lacks the scope schema:rules; nothing was written. Repeat the command with a key that has schema:push and schema:rules, which an operator issues with rowhouse admin issue-key ${quoteForShell(slug)} --scope schema:push,schema:rules, or as an operator with --app ${quoteForShell(slug)}`,
+    });
+  const proven = { app: id, presented_proof: by.proof };
+  await readKeyResult({ log }, call(admin, "check_rules_key", proven, { queue: id }));
 }
 
 /** The database's result for a proven key that can push. A process that signs requests is not trusted for this. */

@@ -95,6 +95,7 @@ const RENDERERS: Cases<Step, string[], [form: IndexForm]> = {
   drop_enum_value: renderDropValue,
   swap_column: renderSwap,
   change_rule: () => [],
+  widen_rules: () => [],
   record_table: () => [],
   register: () => [],
   record_change: () => [],

@@ -166,6 +166,11 @@ function renderRecord(
       ...(joins === undefined ? {} : { joins }),
       isReplay,
       keyId: by?.keyId ?? null,
+      widened: plan.steps.flatMap((step) =>
+        step.kind === "widen_rules"
+          ? [{ table: step.table, before: step.before, after: step.after }]
+          : [],
+      ),
     },
     plan.steps.flatMap((step) => (step.kind === "record_table" ? [step.table] : [])),
     plan.steps.flatMap(toUse),

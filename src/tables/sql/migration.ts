@@ -56,6 +56,8 @@ const DESCRIPTIONS: Cases<Step, string | undefined> = {
   drop_enum_value: ({ table, column, value }) =>
     `drop value ${JSON.stringify(value)} of ${table}.${column}`,
   change_rule: ({ sentence }) => sentence,
+  // A notice names them.
+  widen_rules: () => undefined,
   record_table: () => undefined,
   record_change: () => undefined,
   register: ({ table }) => `register ${table.name}`,

@@ -11,7 +11,7 @@ import { freshName } from "../../support/push.ts";
 import { keepsCodes } from "./factors.ts";
 import { dumpsNoPasskey } from "./passkeys.ts";
 import { opensNoRows } from "./person_keys.ts";
-import { hidesValues, keepsValues } from "./schema_keys.ts";
+import { hidesValues, keepsRules, keepsValues } from "./schema_keys.ts";
 import { digestOf, guesses, HISTORY, LIST, makeKey, me, type Page, type World } from "./world.ts";
 
 export const CREDENTIALS: Page = {
@@ -51,6 +51,8 @@ export const CREDENTIALS: Page = {
       },
       "push, without the scope `schema:push`, or delete values by a push, without `schema:drop`. The database checks both.":
         keepsValues,
+      "give people more rights on rows by [rules](push.md#wider-rules), without `schema:rules`: a key that can only push and an account of the app do not read its rows. The database checks this too.":
+        keepsRules,
       "learn how many rows or which values exist from a plan, without `data:read`. A key that can push learns whether values fit a change that it applies.":
         hidesValues,
       "run the SQL in a migration: a service reads only the definition from its text.": async (

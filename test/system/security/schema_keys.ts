@@ -95,6 +95,22 @@ export async function keepsValues(world: World): Promise<void> {
   expect(await service.call(app, path)).toMatchObject({ status: 200, json: { pin: PIN } });
 }
 
+/** Only a key with the scope gives people more rights, also at a process that forgets to check it. */
+export async function keepsRules(world: World): Promise<void> {
+  const { service } = world;
+  const { app, table } = await makePin(world, PIN);
+  const key = await withScopes(world, app, except("schema:rules"));
+  const rules = { allow: { member: { read: [{}] } } };
+  const plain = { required: false, unique: false, index: false };
+  const columns = [{ ...plain, name: "pin", kind: "string" }];
+  const wider = { version: 1, tables: [{ name: table, columns, indexes: [], uniques: [], rules }] };
+  const pushed = await postDefinition(service, key, wider);
+  expect([403, 409]).toContain(pushed.status);
+  const check = `select rowhouse.check_rules_key('${app.id}', ${proofOf(key.key)})`;
+  await world.rejects("push", [check], SIGNALS.keyRejected);
+  for (const login of SERVING) await world.rejects(login, [check]);
+}
+
 /** Plans for keys that cannot read rows are the same for any values. */
 export async function hidesValues(world: World): Promise<void> {
   const { service } = world;

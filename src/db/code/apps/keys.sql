@@ -123,7 +123,8 @@ set search_path = pg_catalog, pg_temp as $$
     + case when 'data:write' = any(scopes) then 2 else 0 end
     + case when 'schema:push' = any(scopes) then 4 else 0 end
     + case when 'schema:read' = any(scopes) then 8 else 0 end
-    + case when 'schema:drop' = any(scopes) then 16 else 0 end)::smallint
+    + case when 'schema:drop' = any(scopes) then 16 else 0 end
+    + case when 'schema:rules' = any(scopes) then 512 else 0 end)::smallint
 $$;
 
 -- The app of a live key with one of these scopes, if the proof is correct.
@@ -156,6 +157,14 @@ $$;
 comment on function rowhouse.check_drop_key is 'idempotent';
 grant execute on function rowhouse.check_drop_key to rowhouse_tables;
 
+-- Checks the key for a push that gives people more rights on rows.
+create function rowhouse.check_rules_key(app uuid, presented_proof bytea) returns uuid
+language sql security definer set search_path = pg_catalog, pg_temp as $$
+  select rowhouse.check_key_for(app, presented_proof, rowhouse.scope_bits(array['schema:rules']))
+$$;
+comment on function rowhouse.check_rules_key is 'idempotent';
+grant execute on function rowhouse.check_rules_key to rowhouse_tables;
+
 -- Makes the app the app of the transaction. Returns whether its rows can be counted: for a live
 -- key that reads rows, and without a proof for an operator.
 create function rowhouse.enter_to_count(app uuid, presented_proof bytea) returns boolean
@@ -177,7 +186,8 @@ language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 begin
   perform rowhouse.check_key_for(app, presented_proof, rowhouse.scope_bits(
     case when scope is not null then array[scope] else
-      array['data:read', 'data:write', 'schema:read', 'schema:push', 'schema:drop'] end));
+      array['data:read', 'data:write', 'schema:read', 'schema:push', 'schema:drop',
+        'schema:rules'] end));
   if scope = 'data:write' then
     perform rowhouse.check_writes(app);
   end if;

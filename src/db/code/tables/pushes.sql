@@ -132,6 +132,46 @@ begin
 end
 $$;
 
+-- The tables whose rules a push widens, with the rules before and after. A process of the previous
+-- release does not say which rules are wider: then all changed rules count, except those of tables
+-- that the push creates.
+create function rowhouse.list_widened(app uuid, migration jsonb, uses jsonb) returns jsonb
+language sql stable set search_path = pg_catalog, pg_temp as $$
+  select coalesce(migration -> 'widened', (
+    select jsonb_agg(jsonb_build_object('table', used -> 'definition' ->> 'name',
+      'before', registrations.definition -> 'rules', 'after', used -> 'definition' -> 'rules'))
+    from jsonb_array_elements(uses) as declared (used)
+    left join rowhouse.registrations
+      on app_id = app and table_name = used -> 'definition' ->> 'name'
+    where used -> 'definition' ? 'rules'
+      and used -> 'definition' -> 'rules' is distinct from registrations.definition -> 'rules'
+      and not exists (select from pg_class join pg_attribute on attrelid = pg_class.oid
+        where relnamespace = 'data'::regnamespace and relname = used -> 'definition' ->> 'name'
+          and attname = 'app_id' and pg_attribute.xmin = pg_current_xact_id()::xid)),
+    '[]')
+$$;
+
+-- Logs the rules that a push widens, before it is recorded. A key needs the scope for it.
+create function rowhouse.log_widened(app uuid, migration jsonb, uses jsonb) returns void
+language plpgsql set search_path = pg_catalog, pg_temp as $$
+declare
+  widened constant jsonb := rowhouse.list_widened(app, migration, uses);
+  pushing_key constant text := migration ->> 'keyId';
+begin
+  if jsonb_array_length(widened) = 0 then
+    return;
+  end if;
+  if pushing_key is not null and not exists (select from rowhouse.api_keys
+    where app_id = app and key_id = pushing_key and 'schema:rules' = any(scopes))
+  then
+    raise exception 'the key cannot widen rules' using errcode = 'RH001';
+  end if;
+  perform rowhouse.log(coalesce('key ' || pushing_key, 'operator'), 'widen_rules',
+      app => (select slug from rowhouse.apps where id = app), details => change)
+    from jsonb_array_elements(widened) as widening (change);
+end
+$$;
+
 -- Last statement of a push: records it, raises the catalog's version, and returns it. Accepts only
 -- possible results of one push of one app: the app's next migration, tables that are new or owned
 -- by the app and exist, uses of recorded tables with their column sets, and deferred builds.
@@ -171,6 +211,7 @@ begin
   then
     raise exception 'not a possible result of a push of this app' using errcode = 'RH007';
   end if;
+  perform rowhouse.log_widened(app, migration, uses);
   insert into rowhouse.tables (name, owner_app_id, definition, version)
   select created ->> 'name', app, created, next_version
     from jsonb_array_elements(definitions) as defined (created)
