@@ -119,16 +119,21 @@ export async function readFunctionSizes(admin: Database, appId: string): Promise
   return (await call(admin, "read_function_sizes", values, { queue: appId })) as FunctionSizes;
 }
 
+type Limits = { functions: number; functionBytes: number };
+
 /** The apps above the limits of functions, as sentences for the operator. */
-export async function findLargeApps(admin: Database): Promise<string[]> {
+export async function findLargeApps(
+  admin: Database,
+  { functions: maxFunctions, functionBytes }: Limits = QUOTAS,
+): Promise<string[]> {
   const found = await call(admin, "find_large_apps", {
     endpoints: ALL_ENDPOINTS,
-    max_functions: QUOTAS.functions,
-    max_bytes: QUOTAS.functionBytes,
+    max_functions: maxFunctions,
+    max_bytes: functionBytes,
   });
   return found.map(
     ({ app_slug, functions, bytes }) =>
-      `app ${app_slug} has ${functions} functions of ${bytes} bytes; a push accepts at most ${QUOTAS.functions} of ${QUOTAS.functionBytes} bytes`,
+      `app ${app_slug} has ${functions} functions of ${bytes} bytes; a push accepts at most ${maxFunctions} of ${functionBytes} bytes`,
   );
 }
 

@@ -1,6 +1,7 @@
 /** Limits of an app's functions and of long rules: a dry run rejects what a push would, and only what grows. */
 import { afterAll, beforeAll, expect, test } from "bun:test";
-import { QUOTAS, type TableDefinition } from "../../src/schema/mod.ts";
+import { defineSchema, QUOTAS, type TableDefinition, t } from "../../src/schema/mod.ts";
+import { findLargeApps } from "../../src/tables/mod.ts";
 import { checkGrowth } from "../../src/tables/plan/function_quota.ts";
 import { findLongRules } from "../../src/tables/plan/rule_quota.ts";
 import { freshName, postDefinition } from "../support/push.ts";
@@ -104,4 +105,14 @@ test("an app above the limit can push what does not make it larger", () => {
   expect(() => checkGrowth(large, { b: { functions: QUOTAS.functions, bytes: 2 } })).not.toThrow();
   expect(() => checkGrowth({}, large)).toThrow("exceed a limit");
   expect(() => checkGrowth(large, { ...large, b: { functions: 1, bytes: 1 } })).toThrow();
+});
+
+test("doctor names an app above the limits", async () => {
+  const { slug } = await service.makeApp(defineSchema({ [freshName()]: { title: t.string() } }));
+  const found = (limits: { functions: number; functionBytes: number }) =>
+    findLargeApps(service.service.admin, limits);
+  expect(await found(QUOTAS)).toEqual([]);
+  const named = expect.stringMatching(new RegExp(`^app ${slug} has \\d+ functions of \\d+ bytes;`));
+  expect(await found({ ...QUOTAS, functions: 1 })).toContainEqual(named);
+  expect(await found({ ...QUOTAS, functionBytes: 1 })).toContainEqual(named);
 });
