@@ -73,7 +73,7 @@ export const OWN = {
     column: string;
     values: readonly string[];
   }) => ({
-    message: `The schema no longer declares ${values.map((value) => JSON.stringify(value)).join(", ")}, which the enum of the table has`,
+    message: `The schema does not declare ${values.map((value) => JSON.stringify(value)).join(", ")}, which the enum of the table has`,
     remedy: `declare ${values.length === 1 ? "it" : "them"} again, or drop each value that no row has: ${values.map((value) => `rowhouse db drop-value ${quoteForShell(`${table}.${column}`)} ${quoteForShell(value)}`).join("; ")}`,
   }),
   newValueAsDefault: (now: string, before: string) => ({
