@@ -111,19 +111,27 @@ export function toFragment({ text, conditions, order }: SearchState, page = 1): 
 
 /** The conditions in the format of the client's `matches()` and the list endpoint. */
 export function toWhere(state: SearchState, columns: readonly SearchColumn[]): object {
-  const and = state.conditions.map(({ column, operator, value }) => {
-    const kind = columns.find(({ name }) => name === column)?.kind;
-    if (kind && FIELDS[kind].cell === "moment" && OPERATORS[operator].hasValue)
-      return toTimeTest(column, operator, value);
-    const { toTests } = OPERATORS[operator];
-    const spellings = SPELLED.includes(operator) ? listSpellings(value) : [value];
-    const [only, ...others] = spellings.map((text) => ({
-      [column]: toTests(readValue(kind, text)),
-    }));
-    return others.length === 0 ? { ...only } : { or: [only, ...others] };
+  const and = state.conditions.map((condition) => {
+    const { column, operator } = condition;
+    const known = columns.find(({ name }) => name === column);
+    const test = toTest(condition, known?.kind);
+    // A comparison with null is never true, but an empty cell is not the value.
+    const isEmptyFound = operator === "neq" && known?.required === false;
+    return isEmptyFound ? { or: [test, { [column]: { is: null } }] } : test;
   });
   const anywhere = state.text === "" ? [] : [{ or: toAnywhere(state.text, columns) }];
   return and.length + anywhere.length === 0 ? {} : { and: [...anywhere, ...and] };
+}
+
+function toTest({ column, operator, value }: SearchCondition, kind: Kind | undefined): object {
+  if (kind && FIELDS[kind].cell === "moment" && OPERATORS[operator].hasValue)
+    return toTimeTest(column, operator, value);
+  const { toTests } = OPERATORS[operator];
+  const spellings = SPELLED.includes(operator) ? listSpellings(value) : [value];
+  const [only, ...others] = spellings.map((text) => ({
+    [column]: toTests(readValue(kind, text)),
+  }));
+  return others.length === 0 ? { ...only } : { or: [only, ...others] };
 }
 
 /** A time is displayed to the second: the conditions treat all of its second as equal. */

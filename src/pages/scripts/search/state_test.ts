@@ -65,6 +65,17 @@ describe("a fragment", () => {
   });
 });
 
+test.each([
+  { operator: "neq", value: "open", note: null, found: true },
+  { operator: "neq", value: "open", note: "done", found: true },
+  { operator: "neq", value: "open", note: "open", found: false },
+  { operator: "eq", value: "open", note: null, found: false },
+] as const)("$operator $value of a cell with $note: $found", ({ operator, value, note, found }) => {
+  const conditions = [{ column: "note", operator, value }];
+  const row = { id: "0190163d-8694-739b-aea5-966c26f8ad91", title: "a", note };
+  expect(matches(row, toWhere({ ...NO_SEARCH, conditions }, COLUMNS))).toBe(found);
+});
+
 describe("a text", () => {
   const row = { title: "Water", note: null, hours: "12.50", count: 3, done: true };
   const id = "0190163d-8694-739b-aea5-966c26f8ad91";
