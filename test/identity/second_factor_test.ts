@@ -30,6 +30,7 @@ import {
   enterFactor,
   passPassword,
   readCodes,
+  readKey,
   SECURITY,
 } from "../support/second_factor.ts";
 import { openTestService, type TestService } from "../support/service.ts";
@@ -68,6 +69,19 @@ async function setPassword(email: string): Promise<void> {
 
 const isSignedIn = (jar: Jar) => jar.has(SESSION_COOKIE) && jar.has(IDENTITY_COOKIE);
 type Enrolled = Awaited<ReturnType<typeof enrolPerson>>;
+
+test("the page of a new app keeps its key over a reload, for one session, until it is stored", async () => {
+  const person = await makePerson(service);
+  const jar = await signInAs(service, person);
+  const keyOf = async (of: Jar) => readKey((await visit(service, of, `${SECURITY}/app`)).text);
+  const key = await keyOf(jar);
+  expect(await keyOf(jar)).toBe(key);
+  expect(await keyOf(await signInAs(service, person))).not.toBe(key);
+  const other = await signInAs(service, await makePerson(service));
+  expect(await keyOf(other)).not.toBe(key);
+  expect((await enrol(service, jar)).key).toBe(key);
+  expect(await keyOf(jar)).not.toBe(key);
+});
 
 describe("a person with a second factor", () => {
   test("gets no session for the password, and a session for a code of the app", async () => {

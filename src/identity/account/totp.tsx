@@ -1,7 +1,7 @@
 /** @jsxImportSource #html @jsxRuntime automatic */
 /**
  * `/account/security/app`: shows the secret for an authenticator app as a QR code, and stores it after a code from the app
- * confirms it. Until then only the page holds the secret, sealed for this person.
+ * confirms it. Until then only the page holds the secret, sealed for this person; the same session shows it again.
  *
  * @module
  */
@@ -11,11 +11,11 @@ import { type Html, redirect, renderCopyable, renderLink, renderNotice } from ".
 import { putOwnTotp, readOwnSecondFactor } from "../../records/account_settings/mod.ts";
 import { NotSignedIn, SignInTooOld } from "../../records/actions/mod.ts";
 import {
+  deriveTotpKey,
   findStep,
   makeRecoveryCodes,
   makeTotpKey,
   makeTotpRecord,
-  type NewTotp,
   openNewTotp,
   readTotpCode,
   sealNewTotp,
@@ -23,7 +23,6 @@ import {
 } from "../../records/sessions/mod.ts";
 import { RECENT_SIGN_IN_S } from "../../std/limits.ts";
 import { markDevice } from "../cookies.ts";
-import type { PageDeps } from "../page_deps.tsx";
 import { findDestination } from "../return_to.ts";
 import { PATHS } from "../settings.ts";
 import { CODE, makeAccountForm, type OwnVisit, respondWithAccountPage } from "./page.tsx";
@@ -167,20 +166,19 @@ async function readTotp({ deps, context, account, fields }: OwnVisit) {
   if (context.request.method === "POST") {
     const sent = openNewTotp(deps, account.id, fields.get(SEALED_FIELD) ?? "");
     const replaced = fields.get(REPLACED_FIELD) ?? "";
-    return { totp: sent ?? makeNew(deps), replaced, isExpired: sent === undefined };
+    const totp = sent ?? { key: makeTotpKey(deps), endsAtMs: deps.now() + LIFE_MS };
+    return { totp, replaced, isExpired: sent === undefined };
   }
   const { isFresh, totpVersion } = await readOwnSecondFactor(deps);
   if (!isFresh) throw new SignInTooOld();
-  return { totp: makeNew(deps), replaced: totpVersion, isExpired: false };
+  const of = { session: deps.cookies.session, version: totpVersion };
+  const totp = { key: deriveTotpKey(deps, account.id, of), endsAtMs: deps.now() + LIFE_MS };
+  return { totp, replaced: totpVersion, isExpired: false };
 }
 
 const EXPIRED =
   "The page expired. Remove the entry that you added to the app, then scan the new code below.";
 const WRONG = "The code is not correct. Check that your phone's clock is correct, then try again.";
-
-function makeNew(deps: PageDeps): NewTotp {
-  return { key: makeTotpKey(deps), endsAtMs: deps.now() + LIFE_MS };
-}
 
 function renderKey(key: string, uri: string): Html {
   return (

@@ -29,6 +29,7 @@ export type Purpose =
   | "totp secret"
   | "new totp secret"
   | "totp factor"
+  | "new totp key"
   | "recovery code"
   | "passkey"
   | "passkey challenge";

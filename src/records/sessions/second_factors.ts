@@ -35,7 +35,23 @@ type TotpDeps = { identitySecrets: IdentitySecrets; randomBytes: RandomBytes };
 
 /** The secret of an authenticator app in Base32, as people type it where they cannot scan. */
 export function makeTotpKey({ randomBytes }: Pick<TotpDeps, "randomBytes">): string {
-  const bytes = randomBytes(SECRET_BYTES);
+  return toTotpKey(randomBytes(SECRET_BYTES));
+}
+
+/**
+ * The secret that a session shows until it is stored, which changes the version of the person's app: the same after a reload, because the app
+ * may already have it.
+ */
+export function deriveTotpKey(
+  { identitySecrets: { current } }: Pick<TotpDeps, "identitySecrets">,
+  userId: string,
+  { session, version }: { session: string; version: string },
+): string {
+  const bytes = current.prove("new totp key", userId, session, version);
+  return toTotpKey(bytes.subarray(0, SECRET_BYTES));
+}
+
+function toTotpKey(bytes: Uint8Array): string {
   return new Secret({ buffer: Uint8Array.from(bytes).buffer }).base32;
 }
 
