@@ -471,3 +471,25 @@ describe("the layout", () => {
     });
   });
 });
+
+test("no field can be changed while rows are stored, so that the progress stays", async () => {
+  await withPage(pages.browser, async (page) => {
+    await openImport(pages, page);
+    const { promise: held, resolve: release } = Promise.withResolvers<void>();
+    await page.route("**/data/todos*", async (route) => {
+      if (route.request().method() === "POST") await held;
+      await route.continue();
+    });
+    await chooseBytes(page, Buffer.from("title,size\na,1\nb,2\n"));
+    await press(page, "Check the file");
+    await press(page, "Import 2 rows");
+    const progress = page.locator("[data-import] progress");
+    await progress.waitFor();
+    const open = page.locator("[data-import] :is(input, select, textarea, button):enabled");
+    expect(await open.count()).toBe(0);
+    release();
+    await page.getByText("2 rows stored.").waitFor();
+    expect(await open.count()).toBeGreaterThan(5);
+  });
+  expect(await countRows()).toBe(2);
+});

@@ -28,6 +28,25 @@ export function openPlace(parent: HTMLElement): HTMLElement {
   return place;
 }
 
+/** Runs a task whose progress is in `steps`. The fields before it are disabled meanwhile: a change of them replaces the steps. */
+export async function runLocked<Result>(
+  steps: HTMLElement,
+  run: () => Promise<Result>,
+): Promise<Result> {
+  const controls = steps
+    .closest("[data-import]")
+    ?.querySelectorAll<HTMLInputElement>("input, select, textarea, button");
+  const locked = [...(controls ?? [])].filter(
+    (control) => !control.disabled && !steps.contains(control),
+  );
+  for (const control of locked) control.disabled = true;
+  try {
+    return await run();
+  } finally {
+    for (const control of locked) control.disabled = false;
+  }
+}
+
 export function toNotice(
   kind: "error" | "info",
   text: string,

@@ -5,7 +5,7 @@ import { announce, element } from "../dom.ts";
 import { type Begun, saveBegun } from "./begun.ts";
 import type { ImportFile } from "./file.ts";
 import type { MatchTargets } from "./match.ts";
-import { addButton, count, makeProgress, toNotice, toText } from "./parts.ts";
+import { addButton, count, makeProgress, runLocked, toNotice, toText } from "./parts.ts";
 import { makeSender, type Stop, sendFile, type TableRow } from "./send.ts";
 import { deleteRows } from "./sync.ts";
 
@@ -74,7 +74,7 @@ export async function store(page: Page, task: Task): Promise<void> {
   const written: TableRow[] = [];
   const sender = makeSender(url);
   const foreign = new Set(begun.foreign);
-  const stop = await sendFile(file, {
+  const send: Parameters<typeof sendFile>[1] = {
     key,
     sender: async (batch, batchKey) => {
       const response = await sender(batch, batchKey);
@@ -95,7 +95,8 @@ export async function store(page: Page, task: Task): Promise<void> {
       progress.show(sent.stored, `${sent.stored} of ${count(rows, "row")} stored`);
       keep({ stored: Math.max(last.stored, sent.stored), foreign: [...foreign] });
     },
-  });
+  };
+  const stop = await runLocked(steps, () => sendFile(file, send));
   progress.line.remove();
   if (stop !== undefined) showStop(page, { ...task, begun: last }, stop);
   else showStored(page, task, isResumed === true ? 0 : replayed);
@@ -183,7 +184,7 @@ async function remove(steps: HTMLElement, removal: Removal): Promise<void> {
   const kept: string[] = [];
   const unique = listUniques(table)[0] ?? [];
   let removed = 0;
-  const stop = await deleteRows({ table, deleted: rows }, url, (row, reason) => {
+  const onDone: Parameters<typeof deleteRows>[2] = (row, reason) => {
     left.delete(row as TableRow);
     if (reason === undefined) removed++;
     else kept.push(`${nameByUnique(unique, row.values) || row.id}: ${reason}`);
@@ -191,7 +192,8 @@ async function remove(steps: HTMLElement, removal: Removal): Promise<void> {
       removed + kept.length,
       `${toText(removed)} of ${count(rows.length, "row")} removed`,
     );
-  });
+  };
+  const stop = await runLocked(steps, () => deleteRows({ table, deleted: rows }, url, onDone));
   const text = `Removed ${toText(removed)} of ${count(rows.length, "row")}.`;
   announce(text);
   steps.replaceChildren(

@@ -21,7 +21,7 @@ import { type Answer, callPatiently, SIGNED_OUT as SIGNED_OUT_REASON, startAct }
 import { announce, element } from "../dom.ts";
 import { digestBytes } from "./file.ts";
 import { listTable } from "./match.ts";
-import { addButton, count, makeProgress, toItems, toNotice, toText } from "./parts.ts";
+import { addButton, count, makeProgress, runLocked, toItems, toNotice, toText } from "./parts.ts";
 import {
   LOST,
   makeSender,
@@ -197,7 +197,7 @@ async function write({ steps, path, url, again }: Steps, sync: Sync): Promise<vo
   const done = { created: 0, updated: 0, unchanged, deleted: 0 };
   const show = (written: number) =>
     progress.show(written, `${toText(written)} of ${count(total, "row")} written`);
-  const failed = await sendRows([{ rows: [...created, ...changed] }], {
+  const send: Parameters<typeof sendRows>[1] = {
     splits: true,
     key: `sync-${crypto.randomUUID()}`,
     sender: makeSender(url, unique.map(({ name }) => name).join(",")),
@@ -205,15 +205,18 @@ async function write({ steps, path, url, again }: Steps, sync: Sync): Promise<vo
       for (const result of results) if (result in done) done[result satisfies RowResult]++;
       show(stored);
     },
-  });
+  };
   const left: string[] = [];
-  const message =
-    failed?.response.message ??
-    (await deleteRows(sync, url, (row, reason) => {
-      if (reason === undefined) done.deleted++;
-      else left.push(`${nameByUnique(unique, row.values)}: ${reason}`);
-      show(created.length + changed.length + done.deleted + left.length);
-    }));
+  const onDeleted: OnDone = (row, reason) => {
+    if (reason === undefined) done.deleted++;
+    else left.push(`${nameByUnique(unique, row.values)}: ${reason}`);
+    show(created.length + changed.length + done.deleted + left.length);
+  };
+  const { failed, message } = await runLocked(steps, async () => {
+    const failed = await sendRows([{ rows: [...created, ...changed] }], send);
+    const message = failed?.response.message ?? (await deleteRows(sync, url, onDeleted));
+    return { failed, message };
+  });
   progress.line.remove();
   const text = `Created ${toText(done.created)}, changed ${toText(done.updated)}, left ${toText(done.unchanged)} and deleted ${toText(done.deleted)} rows.`;
   const stop = message && { message, lines: failed ? toLines(failed) : [] };
