@@ -10,6 +10,9 @@ import { openTestService, type TestApp, type TestService, UNGUARDED } from "../s
 
 const schema = defineSchema({
   projects: t.model({ name: t.string() }),
+  members: t
+    .model({ person: t.uuid().required(), project: t.ref("projects").required() })
+    .index("person", "project"),
   pays: t
     .model({
       owner: t.uuid().required(),
@@ -31,6 +34,7 @@ const rules: Record<string, TableRules> = {
       any: { read: [{ owner: "me" }, { owner: "me", isOpen: true }], delete: OWN },
       // No index serves the rule.
       none: { read: [{ note: "mine" }], delete: [{ note: "mine" }] },
+      member: { read: [{ owner: "me" }, { project: { memberOf: "members" } }] },
     },
   },
 };
@@ -43,6 +47,8 @@ const EMPTY = 70_000;
 let service: TestService;
 let app: TestApp;
 let views: PersonViews;
+/** The person is a member of the first. */
+const projects = [0, 1].map(() => Bun.randomUUIDv7());
 const callers: Partial<Record<string, TestCaller>> = {};
 beforeAll(async () => {
   service = await openTestService({ service: { ...UNGUARDED, previews: ["filters", "live"] } });
@@ -50,10 +56,11 @@ beforeAll(async () => {
   const endpoints = ["list", "query", "walk", "groups", "delete_where", "children"] as const;
   views = await openPersonViews(service, { app, schema, rules }, endpoints);
   const me = crypto.randomUUID();
-  for (const role of ROLES) callers[role] = await views.makeCaller(role, { id: me });
-  const projects = [0, 1].map(() => Bun.randomUUIDv7());
+  for (const role of [...ROLES, "member"]) callers[role] = await views.makeCaller(role, { id: me });
   await views.admin`insert into data.projects (app_id, id, name)
     select ${app.id}, p, p::text from unnest(${projects}::uuid[]) as p`;
+  await views.admin`insert into data.members (app_id, id, person, project)
+    values (${app.id}, gen_random_uuid(), ${me}, ${projects[0] ?? ""})`;
   // In the first project, the rows of others have lower amounts than the person's, in the second higher ones.
   await views.admin`insert into data.pays (app_id, id, owner, amount, note, project, "isOpen")
     select ${app.id}, gen_random_uuid(), ${me}, 100000 + n, 'mine', (${projects}::uuid[])[1 + n % 2], true
@@ -139,4 +146,16 @@ test.each(ROLES)("children of a parent, of the role %s", async (role) => {
     );
   const [first, last] = [await read("id"), await read("id.desc")];
   expect(Math.abs(first - last)).toBeLessThan(20 + last / 50);
+});
+
+test("rows of a reference are walked only for its members", async () => {
+  const ask = (project: string | undefined, from: number) =>
+    measure("member", [
+      "measurePage",
+      `project=eq.${project}&amount=gte.${from}&order=amount&limit=20`,
+    ]);
+  // The person reads thousands of rows of the project.
+  expect(await ask(projects[0], 0)).toBeLessThan(300);
+  for (const from of [200_000, 300_000])
+    await expect(ask(projects[1], from)).rejects.toMatchObject({ code: "RH021" });
 });

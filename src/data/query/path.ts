@@ -9,7 +9,7 @@
 
 import { SQL } from "../../kinds/mod.ts";
 import type { TableDefinition } from "../../schema/mod.ts";
-import { keysOf, type RecordedTable } from "../../tables/catalog/mod.ts";
+import { keysOf, NO_MEMBER, type RecordedTable } from "../../tables/catalog/mod.ts";
 import {
   type Comparison,
   type Condition,
@@ -34,7 +34,7 @@ import {
   hasRange,
   isPresent,
 } from "./ranges.ts";
-import { isSeen } from "./rule_conditions.ts";
+import { findMembership, isSeen, type Membership } from "./rule_conditions.ts";
 import {
   countSearched,
   isWholeValue,
@@ -70,6 +70,8 @@ export type QueryPath = {
   readonly isSelective: boolean;
   /** Whether unique values leave one row. */
   readonly isSingle: boolean;
+  /** Without this membership, the walk has rows that the person does not see. */
+  readonly member?: Membership | undefined;
 } & ({ readonly in: Comparison | Referenced } | Range);
 
 /** The start and the end of a walk: values of its leading terms, compared in order. */
@@ -121,6 +123,14 @@ export function choosePath(
   table: RecordedTable,
   options: PathOptions,
 ): QueryPath {
+  const path = chooseAny(query, table, options);
+  const { person } = options;
+  if (person === undefined || path.isSingle || "in" in path) return path;
+  if (isSeen(table.definition, person, path.fulfilled)) return path;
+  return { ...path, member: findMembership(table.definition, person, path.fulfilled) };
+}
+
+function chooseAny(query: ListQuery, table: RecordedTable, options: PathOptions): QueryPath {
   const ids = findComparison(query.where, ID, ["in"]);
   if (ids !== undefined) return toSetPath(PRIMARY_KEY, ids);
   const candidates = listIndexes(query, table, options)
@@ -168,12 +178,14 @@ export function choosePath(
 function hasOnlySeen(
   query: ListQuery,
   candidate: Candidate,
-  { table: { definition }, person }: Pick<PathOptions, "person"> & { table: RecordedTable },
+  { table: { definition }, person, missing }: PathOptions & { table: RecordedTable },
 ): boolean {
-  if (person === undefined || candidate.index === PRIMARY_KEY) return true;
+  if (person === undefined || candidate.index === PRIMARY_KEY || isSingle(query, candidate))
+    return true;
+  const { fulfilled } = toPath(query, candidate, { isOrdered: false });
   return (
-    isSingle(query, candidate) ||
-    isSeen(definition, person, toPath(query, candidate, { isOrdered: false }).fulfilled)
+    isSeen(definition, person, fulfilled) ||
+    (!missing.has(NO_MEMBER) && findMembership(definition, person, fulfilled) !== undefined)
   );
 }
 

@@ -129,6 +129,8 @@ function planTotal(path: QueryPath, { where }: ListQuery, options: TableOptions 
   if (!options.isCounted || !path.isOrdered) return undefined;
   const whole = { ...WHOLE_SET, where, limit: 0 };
   const other = choosePath(whole, options.table, { ...options, isUnselective: false });
+  // The database knows the membership of the page only.
+  if (other.member !== undefined && path.member === undefined) return undefined;
   const [index, known] = [other, path].map((at) => at.index ?? at.branches[0]?.index);
   // Many ids of referenced rows are not searched one by one.
   const isSearched = "in" in other && other.in.op === "referenced";
@@ -236,6 +238,7 @@ export function planRows(
       walk: path.terms.map(numberOfTerm),
       isDescending: path.isDescending,
       index: path.index,
+      member: path.member && [path.member.alternative, put(path.member.value)],
       merged: mergeWalks(path, options),
       ...toBranches(path, numberOf),
       nulls: path.nulls,

@@ -71,6 +71,37 @@ export function isSeen(
   );
 }
 
+/** A reference that a condition compares with a value, and the alternative of the rule by which a member of it sees the rows. */
+export type Membership = { readonly alternative: number; readonly value: string };
+
+/** By which membership the person sees every row that fulfills the conditions, if the person has it: only the database knows. */
+export function findMembership(
+  { columns, served }: Definition,
+  person: Person,
+  where: readonly Condition[],
+): Membership | undefined {
+  for (const [alternative, matches] of (served?.view.read ?? []).entries()) {
+    const { [MEMBER]: members = [], [OTHER]: others = [] } = Object.groupBy(
+      Object.entries(matches),
+      ([, match]) => (isMemberOf(match) ? MEMBER : OTHER),
+    );
+    const [only, ...more] = members;
+    const value = where.find(
+      (condition): condition is Comparison =>
+        condition.op === "eq" && condition.column.name === only?.[0],
+    )?.values[0];
+    if (value === undefined || more.length > 0) continue;
+    const isRest = toConditions(Object.fromEntries(others), columns, person).every(
+      (each) => each !== undefined && where.some((other) => isSame(each, other)),
+    );
+    if (isRest) return { alternative, value };
+  }
+  return undefined;
+}
+
+const MEMBER = "member";
+const OTHER = "other";
+
 /**
  * The query whose rows are those of a walk of the rule, in the order of ids, without the conditions of the rule. `undefined`: no walk
  * has exactly the rows that the person sees, or the query has other conditions.

@@ -102,9 +102,11 @@ export const ROW_MATCH = "ifMatch";
 export const NO_MATCHES = "N";
 /** The detail of the error of a walk along an index that the function does not have. */
 export const NO_WALK = "walk";
+/** The detail of the error of a plan that needs a membership which the person does not have. */
+export const NO_MEMBER = "member";
 /** The detail of the error of a write whose conditions match more rows than its limit. */
 export const TOO_MANY_ROWS = "rows";
-/** The detail of the error of a list whose rule removed so many rows that its page is not known. */
+/** The detail of the error of a list that would sort too many rows of the person. */
 export const RULE_VISITS = "rule";
 /** The offset of a list of several walks, or the memberships that it would walk. */
 export const RULE_OFFSET = "offset";

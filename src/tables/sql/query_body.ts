@@ -10,11 +10,13 @@
 
 import { quoteLiteral, quoteName, SIGNALS } from "../../db/mod.ts";
 import { AGGREGATES, SQL, type SqlKind, VALUES } from "../../kinds/mod.ts";
+import { isMemberOf } from "../../schema/mod.ts";
 import { MAX_COUNTED, MAX_VISITS, MIN_WORK } from "../../std/limits.ts";
 import {
   type ColumnSet,
   type FunctionSite,
   hashColumnSet,
+  NO_MEMBER,
   placeholdersOf,
   queryColumns,
   type ServedSet,
@@ -37,7 +39,7 @@ import {
 } from "./page_rows.ts";
 import { renderSeen, renderWalks, usingWho } from "./seen_rows.ts";
 import { listRuleWalks } from "./seen_walks_terms.ts";
-import { andVisible, declareWho, type RuleName } from "./view_terms.ts";
+import { andVisible, declareWho, type RuleName, renderRule, WHO } from "./view_terms.ts";
 
 /**
  * The tag of the page, followed by the rows unless the caller has that tag. All reads see one state of the table,
@@ -73,7 +75,7 @@ export function queryBody(table: ServedSet, site: FunctionSite): string {
   ${PAGE_VARIABLES}
 begin
   ${beginAs(table, "query", site)}
-  ${fillSets({ app, proof })}
+  ${fillSets(table, { app, proof })}
   ${isMerged ? findMerged(execute) : execute(most)}
   -- The ids of a set, for the query function of another table.
   if "$plan" ? 'set' then
@@ -164,11 +166,31 @@ export function declareQuery({ plan, values }: { plan: string; values: string })
   "$values" text[] := ${values};`;
 }
 
-/** Finds the sets of ids that the conditions of a plan use. */
-export function fillSets({ app, proof }: { app: string; proof: string }): string {
-  return `if "$plan" ? 'sets' then
+/** Finds the sets of ids that the conditions of a plan use, and fails without the membership that it needs. */
+export function fillSets(table: ColumnSet, { app, proof }: { app: string; proof: string }): string {
+  return `${checkMember(table)}
+  if "$plan" ? 'sets' then
     "$values" := rowhouse.fill_sets(${app}, ${proof}, "$plan" -> 'sets', "$values");
     "$plan" := rowhouse.choose_plan("$plan", "$values");
+  end if;`;
+}
+
+/**
+ * A walk of the rows with a reference is one of rows that the person sees only if the person is a member. Otherwise its time would tell
+ * of rows of others.
+ */
+function checkMember(table: ColumnSet): string {
+  const value = `("$values"[("$plan" -> 'member' ->> 1)::int4])::uuid`;
+  const cases = (table.view?.read ?? []).flatMap((alternative, index) => {
+    const members = Object.entries(alternative).filter(([, match]) => isMemberOf(match));
+    const [[column, match] = [], ...others] = members;
+    if (column === undefined || match === undefined || others.length > 0) return [];
+    const isMember = renderRule(table, [{ [column]: match }], { who: WHO, valueOf: () => value });
+    return [`(("$plan" -> 'member' ->> 0)::int4 = ${index} and ${isMember})`];
+  });
+  if (cases.length === 0) return "";
+  return `if "$plan" ? 'member' and (${cases.join(" or ")}) is not true then
+    raise exception 'no such member' using errcode = '${SIGNALS.indexMissing}', detail = '${NO_MEMBER}';
   end if;`;
 }
 
@@ -225,7 +247,7 @@ export function groupsBody(table: ServedSet, site: FunctionSite): string {
   "$tag" text;
 begin
   ${beginAs(table, "groups", site)}
-  ${fillSets({ app, proof })}
+  ${fillSets(table, { app, proof })}
   if not "$plan" ? 'grouped' then
     raise exception 'no such query' using errcode = '${SIGNALS.planInvalid}';
   end if;

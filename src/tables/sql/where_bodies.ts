@@ -193,7 +193,7 @@ begin
   ${claimed.read}
   ${claimKey({ app, proof, claim, response: "null", short: "null" })}
   ${begin}
-  ${fillSets({ app, proof })}
+  ${fillSets(table, { app, proof })}
   ${find(`("$plan" ->> 'limit')::int4 + 1, ${readVisits(table)}`)}
   "$hasMore" := coalesce(cardinality("$ids"), 0) > ${limit};
   if "$hasMore" and not ${isPart} then
