@@ -101,6 +101,8 @@ export async function applyStep(deps: PushDeps, request: Applying): Promise<Appl
     const { functions } = await renderFunctionSteps(deps, { appId: app.id, plan, state });
     await acquireTurn(app.id);
     const text = renderMessage(app, { ...prepared, migration, isReplay, copied, functions });
+    // The driver copies the text.
+    await acquireTurn(app.id);
     const result = await runMessage(deps.admin, { text, queue: app.id, plan }).catch(
       async (error: unknown) => {
         // If rows violate a rule of the swap, the retype ends, and other changes of the table are possible again.
@@ -194,7 +196,8 @@ export async function renderFunctionSteps(
       const rendered = await work(appId, "render", {
         ...{ step: part, site: { dialect, previews } },
       });
-      statements.push(...rendered.statements);
+      // Joined in pieces: the whole is many megabytes.
+      statements.push(rendered.statements.join(";\n"));
       sizes = { ...sizes, ...rendered.added };
       checkGrowth(before, sizes);
     }
