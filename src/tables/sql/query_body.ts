@@ -146,10 +146,7 @@ function findMerged(execute: (visits: string) => string): string {
   end loop;`;
 }
 
-/**
- * The most rows that a plan visits. Where visits end tells a person that there are rows, also others'. So a plan that is written by hand
- * cannot have less than a service sends.
- */
+/** The most rows that a plan visits. A person's plan that is written by hand cannot have less than a service sends. */
 export function readVisits(table: ColumnSet, most = MAX_VISITS): string {
   const visits = `("$plan" ->> 'visits')::int4`;
   return andVisible(table) === "" ? visits : `greatest(${visits}, ${most})`;
