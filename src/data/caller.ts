@@ -1,11 +1,11 @@
 /**
  * `GET /v1/data/me?app=<slug>`: the person of a key, for the app's own server, to which a page sends its key. The name of the app
- * is required: a page of another app can send its key there too.
+ * is required: a page of another app can send its key there too. Identity serves it, because the data service's login reads no people.
  *
  * @module
  */
 import * as v from "valibot";
-import { call } from "../db/mod.ts";
+import { call, type Database } from "../db/mod.ts";
 import {
   type KeyRequestContext,
   type Operation,
@@ -15,8 +15,7 @@ import {
 } from "../http/mod.ts";
 import { Problem } from "../problem.ts";
 import { ROLE_PATTERN, SLUG_PATTERN } from "../std/patterns.ts";
-import type { DataDeps } from "./deps.ts";
-import { proveKey, rejectKey } from "./prove_key.ts";
+import { rejectKey } from "./prove_key.ts";
 
 const CallerBody = v.object({
   id: v.pipe(v.string(), v.uuid(), v.description("The person's id. It never changes.")),
@@ -52,7 +51,9 @@ const CALLER: Operation = {
   problems: ["invalid_query", "unsupported_query"],
 };
 
-export const callerRoute: Route<DataDeps> = {
+type CallerDeps = { readonly db: Database };
+
+export const callerRoute: Route<CallerDeps> = {
   method: "GET",
   path: "/v1/data/me",
   access: "key",
@@ -60,24 +61,31 @@ export const callerRoute: Route<DataDeps> = {
   acceptsPeople: true,
   preview: "browser",
   previewed: { browser: CALLER },
-  handle: readCaller,
+  handle: (deps: CallerDeps, context: KeyRequestContext) =>
+    readCaller(deps, context, "read_caller"),
+};
+
+/** For a gateway of the previous release, which asks the data service: without address, name and picture. */
+export const formerCallerRoute: Route<CallerDeps> = {
+  ...callerRoute,
+  handle: (deps: CallerDeps, context: KeyRequestContext) =>
+    readCaller(deps, context, "read_key_person"),
 };
 
 async function readCaller(
-  deps: DataDeps,
+  { db }: CallerDeps,
   { principal, query }: KeyRequestContext,
+  read: "read_caller" | "read_key_person",
 ): Promise<Response> {
   const slug = readSlug(query);
   const { appId, proof, person } = principal;
-  if (person === undefined) {
-    await proveKey(deps, principal);
-    throw new Problem("forbidden", { message: "This is an API key, not the key of a person" });
-  }
   const values = { app: appId, presented_proof: proof, app_slug: slug };
-  const body = await call(deps.db, "read_key_person", values, {
+  const body = await call(db, read, values, {
     queue: appId,
     reject: rejectKey,
   });
+  if (person === undefined)
+    throw new Problem("forbidden", { message: "This is an API key, not the key of a person" });
   if (body === null)
     throw new Problem("forbidden", { message: "This key is of a page of another app" });
   return respondWithJson(body as CallerBody, { headers: { "cache-control": "no-store" } });

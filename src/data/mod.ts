@@ -1,6 +1,7 @@
 /** Data: rows of apps' tables over REST. Its only SQL is the call of a generated function. @module */
 
 export { batchOf, foundOf, groupsOf, pageOf, upsertedOf } from "./bodies.ts";
+export { callerRoute, formerCallerRoute } from "./caller.ts";
 export {
   type DataDeps,
   IDEMPOTENCY_BYTES,

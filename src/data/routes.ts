@@ -24,7 +24,6 @@ import { isObject } from "../std/json.ts";
 import { MAX_CHANGES, MAX_EVENT_BYTES } from "../std/limits.ts";
 import { UPDATES } from "../tables/catalog/mod.ts";
 import { callFunction, rowsTooLarge } from "./call.ts";
-import { callerRoute } from "./caller.ts";
 import { DATA_PATH, type DataDeps } from "./deps.ts";
 import type { News, ReadNews } from "./live/change_hub.ts";
 import { OPERATIONS } from "./operations.ts";
@@ -107,7 +106,6 @@ export const dataRoutes: readonly Route<DataDeps>[] = [
   },
   { method: "PATCH", path: ROW, ...WRITE, operation: OPERATIONS.update, handle: updateRow },
   { method: "DELETE", path: ROW, ...WRITE, operation: OPERATIONS.delete, handle: deleteRow },
-  callerRoute,
 ];
 
 async function listRows(deps: DataDeps, context: KeyRequestContext): Promise<Response> {

@@ -136,6 +136,7 @@ export const FUNCTIONS = {
   put_own_recovery_codes: { caller: "visitor", parameters: { expected: "uuid", code_digests: "text", new_secret_id: "text", replaced: "text" }, returns: "text" },
   put_own_totp: { caller: "visitor", parameters: { expected: "uuid", new_sealed: "bytea", new_digest: "bytea", new_secret_id: "text", step: "int8", code_digests: "text", replaced: "text" }, returns: "text" },
   read_account_settings: { retry: "safe", caller: "visitor", parameters: {}, returns: "jsonb" },
+  read_caller: { retry: "safe", parameters: { app: "uuid", presented_proof: "bytea", app_slug: "text" }, returns: "json?" },
   read_catalog: { retry: "safe", parameters: { since: "int8" }, returns: "json" },
   read_function_sizes: { retry: "safe", parameters: { app: "uuid", endpoints: "text[]" }, returns: "json" },
   read_generated: { retry: "safe", parameters: { wanted: "text", endpoints: "text[]" }, returns: "json" },

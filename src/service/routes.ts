@@ -4,7 +4,7 @@
  * @module
  */
 import { type ConsolePageDeps, consoleRoutes } from "../console/mod.ts";
-import { type DataDeps, dataRoutes } from "../data/mod.ts";
+import { callerRoute, type DataDeps, dataRoutes, formerCallerRoute } from "../data/mod.ts";
 import { type Audience, type Forward, toForwarded } from "../gateway/mod.ts";
 import type { Route, VirtualHost } from "../http/mod.ts";
 import { type AuthDeps, authRoutes, pageRoutes } from "../identity/mod.ts";
@@ -20,11 +20,14 @@ export type IdentityServiceDeps = AuthDeps & ConsolePageDeps & HealthDeps;
 
 const ofData: readonly Route<DataServiceDeps>[] = [...dataRoutes, ...pushRoutes, ...openapiRoutes];
 
+/** Of the API on the identity service: the caller is a person. */
+const ofIdentity: readonly Route<IdentityServiceDeps>[] = [callerRoute, ...authRoutes];
+
 /** The API's routes; used by the router, the isolation tests and the docs. */
 export const routes: readonly Route<DataServiceDeps & IdentityServiceDeps>[] = [
   ...ofData,
   ...healthRoutes,
-  ...authRoutes,
+  ...ofIdentity,
 ];
 
 /** Documentation for people and tools: served on the API's host, but not part of the described API. */
@@ -57,24 +60,24 @@ const TEMPLATES: ReadonlySet<string> = new Set(
 export type RouteTables<Deps> = Readonly<Record<VirtualHost, readonly Route<Deps>[]>>;
 
 export const DATA_TABLES: RouteTables<DataServiceDeps> = toRouteTables<DataServiceDeps>({
-  api: [...ofData, ...docs],
+  api: [...ofData, formerCallerRoute, ...docs],
   pages: [],
 });
 
 export const IDENTITY_TABLES: RouteTables<IdentityServiceDeps> = toRouteTables<IdentityServiceDeps>(
-  { api: authRoutes, pages },
+  { api: ofIdentity, pages },
 );
 
 /** Dependencies in a process that runs all parts. Identity has separate connections, so its handlers get other deps. */
 type AllDeps = DataServiceDeps & { identityDeps: IdentityServiceDeps };
 
 export const ALL_TABLES: RouteTables<AllDeps> = toRouteTables<AllDeps>({
-  api: [...ofData, ...docs, ...toAll(authRoutes)],
+  api: [...ofData, ...docs, ...toAll(ofIdentity)],
   pages: toAll(pages),
 });
 
-function toAll(ofIdentity: readonly Route<IdentityServiceDeps>[]): Route<AllDeps>[] {
-  return ofIdentity.map((route) => {
+function toAll(own: readonly Route<IdentityServiceDeps>[]): Route<AllDeps>[] {
+  return own.map((route) => {
     type Handle = (deps: IdentityServiceDeps, context: never) => ReturnType<typeof route.handle>;
     // Safe: the route's access determines the handler's context, and does not change.
     const handle = route.handle as Handle;
@@ -98,12 +101,23 @@ export function toForwardedTables(
       ...toForwarded(pushRoutes, { ...api, forward: data, limit: MAX_REPLAY_BYTES }),
       ...toForwarded(openapiRoutes, { ...api, forward: data }),
       ...toForwarded(docs, { ...api, forward: data }),
+      ...toForwarded([callerRoute], { ...api, forward: orElse(identity, data) }),
       ...toForwarded(authRoutes, { ...api, forward: identity }),
     ],
     pages: toForwarded(pages, {
       ...{ forward: identity, virtualHost: "identity", limit: MAX_PAGE_BYTES },
     }),
   });
+}
+
+/** Where an identity service of 0.1.0 still runs, the data service answers, without address, name and picture. */
+function orElse(identity: Forward, data: Forward): Forward {
+  return async (context, options) => {
+    const response = await identity(context, options);
+    if (response.status !== 404) return response;
+    await response.body?.cancel();
+    return await data(context, options);
+  };
 }
 
 function toRouteTables<Deps extends HealthDeps>({

@@ -28,7 +28,7 @@ import { visit } from "../../support/people.ts";
 import { proofOf } from "../../support/proof.ts";
 import { consoleCalls } from "./console.ts";
 import { keepsFactors } from "./factors.ts";
-import { getsNoPersonKey } from "./person_keys.ts";
+import { getsNoPersonKey, readsNoCaller } from "./person_keys.ts";
 import { sweepsOnlyWhatIsDue } from "./sweeps.ts";
 import {
   DEFINITIONS,
@@ -383,8 +383,10 @@ export const SERVING_LOGINS: Page = {
         );
         await world.rejects("data", ROWS);
       },
-      "read a key, a person, a session, or the name of an app.": (world) =>
-        world.rejects("data", [...KEYS, ...PEOPLE, "select slug from rowhouse.apps"]),
+      "read a key, a person, a session, or the name of an app.": async (world) => {
+        await world.rejects("data", [...KEYS, ...PEOPLE, "select slug from rowhouse.apps"]);
+        await readsNoCaller(world, "data");
+      },
     },
   },
   "The identity service's serving login": {

@@ -33,6 +33,20 @@ const SCHEMA = defineSchema({
   secrets: t.model({ title: t.string() }),
 });
 
+/** Expects that the login learns of a person's key that it knows no more than the ids, even by the function of 0.1.0. */
+export async function readsNoCaller(world: World, login: Login): Promise<void> {
+  const { app, ada, key } = await openPage(world);
+  const call = (name: string) =>
+    `select rowhouse.${name}('${app.id}', ${proofOf(key)}, '${app.slug}') as person`;
+  await world.rejects(login, [call("read_caller")]);
+  const person = { id: ada.id, email: null, displayName: null, avatarUrl: null, role: "member" };
+  expect((await world.tryAs(login, call("read_key_person"))).rows).toEqual([{ person }]);
+  const whole = { person: expect.objectContaining({ id: ada.id, email: ada.email }) };
+  for (const other of ["all", "identity"] as const)
+    expect((await world.tryAs(other, call("read_caller"))).rows).toEqual([whole]);
+  expect((await world.tryAs("all", call("read_key_person"))).rows).toEqual([whole]);
+}
+
 /** Two people of an app whose pages read its rows under rules, each with a note, and the key of one of them. */
 type OpenedPage = {
   app: TestApp;
@@ -43,7 +57,7 @@ type OpenedPage = {
   foreign: string;
 };
 
-async function openPage({ service }: World): Promise<OpenedPage> {
+export async function openPage({ service }: World): Promise<OpenedPage> {
   const origin = `https://a${crypto.randomUUID().slice(0, 8)}.example.org`;
   const app = await service.makeApp(SCHEMA, { origins: [origin] });
   await openToBrowsers(service, app);

@@ -263,17 +263,18 @@ end
 $$;
 
 -- The person of a key of the app with this name, for the app's own server, which forwards the keys
--- of its pages. Null for a key of another app.
-create function rowhouse.read_key_person(app uuid, presented_proof bytea, app_slug text)
+-- of its pages. Null for a key of another app, and for an API key.
+create function rowhouse.read_caller(app uuid, presented_proof bytea, app_slug text)
 returns json language plpgsql volatile security definer set search_path = pg_catalog, pg_temp as $$
 begin
-  perform rowhouse.check_key_for(app, presented_proof, ${PERSON_BIT}::smallint);
+  perform rowhouse.check_key_for(app, presented_proof,
+    ${PERSON_BIT}::smallint | rowhouse.scope_bits(array['data:read']));
   return (select json_build_object('id', who.id, 'email', who.email,
       'displayName', who.display_name, 'avatarUrl', who.avatar_url, 'role', proof.role)
     from rowhouse.proofs as proof join rowhouse.users as who on who.id = proof.person_id
-    where proof.app_id = app and proof.digest = sha256(presented_proof)
+    where proof.app_id = app and proof.digest = sha256(presented_proof) and proof.role is not null
       and exists (select from rowhouse.apps where apps.id = app and slug = app_slug));
 end
 $$;
-comment on function rowhouse.read_key_person is 'idempotent; null result';
-grant execute on function rowhouse.read_key_person to rowhouse_service, rowhouse_data;
+comment on function rowhouse.read_caller is 'idempotent; null result';
+grant execute on function rowhouse.read_caller to rowhouse_service, rowhouse_identity;
