@@ -59,6 +59,7 @@ const SAMPLES: Readonly<Record<string, Sample>> = {
   key_expires_at: null,
   grace_s: "0",
   used_for: "rows",
+  of_act: () => crypto.randomUUID(),
   link_id: "aaaaaaaaaaaaaaaa",
   replaced: "{origin,redirect}",
   removed: "[]",
