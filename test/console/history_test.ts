@@ -25,6 +25,7 @@ const SCHEMA = defineSchema({
     meta: t.json(),
     project: t.ref("projects", { onDelete: "set null" }),
   },
+  notes: { todo: t.ref("todos", { onDelete: "cascade" }) },
 });
 const TODOS = "/v1/data/db/todos";
 type Row = Record<string, unknown> & { id: string };
@@ -255,6 +256,26 @@ describe.each([...SHAPES])("in the shape %s", (shape) => {
     expect(late.status).toBe(412);
     expect(late.text).toContain("A row has changed since it was shown here");
     expect(await read(row)).toMatchObject({ title: "meanwhile", tag: "two" });
+  });
+
+  test("a preview names what cannot come back, and leads to the row to restore first", async () => {
+    const project = await create({ name: "p" }, "/v1/data/db/projects");
+    const row = await create({ title: "a", project: project.id });
+    await remove(row);
+    await remove(project, "/v1/data/db/projects");
+    const link = linkOf(await open(`${table}/history?deleted=yes`), "Restore");
+    const shown = await open(link);
+    expect(shown).toContain("that no longer exists");
+    expect(shown).toContain("rows that the delete took along by <bdi>notes.todo</bdi>");
+    const deleted = `/console/apps/${app.slug}/tables/projects/history?deleted=yes`;
+    expect(shown).toContain(deleted);
+    const first = linkOf(await open(deleted), "Restore");
+    expect(await open(first)).toContain("references to the row in <bdi>todos.project</bdi>");
+    const restored = await submit(first);
+    expect(restored.status).toBe(303);
+    expect(await open(link)).not.toContain("that no longer exists");
+    await submit(link);
+    expect(await read(row)).toEqual(row);
   });
 
   test("values from before a retype are named where they do not fit, and nothing is written", async () => {

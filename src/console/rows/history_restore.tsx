@@ -26,6 +26,7 @@ import type { Visit } from "../enter.tsx";
 import { renderCancel, renderEmpty, renderError, renderLink } from "../parts.tsx";
 import { callRows, toRejection } from "./call.ts";
 import { type FoundRow, findRow } from "./edit.tsx";
+import { findLost, renderLost, renderTaken } from "./history_lost.tsx";
 import { planRestore, type Restored, toBatches, toText, type Wanted } from "./history_plan.ts";
 import {
   findLastOwn,
@@ -148,11 +149,12 @@ function isWritten(restored: Restored, { wanted }: Asked): boolean {
 type Rejected = { problem: Problem; rows: readonly Restored[]; written: number };
 type Shown = Planned & { asked: Asked; rejected?: Rejected };
 
-function respondWithPlan(
+async function respondWithPlan(
   visit: Visit,
   table: RowsTable,
   { asked, history, planned, rejected }: Shown,
-): Response {
+): Promise<Response> {
+  const lost = await findLost(visit, table, planned);
   const written = planned.filter((restored) => isWritten(restored, asked));
   const cancel = asked.from === undefined ? toHistoryPath(table.path) : table.path;
   const missing = asked.ids.length - history.changes.length;
@@ -183,7 +185,10 @@ function respondWithPlan(
                 No longer stored, or more than one restore writes: {showCount(missing, "change")}.
               </p>
             ),
-            planned.map((restored) => renderRestored(table, restored, asked)),
+            renderTaken(table, planned),
+            planned.map((restored) =>
+              renderRestored(table, restored, { asked, lost: lost.get(restored.id) ?? [] }),
+            ),
           ],
           button:
             written.length === 0
@@ -198,7 +203,11 @@ function respondWithPlan(
   });
 }
 
-function renderRestored(table: RowsTable, restored: Restored, asked: Asked): Html {
+function renderRestored(
+  table: RowsTable,
+  restored: Restored,
+  { asked, lost }: { asked: Asked; lost: Parameters<typeof renderLost>[1] },
+): Html {
   const { id } = restored;
   const label = toRestoredLabel(table, restored);
   return (
@@ -209,6 +218,7 @@ function renderRestored(table: RowsTable, restored: Restored, asked: Asked): Htm
         </a>
       </h2>
       {renderNote(restored, asked)}
+      {renderLost(table, lost)}
       {restored.kind === "none" ? undefined : renderVersions(table, restored)}
     </section>
   );
