@@ -241,6 +241,7 @@ describe.each([...SHAPES])("in the shape %s", (shape) => {
     await patch(row, { tag: "two", project: null });
     await create({ title: "b", tag: "one" });
     const history = await historyOf(row);
+    expect(await open(linkOf(history, "Restore tag"))).toContain("another row</a> has now");
     const taken = await submit(linkOf(history, "Restore tag"));
     expect(taken.status).toBe(409);
     expect(taken.text).toContain("one, tag: Must be unique: another row has this tag");

@@ -1,24 +1,31 @@
 /** @jsxImportSource #html @jsxRuntime automatic */
 /**
- * What a restore cannot bring back, named before it is confirmed: references to rows that are gone, choices that the column no longer
- * has, and rows that were deleted with the row. Writes nothing.
+ * What a restore cannot bring back, named before it is confirmed: references to rows that are gone, unique values that another row
+ * has, choices that the column no longer has, and rows that were deleted with the row. Writes nothing.
  *
  * @module
  */
 
 import { FIELDS } from "../../kinds/mod.ts";
-import type { Part } from "../../pages/mod.ts";
+import { type Part, toRowPath } from "../../pages/mod.ts";
 import { isUuid } from "../../std/patterns.ts";
+import { quoteElement } from "../../std/quote.ts";
 import type { Visit } from "../enter.tsx";
 import { toRowsPath } from "../paths.ts";
+import { toRejection } from "./call.ts";
 import type { Restored } from "./history_plan.ts";
 import { toDeletedPath } from "./history_read.ts";
-import { findRows } from "./list.ts";
+import { findRows, queryRows } from "./list.ts";
 import { listReferrers } from "./related.ts";
 import type { RowsTable } from "./table.tsx";
 
 /** A value that the endpoint will reject. */
-type LostValue = { readonly column: string; readonly target?: string; readonly choice?: string };
+type LostValue = { readonly column: string } & (
+  | { readonly target: string }
+  | { readonly choice: string }
+  /** The id of the row that has the unique value. */
+  | { readonly holder: string }
+);
 
 /** The values that cannot be restored, by row. */
 export async function findLost(
@@ -46,12 +53,15 @@ export async function findLost(
     const own = target === table.table ? created : [];
     present.set(target, new Set([...own, ...rows.map(({ row }) => row.id)]));
   }
+  const holders = await findHolders(visit, table, planned);
   return new Map(
     planned.map((restored) => {
       const values = readValues(restored);
       const lost = columns.flatMap((column): LostValue[] => {
         const { name, table: target } = column;
         const value = values.get(name);
+        const holder = holders.get(name)?.get(String(value));
+        if (holder !== undefined) return [{ column: name, holder }];
         if (typeof value !== "string") return [];
         if (target !== undefined)
           return present.get(target)?.has(value) === false ? [{ column: name, target }] : [];
@@ -61,6 +71,33 @@ export async function findLost(
       return [restored.id, lost];
     }),
   );
+}
+
+/** Max values of a condition. */
+const MAX_VALUES = 50;
+
+/** The other rows that have the unique values, by column and value. Only with conditions; later values are checked by the restore. */
+async function findHolders(visit: Visit, table: RowsTable, planned: readonly Restored[]) {
+  const holders = new Map<string, ReadonlyMap<string, string>>();
+  // Their own values move on.
+  const own = new Set(planned.map(({ id }) => id));
+  for (const { name, unique } of visit.deps.hasFilters ? table.definition.columns : []) {
+    const all = planned.map((restored) => readValues(restored).get(name));
+    const values = all.filter((value) => value !== null && value !== undefined).map(String);
+    if (!unique || values.length === 0) continue;
+    const some = values.slice(0, MAX_VALUES).map(quoteElement);
+    const rows = await queryRows(visit, {
+      ...{ appId: table.appId, table: table.table, max: MAX_VALUES },
+      parameters: { and: `(${name}.in.(${some}))`, select: `id,${name}` },
+    }).catch((error: unknown) => {
+      // Such as values that are too long for a condition.
+      toRejection(error);
+      return [];
+    });
+    const others = rows.filter(({ row }) => !own.has(row.id));
+    holders.set(name, new Map(others.map(({ row }) => [String(row[name]), row.id])));
+  }
+  return holders;
 }
 
 /** The values that a restore writes. */
@@ -73,18 +110,23 @@ function readValues(restored: Restored): ReadonlyMap<string, unknown> {
   return new Map(texts.map(([name, text]) => [name, JSON.parse(text)]));
 }
 
-export function renderLost({ slug }: RowsTable, lost: readonly LostValue[]): Part {
-  return lost.map(({ column, target, choice }) => (
+export function renderLost({ slug, path }: RowsTable, lost: readonly LostValue[]): Part {
+  return lost.map((value) => (
     <p class="issues">
-      {target === undefined ? (
+      <bdi>{value.column}</bdi>{" "}
+      {"target" in value ? (
         <>
-          <bdi>{column}</bdi> no longer has the choice <bdi>{choice}</bdi>: the row cannot be
-          restored until a push adds it again.
+          references a row of <bdi>{value.target}</bdi> that no longer exists:{" "}
+          <a href={toDeletedPath(toRowsPath(slug, value.target))}>restore that row first</a>.
+        </>
+      ) : "choice" in value ? (
+        <>
+          no longer has the choice <bdi>{value.choice}</bdi>: a push can add it again.
         </>
       ) : (
         <>
-          <bdi>{column}</bdi> references a row of <bdi>{target}</bdi> that no longer exists:{" "}
-          <a href={toDeletedPath(toRowsPath(slug, target))}>restore that row first</a>.
+          has a value that <a href={toRowPath(path, value.holder)}>another row</a> has now: change
+          that row first.
         </>
       )}
     </p>
