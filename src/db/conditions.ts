@@ -17,7 +17,7 @@ export type Condition = {
 
 const CONDITIONS: Readonly<Record<string, Condition>> = {
   "08P01": {
-    is: "is behind a pooler that rejects the login",
+    is: "is behind a pooler that rejects the login or cannot connect",
     remedy: (variable) =>
       `check the login, password and database in ${variable}, and in the pooler's configuration`,
   },
