@@ -26,7 +26,9 @@ export const TENANT_POLICY = {
   printed: `(app_id = (NULLIF(current_setting('${APP_SETTING}'::text, true), ''::text))::uuid)`,
 } as const;
 
-const POLICY = quoteLiteral(TENANT_POLICY.printed);
+/** The same where `quote_all_identifiers` is on: the check is one statement, also on nodes, and cannot turn it off. */
+const QUOTED_POLICY = `("app_id" = (NULLIF("current_setting"('${APP_SETTING}'::"text", true), ''::"text"))::"uuid")`;
+const POLICIES = [TENANT_POLICY.printed, QUOTED_POLICY].map(quoteLiteral).join(", ");
 const MAX_ISSUES = 50;
 
 /** The only functions in expressions of a push: digests, prefixes and parts of texts in indexes, an app's id, and an enum's value. */
@@ -83,7 +85,7 @@ const PLANTED = `
         when 'pg_catalog.pg_proc'::pg_catalog.regclass then refobjid = pg_catalog.to_regnamespace('api')
         when 'pg_catalog.pg_type'::pg_catalog.regclass then refobjid = pg_catalog.to_regnamespace('data')
           and exists (select from pg_catalog.pg_type where pg_type.oid = objid and typtype = 'e' and (
-            typname like '%\\_\\_enum' or exists (select from pg_catalog.pg_depend as used
+            typname ~ '__enum$' or exists (select from pg_catalog.pg_depend as used
               where used.refclassid = pg_depend.classid and used.refobjid = pg_depend.objid
                 and used.classid = 'pg_catalog.pg_class'::pg_catalog.regclass and used.objsubid > 0)))
         else false end
@@ -176,8 +178,8 @@ function renderTableRules(printedBy: Printer): string {
     from tables where (
       select pg_catalog.count(*) <> 1 or not pg_catalog.bool_and(
         polname = 'tenant' and polcmd = '*' and polpermissive and polroles = '{0}'
-        and ${print("polqual", printedBy)} is not distinct from ${POLICY}
-        and ${print("polwithcheck", printedBy)} is not distinct from ${POLICY})
+        and coalesce(${print("polqual", printedBy)}, '') in (${POLICIES})
+        and coalesce(${print("polwithcheck", printedBy)}, '') in (${POLICIES}))
       from pg_catalog.pg_policy where polrelid = tables.oid)
     or (select attname from pg_catalog.pg_attribute where attrelid = tables.oid and attnum = 1) is distinct from 'app_id'
   union all

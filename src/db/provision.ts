@@ -254,9 +254,9 @@ export async function listCreatedObjects(database: Database): Promise<CreatedObj
       exists (select from pg_catalog.pg_shdepend join pg_catalog.pg_roles on pg_roles.oid = refobjid
         where dbid = (select oid from pg_catalog.pg_database where datname = pg_catalog.current_database())
           and classid = catalog and objid = object and pg_shdepend.deptype = 'o'
-          and rolname like 'rowhouse\\_%' and not rolcanlogin) as "isService"
+          and rolname ~ '^rowhouse_' and not rolcanlogin) as "isService"
     from objects left join pg_catalog.pg_namespace on pg_namespace.oid = namespace
-    where (nspname is null or (nspname not like 'pg\\_%' and nspname <> 'information_schema'))
+    where (nspname is null or (nspname !~ '^pg_' and nspname <> 'information_schema'))
       and not exists (select from pg_catalog.pg_depend
         where classid = catalog and objid = object and pg_depend.deptype = 'e')
     order by place, 1`,

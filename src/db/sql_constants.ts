@@ -6,6 +6,13 @@ export const ALL_APPS = "00000000-0000-0000-0000-000000000000";
 export const NO_APP = "00000000-0000-0000-0000-000000000001";
 export const CONSOLE_APP = "00000000-0000-0000-0000-000000000002";
 
+/**
+ * For SQL that a message runs and for what PostgreSQL prints in it, whatever the database sets: a backslash is a character, and
+ * only names that need quotes have them. PostgreSQL reads the whole message before, by the setting of the database.
+ */
+export const PLAIN_TEXT = `set local standard_conforming_strings = on;
+set local quote_all_identifiers = off;`;
+
 /** The first letter of a write function's result if nothing was written. The text of a row starts with another letter. */
 export const REPLAY = {
   /** The first response follows. */

@@ -266,3 +266,15 @@ function withParts(
   if (parts.password !== undefined) target.password = parts.password;
   return target.href;
 }
+
+/** Sets settings of a database, for all sessions from then on. */
+export async function setDatabase(
+  url: string,
+  settings: Readonly<Record<string, string>>,
+): Promise<void> {
+  const name = new URL(url).pathname.slice(1);
+  const statements = Object.entries(settings).map(
+    ([setting, value]) => `alter database ${name} set ${setting} = ${value}`,
+  );
+  await withDatabase(url, (admin) => admin.message(`${statements.join(";")}; select 1`));
+}

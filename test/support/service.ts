@@ -8,7 +8,13 @@ import { createApp, issueKey } from "../../src/records/apps/mod.ts";
 import { type Definition, toDefinition } from "../../src/schema/mod.ts";
 import type { Service, ServiceOptions } from "../../src/service/open.ts";
 import type { PushDeps } from "../../src/tables/mod.ts";
-import { type ClusterUrls, makeDatabase, type TestDatabase, withDatabase } from "./cluster.ts";
+import {
+  type ClusterUrls,
+  makeDatabase,
+  setDatabase,
+  type TestDatabase,
+  withDatabase,
+} from "./cluster.ts";
 import { TEST_IDENTITY_SECRET, testDeps } from "./deps.ts";
 import { checkDescribed } from "./described.ts";
 import { pushDefinition } from "./push_steps.ts";
@@ -72,6 +78,8 @@ export type TestServiceOptions = {
   connections?: number;
   /** The time limit of a statement, in milliseconds. */
   limitMs?: number;
+  /** Settings of the database. */
+  settings?: Readonly<Record<string, string>>;
   /** Use another cluster than the run's. */
   cluster?: ClusterUrls | undefined;
   /** False behind a pooler that does not support prepared statements. */
@@ -99,6 +107,7 @@ export const UNGUARDED = { checkIntervalMs: 3_600_000 } satisfies Partial<Servic
 /** Opens and serves a service on a free port. */
 export async function openTestService(options: TestServiceOptions = {}): Promise<TestService> {
   const database = await makeDatabase(options.cluster);
+  if (options.settings !== undefined) await setDatabase(database.superuserUrl, options.settings);
   const lines: string[] = [];
   const log: Log = (level, event, fields) => {
     lines.push(JSON.stringify({ level, event, ...fields }));

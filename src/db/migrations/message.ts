@@ -8,6 +8,7 @@ import { quoteLiteral } from "../../std/quote.ts";
 import { ONLY_HERE } from "../dialect.ts";
 import type { Database } from "../pool/mod.ts";
 import { SIGNALS } from "../signals.ts";
+import { PLAIN_TEXT } from "../sql_constants.ts";
 import { readSqlState, SignalError } from "../sqlstate.ts";
 import { MIGRATE_LOCK } from "./roles.ts";
 
@@ -73,6 +74,7 @@ export function renderStart(table: string, isDone: string): string {
   return `
 ${ONLY_HERE};
 set local search_path = pg_catalog, pg_temp;
+${PLAIN_TEXT}
 do $rowhouse$
 begin
   perform ${MIGRATE_LOCK};

@@ -116,7 +116,7 @@ function renderPart(
 ): string {
   const isFirst = part.some(({ number }) => number === 1);
   const files = part.map(
-    (migration) => `${readRun(migration) === "in one transaction" ? migration.sql : ""}
+    (migration) => `${readRun(migration) === "in one transaction" ? renderFile(migration) : ""}
 insert into rowhouse.service_migrations (number, name, checksum)
 values (${migration.number}, ${quoteLiteral(migration.name)}, ${quoteLiteral(checksum(migration))});`,
   );
@@ -132,6 +132,11 @@ ${files.join("\n")}
 ${renewal ?? ""}
 ${isFirst && renewal === undefined ? "" : renderRecord(release, renewal === undefined ? undefined : DIGEST)}
 select nullif(pg_catalog.current_setting('rowhouse.renewed', true), '')::pg_catalog.json as renewed;`;
+}
+
+/** Parsed with the settings of the message: the files contain texts with backslashes. */
+function renderFile({ sql }: ServiceMigration): string {
+  return `do $rowhouse$ begin execute ${quoteLiteral(sql)}; end $rowhouse$;`;
 }
 
 /** From the first change on, the database says which earlier releases may still serve it. */

@@ -202,11 +202,7 @@ async function readFunctions(db: Database): Promise<Found> {
       'uses', (select coalesce(pg_catalog.json_agg(pg_catalog.json_build_object('appId', app_id, 'definition', definition)), '[]')
         from rowhouse.registrations where app_id in (
           select app_id from rowhouse.registrations where pg_catalog.jsonb_exists(definition, 'rules'))),
-      'functions', (select coalesce(pg_catalog.json_agg(pg_catalog.json_build_object(
-          'signature', proname || '(' || pg_catalog.oidvectortypes(proargtypes) || ')',
-          'digest', pg_catalog.md5(pg_catalog.btrim(prosrc, E'\\n')))), '[]')
-        from pg_catalog.pg_proc
-        where pronamespace = pg_catalog.to_regnamespace('api')))`,
+      'functions', rowhouse.read_bodies())`,
   );
 }
 

@@ -1,5 +1,5 @@
 /** The contents of PostgreSQL's `data` and `api` as facts: one statement over its catalogs, without any app's rows. @module */
-import { type Database, LOCK_BUDGET_MS, readSqlState } from "../../db/mod.ts";
+import { type Database, LOCK_BUDGET_MS, PLAIN_TEXT, readSqlState } from "../../db/mod.ts";
 import { Problem } from "../../problem.ts";
 import { isDroppedValue } from "../../schema/mod.ts";
 import { canonicalJson } from "../../std/json.ts";
@@ -55,7 +55,9 @@ export const FACTS_SETTINGS = `set local lock_timeout = '${LOCK_BUDGET_MS}ms';
 set local search_path = pg_catalog;
 set local timezone = 'UTC';
 set local datestyle = 'ISO';
-set local intervalstyle = 'postgres';`;
+set local intervalstyle = 'postgres';
+set local bytea_output = 'hex';
+${PLAIN_TEXT}`;
 
 /** A query that returns one text, which changes only if the facts change. */
 export const FACTS_QUERY = `with tables as (

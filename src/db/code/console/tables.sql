@@ -35,7 +35,7 @@ $$;
 -- PostgreSQL's description of a table, without expressions, which cannot be printed while the
 -- table is locked.
 create function rowhouse.found_table(wanted text) returns jsonb language sql stable
-set search_path = pg_catalog, pg_temp as $$
+set search_path = pg_catalog, pg_temp set quote_all_identifiers = off as $$
   select jsonb_build_object(
     'owner', relowner::regrole::text,
     'rowSecurity', case when relrowsecurity then 'on' else 'off' end

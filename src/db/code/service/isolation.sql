@@ -6,12 +6,23 @@ grant select on rowhouse.release
 
 -- A digest of the names and bodies of all functions of apps' tables.
 create function rowhouse.digest_bodies() returns text language sql stable
-set search_path = pg_catalog, pg_temp as $$
+set search_path = pg_catalog, pg_temp set quote_all_identifiers = off as $$
   select md5(coalesce(string_agg(line, E'\n' order by line collate "C"), '')) from (
     select proname || '(' || oidvectortypes(proargtypes) || ') '
       || md5(trim(both E'\n' from prosrc)) as line
     from pg_proc where pronamespace = 'api'::regnamespace) as functions
 $$;
+
+-- The same functions, each with a digest of its body.
+create function rowhouse.read_bodies() returns json language sql stable
+set search_path = pg_catalog, pg_temp set quote_all_identifiers = off as $$
+  select coalesce(json_agg(json_build_object(
+    'signature', proname || '(' || oidvectortypes(proargtypes) || ')',
+    'digest', md5(trim(both E'\n' from prosrc)))), '[]')
+  from pg_proc where pronamespace = 'api'::regnamespace
+$$;
+grant execute on function rowhouse.read_bodies
+  to rowhouse_tables, rowhouse_service, rowhouse_gateway, rowhouse_data, rowhouse_identity;
 
 -- A digest of the versions of the functions' rows: bodies are read only when it changes, because
 -- reading them is half of the work.

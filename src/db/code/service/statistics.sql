@@ -115,7 +115,7 @@ begin
   values (process, process_role, process_version, started, added_minute,
     case when has_ended then now() end,
     now() - make_interval(secs => checked_s),
-    array(select left(regexp_replace(issue, '[\u0001-\u001f\u007f-\u009f]', ' ', 'g'), 300)
+    array(select left(regexp_replace(issue, E'[\\u0001-\\u001f\\u007f-\\u009f]', ' ', 'g'), 300)
     from jsonb_array_elements_text(issues) as listed (issue) limit 20))
   on conflict (id) do update set minute = excluded.minute, seen_at = now(),
     ended_at = excluded.ended_at,

@@ -29,8 +29,8 @@ set search_path = pg_catalog, pg_temp as $$
 declare
   moment timestamptz;
 begin
-  if value !~ ('^\d{4}-\d\d-\d\dT([01]\d|2[0-3])(:[0-5]\d){2}(\.\d{1,9})?'
-    || '(Z|[+-](0\d|1[0-5]):[0-5]\d)$')
+  if value !~ ('^[0-9]{4}-[0-9]{2}-[0-9]{2}T([01][0-9]|2[0-3])(:[0-5][0-9]){2}([.][0-9]{1,9})?'
+    || '(Z|[+-](0[0-9]|1[0-5]):[0-5][0-9])$')
   then
     return null;
   end if;

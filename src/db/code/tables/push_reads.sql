@@ -221,7 +221,7 @@ $$;
 -- For one table or all: the column sets, the views, and their existing functions; and everything
 -- that apps with rules declare, because a view depends on several tables.
 create function rowhouse.read_generated(wanted text, endpoints text[]) returns json
-language sql stable set search_path = pg_catalog, pg_temp as $$
+language sql stable set search_path = pg_catalog, pg_temp set quote_all_identifiers = off as $$
   with concerned as (
     select name, definition from rowhouse.tables where name = wanted or wanted is null
   ), sets as (
@@ -256,7 +256,7 @@ $$;
 -- The tables with a missing generated function, or with other arguments than these: a list of
 -- {endpoint, arguments}.
 create function rowhouse.find_uncallable_tables(wanted jsonb) returns setof text
-language sql stable set search_path = pg_catalog, pg_temp as $$
+language sql stable set search_path = pg_catalog, pg_temp set quote_all_identifiers = off as $$
   select distinct table_name from rowhouse.column_sets
   where unused_since is null and exists (
     select from jsonb_to_recordset(wanted) as called (endpoint text, arguments text)

@@ -386,7 +386,7 @@ language sql immutable set search_path = pg_catalog, pg_temp as $$
   select case when starts_with(source, '(select ') then '(select ' || coalesce((
       select string_agg(distinct found[1] || ', ', '')
       from unnest(targets) as listed (target),
-        regexp_matches(target, '"\$t"\."#[^"]*"', 'g') as found
+        regexp_matches(target, '"[$]t"[.]"#[^"]*"', 'g') as found
     ), '') || substr(source, 9) else source end
 $$;
 
