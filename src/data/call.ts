@@ -154,6 +154,7 @@ export async function callFunction(
       retry: isKeyed || scopeOf(endpoint) === "data:read" ? "safe" : "unsafe",
       caller: context.request,
       queue: appId,
+      lane: person && { name: person.id, weight: HEAVY.has(endpoint) ? 2 : 1 },
       isOfApp: true,
       meter: context.meter,
       limitMs: call.limitMs,
@@ -203,6 +204,14 @@ async function callNewer(
   return await callFunction(deps, context, { ...call, ...renewed, table: newer });
 }
 
+/** Calls with conditions can take a hundred times as long as calls by id. */
+const HEAVY: ReadonlySet<Endpoint> = new Set<Endpoint>([
+  "query",
+  "groups",
+  "update_where",
+  "delete_where",
+  "upsert",
+]);
 const DELETES: ReadonlySet<Endpoint> = new Set<Endpoint>(["delete", "delete_where"]);
 
 /** Whether a response belongs to this read, by its content. Writes are not pipelined. */

@@ -120,7 +120,9 @@ async function send<Name extends FunctionName>(
 ): Promise<Result<Name>> {
   const { text, readText, encode, decode, retry } = findStatement(name);
   const parameters = encode(visitor === undefined ? values : { ...values, visitor });
-  const options = { retry, queue };
+  // A flood of one call, such as of forged cookies, leaves room for the service's other calls.
+  const lane = queue === SERVICE_QUEUE ? { name } : undefined;
+  const options = { retry, queue, lane };
   // The cast is safe: one shape defines the types and the columns of the statement.
   const rows = (found: Row[]) => decode(found) as Result<Name>;
   if (isOwn === undefined) return rows(await db.query<Row>(text, parameters, options));

@@ -92,14 +92,24 @@ async function readSignable(request: Request, limit: BodyLimit): Promise<Signabl
   throw received;
 }
 
-/** Requests wait behind those of the same app, or of the same visitor. */
+/** Cookies of sessions, which a visitor who signs in does not have, and which anyone can forge. */
+const HAS_SESSION = /rowhouse_(session|identity)=/;
+
+/**
+ * Requests wait behind those of the same app, or of the same visitor; and in this queue behind those of the same person, or of
+ * visitors with a session. So forged cookies do not stop others behind the same address from signing in.
+ */
 function toCaller({ request, address }: RequestContext, principal: Principal | undefined): Caller {
   const { signal } = request;
   if (principal === undefined) {
     const visitor = toClientNetwork(address);
-    return { queue: visitor, owners: { visitor }, signal };
+    const hasSession = HAS_SESSION.test(request.headers.get("cookie") ?? "");
+    const lane = hasSession ? { name: "with a session" } : undefined;
+    return { queue: visitor, lane, owners: { visitor }, signal };
   }
-  return { queue: principal.appId, owners: streamOwnersOf(principal), signal };
+  const { appId: queue, person } = principal;
+  const lane = person && { name: person.id };
+  return { queue, lane, owners: streamOwnersOf(principal), signal };
 }
 
 type Call = { url: string; method: string; headers: Headers; body: Uint8Array<ArrayBuffer> };

@@ -7,7 +7,7 @@
  */
 import { ACQUIRE_LIMIT_MS, tooBusy } from "../db/mod.ts";
 import { acceptsEventStream, type CountStream, type StreamOwners } from "../http/mod.ts";
-import { makeFairQueue } from "../std/fair_queue.ts";
+import { type Lane, makeFairQueue } from "../std/fair_queue.ts";
 
 /** Max size of a response that is buffered. */
 const SHORT_BYTES = 65_536;
@@ -34,6 +34,8 @@ export const OUTGOING_LIMITS: OutgoingLimits = {
 export type Caller = {
   /** The app, or the address of a visitor. */
   queue: string;
+  /** The person, or whether the visitor has a session: one lane never uses up its queue. */
+  lane?: Lane | undefined;
   owners: StreamOwners;
   /** Aborted when the caller disconnects. */
   signal: AbortSignal;
@@ -62,15 +64,16 @@ export function makeSendOut(limits: OutgoingLimits, countStream: CountStream): S
     perQueue: limits.waitingPerQueue,
     total: limits.waiting,
   });
-  const finish = (queue: string): void => {
-    queues.finish(queue);
+  const finish = ({ queue, lane }: Caller): void => {
+    queues.finish(queue, lane);
     queues.next()?.start();
   };
-  const enter = async ({ queue, owners, signal }: Caller): Promise<void> => {
-    if (queues.mayStart(queue) && queues.running() < limits.requests) return queues.start(queue);
+  const enter = async ({ queue, lane, owners, signal }: Caller): Promise<void> => {
+    if (queues.mayStart(queue, lane) && queues.running() < limits.requests)
+      return queues.start(queue, lane);
     const { promise, resolve, reject } = Promise.withResolvers<void>();
     const waiter = { start: resolve };
-    const reason = queues.join(queue, waiter);
+    const reason = queues.join(queue, waiter, lane);
     // Only what accepts a key documents 429.
     if (reason !== undefined) throw tooBusy(owners.visitor === undefined ? reason : "full");
     const leave = (): void => {
@@ -91,7 +94,7 @@ export function makeSendOut(limits: OutgoingLimits, countStream: CountStream): S
     try {
       return await send();
     } finally {
-      finish(caller.queue);
+      finish(caller);
     }
   };
   return async (caller, accept, send) => {

@@ -1,6 +1,7 @@
 /**
  * Fair scheduling: one bounded queue per app, and one for the service itself, served in rotation, so that a busy app
- * waits behind its own requests and never blocks others. Knows no connections and no clock.
+ * waits behind its own requests and never blocks others. In a queue, lanes are served in rotation too, such as those of an app's people:
+ * a lane uses and fills only a part of its queue. Knows no connections and no clock.
  *
  * @module
  */
@@ -19,16 +20,23 @@ type FairQueueLimits<Waiter> = {
   total: number;
 };
 
+/** A part of a queue, such as the requests of one person. Calls without a lane can use the whole queue. */
+export type Lane = {
+  readonly name: string;
+  /** How many calls it counts as while it is in progress; defaults to 1. */
+  readonly weight?: number | undefined;
+};
+
 /** `queue_full`: the caller's own queue; `full`: all queues together. */
 export type FullQueue = "queue_full" | "full";
 
 export type FairQueue<Waiter> = {
   /** Whether a caller of this queue can start immediately, given a free connection. */
-  readonly mayStart: (queue: string) => boolean;
-  readonly start: (queue: string) => void;
-  readonly finish: (queue: string) => void;
+  readonly mayStart: (queue: string, lane?: Lane) => boolean;
+  readonly start: (queue: string, lane?: Lane) => void;
+  readonly finish: (queue: string, lane?: Lane) => void;
   /** Joins a queue that is below its limit. */
-  readonly join: (queue: string, waiter: Waiter) => FullQueue | undefined;
+  readonly join: (queue: string, waiter: Waiter, lane?: Lane) => FullQueue | undefined;
   /** Removes a waiter that has timed out from its queue. */
   readonly leave: (queue: string, waiter: Waiter) => void;
   /** The next waiter in rotation, removed from its queue and started. */
@@ -37,9 +45,17 @@ export type FairQueue<Waiter> = {
   readonly running: () => number;
 };
 
+/** The part of a queue's calls in progress, and of its waiters, that one lane can be. */
+const SHARE_OF_LANE = 3 / 4;
+
+type Waiting<Waiter> = { waiter: Waiter; lane: Lane | undefined };
 type Queue<Waiter> = {
   running: number;
-  waiters: Set<Waiter>;
+  /** The weight of the calls in progress of each named lane. */
+  weights: Map<string, number>;
+  /** By lane, the next in turn first; each in order of arrival. */
+  lanes: Map<string, Map<Waiter, Waiting<Waiter>>>;
+  waiting: number;
   /** The node when the first call in progress started. */
   node: string | undefined;
 };
@@ -96,16 +112,24 @@ export function makeFairQueue<Waiter>(limits: FairQueueLimits<Waiter>): FairQueu
   const find = (name: string): Queue<Waiter> => {
     const found = queues.get(name);
     if (found !== undefined) return found;
-    const created: Queue<Waiter> = { running: 0, waiters: new Set(), node: undefined };
+    const created: Queue<Waiter> = {
+      ...{ running: 0, weights: new Map(), lanes: new Map(), waiting: 0, node: undefined },
+    };
     queues.set(name, created);
     return created;
   };
   const forgetIfIdle = (name: string, queue: Queue<Waiter>): void => {
-    if (queue.waiters.size === 0) rotation.delete(name);
-    if (queue.waiters.size === 0 && queue.running === 0) queues.delete(name);
+    if (queue.waiting === 0) rotation.delete(name);
+    if (queue.waiting === 0 && queue.running === 0) queues.delete(name);
   };
   const remove = (name: string, queue: Queue<Waiter>, waiter: Waiter): void => {
-    if (queue.waiters.delete(waiter)) waiting--;
+    for (const [lane, waiters] of queue.lanes) {
+      if (!waiters.delete(waiter)) continue;
+      if (waiters.size === 0) queue.lanes.delete(lane);
+      queue.waiting--;
+      waiting--;
+      break;
+    }
     forgetIfIdle(name, queue);
   };
   const count = (node: string | undefined, change: 1 | -1): void => {
@@ -114,8 +138,20 @@ export function makeFairQueue<Waiter>(limits: FairQueueLimits<Waiter>): FairQueu
     if (now === 0) runningOf.delete(node);
     else runningOf.set(node, now);
   };
-  const start = (name: string): void => {
+  const weigh = ({ weights }: Queue<Waiter>, lane: Lane | undefined, sign: 1 | -1): void => {
+    if (lane === undefined) return;
+    const now = (weights.get(lane.name) ?? 0) + sign * (lane.weight ?? 1);
+    if (now <= 0) weights.delete(lane.name);
+    else weights.set(lane.name, now);
+  };
+  const hasLaneCapacity = (queue: Queue<Waiter> | undefined, lane: Lane | undefined): boolean => {
+    if (queue === undefined || lane === undefined) return true;
+    const now = queue.weights.get(lane.name) ?? 0;
+    return now === 0 || now + (lane.weight ?? 1) <= share * SHARE_OF_LANE;
+  };
+  const start = (name: string, lane?: Lane): void => {
     const queue = find(name);
+    weigh(queue, lane, 1);
     if (queue.running === 0) queue.node = nodeOf(name);
     queue.running++;
     running++;
@@ -127,29 +163,54 @@ export function makeFairQueue<Waiter>(limits: FairQueueLimits<Waiter>): FairQueu
     return node === undefined || (runningOf.get(node) ?? 0) < ofNode;
   };
 
-  const findReady = ({ waiters }: Queue<Waiter>): Waiter | undefined => {
-    for (const waiter of waiters) if (mayStart(waiter)) return waiter;
+  /** The next waiter of the next lane in turn; the lane then goes to the end. */
+  const findReady = (queue: Queue<Waiter>): Waiting<Waiter> | undefined => {
+    for (const [name, waiters] of queue.lanes)
+      for (const entry of waiters.values()) {
+        if (!hasLaneCapacity(queue, entry.lane)) break;
+        if (!mayStart(entry.waiter)) continue;
+        queue.lanes.delete(name);
+        queue.lanes.set(name, waiters);
+        return entry;
+      }
     return undefined;
   };
 
+  /** Whether a caller waits whose lane has capacity, or who is in this lane. */
+  const isAnyReady = (queue: Queue<Waiter>, lane: Lane | undefined): boolean => {
+    for (const [name, waiters] of queue.lanes) {
+      if (name === (lane?.name ?? "")) return true;
+      const [first] = waiters.values();
+      if (first !== undefined && hasLaneCapacity(queue, first.lane)) return true;
+    }
+    return false;
+  };
+
   return {
-    mayStart: (name) => {
+    mayStart: (name, lane) => {
       const queue = queues.get(name);
-      return (queue === undefined || queue.waiters.size === 0) && hasCapacity(name, queue);
+      // Another lane that waits for its own share does not delay this one.
+      const isNext = queue === undefined || !isAnyReady(queue, lane);
+      return isNext && hasCapacity(name, queue) && hasLaneCapacity(queue, lane);
     },
     start,
-    finish: (name) => {
+    finish: (name, lane) => {
       const queue = find(name);
+      weigh(queue, lane, -1);
       queue.running--;
       running--;
       count(queue.node, -1);
       forgetIfIdle(name, queue);
     },
-    join: (name, waiter) => {
+    join: (name, waiter, lane) => {
       if (waiting >= limits.total) return "full";
       const queue = find(name);
-      if (queue.waiters.size >= limits.perQueue) return "queue_full";
-      queue.waiters.add(waiter);
+      if (queue.waiting >= limits.perQueue) return "queue_full";
+      const waiters = queue.lanes.getOrInsertComputed(lane?.name ?? "", () => new Map());
+      if (lane !== undefined && waiters.size >= Math.ceil(limits.perQueue * SHARE_OF_LANE))
+        return "queue_full";
+      waiters.set(waiter, { waiter, lane });
+      queue.waiting++;
       rotation.set(name, queue);
       waiting++;
       return undefined;
@@ -158,9 +219,10 @@ export function makeFairQueue<Waiter>(limits: FairQueueLimits<Waiter>): FairQueu
     next: () => {
       for (const [name, queue] of rotation) {
         if (!hasCapacity(name, queue)) continue;
-        const waiter = findReady(queue);
-        if (waiter === undefined) continue;
-        start(name);
+        const ready = findReady(queue);
+        if (ready === undefined) continue;
+        const { waiter, lane } = ready;
+        start(name, lane);
         // To the end of the rotation, behind all other queues.
         rotation.delete(name);
         rotation.set(name, queue);

@@ -80,6 +80,29 @@ describe("makeFairQueue()", () => {
     ]);
   });
 
+  test("serves lanes of a queue in rotation, and leaves a quarter to the others of the queue", () => {
+    const fairQueue = makeFairQueue<string>({ connections: 9, perQueue: 8, total: 20 });
+    const heavy = { name: "ada", weight: 2 };
+    const light = { name: "bob" };
+    const start = (lane?: typeof heavy | typeof light) => {
+      const may = fairQueue.mayStart("app", lane);
+      if (may) fairQueue.start("app", lane);
+      return may;
+    };
+    // Three quarters of 8 connections, at a weight of 2.
+    expect([1, 2, 3, 4].map(() => start(heavy))).toEqual([true, true, true, false]);
+    const joined = [1, 2, 3, 4, 5, 6, 7].map((n) => fairQueue.join("app", `a${n}`, heavy));
+    expect(joined.map((reason): string => reason ?? "waits")).toEqual([
+      ...Array.from({ length: 6 }, () => "waits"),
+      "queue_full",
+    ]);
+    expect([start(light), start(), start()]).toEqual([true, true, true]);
+    fairQueue.join("app", "b1", light);
+    fairQueue.join("app", "server");
+    fairQueue.finish("app", heavy);
+    expect([1, 2, 3, 4].map(() => fairQueue.next())).toEqual(["a1", "b1", "server", undefined]);
+  });
+
   test("keeps the order within a queue", () => {
     const fairQueue = makeFairQueue<string>(LIMITS);
     fairQueue.join("a", "a1");

@@ -5,7 +5,7 @@
  * @module
  */
 import { Problem } from "../../problem.ts";
-import { type FairQueue, type FullQueue, makeFairQueue } from "../../std/fair_queue.ts";
+import { type FairQueue, type FullQueue, type Lane, makeFairQueue } from "../../std/fair_queue.ts";
 import type { Connection } from "./connection.ts";
 import {
   type Connections,
@@ -58,6 +58,7 @@ type Waiter = Ticking & {
 
 type Acquiring = {
   caller?: Caller | undefined;
+  lane?: Lane | undefined;
   gate?: Gate | undefined;
   /** Whether the statement is brief, and does not wait long for a lock: see `Sharing`. */
   isBrief?: boolean;
@@ -105,25 +106,29 @@ export class Acquirer {
    */
   acquire(
     queue: string,
-    { caller, gate, isBrief = false }: Acquiring = {},
+    { caller, gate, isBrief = false, lane }: Acquiring = {},
   ): Connection | Promise<Connection> {
     const isOpen = !this.#isClosed && this.#options.nodes?.isSilent(queue) !== true;
     const mayStart = isOpen && gate?.mayStart() !== false;
     const connection =
-      mayStart && this.#fairQueue.mayStart(queue) ? this.#take(isBrief) : undefined;
+      mayStart && this.#fairQueue.mayStart(queue, lane) ? this.#take(isBrief) : undefined;
     if (connection !== undefined) {
-      this.#fairQueue.start(queue);
+      this.#fairQueue.start(queue, lane);
       gate?.start();
       return connection;
     }
     const error = this.#findError(queue);
     return error === undefined
-      ? this.#wait(queue, { caller, gate, isBrief })
+      ? this.#wait(queue, { caller, gate, isBrief, lane })
       : Promise.reject(error);
   }
 
-  release(queue: string, connection: Connection, isSuspect: boolean): void {
-    this.#fairQueue.finish(queue);
+  release(
+    { queue, lane }: { queue: string; lane?: Lane | undefined },
+    connection: Connection,
+    isSuspect: boolean,
+  ): void {
+    this.#fairQueue.finish(queue, lane);
     const left = this.#sharing.leave(connection, isSuspect);
     if (left.isLast) this.#pool.release(connection, left.isSuspect);
     this.serve();
@@ -235,7 +240,7 @@ export class Acquirer {
     const { ticker } = this.#options;
     const end = Promise.withResolvers<Connection>();
     const waiter = this.#makeWaiter(queue, acquiring, end);
-    const reason = this.#fairQueue.join(queue, waiter);
+    const reason = this.#fairQueue.join(queue, waiter, acquiring.lane);
     if (reason !== undefined) {
       this.#shed[reason]++;
       return Promise.reject(tooBusy(reason));

@@ -108,9 +108,9 @@ export class Groups {
     this.#gatherings.set(key, gathering);
     const member = this.#makeMember(work, gathering);
     gathering.members.add(member);
-    const { queue, caller } = work.call;
+    const { queue, lane, caller } = work.call;
     const isBrief = isBriefNow(this.#parts, work);
-    Promise.resolve(this.#parts.acquirer.acquire(queue, { caller, gate: member, isBrief }))
+    Promise.resolve(this.#parts.acquirer.acquire(queue, { caller, lane, gate: member, isBrief }))
       .then((connection) => this.#lead(gathering, member, connection))
       .catch((error: unknown) => {
         gathering.members.delete(member);
@@ -160,7 +160,7 @@ export class Groups {
     ticker.add(patience);
     // The connection can end during the turn, before anything is sent.
     const isAlive = connection.isAlive();
-    if (!isAlive) acquirer.release(leader.work.call.queue, connection, true);
+    if (!isAlive) acquirer.release(leader.work.call, connection, true);
     if (isAlive && members.length > 1) {
       await this.#sendTogether(members, connection).catch((error: unknown) => {
         for (const { end } of members) end.reject(error);
@@ -211,7 +211,7 @@ export class Groups {
       if (work.call.meter !== undefined) work.call.meter.dbMs += durationMs;
     const lines = "rows" in end ? readLines(end.rows, grouping, rows) : undefined;
     const isMismatch = "rows" in end && lines === undefined;
-    acquirer.release(call.queue, connection, end.isSuspect || isMismatch);
+    acquirer.release(call, connection, end.isSuspect || isMismatch);
     if (isMismatch) this.#options.onMismatch?.();
     if (lines !== undefined) {
       for (const [index, member] of members.entries()) settle(member, lines[index]);

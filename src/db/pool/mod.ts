@@ -6,6 +6,7 @@
  *
  * @module
  */
+import type { Lane } from "../../std/fair_queue.ts";
 import type { PoolStats } from "./acquire.ts";
 import type { Parameter } from "./connection.ts";
 import { type Grouping, type GroupOptions, Groups } from "./groups.ts";
@@ -28,6 +29,8 @@ export type CallOptions = {
   caller?: Caller;
   /** The queue of the call: an app's id, or {@linkcode SERVICE_QUEUE}. */
   queue: string;
+  /** The part of the queue, such as the person: one lane never uses up its queue. */
+  lane?: Lane | undefined;
   /** Whether the statement calls a function of an app: the app's node can serve it directly. The queue is then the app's id. */
   isOfApp?: boolean;
   /** Sums up the database's time. */

@@ -125,7 +125,7 @@ function openNodePool(
   });
   const retry = async (queue: string): Promise<void> => {
     const connection = await pool.acquirer.acquire(queue);
-    pool.acquirer.release(queue, connection, false);
+    pool.acquirer.release({ queue }, connection, false);
   };
   return {
     pool,

@@ -132,9 +132,9 @@ function makePipeline(options: PipelineOptions): Pipeline {
   const sender = makePatientSender(options.ticker);
   return {
     ask: async (statement, call, compare) => {
-      const { queue, caller, meter } = call;
+      const { queue, lane, caller, meter } = call;
       if (sender.isAvoided(queue)) return undefined;
-      const pending = acquirer.acquire(queue, { caller });
+      const pending = acquirer.acquire(queue, { caller, lane });
       // The caller's own attempt reports why there is no connection.
       const connection =
         pending instanceof Promise ? await pending.catch(() => undefined) : pending;
@@ -149,7 +149,7 @@ function makePipeline(options: PipelineOptions): Pipeline {
         options.onMismatch?.();
       }
       const isAlive = connection.isAlive();
-      acquirer.release(queue, connection, !isAlive || sender.isStuck(connection));
+      acquirer.release(call, connection, !isAlive || sender.isStuck(connection));
       return verdict === "own" && isAlive ? rows : undefined;
     },
     stats: () => acquirer.stats(),

@@ -5,6 +5,7 @@
  * @module
  */
 import { Problem } from "../../problem.ts";
+import type { Lane } from "../../std/fair_queue.ts";
 import { errorCode } from "../../std/network.ts";
 import { isMisrouted, isOutdated, isUnconnected } from "../node_errors.ts";
 import { isWorthAnother, toDatabaseError } from "../sqlstate.ts";
@@ -39,6 +40,7 @@ export type Work = {
   call: {
     retry: "safe" | "unsafe";
     queue: string;
+    lane?: Lane | undefined;
     caller?: Caller;
     meter?: { dbMs: number };
   };
@@ -49,13 +51,13 @@ export type Work = {
 /** The rows; the first attempt uses the acquired connection, if given. @throws {Error} see `toDatabaseError` */
 export async function run<Row>(parts: RunParts, work: Work, acquired?: Connection): Promise<Row[]> {
   const { acquirer, nodes, coordinator } = parts;
-  const { queue, caller, meter, retry } = work.call;
+  const { queue, lane, caller, meter, retry } = work.call;
   const askedAt = performance.now();
   let startedAt: number | undefined;
   for (let attempt = 1; ; attempt++) {
     const isBrief = attempt === 1 && isBriefNow(parts, work);
     const pending =
-      (attempt === 1 ? acquired : undefined) ?? acquirer.acquire(queue, { caller, isBrief });
+      (attempt === 1 ? acquired : undefined) ?? acquirer.acquire(queue, { caller, lane, isBrief });
     const connection = pending instanceof Promise ? await orElse(pending, parts) : pending;
     if (connection === undefined) return await run(throughCoordinator(parts), work);
     const sentAt = performance.now();
@@ -64,7 +66,7 @@ export async function run<Row>(parts: RunParts, work: Work, acquired?: Connectio
     const shared = acquirer.isShared(connection) ? work.brief : undefined;
     const end = await send(parts, { ...work, limitMs }, { connection, shared });
     if (meter !== undefined) meter.dbMs += performance.now() - sentAt;
-    acquirer.release(queue, connection, end.isSuspect);
+    acquirer.release(work.call, connection, end.isSuspect);
     if ("rows" in end) {
       nodes?.hear(queue, sentAt);
       return end.rows as Row[];
