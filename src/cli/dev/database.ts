@@ -22,6 +22,7 @@ import {
   startCluster,
   swapDatabases,
 } from "../../db/mod.ts";
+import { PREVIEWS } from "../../preview.ts";
 import type { Config } from "../../settings/mod.ts";
 import { showCount } from "../../std/count.ts";
 import { quote } from "../../std/quote.ts";
@@ -188,7 +189,10 @@ async function provision(
     async (database) => {
       for (const login of [serving, pushing, acting]) await makeLogin(database, login);
       const isNew = !(await hasTables(database));
-      const { applied, refreshed, rebuilt, isUpgraded } = await setUpDatabase(database, urls);
+      const { applied, refreshed, rebuilt, isUpgraded } = await setUpDatabase(database, urls, {
+        // dev has exactly the previews of its start.
+        ending: PREVIEWS.filter((name) => !config.PREVIEW.includes(name)),
+      });
       if (!isNew && isUpgraded)
         report(`Upgraded the database to this release, with all rows${describeSteps(applied)}`);
       else if (!isNew && refreshed.length > 0)
