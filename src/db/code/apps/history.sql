@@ -134,11 +134,11 @@ $$;
 
 -- Deletes at most about max_rows changes: those that are older than the app's days, and the oldest
 -- above max_bytes of the people and keys with more than their share; never because the preview is
--- off. max_bytes is at least the service's own: a stolen login must not remove traces. Applies edits
--- first. Returns the number of written rows; a step that writes nothing is the last. Never waits
--- for a write: no write changes these rows. Bounded for any number of changes: it looks at the
--- oldest of each table, and measures apps in any order until it has read 100 changes for each row
--- it may write; the others follow later.
+-- off. max_bytes is at least the service's own: a stolen login must not remove traces. Applies
+-- edits first. Returns the number of written rows; a step that writes nothing is the last. Never
+-- waits for a write: no write changes these rows. Bounded for any number of changes: it looks at
+-- the oldest of each table, and measures apps in any order until it has read 100 changes for each
+-- row it may write; the others follow later.
 create function rowhouse.sweep_history(max_rows integer, max_bytes bigint) returns integer
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 declare
@@ -193,8 +193,9 @@ comment on function rowhouse.sweep_history is 'idempotent';
 grant execute on function rowhouse.sweep_history to rowhouse_service, rowhouse_data;
 
 -- Deletes at most max_rows changes of an app with more than max_bytes: the oldest of each person or
--- key (without the act of the Console) above an equal share of the bytes, of which those with less leave the rest to the others. So
--- no one can remove what others did. A tenth below the limit, so that the next changes fit too.
+-- key (without the act of the Console) above an equal share of the bytes, of which those with less
+-- leave the rest to the others. So no one can remove what others did. A tenth below the limit, so
+-- that the next changes fit too.
 create function rowhouse.sweep_shares(app uuid, max_rows integer, max_bytes bigint) returns integer
 language plpgsql set search_path = pg_catalog, pg_temp as $$
 declare
@@ -202,7 +203,7 @@ declare
     select max((max_bytes / 10 * 9 - smaller) / others) from (
       select size, sum(size) over placed - size as smaller, count(*) over (order by size desc,
         changed_by desc) as others
-      from (select substring(changed_by from '^\S+ \S+') as changed_by, sum(bytes) as size
+      from (select substring(changed_by from '^[^ ]+ [^ ]+') as changed_by, sum(bytes) as size
         from rowhouse.row_changes where app_id = app group by 1) as sizes
       window placed as (order by size, changed_by)) as ranked
     where size > (max_bytes / 10 * 9 - smaller) / others);
@@ -212,7 +213,7 @@ begin
     select ctid from rowhouse.row_changes where app_id = app and (table_name, id) in (
       select table_name, id from (
         select table_name, id, sum(bytes) over (
-          partition by substring(changed_by from '^\S+ \S+') order by id desc) as total
+          partition by substring(changed_by from '^[^ ]+ [^ ]+') order by id desc) as total
         from rowhouse.row_changes where app_id = app) as measured
       where total > share order by id limit max_rows)
     for update skip locked));
