@@ -6,6 +6,23 @@ export type GiveWay = () => Promise<void>;
 /** How long a piece of work lasts, in milliseconds. */
 const PIECE_MS = 8;
 
+/**
+ * Returns a function to call after each piece.
+ *
+ * @example
+ * ```ts
+ * import { makeGiveWay } from "./give_way.ts";
+ * import { expect } from "bun:test";
+ *
+ * const giveWay = makeGiveWay();
+ * let sum = 0;
+ * for (const piece of [1, 2, 3]) {
+ *   sum += piece;
+ *   await giveWay();
+ * }
+ * expect(sum).toBe(6);
+ * ```
+ */
 export function makeGiveWay(): GiveWay {
   let startedAt = performance.now();
   return async () => {

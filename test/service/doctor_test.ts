@@ -330,6 +330,7 @@ describe("rowhouse doctor", () => {
       "processes",
       "previews",
       "functions",
+      "sizes of apps",
       "isolation",
       "identity secret",
       "console login",
@@ -932,6 +933,7 @@ describe("rowhouse doctor", () => {
       "ok processes",
       "ok previews",
       "ok functions",
+      "ok sizes of apps",
       "ok isolation",
       "ok identity secret",
     ]);

@@ -193,7 +193,7 @@ test("a sweep reads a bounded number of changes, however many apps have a histor
       select id, 'todos', gen_random_uuid(), 'key 00', '{}', 1000
       from rowhouse.apps, generate_series(1, ${changes}) where slug ~ '^swept-'; select 1`);
   const [read] = await admin.message<{ swept: number; fetched: number }>(`begin;
-    create temp table swept on commit drop as select rowhouse.sweep_history(${rows}, ${HISTORY_BYTES}) as swept;
+    create temp table swept on commit drop as select rowhouse.sweep_history(${rows}, ${100 * HISTORY_BYTES}) as swept;
     select swept, idx_tup_fetch::int as fetched from swept, pg_stat_xact_all_tables where relname = 'row_changes';
     commit`);
   const oldest = 10;

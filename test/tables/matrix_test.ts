@@ -530,7 +530,7 @@ for (const [pusherName, cases] of [
       );
       for (const { message } of body.details) {
         expect(message).toMatch(
-          /^The schema declares .+, (but the table has .+|which does not fit the table|which the table's owner .+ does not declare)(: .+)?$/,
+          /^The schema (declares .+, (but the table has .+|which does not fit the table|which the table's owner .+ does not declare)(: .+)?|does not declare .+: declare it again, or drop each value .+)$/,
         );
         if (pusherName === "another app") expect(message).not.toContain("the table has");
         if (isOwner && second !== undefined) expect(message).not.toContain(second.slug);
