@@ -1,11 +1,12 @@
 /** The methods of one table: their requests, and the pages of lists. @module */
 
-import type * as Feed from "./change_feed.ts";
-import type { AnyRows } from "./create_all.ts";
+import { readChanges, watchPage } from "./change_feed.ts";
+import { type AnyRows, createAll, findMaxBytes } from "./create_all.ts";
 import { type Call, type Connection, readObject, send, unreadable } from "./data_call.ts";
 import { DataError } from "./data_error.ts";
 import { endable } from "./deadline.ts";
-import type * as Query from "./query_text.ts";
+import { findRow } from "./find_row.ts";
+import { toGroupQuery, toManyQuery, toQueryParameters } from "./query_text.ts";
 import type { TableSources } from "./related.ts";
 import { keepTag, type RowState, toIfMatch } from "./row_state.ts";
 import type {
@@ -74,7 +75,7 @@ function isObject(value: unknown): value is object {
   return typeof value === "object" && value !== null;
 }
 
-type AnyMany = CallOptions & Parameters<typeof Query.toManyQuery>[0];
+type AnyMany = CallOptions & Parameters<typeof toManyQuery>[0];
 type ListPage = (options: AnyQuery) => Promise<Page<AnyRow>>;
 
 /** The parts of a call that its method sets. */
@@ -121,16 +122,16 @@ export function makeTable(
   };
   const get: TableClient<TableTypes>["get"] = async (id, options) =>
     await sendRow("get", { method: "GET", segment: id }, options);
-  const toListCall = async (verb: string, options: AnyWatch): Promise<Call> => {
+  const toListCall = (verb: string, options: AnyWatch): Call => {
     const prefer = options.count && `count=${options.count}`;
-    return toCall(verb, { method: "GET", query: await toQuery(options), prefer }, options);
+    return toCall(verb, { method: "GET", query: toQuery(options), prefer }, options);
   };
   const list = async (options: AnyQuery = {}): Promise<Page<AnyRow>> => {
-    const call = await toListCall("list", options);
+    const call = toListCall("list", options);
     return readPage(await sendList(connection, call), call, options);
   };
   const requestPage = async (options: AnyWatch, sent: Pick<Call, "signal" | "ifNoneMatch">) => {
-    const call = await toListCall("watch", options);
+    const call = toListCall("watch", options);
     const { body, tag, isSame } = await send(connection, { ...call, ...sent });
     return { page: isSame ? undefined : readPage(body, call, options), tag };
   };
@@ -154,7 +155,6 @@ export function makeTable(
     values: AnyRows,
     { onStored, ...options }: CreateAllOptions = {},
   ) => {
-    const { createAll, findMaxBytes } = await import("./create_all.ts");
     const method = verb === "updateAll" ? "PATCH" : "POST";
     return await createAll(values, {
       toJson: (value: object & { ifMatch?: RowState }) =>
@@ -168,7 +168,6 @@ export function makeTable(
     });
   };
   const writeMany = async (verb: string, asked: AnyMany, sent: Sent) => {
-    const { toManyQuery } = await import("./query_text.ts");
     const query = toManyQuery(asked, `${table}.${verb}`);
     const call = toCall(verb, { ...sent, query, key: makeKey() }, asked);
     const { body } = await send(connection, call);
@@ -181,7 +180,6 @@ export function makeTable(
     all,
     get,
     groups: async (options: CallOptions = {}) => {
-      const { toGroupQuery } = await import("./query_text.ts");
       const sent = { method: "GET", segment: "groups", query: toGroupQuery(options) } as const;
       const call = toCall("groups", sent, options);
       const { groups } = (await send(connection, call)).body;
@@ -189,7 +187,6 @@ export function makeTable(
       return groups;
     },
     find: async (where, options) => {
-      const { findRow } = await import("./find_row.ts");
       const search = (page: AnyQuery) => list({ ...options, ...page });
       return await findRow(search, { table, where, source: sources?.[table] });
     },
@@ -207,31 +204,18 @@ export function makeTable(
     delete: async (id, options) => {
       await send(connection, toCall("delete", { method: "DELETE", segment: id }, options));
     },
-    watch: (options = {}) =>
-      follow(options, ({ watchPage }, followed) =>
-        watchPage({ connection, table, sources, request: requestPage }, followed),
+    watch: (options: AnyWatch = {}) =>
+      endable(options.signal, (signal) =>
+        watchPage({ connection, table, sources, request: requestPage }, { ...options, signal }),
       ),
     changes: (options = {}) =>
-      follow(options, ({ readChanges }, followed) => readChanges(connection, table, followed)),
+      endable(options.signal, (signal) => readChanges(connection, table, { ...options, signal })),
   });
 }
 
 /** A write that takes effect once, even if it is repeated. */
 function toPost(values: object): Sent {
   return { method: "POST", body: toJson(values), key: makeKey() };
-}
-
-/** Loads the code of event streams only when it is used. `return()` also ends a wait. */
-function follow<Options extends CallOptions, Value>(
-  options: Options,
-  run: (
-    feed: typeof Feed,
-    options: Options & { signal: AbortSignal },
-  ) => AsyncGenerator<Value, void, undefined>,
-): AsyncGenerator<Value, void, undefined> {
-  return endable(options.signal, async function* (signal) {
-    yield* run(await import("./change_feed.ts"), { ...options, signal });
-  });
 }
 
 /** Rows per read. */
@@ -293,7 +277,7 @@ async function* readPages(
 }
 
 /** All parameters: the service must reject unknown parameters, so the client does not drop them. */
-async function toQuery({
+function toQuery({
   signal,
   timeoutMs,
   everyMs,
@@ -302,13 +286,8 @@ async function toQuery({
   orderBy,
   select,
   ...given
-}: AnyWatch): Promise<[name: string, value: unknown][]> {
-  // Most lists have no such part, and do not need the code for it.
-  const loaded = (where ?? orderBy ?? select) ? await import("./query_text.ts") : undefined;
-  return [
-    ...(loaded?.toQueryParameters({ where, orderBy, select }) ?? []),
-    ...Object.entries(given),
-  ];
+}: AnyWatch): [name: string, value: unknown][] {
+  return [...toQueryParameters({ where, orderBy, select }), ...Object.entries(given)];
 }
 
 /** The empty text, dots, and text that is not valid UTF-16. */

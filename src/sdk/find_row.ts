@@ -1,4 +1,4 @@
-/** Finds one row by the columns of a unique constraint, page by page. An incomplete search throws instead of returning `undefined`. Loaded when used. @module */
+/** Finds one row by the columns of a unique constraint, page by page. An incomplete search throws instead of returning `undefined`. @module */
 import { DataError } from "./data_error.ts";
 import { isModel, type TableKinds } from "./matches.ts";
 import type { AnyQuery, AnyRow, Page } from "./table_client.ts";

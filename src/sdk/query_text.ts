@@ -1,4 +1,4 @@
-/** The parameters of calls with conditions, an order or a selection. Loaded when the first such call is made. @module */
+/** The parameters of calls with conditions, an order or a selection. @module */
 
 import { type Parameter, toOrder, toSelect } from "./related.ts";
 import type { AnyQuery } from "./table_client.ts";

@@ -11,7 +11,8 @@ import { useEffect, useState, useSyncExternalStore } from "react";
 import type { IdentityClient, IdentityUser, SessionState } from "./identity.ts";
 import { followRows, type LiveError } from "./live.ts";
 import type { RowPage } from "./patches.ts";
-import type { Page, TableClient, TableTypes, WatchOptions } from "./table_client.ts";
+import type { Selected, SelectItem } from "./select.ts";
+import type { Page, Select, TableClient, TableTypes, WatchOptions } from "./table_client.ts";
 
 /**
  * The last known session. Its status is `loading` until a check succeeds, and always on a server. It is `ended` if the person was
@@ -140,15 +141,34 @@ export function useLive<Page extends RowPage<{ readonly id: string }>>(url: stri
   return state?.url === url ? state : NOTHING;
 }
 
+/** The page to follow: `useRows` ends the stream itself. */
+type RowsOptions<Types extends TableTypes, Tables> = Omit<
+  WatchOptions<Types["row"], Tables>,
+  "signal"
+>;
+
 /**
- * The rows that `watch` of a table returns, for the app client. After an error, such as the end of the session, the last page stays;
- * the rows are followed again when the tab becomes visible or the network returns. The options must be JSON.
+ * The rows that `watch` of a table returns, for the app client, with the columns in `select`. After an error, such as the end of the
+ * session, the last page stays; the rows are followed again when the tab becomes visible or the network returns. The options must be JSON.
  */
+export function useRows<
+  Types extends TableTypes,
+  Tables,
+  Name extends keyof Tables,
+  const Items extends readonly SelectItem<Tables, Name>[],
+>(
+  table: TableClient<Types, Tables, Name>,
+  options: RowsOptions<Types, Tables> & Select<Tables, Name, Items>,
+): Live<Page<Selected<Tables, Name, Items>>, Error>;
 export function useRows<Types extends TableTypes, Tables, Name extends keyof Tables>(
   table: TableClient<Types, Tables, Name>,
-  options: Omit<WatchOptions<Types["row"], Tables>, "signal"> = {},
-): Live<Page<Types["row"]>, Error> {
-  type Known = Live<Page<Types["row"]>, Error> & { readonly table: unknown; readonly text: string };
+  options?: RowsOptions<Types, Tables>,
+): Live<Page<Types["row"]>, Error>;
+export function useRows<Types extends TableTypes, Tables, Name extends keyof Tables>(
+  table: TableClient<Types, Tables, Name>,
+  options: RowsOptions<Types, Tables> = {},
+): Live<Page<object>, Error> {
+  type Known = Live<Page<object>, Error> & { readonly table: unknown; readonly text: string };
   const [state, setState] = useState<Known>();
   const text = JSON.stringify(options);
   useEffect(() => {

@@ -42,7 +42,7 @@ export type QueryOptions<Row, Tables = unknown> = ListOptions & {
 };
 
 /** The columns and the related rows of each row. */
-type Select<Tables, Name, Items> = {
+export type Select<Tables, Name, Items> = {
   /**
    * Columns, the rows of references: `{ project: ["name"] }`, and rows that refer to a row: `{ todos: { select: ["title"],
    * limit: 10, orderBy: [{ due_at: "desc" }] } }`. A table with several references names its column: `"todos!project"`.

@@ -25,7 +25,7 @@ let page: Page;
 
 beforeAll(async () => {
   [site, browser] = await Promise.all([
-    openSite({}, { service: { previews: ["browser"] } }),
+    openSite({}, { service: { previews: ["browser", "filters"] } }),
     openBrowser(),
   ]);
   const built = await Bun.build({ entrypoints: [PAGE], format: "esm", target: "browser" });
@@ -119,7 +119,7 @@ test("the hooks show the person, and the rows as they change", async () => {
   await type("Milk");
   await save();
   await listItem("Milk").waitFor();
-  await shows(page, { first: "Milk", failure: "" });
+  await shows(page, { first: "Milk", columns: "title", failure: "" });
   await site.service.call(wiki, "/v1/data/db/todos", {
     ...{ method: "POST", json: [{ title: "Bread", owner: ada.id }] },
   });

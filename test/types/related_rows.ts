@@ -1,6 +1,7 @@
 /** The rows of lists with related rows, and selections that the compiler rejects. Compiled by `tsc`, never run. @module */
 import { defineSchema, type Id, type Row, t } from "../../src/schema/mod.ts";
 import { createDataClient } from "../../src/sdk/data.ts";
+import { useRows } from "../../src/sdk/react.ts";
 import { expectEqual } from "./equal.ts";
 
 const schema = defineSchema({
@@ -196,6 +197,23 @@ export async function selectRelatedRows(): Promise<void> {
   await generated.projects.list({ select: ["id", { notes: ["text"] }] });
   // @ts-expect-error all rows of an app have the same app
   await db.todos.list({ select: [{ project: ["app_id"] }] });
+}
+
+/** Rows in a component. */
+export function followRows(): void {
+  const all = useRows(db.todos, { limit: 5 }).page?.rows[0];
+  expectEqual<typeof all, Row<Schema, "todos"> | undefined>(true);
+  const some = useRows(db.todos, { select: ["id", { project: ["name"] }], limit: 5 }).page?.rows;
+  expectEqual<typeof some, { id: Id<"todos">; project: { name: string } | null }[] | undefined>(
+    true,
+  );
+  const ofTypes = useRows(generated.todos, { select: ["title"] }).page?.rows;
+  expectEqual<typeof ofTypes, { title: string }[] | undefined>(true);
+
+  // @ts-expect-error the table has no such column
+  useRows(db.todos, { select: ["name"] });
+  // @ts-expect-error the referenced table has no such column
+  useRows(db.todos, { select: [{ project: ["title"] }] });
 }
 
 /** Conditions on the rows of references. */

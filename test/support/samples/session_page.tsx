@@ -17,12 +17,13 @@ declare global {
 const app = createAppClient<typeof schema>(window.options);
 window.app = app;
 const { todos } = app.db;
-const ONE = { limit: 1 };
+const ONE = { select: ["title"], limit: 1 } as const;
 
 function Page({ user }: { user: IdentityUser }) {
   const { status, error: unchecked } = useSession(app);
   const { page, error } = useRows(todos);
-  const first = useRows(todos, ONE).page?.rows[0]?.title;
+  const one = useRows(todos, ONE);
+  const first = one.page?.rows[0];
   const [title, setTitle] = useState("");
   const [problem, setProblem] = useState("");
   const save = () =>
@@ -39,8 +40,9 @@ function Page({ user }: { user: IdentityUser }) {
       <output id="status">{status}</output>
       <input aria-label="Title" value={title} onChange={({ target }) => setTitle(target.value)} />
       <p role="alert">{problem}</p>
-      <output id="failure">{error?.message ?? unchecked?.message}</output>
-      <output id="first">{first}</output>
+      <output id="failure">{(error ?? one.error ?? unchecked)?.message}</output>
+      <output id="first">{first?.title}</output>
+      <output id="columns">{Object.keys(first ?? {}).join()}</output>
       <ul>
         {page?.rows.map((row) => (
           <li key={row.id}>{row.title}</li>
