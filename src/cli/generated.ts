@@ -14,6 +14,7 @@ import { toDurationText } from "../std/duration.ts";
 import * as limits from "../std/limits.ts";
 import { MAX_BYTES } from "../tables/mod.ts";
 import { ADMIN } from "./commands.ts";
+import { PROJECT_PROPERTIES } from "./project_file.ts";
 
 type Setting = { readonly about: string; readonly initial?: string; readonly isSecret?: true };
 
@@ -84,6 +85,7 @@ export const TABLES = {
   operators: { page: "docs/data.md", render: renderOperators },
   quotas: { page: "docs/push.md", render: renderQuotas },
   formats: { page: "docs/versioning.md", render: renderFormats },
+  project: { page: "docs/push.md", render: renderProject },
 } as const satisfies Record<string, { page: string; render: () => string }>;
 
 /**
@@ -143,6 +145,11 @@ function renderFormats(): string {
     ({ file, current, names }) => `| ${file} | ${current} | ${names} |`,
   );
   return ["| File | Version | Named in |", "|---|---|---|", ...rows].join("\n");
+}
+
+function renderProject(): string {
+  const rows = PROJECT_PROPERTIES.map(({ name, about }) => `| \`${name}\` | ${toCell(about)} |`);
+  return ["| Property | Meaning |", "|---|---|", ...rows].join("\n");
 }
 
 /** Names the file of a secret in the first column. docs/identity.md explains the settings of providers. */

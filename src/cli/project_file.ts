@@ -11,7 +11,7 @@ import * as v from "valibot";
 import { describeUnreadable } from "../format.ts";
 import { isPreview, PREVIEWS, type Preview } from "../preview.ts";
 import type { Detail } from "../problem.ts";
-import { toKeyVariable } from "../settings/mod.ts";
+import { SETTINGS, toKeyVariable } from "../settings/mod.ts";
 import { showCount } from "../std/count.ts";
 import { readIfThere } from "../std/files.ts";
 import { isObject, tryParseJson } from "../std/json.ts";
@@ -151,9 +151,9 @@ export function findEnvironment(
   );
 }
 
-/** A property whose value `isValid`; an issue says what is expected, and never the value. */
-function property<Value>(expected: string, isValid: (value: unknown) => boolean) {
-  return v.optional(v.custom<Value>(isValid, expected));
+/** A property whose value `isValid`; an issue says what is expected, and never the value. `about` is for the docs. */
+function property<Value>(about: string, expected = "", isValid = (_value: unknown) => true) {
+  return v.optional(v.pipe(v.custom<Value>(isValid, expected), v.description(about)));
 }
 
 const isPort = (value: unknown): boolean =>
@@ -163,24 +163,46 @@ const isPreviews = (value: unknown): boolean =>
 
 const PROPERTIES = {
   app: property<string>(
+    "the name of the app that `dev` creates and serves. Default: the name of the folder",
     `must be the slug of the app: ${APP_TEXTS}`,
     (value) => typeof value === "string" && isAppName(value),
   ),
-  port: property<number>(`must be a whole number from 0 to ${MAX_PORT}`, isPort),
+  port: property<number>(
+    `the port of \`dev\`, if the variable \`PORT\` is not set. Default: ${SETTINGS.PORT.initial}`,
+    `must be a whole number from 0 to ${MAX_PORT}`,
+    isPort,
+  ),
   apps: property<string[]>(
+    'folders of other projects whose apps `dev` also serves, such as `["../crm"]`',
     'must be a list of folders of other projects, such as ["../crm"]',
     (value) =>
       Array.isArray(value) && value.every((path) => typeof path === "string" && path !== ""),
   ),
-  previews: property<Preview[]>(`must be a list of previews: ${PREVIEWS.join(", ")}`, isPreviews),
-  environments: v.optional(v.unknown()),
-  share: property<boolean>("must be true or false", (value) => typeof value === "boolean"),
-  version: v.optional(v.unknown()),
+  previews: property<Preview[]>(
+    `previews that \`dev\` turns on, besides those that the schema needs: ${PREVIEWS.map((name) => `\`${name}\``).join(", ")}`,
+    `must be a list of previews: ${PREVIEWS.join(", ")}`,
+    isPreviews,
+  ),
+  environments: property<unknown>(
+    'the services that a push can go to, by name: a URL, or `{ "url", "confirm" }`. With `"confirm": true`, a push from a terminal asks first',
+  ),
+  share: property<boolean>(
+    "whether a push can start to use tables of other apps. Default: `true`",
+    "must be true or false",
+    (value) => typeof value === "boolean",
+  ),
+  version: property<unknown>("the version of the format. Default: 1"),
   rowhouse: property<string>(
+    "the version of Rowhouse that wrote the file: the error about a newer format names it",
     `must be a version such as ${VERSION}`,
     (value) => typeof value === "string" && isVersion(value),
   ),
 };
+/** What each property means, for the docs. */
+export const PROJECT_PROPERTIES = Object.entries(PROPERTIES).map(([name, { wrapped }]) => ({
+  name,
+  about: v.getDescription(wrapped) ?? "",
+}));
 const Properties = v.object(PROPERTIES);
 /** The name of `environments` in files of earlier builds. */
 const FORMER = "places";
