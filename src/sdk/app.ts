@@ -75,7 +75,8 @@ export type AppClient<S> = IdentityClient & {
 
 /**
  * A client for one app and the person who is signed in. Sends nothing until a method is called. The types come from the
- * schema, or only from a type: `createAppClient<typeof schema>` does not ship the rules with the page.
+ * schema, or only from a type: `createAppClient<typeof schema>` does not ship the rules with the page. Then `watch` polls for
+ * related rows and conditions on them, as with `createDataClient`.
  *
  * The first call opens a key for the person, which later calls share and renew. Calls reject with a `DataError`: with code
  * `unauthenticated` if no one is signed in, with code `forbidden` if the person has no role or a rule does not allow the call.

@@ -96,6 +96,9 @@ export type DataClient<S> = {
  * The types come from the schema, or only from a type: the generated `Tables`, or `typeof schema`. A client without a
  * schema accepts any table name, and the service rejects unknown tables.
  *
+ * Give `schema` if you watch related rows, or with conditions on them: a client that has only types does not know their
+ * tables, and `watch` polls.
+ *
  * @throws {TypeError} for an invalid `baseUrl`, `apiKey`, `schema` or number
  *
  * @example
