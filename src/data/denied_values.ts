@@ -28,28 +28,51 @@ export type DeniedWrite = {
   readonly action: "create" | "update" | "upsert";
 };
 
-/** The denied fields of a body: of each row of a list. Empty if only stored rows can tell why. */
-export function listDenied(body: unknown, write: DeniedWrite): Detail[] {
-  if (!Array.isArray(body)) return listOfRow(body, write);
-  return body.flatMap((row, index) => listOfRow(row, write).map((detail) => atRow(index, detail)));
+/**
+ * The denied fields of a body. A list has them for each row that is certainly wrong, and for the rows that the database has
+ * `reported`. Empty if only stored rows can tell why.
+ */
+export function listDenied(
+  body: unknown,
+  { reported = [], ...write }: DeniedWrite & { readonly reported?: readonly Detail[] | undefined },
+): Detail[] {
+  if (!Array.isArray(body)) return toDetails(findDenied(body, write), { isWrong: true });
+  return body.flatMap((row, index) => {
+    const own = reported.filter(({ path }) => path.split("/")[1] === String(index));
+    const found = toDetails(findDenied(row, write), { isWrong: own.length > 0 });
+    return found.length === 0 ? own : found.map((detail) => atRow(index, detail));
+  });
 }
 
-function listOfRow(row: unknown, write: DeniedWrite): Detail[] {
-  if (!isObject(row)) return [];
+/** Columns that break a rule whatever is stored, and columns of which only the database knows. */
+type Denied = { readonly certain: readonly string[]; readonly possible: readonly string[] };
+
+function toDetails({ certain, possible }: Denied, { isWrong }: { isWrong: boolean }): Detail[] {
+  const names = certain.length > 0 || !isWrong ? certain : possible;
+  return [...new Set(names)].map((name) => ({ path: `/${name}`, message: RULE }));
+}
+
+function findDenied(row: unknown, write: DeniedWrite): Denied {
+  if (!isObject(row)) return { certain: [], possible: [] };
   const { create, update } = write.view;
   const closed = Object.keys(row).filter((name) => isClosed(name, row, write));
-  const toNames = (rule: Rule | undefined, isNew: boolean) =>
-    rule === undefined ? [] : findBroken(rule, row, { ...write, isNew });
-  const ofNew = () => toNames(create, true);
-  const ofChange = () => toNames(update?.to, false);
-  const NAMES = {
-    create: ofNew,
-    update: ofChange,
+  const find = (rule: Rule | undefined, isNew: boolean): Denied =>
+    rule === undefined ? { certain: [], possible: [] } : findBroken(rule, row, { ...write, isNew });
+  const DENIED = {
+    create: () => find(create, true),
+    update: () => find(update?.to, false),
     // Only the database knows whether the row exists.
-    upsert: () => [...ofNew(), ...ofChange()],
-  } satisfies Record<DeniedWrite["action"], () => string[]>;
-  const names = new Set([...closed, ...NAMES[write.action]()]);
-  return [...names].map((name) => ({ path: `/${name}`, message: RULE }));
+    upsert: () => joinDenied(find(create, true), find(update?.to, false)),
+  } satisfies Record<DeniedWrite["action"], () => Denied>;
+  const { certain, possible } = DENIED[write.action]();
+  return { certain: [...closed, ...certain], possible };
+}
+
+/** What breaks both rules is certain; what breaks one of them is possible. */
+function joinDenied(one: Denied, other: Denied): Denied {
+  const certain = [...one.certain, ...other.certain];
+  if (one.certain.length > 0 && other.certain.length > 0) return { certain, possible: [] };
+  return { certain: [], possible: [...certain, ...one.possible, ...other.possible] };
 }
 
 type SentRow = Readonly<Record<string, unknown>>;
@@ -64,12 +87,13 @@ function isClosed(name: string, row: SentRow, { view, person, action }: DeniedWr
 type RuleOf = DeniedWrite & { readonly isNew: boolean };
 
 /** The columns that break the alternative which the row fulfills best. */
-function findBroken(rule: Rule, row: SentRow, of: RuleOf): string[] {
+function findBroken(rule: Rule, row: SentRow, of: RuleOf): Denied {
   const alternatives = rule.map((alternative) => compare(alternative, row, of));
   const fewest = Math.min(...alternatives.map(({ broken }) => broken.length));
-  return alternatives
-    .filter(({ broken }) => broken.length === fewest)
-    .flatMap(({ broken, unknown }) => (fewest === 0 ? unknown : broken));
+  const best = alternatives.filter(({ broken }) => broken.length === fewest);
+  if (fewest > 0) return { certain: best.flatMap(({ broken }) => broken), possible: [] };
+  const isFulfilled = best.some(({ unknown }) => unknown.length === 0);
+  return { certain: [], possible: isFulfilled ? [] : best.flatMap(({ unknown }) => unknown) };
 }
 
 /** The columns of an alternative that do not match, and those whose match only the database knows. */

@@ -101,9 +101,9 @@ function withDenied(
   if (person === undefined || table === undefined || view === undefined) return error;
   const ofPost = query === undefined ? "create" : "upsert";
   const action = request.method === "POST" ? ofPost : "update";
-  const details = listDenied(sent.value, { table, view, person: person.id, action });
+  const { message, cause, details: reported } = error;
+  const details = listDenied(sent.value, { table, view, person: person.id, action, reported });
   if (details.length === 0) return error;
-  const { message, cause } = error;
   return new Problem("forbidden", { message, cause, details: details.slice(0, MAX_ISSUES) });
 }
 

@@ -324,7 +324,8 @@ function drawWalk(table: TableDefinition, ids: readonly string[], random: Random
       .slice(0, 3)
       .map(({ name }) => ({ [name]: direction })),
     limit: pick(random, [2, 7, 40]),
-    select: isTrue(random, 3) ? ["id", pick(random, columns).name] : undefined,
+    select:
+      columns.length > 0 && isTrue(random, 3) ? ["id", pick(random, columns).name] : undefined,
     count: undefined,
   };
 }
@@ -346,10 +347,16 @@ export function drawQuery(table: TableDefinition, ids: readonly string[], random
       }
     : {};
   return {
-    where: { ...(isTrue(random, 5) ? {} : (drawWhere(columns, random, 2) as object)), ...byId },
+    where: {
+      ...(columns.length === 0 || isTrue(random, 5)
+        ? {}
+        : (drawWhere(columns, random, 2) as object)),
+      ...byId,
+    },
     orderBy: keys.map((name) => ({ [name]: sameDirection ?? drawDirection() })),
     limit: pick(random, [7, 40, 1000]),
-    select: isTrue(random, 3) ? ["id", pick(random, columns).name] : undefined,
+    select:
+      columns.length > 0 && isTrue(random, 3) ? ["id", pick(random, columns).name] : undefined,
     // A count reads all matching rows again for each page.
     count: isTrue(random, 3) ? pick(random, ["exact", "estimated"] as const) : undefined,
   };

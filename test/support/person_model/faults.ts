@@ -82,7 +82,11 @@ export const FAULTS: Readonly<Record<string, Fault>> = {
             /total := rowhouse\.view_statement\(relation, source, seen, walks,/,
             "total := rowhouse.view_statement(relation, source, 'true', walks,",
           )
-          .replace("plan, counted, matches,", "plan, counted, replace(matches, seen, 'true'),"),
+          .replace(
+            "plan, counted, matches,",
+            `plan, array(select replace(part, seen, 'true') from unnest(counted) as listed (part)),
+              replace(matches, seen, 'true'),`,
+          ),
     },
   },
   "an idempotency key is not bound to the person": {

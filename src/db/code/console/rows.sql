@@ -74,7 +74,8 @@ declare
   ends float8 := rowhouse.console_open_rows(visitor, wanted, new_key_id, new_digest, key_scopes,
     used_for);
 begin
-  update rowhouse.proofs set act = of_act where app_id = wanted and digest = new_digest;
+  update rowhouse.proofs set act = of_act
+  where app_id = wanted and digest = new_digest and console_id = who;
   return ends;
 end
 $$;
