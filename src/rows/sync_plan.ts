@@ -14,6 +14,14 @@ export type ListedRow = { readonly id: string; readonly values: Values };
 /** A row of the file, and the row of the table that it changes. */
 export type ChangedRow = FileRow & { readonly id: string };
 
+/** How the rows are written: a create must have the required columns, also if the row exists, so a row without them is changed by its id. */
+type SyncWrites = {
+  /** Rows to create, or to change by the columns of the unique constraint. */
+  readonly upserts: readonly FileRow[];
+  /** Rows to change by the `id` in their values. */
+  readonly patches: readonly FileRow[];
+};
+
 export type SyncPlan = {
   readonly created: readonly FileRow[];
   readonly changed: readonly ChangedRow[];
@@ -136,8 +144,20 @@ function findTaken(
 }
 
 /** A column that only a new row needs and that the row omits: the row can be changed by its id, but not be created. */
-export function findLacking({ columns }: TableDefinition, { values }: FileRow): string | undefined {
+function findLacking({ columns }: TableDefinition, { values }: FileRow): string | undefined {
   return columns.find((column) => isNeeded(column) && !Object.hasOwn(values, column.name))?.name;
+}
+
+export function toWrites(
+  table: TableDefinition,
+  { created, changed }: Pick<SyncPlan, "created" | "changed">,
+): SyncWrites {
+  const isWhole = (row: FileRow) => findLacking(table, row) === undefined;
+  const patched = changed.filter((row) => !isWhole(row));
+  return {
+    upserts: [...created, ...changed.filter(isWhole)],
+    patches: patched.map(({ id, line, values }) => ({ line, values: { id, ...values } })),
+  };
 }
 
 const REQUIRED_IN_NEW = "Is required and has no default, and no stored row has these values";

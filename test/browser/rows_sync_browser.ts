@@ -160,6 +160,22 @@ describe("with the preview of conditions,", () => {
     expect(await pages.listRows()).toEqual(stored);
   });
 
+  test("a file without a required column changes rows that exist, and creates none", async () => {
+    await pages.addRows(STORED);
+    await withPage(pages.browser, async (page) => {
+      await open(page);
+      await check(page, "tag,note\na,new\nb,kept\nz,new\n", { deletes: false });
+      await page
+        .getByText("Line 4, title: Is required and has no default, and no stored")
+        .waitFor();
+      await check(page, "tag,note\na,new\nb,kept\ng,new\n", { deletes: false });
+      await press(page, "Change 2 rows");
+      await page.getByText("Created 0, changed 2, left 1 and deleted 0 rows.").waitFor();
+    });
+    const rows = await pages.listRows();
+    expect(rows.filter(({ note }) => note === "new").map(({ title }) => title)).toEqual(["A", "G"]);
+  });
+
   test("a row that changed since the check stays and is named; so does a row with references", async () => {
     const stored = await pages.addRows(STORED);
     const [a, b] = stored;

@@ -9,9 +9,7 @@ import { toUpsertPath } from "../../data/deps.ts";
 import { Problem } from "../../problem.ts";
 import {
   type Batch,
-  type ChangedRow,
   type FileRow,
-  findLacking,
   findLostColumns,
   findUnique,
   isUnchanged,
@@ -23,6 +21,7 @@ import {
   type SyncPlan,
   splitBatch,
   toDeletions,
+  toWrites,
 } from "../../rows/mod.ts";
 import type { NamedColumn, TableDefinition } from "../../schema/mod.ts";
 import { mapBounded } from "../../std/bounded.ts";
@@ -235,15 +234,12 @@ async function writeRows(
   const run = crypto.randomUUID();
   const stop = task.setting.terminal.spin(() => `Writing: ${sent} of ${showCount(total, "row")}`);
   try {
-    const { false: whole = [], true: partial = [] } = Object.groupBy(changed, (row) =>
-      String(findLacking(task.file.table, row) !== undefined),
-    );
+    const { upserts, patches } = toWrites(task.file.table, { created, changed });
     const upsert = { path: toUpsertPath(task.table, columns) };
-    // A create must have the required columns, also if the row exists: a row without them is changed by its id.
     const patch = { path: task.table, method: "PATCH" } as const;
     const waiting = [
-      ...toBatches(task, [...created, ...whole]).map((batch) => ({ ...batch, ...upsert })),
-      ...toBatches(task, partial.map(toPatch)).map((batch) => ({ ...batch, ...patch })),
+      ...toBatches(task, upserts).map((batch) => ({ ...batch, ...upsert })),
+      ...toBatches(task, patches).map((batch) => ({ ...batch, ...patch })),
     ];
     let most = MAX_BATCH;
     for (let number = 0; ; number++) {
@@ -302,10 +298,6 @@ function explainFailure(
 }
 
 const SERVER_ERROR = 500;
-
-function toPatch({ id, line, values }: ChangedRow): FileRow {
-  return { line, values: { id, ...values } };
-}
 
 function toBatches(task: ImportTask, rows: readonly FileRow[]) {
   const batcher = makeBatcher(limitsOf(task));

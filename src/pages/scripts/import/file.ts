@@ -97,10 +97,15 @@ function toJsonText(json: unknown): string {
   return typeof json === "string" ? json : json === null ? "" : (JSON.stringify(json) ?? "");
 }
 
-function makeFileReader(chosen: ImportFile): RowsReader {
+function makeFileReader(chosen: ImportFile, { isUpdate = false } = {}): RowsReader {
   const { format, isProtected, table, map, skip, ...options } = chosen;
   const mapping = makeMapping(table, { map, skip });
-  return makeRowsReader(makeSource(format, { isProtected }), { ...options, table, mapping });
+  return makeRowsReader(makeSource(format, { isProtected }), {
+    ...options,
+    table,
+    mapping,
+    isUpdate,
+  });
 }
 
 export function readFile(
@@ -159,7 +164,7 @@ export async function checkFile(
     badLines.add(issue.line);
     faults.add(issue);
   };
-  const reader = makeFileReader(file);
+  const reader = makeFileReader(file, { isUpdate: comparison !== undefined });
   for await (const read of readFile(file, reader)) {
     read.issues.forEach(add);
     for (const row of read.rows) {

@@ -24,7 +24,7 @@ type BatchResponse = {
   readonly isReplay?: boolean;
   /** What happened to each row of a batch that updates rows. */
   readonly results?: readonly RowResult[];
-  /** The stored rows. */
+  /** The stored rows: created, or changed by their ids. */
   readonly created?: readonly TableRow[];
   /** Whether the rows of a failed batch are stored. */
   readonly rows: RowsFate;
@@ -43,13 +43,19 @@ export const SIGNED_OUT = {
   details: [],
 } as const;
 
-/** Sends rows to create, or to update by the columns of a unique constraint, separated by commas. */
-export function makeSender(url: string, unique?: string): BatchSender {
+type Target = {
+  /** The columns of the unique constraint by which rows are updated, separated by commas. */
+  readonly unique?: string;
+  /** `PATCH` changes rows by their ids. */
+  readonly method?: "POST" | "PATCH";
+};
+
+export function makeSender(url: string, { unique, method = "POST" }: Target = {}): BatchSender {
   const query = unique === undefined ? "" : `?${new URLSearchParams({ onConflict: unique })}`;
   const act = startAct();
   return async ({ body }, key) => {
     const headers = { ...act, "idempotency-key": key };
-    const answer = await callPatiently(`${url}${query}`, { method: "POST", body, headers });
+    const answer = await callPatiently(`${url}${query}`, { method, body, headers });
     if (answer.kind === "lost") return toLost(answer);
     if (answer.kind === "rejected")
       return answer.status === 403 && answer.code === "forbidden"
@@ -104,7 +110,7 @@ export type Stop = {
 
 type Progress = { readonly stored: number; readonly replayed: number };
 
-type SendOptions = {
+export type SendOptions = {
   /** The seed of the keys of the batches. */
   readonly key: string;
   readonly sender: BatchSender;

@@ -14,6 +14,7 @@ import {
   nameByUnique,
   type SyncPlan,
   toDeletions,
+  toWrites,
 } from "../../../rows/mod.ts";
 import type { NamedColumn, TableDefinition } from "../../../schema/mod.ts";
 import { mapBounded } from "../../../std/bounded.ts";
@@ -26,6 +27,7 @@ import {
   LOST,
   makeSender,
   type RowResult,
+  type SendOptions,
   SIGNED_OUT,
   type Stop,
   sendRows,
@@ -190,20 +192,29 @@ function renderDeleted({ deleted, unique }: Sync): HTMLElement {
 }
 
 async function write({ steps, path, url, again }: Steps, sync: Sync): Promise<void> {
-  const { created, changed, unchanged, deleted, unique } = sync;
+  const { created, changed, unchanged, deleted, unique, table } = sync;
   const total = created.length + changed.length + deleted.length;
+  const { upserts, patches } = toWrites(table, sync);
   const progress = makeProgress(total, `Writing ${count(total, "row")}…`);
   steps.append(progress.line);
   const done = { created: 0, updated: 0, unchanged, deleted: 0 };
   const show = (written: number) =>
     progress.show(written, `${toText(written)} of ${count(total, "row")} written`);
-  const send: Parameters<typeof sendRows>[1] = {
-    splits: true,
-    key: `sync-${crypto.randomUUID()}`,
-    sender: makeSender(url, unique.map(({ name }) => name).join(",")),
+  const key = `sync-${crypto.randomUUID()}`;
+  const upsert: SendOptions = {
+    ...{ splits: true, key: `${key}-upsert` },
+    sender: makeSender(url, { unique: unique.map(({ name }) => name).join(",") }),
     onStored: ({ stored }, { results = [] }) => {
       for (const result of results) if (result in done) done[result satisfies RowResult]++;
       show(stored);
+    },
+  };
+  const patch: SendOptions = {
+    ...{ splits: true, key: `${key}-patch` },
+    sender: makeSender(url, { method: "PATCH" }),
+    onStored: ({ stored }, { created: written = [] }) => {
+      done.updated += written.length;
+      show(upserts.length + stored);
     },
   };
   const left: string[] = [];
@@ -213,7 +224,8 @@ async function write({ steps, path, url, again }: Steps, sync: Sync): Promise<vo
     show(created.length + changed.length + done.deleted + left.length);
   };
   const { failed, message } = await runLocked(steps, async () => {
-    const failed = await sendRows([{ rows: [...created, ...changed] }], send);
+    const failed =
+      (await sendRows([{ rows: upserts }], upsert)) ?? (await sendRows([{ rows: patches }], patch));
     const message = failed?.response.message ?? (await deleteRows(sync, url, onDeleted));
     return { failed, message };
   });
