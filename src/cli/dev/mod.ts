@@ -14,6 +14,7 @@ import {
 import { explainFailure } from "../database.ts";
 import { findSchemaFile } from "../db/evaluate.ts";
 import type { ProjectPush } from "../db/push.ts";
+import { explain } from "../failures.ts";
 import { openFrom } from "../open_service.ts";
 import { PROJECT_FILE } from "../project_file.ts";
 import { findFreePort, listen, toLocalUrl } from "../serve/listen.ts";
@@ -210,7 +211,7 @@ async function serveDev(setting: Setting, running: Running): Promise<void> {
     const link = file && (await example?.open({ ...file, ...opening }));
     if (link !== undefined) terminal.print(link);
     for (const watch of watches) watch.start();
-    const records = watchRecords(served, repeatHeld);
+    const records = watchRecords(served, repeatHeld, (error) => terminal.warn(explain(error)));
     terminal.print("Watching the schema; Ctrl-C stops everything");
     release();
     try {
@@ -282,15 +283,28 @@ function openPushes({ project, explained, config, database, localUrl, file }: Op
 
 const RECORD_INTERVAL_MS = 2000;
 
+/** Checks one after the other. The first of several failures in a row is reported. */
 function watchRecords(
   served: readonly { readonly isDue: () => Promise<boolean> }[],
   onDue: () => void,
+  onFailure: (error: unknown) => void,
 ): ReturnType<typeof setInterval> {
+  let isBusy = false;
+  let hasFailed = false;
   const check = async () => {
-    for (const { isDue } of served) if (await isDue()) onDue();
+    if (isBusy) return;
+    isBusy = true;
+    try {
+      for (const { isDue } of served) if (await isDue()) onDue();
+      hasFailed = false;
+    } catch (error) {
+      if (!hasFailed) onFailure(error);
+      hasFailed = true;
+    } finally {
+      isBusy = false;
+    }
   };
-  // A database that does not respond ends dev on its own.
-  return setInterval(() => void check().catch(() => undefined), RECORD_INTERVAL_MS);
+  return setInterval(check, RECORD_INTERVAL_MS);
 }
 
 /** @throws {RejectedError} the embedded database has exited, so dev cannot serve */
