@@ -1,6 +1,6 @@
 /**
- * What an SQLSTATE says about the database as a whole, in our own sentences: for callers, the log, `rowhouse doctor` and commands.
- * PostgreSQL's messages are never used.
+ * What an SQLSTATE says about the database as a whole, in our own sentences: for the log, `rowhouse doctor` and commands. Callers
+ * hear only of a full disk. PostgreSQL's messages are never used.
  *
  * @module
  */
@@ -9,7 +9,7 @@ import { errorCode } from "../std/network.ts";
 
 /** A condition of the database. */
 export type Condition = {
-  /** Continues "The database"; for callers too. */
+  /** Continues "The database". */
   readonly is: string;
   /** What the operator does; `variable` names the connection string. Absent if the condition ends without an operator. */
   readonly remedy?: (variable: string) => string;
@@ -86,8 +86,10 @@ export function findCondition(error: unknown): (Condition & { sqlState: string }
   return found && { ...found, sqlState };
 }
 
-/** The message for callers, as an option of a problem; none for any other error. */
+const FULL_DISK = "53100";
+
+/** The message for callers, as an option of a problem: only of a full disk, because other conditions describe how the service is operated. */
 export function toConditionMessage(error: unknown): { message?: string } {
   const found = findCondition(error);
-  return found === undefined ? {} : { message: `The database ${found.is}` };
+  return found?.sqlState === FULL_DISK ? { message: `The database ${found.is}` } : {};
 }
