@@ -1,6 +1,7 @@
 /**
  * Rate limits of keys, people and apps: a request uses a token of its key and a token of its app, or is rejected with the time
- * to wait. All keys of a person for an app share one limit. The Console has a separate limit. Every response reports the remaining quota.
+ * to wait. All keys of a person for an app share one limit, which a large body uses more of. The Console has a separate limit. Every
+ * response reports the remaining quota.
  *
  * @see https://www.ietf.org/archive/id/draft-ietf-httpapi-ratelimit-headers-10.html
  * @module
@@ -9,6 +10,7 @@
 import type { Principal } from "../principal.ts";
 import { Problem } from "../problem.ts";
 import type { Limits } from "../records/apps/mod.ts";
+import { BODY_BYTES_A_REQUEST, MOST_BATCH_BYTES } from "../std/limits.ts";
 import { type SharedBucket, type SharedBuckets, waitFor, waitSeconds } from "./shared_buckets.ts";
 
 export type Quota = { readonly "ratelimit-policy": string; readonly ratelimit: string };
@@ -18,7 +20,7 @@ export type Quota = { readonly "ratelimit-policy": string; readonly ratelimit: s
  *
  * @throws {Problem} rate_limited — with `Retry-After` and the quota's headers
  */
-export type SpendQuota = (principal: Principal) => Quota | Promise<Quota>;
+export type SpendQuota = (principal: Principal, request: Request) => Quota | Promise<Quota>;
 
 /** Limit per app. Reading 50,000 rows costs 50 requests; changing 500 rows costs 1,000. */
 const CONSOLE_PER_MINUTE = 6000;
@@ -42,17 +44,27 @@ export function makeSpendQuota({ limits, buckets, personPerMinute }: QuotaDeps):
       { name: "person", bucket: buckets.find(`person ${appId} ${person.id}`, perMinute) },
     ];
   };
-  return (principal) => {
+  return (principal, request) => {
     const meters = toMeters(principal);
+    const more = principal.person === undefined ? 0 : countMore(request);
     const reportQuota = (empty: SharedBucket | undefined): Quota => {
       const rejected = meters.find(({ bucket }) => bucket === empty);
       if (rejected !== undefined) throw rateLimited(rejected, meters);
+      const own = meters.find(({ name }) => name === "person");
+      if (own !== undefined && more > 0) buckets.record(own.bucket, more);
       return toQuota(meters, meters.reduce(toNearest));
     };
     // All or none: a request over the app's limit does not use a token of the key.
     const empty = buckets.spend(meters.map(({ bucket }) => bucket));
     return empty instanceof Promise ? empty.then(reportQuota) : reportQuota(empty);
   };
+}
+
+/** The further requests that a body counts as. One that does not announce its length counts as the largest. */
+function countMore({ headers }: Request): number {
+  const initial = headers.has("transfer-encoding") ? MOST_BATCH_BYTES : 0;
+  const bytes = Number(headers.get("content-length") ?? initial);
+  return Math.max(0, Math.ceil(Math.min(bytes, MOST_BATCH_BYTES) / BODY_BYTES_A_REQUEST) - 1);
 }
 
 type Meter = { name: string; bucket: SharedBucket };

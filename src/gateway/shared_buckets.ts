@@ -28,8 +28,8 @@ export type SharedBuckets = {
   readonly spend: (
     buckets: readonly SharedBucket[],
   ) => SharedBucket | undefined | Promise<SharedBucket | undefined>;
-  /** Uses a token of a bucket, even if it is empty. */
-  readonly record: (bucket: SharedBucket) => void;
+  /** Uses a token of a bucket, or more, even if it is empty. */
+  readonly record: (bucket: SharedBucket, tokens?: number) => void;
   readonly giveBack: (bucket: SharedBucket) => void;
 };
 
@@ -58,10 +58,10 @@ export function makeSharedBuckets(deps: Omit<ReporterDeps, "now">): SharedBucket
   const evaluateNow = (bucket: SharedBucket) =>
     evaluate(bucket, { isUnavailable: reporter.isUnavailable(), time: now() });
 
-  function record(bucket: SharedBucket): void {
-    bucket.tokens = Math.max(-bucket.perMinute, bucket.tokens - 1);
-    bucket.unreported++;
-    bucket.lease.tokens--;
+  function record(bucket: SharedBucket, tokens = 1): void {
+    bucket.tokens = Math.max(-bucket.perMinute, bucket.tokens - tokens);
+    bucket.unreported += tokens;
+    bucket.lease.tokens -= tokens;
     if (isUrgent(bucket, now())) reporter.reportNow(bucket);
     else if (bucket.unreported >= maxUnreported(bucket)) reporter.reportSoon(bucket);
   }
@@ -72,7 +72,7 @@ export function makeSharedBuckets(deps: Omit<ReporterDeps, "now">): SharedBucket
     const empty = asked[verdicts.indexOf("empty")];
     if (empty !== undefined) return empty;
     if (verdicts.includes("unknown")) return "unknown";
-    asked.forEach(record);
+    for (const bucket of asked) record(bucket);
     return undefined;
   }
 

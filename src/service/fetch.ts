@@ -208,7 +208,7 @@ async function enter<Deps extends FetchDeps>(
   // The functions for people can be gone from the database.
   if (principal.person !== undefined && !isOn(deps, "browser")) throw keyRejected();
   deps.guard.checkApp(principal.appId);
-  state.quota = await deps.callers?.spendQuota(principal);
+  state.quota = await deps.callers?.spendQuota(principal, context.request);
   if (principal.person !== undefined) checkPersonRoute(route);
   if (route.access === "key" && !isInScope(route, principal)) throw scopeMissing(route.scope);
   // A copy would call the getter of the address.

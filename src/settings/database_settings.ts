@@ -86,7 +86,7 @@ export const DATABASE_SETTINGS = {
     form: whole(1, 100_000_000),
     initial: String(PERSON_REQUESTS_A_MINUTE),
     about:
-      "Max requests of a person on an app in a minute, with all keys of the person together (PREVIEW=browser). They also count for the app's limit. More get 429. In a split service, set it for the gateway.",
+      "Max requests of a person on an app in a minute, with all keys of the person together (PREVIEW=browser). Each started 8 KB of a body count as one. They also count for the app's limit. More get 429. In a split service, set it for the gateway.",
   },
   LIST_CACHE_BYTES: {
     form: bytes(0, 17_179_869_184),

@@ -125,6 +125,28 @@ describe.each(SHAPES)("in the shape %s, a person's key", (shape) => {
     expect((await service.call(app, LIST)).status).toBe(200);
   });
 
+  test("uses up its limit by bytes that it writes, announced or not", async () => {
+    const { url } = service;
+    const send = async (of: string, body: BodyInit) =>
+      (
+        await fetch(`${url}${LIST}`, {
+          method: "POST",
+          headers: { authorization: `Bearer ${of}`, "content-type": "application/json" },
+          body,
+        })
+      ).status;
+    const text = JSON.stringify({ title: "x".repeat(90_000) });
+    const bodies = [() => text, () => new Blob([text]).stream()];
+    for (const makeBody of bodies) {
+      const cookies = await signInAs(service, await makePerson(service, { app }));
+      const of = await newKey(cookies);
+      const statuses: number[] = [];
+      for (let count = 0; count < 8; count++) statuses.push(await send(of, makeBody()));
+      expect(statuses).toContain(429);
+    }
+    expect(await send(app.key, text)).toBe(201);
+  });
+
   test("is unknown to a process of the previous release, which knows no people", async () => {
     const use = (text: string) =>
       service.service.admin.query<{ key_id: string }>(
