@@ -5,6 +5,7 @@ import type { Scope } from "../../src/principal.ts";
 import { issueKey } from "../../src/records/apps/mod.ts";
 import { defineSchema, t } from "../../src/schema/mod.ts";
 import { testDeps } from "../support/deps.ts";
+import { makeHistory, postMigrations } from "../support/history.ts";
 import { freshName, postChange, postSchema, readDeclared } from "../support/push.ts";
 import { openTestService, type TestApp, type TestService } from "../support/service.ts";
 
@@ -138,6 +139,63 @@ describe("a key without schema:rules", () => {
       expect(await readAudit(app)).toEqual([]);
     },
   );
+
+  // A migration is the sender's text: its change and its definition need not fit together.
+  test.each([
+    { kind: "drop_column", column: "title" },
+    { kind: "rename_column", column: "title", to: "was" },
+    { kind: "drop_table" },
+  ] as const)("cannot widen by a migration with the change $kind", async (part) => {
+    const table = freshName();
+    const make = (initial: string) =>
+      defineSchema({
+        [table]: t
+          .model({ title: t.string().default(initial), pay: t.number() })
+          .allow("member", { read: { title: "open" } }),
+      });
+    const app = await service.makeApp();
+    const first = makeHistory([make("closed")]);
+    const widening = await withScopes(app, "schema:push", "schema:rules", "data:write");
+    expect((await postMigrations({ service, app: widening }, first, make("closed"))).status).toBe(
+      200,
+    );
+    await service.call(widening, `/v1/data/db/${table}`, { method: "POST", json: { pay: 1 } });
+    const change = { ...part, table };
+    const both = makeHistory([make("closed"), make("open")], { changes: { 2: change } });
+    const pushing = await withScopes(app, "schema:push", "schema:drop", "data:read");
+    const sent = await postMigrations({ service, app: pushing }, both.slice(1), make("open"));
+    expect(sent.json).toMatchObject(
+      part.kind === "drop_table" ? { error: "incompatible_schema" } : { error: "forbidden" },
+    );
+    const { json } = await service.call(pushing, `/v1/data/db/${table}`);
+    expect(json).toMatchObject({ rows: [{ title: "closed" }] });
+  });
+
+  test("cannot widen a shared table by a migration that changes the table of its owner", async () => {
+    const table = freshName();
+    const shape = { title: t.string(), note: t.string() };
+    await service.makeApp(defineSchema({ [table]: t.model(shape) }));
+    for (const part of [
+      { kind: "drop_table" },
+      { kind: "rename_column", column: "title", to: "note" },
+    ] as const) {
+      const less = defineSchema({
+        [table]: t.model(shape).allow("member", { read: { title: "open" } }),
+      });
+      const more = defineSchema({
+        [table]: t.model(shape).allow("member", { read: { note: "open" } }),
+      });
+      const app = await service.makeApp();
+      const widening = await withScopes(app, "schema:push", "schema:rules");
+      const texts = makeHistory([less, more], { changes: { 2: { ...part, table } } });
+      expect(
+        (await postMigrations({ service, app: widening }, texts.slice(0, 1), less)).status,
+      ).toBe(200);
+      const pushing = await withScopes(app, "schema:push", "schema:drop");
+      const { status } = await postMigrations({ service, app: pushing }, texts.slice(1), more);
+      expect([part.kind, status]).toEqual([part.kind, 403]);
+    }
+  });
 
   test("can add a column, and rename what rules name", async () => {
     const [table, teams, members] = [freshName(), freshName(), freshName()];

@@ -46,7 +46,15 @@ export function addViews(
   const long = findLongRules(listUsed(app.id, state), used);
   if (long.length > 0) throw overQuota(long);
   const sentences = planSentences(app.id, state, next);
-  const widened = planWidened(change, listUsed(app.id, state), used);
+  const isOwn = state.tables.some(
+    ({ name, ownerAppId }) => name === change?.table && ownerAppId === app.id,
+  );
+  const widened = planWidened(
+    // A change of another app's table changes nothing here.
+    isOwn ? change : undefined,
+    findFormer(change, { used: listUsed(app.id, state), plan }),
+    used,
+  );
   const find = (name: string) => {
     const table = next.tables.find((known) => known.name === name);
     return table && { definition: table.definition, isOwn: table.ownerAppId === app.id };
@@ -114,6 +122,19 @@ function planSentences(appId: string, before: PushState, next: PushState): Step[
 }
 
 type Widening = Extract<Step, { kind: "widen_rules" }>;
+
+/**
+ * The tables before the plan. If a migration drops a column and adds others, its rules count as new: they can compare, also by
+ * memberships, the values that the new columns get.
+ */
+function findFormer(
+  change: Change | undefined,
+  { used, plan }: { used: readonly TableDefinition[]; plan: Plan },
+): readonly TableDefinition[] {
+  const replaces =
+    change?.kind === "drop_column" && plan.steps.some(({ kind }) => kind === "add_column");
+  return replaces ? used.map(withoutRules) : used;
+}
 
 /** The rules that give people more than before. Those of renamed parts are the same rules. */
 function planWidened(
