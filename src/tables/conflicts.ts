@@ -188,6 +188,7 @@ export const REASONS = {
   nameUsed: (to: string) => `the name ${to} is in use`,
   sameType: ({ table, column }: OfColumn, kind: string) =>
     `${table}.${column} already has the type ${kind}`,
+  isDeclared: (name: string) => `the migration's definition declares ${name}; restore the file`,
   isReference: ({ table, column }: OfColumn) =>
     `${table}.${column} is a reference; add a column, copy the values, and drop ${table}.${column}`,
   unindexed: ({ table, column }: OfColumn, kind: string) =>

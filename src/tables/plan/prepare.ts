@@ -2,6 +2,7 @@
 
 import { Problem } from "../../problem.ts";
 import type { Definition } from "../../schema/mod.ts";
+import { REASONS } from "../conflicts.ts";
 import { MAX_MIGRATIONS } from "../history/journal.ts";
 import {
   type Applied,
@@ -13,9 +14,9 @@ import { advanceState, type PushingApp } from "../sql/begin_push.ts";
 import { type RenderedPlan, renderPlan } from "../sql/ddl.ts";
 import { adoptMigration, makeMigration } from "../sql/migration.ts";
 import type { PushState } from "../state.ts";
-import type { Change } from "./change.ts";
+import { type Change, showDropped } from "./change.ts";
 import { type PlanOptions, planPush } from "./plan.ts";
-import { planChange } from "./plan_change.ts";
+import { planChange, rejectChange } from "./plan_change.ts";
 import { addViews } from "./plan_views.ts";
 import { incompatible } from "./rejections.ts";
 import type { Plan } from "./step.ts";
@@ -86,12 +87,21 @@ function planRequest(
   if (change === undefined) return planPush(app.id, definition, state, options);
   const plan = planChange(app.id, change, state, { isReplay: replayed !== undefined });
   if (replayed === undefined) return plan;
+  const dropped = showDropped(change);
+  if (dropped !== undefined && declares(definition, change))
+    throw rejectChange(change, REASONS.isDeclared(dropped));
   const rest = planPush(app.id, definition, advanceState(state, app, plan), options);
   return {
     steps: [...plan.steps, ...rest.steps],
     conflicts: rest.conflicts,
     notes: [...plan.notes, ...rest.notes],
   };
+}
+
+function declares({ tables }: Definition, change: Change): boolean {
+  const table = tables.find(({ name }) => name === change.table);
+  if (change.kind !== "drop_column") return table !== undefined;
+  return table?.columns.some(({ name }) => name === change.column) === true;
 }
 
 type SizeLimits = { journalBytes?: number; joins?: readonly MigrationText[]; state: PushState };
