@@ -141,7 +141,7 @@ export const PERSON_KEYS: Page = {
             /^"app";q=\d+;w=60, "person";q=6000;w=60$/,
           );
         },
-      "learn by the tag of a page of a list that a row in it was written, even if no column that it sees has changed.":
+      "learn from the tag of a page that a row in it was written, even if no column that it sees has changed.":
         async (world) => {
           const page = await openPage(world);
           const before = await list(world, page);
