@@ -1,6 +1,9 @@
 /** `rowhouse dev` names the rules in responses that they cause. With a service: test/sdk/testing_slow.ts. */
 import { expect, test } from "bun:test";
 import { makeExplained } from "../../src/cli/dev/explain_forbidden.ts";
+import { markDev } from "../../src/cli/dev/file.ts";
+import { withPushes } from "../../src/cli/dev/push.ts";
+import { makeTestPeople } from "../../src/cli/dev/test_people.ts";
 import { defineSchema, t } from "../../src/schema/mod.ts";
 import type { Service } from "../../src/service/mod.ts";
 import { definitionOf } from "../support/service.ts";
@@ -35,4 +38,23 @@ test.each([
   { status: 404, message: "No such row", explained: false },
 ])("$status $message", async ({ status, message, explained }) => {
   expect(await messageOf(status, message)).toBe(explained ? `${message}. ${RULES}` : message);
+});
+
+test("a Host header that is no host changes no response", async () => {
+  const inner = { fetch: async () => Response.json({}, { status: 400 }) } as unknown as Service;
+  const people = makeTestPeople({ config: { IDENTITY_SECRET: ["a".repeat(32)] } } as never);
+  const service = [
+    makeExplained("wiki").serveWith,
+    people.serveWith,
+    markDev,
+    (served: Service) => withPushes(served, () => undefined),
+  ].reduce((served, wrap) => wrap(served), inner);
+  await using server = Bun.serve({
+    port: 0,
+    development: false,
+    fetch: (request) => service.fetch(request, PEER),
+  });
+  const url = new URL("/v1/data/schema", server.url);
+  const response = await fetch(url, { method: "POST", headers: { Host: "[::" } });
+  expect(response.status).toBe(400);
 });

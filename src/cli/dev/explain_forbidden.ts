@@ -4,6 +4,7 @@
  *
  * @module
  */
+import { splitTarget } from "../../http/router.ts";
 import { type Definition, explainRights, type TableDefinition } from "../../schema/mod.ts";
 import type { Service } from "../../service/mod.ts";
 import { tryParseJson } from "../../std/json.ts";
@@ -27,7 +28,7 @@ export function makeExplained(app: string): Explained {
       ...service,
       fetch: async (request, peer) => {
         const response = await service.fetch(request, peer);
-        const [, name] = ROWS.exec(new URL(request.url).pathname) ?? [];
+        const [, name] = ROWS.exec(splitTarget(request.url).path) ?? [];
         const table = current?.tables.find((found) => found.name === name);
         if (table === undefined || !(await mayBeRules(response, table))) return response;
         const role = await readRole(request, (me) => service.fetch(me, peer));

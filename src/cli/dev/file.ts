@@ -9,6 +9,7 @@ import { closeSync, fstatSync, openSync, readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import * as v from "valibot";
 import { describeUnreadable, nameFormat } from "../../format.ts";
+import { splitTarget } from "../../http/router.ts";
 import type { Service } from "../../service/mod.ts";
 import { readIfThere, writeAtomically } from "../../std/files.ts";
 import { isObject, tryParseJson } from "../../std/json.ts";
@@ -157,7 +158,7 @@ export function markDev(service: Service): Service {
     ...service,
     fetch: async (request, peer) => {
       const response = await service.fetch(request, peer);
-      if (new URL(request.url).pathname !== PATH) return response;
+      if (splitTarget(request.url).path !== PATH) return response;
       const headers = new Headers(response.headers);
       headers.set(HEADER, "true");
       return new Response(response.body, { status: response.status, headers });

@@ -1,6 +1,7 @@
 /** A push of `dev` to itself: first the project's migrations, then the schema. @module */
 
 import { SERVICE_QUEUE } from "../../db/mod.ts";
+import { splitTarget } from "../../http/router.ts";
 import type { Definition } from "../../schema/mod.ts";
 import type { Service } from "../../service/mod.ts";
 import type { Config } from "../../settings/mod.ts";
@@ -83,7 +84,7 @@ export function withPushes(service: Service, onApplied: () => void): Service {
     ...service,
     fetch: async (request, peer) => {
       const response = await service.fetch(request, peer);
-      const isPush = request.method === "POST" && new URL(request.url).pathname === SCHEMA_PATH;
+      const isPush = request.method === "POST" && splitTarget(request.url).path === SCHEMA_PATH;
       const body = isPush && response.ok ? tryParseJson(await response.clone().text()) : undefined;
       if (isObject(body) && body["status"] === "applied") onApplied();
       return response;

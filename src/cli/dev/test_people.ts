@@ -8,6 +8,7 @@
 import { timingSafeEqual } from "node:crypto";
 import * as v from "valibot";
 import { type Database, startDevSession } from "../../db/mod.ts";
+import { splitTarget } from "../../http/router.ts";
 import { Problem } from "../../problem.ts";
 import { createUser, grantRole, runOnPerson } from "../../records/people/mod.ts";
 import {
@@ -142,7 +143,7 @@ export function makeTestPeople(options: TestPeopleOptions): TestPeople {
     serveWith: (service) => ({
       ...service,
       fetch: async (request, peer) => {
-        const path = new URL(request.url).pathname;
+        const path = splitTarget(request.url).path;
         const isOther = options.passesOn && !hasToken(request, token);
         if (isOther || (path !== TEST_PEOPLE_PATH && !path.startsWith(`${TEST_PEOPLE_PATH}/`)))
           return await service.fetch(request, peer);
