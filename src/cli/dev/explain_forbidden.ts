@@ -4,7 +4,7 @@
  *
  * @module
  */
-import { splitTarget } from "../../http/router.ts";
+import { splitTarget } from "../../http/mod.ts";
 import { type Definition, explainRights, type TableDefinition } from "../../schema/mod.ts";
 import type { Service } from "../../service/mod.ts";
 import { tryParseJson } from "../../std/json.ts";

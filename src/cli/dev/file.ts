@@ -9,7 +9,7 @@ import { closeSync, fstatSync, openSync, readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import * as v from "valibot";
 import { describeUnreadable, nameFormat } from "../../format.ts";
-import { splitTarget } from "../../http/router.ts";
+import { splitTarget } from "../../http/mod.ts";
 import type { Service } from "../../service/mod.ts";
 import { readIfThere, writeAtomically } from "../../std/files.ts";
 import { isObject, tryParseJson } from "../../std/json.ts";

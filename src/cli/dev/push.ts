@@ -1,7 +1,7 @@
 /** A push of `dev` to itself: first the project's migrations, then the schema. @module */
 
 import { SERVICE_QUEUE } from "../../db/mod.ts";
-import { splitTarget } from "../../http/router.ts";
+import { splitTarget } from "../../http/mod.ts";
 import type { Definition } from "../../schema/mod.ts";
 import type { Service } from "../../service/mod.ts";
 import type { Config } from "../../settings/mod.ts";

@@ -8,7 +8,7 @@
 import { timingSafeEqual } from "node:crypto";
 import * as v from "valibot";
 import { type Database, startDevSession } from "../../db/mod.ts";
-import { splitTarget } from "../../http/router.ts";
+import { splitTarget } from "../../http/mod.ts";
 import { Problem } from "../../problem.ts";
 import { createUser, grantRole, runOnPerson } from "../../records/people/mod.ts";
 import {
