@@ -23,6 +23,7 @@ const VARYING = new Set([
 /** What a program draws, in the order in which the patterns apply. */
 const DRAWN: readonly [string, RegExp][] = [
   ["key", /\b[a-z0-9]+_[a-z0-9]{16}\.[0-9A-Za-z]{49}\b/g],
+  ["checksum", /\bsha256:[0-9a-f]{64}\b/g],
   ["id", /\b[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b/g],
   ["time", /\b\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d\.\d+(?:Z|[+-]\d\d:?\d\d)?/g],
   ["key id", /(?<=opened rows:.{0,80}<bdi>|keyId(?:"|&quot;)*: (?:"|&quot;)*)[a-z0-9]{16}\b/g],
