@@ -7,4 +7,43 @@ export type Accepted = {
   explains: (difference: Difference) => boolean;
 };
 
-export const ACCEPTED: readonly Accepted[] = [];
+/** Whether the request is of one of these paths, and both programs answered it with the same status. */
+const onPages =
+  (pattern: RegExp) =>
+  ({ request, theirs, ours }: Difference): boolean =>
+    pattern.test(request.path) && theirs.status === ours.status;
+
+/** Whether our body has a text that theirs lacks. */
+const adds =
+  (text: string) =>
+  ({ theirs, ours }: Difference): boolean =>
+    ours.body.includes(text) && !theirs.body.includes(text);
+
+/** Pages of the Console for what the database has, whatever the process serves. */
+const OF_PREVIEWS =
+  /^\/console\/(apps\/wiki\/(settings|tables\/pages(\/rows\/[^/]+\/delete)?)|tables\/pages)$/;
+
+export const ACCEPTED: readonly Accepted[] = [
+  {
+    why: "A push that widens rules [needs the scope `schema:rules`]",
+    explains: (difference) =>
+      onPages(/^\/(v1\/openapi\.json|docs|console)/)(difference) &&
+      (difference.request.method === "HEAD" ||
+        adds("schema:rules")(difference) ||
+        adds("widen_rules")(difference)),
+  },
+  {
+    why: "The last sign-in of a person is stored.",
+    explains: (difference) =>
+      onPages(/\/people\.csv$/)(difference) && adds("last_sign_in_at")(difference),
+  },
+  {
+    why: "No write is lost while the same `retype` runs twice at once.",
+    explains: (difference) =>
+      onPages(/^\/v1\/data\/schema$/)(difference) && adds("rowhouse.copied")(difference),
+  },
+  {
+    why: "`rowhouse migrate` without `PREVIEW` no longer ends previews.",
+    explains: onPages(OF_PREVIEWS),
+  },
+];

@@ -81,11 +81,29 @@ async function findPage(
     });
   const isShort =
     limit + offset <= MAX_TAGGED_ROWS && (limit <= MAX_INLINE_ROWS || tags.length > 0);
+  const read = deps.previews.includes("filters") ? readFound : readPlain;
   if (isShort) {
-    const found = readFound(await call(INLINE_BYTES));
+    const found = read(await call(INLINE_BYTES));
     if (found.body !== undefined || values.known.split(",").includes(found.tag)) return found;
   }
-  return readFound(await call(null));
+  return read(await call(null));
+}
+
+/** The cursor at the end of a page, which a process without the preview `filters` does not send. */
+const CURSOR = /(?<="hasMore":(?:true|false)),"next":(?:null|"[\w-]+")(?=\}$)/;
+/** Longer than the cursor of a list. */
+const END_BYTES = 256;
+
+function readPlain(found: Uint8Array<ArrayBuffer> | null): FoundPage {
+  const { tag, body } = readFound(found);
+  if (body === undefined) return { tag, body };
+  const start = Math.max(0, body.byteLength - END_BYTES);
+  const end = new TextDecoder().decode(body.subarray(start));
+  const [cursor] = CURSOR.exec(end) ?? [];
+  if (cursor === undefined) return { tag, body };
+  const plain = body.slice(0, body.byteLength - cursor.length);
+  plain[plain.byteLength - 1] = CLOSING_BRACE;
+  return { tag, body: plain };
 }
 
 /** The function's result: the tag, the page's identity, and the rows if they were sent. */
@@ -97,6 +115,7 @@ function readFound(found: Uint8Array<ArrayBuffer> | null): FoundPage {
 }
 
 const BRACE = "{".charCodeAt(0);
+const CLOSING_BRACE = "}".charCodeAt(0);
 const ascii = new TextDecoder();
 
 /** A page of all rows in the order of creation, or a query. */
