@@ -353,7 +353,7 @@ export const { title }: { title: string } = await ${line};
   );
 
   test.skipIf(!HAS_NODE).each([
-    { bun: "Bun of its own", installed: [`bun@${Bun.version}`], maxMb: 170 },
+    { bun: "Bun of its own", installed: [`bun@${Bun.version}`], maxMb: 172 },
     { bun: "the Bun of the machine", installed: [], maxMb: 75 },
   ])(
     "with $bun runs dev after npm i, and needs max $maxMb MB",
