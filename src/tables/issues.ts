@@ -1,7 +1,7 @@
 /** Reads values by a schema, and describes their issues for people. Pure. @module */
 import * as v from "valibot";
 import type { Detail } from "../problem.ts";
-import { escapePointer } from "../std/json.ts";
+import { escapePointer, isObject } from "../std/json.ts";
 
 export type Reading<Value> = { value: Value } | { details: Detail[] };
 
@@ -28,7 +28,6 @@ function toPart(key: unknown): string {
 /** Rules have their own messages; other issues are about the type of a value. */
 function describeIssue({ kind, expected, received, message }: v.BaseIssue<unknown>): string {
   if (kind !== "schema") return message;
-  if (expected === "never") return "Unknown field";
   if (received === "undefined") return "Missing";
   return `Must be ${EXPECTED[expected ?? ""] ?? listChoices(expected)}`;
 }
@@ -54,16 +53,41 @@ export function kind<const Kind extends string>(name: Kind, about: string) {
 
 type Entries = Record<string, v.GenericSchema>;
 
-/** An object with only these fields. Unlike `v.strictObject`, it reports every unknown field. */
+/** Max reported unknown fields of an object: issues need much memory. The last issue then counts the rest. */
+const MAX_UNKNOWN = 200;
+
+/** An object with only these fields. Valibot's own objects report one unknown field, or all except such as `__proto__`. */
 export function only<const Fields extends Entries>(
   fields: Fields,
 ): v.ObjectSchema<Fields, undefined> {
-  const schema = v.pipe(
-    v.objectWithRest(fields, v.never()),
-    v.metadata({ additionalProperties: false }),
-  );
-  // The type of the rest would make every field `never`.
-  return schema as unknown as v.ObjectSchema<Fields, undefined>;
+  const known = v.object(fields);
+  const bounded: typeof known = {
+    ...known,
+    "~run": (dataset, config) => {
+      const sent = dataset.value;
+      const read = known["~run"](dataset, config);
+      if (!isObject(sent)) return read;
+      return checkUnknown(sent, fields)["~run"](
+        read as v.OutputDataset<unknown, Issue>,
+        config,
+      ) as typeof read;
+    },
+  };
+  return v.pipe(bounded, v.metadata({ additionalProperties: false })) as typeof known;
+}
+
+type Issue = v.BaseIssue<unknown>;
+
+function checkUnknown(sent: Readonly<Record<string, unknown>>, fields: Entries) {
+  return v.rawCheck<unknown>(({ addIssue }) => {
+    const unknown = Object.keys(sent).filter((name) => !Object.hasOwn(fields, name));
+    const rest = unknown.length - MAX_UNKNOWN + 1;
+    for (const key of rest <= 1 ? unknown : unknown.slice(0, MAX_UNKNOWN - 1)) {
+      const at = { type: "object", origin: "key", input: sent, key, value: sent[key] } as const;
+      addIssue({ message: "Unknown field", path: [at] });
+    }
+    if (rest > 1) addIssue({ message: `Cannot list ${rest} more errors: fix these first` });
+  });
 }
 
 /** A list of at most `max` entries. The entries of a longer list are not read: their issues would need much memory. */
