@@ -3,6 +3,7 @@
 import * as v from "valibot";
 import { call, type Database, DIALECT_SQL, dialectOf, PREVIEWS_SQL, readValue } from "../db/mod.ts";
 import { checkRules, QUOTAS, readDefinition, type TableDefinition } from "../schema/mod.ts";
+import { anyNames } from "../std/any_names.ts";
 import {
   ALL_ENDPOINTS,
   type ColumnSet,
@@ -150,7 +151,7 @@ export async function readSite(db: Database): Promise<FunctionSite> {
 
 const Deferred = v.strictObject({
   columns: v.array(v.string()),
-  indexes: v.record(v.string(), v.pipe(v.string(), v.uuid())),
+  indexes: anyNames(v.pipe(v.string(), v.uuid())),
 });
 
 export function readRecorded(recorded: RecordedDefinition): {

@@ -130,6 +130,23 @@ test("an app whose files no longer declare a column and a table is copied within
   expect(copied.json).toMatchObject({ migrations: history });
 });
 
+test("an app with tables named as parts of JavaScript's objects is copied within its service", async () => {
+  const names = ["constructor", "prototype"];
+  const tables = names.map((name) => [name, { x: t.string() }]);
+  const app = await here.service.makeApp(defineSchema(Object.fromEntries(tables)));
+  for (const name of names) await create(here, app, name, { x: name });
+  const file = makeFile();
+  expect((await here.run("export-app", app.slug, file)).code).toBe(0);
+  const slug = `copy-${crypto.randomUUID().slice(-8)}`;
+  const imported = await here.run("import-app", file, "--as", slug);
+  expect([imported.code, imported.err]).toEqual([0, expect.stringContaining("Next: ")]);
+  const copy = await openApp(here, slug);
+  for (const name of names) {
+    const { json } = await here.service.call(copy, `/v1/data/db/${name}`);
+    expect(json).toMatchObject({ rows: [{ x: name }] });
+  }
+});
+
 describe("settings of an app", () => {
   let live: Admin;
   beforeAll(async () => {

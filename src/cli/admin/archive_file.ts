@@ -14,6 +14,7 @@ import { APP_SWITCH_NAMES, isArchived, toDashed } from "../../app_switch.ts";
 import { describeUnreadable, FORMATS, nameFormat } from "../../format.ts";
 import { ARCHIVE_BATCH, MAX_PER_MINUTE, type RowLines } from "../../records/apps/mod.ts";
 import { readDefinition, type TableDefinition } from "../../schema/mod.ts";
+import { anyNames } from "../../std/any_names.ts";
 import { canonicalJson, isObject, tryParseJson } from "../../std/json.ts";
 import { RejectedError } from "../command.ts";
 
@@ -119,7 +120,7 @@ const BlockHead = v.object({
   rows: v.pipe(v.number(), v.integer(), v.minValue(1), v.maxValue(ARCHIVE_BATCH.rows)),
 });
 const Digests = v.object({
-  tables: v.record(v.string(), v.object({ rows: v.number(), sha256: v.string() })),
+  tables: anyNames(v.object({ rows: v.number(), sha256: v.string() })),
 });
 const End = v.object({ sha256: v.string() });
 

@@ -10,6 +10,7 @@ import {
   type SettingName,
   toFileVariable,
 } from "../../settings/mod.ts";
+import { anyNames } from "../../std/any_names.ts";
 import { readIfThere, writeAtomically } from "../../std/files.ts";
 import { tryParseJson } from "../../std/json.ts";
 import { systemRandomBytes } from "../../std/secrets.ts";
@@ -139,7 +140,7 @@ const Secrets = v.object({
   app: v.optional(v.string()),
   apiKey: v.optional(v.string()),
   /** The keys of the other projects' apps, by slug. */
-  apps: v.optional(v.record(v.string(), v.string())),
+  apps: v.optional(anyNames(v.string())),
   people: v.optional(DevPeople),
 });
 export type Secrets = v.InferOutput<typeof Secrets> & { consolePassword: string };

@@ -11,6 +11,7 @@ import * as v from "valibot";
 import { describeUnreadable, nameFormat } from "../../format.ts";
 import { splitTarget } from "../../http/mod.ts";
 import type { Service } from "../../service/mod.ts";
+import { anyNames } from "../../std/any_names.ts";
 import { readIfThere, writeAtomically } from "../../std/files.ts";
 import { isObject, tryParseJson } from "../../std/json.ts";
 import { isLoopback } from "../../std/network.ts";
@@ -30,7 +31,7 @@ export const DevPeople = v.object({
   /** Has a role on the demo app. */
   user: Person,
   /** A person for each other role of the schema's rules, by role. */
-  roles: v.optional(v.record(v.string(), Person)),
+  roles: v.optional(anyNames(Person)),
 });
 export type DevPeople = v.InferOutput<typeof DevPeople>;
 

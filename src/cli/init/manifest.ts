@@ -3,6 +3,7 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { basename, join } from "node:path";
 import * as v from "valibot";
+import { anyNames } from "../../std/any_names.ts";
 import { readIfThere, writeAtomically } from "../../std/files.ts";
 import { RejectedError } from "../command.ts";
 import { TESTED_WITH, TRUSTED, toSlug } from "../package.ts";
@@ -42,7 +43,7 @@ function pickTested(names: readonly string[]): Texts {
 
 const COMMON_JS = /\brequire\(|\bmodule\.exports\b|\bexports\.\w+ =/;
 
-const OptionalTexts = v.optional(v.record(v.string(), v.string()), {});
+const OptionalTexts = v.optional(anyNames(v.string()), {});
 const Manifest = v.looseObject({
   type: v.optional(v.string()),
   scripts: OptionalTexts,

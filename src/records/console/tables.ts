@@ -9,6 +9,7 @@ import { isPreview } from "../../preview.ts";
 import type { Scope } from "../../principal.ts";
 import { Problem } from "../../problem.ts";
 import { type Json, KINDS, type Match, type TableDefinition } from "../../schema/mod.ts";
+import { anyNames } from "../../std/any_names.ts";
 import type { RandomBytes } from "../../std/secrets.ts";
 import { type ConsoleActor, callConsole } from "../actions/action.ts";
 import {
@@ -48,21 +49,15 @@ const DEFINED = v.object({
 export const DEFINITION = shaped<TableDefinition>(DEFINED);
 
 /** A reader of schemas checked the rules at the push. */
-const RULE = v.array(
-  v.record(
-    v.string(),
-    v.custom<Match>((match) => match !== undefined),
-  ),
-);
-const ROLES = v.record(v.string(), v.array(v.string()));
+const RULE = v.array(anyNames(v.custom<Match>((match) => match !== undefined)));
+const ROLES = anyNames(v.array(v.string()));
 /** An app's declaration of a table, with its rules. */
 const RULED = shaped<TableDefinition>(
   v.object({
     ...DEFINED.entries,
     rules: v.exactOptional(
       v.object({
-        allow: v.record(
-          v.string(),
+        allow: anyNames(
           v.object({
             ...{ read: v.exactOptional(RULE), create: v.exactOptional(RULE) },
             update: v.exactOptional(v.object({ from: RULE, to: RULE })),
@@ -92,9 +87,9 @@ const FOUND = shaped(
       ),
     ),
     /** The values of each enum, by type. */
-    types: v.record(v.string(), v.array(v.string())),
+    types: anyNames(v.array(v.string())),
     /** Constraints, indexes, policies, triggers and rules, such as `index todos__title__idx`, with their validity. */
-    parts: v.record(v.string(), v.picklist(["there", "invalid", "not valid"])),
+    parts: anyNames(v.picklist(["there", "invalid", "not valid"])),
   }),
 );
 export type FoundTable = Checked<typeof FOUND>;
