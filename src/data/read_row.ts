@@ -6,6 +6,7 @@ import { type Detail, Problem } from "../problem.ts";
 import { readValue } from "../rows/mod.ts";
 import type { Json, NamedColumn, TableDefinition } from "../schema/mod.ts";
 import { escapePointer, isObject } from "../std/json.ts";
+import { splitList, splitObject } from "../std/json_text.ts";
 import { MAX_BATCH } from "../std/limits.ts";
 import { isUuid } from "../std/patterns.ts";
 import { ROW_MATCH, type ServedDefinition } from "../tables/catalog/mod.ts";
@@ -29,9 +30,10 @@ const OWN_COLUMNS = new Set(["id", "app_id"]);
 export function readRow(
   table: ServedDefinition,
   body: Readonly<Record<string, unknown>>,
-  options: { whole: boolean },
+  options: { whole: boolean; stored?: StoredTexts | undefined },
 ): ReadRow {
   const columns = columnsOf(table);
+  const texts: [string, string][] = [];
   const values: Record<string, Json> = {};
   const issues: Detail[] = [];
   const unknown: UnknownField[] = [];
@@ -43,12 +45,27 @@ export function readRow(
       else if (!OWN_COLUMNS.has(name)) unknown.push({ path: `/${escapePointer(name)}`, name });
       continue;
     }
+    const stored = SQL[column.kind].isJson === true ? options.stored?.get(name) : undefined;
+    if (stored !== undefined && value !== null) {
+      texts.push([name, stored]);
+      continue;
+    }
     const read = readValue(value, column);
     if ("issue" in read) issues.push({ path: `/${name}`, message: read.issue });
     else values[name] = read.value;
   }
   if (options.whole) issues.push(...findMissing(table, body));
-  return { text: JSON.stringify(values), unknown, issues, values };
+  return { text: withTexts(JSON.stringify(values), texts), unknown, issues, values };
+}
+
+/** JSON that the database stored, by column: written as it is, because a JavaScript number could not have its digits. */
+export type StoredTexts = ReadonlyMap<string, string>;
+
+/** The text of a row with more values. */
+function withTexts(row: string, texts: readonly (readonly [name: string, text: string])[]): string {
+  if (texts.length === 0) return row;
+  const added = texts.map(([name, text]) => `${JSON.stringify(name)}:${text}`).join(",");
+  return row === "{}" ? `{${added}}` : `{${added},${row.slice(1)}`;
 }
 
 function findMissing(table: TableDefinition, body: Readonly<Record<string, unknown>>): Detail[] {
@@ -100,8 +117,14 @@ export function checkBatch(body: unknown): readonly Body[] {
 }
 
 /** Reads each row like a create. Errors contain the index of the row. */
-export function readBatch(table: TableDefinition, bodies: readonly Body[]): ReadBatch {
-  const rows = bodies.map((body) => readRow(table, body, { whole: true }));
+export function readBatch(
+  table: TableDefinition,
+  bodies: readonly Body[],
+  stored?: readonly StoredTexts[],
+): ReadBatch {
+  const rows = bodies.map((body, index) =>
+    readRow(table, body, { whole: true, stored: stored?.[index] }),
+  );
   return { ...joinRows(rows), leastBytes: countLeast(table, bodies) };
 }
 
@@ -126,25 +149,25 @@ type ReadUpdates = Omit<ReadBatch, "leastBytes"> & {
 };
 
 /** Reads each row like an update. Errors contain the index of the row. */
-export function readUpdates(table: TableDefinition, bodies: readonly Body[]): ReadUpdates {
+export function readUpdates(
+  table: TableDefinition,
+  bodies: readonly Body[],
+  stored?: readonly StoredTexts[],
+): ReadUpdates {
   const heads = bodies.map(readHead);
   const places = Map.groupBy(heads.keys(), (index) => heads[index]?.id);
   const rows = bodies.map(({ [ROW_MATCH]: _, ...values }, index) => {
-    const row = readRow(table, values, { whole: false });
+    const row = readRow(table, values, { whole: false, stored: stored?.[index] });
     const { id, match, issues } = heads[index] ?? { issues: [] };
     const other = (places.get(id) ?? []).find((place) => place !== index);
     if (id !== undefined && other !== undefined)
       issues.push({ path: "/id", message: `Must be the id of one row: /${other}/id is the same` });
-    const text = match === undefined ? row.text : withMatch(row.text, match);
+    // The tags that the row in the database must have.
+    const tags = match === undefined ? [] : [[ROW_MATCH, JSON.stringify(match)] as const];
+    const text = withTexts(row.text, tags);
     return { ...row, text, issues: [...issues, ...row.issues] };
   });
   return { ...joinRows(rows), ids: heads.map(({ id = "" }) => id) };
-}
-
-/** The text of a row with the tags that the row in the database must have. */
-function withMatch(text: string, match: string): string {
-  const tags = `${JSON.stringify(ROW_MATCH)}:${JSON.stringify(match)}`;
-  return text === "{}" ? `{${tags}}` : `{${tags},${text.slice(1)}`;
 }
 
 type Head = { id?: string; match?: string | undefined; issues: Detail[] };
@@ -183,20 +206,32 @@ export function atRow(index: number, { path, message }: Detail): Detail {
   return { path: `/${index}${path}`, message };
 }
 
-/** The preference of a create whose rows keep the ids in their bodies. It has no meaning without a key of the Console. */
+/** The preference of the Console's restores, whose rows keep the ids and the JSON in their bodies. It has no meaning without its key. */
 const SENT_IDS = ["ids", "sent"] as const;
 export const SENT_IDS_PREFERENCE = SENT_IDS.join("=");
 
+function isRestore({ previews }: Pick<DataDeps, "previews">, context: KeyRequestContext): boolean {
+  const { principal, request } = context;
+  return principal.isOfConsole && previews.includes("history") && prefers(request, ...SENT_IDS);
+}
+
+/** The texts of each row in the list of a restore. */
+export function readStored(
+  deps: Pick<DataDeps, "previews">,
+  context: KeyRequestContext,
+  text: string,
+): readonly StoredTexts[] | undefined {
+  return isRestore(deps, context) ? splitList(text).map(splitObject) : undefined;
+}
+
 /** In ascending order: responses and lists have the order of the ids. Restored rows are in the order of the request. */
 export function makeNewIds(
-  { makeId, previews }: Pick<DataDeps, "makeId" | "previews">,
-  { principal, request }: KeyRequestContext,
+  deps: Pick<DataDeps, "makeId" | "previews">,
+  context: KeyRequestContext,
   rows: readonly Body[],
 ): string[] {
-  const isRestore =
-    principal.isOfConsole && previews.includes("history") && prefers(request, ...SENT_IDS);
   // Sorted in case the clock went back.
-  if (!isRestore) return rows.map(() => makeId()).sort();
+  if (!isRestore(deps, context)) return rows.map(() => deps.makeId()).sort();
   return rows.map(({ id }) => {
     if (typeof id === "string" && isUuid(id)) return id.toLowerCase();
     throw new Problem("invalid_json", {

@@ -37,7 +37,15 @@ import {
   rejectIfMatch,
   requireTable,
 } from "./read_request.ts";
-import { type Body, checkBatch, makeNewIds, readBatch, readRow, readUpdates } from "./read_row.ts";
+import {
+  type Body,
+  checkBatch,
+  makeNewIds,
+  readBatch,
+  readRow,
+  readStored,
+  readUpdates,
+} from "./read_row.ts";
 import {
   readMatched,
   respondToReader,
@@ -171,9 +179,10 @@ function createMany(
 ) {
   const { maxResponseBytes } = deps;
   const ids = makeNewIds(deps, context, rows);
+  const stored = readStored(deps, context, sent.text);
   return write(deps, context, sent, {
     rows: rows.length,
-    read: (definition) => readBatch(definition, rows),
+    read: (definition) => readBatch(definition, rows, stored),
     reject: ({ leastBytes }) =>
       leastBytes > maxResponseBytes ? rowsTooLarge(maxResponseBytes) : undefined,
     toCall: ({ text: bodies }, common) => ({
@@ -207,9 +216,10 @@ async function updateRows(deps: DataDeps, context: KeyRequestContext): Promise<R
   const sent = await readSent(deps, table, context);
   if (deps.previews.includes("filters") && isObject(sent.value)) throw withoutCondition();
   const rows = checkBatch(sent.value);
+  const stored = readStored(deps, context, sent.text);
   return await write(deps, context, sent, {
     rows: rows.length,
-    read: (definition) => readUpdates(definition, rows),
+    read: (definition) => readUpdates(definition, rows, stored),
     toCall: ({ ids, text: bodies }, common) => ({
       endpoint: "create_many",
       values: { ids, bodies: `{"${UPDATES}":${bodies}}`, ...common },

@@ -1,7 +1,9 @@
 /** The history of rows in the Console: who changed what, and restoring values and rows through the data endpoints. */
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "bun:test";
+import { SERVICE_QUEUE } from "../../src/db/mod.ts";
 import { setAppSwitch } from "../../src/records/apps/mod.ts";
 import { defineSchema, t } from "../../src/schema/mod.ts";
+import { withDatabase } from "../support/cluster.ts";
 import {
   type Jar,
   makePerson,
@@ -99,6 +101,40 @@ describe.each([...SHAPES])("in the shape %s", (shape) => {
     const text = await historyOf(row);
     for (const part of ["before", "after", "title", "key"]) expect(text).toContain(part);
     expect(text).not.toContain("rank</bdi>");
+  });
+
+  test("stored JSON is restored with all its digits and the same digits", async () => {
+    const rows = [await create({ title: "a" }), await create({ title: "b" })];
+    const stored = '{"n": 1.10, "max": 12345678901234567890.5, "tiny": 1e-50}';
+    await withDatabase(service.database.superuserUrl, (superuser) =>
+      superuser.query(
+        "update data.todos set meta = $2::text::jsonb where app_id = $1",
+        [app.id, stored],
+        {
+          retry: "safe",
+          queue: SERVICE_QUEUE,
+        },
+      ),
+    );
+    const textsOf = () =>
+      Promise.all(rows.map(async ({ id }) => (await send(`${TODOS}/${id}`)).text));
+    const before = await textsOf();
+    expect(before[0]).toContain('"n": 1.10');
+    expect(before[0]).toContain("12345678901234567890.5");
+    // Another value, the same number with other digits, and a number that a double rounds to the same.
+    for (const meta of [null, { n: 1.1, max: 12345678901234567000, tiny: 0 }]) {
+      for (const row of rows) await patch(row, { meta });
+      for (const row of rows) {
+        // The newest change is the first.
+        const [link = ""] = linksOf(await historyOf(row), "Restore meta");
+        expect((await submit(link)).status).toBe(303);
+      }
+      expect(await textsOf()).toEqual(before);
+    }
+    for (const row of rows) await remove(row);
+    for (const link of linksOf(await open(`${table}/history?deleted=yes`), "Restore"))
+      expect((await submit(link)).status).toBe(303);
+    expect(await textsOf()).toEqual(before);
   });
 
   test("a value is restored, and the restored value is a change of the administrator", async () => {

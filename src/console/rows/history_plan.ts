@@ -1,11 +1,12 @@
 /** What restoring changes from the history would write, compared with the rows as they are now. Pure. @module */
 
 import { EXECUTION_LIMIT_MS } from "../../db/mod.ts";
+import { SQL } from "../../kinds/mod.ts";
 import { type Row, readRow, TEXTS } from "../../pages/mod.ts";
 import type { RowChange } from "../../records/console/mod.ts";
 import type { TableDefinition } from "../../schema/mod.ts";
 import { canonicalJson } from "../../std/json.ts";
-import { splitObject } from "../../std/json_text.ts";
+import { compactJson, splitObject } from "../../std/json_text.ts";
 import { MAX_BODY_BYTES, MAX_ROWS } from "../../std/limits.ts";
 
 /** Which values: all that the changes changed, one column of them, or the whole row as it was before. */
@@ -132,19 +133,21 @@ function planRow(
   const values =
     since === undefined ? overlay(changes, definition) : rewind(now.row, { since, definition });
   const { column } = wanted;
+  const isJson = (name: string) =>
+    definition.columns.some((known) => known.name === name && SQL[known.kind].isJson === true);
   const names = [...values.keys()].filter((name) => column === undefined || name === column);
   const restored = names.flatMap((name): RestoredValue[] => {
     // An update sets the time of the last change itself.
     if (column === undefined && isSetByUpdates(definition, name)) return [];
     const [shown = "null", to = "null"] = [now.row[TEXTS].get(name), values.get(name)];
-    return isSame(shown, to) ? [] : [{ name, now: shown, to }];
+    return isSame(shown, to, isJson(name)) ? [] : [{ name, now: shown, to }];
   });
   if (restored.length === 0)
     return { id, before, kind: "none", why: "The row already has these values" };
   const last = lastValues(changes);
   const later = restored.flatMap(({ name, now: shown }) => {
     const left = last.get(name);
-    return left === undefined || isSame(left, shown) ? [] : [name];
+    return left === undefined || isSame(left, shown, isJson(name)) ? [] : [name];
   });
   return { id, before, kind: "update", now, values: restored, later };
 }
@@ -192,9 +195,11 @@ function lastValues(changes: readonly RowChange[]): Map<string, string> {
   return new Map(changes.flatMap(({ after }) => [...splitObject(after ?? "{}")]));
 }
 
-/** Both texts are of valid JSON, but PostgreSQL writes spaces in one of them. */
-function isSame(one: string, other: string): boolean {
-  const [a, b] = [one, other].map((text) => canonicalJson(JSON.parse(text)));
+/** Both texts are of valid JSON, but PostgreSQL writes spaces in one of them. Stored JSON can have more digits than a JavaScript number. */
+function isSame(one: string, other: string, isJson: boolean): boolean {
+  const [a, b] = [one, other].map((text) =>
+    isJson ? compactJson(text) : canonicalJson(JSON.parse(text)),
+  );
   return a === b;
 }
 

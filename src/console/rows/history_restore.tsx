@@ -112,7 +112,7 @@ export async function handleRestoreForm(visit: Visit, table: RowsTable): Promise
         act,
         method,
         path: table.table,
-        headers: method === "POST" ? { prefer: SENT_IDS_PREFERENCE } : {},
+        headers: { prefer: SENT_IDS_PREFERENCE },
         body,
       });
       written += rows.length;
