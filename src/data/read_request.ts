@@ -141,7 +141,7 @@ export async function readValues<R extends Read>(
 ): Promise<{ table: RecordedTable; read: R }> {
   const issuesOf = (read: R, current: RecordedTable) => [
     ...read.issues,
-    ...(isStrict ? explainUnknown(read.unknown, current) : []),
+    ...(isStrict ? explainUnknown(read.unknown, current.definition) : []),
   ];
   const read = readBy(table.definition);
   const isRejected = issuesOf(read, table).length > 0;
@@ -162,9 +162,12 @@ const MAX_UNKNOWN = 100;
 const MAX_COMPARED = 20;
 const MAX_NAMED = 3;
 
-function explainUnknown(unknown: readonly UnknownField[], table: RecordedTable): Detail[] {
+export function explainUnknown(
+  unknown: readonly UnknownField[],
+  { columns }: Pick<TableDefinition, "columns">,
+): Detail[] {
   return unknown.slice(0, MAX_UNKNOWN).map(({ path, name }, index) => {
-    const near = index < MAX_COMPARED ? suggestName(name, table.definition.columns) : "";
+    const near = index < MAX_COMPARED ? suggestName(name, columns) : "";
     return { path, message: `Is not a column${near}` };
   });
 }

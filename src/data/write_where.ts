@@ -23,7 +23,13 @@ import type { ListQuery } from "./query/query.ts";
 import { listSetTables } from "./query/referenced.ts";
 import { isSeen, needsRuleIndex, toRuleConditions, withRule } from "./query/rule_conditions.ts";
 import { readCurrent, repeatPlanned, type SentPlan, toAppTables } from "./query/run.ts";
-import { checkAccept, type Read, rejectIfMatch, requireTable } from "./read_request.ts";
+import {
+  checkAccept,
+  explainUnknown,
+  type Read,
+  rejectIfMatch,
+  requireTable,
+} from "./read_request.ts";
 import { readRow } from "./read_row.ts";
 import { respondWithBatch } from "./responses.ts";
 import { readSent, type SentWrite, write } from "./write.ts";
@@ -91,8 +97,16 @@ export async function updateWhere(deps: DataDeps, context: KeyRequestContext): P
   const row = checkObject(sent.value);
   return await writeMatching(deps, context, {
     ...{ asked, sent },
-    read: (definition) => readRow(definition, row, { whole: false }),
+    read: (definition) => readSome(definition, row),
   });
+}
+
+/** The sent columns. If there are only unknown fields, they are errors: `count` would say that rows have the sent values. */
+function readSome(definition: TableDefinition, row: Readonly<Record<string, unknown>>): Body {
+  const read = readRow(definition, row, { whole: false });
+  const { text, unknown, issues } = read;
+  if (text !== "{}" || issues.length > 0) return read;
+  return { text, unknown: [], issues: explainUnknown(unknown, definition) };
 }
 
 export async function deleteWhere(deps: DataDeps, context: KeyRequestContext): Promise<Response> {

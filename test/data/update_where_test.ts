@@ -185,6 +185,30 @@ test.each([
   expect(await list()).toEqual(before);
 });
 
+test("a body of unknown fields only is rejected, and names them", async () => {
+  await clear();
+  const [row] = await make([{ title: "a" }]);
+  for (const query of ["title=eq.a", "all=true&limit=1", "title=eq.a&dryRun=true"]) {
+    const { status, json } = await update(query, {
+      titel: "b",
+      __proto: 1,
+      id: crypto.randomUUID(),
+    });
+    expect({ query, status, json }).toMatchObject({
+      status: 422,
+      json: {
+        error: "validation_failed",
+        details: [
+          { path: "/titel", message: 'Is not a column; did you mean "title"?' },
+          { path: "/__proto", message: "Is not a column" },
+        ],
+      },
+    });
+  }
+  expect(await list()).toEqual([row as Row]);
+  expect((await update("title=eq.a", { titel: "b", title: "c" })).json).toEqual({ count: 1 });
+});
+
 test("checks the body, the headers and a list together with conditions", async () => {
   await make([{ rank: 77 }]);
   const headers = { "if-match": "*" };
