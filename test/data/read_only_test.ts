@@ -5,7 +5,7 @@ import { mkdtempSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import postgres from "postgres";
-import { SERVICE_QUEUE } from "../../src/db/mod.ts";
+import { SERVICE_QUEUE, SIGNALS } from "../../src/db/mod.ts";
 import { issueKey, setAppSwitch, waitForWriters } from "../../src/records/apps/mod.ts";
 import { defineSchema, t } from "../../src/schema/mod.ts";
 import { routes } from "../../src/service/routes.ts";
@@ -19,6 +19,7 @@ import { eventually } from "../support/eventually.ts";
 import { countLockWaits, whileLocked } from "../support/held_lock.ts";
 import { makeHistory } from "../support/history.ts";
 import { makePerson, readHidden, signInAs, visit } from "../support/people.ts";
+import { proofOf } from "../support/proof.ts";
 import { dumpDatabase, freshName, postChange, postSchema } from "../support/push.ts";
 import { applyChange, pushDefinition } from "../support/push_steps.ts";
 import {
@@ -298,6 +299,29 @@ test("new keys, and keys after the app was disabled, are read-only too", async (
     REJECTED,
   );
   expect((await service.call({ ...app, key }, row)).status).toBe(200);
+});
+
+test("a write whose key was restored since it was checked is repeated, neither read-only nor lost", async () => {
+  const superuser = postgres(service.database.superuserUrl, { max: 1, prepare: false });
+  const reject = async () => {
+    try {
+      return await superuser.unsafe(
+        `select rowhouse.reject_write('${app.id}', ${proofOf(app.key)}, '${table}', null)`,
+      );
+    } catch (error) {
+      return error instanceof postgres.PostgresError ? error.code : error;
+    }
+  };
+  try {
+    // As when the app was enabled, or the setting turned off, after the function had found no valid proof.
+    expect(await reject()).toBe("40001");
+    await setReadOnly(true);
+    expect(await reject()).toBe(SIGNALS.writesStopped);
+    await setAppSwitch(service.service, app.slug, ["disabled", true]);
+    expect(await reject()).toBe(SIGNALS.keyRejected);
+  } finally {
+    await superuser.end();
+  }
 });
 
 test("no write of 12 writers commits after the command has returned", async () => {

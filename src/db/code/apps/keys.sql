@@ -82,20 +82,34 @@ end
 $$;
 grant execute on function rowhouse.reject_call to rowhouse_tenant;
 
+-- Fails like a lost race if no setting stops the writes of a live proof: the app was enabled, or
+-- the setting was turned off, since the call read the proof. The process then repeats the call.
+create function rowhouse.check_stopped(bits smallint) returns void language plpgsql
+set search_path = pg_catalog, pg_temp as $$
+begin
+  if bits & 128::smallint = 0 then
+    raise serialization_failure using message = 'the proof has changed during the call';
+  end if;
+end
+$$;
+grant execute on function rowhouse.check_stopped to rowhouse_tenant;
+
 -- Rejects a call of a generated function that writes, or replays the response of an earlier write
 -- with the same idempotency key: if the proof is live, a setting stops the app's writes. Claims the
 -- key, because an earlier write with it can still be in progress; the error undoes the claim.
 create function rowhouse.reject_write(app uuid, presented_proof bytea, wanted_table text,
   claim bytea) returns text language plpgsql set search_path = pg_catalog, pg_temp as $$
 declare
+  bits smallint;
   replay text;
 begin
-  if not exists (select from rowhouse.proofs where app_id = app and digest = sha256(presented_proof)
-    and scopes & 2::smallint <> 0 and expires_at > clock_timestamp()
-    and wanted_table <> all (coalesce(ended, '{}')))
-  then
+  select scopes into bits from rowhouse.proofs where app_id = app
+    and digest = sha256(presented_proof) and scopes & 2::smallint <> 0
+    and expires_at > clock_timestamp() and wanted_table <> all (coalesce(ended, '{}'));
+  if bits is null then
     return rowhouse.reject_call(app, presented_proof, wanted_table);
   end if;
+  perform rowhouse.check_stopped(bits);
   if claim is not null then
     replay := rowhouse.claim_key(app, presented_proof, claim, null, null);
     if left(replay, 1) in ('R', 'I') then

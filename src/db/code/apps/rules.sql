@@ -50,15 +50,17 @@ create function rowhouse.reject_person_write(app uuid, presented_proof bytea, wa
   roles text[], claim bytea) returns text language plpgsql
 set search_path = pg_catalog, pg_temp as $$
 declare
+  bits smallint;
   person uuid;
   replay text;
 begin
-  select person_id into person from rowhouse.proofs where app_id = app
+  select scopes, person_id into bits, person from rowhouse.proofs where app_id = app
     and digest = sha256(presented_proof) and scopes & 32::smallint <> 0 and role = any (roles)
     and expires_at > clock_timestamp() and wanted_table <> all (coalesce(ended, '{}'));
   if person is null then
     return rowhouse.reject_call(app, presented_proof, wanted_table);
   end if;
+  perform rowhouse.check_stopped(bits);
   if claim is not null then
     replay := rowhouse.claim_key(app, presented_proof, rowhouse.claim_of(person, claim), null,
       null);
