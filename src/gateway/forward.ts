@@ -22,7 +22,6 @@ import {
 import { type Trace, toTraceparent } from "../observe.ts";
 import type { Principal } from "../principal.ts";
 import { Problem, type ProblemCode } from "../problem.ts";
-import { WALL_BYTES } from "../std/limits.ts";
 import { errorCode, isConnectFailure, toClientNetwork } from "../std/network.ts";
 import { toCallerHeaders, toServiceHeaders } from "./forward_headers.ts";
 import { makeNonce } from "./nonces.ts";
@@ -52,6 +51,12 @@ type ForwardOptions = {
   limit: BodyLimit;
 };
 
+type RouteOptions = Omit<ForwardOptions, "principal"> & {
+  forward: Forward;
+  /** Max size of a body that the Console sends with its key. */
+  consoleLimit: number;
+};
+
 export type Forward = (context: RequestContext, options: ForwardOptions) => Promise<Response>;
 
 const EMPTY = new Uint8Array();
@@ -71,11 +76,11 @@ export function makeForward(upstream: Upstream): Forward {
 /** The routes of a service with the same access checks and a handler that forwards. */
 export function toForwarded<Deps>(
   routes: readonly Route<Deps>[],
-  { forward, ...options }: Omit<ForwardOptions, "principal"> & { forward: Forward },
+  { forward, consoleLimit, ...options }: RouteOptions,
 ): Route<unknown>[] {
   const handle = (_: unknown, context: OptionalKeyContext) => {
     const { principal } = context;
-    const limit = principal?.isOfConsole === true ? WALL_BYTES : options.limit;
+    const limit = principal?.isOfConsole === true ? consoleLimit : options.limit;
     return forward(context, { ...options, limit, principal });
   };
   return routes.map((route): Route<unknown> => ({ ...route, handle }));

@@ -6,6 +6,7 @@
  */
 import { Problem } from "../problem.ts";
 import { isObject, jsonDepth, MAX_BODY_DEPTH } from "../std/json.ts";
+import { WALL_BYTES } from "../std/limits.ts";
 
 /** Time limit for receiving a body of any size. */
 const ARRIVAL_LIMIT_MS = 10_000;
@@ -106,6 +107,11 @@ export function parseJson(
 export function checkObject(value: unknown): Readonly<Record<string, unknown>> {
   if (isObject(value)) return value;
   throw new Problem("invalid_json", { message: "The body is not a JSON object" });
+}
+
+/** Max bytes of a body between processes: the Console writes back rows that have grown by several requests. */
+export function toWallBytes(maxResponseBytes: number, maxBatchBytes: number): number {
+  return Math.max(WALL_BYTES, maxResponseBytes + maxBatchBytes);
 }
 
 /** Reads a body of announced length as a whole, at a tenth of the cost of a stream. */

@@ -23,7 +23,7 @@ import {
   makeUseNonce,
   makeVerify,
 } from "../gateway/mod.ts";
-import type { MaxStreams } from "../http/mod.ts";
+import { type MaxStreams, toWallBytes } from "../http/mod.ts";
 import {
   type Hashing,
   type IdentitySettings,
@@ -42,7 +42,6 @@ import {
   MAX_COUNTED,
   MAX_VISITS,
   PERSON_REQUESTS_A_MINUTE,
-  WALL_BYTES,
 } from "../std/limits.ts";
 import { systemRandomBytes } from "../std/secrets.ts";
 import type { Catalog } from "../tables/catalog/mod.ts";
@@ -180,6 +179,7 @@ function once(warn: (message: string) => void): (message: string) => void {
 
 /** A service behind a gateway accepts only requests that the gateway signed, and knows no keys. */
 export function makeSignedDeps({ options, db, shared }: Parts, audience: Audience): FetchDeps {
+  const { maxResponseBytes = LIST_BYTES, maxBatchBytes = MAX_BODY_BYTES } = options;
   const verify = makeVerify({ audience, secrets: readSecrets(options, audience), now: shared.now });
   return {
     ...shared,
@@ -188,7 +188,7 @@ export function makeSignedDeps({ options, db, shared }: Parts, audience: Audienc
       useNonce: makeUseNonce(db),
       log: shared.log,
       makeRequestId: makeId,
-      maxBytes: WALL_BYTES,
+      maxBytes: toWallBytes(maxResponseBytes, maxBatchBytes),
     }),
     callers: undefined,
   };

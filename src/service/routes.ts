@@ -4,9 +4,15 @@
  * @module
  */
 import { type ConsolePageDeps, consoleRoutes } from "../console/mod.ts";
-import { callerRoute, type DataDeps, dataRoutes, formerCallerRoute } from "../data/mod.ts";
+import {
+  callerRoute,
+  type DataDeps,
+  dataRoutes,
+  formerCallerRoute,
+  LIST_BYTES,
+} from "../data/mod.ts";
 import { type Audience, type Forward, toForwarded } from "../gateway/mod.ts";
-import type { Route, VirtualHost } from "../http/mod.ts";
+import { type Route, toWallBytes, type VirtualHost } from "../http/mod.ts";
 import { type AuthDeps, authRoutes, pageRoutes } from "../identity/mod.ts";
 import { guideRoutes, type OpenapiDeps, openapiRoutes, referenceRoutes } from "../openapi/mod.ts";
 import { assetRoutes } from "../pages/mod.ts";
@@ -88,12 +94,15 @@ function toAll(own: readonly Route<IdentityServiceDeps>[]): Route<AllDeps>[] {
   });
 }
 
+type BodyLimits = { maxBatchBytes?: number | undefined; maxResponseBytes?: number | undefined };
+
 /** The gateway's tables: the same paths and checks, forwarded to the services. */
 export function toForwardedTables(
   { data, identity }: Readonly<Record<Audience, Forward>>,
-  maxBatchBytes = MAX_BODY_BYTES,
+  { maxBatchBytes = MAX_BODY_BYTES, maxResponseBytes = LIST_BYTES }: BodyLimits,
 ): RouteTables<HealthDeps> {
-  const api = { virtualHost: "gateway", limit: MAX_BODY_BYTES } as const;
+  const consoleLimit = toWallBytes(maxResponseBytes, maxBatchBytes);
+  const api = { virtualHost: "gateway", limit: MAX_BODY_BYTES, consoleLimit } as const;
   const limit = { one: MAX_BODY_BYTES, list: maxBatchBytes };
   return toRouteTables<HealthDeps>({
     api: [
@@ -105,7 +114,7 @@ export function toForwardedTables(
       ...toForwarded(authRoutes, { ...api, forward: identity }),
     ],
     pages: toForwarded(pages, {
-      ...{ forward: identity, virtualHost: "identity", limit: MAX_PAGE_BYTES },
+      ...{ forward: identity, virtualHost: "identity", limit: MAX_PAGE_BYTES, consoleLimit },
     }),
   });
 }

@@ -69,7 +69,7 @@ export const DATABASE_SETTINGS = {
     form: bytes(65_536, 268_435_456),
     initial: String(LIST_BYTES),
     about:
-      "Max size in bytes of a row as JSON, and of a page of a list, which can exceed it by one row. A write that would create a larger row is rejected.",
+      "Max size in bytes of a row as JSON, and of a page of a list, which can exceed it by one row. A write that would create a larger row is rejected. In a split service, set it for the gateway and the data service.",
   },
   MAX_BATCH_BYTES: {
     form: bytes(MAX_BODY_BYTES, MOST_BATCH_BYTES),

@@ -73,7 +73,7 @@ export const MAX_BODY_BYTES = 102_400;
 export const MOST_BATCH_BYTES = 1_048_576;
 /** Max bytes of a body that a page of the Console sends: a value with each byte escaped beside others, or a row of a file. */
 export const MAX_PAGE_BYTES = 1_048_576;
-/** Max bytes of a body between processes: the Console writes back rows that have grown by several requests. */
+/** Max bytes of a body between processes with the default size of a row. */
 export const WALL_BYTES = 16_777_216;
 /** The limit of a list, in the description of the API. */
 export const MAX_BATCH_KEYWORD = "x-rowhouse-max-batch-bytes";

@@ -22,6 +22,8 @@ type ListenerAddress = {
   isShared: boolean;
   /** The setting of the port, for messages; default: PORT. */
   portSetting?: string | undefined;
+  /** Max bytes of any body; default: {@linkcode WALL_BYTES}. */
+  maxBytes?: number | undefined;
 };
 
 type Listener = {
@@ -68,13 +70,13 @@ function openListener(serve: Fetch, address: ListenerAddress): Listener {
 }
 
 function readPort(fetch: Fetch, address: ListenerAddress): Server {
-  const { host, port, isShared } = address;
+  const { host, port, isShared, maxBytes = WALL_BYTES } = address;
   try {
     return Bun.serve({
       hostname: host,
       port,
       idleTimeout: IDLE_TIMEOUT_S,
-      maxRequestBodySize: WALL_BYTES,
+      maxRequestBodySize: maxBytes,
       reusePort: isShared,
       fetch,
     });
@@ -205,12 +207,14 @@ export type ListenOptions = {
   log: Log;
   /** Whether other processes listen on the same port. */
   isShared?: boolean;
+  /** Max bytes of a body; default: {@linkcode WALL_BYTES}. */
+  maxBytes?: number;
 };
 
 /** @throws {RejectedError} cannot listen on the host or port */
 export function listen(service: Served, options: ListenOptions): Serving {
-  const { host, port, portSetting, isShared = false, maxSockets, log } = options;
-  const listener = openListener(service.fetch, { host, port, portSetting, isShared });
+  const { host, port, portSetting, isShared = false, maxBytes, maxSockets, log } = options;
+  const listener = openListener(service.fetch, { host, port, portSetting, isShared, maxBytes });
   const admin =
     options.admin === undefined
       ? undefined

@@ -1,6 +1,7 @@
 /** `rowhouse serve`: runs the service on a port until a signal to stop. @module */
 
 import { RELEASE_TEXT } from "../../db/mod.ts";
+import { toWallBytes } from "../../http/mod.ts";
 import type { Log } from "../../observe.ts";
 import { IsolationError } from "../../service/mod.ts";
 import type { Config } from "../../settings/mod.ts";
@@ -109,16 +110,15 @@ function holdLog(log: Log): { log: Log; release: () => void } {
   };
 }
 
-function toListenOptions(
-  { HOST, PORT, ADMIN_HOST, ADMIN_PORT, MAX_SOCKETS }: Config,
-  worker: string | undefined,
-): Omit<ListenOptions, "log"> {
+function toListenOptions(config: Config, worker: string | undefined): Omit<ListenOptions, "log"> {
+  const { HOST, PORT, ADMIN_HOST, ADMIN_PORT, MAX_SOCKETS } = config;
   const index = worker === undefined ? 0 : readWhole("--worker", worker, [0, 63]);
   return {
     host: HOST,
     port: PORT,
     admin: ADMIN_PORT === undefined ? undefined : { host: ADMIN_HOST, port: ADMIN_PORT + index },
     maxSockets: MAX_SOCKETS,
+    maxBytes: toWallBytes(config.MAX_RESPONSE_BYTES, config.MAX_BATCH_BYTES),
     isShared: worker !== undefined,
   };
 }
