@@ -44,7 +44,6 @@ export const ADMIN: Modules = {
   audit: async () => (await import("./admin/audit.ts")).adminAuditCommands,
   tables: async () => (await import("./admin/tables.ts")).adminTableCommands,
   build_keys: async () => (await import("./admin/build_keys.ts")).adminBuildKeysCommands,
-  move_database: async () => (await import("./admin/move_database.ts")).adminMoveDatabaseCommands,
   cluster: async () => (await import("./admin/cluster.ts")).adminClusterCommands,
 };
 

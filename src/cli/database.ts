@@ -124,7 +124,7 @@ type Run = <Result>(task: () => Promise<Result>) => Promise<Result>;
  *
  * @throws {RejectedError} the command was stopped by a signal
  */
-export async function unlessStopped<Result>(task: (run: Run) => Promise<Result>): Promise<Result> {
+async function unlessStopped<Result>(task: (run: Run) => Promise<Result>): Promise<Result> {
   const stopping = new AbortController();
   const stop = () => stopping.abort(new RejectedError("Stopped by a signal"));
   for (const signal of STOP_SIGNALS) process.once(signal, stop);

@@ -3,7 +3,6 @@
 import {
   admitNodes,
   ClusterError,
-  call,
   checkCluster,
   checkLoginsLetIn,
   type Database,
@@ -365,21 +364,19 @@ type SetUpOptions = {
   /** Previews to end. */
   ending?: readonly Preview[];
   print?: Print | undefined;
-  /** The caller moves rows into the database. */
-  isMoving?: boolean;
 };
 
 /** Applies missing migrations, grants the serving login its rights unless it is the administrator, and renews functions. */
 export async function setUpDatabase(
   admin: Database,
   config: Addresses,
-  { citus, ending, print = () => undefined, isMoving = false }: SetUpOptions = {},
+  { citus, ending, print = () => undefined }: SetUpOptions = {},
 ): Promise<SetUp> {
   const restored = await isRestored(admin);
   if (restored && citus !== undefined) throw new ClusterError([RESTORED]);
   const spreads = citus !== undefined || (!restored && (await readDialect(admin)).hasNodes);
   if (spreads) await checkCluster(admin, citus?.shards);
-  const { applied, code, later } = await migrate(admin, { report: print, isMoving });
+  const { applied, code, later } = await migrate(admin, { report: print });
   if (later !== undefined) {
     print(`Nothing to do: ${showLater(later)}`);
     const previews = { on: await readPreviews(admin), turnsOn: [], ends: [] };
@@ -414,7 +411,6 @@ export async function setUpDatabase(
   await recordPreviews(admin, previews.on);
   for (const name of previews.turnsOn) print(`Turned the preview ${name} on`);
   for (const name of previews.ends) print(`Ended the preview ${name}`);
-  if (previews.on.includes("filters")) await warnOfEarlier(admin, print);
   await sweepSets(admin);
   const refreshed = await refreshFunctions(admin, ({ name, index, count }) =>
     print(`Renewed the functions of table ${name} (${index} of ${count})`),
@@ -427,17 +423,6 @@ export async function setUpDatabase(
   const isUpgraded = applied.length > 0 || code !== undefined;
   const isChanged = isUpgraded || refreshed.length + rebuilt.length > 0;
   return { applied, previews, refreshed, rebuilt, login, isChanged, isUpgraded };
-}
-
-/** Processes that do not report their version reject the functions and columns of the preview, and stop serving. */
-async function warnOfEarlier(admin: Database, print: Print): Promise<void> {
-  const running = await call(admin, "running_versions", {});
-  const earlier = running.find(({ version }) => version === null);
-  if (earlier === undefined) return;
-  const count = showCount(earlier.processes, "process", "processes");
-  print(
-    `Warning: ${count} of an earlier version can stop serving because of PREVIEW=filters: restart with this version`,
-  );
 }
 
 const RESTORED =

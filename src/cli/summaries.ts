@@ -48,8 +48,6 @@ export const SUMMARIES: Readonly<Record<string, string>> = {
   "tables admin drop-table": "drops a table that no app uses",
   "build_keys admin build-keys":
     "lets lists search indexes on numbers and decimals of large tables",
-  "move_database admin move-database":
-    "moves a database that an earlier build set up to a new database",
   "cluster admin move-app": "moves an app to another node of a Citus cluster",
   "cluster admin convert-to-citus":
     "distributes a database with its rows over the nodes of a Citus cluster",

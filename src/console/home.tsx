@@ -170,8 +170,7 @@ function renderVersions({ processes: { versions } }: ConsoleHome, now: number): 
       <ul class="plain">
         {versions.map(({ version, processes, since }) => (
           <li>
-            {processes} {processes === 1 ? "process" : "processes"} of{" "}
-            {version ?? "an earlier version, which does not report itself"}, since{" "}
+            {processes} {processes === 1 ? "process" : "processes"} of {version}, since{" "}
             {renderTime(since, now)}
           </li>
         ))}

@@ -171,7 +171,7 @@ export const FUNCTIONS = {
   revoke_roles: { caller: "operator", parameters: { emails: "text[]", app_slug: "text", is_dry_run: "bool" }, returns: "text[]" },
   roll_key: { caller: "operator", parameters: { old_key_id: "text", new_key_id: "text", new_digest: "bytea", grace_s: "int4" }, returns: { new_expires_at: "timestamptz?", old_expires_at: "timestamptz" }, isSet: true, input: { app_slug: "text", old_key_id: "text", new_key_id: "text", new_digest: "bytea", grace_s: "int4" }, needs: "recent sign-in" },
   run_rows_job: { parameters: { job: "uuid", max_rows: "int4" }, returns: "bool?" },
-  running_versions: { retry: "safe", parameters: {}, returns: { version: "text?", processes: "int4", since: "timestamptz" }, isSet: true },
+  running_versions: { retry: "safe", parameters: {}, returns: { version: "text", processes: "int4", since: "timestamptz" }, isSet: true },
   set_all_disabled: { caller: "operator", parameters: { emails: "text[]", disabled: "bool" }, returns: "void" },
   set_app_switch: { caller: "operator", parameters: { app_slug: "text", setting: "text", is_on: "bool" }, returns: "bool", input: { app_slug: "text", setting: "text", is_on: "bool" } },
   set_console_role: { caller: "operator", parameters: { email: "text", new_role: "text", proofs: "bytea[]" }, returns: "void", input: { person: "uuid", new_role: "text", proofs: "bytea[]" }, needs: "recent sign-in" },

@@ -18,13 +18,10 @@ export {
   compareMigrations,
   findMismatch,
   type MigrationState,
-  MOVING,
-  OTHER_BASELINE,
   RELEASE,
   RELEASE_TEXT,
   showRelease,
 } from "./migrations/state.ts";
-export * from "./move/mod.ts";
 export { isClusterFailure } from "./node_errors.ts";
 export * from "./nodes.ts";
 export { type PoolStats, tooBusy } from "./pool/acquire.ts";

@@ -25,27 +25,6 @@ export async function hasTables(database: Database): Promise<boolean> {
   );
 }
 
-/**
- * Gives the name of a database to another one, in one transaction; no session uses them. Returns the new name of the first.
- */
-export async function swapDatabases(
-  admin: Database,
-  { old, next }: { old: string; next: string },
-): Promise<string> {
-  const kept = await readValue<string>(
-    admin,
-    `select $1::pg_catalog.text || '_old' || (coalesce(pg_catalog.max(pg_catalog.substr(datname, pg_catalog.length($1::pg_catalog.text) + 5)::pg_catalog.int4), 0) + 1)
-    from pg_catalog.pg_database where datname ~ ('^' || $1::pg_catalog.text || '_old[0-9]+$')`,
-    [old],
-  );
-  await admin.message(
-    `alter database ${quoteName(old)} rename to ${quoteName(kept)};
-    alter database ${quoteName(next)} rename to ${quoteName(old)};
-    select 1`,
-  );
-  return kept;
-}
-
 export async function makeLogin(
   admin: Database,
   login: { name: string; password: string },
@@ -70,11 +49,8 @@ export async function markForDev(admin: Database): Promise<void> {
 export async function readDevState(
   admin: Database,
 ): Promise<{ isMarked: boolean; isEmpty: boolean }> {
-  const found = await listCreatedObjects(admin);
-  return {
-    isMarked: found.some(({ schema }) => schema === DEV_SCHEMA),
-    isEmpty: found.length === 0,
-  };
+  const schemas = await listSchemas(admin);
+  return { isMarked: schemas.includes(DEV_SCHEMA), isEmpty: schemas.length === 0 };
 }
 
 // A temporary login for one task, with only one role. If an app's tables contain injected code, the
@@ -194,18 +170,9 @@ export async function startDevSession(admin: Database, session: DevSession): Pro
   );
 }
 
-// What people created in a database: `dev` and `admin move-database` write only into a database without such objects.
+// What people created in a database: `dev` writes only into a database without such objects.
 
-export type CreatedObject = {
-  /** The kind and the name, as PostgreSQL describes it. */
-  name: string;
-  /** Its schema; a schema is in itself. */
-  schema: string | null;
-  /** Whether its owner is a group of the service, which cannot log in. */
-  isService: boolean;
-};
-
-/** Kinds of objects: the catalog, the column of its schema and a condition. Schemas are first. */
+/** Kinds of objects: the catalog, the column of its schema and a condition. */
 const KINDS: readonly { catalog: string; schema?: string; only?: string; described?: string }[] = [
   { catalog: "pg_namespace", schema: "pg_namespace.oid", only: "nspname <> 'public'" },
   {
@@ -240,25 +207,21 @@ const KINDS: readonly { catalog: string; schema?: string; only?: string; describ
 const FIRST_ID = 16_384;
 
 const OBJECTS = KINDS.map(
-  ({ catalog, schema = "null::oid", only = "true", described = catalog }, place) =>
-    `select ${place} as place, 'pg_catalog.${described}'::pg_catalog.regclass as catalog, ${catalog}.oid as object, ${schema} as namespace
+  ({ catalog, schema = "null::oid", only = "true", described = catalog }) =>
+    `select 'pg_catalog.${described}'::pg_catalog.regclass as catalog, ${catalog}.oid as object, ${schema} as namespace
     from pg_catalog.${catalog} where ${catalog}.oid >= ${FIRST_ID} and ${only}`,
 ).join("\nunion all ");
 
-/** Lists the objects, without those of extensions. */
-export async function listCreatedObjects(database: Database): Promise<CreatedObject[]> {
-  return await readRows<CreatedObject>(
+/** Lists the schemas of the objects, without those of extensions. An object without a schema has null; a schema is in itself. */
+async function listSchemas(database: Database): Promise<(string | null)[]> {
+  const found = await readRows<{ schema: string | null }>(
     database,
     `with objects as (${OBJECTS})
-    select pg_catalog.pg_describe_object(catalog, object, 0) as name, nspname::pg_catalog.text as schema,
-      exists (select from pg_catalog.pg_shdepend join pg_catalog.pg_roles on pg_roles.oid = refobjid
-        where dbid = (select oid from pg_catalog.pg_database where datname = pg_catalog.current_database())
-          and classid = catalog and objid = object and pg_shdepend.deptype = 'o'
-          and rolname ~ '^rowhouse_' and not rolcanlogin) as "isService"
+    select distinct nspname::pg_catalog.text as schema
     from objects left join pg_catalog.pg_namespace on pg_namespace.oid = namespace
     where (nspname is null or (nspname !~ '^pg_' and nspname <> 'information_schema'))
       and not exists (select from pg_catalog.pg_depend
-        where classid = catalog and objid = object and pg_depend.deptype = 'e')
-    order by place, 1`,
+        where classid = catalog and objid = object and pg_depend.deptype = 'e')`,
   );
+  return found.map(({ schema }) => schema);
 }

@@ -17,7 +17,6 @@ export { type ConversionPlan, convertDatabase, planConversion } from "./sql/conv
 export { hasAbandonedSteps, resumeDeferredSteps } from "./sql/deferred.ts";
 export { findSearchIssues } from "./sql/index_forms.ts";
 export * from "./sql/keys.ts";
-export * from "./sql/move.ts";
 export {
   deferRebuilds,
   findOutdatedTables,

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, expect, test } from "bun:test";
 import { chmodSync, existsSync, readFileSync, rmSync, statSync } from "node:fs";
 import { basename, join } from "node:path";
 import { toSlug } from "../../src/cli/package.ts";
-import { SERVICE_QUEUE, startCluster } from "../../src/db/mod.ts";
+import { SERVICE_QUEUE } from "../../src/db/mod.ts";
 import { APP_SLUG } from "../../src/records/apps/mod.ts";
 import { readBlocks } from "../docs/blocks.ts";
 import { withDatabase } from "../support/cluster.ts";
@@ -18,7 +18,7 @@ import {
 import { eventually } from "../support/eventually.ts";
 import { sharedCookie, submitSignIn } from "../support/people.ts";
 import { callService } from "../support/service.ts";
-import { loadOlder } from "../upgrade/older.ts";
+import { unpackProgram } from "../upgrade/packed.ts";
 
 const TODOS = "{ todos: { title: t.string().required() } }";
 const SDK = join(ROOT, "src/sdk/data.ts");
@@ -410,103 +410,31 @@ test(
   LIMIT_MS,
 );
 
-test.each([
-  {
-    revision: "54a9feb9",
-    says: /Moved \d+ rows; the old database stays in .rowhouse\/postgres as rowhouse_old1/,
-  },
-  {
-    revision: "7aa4ae30",
-    says: /Upgraded the database to this release, with all rows: applied 0002_code/,
-  },
-  { revision: "54a9feb9", killsMs: [800, 1400, 2000, 2600, 3200] },
-  { revision: "7aa4ae30", killsMs: [800, 1100, 1400, 1700] },
-])(
-  "dev keeps the rows of its database of $revision, killed after $killsMs ms",
-  async ({ revision, says = /Ctrl-C/, killsMs = [] }) => {
+test.each([{ killsMs: [] }, { killsMs: [800, 1100, 1400, 1700] }])(
+  "dev keeps the rows of its database of 0.1.0, killed after $killsMs ms",
+  async ({ killsMs }) => {
     const other = makeProject({ "schema/mod.ts": schemaText(TODOS) });
-    const first = await startDev(other.folder);
+    const { folder: program, remove } = await unpackProgram("0.1.0");
+    const first = startCommand(["dev", "--port", "0"], { ...other, program });
+    await first.until(/Ctrl-C stops everything/);
+    const created = await paste(first, "Create a row");
     expect(await first.kill("SIGTERM")).toBe(0);
-    const { facts } = await inCluster(other.folder, async (url) => {
-      await withDatabase(url, (root) => root.message("drop database rowhouse"));
-      return await loadOlder(url, { revision, name: "rowhouse" });
-    });
     for (const waitMs of killsMs) {
       const killed = startCommand(["dev", "--port", "0"], other);
       await Bun.sleep(waitMs);
       await killed.kill("SIGKILL");
       await eventually(() => processesOf(other.folder).length === 0);
     }
-    const last = startCommand(["dev", "--port", "0"], other);
-    await last.until(/Ctrl-C stops everything/);
-    expect(last.output()).toMatch(says);
-    const file = JSON.parse(readFileSync(join(other.folder, ".rowhouse/dev.json"), "utf8")) as {
-      baseUrl: string;
-    };
-    for (const { app, table, text } of facts.lists) {
-      const listed = await fetch(`${file.baseUrl}/v1/data/db/${table}?limit=100`, {
-        headers: { authorization: `Bearer ${facts.keys[app]}` },
-      });
-      expect(await listed.text()).toBe(text);
-    }
+    const last = await startDev(other.folder);
+    if (killsMs.length === 0)
+      expect(last.output()).toContain("Upgraded the database to this release, with all rows");
+    expect(await paste(last, "List the rows")).toMatchObject({ rows: [created] });
     expect(await last.kill("SIGTERM")).toBe(0);
     other.remove();
+    remove();
   },
   3 * LIMIT_MS,
 );
-
-test(
-  "a failed move of an older baseline changes no database in the folder of dev",
-  async () => {
-    const other = makeProject({ "schema/mod.ts": schemaText(TODOS) });
-    const first = await startDev(other.folder);
-    expect(await first.kill("SIGTERM")).toBe(0);
-    const inDatabase = (url: string, name: string, text: string) =>
-      withDatabase(Object.assign(new URL(url), { pathname: `/${name}` }).href, (admin) =>
-        admin.message(text),
-      );
-    const readAll = (url: string) =>
-      Promise.all(
-        ["rowhouse", "rowhouse_next"].map((name) =>
-          inDatabase(
-            url,
-            name,
-            `select oid::regclass::text as name, query_to_xml(format('select md5(string_agg(t::text, ''|'' order by t::text)) from %s as t',
-                oid::regclass), true, false, '')::text as digest
-              from pg_class where relkind = 'r' and oid >= 16384 order by 1`,
-          ),
-        ),
-      );
-    const before = await inCluster(other.folder, async (url) => {
-      await withDatabase(url, (root) => root.message("drop database rowhouse"));
-      await loadOlder(url, { revision: "54a9feb9", name: "rowhouse" });
-      await inDatabase(url, "rowhouse", "alter table rowhouse.users add column shoe_size integer");
-      await withDatabase(url, (root) => root.message("create database rowhouse_next"));
-      await inDatabase(url, "rowhouse_next", "create table precious as select 'gold' as metal");
-      return await readAll(url);
-    });
-    const rejected = await runCommand(["dev", "--port", "0"], other);
-    expect(rejected.code).toBe(1);
-    expect(rejected.err).toContain("shoe_size");
-    expect(await inCluster(other.folder, readAll)).toEqual(before);
-    other.remove();
-  },
-  3 * LIMIT_MS,
-);
-
-/** Runs a task with the embedded server of a folder, while dev does not run there. */
-async function inCluster<Result>(
-  folder: string,
-  task: (url: string) => Promise<Result>,
-): Promise<Result> {
-  const dataDir = join(folder, ".rowhouse/postgres");
-  const cluster = await startCluster({ dataDir, durable: false });
-  try {
-    return await task(cluster.url);
-  } finally {
-    await cluster.stop();
-  }
-}
 
 test(
   "dev runs in a folder that only its owner can enter",

@@ -48,8 +48,8 @@ describe("a database of another release", () => {
   const NUMBERS = MIGRATIONS.map(({ number }) => number);
   const BASELINES = [
     {
-      name: "another baseline",
-      says: "was set up by an earlier build of Rowhouse and cannot be upgraded by this one: run rowhouse admin move-database, which moves its rows to a new database, or rowhouse dev --reset if it is the embedded database of rowhouse dev and its rows are not needed",
+      name: "a build before the first release",
+      says: "was set up by a build before 0.1.0, and cannot be upgraded: set up a new database, or run rowhouse dev --reset if it is the embedded database of rowhouse dev and its rows are not needed",
       sql: "update rowhouse.service_migrations set checksum = 'sha256:0' where number = 1; select 1",
     },
     {

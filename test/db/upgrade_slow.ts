@@ -1,6 +1,6 @@
 /** A database that an earlier release set up gets the tables and the code of this one, and then equals a new database. */
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import { ADOPTED, MIGRATIONS } from "../../src/db/migrations/mod.ts";
+import { MIGRATIONS } from "../../src/db/migrations/mod.ts";
 import {
   ANCHOR,
   type Database,
@@ -12,26 +12,48 @@ import {
 } from "../../src/db/mod.ts";
 import { type CatalogDump, dumpCatalog } from "../support/catalog_dump.ts";
 import { makeEmptyDatabase, withDatabase } from "../support/cluster.ts";
+import { runCommand } from "../support/command.ts";
 import { readAll } from "../support/read_all.ts";
+import { type Program, unpackProgram } from "../upgrade/packed.ts";
 
-const BASELINE = new TextDecoder().decode(
-  Bun.zstdDecompressSync(await Bun.file("test/upgrade/baseline_7aa4ae30.sql.zst").bytes()),
-);
+/** The number of the last file of 0.1.0. */
+const LAST = 7;
+const LATER = MIGRATIONS.filter(({ number }) => number > LAST);
 
-/** The files that 7aa4ae30 lacks. */
-const LATER = MIGRATIONS.slice(1);
+/** Constraints that a later file replaces by wider ones. */
+const WIDENED = ["; api_keys_scopes_check;"];
+/** What 0.1.0 kept for processes of builds before it. */
+const KEPT_BY_IT = ["rowhouse.add_statistics", "rowhouse.use_key", "rowhouse.use_keys"];
 
-/** As 7aa4ae30 did it. */
-async function setUpBefore(admin: Database): Promise<void> {
-  await admin.message(`${BASELINE}
-    insert into rowhouse.service_migrations (number, name, checksum) values (1, 'baseline', '${ADOPTED[0]}');
-    select 1`);
+let previous: Program;
+beforeAll(async () => {
+  previous = await unpackProgram("0.1.0");
+});
+afterAll(() => previous.remove());
+
+/** As an operator of 0.1.0 did it. */
+async function setUpBefore(url: string): Promise<void> {
+  const env = { ADMIN_DATABASE_URL: url };
+  const { code, err } = await runCommand(["migrate"], {
+    ...previous,
+    program: previous.folder,
+    env,
+  });
+  if (code !== 0) throw new Error(err);
 }
 
-async function withEmpty<Result>(task: (admin: Database) => Promise<Result>): Promise<Result> {
+/** Without the settings of the cluster's logins, which the command `migrate` changes. */
+async function dump(admin: Database): Promise<CatalogDump> {
+  const { settings: _, ...catalog } = await dumpCatalog(admin);
+  return catalog;
+}
+
+async function withEmpty<Result>(
+  task: (admin: Database, url: string) => Promise<Result>,
+): Promise<Result> {
   const empty = await makeEmptyDatabase();
   try {
-    return await withDatabase(empty.url, task);
+    return await withDatabase(empty.url, (admin) => task(admin, empty.url));
   } finally {
     await empty.drop();
   }
@@ -41,11 +63,11 @@ let fresh: CatalogDump;
 beforeAll(async () => {
   fresh = await withEmpty(async (admin) => {
     await migrate(admin);
-    return await dumpCatalog(admin);
+    return await dump(admin);
   });
 });
 
-describe("a database of 7aa4ae30", () => {
+describe("a database of 0.1.0", () => {
   let empty: Awaited<ReturnType<typeof makeEmptyDatabase>>;
   let before: CatalogDump;
   let after: CatalogDump;
@@ -53,13 +75,13 @@ describe("a database of 7aa4ae30", () => {
   let done: Migrated;
   beforeAll(async () => {
     empty = await makeEmptyDatabase();
+    await setUpBefore(empty.url);
     await withDatabase(empty.url, async (admin) => {
-      await setUpBefore(admin);
-      before = await dumpCatalog(admin);
+      before = await dump(admin);
       plan = await planMigrate(admin);
-      expect(await dumpCatalog(admin)).toEqual(before);
+      expect(await dump(admin)).toEqual(before);
       done = await migrate(admin);
-      after = await dumpCatalog(admin);
+      after = await dump(admin);
     });
   });
   afterAll(() => empty.drop());
@@ -68,8 +90,7 @@ describe("a database of 7aa4ae30", () => {
     expect(done.applied).toEqual(LATER.map(({ name }) => name));
     expect(plan.files.map(({ name }) => name)).toEqual(done.applied);
     expect(plan.code?.changes).toEqual(done.code ?? null);
-    expect(Object.keys(done.code?.functions ?? {}).length).toBeGreaterThan(5);
-    expect(done.code?.granted.length).toBeGreaterThan(0);
+    expect(Object.keys(done.code?.functions ?? {}).length).toBeGreaterThan(0);
   });
 
   test("equals a new database after migrate", () => {
@@ -77,7 +98,7 @@ describe("a database of 7aa4ae30", () => {
     expect(after).toEqual(fresh);
   });
 
-  test("had the tables that the first file creates, and keeps its own record of it", async () => {
+  test("keeps its tables, and records each file", async () => {
     const kinds = ["relations", "columns", "constraints", "indexes", "sequences", "types"];
     for (const kind of kinds) {
       expect(before[kind]?.length).toBeGreaterThan(1);
@@ -85,15 +106,13 @@ describe("a database of 7aa4ae30", () => {
       const tables = (lines: readonly string[] = []) =>
         lines.map((line) => line.replace(/; [^;]* has .*$/, ""));
       const later = new Set(tables(after[kind]));
-      expect(tables(before[kind]).filter((line) => !later.has(line))).toEqual([]);
+      const gone = tables(before[kind]).filter((line) => !later.has(line));
+      expect(gone.filter((line) => !WIDENED.some((name) => line.includes(name)))).toEqual([]);
     }
     const record = await withDatabase(empty.url, (admin) =>
       readAll(admin, "select number, name from rowhouse.service_migrations order by number"),
     );
-    expect(record).toEqual([
-      { number: 1, name: "baseline" },
-      ...LATER.map(({ number, name }) => ({ number, name })),
-    ]);
+    expect(record).toEqual(MIGRATIONS.map(({ number, name }) => ({ number, name })));
   });
 
   test("has every function that the earlier release calls, with the same arguments and result", () => {
@@ -111,7 +130,7 @@ describe("a database of 7aa4ae30", () => {
     const [had, has] = [read(before), read(after)];
     expect(had.size).toBeGreaterThan(140);
     const gone = [...had].flatMap(([name, signature]) =>
-      has.get(name) === signature
+      has.get(name) === signature || KEPT_BY_IT.includes(name)
         ? []
         : [
             `${name} changed, but processes of the earlier release still call it during an upgrade: define the new form under another name, and keep this one until the next release (CONTRIBUTING.md)`,
@@ -172,7 +191,7 @@ describe("code", () => {
     "an unknown right": "grant select, update (slug) on rowhouse.apps to public",
     "a right to a function":
       "grant execute on function rowhouse.create_app to rowhouse_service with grant option",
-    "a missing right": "revoke execute on function rowhouse.use_key from rowhouse_service",
+    "a missing right": "revoke execute on function rowhouse.use_caller_key from rowhouse_service",
     "a right in a schema": "grant create on schema rowhouse to rowhouse_service",
     "an unknown action":
       "insert into rowhouse.audit_actions (name, is_change) values ('stray', true)",
@@ -188,12 +207,12 @@ describe("code", () => {
         expect(await readAll(admin, STATE)).not.toEqual(before);
       }
       await admin.message("update rowhouse.code set digest = 'sha256:0'; select 1");
-      const changed = await dumpCatalog(admin);
+      const changed = await dump(admin);
       const plan = await planMigrate(admin);
-      expect(await dumpCatalog(admin)).toEqual(changed);
+      expect(await dump(admin)).toEqual(changed);
 
       const { code } = await migrate(admin);
-      expect(await dumpCatalog(admin)).toEqual(fresh);
+      expect(await dump(admin)).toEqual(fresh);
       expect(plan.code?.changes).toEqual(code ?? null);
       expect(code).toMatchObject({
         functions: {
@@ -218,7 +237,7 @@ describe("code", () => {
         );
         expect((await migrate(admin)).code).toBeDefined();
       }
-      expect(await dumpCatalog(admin)).toEqual(fresh);
+      expect(await dump(admin)).toEqual(fresh);
       const before = await readAll(admin, STATE);
       expect(await migrate(admin)).toMatchObject({ code: undefined });
       expect(await readAll(admin, STATE)).toEqual(before);
@@ -292,12 +311,12 @@ describe("an operator's objects", () => {
   };
 
   test.each(Object.entries(HARMLESS))("%s in the schema is removed", async (_, sql) => {
-    await withEmpty(async (admin) => {
-      await setUpBefore(admin);
+    await withEmpty(async (admin, url) => {
+      await setUpBefore(url);
       await admin.message(`${sql}; select 1`);
       await planMigrate(admin);
       await migrate(admin);
-      expect(await dumpCatalog(admin)).toEqual(fresh);
+      expect(await dump(admin)).toEqual(fresh);
       await admin.message(`drop role if exists "x1 ""q"; drop role if exists x1_mon; select 1`);
     });
   });
@@ -314,20 +333,28 @@ describe("an operator's objects", () => {
   };
 
   test.each(Object.entries(KEPT))("%s does not prevent an upgrade", async (_, sql) => {
-    await withEmpty(async (admin) => {
-      await setUpBefore(admin);
+    await withEmpty(async (admin, url) => {
+      await setUpBefore(url);
       await admin.message(`${sql.replace("rowhouse_all_login", "rowhouse_service")}; select 1`);
       await planMigrate(admin);
       await migrate(admin);
-      const dump = await dumpCatalog(admin);
-      expect(dump["functions"]).toEqual(expect.arrayContaining([...(fresh["functions"] ?? [])]));
-      expect(dump["policies"]).toEqual([...(fresh["policies"] ?? [])]);
+      const catalog = await dump(admin);
+      expect(catalog["functions"]).toEqual(expect.arrayContaining([...(fresh["functions"] ?? [])]));
+      expect(catalog["policies"]).toEqual([...(fresh["policies"] ?? [])]);
       const before = await readAll(admin, STATE);
       expect(await migrate(admin)).toMatchObject({ code: undefined });
       expect(await readAll(admin, STATE)).toEqual(before);
     });
   });
 
+  /** The files of the next release. */
+  const NEXT = [
+    ...MIGRATIONS,
+    {
+      ...{ number: 9999, name: "9999_next" },
+      sql: "create table rowhouse.added (id uuid primary key); alter table rowhouse.processes add column added text;",
+    },
+  ];
   /** Objects in the way, and what the error names. */
   const BLOCKERS: Record<string, { sql: string; names: string[] }> = {
     "views that use a function": {
@@ -358,16 +385,16 @@ describe("an operator's objects", () => {
       names: ["view public.v", "rowhouse.utc_text(timestamp with time zone)"],
     },
     "a table with the name of a new one": {
-      sql: "create table rowhouse.code (x int)",
-      names: ["table rowhouse.code"],
+      sql: "create table rowhouse.added (x int)",
+      names: ["table rowhouse.added"],
     },
     "a type with the name of a new table": {
-      sql: "create domain rowhouse.code as int",
-      names: ["type rowhouse.code"],
+      sql: "create domain rowhouse.added as int",
+      names: ["type rowhouse.added"],
     },
     "a column with the name of a new one": {
-      sql: `alter table rowhouse.processes add column version int; ${F} create view public.v as select rowhouse.my_f()`,
-      names: ["column version of table rowhouse.processes", "view public.v"],
+      sql: `alter table rowhouse.processes add column added int; ${F} create view public.v as select rowhouse.my_f()`,
+      names: ["column added of table rowhouse.processes", "view public.v"],
     },
   };
 
@@ -375,7 +402,7 @@ describe("an operator's objects", () => {
     "%s: rejected with every name by the plan and the upgrade, which change nothing",
     async (_, { sql, names }) => {
       await withEmpty(async (admin) => {
-        await setUpBefore(admin);
+        await migrate(admin);
         await admin.message(`${sql}; select 1`);
         const before = await readAll(admin, STATE);
         const read = (run: Promise<unknown>) =>
@@ -383,8 +410,8 @@ describe("an operator's objects", () => {
             () => "succeeded",
             (error) => `${error instanceof UpgradeError} ${error.message}`,
           );
-        const said = await read(planMigrate(admin));
-        expect(await read(migrate(admin))).toBe(said);
+        const said = await read(planMigrate(admin, { migrations: NEXT }));
+        expect(await read(migrate(admin, { migrations: NEXT }))).toBe(said);
         for (const name of names) expect(said).toContain(name);
         expect(said).toStartWith("true Objects that are not Rowhouse's are in the way");
         expect(await readAll(admin, STATE)).toEqual(before);

@@ -1,10 +1,9 @@
 /** A person's key at the gateway: one app, only rows, one rate limit for all keys of the person, and no person in the log. */
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import { SERVICE_QUEUE } from "../../src/db/mod.ts";
 import { defineSchema, t } from "../../src/schema/mod.ts";
 import { routes } from "../../src/service/routes.ts";
 import { type Jar, makePerson, type Person, signInAs } from "../support/people.ts";
-import { getPersonKey, openToBrowsers, proofOf } from "../support/person_keys.ts";
+import { getPersonKey, openToBrowsers } from "../support/person_keys.ts";
 import { fillPath } from "../support/samples/routes.ts";
 import { openTestService, type TestApp, type TestService } from "../support/service.ts";
 import { SHAPES } from "../support/shape.ts";
@@ -145,19 +144,6 @@ describe.each(SHAPES)("in the shape %s, a person's key", (shape) => {
       expect(statuses).toContain(429);
     }
     expect(await send(app.key, text)).toBe(201);
-  });
-
-  test("is unknown to a process of the previous release, which knows no people", async () => {
-    const use = (text: string) =>
-      service.service.admin.query<{ key_id: string }>(
-        "select * from rowhouse.use_keys(array[$1::text], array[$2::bytea])",
-        [text.slice(3, 19), proofOf(text)],
-        { retry: "safe", queue: SERVICE_QUEUE },
-      );
-    expect(await use(key)).toEqual([]);
-    expect(await use(app.key)).toMatchObject([
-      { ordinal: 1, key_id: app.key.slice(3, 19), app_id: app.id, is_of_console: false },
-    ]);
   });
 
   test("is in the log only by its id, without its person", () => {

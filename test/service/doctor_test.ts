@@ -61,9 +61,7 @@ const WELL: Session = {
 
 /** A migrated database. */
 const CURRENT: MigrationState = {
-  isMoving: false,
   missing: [],
-  isOtherBaseline: false,
   edited: [],
   gap: undefined,
   later: undefined,
@@ -266,8 +264,8 @@ describe("the checks report the expected level for", () => {
       want: ["fail"],
     },
     {
-      name: "another baseline",
-      findings: [evaluateMigrations({ ...CURRENT, isOtherBaseline: true })],
+      name: "a build before the first release",
+      findings: [evaluateMigrations({ ...CURRENT, edited: [1] })],
       want: ["fail"],
     },
   ])("$name", ({ findings, want }) => {
@@ -974,7 +972,7 @@ describe("rowhouse doctor", () => {
     await adopted.drop();
   });
 
-  test("reports a database of another baseline with the next step, and runs no other check", async () => {
+  test("reports a database of a build before 0.1.0 with the next step, and runs no other check", async () => {
     const other = await makeDatabase();
     await withDatabase(other.adminUrl, (admin) =>
       admin.message("update rowhouse.service_migrations set checksum = 'sha256:0'; select 1"),
@@ -990,8 +988,8 @@ describe("rowhouse doctor", () => {
     await other.drop();
     expect(code).toBe(1);
     expect(out.split("\n").slice(-3)).toEqual([
-      expect.stringContaining("FAIL migrations: the database was set up by an earlier build"),
-      expect.stringContaining("     run rowhouse admin move-database, "),
+      expect.stringContaining("FAIL migrations: the database was set up by a build before 0.1.0"),
+      expect.stringContaining("     set up a new database, "),
       "",
     ]);
   });

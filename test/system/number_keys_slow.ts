@@ -188,22 +188,6 @@ describe.skipIf(!hasDebianPostgres)("a table with keys", () => {
     await withDatabase(url, (admin) => expectClean(admin));
   });
 
-  test("is moved to another database, without a word about keys and indexes", async () => {
-    const { adminUrl } = service.database;
-    await withDatabase(adminUrl, (admin) => admin.message("delete from rowhouse.processes"));
-    const moved = await runAdmin(["move-database", "moved", "--allow-sessions", "--json"]);
-    expect(JSON.parse(moved.out)).toMatchObject({ leftBehind: expect.any(Array) });
-    expect(moved.out).not.toContain("which no push created");
-    const url = Object.assign(new URL(adminUrl), { pathname: "/moved" }).href;
-    await run(["migrate"], { ADMIN_DATABASE_URL: url });
-    await withDatabase(url, (admin) => expectClean(admin));
-    const [old, next] = [await readStored(adminUrl), await readStored(url)];
-    const toSorted = (rows: object[]) =>
-      rows.map((row) => JSON.stringify(Object.entries(row).toSorted())).toSorted();
-    expect(toSorted(next.rows)).toEqual(toSorted(old.rows));
-    expect(next.indexes).toEqual(old.indexes);
-  });
-
   test("is changed by its owner while another app uses it, and left by both", async () => {
     const other = await service.makeApp();
     expect((await postSchema(service, other, SCHEMA)).status).toBe(200);

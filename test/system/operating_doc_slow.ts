@@ -154,7 +154,6 @@ test("every term in capitals is a setting or a variable in compose.yaml", () => 
     "SIGTERM",
     "LISTEN",
     "COMPOSE_PROFILES",
-    "NEXT_DATABASE_URL",
     "CLUSTER_URL",
     "NODE_EXTRA_CA_CERTS",
     "SUPERUSER_URL",

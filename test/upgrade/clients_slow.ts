@@ -9,8 +9,8 @@ import type * as Data from "../../src/sdk/data.ts";
 import type * as Identity from "../../src/sdk/identity.ts";
 import { ROOT, runCommand } from "../support/command.ts";
 import { eventually } from "../support/eventually.ts";
-import { migrate, migrateAll, toOperator } from "./database.ts";
-import { isRelease, VERSIONS } from "./packed.ts";
+import { migrateAll, toOperator } from "./database.ts";
+import { VERSIONS } from "./packed.ts";
 import { type Serving, startServing } from "./serving.ts";
 import { openStage, type Stage } from "./stage.ts";
 
@@ -229,8 +229,6 @@ describe.each(VERSIONS.map((version) => ({ version })))("$version", ({ version }
   let held: Held;
   /** The output of doctor while both versions run, and when the previous one has ended. */
   let mixed: string;
-  /** The output of the first migrate. */
-  let migrated: string;
   let alone: string;
   /** What the earlier program says of itself. */
   let earlier: string;
@@ -243,7 +241,6 @@ describe.each(VERSIONS.map((version) => ({ version })))("$version", ({ version }
     outcomes.older.older = await useClient(program, before, stage);
     outcomes.newer.older = await useClient(ROOT, before, stage);
     held = await hold(before, stage);
-    migrated = (await migrate(stage.addresses)).out;
     earlier = (await runCommand(["--version"], { folder: program, program })).out.trim();
     await migrateAll(stage.addresses, ROOT);
     served = await startServing({ ...options, program: ROOT });
@@ -266,16 +263,15 @@ describe.each(VERSIONS.map((version) => ({ version })))("$version", ({ version }
   });
 
   test("doctor reports processes of both versions until the earlier ones have ended", () => {
-    // A build before the first release does not report itself; a working tree without changes is the same version.
-    const other = isRelease(version) ? earlier : "an earlier version, which does not report itself";
+    // A working tree without changes is the same version.
     expect(readProcesses(mixed)).toEqual(
-      other === RELEASE_TEXT
+      earlier === RELEASE_TEXT
         ? { level: "ok", running: [`2 processes of ${RELEASE_TEXT}`] }
         : {
             level: "warn",
             running: expect.arrayContaining([
               `1 process of ${RELEASE_TEXT}`,
-              `1 process of ${other}`,
+              `1 process of ${earlier}`,
             ]),
           },
     );
@@ -285,23 +281,13 @@ describe.each(VERSIONS.map((version) => ({ version })))("$version", ({ version }
     });
   });
 
-  test("migrate names processes that stop serving because of a preview", () => {
-    const warning = /^Warning: 1 process of an earlier version .* PREVIEW=filters/m;
-    expect(warning.test(migrated)).toBe(!isRelease(version));
-  });
-
   test("what a client holds stays valid after the upgrade", async () => {
     const cursor = `${held.path}&after=${encodeURIComponent(held.next)}`;
     expect((await send(served, stage, cursor)).text).toBe(held.rows);
     const ask = (path: string, tag: string) =>
       send(served, stage, path, { headers: { "if-none-match": tag } });
     expect((await ask(held.plain.path, held.plain.tag)).status).toBe(304);
-    // Builds before the first release read the order of an index by another function, which has other tags: the same page is sent
-    // once more.
-    const again = await ask(held.path, held.tag);
-    if (isRelease(version)) expect(again.status).toBe(304);
-    else expect(again).toMatchObject({ status: 200, text: held.page });
-    expect((await ask(held.path, again.tag)).status).toBe(304);
+    expect((await ask(held.path, held.tag)).status).toBe(304);
     const change = { method: "PATCH", body: '{"rank":9}', headers: { "if-match": held.rowTag } };
     expect((await send(served, stage, held.row, change)).status).toBe(200);
     expect((await send(served, stage, held.row, change)).status).toBe(412);

@@ -26,8 +26,7 @@ export type Contents = Readonly<Record<string, { columns: string[]; rows: string
 
 export async function readFrozen(version: string): Promise<Frozen> {
   const bytes = await Bun.zstdDecompress(await Bun.file(toPath(version, "database")).bytes());
-  // A build before the first release stored no previews.
-  return { preview: "filters,live", ...JSON.parse(new TextDecoder().decode(bytes)) } as Frozen;
+  return JSON.parse(new TextDecoder().decode(bytes)) as Frozen;
 }
 
 /** Loads the roles and the database into a new cluster, as a superuser who restores a backup. */

@@ -29,7 +29,7 @@ const LEFT_ALONE = ["rowhouse.api_keys", "rowhouse.migrations", "data.kinds", "d
 
 let stage: Stage;
 beforeAll(async () => {
-  stage = await openStage(OLDEST, "18", { isRolling: true });
+  stage = await openStage(OLDEST, "18");
   await onCluster((root) => copyDatabase(root, { template: DATABASE, name: ORIGINAL }));
 }, 300_000);
 afterAll(() => stage.close());

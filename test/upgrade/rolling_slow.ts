@@ -33,7 +33,7 @@ describe.each(COMBINATIONS)(
     test(
       "fails no request and loses no row",
       async () => {
-        const stage = await openStage(version, server, { isRolling: true });
+        const stage = await openStage(version, server);
         try {
           await upgrade(stage, shape);
         } finally {

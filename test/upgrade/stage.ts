@@ -6,7 +6,7 @@ import { startEmbedded } from "../ci/servers.ts";
 import { withDatabase } from "../support/cluster.ts";
 import { hasDebianPostgres, startDebianCluster } from "../support/debian_cluster.ts";
 import { PGBOUNCER, startPooler } from "../support/pgbouncer.ts";
-import { type Addresses, LOGINS, migrateAll, PASSWORD, toAddresses } from "./database.ts";
+import { type Addresses, LOGINS, PASSWORD, toAddresses } from "./database.ts";
 import {
   type Contents,
   type Frozen,
@@ -15,7 +15,7 @@ import {
   readFrozen,
   renewTimes,
 } from "./frozen.ts";
-import { isRelease, unpackProgram } from "./packed.ts";
+import { unpackProgram } from "./packed.ts";
 
 /** `pooled`: version 18 behind PgBouncer in transaction mode. */
 export const SERVERS = ["18", "15", "pooled"] as const;
@@ -39,22 +39,8 @@ export type Stage = {
   close: () => Promise<void>;
 };
 
-type StageOptions = {
-  /** Whether the version serves while the working tree migrates: `docs/operating.md#upgrades`. */
-  isRolling?: boolean;
-};
-
-/** The previews with which a build before the first release can serve during an upgrade. */
-const ROLLING = "live";
-
-export async function openStage(
-  version: string,
-  server: ServerName,
-  { isRolling = false }: StageOptions = {},
-): Promise<Stage> {
+export async function openStage(version: string, server: ServerName): Promise<Stage> {
   const [frozen, program] = [await readFrozen(version), await unpackProgram(version)];
-  const isReduced = isRolling && !isRelease(version);
-  const preview = isReduced ? ROLLING : frozen.preview;
   const { url, stop } = server === "15" ? await startDebianCluster() : await startNewest();
   const pooler =
     server === "pooled"
@@ -67,7 +53,7 @@ export async function openStage(
     ...{ frozen, program: program.folder },
     addresses: toAddresses(url, {
       ...(pooler === undefined ? {} : { toPooled: pooler.toUrl }),
-      preview,
+      preview: frozen.preview,
     }),
     folder: mkdtempSync(join(tmpdir(), "rowhouse-upgrade-")),
   };
@@ -84,7 +70,6 @@ export async function openStage(
       await renewTimes(admin, frozen);
       return contents;
     });
-    if (isReduced) await migrateAll(stage.addresses, program.folder);
     return { ...stage, loaded, close };
   } catch (error) {
     await close();

@@ -49,8 +49,8 @@ export type World = {
   };
   /** Cookies of browsers. */
   sessions: { live: string; administrator: string; ended: string };
-  /** The row of the person with the session `live`, and its title before and after; of versions with rules for people. */
-  card?: { id: string; before: string; after: string };
+  /** The row of the person with the session `live`, and its title before and after. */
+  card: { id: string; before: string; after: string };
   idempotent: { key: string; path: string; json: Json; response: string };
   /** The id of the last event of a stream. */
   cursor: string;

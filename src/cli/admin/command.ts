@@ -213,7 +213,6 @@ type Declared<Args extends Readers, Flags extends FlagFields, Json extends Colum
   about?: string;
   args?: Args;
   flags?: Flags;
-  isForOlder?: true;
   /** Unset for a document that is not one record of these columns; `about` describes it. */
   json?: Json;
   run: (
@@ -227,13 +226,12 @@ export function command<
   const Flags extends FlagFields = Record<never, never>,
   Json extends Columns = Columns,
 >(summary: string, declared: Declared<Args, Flags, Json>): AdminRow {
-  const { example, about = "", args, flags, isForOlder, json, run } = declared;
+  const { example, about = "", args, flags, json, run } = declared;
   const fields = Object.entries<Field | Flag>(flags ?? {});
   return {
     summary,
     example,
     about: json === undefined ? about : describeJson(record(json), about),
-    isForOlder,
     positionals: Object.keys(args ?? {}),
     flags: Object.fromEntries(fields.map(([name, of]) => [name, toFlag(of)])),
     task: async (deps, given) => {

@@ -55,27 +55,21 @@ const ABOUT = `Uses ADMIN_DATABASE_URL, else DATABASE_URL, else the database of 
 export type AdminRow = Pick<Command, "example" | "positionals" | "isForSeveral" | "flags"> & {
   summary: string;
   about: string;
-  /** Whether the database can be of another baseline. */
-  isForOlder?: true | undefined;
   task: AdminTask;
 };
 
 /** Commands from tasks over the administrator's connection, by their names after `admin`. */
 export function makeAdminCommands(rows: Readonly<Record<string, AdminRow>>): readonly Command[] {
-  return Object.entries(rows).map(([name, { task, isForOlder, ...row }]) => ({
+  return Object.entries(rows).map(([name, { task, ...row }]) => ({
     name: `admin ${name}`,
     ...row,
     about: `${row.about}\n\n${ABOUT}`,
     flags: { ...row.flags, json: JSON_FLAG },
-    run: (setting) => runTask(setting, task, isForOlder),
+    run: (setting) => runTask(setting, task),
   }));
 }
 
-async function runTask(
-  setting: Setting,
-  task: AdminTask,
-  isForOlder = false,
-): Promise<CommandResult> {
+async function runTask(setting: Setting, task: AdminTask): Promise<CommandResult> {
   const { args, env, folder, terminal } = setting;
   const config = readSettings(env);
   const set = findAdminAddress(config);
@@ -115,7 +109,7 @@ async function runTask(
     {
       check: async (database) => {
         await checkVersion(database);
-        if (!isForOlder) await checkMigrated(database);
+        await checkMigrated(database);
       },
       // Only progress of the service's own SQL, no notices of PostgreSQL or an extension.
       onNotice: (text) => {

@@ -9,18 +9,14 @@ import { createHash } from "node:crypto";
 import { rmSync } from "node:fs";
 import { join } from "node:path";
 import {
-  compareMigrations,
   type Database,
-  dropTarget,
   grantPush,
   hasTables,
   makeDatabase,
   makeLogin,
   markForDev,
-  OTHER_BASELINE,
   readDevState,
   startCluster,
-  swapDatabases,
 } from "../../db/mod.ts";
 import { PREVIEWS } from "../../preview.ts";
 import type { Config } from "../../settings/mod.ts";
@@ -31,7 +27,6 @@ import { withDatabase } from "../database.ts";
 import { DEV_JOURNAL } from "../db/journal.ts";
 import { TYPES_FILE } from "../db/types.ts";
 import { renewIndexes, setUpDatabase } from "../migrate.ts";
-import { moveDatabase } from "../move/move.ts";
 import type { Address } from "../settings.ts";
 import type { Secrets } from "./environment.ts";
 import { HIDDEN_FOLDER } from "./file.ts";
@@ -39,8 +34,6 @@ import { HIDDEN_FOLDER } from "./file.ts";
 /** The default folder, inside the project. */
 export const DATA_DIR = join(HIDDEN_FOLDER, "postgres");
 const DATABASE = "rowhouse";
-/** Only `moveOlder` creates it: what has the name is a move that was not completed. */
-const NEXT_DATABASE = "rowhouse_dev_next";
 const LOGIN = "rowhouse_dev";
 const PUSH_LOGIN = "rowhouse_dev_push";
 const CONSOLE_LOGIN = "rowhouse_dev_console";
@@ -128,37 +121,7 @@ async function openEmbedded(rootUrl: string, options: DevDatabaseOptions): Promi
   await withDatabase(root, config, (database) => makeDatabase(database, DATABASE));
   const admin = { ...root, url: withParts(rootUrl, { database: DATABASE }) };
   await withDatabase(admin, config, markForDev);
-  const { isOtherBaseline } = await withDatabase(admin, config, compareMigrations);
-  if (isOtherBaseline) await moveOlder({ root, admin }, options);
   return await provision(admin, options);
-}
-
-/**
- * Moves the rows of an older baseline to a new database, which takes the name of the old one in one transaction. If dev is
- * killed before that, the next start moves them again.
- */
-async function moveOlder(
-  { root, admin }: { root: Address; admin: Address },
-  { config, report }: DevDatabaseOptions,
-): Promise<void> {
-  report(
-    `The database in ${root.variable} ${OTHER_BASELINE.message}: moving its rows to a new one`,
-  );
-  await withDatabase(root, config, (database) => dropTarget(database, NEXT_DATABASE));
-  const { tables } = await moveDatabase({
-    ...{ address: admin, config, name: NEXT_DATABASE, report: () => undefined },
-    // This command has locked the folder, so that no other process uses the database.
-    isUnused: true,
-  });
-  const moved = { ...root, url: withParts(root.url, { database: NEXT_DATABASE }) };
-  await withDatabase(moved, config, markForDev);
-  const old = await withDatabase(root, config, (database) =>
-    swapDatabases(database, { old: DATABASE, next: NEXT_DATABASE }),
-  );
-  const rows = tables.reduce((sum, table) => sum + table.rows, 0);
-  report(
-    `Moved ${showCount(rows, "row")}; the old database stays in ${root.variable} as ${old} until rowhouse dev --reset`,
-  );
 }
 
 /** Creates the logins and the tables. */

@@ -20,17 +20,9 @@ import {
   DIGEST,
   findMismatch,
   type MigrationState,
-  OTHER_BASELINE,
   type Release,
   releaseOf,
 } from "./state.ts";
-
-/** The tables are from before the first numbered file. */
-class BaselineError extends UpgradeError {
-  constructor() {
-    super(`This database ${OTHER_BASELINE.message}: ${OTHER_BASELINE.remedy}`);
-  }
-}
 
 export type Migrated = {
   /** The names of the applied files. */
@@ -44,13 +36,10 @@ export type Migrated = {
 type MigrateOptions = {
   readonly migrations?: readonly ServiceMigration[];
   readonly report?: Report;
-  /** The caller moves rows into the database. */
-  readonly isMoving?: boolean;
 };
 
 /** @throws {UpgradeError} this release cannot use the database */
 export function rejectMismatch(state: MigrationState): void {
-  if (state.isOtherBaseline && !state.isMoving) throw new BaselineError();
   const mismatch = findMismatch(state);
   if (mismatch !== undefined)
     throw new UpgradeError(`This database ${mismatch.message}: ${mismatch.remedy}`);
@@ -65,13 +54,13 @@ export function rejectMismatch(state: MigrationState): void {
  */
 export async function migrate(
   admin: Database,
-  { migrations = MIGRATIONS, report = () => undefined, isMoving = false }: MigrateOptions = {},
+  { migrations = MIGRATIONS, report = () => undefined }: MigrateOptions = {},
 ): Promise<Migrated> {
   const release = releaseOf(migrations);
   const applied: string[] = [];
   for (let isChecked = false; ; isChecked = true) {
     const state = await compareMigrations(admin, migrations);
-    rejectMismatch(isMoving ? { ...state, isMoving: false } : state);
+    rejectMismatch(state);
     const { later, hasCode } = state;
     if (later !== undefined) return { applied, code: undefined, later };
     const missing = migrations.filter(({ number }) => state.missing.includes(number));

@@ -29,8 +29,6 @@ export const DIGEST = digestCode(Object.values(DIALECTS));
 type CodeRecord = Release & { readonly digest: string; readonly compatibleFrom: Release };
 
 export type MigrationRecord = {
-  /** Whether it has only a part of the rows that a move copies. */
-  readonly isMoving?: boolean;
   readonly applied: ReadonlyMap<number, string>;
   readonly code: CodeRecord | undefined;
 };
@@ -39,10 +37,6 @@ export type MigrationRecord = {
 export type MigrationState = {
   /** The numbers of missing migrations. */
   missing: number[];
-  /** Whether it has only a part of the rows that a move copies. */
-  isMoving: boolean;
-  /** Whether the tables are from before the first numbered file. */
-  isOtherBaseline: boolean;
   /** The numbers that the database has recorded with another text. */
   edited: number[];
   /** The numbers that the database has recorded, if one before them is missing. */
@@ -66,7 +60,7 @@ export async function compareMigrations(
 }
 
 function compareRecord(
-  { applied, code, isMoving = false }: MigrationRecord,
+  { applied, code }: MigrationRecord,
   migrations: readonly ServiceMigration[] = MIGRATIONS,
 ): MigrationState {
   const ours = releaseOf(migrations);
@@ -78,10 +72,8 @@ function compareRecord(
   const first = applied.get(1);
   const isAdopted = first !== undefined && ADOPTED.includes(first);
   return {
-    isMoving,
     missing: migrations.map(({ number }) => number).filter((number) => !applied.has(number)),
-    isOtherBaseline: edited.includes(1) && !isAdopted,
-    edited: edited.filter((number) => number !== 1),
+    edited: edited.filter((number) => number !== 1 || !isAdopted),
     gap: findGap([...applied.keys()], migrations),
     later: findLater({ applied, code }, ours),
     hasCode: code?.digest === DIGEST,
@@ -122,10 +114,9 @@ const toVersion = (text: string) => (isVersion(text) ? text : UNKNOWN);
 const CODE_TABLE = 2;
 
 export async function readRecord(db: Database): Promise<MigrationRecord> {
-  const [found] = await readRows<{ isMoving: boolean; migrations: boolean }>(
+  const [found] = await readRows<{ migrations: boolean }>(
     db,
-    `select pg_catalog.to_regnamespace('${MOVING_SCHEMA}') is not null as "isMoving",
-      pg_catalog.to_regclass('rowhouse.service_migrations') is not null as migrations`,
+    "select pg_catalog.to_regclass('rowhouse.service_migrations') is not null as migrations",
   );
   const applied = found?.migrations
     ? await readRows<{ number: number; checksum: string }>(
@@ -142,7 +133,6 @@ export async function readRecord(db: Database): Promise<MigrationRecord> {
       )
     : [];
   return {
-    isMoving: found?.isMoving === true,
     applied: new Map(applied.map((row) => [row.number, row.checksum])),
     code: code && {
       ...code,
@@ -158,27 +148,17 @@ export async function readRecord(db: Database): Promise<MigrationRecord> {
 /** A database that this release does not use: what is wrong, and what to do. */
 export type Mismatch = { readonly message: string; readonly remedy: string };
 
-export const OTHER_BASELINE: Mismatch = {
-  message: "was set up by an earlier build of Rowhouse and cannot be upgraded by this one",
+const BEFORE_THE_FIRST_RELEASE: Mismatch = {
+  message: "was set up by a build before 0.1.0, and cannot be upgraded",
   remedy:
-    "run rowhouse admin move-database, which moves its rows to a new database, or rowhouse dev --reset if it is the embedded database of rowhouse dev and its rows are not needed",
-};
-
-/** The schema that marks a database into which rows are being moved, from before its first table until all are compared. */
-export const MOVING_SCHEMA = "rowhouse_moving";
-
-export const MOVING: Mismatch = {
-  message:
-    "has only a part of the rows of another database, because a move of them has not finished",
-  remedy: "run rowhouse admin move-database again, or use the old database",
+    "set up a new database, or run rowhouse dev --reset if it is the embedded database of rowhouse dev and its rows are not needed",
 };
 
 /** Why no process or command of this release may use the database; `undefined` if they may. */
 export function findMismatch(state: MigrationState): Mismatch | undefined {
-  const { isMoving, isOtherBaseline, edited, gap, later } = state;
-  if (isMoving) return MOVING;
-  if (isOtherBaseline) return OTHER_BASELINE;
+  const { edited, gap, later } = state;
   const [number] = edited;
+  if (number === 1) return BEFORE_THE_FIRST_RELEASE;
   if (number !== undefined && later === undefined)
     return {
       message: `has another text of migration ${number} than this release`,

@@ -63,8 +63,8 @@ export const HOME = record({
     /** The oldest of the processes' last isolation checks. */
     isolationAt: orNull(time()),
     issues: many(text()),
-    /** The running processes by version; null for an earlier release, which does not report it. */
-    versions: many(record({ version: orNull(text()), processes: count(), since: time() })),
+    /** The running processes by version. */
+    versions: many(record({ version: text(), processes: count(), since: time() })),
     /** Processes that no longer report, although no one stopped or replaced them. */
     silent: many(record({ role: text(), seenAt: time() })),
   }),

@@ -179,7 +179,7 @@ export async function checkNodeAddresses(
     );
 }
 
-/** Processes of one version; null for an earlier release, which does not report it. */
+/** Processes of one version. */
 type Running = Result<"running_versions">[number];
 
 /** Reads what each process adds with its statistics, so it costs requests nothing and works behind any pooler. */
@@ -205,6 +205,5 @@ export function evaluateProcesses(running: readonly Running[]): CheckResult {
 
 function describe({ version, processes, since }: Running): string {
   const count = `${processes} ${processes === 1 ? "process" : "processes"}`;
-  const name = version ?? "an earlier version, which does not report itself";
-  return `${count} of ${name}, since ${since.toISOString().slice(0, 19)}Z`;
+  return `${count} of ${version}, since ${since.toISOString().slice(0, 19)}Z`;
 }

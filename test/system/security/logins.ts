@@ -697,7 +697,6 @@ async function addsStatistics(world: World, login: Login): Promise<void> {
   const values = "gen_random_uuid(), 'data', now(), now(), false, 1, '[]', '[]', '[]', '[]'";
   await world.allows(login, [
     `select rowhouse.add_minute(${values}, null)`,
-    `select rowhouse.add_statistics(${values})`,
     "select * from rowhouse.running_versions()",
     "select rowhouse.sweep_statistics(1)",
   ]);

@@ -155,7 +155,6 @@ begin
       (select key_id from rowhouse.api_keys where key_id = item.key),
       array(select left(path, 80) from jsonb_array_elements_text(item.fields) as path
         limit ${MAX_REJECTED_PATHS}) as paths,
-      -- Processes of earlier releases do not send it.
       array(select left(class, 80) from jsonb_array_elements_text(item.found) as class
         limit ${MAX_REJECTED_PATHS}) as found
     from jsonb_to_recordset(stored) as item (
@@ -184,25 +183,15 @@ end
 $$;
 comment on function rowhouse.add_minute is 'idempotent';
 
--- For processes of the release before the column "version": drop it in the next release.
-create function rowhouse.add_statistics(
-  process uuid, process_role text, started timestamptz, added_minute timestamptz, has_ended boolean,
-  checked_s double precision, issues jsonb, counted jsonb, rejected jsonb, stored jsonb
-) returns boolean language sql volatile security definer set search_path = pg_catalog, pg_temp as $$
-  select rowhouse.add_minute(process, process_role, started, added_minute, has_ended, checked_s,
-    issues, counted, rejected, stored, null)
-$$;
-comment on function rowhouse.add_statistics is 'idempotent';
-
 -- The versions of the running processes: more than one during a rolling upgrade.
 create function rowhouse.running_versions()
   returns table (version text, processes integer, since timestamptz)
   language sql stable security definer set search_path = pg_catalog, pg_temp as $$
   select version, count(*)::integer, min(started_at) from rowhouse.processes
-  where ended_at is null and seen_at > now() - interval '${PROCESS_SILENT_S} seconds'
+  where ended_at is null and version is not null
+    and seen_at > now() - interval '${PROCESS_SILENT_S} seconds'
   group by version order by min(started_at)
 $$;
-comment on function rowhouse.running_versions is 'null version';
 grant execute on function rowhouse.running_versions
   to rowhouse_tables, rowhouse_service, rowhouse_gateway, rowhouse_data, rowhouse_identity;
 
@@ -258,5 +247,5 @@ begin
 end
 $$;
 comment on function rowhouse.sweep_statistics is 'idempotent';
-grant execute on function rowhouse.sweep_statistics, rowhouse.add_minute, rowhouse.add_statistics
+grant execute on function rowhouse.sweep_statistics, rowhouse.add_minute
   to rowhouse_service, rowhouse_gateway, rowhouse_data, rowhouse_identity;
