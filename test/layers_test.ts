@@ -205,9 +205,9 @@ describe("only allowed modules", () => {
   test.each([
     {
       action: "read the environment",
-      example: 'process.env["HOME"]',
-      pattern: /process\.env|Bun\.env|import\.meta\.env/,
-      allowed: /^(settings\/|cli\/)/,
+      example: "const { env } = process;",
+      pattern: /process\.env|\benv\b[^;{}]*\} = process\b|Bun\.env|import\.meta\.env/,
+      allowed: /^cli\/rowhouse\.ts$/,
     },
     {
       action: "print",

@@ -3,8 +3,8 @@ import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { execFileSync } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { COMPOSE as VARIABLES } from "../../src/cli/generated.ts";
 import { readConfig, SETTINGS } from "../../src/settings/mod.ts";
+import { COMPOSE as VARIABLES } from "../../tools/generated.ts";
 import { ROOT } from "../support/command.ts";
 import {
   COMPOSE,

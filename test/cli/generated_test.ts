@@ -3,15 +3,15 @@ import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import schema from "../../schema/mod.ts";
 import { renderTypes } from "../../src/cli/db/types.ts";
+import { readConfig, SETTINGS } from "../../src/settings/mod.ts";
+import { MAX_PASSKEYS, RECENT_SIGN_IN } from "../../src/std/limits.ts";
 import {
   COMPOSE,
   renderEnvExample,
   renderPage,
   renderSummaries,
   TABLES,
-} from "../../src/cli/generated.ts";
-import { readConfig, SETTINGS } from "../../src/settings/mod.ts";
-import { MAX_PASSKEYS, RECENT_SIGN_IN } from "../../src/std/limits.ts";
+} from "../../tools/generated.ts";
 import { ROOT } from "../support/command.ts";
 import { definitionOf } from "../support/service.ts";
 

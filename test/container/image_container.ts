@@ -4,7 +4,7 @@ import { execFileSync } from "node:child_process";
 import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { COMPOSE as VARIABLES } from "../../src/cli/generated.ts";
+import { COMPOSE as VARIABLES } from "../../tools/generated.ts";
 import { makeProject, ROOT, runCommand, schemaText } from "../support/command.ts";
 import { fillIn, runInitLogins, SERVICES } from "../support/compose.ts";
 import { buildImage, type Container, type Image } from "../support/container.ts";

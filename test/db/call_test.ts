@@ -3,10 +3,10 @@
  * trip.
  */
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import { pickCalled, readFunctions } from "../../src/cli/generate.ts";
 import { makeStatement } from "../../src/db/call.ts";
 import { FUNCTIONS } from "../../src/db/functions.ts";
 import { type Database, openDatabase, SERVICE_QUEUE } from "../../src/db/mod.ts";
+import { pickCalled, readFunctions } from "../../tools/generate.ts";
 import { makeDatabase, type TestDatabase } from "../support/cluster.ts";
 
 let database: TestDatabase;

@@ -9,8 +9,6 @@ import { Glob } from "bun";
 const PINNED: ReadonlySet<string> = new Set([
   // FACTS_SETTINGS is at the start of the same message. In the database, the SQL is part of a function that sets the path.
   "tables/verify/snapshot.ts",
-  // Runs only at development, in a new embedded database.
-  "cli/generate.ts",
 ]);
 /** The bodies of generated functions: `qualify()` adds the schemas. */
 const GENERATED = /^tables\/sql\/\w+_(block|body|bodies|terms|rows)\.ts$/;

@@ -3,7 +3,7 @@
  * services. Ports replace the host names of a container engine.
  */
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import { COMPOSE as VARIABLES } from "../../src/cli/generated.ts";
+import { COMPOSE as VARIABLES } from "../../tools/generated.ts";
 import {
   makeProject,
   type Running,

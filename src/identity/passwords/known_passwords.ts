@@ -1,5 +1,5 @@
 /**
- * Leaked passwords of 15 or more characters, as digests. `cli/generate_passwords.ts` generates the file, which is loaded
+ * Leaked passwords of 15 or more characters, as digests. `tools/generate_passwords.ts` generates the file, which is loaded
  * with the first new password.
  *
  * @module

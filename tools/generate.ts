@@ -8,6 +8,7 @@
 import { mkdtempSync, readdirSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { openTerminal } from "../src/cli/terminal.ts";
 import {
   CONSOLE_ACTIONS,
   type Database,
@@ -16,10 +17,9 @@ import {
   openDatabase,
   readValue,
   startCluster,
-} from "../db/mod.ts";
-import { readIfThere, writeIfChanged } from "../std/files.ts";
+} from "../src/db/mod.ts";
+import { readIfThere, writeIfChanged } from "../src/std/files.ts";
 import { renderEnvExample, renderPage, renderSummaries } from "./generated.ts";
-import { openTerminal } from "./terminal.ts";
 
 // Reads the service's SQL functions from a migrated database, and renders `db/functions.ts` from
 // them.
@@ -127,7 +127,7 @@ function readComment(name: string, comment: string) {
 export async function pickCalled(
   shapes: Readonly<Record<string, FunctionShape>>,
 ): Promise<Record<string, FunctionShape>> {
-  const src = join(import.meta.dirname, "..");
+  const src = join(import.meta.dirname, "../src");
   const files = [...new Bun.Glob("**/*.{ts,tsx}").scanSync({ cwd: src, absolute: true })];
   const own = files.filter((file) => !file.includes("_test."));
   const code = await Promise.all(own.map((file) => Bun.file(file).text()));
@@ -156,7 +156,7 @@ function render(value: unknown): string {
 }
 
 const terminal = openTerminal(process.env);
-const root = join(import.meta.dirname, "../..");
+const root = join(import.meta.dirname, "..");
 const pages = readdirSync(join(root, "docs")).filter((name) => name.endsWith(".md"));
 const texts = [
   { path: ".env.example", text: renderEnvExample() },
