@@ -7,7 +7,6 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { findExceeded, measure, record } from "./budgets.ts";
 import { readFailures } from "./ci/report.ts";
 
 type Outcome = { name: string; exitCode: number; cpuS: number };
@@ -34,15 +33,7 @@ for (const failure of await readFailures(report)) console.log(`\nfailed: ${failu
 rmSync(folder, { recursive: true, force: true });
 const seconds = performance.now() / 1000;
 const cpuS = outcomes.reduce((sum, outcome) => sum + outcome.cpuS, 0);
-// With paths or names, only a part of the tests ran.
-if (argv.every((argument) => /^--(reporter|only-failures)/.test(argument))) {
-  await record("check_seconds", seconds);
-  await record("check_cpu_seconds", cpuS);
-}
 console.log(`\n${Math.round(seconds)} s, ${Math.round(cpuS)} s of CPU`);
-const exceeded = findExceeded(await measure());
-if (exceeded.length > 0)
-  console.log(`\nbudgets exceeded (bun run budgets): ${exceeded.join("; ")}`);
 const failed = outcomes.filter(({ exitCode }) => exitCode !== 0).map(({ name }) => name);
 console.log(
   failed.length === 0

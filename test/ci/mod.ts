@@ -8,7 +8,6 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { loadavg, tmpdir } from "node:os";
 import { join } from "node:path";
-import { record } from "../budgets.ts";
 import { TEST_SERVERS } from "../support/cluster.ts";
 import { type Extent, TEST_EXTENT } from "../support/tier.ts";
 import { AUDITED, auditPackages, describeAudit } from "./audit.ts";
@@ -66,7 +65,6 @@ for (const [index, part] of parts.entries()) {
 for (const audited of AUDITED) await audit(audited);
 rmSync(folder, { recursive: true, force: true });
 console.log(`\nMinutes of each part:\n${times.join("\n")}`);
-if (wanted === "" && extent === "reduced") await record("ci_minutes", toMinutes(startedAt));
 console.log(`${renderMinutes(toMinutes(startedAt))} in total, of at most ${limit}`);
 for (const failure of failures) console.log(`\n${failure}`);
 if (totals.skipped > 0)
