@@ -9,7 +9,7 @@ import type { Service } from "../../service/mod.ts";
 import type { Environment } from "../../settings/mod.ts";
 import { readIfThere } from "../../std/files.ts";
 import { explain } from "../failures.ts";
-import { DEMO_APP, PACKAGE } from "./launchers.ts";
+import { DEMO_APP, PACKAGE } from "./app_name.ts";
 
 /** The server file, recognized by its export. */
 const SERVER = join("server", "server.ts");

@@ -21,6 +21,7 @@ import { findFreePort, listen, toLocalUrl } from "../serve/listen.ts";
 import { STOP_SIGNALS, untilSignal } from "../serve/workers.ts";
 import { readSettings } from "../settings.ts";
 import { openDemos } from "./app.ts";
+import { toFrontEnd, toHost, toOrigin, withHosts } from "./app_name.ts";
 import {
   confirmReset,
   DATA_DIR,
@@ -38,7 +39,7 @@ import {
 import { makeExample } from "./example.ts";
 import { type Explained, makeExplained } from "./explain_forbidden.ts";
 import { DEV_FILE, type DevFile, markDev, removeDevFile } from "./file.ts";
-import { findLaunchers, toFrontEnd, toHost, toOrigin, withHosts } from "./launchers.ts";
+import { findLaunchers } from "./launchers.ts";
 import {
   acquireLocks,
   type DevProject,

@@ -15,8 +15,8 @@ import { RejectedError, type Setting, type Terminal } from "../command.ts";
 import { evaluateSchema, findSchemaFile } from "../db/evaluate.ts";
 import { writeIgnore } from "../db/types.ts";
 import { checkStaysInside, PROJECT_FILE, readProject } from "../project_file.ts";
+import { type AppName, findAppName, nameAfterFolder } from "./app_name.ts";
 import { DEV_FILE, HIDDEN_FOLDER, readDevFile } from "./file.ts";
-import { type AppName, findAppName, nameAfterFolder } from "./launchers.ts";
 
 export type DevProject = {
   /** With the project's folder. Another project has no flags: they are for the project in dev's folder. */
