@@ -49,7 +49,7 @@ describe("a shared rowhouse-client package", () => {
   test.each(HAS_NPM ? WAYS : [])("works as $way, and is pinned", async ({ code, pinned }) => {
     const project = mkdtempSync(join(folder, "way-"));
     mkdirSync(join(project, "wiki"));
-    cpSync(join(folder, "rowhouse-client-0.1.1.tgz"), join(project, "rowhouse-client-0.1.1.tgz"));
+    cpSync(join(folder, "rowhouse-client-0.2.0.tgz"), join(project, "rowhouse-client-0.2.0.tgz"));
     const wiki = join(project, "wiki");
     await Bun.write(join(wiki, "package.json"), '{ "name": "wiki", "type": "module" }');
     await run("git init -q", wiki);
