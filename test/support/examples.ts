@@ -65,7 +65,8 @@ async function readSources(): Promise<ReadonlyMap<string, string>> {
 
 function toPath(name: string, file: string, sources: ReadonlyMap<string, string>): string {
   if (name.startsWith(".")) return resolve(ROOT, dirname(file), name);
-  if (!name.startsWith("rowhouse/")) return name;
+  // A package is found from the repository: the example runs elsewhere. "bun:test" is no package.
+  if (!name.startsWith("rowhouse/")) return name.includes(":") ? name : Bun.resolveSync(name, ROOT);
   const source = sources.get(name);
   if (source === undefined) throw new Error(`Cannot resolve "${name}": no such export`);
   return resolve(ROOT, source);
