@@ -7,7 +7,7 @@ import { EXECUTION_LIMIT_MS, MAX_STORED_RESPONSE_BYTES } from "../src/db/mod.ts"
 import { FORMATS } from "../src/format.ts";
 import { FAILURES_PER_MINUTE } from "../src/gateway/mod.ts";
 import { MIN_SECRET_BYTES } from "../src/gateway/signature.ts";
-import { MAX_STREAMS } from "../src/http/mod.ts";
+import { KEEP_ALIVE_S, MAX_STREAMS } from "../src/http/mod.ts";
 import { KINDS, SQL, VALUES } from "../src/kinds/mod.ts";
 import { DEFAULT_PER_MINUTE } from "../src/records/apps/mod.ts";
 import { QUOTAS } from "../src/schema/mod.ts";
@@ -116,6 +116,7 @@ const NUMBERS: Readonly<Record<string, number | string>> = {
   EXECUTION_LIMIT_MS,
   FAILURES_PER_MINUTE,
   JOURNAL_BYTES: Number(SETTINGS.JOURNAL_BYTES.initial),
+  KEEP_ALIVE_S,
   LIST_BYTES,
   MAX_PUSH_BYTES: MAX_BYTES,
   MAX_STORED_RESPONSE_BYTES,

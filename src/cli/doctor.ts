@@ -8,7 +8,13 @@ import {
   type DoctorContext,
   runChecks,
 } from "../service/mod.ts";
-import { type Environment, findLostText, isGiven, readConfig } from "../settings/mod.ts";
+import {
+  type Environment,
+  findLostText,
+  findRemoved,
+  isGiven,
+  readConfig,
+} from "../settings/mod.ts";
 import { DEV_COOKIE_DOMAIN } from "./admin/task.ts";
 import { type Command, type CommandResult, EXIT, JSON_FLAG, type Setting } from "./command.ts";
 import { DEV_FILE, findDevDatabase } from "./dev/file.ts";
@@ -49,6 +55,7 @@ async function runDoctor(setting: Setting): Promise<CommandResult> {
     ...toContext(settings, pushes),
     settingIssues: issues,
     lostText: findLostText(setting.folder, env),
+    removedSettings: findRemoved(env),
     sharedSecrets: findSharedSecrets(env),
     isOperator,
   };
@@ -110,7 +117,10 @@ async function readSound(setting: Setting): Promise<Sound> {
 function toContext(
   config: SoundSettings,
   pushes: boolean,
-): Omit<DoctorContext, "settingIssues" | "lostText" | "sharedSecrets" | "isOperator"> {
+): Omit<
+  DoctorContext,
+  "settingIssues" | "lostText" | "removedSettings" | "sharedSecrets" | "isOperator"
+> {
   const { DATABASE_URL: databaseUrl, ADMIN_DATABASE_URL: adminUrl = databaseUrl } = config;
   const { IDENTITY_DATABASE_URL: identityUrl, MAIL_URL: mailUrl } = config;
   const from = config.MAIL_FROM ?? { name: "", address: "" };

@@ -22,7 +22,6 @@ export function openFrom(config: Config, options: OpenOptions): Service {
     idempotencyBytes: config.IDEMPOTENCY_BYTES,
     groupsCreates: config.GROUP_CREATES,
     listCacheBytes: config.LIST_CACHE_BYTES,
-    keepAliveS: config.KEEP_ALIVE,
     queryTimeoutS: config.QUERY_TIMEOUT,
     personPerMinute: config.PERSON_REQUESTS_PER_MINUTE,
     previews: config.PREVIEW,

@@ -132,12 +132,11 @@ export function scopeMissing(scope: Scope): Problem {
 
 // How long connections stay open between requests.
 
-/** Longer than the 60 s of AWS and nginx, so that the balancer closes a connection first, never during a request. */
+/**
+ * Longer than the 60 s of AWS and nginx, so that the balancer closes a connection first, never during a request. Longer than
+ * all other deadlines of the service, because the limit also holds while a request is handled. Bun's limit is 255.
+ */
 export const KEEP_ALIVE_S = 75;
-/** Longer than all other deadlines of the service, because the limit also holds while a request is handled. */
-export const MIN_KEEP_ALIVE_S = 45;
-/** Bun's limit. */
-export const MAX_KEEP_ALIVE_S = 255;
 
 // The `Deprecation` and `Sunset` headers of responses to callers that use deprecated parts of the
 // API. @see https://www.rfc-editor.org/rfc/rfc9745 @see https://www.rfc-editor.org/rfc/rfc8594

@@ -6,6 +6,7 @@
  */
 import type { Authenticate, Peer, Quota, Receive, Received, SpendQuota } from "../gateway/mod.ts";
 import {
+  KEEP_ALIVE_S,
   type KeyRoute,
   keyRejected,
   type Match,
@@ -63,8 +64,6 @@ export type FetchDeps = {
   now: () => number;
   /** Enabled previews; absent in a process without routes of rows. */
   previews?: readonly Preview[];
-  /** How long a connection without data stays open during a request and after it, in seconds. */
-  keepAliveS: number;
 };
 
 /** The handler for `Bun.serve`: always returns a response, and never throws. */
@@ -83,7 +82,7 @@ export function makeFetch<Deps extends FetchDeps>(
     const startedAt = deps.now();
     deps.traffic.inFlight++;
     try {
-      peer.timeout?.(incoming, deps.keepAliveS);
+      peer.timeout?.(incoming, KEEP_ALIVE_S);
       const received = await deps.receive(incoming, peer);
       if (received instanceof Response) return received;
       const routed = toRouted(deps, received, routers[received.virtualHost]);

@@ -8,4 +8,4 @@ export { runChecks } from "./doctor/doctor.ts";
 export { checkLogins } from "./login_checks.ts";
 export { IsolationError, openService, type Service } from "./open.ts";
 export { routes } from "./routes.ts";
-export { checkCookieDomain, evaluateProxies } from "./setting_checks.ts";
+export { checkCookieDomain, evaluateProxies, evaluateRemoved } from "./setting_checks.ts";

@@ -12,7 +12,7 @@ import {
 } from "../data/mod.ts";
 import { call, type Database, makeNodeMap } from "../db/mod.ts";
 import { type Peer, readPresentedKeyId, sweepLeases, sweepNonces } from "../gateway/mod.ts";
-import { KEEP_ALIVE_S, MAX_STREAMS, makeCountStream, makeStreamMemory } from "../http/mod.ts";
+import { MAX_STREAMS, makeCountStream, makeStreamMemory } from "../http/mod.ts";
 import { DEFAULT_SETTINGS, type IdentitySettings } from "../identity/mod.ts";
 import { type Log, logError, type ResponseRecord } from "../observe.ts";
 import { type Brand, setBrand } from "../pages/mod.ts";
@@ -144,8 +144,6 @@ export type ServiceOptions = RoleOptions &
   DatabasesOptions & {
     /** The clock for keys, limits and signatures; defaults to the system clock. */
     now?: () => number;
-    /** How long a silent connection stays open, in seconds; defaults to {@linkcode KEEP_ALIVE_S}. */
-    keepAliveS?: number | undefined;
     /** Interval of isolation and readiness checks; defaults to ten seconds. */
     checkIntervalMs?: number;
     /** Retention of audit log entries in seconds, 0 for unlimited; defaults to `AUDIT_RETENTION_S`. */
@@ -231,7 +229,6 @@ export function openService(options: ServiceOptions): Service {
     shared: {
       ...{ guard, traffic, log, now },
       onResponse: makeRecorder(options, { metrics, outage, statistics }),
-      keepAliveS: options.keepAliveS ?? KEEP_ALIVE_S,
       makeSpanId: () => Buffer.from(crypto.getRandomValues(new Uint8Array(8))).toString("hex"),
     },
   });

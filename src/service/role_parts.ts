@@ -112,10 +112,7 @@ export type Parts = {
   /** Aborted at shutdown, to end event streams. */
   draining: AbortSignal;
   checkReady: CheckReady;
-  shared: Pick<
-    FetchDeps,
-    "guard" | "traffic" | "log" | "onResponse" | "makeSpanId" | "now" | "keepAliveS"
-  >;
+  shared: Pick<FetchDeps, "guard" | "traffic" | "log" | "onResponse" | "makeSpanId" | "now">;
 };
 
 type CallerParts = {

@@ -1,7 +1,16 @@
-/** Checks TRUSTED_PROXIES, and COOKIE_DOMAIN against the accounts in the database. @module */
+/** Checks removed settings, TRUSTED_PROXIES, and COOKIE_DOMAIN against the accounts in the database. @module */
 import { call, type Database, readValue } from "../db/mod.ts";
 import { trustsAllAddresses } from "../gateway/mod.ts";
 import { type CheckResult, fail, warn } from "./doctor/check_result.ts";
+
+/** A warning for each setting of an earlier release that has no effect. */
+export function evaluateRemoved(
+  removed: readonly { variable: string; constant: string; remedy: string }[],
+): CheckResult[] {
+  return removed.map(({ variable, constant, remedy }) =>
+    warn(`setting ${variable}`, { message: `was removed, and has no effect: ${constant}`, remedy }),
+  );
+}
 
 /** A warning if every address is trusted as a proxy. */
 export function evaluateProxies(trusted: readonly string[]): CheckResult[] {

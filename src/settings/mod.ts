@@ -25,6 +25,7 @@ export {
   toKeyVariable,
 } from "./environment.ts";
 export { PROVIDER_SETTINGS } from "./providers.ts";
+export { findRemoved, REMOVED_SETTINGS } from "./removed_settings.ts";
 export { forwards } from "./role_needs.ts";
 export { dropConsequences, readSecretFiles } from "./secret_files.ts";
 export { SETTINGS, type SettingName } from "./settings.ts";

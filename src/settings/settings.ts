@@ -2,7 +2,6 @@
 import * as v from "valibot";
 import { isProxy } from "../gateway/client_address.ts";
 import { MIN_SECRET_BYTES } from "../gateway/signature.ts";
-import { KEEP_ALIVE_S, MAX_KEEP_ALIVE_S, MIN_KEEP_ALIVE_S } from "../http/mod.ts";
 import { DEFAULT_SETTINGS } from "../identity/settings.ts";
 import { LOG_LEVELS } from "../observe.ts";
 import { KEY_PREFIX } from "../records/apps/key_text.ts";
@@ -135,16 +134,6 @@ export const SETTINGS = {
     form: v.optional(whole(16, 1_000_000)),
     about:
       "Max open client sockets per process. At the limit, new connections are rejected until a fifth of the sockets is free. Default and maximum: four fifths of the process's open file limit. Linux only.",
-  },
-  KEEP_ALIVE: {
-    form: v.pipe(
-      Duration,
-      v.minValue(MIN_KEEP_ALIVE_S, "must be at least 45s"),
-      v.maxValue(MAX_KEEP_ALIVE_S, "must be at most 255s"),
-    ),
-    initial: `${KEEP_ALIVE_S}s`,
-    about:
-      "How long a connection stays open after a response, from 45s to 255s. Must be longer than the time after which a proxy or load balancer in front closes a silent connection.",
   },
   PUBLIC_URL: { form: v.optional(HttpUrl), about: "The gateway's public origin." },
   IDENTITY_URL: {

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { execFileSync } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { readConfig, SETTINGS } from "../../src/settings/mod.ts";
+import { REMOVED_SETTINGS, readConfig, SETTINGS } from "../../src/settings/mod.ts";
 import { COMPOSE as VARIABLES } from "../../tools/generated.ts";
 import { ROOT } from "../support/command.ts";
 import {
@@ -30,6 +30,8 @@ const ENV = {
   COOKIE_DOMAIN: "example.org",
   IDENTITY_URL: "https://id.example.org",
 };
+/** The settings that a process reads, or names because they have no effect. */
+const NAMES = [...Object.keys(SETTINGS), ...Object.keys(REMOVED_SETTINGS)];
 const OURS = SERVICES.filter(({ build }) => build !== undefined);
 /** All services except the service that operators run by hand. */
 const CONNECTED = OURS.filter(({ name }) => name !== "admin");
@@ -112,7 +114,7 @@ test("the split shape has two data services", () => {
 });
 
 test("every variable is a setting or is listed in .env.example", () => {
-  const known = [...Object.keys(SETTINGS), ...Object.keys(VARIABLES)];
+  const known = [...NAMES, ...Object.keys(VARIABLES)];
   const used = new Set([...COMPOSE.text.matchAll(/\$\{([A-Z_]+)/g)].map(([, name = ""]) => name));
   expect(known).toEqual(expect.arrayContaining([...used]));
   expect([...used]).toEqual(expect.arrayContaining(Object.keys(VARIABLES)));
@@ -127,9 +129,7 @@ describe("settings", () => {
     environment[name]?.startsWith(`\${${name}:`) === true;
   const serving = OURS.filter(({ command, entrypoint }) => !command && !entrypoint);
   /** Only the processes that need a secret get it. The address of the mail server contains a password. */
-  const shared = Object.keys(SETTINGS).filter(
-    (name) => !fixed.includes(name) && !/SECRET|^MAIL_/.test(name),
-  );
+  const shared = NAMES.filter((name) => !fixed.includes(name) && !/SECRET|^MAIL_/.test(name));
 
   test("of the mail server reach only the processes with sign-in", () => {
     for (const name of ["MAIL_URL", "MAIL_FROM"])
@@ -189,7 +189,7 @@ test("variables of only one shape are optional, because Compose reads the variab
 });
 
 test.each(OURS)("$name sets only settings, and the configuration is valid", ({ environment }) => {
-  expect(Object.keys(SETTINGS)).toEqual(expect.arrayContaining(Object.keys(environment)));
+  expect(NAMES).toEqual(expect.arrayContaining(Object.keys(environment)));
   expect(readConfig(fillIn(environment, ENV))).not.toHaveProperty("issues");
 });
 

@@ -43,7 +43,6 @@ const PLAIN: Record<keyof typeof SETTINGS, string> = {
   ADMIN_PORT: "9090",
   WORKERS: "2",
   MAX_SOCKETS: "64",
-  KEEP_ALIVE: "60s",
   PUBLIC_URL: "https://api.example.org",
   IDENTITY_URL: "https://id.example.org",
   SESSION_IDLE: "30m",

@@ -199,6 +199,15 @@ test("proxies that include every address cause a warning", async () => {
   await serving.kill("SIGTERM");
 });
 
+test("a setting of an earlier release causes a warning, and the service starts", async () => {
+  const serving = await startServing({ KEEP_ALIVE: "130s" });
+  await serving.until(
+    /"event":"setting without effect".*KEEP_ALIVE was removed.*open for 75 seconds: set each proxy/,
+  );
+  await serving.until(/"event":"listening"/);
+  await serving.kill("SIGTERM");
+});
+
 test("health succeeds for a service that is alive", async () => {
   const serving = await startServing();
   const health = await runCommand(["health"], {

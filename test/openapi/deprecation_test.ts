@@ -48,7 +48,6 @@ const deps: FetchDeps = {
   log: () => {},
   onResponse: () => {},
   makeSpanId: () => "0".repeat(16),
-  keepAliveS: 75,
   now: () => 0,
 };
 const fetch = makeFetch(deps, { gateway: own, identity: [], both: own });

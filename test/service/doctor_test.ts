@@ -1023,6 +1023,25 @@ describe("rowhouse doctor", () => {
     expect(login.out + missing.out).not.toMatch(/does not respond|start it|secret-word/);
   });
 
+  test("warns of a setting of an earlier release that is set, and not of an empty one", async () => {
+    const findWarnings = async (text: string) => {
+      const { out } = await runHere(["doctor", "--json"], {
+        ...project,
+        env: { KEEP_ALIVE: text },
+      });
+      const { findings } = JSON.parse(out) as { findings: CheckResult[] };
+      return findings.filter(({ about }) => about === "setting KEEP_ALIVE");
+    };
+    expect(await findWarnings("")).toEqual([]);
+    expect(await findWarnings("130s")).toEqual([
+      expect.objectContaining({
+        level: "warn",
+        message: "was removed, and has no effect: a silent connection stays open for 75 seconds",
+        remedy: expect.stringContaining("remove the variable"),
+      }),
+    ]);
+  });
+
   test("names each setting of which Bun dropped a part, because .env has an unescaped $", async () => {
     const lines = [
       "MAIL_URL=smtp://u:pa$word@127.0.0.1:1",

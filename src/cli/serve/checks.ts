@@ -10,9 +10,10 @@ import {
   checkPooler,
   evaluateDriver,
   evaluateProxies,
+  evaluateRemoved,
   type Service,
 } from "../../service/mod.ts";
-import type { Config } from "../../settings/mod.ts";
+import { type Config, type Environment, findRemoved } from "../../settings/mod.ts";
 import { showCount } from "../../std/count.ts";
 import { findUncallableTables } from "../../tables/mod.ts";
 import { RejectedError } from "../command.ts";
@@ -23,7 +24,11 @@ import type { ServeConfig } from "../settings.ts";
 const CHECK_INTERVAL_MS = 500;
 
 /** Called once, by the process that the operator started. */
-export function warnOfSettings({ TRUSTED_PROXIES }: Config, log: Log): void {
+export function warnOfSettings(
+  env: Environment,
+  { config: { TRUSTED_PROXIES }, log }: { config: Config; log: Log },
+): void {
+  warn("setting without effect", evaluateRemoved(findRemoved(env)), log);
   warn("driver not patched", [evaluateDriver(isDriverPatched())], log);
   warn("every address is a trusted proxy", evaluateProxies(TRUSTED_PROXIES), log);
 }

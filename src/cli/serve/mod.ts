@@ -55,7 +55,7 @@ async function runServe({ args, env, terminal }: Setting): Promise<ExitCode> {
     });
     await terminal.flush();
   };
-  if (worker === undefined) warnOfSettings(config, log);
+  if (worker === undefined) warnOfSettings(env, { config, log });
   if (config.WORKERS > 1 && worker === undefined)
     return await superviseWorkers({ config, log, logCrash });
   const address = { url: config.DATABASE_URL, variable: "DATABASE_URL" };

@@ -17,6 +17,8 @@ export type DoctorContext = {
   settingIssues: readonly string[];
   /** The settings that lost a part of their text in a `.env` file. */
   lostText?: readonly { variable: string; file: string }[];
+  /** The settings of an earlier release that have no effect. */
+  removedSettings?: readonly { variable: string; constant: string; remedy: string }[];
   /** Secrets of a gateway, which it shares with two services. */
   sharedSecrets?: Readonly<Record<Audience, readonly string[]>> | undefined;
   trustedProxies: readonly string[];

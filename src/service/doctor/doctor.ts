@@ -27,7 +27,12 @@ import {
   readIdentityLogin,
   readLogin,
 } from "../logins.ts";
-import { checkCookieDomain, evaluateProxies, readsPeople } from "../setting_checks.ts";
+import {
+  checkCookieDomain,
+  evaluateProxies,
+  evaluateRemoved,
+  readsPeople,
+} from "../setting_checks.ts";
 import { toFailedCheck } from "../unavailable.ts";
 import { type CheckResult, pass } from "./check_result.ts";
 import {
@@ -73,6 +78,12 @@ export const CHECKS: readonly Check[] = [
   check("rowhouse", [], () => pass("rowhouse", RELEASE_TEXT), NONE),
   check("settings", [], ({ settingIssues }) => evaluateSettings(settingIssues), NONE),
   check("lost text", ["lostText"], ({ lostText }) => evaluateLostText(lostText), NONE),
+  check(
+    "removed settings",
+    ["removedSettings"],
+    ({ removedSettings }) => evaluateRemoved(removedSettings),
+    NONE,
+  ),
   check("secrets", ["sharedSecrets"], ({ sharedSecrets }) => evaluateSecrets(sharedSecrets), NONE),
   check("trusted proxies", [], ({ trustedProxies }) => evaluateProxies(trustedProxies), NONE),
   check("driver", [], () => evaluateDriver(isDriverPatched()), NONE),

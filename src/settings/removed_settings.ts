@@ -1,0 +1,26 @@
+/** Settings of the release before this one that are constants now. They have no effect; the next release deletes this list. @module */
+import { KEEP_ALIVE_S } from "../http/mod.ts";
+import { toDurationText } from "../std/duration.ts";
+import { type Environment, readVariable } from "./environment.ts";
+
+type RemovedSetting = {
+  /** The value that always holds now. */
+  constant: string;
+  /** What the operator of a process that still has the setting can do. */
+  remedy: string;
+};
+
+export const REMOVED_SETTINGS: Readonly<Record<string, RemovedSetting>> = {
+  KEEP_ALIVE: {
+    constant: `a silent connection stays open for ${toDurationText(KEEP_ALIVE_S)}`,
+    remedy:
+      "set each proxy or load balancer in front to close its silent connections earlier, such as after 60 seconds, and remove the variable",
+  },
+};
+
+/** The removed settings that the environment still has. */
+export function findRemoved(env: Environment): (RemovedSetting & { variable: string })[] {
+  return Object.entries(REMOVED_SETTINGS)
+    .filter(([variable]) => readVariable(env, variable) !== undefined)
+    .map(([variable, removed]) => ({ variable, ...removed }));
+}
