@@ -20,17 +20,13 @@ import {
   callText,
   type Endpoint,
   type EndpointCall,
-  hashColumnSet,
   ofAnotherRelease,
-  pageHead,
   type RecordedTable,
   RULE_MEMBERS,
   RULE_OFFSET,
   RULE_VISITS,
   scopeOf,
-  TAG_LENGTH,
   toParameters,
-  walkRequest,
 } from "../tables/catalog/mod.ts";
 import type { DataDeps } from "./deps.ts";
 import { toGrouping } from "./group_creates.ts";
@@ -144,7 +140,7 @@ export async function callFunction(
   if (person !== undefined && (view === undefined || !allowsEndpoint(view, endpoint)))
     return await callNewer(deps, context, call);
   const statements = statementsOf(table, deps.catalog.dialect());
-  const { hash, texts } = statements;
+  const { texts } = statements;
   // A write with an idempotency key takes effect once, however often it is sent. Another write is not retried after a broken
   // connection, because it may have happened.
   const isKeyed = "claim" in call.values && call.values.claim !== null;
@@ -158,7 +154,6 @@ export async function callFunction(
       isOfApp: true,
       meter: context.meter,
       limitMs: call.limitMs,
-      isOwn: makeIsOwn(context.principal, hash, call),
       length: lengthOf(call),
       // A lock timeout ends the claim for a moment. A repeat then writes, and this call returns its response. But without space
       // for another key, the caller would omit the key while this call is in progress.
@@ -214,31 +209,11 @@ const HEAVY: ReadonlySet<Endpoint> = new Set<Endpoint>([
 ]);
 const DELETES: ReadonlySet<Endpoint> = new Set<Endpoint>(["delete", "delete_where"]);
 
-/** Whether a response belongs to this read, by its content. Writes are not pipelined. */
-function makeIsOwn(
-  { appId: app, person }: Caller,
-  set: string,
-  { endpoint, values }: EndpointCall,
-): ((found: Uint8Array<ArrayBuffer>) => boolean) | undefined {
-  if (endpoint === "get") return makeHas(`{"id":"${values.id}","app_id":"${app}"`, 0);
-  if (endpoint === "list")
-    return makeHas(pageHead({ app, set, ...values, person: person?.id }), TAG_LENGTH);
-  if (endpoint === "walk")
-    return makeHas(walkRequest({ app, set, person: person?.id }, values), TAG_LENGTH);
-  return undefined;
-}
-
-/** A list without a size limit could delay other pipelined calls. */
-function lengthOf({ endpoint, values }: EndpointCall): ReadLength {
-  if (endpoint !== "list" && endpoint !== "walk") return "short";
+/** The length of a read that can be pipelined. A list without a size limit could delay others. */
+function lengthOf({ endpoint, values }: EndpointCall): ReadLength | undefined {
+  if (endpoint === "get") return "short";
+  if (endpoint !== "list" && endpoint !== "walk") return undefined;
   return values.inline === null ? "long" : "longer";
-}
-
-/** Whether bytes have these ASCII characters at a position. */
-function makeHas(text: string, start: number): (bytes: Uint8Array<ArrayBuffer>) => boolean {
-  const end = start + text.length;
-  return ({ buffer, byteOffset, byteLength }) =>
-    Buffer.from(buffer, byteOffset, byteLength).toString("latin1", start, end) === text;
 }
 
 /**
@@ -270,7 +245,6 @@ export function findCurrent({ catalog }: DataDeps, caller: Caller, name: string)
 
 type Statements = {
   readonly dialect: Dialect;
-  readonly hash: string;
   readonly defaultBytes: number;
   readonly texts: Readonly<Record<Endpoint, string>>;
   readonly briefTexts: Readonly<Record<Endpoint, string | undefined>>;
@@ -291,7 +265,7 @@ function statementsOf({ definition }: RecordedTable, dialect: Dialect): Statemen
   const briefTexts = textsOf((endpoint) => briefCallText(definition, endpoint, dialect));
   const defaults = definition.columns.map((column) => column.default);
   const defaultBytes = JSON.stringify(defaults).length;
-  const created = { dialect, hash: hashColumnSet(definition), defaultBytes, texts, briefTexts };
+  const created = { dialect, defaultBytes, texts, briefTexts };
   cached.set(definition, created);
   return created;
 }

@@ -35,7 +35,7 @@ export function toGrouping(
       } as const;
       return { text, parameters: toParameters({ app: appId, proof }, call) };
     },
-    readLines: (response, rows) => readLines(response, { app: appId, rows }),
+    readLines,
   };
 }
 
@@ -45,25 +45,22 @@ const ID_LENGTH = 36;
 /** The result of each row; `undefined` if a line does not belong to its row. */
 function readLines(
   response: Uint8Array<ArrayBuffer>,
-  { app, rows }: { app: string; rows: readonly GroupRow[] },
+  rows: readonly GroupRow[],
 ): (Uint8Array<ArrayBuffer> | Error)[] | undefined {
   const results: (Uint8Array<ArrayBuffer> | Error)[] = [];
   let start = 0;
   for (const { id } of rows) {
     const end = response.indexOf(LINE_END, start);
     const line = response.subarray(start, end < 0 ? undefined : end);
-    if (!isLineOf(line, { app, id })) return undefined;
+    if (!isLineOf(line, id)) return undefined;
     results.push(readLine(line.subarray(ID_LENGTH)));
     start = end < 0 ? response.length + 1 : end + 1;
   }
   return start > response.length ? results : undefined;
 }
 
-function isLineOf(line: Uint8Array, { app, id }: { app: string; id: string }): boolean {
-  const { buffer, byteOffset, length } = line;
-  const begin = `${id}{"id":"${id}","app_id":"${app}"`;
-  const text = Buffer.from(buffer, byteOffset, length).toString("latin1", 0, begin.length);
-  return text[ID_LENGTH] === "{" ? text === begin : text.startsWith(id);
+function isLineOf({ buffer, byteOffset, length }: Uint8Array, id: string): boolean {
+  return Buffer.from(buffer, byteOffset, length).toString("latin1", 0, ID_LENGTH) === id;
 }
 
 /** The row or the replay, or the error of the row. */

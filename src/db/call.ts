@@ -32,13 +32,13 @@ export type VisitorFunction = NameWith<{ caller: "visitor" }>;
 export type ActionName = NameWith<{ input: object }>;
 export type ActionInput<Name extends ActionName> = PassedValues<(typeof FUNCTIONS)[Name]["input"]>;
 
-type FunctionCallOptions<Name extends FunctionName> = {
+type FunctionCallOptions = {
   /** Defaults to {@linkcode SERVICE_QUEUE}. */
   queue?: string;
   /** Maps an error to the error to throw, such as a {@linkcode SignalError}. */
   reject?: (error: unknown) => unknown;
-  /** For a short read that can be pipelined: whether a result belongs to the call. */
-  isOwn?: (result: Result<Name>) => boolean | undefined;
+  /** Whether it is a short read, which can be pipelined. */
+  isShort?: boolean;
   /** The browser that a {@linkcode VisitorFunction} verifies. */
   visitor?: PresentedVisitor;
 };
@@ -52,7 +52,7 @@ export async function call<Name extends FunctionName>(
   db: Pick<Database, "query">,
   name: Name,
   values: Arguments<Name>,
-  { reject, ...options }: FunctionCallOptions<Name> = {},
+  { reject, ...options }: FunctionCallOptions = {},
 ): Promise<Result<Name>> {
   try {
     return await send(db, name, values, options);
@@ -116,22 +116,18 @@ async function send<Name extends FunctionName>(
   db: Pick<Database, "query">,
   name: Name,
   values: Arguments<Name>,
-  { queue = SERVICE_QUEUE, isOwn, visitor }: Omit<FunctionCallOptions<Name>, "reject">,
+  { queue = SERVICE_QUEUE, isShort = false, visitor }: Omit<FunctionCallOptions, "reject">,
 ): Promise<Result<Name>> {
   const { text, readText, encode, decode, retry } = findStatement(name);
   const parameters = encode(visitor === undefined ? values : { ...values, visitor });
   // A flood of one call, such as of forged cookies, leaves room for the service's other calls.
   const lane = queue === SERVICE_QUEUE ? { name } : undefined;
   const options = { retry, queue, lane };
+  const rows = await (isShort
+    ? db.query<Row>(readText, parameters, { ...options, length: "short" })
+    : db.query<Row>(text, parameters, options));
   // The cast is safe: one shape defines the types and the columns of the statement.
-  const rows = (found: Row[]) => decode(found) as Result<Name>;
-  if (isOwn === undefined) return rows(await db.query<Row>(text, parameters, options));
-  return rows(
-    await db.query<Row>(readText, parameters, {
-      ...options,
-      isOwn: (found) => isOwn(rows(found)),
-    }),
-  );
+  return decode(rows) as Result<Name>;
 }
 
 type Row = Record<string, unknown>;

@@ -3,29 +3,22 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from "bun:tes
 import { defineSchema, t } from "../../src/schema/mod.ts";
 import { directUrls } from "../support/cluster.ts";
 import { eventually } from "../support/eventually.ts";
-import { makeRow, splitRow } from "../support/postgres_protocol.ts";
+import { makeMessage } from "../support/postgres_protocol.ts";
 import { type Action, openPostgresProxy, type PostgresProxy } from "../support/postgres_proxy.ts";
 import { openTestService, type TestApp, type TestService } from "../support/service.ts";
 
 const schema = defineSchema({
   todos: { title: t.string().index() },
-  notes: { title: t.string().index() },
 });
 const TODOS = "/v1/data/db/todos";
 const LARGE = "x".repeat(1_000);
-const END = ["title.asc,id.asc", "z", "00000000-0000-7000-8000-000000000000"];
-/** The functions of short pages, the rest of their queries, and of the query of an empty page. */
+/** The functions of short pages, and the rest of their queries. */
 const ENDPOINTS = [
-  { name: "list", previews: [], order: "", empty: "&offset=9" },
-  {
-    name: "walk",
-    previews: ["filters"],
-    order: "&order=title.asc",
-    empty: `&after=${Buffer.from(JSON.stringify(END)).toString("base64url")}`,
-  },
+  { name: "list", previews: [], order: "" },
+  { name: "walk", previews: ["filters"], order: "&order=title.asc" },
 ] as const;
 
-describe.each(ENDPOINTS)("a $name", ({ name, previews, order, empty }) => {
+describe.each(ENDPOINTS)("a $name", ({ name, previews, order }) => {
   let proxy: PostgresProxy;
   let service: TestService;
   let app: TestApp;
@@ -73,9 +66,9 @@ describe.each(ENDPOINTS)("a $name", ({ name, previews, order, empty }) => {
     expect(created.status).toBe(201);
   }
 
-  async function list(query = "?", of = app, path = TODOS) {
+  async function list(query = "?", of = app) {
     sent.length = 0;
-    const { status, json, headers } = await service.call(of, `${path}${query}${order}`);
+    const { status, json, headers } = await service.call(of, `${TODOS}${query}${order}`);
     const { rows } = json as { rows: { title: string }[] };
     return {
       status,
@@ -117,55 +110,23 @@ describe.each(ENDPOINTS)("a $name", ({ name, previews, order, empty }) => {
     });
   });
 
-  /** Returns the content of one response with the echo of another response. */
-  const mix = (content: Buffer, row: Buffer): Action => ({
-    send: [makeRow([...splitRow(content).slice(0, 1), ...splitRow(row).slice(1)])],
-  });
-  const CASES = [
-    { name: "another app's page", query: "?limit=9", of: () => other, path: TODOS },
-    { name: "another app's empty page", query: `?limit=9${empty}`, of: () => other, path: TODOS },
-    {
-      name: "another table's page",
-      query: `?limit=9${empty}`,
-      of: () => app,
-      path: "/v1/data/db/notes",
-    },
-    { name: "another page of the table", query: "?limit=8", of: () => app, path: TODOS },
-  ];
-
   describe("repeats its query if the pipelined response is", () => {
-    test.each(CASES)("$name", async ({ query, of, path }) => {
-      const mine = query.replace("8", "9");
-      const right = await list(mine);
+    test("another app's page", async () => {
+      const right = await list("?limit=9");
       let theirs: Buffer | undefined;
       change = (row) => {
         theirs = Buffer.from(row);
         return undefined;
       };
-      await list(query, of(), path);
-      // The page, and the tag of a cached page.
-      for (const _ of ["page", "tag"]) {
-        const content: Buffer | undefined = theirs;
-        if (content === undefined) throw new Error("Their page was not pipelined");
-        const before = service.log.filter((line) => line.includes("response mismatch")).length;
-        change = (row) => mix(content, row);
-        const found = await list(mine);
-        expect([found.titles, found.tag, found.sent]).toEqual([
-          right.titles,
-          right.tag,
-          ["pipelined", "separate"],
-        ]);
-        expect(service.log.filter((line) => line.includes("response mismatch")).length).toBe(
-          before + 1,
-        );
-        change = () => undefined;
-        await untilOpen();
-        change = (row) => {
-          theirs = Buffer.from(row);
-          return undefined;
-        };
-        await list(query, of(), path);
-      }
+      await list("?limit=9", other);
+      const content: Buffer | undefined = theirs;
+      if (content === undefined) throw new Error("Their page was not pipelined");
+      const before = service.log.filter((line) => line.includes("response mismatch")).length;
+      change = () => ({ send: [makeMessage("D", content)] });
+      expect(await list("?limit=9")).toEqual({ ...right, sent: ["pipelined", "separate"] });
+      expect(service.log.filter((line) => line.includes("response mismatch")).length).toBe(
+        before + 1,
+      );
     });
 
     test("missing", async () => {

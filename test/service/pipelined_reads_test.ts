@@ -9,7 +9,7 @@ import { openTestService } from "../support/service.ts";
 const TIMES = 3;
 
 test.each([true, false])(
-  "a get and /v1/auth/me each send one statement, pipelined if it is prepared (prepare: %p)",
+  "a get, also of a missing row, and /v1/auth/me each send one statement, pipelined if it is prepared (prepare: %p)",
   async (prepare) => {
     const proxy = await openPostgresProxy();
     const service = await openTestService({
@@ -41,13 +41,14 @@ test.each([true, false])(
     Object.assign(statements, { pipelined: 0, separate: 0 });
     for (let time = 0; time < TIMES; time++) {
       const { status } = await service.call(app, created.headers.get("location") ?? "");
+      const missing = await service.call(app, `/v1/data/db/todos/${crypto.randomUUID()}`);
       const me = await service.call(undefined, `/v1/auth/me?app=${app.slug}`, {
         headers: { cookie },
       });
       const anyApp = await service.call(undefined, "/v1/auth/me", { headers: { cookie } });
-      expect([status, me.status, anyApp.status]).toEqual([200, 403, 200]);
+      expect([status, missing.status, me.status, anyApp.status]).toEqual([200, 404, 403, 200]);
     }
-    const sent = 3 * TIMES;
+    const sent = 4 * TIMES;
     expect(statements).toEqual(
       prepare ? { pipelined: sent, separate: 0 } : { pipelined: 0, separate: sent },
     );

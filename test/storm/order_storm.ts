@@ -1,11 +1,11 @@
 /**
- * A proxy swaps, repeats, drops and mixes rows in the responses to pipelined reads. Every caller gets a correct response, never
- * another caller's row, page or person, and the log records the mismatches.
+ * A proxy swaps, repeats and drops rows in the responses to pipelined reads. Every caller gets a correct response, never another
+ * caller's row, page or person, and the log records the mismatches.
  */
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import schema from "../../schema/mod.ts";
 import { type Jar, makePerson, sharedCookie, signInAs } from "../support/people.ts";
-import { makeMessage, makeRow, splitRow } from "../support/postgres_protocol.ts";
+import { makeMessage } from "../support/postgres_protocol.ts";
 import { type Action, openPostgresProxy, type PostgresProxy } from "../support/postgres_proxy.ts";
 import { openTestService, type TestApp, type TestService } from "../support/service.ts";
 import { countRuns } from "../support/tier.ts";
@@ -57,9 +57,6 @@ async function makeVisitor() {
 
 const CHANGES: readonly ((row: Buffer, before: Buffer) => Action)[] = [
   (_, before) => ({ send: [makeMessage("D", before)] }),
-  (row, before) => ({
-    send: [makeRow([...splitRow(before).slice(0, -1), ...splitRow(row).slice(-1)])],
-  }),
   (row, before) => ({ send: [makeMessage("D", before), makeMessage("D", row)] }),
   () => ({ send: [] }),
   (row) => ({ send: [makeMessage("D", row), makeMessage("Z", Buffer.from("I"))] }),
@@ -68,7 +65,7 @@ const CHANGES: readonly ((row: Buffer, before: Buffer) => Action)[] = [
 /** Changes some rows on the pipelined connections. Returns a function that counts the changes. */
 function tamper(): () => number {
   const pipelines = new Set<number>();
-  /** By connection and number of values, so that a mixed row has the right shape. */
+  /** By connection and number of values, so that the driver can read the row. */
   const last = new Map<string, Buffer>();
   let count = 0;
   proxy.onMessage(({ connection, from, type, body }) => {

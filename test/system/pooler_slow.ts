@@ -105,13 +105,13 @@ describe.skipIf(PGBOUNCER === null)("behind PgBouncer,", () => {
       ...{ connections: 5, prepare: false, name },
     });
     const staying = openDatabase({ url: pooler.toUrl(url), connections: 1, prepare: false, name });
-    const slowly = `select $1::text as body, ${echoColumn(2)}, pg_sleep(0.002)`;
+    const slowly = `select $1::text as body, pg_sleep(0.002), ${echoColumn(2)}`;
     const [read, owned] = [{ retry: "safe", queue: "app" } as const, new Set<string>()];
     let isOver = false;
     const readers = Array.from({ length: 20 }, async (_, index) => {
       while (!isOver)
         await leaving
-          .bytes(slowly, [`of ${index}`], { ...read, isOwn: () => true })
+          .bytes(slowly, [`of ${index}`], { ...read, length: "short" })
           .catch(() => undefined);
     });
     for (let count = 0; count < 300; count++) {

@@ -11,7 +11,7 @@ import type { PoolStats } from "./acquire.ts";
 import type { Parameter } from "./connection.ts";
 import { type Grouping, type GroupOptions, Groups } from "./groups.ts";
 import { type NodePoolsOptions, openNodePools, openPool, type PoolOptions } from "./node_pools.ts";
-import { addStats, type Compared, type Pipelines, type ReadLength } from "./pipeline.ts";
+import { addStats, type Pipelines, type ReadLength } from "./pipeline.ts";
 import { ACQUIRE_LIMIT_MS, type RunParts, run, type Work } from "./run.ts";
 import { type Caller, makeEcho } from "./statement.ts";
 import { makeTicker } from "./ticker.ts";
@@ -37,18 +37,15 @@ export type CallOptions = {
   meter?: { dbMs: number };
 };
 
-/**
- * A call that can be pipelined: a short read that can run twice. The last column of its text is {@linkcode echoColumn},
- * for a parameter after the call's own parameters.
- */
-export type ReadOptions<Content> = CallOptions & {
-  /** Whether the result belongs to the call, by its content; `undefined` if the content does not show it. */
-  isOwn?: ((content: Content) => boolean | undefined) | undefined;
-  /** Its expected duration: slow reads would delay the others. Defaults to a lookup by key. */
+export type ReadOptions = CallOptions & {
+  /**
+   * For a read that can be pipelined, its expected duration: slow reads would delay the others. The last column of its text
+   * is {@linkcode echoColumn}, for a parameter after the call's own parameters.
+   */
   length?: ReadLength | undefined;
 };
 
-type BytesOptions = ReadOptions<Bytes> & {
+type BytesOptions = ReadOptions & {
   /** Allows the pool to send several calls with the same key together. */
   grouping?: Grouping | undefined;
   /** For a short write: see {@linkcode Work.brief}. */
@@ -62,7 +59,7 @@ export type Database = {
   readonly query: <Row>(
     text: string,
     parameters: readonly Parameter[],
-    options: ReadOptions<Row[]>,
+    options: ReadOptions,
   ) => Promise<Row[]>;
   /**
    * The first value of the only row, as the bytes from the database: for a text, its UTF-8. `null` if there is no value,
@@ -136,22 +133,12 @@ export function openDatabase(options: DatabaseOptions): Database {
   const groups = new Groups(whole, options);
   const limits = { limitMs, attempts: MAX_ATTEMPTS };
   return {
-    query: async <Row>(
-      text: string,
-      parameters: readonly Parameter[],
-      call: ReadOptions<Row[]>,
-    ) => {
-      const { isOwn } = call;
+    query: async <Row>(text: string, parameters: readonly Parameter[], call: ReadOptions) => {
       const statement = { text, parameters, prepare, isRaw: false };
-      const work = { statement, call, ...limits };
-      if (isOwn === undefined) return await run<Row>(route(call), work);
-      return await read<Row & { echo: string }>(route(call), work, (rows) => {
-        const echo = rows[0]?.echo;
-        return { echo, isOwn: rows.every((row) => row.echo === echo) && isOwn(rows) };
-      });
+      return await read<Row>(route(call), { statement, call, ...limits });
     },
     bytes: async (text, parameters, call) => {
-      const { isOwn, grouping } = call;
+      const { grouping } = call;
       const work = {
         statement: { text, parameters, prepare, isRaw: true },
         call,
@@ -160,13 +147,7 @@ export function openDatabase(options: DatabaseOptions): Database {
         limitMs: Math.min(limitMs, call.limitMs ?? limitMs),
       };
       if (grouping !== undefined) return await groups.send({ ...work, grouping });
-      const [row] =
-        isOwn === undefined
-          ? await run<RawRow>(route(call), work)
-          : await read<RawRow>(route(call), work, (rows) => {
-              const [value = null, echo] = rows[0] ?? [];
-              return { echo: echo?.toString(), isOwn: value === null ? undefined : isOwn(value) };
-            });
+      const [row] = await read<RawRow>(route(call), work);
       return row?.[0] ?? null;
     },
     message: async <Row>(
@@ -203,7 +184,7 @@ function addNodeStats(pool: PoolStats, nodes: readonly PoolStats[]): PoolStats {
 }
 
 /** The driver's values are views of its receive buffer. */
-type RawRow = [value?: Bytes | null, echo?: Buffer];
+type RawRow = [value?: Bytes | null];
 
 type Parts = RunParts & { pipelines: Pipelines };
 
@@ -212,18 +193,13 @@ type ReadWork = Work & {
   call: { length?: ReadLength | undefined };
 };
 
-/** Pipelines the read if possible; without a verified result, repeats it on an exclusive connection. */
-async function read<Row>(
-  parts: Parts,
-  work: ReadWork,
-  compare: (rows: Row[]) => Compared,
-): Promise<Row[]> {
+/** Pipelines a read if possible; without a verified result, repeats it on an exclusive connection. */
+async function read<Row>(parts: Parts, work: ReadWork): Promise<Row[]> {
   const { statement, call } = work;
-  const echoed = { ...statement, parameters: [...statement.parameters, makeEcho()] };
-  const pipeline = parts.pipelines.find(call.length ?? "short");
-  const rows = await pipeline?.ask(echoed, call, (found) =>
-    found.length === 0 ? undefined : compare(found as Row[]),
-  );
+  if (call.length === undefined) return await run<Row>(parts, work);
+  const echo = makeEcho();
+  const echoed = { ...statement, parameters: [...statement.parameters, echo] };
+  const rows = await parts.pipelines.find(call.length)?.ask(echoed, call, echo);
   return rows === undefined
     ? await run<Row>(parts, { ...work, statement: echoed })
     : (rows as Row[]);

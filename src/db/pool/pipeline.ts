@@ -2,17 +2,18 @@
  * Pipelining for short reads: sends each statement on one of a few connections before earlier statements have results,
  * which saves most system calls and wake-ups. Each statement is its own transaction.
  *
- * No result is trusted. It is delivered only if it repeats the request's echo and its content matches the call; otherwise
- * (no rows, an error, a timeout) the caller repeats the read on an exclusive connection. Nothing is ever canceled here,
- * because a cancellation could hit another caller's statement.
+ * No result is trusted. It is delivered only if each of its rows repeats the request's echo; otherwise (no rows, an error,
+ * a timeout) the caller repeats the read on an exclusive connection. Nothing is ever canceled here, because a cancellation
+ * could hit another caller's statement.
  *
  * @module
  */
 
 import { Acquirer, type AcquirerOptions, type PoolStats } from "./acquire.ts";
-import type { Connection, Parameter, Statement } from "./connection.ts";
+import type { Connection, Statement } from "./connection.ts";
 import type { Work } from "./run.ts";
 import { makeAvoided } from "./sharing.ts";
+import { hasEcho } from "./statement.ts";
 import type { Ticker, Ticking } from "./ticker.ts";
 
 // Sends statements on shared connections with a short wait: a caller that waits longer continues
@@ -79,27 +80,15 @@ export type PipelineOptions = Omit<AcquirerOptions, "acquireMs"> & {
   onMismatch?: (() => void) | undefined;
 };
 
-/** A statement whose last parameter is an echo, which its result repeats. */
-type EchoedStatement = Statement & { parameters: readonly Parameter[] };
-
-/** Compares a result with its request; `undefined` if it has no rows. */
-type Compare = (rows: unknown[]) => Compared | undefined;
-
-export type Compared = {
-  echo: string | undefined;
-  /** Whether the content matches the call; `undefined` if there is no content. */
-  isOwn: boolean | undefined;
-};
-
 type Pipeline = {
   /**
-   * The rows that certainly belong to this statement; `undefined` if there are none, and the caller must repeat the read
-   * on an exclusive connection. Never rejects.
+   * The rows that certainly belong to this statement, which repeats the echo; `undefined` if there are none, and the caller
+   * must repeat the read on an exclusive connection. Never rejects.
    */
   readonly ask: (
-    statement: EchoedStatement,
+    statement: Statement,
     call: Work["call"],
-    compare: Compare,
+    echo: string,
   ) => Promise<unknown[] | undefined>;
   readonly stats: () => PoolStats;
   readonly countChanges: (changes: number) => void;
@@ -131,7 +120,7 @@ function makePipeline(options: PipelineOptions): Pipeline {
   });
   const sender = makePatientSender(options.ticker);
   return {
-    ask: async (statement, call, compare) => {
+    ask: async (statement, call, echo) => {
       const { queue, lane, caller, meter } = call;
       if (sender.isAvoided(queue)) return undefined;
       const pending = acquirer.acquire(queue, { caller, lane });
@@ -142,42 +131,20 @@ function makePipeline(options: PipelineOptions): Pipeline {
       const startedAt = performance.now();
       const rows = await sender.send(statement, { connection, queue });
       if (meter !== undefined) meter.dbMs += performance.now() - startedAt;
-      const verdict = rows === undefined ? "unknown" : evaluate(rows, statement, compare);
-      if (verdict === "mismatch") {
+      const isOwn = rows !== undefined && hasEcho(rows, echo);
+      if (rows !== undefined && rows.length > 0 && !isOwn) {
         // Closes the connection immediately, so that all other reads on it are repeated, too.
         connection.end();
         options.onMismatch?.();
       }
       const isAlive = connection.isAlive();
       acquirer.release(call, connection, !isAlive || sender.isStuck(connection));
-      return verdict === "own" && isAlive ? rows : undefined;
+      return isOwn && isAlive ? rows : undefined;
     },
     stats: () => acquirer.stats(),
     countChanges: (changes) => acquirer.countChanges(changes),
     close: (timeoutS) => acquirer.close(timeoutS),
   };
-}
-
-/** Returns whether a result belongs to the call, belongs to another call, or allows no decision. */
-function evaluate(
-  rows: unknown[],
-  { parameters }: EchoedStatement,
-  compare: Compare,
-): "own" | "mismatch" | "unknown" {
-  const found = compareSafely(rows, compare);
-  if (found === undefined) return "unknown";
-  if (found.echo !== parameters.at(-1)) return "mismatch";
-  if (found.isOwn === undefined) return "unknown";
-  return found.isOwn ? "own" : "mismatch";
-}
-
-/** A result that was corrupted in transit can have a shape that cannot be compared. */
-function compareSafely(rows: unknown[], compare: Compare): Compared | undefined {
-  try {
-    return compare(rows);
-  } catch {
-    return undefined;
-  }
 }
 
 export function addStats(pool: PoolStats, pipelines: readonly PoolStats[]): PoolStats {

@@ -12,7 +12,14 @@ import { isWorthAnother, toDatabaseError } from "../sqlstate.ts";
 import type { Acquirer } from "./acquire.ts";
 import type { Connection, Statement } from "./connection.ts";
 import type { Nodes } from "./nodes.ts";
-import { type Caller, lost, makeEcho, runStatement, type StatementEnd } from "./statement.ts";
+import {
+  type Caller,
+  hasEcho,
+  lost,
+  makeEcho,
+  runStatement,
+  type StatementEnd,
+} from "./statement.ts";
 import type { Ticker } from "./ticker.ts";
 
 /** Max wait for a connection. */
@@ -116,11 +123,6 @@ async function send(
   connection.end();
   onMismatch?.();
   return { error: lost(), isTimedOut: false, isAsked: false, isSuspect: true };
-}
-
-function hasEcho(rows: unknown[], echo: string): boolean {
-  const [row] = rows;
-  return Array.isArray(row) && String(row[1]) === echo;
 }
 
 /** The connection; `undefined` if the node is unavailable, and the coordinator may serve the call. */

@@ -77,11 +77,6 @@ function toRole(
   return toGrantedRole(identitySecrets, { userId, appId }, grant);
 }
 
-function isPresented(presented: string, session: string | null): boolean | undefined {
-  if (session === null) return undefined;
-  return presented.split(",").some((text) => text.split(".")[0] === session);
-}
-
 /**
  * The person of these sessions, and their role on the requested app. If everyone needs a second factor, a person past the
  * deadline counts as signed out.
@@ -100,10 +95,7 @@ export async function readMe(
       app_slug: slug,
       demands_factor: demandsFactor,
     },
-    {
-      isOwn: ([row]) =>
-        row !== undefined && row.asked === (slug ?? null) && isPresented(presented, row.session),
-    },
+    { isShort: true },
   );
   if (found === undefined) throw new Error("read_me returned no row");
   return toMe(deps, found);
@@ -235,12 +227,7 @@ export async function readPeople(
       after_id: after,
       max_rows: maxRows,
     },
-    {
-      isOwn: ([row]) =>
-        row !== undefined &&
-        row.asked === `${slug} ${after} ${maxRows}` &&
-        isPresented(presented, row.session),
-    },
+    { isShort: true },
   );
   if (found === undefined) throw new Error("read_people returned no row");
   const me = toMe(deps, found);

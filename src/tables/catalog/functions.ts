@@ -372,8 +372,7 @@ export function ofAnotherRelease(cause?: unknown): Problem {
 }
 
 // The tag of a row is a hash of the text that the row's function returns, so each state has its own
-// tag. Also the text between a page's tag and its rows, which identifies the request even if the
-// page is empty. Pure.
+// tag.
 
 /** Hex digits of the text's SHA-256 in a tag: 128 bits. */
 export const TAG_LENGTH = 32;
@@ -382,32 +381,3 @@ export const TAG_LENGTH = 32;
 export function rowTag(text: Uint8Array): string {
   return Bun.CryptoHasher.hash("sha256", text, "hex").slice(0, TAG_LENGTH);
 }
-
-/** A page by its app, the hash of its column set, and its position. */
-type PageRequest = {
-  readonly app: string;
-  readonly set: string;
-  readonly limit: number;
-  readonly offset: number;
-  /** The person who reads the page; absent for API keys. */
-  readonly person?: string | undefined;
-};
-
-/** The text between a page's tag and its rows. */
-export function pageHead({ app, set, limit, offset, person }: PageRequest): string {
-  return `${app} ${set} ${limit} ${offset} ${person === undefined ? "" : `${person} `}`;
-}
-
-/** The text that identifies the request of a walk, as its function makes it from its arguments and, for people, the person. */
-export function walkRequest(
-  { app, set, person }: Pick<PageRequest, "app" | "set" | "person">,
-  values: WalkValues,
-): string {
-  const { index, isDescending, start, stop, nulls, limit, picked, order, cursor } = values;
-  const lists = [start, stop, nulls, picked, order].map((list) => list?.join(" "));
-  const parts = [app, set, index, isDescending, limit, cursor, ...lists, person];
-  const text = parts.filter((part) => part !== undefined).join("\n");
-  return Bun.CryptoHasher.hash("sha256", text, "hex").slice(0, TAG_LENGTH);
-}
-
-type WalkValues = Extract<EndpointCall, { endpoint: "walk" }>["values"];

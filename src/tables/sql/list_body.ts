@@ -200,7 +200,7 @@ function pageOfIds(table: ColumnSet): string {
     order by "$r"."id"`;
 }
 
-/** @see ../catalog/functions.ts */
+/** The tag, and the request: processes of 0.1.0 compare it with theirs. */
 function headOfPage(table: ColumnSet): string {
   const { app, limit, offset } = placeholdersOf("list");
   const person = table.view === undefined ? "" : `, ${WHO}, ' '`;

@@ -249,7 +249,7 @@ function toTexts({ kind }: WalkColumn, match: Match): string[] | undefined {
   return parts.toParts(text, () => "").map((part) => `${quoteLiteral(part)}::text`);
 }
 
-/** @see walkRequest() in ../catalog/functions.ts */
+/** The request, which the tag covers. Processes of 0.1.0 also compare its digest. */
 function requestOf(table: ServedSet): string {
   const { app, index, isDescending, start, stop, nulls, limit, picked, order, cursor } = WALK;
   const lists = [start, stop, nulls, picked, order].map((list) => `array_to_string(${list}, ' ')`);

@@ -4,8 +4,8 @@
 -- fixes all names when the function is created.
 
 -- The user of these sessions, and the role on the app with this slug, if a slug is given. If a
--- second factor is required and overdue, the user is not signed in. "asked" and "session" repeat
--- the request that the response is for.
+-- second factor is required and overdue, the user is not signed in. Processes of 0.1.0 compare
+-- "asked" and "session" with their request.
 create function rowhouse.read_me(
   presented text, idle_s integer, app_slug text, demands_factor boolean
 ) returns table (live integer, is_app_known boolean, session text, asked text, person json)
@@ -28,7 +28,8 @@ grant execute on function rowhouse.read_me to rowhouse_service, rowhouse_identit
 
 -- The people with a role on an app, for /v1/auth/people: by id, at most max_rows after after_id,
 -- each with the facts that determine the role; never an address. Null unless the app lists its
--- people, and the person who presents these sessions has a role on it. "asked" repeats the page.
+-- people, and the person who presents these sessions has a role on it. "asked" repeats the page, for
+-- processes of 0.1.0.
 create function rowhouse.read_people(
   presented text, idle_s integer, app_slug text, demands_factor boolean, after_id uuid,
   max_rows integer
