@@ -99,12 +99,6 @@ export const DATABASE_SETTINGS = {
     initial: String(IDEMPOTENCY_BYTES),
     about: `Max size in bytes of the stored responses to writes with an Idempotency-Key, per app; responses are stored for ${IDEMPOTENCY_HOURS} hours. Over the limit, new keys get 429. The database counts the usage every ${toDurationText(IDEMPOTENCY_COUNT_S)}; in between, each process adds only its own writes.`,
   },
-  GROUP_CREATES: {
-    form: OnOrOff,
-    initial: "on",
-    about:
-      "Whether to group creates of an app: creates that arrive together, or while two statements are in progress, share one statement and one commit. Each create still succeeds or fails separately. Has no effect on Citus.",
-  },
   PUSHES_PER_HOUR: {
     form: whole(1, 1_000_000),
     initial: String(PUSH_LIMITS.pushesPerHour),

@@ -16,6 +16,10 @@ export const REMOVED_SETTINGS: Readonly<Record<string, RemovedSetting>> = {
     remedy:
       "set each proxy or load balancer in front to close its silent connections earlier, such as after 60 seconds, and remove the variable",
   },
+  GROUP_CREATES: {
+    constant: "creates of an app that arrive together share one statement and one commit",
+    remedy: "remove the variable: each create still succeeds or fails separately",
+  },
 };
 
 /** The removed settings that the environment still has. */

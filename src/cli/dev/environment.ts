@@ -33,7 +33,6 @@ const READ: ReadonlySet<string> = new Set<SettingName>([
   "LIST_CACHE_BYTES",
   "QUERY_TIMEOUT",
   "PERSON_REQUESTS_PER_MINUTE",
-  "GROUP_CREATES",
   "IDEMPOTENCY_BYTES",
   "PUSHES_PER_HOUR",
   "JOURNAL_BYTES",
