@@ -20,7 +20,6 @@ export function openFrom(config: Config, options: OpenOptions): Service {
     maxResponseBytes: config.MAX_RESPONSE_BYTES,
     maxBatchBytes: config.MAX_BATCH_BYTES,
     idempotencyBytes: config.IDEMPOTENCY_BYTES,
-    listCacheBytes: config.LIST_CACHE_BYTES,
     queryTimeoutS: config.QUERY_TIMEOUT,
     personPerMinute: config.PERSON_REQUESTS_PER_MINUTE,
     previews: config.PREVIEW,

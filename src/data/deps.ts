@@ -45,7 +45,7 @@ export function toUpsertPath(table: string, unique: string): string {
 /** Default execution time of a query, far above that of a query within its other limits. */
 export const QUERY_TIMEOUT_S = 5;
 
-/** Default bytes of memory for cached pages. */
+/** Bytes of memory for cached pages. */
 export const LIST_CACHE_BYTES = 16_777_216;
 
 /** Default bytes of stored write responses per app. */

@@ -1,6 +1,6 @@
 /** The settings of the database: its logins, pools and limits, the first rows of `SETTINGS`. @module */
 import * as v from "valibot";
-import { IDEMPOTENCY_BYTES, LIST_BYTES, LIST_CACHE_BYTES, QUERY_TIMEOUT_S } from "../data/deps.ts";
+import { IDEMPOTENCY_BYTES, LIST_BYTES, QUERY_TIMEOUT_S } from "../data/deps.ts";
 import { isPreview, PREVIEWS } from "../preview.ts";
 import { toDurationText } from "../std/duration.ts";
 import {
@@ -87,12 +87,6 @@ export const DATABASE_SETTINGS = {
     initial: String(PERSON_REQUESTS_A_MINUTE),
     about:
       "Max requests of a person on an app in a minute, with all keys of the person together (PREVIEW=browser). Each started 8 KB of a body count as one. They also count for the app's limit. More get 429. In a split service, set it for the gateway.",
-  },
-  LIST_CACHE_BYTES: {
-    form: bytes(0, 17_179_869_184),
-    initial: String(LIST_CACHE_BYTES),
-    about:
-      "Memory in bytes that each process can use to cache pages of lists. The database confirms each cached page before it is sent. 0 disables the cache.",
   },
   IDEMPOTENCY_BYTES: {
     form: bytes(0, 1_099_511_627_776),

@@ -1,4 +1,5 @@
 /** Settings of the release before this one that are constants now. They have no effect; the next release deletes this list. @module */
+import { LIST_CACHE_BYTES } from "../data/deps.ts";
 import { KEEP_ALIVE_S } from "../http/mod.ts";
 import { toDurationText } from "../std/duration.ts";
 import { type Environment, readVariable } from "./environment.ts";
@@ -20,7 +21,15 @@ export const REMOVED_SETTINGS: Readonly<Record<string, RemovedSetting>> = {
     constant: "creates of an app that arrive together share one statement and one commit",
     remedy: "remove the variable: each create still succeeds or fails separately",
   },
+  LIST_CACHE_BYTES: {
+    constant: `each process caches up to ${toMegabytes(LIST_CACHE_BYTES)} of pages of lists`,
+    remedy: "remove the variable, and leave each worker that much memory",
+  },
 };
+
+function toMegabytes(bytes: number): string {
+  return `${bytes / 1_048_576} MB`;
+}
 
 /** The removed settings that the environment still has. */
 export function findRemoved(env: Environment): (RemovedSetting & { variable: string })[] {
