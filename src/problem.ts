@@ -145,8 +145,8 @@ export const PROBLEMS = {
   },
   journal_full: {
     status: 413,
-    when: "the migrations of this app would exceed their limit; an operator can raise it (`JOURNAL_BYTES`)",
-    fix: "Ask an operator to raise `JOURNAL_BYTES`.",
+    when: "the migrations of this app would exceed their limit; an operator's push (`rowhouse db push --app`) has no limit of bytes",
+    fix: "Ask an operator to push with `rowhouse db push --app`.",
   },
   unsupported_media_type: {
     status: 415,

@@ -14,7 +14,7 @@ import { QUOTAS } from "../src/schema/mod.ts";
 import { PROVIDER_SETTINGS, SETTINGS, toFileVariable } from "../src/settings/mod.ts";
 import { toDurationText } from "../src/std/duration.ts";
 import * as limits from "../src/std/limits.ts";
-import { MAX_BYTES } from "../src/tables/mod.ts";
+import { MAX_BYTES, PUSH_LIMITS } from "../src/tables/mod.ts";
 
 type Setting = { readonly about: string; readonly initial?: string; readonly isSecret?: true };
 
@@ -115,7 +115,7 @@ const NUMBERS: Readonly<Record<string, number | string>> = {
   DEFAULT_PER_MINUTE,
   EXECUTION_LIMIT_MS,
   FAILURES_PER_MINUTE,
-  JOURNAL_BYTES: Number(SETTINGS.JOURNAL_BYTES.initial),
+  JOURNAL_BYTES: PUSH_LIMITS.journalBytes,
   KEEP_ALIVE_S,
   LIST_BYTES,
   MAX_PUSH_BYTES: MAX_BYTES,

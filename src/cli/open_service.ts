@@ -3,6 +3,7 @@
 import type { Log } from "../observe.ts";
 import { openService, type Service } from "../service/mod.ts";
 import type { Config } from "../settings/mod.ts";
+import { PUSH_LIMITS } from "../tables/mod.ts";
 
 type OpenOptions = { databaseUrl: string; adminDatabaseUrl: string; log: Log };
 
@@ -23,7 +24,7 @@ export function openFrom(config: Config, options: OpenOptions): Service {
     queryTimeoutS: config.QUERY_TIMEOUT,
     personPerMinute: config.PERSON_REQUESTS_PER_MINUTE,
     previews: config.PREVIEW,
-    pushLimits: { pushesPerHour: config.PUSHES_PER_HOUR, journalBytes: config.JOURNAL_BYTES },
+    pushLimits: { ...PUSH_LIMITS, pushesPerHour: config.PUSHES_PER_HOUR },
     keyPrefix: config.API_KEY_PREFIX,
     identity: {
       publicUrl: config.PUBLIC_URL,

@@ -97,13 +97,7 @@ export const DATABASE_SETTINGS = {
     form: whole(1, 1_000_000),
     initial: String(PUSH_LIMITS.pushesPerHour),
     about:
-      "Max pushes and dry runs per app and hour. Each counts once, even if it fails; the allowance refills evenly.",
-  },
-  JOURNAL_BYTES: {
-    form: bytes(65_536, Number.MAX_SAFE_INTEGER),
-    initial: String(PUSH_LIMITS.journalBytes),
-    about:
-      "Max total size in bytes of an app's migrations. PUSHES_PER_HOUR and JOURNAL_BYTES do not apply to operators' pushes (--app).",
+      "Max pushes and dry runs per app and hour. Each counts once, even if it fails; the allowance refills evenly. Does not apply to operators' pushes (--app).",
   },
   DATABASE_PREPARE: {
     form: OnOrOff,

@@ -2,6 +2,7 @@
 import { LIST_CACHE_BYTES } from "../data/deps.ts";
 import { KEEP_ALIVE_S } from "../http/mod.ts";
 import { toDurationText } from "../std/duration.ts";
+import { PUSH_LIMITS } from "../tables/limits.ts";
 import { type Environment, readVariable } from "./environment.ts";
 
 type RemovedSetting = {
@@ -24,6 +25,11 @@ export const REMOVED_SETTINGS: Readonly<Record<string, RemovedSetting>> = {
   LIST_CACHE_BYTES: {
     constant: `each process caches up to ${toMegabytes(LIST_CACHE_BYTES)} of pages of lists`,
     remedy: "remove the variable, and leave each worker that much memory",
+  },
+  JOURNAL_BYTES: {
+    constant: `all migrations of an app together can have ${toMegabytes(PUSH_LIMITS.journalBytes)}`,
+    remedy:
+      "remove the variable, and push the tables of an app above that with rowhouse db push --app",
   },
 };
 

@@ -19,7 +19,6 @@ const PLAIN: Record<keyof typeof SETTINGS, string> = {
   PERSON_REQUESTS_PER_MINUTE: "7",
   IDEMPOTENCY_BYTES: "1048576",
   PUSHES_PER_HOUR: "7",
-  JOURNAL_BYTES: "1048576",
   DATABASE_PREPARE: "off",
   PREVIEW: "filters",
   HOST: "::1",

@@ -34,7 +34,6 @@ const READ: ReadonlySet<string> = new Set<SettingName>([
   "PERSON_REQUESTS_PER_MINUTE",
   "IDEMPOTENCY_BYTES",
   "PUSHES_PER_HOUR",
-  "JOURNAL_BYTES",
   "SESSION_IDLE",
   "SESSION_MAX",
   "REQUIRE_SECOND_FACTOR",
