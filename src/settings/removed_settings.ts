@@ -31,6 +31,11 @@ export const REMOVED_SETTINGS: Readonly<Record<string, RemovedSetting>> = {
     remedy:
       "remove the variable, and push the tables of an app above that with rowhouse db push --app",
   },
+  MAX_SOCKETS: {
+    constant: "a process has max four fifths of its limit on open files as client sockets",
+    remedy:
+      "remove the variable, and set that limit (LimitNOFILE of systemd, ulimits of Compose, ulimit -n)",
+  },
 };
 
 function toMegabytes(bytes: number): string {

@@ -130,11 +130,6 @@ export const SETTINGS = {
     about:
       "Number of processes that share the port, each with a pool of DATABASE_POOL connections. SIGHUP replaces them one by one.",
   },
-  MAX_SOCKETS: {
-    form: v.optional(whole(16, 1_000_000)),
-    about:
-      "Max open client sockets per process. At the limit, new connections are rejected until a fifth of the sockets is free. Default and maximum: four fifths of the process's open file limit. Linux only.",
-  },
   PUBLIC_URL: { form: v.optional(HttpUrl), about: "The gateway's public origin." },
   IDENTITY_URL: {
     form: v.optional(HttpUrl),

@@ -39,7 +39,6 @@ const PLAIN: Record<keyof typeof SETTINGS, string> = {
   ADMIN_HOST: "127.0.0.1",
   ADMIN_PORT: "9090",
   WORKERS: "2",
-  MAX_SOCKETS: "64",
   PUBLIC_URL: "https://api.example.org",
   IDENTITY_URL: "https://id.example.org",
   SESSION_IDLE: "30m",

@@ -15,6 +15,8 @@ export type CommandOptions = {
   env?: Settings;
   /** The folder of another version's program. */
   program?: string;
+  /** The limit on the open files of a started process. */
+  openFiles?: number;
 };
 
 function toScript({ program = ROOT }: CommandOptions): string {
@@ -112,7 +114,11 @@ export type Running = {
 
 /** Starts a command and collects its output. */
 export function startCommand(argv: readonly string[], options: CommandOptions): Running {
-  const command = [process.execPath, toScript(options), ...argv];
+  const limit =
+    options.openFiles === undefined
+      ? []
+      : ["bash", "-c", `ulimit -n ${options.openFiles}; exec "$@"`, "bash"];
+  const command = [...limit, process.execPath, toScript(options), ...argv];
   const child = spawn(command, options.folder, options.env ?? {});
   let output = "";
   const collect = async (stream: ReadableStream<Uint8Array>) => {

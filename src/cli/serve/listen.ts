@@ -107,17 +107,12 @@ const MIN_FREE_SHARE = 0.2;
 /** Reserved descriptors, released if connections arrive faster than they are counted. */
 const SPARES = 16;
 
-type SocketOptions = { log: Log; maxSockets: number | undefined };
-
 /** Limits the sockets from now on, until the returned function is called. */
-function boundSockets(
-  listener: Pick<Listener, "pause" | "resume">,
-  { log, maxSockets = Infinity }: SocketOptions,
-): () => void {
+function boundSockets(listener: Pick<Listener, "pause" | "resume">, log: Log): () => void {
   const own = countOpen();
   const limit = readOpenLimit();
   if (own === undefined || limit === undefined) return () => undefined;
-  const maxOpen = Math.min(maxSockets, Math.floor((limit - own) * SHARE));
+  const maxOpen = Math.floor((limit - own) * SHARE);
   let spares = openSpares();
   let isPaused = false;
   const check = (): void => {
@@ -202,8 +197,6 @@ export type ListenOptions = {
   portSetting?: string;
   /** The port for operators; default: none. */
   admin?: { host: string; port: number } | undefined;
-  /** Max number of sockets; default: from the system's limit on open files. */
-  maxSockets?: number | undefined;
   log: Log;
   /** Whether other processes listen on the same port. */
   isShared?: boolean;
@@ -213,13 +206,13 @@ export type ListenOptions = {
 
 /** @throws {RejectedError} cannot listen on the host or port */
 export function listen(service: Served, options: ListenOptions): Serving {
-  const { host, port, portSetting, isShared = false, maxBytes, maxSockets, log } = options;
+  const { host, port, portSetting, isShared = false, maxBytes, log } = options;
   const listener = openListener(service.fetch, { host, port, portSetting, isShared, maxBytes });
   const admin =
     options.admin === undefined
       ? undefined
       : openListener(service.adminFetch, { ...options.admin, portSetting: "ADMIN_PORT", isShared });
-  const endBound = boundSockets(listener, { log, maxSockets });
+  const endBound = boundSockets(listener, log);
   return {
     port: listener.port,
     stop: async () => {

@@ -111,13 +111,12 @@ function holdLog(log: Log): { log: Log; release: () => void } {
 }
 
 function toListenOptions(config: Config, worker: string | undefined): Omit<ListenOptions, "log"> {
-  const { HOST, PORT, ADMIN_HOST, ADMIN_PORT, MAX_SOCKETS } = config;
+  const { HOST, PORT, ADMIN_HOST, ADMIN_PORT } = config;
   const index = worker === undefined ? 0 : readWhole("--worker", worker, [0, 63]);
   return {
     host: HOST,
     port: PORT,
     admin: ADMIN_PORT === undefined ? undefined : { host: ADMIN_HOST, port: ADMIN_PORT + index },
-    maxSockets: MAX_SOCKETS,
     maxBytes: toWallBytes(config.MAX_RESPONSE_BYTES, config.MAX_BATCH_BYTES),
     isShared: worker !== undefined,
   };
