@@ -21,6 +21,7 @@ import {
   type Endpoint,
   type EndpointCall,
   ofAnotherRelease,
+  PIPELINED,
   type RecordedTable,
   RULE_MEMBERS,
   RULE_OFFSET,
@@ -211,8 +212,8 @@ const DELETES: ReadonlySet<Endpoint> = new Set<Endpoint>(["delete", "delete_wher
 
 /** The length of a read that can be pipelined. A list without a size limit could delay others. */
 function lengthOf({ endpoint, values }: EndpointCall): ReadLength | undefined {
-  if (endpoint === "get") return "short";
-  if (endpoint !== "list" && endpoint !== "walk") return undefined;
+  if (!PIPELINED.has(endpoint)) return undefined;
+  if (!("inline" in values)) return "short";
   return values.inline === null ? "long" : "longer";
 }
 

@@ -303,7 +303,8 @@ export function placeholdersOf<E extends Endpoint>(
   return Object.fromEntries(parameters) as Record<CallerArgument | EndpointArgument<E>, string>;
 }
 
-const PIPELINED: ReadonlySet<Endpoint> = new Set(["get", "list", "walk"]);
+/** Short reads, whose statements end in an echo. */
+export const PIPELINED: ReadonlySet<Endpoint> = new Set(["get", "list", "walk"]);
 
 /** The statement that calls a column set's function, with the parameters of {@linkcode toParameters}. */
 export function callText(
