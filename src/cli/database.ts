@@ -25,8 +25,8 @@ import { showCount } from "../std/count.ts";
 import { errorCode } from "../std/network.ts";
 import { listIssues, makeIsolationCheck } from "../tables/catalog/mod.ts";
 import { EXIT, RejectedError } from "./command.ts";
-import { STOP_SIGNALS } from "./serve/workers.ts";
 import type { Address } from "./settings.ts";
+import { STOP_SIGNALS } from "./signals.ts";
 
 /**
  * Runs a task with a connection, then closes it. Notices of its statements go to `onNotice`. The database is checked before

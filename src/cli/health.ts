@@ -1,6 +1,6 @@
 /** `rowhouse health`: checks whether the service on this machine is alive. Containers use it as health check. @module */
 import { type Command, EXIT, RejectedError } from "./command.ts";
-import { readDevFile } from "./dev/file.ts";
+import { readDevFile } from "./dev_file.ts";
 import { toLocalUrl } from "./serve/listen.ts";
 import { readSettings } from "./settings.ts";
 

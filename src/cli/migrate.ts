@@ -56,7 +56,7 @@ import {
   UsageError,
 } from "./command.ts";
 import { withDatabase, withPushDatabase } from "./database.ts";
-import { findDevDatabase } from "./dev/file.ts";
+import { findDevDatabase } from "./dev_file.ts";
 import { OWN_LOGINS } from "./setting_conflicts.ts";
 import { announceAddress, findAdminAddress, readMigrateSettings, readShards } from "./settings.ts";
 import { confirm, YES } from "./terminal.ts";

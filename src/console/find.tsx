@@ -11,8 +11,7 @@ import type { Html, Part } from "../pages/mod.ts";
 import { type ConsoleMatches, readConsole } from "../records/console/mod.ts";
 import { toKeyId } from "../std/key_secret.ts";
 import { foldSpelling } from "../std/letter_case.ts";
-import { isReference, toReference } from "./activity/requests_filter.tsx";
-import { listAppPages } from "./apps/app_page.tsx";
+import { listAppPages } from "./app_page.tsx";
 import type { Visit } from "./enter.tsx";
 import { toPushNumber } from "./form_page.tsx";
 import { respondWithConsolePage } from "./frame.tsx";
@@ -36,6 +35,7 @@ import {
   toPushPath,
   toTablePath,
 } from "./paths.ts";
+import { isReference, toReference } from "./requests_filter.tsx";
 
 const SEARCHED: Searched = {
   what: "anything",

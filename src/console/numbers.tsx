@@ -12,10 +12,10 @@ import {
   type Span,
 } from "../records/console/mod.ts";
 import { estimateLatency, LATENCY_BOUNDS_MS } from "../std/latency.ts";
-import { toRequestsPath } from "./activity/requests_filter.tsx";
 import { MIN_REQUESTS, toTotals } from "./form_page.tsx";
 import { numeric, renderAppName, renderTable, renderText, renderTime } from "./parts.tsx";
 import { APPS } from "./paths.ts";
+import { toRequestsPath } from "./requests_filter.tsx";
 
 // Small charts without an axis, drawn by the server, next to the same numbers as text.
 

@@ -4,8 +4,8 @@ import type { Database } from "../db/mod.ts";
 import type { Preview } from "../preview.ts";
 import type { Catalog } from "../tables/catalog/mod.ts";
 import type { IdempotencyCapacity } from "./idempotency.ts";
+import type { ListCache } from "./list_cache.ts";
 import type { ChangeFeed } from "./live/change_feed.ts";
-import type { ListCache } from "./query/list_cache.ts";
 
 export type DataDeps = {
   db: Database;

@@ -15,11 +15,11 @@ export {
   makeIdempotencyCapacity,
   sweepIdempotency,
 } from "./idempotency.ts";
+export { type ListCache, makeListCache } from "./list_cache.ts";
 export { makeChangeFeed } from "./live/change_feed.ts";
 export { sealCursor } from "./live/cursors.ts";
 export { QUERY_PARAMETERS } from "./operations.ts";
 export { proveKey } from "./prove_key.ts";
-export { type ListCache, makeListCache } from "./query/list_cache.ts";
 export { toFilterParameters } from "./query/list_query.ts";
 export { listSortedColumns } from "./query/path.ts";
 export { MAX_RELATIONS } from "./query/related.ts";

@@ -21,8 +21,8 @@ import { endSessions, type PeoplePage, readMe, readPeople } from "../records/ses
 import { MAX_PEOPLE } from "../std/limits.ts";
 import { isUuid } from "../std/patterns.ts";
 import { clearSession, readSessionCookie } from "./cookies.ts";
-import type { Providers } from "./oidc/providers.ts";
 import { OPERATIONS, type PeopleBody, type ShortProblemBody, type UserBody } from "./operations.ts";
+import type { Providers } from "./providers.ts";
 import { type IdentitySettings, LOGOUT_PATH, ME_PATH, PEOPLE_PATH } from "./settings.ts";
 
 export type AuthDeps = {

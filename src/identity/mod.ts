@@ -8,7 +8,6 @@ export {
   SESSION_COOKIE,
 } from "./cookies.ts";
 export { FormRejected, toSessionToken } from "./form_token.ts";
-export { discover, makeProviders } from "./oidc/providers.ts";
 export { ShortProblemBody } from "./operations.ts";
 export {
   type PageDeps,
@@ -22,6 +21,7 @@ export { pageRoutes } from "./page_routes.ts";
 export { KNOWN_PASSWORDS_FILE, toPasswordVariants } from "./passwords/known_passwords.ts";
 export { type Hashing, makeHashing, setPasswordByLink } from "./passwords/password.ts";
 export { describeProblem, type RejectedRequest, respondWithProblemPage } from "./problem_page.tsx";
+export { discover, makeProviders } from "./providers.ts";
 export { readConsoleReturn, toConsoleSignIn } from "./return_to.ts";
 export { sessionKeyCorsHeaders } from "./session_key.ts";
 export type { ProviderSettings, RoleRule } from "./settings.ts";
@@ -35,4 +35,4 @@ export {
   SESSION_KEY_PATH,
   toVirtualHost,
 } from "./settings.ts";
-export { type SignInTarget, signInPage } from "./sign_in_page.tsx";
+export { type SignInTarget, signInPage } from "./sign_in/page.tsx";

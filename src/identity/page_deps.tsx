@@ -27,8 +27,8 @@ import {
 import type { RandomBytes } from "../std/secrets.ts";
 import { hasIdentityCookie, readPageCookies, readPresented } from "./cookies.ts";
 import { checkForm, type FormBinding, makeFormToken, toSessionToken } from "./form_token.ts";
-import type { Providers } from "./oidc/providers.ts";
 import type { Hashing } from "./passwords/password.ts";
+import type { Providers } from "./providers.ts";
 import type { IdentitySettings } from "./settings.ts";
 
 export type PageDeps = {

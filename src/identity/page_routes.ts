@@ -10,15 +10,21 @@ import { linksPage } from "./account/providers.tsx";
 import { securityPage } from "./account/security.tsx";
 import { sessionsPage } from "./account/sessions.tsx";
 import { totpPage } from "./account/totp.tsx";
-import { handleAuthorize, handleAuthorizeForm } from "./authorize.tsx";
-import { handleLogin, handleLoginForm, handleSignOut, handleSignOutPage } from "./login.tsx";
 import { handleProviderCallback } from "./oidc/callback.ts";
 import { handleProviderStart } from "./oidc/start.ts";
 import { type OpenVisit, type PageDeps, readOpenVisit } from "./page_deps.tsx";
-import { forgotPage, setPasswordPage } from "./passwords/forgot.tsx";
-import { secondFactorPage } from "./second_factor.tsx";
 import { type SessionKeyDeps, sessionKeyRoute } from "./session_key.ts";
 import { OIDC_PATH, PATHS } from "./settings.ts";
+import { handleAuthorize, handleAuthorizeForm } from "./sign_in/authorize.tsx";
+import { forgotPage } from "./sign_in/forgot.tsx";
+import {
+  handleLogin,
+  handleLoginForm,
+  handleSignOut,
+  handleSignOutPage,
+} from "./sign_in/login.tsx";
+import { secondFactorPage } from "./sign_in/second_factor.tsx";
+import { setPasswordPage } from "./sign_in/set_password.tsx";
 
 export const pageRoutes: readonly Route<PageDeps & SessionKeyDeps>[] = [
   { method: "GET", path: "/", access: "open", handle: () => redirect(PATHS.login) },

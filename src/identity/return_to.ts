@@ -4,11 +4,20 @@
  *
  * @module
  */
+import * as v from "valibot";
 import { type RequestContext, readParameters } from "../http/mod.ts";
 import { checkAuthorizeQuery, readAuthorizeQuery, toFormTargets } from "./authorize_query.ts";
-import type { ReturnTo } from "./oidc/exchange.ts";
 import { type PageDeps, readSessionOfPage } from "./page_deps.tsx";
 import { CONSOLE_PATH, PATHS } from "./settings.ts";
+
+/** The destination after a sign-in. */
+export const ReturnTo = v.variant("kind", [
+  v.object({ kind: v.literal("account") }),
+  v.object({ kind: v.literal("app"), slug: v.string(), redirectUri: v.string() }),
+  v.object({ kind: v.literal("console"), path: v.string() }),
+  v.object({ kind: v.literal("own"), path: v.string() }),
+]);
+export type ReturnTo = v.InferOutput<typeof ReturnTo>;
 
 /** Matches only Console pages: no other host, and no path that a browser parses as a host. */
 const OWN_PAGE = /^\/console(\/[a-z0-9_-]+)*(\?[\w.~:%&=+-]*)?$/;

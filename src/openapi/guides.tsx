@@ -21,7 +21,7 @@ import {
   type Target,
 } from "../pages/mod.ts";
 import { VERSION } from "../std/version.ts";
-import { type Entry, REFERENCE_PATH, renderFrame, renderMenuGroup } from "./reference/frame.tsx";
+import { type Entry, REFERENCE_PATH, renderFrame, renderMenuGroup } from "./frame.tsx";
 
 export const LLMS_PATH = "/llms.txt";
 

@@ -4,7 +4,7 @@ import { type Database, type makeNodeMap, openDatabase } from "../db/mod.ts";
 import type { Audience } from "../gateway/mod.ts";
 import { type Log, logError, toCause } from "../observe.ts";
 import type { Role } from "../role.ts";
-import { type CheckResult, fail, pass, warn } from "./doctor/check_result.ts";
+import { type CheckResult, fail, pass, warn } from "./check_result.ts";
 import type { makeOutage } from "./unavailable.ts";
 import type { UpstreamOptions } from "./upstreams.ts";
 

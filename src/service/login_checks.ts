@@ -1,6 +1,6 @@
 /** Checks the logins of a serving process for excessive and missing rights. @module */
 import { type Database, readValue } from "../db/mod.ts";
-import { type CheckResult, fail, warn } from "./doctor/check_result.ts";
+import { type CheckResult, fail, warn } from "./check_result.ts";
 import {
   evaluateConsoleLogin,
   evaluateLoginLimits,

@@ -6,7 +6,7 @@
  */
 
 import { type Database, quoteName, readValue, SERVING_ROLES } from "../db/mod.ts";
-import { type CheckResult, fail, pass, warn } from "./doctor/check_result.ts";
+import { type CheckResult, fail, pass, warn } from "./check_result.ts";
 import LOGIN from "./login.sql" with { type: "text" };
 import { type DatabaseVariable, toNoConnection } from "./unavailable.ts";
 

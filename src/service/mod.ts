@@ -1,7 +1,7 @@
 /** A running service: pools, isolation guard, metrics and the modules of its role; and the doctor's checks. @module */
 
+export type { CheckResult } from "./check_result.ts";
 export { ADMIN_CONNECTIONS, evaluateDriver } from "./databases.ts";
-export type { CheckResult } from "./doctor/check_result.ts";
 export { checkPooler } from "./doctor/connections.ts";
 export type { DoctorContext } from "./doctor/context.ts";
 export { runChecks } from "./doctor/doctor.ts";

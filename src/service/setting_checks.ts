@@ -1,7 +1,7 @@
 /** Checks removed settings, TRUSTED_PROXIES, and COOKIE_DOMAIN against the accounts in the database. @module */
 import { call, type Database, readValue } from "../db/mod.ts";
 import { trustsAllAddresses } from "../gateway/mod.ts";
-import { type CheckResult, fail, warn } from "./doctor/check_result.ts";
+import { type CheckResult, fail, warn } from "./check_result.ts";
 
 /** A warning for each setting of an earlier release that has no effect. */
 export function evaluateRemoved(

@@ -4,7 +4,7 @@ import { type Condition, findCondition } from "../db/mod.ts";
 import { type Log, type ResponseRecord, toCause } from "../observe.ts";
 import { Problem } from "../problem.ts";
 import { errorCode } from "../std/network.ts";
-import { type CheckResult, fail } from "./doctor/check_result.ts";
+import { type CheckResult, fail } from "./check_result.ts";
 
 /** The settings that hold a connection string of the service. */
 export type DatabaseVariable =

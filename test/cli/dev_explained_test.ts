@@ -1,9 +1,9 @@
 /** `rowhouse dev` names the rules in responses that they cause. With a service: test/sdk/testing_slow.ts. */
 import { expect, test } from "bun:test";
 import { makeExplained } from "../../src/cli/dev/explain_forbidden.ts";
-import { markDev } from "../../src/cli/dev/file.ts";
 import { withPushes } from "../../src/cli/dev/push.ts";
 import { makeTestPeople } from "../../src/cli/dev/test_people.ts";
+import { markDev } from "../../src/cli/dev_file.ts";
 import { defineSchema, t } from "../../src/schema/mod.ts";
 import type { Service } from "../../src/service/mod.ts";
 import { definitionOf } from "../support/service.ts";

@@ -1,12 +1,8 @@
 /** The page to which a sign-in with a provider returns, and when the sign-in counts as recent. */
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "bun:test";
 import { IDENTITY_COOKIE, SESSION_COOKIE } from "../../src/identity/mod.ts";
-import {
-  type ReturnTo,
-  readStates,
-  STATE_COOKIE,
-  toStateCookie,
-} from "../../src/identity/oidc/exchange.ts";
+import { readStates, STATE_COOKIE, toStateCookie } from "../../src/identity/oidc/exchange.ts";
+import type { ReturnTo } from "../../src/identity/return_to.ts";
 import { setTargets } from "../../src/records/apps/mod.ts";
 import { PROVIDER_STATE_LIFE_S } from "../../src/std/limits.ts";
 import { IDENTITY_SECRETS, testDeps } from "../support/deps.ts";

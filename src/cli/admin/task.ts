@@ -25,7 +25,7 @@ import {
   withPushDatabase,
   withRowsDatabase,
 } from "../database.ts";
-import { DEV_FILE, findDevDatabase } from "../dev/file.ts";
+import { DEV_FILE, findDevDatabase } from "../dev_file.ts";
 import { type Address, announceAddress, findAdminAddress, readSettings } from "../settings.ts";
 import { confirm } from "../terminal.ts";
 

@@ -17,7 +17,7 @@ import {
   type Setting,
   UsageError,
 } from "../command.ts";
-import { findDevDatabase, findDevFile, isDevKey, readDevFile, servesDev } from "../dev/file.ts";
+import { findDevDatabase, findDevFile, isDevKey, readDevFile, servesDev } from "../dev_file.ts";
 import {
   ALL_ENVIRONMENTS,
   DEV_ENVIRONMENT,

@@ -33,7 +33,7 @@ import {
 import type { StoredMigration } from "../../tables/history/status.ts";
 import type { Declared } from "../../tables/plan/merge_table.ts";
 import { EXIT, RejectedError, type Setting } from "../command.ts";
-import { HIDDEN_FOLDER } from "../dev/file.ts";
+import { HIDDEN_FOLDER } from "../dev_file.ts";
 import type { SchemaService } from "./schema_service.ts";
 import { type Destination, isDev, nameDestination, withDestination } from "./service.ts";
 

@@ -8,7 +8,7 @@ import {
   RejectedError,
   type Setting,
 } from "../command.ts";
-import { DEV_FILE } from "../dev/file.ts";
+import { DEV_FILE } from "../dev_file.ts";
 import {
   ALL_ENVIRONMENTS,
   checkStaysInside,

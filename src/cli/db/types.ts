@@ -3,7 +3,7 @@ import { dirname, join, relative } from "node:path";
 import { readIfThere, writeIfChanged } from "../../std/files.ts";
 import { tryParseJsonc } from "../../std/json.ts";
 import type { Terminal } from "../command.ts";
-import { HIDDEN_FOLDER } from "../dev/file.ts";
+import { HIDDEN_FOLDER } from "../dev_file.ts";
 
 type TypesOptions = {
   folder: string;

@@ -27,11 +27,11 @@ import { quoteForShell } from "../../std/quote.ts";
 import { randomText, systemRandomBytes } from "../../std/secrets.ts";
 import { DEV_COOKIE_DOMAIN } from "../admin/task.ts";
 import { withDatabase } from "../database.ts";
+import { type DevFile, type DevPeople, writeDevFile } from "../dev_file.ts";
 import { PROJECT_FILE } from "../project_file.ts";
 import { type AppName, listFrontEnds, toOrigin } from "./app_name.ts";
 import type { DevDatabase } from "./database.ts";
 import { keepSecrets, openSecrets } from "./environment.ts";
-import { type DevFile, type DevPeople, writeDevFile } from "./file.ts";
 import type { DevProject } from "./projects.ts";
 
 // The people of `dev`: an administrator, a user with a role on the demo app, and one for each other

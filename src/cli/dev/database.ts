@@ -26,10 +26,10 @@ import { RejectedError, type Setting, UsageError } from "../command.ts";
 import { withDatabase } from "../database.ts";
 import { DEV_JOURNAL } from "../db/journal.ts";
 import { TYPES_FILE } from "../db/types.ts";
+import { HIDDEN_FOLDER } from "../dev_file.ts";
 import { renewIndexes, setUpDatabase } from "../migrate.ts";
 import type { Address } from "../settings.ts";
 import type { Secrets } from "./environment.ts";
-import { HIDDEN_FOLDER } from "./file.ts";
 
 /** The default folder, inside the project. */
 export const DATA_DIR = join(HIDDEN_FOLDER, "postgres");

@@ -16,9 +16,9 @@ import { tryParseJson } from "../../std/json.ts";
 import { systemRandomBytes } from "../../std/secrets.ts";
 import { DEV_COOKIE_DOMAIN } from "../admin/task.ts";
 import { type Arguments, RejectedError, type Setting, UsageError } from "../command.ts";
+import { DevPeople, SECRETS_FILE } from "../dev_file.ts";
 import { readProject } from "../project_file.ts";
 import { readWhole } from "../settings.ts";
-import { DevPeople, SECRETS_FILE } from "./file.ts";
 
 /** Other settings are ignored: connections, secrets, hosts, mail and providers can belong to a real service. */
 const READ: ReadonlySet<string> = new Set<SettingName>([

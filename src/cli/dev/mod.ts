@@ -14,12 +14,13 @@ import {
 import { explainFailure } from "../database.ts";
 import { findSchemaFile } from "../db/evaluate.ts";
 import type { ProjectPush } from "../db/push.ts";
+import { DEV_FILE, type DevFile, markDev, removeDevFile } from "../dev_file.ts";
 import { explain } from "../failures.ts";
 import { openFrom } from "../open_service.ts";
 import { PROJECT_FILE } from "../project_file.ts";
 import { findFreePort, listen, toLocalUrl } from "../serve/listen.ts";
-import { STOP_SIGNALS, untilSignal } from "../serve/workers.ts";
 import { readSettings } from "../settings.ts";
+import { STOP_SIGNALS, untilSignal } from "../signals.ts";
 import { openDemos } from "./app.ts";
 import { toFrontEnd, toHost, toOrigin, withHosts } from "./app_name.ts";
 import {
@@ -38,7 +39,6 @@ import {
 } from "./environment.ts";
 import { makeExample } from "./example.ts";
 import { type Explained, makeExplained } from "./explain_forbidden.ts";
-import { DEV_FILE, type DevFile, markDev, removeDevFile } from "./file.ts";
 import { findLaunchers } from "./launchers.ts";
 import {
   acquireLocks,

@@ -14,9 +14,9 @@ import { quote, quoteForShell } from "../../std/quote.ts";
 import { RejectedError, type Setting, type Terminal } from "../command.ts";
 import { evaluateSchema, findSchemaFile } from "../db/evaluate.ts";
 import { writeIgnore } from "../db/types.ts";
+import { DEV_FILE, HIDDEN_FOLDER, readDevFile } from "../dev_file.ts";
 import { checkStaysInside, PROJECT_FILE, readProject } from "../project_file.ts";
 import { type AppName, findAppName, nameAfterFolder } from "./app_name.ts";
-import { DEV_FILE, HIDDEN_FOLDER, readDevFile } from "./file.ts";
 
 export type DevProject = {
   /** With the project's folder. Another project has no flags: they are for the project in dev's folder. */

@@ -10,9 +10,9 @@ import {
 } from "../../schema/mod.ts";
 import type { Config, Environment } from "../../settings/mod.ts";
 import { quoteForShell } from "../../std/quote.ts";
+import type { DevFile } from "../dev_file.ts";
 import { openLog } from "../settings.ts";
 import { makePaint, type Paint } from "../terminal.ts";
-import type { DevFile } from "./file.ts";
 
 type TourOptions = {
   /** The pushed schema; `undefined` if the schema is missing or could not be pushed. */

@@ -2,7 +2,7 @@
 import { basename, join } from "node:path";
 import type { Preview } from "../../preview.ts";
 import { readIfThere, writeAtomically } from "../../std/files.ts";
-import { HIDDEN_FOLDER } from "../dev/file.ts";
+import { HIDDEN_FOLDER } from "../dev_file.ts";
 import { toSlug } from "../package.ts";
 
 /** The text of `schema/mod.ts`: two tables, one with a reference to the other. */

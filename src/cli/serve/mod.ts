@@ -9,6 +9,7 @@ import { type Command, EXIT, type ExitCode, RejectedError, type Setting } from "
 import { explainFailure } from "../database.ts";
 import { openFrom } from "../open_service.ts";
 import { openLog, readServeSettings, readWhole } from "../settings.ts";
+import { STOP_SIGNALS, untilSignal } from "../signals.ts";
 import {
   checkService,
   waitForDatabase,
@@ -17,13 +18,7 @@ import {
   warnOfSettings,
 } from "./checks.ts";
 import { type ListenOptions, listen } from "./listen.ts";
-import {
-  reportListening,
-  STOP_SIGNALS,
-  superviseWorkers,
-  untilSignal,
-  untilStopSignal,
-} from "./workers.ts";
+import { reportListening, superviseWorkers, untilStopSignal } from "./workers.ts";
 
 export const serveCommand: Command = {
   name: "serve",

@@ -6,7 +6,7 @@ import { readParameters } from "../../http/mod.ts";
 import type { Html, Part } from "../../pages/mod.ts";
 import { Problem } from "../../problem.ts";
 import { type AuditEntry, auditList } from "../../records/actions/mod.ts";
-import { respondWithAppPage } from "../apps/app_page.tsx";
+import { respondWithAppPage } from "../app_page.tsx";
 import type { Visit } from "../enter.tsx";
 import { respondWithConsolePage } from "../frame.tsx";
 import { makeCsv, readListed, renderListLinks, toPage } from "../list.tsx";

@@ -17,9 +17,9 @@ import { respondWithConsolePage } from "../frame.tsx";
 import { showRequests, toCount } from "../numbers.tsx";
 import { renderEmpty, renderLink, renderText, renderTextField } from "../parts.tsx";
 import { CHANGES, toAppPath, toChangesPath, toPushPath } from "../paths.ts";
+import { toRequestsPath } from "../requests_filter.tsx";
 import { renderMoment, toMinuteText } from "./axis.tsx";
 import { findRestriction } from "./definition_changes.ts";
-import { toRequestsPath } from "./requests_filter.tsx";
 
 const MAX_ROWS = 50;
 

@@ -10,7 +10,7 @@ import {
   pushList,
   readConsole,
 } from "../../records/console/mod.ts";
-import { respondWithAppPage } from "../apps/app_page.tsx";
+import { respondWithAppPage } from "../app_page.tsx";
 import type { Visit } from "../enter.tsx";
 import { toPushNumber } from "../form_page.tsx";
 import { respondWithConsolePage } from "../frame.tsx";

@@ -23,11 +23,11 @@ import {
   toApiUrl,
 } from "../parts.tsx";
 import { REQUESTS, toAppPath, toChangesPath, toPushPath, toRequestPath } from "../paths.ts";
+import { toRequestsPath } from "../requests_filter.tsx";
 import { toMinuteText } from "./axis.tsx";
 import { renderSincePush } from "./changes.tsx";
 import { explainRejected } from "./definition_changes.ts";
 import { NO_ROUTE, renderOutcome, renderRequests, toVisiblePath } from "./requests.tsx";
-import { toRequestsPath } from "./requests_filter.tsx";
 
 // The page of a request without an entry: when the id was created, why nothing is stored, and what
 // else is of that time.

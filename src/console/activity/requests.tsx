@@ -33,7 +33,7 @@ import {
   type TypedRequests,
   toRequestFilter,
   toRequestsPath,
-} from "./requests_filter.tsx";
+} from "../requests_filter.tsx";
 
 const PAGE_ROWS = 100;
 const RETENTION = `Failed and slow requests (over ${SLOW_MS / 1000} s) are stored for ${toDurationText(FAILED_LIFE_S)}, max ${MAX_FAILED_A_MINUTE} per minute and process. Rejected requests are stored for ${toDurationText(REJECTED_LIFE_S)}, max ${MAX_REJECTED_OF_APP.toLocaleString("en-US")} per app: the newest of each error and key. Requests appear about a minute after their response.`;

@@ -6,6 +6,7 @@ import { Problem } from "../../problem.ts";
 import { type App, appList, createApp, SLUG } from "../../records/apps/mod.ts";
 import { type AppEnd, deleteAppByConsole, readConsole } from "../../records/console/mod.ts";
 import { showCount } from "../../std/count.ts";
+import { toAppCrumbs } from "../app_page.tsx";
 import type { Visit } from "../enter.tsx";
 import { makeFormPage, typedName } from "../form_page.tsx";
 import { respondWithConsolePage } from "../frame.tsx";
@@ -21,7 +22,6 @@ import {
 } from "../list.tsx";
 import { renderAppName, renderEmpty, renderError, renderLink, renderText } from "../parts.tsx";
 import { APPS, NEW_APP, redirectWithNotice, renderDone, toAppPath, toTablePath } from "../paths.ts";
-import { toAppCrumbs } from "./app_page.tsx";
 import { makeTargetFields, readTargetFields } from "./settings.tsx";
 
 const SLUG_MAX = 40;

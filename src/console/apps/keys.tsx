@@ -5,6 +5,7 @@ import type { Html, Part } from "../../pages/mod.ts";
 import { SCOPES, type Scope } from "../../principal.ts";
 import { Problem } from "../../problem.ts";
 import { keyList, type ListedKey, revokeKey } from "../../records/apps/mod.ts";
+import { readApp, respondWithAppPage, toAppCrumbs } from "../app_page.tsx";
 import type { Visit } from "../enter.tsx";
 import { makeFormPage } from "../form_page.tsx";
 import {
@@ -17,7 +18,6 @@ import {
 } from "../list.tsx";
 import { renderEmpty, renderLink, renderRowActions, renderText, renderTime } from "../parts.tsx";
 import { renderDone, toAppPath, toKeyPath, toKeysPath } from "../paths.ts";
-import { readApp, respondWithAppPage, toAppCrumbs } from "./app_page.tsx";
 
 const SCOPE_LABELS: Readonly<Record<Scope, string>> = {
   "data:read": "read",

@@ -8,6 +8,7 @@ import { GRACE, issueKey, KEY_NAME, rollKey } from "../../records/apps/mod.ts";
 import type { ConsoleVisitor } from "../../records/console/mod.ts";
 import { makeIdText } from "../../records/secrets/mod.ts";
 import { DAY_S } from "../../std/duration.ts";
+import { makeAppAction, toAppCrumbs } from "../app_page.tsx";
 import { readKeyId, readText, type Visit } from "../enter.tsx";
 import { makeFormPage } from "../form_page.tsx";
 import { respondWithConsolePage } from "../frame.tsx";
@@ -21,7 +22,6 @@ import {
   toApiUrl,
 } from "../parts.tsx";
 import { toKeysPath } from "../paths.ts";
-import { makeAppAction, toAppCrumbs } from "./app_page.tsx";
 import { readActiveKey } from "./keys.tsx";
 
 const LIVES = { "30": "in 30 days", "90": "in 90 days", "365": "in a year", never: "never" };

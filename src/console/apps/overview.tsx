@@ -4,6 +4,7 @@
 import type { Html, Part } from "../../pages/mod.ts";
 import type { AppView } from "../../records/console/mod.ts";
 import { renderAxis } from "../activity/axis.tsx";
+import { readApp, respondWithAppPage } from "../app_page.tsx";
 import type { Visit } from "../enter.tsx";
 import { readSpan, renderSpans, renderStats } from "../numbers.tsx";
 import { renderFacts, renderText, renderTime } from "../parts.tsx";
@@ -15,7 +16,6 @@ import {
   toPushesPath,
   toRowsPath,
 } from "../paths.ts";
-import { readApp, respondWithAppPage } from "./app_page.tsx";
 import { isLive, renderNoKey } from "./keys.tsx";
 
 /** More tables are on their own tab. */

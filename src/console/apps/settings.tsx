@@ -20,12 +20,12 @@ import {
   toExampleOrigin,
 } from "../../records/apps/mod.ts";
 import type { AppView } from "../../records/console/mod.ts";
+import { makeAppAction, readApp, respondWithAppPage, toAppCrumbs } from "../app_page.tsx";
 import { readLines, type Visit } from "../enter.tsx";
 import { makeFormPage } from "../form_page.tsx";
 import { showRequests } from "../numbers.tsx";
 import { renderLink } from "../parts.tsx";
 import { redirectWithNotice, renderDone, toAppPath, toSwitchPath } from "../paths.ts";
-import { makeAppAction, readApp, respondWithAppPage, toAppCrumbs } from "./app_page.tsx";
 
 const SETTINGS_SAVED = {
   settings: "Settings saved. They take effect on the next request.",

@@ -17,12 +17,12 @@ import {
   splitEmails,
   toCanonicalEmail,
 } from "../../records/people/mod.ts";
-import { checkNewRole, renderNewRole } from "../apps/app_people.tsx";
 import { readPersonId, readText, type Visit } from "../enter.tsx";
 import { makeFormPage } from "../form_page.tsx";
 import { respondWithConsolePage } from "../frame.tsx";
 import { renderLink, renderTable, renderText, renderTextField } from "../parts.tsx";
 import { INVITATIONS, PEOPLE, redirectWithNotice, toAppPath } from "../paths.ts";
+import { checkNewRole, renderNewRole } from "./app_people.tsx";
 import { COPY_LINK, renderPasswordLink, toPasswordLink } from "./person_page.tsx";
 import { MAX_CHOICES } from "./person_roles.tsx";
 

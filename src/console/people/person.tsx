@@ -5,8 +5,6 @@ import { type Html, type Part, renderCopyButton } from "../../pages/mod.ts";
 import { type PersonView, showConsolePerson } from "../../records/console/mod.ts";
 import { PERSON_GRANTS, sessionList } from "../../records/people/mod.ts";
 import { showCount } from "../../std/count.ts";
-import { renderRole, renderRoleActions } from "../apps/app_people.tsx";
-import { renderInviter, renderLinkEnd, renderMail } from "../apps/invitations.tsx";
 import type { ConsolePageDeps, Visit } from "../enter.tsx";
 import { respondWithConsolePage } from "../frame.tsx";
 import {
@@ -29,6 +27,8 @@ import {
   renderTime,
 } from "../parts.tsx";
 import { PEOPLE, renderDone, toAppPath, toPersonPath, toRolePath } from "../paths.ts";
+import { renderRole, renderRoleActions } from "./app_people.tsx";
+import { renderInviter, renderLinkEnd, renderMail } from "./invitations.tsx";
 import { renderState, toRoleText } from "./people.tsx";
 import { renderEnd } from "./person_endings.tsx";
 import { findBlocker, hasFactor, toPersonName } from "./person_page.tsx";

@@ -9,10 +9,10 @@ import { type PersonView, readConsole } from "../../records/console/mod.ts";
 import { APP_ROLE, grantAppRoles, grantRole, revokeRole } from "../../records/people/mod.ts";
 import { findNearest } from "../../std/names.ts";
 import { quote } from "../../std/quote.ts";
-import { checkNewRole, type NamedRole, renderNewRole, toLabel } from "../apps/app_people.tsx";
 import { readText, type Visit } from "../enter.tsx";
 import { renderCheck, renderText } from "../parts.tsx";
 import { ROLE_SAVED, toAppPath, toPersonPath } from "../paths.ts";
+import { checkNewRole, type NamedRole, renderNewRole, toLabel } from "./app_people.tsx";
 import { makePersonAction, toPersonName } from "./person_page.tsx";
 
 /** Max suggested apps. */

@@ -4,7 +4,7 @@ import type { Html, Part } from "../../pages/mod.ts";
 import { Problem } from "../../problem.ts";
 import { readConsole } from "../../records/console/mod.ts";
 import { listRights, listRoles, listRuleNotices, type TableDefinition } from "../../schema/mod.ts";
-import { respondWithAppPage } from "../apps/app_page.tsx";
+import { respondWithAppPage } from "../app_page.tsx";
 import type { Visit } from "../enter.tsx";
 import { respondWithConsolePage } from "../frame.tsx";
 import { renderEmpty, renderPushHint, renderTable } from "../parts.tsx";

@@ -10,7 +10,7 @@ import {
   readConsole,
   type TableView,
 } from "../../records/console/mod.ts";
-import { toAppCrumbs } from "../apps/app_page.tsx";
+import { toAppCrumbs } from "../app_page.tsx";
 import type { Visit } from "../enter.tsx";
 import { makeFormPage, toVisibleMessages, typedName } from "../form_page.tsx";
 import { renderEmpty, renderError, renderLink } from "../parts.tsx";

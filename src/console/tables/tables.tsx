@@ -4,7 +4,7 @@
 import type { Html, Part } from "../../pages/mod.ts";
 import type { RowsOf } from "../../records/actions/mod.ts";
 import { tableList } from "../../records/console/mod.ts";
-import { respondWithAppPage } from "../apps/app_page.tsx";
+import { respondWithAppPage } from "../app_page.tsx";
 import type { Visit } from "../enter.tsx";
 import { respondWithConsolePage } from "../frame.tsx";
 import {

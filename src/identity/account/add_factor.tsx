@@ -15,8 +15,8 @@ import {
   respondWithMessage,
 } from "../../pages/mod.ts";
 import type { Visitor } from "../../records/sessions/mod.ts";
-import type { ReturnTo } from "../oidc/exchange.ts";
 import { isFactorDemanded, type PageDeps, readSessionOfPage } from "../page_deps.tsx";
+import type { ReturnTo } from "../return_to.ts";
 import { checkReturnTo, readReturnTo, toReturnQuery } from "../return_to.ts";
 import { PATHS } from "../settings.ts";
 

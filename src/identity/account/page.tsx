@@ -3,7 +3,6 @@
 
 import { type RequestContext, splitTarget } from "../../http/mod.ts";
 import {
-  type FormField,
   type FormFields,
   type FormPage,
   type Html,
@@ -13,30 +12,16 @@ import {
   type Part,
   redirect,
   renderHeading,
-  renderTabs,
   respondWithPage,
   type ScriptName,
 } from "../../pages/mod.ts";
 import { type AccountSettings, readAccountSettings } from "../../records/account_settings/mod.ts";
 import { NotSignedIn, SignInTooOld, type VisitorActor } from "../../records/actions/mod.ts";
-import { isDisplayName, NAME_MAX_CHARS } from "../../records/people/mod.ts";
-import { EMAIL_MAX_CHARS } from "../../std/patterns.ts";
+import { renderAccountTabs, type TabDeps, type TabName } from "../account_tabs.ts";
 import { clearPlanted } from "../cookies.ts";
 import { isFactorDemanded, type PageDeps, readPageForm, toActor } from "../page_deps.tsx";
-import { findPasswordIssues, MAX_BYTES, PASSWORD_HINT } from "../passwords/password.ts";
 import { readReturnTo, toOwnSignIn, toReturnQuery } from "../return_to.ts";
 import { PATHS } from "../settings.ts";
-
-/** An account page needs a line here and a line in page_routes.ts. */
-const TABS = [
-  { name: "Apps", path: PATHS.login },
-  { name: "Profile", path: PATHS.account },
-  { name: "Password", path: PATHS.password },
-  { name: "Security", path: PATHS.security },
-  { name: "Linked", path: PATHS.linked },
-  { name: "Sessions", path: PATHS.sessions },
-] as const;
-export type TabName = (typeof TABS)[number]["name"];
 
 /** An authenticated request for an account page. */
 export type OwnVisit = {
@@ -137,15 +122,6 @@ export function makeAccountForm<Content, Fields extends FormFields = NoFields>({
   });
 }
 
-type TabDeps = Pick<PageDeps, "providers">;
-
-export function renderAccountTabs({ providers }: TabDeps, chosen: TabName): Html {
-  // Hide the tab if no provider is set up.
-  const hasProviders = providers.list.length > 0;
-  const tabs = TABS.filter(({ path }) => path !== PATHS.linked || hasProviders);
-  return renderTabs("Your account", tabs, chosen);
-}
-
 type Entry = {
   name: Part;
   /** Next to the name. */
@@ -168,66 +144,4 @@ export function renderEntry({ name, pill = false, about, below, actions }: Entry
       {actions}
     </li>
   );
-}
-
-// The fields of the sign-in and account pages.
-
-export const EMAIL: FormField = {
-  label: "Email address",
-  type: "email",
-  autocomplete: "username",
-  maxLength: EMAIL_MAX_CHARS,
-};
-
-/** The name that apps show. */
-export const NAME = {
-  label: "Name",
-  autocomplete: "name",
-  maxLength: NAME_MAX_CHARS,
-  isOptional: true,
-  isRetained: true,
-  check: (name: string): string[] => {
-    if ([...name].length > NAME_MAX_CHARS) return [`Use at most ${NAME_MAX_CHARS} characters.`];
-    return isDisplayName(name) ? [] : ["Use visible characters on one line."];
-  },
-} as const satisfies FormField;
-
-/** The current password. */
-export const PASSWORD: FormField = {
-  label: "Password",
-  type: "password",
-  autocomplete: "current-password",
-  maxLength: MAX_BYTES,
-};
-
-/** The code of an authenticator app. */
-export const CODE: FormField = {
-  label: "Code",
-  inputMode: "numeric",
-  autocomplete: "one-time-code",
-  maxLength: 40,
-};
-
-/** A check that rejects an empty value. */
-export function rejectEmpty(issue: string) {
-  return (value: string): string[] => (value === "" ? [issue] : []);
-}
-
-/** The field of a person's new password: a button shows what is typed, so nobody types it twice. */
-export function makeNewPasswordFields(person: {
-  email: string;
-  displayName?: string | null | undefined;
-  appSlugs: readonly string[];
-}): FormFields<"password"> {
-  const { email, displayName, appSlugs } = person;
-  const names = [email, displayName ?? [], appSlugs].flat();
-  return {
-    password: {
-      ...PASSWORD,
-      autocomplete: "new-password",
-      label: "New password",
-      hint: PASSWORD_HINT,
-      check: (password) => findPasswordIssues(password, names),
-    },
-  };
 }

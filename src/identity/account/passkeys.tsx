@@ -42,7 +42,7 @@ import {
 } from "../passkeys/response.ts";
 import { findDestination, readReturnTo, toReturnQuery } from "../return_to.ts";
 import { findRelyingParty, PATHS, type RelyingParty } from "../settings.ts";
-import { describeThrottle } from "../sign_in_page.tsx";
+import { describeThrottle } from "../throttle.tsx";
 import { makeAccountForm, type OwnVisit, renderEntry } from "./page.tsx";
 import { ACTION_FIELD, readRemoved, renderStale, respondWithRemoval } from "./removal.tsx";
 import { respondWithRecoveryCodes } from "./totp.tsx";

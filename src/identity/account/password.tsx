@@ -11,18 +11,12 @@ import { changeOwnPassword } from "../../records/account_settings/mod.ts";
 import { NotSignedIn } from "../../records/actions/mod.ts";
 import { beginSignIn } from "../../records/sessions/mod.ts";
 import { readDeviceCookie, toSessionCookies } from "../cookies.ts";
+import { EMAIL, makeNewPasswordFields, PASSWORD, rejectEmpty } from "../fields.ts";
 import { makeSessionStart } from "../page_deps.tsx";
 import { makePasswordRecord, verifyPassword } from "../passwords/password.ts";
 import { PATHS } from "../settings.ts";
-import { describeThrottle } from "../sign_in_page.tsx";
-import {
-  EMAIL,
-  makeAccountForm,
-  makeNewPasswordFields,
-  type OwnVisit,
-  PASSWORD,
-  rejectEmpty,
-} from "./page.tsx";
+import { describeThrottle } from "../throttle.tsx";
+import { makeAccountForm, type OwnVisit } from "./page.tsx";
 
 const CHANGED = "changed=yes";
 

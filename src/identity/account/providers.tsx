@@ -18,8 +18,8 @@ import {
 } from "../../records/account_settings/mod.ts";
 import { RECENT_SIGN_IN } from "../../std/limits.ts";
 import { PROVIDER_TEXTS, respondWithProviderPage } from "../oidc/pages.tsx";
-import { type Provider, ProviderUnavailable } from "../oidc/providers.ts";
 import { startAtProvider } from "../oidc/start.ts";
+import { type Provider, ProviderUnavailable } from "../providers.ts";
 import { OIDC_PATH, PATHS } from "../settings.ts";
 import { makeAccountForm, type OwnVisit, renderEntry } from "./page.tsx";
 import { ACTION_FIELD, readRemoved, respondWithQuestion } from "./removal.tsx";

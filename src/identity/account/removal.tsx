@@ -10,8 +10,9 @@ import { type Html, type Part, renderForm } from "../../pages/mod.ts";
 import type { OwnSecondFactor } from "../../records/account_settings/mod.ts";
 import { SignInTooOld } from "../../records/actions/mod.ts";
 import { RECENT_SIGN_IN } from "../../std/limits.ts";
+import type { TabName } from "../account_tabs.ts";
 import { toOwnSignIn } from "../return_to.ts";
-import { type OwnVisit, respondWithAccountPage, type TabName } from "./page.tsx";
+import { type OwnVisit, respondWithAccountPage } from "./page.tsx";
 
 /** The field that distinguishes the forms of a page. */
 export const ACTION_FIELD = "act";

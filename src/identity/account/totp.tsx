@@ -23,9 +23,10 @@ import {
 } from "../../records/sessions/mod.ts";
 import { RECENT_SIGN_IN_S } from "../../std/limits.ts";
 import { markDevice } from "../cookies.ts";
+import { CODE } from "../fields.ts";
 import { findDestination } from "../return_to.ts";
 import { PATHS } from "../settings.ts";
-import { CODE, makeAccountForm, type OwnVisit, respondWithAccountPage } from "./page.tsx";
+import { makeAccountForm, type OwnVisit, respondWithAccountPage } from "./page.tsx";
 
 // A QR code as inline SVG, dark on light in every theme, because cameras require it.
 

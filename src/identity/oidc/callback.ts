@@ -17,12 +17,12 @@ import {
   recordRejectedSignIn,
 } from "../../records/sessions/mod.ts";
 import { isEqualText } from "../../std/secrets.ts";
+import { type Admitted, admit, redirectAdmitted } from "../admit.ts";
 import { readDeviceCookie } from "../cookies.ts";
 import { type PageDeps, readSessionOfPage, toActor } from "../page_deps.tsx";
+import { CLOCK_TOLERANCE_S, type Provider } from "../providers.ts";
 import { checkReturnTo, needsFresh, toReturnQuery } from "../return_to.ts";
 import { PATHS } from "../settings.ts";
-import { type Admitted, admit } from "../sign_in.ts";
-import { redirectAdmitted } from "../sign_in_page.tsx";
 import {
   clearChoice,
   endState,
@@ -42,7 +42,6 @@ import {
   respondWithThrottle,
 } from "./pages.tsx";
 import { findPerson, type ReadRoles, readClaimedRoles } from "./person.ts";
-import { CLOCK_TOLERANCE_S, type Provider } from "./providers.ts";
 import { findProvider, toCallback } from "./start.ts";
 
 /** @throws {Problem} unknown_route; unknown_app; invalid_request — the app no longer has the return address */

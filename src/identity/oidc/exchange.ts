@@ -19,8 +19,9 @@ import type { Subject } from "../../records/sessions/mod.ts";
 import { tryParseJson } from "../../std/json.ts";
 import { PROVIDER_STATE_LIFE_S } from "../../std/limits.ts";
 import { makeHostCookie, makeSealedCookie, type SealDeps, type UnsealDeps } from "../cookies.ts";
+import { CLOCK_TOLERANCE_S, type Provider } from "../providers.ts";
+import { ReturnTo } from "../return_to.ts";
 import { type Failure, toClaimFailure, toFailure } from "./failure.ts";
-import { CLOCK_TOLERANCE_S, type Provider } from "./providers.ts";
 
 // The state of sign-ins with a provider, in a sealed cookie: each tab of a browser can have one.
 // Their content is checked again at the end of the sign-in. The parameter `state` also has the
@@ -28,12 +29,6 @@ import { CLOCK_TOLERANCE_S, type Provider } from "./providers.ts";
 
 export const STATE_COOKIE = "__Host-rowhouse_oidc";
 
-const ReturnTo = v.variant("kind", [
-  v.object({ kind: v.literal("account") }),
-  v.object({ kind: v.literal("app"), slug: v.string(), redirectUri: v.string() }),
-  v.object({ kind: v.literal("console"), path: v.string() }),
-  v.object({ kind: v.literal("own"), path: v.string() }),
-]);
 const STATE_ENTRIES = {
   provider: v.string(),
   issuer: v.string(),
@@ -49,8 +44,6 @@ const ProviderState = v.object(STATE_ENTRIES);
 /** The latest sign-in, and earlier ones that can still be open in other tabs. */
 const Pending = v.object({ ...STATE_ENTRIES, earlier: v.optional(v.array(ProviderState)) });
 
-/** The destination after the sign-in. */
-export type ReturnTo = v.InferOutput<typeof ReturnTo>;
 export type ProviderState = v.InferOutput<typeof ProviderState>;
 
 const COOKIE = makeSealedCookie({

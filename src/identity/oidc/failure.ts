@@ -14,7 +14,7 @@ import {
   ResponseBodyError,
   WWWAuthenticateChallengeError,
 } from "openid-client";
-import { ProviderUnavailable } from "./providers.ts";
+import { ProviderUnavailable } from "../providers.ts";
 
 /** Failures by who can correct them: the person, the person later, and operators. */
 export type Failure = {

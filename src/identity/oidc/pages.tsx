@@ -4,7 +4,7 @@ import { type Part, respondWithMessage } from "../../pages/mod.ts";
 import { toDurationText } from "../../std/duration.ts";
 import { PROVIDER_STATE_LIFE_S, RECENT_SIGN_IN } from "../../std/limits.ts";
 import type { PageDeps } from "../page_deps.tsx";
-import { renderWait } from "../sign_in_page.tsx";
+import { renderWait } from "../throttle.tsx";
 
 type ProviderPage = {
   title: string;

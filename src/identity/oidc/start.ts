@@ -17,17 +17,17 @@ import { redirect } from "../../pages/mod.ts";
 import { Problem } from "../../problem.ts";
 import { hasToken, makeFormToken } from "../form_token.ts";
 import type { PageDeps } from "../page_deps.tsx";
-import { checkReturnTo, needsFresh, readReturnTo, toReturnQuery } from "../return_to.ts";
-import { isFromOwnPage, OIDC_PATH, type ProviderSettings } from "../settings.ts";
+import { type Provider, ProviderUnavailable } from "../providers.ts";
 import {
+  checkReturnTo,
+  needsFresh,
   type ReturnTo,
-  readChoice,
-  readStates,
-  toStateCookie,
-  toStateParameter,
-} from "./exchange.ts";
+  readReturnTo,
+  toReturnQuery,
+} from "../return_to.ts";
+import { isFromOwnPage, OIDC_PATH, type ProviderSettings } from "../settings.ts";
+import { readChoice, readStates, toStateCookie, toStateParameter } from "./exchange.ts";
 import { PROVIDER_TEXTS, respondWithProviderPage, respondWithQuestion } from "./pages.tsx";
-import { type Provider, ProviderUnavailable } from "./providers.ts";
 
 /** The parameter of the link that a person follows after another site started the sign-in: the token of a form. */
 const CHOSEN = "chosen";

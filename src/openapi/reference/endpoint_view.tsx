@@ -1,8 +1,8 @@
 /** @jsxImportSource #html @jsxRuntime automatic */
 /** One endpoint on a page: its request and response, an example, and a form that sends a request if scripts run. @module */
 import { type Html, highlight, renderCopyButton } from "../../pages/mod.ts";
+import { REFERENCE_PATH } from "../frame.tsx";
 import type { Body, Endpoint, Field, Parameter } from "./endpoints.ts";
-import { REFERENCE_PATH } from "./frame.tsx";
 import { renderJson, renderProse } from "./page_view.tsx";
 import { printCurl, printJson, printPython, printTypeScript, WRITTEN_EXAMPLES } from "./sample.ts";
 import { renderTryIt } from "./try_view.tsx";

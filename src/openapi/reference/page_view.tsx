@@ -2,9 +2,9 @@
 /** A page of the reference: its navigation, the field for a key, and the content. @module */
 
 import { type Html, type Page, type Part, splitJson } from "../../pages/mod.ts";
+import { type Entry, REFERENCE_PATH, renderFrame, renderMenuGroup } from "../frame.tsx";
 import { GUIDES, LLMS_PATH, toGuidePath } from "../guides.tsx";
 import type { Endpoint } from "./endpoints.ts";
-import { type Entry, REFERENCE_PATH, renderFrame, renderMenuGroup } from "./frame.tsx";
 import { printJson } from "./sample.ts";
 
 export const TABLE_PATH = `${REFERENCE_PATH}/tables/:table`;

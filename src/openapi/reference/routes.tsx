@@ -10,8 +10,8 @@ import { compressResponse, type OptionalKeyContext, type Route } from "../../htt
 import { type Html, respondWithPage } from "../../pages/mod.ts";
 import { Problem } from "../../problem.ts";
 import { makeDocument } from "../document.ts";
+import { REFERENCE_PATH, SEARCH_PATH } from "../frame.tsx";
 import type { Documents, OpenapiDeps } from "../routes.ts";
-import { handleDocsSearch } from "../search_page.tsx";
 import {
   type Groups,
   groupEndpoints,
@@ -21,8 +21,8 @@ import {
   renderStart,
   renderTable,
 } from "./content.tsx";
-import { REFERENCE_PATH, SEARCH_PATH } from "./frame.tsx";
 import { type ReferencePage, TABLE_PATH, toReferencePage } from "./page_view.tsx";
+import { handleDocsSearch } from "./search_page.tsx";
 
 export const referenceRoutes: readonly Route<OpenapiDeps>[] = [
   { method: "GET", path: REFERENCE_PATH, access: "optional-key", handle: handleStart },

@@ -23,7 +23,6 @@ import {
 import { arrangeColumns, makeColumnsMenu } from "./grid/columns.ts";
 import { handleTypingKey, input, openCell, selectCell, storeNull } from "./grid/editor.ts";
 import { startExport } from "./grid/export.ts";
-import { isInputMethodKey } from "./grid/input.ts";
 import { startLive } from "./grid/live.ts";
 import { handleRangeKey, startRange } from "./grid/range.ts";
 import {
@@ -49,6 +48,7 @@ import {
 import { showSelection, startSelection } from "./grid/selection.ts";
 import { toNextOrder } from "./grid/sort.ts";
 import { countRows, findTable, readTable } from "./grid/store.ts";
+import { isInputMethodKey } from "./input.ts";
 import { startReferrers } from "./referrers.ts";
 import { pressSaveAction } from "./save_state.ts";
 

@@ -5,7 +5,7 @@
  * @module
  */
 import { announce, chooseOption, element, findChosen, moveChoice, requestPage } from "./dom.ts";
-import { isInputMethodKey } from "./grid/input.ts";
+import { isInputMethodKey } from "./input.ts";
 
 const PAUSE_MS = 120;
 

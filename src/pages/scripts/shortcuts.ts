@@ -6,7 +6,7 @@
  */
 
 import { element } from "./dom.ts";
-import { isInputMethodKey } from "./grid/input.ts";
+import { isInputMethodKey } from "./input.ts";
 
 // The list of a page's keyboard shortcuts, with a switch.
 

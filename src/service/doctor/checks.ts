@@ -20,8 +20,8 @@ import { showCount } from "../../std/count.ts";
 import { toDurationText } from "../../std/duration.ts";
 import { GIVEN_UP_LIFE_S, MAIL_PAUSE_S } from "../../std/limits.ts";
 import { quoteForShell } from "../../std/quote.ts";
+import { type CheckResult, pass, warn } from "../check_result.ts";
 import { readsPeople } from "../setting_checks.ts";
-import { type CheckResult, pass, warn } from "./check_result.ts";
 
 /** A warning for each provider with rules for unknown or disabled apps. The login of `db` can read apps. */
 export async function checkClaimedApps(

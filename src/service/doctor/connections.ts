@@ -1,10 +1,10 @@
 /** The doctor's checks of the process's connections and logins. They record which connections later checks can use. @module */
 
 import { type Database, findPooling, type Pooling, readRows } from "../../db/mod.ts";
+import { type CheckResult, fail, pass } from "../check_result.ts";
 import { checkPushing } from "../login_checks.ts";
 import { evaluateLoginLimits, evaluateServingLogin, readLogin } from "../logins.ts";
 import { type DatabaseVariable, toUnavailable } from "../unavailable.ts";
-import { type CheckResult, fail, pass } from "./check_result.ts";
 import type { Known, Results } from "./context.ts";
 import { evaluateVersion, readSession } from "./session.ts";
 

@@ -5,9 +5,9 @@ import type { Audience } from "../../gateway/mod.ts";
 import type { ProviderSettings } from "../../identity/mod.ts";
 import type { MailSettings } from "../../mail/mod.ts";
 import type { Preview } from "../../preview.ts";
+import type { CheckResult } from "../check_result.ts";
 import type { Login } from "../logins.ts";
 import type { DatabaseVariable } from "../unavailable.ts";
-import type { CheckResult } from "./check_result.ts";
 import type { Connections } from "./checks.ts";
 import type { Session } from "./session.ts";
 

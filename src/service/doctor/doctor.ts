@@ -14,6 +14,7 @@ import {
 } from "../../db/mod.ts";
 import { readMailState } from "../../records/mails/mod.ts";
 import { listIssues, makeIsolationCheck } from "../../tables/catalog/mod.ts";
+import { type CheckResult, pass } from "../check_result.ts";
 import {
   evaluateDriver,
   evaluateLostText,
@@ -34,7 +35,6 @@ import {
   readsPeople,
 } from "../setting_checks.ts";
 import { toFailedCheck } from "../unavailable.ts";
-import { type CheckResult, pass } from "./check_result.ts";
 import {
   checkClaimedApps,
   checkClaimedRoles,

@@ -8,7 +8,7 @@
 import { call, type Database } from "../../db/mod.ts";
 import { readAddresses } from "../../records/people/mod.ts";
 import { makeIdentitySecrets } from "../../records/secrets/mod.ts";
-import { type CheckResult, pass, warn } from "./check_result.ts";
+import { type CheckResult, pass, warn } from "../check_result.ts";
 
 /** Counts of the live values that depend on one secret. */
 type IdentityValues = {

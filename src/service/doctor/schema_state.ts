@@ -26,7 +26,7 @@ import {
   findSearchIssues,
   findUncallableTables,
 } from "../../tables/mod.ts";
-import { type CheckResult, fail, pass, warn } from "./check_result.ts";
+import { type CheckResult, fail, pass, warn } from "../check_result.ts";
 
 export function evaluateMigrations(state: MigrationState): CheckResult {
   const about = "migrations";

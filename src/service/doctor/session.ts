@@ -7,8 +7,8 @@ import {
   quoteName,
   readValue,
 } from "../../db/mod.ts";
+import { type CheckResult, fail, pass, warn } from "../check_result.ts";
 import { evaluateOpenFunctions } from "../logins.ts";
-import { type CheckResult, fail, pass, warn } from "./check_result.ts";
 import SESSION from "./session.sql" with { type: "text" };
 
 export type Session = {

@@ -8,8 +8,8 @@
 import { startCopyButtons } from "../copy.ts";
 import { explainSilence, SIGNED_OUT } from "../data.ts";
 import { element, type PageResponse, requestPage } from "../dom.ts";
-import { addReferencePicker } from "../reference/picker.ts";
 import { hideSaveState, showNotSaved, showSaved } from "../save_state.ts";
+import { addReferencePicker } from "./picker.ts";
 
 /** Does not match the form of the sign-in page. */
 const FORM = "main form.action[method=post]";

@@ -10,11 +10,11 @@ import { toDataUrl } from "../data.ts";
 import { announce, element, makeButton } from "../dom.ts";
 import { toNode } from "../dom_jsx.ts";
 import { addFieldHelp } from "../forms/row_dialog.ts";
+import { isInputMethodKey } from "../input.ts";
 import { showFailure, showSaved } from "../save_state.ts";
 import { renderIssues, showChanges, showDeletion } from "./changes.ts";
 import { countOf, makeFormButton, openDrawer } from "./drawer.ts";
 import { readField } from "./fields.ts";
-import { isInputMethodKey } from "./input.ts";
 import { readLabels, readRows, readTable } from "./store.ts";
 import { findColumn, toValue } from "./values.ts";
 

@@ -5,19 +5,17 @@
  * @module
  */
 
-import type { RequestContext } from "../http/mod.ts";
-import { toCanonicalEmail } from "../records/people/mod.ts";
-import { beginSignIn, finishSignIn } from "../records/sessions/mod.ts";
-import { isStorableText } from "../std/text.ts";
-import { markDevice, readDeviceCookie, toPendingCookie, toSessionCookies } from "./cookies.ts";
-import { makeSignInStart, type PageDeps } from "./page_deps.tsx";
-import { makePasswordRecord, verifyPassword } from "./passwords/password.ts";
+import type { RequestContext } from "../../http/mod.ts";
+import { toCanonicalEmail } from "../../records/people/mod.ts";
+import { beginSignIn, finishSignIn } from "../../records/sessions/mod.ts";
+import { isStorableText } from "../../std/text.ts";
+import { type Admitted, admit } from "../admit.ts";
+import { readDeviceCookie } from "../cookies.ts";
+import type { PageDeps } from "../page_deps.tsx";
+import { makePasswordRecord, verifyPassword } from "../passwords/password.ts";
 
 type Typed = { email: string; password: string };
 type SignIn = Admitted | { kind: "wrong" } | { kind: "throttled"; waitS: number };
-
-/** `done`: a session. `asked`: a session, but the person should add a second factor. `pending`: the second factor is due. */
-export type Admitted = { kind: "done" | "asked" | "pending"; cookies: string[] };
 
 /** Signs in with a password, or returns the reason for the failure. */
 export async function signIn(
@@ -64,21 +62,4 @@ async function trySignIn(
     }),
   );
   return admitted ?? { kind: "changed" };
-}
-
-type Start = ReturnType<typeof makeSignInStart>;
-
-/** The session or the pending sign-in that `finish` stores for a person; `undefined` if the database does not admit them. */
-export async function admit(
-  deps: PageDeps,
-  request: Request,
-  userId: string,
-  finish: (start: Start) => ReturnType<typeof finishSignIn>,
-): Promise<Admitted | undefined> {
-  const start = makeSignInStart(deps, request, userId);
-  const kind = await finish(start);
-  if (kind === "wrong") return undefined;
-  if (kind === "pending") return { kind, cookies: [toPendingCookie(start.pending)] };
-  const device = markDevice(deps, request, { userId, hasFactor: false });
-  return { kind, cookies: [...toSessionCookies(start.session, deps.identity), device] };
 }

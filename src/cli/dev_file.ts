@@ -8,16 +8,16 @@
 import { closeSync, fstatSync, openSync, readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import * as v from "valibot";
-import { describeUnreadable, nameFormat } from "../../format.ts";
-import { splitTarget } from "../../http/mod.ts";
-import type { Service } from "../../service/mod.ts";
-import { anyNames } from "../../std/any_names.ts";
-import { readIfThere, writeAtomically } from "../../std/files.ts";
-import { isObject, tryParseJson } from "../../std/json.ts";
-import { isLoopback } from "../../std/network.ts";
-import { quote } from "../../std/quote.ts";
-import { RejectedError, type Setting } from "../command.ts";
-import type { Address } from "../settings.ts";
+import { describeUnreadable, nameFormat } from "../format.ts";
+import { splitTarget } from "../http/mod.ts";
+import type { Service } from "../service/mod.ts";
+import { anyNames } from "../std/any_names.ts";
+import { readIfThere, writeAtomically } from "../std/files.ts";
+import { isObject, tryParseJson } from "../std/json.ts";
+import { isLoopback } from "../std/network.ts";
+import { quote } from "../std/quote.ts";
+import { RejectedError, type Setting } from "./command.ts";
+import type { Address } from "./settings.ts";
 
 export const HIDDEN_FOLDER = ".rowhouse";
 export const DEV_FILE = `${HIDDEN_FOLDER}/dev.json`;

@@ -1,15 +1,15 @@
 /** @jsxImportSource #html @jsxRuntime automatic */
 /** `/docs/search`: search results in the docs. The palette shows the same results over any page of the docs. @module */
 
-import { compressResponse, type RequestContext, readParameters } from "../http/mod.ts";
-import { type Html, renderMarkdown, respondWithPage } from "../pages/mod.ts";
-import { PROBLEMS, toSentence } from "../problem.ts";
-import { foldSpelling } from "../std/letter_case.ts";
-import { makeDocument } from "./document.ts";
-import { ALL_GUIDES, type Guide, readGuide, toGuidePath, toGuidesPage } from "./guides.tsx";
-import { type Endpoint, listEndpoints } from "./reference/endpoints.ts";
-import { REFERENCE_PATH, SEARCH_PATH } from "./reference/frame.tsx";
-import type { Documents, OpenapiDeps } from "./routes.ts";
+import { compressResponse, type RequestContext, readParameters } from "../../http/mod.ts";
+import { type Html, renderMarkdown, respondWithPage } from "../../pages/mod.ts";
+import { PROBLEMS, toSentence } from "../../problem.ts";
+import { foldSpelling } from "../../std/letter_case.ts";
+import { makeDocument } from "../document.ts";
+import { REFERENCE_PATH, SEARCH_PATH } from "../frame.tsx";
+import { ALL_GUIDES, type Guide, readGuide, toGuidePath, toGuidesPage } from "../guides.tsx";
+import type { Documents, OpenapiDeps } from "../routes.ts";
+import { type Endpoint, listEndpoints } from "./endpoints.ts";
 
 // Searches sections of the docs, endpoints and error codes: an index in memory, built on the first
 // search. Every word must occur. A match in a heading, or in the synonyms below it (`<!-- also:

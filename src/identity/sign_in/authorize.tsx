@@ -5,14 +5,19 @@
  *
  * @module
  */
-import type { RequestContext } from "../http/mod.ts";
-import { redirect, respondWithMessage } from "../pages/mod.ts";
-import { checkAuthorizeQuery, readAuthorizeQuery, toFormTargets } from "./authorize_query.ts";
-import { makeHostCookie } from "./cookies.ts";
-import { isFactorDemanded, type PageDeps, readOpenVisit, readSessionOfPage } from "./page_deps.tsx";
-import { readReturnTo, toAddFactor } from "./return_to.ts";
-import { PATHS } from "./settings.ts";
-import { type SignInTarget, signInPage } from "./sign_in_page.tsx";
+import type { RequestContext } from "../../http/mod.ts";
+import { redirect, respondWithMessage } from "../../pages/mod.ts";
+import { checkAuthorizeQuery, readAuthorizeQuery, toFormTargets } from "../authorize_query.ts";
+import { makeHostCookie } from "../cookies.ts";
+import {
+  isFactorDemanded,
+  type PageDeps,
+  readOpenVisit,
+  readSessionOfPage,
+} from "../page_deps.tsx";
+import { readReturnTo, toAddFactor } from "../return_to.ts";
+import { PATHS } from "../settings.ts";
+import { type SignInTarget, signInPage } from "./page.tsx";
 
 /** Counts redirects from one app in quick succession. */
 const RETURNS = makeHostCookie("__Host-rowhouse_returns", 20);

@@ -19,9 +19,9 @@ import {
   type ServerMetadata,
   setJwksCache,
 } from "openid-client";
-import { type Log, toLogFields } from "../../observe.ts";
-import { HOUR_S } from "../../std/duration.ts";
-import type { ProviderSettings } from "../settings.ts";
+import { type Log, toLogFields } from "../observe.ts";
+import { HOUR_S } from "../std/duration.ts";
+import type { ProviderSettings } from "./settings.ts";
 
 /** Cache lifetime of a provider's metadata. */
 const KEEP_MS = HOUR_S * 1000;

@@ -6,7 +6,7 @@
  * @module
  */
 
-import { type RequestContext, splitTarget, toTarget } from "../http/mod.ts";
+import { type RequestContext, splitTarget, toTarget } from "../../http/mod.ts";
 import {
   type FormField,
   type FormView,
@@ -16,7 +16,7 @@ import {
   renderFields,
   renderForm,
   respondWithMessage,
-} from "../pages/mod.ts";
+} from "../../pages/mod.ts";
 import {
   beginSecondFactor,
   type FactorAttempt,
@@ -34,24 +34,24 @@ import {
   readTotpCode,
   recordWrongFactor,
   TOTP_CODE,
-} from "../records/sessions/mod.ts";
-import { toDurationText } from "../std/duration.ts";
-import { PENDING_LIFE_S } from "../std/limits.ts";
-import { CODE } from "./account/page.tsx";
+} from "../../records/sessions/mod.ts";
+import { toDurationText } from "../../std/duration.ts";
+import { PENDING_LIFE_S } from "../../std/limits.ts";
 import {
   clearPending,
   markDevice,
   readDeviceCookie,
   readPendingCookie,
   toSessionCookies,
-} from "./cookies.ts";
-import { makeOpenForm, makeSessionStart, type OpenVisit, type PageDeps } from "./page_deps.tsx";
-import { findPasskeyFactor, offerPasskeyFactor } from "./passkeys/factor.tsx";
-import { PASSKEY_FIELD } from "./passkeys/form.tsx";
-import { clearChallenge } from "./passkeys/response.ts";
-import { type CheckedReturn, checkReturnTo, readReturnTo } from "./return_to.ts";
-import { findRelyingParty } from "./settings.ts";
-import { describeThrottle } from "./sign_in_page.tsx";
+} from "../cookies.ts";
+import { CODE } from "../fields.ts";
+import { makeOpenForm, makeSessionStart, type OpenVisit, type PageDeps } from "../page_deps.tsx";
+import { findPasskeyFactor, offerPasskeyFactor } from "../passkeys/factor.tsx";
+import { PASSKEY_FIELD } from "../passkeys/form.tsx";
+import { clearChallenge } from "../passkeys/response.ts";
+import { type CheckedReturn, checkReturnTo, readReturnTo } from "../return_to.ts";
+import { findRelyingParty } from "../settings.ts";
+import { describeThrottle } from "../throttle.tsx";
 
 // The forms that ask for a second factor: the code of an authenticator app, a passkey, or a
 // recovery code.

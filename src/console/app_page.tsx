@@ -1,12 +1,12 @@
 /** @jsxImportSource #html @jsxRuntime automatic */
 /** Common parts of an app's pages: heading, breadcrumbs and tabs. @module */
 
-import type { FormFields, NoFields, Part } from "../../pages/mod.ts";
-import { type ConsoleVisitor, readConsole, type Span } from "../../records/console/mod.ts";
-import type { Visit } from "../enter.tsx";
-import { type FormPage, makeFormPage } from "../form_page.tsx";
-import { type Crumbs, respondWithConsolePage } from "../frame.tsx";
-import { renderLink, renderPill, renderTabs } from "../parts.tsx";
+import type { FormFields, NoFields, Part } from "../pages/mod.ts";
+import { type ConsoleVisitor, readConsole, type Span } from "../records/console/mod.ts";
+import type { Visit } from "./enter.tsx";
+import { type FormPage, makeFormPage } from "./form_page.tsx";
+import { type Crumbs, respondWithConsolePage } from "./frame.tsx";
+import { renderLink, renderPill, renderTabs } from "./parts.tsx";
 import {
   APPS,
   NEW_PERSON,
@@ -15,7 +15,7 @@ import {
   toAppTablesPath,
   toKeysPath,
   toPushesPath,
-} from "../paths.ts";
+} from "./paths.ts";
 
 type AppPage = {
   visit: Visit;

@@ -1,6 +1,6 @@
 /** @jsxImportSource #html @jsxRuntime automatic */
 /** The frame of the reference and of the guides: navigation next to the content. @module */
-import { type Html, ICON, type Part } from "../../pages/mod.ts";
+import { type Html, ICON, type Part } from "../pages/mod.ts";
 
 export const REFERENCE_PATH = "/docs";
 export const SEARCH_PATH = `${REFERENCE_PATH}/search`;

@@ -6,7 +6,7 @@
  * @module
  */
 
-import { element } from "../dom.ts";
+import { element } from "./dom.ts";
 
 type GridInput = {
   /** The selected cell; `undefined` if its row is not on the page. */

@@ -5,7 +5,7 @@
  * @module
  */
 import { announce, element, findChosen, moveChoice } from "../dom.ts";
-import { isInputMethodKey } from "../grid/input.ts";
+import { isInputMethodKey } from "../input.ts";
 import type { Search } from "../search/rows.ts";
 import type { SearchColumn } from "../search/state.ts";
 import { makeSearcher } from "../search_worker.ts";

@@ -1,16 +1,16 @@
 /** @jsxImportSource #html @jsxRuntime automatic */
 /** The filter of the list of requests, and its form. @module */
 
-import { readParameters } from "../../http/mod.ts";
-import type { Html } from "../../pages/mod.ts";
-import { PROBLEMS } from "../../problem.ts";
-import { REQUEST_KINDS, type RequestKind } from "../../records/console/mod.ts";
-import { toKeyId } from "../../std/key_secret.ts";
-import { SLOW_MS } from "../../std/limits.ts";
-import { cleanPasted } from "../../std/pasted_text.ts";
-import { isUuid } from "../../std/patterns.ts";
-import { renderLink, renderTextField } from "../parts.tsx";
-import { REQUESTS } from "../paths.ts";
+import { readParameters } from "../http/mod.ts";
+import type { Html } from "../pages/mod.ts";
+import { PROBLEMS } from "../problem.ts";
+import { REQUEST_KINDS, type RequestKind } from "../records/console/mod.ts";
+import { toKeyId } from "../std/key_secret.ts";
+import { SLOW_MS } from "../std/limits.ts";
+import { cleanPasted } from "../std/pasted_text.ts";
+import { isUuid } from "../std/patterns.ts";
+import { renderLink, renderTextField } from "./parts.tsx";
+import { REQUESTS } from "./paths.ts";
 
 const NAMES = ["id", "app", "kind", "code", "table", "key", "field", "from", "to"] as const;
 type Name = (typeof NAMES)[number];

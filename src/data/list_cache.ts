@@ -4,7 +4,7 @@
  *
  * @module
  */
-import type { TaggedBody } from "../../http/mod.ts";
+import type { TaggedBody } from "../http/mod.ts";
 
 export type ListCache = {
   readonly find: (appId: string, cacheKey: string) => TaggedBody | undefined;

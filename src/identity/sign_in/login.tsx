@@ -1,7 +1,7 @@
 /** @jsxImportSource #html @jsxRuntime automatic */
 /** `/login` and `/sign-out`: the sign-in form, the list of a person's apps, and signing out. @module */
 
-import { type RequestContext, readForm } from "../http/mod.ts";
+import { type RequestContext, readForm } from "../../http/mod.ts";
 import {
   type Html,
   type Part,
@@ -10,29 +10,29 @@ import {
   renderNotice,
   respondWithPage,
   SIGN_OUT_PATH,
-} from "../pages/mod.ts";
+} from "../../pages/mod.ts";
 import {
   endSessions,
   endSessionsEverywhere,
   type PageSession,
   type Visitor,
   type VisitorApp,
-} from "../records/sessions/mod.ts";
-import { RECENT_SIGN_IN } from "../std/limits.ts";
-import { renderAccountTabs } from "./account/page.tsx";
-import { clearPages, clearPending, hasIdentityCookie } from "./cookies.ts";
-import { checkForm, toSessionToken } from "./form_token.ts";
-import type { ReturnTo } from "./oidc/exchange.ts";
+} from "../../records/sessions/mod.ts";
+import { RECENT_SIGN_IN } from "../../std/limits.ts";
+import { renderAccountTabs } from "../account_tabs.ts";
+import { clearPages, clearPending, hasIdentityCookie } from "../cookies.ts";
+import { checkForm, toSessionToken } from "../form_token.ts";
 import {
   isFactorDemanded,
   type PageDeps,
   readOpenVisit,
   readSessionOfPage,
   toActor,
-} from "./page_deps.tsx";
-import { needsFresh, readReturnTo, toReturnQuery } from "./return_to.ts";
-import { CONSOLE_PATH, PASSWORD_SET, PATHS } from "./settings.ts";
-import { type SignInTarget, signInPage } from "./sign_in_page.tsx";
+} from "../page_deps.tsx";
+import type { ReturnTo } from "../return_to.ts";
+import { needsFresh, readReturnTo, toReturnQuery } from "../return_to.ts";
+import { CONSOLE_PATH, PASSWORD_SET, PATHS } from "../settings.ts";
+import { type SignInTarget, signInPage } from "./page.tsx";
 
 const SIGNED_OUT = `${PATHS.login}?signed-out=here`;
 const SIGNED_OUT_EVERYWHERE = `${PATHS.login}?signed-out=everywhere`;

@@ -18,7 +18,7 @@ import {
   toAsked,
   toRoleText,
   toSearchFilter,
-} from "../people/people.tsx";
+} from "./people.tsx";
 
 export async function handleInvitations(visit: Visit): Promise<Response> {
   const query = readPeopleQuery(visit);

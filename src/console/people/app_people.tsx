@@ -14,6 +14,7 @@ import {
   grantRole,
 } from "../../records/people/mod.ts";
 import { quoteForShell } from "../../std/quote.ts";
+import { makeAppAction, respondWithAppPage } from "../app_page.tsx";
 import { type ConsolePageDeps, readText, type Visit } from "../enter.tsx";
 import { type ListQuery, makeCsv, readListed, renderListTable } from "../list.tsx";
 import {
@@ -32,8 +33,7 @@ import {
   renderState,
   toAsked,
   toSearchFilter,
-} from "../people/people.tsx";
-import { makeAppAction, respondWithAppPage } from "./app_page.tsx";
+} from "./people.tsx";
 
 // The second step of forms that grant a role which no one has on the app: many such roles are
 // misspelled.
