@@ -28,8 +28,8 @@ grant execute on function rowhouse.read_me to rowhouse_service, rowhouse_identit
 
 -- The people with a role on an app, for /v1/auth/people: by id, at most max_rows after after_id,
 -- each with the facts that determine the role; never an address. Null unless the app lists its
--- people, and the person who presents these sessions has a role on it. "asked" repeats the page, for
--- processes of 0.1.0.
+-- people, and the person who presents these sessions has a role on it. Processes of 0.1.0 compare
+-- "asked" with their request.
 create function rowhouse.read_people(
   presented text, idle_s integer, app_slug text, demands_factor boolean, after_id uuid,
   max_rows integer
