@@ -8,9 +8,11 @@ import {
   migrate,
   openDatabase,
   planMigrate,
+  type TableLock,
 } from "../../src/db/mod.ts";
 import { dumpCatalog } from "../support/catalog_dump.ts";
 import { makeEmptyDatabase } from "../support/cluster.ts";
+import { measureLocks } from "../support/measure_locks.ts";
 import { readAll } from "../support/read_all.ts";
 
 let empty: Awaited<ReturnType<typeof makeEmptyDatabase>>;
@@ -29,7 +31,24 @@ const file = (number: number, name: string, sql: string): ServiceMigration => ({
   number,
   name: `${String(number).padStart(4, "0")}_${name}`,
   sql,
+  locks: [],
 });
+
+/** With the locks that PostgreSQL takes for them in another database. */
+async function measure(files: readonly ServiceMigration[]): Promise<ServiceMigration[]> {
+  const other = await makeEmptyDatabase();
+  const own = openDatabase({ url: other.url, connections: 1, prepare: true, name: "measure" });
+  try {
+    await migrate(own);
+    const measured: ServiceMigration[] = [];
+    for (const one of files) measured.push({ ...one, locks: await measureLocks(own, one) });
+    return [...MIGRATIONS, ...measured];
+  } finally {
+    await own.close();
+    await other.drop();
+  }
+}
+
 const ADDED = file(
   9001,
   "column",
@@ -222,7 +241,8 @@ describe("while a long transaction reads a table", () => {
 
 test("are listed with their locks before they run", async () => {
   const before = await dumpCatalog(admin);
-  expect(await planMigrate(admin, { migrations: LATER })).toEqual({
+  const migrations = await measure([ADDED, INDEXED, FILLED]);
+  expect(await planMigrate(admin, { migrations })).toEqual({
     later: undefined,
     code: undefined,
     files: [
@@ -234,9 +254,8 @@ test("are listed with their locks before they run", async () => {
             table: "rowhouse.throttle",
             mode: "ACCESS EXCLUSIVE",
             blocks: "reads and writes",
-            isLong: false,
+            isLong: true,
           },
-          { table: "rowhouse.throttle", mode: "ROW EXCLUSIVE", blocks: "nothing", isLong: true },
         ],
       },
       {
@@ -277,8 +296,9 @@ describe("are planned", () => {
     { name: "writes", mode: "row exclusive", added: REFERRING, table: "apps" },
   ])("while a long transaction $name a table that they lock", async ({ mode, added, table }) => {
     const before = await dumpCatalog(admin);
+    const migrations = await measure([added]);
     await whileLocked(`lock table rowhouse.${table} in ${mode} mode`, async () => {
-      const { files, code } = await planMigrate(admin, { migrations: [...MIGRATIONS, added] });
+      const { files, code } = await planMigrate(admin, { migrations });
       expect(files[0]?.locks[0]?.table).toBe(`rowhouse.${table}`);
       expect(code).toBeUndefined();
     });
@@ -288,21 +308,55 @@ describe("are planned", () => {
   test("before the code, if it needs a file that locks a table", async () => {
     await admin.message("drop table rowhouse.changes cascade; select 1");
     const written = file(9001, "written", "update rowhouse.apps set slug = slug;");
-    expect((await planMigrate(admin, { migrations: [...MIGRATIONS, written] })).code).toEqual({
-      changes: null,
-      locks: [],
-    });
+    const { code } = await planMigrate(admin, { migrations: await measure([written]) });
+    expect(code).toEqual({ changes: null, locks: [] });
   });
 
-  test.each([
-    "drop index rowhouse.audit__at__idx;",
-    "truncate rowhouse.nonces;",
-    "do $$ begin end $$;",
-  ])("only if their locks are known: %s", async (sql) => {
-    const unknown = file(9001, "unknown", sql);
-    await expect(planMigrate(admin, { migrations: [...MIGRATIONS, unknown] })).rejects.toThrow(
-      "9001_unknown.sql: which locks a statement takes is not known",
-    );
+  test.each<{ sql: string; lock: TableLock }>([
+    {
+      sql: "drop index rowhouse.audit__at__idx;",
+      lock: {
+        table: "rowhouse.audit",
+        mode: "ACCESS EXCLUSIVE",
+        blocks: "reads and writes",
+        isLong: false,
+      },
+    },
+    {
+      sql: "truncate rowhouse.nonces;",
+      lock: {
+        table: "rowhouse.nonces",
+        mode: "ACCESS EXCLUSIVE",
+        blocks: "reads and writes",
+        isLong: true,
+      },
+    },
+    {
+      sql: "do $$ begin lock table rowhouse.apps in exclusive mode; end $$;",
+      lock: { table: "rowhouse.apps", mode: "EXCLUSIVE", blocks: "writes", isLong: false },
+    },
+    {
+      sql: "alter table rowhouse.audit alter column action set not null, add check (action <> '');",
+      lock: {
+        table: "rowhouse.audit",
+        mode: "ACCESS EXCLUSIVE",
+        blocks: "reads and writes",
+        isLong: true,
+      },
+    },
+    {
+      sql: "alter table rowhouse.throttle alter column attempts type bigint;",
+      lock: {
+        table: "rowhouse.throttle",
+        mode: "ACCESS EXCLUSIVE",
+        blocks: "reads and writes",
+        isLong: true,
+      },
+    },
+  ])("with the locks that PostgreSQL takes: $sql", async ({ sql, lock }) => {
+    const migrations = await measure([file(9001, "any", sql)]);
+    const { files } = await planMigrate(admin, { migrations });
+    expect(files.map(({ locks }) => locks)).toEqual([[lock]]);
   });
 
   test.each([

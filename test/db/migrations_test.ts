@@ -12,15 +12,17 @@ import {
 } from "../../src/db/code/visitor_functions.ts";
 import { APP_SETTING } from "../../src/db/isolation.ts";
 import { readRun } from "../../src/db/migrations/long_step.ts";
-import { checksum, MIGRATIONS } from "../../src/db/migrations/mod.ts";
+import { checksum, type MeasuredLock, MIGRATIONS } from "../../src/db/migrations/mod.ts";
 import { ROLE_NAMES } from "../../src/db/migrations/roles.ts";
-import { SERVICE_QUEUE, SIGNALS, TENANT_POLICY } from "../../src/db/mod.ts";
+import { openDatabase, SERVICE_QUEUE, SIGNALS, TENANT_POLICY } from "../../src/db/mod.ts";
 import { DEV_KEY_NAME, DEV_SCHEMA } from "../../src/db/provision.ts";
 import { SIGNAL_START } from "../../src/db/signals.ts";
 import { REPLAY } from "../../src/db/sql_constants.ts";
 import { SCOPE_BITS, SCOPES } from "../../src/principal.ts";
 import { LATENCY_BUCKETS } from "../../src/std/latency.ts";
 import { TABLE_LENGTH } from "../../src/tables/catalog/functions.ts";
+import { makeEmptyDatabase } from "../support/cluster.ts";
+import { measureLocks } from "../support/measure_locks.ts";
 import { openTestService, type TestService } from "../support/service.ts";
 
 const files = [
@@ -145,6 +147,7 @@ describe("files", () => {
 
 describe("a change of a table", () => {
   const FROZEN = "test/db/frozen.json";
+  const LOCKS = "src/db/migrations/locks.json";
 
   test("is a new file: a file that was landed never changes", async () => {
     const recorded: Record<string, string> = await Bun.file(FROZEN).json();
@@ -169,6 +172,24 @@ describe("a change of a table", () => {
       ),
     ).toEqual([]);
     expect(MIGRATIONS.map(({ number }) => number)).toEqual(MIGRATIONS.map((_, index) => index + 1));
+  });
+
+  test("has the locks that the plan of an upgrade lists, as PostgreSQL takes them", async () => {
+    const empty = await makeEmptyDatabase();
+    const admin = openDatabase({ url: empty.url, connections: 1, prepare: true, name: "locks" });
+    try {
+      const measured: Record<string, MeasuredLock[]> = {};
+      for (const migration of MIGRATIONS) {
+        const locks = await measureLocks(admin, migration);
+        if (locks.length > 0) measured[migration.name] = locks;
+      }
+      if (process.env["FREEZE"] === "1")
+        await Bun.write(LOCKS, `${JSON.stringify(measured, null, 2)}\n`);
+      expect(await Bun.file(LOCKS).json()).toEqual(measured);
+    } finally {
+      await admin.close();
+      await empty.drop();
+    }
   });
 
   test.each([

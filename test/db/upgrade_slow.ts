@@ -351,7 +351,7 @@ describe("an operator's objects", () => {
   const NEXT = [
     ...MIGRATIONS,
     {
-      ...{ number: 9999, name: "9999_next" },
+      ...{ number: 9999, name: "9999_next", locks: [] },
       sql: "create table rowhouse.added (id uuid primary key); alter table rowhouse.processes add column added text;",
     },
   ];

@@ -6,25 +6,21 @@
  */
 import { splitStatements } from "../code/statements.ts";
 import { readDialect } from "../dialects.ts";
-import { type Database, readValue } from "../pool/mod.ts";
+import { type Database, readRows, readValue } from "../pool/mod.ts";
 import { SIGNALS } from "../signals.ts";
 import { rejectBlockers, type Send, toBlockedError } from "./blockers.ts";
 import { type Run, readRun } from "./long_step.ts";
 import { BECOME_OWNER, renderStart, renderTrial, send, UpgradeError } from "./message.ts";
 import { rejectMismatch } from "./migrate.ts";
-import { MIGRATIONS, type ServiceMigration } from "./mod.ts";
+import { type MeasuredLock, MIGRATIONS, type ServiceMigration } from "./mod.ts";
 import { type CodeChanges, isSame, renderRenewal } from "./renew_code.ts";
 import MAKE_ROLES from "./roles.sql" with { type: "text" };
 import { MIGRATE_LOCK } from "./roles.ts";
 import { compareMigrations, type MigrationState } from "./state.ts";
 
 /** A lock on an existing table, and which statements wait for it. */
-export type TableLock = {
-  table: string;
-  mode: string;
+export type TableLock = Omit<MeasuredLock, "statement"> & {
   blocks: "reads and writes" | "writes" | "nothing";
-  /** Whether the lock is held while the table is read or rewritten. */
-  isLong: boolean;
 };
 
 type PlannedFile = { name: string; runs: Run; locks: TableLock[] };
@@ -54,14 +50,17 @@ export async function planMigrate(
   const { missing, later, hasCode } = state;
   if (later !== undefined) return { later, files: [], code: undefined };
   const absent = migrations.filter(({ number }) => missing.includes(number));
-  const { files, created, trial } = readFiles(absent);
+  const existing = await selectExisting(
+    admin,
+    absent.flatMap(({ locks }) => locks),
+  );
+  const { files, trial } = readFiles(absent, existing);
   const sendTrial: Send = (text) => sendWaiting(admin, text, patienceMs);
   await rejectBlockers(admin, absent, sendTrial);
   const changes = await tryCode(admin, trial, { sendTrial, hasCode });
   if (hasCode && changes !== null && isSame(changes)) return { later, files, code: undefined };
-  const locks = changes === null ? [] : locksOf(changes);
-  const inUse = locks.filter(({ table }) => !created.has(table));
-  return { later, files, code: { changes, locks: inUse } };
+  const locks = changes === null ? [] : await locksOf(admin, changes);
+  return { later, files, code: { changes, locks } };
 }
 
 /** The statements of missing files that lock no table in use, and whether these are all statements. */
@@ -119,56 +118,63 @@ async function describeLock(admin: Database): Promise<string> {
 
 const TABLE = /^(?:"(?:[^"]|"")*"|[^."]*)/;
 
-function locksOf({ triggers, policies }: CodeChanges): TableLock[] {
-  const changed = [
-    ...Object.entries(policies).map(([key]) => ({ key, mode: "ACCESS EXCLUSIVE" })),
-    ...Object.entries(triggers).map(([key, change]) => ({
-      key,
-      mode: change === "new" ? "SHARE ROW EXCLUSIVE" : "ACCESS EXCLUSIVE",
-    })),
+async function locksOf(admin: Database, { triggers, policies }: CodeChanges): Promise<TableLock[]> {
+  const toTaken = (key: string, mode: Taken["mode"]): Taken => ({
+    table: `rowhouse.${TABLE.exec(key)?.[0]}`,
+    mode,
+    isLong: false,
+  });
+  const taken = [
+    ...Object.keys(policies).map((key) => toTaken(key, "ACCESS EXCLUSIVE")),
+    ...Object.entries(triggers).map(([key, change]) =>
+      toTaken(key, change === "new" ? "SHARE ROW EXCLUSIVE" : "ACCESS EXCLUSIVE"),
+    ),
   ];
-  return changed.map(({ key, mode }) => toLock(`rowhouse.${TABLE.exec(key)?.[0]}`, mode, false));
+  const existing = await selectExisting(admin, taken);
+  return merge(taken.filter(({ table }) => existing.has(table)));
 }
 
-type ReadFiles = { files: PlannedFile[]; created: ReadonlySet<string>; trial: Trial };
+async function selectExisting(
+  admin: Database,
+  locks: readonly { table: string }[],
+): Promise<ReadonlySet<string>> {
+  const rows = await readRows<{ name: string }>(
+    admin,
+    `select name from pg_catalog.jsonb_array_elements_text($1::pg_catalog.text::pg_catalog.jsonb) as listed (name)
+      where pg_catalog.to_regclass(name) is not null`,
+    [JSON.stringify(locks.map(({ table }) => table))],
+  );
+  return new Set(rows.map(({ name }) => name));
+}
 
-function readFiles(missing: readonly ServiceMigration[]): ReadFiles {
-  const created = new Set<string>();
+type ReadFiles = { files: PlannedFile[]; trial: Trial };
+
+/** `existing`: the tables in use. A table that a missing file creates is not. */
+function readFiles(missing: readonly ServiceMigration[], existing: ReadonlySet<string>): ReadFiles {
   const trial: Trial = { first: [], others: [], isWhole: true };
   const files = missing.map((migration) => {
     const { number, name, sql } = migration;
     const runs = readRun(migration);
-    const locks = splitStatements(sql).flatMap((statement) => {
-      const [, table] = CREATED.exec(statement) ?? [];
-      if (table !== undefined) created.add(table);
-      // The first file locks only what it creates.
-      if (number !== 1 && !isKnown(statement))
-        throw new Error(
-          `${name}.sql: which locks a statement takes is not known: add its form to LOCKS or LOCK_FREE\n${statement}`,
-        );
-      const found = findLocks(statement).filter((lock) => !created.has(lock.table));
+    const locks = migration.locks.filter(({ table }) => existing.has(table));
+    splitStatements(sql).forEach((statement, index) => {
+      const taken = locks.filter((lock) => lock.statement === index);
+      const isTried = taken.length === 0 || CREATES.test(statement);
       if (number === 1) trial.first.push(statement);
-      else if (runs === "in one transaction" && isLockFree(statement, created))
-        trial.others.push(...toTried(statement, found));
+      else if (runs === "in one transaction" && isTried)
+        trial.others.push(...toTried(statement, taken));
       else trial.isWhole = false;
-      return found;
     });
-    return { name, runs, locks };
+    return { name, runs, locks: merge(locks) };
   });
-  return { files, created, trial };
+  return { files, trial };
 }
 
-const CREATED = /^create (?:unlogged )?table (?:if not exists )?([\w.]+)/;
-
-/** Statements that create an object, and lock only the tables that they reference. */
-const CREATES = /^create (?:(?:unlogged )?table|type|domain|sequence|schema|function)\b/;
-
-function isLockFree(statement: string, created: ReadonlySet<string>): boolean {
-  return CREATES.test(statement) || created.has(findOwnLock(statement)?.table ?? "");
-}
+/** A new table locks those that it references. */
+const CREATES = /^create (?:unlogged )?table\b/;
+const REFERENCED = /\breferences ([\w.]+)/g;
 
 /** A reference locks its table against writes: in the trial, an empty copy takes its place. */
-function toTried(statement: string, referenced: readonly TableLock[]): string[] {
+function toTried(statement: string, referenced: readonly MeasuredLock[]): string[] {
   const tables = new Set(referenced.map(({ table }) => table));
   return [
     ...[...tables].map(
@@ -178,72 +184,26 @@ function toTried(statement: string, referenced: readonly TableLock[]): string[] 
   ];
 }
 
-const LOCK_FREE = /^(?:comment|grant|revoke|alter default privileges)\b/;
-
-function isKnown(statement: string): boolean {
-  const isFree = CREATES.test(statement) || LOCK_FREE.test(statement);
-  return isFree || findOwnLock(statement) !== undefined;
-}
-
-/** Parts of a change of a table that read or rewrite its rows. */
-const LONG =
-  /\bset not null\b|\btype\b|\badd (?:constraint \w+ )?(?:check|foreign key|primary key|unique|exclude)\b(?![\s\S]*\bnot valid\b)|\bgenerated\b|\breferences\b|\bvalidate constraint\b|\bdefault (?:gen_random_uuid|clock_timestamp|random)\b/;
-
-/** By the start of a statement: the lock on the table that it names. Others lock rows only. */
-const LOCKS: readonly { form: RegExp; mode: string; isLong: (statement: string) => boolean }[] = [
-  {
-    form: /^alter table (?:only )?([\w.]+) validate constraint\b/,
-    mode: "SHARE UPDATE EXCLUSIVE",
-    isLong: () => true,
-  },
-  {
-    form: /^(?:alter|drop) table (?:if exists |only )?([\w.]+)/,
-    mode: "ACCESS EXCLUSIVE",
-    isLong: (statement) => LONG.test(statement),
-  },
-  {
-    form: /^create (?:unique )?index concurrently [\s\S]*?\bon ([\w.]+)/,
-    mode: "SHARE UPDATE EXCLUSIVE",
-    isLong: () => true,
-  },
-  {
-    form: /^create (?:unique )?index [\s\S]*?\bon ([\w.]+)/,
-    mode: "SHARE",
-    isLong: () => true,
-  },
-  {
-    form: /^(?:update|delete from|insert into) ([\w.]+)/,
-    mode: "ROW EXCLUSIVE",
-    isLong: () => true,
-  },
-];
-
-const REFERENCED = /\breferences ([\w.]+)/g;
-
-function findOwnLock(statement: string): TableLock | undefined {
-  for (const { form, mode, isLong } of LOCKS) {
-    const [, table] = form.exec(statement) ?? [];
-    if (table !== undefined) return toLock(table, mode, isLong(statement));
-  }
-  return undefined;
-}
-
-function findLocks(statement: string): TableLock[] {
-  const referenced = /^(?:create|alter) (?:unlogged )?table\b/.test(statement)
-    ? [...statement.matchAll(REFERENCED)].map(([, table = ""]) => table)
-    : [];
-  return [
-    ...[findOwnLock(statement)].filter((lock) => lock !== undefined),
-    ...referenced.map((table) => toLock(table, "SHARE ROW EXCLUSIVE", LONG.test(statement))),
-  ];
-}
-
-const BLOCKS: Readonly<Record<string, TableLock["blocks"]>> = {
-  "ACCESS EXCLUSIVE": "reads and writes",
-  "SHARE ROW EXCLUSIVE": "writes",
+/** From the weakest. */
+const BLOCKS = {
+  "ROW EXCLUSIVE": "nothing",
+  "SHARE UPDATE EXCLUSIVE": "nothing",
   SHARE: "writes",
-};
+  "SHARE ROW EXCLUSIVE": "writes",
+  EXCLUSIVE: "writes",
+  "ACCESS EXCLUSIVE": "reads and writes",
+} as const satisfies Record<MeasuredLock["mode"], TableLock["blocks"]>;
+const MODES = Object.keys(BLOCKS);
 
-function toLock(table: string, mode: string, isLong: boolean): TableLock {
-  return { table, mode, blocks: BLOCKS[mode] ?? "nothing", isLong };
+type Taken = Omit<MeasuredLock, "statement">;
+
+/** The strongest lock on each table: the statements of a file are one transaction. */
+function merge(locks: readonly Taken[]): TableLock[] {
+  return [...Map.groupBy(locks, ({ table }) => table).values()].map((taken) => {
+    const { table, mode, isLong } = taken.reduce((left, right) => ({
+      ...(MODES.indexOf(left.mode) < MODES.indexOf(right.mode) ? right : left),
+      isLong: left.isLong || right.isLong,
+    }));
+    return { table, mode, blocks: BLOCKS[mode], isLong };
+  });
 }
