@@ -3,6 +3,7 @@ import { describe, expect, test } from "bun:test";
 import { dirname, join, normalize } from "node:path";
 import { Glob } from "bun";
 import CIRCLES from "./house/circles.json";
+import { type Import, needsDatabase, readImports, readTexts, toGraph } from "./house/graph.ts";
 
 /** The layer of every module. `sdk` has no layer, because it runs in other programs. */
 const LAYERS: Readonly<Record<string, number>> = {
@@ -51,11 +52,8 @@ type Source = {
   path: string;
   module: string;
   text: string;
-  imports: { name: string; isType: boolean }[];
+  imports: Import[];
 };
-
-const IMPORT =
-  /(?:^|\n)\s*(?:import|export)\s+(type\s)?[^;"'`]*?from\s+"([^"]+)"|(?:^|\n)\s*import\s+"([^"]+)"|\bimport\(\s*"([^"]+)"\s*\)/g;
 
 /** Tests beside their subject. */
 const TEST = /_test\.tsx?$/;
@@ -76,13 +74,6 @@ const sources: Source[] = await Promise.all(
 
 function listFiles(pattern: string): string[] {
   return [...new Glob(pattern).scanSync("src")].sort();
-}
-
-function readImports(text: string): Source["imports"] {
-  return [...text.matchAll(IMPORT)].map((match) => ({
-    name: match[2] ?? match[3] ?? match[4] ?? "",
-    isType: match[1] !== undefined,
-  }));
 }
 
 /** Without comments, because a comment can name something that the code does not do. */
@@ -322,23 +313,10 @@ describe("commands that people copy", () => {
 test("tests beside their subject need no database", async () => {
   const tests = listFiles("**/*_test.{ts,tsx}").map((path) => join("src", path));
   expect(tests.length).toBeGreaterThan(20);
-  const users = await Promise.all(
-    tests.map(async (path) => ((await reachesCluster(path)) ? [path] : [])),
-  );
-  expect(users.flat()).toEqual([]);
-  expect(await reachesCluster("test/data/list_test.ts")).toBe(true);
+  const graph = toGraph(await readTexts());
+  expect(tests.filter((path) => needsDatabase(graph, path))).toEqual([]);
+  expect(needsDatabase(graph, "test/data/list_test.ts")).toBe(true);
 });
-
-/** Whether a test imports the test server, also through helpers. */
-async function reachesCluster(start: string): Promise<boolean> {
-  const reached = new Set([start]);
-  for (const path of reached)
-    for (const { name } of readImports(await Bun.file(path).text())) {
-      const target = normalize(join(dirname(path), name));
-      if (name.startsWith(".") && target.startsWith("test/")) reached.add(target);
-    }
-  return reached.has("test/support/cluster.ts");
-}
 
 test("every file starts with its purpose", () => {
   const undescribed = sources.filter(

@@ -1,7 +1,7 @@
 /**
  * Runs `bun test` in several workers. Each worker has its own PostgreSQL, because files change roles and server settings.
  * `TEST_SERVERS` lists the servers as a JSON array of environments; without it, they are embedded.
- * `--tier=check` (default), `slow` or `all` selects files, and paths narrow them down. `--profile` runs the files one after
+ * `--tier=check` (default), `unit` (without a server), `slow` or `all` selects files, and paths narrow them down. `--profile` runs the files one after
  * the other, and prints the CPU time of each. Other arguments go to `bun test`.
  *
  * @module
@@ -28,27 +28,30 @@ const files = await listFiles(tier, paths);
 // bun finds the files of `check` itself.
 const selection = tier === "check" ? rest : [...flags, ...files];
 const command = [process.execPath, "test", "--timeout", String(limitTest())];
-const env = tier === "check" ? { [TEST_EXTENT]: "reduced", ...KEEP_MEMORY } : {};
+const isReduced = tier === "check" || tier === "unit";
+const env = isReduced ? { [TEST_EXTENT]: "reduced", ...KEEP_MEMORY } : {};
 if (rest.includes(PROFILE))
   process.exit((await profile(files, { command: [...command, ...flags], env })) ? 0 : 1);
 
 const listed = process.env[TEST_SERVERS];
 // More workers than cores: tests often wait for a process or for the database. Slow tests start many processes.
 const extra = tier === "check" ? 2 : 1;
-const workers = listed === undefined ? Math.min(availableParallelism() + extra, MAX_WORKERS) : 0;
+const workers = Math.min(availableParallelism() + extra, MAX_WORKERS);
+const hasServers = tier !== "unit";
 const started: Server[] = [];
 let child: Bun.Subprocess | undefined;
 for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const)
   process.on(signal, () => child?.kill(signal));
 let exitCode = 1;
 try {
-  if (workers > 0) {
+  if (hasServers && listed === undefined) {
     const prepared = await prepareEmbedded();
     while (started.length < workers) started.push(await startEmbedded(prepared));
     rmSync(prepared, { recursive: true });
   }
-  const environments = listed ?? JSON.stringify(started.map(({ env }) => env));
-  const count: number = (JSON.parse(environments) as unknown[]).length;
+  const ours = JSON.stringify(started.map(({ env }) => env));
+  const environments = hasServers ? (listed ?? ours) : "[]";
+  const count = hasServers ? (JSON.parse(environments) as unknown[]).length : workers;
   child = Bun.spawn(
     // --no-isolate: files share loaded modules. Loading them again for each file needs a fifth of the run.
     [...command, `--parallel=${count}`, "--no-isolate", ...selection],

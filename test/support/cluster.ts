@@ -45,7 +45,7 @@ export function directUrls(): ClusterUrls | undefined {
   return urls && { ...urls, serving: urls.admin, prepare: true };
 }
 
-/** Names the servers of `test/parallel.ts`: a JSON array of environments, one for each worker. */
+/** Names the servers of `test/parallel.ts`: a JSON array of environments, one for each worker; `[]` without a database. */
 export const TEST_SERVERS = "TEST_SERVERS";
 
 /** Sets the environment to the listed server of this worker. */
@@ -53,6 +53,7 @@ export function useListedServer(): void {
   const { TEST_SERVERS: listed, BUN_TEST_WORKER_ID: worker } = process.env;
   if (listed === undefined || worker === undefined) return;
   const servers = JSON.parse(listed) as Record<string, string>[];
+  if (servers.length === 0) return;
   // A worker that replaces a dead worker has the next number.
   Object.assign(process.env, servers[(Number(worker) - 1) % servers.length]);
 }
@@ -93,7 +94,9 @@ export type SplitRole = (typeof SPLIT_ROLES)[number];
 /** Creates a migrated database in the run's cluster or in another cluster. */
 export async function makeDatabase(urls = clusterUrls()): Promise<TestDatabase> {
   if (urls === undefined)
-    throw new Error("No PostgreSQL: run bun test from the project, so that bunfig.toml applies");
+    throw new Error(
+      "No PostgreSQL: run bun test from the project, so that bunfig.toml applies. test:unit has none",
+    );
   const access = toAccess(urls, makeName());
   return { ...access, drop: await create(access, urls) };
 }
