@@ -1,28 +1,18 @@
 /** Files of other versions of Rowhouse: older formats are read, newer ones are rejected before anything changes. */
-import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { describe, expect, test } from "bun:test";
 import { existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { openSecrets } from "../src/cli/dev/environment.ts";
 import { describeUnreadable, FORMATS, type FormatName } from "../src/format.ts";
 import { defineSchema, t } from "../src/schema/mod.ts";
 import { VERSION } from "../src/std/version.ts";
-import {
-  type Archives,
-  findApp,
-  forge,
-  makeArchivedApp,
-  makeNames,
-  openArchives,
-} from "./support/archives.ts";
+import { findApp, forge, makeArchivedApp, makeNames, openArchives } from "./support/archives.ts";
 import { makeProject, type Outcome, runHere, schemaText } from "./support/command.ts";
 import { makeHistory, postMigrations } from "./support/history.ts";
 import { freshName } from "./support/push.ts";
+import { share } from "./support/share.ts";
 
-let archives: Archives;
-beforeAll(async () => {
-  archives = await openArchives();
-});
-afterAll(() => archives.close());
+const archives = await share(openArchives());
 
 /** Names a version of the format, as a later release writes it: by default, the next one. */
 const toNewer = (

@@ -5,7 +5,7 @@
  * @module
  */
 import { readdirSync, readFileSync } from "node:fs";
-import { SERVICE_QUEUE } from "../src/db/mod.ts";
+import { readRows } from "../src/db/mod.ts";
 import { startEmbedded } from "./ci/servers.ts";
 import { withDatabase } from "./support/cluster.ts";
 
@@ -64,10 +64,7 @@ function renderCosts(costs: readonly Cost[]): string {
 
 async function findPostmaster(url: string): Promise<number> {
   const [row] = await withDatabase(url, (admin) =>
-    admin.query<{ text: string }>("select pg_read_file('postmaster.pid') as text", [], {
-      retry: "safe",
-      queue: SERVICE_QUEUE,
-    }),
+    readRows<{ text: string }>(admin, "select pg_read_file('postmaster.pid') as text"),
   );
   return Number.parseInt(row?.text ?? "", 10);
 }

@@ -1,6 +1,6 @@
 /** Getting around in the Console: the command palette, the search page, recent apps, themes and sign-out, in a real browser. */
-import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import type { Browser, BrowserContextOptions, Page } from "playwright-core";
+import { describe, expect, test } from "bun:test";
+import type { BrowserContextOptions, Page } from "playwright-core";
 import { defineSchema, t } from "../../src/schema/mod.ts";
 import {
   displays,
@@ -8,27 +8,17 @@ import {
   openBrowser,
   openSite,
   signInToConsole,
-  type TestSite,
   withConsole,
 } from "../support/browser.ts";
-import { makePerson, OLD_SIGN_IN, PASSWORD, type Person } from "../support/people.ts";
+import { makePerson, OLD_SIGN_IN, PASSWORD } from "../support/people.ts";
 import { makeAuthenticator, readCodes, readKey } from "../support/second_factor.ts";
+import { share } from "../support/share.ts";
 
-let site: TestSite;
-let browser: Browser;
-let chief: Person;
-let tim: Person;
-beforeAll(async () => {
-  [site, browser] = await Promise.all([openSite(), openBrowser()]);
-  chief = await makePerson(site.service, { name: "Ada Lovelace", consoleRole: "super_admin" });
-  tim = await makePerson(site.service, { name: "Tim" });
-  await site.service.makeApp(defineSchema({ notes: { title: t.string() } }), { slug: "wiki" });
-  await site.service.makeApp(undefined, { slug: "crm" });
-}, 60_000);
-afterAll(async () => {
-  await browser.close();
-  await site.close();
-});
+const [site, browser] = await Promise.all([share(openSite()), share(openBrowser())]);
+const chief = await makePerson(site.service, { name: "Ada Lovelace", consoleRole: "super_admin" });
+const tim = await makePerson(site.service, { name: "Tim" });
+await site.service.makeApp(defineSchema({ notes: { title: t.string() } }), { slug: "wiki" });
+await site.service.makeApp(undefined, { slug: "crm" });
 
 async function openConsole(
   path: string,

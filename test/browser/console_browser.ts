@@ -1,6 +1,6 @@
 /** The Console in a real browser: from an empty database to a first row, accessible in both themes, without a script. */
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import type { Browser, BrowserContext, Page } from "playwright-core";
+import type { BrowserContext, Page } from "playwright-core";
 import { ALL_APPS } from "../../src/db/mod.ts";
 import { issueKey } from "../../src/records/apps/mod.ts";
 import { defineSchema, t } from "../../src/schema/mod.ts";
@@ -11,27 +11,18 @@ import {
   openBrowser,
   openSite,
   signInToConsole,
-  type TestSite,
   withPage,
 } from "../support/browser.ts";
 import { testDeps } from "../support/deps.ts";
 import { listApps } from "../support/lists.ts";
-import { makePerson, type Person } from "../support/people.ts";
+import { makePerson } from "../support/people.ts";
+import { share } from "../support/share.ts";
 
-let site: TestSite;
-let browser: Browser;
-let person: Person;
-beforeAll(async () => {
-  [site, browser] = await Promise.all([
-    openSite({}, { service: { previews: ["browser"] } }),
-    openBrowser(),
-  ]);
-  person = await makePerson(site.service, { name: "Ada Lovelace", consoleRole: "super_admin" });
-}, 60_000);
-afterAll(async () => {
-  await browser.close();
-  await site.close();
-});
+const [site, browser] = await Promise.all([
+  share(openSite({}, { service: { previews: ["browser"] } })),
+  share(openBrowser()),
+]);
+const person = await makePerson(site.service, { name: "Ada Lovelace", consoleRole: "super_admin" });
 
 async function go(page: Page, path: string): Promise<void> {
   await page.goto(site.identityUrl + path);

@@ -1,43 +1,30 @@
 /** People in the Console in a real browser: from an invitation to a role in an app and back, accessible in both themes. */
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import type { Browser, BrowserContext, Page } from "playwright-core";
+import type { BrowserContext, Page } from "playwright-core";
 import { showUser } from "../../src/records/people/mod.ts";
 import type { IdentityClient, SessionState } from "../../src/sdk/identity.ts";
 import {
-  type AppHost,
   displays,
   findAxeViolations,
   openAppHost,
   openBrowser,
   openSite,
   signInToConsole,
-  type TestSite,
 } from "../support/browser.ts";
-import { makePerson, type Person } from "../support/people.ts";
+import { makePerson } from "../support/people.ts";
 import { invite } from "../support/provider_people.ts";
+import { share } from "../support/share.ts";
 
 declare const identity: IdentityClient;
 
 const MAIL = "tim@example.org";
 const OWN_PASSWORD = "seven green bottles on a wall";
 
-let site: TestSite;
-let browser: Browser;
-let wiki: AppHost;
-let chief: Person;
-let invited: Person;
-beforeAll(async () => {
-  [site, browser] = await Promise.all([openSite(), openBrowser()]);
-  wiki = await openAppHost(site, "wiki");
-  chief = await makePerson(site.service, { name: "Ada Lovelace", consoleRole: "super_admin" });
-  invited = await invite(site.service, "wiki");
-  site.service.secrets.add(OWN_PASSWORD);
-}, 60_000);
-afterAll(async () => {
-  await browser.close();
-  await wiki.stop();
-  await site.close();
-});
+const [site, browser] = await Promise.all([share(openSite()), share(openBrowser())]);
+const wiki = await share(openAppHost(site, "wiki"));
+const chief = await makePerson(site.service, { name: "Ada Lovelace", consoleRole: "super_admin" });
+const invited = await invite(site.service, "wiki");
+site.service.secrets.add(OWN_PASSWORD);
 
 async function signIn(page: Page, path: string): Promise<void> {
   await page.goto(site.identityUrl + path);

@@ -1,9 +1,9 @@
 /** A failed call of the data client in a browser's console: lists every invalid value. */
-import { afterAll, beforeAll, expect, test } from "bun:test";
+import { expect, test } from "bun:test";
 import { join } from "node:path";
-import type { Browser } from "playwright-core";
 import { openBrowser } from "../support/browser.ts";
 import { ROOT } from "../support/command.ts";
+import { share } from "../support/share.ts";
 
 const PAGES = "http://wiki.rowhouse.localhost";
 const DETAILS = [
@@ -11,11 +11,7 @@ const DETAILS = [
   { path: "/rank", message: "Must be a number" },
 ];
 
-let browser: Browser;
-beforeAll(async () => {
-  browser = await openBrowser();
-});
-afterAll(() => browser.close());
+const browser = await share(openBrowser());
 
 test("a logged or uncaught error has a message for every issue", async () => {
   const built = await Bun.build({

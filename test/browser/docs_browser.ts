@@ -1,24 +1,16 @@
 /** The docs in a real browser: search, languages, anchors, contents, colors and the reader's own address. */
-import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import type { Browser, BrowserContextOptions, Page } from "playwright-core";
+import { describe, expect, test } from "bun:test";
+import type { BrowserContextOptions, Page } from "playwright-core";
 import {
   displays,
   findAxeViolations,
   openBrowser,
   openSite,
-  type TestSite,
   withPage,
 } from "../support/browser.ts";
+import { share } from "../support/share.ts";
 
-let site: TestSite;
-let browser: Browser;
-beforeAll(async () => {
-  [site, browser] = await Promise.all([openSite(), openBrowser()]);
-}, 60_000);
-afterAll(async () => {
-  await browser.close();
-  await site.close();
-});
+const [site, browser] = await Promise.all([share(openSite()), share(openBrowser())]);
 
 type Run = (page: Page) => Promise<void>;
 

@@ -2,14 +2,15 @@
  * Accessibility of every page that the route tables have, with data, in both themes: the sign-in, the account, the Console, the
  * docs and the API reference.
  */
-import { afterAll, beforeAll, expect, test } from "bun:test";
-import type { Browser, Page } from "playwright-core";
+import { expect, test } from "bun:test";
+import type { Page } from "playwright-core";
 import { docs, pages } from "../../src/service/routes.ts";
 import { DOMAIN, findAxeViolations, openBrowser, withPage } from "../support/browser.ts";
-import { makePerson, PASSWORD, type Person } from "../support/people.ts";
-import { CONSOLE_PAGES, type ConsoleSubjects, makeSubjects } from "../support/samples/console.ts";
+import { makePerson, PASSWORD } from "../support/people.ts";
+import { CONSOLE_PAGES, makeSubjects } from "../support/samples/console.ts";
 import { fillPath } from "../support/samples/routes.ts";
-import { openTestService, type TestService } from "../support/service.ts";
+import { openTestService } from "../support/service.ts";
+import { share } from "../support/share.ts";
 import { countRequests } from "../support/statistics.ts";
 import { isFull } from "../support/tier.ts";
 
@@ -18,29 +19,20 @@ const DISPLAYS = [
   { colorScheme: "dark", width: 390 },
 ] as const;
 
-let service: TestService;
-let url: string;
-let browser: Browser;
-let chief: Person;
-let subjects: ConsoleSubjects;
-beforeAll(async () => {
-  [service, browser] = await Promise.all([
+const [service, browser] = await Promise.all([
+  share(
     // One host serves everything.
     openTestService({
       service: { previews: ["live", "browser", "history"] },
       identity: () => ({ cookieDomain: DOMAIN }),
     }),
-    openBrowser(),
-  ]);
-  url = service.url.replace("127.0.0.1", `all.${DOMAIN}`);
-  chief = await makePerson(service, { name: "Ada Lovelace", consoleRole: "super_admin" });
-  subjects = await makeSubjects(service, "A title");
-  await countRequests(service);
-}, 60_000);
-afterAll(async () => {
-  await browser.close();
-  await service.close();
-});
+  ),
+  share(openBrowser()),
+]);
+const url = service.url.replace("127.0.0.1", `all.${DOMAIN}`);
+const chief = await makePerson(service, { name: "Ada Lovelace", consoleRole: "super_admin" });
+const subjects = await makeSubjects(service, "A title");
+await countRequests(service);
 
 /** Files, streams and parts of pages. */
 const FILE = /\.(?:csv|json|md|txt|js|css|svg|png|woff2)$|\/(?:data|export|assets|v1)\/|\/changes$/;

@@ -1,6 +1,6 @@
 /** The grid of a live app in a real browser: rows that another user changes or deletes are marked before this user saves. */
-import { afterAll, beforeAll, expect, test } from "bun:test";
-import type { Browser, BrowserContextOptions, Locator, Page } from "playwright-core";
+import { expect, test } from "bun:test";
+import type { BrowserContextOptions, Locator, Page } from "playwright-core";
 import { setAppSwitch } from "../../src/records/apps/mod.ts";
 import { defineSchema, t } from "../../src/schema/mod.ts";
 import {
@@ -8,11 +8,11 @@ import {
   findAxeViolations,
   openBrowser,
   openSite,
-  type TestSite,
   withConsole,
 } from "../support/browser.ts";
 import { makePerson, type Person } from "../support/people.ts";
 import type { TestApp } from "../support/service.ts";
+import { share } from "../support/share.ts";
 
 const SCHEMA = defineSchema({
   projects: { name: t.string().required() },
@@ -24,23 +24,13 @@ const SCHEMA = defineSchema({
 });
 const TODOS = "/v1/data/db/todos";
 
-let site: TestSite;
-let browser: Browser;
-let ada: Person;
-let bob: Person;
 let app: TestApp;
-beforeAll(async () => {
-  [site, browser] = await Promise.all([
-    openSite({}, { service: { previews: ["live"] } }),
-    openBrowser(),
-  ]);
-  ada = await makePerson(site.service, { name: "Ada", consoleRole: "admin" });
-  bob = await makePerson(site.service, { name: "Bob", consoleRole: "admin" });
-}, 60_000);
-afterAll(async () => {
-  await browser.close();
-  await site.close();
-});
+const [site, browser] = await Promise.all([
+  share(openSite({}, { service: { previews: ["live"] } })),
+  share(openBrowser()),
+]);
+const ada = await makePerson(site.service, { name: "Ada", consoleRole: "admin" });
+const bob = await makePerson(site.service, { name: "Bob", consoleRole: "admin" });
 
 type StoredRow = { id: string; title: string };
 

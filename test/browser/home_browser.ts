@@ -1,31 +1,23 @@
 /** Home in a browser: the read-out and the named marks of the chart, and figures and theme on a phone. */
-import { afterAll, beforeAll, expect, test } from "bun:test";
-import type { Browser, Page } from "playwright-core";
+import { expect, test } from "bun:test";
+import type { Page } from "playwright-core";
 import { defineSchema, t } from "../../src/schema/mod.ts";
-import { openBrowser, openSite, type TestSite, withConsole } from "../support/browser.ts";
-import { makePerson, type Person } from "../support/people.ts";
+import { openBrowser, openSite, withConsole } from "../support/browser.ts";
+import { makePerson } from "../support/people.ts";
+import { share } from "../support/share.ts";
 import { countRequests } from "../support/statistics.ts";
 
-let site: TestSite;
-let browser: Browser;
-let person: Person;
-beforeAll(async () => {
-  [site, browser] = await Promise.all([openSite(), openBrowser()]);
-  const { service } = site;
-  person = await makePerson(service, { consoleRole: "super_admin" });
-  const first = defineSchema({ notes: { title: t.string() } });
-  const app = await service.makeApp(first, { slug: "wiki" });
-  await countRequests(service);
-  // A second push, near the end.
-  await service.pushSchema(app, defineSchema({ notes: { title: t.string(), done: t.boolean() } }));
-  await service.service.admin.message(
-    "update rowhouse.migrations set applied_at = now() - interval '35 minutes' where seq = 1; select 1",
-  );
-}, 60_000);
-afterAll(async () => {
-  await browser.close();
-  await site.close();
-});
+const [site, browser] = await Promise.all([share(openSite()), share(openBrowser())]);
+const { service } = site;
+const person = await makePerson(service, { consoleRole: "super_admin" });
+const first = defineSchema({ notes: { title: t.string() } });
+const app = await service.makeApp(first, { slug: "wiki" });
+await countRequests(service);
+// A second push, near the end.
+await service.pushSchema(app, defineSchema({ notes: { title: t.string(), done: t.boolean() } }));
+await service.service.admin.message(
+  "update rowhouse.migrations set applied_at = now() - interval '35 minutes' where seq = 1; select 1",
+);
 
 async function openHome(
   options: { width: number; colorScheme?: "light"; javaScriptEnabled?: false },

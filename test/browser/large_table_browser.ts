@@ -1,37 +1,30 @@
 /** A table with more rows than a search reads, in a real browser: duration, memory, and the notice about the remaining rows. */
-import { afterAll, beforeAll, expect, test } from "bun:test";
-import type { Browser, Page } from "playwright-core";
+import { expect, test } from "bun:test";
+import type { Page } from "playwright-core";
 import { defineSchema, t } from "../../src/schema/mod.ts";
-import { openBrowser, openSite, type TestSite, withConsole } from "../support/browser.ts";
-import { makePerson, type Person } from "../support/people.ts";
-import type { TestApp } from "../support/service.ts";
+import { openBrowser, openSite, withConsole } from "../support/browser.ts";
+import { makePerson } from "../support/people.ts";
+import { share } from "../support/share.ts";
 
 const ROWS = 52_000;
 
-let site: TestSite;
-let browser: Browser;
-let person: Person;
-let app: TestApp;
-beforeAll(async () => {
-  [site, browser] = await Promise.all([openSite({}, { service: { previews: [] } }), openBrowser()]);
-  person = await makePerson(site.service, { name: "Ada", consoleRole: "super_admin" });
-  app = await site.service.makeApp(
-    defineSchema({ todos: { title: t.string().required(), note: t.string(), hours: t.decimal() } }),
-  );
-  for (let start = 0; start < ROWS; start += 1000) {
-    const json = Array.from({ length: 1000 }, (_, place) => ({
-      title: `Row ${start + place}.`,
-      note: "The key is under the mat",
-      hours: `${(start + place) % 997}.5`,
-    }));
-    const response = await site.service.call(app, "/v1/data/db/todos", { method: "POST", json });
-    expect(response.status).toBe(201);
-  }
-}, 180_000);
-afterAll(async () => {
-  await browser.close();
-  await site.close();
-});
+const [site, browser] = await Promise.all([
+  share(openSite({}, { service: { previews: [] } })),
+  share(openBrowser()),
+]);
+const person = await makePerson(site.service, { name: "Ada", consoleRole: "super_admin" });
+const app = await site.service.makeApp(
+  defineSchema({ todos: { title: t.string().required(), note: t.string(), hours: t.decimal() } }),
+);
+for (let start = 0; start < ROWS; start += 1000) {
+  const json = Array.from({ length: 1000 }, (_, place) => ({
+    title: `Row ${start + place}.`,
+    note: "The key is under the mat",
+    hours: `${(start + place) % 997}.5`,
+  }));
+  const response = await site.service.call(app, "/v1/data/db/todos", { method: "POST", json });
+  expect(response.status).toBe(201);
+}
 
 async function openTodos(run: (page: Page) => Promise<void>): Promise<void> {
   const url = `${site.identityUrl}/console/apps/${app.slug}/tables/todos`;

@@ -1,39 +1,31 @@
 /** Sign-in with a provider in a real browser, through the provider's own pages, and without JavaScript. */
-import { afterAll, beforeAll, expect, test } from "bun:test";
+import { expect, test } from "bun:test";
 import type { Browser, Page } from "playwright-core";
 import {
-  type AppHost,
   displays,
   findAxeViolations,
   openAppHost,
   openBrowser,
   openSite,
-  type TestSite,
 } from "../support/browser.ts";
 import { makePerson, PASSWORD } from "../support/people.ts";
-import { startProvider, type TestProvider } from "../support/provider.ts";
+import { startProvider } from "../support/provider.ts";
 import { invite } from "../support/provider_people.ts";
+import { share } from "../support/share.ts";
 
-let ours: TestProvider;
-let site: TestSite;
-let browser: Browser;
-let wiki: AppHost;
-beforeAll(async () => {
-  ours = await startProvider({
+const ours = await share(
+  startProvider({
     name: "ours",
     label: "Example Corp",
     trustedDomains: ["example.org"],
-  });
-  [site, browser] = await Promise.all([openSite({ providers: [ours.settings] }), openBrowser()]);
-  ours.register(`${site.identityUrl}/oidc/ours/callback`);
-  wiki = await openAppHost(site, "wiki");
-}, 60_000);
-afterAll(async () => {
-  await browser.close();
-  await wiki.stop();
-  await site.close();
-  await ours.stop();
-});
+  }),
+);
+const [site, browser] = await Promise.all([
+  share(openSite({ providers: [ours.settings] })),
+  share(openBrowser()),
+]);
+ours.register(`${site.identityUrl}/oidc/ours/callback`);
+const wiki = await share(openAppHost(site, "wiki"));
 
 const authorize = () =>
   `${site.identityUrl}/authorize?${new URLSearchParams({ app: "wiki", redirect_uri: `${wiki.url}/?from=ours` })}`;

@@ -1,48 +1,36 @@
 /** The pages in a real browser: accessibility in both themes and sizes, without JavaScript, under their own policy. */
-import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import type { Browser, Page, Response } from "playwright-core";
+import { describe, expect, test } from "bun:test";
+import type { Page, Response } from "playwright-core";
 import { setBrand } from "../../src/pages/mod.ts";
 import { createUser } from "../../src/records/people/mod.ts";
 import {
-  type AppHost,
   displays,
   findAxeViolations,
   openAppHost,
   openBrowser,
   openSite,
   signInToConsole,
-  type TestSite,
   withPage,
 } from "../support/browser.ts";
 import { testDeps } from "../support/deps.ts";
 import { makePerson, PASSWORD, type Person } from "../support/people.ts";
+import { share } from "../support/share.ts";
 
 /** One transparent pixel. */
 const LOGO = Uint8Array.fromBase64(
   "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNkYPhfDwAChwGA60e6kgAAAABJRU5ErkJggg==",
 );
 
-let site: TestSite;
-let browser: Browser;
-let wiki: AppHost;
 let person: Person;
-let link: string;
-beforeAll(async () => {
-  [site, browser] = await Promise.all([openSite(), openBrowser()]);
-  wiki = await openAppHost(site, "wiki");
-  person = await makePerson(site.service, { name: "Ada Lovelace", app: wiki, role: "editor" });
-  const { linkText } = await createUser(testDeps(site.service.service), {
-    email: "new.person@example.org",
-    displayName: undefined,
-    consoleRole: undefined,
-  });
-  link = `/set-password?token=${linkText}`;
-}, 60_000);
-afterAll(async () => {
-  await browser.close();
-  await wiki.stop();
-  await site.close();
+const [site, browser] = await Promise.all([share(openSite()), share(openBrowser())]);
+const wiki = await share(openAppHost(site, "wiki"));
+person = await makePerson(site.service, { name: "Ada Lovelace", app: wiki, role: "editor" });
+const { linkText } = await createUser(testDeps(site.service.service), {
+  email: "new.person@example.org",
+  displayName: undefined,
+  consoleRole: undefined,
 });
+const link = `/set-password?token=${linkText}`;
 
 const authorize = () =>
   `/authorize?${new URLSearchParams({ app: "wiki", redirect_uri: `${wiki.url}/` })}`;

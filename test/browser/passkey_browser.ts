@@ -2,33 +2,19 @@
  * Passkeys in a real browser with a virtual authenticator: added, used without a password and as a second factor, and
  * removed.
  */
-import { afterAll, beforeAll, expect, test } from "bun:test";
-import type {
-  Browser,
-  BrowserContext,
-  BrowserContextOptions,
-  CDPSession,
-  Page,
-} from "playwright-core";
+import { expect, test } from "bun:test";
+import type { BrowserContext, BrowserContextOptions, CDPSession, Page } from "playwright-core";
 import {
   displays,
   findAxeViolations,
   openBrowser,
   openSite,
-  type TestSite,
   withPage,
 } from "../support/browser.ts";
 import { makePerson, PASSWORD, type Person } from "../support/people.ts";
+import { share } from "../support/share.ts";
 
-let site: TestSite;
-let browser: Browser;
-beforeAll(async () => {
-  [site, browser] = await Promise.all([openSite(), openBrowser()]);
-}, 60_000);
-afterAll(async () => {
-  await browser.close();
-  await site.close();
-});
+const [site, browser] = await Promise.all([share(openSite()), share(openBrowser())]);
 
 type Visit = { page: Page; context: BrowserContext; device: CDPSession };
 

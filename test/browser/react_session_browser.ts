@@ -2,51 +2,45 @@
  * The hooks of `rowhouse/react` rendered in a real browser, with an app without a server: keys that end while someone types, a
  * sign-out in another tab, and two people in two windows.
  */
-import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from "bun:test";
-import type { Browser, BrowserContext, Page } from "playwright-core";
-import { DOMAIN, openBrowser, openSite, type TestSite } from "../support/browser.ts";
+import { afterEach, beforeEach, expect, test } from "bun:test";
+import type { BrowserContext, Page } from "playwright-core";
+import { DOMAIN, openBrowser, openSite } from "../support/browser.ts";
 import { eventually } from "../support/eventually.ts";
 import { makePerson, PASSWORD, type Person } from "../support/people.ts";
 import { openToBrowsers } from "../support/person_keys.ts";
 import { schema } from "../support/samples/app_client_schema.ts";
-import type { TestApp } from "../support/service.ts";
+import { share } from "../support/share.ts";
 
 const PAGE = `${import.meta.dir}/../support/samples/session_page.tsx`;
 
-let site: TestSite;
-let browser: Browser;
-let host: ReturnType<typeof Bun.serve>;
-let url: string;
-let wiki: TestApp;
 let ada: Person;
 let bob: Person;
 let context: BrowserContext;
 let page: Page;
 
-beforeAll(async () => {
-  [site, browser] = await Promise.all([
-    openSite({}, { service: { previews: ["browser", "filters"] } }),
-    openBrowser(),
-  ]);
-  const built = await Bun.build({ entrypoints: [PAGE], format: "esm", target: "browser" });
-  const script = (await built.outputs[0]?.text()) ?? "";
-  host = Bun.serve({
+const [site, browser] = await Promise.all([
+  share(openSite({}, { service: { previews: ["browser", "filters"] } })),
+  share(openBrowser()),
+]);
+const built = await Bun.build({ entrypoints: [PAGE], format: "esm", target: "browser" });
+const script = (await built.outputs[0]?.text()) ?? "";
+const host = await share(
+  Bun.serve({
     port: 0,
     hostname: "127.0.0.1",
     fetch: (request) =>
       new URL(request.url).pathname === "/page.js"
         ? new Response(script, { headers: { "content-type": "text/javascript" } })
         : new Response(toPage(), { headers: { "content-type": "text/html" } }),
-  });
-  url = `http://wiki.${DOMAIN}:${host.port}`;
-  wiki = await site.service.makeApp(schema, { slug: "wiki", origins: [url], cookieDomain: DOMAIN });
-  await openToBrowsers(site.service, wiki);
-}, 60_000);
-afterAll(async () => {
-  await browser.close();
-  await host.stop(true);
-  await site.close();
+  }),
+);
+const url = `http://wiki.${DOMAIN}:${host.port}`;
+const wiki = await site.service.makeApp(schema, {
+  slug: "wiki",
+  origins: [url],
+  cookieDomain: DOMAIN,
 });
+await openToBrowsers(site.service, wiki);
 
 const toPage = () => `<!doctype html><title>wiki</title><main id="main"></main><script>
 window.options = ${JSON.stringify({ url: site.apiUrl, identityUrl: site.identityUrl, app: "wiki" })};

@@ -2,41 +2,31 @@
  * The API reference and the guides in a browser: a key that is only in memory, trying requests, themes, keyboard, hostile
  * values.
  */
-import { afterAll, beforeAll, expect, test } from "bun:test";
-import type { Browser, BrowserContext, BrowserContextOptions, Page } from "playwright-core";
+import { expect, test } from "bun:test";
+import type { BrowserContext, BrowserContextOptions, Page } from "playwright-core";
 import { defineSchema, t } from "../../src/schema/mod.ts";
 import {
   displays,
   findAxeViolations,
   openBrowser,
   openSite,
-  type TestSite,
   withPage,
 } from "../support/browser.ts";
-import type { TestApp } from "../support/service.ts";
+import { share } from "../support/share.ts";
 
 const HOSTILE = '<img src=x onerror=alert(1)><script>alert("x")</script>';
 const TURNED = "\u202eturned";
 
-let site: TestSite;
-let browser: Browser;
-let app: TestApp;
-beforeAll(async () => {
-  [site, browser] = await Promise.all([openSite(), openBrowser()]);
-  app = await site.service.makeApp(
-    defineSchema({
-      todos: {
-        title: t.string().required(),
-        kind: t.enum(["plain", HOSTILE, TURNED]).required().default("plain"),
-      },
-      projects: { [`a_name_${"so_long".repeat(5)}`]: t.string() },
-    }),
-  );
-}, 60_000);
-afterAll(async () => {
-  await browser.close();
-  await site.close();
-});
+const [site, browser] = await Promise.all([share(openSite()), share(openBrowser())]);
+const app = await site.service.makeApp(
+  defineSchema({
+    todos: {
+      title: t.string().required(),
+      kind: t.enum(["plain", HOSTILE, TURNED]).required().default("plain"),
+    },
+    projects: { [`a_name_${"so_long".repeat(5)}`]: t.string() },
+  }),
+);
 
 /** Fails the test on any browser error, and on any request to another host. */
 async function open(

@@ -1,6 +1,6 @@
 /** The scripts of the pages under the pages' policy: copying, local times, keys, single submission, focus on an issue. */
-import { afterAll, beforeAll, expect, test } from "bun:test";
-import type { Browser, BrowserContext, BrowserContextOptions, Page } from "playwright-core";
+import { expect, test } from "bun:test";
+import type { BrowserContext, BrowserContextOptions, Page } from "playwright-core";
 import { issueKey } from "../../src/records/apps/mod.ts";
 import {
   displays,
@@ -8,27 +8,16 @@ import {
   openBrowser,
   openSite,
   signInToConsole,
-  type TestSite,
   withPage,
 } from "../support/browser.ts";
 import { testDeps } from "../support/deps.ts";
 import { eventually } from "../support/eventually.ts";
-import { makePerson, type Person } from "../support/people.ts";
-import type { TestApp } from "../support/service.ts";
+import { makePerson } from "../support/people.ts";
+import { share } from "../support/share.ts";
 
-let site: TestSite;
-let browser: Browser;
-let person: Person;
-let app: TestApp;
-beforeAll(async () => {
-  [site, browser] = await Promise.all([openSite(), openBrowser()]);
-  person = await makePerson(site.service, { name: "Ada Lovelace", consoleRole: "super_admin" });
-  app = await site.service.makeApp();
-}, 60_000);
-afterAll(async () => {
-  await browser.close();
-  await site.close();
-});
+const [site, browser] = await Promise.all([share(openSite()), share(openBrowser())]);
+const person = await makePerson(site.service, { name: "Ada Lovelace", consoleRole: "super_admin" });
+const app = await site.service.makeApp();
 
 type Run = (page: Page, context: BrowserContext) => Promise<void>;
 

@@ -1,32 +1,21 @@
 /** A second factor in a real browser: added from the page, requested at sign-in, and replaced by a recovery code. */
-import { afterAll, beforeAll, expect, test } from "bun:test";
+import { expect, test } from "bun:test";
 import type { Browser, BrowserContext, Page } from "playwright-core";
 import {
-  type AppHost,
   countEndedFiles,
   displays,
   findAxeViolations,
   openAppHost,
   openBrowser,
   openSite,
-  type TestSite,
 } from "../support/browser.ts";
 import { makePerson, PASSWORD, type Person } from "../support/people.ts";
 import { makeAuthenticator } from "../support/second_factor.ts";
+import { share } from "../support/share.ts";
 
-let site: TestSite;
-let browser: Browser;
-let wiki: AppHost;
-beforeAll(async () => {
-  const settings = { requireSecondFactor: "console" } as const;
-  [site, browser] = await Promise.all([openSite(settings), openBrowser()]);
-  wiki = await openAppHost(site, "wiki");
-}, 60_000);
-afterAll(async () => {
-  await browser.close();
-  await wiki.stop();
-  await site.close();
-});
+const settings = { requireSecondFactor: "console" } as const;
+const [site, browser] = await Promise.all([share(openSite(settings)), share(openBrowser())]);
+const wiki = await share(openAppHost(site, "wiki"));
 
 const open = (options: Parameters<Browser["newContext"]>[0] = {}): Promise<BrowserContext> =>
   browser.newContext({ bypassCSP: true, ...options });

@@ -1,37 +1,20 @@
 /** Single sign-on in a real browser: two apps on two subdomains, the pages on a third, the gateway on a fourth. */
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from "bun:test";
-import type { Browser, BrowserContext, Page } from "playwright-core";
+import { beforeEach, describe, expect, test } from "bun:test";
+import type { BrowserContext, Page } from "playwright-core";
 import { SESSION_COOKIE } from "../../src/identity/mod.ts";
 import { grantRole, setDisabled } from "../../src/records/people/mod.ts";
 import type { IdentityClient, SessionState } from "../../src/sdk/identity.ts";
-import {
-  type AppHost,
-  DOMAIN,
-  openAppHost,
-  openBrowser,
-  openSite,
-  type TestSite,
-} from "../support/browser.ts";
+import { DOMAIN, openAppHost, openBrowser, openSite } from "../support/browser.ts";
 import { makePerson, PASSWORD, type Person } from "../support/people.ts";
+import { share } from "../support/share.ts";
 
 declare const identity: IdentityClient;
 
-let site: TestSite;
-let browser: Browser;
-let wiki: AppHost;
-let todo: AppHost;
 let person: Person;
 let context: BrowserContext;
-beforeAll(async () => {
-  [site, browser] = await Promise.all([openSite(), openBrowser()]);
-  wiki = await openAppHost(site, "wiki");
-  todo = await openAppHost(site, "todo");
-}, 60_000);
-afterAll(async () => {
-  await browser.close();
-  await Promise.all([wiki.stop(), todo.stop()]);
-  await site.close();
-});
+const [site, browser] = await Promise.all([share(openSite()), share(openBrowser())]);
+const wiki = await share(openAppHost(site, "wiki"));
+const todo = await share(openAppHost(site, "todo"));
 beforeEach(async () => {
   context = await browser.newContext();
   person = await makePerson(site.service, { name: "Ada", app: wiki, role: "editor" });

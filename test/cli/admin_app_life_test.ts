@@ -1,26 +1,18 @@
 /** `rowhouse admin` renames, disables and enables an app. */
-import { afterAll, beforeAll, expect, test } from "bun:test";
-import { SERVICE_QUEUE } from "../../src/db/mod.ts";
+import { expect, test } from "bun:test";
 import { setAppSwitch } from "../../src/records/apps/mod.ts";
 import { defineSchema, t } from "../../src/schema/mod.ts";
-import { type Admin, openAdmin } from "../support/admin.ts";
+import { openAdmin } from "../support/admin.ts";
 import { eventually } from "../support/eventually.ts";
 import { whileDone } from "../support/held_lock.ts";
 import { makePerson, sharedCookie, signInAs, visit } from "../support/people.ts";
 import { freshName, postDefinition } from "../support/push.ts";
 import { callService, definitionOf, type TestApp } from "../support/service.ts";
-import { type Opened, openShape } from "../support/shape.ts";
+import { openShape } from "../support/shape.ts";
+import { share } from "../support/share.ts";
 
-let admin: Admin;
-let second: Opened;
-beforeAll(async () => {
-  admin = await openAdmin();
-  second = await openShape({}, admin.service.database, () => undefined);
-});
-afterAll(async () => {
-  await second.close();
-  await admin.close();
-});
+const admin = await share(openAdmin());
+const second = await share(openShape({}, admin.service.database, () => undefined));
 
 const uniqueSlug = () => `app-${crypto.randomUUID().slice(-12)}`;
 
@@ -135,10 +127,9 @@ async function runBehind(first: string, second: () => Promise<unknown>): Promise
       const [self] = await session.unsafe("select pg_backend_pid()::int4 as pid");
       const waiting = second();
       await eventually(async () => {
-        const [found] = await admin.service.service.admin.query<{ n: number }>(
+        const [found] = await admin.service.query<{ n: number }>(
           "select count(*)::int4 as n from pg_stat_activity where $1::int4 = any (pg_blocking_pids(pid))",
           [Number(self?.["pid"])],
-          { retry: "safe", queue: SERVICE_QUEUE },
         );
         return found?.n !== 0;
       });
@@ -168,11 +159,10 @@ test.each([
   await runBehind(first(app.slug, keyId), () =>
     setAppSwitch(service.service, app.slug, ["disabled", !disabled]),
   );
-  const rows = await service.service.admin.query<{ is_disabled: boolean; proofs: number }>(
+  const rows = await service.query<{ is_disabled: boolean; proofs: number }>(
     `select disabled_at is not null as is_disabled,
       (select count(*)::int4 from rowhouse.proofs where app_id = apps.id) as proofs from rowhouse.apps where id = $1`,
     [app.id],
-    { retry: "safe", queue: SERVICE_QUEUE },
   );
   expect(rows).toEqual([{ is_disabled: !disabled, proofs: 0 }]);
 });

@@ -1,15 +1,11 @@
 /** `rowhouse admin` for apps, keys and limits: its output, its effects, and the audit log. @module */
-import { afterAll, beforeAll, expect, test } from "bun:test";
-import { SERVICE_QUEUE } from "../../src/db/mod.ts";
+import { expect, test } from "bun:test";
 import { APP_SCOPES } from "../../src/principal.ts";
-import { type Admin, openAdmin } from "../support/admin.ts";
+import { openAdmin } from "../support/admin.ts";
 import { eventually } from "../support/eventually.ts";
+import { share } from "../support/share.ts";
 
-let admin: Admin;
-beforeAll(async () => {
-  admin = await openAdmin();
-});
-afterAll(() => admin.close());
+const admin = await share(openAdmin());
 
 test("an app is created, listed and issued a key that works until it is revoked", async () => {
   const app = await admin.json(
@@ -236,13 +232,11 @@ test("a change without an audit entry is rolled back", async () => {
   const keyId = String(issued["keyId"]);
   const readAll = async () =>
     (
-      await admin.service.service.admin.query<{ text: string }>(
-        `select concat((select json_agg(a order by id)::text from rowhouse.apps a),
+      await admin.service.query<{
+        text: string;
+      }>(`select concat((select json_agg(a order by id)::text from rowhouse.apps a),
           (select json_agg(t order by url)::text from rowhouse.targets t),
-          (select json_agg(k order by key_id)::text from rowhouse.api_keys k)) as text`,
-        [],
-        { retry: "safe", queue: SERVICE_QUEUE },
-      )
+          (select json_agg(k order by key_id)::text from rowhouse.api_keys k)) as text`)
     )[0]?.text;
   const before = await readAll();
   await admin.service.service.admin.message(

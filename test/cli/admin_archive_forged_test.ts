@@ -1,11 +1,9 @@
 /** `rowhouse admin import-app` of archives with rows and digests that no `export-app` writes. */
-import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { beforeAll, describe, expect, test } from "bun:test";
 import { readFileSync, writeFileSync } from "node:fs";
 import { defineSchema, t } from "../../src/schema/mod.ts";
 import { MOST_BATCH_BYTES } from "../../src/std/limits.ts";
-import type { Admin } from "../support/admin.ts";
 import {
-  type Archives,
   create,
   findApp,
   forge,
@@ -14,15 +12,10 @@ import {
   openArchives,
 } from "../support/archives.ts";
 import { freshName } from "../support/push.ts";
+import { share } from "../support/share.ts";
 
-let archives: Archives;
-let here: Admin;
-let there: Admin;
-beforeAll(async () => {
-  archives = await openArchives();
-  ({ here, there } = archives);
-});
-afterAll(() => archives.close());
+const archives = await share(openArchives());
+const { here, there } = archives;
 
 const makeFile = () => archives.makeFile();
 

@@ -1,32 +1,19 @@
 /** `rowhouse admin import-app` of apps whose tables and histories changed in another way than elsewhere. */
-import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { afterAll, describe, expect, test } from "bun:test";
 import { readFileSync, writeFileSync } from "node:fs";
 import { defineSchema, t } from "../../src/schema/mod.ts";
 import { type Change, readDrift } from "../../src/tables/mod.ts";
 import type { Admin } from "../support/admin.ts";
-import {
-  type Archives,
-  create,
-  findApp,
-  forge,
-  openApp,
-  openArchives,
-  readAll,
-} from "../support/archives.ts";
+import { create, findApp, forge, openApp, openArchives, readAll } from "../support/archives.ts";
 import { makeProject, runHere, schemaText } from "../support/command.ts";
 import { makeHistory, postMigrations } from "../support/history.ts";
 import { freshName, postSchema } from "../support/push.ts";
 import type { TestApp } from "../support/service.ts";
+import { share } from "../support/share.ts";
 import { isFull } from "../support/tier.ts";
 
-let archives: Archives;
-let here: Admin;
-let there: Admin;
-beforeAll(async () => {
-  archives = await openArchives();
-  ({ here, there } = archives);
-});
-afterAll(() => archives.close());
+const archives = await share(openArchives());
+const { here, there } = archives;
 
 const makeFile = () => archives.makeFile();
 

@@ -1,5 +1,5 @@
 /** Archives of apps with rules: the import replays the migrations, so the app has the rules of its last push. */
-import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { afterAll, describe, expect, test } from "bun:test";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -9,18 +9,13 @@ import { openApp } from "../support/archives.ts";
 import { freshName, postSchema } from "../support/push.ts";
 import type { TestApp } from "../support/service.ts";
 
-let here: Admin;
-let there: Admin;
-let without: Admin;
 const folder = mkdtempSync(join(tmpdir(), "rowhouse-archives-"));
-beforeAll(async () => {
-  const browser = { service: { previews: ["browser"] as const } };
-  [here, there, without] = await Promise.all([
-    openAdmin({}, browser),
-    openAdmin({}, browser),
-    openAdmin({}, { service: { previews: [] } }),
-  ]);
-});
+const browser = { service: { previews: ["browser"] as const } };
+const [here, there, without] = await Promise.all([
+  openAdmin({}, browser),
+  openAdmin({}, browser),
+  openAdmin({}, { service: { previews: [] } }),
+]);
 afterAll(async () => {
   for (const admin of [here, there, without]) await admin.close();
   rmSync(folder, { recursive: true });

@@ -9,7 +9,6 @@ import { defineSchema, t } from "../../src/schema/mod.ts";
 import { readDrift } from "../../src/tables/mod.ts";
 import { type Admin, openAdmin } from "../support/admin.ts";
 import {
-  type Archives,
   BOSS,
   create,
   findApp,
@@ -25,16 +24,11 @@ import { runHere } from "../support/command.ts";
 import { makePerson } from "../support/people.ts";
 import { freshName, postSchema } from "../support/push.ts";
 import { openTestService } from "../support/service.ts";
+import { share } from "../support/share.ts";
 
 const isOnCitus = citusUrl() !== undefined;
-let archives: Archives;
-let here: Admin;
-let there: Admin;
-beforeAll(async () => {
-  archives = await openArchives();
-  ({ here, there } = archives);
-});
-afterAll(() => archives.close());
+const archives = await share(openArchives());
+const { here, there } = archives;
 
 const makeFile = () => archives.makeFile();
 

@@ -1,28 +1,25 @@
 /** `rowhouse admin` marks roles from providers' claims, and shows whether they apply. @module */
-import { afterAll, beforeAll, expect, test } from "bun:test";
-import { SERVICE_QUEUE } from "../../src/db/mod.ts";
+import { expect, test } from "bun:test";
 import { grantRole, showUser } from "../../src/records/people/mod.ts";
-import { type Admin, openAdmin } from "../support/admin.ts";
+import { openAdmin } from "../support/admin.ts";
 import { makePerson, type Person } from "../support/people.ts";
 import type { TestApp } from "../support/service.ts";
+import { share } from "../support/share.ts";
 
-let admin: Admin;
-beforeAll(async () => {
-  admin = await openAdmin({
+const admin = await share(
+  openAdmin({
     OIDC_CORP_ISSUER: "https://login.example.org",
     OIDC_CORP_CLIENT_ID: "rowhouse",
     OIDC_CORP_CLIENT_SECRET: "secret",
-  });
-});
-afterAll(() => admin.close());
+  }),
+);
 
 /** Marks a role as granted by claims of the provider. */
 async function claim({ id }: Person, { slug }: TestApp, provider: string): Promise<void> {
-  await admin.service.service.admin.query(
+  await admin.service.query(
     `update rowhouse.grants set provider = $3, digest = sha256('x'), secret_id = 'x'
     where user_id = $1::text::uuid and app_id = (select id from rowhouse.apps where slug = $2)`,
     [id, slug, provider],
-    { retry: "unsafe", queue: SERVICE_QUEUE },
   );
 }
 

@@ -1,19 +1,16 @@
 /** `rowhouse admin delete-app`: what goes, what stays, and in steps of which size. */
-import { afterAll, beforeAll, expect, test } from "bun:test";
-import { SERVICE_QUEUE } from "../../src/db/mod.ts";
+import { expect, test } from "bun:test";
+import { readRows } from "../../src/db/mod.ts";
 import { defineSchema, t } from "../../src/schema/mod.ts";
 import { readDrift } from "../../src/tables/mod.ts";
-import { type Admin, openAdmin } from "../support/admin.ts";
+import { openAdmin } from "../support/admin.ts";
 import { withDatabase } from "../support/cluster.ts";
 import { makePerson } from "../support/people.ts";
 import { freshName, postSchema } from "../support/push.ts";
 import { openTestService, type TestApp, type TestService } from "../support/service.ts";
+import { share } from "../support/share.ts";
 
-let admin: Admin;
-beforeAll(async () => {
-  admin = await openAdmin();
-});
-afterAll(() => admin.close());
+const admin = await share(openAdmin());
 
 const path = (name: string) => `/v1/data/db/${name}`;
 
@@ -45,10 +42,9 @@ async function readRest(app: TestApp, table: string): Promise<Record<string, num
     const [name, column = "app_id"] = one.split(":");
     return `'${name}', (select count(*) from rowhouse.${name} where ${column} = $1)`;
   });
-  const [row] = await admin.service.service.admin.query<{ rest: string }>(
+  const [row] = await admin.service.query<{ rest: string }>(
     `select json_build_object(${counts.join(", ")}, 'rows', (select count(*) from data.${table} where app_id = $1))::text as rest`,
     [app.id],
-    { retry: "safe", queue: SERVICE_QUEUE },
   );
   return JSON.parse(row?.rest ?? "{}");
 }
@@ -147,10 +143,9 @@ test("a step changes only a limited number of rows, even with references, and th
   for (const process of service.processes) await process.close();
   type Step = { is_done: boolean; job: string | null; deleted: number | null };
   const step = async () => {
-    const [row] = await service.service.admin.query<Step>(
+    const [row] = await service.query<Step>(
       "select is_done, job::text as job, deleted::int4 as deleted from rowhouse.delete_app_step($1, 'operator')",
       [app.slug],
-      { retry: "unsafe", queue: SERVICE_QUEUE },
     );
     return row;
   };
@@ -159,16 +154,14 @@ test("a step changes only a limited number of rows, even with references, and th
   const left: number[] = [];
   await withDatabase(service.database.rowsUrl, async (rows) => {
     for (let isEmptied = false; !isEmptied && left.length < 50; ) {
-      const [row] = await rows.query<{ is_emptied: boolean }>(
+      const [row] = await readRows<{ is_emptied: boolean }>(
+        rows,
         "select rowhouse.run_rows_job($1::uuid, 2) as is_emptied",
         [job],
-        { retry: "unsafe", queue: SERVICE_QUEUE },
       );
       isEmptied = row?.is_emptied === true;
-      const [counted] = await service.service.admin.query<{ rows: number }>(
+      const [counted] = await service.query<{ rows: number }>(
         `select (select count(*) from data.${a})::int4 + (select count(*) from data.${b})::int4 as rows`,
-        [],
-        { retry: "safe", queue: SERVICE_QUEUE },
       );
       left.push(counted?.rows ?? 0);
     }

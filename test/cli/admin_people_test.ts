@@ -1,7 +1,6 @@
 /** `rowhouse admin` for people: accounts, passwords, roles and sessions. @module */
-import { afterAll, beforeAll, expect, test } from "bun:test";
-import { SERVICE_QUEUE } from "../../src/db/mod.ts";
-import { type Admin, openAdmin } from "../support/admin.ts";
+import { expect, test } from "bun:test";
+import { openAdmin } from "../support/admin.ts";
 import {
   type Jar,
   makePerson,
@@ -11,17 +10,13 @@ import {
   submitSignIn,
   visit,
 } from "../support/people.ts";
+import { share } from "../support/share.ts";
 
 const PASSWORD = "seven slow green boats";
 
-let admin: Admin;
-let json: Admin["json"];
-beforeAll(async () => {
-  admin = await openAdmin();
-  json = admin.json;
-  await admin.service.makeApp(undefined, { slug: "wiki" });
-});
-afterAll(() => admin.close());
+const admin = await share(openAdmin());
+const json = admin.json;
+await admin.service.makeApp(undefined, { slug: "wiki" });
 
 test("a person is created, sets a password by the link, gets a role, loses the role, and is disabled", async () => {
   const email = "ada@example.org";
@@ -250,21 +245,18 @@ test("export-user prints all data of a person, without proofs", async () => {
   const person = await makePerson(service, { name: "Cy", app, role: "editor" });
   await signInAs(service, person);
   await json("password-link", person.email);
-  await service.service.admin.query(
+  await service.query(
     `insert into rowhouse.provider_links (issuer, subject, user_id, digest, secret_id)
     values ('https://issuer.example.org', 'cy', $1::text::uuid, sha256('x'), 'x')`,
     [person.id],
-    { retry: "unsafe", queue: SERVICE_QUEUE },
   );
-  await service.service.admin.query(
+  await service.query(
     "insert into rowhouse.invitations (user_id, invited_by) values ($1::text::uuid, 'operator')",
     [person.id],
-    { retry: "unsafe", queue: SERVICE_QUEUE },
   );
-  await service.service.admin.query(
+  await service.query(
     "insert into rowhouse.mails (template, user_id) values ('invitation', $1::text::uuid)",
     [person.id],
-    { retry: "unsafe", queue: SERVICE_QUEUE },
   );
   for (const text of [
     "failed_sign_ins (user_id, attempts, last_at) values ($1::text::uuid, 1, now())",
@@ -273,18 +265,12 @@ test("export-user prints all data of a person, without proofs", async () => {
     "passkeys (credential_id, user_id, public_key, label, digest, secret_id) values ('x', $1::text::uuid, 'x', 'key', sha256('x'), 'x')",
     "pending_sign_ins (id, digest, secret_id, user_id, proven_at, expires_at) values ('aaaaaaaaaaaaaaaa', sha256('x'), 'x', $1::text::uuid, now(), now() + interval '1 hour')",
   ])
-    await service.service.admin.query(`insert into rowhouse.${text}`, [person.id], {
-      retry: "unsafe",
-      queue: SERVICE_QUEUE,
-    });
+    await service.query(`insert into rowhouse.${text}`, [person.id]);
   for (const text of [
     "person_keys (key_id, app_id, session_id, person_id, scopes, digest, expires_at) select 'aaaaaaaaaaaaaaaa', $2::text::uuid, id, user_id, '{}', sha256('x'), now() from rowhouse.sessions where user_id = $1::text::uuid",
     "session_apps select id, $2::text::uuid, now() from rowhouse.sessions where user_id = $1::text::uuid",
   ])
-    await service.service.admin.query(`insert into rowhouse.${text}`, [person.id, app.id], {
-      retry: "unsafe",
-      queue: SERVICE_QUEUE,
-    });
+    await service.query(`insert into rowhouse.${text}`, [person.id, app.id]);
   const stored = await json("export-user", person.email);
   expect(stored).toMatchObject({
     user: { id: person.id, email: person.email, display_name: "Cy", has_password: true },
@@ -296,14 +282,12 @@ test("export-user prints all data of a person, without proofs", async () => {
   });
   expect(Object.keys(stored["user"] as object)).not.toContain("password_hash");
   expect(JSON.stringify(stored)).not.toMatch(/digest|secret|argon2/i);
-  const tables = await service.service.admin.query<{ name: string }>(
-    `select table_name as name from information_schema.columns
+  const tables = await service.query<{
+    name: string;
+  }>(`select table_name as name from information_schema.columns
     where table_schema = 'rowhouse' and column_name in ('user_id', 'person_id')
       -- The proof of a key is exported with the key.
-      and table_name <> 'proofs' order by 1`,
-    [],
-    { retry: "safe", queue: SERVICE_QUEUE },
-  );
+      and table_name <> 'proofs' order by 1`);
   expect(tables.map(({ name }) => name)).toEqual(Object.keys(EXPORTED).sort());
   for (const key of Object.values(EXPORTED)) expect(stored[key]).not.toEqual([]);
   const lines = (await admin.run("export-user", person.email)).out;
@@ -314,10 +298,9 @@ test("confirm-addresses lists addresses that this service did not set, and confi
   const people = [await makePerson(admin.service), await makePerson(admin.service)];
   const emails = people.map(({ email }) => email).sort();
   for (const { email } of people)
-    await admin.service.service.admin.query(
+    await admin.service.query(
       "update rowhouse.users set email_digest = sha256('x') where email = $1",
       [email],
-      { retry: "unsafe", queue: SERVICE_QUEUE },
     );
   await admin.service.service.admin.message(
     "insert into rowhouse.mail_sender (seen_at) values (clock_timestamp()); select 1",

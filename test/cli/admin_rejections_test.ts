@@ -1,25 +1,20 @@
 /** Admin commands that are rejected: the reason on standard error, nothing on standard output, nothing changed. @module */
-import { afterAll, beforeAll, expect, test } from "bun:test";
+import { expect, test } from "bun:test";
 import { APP_SWITCH_NAMES, toDashed } from "../../src/app_switch.ts";
-import { SERVICE_QUEUE } from "../../src/db/mod.ts";
 import { SCOPES } from "../../src/principal.ts";
-import { type Admin, openAdmin } from "../support/admin.ts";
+import { openAdmin } from "../support/admin.ts";
 import { makeProject, runHere } from "../support/command.ts";
 import { TEST_IDENTITY_SECRET } from "../support/deps.ts";
 import { readAdminSamples } from "../support/samples/commands.ts";
 import { expectSentences } from "../support/sentences.ts";
+import { share } from "../support/share.ts";
 
 const UNKNOWN_KEY = "a".repeat(16);
 
-let admin: Admin;
-let before: string;
-beforeAll(async () => {
-  admin = await openAdmin();
-  await admin.service.makeApp(undefined, { slug: "wiki" });
-  await admin.json("create-user", "bo@example.org", "--role", "super_admin");
-  before = await readAll();
-});
-afterAll(() => admin.close());
+const admin = await share(openAdmin());
+await admin.service.makeApp(undefined, { slug: "wiki" });
+await admin.json("create-user", "bo@example.org", "--role", "super_admin");
+const before = await readAll();
 
 /** Everything that an admin command could change. */
 async function readAll(): Promise<string> {
@@ -27,10 +22,8 @@ async function readAll(): Promise<string> {
   const rows = tables.map(
     (table) => `(select json_agg(one order by one::text) from rowhouse.${table} one)`,
   );
-  const [row] = await admin.service.service.admin.query<{ text: string }>(
+  const [row] = await admin.service.query<{ text: string }>(
     `select concat(${rows.join(", ")}) as text`,
-    [],
-    { retry: "safe", queue: SERVICE_QUEUE },
   );
   return row?.text ?? "";
 }

@@ -1,14 +1,11 @@
 /** The roles that the rules of an app's schema name are known to `grant`, before anyone has them. */
-import { afterAll, beforeAll, expect, test } from "bun:test";
+import { expect, test } from "bun:test";
 import { defineSchema, t } from "../../src/schema/mod.ts";
-import { type Admin, openAdmin } from "../support/admin.ts";
+import { openAdmin } from "../support/admin.ts";
 import { freshName } from "../support/push.ts";
+import { share } from "../support/share.ts";
 
-let admin: Admin;
-beforeAll(async () => {
-  admin = await openAdmin({}, { service: { previews: ["browser"] } });
-});
-afterAll(() => admin.close());
+const admin = await share(openAdmin({}, { service: { previews: ["browser"] } }));
 
 test("a role of the rules needs no confirmation, and a misspelled one names it", async () => {
   const todos = t.model({ title: t.string() }).allow(["member", "approver"], { read: true });

@@ -1,15 +1,12 @@
 /** `rowhouse admin` for several people: addresses or a file, all or nothing, with every error. */
-import { afterAll, beforeAll, expect, test } from "bun:test";
+import { expect, test } from "bun:test";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { type Admin, openAdmin } from "../support/admin.ts";
+import { openAdmin } from "../support/admin.ts";
 import { makePerson } from "../support/people.ts";
+import { share } from "../support/share.ts";
 
-let admin: Admin;
-beforeAll(async () => {
-  admin = await openAdmin();
-});
-afterAll(() => admin.close());
+const admin = await share(openAdmin());
 
 let count = 0;
 

@@ -1,17 +1,14 @@
 /** `rowhouse admin` on apps' tables: ends an app's use of a table, and drops an unused table. */
-import { afterAll, beforeAll, expect, test } from "bun:test";
-import { SERVICE_QUEUE } from "../../src/db/mod.ts";
+import { expect, test } from "bun:test";
+import { readRows } from "../../src/db/mod.ts";
 import { defineSchema, t } from "../../src/schema/mod.ts";
 import { readDrift } from "../../src/tables/mod.ts";
-import { type Admin, openAdmin } from "../support/admin.ts";
+import { openAdmin } from "../support/admin.ts";
 import { freshName, postSchema } from "../support/push.ts";
 import { expectSentences } from "../support/sentences.ts";
+import { share } from "../support/share.ts";
 
-let admin: Admin;
-beforeAll(async () => {
-  admin = await openAdmin();
-});
-afterAll(() => admin.close());
+const admin = await share(openAdmin());
 
 const post = (json: object) => ({ method: "POST", json });
 
@@ -82,10 +79,9 @@ test.each([
     const app = await service.makeApp(defineSchema({ [name]: { title: t.string() } }));
     await service.call(app, `/v1/data/db/${name}`, post({ title: "one" }));
     const isSuperuser = async () => {
-      const [row] = await service.pushing.query<{ rolsuper: boolean }>(
+      const [row] = await readRows<{ rolsuper: boolean }>(
+        service.pushing,
         "select rolsuper from pg_catalog.pg_roles where rolname = current_user",
-        [],
-        { retry: "safe", queue: SERVICE_QUEUE },
       );
       return row?.rolsuper;
     };

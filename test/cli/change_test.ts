@@ -1,5 +1,5 @@
 /** Explicit changes by command: the schema file, confirmation, the migration's file, and other environments. */
-import { afterAll, beforeAll, beforeEach, expect, test } from "bun:test";
+import { afterAll, beforeEach, expect, test } from "bun:test";
 import { existsSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { defineSchema, t } from "../../src/schema/mod.ts";
@@ -7,16 +7,12 @@ import { makeProject, runHere, schemaText, startOnTerminal } from "../support/co
 import { freshName, readMigrations } from "../support/push.ts";
 import { openTestService, type TestApp, type TestService } from "../support/service.ts";
 
-let staging: TestService;
-let production: TestService;
 let apps: { staging: TestApp; production: TestApp };
 let name: string;
 let project: ReturnType<typeof makeProject>;
 const projects: (typeof project)[] = [];
-beforeAll(async () => {
-  staging = await openTestService();
-  production = await openTestService();
-});
+const staging = await openTestService();
+const production = await openTestService();
 beforeEach(async () => {
   name = freshName();
   apps = { staging: await staging.makeApp(), production: await production.makeApp() };

@@ -1,10 +1,11 @@
-import { afterAll, beforeAll, expect, test } from "bun:test";
+import { expect, test } from "bun:test";
 import { cpSync, existsSync, readFileSync } from "node:fs";
 import { basename, join } from "node:path";
-import { makeDatabase, type TestDatabase } from "../support/cluster.ts";
+import { makeDatabase } from "../support/cluster.ts";
 import { makeProject, ROOT } from "../support/command.ts";
 import { TEST_IDENTITY_SECRET } from "../support/deps.ts";
 import { eventually } from "../support/eventually.ts";
+import { share } from "../support/share.ts";
 
 // Not every test machine has a container engine, so the test replays the steps of the Dockerfile.
 const dockerfile = readFileSync(join(ROOT, "Dockerfile"), "utf8");
@@ -15,16 +16,8 @@ const readSteps = (instruction: string): string[][] =>
   );
 const readTerms = (instruction: string): string[] => readSteps(instruction)[0] ?? [];
 
-let image: ReturnType<typeof makeProject>;
-let database: TestDatabase;
-beforeAll(async () => {
-  image = makeProject();
-  database = await makeDatabase();
-});
-afterAll(async () => {
-  image.remove();
-  await database.drop();
-});
+const image = await share(makeProject());
+const database = await share(makeDatabase());
 
 const run = (words: readonly string[], env: Record<string, string> = {}) => {
   const { PATH = "", HOME = "" } = process.env;

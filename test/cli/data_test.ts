@@ -1,5 +1,5 @@
 /** `rowhouse data import` and `rowhouse data export`, against a service. */
-import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { describe, expect, test } from "bun:test";
 import { readdirSync } from "node:fs";
 import { join } from "node:path";
 import { defineSchema, t } from "../../src/schema/mod.ts";
@@ -7,18 +7,11 @@ import { splitList, splitObject } from "../../src/std/json_text.ts";
 import { makeProject, type Outcome, runHere, runRedirected } from "../support/command.ts";
 import { freshName, postChange } from "../support/push.ts";
 import { expectSentences } from "../support/sentences.ts";
-import { openTestService, type TestApp, type TestService } from "../support/service.ts";
+import { openTestService, type TestApp } from "../support/service.ts";
+import { share } from "../support/share.ts";
 
-let service: TestService;
-let project: ReturnType<typeof makeProject>;
-beforeAll(async () => {
-  service = await openTestService();
-  project = makeProject();
-});
-afterAll(async () => {
-  project.remove();
-  await service.close();
-});
+const service = await share(openTestService());
+const project = await share(makeProject());
 
 type TestTable = { app: TestApp; name: string; projects: string };
 

@@ -2,7 +2,7 @@
 import { expect, test } from "bun:test";
 import postgres from "postgres";
 import { checkVersion, evaluateVersion } from "../../src/cli/database.ts";
-import { openDatabase, SERVICE_QUEUE } from "../../src/db/mod.ts";
+import { openDatabase, readRows } from "../../src/db/mod.ts";
 import { clusterUrls } from "../support/cluster.ts";
 
 test.each([9, 14])("PostgreSQL %d is rejected", (version) => {
@@ -20,10 +20,9 @@ test("the server of this run is accepted and has the expected version", async ()
   const database = openDatabase({ url: admin, connections: 1, prepare: true, name: "version" });
   try {
     await checkVersion(database);
-    const [row] = await database.query<{ version: string }>(
+    const [row] = await readRows<{ version: string }>(
+      database,
       "select pg_catalog.current_setting('server_version_num') as version",
-      [],
-      { retry: "safe", queue: SERVICE_QUEUE },
     );
     expect(Math.floor(Number(row?.version) / 10_000)).toBe(
       Number(process.env["TEST_POSTGRES"] ?? 18),

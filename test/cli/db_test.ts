@@ -1,18 +1,15 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from "bun:test";
+import { afterAll, beforeEach, describe, expect, test } from "bun:test";
 import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, symlinkSync } from "node:fs";
 import { basename, join } from "node:path";
 import { makeProject, ROOT, runHere, schemaText, startCommand } from "../support/command.ts";
 import { eventually } from "../support/eventually.ts";
 import { expectSentences } from "../support/sentences.ts";
-import { openTestService, type TestApp, type TestService } from "../support/service.ts";
+import { openTestService, type TestApp } from "../support/service.ts";
 
-let service: TestService;
 let app: TestApp;
 let project: ReturnType<typeof makeProject>;
 const projects: (typeof project)[] = [];
-beforeAll(async () => {
-  service = await openTestService();
-});
+const service = await openTestService();
 beforeEach(async () => {
   app = await service.makeApp();
   project = makeProject();

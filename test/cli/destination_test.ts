@@ -1,20 +1,16 @@
 /** Where a command goes: what it says first, what it asks on a terminal, and what it rejects without one. */
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from "bun:test";
+import { afterAll, beforeEach, describe, expect, test } from "bun:test";
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { makeProject, runHere, schemaText, showHere, startOnTerminal } from "../support/command.ts";
 import { freshName } from "../support/push.ts";
-import { openTestService, type TestApp, type TestService } from "../support/service.ts";
+import { openTestService } from "../support/service.ts";
 
-let service: TestService;
-let app: TestApp;
 let table: string;
 let project: ReturnType<typeof makeProject>;
 const projects: (typeof project)[] = [];
-beforeAll(async () => {
-  service = await openTestService();
-  app = await service.makeApp();
-});
+const service = await openTestService();
+const app = await service.makeApp();
 beforeEach(async () => {
   table = freshName();
   project = makeProject({ "schema/mod.ts": schemaText(`{ ${table}: { title: t.string() } }`) });

@@ -1,5 +1,5 @@
 /** One `dev` for several apps: each project has its own schema, key and files, and its folder selects it for commands. */
-import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { afterAll, describe, expect, test } from "bun:test";
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import {
@@ -15,17 +15,14 @@ import { callService } from "../support/service.ts";
 const LIMIT_MS = 90_000;
 const CONTACTS = "{ contacts: { name: t.string().required() } }";
 
-let parent: ReturnType<typeof makeProject>;
 let dev: Running;
-beforeAll(async () => {
-  parent = makeProject({
-    "Our Wiki/rowhouse.json": '{ "app": "wiki", "apps": ["../mate 2"], "previews": ["browser"] }',
-    "Our Wiki/schema/mod.ts": schemaText("{ pages: { title: t.string().required() } }"),
-    "mate 2/rowhouse.json": '{ "app": "crm" }',
-    "mate 2/schema/mod.ts": schemaText(CONTACTS),
-  });
-  dev = await start();
-}, LIMIT_MS);
+const parent = makeProject({
+  "Our Wiki/rowhouse.json": '{ "app": "wiki", "apps": ["../mate 2"], "previews": ["browser"] }',
+  "Our Wiki/schema/mod.ts": schemaText("{ pages: { title: t.string().required() } }"),
+  "mate 2/rowhouse.json": '{ "app": "crm" }',
+  "mate 2/schema/mod.ts": schemaText(CONTACTS),
+});
+dev = await start();
 afterAll(async () => {
   await dev.kill("SIGTERM");
   parent.remove();

@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { SERVICE_QUEUE } from "../../src/db/mod.ts";
+import { readRows } from "../../src/db/mod.ts";
 import {
   makeDatabase,
   makeEmptyDatabase,
@@ -40,10 +40,7 @@ const write = (url: string, text: string) =>
 /** The lines of a query with one column. */
 const read = (url: string, text: string) =>
   withDatabase(url, async (database) => {
-    const rows = await database.query<{ line: string }>(text, [], {
-      retry: "safe",
-      queue: SERVICE_QUEUE,
-    });
+    const rows = await readRows<{ line: string }>(database, text);
     return rows.map(({ line }) => line);
   });
 

@@ -1,31 +1,26 @@
 /** A planted `.rowhouse/dev.json`, as a cloned repository can contain: no command sends a key or a row to its addresses. */
-import { afterAll, beforeAll, expect, test } from "bun:test";
+import { expect, test } from "bun:test";
 import { chmodSync } from "node:fs";
 import { join } from "node:path";
 import { defineSchema, t } from "../../src/schema/mod.ts";
 import { makeProject, showHere } from "../support/command.ts";
 import { freshName } from "../support/push.ts";
-import { openTestService, type TestService } from "../support/service.ts";
+import { openTestService } from "../support/service.ts";
+import { share } from "../support/share.ts";
 
-let service: TestService;
 /** Another server, with the requests that it received. */
-let other: ReturnType<typeof Bun.serve>;
 const received: string[] = [];
-beforeAll(async () => {
-  service = await openTestService();
-  other = Bun.serve({
+const service = await share(openTestService());
+const other = await share(
+  Bun.serve({
     hostname: "127.0.0.1",
     port: 0,
     fetch: ({ url }) => {
       received.push(url);
       return new Response();
     },
-  });
-});
-afterAll(async () => {
-  await other.stop(true);
-  await service.close();
-});
+  }),
+);
 
 const PERSON = { email: "a@example.org", password: "secret-word" };
 const dev = (more: Record<string, string>) => ({

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, expect, test } from "bun:test";
 import { chmodSync, existsSync, readFileSync, rmSync, statSync } from "node:fs";
 import { basename, join } from "node:path";
 import { toSlug } from "../../src/cli/package.ts";
-import { SERVICE_QUEUE } from "../../src/db/mod.ts";
+import { readRows } from "../../src/db/mod.ts";
 import { APP_SLUG } from "../../src/records/apps/mod.ts";
 import { readBlocks } from "../docs/blocks.ts";
 import { withDatabase } from "../support/cluster.ts";
@@ -375,10 +375,7 @@ test(
   async () => {
     const roles = async () =>
       await withDatabase(readDev()["databaseUrl"] ?? "", (database) =>
-        database.query("select role from rowhouse.grants", [], {
-          retry: "safe",
-          queue: SERVICE_QUEUE,
-        }),
+        readRows(database, "select role from rowhouse.grants"),
       );
     const first = await startDev();
     expect(await roles()).toEqual([{ role: "member" }]);
@@ -397,10 +394,7 @@ test(
   async () => {
     const dev = await startDev();
     const [server] = await withDatabase(readDev()["databaseUrl"] ?? "", (database) =>
-      database.query<{ folder: string }>("select current_setting('data_directory') as folder", [], {
-        retry: "safe",
-        queue: SERVICE_QUEUE,
-      }),
+      readRows<{ folder: string }>(database, "select current_setting('data_directory') as folder"),
     );
     const file = join(server?.folder ?? "", "postmaster.pid");
     process.kill(Number(readFileSync(file, "utf8").split("\n")[0]), "SIGKILL");

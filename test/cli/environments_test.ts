@@ -1,18 +1,15 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from "bun:test";
+import { afterAll, beforeEach, describe, expect, test } from "bun:test";
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { defineSchema, t } from "../../src/schema/mod.ts";
 import { makeProject, runHere, schemaText, startOnTerminal } from "../support/command.ts";
 import { makeHistory } from "../support/history.ts";
-import { openTestService, type TestApp, type TestService } from "../support/service.ts";
+import { openTestService, type TestApp } from "../support/service.ts";
 
-let service: TestService;
 let app: TestApp;
 let project: ReturnType<typeof makeProject>;
 const projects: (typeof project)[] = [];
-beforeAll(async () => {
-  service = await openTestService();
-});
+const service = await openTestService();
 beforeEach(async () => {
   app = await service.makeApp();
   project = makeProject();

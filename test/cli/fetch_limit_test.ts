@@ -1,31 +1,27 @@
 /** Bun's limit of concurrent requests: each way to start a process that forwards sets it before Bun starts. */
-import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { describe, expect, test } from "bun:test";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { findServeIssues } from "../../src/cli/settings.ts";
 import { FETCH_LIMIT } from "../../src/std/network.ts";
 import { ROOT, runHere, startCommand } from "../support/command.ts";
 import { findFreePort } from "../support/free_port.ts";
-import { openShop, type Shop } from "../support/shop.ts";
+import { share } from "../support/share.ts";
+import { openShop } from "../support/shop.ts";
 
 const { variable, max } = FETCH_LIMIT;
 
-let shop: Shop;
-let env: Readonly<Record<string, string>>;
-beforeAll(async () => {
-  shop = await openShop();
-  const { DATABASE_PREPARE = "on", PORT = "0", HOST = "" } = shop.env;
-  env = {
-    ROLE: "gateway",
-    DATABASE_URL: shop.database.roleUrls.gateway,
-    ...{ DATABASE_PREPARE, PORT, HOST },
-    INTERNAL_HMAC_SECRET_DATA: "d".repeat(32),
-    INTERNAL_HMAC_SECRET_IDENTITY: "i".repeat(32),
-    UPSTREAM_DATA_URL: "http://127.0.0.1:1",
-    UPSTREAM_IDENTITY_URL: "http://127.0.0.1:2",
-  };
-});
-afterAll(() => shop.close());
+const shop = await share(openShop());
+const { DATABASE_PREPARE = "on", PORT = "0", HOST = "" } = shop.env;
+const env = {
+  ROLE: "gateway",
+  DATABASE_URL: shop.database.roleUrls.gateway,
+  ...{ DATABASE_PREPARE, PORT, HOST },
+  INTERNAL_HMAC_SECRET_DATA: "d".repeat(32),
+  INTERNAL_HMAC_SECRET_IDENTITY: "i".repeat(32),
+  UPSTREAM_DATA_URL: "http://127.0.0.1:1",
+  UPSTREAM_IDENTITY_URL: "http://127.0.0.1:2",
+};
 
 /** The environment that a process started with. */
 const readStart = (pid: number) => readFileSync(`/proc/${pid}/environ`, "latin1").split("\0");

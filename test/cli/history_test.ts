@@ -1,21 +1,18 @@
 /** One project folder and several services: missing migrations are applied in order, and different histories are rejected. */
-import { afterAll, beforeAll, beforeEach, expect, test } from "bun:test";
+import { afterAll, beforeEach, expect, test } from "bun:test";
 import { chmodSync, existsSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { defineSchema, t } from "../../src/schema/mod.ts";
 import { makeProject, runHere, schemaText, startCommand } from "../support/command.ts";
 import { makeHistory } from "../support/history.ts";
 import { dumpDatabase, freshName, postSchema, postSteps, readMigrations } from "../support/push.ts";
-import { openTestService, type TestApp, type TestService } from "../support/service.ts";
+import { openTestService, type TestApp } from "../support/service.ts";
 
-let service: TestService;
 let project: ReturnType<typeof makeProject>;
 let name: string;
 let app: TestApp;
 const projects: (typeof project)[] = [];
-beforeAll(async () => {
-  service = await openTestService();
-});
+const service = await openTestService();
 /** A project with four migrations, and an app at a service that has none of them. */
 beforeEach(async () => {
   name = freshName();

@@ -1,25 +1,19 @@
 /** A command that a signal stops leaves no temporary login. */
-import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import { SERVICE_QUEUE } from "../../src/db/mod.ts";
+import { describe, expect, test } from "bun:test";
 import { defineSchema, t } from "../../src/schema/mod.ts";
-import { type Admin, openAdmin } from "../support/admin.ts";
+import { openAdmin } from "../support/admin.ts";
 import { eventually } from "../support/eventually.ts";
 import { countLockWaits, whileDone, whileLocked } from "../support/held_lock.ts";
 import { freshName } from "../support/push.ts";
+import { share } from "../support/share.ts";
 
 const SIGNALS = ["SIGINT", "SIGTERM"] as const;
 const name = freshName();
-let admin: Admin;
-beforeAll(async () => {
-  admin = await openAdmin();
-});
-afterAll(() => admin.close());
+const admin = await share(openAdmin());
 
 function findLogins(): Promise<object[]> {
-  return admin.service.service.admin.query(
+  return admin.service.query(
     "select rolname from pg_catalog.pg_roles where rolname ~ '^rowhouse_rows_[0-9a-f]{16}$'",
-    [],
-    { retry: "safe", queue: SERVICE_QUEUE },
   );
 }
 

@@ -1,27 +1,22 @@
 /** The modules that each command imports. Commands start fast because they import only what they need. */
-import { afterAll, beforeAll, expect, test } from "bun:test";
+import { expect, test } from "bun:test";
 import { readFileSync } from "node:fs";
 import { join, relative } from "node:path";
-import { makeDatabase, type TestDatabase } from "../support/cluster.ts";
+import { makeDatabase } from "../support/cluster.ts";
 import { makeProject, ROOT, type Settings, schemaText } from "../support/command.ts";
 import { TEST_IDENTITY_SECRET } from "../support/deps.ts";
+import { share } from "../support/share.ts";
 
 const LIST = `import { writeFileSync } from "node:fs";
 process.on("exit", () => writeFileSync("loaded.json", JSON.stringify(Object.keys(require.cache))));`;
 
-let project: ReturnType<typeof makeProject>;
-let database: TestDatabase;
-beforeAll(async () => {
-  project = makeProject({
+const project = await share(
+  makeProject({
     "list.ts": LIST,
     "schema/mod.ts": schemaText("{ todos: { title: t.string() } }"),
-  });
-  database = await makeDatabase();
-});
-afterAll(async () => {
-  project.remove();
-  await database.drop();
-});
+  }),
+);
+const database = await share(makeDatabase());
 
 /** The modules that a command imported: modules of this repository by path, packages by name. */
 async function listLoaded(

@@ -6,7 +6,7 @@ import { FUNCTIONS } from "../../src/db/citus/functions.ts";
 import { type Cluster, startCluster } from "../../src/db/embedded/mod.ts";
 import { MIGRATIONS } from "../../src/db/migrations/mod.ts";
 import { ROLE_NAMES } from "../../src/db/migrations/roles.ts";
-import { ANCHOR, RELEASE, readDialect, SERVICE_QUEUE, showRelease } from "../../src/db/mod.ts";
+import { ANCHOR, RELEASE, readDialect, readRows, showRelease } from "../../src/db/mod.ts";
 import { defineSchema, t } from "../../src/schema/mod.ts";
 import { dumpCatalog } from "../support/catalog_dump.ts";
 import {
@@ -18,17 +18,10 @@ import {
 import { makeProject, runHere } from "../support/command.ts";
 import { TEST_IDENTITY_SECRET } from "../support/deps.ts";
 import { openTestService } from "../support/service.ts";
+import { share } from "../support/share.ts";
 
-let project: ReturnType<typeof makeProject>;
-let database: Awaited<ReturnType<typeof makeEmptyDatabase>>;
-beforeAll(async () => {
-  project = makeProject();
-  database = await makeEmptyDatabase();
-});
-afterAll(async () => {
-  project.remove();
-  await database.drop();
-});
+const project = await share(makeProject());
+const database = await share(makeEmptyDatabase());
 
 const migrate = (env: Record<string, string>, ...words: string[]) =>
   runHere(["migrate", ...words], { ...project, env });
@@ -83,10 +76,7 @@ describe("a database of another release", () => {
   const COMMANDS = [["migrate"], ["migrate", "--dry-run"], ["serve"], ["admin", "list-apps"]];
   const readRecord = (url: string) =>
     withDatabase(url, (admin) =>
-      admin.query("select * from rowhouse.service_migrations order by number", [], {
-        retry: "safe",
-        queue: SERVICE_QUEUE,
-      }),
+      readRows(admin, "select * from rowhouse.service_migrations order by number"),
     );
 
   test.each(BASELINES)(
@@ -154,10 +144,7 @@ describe("migrate --dry-run", () => {
       expect(files).toHaveLength(MIGRATIONS.length);
       expect(Object.keys(planned.changes.functions).length).toBeGreaterThan(300);
       const schemas = await withDatabase(empty.url, (admin) =>
-        admin.query("select from pg_namespace where nspname = 'rowhouse'", [], {
-          retry: "safe",
-          queue: SERVICE_QUEUE,
-        }),
+        readRows(admin, "select from pg_namespace where nspname = 'rowhouse'"),
       );
       expect(schemas).toEqual([]);
     } finally {
@@ -248,10 +235,7 @@ test("no statement of a migration is sent to the nodes of a Citus cluster", asyn
         create event trigger see on ddl_command_start execute function public.see();
         select 1`);
       expect((await migrate({ ADMIN_DATABASE_URL: empty.url })).code).toBe(0);
-      const seen = await admin.query("select distinct setting from public.seen", [], {
-        retry: "safe",
-        queue: SERVICE_QUEUE,
-      });
+      const seen = await readRows(admin, "select distinct setting from public.seen");
       expect(seen).toEqual([{ setting: "off" }]);
     });
   } finally {
@@ -264,11 +248,10 @@ test("a restored dump of a distributed database becomes a database of a single P
   const env = { ADMIN_DATABASE_URL: other.adminUrl };
   await withDatabase(other.adminUrl, async (admin) => {
     const readFunctions = () =>
-      admin.query(
+      readRows(
+        admin,
         `select pg_get_functiondef(oid) as text, proowner::regrole::text as owner, proacl::text as grants
         from pg_proc where pronamespace = 'rowhouse'::regnamespace order by oid::regprocedure::text`,
-        [],
-        { retry: "safe", queue: SERVICE_QUEUE },
       );
     const before = await readFunctions();
     await admin.message(
@@ -399,10 +382,7 @@ describe("without a superuser", () => {
     expect(first.out).toContain('The role "managed_login" can serve\n');
     expect((await migrate(env)).code).toBe(0);
     await withDatabase(env.DATABASE_URL, async (login) => {
-      const rows = await login.query("select name from rowhouse.versions", [], {
-        retry: "safe",
-        queue: SERVICE_QUEUE,
-      });
+      const rows = await readRows(login, "select name from rowhouse.versions");
       expect(rows.length).toBeGreaterThan(0);
     });
   });

@@ -1,29 +1,21 @@
 /** `PREVIEW`: migrate turns previews on and ends them only by name, pushes follow the record, and no process serves a preview that is off. */
-import { afterAll, beforeAll, expect, test } from "bun:test";
+import { expect, test } from "bun:test";
 import { call, readRows } from "../../src/db/mod.ts";
 import { setAppSwitch } from "../../src/records/apps/mod.ts";
 import { defineSchema, t } from "../../src/schema/mod.ts";
 import { makeProject, runHere } from "../support/command.ts";
 import { TEST_IDENTITY_SECRET } from "../support/deps.ts";
-import { openTestService, type TestApp, type TestService } from "../support/service.ts";
+import { openTestService } from "../support/service.ts";
+import { share } from "../support/share.ts";
 import { testUnlessCitus } from "../support/skip.ts";
 
 const testOne = testUnlessCitus("the preview does not cover it");
 const first = defineSchema({ notes: { title: t.string() } });
 const second = defineSchema({ notes: { title: t.string() }, later: { title: t.string() } });
 
-let service: TestService;
-let project: ReturnType<typeof makeProject>;
-let app: TestApp;
-beforeAll(async () => {
-  project = makeProject();
-  service = await openTestService({ service: { previews: [] } });
-  app = await service.makeApp(first);
-});
-afterAll(async () => {
-  project.remove();
-  await service.close();
-});
+const project = await share(makeProject());
+const service = await share(openTestService({ service: { previews: [] } }));
+const app = await service.makeApp(first);
 
 function run(command: string, preview: string, ...words: string[]) {
   const { adminUrl, servingUrl, prepare } = service.database;

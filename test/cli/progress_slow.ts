@@ -1,20 +1,16 @@
 /** The progress of a slow push on a terminal. */
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "bun:test";
+import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import { makeProject, runCommand, schemaText, startOnTerminal } from "../support/command.ts";
-import { openTestService, type TestApp, type TestService } from "../support/service.ts";
+import { openTestService } from "../support/service.ts";
+import { share } from "../support/share.ts";
 
-let service: TestService;
-let app: TestApp;
 let project: ReturnType<typeof makeProject>;
-beforeAll(async () => {
-  service = await openTestService();
-  app = await service.makeApp();
-});
+const service = await share(openTestService());
+const app = await service.makeApp();
 beforeEach(() => {
   project = makeProject();
 });
 afterEach(() => project.remove());
-afterAll(() => service.close());
 
 describe("a slow push shows its progress", () => {
   const FRAME = /\r[\u2800-\u28ff] Pushing/;

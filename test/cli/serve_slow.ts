@@ -1,19 +1,16 @@
-import { afterAll, beforeAll, expect, test } from "bun:test";
+import { expect, test } from "bun:test";
 import { connect as connectSocket, type Socket } from "node:net";
 import { join } from "node:path";
-import { SERVICE_QUEUE } from "../../src/db/mod.ts";
+import { readRows } from "../../src/db/mod.ts";
 import { makeEmptyDatabase, withDatabase } from "../support/cluster.ts";
 import { ROOT, runCommand, type Settings, startCommand } from "../support/command.ts";
 import { eventually } from "../support/eventually.ts";
 import { findFreePort } from "../support/free_port.ts";
 import { openPostgresProxy } from "../support/postgres_proxy.ts";
-import { openShop, type Shop } from "../support/shop.ts";
+import { share } from "../support/share.ts";
+import { openShop } from "../support/shop.ts";
 
-let shop: Shop;
-beforeAll(async () => {
-  shop = await openShop();
-});
-afterAll(() => shop.close());
+const shop = await share(openShop());
 
 async function startServing(settings: Settings = {}) {
   const serving = startCommand(["serve"], { ...shop, env: { ...shop.env, ...settings } });
@@ -109,8 +106,7 @@ async function countOf(state: string): Promise<number> {
   const text = `select from pg_stat_activity where datname = current_database() and ${state}`;
   return await withDatabase(
     shop.database.adminUrl,
-    async (watcher) =>
-      (await watcher.query(text, [], { retry: "safe", queue: SERVICE_QUEUE })).length,
+    async (watcher) => (await readRows(watcher, text)).length,
   );
 }
 
@@ -165,10 +161,7 @@ async function untilLock(state: "granted" | "not granted"): Promise<void> {
   const text = `select from pg_locks where relation = 'data.todos'::regclass and ${state}
     and (mode = 'AccessExclusiveLock' or not granted)`;
   await withDatabase(shop.database.adminUrl, (watcher) =>
-    eventually(
-      async () =>
-        (await watcher.query(text, [], { retry: "safe", queue: SERVICE_QUEUE })).length > 0,
-    ),
+    eventually(async () => (await readRows(watcher, text)).length > 0),
   );
 }
 

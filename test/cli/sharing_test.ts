@@ -1,22 +1,19 @@
 /** `rowhouse db push` asks, warns or rejects before an app shares a table of another app. */
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from "bun:test";
+import { afterAll, beforeEach, describe, expect, test } from "bun:test";
 import { defineSchema, t } from "../../src/schema/mod.ts";
 import { makeProject, runHere, schemaText, startOnTerminal } from "../support/command.ts";
 import { makeHistory } from "../support/history.ts";
 import { dumpDatabase, freshName, postSchema } from "../support/push.ts";
 import { expectSentences } from "../support/sentences.ts";
-import { openTestService, type TestApp, type TestService } from "../support/service.ts";
+import { openTestService, type TestApp } from "../support/service.ts";
 
-let service: TestService;
 let owner: TestApp;
 let app: TestApp;
 let name: string;
 let project: ReturnType<typeof makeProject>;
 const projects: (typeof project)[] = [];
 const SCHEMA = () => defineSchema({ [name]: { title: t.string() } });
-beforeAll(async () => {
-  service = await openTestService();
-});
+const service = await openTestService();
 /** A table that another app owns, and a project that declares it. */
 beforeEach(async () => {
   name = freshName();

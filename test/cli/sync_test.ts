@@ -1,22 +1,15 @@
 /** `rowhouse data import --update-by`: a table gets the values of a file. */
-import { afterAll, beforeAll, expect, test } from "bun:test";
+import { expect, test } from "bun:test";
 import { join } from "node:path";
 import { defineSchema, t } from "../../src/schema/mod.ts";
 import { makeProject, type Outcome, runHere } from "../support/command.ts";
 import { freshName, postChange } from "../support/push.ts";
 import { expectSentences } from "../support/sentences.ts";
-import { openTestService, type TestApp, type TestService } from "../support/service.ts";
+import { openTestService, type TestApp } from "../support/service.ts";
+import { share } from "../support/share.ts";
 
-let service: TestService;
-let project: ReturnType<typeof makeProject>;
-beforeAll(async () => {
-  service = await openTestService({ service: { previews: ["filters"] } });
-  project = makeProject();
-});
-afterAll(async () => {
-  project.remove();
-  await service.close();
-});
+const service = await share(openTestService({ service: { previews: ["filters"] } }));
+const project = await share(makeProject());
 
 type TestTable = { app: TestApp; name: string; flights: string };
 type Row = Record<string, unknown>;

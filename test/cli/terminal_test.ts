@@ -1,19 +1,16 @@
 /** Text from the database and from files reaches a terminal without control characters. */
-import { afterAll, beforeAll, expect, test } from "bun:test";
+import { afterAll, expect, test } from "bun:test";
 import { makePaint, toTerminalText } from "../../src/cli/terminal.ts";
 import { defineSchema, t } from "../../src/schema/mod.ts";
 import { makeProject, runCommand } from "../support/command.ts";
-import { openTestService, type TestService, UNGUARDED } from "../support/service.ts";
+import { openTestService, UNGUARDED } from "../support/service.ts";
 
 /** A control character other than a line end or tab, or an invisible character that changes the order of text. */
 const UNSEEN = /[^\P{Cc}\n\t]|\p{Cf}/u;
 
-let service: TestService;
 let project: { folder: string; remove: () => void };
-beforeAll(async () => {
-  service = await openTestService({ service: UNGUARDED });
-  project = makeProject();
-});
+const service = await openTestService({ service: UNGUARDED });
+project = makeProject();
 afterAll(async () => {
   await service.close();
   project.remove();

@@ -1,24 +1,21 @@
-import { afterAll, beforeAll, expect, test } from "bun:test";
-import { SERVICE_QUEUE } from "../../src/db/mod.ts";
+import { expect, test } from "bun:test";
+import { readRows } from "../../src/db/mod.ts";
 import { withDatabase } from "../support/cluster.ts";
 import { type Running, runCommand, type Settings, startCommand } from "../support/command.ts";
 import { eventually } from "../support/eventually.ts";
 import { findFreePort } from "../support/free_port.ts";
-import { openShop, type Shop } from "../support/shop.ts";
+import { share } from "../support/share.ts";
+import { openShop } from "../support/shop.ts";
 
-let shop: Shop;
-let port: number;
-let adminPort: number;
-beforeAll(async () => {
-  [port, adminPort] = [await findFreePort(), await findFreePort(2)];
-  shop = await openShop({
+const [port, adminPort] = [await findFreePort(), await findFreePort(2)];
+const shop = await share(
+  openShop({
     DATABASE_POOL: "3",
     PORT: String(port),
     ADMIN_PORT: String(adminPort),
     WORKERS: "2",
-  });
-});
-afterAll(() => shop.close());
+  }),
+);
 
 async function startServing(settings: Settings = {}): Promise<Running> {
   const serving = startCommand(["serve"], { ...shop, env: { ...shop.env, ...settings } });
@@ -80,11 +77,11 @@ test("a second signal ends the supervisor and every worker immediately, with the
 /** Returns whether a session holds the table exclusively, or waits for it. */
 async function hasLock(isGranted: boolean): Promise<boolean> {
   const rows = await withDatabase(shop.database.adminUrl, (watcher) =>
-    watcher.query(
+    readRows(
+      watcher,
       `select from pg_locks where relation = 'data.todos'::regclass and granted = $1
         and (mode = 'AccessExclusiveLock' or not granted)`,
       [isGranted],
-      { retry: "safe", queue: SERVICE_QUEUE },
     ),
   );
   return rows.length > 0;

@@ -1,6 +1,5 @@
 /** The audit log in the Console: each filter, the page of an app, client addresses, and CSV without formulas, page by page. */
 import { afterAll, beforeAll, expect, test } from "bun:test";
-import { SERVICE_QUEUE } from "../../src/db/mod.ts";
 import { renameApp, setLimit } from "../../src/records/apps/mod.ts";
 import { grantRole } from "../../src/records/people/mod.ts";
 import { testDeps } from "../support/deps.ts";
@@ -142,10 +141,7 @@ test("a session that ends during a CSV download aborts the download", async () =
   });
   const reader = response.body?.getReader();
   await reader?.read();
-  await service.service.admin.query("delete from rowhouse.sessions", [], {
-    retry: "safe",
-    queue: SERVICE_QUEUE,
-  });
+  await service.query("delete from rowhouse.sessions");
   const drain = async () => {
     while ((await reader?.read())?.done === false);
   };

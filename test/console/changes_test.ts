@@ -1,32 +1,27 @@
 /** The time axis on Home and on each app, and the changes before an increase of errors. */
-import { afterAll, beforeAll, expect, test } from "bun:test";
+import { expect, test } from "bun:test";
 import { findRestriction } from "../../src/console/activity/definition_changes.ts";
-import { ALL_APPS, SERVICE_QUEUE } from "../../src/db/mod.ts";
+import { ALL_APPS } from "../../src/db/mod.ts";
 import { revokeKey, rollKey, setLimit } from "../../src/records/apps/mod.ts";
 import { grantRole } from "../../src/records/people/mod.ts";
 import { defineSchema, t } from "../../src/schema/mod.ts";
 import { testDeps } from "../support/deps.ts";
 import { eventually } from "../support/eventually.ts";
-import { type Jar, makePerson, type Person, signInAs, visit } from "../support/people.ts";
-import { openTestService, type TestApp, type TestService } from "../support/service.ts";
+import { makePerson, signInAs, visit } from "../support/people.ts";
+import { openTestService, type TestApp } from "../support/service.ts";
+import { share } from "../support/share.ts";
 
-let service: TestService;
-let jar: Jar;
-let person: Person;
-let app: TestApp;
-let other: TestApp;
 let ahead = 0;
-beforeAll(async () => {
-  service = await openTestService({
+const service = await share(
+  openTestService({
     identity: () => ({ cookieDomain: "example.org" }),
     service: { now: () => Date.now() + ahead },
-  });
-  app = await service.makeApp(defineSchema({ orders: { title: t.string() } }));
-  other = await service.makeApp();
-  person = await makePerson(service, { consoleRole: "admin" });
-  jar = await signInAs(service, person);
-});
-afterAll(() => service.close());
+  }),
+);
+const app = await service.makeApp(defineSchema({ orders: { title: t.string() } }));
+const other = await service.makeApp();
+const person = await makePerson(service, { consoleRole: "admin" });
+const jar = await signInAs(service, person);
 
 const show = async (path: string) => (await visit(service, jar, path)).text;
 const write = (text: string) => service.service.admin.message(`${text}; select 1`);
@@ -233,9 +228,5 @@ test("the page of a span has max 50 codes", async () => {
   const page = await show("/console/changes");
   expect(page.match(/× 404/g)).toHaveLength(50);
   expect(toText(page)).toContain("200 × 404 not_found on t200");
-  await service.service.admin.query(
-    "delete from rowhouse.rejections where app_id = $1",
-    [ALL_APPS],
-    { retry: "safe", queue: SERVICE_QUEUE },
-  );
+  await service.query("delete from rowhouse.rejections where app_id = $1", [ALL_APPS]);
 });

@@ -1,24 +1,18 @@
 /** The search of the Console: its results, their order, and hostile input. */
-import { afterAll, beforeAll, expect, test } from "bun:test";
+import { expect, test } from "bun:test";
 import { defineSchema, t } from "../../src/schema/mod.ts";
-import { type Jar, makePerson, type Person, signInAs, visit } from "../support/people.ts";
-import { openTestService, type TestApp, type TestService } from "../support/service.ts";
+import { makePerson, signInAs, visit } from "../support/people.ts";
+import { openTestService } from "../support/service.ts";
+import { share } from "../support/share.ts";
 
-let service: TestService;
-let app: TestApp;
-let person: Person;
-let chief: Jar;
-beforeAll(async () => {
-  service = await openTestService();
-  app = await service.makeApp(defineSchema({ ledger: { title: t.string() } }), {
-    slug: "bookkeeping",
-    origins: ["https://books.example.org"],
-  });
-  await service.makeApp(undefined, { slug: "my-books" });
-  person = await makePerson(service, { name: "Grace <b>Hopper</b>" });
-  chief = await signInAs(service, await makePerson(service, { consoleRole: "admin" }));
+const service = await share(openTestService());
+const app = await service.makeApp(defineSchema({ ledger: { title: t.string() } }), {
+  slug: "bookkeeping",
+  origins: ["https://books.example.org"],
 });
-afterAll(() => service.close());
+await service.makeApp(undefined, { slug: "my-books" });
+const person = await makePerson(service, { name: "Grace <b>Hopper</b>" });
+const chief = await signInAs(service, await makePerson(service, { consoleRole: "admin" }));
 
 const find = (text: string) =>
   visit(service, chief, `/console/find?${new URLSearchParams({ q: text })}`);

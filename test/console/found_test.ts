@@ -1,17 +1,13 @@
 /** What was expected and what was found in the fields of a rejected request, without its values. */
-import { afterAll, beforeAll, expect, test } from "bun:test";
-import { SERVICE_QUEUE } from "../../src/db/mod.ts";
+import { expect, test } from "bun:test";
+import { readRows } from "../../src/db/mod.ts";
 import { KINDS } from "../../src/kinds/mod.ts";
 import { defineSchema, t } from "../../src/schema/mod.ts";
 import { classify, FOUND } from "../../src/std/found.ts";
 import { eventually } from "../support/eventually.ts";
-import { type Jar, makePerson, signInAs, visit } from "../support/people.ts";
-import {
-  openTestService,
-  type TestApp,
-  type TestResponse,
-  type TestService,
-} from "../support/service.ts";
+import { makePerson, signInAs, visit } from "../support/people.ts";
+import { openTestService, type TestResponse } from "../support/service.ts";
+import { share } from "../support/share.ts";
 
 const LIST = "/v1/data/db/things";
 const SCHEMA = defineSchema({
@@ -84,19 +80,15 @@ const BODIES: readonly Record<string, readonly [value: unknown, found: string]>[
   },
 ];
 
-let service: TestService;
-let jar: Jar;
-let app: TestApp;
 let ahead = 0;
-beforeAll(async () => {
-  service = await openTestService({
+const service = await share(
+  openTestService({
     identity: () => ({ cookieDomain: "example.org" }),
     service: { now: () => Date.now() + ahead, previews: ["filters"] },
-  });
-  app = await service.makeApp(SCHEMA);
-  jar = await signInAs(service, await makePerson(service, { consoleRole: "admin" }));
-});
-afterAll(() => service.close());
+  }),
+);
+const app = await service.makeApp(SCHEMA);
+const jar = await signInAs(service, await makePerson(service, { consoleRole: "admin" }));
 
 const toId = (response: TestResponse) => response.headers.get("x-request-id") ?? "";
 const readPage = async (id: string) => {
@@ -110,12 +102,8 @@ async function explain(response: TestResponse): Promise<string> {
 }
 
 async function readStored(): Promise<{ text: string; found: string[] }[]> {
-  return await service.service.admin.query(
-    `select to_jsonb(stored)::text as text, to_json(found) as found
-    from rowhouse.stored_requests as stored order by at, id`,
-    [],
-    { retry: "safe", queue: SERVICE_QUEUE },
-  );
+  return await service.query(`select to_jsonb(stored)::text as text, to_json(found) as found
+    from rowhouse.stored_requests as stored order by at, id`);
 }
 
 const sendFields = (json: unknown, init: { method?: string; path?: string } = {}) =>
@@ -230,11 +218,11 @@ test("the database stores exactly the classes, and a request with anything else 
       ...{ id, app: app.id, at_ms: Date.now(), requests: 1, ...usual, table: "things" },
       ...{ fields: ["/needed"], ...(found === undefined ? {} : { found }) },
     };
-    await service.service.db.query(
+    await readRows(
+      service.service.db,
       `select rowhouse.add_minute(gen_random_uuid(), 'all', now(), now(), false, null, '[]', '[]',
         '[]', $1::text::jsonb, null)`,
       [JSON.stringify([stored])],
-      { retry: "unsafe", queue: SERVICE_QUEUE },
     );
     return await readPage(id);
   };

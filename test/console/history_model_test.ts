@@ -1,5 +1,5 @@
 /** Random writes and restores against a naive model: what the history records, and what restoring from it leaves behind. */
-import { afterAll, beforeAll, expect, test } from "bun:test";
+import { expect, test } from "bun:test";
 import { setAppSwitch } from "../../src/records/apps/mod.ts";
 import {
   type Change,
@@ -11,21 +11,16 @@ import {
   VALUES,
   type Values,
 } from "../support/history_model.ts";
-import { type Jar, makePerson, readHidden, signInAs, visit } from "../support/people.ts";
+import { makePerson, readHidden, signInAs, visit } from "../support/people.ts";
 import { makeRandom } from "../support/query_fuzz.ts";
-import { openTestService, type TestApp, type TestService } from "../support/service.ts";
+import { openTestService } from "../support/service.ts";
+import { share } from "../support/share.ts";
 import { countRuns } from "../support/tier.ts";
 
-let service: TestService;
-let app: TestApp;
-let jar: Jar;
-beforeAll(async () => {
-  service = await openTestService({ service: { previews: ["filters", "history"] } });
-  app = await service.makeApp(SCHEMA);
-  await setAppSwitch(service.service, app.slug, ["history", true]);
-  jar = await signInAs(service, await makePerson(service, { consoleRole: "admin" }));
-});
-afterAll(() => service.close());
+const service = await share(openTestService({ service: { previews: ["filters", "history"] } }));
+const app = await service.makeApp(SCHEMA);
+await setAppSwitch(service.service, app.slug, ["history", true]);
+const jar = await signInAs(service, await makePerson(service, { consoleRole: "admin" }));
 
 const SEED = 7;
 const ITEMS = "/v1/data/db/items";

@@ -1,24 +1,20 @@
 /** The pages of a history: requests that ran at the same time, whose rows alternate, are listed and undone as wholes. */
-import { afterAll, beforeAll, beforeEach, expect, test } from "bun:test";
+import { beforeEach, expect, test } from "bun:test";
 import { setAppSwitch } from "../../src/records/apps/mod.ts";
 import { defineSchema, t } from "../../src/schema/mod.ts";
-import { type Jar, makePerson, signInAs, submitForm, visit } from "../support/people.ts";
-import { openTestService, type TestApp, type TestService } from "../support/service.ts";
+import { makePerson, signInAs, submitForm, visit } from "../support/people.ts";
+import { openTestService, type TestApp } from "../support/service.ts";
+import { share } from "../support/share.ts";
 
 const SCHEMA = defineSchema({ todos: { title: t.string(), rank: t.integer() } });
 const TODOS = "/v1/data/db/todos";
 /** Ids of changes of a service that has run for years. */
 const FIRST_ID = 1_000_000_000;
 
-let service: TestService;
-let jar: Jar;
 let app: TestApp;
 let table: string;
-beforeAll(async () => {
-  service = await openTestService({ service: { previews: ["filters", "history"] } });
-  jar = await signInAs(service, await makePerson(service, { consoleRole: "admin" }));
-});
-afterAll(() => service.close());
+const service = await share(openTestService({ service: { previews: ["filters", "history"] } }));
+const jar = await signInAs(service, await makePerson(service, { consoleRole: "admin" }));
 beforeEach(async () => {
   app = await service.makeApp(SCHEMA);
   await setAppSwitch(service.service, app.slug, ["history", true]);

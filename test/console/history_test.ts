@@ -1,6 +1,6 @@
 /** The history of rows in the Console: who changed what, and restoring values and rows through the data endpoints. */
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "bun:test";
-import { SERVICE_QUEUE } from "../../src/db/mod.ts";
+import { readRows } from "../../src/db/mod.ts";
 import { setAppSwitch } from "../../src/records/apps/mod.ts";
 import { defineSchema, t } from "../../src/schema/mod.ts";
 import { withDatabase } from "../support/cluster.ts";
@@ -107,14 +107,10 @@ describe.each([...SHAPES])("in the shape %s", (shape) => {
     const rows = [await create({ title: "a" }), await create({ title: "b" })];
     const stored = '{"n": 1.10, "max": 12345678901234567890.5, "tiny": 1e-50}';
     await withDatabase(service.database.superuserUrl, (superuser) =>
-      superuser.query(
-        "update data.todos set meta = $2::text::jsonb where app_id = $1",
-        [app.id, stored],
-        {
-          retry: "safe",
-          queue: SERVICE_QUEUE,
-        },
-      ),
+      readRows(superuser, "update data.todos set meta = $2::text::jsonb where app_id = $1", [
+        app.id,
+        stored,
+      ]),
     );
     const textsOf = () =>
       Promise.all(rows.map(async ({ id }) => (await send(`${TODOS}/${id}`)).text));

@@ -1,5 +1,5 @@
 /** Invitations in the Console over HTTP: their display, and who can resend and withdraw them. */
-import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { describe, expect, test } from "bun:test";
 import { showUser } from "../../src/records/people/mod.ts";
 import { listAudit } from "../support/lists.ts";
 import {
@@ -12,26 +12,14 @@ import {
   visit,
 } from "../support/people.ts";
 import { invite } from "../support/provider_people.ts";
-import {
-  openTestService,
-  type TestApp,
-  type TestResponse,
-  type TestService,
-} from "../support/service.ts";
+import { openTestService, type TestResponse } from "../support/service.ts";
+import { share } from "../support/share.ts";
 
-let service: TestService;
-let app: TestApp;
-let admin: Person;
-let adminJar: Jar;
-let chiefJar: Jar;
-beforeAll(async () => {
-  service = await openTestService({ identity: () => ({ cookieDomain: "example.org" }) });
-  app = await service.makeApp();
-  admin = await makePerson(service, { name: "Grace", consoleRole: "admin" });
-  const chief = await makePerson(service, { name: "Ada", consoleRole: "super_admin" });
-  [adminJar, chiefJar] = [await signInAs(service, admin), await signInAs(service, chief)];
-});
-afterAll(() => service.close());
+const service = await share(openTestService({ identity: () => ({ cookieDomain: "example.org" }) }));
+const app = await service.makeApp();
+const admin = await makePerson(service, { name: "Grace", consoleRole: "admin" });
+const chief = await makePerson(service, { name: "Ada", consoleRole: "super_admin" });
+const [adminJar, chiefJar] = [await signInAs(service, admin), await signInAs(service, chief)];
 
 const LIST = "/console/invitations";
 const pathOf = ({ id }: Person, act: string) => `/console/people/${id}/${act}-invitation`;

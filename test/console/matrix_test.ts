@@ -2,9 +2,9 @@
  * Access to the pages of the Console and the effects of forms: every route of the table, with the visitor's own token
  * and everything else that the form needs. A new route is tested automatically.
  */
-import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { describe, expect, test } from "bun:test";
 import { FUNCTIONS } from "../../src/db/functions.ts";
-import { type FunctionShape, isForRecentSignIn, SERVICE_QUEUE } from "../../src/db/mod.ts";
+import { type FunctionShape, isForRecentSignIn } from "../../src/db/mod.ts";
 import { IDENTITY_COOKIE, SESSION_COOKIE, toSessionToken } from "../../src/identity/mod.ts";
 import { TOKEN_FIELD } from "../../src/pages/mod.ts";
 import { setAppSwitch } from "../../src/records/apps/mod.ts";
@@ -15,7 +15,6 @@ import {
   type Jar,
   makePerson,
   OLD_SIGN_IN,
-  type Person,
   signInAs,
   toCookieHeader,
   visit,
@@ -24,12 +23,12 @@ import {
   CONSOLE_FORMS,
   CONSOLE_PAGES,
   CONSOLE_WRITES,
-  type ConsoleSubjects,
   makeSubjects,
 } from "../support/samples/console.ts";
 import { fillForm } from "../support/samples/forms.ts";
 import { enrolPerson, passPassword } from "../support/second_factor.ts";
-import { openTestService, type TestApp, type TestService } from "../support/service.ts";
+import { openTestService } from "../support/service.ts";
+import { share } from "../support/share.ts";
 
 const GETS = CONSOLE_PAGES;
 const ROWS = "/console/apps/:app/tables/:table";
@@ -42,26 +41,20 @@ const SENSITIVE = FORMS.filter(({ path, action }) =>
     : isForRecentSignIn(action),
 ).map(({ path }) => path);
 
-let service: TestService;
-let app: TestApp;
-let person: Person;
-let chief: Jar;
-let toPath: ConsoleSubjects["toPath"];
 /** The filled-in form of each page. */
 const forms = new Map<string, Record<string, string>>();
-beforeAll(async () => {
-  service = await openTestService({
+const service = await share(
+  openTestService({
     service: { previews: ["live", "browser", "history"] },
     identity: () => ({ cookieDomain: "example.org" }),
-  });
-  ({ app, person, toPath } = await makeSubjects(service, "not for you"));
-  chief = await signInAs(service, await makePerson(service, { consoleRole: "super_admin" }));
-  for (const path of POSTS) {
-    const { text } = await visit(service, chief, toPath(path));
-    forms.set(path, fillForm(text, app));
-  }
-}, 30_000);
-afterAll(() => service.close());
+  }),
+);
+const { app, person, toPath } = await makeSubjects(service, "not for you");
+const chief = await signInAs(service, await makePerson(service, { consoleRole: "super_admin" }));
+for (const path of POSTS) {
+  const { text } = await visit(service, chief, toPath(path));
+  forms.set(path, fillForm(text, app));
+}
 
 async function send(jar: Jar, path: string, form: { token?: string; origin?: string | null } = {}) {
   const { token = toToken(jar), ...rest } = form;
@@ -110,10 +103,8 @@ async function readState(): Promise<string> {
     `case when to_regclass('data.secrets') is not null
       then query_to_xml('select * from data.secrets', true, false, '')::text end`,
   ].map((text) => `select ${text}`);
-  const [row] = await service.service.admin.query<{ state: string }>(
+  const [row] = await service.query<{ state: string }>(
     `select string_agg(one, ' ' order by one) as state from (${parts.join(" union all ")}) as all_parts (one)`,
-    [],
-    { retry: "safe", queue: SERVICE_QUEUE },
   );
   return row?.state ?? "";
 }

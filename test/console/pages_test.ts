@@ -1,5 +1,5 @@
 /** The Console over HTTP: access, the effects of forms, and input that is displayed as text. */
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from "bun:test";
+import { beforeEach, describe, expect, test } from "bun:test";
 import { issueKey } from "../../src/records/apps/mod.ts";
 import { defineSchema, t } from "../../src/schema/mod.ts";
 import { testDeps } from "../support/deps.ts";
@@ -9,7 +9,6 @@ import {
   type Jar,
   makePerson,
   OLD_SIGN_IN,
-  type Person,
   readHidden,
   signInAs,
   submitForm,
@@ -18,22 +17,13 @@ import {
   visit,
 } from "../support/people.ts";
 import { postDefinition } from "../support/push.ts";
-import {
-  openTestService,
-  type TestApp,
-  type TestResponse,
-  type TestService,
-} from "../support/service.ts";
+import { openTestService, type TestApp, type TestResponse } from "../support/service.ts";
+import { share } from "../support/share.ts";
 
-let service: TestService;
-let admin: Person;
 let jar: Jar;
 let app: TestApp;
-beforeAll(async () => {
-  service = await openTestService({ identity: () => ({ cookieDomain: "example.org" }) });
-  admin = await makePerson(service, { name: "Ada", consoleRole: "admin" });
-});
-afterAll(() => service.close());
+const service = await share(openTestService({ identity: () => ({ cookieDomain: "example.org" }) }));
+const admin = await makePerson(service, { name: "Ada", consoleRole: "admin" });
 beforeEach(async () => {
   app = await service.makeApp();
   jar = await signInAs(service, admin);

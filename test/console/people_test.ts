@@ -1,6 +1,5 @@
 /** People in the Console over HTTP: who can create, change and delete whom, and the effects. */
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from "bun:test";
-import { SERVICE_QUEUE } from "../../src/db/mod.ts";
+import { beforeEach, describe, expect, test } from "bun:test";
 import { readList } from "../../src/records/actions/mod.ts";
 import {
   appPeopleList,
@@ -29,28 +28,15 @@ import {
   submitSignIn,
   visit,
 } from "../support/people.ts";
-import {
-  openTestService,
-  type TestApp,
-  type TestResponse,
-  type TestService,
-} from "../support/service.ts";
+import { openTestService, type TestResponse } from "../support/service.ts";
+import { share } from "../support/share.ts";
 
-let service: TestService;
-let app: TestApp;
-let chief: Person;
-let admin: Person;
 let person: Person;
-let chiefJar: Jar;
-let adminJar: Jar;
-beforeAll(async () => {
-  service = await openTestService({ identity: () => ({ cookieDomain: "example.org" }) });
-  chief = await makePerson(service, { name: "Ada", consoleRole: "super_admin" });
-  admin = await makePerson(service, { name: "Grace", consoleRole: "admin" });
-  app = await service.makeApp();
-  [chiefJar, adminJar] = [await signInAs(service, chief), await signInAs(service, admin)];
-});
-afterAll(() => service.close());
+const service = await share(openTestService({ identity: () => ({ cookieDomain: "example.org" }) }));
+const chief = await makePerson(service, { name: "Ada", consoleRole: "super_admin" });
+const admin = await makePerson(service, { name: "Grace", consoleRole: "admin" });
+const app = await service.makeApp();
+const [chiefJar, adminJar] = [await signInAs(service, chief), await signInAs(service, admin)];
 beforeEach(async () => {
   person = await makePerson(service, { name: "Mary" });
 });
@@ -641,11 +627,7 @@ test("input of people is escaped, keeps its direction, and does not stretch the 
     consoleRole: undefined,
   });
   service.secrets.add(linkText);
-  await service.service.admin.query(
-    "update rowhouse.users set display_name = $1 where id = $2",
-    [name, id],
-    { retry: "safe", queue: SERVICE_QUEUE },
-  );
+  await service.query("update rowhouse.users set display_name = $1 where id = $2", [name, id]);
   const at = `/console/people/${id}`;
   for (const path of ["/console/people?q=script", at, `${at}/password-link`, `${at}/delete`]) {
     const { text, status } = await visit(service, adminJar, path);

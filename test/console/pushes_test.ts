@@ -1,18 +1,14 @@
 /** The Console's pages of pushes: the history, and one push with its statements and what it changed. */
-import { afterAll, beforeAll, expect, test } from "bun:test";
+import { expect, test } from "bun:test";
 import { defineSchema, t } from "../../src/schema/mod.ts";
 import { rowsOf, textOf } from "../support/page_text.ts";
-import { type Jar, makePerson, signInAs, visit } from "../support/people.ts";
+import { makePerson, signInAs, visit } from "../support/people.ts";
 import { freshName, postSchema, readMigrations } from "../support/push.ts";
-import { openTestService, type TestService } from "../support/service.ts";
+import { openTestService } from "../support/service.ts";
+import { share } from "../support/share.ts";
 
-let service: TestService;
-let jar: Jar;
-beforeAll(async () => {
-  service = await openTestService();
-  jar = await signInAs(service, await makePerson(service, { consoleRole: "admin" }));
-});
-afterAll(() => service.close());
+const service = await share(openTestService());
+const jar = await signInAs(service, await makePerson(service, { consoleRole: "admin" }));
 
 const show = (path: string) => visit(service, jar, path);
 

@@ -1,6 +1,5 @@
 /** Rejected actions in the Console are in the audit log: once for each action and reason, only of signed-in people. */
-import { afterAll, beforeAll, expect, test } from "bun:test";
-import { SERVICE_QUEUE } from "../../src/db/mod.ts";
+import { expect, test } from "bun:test";
 import { IDENTITY_COOKIE, SESSION_COOKIE, toSessionToken } from "../../src/identity/mod.ts";
 import { TOKEN_FIELD } from "../../src/pages/mod.ts";
 import { FACTOR_GRACE_S } from "../../src/std/limits.ts";
@@ -15,17 +14,12 @@ import {
   visit,
 } from "../support/people.ts";
 import { enrolPerson } from "../support/second_factor.ts";
-import { openTestService, type TestApp, type TestService } from "../support/service.ts";
+import { openTestService } from "../support/service.ts";
+import { share } from "../support/share.ts";
 
-let service: TestService;
-let app: TestApp;
-let other: Person;
-beforeAll(async () => {
-  service = await openTestService({ identity: () => ({ cookieDomain: "example.org" }) });
-  app = await service.makeApp();
-  other = await makePerson(service, { consoleRole: "admin" });
-});
-afterAll(() => service.close());
+const service = await share(openTestService({ identity: () => ({ cookieDomain: "example.org" }) }));
+const app = await service.makeApp();
+const other = await makePerson(service, { consoleRole: "admin" });
 
 const write = (text: string) => service.service.admin.message(`${text}; select 1`);
 const administrator = async (consoleRole: "admin" | "super_admin" = "super_admin") => {
@@ -146,10 +140,8 @@ test("a visitor without a live session is not recorded", async () => {
   const { person, jar } = await administrator();
   const path = DELETION();
   const count = async () => {
-    const [row] = await service.service.admin.query<{ count: number }>(
+    const [row] = await service.query<{ count: number }>(
       "select count(*)::integer as count from rowhouse.audit where action = 'console_rejected'",
-      [],
-      { retry: "safe", queue: SERVICE_QUEUE },
     );
     return row?.count;
   };

@@ -1,42 +1,33 @@
 /** Why a request failed: the list of requests with its filters, and the page of one. */
-import { afterAll, beforeAll, expect, test } from "bun:test";
+import { expect, test } from "bun:test";
 import { PROBLEMS } from "../../src/problem.ts";
 import { revokeKey } from "../../src/records/apps/mod.ts";
 import { defineSchema, t } from "../../src/schema/mod.ts";
 import { testDeps } from "../support/deps.ts";
 import { eventually } from "../support/eventually.ts";
-import { type Jar, makePerson, signInAs, visit } from "../support/people.ts";
-import {
-  openTestService,
-  type TestApp,
-  type TestResponse,
-  type TestService,
-} from "../support/service.ts";
+import { makePerson, signInAs, visit } from "../support/people.ts";
+import { openTestService, type TestApp, type TestResponse } from "../support/service.ts";
 import { previewsOfRun } from "../support/shape.ts";
+import { share } from "../support/share.ts";
 
 const LIST = "/v1/data/db/orders";
 const SCHEMA = defineSchema({
   orders: { title: t.string().required(), currency: t.enum(["EUR", "USD"]) },
 });
 
-let service: TestService;
-let jar: Jar;
-let app: TestApp;
-let other: TestApp;
 let ahead = 0;
-beforeAll(async () => {
-  service = await openTestService({
+const service = await share(
+  openTestService({
     identity: () => ({ cookieDomain: "example.org" }),
     service: {
       now: () => Date.now() + ahead,
       previews: [...new Set([...previewsOfRun(), "filters" as const])],
     },
-  });
-  app = await service.makeApp(SCHEMA);
-  other = await service.makeApp(SCHEMA);
-  jar = await signInAs(service, await makePerson(service, { consoleRole: "admin" }));
-});
-afterAll(() => service.close());
+  }),
+);
+const app = await service.makeApp(SCHEMA);
+const other = await service.makeApp(SCHEMA);
+const jar = await signInAs(service, await makePerson(service, { consoleRole: "admin" }));
 
 const show = async (path: string) => (await visit(service, jar, path)).text;
 const toId = (response: TestResponse) => response.headers.get("x-request-id") ?? "";

@@ -1,24 +1,13 @@
 /** Rows of an app in the Console, through HTTP: read and written by a key that lives five minutes. */
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from "bun:test";
+import { beforeEach, describe, expect, test } from "bun:test";
 import { renameApp, setLimit } from "../../src/records/apps/mod.ts";
 import { runOnPerson } from "../../src/records/people/mod.ts";
 import { defineSchema, t } from "../../src/schema/mod.ts";
 import { testDeps } from "../support/deps.ts";
 import { listAudit, listKeys } from "../support/lists.ts";
-import {
-  type Jar,
-  makePerson,
-  type Person,
-  readHidden,
-  signInAs,
-  visit,
-} from "../support/people.ts";
-import {
-  openTestService,
-  type TestApp,
-  type TestResponse,
-  type TestService,
-} from "../support/service.ts";
+import { type Jar, makePerson, readHidden, signInAs, visit } from "../support/people.ts";
+import { openTestService, type TestApp, type TestResponse } from "../support/service.ts";
+import { share } from "../support/share.ts";
 
 const SCHEMA = defineSchema({
   projects: { name: t.string().required() },
@@ -33,16 +22,11 @@ const SCHEMA = defineSchema({
   },
 });
 
-let service: TestService;
-let admin: Person;
 let jar: Jar;
 let app: TestApp;
 let path: string;
-beforeAll(async () => {
-  service = await openTestService({ identity: () => ({ cookieDomain: "example.org" }) });
-  admin = await makePerson(service, { name: "Ada", consoleRole: "admin" });
-});
-afterAll(() => service.close());
+const service = await share(openTestService({ identity: () => ({ cookieDomain: "example.org" }) }));
+const admin = await makePerson(service, { name: "Ada", consoleRole: "admin" });
 beforeEach(async () => {
   app = await service.makeApp(SCHEMA);
   path = `/console/apps/${app.slug}/tables/todos`;

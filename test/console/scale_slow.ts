@@ -1,34 +1,16 @@
 /** Server time of the Console's pages with 1,000 apps, 5,000 people and 200,000 audit entries. */
-import { afterAll, beforeAll, expect, test } from "bun:test";
+import { expect, test } from "bun:test";
 import { consoleRoutes } from "../../src/console/mod.ts";
 import { ALL_APPS } from "../../src/db/mod.ts";
 import { defineSchema, t } from "../../src/schema/mod.ts";
 import { type Jar, makePerson, type Person, signInAs, visit } from "../support/people.ts";
-import { openTestService, type TestService } from "../support/service.ts";
+import { openTestService } from "../support/service.ts";
+import { share } from "../support/share.ts";
 
 /** For a busy machine. An idle machine needs less than 100 ms, and a page without its index needs seconds. */
 const LIMIT_MS = 500;
 const FILL_MS = 290_000;
 const ROUNDS = 15;
-
-let service: TestService;
-let person: Person;
-const jars = new Map<string, Jar>();
-beforeAll(async () => {
-  service = await openTestService({
-    identity: () => ({ cookieDomain: "example.org" }),
-    // Some pages exist only with it.
-    service: { previews: ["browser"] },
-  });
-  await service.makeApp(defineSchema({ orders: { title: t.string() } }));
-  for (const consoleRole of ["super_admin", "admin", undefined] as const) {
-    person = await makePerson(service, consoleRole === undefined ? {} : { consoleRole });
-    jars.set(consoleRole ?? "none", await signInAs(service, person));
-  }
-  for (const text of FILL)
-    await service.service.admin.message(`${text}; select 1`, { timeoutMs: FILL_MS });
-}, 300_000);
-afterAll(() => service.close());
 
 const SPANS = "(values ('minute', interval '1 minute', 1440), ('hour', '1 hour', 336))";
 const FILL = [
@@ -58,6 +40,23 @@ const FILL = [
       'orders', '{/title}' from rowhouse.apps, generate_series(1, 100) as n`,
   "analyze",
 ];
+
+let person: Person;
+const jars = new Map<string, Jar>();
+const service = await share(
+  openTestService({
+    identity: () => ({ cookieDomain: "example.org" }),
+    // Some pages exist only with it.
+    service: { previews: ["browser"] },
+  }),
+);
+await service.makeApp(defineSchema({ orders: { title: t.string() } }));
+for (const consoleRole of ["super_admin", "admin", undefined] as const) {
+  person = await makePerson(service, consoleRole === undefined ? {} : { consoleRole });
+  jars.set(consoleRole ?? "none", await signInAs(service, person));
+}
+for (const text of FILL)
+  await service.service.admin.message(`${text}; select 1`, { timeoutMs: FILL_MS });
 
 /** Every page about all records, an app or a person; files and rows have tests of their own. */
 const ROUTES = consoleRoutes.filter(

@@ -1,28 +1,25 @@
 /** Numbers on Home and on an app's page, what needs attention, and failed requests found by their id. */
-import { afterAll, beforeAll, expect, test } from "bun:test";
-import { ALL_APPS, CONSOLE_APP, NO_APP, SERVICE_QUEUE } from "../../src/db/mod.ts";
+import { expect, test } from "bun:test";
+import { ALL_APPS, CONSOLE_APP, NO_APP, readRows } from "../../src/db/mod.ts";
 import { defineSchema, t } from "../../src/schema/mod.ts";
 import { eventually } from "../support/eventually.ts";
 import { whileRowLocked } from "../support/held_lock.ts";
-import { type Jar, makePerson, signInAs, visit } from "../support/people.ts";
-import { openTestService, type TestApp, type TestService } from "../support/service.ts";
+import { makePerson, signInAs, visit } from "../support/people.ts";
+import { openTestService } from "../support/service.ts";
+import { share } from "../support/share.ts";
 
 const LIST = "/v1/data/db/todos";
 
-let service: TestService;
-let jar: Jar;
-let app: TestApp;
 let ahead = 0;
-beforeAll(async () => {
-  service = await openTestService({
+const service = await share(
+  openTestService({
     limitMs: 3000,
     identity: () => ({ cookieDomain: "example.org" }),
     service: { now: () => Date.now() + ahead },
-  });
-  app = await service.makeApp(defineSchema({ todos: { title: t.string() } }));
-  jar = await signInAs(service, await makePerson(service, { consoleRole: "admin" }));
-});
-afterAll(() => service.close());
+  }),
+);
+const app = await service.makeApp(defineSchema({ todos: { title: t.string() } }));
+const jar = await signInAs(service, await makePerson(service, { consoleRole: "admin" }));
 
 const show = async (path: string) => (await visit(service, jar, path)).text;
 const write = (text: string) => service.service.admin.message(`${text}; select 1`);
@@ -59,7 +56,7 @@ test("the Console's own requests are counted apart, and all counts add up to the
   ahead += 60_000;
   const page = await untilShown(`/console/apps/${own.slug}`, "1 total");
   expect(page).toContain("1 total");
-  const [counted] = await service.service.admin.query<Record<string, number>>(
+  const [counted] = await service.query<Record<string, number>>(
     `select sum(requests) filter (where app_id = $1)::int4 as requests,
       sum(rejections) filter (where app_id = $1)::int4 as rejections,
       (sum(requests) filter (where app_id = '${CONSOLE_APP}') >= 5)::int4 as console,
@@ -68,7 +65,6 @@ test("the Console's own requests are counted apart, and all counts add up to the
       sum(rejections * case app_id when '${ALL_APPS}' then 1 else -1 end)::int4 as rejected_rest
     from rowhouse.statistics where span = 'hour'`,
     [own.id],
-    { retry: "safe", queue: SERVICE_QUEUE },
   );
   expect(counted).toEqual({
     ...{ requests: 1, rejections: 0, console: 1, none: 1 },
@@ -179,17 +175,15 @@ test("a failed request is found by its id and by the end of its id, and unstored
 test("counts with a timestamp in the distant future are assigned to the next hour", async () => {
   const id = crypto.randomUUID();
   const kept = JSON.stringify([{ id, at_ms: 9e15, method: "GET", route: "/", status: 500, ms: 1 }]);
-  await service.service.db.query(
+  await readRows(
+    service.service.db,
     `select rowhouse.add_minute(gen_random_uuid(), 'all', now(), 'infinity', false, null, '[]', '[]', '[]', $1::text::jsonb, null)`,
     [kept],
-    { retry: "unsafe", queue: SERVICE_QUEUE },
   );
   expect(await show(`/console/requests/${id}`)).toContain(id);
-  const [row] = await service.service.admin.query<{ is_near: boolean }>(
-    `select max(at) < now() + interval '2 hours' as is_near from (
-      select at from rowhouse.stored_requests union all select minute from rowhouse.processes) as added`,
-    [],
-    { retry: "safe", queue: SERVICE_QUEUE },
-  );
+  const [row] = await service.query<{
+    is_near: boolean;
+  }>(`select max(at) < now() + interval '2 hours' as is_near from (
+      select at from rowhouse.stored_requests union all select minute from rowhouse.processes) as added`);
   expect(row).toEqual({ is_near: true });
 });

@@ -1,6 +1,5 @@
 /** The Console's pages of tables: their content without waiting for a table, and the actions of administrators. */
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from "bun:test";
-import { SERVICE_QUEUE } from "../../src/db/mod.ts";
+import { beforeEach, describe, expect, test } from "bun:test";
 import { defineSchema, t } from "../../src/schema/mod.ts";
 import { citusUrl } from "../support/citus.ts";
 import { withDatabase } from "../support/cluster.ts";
@@ -8,26 +7,15 @@ import { eventually } from "../support/eventually.ts";
 import { whileLocked } from "../support/held_lock.ts";
 import { listAudit } from "../support/lists.ts";
 import { rowsOf, textOf } from "../support/page_text.ts";
-import {
-  type Jar,
-  makePerson,
-  type Person,
-  signInAs,
-  submitForm,
-  visit,
-} from "../support/people.ts";
+import { type Jar, makePerson, signInAs, submitForm, visit } from "../support/people.ts";
 import { freshName } from "../support/push.ts";
-import { openTestService, type TestApp, type TestService, UNGUARDED } from "../support/service.ts";
+import { openTestService, type TestApp, UNGUARDED } from "../support/service.ts";
+import { share } from "../support/share.ts";
 
-let service: TestService;
-let admin: Person;
 let jar: Jar;
 let name: string;
-beforeAll(async () => {
-  service = await openTestService({ service: UNGUARDED });
-  admin = await makePerson(service, { consoleRole: "admin" });
-});
-afterAll(() => service.close());
+const service = await share(openTestService({ service: UNGUARDED }));
+const admin = await makePerson(service, { consoleRole: "admin" });
 beforeEach(async () => {
   jar = await signInAs(service, admin);
   name = freshName();
@@ -59,7 +47,7 @@ const rich = (table: string) =>
       .index("done", "at"),
   });
 
-async function share(): Promise<{ owner: TestApp; user: TestApp }> {
+async function shareTable(): Promise<{ owner: TestApp; user: TestApp }> {
   const owner = await service.makeApp(
     defineSchema({ [name]: { title: t.string(), done: t.boolean() } }),
   );
@@ -73,7 +61,7 @@ async function share(): Promise<{ owner: TestApp; user: TestApp }> {
 const withoutSizes = (row: string) => row.replaceAll(/≈ \S+|–|\d+ [kMGTP]?B/g, "");
 
 test("the list has each table with its owner, apps and columns, is searchable by them, and is paged", async () => {
-  const { owner, user } = await share();
+  const { owner, user } = await shareTable();
   const listed = async (query: Record<string, string>) =>
     rowsOf(await show(`/console/tables?${new URLSearchParams(query)}`)).filter((row) =>
       row.startsWith(name),
@@ -118,7 +106,7 @@ test("a table's page has every column, rule and app, and no difference after a p
 });
 
 test("apps are listed with their declared columns, and each column with its number of apps", async () => {
-  const { owner, user } = await share();
+  const { owner, user } = await shareTable();
   const rows = rowsOf(await show(`/console/tables/${name}`));
   expect(rows).toContain(`${owner.slug} all`);
   expect(rows).toContain(`${user.slug} title`);
@@ -172,10 +160,8 @@ test("after a crash, which resets the statistics, the number of rows is the last
   );
   for (const table of [analyzed, never]) await insert(table, 1);
   const counted = () =>
-    service.service.admin.query<{ rows: number }>(
+    service.query<{ rows: number }>(
       `select pg_stat_get_live_tuples('data.${never}'::regclass)::int4 as rows`,
-      [],
-      { retry: "safe", queue: SERVICE_QUEUE },
     );
   await eventually(async () => (await counted())[0]?.rows === 1);
   expect(await showRows(analyzed)).toContain("≈ 1.5K");
@@ -241,7 +227,7 @@ describe("a table is transferred", () => {
   const ownerOf = async () => rowsOf(await show(`/console/tables?q=${name}`))[1]?.split(" ")[1];
 
   test("to an app that uses it, after its name is typed, in the administrator's name", async () => {
-    const { owner, user } = await share();
+    const { owner, user } = await shareTable();
     const rejected = await submit(path(), { app: user.slug, typed_name: "other" });
     expect([rejected.status, await ownerOf()]).toEqual([422, owner.slug]);
     const done = await submit(path(), { app: user.slug, typed_name: name });
@@ -256,7 +242,7 @@ describe("a table is transferred", () => {
   });
 
   test("never to an app that does not use it, with the error of the command", async () => {
-    const { owner } = await share();
+    const { owner } = await shareTable();
     const stranger = await service.makeApp();
     for (const [slug, says] of [
       [stranger.slug, `${stranger.slug} does not use the table ${name}`],
@@ -271,7 +257,7 @@ describe("a table is transferred", () => {
 });
 
 test("ending an app's use deletes its rows, and the table is then dropped", async () => {
-  const { owner, user } = await share();
+  const { owner, user } = await shareTable();
   const end = (app: TestApp) => `/console/apps/${app.slug}/tables/${name}/end`;
   const early = await show(end(owner));
   expect([early.status, early.text.includes("Apps use the table")]).toEqual([422, true]);

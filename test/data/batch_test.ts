@@ -1,16 +1,11 @@
 /** Batches: one request creates all rows in order, or no row. Each issue names its row. @module */
-import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import { SERVICE_QUEUE } from "../../src/db/mod.ts";
+import { describe, expect, test } from "bun:test";
 import { type Detail, PROBLEMS, type ProblemCode } from "../../src/problem.ts";
 import { defineSchema, t } from "../../src/schema/mod.ts";
 import { MAX_BATCH } from "../../src/std/limits.ts";
 import { expectSentences } from "../support/sentences.ts";
-import {
-  openTestService,
-  type TestApp,
-  type TestResponse,
-  type TestService,
-} from "../support/service.ts";
+import { openTestService, type TestResponse } from "../support/service.ts";
+import { share } from "../support/share.ts";
 
 const MAX = 262_144;
 const LIST = "/v1/data/db/todos";
@@ -30,21 +25,14 @@ const columns = {
 };
 const schema = defineSchema({ projects: { name: t.string().required() }, todos: columns });
 
-let service: TestService;
-let app: TestApp;
-let other: TestApp;
-let project: string;
-beforeAll(async () => {
-  service = await openTestService({ service: { maxResponseBytes: MAX } });
-  [app, other] = [await service.makeApp(schema), await service.makeApp(schema)];
-  const created = await post({ name: "p" }, "/v1/data/db/projects");
-  project = (created.json as { id: string }).id;
-  await post({ title: "taken" });
-  await service.call(other, LIST, { method: "POST", json: { title: "theirs" } });
-});
-afterAll(() => service.close());
-
+const service = await share(openTestService({ service: { maxResponseBytes: MAX } }));
+const [app, other] = [await service.makeApp(schema), await service.makeApp(schema)];
 const post = (json: unknown, path = LIST) => service.call(app, path, { method: "POST", json });
+const created = await post({ name: "p" }, "/v1/data/db/projects");
+const project = (created.json as { id: string }).id;
+await post({ title: "taken" });
+await service.call(other, LIST, { method: "POST", json: { title: "theirs" } });
+
 function many<Row>(count: number, toRow: (index: number) => Row): Row[] {
   return Array.from({ length: count }, (_, index) => toRow(index));
 }
@@ -209,10 +197,9 @@ describe("no row is created by", () => {
 
 /** Returns the size of a table: rolled-back rows also use space. */
 async function readSize(table: string): Promise<number | undefined> {
-  const [row] = await service.service.admin.query<{ size: number }>(
+  const [row] = await service.query<{ size: number }>(
     "select pg_catalog.pg_relation_size(('data.' || $1::text)::regclass)::int4 as size",
     [table],
-    { retry: "safe", queue: SERVICE_QUEUE },
   );
   return row?.size;
 }

@@ -1,5 +1,5 @@
 /** The first event of a stream, while other events of its table pass by. */
-import { afterAll, beforeAll, expect, test } from "bun:test";
+import { expect, test } from "bun:test";
 import { makeChangeFeed } from "../../src/data/live/change_feed.ts";
 import type { News } from "../../src/data/live/change_hub.ts";
 import { makeCursors } from "../../src/data/live/cursors.ts";
@@ -10,19 +10,15 @@ import { toProof } from "../../src/records/apps/key_text.ts";
 import { setAppSwitch } from "../../src/records/apps/mod.ts";
 import { defineSchema, t } from "../../src/schema/mod.ts";
 import { makeCatalog } from "../../src/tables/catalog/catalog.ts";
-import { openTestService, type TestApp, type TestService } from "../support/service.ts";
+import { openTestService, type TestApp } from "../support/service.ts";
+import { share } from "../support/share.ts";
 
 const KB = 1024;
 const table = "todos";
 
-let service: TestService;
-let app: TestApp;
-beforeAll(async () => {
-  service = await openTestService({ service: { previews: ["live"] } });
-  app = await service.makeApp(defineSchema({ todos: { title: t.string() } }));
-  await setAppSwitch(service.service, app.slug, ["live", true]);
-});
-afterAll(() => service.close());
+const service = await share(openTestService({ service: { previews: ["live"] } }));
+const app = await service.makeApp(defineSchema({ todos: { title: t.string() } }));
+await setAppSwitch(service.service, app.slug, ["live", true]);
 
 function toContext({ id, key }: TestApp) {
   const proof = toProof(key.slice(key.indexOf(".") + 1));

@@ -34,20 +34,15 @@ const schema = defineSchema({
 const TODOS = "/v1/data/db/todos";
 const CHANGES = `${TODOS}/changes`;
 
-let service: TestService;
-let app: TestApp;
-let other: TestApp;
 /** Created in advance: the first stream of a table waits until every process serves its last push. */
 const unused: TestApp[] = [];
 const open: EventReader[] = [];
-beforeAll(async () => {
-  service = await openTestService({
-    service: { previews: ["live"], maxStreams: { app: 30, key: 20 } },
-  });
-  app = await makeLive();
-  other = await makeLive();
-  for (let count = 0; count < 3; count++) unused.push(await makeLive());
+const service = await openTestService({
+  service: { previews: ["live"], maxStreams: { app: 30, key: 20 } },
 });
+const app = await makeLive();
+const other = await makeLive();
+for (let count = 0; count < 3; count++) unused.push(await makeLive());
 afterAll(async () => {
   for (const events of open) await events.close();
   await service.close();

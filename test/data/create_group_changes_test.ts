@@ -1,22 +1,22 @@
 /** Grouped creates during changes of their key, app or columns, the changes that they record, and large rows. */
-import { afterAll, afterEach, beforeAll, expect } from "bun:test";
+import { afterEach, expect } from "bun:test";
 import { SERVICE_QUEUE } from "../../src/db/mod.ts";
 import { issueKey, revokeKey, setAppSwitch } from "../../src/records/apps/mod.ts";
 import { type Columns, defineSchema, t } from "../../src/schema/mod.ts";
 import { testDeps } from "../support/deps.ts";
 import { eventually } from "../support/eventually.ts";
 import { functionOf } from "../support/functions.ts";
-import { openPostgresProxy, type PostgresProxy } from "../support/postgres_proxy.ts";
+import { openPostgresProxy } from "../support/postgres_proxy.ts";
 import { freshName, postChange, postSchema } from "../support/push.ts";
 import {
   callService,
   openTestService,
   type TestApp,
   type TestResponse,
-  type TestService,
   UNGUARDED,
 } from "../support/service.ts";
 import { serveAnother } from "../support/shape.ts";
+import { share } from "../support/share.ts";
 import { testUnlessCitus } from "../support/skip.ts";
 
 /** With the default of `rest`, the row exceeds the max response size. */
@@ -30,11 +30,9 @@ const schema = defineSchema({
 const PATH = "/v1/data/db/todos";
 const GROUP = functionOf(schema, "todos", "create_group");
 
-let proxy: PostgresProxy;
-let service: TestService;
-beforeAll(async () => {
-  proxy = await openPostgresProxy();
-  service = await openTestService({
+const proxy = await share(openPostgresProxy());
+const service = await share(
+  openTestService({
     toServingUrl: proxy.toUrl,
     shape: "one",
     connections: 10,
@@ -44,13 +42,9 @@ beforeAll(async () => {
       previews: ["live"],
       maxResponseBytes: MAX_RESPONSE_BYTES,
     },
-  });
-});
+  }),
+);
 afterEach(() => proxy.heal());
-afterAll(async () => {
-  await service.close();
-  await proxy.close();
-});
 
 const testGroups = testUnlessCitus("a cluster does not group creates");
 

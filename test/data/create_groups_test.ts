@@ -1,18 +1,16 @@
 /** Concurrent creates in one statement. Each create gets the same response and writes the same row as a separate create. */
-import { afterAll, afterEach, beforeAll, expect } from "bun:test";
-import { SERVICE_QUEUE } from "../../src/db/mod.ts";
+import { afterAll, afterEach, expect } from "bun:test";
 import { defineSchema, t } from "../../src/schema/mod.ts";
 import { withDatabase } from "../support/cluster.ts";
 import { functionOf, signatureOf } from "../support/functions.ts";
 import { whileDone } from "../support/held_lock.ts";
-import { openPostgresProxy, type PostgresProxy } from "../support/postgres_proxy.ts";
+import { openPostgresProxy } from "../support/postgres_proxy.ts";
 import {
   type Call,
   callService,
   openTestService,
   type TestApp,
   type TestResponse,
-  type TestService,
   UNGUARDED,
 } from "../support/service.ts";
 import { serveAnother } from "../support/shape.ts";
@@ -32,20 +30,16 @@ const PATH = "/v1/data/db/todos";
 const GROUP = functionOf(schema, "todos", "create_group");
 const SINGLE = functionOf(schema, "todos", "create");
 
-let proxy: PostgresProxy;
 /** The service groups creates. The single process does not. Both use the same database. */
-let service: TestService;
 let single: { url: string; close: () => Promise<void> };
-beforeAll(async () => {
-  proxy = await openPostgresProxy();
-  service = await openTestService({
-    toServingUrl: proxy.toUrl,
-    shape: "one",
-    connections: 10,
-    service: { ...UNGUARDED, groupsCreates: true },
-  });
-  single = await serveAnother(service.database, { groupsCreates: false });
+const proxy = await openPostgresProxy();
+const service = await openTestService({
+  toServingUrl: proxy.toUrl,
+  shape: "one",
+  connections: 10,
+  service: { ...UNGUARDED, groupsCreates: true },
 });
+single = await serveAnother(service.database, { groupsCreates: false });
 afterEach(() => proxy.heal());
 afterAll(async () => {
   await single.close();
@@ -82,10 +76,9 @@ function countStatuses(responses: readonly TestResponse[]): Record<string, numbe
 }
 
 async function readTitles({ id }: TestApp): Promise<string[]> {
-  const rows = await service.service.admin.query<{ title: string }>(
+  const rows = await service.query<{ title: string }>(
     "select title from data.todos where app_id = $1 order by title",
     [id],
-    { retry: "safe", queue: SERVICE_QUEUE },
   );
   return rows.map(({ title }) => title);
 }
@@ -145,10 +138,9 @@ async function sendMany(url: string): Promise<unknown> {
     const wave = Array.from({ length: 60 }, (_, index) => send(responses.length + index));
     responses.push(...(await Promise.all(wave)));
   }
-  const rows = await service.service.admin.query<{ row: string }>(
+  const rows = await service.query<{ row: string }>(
     "select (row_to_json(t)::jsonb - 'id')::text as row from data.todos as t where app_id = $1 order by title",
     [app.id],
-    { retry: "safe", queue: SERVICE_QUEUE },
   );
   return {
     responses: responses.map(({ status, headers, text }) => ({

@@ -1,7 +1,7 @@
 /** The end of an app's use of a table, as the functions of processes that have not read it see it. */
-import { afterAll, beforeAll, expect, test } from "bun:test";
+import { afterAll, expect, test } from "bun:test";
 import postgres from "postgres";
-import { call, type Database, openDatabase } from "../../src/db/mod.ts";
+import { call, openDatabase } from "../../src/db/mod.ts";
 import { APP_SCOPES } from "../../src/principal.ts";
 import {
   beginEndRegistration,
@@ -14,18 +14,13 @@ import { testDeps } from "../support/deps.ts";
 import { functionOf } from "../support/functions.ts";
 import { proofOf } from "../support/proof.ts";
 import { freshName, postSchema } from "../support/push.ts";
-import { openTestService, type TestApp, type TestService } from "../support/service.ts";
+import { openTestService, type TestApp } from "../support/service.ts";
 
-let service: TestService;
-let rows: Database;
-let serving: postgres.Sql;
-beforeAll(async () => {
-  service = await openTestService();
-  rows = openDatabase({
-    ...{ url: service.database.rowsUrl, connections: 1, prepare: true, name: "test" },
-  });
-  serving = postgres(service.database.servingUrl, { max: 1, prepare: false });
+const service = await openTestService();
+const rows = openDatabase({
+  ...{ url: service.database.rowsUrl, connections: 1, prepare: true, name: "test" },
 });
+const serving = postgres(service.database.servingUrl, { max: 1, prepare: false });
 afterAll(async () => {
   await Promise.all([rows.close(), serving.end()]);
   await service.close();

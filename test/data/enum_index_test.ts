@@ -1,16 +1,12 @@
 /** Indexes with enums: each answers the same as a client's own filter, with an enum in every position. */
-import { afterAll, beforeAll, expect } from "bun:test";
+import { expect } from "bun:test";
 import { readListQuery } from "../../src/data/query/list_query.ts";
 import { planQuery } from "../../src/data/query/plan.ts";
 import { MAX_WORK } from "../../src/data/query/text_work.ts";
 import { defineSchema, t } from "../../src/schema/mod.ts";
 import type { RecordedTable } from "../../src/tables/catalog/mod.ts";
-import {
-  definitionOf,
-  openTestService,
-  type TestApp,
-  type TestService,
-} from "../support/service.ts";
+import { definitionOf, openTestService } from "../support/service.ts";
+import { share } from "../support/share.ts";
 import { testUnlessCitus } from "../support/skip.ts";
 
 const testOne = testUnlessCitus("a cluster has no query functions");
@@ -50,29 +46,24 @@ const LEVELS = [null, "low", "high"] as const;
 
 type Row = Record<string, unknown> & { id: string };
 
-let service: TestService;
-let app: TestApp;
-beforeAll(async () => {
-  service = await openTestService({ service: { previews: ["filters"] } });
-  app = await service.makeApp(schema);
-  const rows = Array.from({ length: ROWS }, (_, n) => ({
-    status: STATUSES[n % 7 === 0 ? 3 : n % 3],
-    mood: [null, "good", "bad", "good"][n % 4],
-    many: MANY[n % 9],
-    team: n % 5,
-    due_at: n % 6 === 0 ? null : `2026-01-${String((n % 28) + 1).padStart(2, "0")}`,
-    title: n % 8 === 0 ? null : `Title ${n % 10}${n % 2 === 0 ? "x".repeat(70) : ""}${n}`,
-    code: n % 9 === 0 ? null : n,
-    level: LEVELS[n % 3],
-  }));
-  for (const table of ["plain", "keyed"])
-    for (let start = 0; start < ROWS; start += 24) {
-      const json = rows.slice(start, start + 24);
-      const { status } = await service.call(app, `/v1/data/db/${table}`, { method: "POST", json });
-      expect(status).toBe(201);
-    }
-});
-afterAll(() => service.close());
+const service = await share(openTestService({ service: { previews: ["filters"] } }));
+const app = await service.makeApp(schema);
+const rows = Array.from({ length: ROWS }, (_, n) => ({
+  status: STATUSES[n % 7 === 0 ? 3 : n % 3],
+  mood: [null, "good", "bad", "good"][n % 4],
+  many: MANY[n % 9],
+  team: n % 5,
+  due_at: n % 6 === 0 ? null : `2026-01-${String((n % 28) + 1).padStart(2, "0")}`,
+  title: n % 8 === 0 ? null : `Title ${n % 10}${n % 2 === 0 ? "x".repeat(70) : ""}${n}`,
+  code: n % 9 === 0 ? null : n,
+  level: LEVELS[n % 3],
+}));
+for (const table of ["plain", "keyed"])
+  for (let start = 0; start < ROWS; start += 24) {
+    const json = rows.slice(start, start + 24);
+    const { status } = await service.call(app, `/v1/data/db/${table}`, { method: "POST", json });
+    expect(status).toBe(201);
+  }
 
 /** All pages of a list, or its error. */
 async function readAll(table: string, query: string): Promise<unknown[] | string> {

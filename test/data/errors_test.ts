@@ -1,5 +1,5 @@
 /** Every rejection of the data endpoints with its complete body and headers, and the order of the checks. @module */
-import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { describe, expect, test } from "bun:test";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { PROBLEMS, Problem, type ProblemCode, toMessage } from "../../src/problem.ts";
@@ -7,7 +7,8 @@ import { defineSchema, t } from "../../src/schema/mod.ts";
 import { nodeUnreachable } from "../../src/tables/plan/rejections.ts";
 import { signatureOf } from "../support/functions.ts";
 import { codeOf, expectRejection, type Rejection } from "../support/problem.ts";
-import { type Call, openTestService, type TestApp, type TestService } from "../support/service.ts";
+import { type Call, openTestService, type TestApp } from "../support/service.ts";
+import { share } from "../support/share.ts";
 
 const schema = defineSchema({
   projects: { name: t.string().required().unique() },
@@ -18,23 +19,16 @@ const schema = defineSchema({
 const LIST = "/v1/data/db/todos";
 const MISSING = "00000000-0000-7000-8000-000000000000";
 
-let service: TestService;
-let app: TestApp;
-let reader: TestApp;
-let project: string;
-beforeAll(async () => {
-  // Without previews, as by default.
-  service = await openTestService({ service: { previews: [] } });
-  app = await service.makeApp(schema);
-  reader = await service.makeApp(schema, { scopes: ["data:read"] });
-  const created = await service.call(app, "/v1/data/db/projects", {
-    method: "POST",
-    json: { name: "p" },
-  });
-  project = (created.json as { id: string }).id;
-  await service.call(app, LIST, { method: "POST", json: { title: "t", project, tag: "x" } });
+// Without previews, as by default.
+const service = await share(openTestService({ service: { previews: [] } }));
+const app = await service.makeApp(schema);
+const reader = await service.makeApp(schema, { scopes: ["data:read"] });
+const created = await service.call(app, "/v1/data/db/projects", {
+  method: "POST",
+  json: { name: "p" },
 });
-afterAll(() => service.close());
+const project = (created.json as { id: string }).id;
+await service.call(app, LIST, { method: "POST", json: { title: "t", project, tag: "x" } });
 
 type Row = Rejection & {
   name: string;

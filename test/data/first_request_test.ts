@@ -3,8 +3,8 @@
  * the change yet.
  */
 
-import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import { type Database, openDatabase } from "../../src/db/mod.ts";
+import { describe, expect, test } from "bun:test";
+import { openDatabase } from "../../src/db/mod.ts";
 import { runAction } from "../../src/records/actions/mod.ts";
 import {
   deleteApp,
@@ -19,24 +19,19 @@ import { defineSchema, t } from "../../src/schema/mod.ts";
 import { testDeps } from "../support/deps.ts";
 import { freshName } from "../support/push.ts";
 import { applyChange } from "../support/push_steps.ts";
-import { type Call, openTestService, type TestApp, type TestService } from "../support/service.ts";
+import { type Call, openTestService, type TestApp } from "../support/service.ts";
+import { share } from "../support/share.ts";
 
-let service: TestService;
-let rows: Database;
 /** A table of another app, which costs a third of a new one. */
 const used = freshName("used");
 const declare = (table: string) => defineSchema({ [table]: { title: t.string() } });
-beforeAll(async () => {
-  service = await openTestService();
-  await service.makeApp(declare(used));
-  rows = openDatabase({
+const service = await share(openTestService());
+await service.makeApp(declare(used));
+const rows = await share(
+  openDatabase({
     ...{ url: service.database.rowsUrl, connections: 1, prepare: true, name: "test" },
-  });
-});
-afterAll(async () => {
-  await rows.close();
-  await service.close();
-});
+  }),
+);
 
 type World = { app: TestApp; table: string; id: string };
 type Ask = Call & { path: (world: World) => string };

@@ -5,7 +5,6 @@ import { planGroups, readGroupQuery } from "../../src/data/query/group_query.ts"
 import { readListQuery } from "../../src/data/query/list_query.ts";
 import { planQuery } from "../../src/data/query/plan.ts";
 import { MAX_WORK } from "../../src/data/query/text_work.ts";
-import { SERVICE_QUEUE } from "../../src/db/mod.ts";
 import { defineSchema, t } from "../../src/schema/mod.ts";
 import { MAX_COUNTED } from "../../src/std/limits.ts";
 import type { RecordedTable } from "../../src/tables/catalog/mod.ts";
@@ -146,7 +145,7 @@ describe.each(CASES)("on $name with $statistics statistics", ({ isDebian, isStal
   async function fill(appId: string, rows: number, from = 0): Promise<void> {
     // In parts, because a statement has a time limit.
     for (let start = from; start < from + rows; start += PART)
-      await service.service.admin.query(
+      await service.query(
         `with inserted as (
         insert into data.projects (app_id, id, name)
         select $1::uuid, ('01900000-0000-7000-9000-' || lpad(n::text, 12, '0'))::uuid, 'p ' || n from generate_series(1, 20) n
@@ -161,7 +160,6 @@ describe.each(CASES)("on $name with $statistics statistics", ({ isDebian, isStal
           case when n % 4 > 0 then n end, case when n % 4 > 0 then n end, case when n % 4 > 0 then n end
         from generate_series($3::int4 + 1, $3::int4 + $2::int4) n`,
         [appId, Math.min(PART, from + rows - start), start],
-        { retry: "unsafe", queue: SERVICE_QUEUE },
       );
   }
 

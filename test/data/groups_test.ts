@@ -5,6 +5,7 @@ import { MAX_COUNTED, MAX_GROUP_KEY_BYTES, MAX_GROUPS } from "../../src/std/limi
 import { codeOf } from "../support/problem.ts";
 import { expectSentences } from "../support/sentences.ts";
 import { openTestService, type TestApp, type TestService } from "../support/service.ts";
+import { share } from "../support/share.ts";
 import { testUnlessCitus } from "../support/skip.ts";
 
 const schema = defineSchema({
@@ -29,16 +30,6 @@ const schema = defineSchema({
 const TASKS = "/v1/data/db/tasks";
 const COUNTED = 60;
 
-let service: TestService;
-let app: TestApp;
-beforeAll(async () => {
-  service = await openTestService({ service: { previews: ["filters"], maxCounted: COUNTED } });
-  app = await service.makeApp(schema);
-  const other = await service.makeApp(schema);
-  for (const user of [app, other]) await create(user, ROWS);
-});
-afterAll(() => service.close());
-
 const ROWS = [
   { status: "done", title: "é", done: true, hours: 0.1, pieces: 1, price: "12.50", by: 1 },
   { status: "open", title: "a", done: true, hours: 0.2, pieces: 9_007_199_254_740_991 },
@@ -47,6 +38,12 @@ const ROWS = [
   { title: "", price: "1.00", at: "2025-01-01T00:00:00Z", day: "2026-02-28" },
   { price: `${"9".repeat(390)}.5`, day: "2024-02-29" },
 ];
+const service = await share(
+  openTestService({ service: { previews: ["filters"], maxCounted: COUNTED } }),
+);
+const app = await service.makeApp(schema);
+const other = await service.makeApp(schema);
+for (const user of [app, other]) await create(user, ROWS);
 
 async function create(user: TestApp, rows: readonly object[]): Promise<void> {
   for (let start = 0; start < rows.length; start += 1000) {

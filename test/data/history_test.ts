@@ -1,9 +1,9 @@
 /** The history of rows: every write that changes a row records who wrote it and the values before, and nothing else does. */
-import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import { SERVICE_QUEUE } from "../../src/db/mod.ts";
+import { describe, expect, test } from "bun:test";
 import { setAppSwitch } from "../../src/records/apps/mod.ts";
 import { defineSchema, t } from "../../src/schema/mod.ts";
-import { type Call, openTestService, type TestApp, type TestService } from "../support/service.ts";
+import { type Call, openTestService, type TestApp } from "../support/service.ts";
+import { share } from "../support/share.ts";
 
 const todos = () => ({
   title: t.string().required(),
@@ -27,13 +27,10 @@ type Change = {
   request: string;
 };
 
-let service: TestService;
-let app: TestApp;
-beforeAll(async () => {
-  service = await openTestService({ service: { previews: ["filters", "live", "history"] } });
-  app = await makeApp();
-});
-afterAll(() => service.close());
+const service = await share(
+  openTestService({ service: { previews: ["filters", "live", "history"] } }),
+);
+const app = await makeApp();
 
 async function makeApp(isOn = true): Promise<TestApp> {
   const made = await service.makeApp(schema);
@@ -52,12 +49,11 @@ const read = async ({ id }: Row) => (await send(`${TODOS}/${id}`, {})).json as R
 
 /** All stored changes of an app, oldest first. */
 async function readChanges({ id } = app): Promise<Change[]> {
-  return await service.service.admin.query<Change>(
+  return await service.query<Change>(
     `with entered as materialized (select set_config('rowhouse.app_id', $1::text, true))
     select table_name as table, row_id as row, changed_by as by, before, after, changed_at::text as request
     from entered, rowhouse.row_changes where app_id = $1::uuid order by id`,
     [id],
-    { retry: "safe", queue: SERVICE_QUEUE },
   );
 }
 const changesOf = async ({ id }: Row, of = app) =>
@@ -146,11 +142,10 @@ test("small updates of a large row store little, so that no one fills the histor
     await send(TODOS, { method: "PATCH", json: [{ id: row.id, rank: -rank }] });
     await send(`${TODOS}?id=eq.${row.id}`, { method: "PATCH", json: { rank: rank + 9 } });
   }
-  const sizes = await service.service.admin.query<{ bytes: number }>(
+  const sizes = await service.query<{ bytes: number }>(
     `with entered as materialized (select set_config('rowhouse.app_id', $1::text, true))
     select bytes from entered, rowhouse.row_changes where app_id = $1::uuid and row_id = $2::uuid`,
     [app.id, row.id],
-    { retry: "safe", queue: SERVICE_QUEUE },
   );
   expect(sizes).toHaveLength(9);
   expect(Math.max(...sizes.map(({ bytes }) => bytes))).toBeLessThan(1000);

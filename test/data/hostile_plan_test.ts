@@ -2,33 +2,28 @@
  * Plans that no service sends, but an attacker with a serving login could. They fail or return only rows of the app
  * whose key is proven.
  */
-import { afterAll, beforeAll, expect } from "bun:test";
+import { afterAll, expect } from "bun:test";
 import postgres from "postgres";
 import { defineSchema, t } from "../../src/schema/mod.ts";
 import { functionOf } from "../support/functions.ts";
 import { INCOMPLETE, makeHostilePlans } from "../support/hostile_plans.ts";
 import { proofOf } from "../support/proof.ts";
-import { openTestService, type TestApp, type TestService } from "../support/service.ts";
+import { openTestService } from "../support/service.ts";
 import { testUnlessCitus } from "../support/skip.ts";
 
 const schema = defineSchema({
   notes: t.model({ title: t.string().required(), kind: t.enum(["a'b", "c"]) }),
 });
 const SECRET = "the other app's title";
-let service: TestService;
-let app: TestApp;
-let login: postgres.Sql;
-beforeAll(async () => {
-  service = await openTestService({ service: { previews: ["filters"] } });
-  const apps = [await service.makeApp(schema), await service.makeApp(schema)] as const;
-  [app] = apps;
-  for (const [index, app] of apps.entries())
-    await service.call(app, "/v1/data/db/notes", {
-      method: "POST",
-      json: { title: index === 0 ? "mine" : SECRET, kind: "c" },
-    });
-  login = postgres(service.database.servingUrl, { max: 1, prepare: false });
-});
+const service = await openTestService({ service: { previews: ["filters"] } });
+const apps = [await service.makeApp(schema), await service.makeApp(schema)] as const;
+const [app] = apps;
+for (const [index, app] of apps.entries())
+  await service.call(app, "/v1/data/db/notes", {
+    method: "POST",
+    json: { title: index === 0 ? "mine" : SECRET, kind: "c" },
+  });
+const login = postgres(service.database.servingUrl, { max: 1, prepare: false });
 afterAll(async () => {
   await login.end();
   await service.close();

@@ -3,7 +3,7 @@
  * generated functions, and whose temporary schema has such types. Each of them fails when it is used. Every function
  * returns the same as in another session.
  */
-import { afterAll, beforeAll, expect } from "bun:test";
+import { afterAll, expect } from "bun:test";
 import postgres from "postgres";
 import { planGroups, readGroupQuery } from "../../src/data/query/group_query.ts";
 import { SQL, VALUES } from "../../src/kinds/mod.ts";
@@ -22,12 +22,7 @@ import {
 } from "../../src/tables/catalog/mod.ts";
 import { EVERY_KIND } from "../contract/every_kind.ts";
 import { LOGIN, withDatabase } from "../support/cluster.ts";
-import {
-  definitionOf,
-  openTestService,
-  type TestApp,
-  type TestService,
-} from "../support/service.ts";
+import { definitionOf, openTestService } from "../support/service.ts";
 import { testUnlessCitus } from "../support/skip.ts";
 
 /** Replaces every object of `pg_catalog` whose name occurs in a generated function, and every operator. */
@@ -97,20 +92,15 @@ const PLAN = {
 /** The unique column. */
 const SINGLE = "single";
 
-let service: TestService;
-let apps: TestApp[];
-let sessions: postgres.Sql[];
-beforeAll(async () => {
-  service = await openTestService({ service: { previews: PREVIEWS } });
-  apps = [await service.makeApp(EVERY_KIND), await service.makeApp(EVERY_KIND)];
-  for (const { slug } of apps)
-    for (const name of ["live", "history"] as const)
-      await setAppSwitch(service.service, slug, [name, true]);
-  // Past a pooler, which would give the session's path to other clients.
-  const url = new URL(service.database.servingUrl);
-  url.host = new URL(service.database.adminUrl).host;
-  sessions = apps.map(() => postgres(url.href, { max: 1, prepare: false }));
-});
+const service = await openTestService({ service: { previews: PREVIEWS } });
+const apps = [await service.makeApp(EVERY_KIND), await service.makeApp(EVERY_KIND)];
+for (const { slug } of apps)
+  for (const name of ["live", "history"] as const)
+    await setAppSwitch(service.service, slug, [name, true]);
+// Past a pooler, which would give the session's path to other clients.
+const url = new URL(service.database.servingUrl);
+url.host = new URL(service.database.adminUrl).host;
+const sessions = apps.map(() => postgres(url.href, { max: 1, prepare: false }));
 afterAll(async () => {
   for (const session of sessions) await session.end();
   await service.close();

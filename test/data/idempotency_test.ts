@@ -1,6 +1,5 @@
 /** `Idempotency-Key`: a repeated write happens once, and gets the first response again. @module */
-import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import { SERVICE_QUEUE } from "../../src/db/mod.ts";
+import { describe, expect, test } from "bun:test";
 import type { Scope } from "../../src/principal.ts";
 import { issueKey, revokeKey, rollKey } from "../../src/records/apps/mod.ts";
 import { defineSchema, t } from "../../src/schema/mod.ts";
@@ -8,13 +7,9 @@ import { IDEMPOTENCY_COUNT_S, IDEMPOTENCY_HOURS } from "../../src/std/limits.ts"
 import { testDeps } from "../support/deps.ts";
 import { eventually } from "../support/eventually.ts";
 import { countLockWaits, whileRowLocked } from "../support/held_lock.ts";
-import { openPostgresProxy, type PostgresProxy } from "../support/postgres_proxy.ts";
-import {
-  openTestService,
-  type TestApp,
-  type TestResponse,
-  type TestService,
-} from "../support/service.ts";
+import { openPostgresProxy } from "../support/postgres_proxy.ts";
+import { openTestService, type TestApp, type TestResponse } from "../support/service.ts";
+import { share } from "../support/share.ts";
 import { testUnlessCitus } from "../support/skip.ts";
 
 const schema = defineSchema({
@@ -34,21 +29,14 @@ const schema = defineSchema({
 const TODOS = "/v1/data/db/todos";
 const PROJECTS = "/v1/data/db/projects";
 
-let proxy: PostgresProxy;
-let service: TestService;
-let app: TestApp;
-beforeAll(async () => {
-  proxy = await openPostgresProxy();
-  service = await openTestService({
+const proxy = await share(openPostgresProxy());
+const service = await share(
+  openTestService({
     toServingUrl: proxy.toUrl,
     service: { idempotencyBytes: 200_000 },
-  });
-  app = await service.makeApp(schema);
-});
-afterAll(async () => {
-  await service.close();
-  await proxy.close();
-});
+  }),
+);
+const app = await service.makeApp(schema);
 
 const freshKey = () => crypto.randomUUID();
 
@@ -80,7 +68,7 @@ function toComparable({ status, text, headers }: TestResponse) {
 const isReplayed = ({ headers }: TestResponse) => headers.get("idempotency-replayed");
 
 async function ask<Row>(text: string): Promise<Row[]> {
-  return await service.service.admin.query<Row>(text, [], { retry: "safe", queue: SERVICE_QUEUE });
+  return await service.query<Row>(text);
 }
 
 const REJECTED_KEYS = ["", "x".repeat(256), "tab\there", "ä", "one, two"];

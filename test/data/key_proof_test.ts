@@ -1,7 +1,7 @@
 /** The serving login gets no data from the generated functions without a valid proof of the app's key. */
-import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { afterAll, describe, expect, test } from "bun:test";
 import postgres from "postgres";
-import { SERVICE_QUEUE, SIGNALS } from "../../src/db/mod.ts";
+import { SIGNALS } from "../../src/db/mod.ts";
 import { PREVIEWS } from "../../src/preview.ts";
 import type { Scope } from "../../src/principal.ts";
 import { issueKey, revokeKey, rollKey } from "../../src/records/apps/mod.ts";
@@ -11,7 +11,7 @@ import { citusUrl } from "../support/citus.ts";
 import { testDeps } from "../support/deps.ts";
 import { functionOf } from "../support/functions.ts";
 import { proofOf } from "../support/proof.ts";
-import { openTestService, type TestApp, type TestService } from "../support/service.ts";
+import { openTestService } from "../support/service.ts";
 import { testUnlessCitus } from "../support/skip.ts";
 
 const schema = defineSchema({
@@ -19,18 +19,12 @@ const schema = defineSchema({
 });
 const ROW = "00000000-0000-7000-8000-000000000001";
 
-let service: TestService;
-let mine: TestApp;
-let other: TestApp;
-let logins: postgres.Sql[];
-beforeAll(async () => {
-  service = await openTestService({ service: { previews: PREVIEWS } });
-  [mine, other] = [await service.makeApp(schema), await service.makeApp(schema)];
-  for (const app of [mine, other])
-    await service.call(app, "/v1/data/db/notes", { method: "POST", json: { title: "kept" } });
-  const { servingUrl, roleUrls } = service.database;
-  logins = [servingUrl, roleUrls.data].map((url) => postgres(url, { max: 1, prepare: false }));
-});
+const service = await openTestService({ service: { previews: PREVIEWS } });
+const [mine, other] = [await service.makeApp(schema), await service.makeApp(schema)];
+for (const app of [mine, other])
+  await service.call(app, "/v1/data/db/notes", { method: "POST", json: { title: "kept" } });
+const { servingUrl, roleUrls } = service.database;
+const logins = [servingUrl, roleUrls.data].map((url) => postgres(url, { max: 1, prepare: false }));
 afterAll(async () => {
   await Promise.all(logins.map((login) => login.end()));
   await service.close();
@@ -205,10 +199,9 @@ test("deleting the app deletes the proofs of its keys", async () => {
   });
   service.secrets.add(key.text);
   const count = async () => {
-    const [row] = await service.service.admin.query<{ count: number }>(
+    const [row] = await service.query<{ count: number }>(
       "select count(*)::int4 as count from rowhouse.proofs where app_id = $1",
       [gone.id],
-      { retry: "safe", queue: SERVICE_QUEUE },
     );
     return row?.count;
   };
@@ -220,10 +213,9 @@ test("deleting the app deletes the proofs of its keys", async () => {
 });
 
 test("rejected requests change nothing", async () => {
-  const rows = await service.service.admin.query<{ is_mine: boolean; title: string }>(
+  const rows = await service.query<{ is_mine: boolean; title: string }>(
     "select app_id = $1 as is_mine, title from data.notes order by 1, 2",
     [mine.id],
-    { retry: "safe", queue: SERVICE_QUEUE },
   );
   const titles = (isMine: boolean) =>
     rows.filter((row) => row.is_mine === isMine).map(({ title }) => title);
@@ -237,10 +229,8 @@ test("rejected requests change nothing", async () => {
 
 test("no stored value of a key is accepted as a credential", async () => {
   const text = mine.key;
-  const [row] = await service.service.admin.query<{ stored: string }>(
+  const [row] = await service.query<{ stored: string }>(
     "select (select json_agg(api_keys) from rowhouse.api_keys)::text as stored",
-    [],
-    { retry: "safe", queue: SERVICE_QUEUE },
   );
   const stored = row?.stored ?? "";
   const digests = [...stored.matchAll(/\\\\x([0-9a-f]{64})/g)].map(([, hex = ""]) => hex);

@@ -5,15 +5,16 @@
  * @module
  */
 
-import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { describe, expect, test } from "bun:test";
 import { makeListCache } from "../../src/data/mod.ts";
 import { revokeKey } from "../../src/records/apps/mod.ts";
 import { defineSchema, t } from "../../src/schema/mod.ts";
 import { MAX_ROWS } from "../../src/std/limits.ts";
 import { testDeps } from "../support/deps.ts";
-import { openPostgresProxy, type PostgresProxy } from "../support/postgres_proxy.ts";
-import { openTestService, type TestApp, type TestService, UNGUARDED } from "../support/service.ts";
+import { openPostgresProxy } from "../support/postgres_proxy.ts";
+import { openTestService, type TestApp, UNGUARDED } from "../support/service.ts";
 import { nextOf } from "../support/shape.ts";
+import { share } from "../support/share.ts";
 
 const page = (tag: string, length: number) => ({
   tag,
@@ -65,25 +66,16 @@ describe("the cache", () => {
 const schema = defineSchema({ todos: { title: t.string() } });
 const TODOS = "/v1/data/db/todos";
 
-let proxy: PostgresProxy;
-let service: TestService;
-let app: TestApp;
 /** The bytes of rows that the database has sent since the last list. */
 let sent = 0;
-beforeAll(async () => {
-  proxy = await openPostgresProxy();
-  service = await openTestService({ toServingUrl: proxy.toUrl, service: UNGUARDED });
-  app = await service.makeApp(schema);
-  proxy.onMessage(({ from, type, body }) => {
-    if (from === "server" && type === "D") sent += body.length;
-    return undefined;
-  });
-  for (let n = 0; n < 30; n++) await make(app, `${n} ${"long ".repeat(40)}`);
+const proxy = await share(openPostgresProxy());
+const service = await share(openTestService({ toServingUrl: proxy.toUrl, service: UNGUARDED }));
+const app = await service.makeApp(schema);
+proxy.onMessage(({ from, type, body }) => {
+  if (from === "server" && type === "D") sent += body.length;
+  return undefined;
 });
-afterAll(async () => {
-  await service.close();
-  await proxy.close();
-});
+for (let n = 0; n < 30; n++) await make(app, `${n} ${"long ".repeat(40)}`);
 
 async function make(as: TestApp, title: string): Promise<string> {
   const created = await service.call(as, TODOS, { method: "POST", json: { title } });

@@ -1,12 +1,13 @@
-import { afterAll, beforeAll, expect, test } from "bun:test";
+import { expect, test } from "bun:test";
 import { LIST_BYTES } from "../../src/data/mod.ts";
 import { defineSchema, t } from "../../src/schema/mod.ts";
 import { MAX_ROWS } from "../../src/std/limits.ts";
 import { makeProject, startCommand } from "../support/command.ts";
 import { TEST_IDENTITY_SECRET } from "../support/deps.ts";
 import { residentMb } from "../support/memory.ts";
-import { openTestService, type TestApp, type TestService } from "../support/service.ts";
+import { openTestService, type TestApp } from "../support/service.ts";
 import { previewsOfRun } from "../support/shape.ts";
+import { share } from "../support/share.ts";
 import { isFull } from "../support/tier.ts";
 
 type Page = {
@@ -18,11 +19,7 @@ type Page = {
 
 const MAX_ROW = 102_400;
 
-let service: TestService;
-beforeAll(async () => {
-  service = await openTestService({ connections: 4 });
-});
-afterAll(() => service.close());
+const service = await share(openTestService({ connections: 4 }));
 
 const schema = defineSchema({
   notes: { text: t.string(), more: t.json() },

@@ -1,5 +1,5 @@
 /** The tag of a page changes if and only if the page changes. @module */
-import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { describe, expect, test } from "bun:test";
 import { defineSchema, t } from "../../src/schema/mod.ts";
 import { citusUrl } from "../support/citus.ts";
 import { postDefinition } from "../support/push.ts";
@@ -8,8 +8,8 @@ import {
   openTestService,
   type TestApp,
   type TestResponse,
-  type TestService,
 } from "../support/service.ts";
+import { share } from "../support/share.ts";
 
 const schema = defineSchema({
   projects: { name: t.string() },
@@ -18,16 +18,10 @@ const schema = defineSchema({
 const TODOS = "/v1/data/db/todos";
 const LONG = "x".repeat(9_000);
 
-let service: TestService;
-let app: TestApp;
-let ids: string[];
-beforeAll(async () => {
-  service = await openTestService();
-  app = await service.makeApp(schema);
-  ids = [];
-  for (const title of ["a", "b", "c", "d"]) ids.push(await make(app, { title }));
-});
-afterAll(() => service.close());
+const service = await share(openTestService());
+const app = await service.makeApp(schema);
+const ids: string[] = [];
+for (const title of ["a", "b", "c", "d"]) ids.push(await make(app, { title }));
 
 const call = (path: string, headers: Record<string, string> = {}, as = app) =>
   service.call(as, path, { headers });

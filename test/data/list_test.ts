@@ -1,6 +1,5 @@
 /** Lists: pages and limits, order, content negotiation, pushes by other processes, and the number of queries. @module */
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import { SERVICE_QUEUE } from "../../src/db/mod.ts";
 import { defineSchema, t } from "../../src/schema/mod.ts";
 import { openService } from "../../src/service/open.ts";
 import { MAX_ROWS } from "../../src/std/limits.ts";
@@ -24,12 +23,11 @@ beforeAll(async () => {
   proxy = await openPostgresProxy();
   service = await openTestService({ toServingUrl: proxy.toUrl, service: UNGUARDED });
   app = await service.makeApp(defineSchema(first));
-  const rows = await service.service.admin.query<{ id: string }>(
+  const rows = await service.query<{ id: string }>(
     `insert into data.notes (app_id, id, title)
     select $1::uuid, ('00000000-0000-7000-8000-' || lpad(n::text, 12, '0'))::uuid, 'note ' || n
     from generate_series(1, $2::int4) n order by random() returning id`,
     [app.id, MANY],
-    { retry: "unsafe", queue: SERVICE_QUEUE },
   );
   ids = rows.map(({ id }) => id).sort();
 });

@@ -1,11 +1,12 @@
 /** Writes of many rows at once lock rows in one order, so that they wait for each other, and each is answered. */
-import { afterAll, beforeAll, expect, test } from "bun:test";
+import { expect, test } from "bun:test";
 import { defineSchema, t } from "../../src/schema/mod.ts";
 import { countDeadlocks } from "../support/deadlocks.ts";
 import { makePerson, signInAs } from "../support/people.ts";
 import { getPersonKey, openToBrowsers } from "../support/person_keys.ts";
 import { makeRandom } from "../support/query_fuzz.ts";
-import { openTestService, type TestApp, type TestService } from "../support/service.ts";
+import { openTestService } from "../support/service.ts";
+import { share } from "../support/share.ts";
 
 const KEYS = {
   tag: (n: number) => `tag ${n}`,
@@ -38,18 +39,15 @@ type Key = keyof typeof KEYS | "label,no";
 const NAMES = [...(Object.keys(KEYS) as (keyof typeof KEYS)[]), "label,no"] as const;
 type Row = { id: string; no: number; label: string };
 
-let service: TestService;
-let app: TestApp;
-beforeAll(async () => {
-  service = await openTestService({
+const service = await share(
+  openTestService({
     connections: 30,
     identity: () => ({ cookieDomain: "example.org" }),
     service: { previews: ["filters", "live", "browser"] },
-  });
-  app = await service.makeApp(schema, { origins: [ORIGIN] });
-  await openToBrowsers(service, app);
-});
-afterAll(() => service.close());
+  }),
+);
+const app = await service.makeApp(schema, { origins: [ORIGIN] });
+await openToBrowsers(service, app);
 
 const keysOf = (n: number, key: Key) =>
   key === "label,no" ? { label: n % 2 === 0 ? "a" : "b", no: n } : { [key]: KEYS[key](n) };

@@ -1,18 +1,13 @@
 /** Texts that are longer than the part by which an index sorts them. */
-import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { beforeAll, describe, expect, test } from "bun:test";
 import postgres from "postgres";
 import { readListQuery } from "../../src/data/query/list_query.ts";
 import { planQuery } from "../../src/data/query/plan.ts";
 import { defineSchema, t } from "../../src/schema/mod.ts";
 import { measureBuffers } from "../support/buffers.ts";
 import { signatureOf } from "../support/functions.ts";
-import {
-  definitionOf,
-  openTestService,
-  type TestApp,
-  type TestService,
-  UNGUARDED,
-} from "../support/service.ts";
+import { definitionOf, openTestService, type TestApp, UNGUARDED } from "../support/service.ts";
+import { share } from "../support/share.ts";
 
 const schema = defineSchema({
   pages: { url: t.string().unique(), body: t.string().index(), done: t.boolean() },
@@ -20,11 +15,7 @@ const schema = defineSchema({
 const PAGES = "/v1/data/db/pages";
 const START = "x".repeat(63);
 
-let service: TestService;
-beforeAll(async () => {
-  service = await openTestService({ service: { previews: ["filters"], ...UNGUARDED } });
-});
-afterAll(() => service.close());
+const service = await share(openTestService({ service: { previews: ["filters"], ...UNGUARDED } }));
 
 async function create(app: TestApp, json: object): Promise<void> {
   expect((await service.call(app, PAGES, { method: "POST", json })).status).toBe(201);

@@ -1,8 +1,9 @@
 /** A lookup by unique values: one request, which never returns an empty page with a next. */
-import { afterAll, beforeAll, expect, test } from "bun:test";
+import { expect, test } from "bun:test";
 import { SQL } from "../../src/kinds/mod.ts";
 import { defineSchema, type Kind, t } from "../../src/schema/mod.ts";
-import { openTestService, type TestApp, type TestService } from "../support/service.ts";
+import { openTestService } from "../support/service.ts";
+import { share } from "../support/share.ts";
 
 const LABELS = ["a", "b", "c"];
 const schema = defineSchema({
@@ -40,25 +41,20 @@ const row = (n: number) => ({
   order: n,
 });
 
-let service: TestService;
-let app: TestApp;
-beforeAll(async () => {
-  service = await openTestService({ service: { previews: ["filters"], maxVisits: 20 } });
-  app = await service.makeApp(schema);
-  const create = async (path: string, json: object) => {
-    const { status, json: created } = await service.call(app, path, { method: "POST", json });
-    expect(status).toBe(201);
-    return (created as { rows: { id: string }[] }).rows.map(({ id }) => id);
-  };
-  const names = Array.from({ length: ROWS }, (_, n) => ({ name: `${n}` }));
-  places = await create("/v1/data/db/places", names);
-  for (let start = 0; start < ROWS; start += 20)
-    await create(
-      THINGS,
-      Array.from({ length: 20 }, (_, n) => row(start + n)),
-    );
-});
-afterAll(() => service.close());
+const service = await share(openTestService({ service: { previews: ["filters"], maxVisits: 20 } }));
+const app = await service.makeApp(schema);
+const create = async (path: string, json: object) => {
+  const { status, json: created } = await service.call(app, path, { method: "POST", json });
+  expect(status).toBe(201);
+  return (created as { rows: { id: string }[] }).rows.map(({ id }) => id);
+};
+const names = Array.from({ length: ROWS }, (_, n) => ({ name: `${n}` }));
+places = await create("/v1/data/db/places", names);
+for (let start = 0; start < ROWS; start += 20)
+  await create(
+    THINGS,
+    Array.from({ length: 20 }, (_, n) => row(start + n)),
+  );
 
 const CASES: { columns: string[]; kind: Kind }[] = [
   { columns: ["text"], kind: "string" },

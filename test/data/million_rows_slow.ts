@@ -1,6 +1,5 @@
 /** An app of 1,000,000 rows through the service: what an index serves, and what needs one. `ROWS` names another number of rows. */
 import { afterAll, beforeAll, expect, test } from "bun:test";
-import { SERVICE_QUEUE } from "../../src/db/mod.ts";
 import { defineSchema, t } from "../../src/schema/mod.ts";
 import { openTestService, type TestApp, type TestService } from "../support/service.ts";
 
@@ -30,12 +29,11 @@ beforeAll(async () => {
   service = await openTestService({ service: { previews: ["filters"] } });
   app = await service.makeApp(schema);
   for (let start = 0; start < ROWS; start += PART)
-    await service.service.admin.query(
+    await service.query(
       `insert into data.people (app_id, id, name, tag, place, note)
       select $1::uuid, ('01900000-0000-7000-8000-' || lpad(n::text, 12, '0'))::uuid, 'Name ' || lpad(n::text, 8, '0'),
         'tag ' || n, n % ${PLACES}, 'note' from generate_series($2::int4, $3::int4) n`,
       [app.id, start + 1, Math.min(ROWS, start + PART)],
-      { retry: "unsafe", queue: SERVICE_QUEUE },
     );
 }, TIMEOUT_MS);
 afterAll(() => service.close());

@@ -1,9 +1,10 @@
 /** Random calls of three apps on shared tables over HTTP, compared with a model of three independent maps. @module */
-import { afterAll, beforeAll, expect, test } from "bun:test";
+import { expect, test } from "bun:test";
 import * as fc from "fast-check";
 import { defineSchema, t } from "../../src/schema/mod.ts";
 import { citusUrl } from "../support/citus.ts";
-import { openTestService, type TestApp, type TestService } from "../support/service.ts";
+import { openTestService, type TestApp } from "../support/service.ts";
+import { share } from "../support/share.ts";
 import { drawRuns } from "../support/tier.ts";
 
 const schema = defineSchema({
@@ -27,11 +28,7 @@ type Row = Record<string, string | null>;
 /** The rows of an app, in the order of their creation. */
 type Model = Record<Table, Map<string, Row>>;
 
-let service: TestService;
-beforeAll(async () => {
-  service = await openTestService();
-});
-afterAll(() => service.close());
+const service = await share(openTestService());
 
 const CLEARED = citusUrl() === undefined ? [{ column: "former", cascade: false }] : [];
 const REFERENCES: Readonly<Record<Table, readonly { column: string; cascade: boolean }[]>> = {

@@ -1,10 +1,11 @@
 /** The declaration in a needs_index message serves the request after a push of exactly that declaration. */
-import { afterAll, beforeAll, expect } from "bun:test";
+import { expect } from "bun:test";
 import { QUOTAS, type TableDefinition } from "../../src/schema/mod.ts";
 import { createDataClient, DataError } from "../../src/sdk/data.ts";
 import { postDefinition } from "../support/push.ts";
 import { drawQuery, drawTable, fill, makeRandom, pick } from "../support/query_fuzz.ts";
-import { openTestService, type TestApp, type TestService } from "../support/service.ts";
+import { openTestService, type TestApp } from "../support/service.ts";
+import { share } from "../support/share.ts";
 import { testUnlessCitus } from "../support/skip.ts";
 import { countRuns } from "../support/tier.ts";
 
@@ -14,11 +15,9 @@ const ROWS = 60;
 const QUERIES = 75;
 const RELATED_QUERIES = 25;
 
-let service: TestService;
-beforeAll(async () => {
-  service = await openTestService({ service: { previews: ["filters"], maxVisits: VISITS } });
-});
-afterAll(() => service.close());
+const service = await share(
+  openTestService({ service: { previews: ["filters"], maxVisits: VISITS } }),
+);
 
 async function push(app: TestApp, ...tables: readonly TableDefinition[]): Promise<void> {
   const { status, text } = await postDefinition(service, app, { version: 1, tables });

@@ -3,7 +3,6 @@ import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { readListQuery } from "../../src/data/query/list_query.ts";
 import { planQuery } from "../../src/data/query/plan.ts";
 import { MAX_WORK } from "../../src/data/query/text_work.ts";
-import { SERVICE_QUEUE } from "../../src/db/mod.ts";
 import { defineSchema, t } from "../../src/schema/mod.ts";
 import { measureBuffers } from "../support/buffers.ts";
 import {
@@ -130,12 +129,11 @@ describe.each(SERVERS)("on $name with $statistics statistics", ({ isDebian, isSt
 async function fill(service: TestService, appId: string, rows: number, from = 0): Promise<void> {
   // In parts, because a statement has a time limit.
   for (let start = from; start < from + rows; start += PART)
-    await service.service.admin.query(
+    await service.query(
       `insert into data.items (app_id, id, name, price, amount, code, total)
       select $1::uuid, ('01900000-0000-7000-8000-' || lpad(n::text, 12, '0'))::uuid, 'n' || n % 50,
         case when n % 5 > 0 or n = ${DEEP} then n end, case when n % 5 > 0 or n = ${DEEP} then n + 0.50 end, n, n + 0.50
       from generate_series($3::int4 + 1, $3::int4 + $2::int4) n`,
       [appId, Math.min(PART, from + rows - start), start],
-      { retry: "unsafe", queue: SERVICE_QUEUE },
     );
 }

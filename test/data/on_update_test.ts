@@ -1,11 +1,12 @@
 /** `.onUpdate("now")`: an update that changes another value of the row sets the timestamp, and nothing else does. */
-import { afterAll, beforeAll, expect, test } from "bun:test";
+import { expect, test } from "bun:test";
 import * as fc from "fast-check";
 import { defineSchema, type Json, t } from "../../src/schema/mod.ts";
 import { eventually } from "../support/eventually.ts";
 import { countLockWaits, whileDone } from "../support/held_lock.ts";
 import { postSchema } from "../support/push.ts";
-import { openTestService, type TestApp, type TestService } from "../support/service.ts";
+import { openTestService } from "../support/service.ts";
+import { share } from "../support/share.ts";
 import { testUnlessCitus } from "../support/skip.ts";
 import { drawRuns } from "../support/tier.ts";
 
@@ -45,13 +46,8 @@ const schema = defineSchema({
 const THINGS = "/v1/data/db/things";
 type Row = Record<string, Json> & { id: string };
 
-let service: TestService;
-let app: TestApp;
-beforeAll(async () => {
-  service = await openTestService();
-  app = await service.makeApp(schema);
-});
-afterAll(() => service.close());
+const service = await share(openTestService());
+const app = await service.makeApp(schema);
 
 async function send(path: string, method: string, json: object, as = app): Promise<Row> {
   const { status, json: row } = await service.call(as, path, { method, json });

@@ -1,26 +1,16 @@
 /** Attacks of people on event streams: events of rows that the person does not see, columns, streams after the end of a key. */
-import { afterAll, beforeAll, expect, test } from "bun:test";
+import { expect, test } from "bun:test";
 import { setAppSwitch } from "../../src/records/apps/mod.ts";
 import { revokeRole } from "../../src/records/people/mod.ts";
 import { type EventReader, openEvents, type StreamEvent } from "../support/event_stream.ts";
 import { eventually } from "../support/eventually.ts";
-import {
-  type Member,
-  openPersonWorld,
-  type PersonWorld,
-  path,
-  type Row,
-  rowOf,
-} from "../support/person_app.ts";
+import { type Member, openPersonWorld, path, type Row, rowOf } from "../support/person_app.ts";
 import type { TestApp } from "../support/service.ts";
+import { share } from "../support/share.ts";
 
-let world: PersonWorld;
 const T = path("todos");
-beforeAll(async () => {
-  world = await openPersonWorld();
-  await setAppSwitch(world.service.service, world.wiki.slug, ["live", true]);
-});
-afterAll(() => world.close());
+const world = await share(openPersonWorld());
+await setAppSwitch(world.service.service, world.wiki.slug, ["live", true]);
 
 type Followed = {
   events: StreamEvent[];

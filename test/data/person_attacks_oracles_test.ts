@@ -1,28 +1,16 @@
 /** What a person learns from errors about rows that the person does not see: values of unique constraints, and references to own rows. */
-import { afterAll, beforeAll, expect, test } from "bun:test";
-import {
-  isSame,
-  openPersonWorld,
-  type PersonWorld,
-  path,
-  type Row,
-  rowOf,
-  rowsOf,
-} from "../support/person_app.ts";
+import { expect, test } from "bun:test";
+import { isSame, openPersonWorld, path, rowOf, rowsOf } from "../support/person_app.ts";
+import { share } from "../support/share.ts";
 
-let world: PersonWorld;
-let project: Row;
 const T = path("todos");
 const SECRET = String.raw`ends with \ and 100%`;
-beforeAll(async () => {
-  world = await openPersonWorld();
-  const { ada, bob, wiki, post } = world;
-  project = rowOf(await post(ada, "projects", { name: "Ada's" }));
-  // Only the server connects a todo of one person with a project of another.
-  const made = { title: SECRET, owner: bob.id, project: project.id, tag: "taken" };
-  expect((await post(wiki, "todos", made)).status).toBe(201);
-});
-afterAll(() => world.close());
+const world = await share(openPersonWorld());
+const { ada, bob, wiki, post } = world;
+const project = rowOf(await post(ada, "projects", { name: "Ada's" }));
+// Only the server connects a todo of one person with a project of another.
+const made = { title: SECRET, owner: bob.id, project: project.id, tag: "taken" };
+expect((await post(wiki, "todos", made)).status).toBe(201);
 
 test("a delete of a row that an unseen row references says so, and not which", async () => {
   const { ada, remove } = world;

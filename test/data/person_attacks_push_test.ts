@@ -1,6 +1,5 @@
 /** A push that tightens rules, at a process that has not read it yet: cached pages, tags, cursors, writes and open event streams. */
-import { afterAll, beforeAll, expect, test } from "bun:test";
-import { SERVICE_QUEUE } from "../../src/db/mod.ts";
+import { afterAll, expect, test } from "bun:test";
 import { setAppSwitch } from "../../src/records/apps/mod.ts";
 import { defineSchema, t } from "../../src/schema/mod.ts";
 import { withDatabase } from "../support/cluster.ts";
@@ -8,12 +7,7 @@ import { type EventReader, openEvents } from "../support/event_stream.ts";
 import { eventually } from "../support/eventually.ts";
 import { makePerson, signInAs } from "../support/people.ts";
 import { getPersonKey, openToBrowsers } from "../support/person_keys.ts";
-import {
-  openTestService,
-  type TestApp,
-  type TestResponse,
-  type TestService,
-} from "../support/service.ts";
+import { openTestService, type TestApp, type TestResponse } from "../support/service.ts";
 
 const ORIGIN = "https://wiki.example.org";
 const TODOS = "/v1/data/db/todos";
@@ -36,11 +30,8 @@ function schemaWith(rules: Rules | undefined, isCostHidden = false) {
   return defineSchema({ todos: rules === undefined ? model : model.allow("member", rules) });
 }
 
-let service: TestService;
 const streams: EventReader[] = [];
-beforeAll(async () => {
-  service = await openTestService({ service: { previews: ["filters", "live", "browser"] } });
-});
+const service = await openTestService({ service: { previews: ["filters", "live", "browser"] } });
 afterAll(async () => {
   for (const events of streams) await events.close();
   await service.close();
@@ -175,8 +166,7 @@ test("a write that waits for a lock during the push ends by the former rules, an
   const change = (title: string) =>
     service.call(undefined, `${TODOS}/${id}`, { key, method: "PATCH", json: { title } });
   await change("second");
-  const ask = (text: string) =>
-    service.service.admin.query(text, [], { retry: "safe", queue: SERVICE_QUEUE });
+  const ask = (text: string) => service.query(text);
   const statuses = await withDatabase(service.database.adminUrl, async (holder) => {
     const lock = `begin; select from data.todos where id = '${id}' for update; select pg_sleep(60)`;
     const held = holder.message(lock).catch(() => "ended");

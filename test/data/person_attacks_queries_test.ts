@@ -1,31 +1,18 @@
 /** Attacks of people with queries: hidden columns, rows of others, forged cursors, counts, groups, related rows, limits. */
-import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import {
-  MISSING,
-  openPersonWorld,
-  type PersonWorld,
-  path,
-  type Row,
-  rowOf,
-  rowsOf,
-} from "../support/person_app.ts";
+import { beforeAll, describe, expect, test } from "bun:test";
+import { MISSING, openPersonWorld, path, type Row, rowOf, rowsOf } from "../support/person_app.ts";
 import type { TestResponse } from "../support/service.ts";
+import { share } from "../support/share.ts";
 
-let world: PersonWorld;
-let adas: Row;
-let bobs: Row;
 const T = path("todos");
-beforeAll(async () => {
-  world = await openPersonWorld();
-  const { ada, bob, wiki, post, patch } = world;
-  bobs = rowOf(await post(bob, "todos", { title: "Bob's secret", code: "X-1" }));
-  adas = rowOf(await post(ada, "todos", { title: "Ada's" }));
-  await post(ada, "todos", [{ title: "b" }, { title: "c", code: "c" }]);
-  await post(bob, "todos", [{ title: "by" }, { title: "cy" }]);
-  await patch(wiki, `${T}/${adas.id}`, { cost: "99.5" });
-  await patch(wiki, `${T}/${bobs.id}`, { cost: "12.5" });
-});
-afterAll(() => world.close());
+const world = await share(openPersonWorld());
+const { ada, bob, wiki, post, patch } = world;
+const bobs = rowOf(await post(bob, "todos", { title: "Bob's secret", code: "X-1" }));
+const adas = rowOf(await post(ada, "todos", { title: "Ada's" }));
+await post(ada, "todos", [{ title: "b" }, { title: "c", code: "c" }]);
+await post(bob, "todos", [{ title: "by" }, { title: "cy" }]);
+await patch(wiki, `${T}/${adas.id}`, { cost: "99.5" });
+await patch(wiki, `${T}/${bobs.id}`, { cost: "12.5" });
 
 const ask = (query: string, headers = {}) => world.send(world.ada, `${T}?${query}`, { headers });
 const cursor = (order: string, ...values: string[]) =>

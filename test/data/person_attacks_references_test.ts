@@ -1,5 +1,5 @@
 /** Attacks of people through references, memberships, caches, tags, repeats, upserts and races. */
-import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { describe, expect, test } from "bun:test";
 import { grantRole } from "../../src/records/people/mod.ts";
 import { eventually } from "../support/eventually.ts";
 import { countLockWaits, whileDone } from "../support/held_lock.ts";
@@ -9,26 +9,19 @@ import {
   isSame,
   MISSING,
   openPersonWorld,
-  type PersonWorld,
   path,
-  type Row,
   renewKey,
   rowOf,
   rowsOf,
 } from "../support/person_app.ts";
+import { share } from "../support/share.ts";
 
-let world: PersonWorld;
-let adas: Row;
-let bobs: Row;
 const T = path("todos");
 const C = path("comments");
-beforeAll(async () => {
-  world = await openPersonWorld();
-  const { ada, bob, post } = world;
-  bobs = rowOf(await post(bob, "todos", { title: "Bob's secret", code: "X-1", tag: "taken" }));
-  adas = rowOf(await post(ada, "todos", { title: "Ada's" }));
-});
-afterAll(() => world.close());
+const world = await share(openPersonWorld());
+const { ada, bob, post } = world;
+const bobs = rowOf(await post(bob, "todos", { title: "Bob's secret", code: "X-1", tag: "taken" }));
+const adas = rowOf(await post(ada, "todos", { title: "Ada's" }));
 
 describe("a reference to a row that the person does not see", () => {
   test("is one to a missing row: create, change, batch, group, upsert, conditions", async () => {

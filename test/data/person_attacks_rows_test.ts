@@ -1,30 +1,25 @@
 /** Attacks of people on rows that the rules of the app do not give them: by id, by list, by write, by batch. */
-import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { describe, expect, test } from "bun:test";
 import {
   detailsOf,
   isSame,
   MISSING,
   openPersonWorld,
-  type PersonWorld,
   path,
-  type Row,
   rowOf,
   rowsOf,
 } from "../support/person_app.ts";
+import { share } from "../support/share.ts";
 
-let world: PersonWorld;
-let adas: Row;
-let bobs: Row;
 const T = path("todos");
-beforeAll(async () => {
-  world = await openPersonWorld();
-  const { ada, bob, wiki, post, patch } = world;
-  bobs = rowOf(await post(bob, "todos", { title: "Bob's secret", code: "X-1", note: { s: 1 } }));
-  adas = rowOf(await post(ada, "todos", { title: "Ada's" }));
-  await patch(wiki, `${T}/${adas.id}`, { cost: "99.5" });
-  await patch(wiki, `${T}/${bobs.id}`, { cost: "12.5" });
-});
-afterAll(() => world.close());
+const world = await share(openPersonWorld());
+const { ada, bob, wiki, post, patch } = world;
+const bobs = rowOf(
+  await post(bob, "todos", { title: "Bob's secret", code: "X-1", note: { s: 1 } }),
+);
+const adas = rowOf(await post(ada, "todos", { title: "Ada's" }));
+await patch(wiki, `${T}/${adas.id}`, { cost: "99.5" });
+await patch(wiki, `${T}/${bobs.id}`, { cost: "12.5" });
 
 describe("rows of others", () => {
   test("are missing rows, byte for byte: get, HEAD, change, delete, with any tag", async () => {

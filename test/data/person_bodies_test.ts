@@ -1,17 +1,13 @@
 /** The functions of views: what PostgreSQL enforces without any check of the process. */
-import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { describe, expect, test } from "bun:test";
 import { toProof } from "../../src/records/apps/mod.ts";
 import type { EndpointCall } from "../../src/tables/catalog/mod.ts";
 import { eventually } from "../support/eventually.ts";
 import { countLockWaits, whileDone } from "../support/held_lock.ts";
-import {
-  openPersonViews,
-  type PersonViews,
-  ROW_ENDPOINTS,
-  type TestCaller,
-} from "../support/person_views.ts";
+import { openPersonViews, ROW_ENDPOINTS, type TestCaller } from "../support/person_views.ts";
 import { declareRules } from "../support/rules.ts";
-import { openTestService, type TestApp, type TestService, UNGUARDED } from "../support/service.ts";
+import { openTestService, UNGUARDED } from "../support/service.ts";
+import { share } from "../support/share.ts";
 
 const TABLES = declareRules({
   teams: {
@@ -100,32 +96,16 @@ const TABLES = declareRules({
   },
 });
 
-let service: TestService;
-let app: TestApp;
-let views: PersonViews;
-let ada: TestCaller;
-let bob: TestCaller;
-let lead: TestCaller;
-let clerk: TestCaller;
-let viewer: TestCaller;
-beforeAll(async () => {
-  service = await openTestService({ service: { ...UNGUARDED, previews: ["browser"] } });
-  app = await service.makeApp();
-  views = await openPersonViews(
-    service,
-    { app, tables: TABLES, previews: ["browser"] },
-    ROW_ENDPOINTS,
-  );
-  ada = await views.makeCaller("member");
-  bob = await views.makeCaller("member");
-  lead = await views.makeCaller("lead");
-  clerk = await views.makeCaller("clerk");
-  viewer = await views.makeCaller("viewer");
-});
-afterAll(async () => {
-  await views.close();
-  await service.close();
-});
+const service = await share(openTestService({ service: { ...UNGUARDED, previews: ["browser"] } }));
+const app = await service.makeApp();
+const views = await share(
+  openPersonViews(service, { app, tables: TABLES, previews: ["browser"] }, ROW_ENDPOINTS),
+);
+const ada = await views.makeCaller("member");
+const bob = await views.makeCaller("member");
+const lead = await views.makeCaller("lead");
+const clerk = await views.makeCaller("clerk");
+const viewer = await views.makeCaller("viewer");
 
 const BYTES = 8_388_608;
 const proofBytes = (key: string) => toProof(key.slice(key.indexOf(".") + 1));

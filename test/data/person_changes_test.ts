@@ -1,9 +1,10 @@
 /** Changes of tables for people: a row that the person sees, or a reset without an id. */
-import { afterAll, beforeAll, expect, test } from "bun:test";
+import { expect, test } from "bun:test";
 import { setAppSwitch } from "../../src/records/apps/mod.ts";
 import { defineSchema, type TableRules, t } from "../../src/schema/mod.ts";
-import { openPersonViews, type PersonViews, type TestCaller } from "../support/person_views.ts";
-import { openTestService, type TestApp, type TestService } from "../support/service.ts";
+import { openPersonViews, type TestCaller } from "../support/person_views.ts";
+import { openTestService } from "../support/service.ts";
+import { share } from "../support/share.ts";
 
 const schema = defineSchema({
   teams: t.model({ name: t.string().required() }),
@@ -26,25 +27,13 @@ const rules: Record<string, TableRules> = {
   },
 };
 
-let service: TestService;
-let app: TestApp;
-let views: PersonViews;
-let ada: TestCaller;
-let own: TestCaller;
-let all: TestCaller;
-beforeAll(async () => {
-  service = await openTestService({ service: { previews: ["filters", "live"] } });
-  app = await service.makeApp(schema);
-  await setAppSwitch(service.service, app.slug, ["live", true]);
-  views = await openPersonViews(service, { app, schema, rules }, ["changes"]);
-  ada = await views.makeCaller("member");
-  own = await views.makeCaller("own", { id: ada.id });
-  all = await views.makeCaller("all");
-});
-afterAll(async () => {
-  await views.close();
-  await service.close();
-});
+const service = await share(openTestService({ service: { previews: ["filters", "live"] } }));
+const app = await service.makeApp(schema);
+await setAppSwitch(service.service, app.slug, ["live", true]);
+const views = await share(openPersonViews(service, { app, schema, rules }, ["changes"]));
+const ada = await views.makeCaller("member");
+const own = await views.makeCaller("own", { id: ada.id });
+const all = await views.makeCaller("all");
 
 type News = { cursor: string; kind: string; events: Record<string, unknown>[]; text: string };
 

@@ -1,15 +1,11 @@
 /** The history of rows that people write under rules: it names the person and has every value, also those that the person does not see. */
-import { afterAll, beforeAll, expect, test } from "bun:test";
-import { SERVICE_QUEUE } from "../../src/db/mod.ts";
+import { expect, test } from "bun:test";
 import { setAppSwitch } from "../../src/records/apps/mod.ts";
-import { openPersonWorld, type PersonWorld, PREVIEWS, path, rowOf } from "../support/person_app.ts";
+import { openPersonWorld, PREVIEWS, path, rowOf } from "../support/person_app.ts";
+import { share } from "../support/share.ts";
 
-let world: PersonWorld;
-beforeAll(async () => {
-  world = await openPersonWorld({ service: { previews: [...PREVIEWS, "history"] } });
-  await setAppSwitch(world.service.service, world.wiki.slug, ["history", true]);
-});
-afterAll(() => world.close());
+const world = await share(openPersonWorld({ service: { previews: [...PREVIEWS, "history"] } }));
+await setAppSwitch(world.service.service, world.wiki.slug, ["history", true]);
 
 type Change = {
   by: string;
@@ -17,12 +13,11 @@ type Change = {
   after: Record<string, unknown> | null;
 };
 const changesOf = async (row: string) =>
-  await world.service.service.admin.query<Change>(
+  await world.service.query<Change>(
     `with entered as materialized (select set_config('rowhouse.app_id', $1::text, true))
     select changed_by as by, before, after from entered, rowhouse.row_changes
     where app_id = $1::uuid and row_id = $2::uuid order by id`,
     [world.wiki.id, row],
-    { retry: "safe", queue: SERVICE_QUEUE },
   );
 
 test("a person's writes are recorded with hidden values, rejected ones are not", async () => {

@@ -2,13 +2,14 @@
  * The holder of a stolen serving login with a person's proof writes plans by hand. They fail, or return only rows and columns that the
  * person sees: of rows of the same app, and of columns of the person's own rows.
  */
-import { afterAll, beforeAll, expect, test } from "bun:test";
+import { expect, test } from "bun:test";
 import { defineSchema, type TableRules, t } from "../../src/schema/mod.ts";
 import { functionName } from "../../src/tables/catalog/mod.ts";
 import { functionOf } from "../support/functions.ts";
 import { type HostilePlan, makeHostilePlans } from "../support/hostile_plans.ts";
-import { openPersonViews, type PersonViews, type TestCaller } from "../support/person_views.ts";
-import { openTestService, type TestService } from "../support/service.ts";
+import { openPersonViews, type TestCaller } from "../support/person_views.ts";
+import { openTestService } from "../support/service.ts";
+import { share } from "../support/share.ts";
 
 const SECRET = "the other person's title";
 const HIDDEN = "777123";
@@ -42,17 +43,11 @@ const rules: Record<string, TableRules> = {
 };
 const VALUES = ["ffffffff-ffff-ffff-ffff-ffffffffffff"];
 
-let service: TestService;
-let app: { id: string };
-let views: PersonViews;
-let ada: TestCaller;
-let all: TestCaller;
-let call: string;
-beforeAll(async () => {
-  service = await openTestService({ service: { previews: ["filters", "live"] } });
-  const made = await service.makeApp(schema);
-  app = made;
-  views = await openPersonViews(service, { app: made, schema, rules }, [
+const service = await share(openTestService({ service: { previews: ["filters", "live"] } }));
+const made = await service.makeApp(schema);
+const app = made;
+const views = await share(
+  openPersonViews(service, { app: made, schema, rules }, [
     ...([
       "query",
       "groups",
@@ -62,24 +57,20 @@ beforeAll(async () => {
       "update_where",
       "delete_where",
     ] as const),
-  ]);
-  [ada, all] = [await views.makeCaller("own"), await views.makeCaller("all")];
-  const json = [
-    { name: "mine", kind: "c", owner: ada.id, price: Number(HIDDEN), zone: 1 },
-    ...Array.from({ length: 5 }, (_, n) => ({
-      ...{ name: SECRET, kind: "c", owner: all.id, price: n, zone: n },
-    })),
-  ];
-  const { status } = await service.call(made, "/v1/data/db/notes", { method: "POST", json });
-  expect(status).toBe(201);
-  const set = views.find("notes", "own");
-  if (set === undefined) throw new Error("no view");
-  call = functionName(set, "query");
-});
-afterAll(async () => {
-  await views.close();
-  await service.close();
-});
+  ]),
+);
+const [ada, all] = [await views.makeCaller("own"), await views.makeCaller("all")];
+const json = [
+  { name: "mine", kind: "c", owner: ada.id, price: Number(HIDDEN), zone: 1 },
+  ...Array.from({ length: 5 }, (_, n) => ({
+    ...{ name: SECRET, kind: "c", owner: all.id, price: n, zone: n },
+  })),
+];
+const { status } = await service.call(made, "/v1/data/db/notes", { method: "POST", json });
+expect(status).toBe(201);
+const set = views.find("notes", "own");
+if (set === undefined) throw new Error("no view");
+const call = functionName(set, "query");
 
 async function send(
   caller: TestCaller,

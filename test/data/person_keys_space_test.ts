@@ -1,15 +1,12 @@
 /** The space for idempotency keys: one person cannot use up that of the app, which would reject the keyed writes of everyone. */
-import { afterAll, beforeAll, expect, test } from "bun:test";
-import { openPersonWorld, type PersonWorld, path } from "../support/person_app.ts";
+import { expect, test } from "bun:test";
+import { openPersonWorld, path } from "../support/person_app.ts";
+import { share } from "../support/share.ts";
 
 const BYTES = 80_000;
 const TITLE = "x".repeat(3000);
 
-let world: PersonWorld;
-beforeAll(async () => {
-  world = await openPersonWorld({ service: { idempotencyBytes: BYTES } });
-});
-afterAll(() => world.close());
+const world = await share(openPersonWorld({ service: { idempotencyBytes: BYTES } }));
 
 test("a person gets an eighth of it, and the others keep the rest", async () => {
   const { ada, bob, wiki, send } = world;

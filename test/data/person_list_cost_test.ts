@@ -1,14 +1,10 @@
 /** What a list of a person reads: a few entries of the index of each alternative, however many rows the table has. */
-import { afterAll, beforeAll, expect, test } from "bun:test";
+import { expect, test } from "bun:test";
 import { functionName, viewOf } from "../../src/tables/catalog/mod.ts";
-import {
-  openPersonViews,
-  type PersonViews,
-  ROW_ENDPOINTS,
-  type TestCaller,
-} from "../support/person_views.ts";
+import { openPersonViews, ROW_ENDPOINTS, type TestCaller } from "../support/person_views.ts";
 import { declareRules, tableOf } from "../support/rules.ts";
-import { openTestService, type TestApp, type TestService, UNGUARDED } from "../support/service.ts";
+import { openTestService, UNGUARDED } from "../support/service.ts";
+import { share } from "../support/share.ts";
 
 const TABLES = declareRules({
   teams: { columns: { name: "string" }, rules: { allow: { own: { read: true } } } },
@@ -53,37 +49,26 @@ const TABLES = declareRules({
 });
 const ROLES = ["all", "own", "open", "team"] as const;
 
-let service: TestService;
-let app: TestApp;
-let views: PersonViews;
 const people: Partial<Record<string, TestCaller>> = {};
-beforeAll(async () => {
-  service = await openTestService({ service: { ...UNGUARDED, previews: ["browser"] } });
-  app = await service.makeApp();
-  views = await openPersonViews(
-    service,
-    { app, tables: TABLES, previews: ["browser"] },
-    ROW_ENDPOINTS,
-  );
-  const teams = Array.from({ length: 40 }, () => Bun.randomUUIDv7());
-  for (const team of teams)
-    await views.admin.unsafe("insert into data.teams (app_id, id) values ($1, $2)", [app.id, team]);
-  for (const role of ROLES) {
-    const person = await views.makeCaller(role);
-    people[role] = person;
-    for (const team of teams.slice(0, 3))
-      await views.admin.unsafe(
-        "insert into data.members (app_id, id, person, team) values ($1, gen_random_uuid(), $2, $3)",
-        [app.id, person.id, team],
-      );
-  }
-  const owners = ROLES.map((role) => people[role]?.id ?? "");
-  await addRows(30_000, `{${owners.join(",")}}`, `{${teams.join(",")}}`);
-});
-afterAll(async () => {
-  await views.close();
-  await service.close();
-});
+const service = await share(openTestService({ service: { ...UNGUARDED, previews: ["browser"] } }));
+const app = await service.makeApp();
+const views = await share(
+  openPersonViews(service, { app, tables: TABLES, previews: ["browser"] }, ROW_ENDPOINTS),
+);
+const teams = Array.from({ length: 40 }, () => Bun.randomUUIDv7());
+for (const team of teams)
+  await views.admin.unsafe("insert into data.teams (app_id, id) values ($1, $2)", [app.id, team]);
+for (const role of ROLES) {
+  const person = await views.makeCaller(role);
+  people[role] = person;
+  for (const team of teams.slice(0, 3))
+    await views.admin.unsafe(
+      "insert into data.members (app_id, id, person, team) values ($1, gen_random_uuid(), $2, $3)",
+      [app.id, person.id, team],
+    );
+}
+const owners = ROLES.map((role) => people[role]?.id ?? "");
+await addRows(30_000, `{${owners.join(",")}}`, `{${teams.join(",")}}`);
 
 /** One row of 30 has each of the owners, and one of 40 each of the teams. */
 async function addRows(count: number, owners: string, teams: string): Promise<void> {

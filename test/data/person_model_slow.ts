@@ -1,20 +1,16 @@
 /** The comparison of people's requests with the naive evaluator, at length: 20,000 requests in a full run. */
-import { afterAll, beforeAll, expect, test } from "bun:test";
+import { expect, test } from "bun:test";
 import type { Difference } from "../support/person_model/play.ts";
 import { openModelService, run } from "../support/person_model/run.ts";
 import { FUZZ_SEED } from "../support/query_fuzz.ts";
-import type { TestService } from "../support/service.ts";
+import { share } from "../support/share.ts";
 import { countRuns } from "../support/tier.ts";
 
 const REQUESTS = 20_000;
 const PER_SCHEMA = 5 * 100;
 const MAX_DIFFERENCES = 20;
 
-let service: TestService;
-beforeAll(async () => {
-  service = await openModelService();
-});
-afterAll(() => service.close());
+const service = await share(openModelService());
 
 test("people get exactly what the rules give them", async () => {
   const schemas = countRuns(REQUESTS / PER_SCHEMA);

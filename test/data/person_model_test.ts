@@ -1,13 +1,9 @@
 /** Random requests of people on random rows under random rules, compared with a naive evaluator of the rules. */
-import { afterAll, beforeAll, expect, test } from "bun:test";
+import { expect, test } from "bun:test";
 import { openModelService, run } from "../support/person_model/run.ts";
-import type { TestService } from "../support/service.ts";
+import { share } from "../support/share.ts";
 
-let service: TestService;
-beforeAll(async () => {
-  service = await openModelService();
-});
-afterAll(() => service.close());
+const service = await share(openModelService());
 
 test("people get exactly what the rules give them", async () => {
   const outcome = await run(service, { seed: 52, schemas: 1, rules: 2, requests: 80 });

@@ -1,18 +1,17 @@
 /** Every rule with random indexes: what a person gets never depends on rows of others. */
-import { afterAll, beforeAll, expect, test } from "bun:test";
+import { expect, test } from "bun:test";
 import { compareUnseen, ORACLE_RULES } from "../support/person_oracle.ts";
 import { FUZZ_SEED } from "../support/query_fuzz.ts";
-import { openTestService, type TestService, UNGUARDED } from "../support/service.ts";
+import { openTestService, UNGUARDED } from "../support/service.ts";
+import { share } from "../support/share.ts";
 
 const ROUNDS = process.env["TEST_EXTENT"] === "full" ? 8 : 1;
 
-let service: TestService;
-beforeAll(async () => {
-  service = await openTestService({
+const service = await share(
+  openTestService({
     service: { ...UNGUARDED, previews: ["filters", "live", "browser"] },
-  });
-});
-afterAll(() => service.close());
+  }),
+);
 
 test.each(ORACLE_RULES)(
   "the rule %s",

@@ -1,18 +1,17 @@
 /** Nothing that a person gets depends on rows that the person does not see: not the end of a page, a count, an error or a cursor. */
-import { afterAll, beforeAll, expect, test } from "bun:test";
+import { expect, test } from "bun:test";
 import { setAppSwitch } from "../../src/records/apps/mod.ts";
 import { defineSchema, t } from "../../src/schema/mod.ts";
 import { mintPersonKey } from "../support/minted_key.ts";
 import { compareUnseen } from "../support/person_oracle.ts";
 import { openTestService, type TestService, UNGUARDED } from "../support/service.ts";
+import { share } from "../support/share.ts";
 
-let service: TestService;
-beforeAll(async () => {
-  service = await openTestService({
+const service = await share(
+  openTestService({
     service: { ...UNGUARDED, previews: ["filters", "live", "browser"] },
-  });
-});
-afterAll(() => service.close());
+  }),
+);
 
 // Own rows at both ends of an index, so that a page is cut before or after the row of another person.
 test("no page tells where a value of another person is", async () => {

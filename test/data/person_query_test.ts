@@ -2,15 +2,16 @@
  * Lists with conditions, counts and groups of people: they read the table that the person sees. Plans are made as the service makes
  * them, and by hand, as the holder of a stolen serving login can.
  */
-import { afterAll, beforeAll, expect, test } from "bun:test";
+import { expect, test } from "bun:test";
 import { planGroups, readGroupQuery } from "../../src/data/query/group_query.ts";
 import { readListQuery } from "../../src/data/query/list_query.ts";
 import { planQuery } from "../../src/data/query/plan.ts";
 import { planWalk } from "../../src/data/query/walk.ts";
 import { defineSchema, type TableRules, t } from "../../src/schema/mod.ts";
 import { definitionFor, type RecordedTable } from "../../src/tables/catalog/mod.ts";
-import { openPersonViews, type PersonViews, type TestCaller } from "../support/person_views.ts";
-import { openTestService, type TestApp, type TestService } from "../support/service.ts";
+import { openPersonViews, type TestCaller } from "../support/person_views.ts";
+import { openTestService } from "../support/service.ts";
+import { share } from "../support/share.ts";
 
 const schema = defineSchema({
   teams: t.model({ name: t.string().required() }),
@@ -45,50 +46,42 @@ const rules: Record<string, TableRules> = {
 };
 const T = "/v1/data/db/todos";
 
-let service: TestService;
-let app: TestApp;
-let views: PersonViews;
 const callers: Record<string, TestCaller> = {};
 /** Every row, as an API key sees it. */
-let all: Record<string, unknown>[];
 const teams: Record<string, string> = {};
 
-beforeAll(async () => {
-  service = await openTestService({ service: { previews: ["filters", "live"] } });
-  app = await service.makeApp(schema);
-  views = await openPersonViews(service, { app, schema, rules }, ["query", "walk", "groups"]);
-  for (const [name, role] of Object.entries({
-    ada: "member",
-    bob: "member",
-    own: "own",
-    vera: "viewer",
-    lea: "lead",
-  }))
-    callers[name] = await views.makeCaller(role);
-  const post = async (path: string, json: object) =>
-    (await service.call(app, `/v1/data/db/${path}`, { method: "POST", json })).json as {
-      id: string;
-    };
-  for (const name of ["red", "blue"]) teams[name] = (await post("teams", { name })).id;
-  await post("team_members", { person: callers["ada"]?.id, team: teams["red"] });
-  const owners = [callers["ada"]?.id, callers["bob"]?.id, callers["own"]?.id];
-  const statuses = ["open", "done", "approved"];
-  for (let n = 0; n < 60; n++)
-    await post("todos", {
-      title: `t${n}`,
-      status: statuses[n % 3],
-      owner: owners[Math.floor(n / 3) % 3],
-      team: n % 4 === 0 ? teams["red"] : n % 4 === 1 ? teams["blue"] : null,
-      cost: String(n),
-      at: n % 7,
-    });
-  const found = await service.call(app, T);
-  all = (found.json as { rows: Record<string, unknown>[] }).rows;
-});
-afterAll(async () => {
-  await views.close();
-  await service.close();
-});
+const service = await share(openTestService({ service: { previews: ["filters", "live"] } }));
+const app = await service.makeApp(schema);
+const views = await share(
+  openPersonViews(service, { app, schema, rules }, ["query", "walk", "groups"]),
+);
+for (const [name, role] of Object.entries({
+  ada: "member",
+  bob: "member",
+  own: "own",
+  vera: "viewer",
+  lea: "lead",
+}))
+  callers[name] = await views.makeCaller(role);
+const post = async (path: string, json: object) =>
+  (await service.call(app, `/v1/data/db/${path}`, { method: "POST", json })).json as {
+    id: string;
+  };
+for (const name of ["red", "blue"]) teams[name] = (await post("teams", { name })).id;
+await post("team_members", { person: callers["ada"]?.id, team: teams["red"] });
+const owners = [callers["ada"]?.id, callers["bob"]?.id, callers["own"]?.id];
+const statuses = ["open", "done", "approved"];
+for (let n = 0; n < 60; n++)
+  await post("todos", {
+    title: `t${n}`,
+    status: statuses[n % 3],
+    owner: owners[Math.floor(n / 3) % 3],
+    team: n % 4 === 0 ? teams["red"] : n % 4 === 1 ? teams["blue"] : null,
+    cost: String(n),
+    at: n % 7,
+  });
+const found = await service.call(app, T);
+const all = (found.json as { rows: Record<string, unknown>[] }).rows;
 
 const sees: Record<string, (row: Record<string, unknown>) => boolean> = {
   ada: (row) => row["owner"] === callers["ada"]?.id || row["team"] === teams["red"],

@@ -1,11 +1,12 @@
 /** Related rows, children and conditions on referenced rows of people: the rules of the other table hold, and its hidden columns too. */
-import { afterAll, beforeAll, expect, test } from "bun:test";
+import { expect, test } from "bun:test";
 import { readListQuery } from "../../src/data/query/list_query.ts";
 import { planQuery } from "../../src/data/query/plan.ts";
 import { defineSchema, type TableRules, t } from "../../src/schema/mod.ts";
 import { definitionFor, functionName, type RecordedTable } from "../../src/tables/catalog/mod.ts";
-import { openPersonViews, type PersonViews, type TestCaller } from "../support/person_views.ts";
-import { openTestService, type TestApp, type TestService } from "../support/service.ts";
+import { openPersonViews, type TestCaller } from "../support/person_views.ts";
+import { openTestService } from "../support/service.ts";
+import { share } from "../support/share.ts";
 
 const schema = defineSchema({
   projects: t.model({ name: t.string().required(), lead: t.uuid(), budget: t.decimal() }),
@@ -29,40 +30,26 @@ const rules: Record<string, TableRules> = {
 
 type Row = Record<string, unknown>;
 
-let service: TestService;
-let app: TestApp;
-let views: PersonViews;
-let ada: TestCaller;
-let bob: TestCaller;
 const ids: Record<string, string> = {};
-beforeAll(async () => {
-  service = await openTestService({ service: { previews: ["filters", "live"] } });
-  app = await service.makeApp(schema);
-  views = await openPersonViews(service, { app, schema, rules }, [
-    "query",
-    "walk",
-    "related",
-    "children",
-  ]);
-  ada = await views.makeCaller("member");
-  bob = await views.makeCaller("member");
-  const post = async (table: string, name: string, json: Row) => {
-    const made = await service.call(app, `/v1/data/db/${table}`, { method: "POST", json });
-    ids[name] = (made.json as { id: string }).id;
-  };
-  await post("projects", "ofAda", { name: "Ada's", lead: ada.id, budget: "5" });
-  await post("projects", "ofBob", { name: "Bob's", lead: bob.id, budget: "7" });
-  await post("todos", "a", { title: "a", owner: ada.id, project: ids["ofAda"] });
-  await post("todos", "b", { title: "b", owner: ada.id, project: ids["ofBob"] });
-  await post("todos", "c", { title: "c", owner: bob.id, project: ids["ofAda"] });
-  await post("todos", "d", { title: "d", owner: bob.id, project: ids["ofBob"] });
-  for (const [n, writer] of [ada, bob, ada, bob, bob].entries())
-    await post("comments", `c${n}`, { text: `c${n}`, writer: writer.id, todo: ids["a"], score: n });
-});
-afterAll(async () => {
-  await views.close();
-  await service.close();
-});
+const service = await share(openTestService({ service: { previews: ["filters", "live"] } }));
+const app = await service.makeApp(schema);
+const views = await share(
+  openPersonViews(service, { app, schema, rules }, ["query", "walk", "related", "children"]),
+);
+const ada = await views.makeCaller("member");
+const bob = await views.makeCaller("member");
+const post = async (table: string, name: string, json: Row) => {
+  const made = await service.call(app, `/v1/data/db/${table}`, { method: "POST", json });
+  ids[name] = (made.json as { id: string }).id;
+};
+await post("projects", "ofAda", { name: "Ada's", lead: ada.id, budget: "5" });
+await post("projects", "ofBob", { name: "Bob's", lead: bob.id, budget: "7" });
+await post("todos", "a", { title: "a", owner: ada.id, project: ids["ofAda"] });
+await post("todos", "b", { title: "b", owner: ada.id, project: ids["ofBob"] });
+await post("todos", "c", { title: "c", owner: bob.id, project: ids["ofAda"] });
+await post("todos", "d", { title: "d", owner: bob.id, project: ids["ofBob"] });
+for (const [n, writer] of [ada, bob, ada, bob, bob].entries())
+  await post("comments", `c${n}`, { text: `c${n}`, writer: writer.id, todo: ids["a"], score: n });
 
 function tableOf(name: string, role: string): RecordedTable | undefined {
   const view = views.find(name, role)?.view;

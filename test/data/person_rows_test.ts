@@ -1,15 +1,10 @@
 /** Rows over HTTP with a person's key: responses, errors and caches. */
-import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { describe, expect, test } from "bun:test";
 import { defineSchema, t } from "../../src/schema/mod.ts";
 import { makePerson, signInAs } from "../support/people.ts";
 import { getPersonKey, openToBrowsers } from "../support/person_keys.ts";
-import {
-  type Call,
-  openTestService,
-  type TestApp,
-  type TestResponse,
-  type TestService,
-} from "../support/service.ts";
+import { type Call, openTestService, type TestResponse } from "../support/service.ts";
+import { share } from "../support/share.ts";
 
 const ORIGIN = "https://wiki.example.org";
 const ROLES = ["member", "lead", "clerk", "stranger"] as const;
@@ -44,24 +39,20 @@ const makeSchema = (statuses: readonly ("open" | "done")[] = ["open"]) =>
 
 const PATH = "/v1/data/db/todos";
 
-let service: TestService;
-let app: TestApp;
-let other: TestApp;
 type Caller = { readonly id: string; readonly key: string };
 const callers: Record<string, Caller> = {};
-beforeAll(async () => {
-  service = await openTestService({
+const service = await share(
+  openTestService({
     identity: () => ({ cookieDomain: "example.org" }),
     service: { previews: ["browser"], groupsCreates: true },
-  });
-  app = await service.makeApp(makeSchema(), { origins: [ORIGIN] });
-  other = await service.makeApp(makeSchema(), { origins: ["https://other.example.org"] });
-  await openToBrowsers(service, app);
-  await service.service.warm();
-  for (const name of [...ROLES, "bob"])
-    callers[name] = await makeCaller(name === "bob" ? "member" : name);
-});
-afterAll(() => service.close());
+  }),
+);
+const app = await service.makeApp(makeSchema(), { origins: [ORIGIN] });
+const other = await service.makeApp(makeSchema(), { origins: ["https://other.example.org"] });
+await openToBrowsers(service, app);
+await service.service.warm();
+for (const name of [...ROLES, "bob"])
+  callers[name] = await makeCaller(name === "bob" ? "member" : name);
 
 async function makeCaller(role: string): Promise<Caller> {
   const person = await makePerson(service, { app, role });

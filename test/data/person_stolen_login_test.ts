@@ -1,40 +1,25 @@
 /** What a stolen login of the data service gets, with a person's key, from the functions of the apps' tables. */
-import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import { type Database, openDatabase, SERVICE_QUEUE } from "../../src/db/mod.ts";
+import { describe, expect, test } from "bun:test";
+import { openDatabase, SERVICE_QUEUE } from "../../src/db/mod.ts";
 import { printedArguments } from "../../src/tables/catalog/mod.ts";
-import {
-  narrowSchema,
-  openPersonWorld,
-  type PersonWorld,
-  path,
-  type Row,
-  rowOf,
-} from "../support/person_app.ts";
+import { narrowSchema, openPersonWorld, path, rowOf } from "../support/person_app.ts";
 import { proofOf } from "../support/person_keys.ts";
 import { shapeOfRun } from "../support/shape.ts";
+import { share } from "../support/share.ts";
 
 const READ = { retry: "safe", queue: SERVICE_QUEUE } as const;
-let world: PersonWorld;
-let thief: Database;
 let names: readonly string[] = [];
-let bobs: Row;
 
-beforeAll(async () => {
-  world = await openPersonWorld();
-  const { ada, bob, wiki, post, patch, service } = world;
-  bobs = rowOf(await post(bob, "todos", { title: "Bob's secret", code: "X-1" }));
-  const adas = rowOf(await post(ada, "todos", { title: "Ada's" }));
-  await patch(wiki, path("todos", `/${adas.id}`), { cost: "99.5" });
-  await patch(wiki, path("todos", `/${bobs.id}`), { cost: "12.5" });
-  const { roleUrls, servingUrl } = service.database;
-  const url = shapeOfRun() === "split" ? roleUrls.data : servingUrl;
-  thief = openDatabase({ url, connections: 1, prepare: true, name: "thief" });
-  names = await listNames();
-});
-afterAll(async () => {
-  await thief.close();
-  await world.close();
-});
+const world = await share(openPersonWorld());
+const { ada, bob, wiki, post, patch, service } = world;
+const bobs = rowOf(await post(bob, "todos", { title: "Bob's secret", code: "X-1" }));
+const adas = rowOf(await post(ada, "todos", { title: "Ada's" }));
+await patch(wiki, path("todos", `/${adas.id}`), { cost: "99.5" });
+await patch(wiki, path("todos", `/${bobs.id}`), { cost: "12.5" });
+const { roleUrls, servingUrl } = service.database;
+const url = shapeOfRun() === "split" ? roleUrls.data : servingUrl;
+const thief = await share(openDatabase({ url, connections: 1, prepare: true, name: "thief" }));
+names = await listNames();
 
 async function listNames(): Promise<string[]> {
   const found = await world.service.service.admin.query<{ name: string }>(

@@ -1,9 +1,10 @@
 /** Upserts by people: each row is created, or found and updated, as far as the rules for all of these allow. */
-import { afterAll, beforeAll, beforeEach, expect, test } from "bun:test";
+import { beforeEach, expect, test } from "bun:test";
 import { defineSchema, type TableRules, t } from "../../src/schema/mod.ts";
 import { builtIn, definitionFor, keysOf } from "../../src/tables/catalog/mod.ts";
-import { openPersonViews, type PersonViews, type TestCaller } from "../support/person_views.ts";
-import { openTestService, type TestApp, type TestService } from "../support/service.ts";
+import { openPersonViews, type TestCaller } from "../support/person_views.ts";
+import { openTestService } from "../support/service.ts";
+import { share } from "../support/share.ts";
 
 const schema = defineSchema({
   teams: t.model({ name: t.string().required(), lead: t.uuid() }),
@@ -41,24 +42,13 @@ const rules: Record<string, TableRules> = {
 
 type Row = Record<string, unknown>;
 
-let service: TestService;
-let app: TestApp;
-let views: PersonViews;
-let ada: TestCaller;
-let bob: TestCaller;
-beforeAll(async () => {
-  service = await openTestService({ service: { previews: ["filters", "live"] } });
-  app = await service.makeApp(schema);
-  views = await openPersonViews(service, { app, schema, rules }, ["upsert"]);
-  ada = await views.makeCaller("member");
-  bob = await views.makeCaller("member");
-});
+const service = await share(openTestService({ service: { previews: ["filters", "live"] } }));
+const app = await service.makeApp(schema);
+const views = await share(openPersonViews(service, { app, schema, rules }, ["upsert"]));
+const ada = await views.makeCaller("member");
+const bob = await views.makeCaller("member");
 beforeEach(async () => {
   await views.admin`delete from data.todos`;
-});
-afterAll(async () => {
-  await views.close();
-  await service.close();
 });
 
 async function upsert(

@@ -1,11 +1,12 @@
 /** Writes of all rows that match conditions, by people: they find only rows that the person sees and may write. */
-import { afterAll, beforeAll, expect, test } from "bun:test";
+import { expect, test } from "bun:test";
 import { planWrite } from "../../src/data/query/plan.ts";
 import { readWriteQuery, toList } from "../../src/data/write_where.ts";
 import { defineSchema, type TableRules, t } from "../../src/schema/mod.ts";
 import { definitionFor } from "../../src/tables/catalog/mod.ts";
-import { openPersonViews, type PersonViews, type TestCaller } from "../support/person_views.ts";
-import { openTestService, type TestApp, type TestService } from "../support/service.ts";
+import { openPersonViews, type TestCaller } from "../support/person_views.ts";
+import { openTestService } from "../support/service.ts";
+import { share } from "../support/share.ts";
 
 const schema = defineSchema({
   teams: t.model({ name: t.string().required(), lead: t.uuid() }),
@@ -40,22 +41,13 @@ const rules: Record<string, TableRules> = {
 
 type Row = Record<string, unknown>;
 
-let service: TestService;
-let app: TestApp;
-let views: PersonViews;
-let ada: TestCaller;
-let bob: TestCaller;
-beforeAll(async () => {
-  service = await openTestService({ service: { previews: ["filters", "live"] } });
-  app = await service.makeApp(schema);
-  views = await openPersonViews(service, { app, schema, rules }, ["update_where", "delete_where"]);
-  ada = await views.makeCaller("member");
-  bob = await views.makeCaller("member");
-});
-afterAll(async () => {
-  await views.close();
-  await service.close();
-});
+const service = await share(openTestService({ service: { previews: ["filters", "live"] } }));
+const app = await service.makeApp(schema);
+const views = await share(
+  openPersonViews(service, { app, schema, rules }, ["update_where", "delete_where"]),
+);
+const ada = await views.makeCaller("member");
+const bob = await views.makeCaller("member");
 
 /** Rows of both people in all states. */
 async function fill(): Promise<void> {

@@ -1,12 +1,8 @@
 /** Entity tags: a reader with the current state gets no body, and a writer with a stale state changes nothing. @module */
-import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { describe, expect, test } from "bun:test";
 import { defineSchema, t } from "../../src/schema/mod.ts";
-import {
-  openTestService,
-  type TestApp,
-  type TestResponse,
-  type TestService,
-} from "../support/service.ts";
+import { openTestService, type TestResponse } from "../support/service.ts";
+import { share } from "../support/share.ts";
 
 const schema = defineSchema({
   notes: {
@@ -21,13 +17,8 @@ const schema = defineSchema({
 const NOTES = "/v1/data/db/notes";
 const MISSING = "00000000-0000-7000-8000-000000000000";
 
-let service: TestService;
-let app: TestApp;
-beforeAll(async () => {
-  service = await openTestService();
-  app = await service.makeApp(schema);
-});
-afterAll(() => service.close());
+const service = await share(openTestService());
+const app = await service.makeApp(schema);
 
 type Row = { id: string; text: string };
 

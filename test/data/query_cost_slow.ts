@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { readListQuery } from "../../src/data/query/list_query.ts";
 import { planQuery } from "../../src/data/query/plan.ts";
 import { MAX_WORK } from "../../src/data/query/text_work.ts";
-import { SERVICE_QUEUE, SIGNALS } from "../../src/db/mod.ts";
+import { SIGNALS } from "../../src/db/mod.ts";
 import { defineSchema, t } from "../../src/schema/mod.ts";
 import type { RecordedTable } from "../../src/tables/catalog/mod.ts";
 import { measureBuffers } from "../support/buffers.ts";
@@ -349,7 +349,7 @@ describe.each(CASES_OF_STATISTICS)(
 async function fill(service: TestService, appId: string, rows: number, from = 0): Promise<void> {
   // In parts, because a statement has a time limit.
   for (let start = from; start < from + rows; start += PART)
-    await service.service.admin.query(
+    await service.query(
       `with inserted as (
       insert into data.projects (app_id, id, name)
       select $1::uuid, ('01900000-0000-7000-9000-' || lpad(n::text, 12, '0'))::uuid, 'p' from generate_series(1, 20) n
@@ -367,6 +367,5 @@ async function fill(service: TestService, appId: string, rows: number, from = 0)
       (case when n % 10 = 0 then 'new' when n % 10 > 2 then 'old' end)::data.todos__stage__enum, n
     from generate_series($3::int4 + 1, $3::int4 + $2::int4) n`,
       [appId, Math.min(PART, from + rows - start), start, SHARED],
-      { retry: "unsafe", queue: SERVICE_QUEUE },
     );
 }

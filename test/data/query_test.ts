@@ -1,6 +1,5 @@
 /** Lists with conditions, an order, a selection and cursors with the preview on, and their rejection by default. */
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import { SERVICE_QUEUE } from "../../src/db/mod.ts";
 import { defineSchema, t } from "../../src/schema/mod.ts";
 import { matches } from "../../src/sdk/matches.ts";
 import { MAX_ROWS } from "../../src/std/limits.ts";
@@ -13,6 +12,7 @@ import {
   type TestApp,
   type TestService,
 } from "../support/service.ts";
+import { share } from "../support/share.ts";
 import { testUnlessCitus } from "../support/skip.ts";
 
 const schema = defineSchema({
@@ -42,19 +42,6 @@ const schema = defineSchema({
 });
 const TODOS = "/v1/data/db/todos";
 
-let service: TestService;
-let app: TestApp;
-let other: TestApp;
-beforeAll(async () => {
-  service = await openTestService({
-    service: { previews: ["filters"], maxVisits: 40, maxCounted: 40 },
-  });
-  app = await service.makeApp(schema);
-  other = await service.makeApp(schema);
-  for (const user of [app, other]) await create(user, ROWS);
-});
-afterAll(() => service.close());
-
 const ROWS = Array.from({ length: 30 }, (_, index) => ({
   title: `Task ${index}`,
   status: ["open", "doing", "done"][index % 3],
@@ -64,6 +51,14 @@ const ROWS = Array.from({ length: 30 }, (_, index) => ({
   position: index,
   limit: index % 4,
 }));
+const service = await share(
+  openTestService({
+    service: { previews: ["filters"], maxVisits: 40, maxCounted: 40 },
+  }),
+);
+const app = await service.makeApp(schema);
+const other = await service.makeApp(schema);
+for (const user of [app, other]) await create(user, ROWS);
 
 async function create(as: TestApp, json: object): Promise<string> {
   const created = await service.call(as, TODOS, { method: "POST", json });
@@ -546,10 +541,7 @@ test("a query accepts a column that another process has just pushed", async () =
 testUnlessCitus("the test simulates a cluster")("queries get 501 on a Citus cluster", async () => {
   const distributed = await openTestService({ service: { previews: ["filters"] } });
   const mine = await distributed.makeApp(schema);
-  await distributed.service.admin.query("create table rowhouse.shards ()", [], {
-    retry: "unsafe",
-    queue: SERVICE_QUEUE,
-  });
+  await distributed.query("create table rowhouse.shards ()");
   await distributed.service.admin.message(
     "update rowhouse.versions set version = version + 1 where name = 'catalog'; select 1",
   );
@@ -571,10 +563,8 @@ describe("without the preview", () => {
   test("no query function is generated, and every parameter is rejected", async () => {
     const mine = await plain.makeApp();
     expect((await postDefinition(plain, mine, definitionOf(schema))).status).toBe(200);
-    const created = await plain.service.admin.query(
+    const created = await plain.query(
       "select from pg_catalog.pg_proc where pronamespace = 'api'::regnamespace and proname like '%query'",
-      [],
-      { retry: "safe", queue: SERVICE_QUEUE },
     );
     expect(created).toHaveLength(0);
     for (const query of ["order=id", "select=id", "title=eq.a", "or=(title.eq.a)", "after=x"]) {

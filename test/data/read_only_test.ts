@@ -1,6 +1,6 @@
 /** An app that is read-only: each write and push is rejected in every process, and no write commits after the switch. */
 
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "bun:test";
+import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import { mkdtempSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -28,37 +28,32 @@ import {
   definitionOf,
   openTestService,
   type TestApp,
-  type TestService,
 } from "../support/service.ts";
 import { previewsOfRun, serveAnother } from "../support/shape.ts";
+import { share } from "../support/share.ts";
 
 type Columns = Readonly<Record<string, ReturnType<typeof t.string | typeof t.number>>>;
 
 const REJECTED = { error: "read_only" };
 
-let admin: Admin;
-let service: TestService;
 /** Another process on the same database. */
-let second: Awaited<ReturnType<typeof serveAnother>>;
-beforeAll(async () => {
-  admin = await openAdmin(
+const admin = await share(
+  openAdmin(
     {},
     {
       identity: () => ({ cookieDomain: "example.org" }),
       connections: 10,
       service: { groupsCreates: true },
     },
-  );
-  ({ service } = admin);
-  second = await serveAnother(service.database, {
+  ),
+);
+const { service } = admin;
+const second = await share(
+  serveAnother(service.database, {
     groupsCreates: false,
     previews: previewsOfRun(),
-  });
-});
-afterAll(async () => {
-  await second.close();
-  await admin.close();
-});
+  }),
+);
 
 let table: string;
 let app: TestApp;

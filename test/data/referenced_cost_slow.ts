@@ -6,7 +6,6 @@ import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { readListQuery } from "../../src/data/query/list_query.ts";
 import { planQuery } from "../../src/data/query/plan.ts";
 import { MAX_WORK } from "../../src/data/query/text_work.ts";
-import { SERVICE_QUEUE } from "../../src/db/mod.ts";
 import { defineSchema, t } from "../../src/schema/mod.ts";
 import type { RecordedTable } from "../../src/tables/catalog/mod.ts";
 import { measureBuffers } from "../support/buffers.ts";
@@ -146,7 +145,7 @@ async function measure(service: TestService, app: TestApp, query: string): Promi
 async function fill(service: TestService, appId: string, rows: number, from = 0) {
   const idOf = (table: number, n: string) =>
     `('01900000-0000-7000-800${table}-' || lpad((${n})::text, 12, '0'))::uuid`;
-  await service.service.admin.query(
+  await service.query(
     `with vendors as (
       insert into data.vendors (app_id, id, name)
       select $1::uuid, ${idOf(1, "n")}, 'v' || n from generate_series($3::int4 / 100, $2::int4 / 100) n
@@ -160,6 +159,5 @@ async function fill(service: TestService, appId: string, rows: number, from = 0)
       case when n % 3 > 0 then timestamptz '2026-01-01Z' + n * interval '1 s' end
     from generate_series($3, $2 - 1) n on conflict do nothing`,
     [appId, rows, from],
-    { retry: "unsafe", queue: SERVICE_QUEUE },
   );
 }

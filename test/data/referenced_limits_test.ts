@@ -1,10 +1,11 @@
 /** The limits of conditions on referenced rows: many referenced rows, many rows, and the declaration that a message names. */
-import { afterAll, beforeAll, expect, test } from "bun:test";
+import { expect, test } from "bun:test";
 import { defineSchema, t } from "../../src/schema/mod.ts";
 import { eventually } from "../support/eventually.ts";
 import { postSchema } from "../support/push.ts";
 import { expectSentences } from "../support/sentences.ts";
-import { openTestService, type TestApp, type TestService } from "../support/service.ts";
+import { openTestService } from "../support/service.ts";
+import { share } from "../support/share.ts";
 
 const VISITS = 150;
 const PROJECTS = 160;
@@ -30,30 +31,27 @@ const others = {
 };
 const schema = defineSchema({ projects: projectTable(), ...others });
 
-let service: TestService;
-let app: TestApp;
 const projects: string[] = [];
-beforeAll(async () => {
-  service = await openTestService({ service: { previews: ["filters"], maxVisits: VISITS } });
-  app = await service.makeApp(schema);
-  const rows = await create(
-    "projects",
-    Array.from({ length: PROJECTS }, (_, n) => ({
-      ...{ name: `P${n}`, size: n, half: n % 2 === 0 },
-      part: n % 40,
-      price: `${n % 9}.50`,
-    })),
-  );
-  projects.push(...rows.map(({ id }) => id));
-  // Projects 0 to 99 have an item, 100 has 200 more.
-  await create(
-    "items",
-    Array.from({ length: 300 }, (_, n) => ({
-      ...{ project: projects[Math.min(n, 100)], n, title: `Item ${n}` },
-    })),
-  );
-});
-afterAll(() => service.close());
+const service = await share(
+  openTestService({ service: { previews: ["filters"], maxVisits: VISITS } }),
+);
+const app = await service.makeApp(schema);
+const rows = await create(
+  "projects",
+  Array.from({ length: PROJECTS }, (_, n) => ({
+    ...{ name: `P${n}`, size: n, half: n % 2 === 0 },
+    part: n % 40,
+    price: `${n % 9}.50`,
+  })),
+);
+projects.push(...rows.map(({ id }) => id));
+// Projects 0 to 99 have an item, 100 has 200 more.
+await create(
+  "items",
+  Array.from({ length: 300 }, (_, n) => ({
+    ...{ project: projects[Math.min(n, 100)], n, title: `Item ${n}` },
+  })),
+);
 
 async function create(table: string, json: object[]): Promise<{ id: string }[]> {
   const {

@@ -1,8 +1,9 @@
 /** Conditions on referenced rows, with the preview on: lists, counts and groups, their limits, other apps' rows, and rejections. */
-import { afterAll, beforeAll, expect, test } from "bun:test";
+import { expect, test } from "bun:test";
 import { defineSchema, t } from "../../src/schema/mod.ts";
 import { expectSentences } from "../support/sentences.ts";
-import { openTestService, type TestApp, type TestService } from "../support/service.ts";
+import { openTestService, type TestApp } from "../support/service.ts";
+import { share } from "../support/share.ts";
 
 const schema = defineSchema({
   vendors: { name: t.string().required(), code: t.integer() },
@@ -27,37 +28,31 @@ const schema = defineSchema({
   }),
 });
 
-let service: TestService;
-let app: TestApp;
-let other: TestApp;
 type Ids = Record<"ann" | "bob" | "house" | "garden" | "attic", string>;
 const ids = new Map<TestApp, Ids>();
-beforeAll(async () => {
-  service = await openTestService({ service: { previews: ["filters"] } });
-  app = await service.makeApp(schema);
-  other = await service.makeApp(schema);
-  for (const as of [other, app]) {
-    const make = (table: string, json: object) => create(table, json, as);
-    const ann = await make("vendors", { name: "Ann", code: 1 });
-    const bob = await make("vendors", { name: 'Bob, (x) "y"' });
-    const house = await make("projects", {
-      ...{ name: "House", vendor: ann, budget: "1.50" },
-      ...{ limit: 5, eq: "same", Not: true },
+const service = await share(openTestService({ service: { previews: ["filters"] } }));
+const app = await service.makeApp(schema);
+const other = await service.makeApp(schema);
+for (const as of [other, app]) {
+  const make = (table: string, json: object) => create(table, json, as);
+  const ann = await make("vendors", { name: "Ann", code: 1 });
+  const bob = await make("vendors", { name: 'Bob, (x) "y"' });
+  const house = await make("projects", {
+    ...{ name: "House", vendor: ann, budget: "1.50" },
+    ...{ limit: 5, eq: "same", Not: true },
+  });
+  const garden = await make("projects", { name: "Garden", parent: house });
+  const attic = await make("projects", { name: "Attic", vendor: bob, parent: house, limit: 9 });
+  ids.set(as, { ann, bob, house, garden, attic });
+  for (const [n, project] of [house, garden, attic, house, null, garden].entries())
+    await make("items", {
+      title: `Item ${n}`,
+      project,
+      backup: n % 2 === 0 ? attic : null,
+      status: n < 3 ? "open" : "done",
+      position: n,
     });
-    const garden = await make("projects", { name: "Garden", parent: house });
-    const attic = await make("projects", { name: "Attic", vendor: bob, parent: house, limit: 9 });
-    ids.set(as, { ann, bob, house, garden, attic });
-    for (const [n, project] of [house, garden, attic, house, null, garden].entries())
-      await make("items", {
-        title: `Item ${n}`,
-        project,
-        backup: n % 2 === 0 ? attic : null,
-        status: n < 3 ? "open" : "done",
-        position: n,
-      });
-  }
-});
-afterAll(() => service.close());
+}
 
 async function create(table: string, json: object, as = app): Promise<string> {
   const created = await service.call(as, `/v1/data/db/${table}`, { method: "POST", json });

@@ -182,7 +182,7 @@ async function readBuffers(
 }
 
 async function fill(service: TestService, appId: string, rows: number, from: number) {
-  await service.service.admin.query(
+  await service.query(
     `with vendors as (
       insert into data.vendors (app_id, id, name)
       select $1::uuid, ('01900000-0000-7000-8001-' || lpad(n::text, 12, '0'))::uuid, 'v' || n
@@ -198,6 +198,5 @@ async function fill(service: TestService, appId: string, rows: number, from: num
       case when n % 3 > 0 then timestamptz '2026-01-01Z' + n * interval '1 s' end
     from generate_series($2::int4, $2 + $3 - 1) n`,
     [appId, from, rows],
-    { retry: "unsafe", queue: SERVICE_QUEUE },
   );
 }

@@ -1,11 +1,12 @@
 /** Related rows at the limits of a response, after a push and in calls of an attacker with a serving login. */
-import { afterAll, beforeAll, expect } from "bun:test";
+import { expect } from "bun:test";
 import postgres from "postgres";
 import { SIGNALS } from "../../src/db/mod.ts";
 import { defineSchema, t } from "../../src/schema/mod.ts";
 import { functionOf } from "../support/functions.ts";
 import { proofOf } from "../support/proof.ts";
-import { openTestService, type TestApp, type TestService } from "../support/service.ts";
+import { openTestService, type TestApp } from "../support/service.ts";
+import { share } from "../support/share.ts";
 import { testUnlessCitus } from "../support/skip.ts";
 
 const schema = defineSchema({
@@ -16,22 +17,16 @@ const SECRET = "the other app's title";
 const LIMIT = 20_000;
 
 const testOne = testUnlessCitus("a cluster has no query functions");
-let service: TestService;
-let app: TestApp;
-let other: TestApp;
 const ids: { project: string; todo: string; otherProject: string } = {
   ...{ project: "", todo: "", otherProject: "" },
 };
-beforeAll(async () => {
-  const limits = { maxResponseBytes: LIMIT };
-  service = await openTestService({ service: { previews: ["filters"], ...limits } });
-  [app, other] = [await service.makeApp(schema), await service.makeApp(schema)];
-  ids.project = await create(app, "projects", { name: "mine" });
-  ids.otherProject = await create(other, "projects", { name: SECRET });
-  ids.todo = await create(app, "todos", { title: "mine", project: ids.project });
-  await create(other, "todos", { title: SECRET, project: ids.otherProject });
-});
-afterAll(() => service.close());
+const limits = { maxResponseBytes: LIMIT };
+const service = await share(openTestService({ service: { previews: ["filters"], ...limits } }));
+const [app, other] = [await service.makeApp(schema), await service.makeApp(schema)];
+ids.project = await create(app, "projects", { name: "mine" });
+ids.otherProject = await create(other, "projects", { name: SECRET });
+ids.todo = await create(app, "todos", { title: "mine", project: ids.project });
+await create(other, "todos", { title: SECRET, project: ids.otherProject });
 
 async function create(as: TestApp, table: string, json: object): Promise<string> {
   const created = await service.call(as, `/v1/data/db/${table}`, { method: "POST", json });

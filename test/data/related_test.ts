@@ -1,8 +1,9 @@
 /** Related rows in lists, with the preview on: both directions, their options and limits, tags, and rejections. */
-import { afterAll, beforeAll, expect, test } from "bun:test";
+import { expect, test } from "bun:test";
 import { defineSchema, t } from "../../src/schema/mod.ts";
 import { expectSentences } from "../support/sentences.ts";
-import { openTestService, type TestApp, type TestService } from "../support/service.ts";
+import { openTestService } from "../support/service.ts";
+import { share } from "../support/share.ts";
 
 const schema = defineSchema({
   vendors: { name: t.string().required() },
@@ -34,41 +35,35 @@ const schema = defineSchema({
   },
 });
 
-let service: TestService;
-let app: TestApp;
-let other: TestApp;
 let ids: Record<"ann" | "bob" | "house" | "garden" | "empty", string>;
 const todos: string[] = [];
-beforeAll(async () => {
-  service = await openTestService({ service: { previews: ["filters"] } });
-  app = await service.makeApp(schema);
-  other = await service.makeApp(schema);
-  for (const as of [other, app]) {
-    const ann = await create("vendors", { name: "Ann" }, as);
-    const bob = await create("vendors", { name: 'Böb \u{1f642} "x"' }, as);
-    const house = await create("projects", { name: "House", vendor: ann, budget: "1.50" }, as);
-    const garden = await create("projects", { name: "Garden", parent: house }, as);
-    const empty = await create("projects", { name: "Empty", vendor: bob }, as);
-    ids = { ann, bob, house, garden, empty };
-    todos.length = 0;
-    for (let n = 0; n < 8; n++)
-      todos.push(
-        await create(
-          "todos",
-          {
-            title: `Task ${n}`,
-            project: n === 7 ? null : n < 5 ? house : garden,
-            due_at: n % 2 === 0 ? null : `2026-01-0${9 - n}T00:00:00Z`,
-            position: `2026-02-0${1 + (n % 3)}T00:00:00Z`,
-          },
-          as,
-        ),
-      );
-    for (const n of [0, 0, 1]) await create("notes", { todo: todos[n], text: `On ${n}` }, as);
-    await create("matches", { home: ann, away: bob, score: 1 }, as);
-  }
-});
-afterAll(() => service.close());
+const service = await share(openTestService({ service: { previews: ["filters"] } }));
+const app = await service.makeApp(schema);
+const other = await service.makeApp(schema);
+for (const as of [other, app]) {
+  const ann = await create("vendors", { name: "Ann" }, as);
+  const bob = await create("vendors", { name: 'Böb \u{1f642} "x"' }, as);
+  const house = await create("projects", { name: "House", vendor: ann, budget: "1.50" }, as);
+  const garden = await create("projects", { name: "Garden", parent: house }, as);
+  const empty = await create("projects", { name: "Empty", vendor: bob }, as);
+  ids = { ann, bob, house, garden, empty };
+  todos.length = 0;
+  for (let n = 0; n < 8; n++)
+    todos.push(
+      await create(
+        "todos",
+        {
+          title: `Task ${n}`,
+          project: n === 7 ? null : n < 5 ? house : garden,
+          due_at: n % 2 === 0 ? null : `2026-01-0${9 - n}T00:00:00Z`,
+          position: `2026-02-0${1 + (n % 3)}T00:00:00Z`,
+        },
+        as,
+      ),
+    );
+  for (const n of [0, 0, 1]) await create("notes", { todo: todos[n], text: `On ${n}` }, as);
+  await create("matches", { home: ann, away: bob, score: 1 }, as);
+}
 
 async function create(table: string, json: object, as = app): Promise<string> {
   const created = await service.call(as, `/v1/data/db/${table}`, { method: "POST", json });

@@ -1,12 +1,8 @@
 /** Rows at the max response size: writes at the limit, and reads of larger rows that an operator inserted. */
-import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { beforeAll, describe, expect, test } from "bun:test";
 import { defineSchema, t } from "../../src/schema/mod.ts";
-import {
-  openTestService,
-  type TestApp,
-  type TestResponse,
-  type TestService,
-} from "../support/service.ts";
+import { openTestService, type TestApp, type TestResponse } from "../support/service.ts";
+import { share } from "../support/share.ts";
 
 const MAX = 65_536;
 const LIST = "/v1/data/db/notes";
@@ -14,12 +10,8 @@ const SCHEMA = defineSchema({
   notes: { title: t.string(), body: t.string(), meta: t.json(), price: t.decimal() },
 });
 
-let service: TestService;
 let app: TestApp;
-beforeAll(async () => {
-  service = await openTestService({ service: { maxResponseBytes: MAX } });
-});
-afterAll(() => service.close());
+const service = await share(openTestService({ service: { maxResponseBytes: MAX } }));
 
 const send = (method: string, path: string, json?: unknown) =>
   service.call(app, path, { method, ...(json === undefined ? {} : { json }) });

@@ -2,39 +2,27 @@
  * A data service trusts what a key's proof shows, never what the gateway claims beside it: key id, person and role. Someone with the
  * gateway's secret and the key of one person gets only what this key gets.
  */
-import { afterAll, beforeAll, expect, test } from "bun:test";
+import { expect, test } from "bun:test";
 import { issueKey, revokeKey, setAppSwitch } from "../../src/records/apps/mod.ts";
 import { testDeps } from "../support/deps.ts";
 import { type EventReader, openEvents } from "../support/event_stream.ts";
 import { eventually } from "../support/eventually.ts";
-import {
-  type Member,
-  openPersonWorld,
-  type PersonWorld,
-  PREVIEWS,
-  path,
-  rowOf,
-} from "../support/person_app.ts";
+import { type Member, openPersonWorld, PREVIEWS, path, rowOf } from "../support/person_app.ts";
 import { keyIdOf } from "../support/person_keys.ts";
 import type { TestApp } from "../support/service.ts";
-import { type Opened, serveAnother, TEST_SECRETS } from "../support/shape.ts";
+import { serveAnother, TEST_SECRETS } from "../support/shape.ts";
+import { share } from "../support/share.ts";
 import { contextOf, sendSigned, signHeaders } from "../support/signed.ts";
 
-let world: PersonWorld;
-let data: Opened;
-beforeAll(async () => {
-  world = await openPersonWorld();
-  await setAppSwitch(world.service.service, world.wiki.slug, ["live", true]);
-  const { database } = world.service;
-  data = await serveAnother(
+const world = await share(openPersonWorld());
+await setAppSwitch(world.service.service, world.wiki.slug, ["live", true]);
+const { database } = world.service;
+const data = await share(
+  serveAnother(
     { ...database, servingUrl: database.roleUrls.data },
     { role: "data", secrets: { data: [TEST_SECRETS.data] }, previews: [...PREVIEWS] },
-  );
-});
-afterAll(async () => {
-  await data.close();
-  await world.close();
-});
+  ),
+);
 
 type Claims = { keyId: string; person?: { id: string; role: string } };
 const ofPerson = (member: Member, role = "member"): Claims => ({

@@ -1,12 +1,13 @@
 /** Updates of several rows by id: all rows or none, in the order of the request. @module */
-import { afterAll, beforeAll, expect, test } from "bun:test";
+import { expect, test } from "bun:test";
 import { readRows } from "../../src/db/mod.ts";
 import { setAppSwitch } from "../../src/records/apps/mod.ts";
 import { defineSchema, t } from "../../src/schema/mod.ts";
 import { createDataClient, etagOf } from "../../src/sdk/data.ts";
 import { withDatabase } from "../support/cluster.ts";
-import { openTestService, type TestApp, type TestService } from "../support/service.ts";
+import { openTestService } from "../support/service.ts";
 import { previewsOfRun } from "../support/shape.ts";
+import { share } from "../support/share.ts";
 
 const LIST = "/v1/data/db/todos";
 const MISSING = "00000000-0000-7000-8000-000000000000";
@@ -25,14 +26,8 @@ const schema = defineSchema({
 });
 
 type Row = { id: string; title: string; note: string | null; changed_at: string };
-let service: TestService;
-let app: TestApp;
-let other: TestApp;
-beforeAll(async () => {
-  service = await openTestService();
-  [app, other] = [await service.makeApp(schema), await service.makeApp(schema)];
-});
-afterAll(() => service.close());
+const service = await share(openTestService());
+const [app, other] = [await service.makeApp(schema), await service.makeApp(schema)];
 
 const patch = (json: unknown, headers: Record<string, string> = {}, by = app) =>
   service.call(by, LIST, { method: "PATCH", json, headers });

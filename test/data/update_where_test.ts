@@ -1,5 +1,5 @@
 /** Updates and deletes with conditions. */
-import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { beforeAll, describe, expect, test } from "bun:test";
 import { SERVICE_QUEUE } from "../../src/db/mod.ts";
 import type { Scope } from "../../src/principal.ts";
 import { issueKey, setAppSwitch } from "../../src/records/apps/mod.ts";
@@ -11,7 +11,8 @@ import { testDeps } from "../support/deps.ts";
 import { eventually } from "../support/eventually.ts";
 import { countLockWaits, whileDone } from "../support/held_lock.ts";
 import { makeRandom } from "../support/query_fuzz.ts";
-import { type Call, openTestService, type TestApp, type TestService } from "../support/service.ts";
+import { type Call, openTestService, type TestApp } from "../support/service.ts";
+import { share } from "../support/share.ts";
 
 const schema = defineSchema({
   vendors: { name: t.string().required(), tier: t.integer() },
@@ -37,13 +38,8 @@ const TODOS = "/v1/data/db/todos";
 type Row = Record<string, unknown> & { id: string };
 type Counted = { count: number; hasMore?: boolean; ids?: string[] };
 
-let service: TestService;
-let app: TestApp;
-beforeAll(async () => {
-  service = await openTestService({ service: { previews: ["filters", "live"] } });
-  app = await service.makeApp(schema);
-});
-afterAll(() => service.close());
+const service = await share(openTestService({ service: { previews: ["filters", "live"] } }));
+const app = await service.makeApp(schema);
 
 const make = async (json: object[], { as = app, to = TODOS } = {}): Promise<Row[]> => {
   const made = await service.call(as, to, { method: "POST", json });

@@ -1,7 +1,7 @@
 /** The buffers that upserts read and write in an app of 100,000 rows, on PostgreSQL 18 and 15, with plans of the empty table. */
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import postgres from "postgres";
-import { SERVICE_QUEUE } from "../../src/db/mod.ts";
+import { readRows } from "../../src/db/mod.ts";
 import { defineSchema, t } from "../../src/schema/mod.ts";
 import {
   type DebianCluster,
@@ -62,12 +62,12 @@ describe.each(SERVERS)("on $name", ({ isDebian }) => {
     login = postgres(service.database.servingUrl, { max: 1, prepare: false });
     await measure("tag", [{ tag: "first" }]);
     for (let start = 0; start < ROWS; start += PART)
-      await admin.query(
+      await readRows(
+        admin,
         `insert into data.parts (app_id, id, tag, url, kind, price)
         select $1, gen_random_uuid(), 'tag ' || n, $2 || ' ' || n, 'b', n / 4.0
         from generate_series($3::int4, $4::int4) as s (n)`,
         [app.id, LONG, start, start + PART - 1],
-        { retry: "unsafe", queue: SERVICE_QUEUE },
       );
   }, 300_000);
   afterAll(async () => {

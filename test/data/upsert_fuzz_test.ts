@@ -1,7 +1,8 @@
 /** Random upserts against an oracle: several unique sets, nulls, references, defaults, lists, repeated requests and two apps. */
-import { afterAll, beforeAll, expect, test } from "bun:test";
+import { expect, test } from "bun:test";
 import { defineSchema, t } from "../../src/schema/mod.ts";
-import { openTestService, type TestApp, type TestService } from "../support/service.ts";
+import { openTestService, type TestApp } from "../support/service.ts";
+import { share } from "../support/share.ts";
 
 const schema = defineSchema({
   owners: { name: t.string() },
@@ -25,21 +26,17 @@ const ROUNDS = process.env["TEST_EXTENT"] === "full" ? 1500 : 250;
 
 type Row = Readonly<Record<string, unknown>>;
 
-let service: TestService;
 const apps: { app: TestApp; owners: string[]; rows: Map<string, Row> }[] = [];
-beforeAll(async () => {
-  service = await openTestService({ service: { previews: ["filters"] } });
-  for (let n = 0; n < 2; n++) {
-    const app = await service.makeApp(schema);
-    const { json } = await service.call(app, "/v1/data/db/owners", {
-      method: "POST",
-      json: [{ name: "one" }, { name: "two" }, { name: "three" }],
-    });
-    const owners = (json as { rows: { id: string }[] }).rows.map(({ id }) => id);
-    apps.push({ app, owners, rows: new Map() });
-  }
-});
-afterAll(() => service.close());
+const service = await share(openTestService({ service: { previews: ["filters"] } }));
+for (let n = 0; n < 2; n++) {
+  const app = await service.makeApp(schema);
+  const { json } = await service.call(app, "/v1/data/db/owners", {
+    method: "POST",
+    json: [{ name: "one" }, { name: "two" }, { name: "three" }],
+  });
+  const owners = (json as { rows: { id: string }[] }).rows.map(({ id }) => id);
+  apps.push({ app, owners, rows: new Map() });
+}
 
 /** A small generator with a fixed seed. */
 let seed = 51;

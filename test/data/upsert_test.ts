@@ -1,11 +1,12 @@
 /** Upserts: `POST` with `onConflict`. */
-import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { describe, expect, test } from "bun:test";
 import { SERVICE_QUEUE } from "../../src/db/mod.ts";
 import type { Scope } from "../../src/principal.ts";
 import { issueKey, setAppSwitch } from "../../src/records/apps/mod.ts";
 import { defineSchema, t } from "../../src/schema/mod.ts";
 import { testDeps } from "../support/deps.ts";
-import { type Call, openTestService, type TestApp, type TestService } from "../support/service.ts";
+import { type Call, openTestService } from "../support/service.ts";
+import { share } from "../support/share.ts";
 
 const schema = defineSchema({
   places: { name: t.string() },
@@ -36,19 +37,14 @@ const MISSING = "01a1fcb7-79f1-7334-aac2-0153dae4732a";
 type Row = Record<string, unknown> & { id: string };
 type Upserted = { rows: Row[]; results: string[] };
 
-let service: TestService;
-let app: TestApp;
 let places: string[] = [];
-beforeAll(async () => {
-  service = await openTestService({ service: { previews: ["filters", "live"] } });
-  app = await service.makeApp(schema);
-  const { json } = await service.call(app, "/v1/data/db/places", {
-    method: "POST",
-    json: [{ name: "a" }, { name: "b" }],
-  });
-  places = (json as { rows: Row[] }).rows.map(({ id }) => id);
+const service = await share(openTestService({ service: { previews: ["filters", "live"] } }));
+const app = await service.makeApp(schema);
+const { json } = await service.call(app, "/v1/data/db/places", {
+  method: "POST",
+  json: [{ name: "a" }, { name: "b" }],
 });
-afterAll(() => service.close());
+places = (json as { rows: Row[] }).rows.map(({ id }) => id);
 
 const upsert = (query: string, json: unknown, call: Call = {}) =>
   service.call(app, `${THINGS}?${query}`, { method: "POST", json, ...call });

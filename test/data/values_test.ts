@@ -3,10 +3,11 @@
  *
  * @module
  */
-import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { describe, expect, test } from "bun:test";
 import * as fc from "fast-check";
 import { defineSchema, t } from "../../src/schema/mod.ts";
-import { openTestService, type TestApp, type TestService } from "../support/service.ts";
+import { openTestService } from "../support/service.ts";
+import { share } from "../support/share.ts";
 import { drawRuns } from "../support/tier.ts";
 
 const NIL = "00000000-0000-0000-0000-000000000000";
@@ -56,17 +57,11 @@ const schema = defineSchema({
     .index("left", "right"),
 });
 
-let service: TestService;
-let app: TestApp;
-let row: string;
-let parent: string;
-beforeAll(async () => {
-  service = await openTestService();
-  app = await service.makeApp(schema);
-  row = (await create("things", "{}")).json["id"] ?? "";
-  parent = (await create("parents", "{}")).json["id"] ?? "";
-});
-afterAll(() => service.close());
+const service = await share(openTestService());
+const app = await service.makeApp(schema);
+const create = (table: string, body: string) => send("POST", `/v1/data/db/${table}`, body);
+const row = (await create("things", "{}")).json["id"] ?? "";
+const parent = (await create("parents", "{}")).json["id"] ?? "";
 
 type Reply = { status: number; text: string; json: Record<string, string> & { details?: unknown } };
 
@@ -75,7 +70,6 @@ async function send(method: string, path: string, body: string | Uint8Array): Pr
   const response = await service.call(app, path, { method, body: body as BodyInit, headers });
   return response as typeof response & Reply;
 }
-const create = (table: string, body: string) => send("POST", `/v1/data/db/${table}`, body);
 const update = (body: string) => send("PATCH", `/v1/data/db/things/${row}`, body);
 
 /** Returns the unchanged text of a field in a response's text. */

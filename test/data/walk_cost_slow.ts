@@ -3,7 +3,6 @@ import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import postgres from "postgres";
 import { readListQuery } from "../../src/data/query/list_query.ts";
 import { planWalk } from "../../src/data/query/walk.ts";
-import { SERVICE_QUEUE } from "../../src/db/mod.ts";
 import { defineSchema, t } from "../../src/schema/mod.ts";
 import { type RecordedTable, toParameters } from "../../src/tables/catalog/mod.ts";
 import {
@@ -197,12 +196,11 @@ describe.each(CASES)("on $name with $statistics statistics", ({ isDebian, isStal
     const [, , ...values] = toParameters({ app: app.id, proof: new Uint8Array() }, call);
     const list = values.map((_, position) => `$${position + 2}`).join(", ");
     const name = functionOf(schema, of, "walk");
-    const [row] = await service.service.admin.query<{
+    const [row] = await service.query<{
       "QUERY PLAN": [{ Plan: Record<string, number> }];
     }>(
       `explain (analyze, buffers, format json) select api."${name}"($1, ${proofOf(app.key)}, ${list})`,
       [app.id, ...values],
-      { retry: "safe", queue: SERVICE_QUEUE },
     );
     const found = row?.["QUERY PLAN"][0]?.Plan;
     return (found?.["Shared Hit Blocks"] ?? 0) + (found?.["Shared Read Blocks"] ?? 0);
@@ -218,7 +216,7 @@ function find(name: string): RecordedTable {
 type Filled = { from: number; rows: number; title: string };
 
 async function fill(service: TestService, appId: string, { from, rows, title }: Filled) {
-  await service.service.admin.query(
+  await service.query(
     `insert into data.todos (app_id, id, title, done, due_at, created_at, email, subject, project, position)
     select $1::uuid, ('01900000-0000-7000-8000-' || lpad(n::text, 12, '0'))::uuid, $4, false,
       case when n % 3 > 0 then timestamptz '2026-01-01Z' + n * interval '1 s' end,
@@ -228,16 +226,14 @@ async function fill(service: TestService, appId: string, { from, rows, title }: 
       case when n % 4 > 0 then n / 2.0 end
     from generate_series($2::int4, $2::int4 + $3::int4 - 1) n`,
     [appId, from, rows, title, PROJECTS],
-    { retry: "unsafe", queue: SERVICE_QUEUE },
   );
 }
 
 async function fillProjects(service: TestService, appId: string) {
-  await service.service.admin.query(
+  await service.query(
     `insert into data.projects (app_id, id, name)
     select $1::uuid, ('01900000-0000-7000-8000-' || lpad(n::text, 12, '0'))::uuid, 'Project ' || n
     from generate_series(0, $2::int4 - 1) n`,
     [appId, PROJECTS],
-    { retry: "unsafe", queue: SERVICE_QUEUE },
   );
 }

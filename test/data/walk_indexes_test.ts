@@ -1,10 +1,10 @@
 /** Walks while the indexes of a shared table change: they use an index once it is complete, and no request fails. */
-import { afterAll, beforeAll, expect, test } from "bun:test";
-import { SERVICE_QUEUE } from "../../src/db/mod.ts";
+import { expect, test } from "bun:test";
 import { defineSchema, t } from "../../src/schema/mod.ts";
 import { eventually } from "../support/eventually.ts";
-import { openPostgresProxy, type PostgresProxy } from "../support/postgres_proxy.ts";
-import { openTestService, type TestApp, type TestService } from "../support/service.ts";
+import { openPostgresProxy } from "../support/postgres_proxy.ts";
+import { openTestService, type TestApp } from "../support/service.ts";
+import { share } from "../support/share.ts";
 
 const TODOS = "/v1/data/db/todos";
 const ROWS = 30;
@@ -28,42 +28,33 @@ const fewer = defineSchema({
   }),
 });
 
-let proxy: PostgresProxy;
-let service: TestService;
-let owner: TestApp;
-let same: TestApp;
-let other: TestApp;
 /** The functions that the requests called. */
 const called: string[] = [];
-beforeAll(async () => {
-  proxy = await openPostgresProxy();
-  proxy.onMessage(({ type, statement }) => {
-    const [, endpoint] = /"todos__\w+_(walk|query)"/.exec(statement ?? "") ?? [];
-    if (type === "B" && endpoint !== undefined) called.push(endpoint);
-    return undefined;
-  });
-  service = await openTestService({
+const proxy = await share(openPostgresProxy());
+proxy.onMessage(({ type, statement }) => {
+  const [, endpoint] = /"todos__\w+_(walk|query)"/.exec(statement ?? "") ?? [];
+  if (type === "B" && endpoint !== undefined) called.push(endpoint);
+  return undefined;
+});
+const service = await share(
+  openTestService({
     ...{ connections: 10, toServingUrl: proxy.toUrl },
     service: { previews: ["filters"] },
-  });
-  owner = await service.makeApp(before);
-  same = await service.makeApp(before);
-  other = await service.makeApp(fewer);
-  for (const app of [owner, same, other])
-    for (let n = 0; n < ROWS; n++) {
-      const json = {
-        title: `${app.slug} ${String(n).padStart(2, "0")}`,
-        done: n % 2 === 0,
-        due_at: `2026-01-${String(1 + (n % 28)).padStart(2, "0")}T00:00:00Z`,
-      };
-      const created = await service.call(app, TODOS, { method: "POST", json });
-      expect(created.status).toBe(201);
-    }
-}, 60_000);
-afterAll(async () => {
-  await service.close();
-  await proxy.close();
-});
+  }),
+);
+const owner = await service.makeApp(before);
+const same = await service.makeApp(before);
+const other = await service.makeApp(fewer);
+for (const app of [owner, same, other])
+  for (let n = 0; n < ROWS; n++) {
+    const json = {
+      title: `${app.slug} ${String(n).padStart(2, "0")}`,
+      done: n % 2 === 0,
+      due_at: `2026-01-${String(1 + (n % 28)).padStart(2, "0")}T00:00:00Z`,
+    };
+    const created = await service.call(app, TODOS, { method: "POST", json });
+    expect(created.status).toBe(201);
+  }
 
 /** The titles of a page, and the functions that found it. */
 async function list(app: TestApp, query: string) {
@@ -89,10 +80,8 @@ async function requestDuring(change: Promise<unknown>): Promise<Set<number>> {
 
 /** Only an operator can drop an index without its columns. */
 async function dropIndex(): Promise<void> {
-  const [index] = await service.service.admin.query<{ name: string }>(
+  const [index] = await service.query<{ name: string }>(
     "select indexname as name from pg_indexes where tablename = 'todos' and indexname like '%due_at%'",
-    [],
-    { retry: "safe", queue: SERVICE_QUEUE },
   );
   if (index === undefined) throw new Error("The index does not exist");
   await service.service.admin.message(`drop index data."${index.name}"; select 1`);

@@ -7,7 +7,6 @@ import postgres from "postgres";
 import { planWrite } from "../../src/data/query/plan.ts";
 import { MAX_WORK } from "../../src/data/query/text_work.ts";
 import { readWriteQuery, toList } from "../../src/data/write_where.ts";
-import { SERVICE_QUEUE } from "../../src/db/mod.ts";
 import { defineSchema, t } from "../../src/schema/mod.ts";
 import type { RecordedTable } from "../../src/tables/catalog/mod.ts";
 import {
@@ -171,7 +170,7 @@ describe.each(
 async function fill(service: TestService, appId: string, rows: number): Promise<void> {
   // In parts, because a statement has a time limit.
   for (let start = 1; start <= rows; start += PART)
-    await service.service.admin.query(
+    await service.query(
       `with inserted as (insert into data.todos (app_id, id, title, rank, state, tag, amount, parent)
         select $1, ($4 || lpad(n::text, 12, '0'))::uuid, 'Title ' || n, n,
           (case when n % 1000 = 0 then 'rare' when n % 2 = 0 then 'new' else 'old' end)::data.todos__state__enum,
@@ -181,6 +180,5 @@ async function fill(service: TestService, appId: string, rows: number): Promise<
         from generate_series($2::int4, $3::int4) as s (n) returning id)
       insert into data.comments (app_id, id, todo) select $1, gen_random_uuid(), id from inserted`,
       [appId, start, start + PART - 1, PREFIX],
-      { retry: "unsafe", queue: SERVICE_QUEUE },
     );
 }

@@ -7,18 +7,13 @@ import { makeStatement } from "../../src/db/call.ts";
 import { FUNCTIONS } from "../../src/db/functions.ts";
 import { type Database, openDatabase, SERVICE_QUEUE } from "../../src/db/mod.ts";
 import { pickCalled, readFunctions } from "../../tools/generate.ts";
-import { makeDatabase, type TestDatabase } from "../support/cluster.ts";
+import { makeDatabase } from "../support/cluster.ts";
+import { share } from "../support/share.ts";
 
-let database: TestDatabase;
-let admin: Database;
-beforeAll(async () => {
-  database = await makeDatabase();
-  admin = openDatabase({ url: database.adminUrl, connections: 2, prepare: true, name: "test" });
-});
-afterAll(async () => {
-  await admin.close();
-  await database.drop();
-});
+const database = await share(makeDatabase());
+const admin = await share(
+  openDatabase({ url: database.adminUrl, connections: 2, prepare: true, name: "test" }),
+);
 
 test("db/functions.ts is current: bun run generate changes nothing", async () => {
   expect(await pickCalled(await readFunctions(admin))).toEqual(FUNCTIONS);

@@ -1,20 +1,14 @@
 /** A session without a sign-in exists only in a database of `rowhouse dev`. */
-import { afterAll, beforeAll, expect, test } from "bun:test";
-import { markForDev, SERVICE_QUEUE, startDevSession } from "../../src/db/mod.ts";
+import { expect, test } from "bun:test";
+import { markForDev, startDevSession } from "../../src/db/mod.ts";
 import { makePerson } from "../support/people.ts";
-import { openTestService, type TestService } from "../support/service.ts";
+import { openTestService } from "../support/service.ts";
+import { share } from "../support/share.ts";
 
-let service: TestService;
-beforeAll(async () => {
-  service = await openTestService();
-});
-afterAll(() => service.close());
+const service = await share(openTestService());
 
 const countSessions = async () => {
-  const rows = await service.service.admin.query("select from rowhouse.sessions", [], {
-    retry: "safe",
-    queue: SERVICE_QUEUE,
-  });
+  const rows = await service.query("select from rowhouse.sessions");
   return rows.length;
 };
 

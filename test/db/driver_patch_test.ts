@@ -1,16 +1,13 @@
 /** The installed driver contains our patch, and a failed statement does not affect the next statement. */
-import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { describe, expect, test } from "bun:test";
 import postgres from "postgres";
 import { isDriverPatched } from "../../src/db/mod.ts";
 import { openConnection } from "../../src/db/pool/connection.ts";
 import { errorCode } from "../../src/std/network.ts";
-import { makeDatabase, type TestDatabase } from "../support/cluster.ts";
+import { makeDatabase } from "../support/cluster.ts";
+import { share } from "../support/share.ts";
 
-let database: TestDatabase;
-beforeAll(async () => {
-  database = await makeDatabase();
-});
-afterAll(() => database.drop());
+const database = await share(makeDatabase());
 
 const MESSAGE = { parameters: undefined, prepare: false, isRaw: false };
 

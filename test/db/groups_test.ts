@@ -1,5 +1,5 @@
 /** How the pool groups calls. Any statement that returns the ids of its rows can be grouped. */
-import { afterAll, beforeAll, expect, test } from "bun:test";
+import { expect, test } from "bun:test";
 import {
   type Database,
   type DatabaseOptions,
@@ -7,13 +7,10 @@ import {
   openDatabase,
 } from "../../src/db/mod.ts";
 import { Problem } from "../../src/problem.ts";
-import { makeDatabase, type TestDatabase } from "../support/cluster.ts";
+import { makeDatabase } from "../support/cluster.ts";
+import { share } from "../support/share.ts";
 
-let database: TestDatabase;
-beforeAll(async () => {
-  database = await makeDatabase();
-});
-afterAll(() => database.drop());
+const database = await share(makeDatabase());
 
 const TEXT = "select pg_catalog.array_to_string($1::pg_catalog.text[], ',')";
 

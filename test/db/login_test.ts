@@ -1,12 +1,12 @@
 /** The limits of the serving login, tested on a separate connection, and the properties of the roles and tables. @module */
-import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { afterAll, describe, expect, test } from "bun:test";
 import postgres from "postgres";
-import { SERVICE_QUEUE, SIGNALS } from "../../src/db/mod.ts";
+import { SIGNALS } from "../../src/db/mod.ts";
 import { defineSchema, t } from "../../src/schema/mod.ts";
 import { CONSOLE_LOGIN, LOGIN, PUSH_LOGIN, toLogin } from "../support/cluster.ts";
 import { functionOf, signatureOf } from "../support/functions.ts";
 import { proofOf } from "../support/proof.ts";
-import { openTestService, type TestApp, type TestService, UNGUARDED } from "../support/service.ts";
+import { openTestService, type TestApp, UNGUARDED } from "../support/service.ts";
 import { sqlstateOf } from "../support/sqlstate.ts";
 
 const schema = defineSchema({
@@ -22,24 +22,18 @@ const LIST = functionOf(schema, "todos", "list");
 const CREATE = functionOf(schema, "todos", "create");
 const GET = signatureOf(schema, "todos", "get");
 
-let service: TestService;
-let mine: TestApp;
-let other: TestApp;
-let login: postgres.Sql;
-beforeAll(async () => {
-  service = await openTestService({ service: UNGUARDED });
-  mine = await service.makeApp(schema);
-  other = await service.makeApp(schema);
-  for (const [app, title] of [
-    [mine, "mine"],
-    [other, "theirs"],
-  ] as const)
-    await service.call(app, "/v1/data/db/todos", { method: "POST", json: { title } });
-  login = postgres(service.database.servingUrl, {
-    max: 1,
-    prepare: false,
-    onnotice: () => undefined,
-  });
+const service = await openTestService({ service: UNGUARDED });
+const mine = await service.makeApp(schema);
+const other = await service.makeApp(schema);
+for (const [app, title] of [
+  [mine, "mine"],
+  [other, "theirs"],
+] as const)
+  await service.call(app, "/v1/data/db/todos", { method: "POST", json: { title } });
+const login = postgres(service.database.servingUrl, {
+  max: 1,
+  prepare: false,
+  onnotice: () => undefined,
 });
 afterAll(async () => {
   await login.end();
@@ -216,8 +210,7 @@ describe("hostile session state:", () => {
 });
 
 describe("the database", () => {
-  const read = async <Row>(text: string): Promise<Row[]> =>
-    await service.service.admin.query<Row>(text, [], { retry: "safe", queue: SERVICE_QUEUE });
+  const read = async <Row>(text: string): Promise<Row[]> => await service.query<Row>(text);
 
   test("has no role that can bypass row security", async () => {
     expect(

@@ -14,7 +14,7 @@ import { APP_SETTING } from "../../src/db/isolation.ts";
 import { readRun } from "../../src/db/migrations/long_step.ts";
 import { checksum, type MeasuredLock, MIGRATIONS } from "../../src/db/migrations/mod.ts";
 import { ROLE_NAMES } from "../../src/db/migrations/roles.ts";
-import { openDatabase, SERVICE_QUEUE, SIGNALS, TENANT_POLICY } from "../../src/db/mod.ts";
+import { openDatabase, readRows, SIGNALS, TENANT_POLICY } from "../../src/db/mod.ts";
 import { DEV_KEY_NAME, DEV_SCHEMA } from "../../src/db/provision.ts";
 import { SIGNAL_START } from "../../src/db/signals.ts";
 import { REPLAY } from "../../src/db/sql_constants.ts";
@@ -329,11 +329,10 @@ describe("in PostgreSQL", () => {
 
   test("every function compiles without a warning", async () => {
     const { admin } = service.service;
-    const found = await admin.query<{ definition: string }>(
+    const found = await readRows<{ definition: string }>(
+      admin,
       `select pg_get_functiondef(oid) as definition from pg_proc
       where pronamespace = 'rowhouse'::regnamespace`,
-      [],
-      { retry: "safe", queue: SERVICE_QUEUE },
     );
     expect(found.length).toBeGreaterThan(150);
     const definitions = found.map(({ definition }) => `${definition};`).join("\n");

@@ -4,7 +4,7 @@
  */
 import { afterEach, expect, test } from "bun:test";
 import { makeNodeMap } from "../../src/db/citus/nodes.ts";
-import { type Database, openDatabase, SERVICE_QUEUE } from "../../src/db/mod.ts";
+import { type Database, openDatabase, readRows, SERVICE_QUEUE } from "../../src/db/mod.ts";
 import { clusterUrls, withDatabase } from "../support/cluster.ts";
 import { eventually } from "../support/eventually.ts";
 import { openPostgresProxy } from "../support/postgres_proxy.ts";
@@ -16,10 +16,9 @@ const EVERYWHERE = { name: "node", ranges: [[-(2 ** 31), 2 ** 31 - 1] as const] 
 const CLOSED_PORT = 1;
 
 const system = await withDatabase(url, async (admin) => {
-  const [row] = await admin.query<{ system: string }>(
+  const [row] = await readRows<{ system: string }>(
+    admin,
     "select system_identifier::text as system from pg_control_system()",
-    [],
-    { retry: "safe", queue: SERVICE_QUEUE },
   );
   return row?.system ?? "";
 });

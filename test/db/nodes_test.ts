@@ -2,7 +2,7 @@ import { describe, expect, test } from "bun:test";
 import { recordNodeError } from "../../src/db/citus/node_error.ts";
 import { makeNodeMap } from "../../src/db/citus/nodes.ts";
 import { hashBytes } from "../../src/db/citus/shard_names.ts";
-import { findUnreachableNode, SERVICE_QUEUE } from "../../src/db/mod.ts";
+import { findUnreachableNode, readRows, SERVICE_QUEUE } from "../../src/db/mod.ts";
 import { isWorthAnother, readSqlState, toDatabaseError } from "../../src/db/sqlstate.ts";
 import { clusterUrls, withDatabase } from "../support/cluster.ts";
 
@@ -14,10 +14,10 @@ const HALVES = [
 test("an app's node is found by PostgreSQL's hash of its id", async () => {
   const ids = Array.from({ length: 50 }, () => crypto.randomUUID());
   const rows = await withDatabase(clusterUrls()?.admin ?? "", (admin) =>
-    admin.query<{ id: string; hash: number }>(
+    readRows<{ id: string; hash: number }>(
+      admin,
       "select id, uuid_hash(id::uuid) as hash from unnest(string_to_array($1, ',')) as id",
       [ids.join()],
-      { retry: "safe", queue: SERVICE_QUEUE },
     ),
   );
   expect(rows).toHaveLength(ids.length);

@@ -5,7 +5,7 @@
  */
 import { afterAll, afterEach, beforeEach, describe, expect, test } from "bun:test";
 import type { TransactionSql } from "postgres";
-import { EXECUTION_LIMIT_MS, SERVICE_QUEUE } from "../../src/db/mod.ts";
+import { EXECUTION_LIMIT_MS, readRows } from "../../src/db/mod.ts";
 import { defineSchema, t } from "../../src/schema/mod.ts";
 import { eventually } from "../support/eventually.ts";
 import { whileRowLocked } from "../support/held_lock.ts";
@@ -102,12 +102,10 @@ function cancelAfterRow(): void {
 
 /** Counts the service's sessions in this state. */
 async function countSessions(state: string): Promise<number> {
-  const [row] = await service.service.admin.query<{ count: number }>(
-    `select count(*)::int4 as count from pg_stat_activity
-    where application_name = 'rowhouse' and datname = current_database() and ${state}`,
-    [],
-    { retry: "safe", queue: SERVICE_QUEUE },
-  );
+  const [row] = await service.query<{
+    count: number;
+  }>(`select count(*)::int4 as count from pg_stat_activity
+    where application_name = 'rowhouse' and datname = current_database() and ${state}`);
   return row?.count ?? 0;
 }
 
@@ -119,12 +117,11 @@ async function untilWaiting(): Promise<void> {
 async function cancelWaiting(after: string): Promise<string> {
   let began = after;
   await eventually(async () => {
-    const [row] = await service.service.admin.query<{ began: string }>(
+    const [row] = await service.query<{ began: string }>(
       `select query_start::text as began, pg_cancel_backend(pid) from pg_stat_activity
       where application_name = 'rowhouse' and datname = current_database() and wait_event_type = 'Lock'
         and query_start > $1::text::timestamptz`,
       [after],
-      { retry: "safe", queue: SERVICE_QUEUE },
     );
     began = row?.began ?? after;
     return began !== after;
@@ -165,10 +162,9 @@ describe("during an outage of the database,", () => {
       "unknown_outcome",
       "1",
     ]);
-    const rows = await service.service.admin.query<{ title: string }>(
+    const rows = await service.query<{ title: string }>(
       "select title from data.todos where app_id = $1 order by id",
       [app.id],
-      { retry: "safe", queue: SERVICE_QUEUE },
     );
     expect(rows.map(({ title }) => title)).toEqual(["first", "perhaps"]);
   });
@@ -254,12 +250,8 @@ describe("an outage in the log", () => {
   });
 
   test("is not reported when a single connection is lost", async () => {
-    await service.service.admin.query(
-      `select pg_terminate_backend(pid) from pg_stat_activity
-      where datname = current_database() and application_name = 'rowhouse'`,
-      [],
-      { retry: "safe", queue: SERVICE_QUEUE },
-    );
+    await service.query(`select pg_terminate_backend(pid) from pg_stat_activity
+      where datname = current_database() and application_name = 'rowhouse'`);
     await untilServed();
     expect(named(linesSince(0), "database unavailable")).toEqual([]);
   });
@@ -340,11 +332,10 @@ describe("while the database is read-only,", () => {
     const { admin } = service.service;
     await admin.message(`set transaction read write;
       alter database ${service.database.name} set default_transaction_read_only = ${value}; select 1`);
-    await admin.query(
+    await readRows(
+      admin,
       `select pg_terminate_backend(pid) from pg_stat_activity
       where pid <> pg_backend_pid() and datname = current_database()`,
-      [],
-      { retry: "safe", queue: SERVICE_QUEUE },
     );
   };
 

@@ -1,5 +1,5 @@
 /** The pool's time limits for a silent database, and for a database without free connections. */
-import { afterAll, beforeAll, expect, test } from "bun:test";
+import { expect, test } from "bun:test";
 import {
   type Database,
   EXECUTION_LIMIT_MS,
@@ -8,18 +8,15 @@ import {
 } from "../../src/db/mod.ts";
 import { ACQUIRE_LIMIT_MS } from "../../src/db/pool/run.ts";
 import { Problem } from "../../src/problem.ts";
-import { makeDatabase, type TestDatabase } from "../support/cluster.ts";
+import { makeDatabase } from "../support/cluster.ts";
 import { eventually } from "../support/eventually.ts";
 import { openPostgresProxy } from "../support/postgres_proxy.ts";
+import { share } from "../support/share.ts";
 
 const CONNECTIONS = 4;
 const READ = { retry: "safe", queue: SERVICE_QUEUE } as const;
 
-let database: TestDatabase;
-beforeAll(async () => {
-  database = await makeDatabase();
-});
-afterAll(() => database.drop());
+const database = await share(makeDatabase());
 
 async function withPool(
   { url = database.adminUrl, connections = CONNECTIONS }: { url?: string; connections?: number },

@@ -3,26 +3,21 @@
  *
  * @module
  */
-import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { afterAll, describe, expect, test } from "bun:test";
 import postgres from "postgres";
 import { defineSchema, t } from "../../src/schema/mod.ts";
 import { checksumOf, writeMigrationText } from "../../src/tables/history/migration_text.ts";
 import { refreshFunctions } from "../../src/tables/mod.ts";
 import { withDatabase } from "../support/cluster.ts";
 import { dumpDatabase } from "../support/push.ts";
-import { openTestService, type TestApp, type TestService } from "../support/service.ts";
+import { openTestService } from "../support/service.ts";
 import { sqlstateOf } from "../support/sqlstate.ts";
 
 const schema = defineSchema({ todos: { title: t.string().required() } });
 
-let service: TestService;
-let owner: TestApp;
-let login: postgres.Sql;
-beforeAll(async () => {
-  service = await openTestService();
-  owner = await service.makeApp(schema);
-  login = postgres(service.database.pushUrl, { max: 1, onnotice: () => undefined });
-});
+const service = await openTestService();
+const owner = await service.makeApp(schema);
+const login = postgres(service.database.pushUrl, { max: 1, onnotice: () => undefined });
 afterAll(async () => {
   await login.end();
   await service.close();

@@ -2,15 +2,11 @@
  * Arguments of SQL functions that a column hides: in a function of the language SQL, and in PL/pgSQL with `use_column`, an unqualified
  * name is the column of a table in the statement, never the argument. PL/pgSQL otherwise reports the conflict when it runs.
  */
-import { afterAll, beforeAll, expect, test } from "bun:test";
-import { SERVICE_QUEUE } from "../../src/db/mod.ts";
-import { openTestService, type TestService } from "../support/service.ts";
+import { expect, test } from "bun:test";
+import { openTestService } from "../support/service.ts";
+import { share } from "../support/share.ts";
 
-let service: TestService;
-beforeAll(async () => {
-  service = await openTestService();
-});
-afterAll(() => service.close());
+const service = await share(openTestService());
 
 type Found = {
   name: string;
@@ -37,10 +33,7 @@ const FUNCTIONS = `
     and proargnames is not null and (lanname = 'sql' or lanname = 'plpgsql' and prosrc ~ '#variable_conflict use_column')`;
 
 async function findHidden(): Promise<string[]> {
-  const functions = await service.service.admin.query<Found>(FUNCTIONS, [], {
-    retry: "safe",
-    queue: SERVICE_QUEUE,
-  });
+  const functions = await service.query<Found>(FUNCTIONS);
   expect(functions.length).toBeGreaterThan(100);
   return functions.flatMap(({ name, arguments: names, body, columns }) => {
     const hiding = new Set(Object.values(columns).flat());

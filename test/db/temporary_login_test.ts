@@ -1,12 +1,9 @@
-import { afterAll, beforeAll, expect, test } from "bun:test";
+import { expect, test } from "bun:test";
 import { readRows, withTemporaryLogin } from "../../src/db/mod.ts";
-import { makeDatabase, type TestDatabase, withDatabase } from "../support/cluster.ts";
+import { makeDatabase, withDatabase } from "../support/cluster.ts";
+import { share } from "../support/share.ts";
 
-let database: TestDatabase;
-beforeAll(async () => {
-  database = await makeDatabase();
-});
-afterAll(() => database.drop());
+const database = await share(makeDatabase());
 
 const group = "rowhouse_rows";
 

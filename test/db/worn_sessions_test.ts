@@ -2,24 +2,21 @@
  * PostgreSQL keeps the plans of replaced functions until their session ends, and compares each later change with all of them,
  * which no cancellation interrupts. So sessions are replaced after many changes.
  */
-import { afterAll, beforeAll, expect, test } from "bun:test";
+import { expect, test } from "bun:test";
 import { type Database, openDatabase, SERVICE_QUEUE } from "../../src/db/mod.ts";
 import { MIN_CHANGES } from "../../src/db/pool/connections.ts";
 import { makeCatalog } from "../../src/tables/catalog/mod.ts";
-import { makeDatabase, type TestDatabase } from "../support/cluster.ts";
+import { makeDatabase } from "../support/cluster.ts";
 import { eventually } from "../support/eventually.ts";
 import { pushDefinition } from "../support/push_steps.ts";
 import { declareTodos, freshNames, pushRules, RULE_PREVIEWS } from "../support/rules_service.ts";
 import { openTestService } from "../support/service.ts";
+import { share } from "../support/share.ts";
 
 const READ = { retry: "safe", queue: SERVICE_QUEUE } as const;
 const PID = "select pg_catalog.pg_backend_pid() as pid";
 
-let database: TestDatabase;
-beforeAll(async () => {
-  database = await makeDatabase();
-});
-afterAll(() => database.drop());
+const database = await share(makeDatabase());
 
 async function withPool(connections: number, use: (pool: Database) => Promise<void>) {
   const pool = openDatabase({

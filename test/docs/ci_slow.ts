@@ -1,11 +1,12 @@
 /** docs/ci.md: the steps of both samples run as in a pipeline, with keys that have the page's scopes. */
-import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { describe, expect, test } from "bun:test";
 import { mkdirSync, readFileSync, rmSync, symlinkSync } from "node:fs";
 import { join } from "node:path";
 import * as v from "valibot";
 import { makeProject, ROOT, runCommand, schemaText } from "../support/command.ts";
 import { freshName } from "../support/push.ts";
-import { openTestService, type TestApp, type TestService } from "../support/service.ts";
+import { openTestService, type TestApp } from "../support/service.ts";
+import { share } from "../support/share.ts";
 import { readBlocks } from "./blocks.ts";
 
 const blocks = readBlocks(readFileSync(join(ROOT, "docs/ci.md"), "utf8"));
@@ -42,11 +43,7 @@ function toGitlabCommands(name: "check" | "push"): Command[] {
   return [...before, ...jobs[name].script].map((run) => ({ run, env }));
 }
 
-let service: TestService;
-beforeAll(async () => {
-  service = await openTestService();
-});
-afterAll(() => service.close());
+const service = await share(openTestService());
 
 /** Issues both keys of an app with the page's commands. */
 async function issueKeys(app: TestApp): Promise<{ read: string; push: string }> {

@@ -1,10 +1,11 @@
 /** Runs the examples of lists in docs/data.md and docs/sdk.md with the preview on, over the tables of docs/data.md. */
-import { afterAll, beforeAll, expect } from "bun:test";
+import { expect } from "bun:test";
 import { join } from "node:path";
 import { defineSchema, t } from "../../src/schema/mod.ts";
 import { createDataClient } from "../../src/sdk/data.ts";
 import { ROOT } from "../support/command.ts";
-import { openTestService, type TestApp, type TestService } from "../support/service.ts";
+import { openTestService, type TestApp } from "../support/service.ts";
+import { share } from "../support/share.ts";
 import { testUnlessCitus } from "../support/skip.ts";
 import { type Block, readBlocks } from "./blocks.ts";
 
@@ -12,12 +13,8 @@ const HERE = "test/docs/preview_examples_test.ts";
 const AsyncFunction = Object.getPrototypeOf(async () => {}).constructor;
 const testOne = testUnlessCitus("a cluster has no previews");
 
-let service: TestService;
 let app: TestApp;
-beforeAll(async () => {
-  service = await openTestService({ service: { previews: ["filters"] } });
-});
-afterAll(() => service.close());
+const service = await share(openTestService({ service: { previews: ["filters"] } }));
 
 async function readPage(name: string): Promise<{ page: string; blocks: Block[] }> {
   const page = await Bun.file(join(ROOT, "docs", name)).text();

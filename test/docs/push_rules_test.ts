@@ -1,12 +1,13 @@
 /** docs/push.md: the tests run every row of its tables of changes and of declarations. */
-import { afterAll, beforeAll, expect, test } from "bun:test";
+import { expect, test } from "bun:test";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { Problem } from "../../src/problem.ts";
 import { defineSchema, t } from "../../src/schema/mod.ts";
 import { citusUrl } from "../support/citus.ts";
 import { ROOT } from "../support/command.ts";
-import { openTestService, type TestApp, type TestService } from "../support/service.ts";
+import { openTestService, type TestApp } from "../support/service.ts";
+import { share } from "../support/share.ts";
 
 type Columns = Readonly<Record<string, object>>;
 type Try = { before?: Columns | undefined; after: Columns };
@@ -121,11 +122,7 @@ const declarations = readTable("| Another app's declaration |").map(
   }),
 );
 
-let service: TestService;
-beforeAll(async () => {
-  service = await openTestService();
-});
-afterAll(() => service.close());
+const service = await share(openTestService());
 
 test("the tests cover every row of the page's tables", () => {
   expect(changes.map(({ change }) => change)).toEqual(Object.keys(TRIES));

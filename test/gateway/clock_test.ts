@@ -1,28 +1,22 @@
 /** A clock that jumps an hour ahead or back in a running service: keys and sessions keep their validity. */
-import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { describe, expect, test } from "bun:test";
 import schema from "../../schema/mod.ts";
 import { revokeKey } from "../../src/records/apps/mod.ts";
 import { eventually } from "../support/eventually.ts";
-import { type Jar, makePerson, sharedCookie, signInAs } from "../support/people.ts";
-import { openTestService, type TestApp, type TestService } from "../support/service.ts";
+import { makePerson, sharedCookie, signInAs } from "../support/people.ts";
+import { openTestService, type TestApp } from "../support/service.ts";
+import { share } from "../support/share.ts";
 
 const HOUR_MS = 3_600_000;
 const LIST = "/v1/data/db/todos?limit=1";
 
-let service: TestService;
-let app: TestApp;
-let expired: TestApp;
-let jar: Jar;
 let shiftMs = 0;
-beforeAll(async () => {
-  service = await openTestService({ service: { now: () => Date.now() + shiftMs } });
-  app = await service.makeApp(schema);
-  expired = await service.makeApp(schema);
-  await setExpiry(expired, "now() - interval '2 hours'");
-  await setExpiry(app, "now() + interval '2 hours'");
-  jar = await signInAs(service, await makePerson(service));
-});
-afterAll(() => service.close());
+const service = await share(openTestService({ service: { now: () => Date.now() + shiftMs } }));
+const app = await service.makeApp(schema);
+const expired = await service.makeApp(schema);
+await setExpiry(expired, "now() - interval '2 hours'");
+await setExpiry(app, "now() + interval '2 hours'");
+const jar = await signInAs(service, await makePerson(service));
 
 function setExpiry(of: TestApp, at: string): Promise<unknown> {
   const keyId = of.key.split(/[_.]/)[1];

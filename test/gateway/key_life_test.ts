@@ -6,7 +6,7 @@
  */
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import SCHEMA from "../../schema/mod.ts";
-import { SERVICE_QUEUE } from "../../src/db/mod.ts";
+import { readRows } from "../../src/db/mod.ts";
 import { issueKey, revokeKey } from "../../src/records/apps/mod.ts";
 import { toBase62 } from "../../src/std/secrets.ts";
 import { testDeps } from "../support/deps.ts";
@@ -74,16 +74,16 @@ describe.each(SHAPES)('two services of the shape "%s" over one database', (shape
   test("a key that was rejected as unknown works in both as soon as it exists", async () => {
     const { text, keyId } = await issue();
     const admin = service.service.admin;
-    const [row] = await admin.query<{ row: string }>(
+    const [row] = await readRows<{ row: string }>(
+      admin,
       "delete from rowhouse.api_keys where key_id = $1 returning row_to_json(api_keys)::text as row",
       [keyId],
-      { retry: "unsafe", queue: SERVICE_QUEUE },
     );
     expect(await ask(text)).toEqual([401, 401]);
-    await admin.query(
+    await readRows(
+      admin,
       "insert into rowhouse.api_keys select * from json_populate_record(null::rowhouse.api_keys, $1::text::json) returning key_id",
       [row?.row ?? ""],
-      { retry: "unsafe", queue: SERVICE_QUEUE },
     );
     expect(await ask(text)).toEqual([200, 200]);
   });

@@ -1,12 +1,11 @@
 /** A captured signed write is accepted once, by the first process of a service that it reaches. */
-import { afterAll, beforeAll, expect, test } from "bun:test";
-import { SERVICE_QUEUE } from "../../src/db/mod.ts";
+import { afterAll, expect, test } from "bun:test";
 import type { Audience } from "../../src/gateway/signature.ts";
 import { defineSchema, t } from "../../src/schema/mod.ts";
 import { openService } from "../../src/service/open.ts";
 import { TEST_IDENTITY_SECRET } from "../support/deps.ts";
-import { openPostgresProxy, type PostgresProxy } from "../support/postgres_proxy.ts";
-import { openTestService, type TestApp, type TestService } from "../support/service.ts";
+import { openPostgresProxy } from "../support/postgres_proxy.ts";
+import { openTestService } from "../support/service.ts";
 import { type Opened, serve, TEST_SECRETS } from "../support/shape.ts";
 import { contextOf, signCall } from "../support/signed.ts";
 
@@ -16,16 +15,10 @@ const SCHEMA = defineSchema({
 });
 const REJECTED = { status: 401, text: '{"error":"invalid_signature"}' };
 
-let proxy: PostgresProxy;
-let service: TestService;
-let app: TestApp;
-let opened: Opened[];
-beforeAll(async () => {
-  proxy = await openPostgresProxy();
-  service = await openTestService({ shape: "one" });
-  app = await service.makeApp(SCHEMA);
-  opened = await Promise.all([open("data"), open("data"), open("identity"), open("identity")]);
-});
+const proxy = await openPostgresProxy();
+const service = await openTestService({ shape: "one" });
+const app = await service.makeApp(SCHEMA);
+const opened = await Promise.all([open("data"), open("data"), open("identity"), open("identity")]);
 afterAll(async () => {
   await Promise.all(opened.map((service) => service.close()));
   await service.close();
@@ -56,10 +49,9 @@ function signWrite(table: "todos" | "labels", title: string): ReturnType<typeof 
 }
 
 async function countTodos(title: string): Promise<number | undefined> {
-  const [row] = await service.service.admin.query<{ count: number }>(
+  const [row] = await service.query<{ count: number }>(
     "select count(*)::int4 as count from data.todos where title = $1",
     [title],
-    { retry: "safe", queue: SERVICE_QUEUE },
   );
   return row?.count;
 }

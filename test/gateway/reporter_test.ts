@@ -1,22 +1,15 @@
 /** The reporter's time limit for the database, with a proxy that delays responses. */
-import { afterAll, afterEach, beforeAll, expect, test } from "bun:test";
+import { afterEach, expect, test } from "bun:test";
 import { makeLease, makeReporter, type SharedBucket } from "../../src/gateway/leases.ts";
-import { openPostgresProxy, type PostgresProxy } from "../support/postgres_proxy.ts";
-import { openTestService, type TestService } from "../support/service.ts";
+import { openPostgresProxy } from "../support/postgres_proxy.ts";
+import { openTestService } from "../support/service.ts";
+import { share } from "../support/share.ts";
 
-let proxy: PostgresProxy;
-let service: TestService;
-beforeAll(async () => {
-  proxy = await openPostgresProxy();
-  service = await openTestService({ shape: "one", toServingUrl: proxy.toUrl });
-  // The first lease opens a connection, which takes long on a busy machine.
-  await requestLease();
-});
+const proxy = await share(openPostgresProxy());
+const service = await share(openTestService({ shape: "one", toServingUrl: proxy.toUrl }));
+// The first lease opens a connection, which takes long on a busy machine.
+await requestLease();
 afterEach(() => proxy.heal());
-afterAll(async () => {
-  await service.close();
-  await proxy.close();
-});
 
 const isLease = ({ type, statement }: { type: string; statement: string | undefined }): boolean =>
   type === "B" && statement?.includes("lease_tokens") === true;

@@ -1,7 +1,7 @@
 /** A service in three processes: the deployed command, each with the login of its role. */
-import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { afterAll, describe, expect, test } from "bun:test";
 import { readConfig } from "../../src/settings/mod.ts";
-import { makeDatabase, type SplitRole, type TestDatabase } from "../support/cluster.ts";
+import { makeDatabase, type SplitRole } from "../support/cluster.ts";
 import {
   makeProject,
   type Running,
@@ -18,15 +18,11 @@ const SECRET = "a secret of the processes - 32 bytes or more";
 const IDENTITY_SECRET = "a secret of identity's own - 32 bytes or more";
 const LIST = "/v1/data/db/todos";
 
-let project: ReturnType<typeof makeProject>;
-let database: TestDatabase;
 let running: Running[] = [];
-beforeAll(async () => {
-  project = makeProject({
-    "schema/mod.ts": schemaText("{ todos: { title: t.string().required() } }"),
-  });
-  database = await makeDatabase();
+const project = makeProject({
+  "schema/mod.ts": schemaText("{ todos: { title: t.string().required() } }"),
 });
+const database = await makeDatabase();
 afterAll(async () => {
   await Promise.all(running.map((child) => child.kill("SIGTERM")));
   project.remove();

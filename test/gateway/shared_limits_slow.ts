@@ -1,35 +1,24 @@
 /** Limits that all processes share: two workers and two gateways get more requests than the limit. */
-import { afterAll, beforeAll, expect, test } from "bun:test";
-import { SERVICE_QUEUE } from "../../src/db/mod.ts";
+import { afterAll, expect, test } from "bun:test";
 import { FAILURES_PER_MINUTE } from "../../src/gateway/authenticate.ts";
 import { setLimit } from "../../src/records/apps/mod.ts";
 import { defineSchema, t } from "../../src/schema/mod.ts";
 import { openService } from "../../src/service/open.ts";
 import { TEST_IDENTITY_SECRET } from "../support/deps.ts";
 import { eventually } from "../support/eventually.ts";
-import { openPostgresProxy, type PostgresProxy } from "../support/postgres_proxy.ts";
-import {
-  callService,
-  openTestService,
-  type TestApp,
-  type TestService,
-} from "../support/service.ts";
+import { openPostgresProxy } from "../support/postgres_proxy.ts";
+import { callService, openTestService, type TestApp } from "../support/service.ts";
 import { type Opened, serve, TEST_SECRETS } from "../support/shape.ts";
 
 const LIST = "/v1/data/db/todos?limit=1";
 const SCHEMA = defineSchema({ todos: { title: t.string() } });
 
-let proxy: PostgresProxy;
-let service: TestService;
-let opened: Opened[];
-beforeAll(async () => {
-  proxy = await openPostgresProxy();
-  service = await openTestService({ shape: "one" });
-  const data = await open("data");
-  const upstreams = { data: data.url, identity: data.url };
-  const gateways = [open("gateway", upstreams), open("gateway", upstreams)];
-  opened = await Promise.all([open("all"), open("all"), ...gateways, data]);
-});
+const proxy = await openPostgresProxy();
+const service = await openTestService({ shape: "one" });
+const data = await open("data");
+const upstreams = { data: data.url, identity: data.url };
+const gateways = [open("gateway", upstreams), open("gateway", upstreams)];
+const opened = await Promise.all([open("all"), open("all"), ...gateways, data]);
 afterAll(async () => {
   await Promise.all(opened.map((service) => service.close()));
   await service.close();
@@ -73,10 +62,8 @@ async function makeLimited(perMinute: number): Promise<TestApp> {
 
 /** Returns the time of PostgreSQL's clock in seconds. */
 async function readClock(): Promise<number> {
-  const [row] = await service.service.admin.query<{ at: number }>(
+  const [row] = await service.query<{ at: number }>(
     "select extract(epoch from clock_timestamp())::float8 as at",
-    [],
-    { retry: "safe", queue: SERVICE_QUEUE },
   );
   return row?.at ?? 0;
 }

@@ -1,13 +1,10 @@
 /** A service behind the gateway serves no route to a request that the gateway has not signed. */
-import { afterAll, beforeAll, expect, test } from "bun:test";
+import { expect, test } from "bun:test";
 import { docs, pages, routes } from "../../src/service/routes.ts";
-import { openTestService, type TestService } from "../support/service.ts";
+import { openTestService } from "../support/service.ts";
+import { share } from "../support/share.ts";
 
-let service: TestService;
-beforeAll(async () => {
-  service = await openTestService({ shape: "split" });
-});
-afterAll(() => service.close());
+const service = await share(openTestService({ shape: "split" }));
 
 test.each([
   { name: "data", position: 1 },

@@ -1,31 +1,25 @@
 /** Bytes on a socket: framing, methods, paths and queries that no well-behaved client sends. @module */
-import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { describe, expect, test } from "bun:test";
 import { defineSchema, t } from "../../src/schema/mod.ts";
-import { openPostgresProxy, type PostgresProxy } from "../support/postgres_proxy.ts";
+import { openPostgresProxy } from "../support/postgres_proxy.ts";
 import { codeOf } from "../support/problem.ts";
 import { measureProcessor } from "../support/processor_time.ts";
 import { type RawOptions, sendRaw, writeRequest } from "../support/raw_http.ts";
 import { KEY_LOOKUP } from "../support/requested.ts";
-import { openTestService, type TestApp, type TestService } from "../support/service.ts";
+import { openTestService } from "../support/service.ts";
+import { share } from "../support/share.ts";
 
-let service: TestService;
-let app: TestApp;
-let proxy: PostgresProxy;
-beforeAll(async () => {
-  proxy = await openPostgresProxy();
-  // Stop the service's clock: otherwise it looks up a key again once a minute, during a count.
-  const openedAt = Date.now();
-  service = await openTestService({
+const proxy = await share(openPostgresProxy());
+// Stop the service's clock: otherwise it looks up a key again once a minute, during a count.
+const openedAt = Date.now();
+const service = await share(
+  openTestService({
     toServingUrl: proxy.toUrl,
     service: { now: () => openedAt },
-  });
-  app = await service.makeApp(defineSchema({ todos: { title: t.string() } }));
-  await service.call(app, "/v1/data/db/todos");
-});
-afterAll(async () => {
-  await service.close();
-  await proxy.close();
-});
+  }),
+);
+const app = await service.makeApp(defineSchema({ todos: { title: t.string() } }));
+await service.call(app, "/v1/data/db/todos");
 
 const LIST = "/v1/data/db/todos";
 

@@ -1,25 +1,21 @@
 /** Slow clients and clients that disconnect: neither holds a connection to the database. @module */
-import { afterAll, beforeAll, expect, test } from "bun:test";
+import { expect, test } from "bun:test";
 import { once } from "node:events";
 import { connect, type Socket } from "node:net";
 import schema from "../../schema/mod.ts";
-import { EXECUTION_LIMIT_MS, SERVICE_QUEUE } from "../../src/db/mod.ts";
+import { EXECUTION_LIMIT_MS, readRows } from "../../src/db/mod.ts";
 import { eventually } from "../support/eventually.ts";
 import { whileLocked } from "../support/held_lock.ts";
 import { codeOf } from "../support/problem.ts";
 import { sendRaw, writeRequest } from "../support/raw_http.ts";
-import { openTestService, type TestApp, type TestService } from "../support/service.ts";
+import { openTestService } from "../support/service.ts";
+import { share } from "../support/share.ts";
 
 const STALLED = 200;
 const CLOSED_WITHIN_MS = 15_000;
 
-let service: TestService;
-let app: TestApp;
-beforeAll(async () => {
-  service = await openTestService();
-  app = await service.makeApp(schema);
-});
-afterAll(() => service.close());
+const service = await share(openTestService());
+const app = await service.makeApp(schema);
 
 async function openSocket(start: string): Promise<Socket> {
   const socket = connect(Number(new URL(service.url).port), "127.0.0.1");
@@ -138,10 +134,9 @@ const SOON_MS = EXECUTION_LIMIT_MS / 2;
 test("a client that disconnects cancels its statement in the database", async () => {
   const { admin } = service.service;
   const countWaiting = async (): Promise<number> => {
-    const rows = await admin.query(
+    const rows = await readRows(
+      admin,
       "select from pg_locks where relation = 'data.todos'::regclass and not granted",
-      [],
-      { retry: "safe", queue: SERVICE_QUEUE },
     );
     return rows.length;
   };

@@ -1,5 +1,5 @@
 /** Account pages: profile, password and sessions, by the forms that a browser sends. */
-import { afterAll, beforeAll, expect, test } from "bun:test";
+import { expect, test } from "bun:test";
 import { IDENTITY_COOKIE, SESSION_COOKIE } from "../../src/identity/mod.ts";
 import { toDeviceName } from "../../src/records/sessions/mod.ts";
 import { RECENT_SIGN_IN, RECENT_SIGN_IN_S } from "../../src/std/limits.ts";
@@ -16,13 +16,10 @@ import {
   submitSignIn,
   visit,
 } from "../support/people.ts";
-import { openTestService, type TestService } from "../support/service.ts";
+import { openTestService } from "../support/service.ts";
+import { share } from "../support/share.ts";
 
-let service: TestService;
-beforeAll(async () => {
-  service = await openTestService({ identity: () => ({ cookieDomain: "example.org" }) });
-});
-afterAll(() => service.close());
+const service = await share(openTestService({ identity: () => ({ cookieDomain: "example.org" }) }));
 
 const NEW = "seven slow green boats";
 

@@ -1,6 +1,5 @@
 /** An address gives access only if this service has set it. */
-import { afterAll, beforeAll, expect, test } from "bun:test";
-import { SERVICE_QUEUE } from "../../src/db/mod.ts";
+import { expect, test } from "bun:test";
 import { findMailedLink } from "../../src/records/mails/mod.ts";
 import {
   changeEmail,
@@ -14,7 +13,7 @@ import { makeIdentitySecrets } from "../../src/records/secrets/mod.ts";
 import { checkIdentitySecrets } from "../../src/service/doctor/identity_values.ts";
 import { IDENTITY_SECRETS, TEST_IDENTITY_SECRET, testDeps } from "../support/deps.ts";
 import { eventually } from "../support/eventually.ts";
-import { type MailServer, openMailServer } from "../support/mail_server.ts";
+import { openMailServer } from "../support/mail_server.ts";
 import { textOf } from "../support/page_text.ts";
 import {
   type Jar,
@@ -25,18 +24,18 @@ import {
   submitSignIn,
   visit,
 } from "../support/people.ts";
-import { startProvider, type TestProvider } from "../support/provider.ts";
+import { startProvider } from "../support/provider.ts";
 import { invite, signInWith } from "../support/provider_people.ts";
-import { openTestService, type TestService } from "../support/service.ts";
+import { openTestService } from "../support/service.ts";
+import { share } from "../support/share.ts";
 
 const NEXT = "another secret of the tests: 32 bytes or more";
-let mails: MailServer;
-let ours: TestProvider;
-let service: TestService;
-beforeAll(async () => {
-  mails = await openMailServer();
-  ours = await startProvider({ name: "ours", trustedDomains: ["example.org"], creates: true });
-  service = await openTestService({
+const mails = await share(openMailServer());
+const ours = await share(
+  startProvider({ name: "ours", trustedDomains: ["example.org"], creates: true }),
+);
+const service = await share(
+  openTestService({
     identity: (port) => ({ publicUrl: `http://127.0.0.1:${port}`, providers: [ours.settings] }),
     service: {
       identitySecrets: [NEXT, TEST_IDENTITY_SECRET],
@@ -46,24 +45,17 @@ beforeAll(async () => {
         pace: { intervalS: 0.05 },
       },
     },
-  });
-  service.secrets.add(NEXT);
-  ours.register(`${service.url}/oidc/ours/callback`);
-});
-afterAll(async () => {
-  await service.close();
-  await Promise.all([mails.close(), ours.stop()]);
-});
+  }),
+);
+service.secrets.add(NEXT);
+ours.register(`${service.url}/oidc/ours/callback`);
 
 const newEmail = () => `changed-${crypto.randomUUID().slice(-12)}@example.org`;
 const SECRETS = makeIdentitySecrets([NEXT, TEST_IDENTITY_SECRET]);
 
 /** Runs as an administrator of the database without the secret. */
 function write(text: string, values: string[]) {
-  return service.service.admin.query<Record<string, unknown>>(text, values, {
-    retry: "unsafe",
-    queue: SERVICE_QUEUE,
-  });
+  return service.query<Record<string, unknown>>(text, values);
 }
 
 async function ask(email: string): Promise<void> {

@@ -1,5 +1,5 @@
 /** Advisories of similar projects. test/system/security/advisories.md names the test of each. */
-import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { beforeAll, describe, expect, test } from "bun:test";
 import { SESSION_COOKIE } from "../../src/identity/mod.ts";
 import { Problem } from "../../src/problem.ts";
 import { createUser } from "../../src/records/people/mod.ts";
@@ -14,14 +14,11 @@ import {
   visit,
 } from "../support/people.ts";
 import { sendRaw, writeRequest } from "../support/raw_http.ts";
-import { openTestService, type TestService } from "../support/service.ts";
+import { openTestService } from "../support/service.ts";
+import { share } from "../support/share.ts";
 
-let service: TestService;
-beforeAll(async () => {
-  service = await openTestService({ identity: () => ({ cookieDomain: "example.org" }) });
-  await service.makeApp(undefined, { slug: "wiki", origins: ["https://wiki.example.org"] });
-});
-afterAll(() => service.close());
+const service = await share(openTestService({ identity: () => ({ cookieDomain: "example.org" }) }));
+await service.makeApp(undefined, { slug: "wiki", origins: ["https://wiki.example.org"] });
 
 test("every spelling of an address shares one count of attempts", async () => {
   const { email } = await makePerson(service);

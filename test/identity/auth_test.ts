@@ -1,5 +1,4 @@
-import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import { SERVICE_QUEUE } from "../../src/db/mod.ts";
+import { beforeAll, describe, expect, test } from "bun:test";
 import { SESSION_COOKIE } from "../../src/identity/mod.ts";
 import { setAppSwitch } from "../../src/records/apps/mod.ts";
 import {
@@ -11,34 +10,20 @@ import {
 } from "../../src/records/people/mod.ts";
 import { testDeps } from "../support/deps.ts";
 import { listAudit } from "../support/lists.ts";
-import {
-  type Jar,
-  makePerson,
-  type Person,
-  sharedCookie,
-  signInAs,
-  visit,
-} from "../support/people.ts";
-import { openTestService, type TestApp, type TestService } from "../support/service.ts";
+import { type Jar, makePerson, sharedCookie, signInAs, visit } from "../support/people.ts";
+import { openTestService } from "../support/service.ts";
+import { share } from "../support/share.ts";
 
 const ORIGIN = "https://wiki.example.org";
 const OTHER_ORIGIN = "https://other.example.org";
 const FOREIGN = "https://evil.example.com";
 
-let service: TestService;
-let app: TestApp;
-let other: TestApp;
-let person: Person;
-let jar: Jar;
-beforeAll(async () => {
-  service = await openTestService({ identity: () => ({ cookieDomain: "example.org" }) });
-  app = await service.makeApp(undefined, { origins: [ORIGIN] });
-  other = await service.makeApp(undefined, { origins: [OTHER_ORIGIN] });
-  person = await makePerson(service, { name: "Ada", app, role: "editor" });
-  jar = await signInAs(service, person);
-  await service.service.warm();
-});
-afterAll(() => service.close());
+const service = await share(openTestService({ identity: () => ({ cookieDomain: "example.org" }) }));
+const app = await service.makeApp(undefined, { origins: [ORIGIN] });
+const other = await service.makeApp(undefined, { origins: [OTHER_ORIGIN] });
+const person = await makePerson(service, { name: "Ada", app, role: "editor" });
+const jar = await signInAs(service, person);
+await service.service.warm();
 
 function me(cookie: string | undefined, query = "", headers: Record<string, string> = {}) {
   return service.call(undefined, `/v1/auth/me${query}`, {
@@ -394,11 +379,9 @@ describe("POST /v1/auth/logout", () => {
     const paths = response.headers.getSetCookie().map((line) => /Path=([^;]+)/.exec(line)?.[1]);
     expect(paths).toEqual(expect.arrayContaining(["/", "/v1", "/v1/auth", "/v1/auth/me"]));
     expect((await me(sharedCookie(mine))).status).toBe(401);
-    const rows = await service.service.admin.query(
-      "select id from rowhouse.sessions where id = $1",
-      [mine.get(SESSION_COOKIE)?.slice(0, 16) ?? ""],
-      { retry: "safe", queue: SERVICE_QUEUE },
-    );
+    const rows = await service.query("select id from rowhouse.sessions where id = $1", [
+      mine.get(SESSION_COOKIE)?.slice(0, 16) ?? "",
+    ]);
     expect(rows).toEqual([]);
     const page = await visit(service, mine, "/login");
     expect(page.text).toContain("<h1>Sign in</h1>");
@@ -521,11 +504,9 @@ describe("on the next request", () => {
     },
   ])("a session $name is expired", async ({ change }) => {
     const mine = await signInAs(service, person);
-    await service.service.admin.query(
-      `update rowhouse.sessions set ${change} where id = $1`,
-      [mine.get(SESSION_COOKIE)?.slice(0, 16) ?? ""],
-      { retry: "unsafe", queue: SERVICE_QUEUE },
-    );
+    await service.query(`update rowhouse.sessions set ${change} where id = $1`, [
+      mine.get(SESSION_COOKIE)?.slice(0, 16) ?? "",
+    ]);
     expect((await me(sharedCookie(mine))).status).toBe(401);
   });
 
@@ -533,18 +514,16 @@ describe("on the next request", () => {
     const mine = await signInAs(service, person);
     const id = mine.get(SESSION_COOKIE)?.slice(0, 16) ?? "";
     const seen = async () => {
-      const [row] = await service.service.admin.query<{ ago: number }>(
+      const [row] = await service.query<{ ago: number }>(
         "select extract(epoch from now() - last_seen_at)::int4 as ago from rowhouse.sessions where id = $1",
         [id],
-        { retry: "safe", queue: SERVICE_QUEUE },
       );
       return row?.ago ?? -1;
     };
     const setSeen = (ago: string) =>
-      service.service.admin.query(
+      service.query(
         "update rowhouse.sessions set last_seen_at = now() - $2::text::interval where id = $1",
         [id, ago],
-        { retry: "unsafe", queue: SERVICE_QUEUE },
       );
     await setSeen("50 seconds");
     await me(sharedCookie(mine));
@@ -582,10 +561,8 @@ test("no secret of a session is in the database or in the log", async () => {
   const [, secret = ""] = (jar.get(SESSION_COOKIE) ?? "").split(".");
   expect(secret).toHaveLength(32);
   expect(service.log.join("\n")).not.toContain(secret);
-  const [row] = await service.service.admin.query<{ text: string }>(
+  const [row] = await service.query<{ text: string }>(
     "select (select json_agg(s)::text from rowhouse.sessions s) || (select json_agg(a)::text from rowhouse.audit a) as text",
-    [],
-    { retry: "safe", queue: SERVICE_QUEUE },
   );
   expect(row?.text).not.toContain(secret);
 });

@@ -1,14 +1,14 @@
 /** The organization's name and logo on sign-in, in the Console and in emails, and invalid settings. */
-import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { afterAll, describe, expect, test } from "bun:test";
 import { mkdtempSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setBrand } from "../../src/pages/mod.ts";
 import { readConfig } from "../../src/settings/mod.ts";
 import { eventually } from "../support/eventually.ts";
-import { type MailServer, openMailServer } from "../support/mail_server.ts";
+import { openMailServer } from "../support/mail_server.ts";
 import { makePerson, signInAs, submitForm, visit } from "../support/people.ts";
-import { openTestService, type TestService } from "../support/service.ts";
+import { openTestService } from "../support/service.ts";
 
 /** One transparent pixel. */
 const PNG = Buffer.from(
@@ -18,22 +18,18 @@ const PNG = Buffer.from(
 const NAME = "Smith & <Sons>";
 const SHOWN = "<bdi>Smith &amp; &lt;Sons&gt;</bdi>";
 
-let mails: MailServer;
-let service: TestService;
-beforeAll(async () => {
-  mails = await openMailServer();
-  service = await openTestService({
-    shape: "one",
-    identity: (port) => ({ publicUrl: `http://127.0.0.1:${port}`, cookieDomain: "example.org" }),
-    service: {
-      brand: { name: NAME, logo: new Uint8Array(PNG) },
-      mail: {
-        url: mails.url,
-        from: { name: "", address: "no-reply@example.org" },
-        pace: { intervalS: 0.05 },
-      },
+const mails = await openMailServer();
+const service = await openTestService({
+  shape: "one",
+  identity: (port) => ({ publicUrl: `http://127.0.0.1:${port}`, cookieDomain: "example.org" }),
+  service: {
+    brand: { name: NAME, logo: new Uint8Array(PNG) },
+    mail: {
+      url: mails.url,
+      from: { name: "", address: "no-reply@example.org" },
+      pace: { intervalS: 0.05 },
     },
-  });
+  },
 });
 afterAll(async () => {
   await service.close();

@@ -1,10 +1,10 @@
 /** A password link signs the person in, and continues to the app that is stored with the link. */
-import { afterAll, beforeAll, expect, test } from "bun:test";
+import { expect, test } from "bun:test";
 import { setAppSwitch, setTargets } from "../../src/records/apps/mod.ts";
 import { invite, makePasswordLink } from "../../src/records/people/mod.ts";
 import { testDeps } from "../support/deps.ts";
 import { eventually } from "../support/eventually.ts";
-import { type MailServer, openMailServer } from "../support/mail_server.ts";
+import { openMailServer } from "../support/mail_server.ts";
 import {
   type Jar,
   makePerson,
@@ -15,16 +15,15 @@ import {
   visit,
 } from "../support/people.ts";
 import { enrolPerson, enterFactor } from "../support/second_factor.ts";
-import { openTestService, type TestService } from "../support/service.ts";
+import { openTestService } from "../support/service.ts";
+import { share } from "../support/share.ts";
 
 const NEW = "seven slow green boats";
 const ORIGIN = "https://wiki.example.org";
 
-let mails: MailServer;
-let service: TestService;
-beforeAll(async () => {
-  mails = await openMailServer();
-  service = await openTestService({
+const mails = await share(openMailServer());
+const service = await share(
+  openTestService({
     identity: (port) => ({ publicUrl: `http://127.0.0.1:${port}`, cookieDomain: "example.org" }),
     service: {
       mail: {
@@ -33,12 +32,8 @@ beforeAll(async () => {
         pace: { intervalS: 0.05 },
       },
     },
-  });
-});
-afterAll(async () => {
-  await service.close();
-  await mails.close();
-});
+  }),
+);
 
 const deps = () => testDeps(service.service);
 

@@ -1,12 +1,11 @@
 /** Password reset: the emailed link, and responses that do not reveal accounts. */
-import { afterAll, beforeAll, expect, test } from "bun:test";
-import { SERVICE_QUEUE } from "../../src/db/mod.ts";
+import { expect, test } from "bun:test";
 import { createUser, setDisabled } from "../../src/records/people/mod.ts";
 import { toDurationText } from "../../src/std/duration.ts";
 import { FORGOTTEN_LINK_LIFE_S } from "../../src/std/limits.ts";
 import { TEST_HASHING, testDeps } from "../support/deps.ts";
 import { eventually } from "../support/eventually.ts";
-import { type MailServer, openMailServer } from "../support/mail_server.ts";
+import { openMailServer } from "../support/mail_server.ts";
 import {
   type Jar,
   makePerson,
@@ -19,7 +18,8 @@ import {
 } from "../support/people.ts";
 import { openPostgresProxy } from "../support/postgres_proxy.ts";
 import { countRequested } from "../support/requested.ts";
-import { openTestService, type TestService, UNGUARDED } from "../support/service.ts";
+import { openTestService, UNGUARDED } from "../support/service.ts";
+import { share } from "../support/share.ts";
 
 const FROM = { name: "", address: "no-reply@example.org" };
 
@@ -29,11 +29,9 @@ const onOneHost = (port: number) => ({
   cookieDomain: "example.org",
 });
 
-let mails: MailServer;
-let service: TestService;
-beforeAll(async () => {
-  mails = await openMailServer();
-  service = await openTestService({
+const mails = await share(openMailServer());
+const service = await share(
+  openTestService({
     identity: onOneHost,
     service: {
       mail: {
@@ -42,18 +40,10 @@ beforeAll(async () => {
         pace: { intervalS: 0.05 },
       },
     },
-  });
-});
-afterAll(async () => {
-  await service.close();
-  await mails.close();
-});
+  }),
+);
 
 const NEW = "seven slow green boats";
-
-function run(text: string, values: string[] = []) {
-  return service.service.admin.query(text, values, { retry: "unsafe", queue: SERVICE_QUEUE });
-}
 
 /** Requests of one browser, which reads the form's token once. */
 async function openForm(by = service) {
@@ -114,13 +104,13 @@ test("a link expires, and a newer link replaces it", async () => {
   const [first = "", second = ""] = await linksTo(person.email, 2);
   const statusOf = async (path: string) => (await visit(service, new Map(), path)).status;
   expect([await statusOf(first), await statusOf(second)]).toEqual([404, 200]);
-  const [link] = (await run(
+  const [link] = (await service.query(
     "select extract(epoch from expires_at - created_at)::int4 as life_s from rowhouse.password_links where user_id = $1::text::uuid",
     [person.id],
   )) as { life_s: number }[];
   expect(link?.life_s).toBeWithin(FORGOTTEN_LINK_LIFE_S - 5, FORGOTTEN_LINK_LIFE_S + 2);
   // The stored end is part of the link's proof.
-  await run(
+  await service.query(
     "update rowhouse.password_links set expires_at = expires_at + interval '1 hour' where user_id = $1::text::uuid",
     [person.id],
   );
@@ -133,7 +123,7 @@ test("the response has the same status and text for every address", async () => 
   const ask = await openForm();
   const responses = new Set<string>();
   for (const email of Array.from({ length: 5 }, () => [person.email, ...others]).flat()) {
-    await run("delete from rowhouse.throttle");
+    await service.query("delete from rowhouse.throttle");
     const { status, headers, text } = await ask(email);
     responses.add(`${status} ${headers.get("location")} ${text}`);
   }
@@ -172,10 +162,8 @@ test("a request costs the same statements, hashes and queued emails for known an
     const before = countRequested(proxy);
     await counted.service.admin.message("delete from rowhouse.mails returning 1");
     expect((await ask(email)).status).toBe(303);
-    const [row] = await counted.service.admin.query<{ mails: number }>(
+    const [row] = await counted.query<{ mails: number }>(
       "select count(*)::int4 as mails from rowhouse.mails",
-      [],
-      { retry: "safe", queue: SERVICE_QUEUE },
     );
     costs.push({ statements: countRequested(proxy) - before, hashes, mails: row?.mails });
   }

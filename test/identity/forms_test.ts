@@ -1,16 +1,13 @@
 /** The forms of the sign-in and account pages after a rejection: what they repeat, and where the focus is. */
-import { afterAll, beforeAll, expect, test } from "bun:test";
+import { expect, test } from "bun:test";
 import { createUser } from "../../src/records/people/mod.ts";
 import { testDeps } from "../support/deps.ts";
 import { type Jar, makePerson, readHidden, signInAs, visit } from "../support/people.ts";
 import { enrolPerson, passPassword } from "../support/second_factor.ts";
-import { openTestService, type TestService } from "../support/service.ts";
+import { openTestService } from "../support/service.ts";
+import { share } from "../support/share.ts";
 
-let service: TestService;
-beforeAll(async () => {
-  service = await openTestService();
-});
-afterAll(() => service.close());
+const service = await share(openTestService());
 
 const openSignedIn = async () => await signInAs(service, await makePerson(service));
 

@@ -2,7 +2,7 @@
  * Write access to the database, or the serving login, does not suffice to sign in as a person.
  * The tests copy rows with an administrator's rights, so that only the secret protects them.
  */
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from "bun:test";
+import { beforeEach, describe, expect, test } from "bun:test";
 import { SERVICE_QUEUE } from "../../src/db/mod.ts";
 import { makePasswordLink } from "../../src/records/people/mod.ts";
 import { openService } from "../../src/service/open.ts";
@@ -17,19 +17,16 @@ import {
   type VisitedService,
   visit,
 } from "../support/people.ts";
-import { callService, openTestService, type TestService } from "../support/service.ts";
+import { callService, openTestService } from "../support/service.ts";
 import { type Opened, serve } from "../support/shape.ts";
+import { share } from "../support/share.ts";
 
 const THIEFS_PASSWORD = "nine quiet brass lamps";
 
-let service: TestService;
 let victim: Person;
 let thief: Person;
 let jar: Jar;
-beforeAll(async () => {
-  service = await openTestService();
-});
-afterAll(() => service.close());
+const service = await share(openTestService());
 beforeEach(async () => {
   victim = await makePerson(service, { consoleRole: "super_admin" });
   thief = await makePerson(service, { password: THIEFS_PASSWORD });

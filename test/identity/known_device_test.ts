@@ -1,6 +1,5 @@
 /** Sign-in limits: they bound strangers' attempts from any number of addresses, and do not lock out known devices. */
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from "bun:test";
-import { SERVICE_QUEUE } from "../../src/db/mod.ts";
+import { beforeEach, describe, expect, test } from "bun:test";
 import { DEVICE_COOKIE } from "../../src/identity/mod.ts";
 import { SIGN_IN_LIMITS, sweepThrottle } from "../../src/records/sessions/mod.ts";
 import {
@@ -13,24 +12,18 @@ import {
   type VisitedService,
   visit,
 } from "../support/people.ts";
-import { openTestService, type TestService } from "../support/service.ts";
+import { openTestService } from "../support/service.ts";
+import { share } from "../support/share.ts";
 
-let service: TestService;
 let person: Person;
-beforeAll(async () => {
-  service = await openTestService({ service: { trustedProxies: ["127.0.0.1"] } });
-});
-afterAll(() => service.close());
+const service = await share(openTestService({ service: { trustedProxies: ["127.0.0.1"] } }));
 beforeEach(async () => {
   await write("delete from rowhouse.throttle");
   person = await makePerson(service);
 });
 
 const write = (text: string, parameters: (string | number)[] = []) =>
-  service.service.admin.query<Record<string, unknown>>(text, parameters, {
-    retry: "unsafe",
-    queue: SERVICE_QUEUE,
-  });
+  service.query<Record<string, unknown>>(text, parameters);
 /** Every counter with its position in the table, which a write would change. */
 const readCounters = () => write("select ctid::text, * from rowhouse.throttle order by key");
 

@@ -1,6 +1,5 @@
 /** Emails through a real SMTP server: their text, recipients and number, and that no database or log contains their secrets. */
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import { SERVICE_QUEUE } from "../../src/db/mod.ts";
 import { readMailFrom } from "../../src/mail/settings.ts";
 import { TEMPLATES } from "../../src/mail/templates.ts";
 import { makeDeliver } from "../../src/mail/transport.ts";
@@ -40,14 +39,10 @@ afterAll(() => close());
 const NEW = "seven slow green boats";
 const deps = () => testDeps(service.service);
 
-function query<Row>(text: string, values: (string | number)[] = []): Promise<Row[]> {
-  return service.service.admin.query<Row>(text, values, { retry: "safe", queue: SERVICE_QUEUE });
-}
-
 /** No email to this person is pending. */
 async function settled(email: string): Promise<void> {
   await eventually(async () => {
-    const [row] = await query<{ left: number }>(
+    const [row] = await service.query<{ left: number }>(
       `select count(*)::int4 as left from rowhouse.mails join rowhouse.users on users.id = user_id
       where email = $1 and sent_at is null and given_up_at is null`,
       [email],
@@ -57,7 +52,7 @@ async function settled(email: string): Promise<void> {
 }
 
 test("every template in the database's queue is defined, and every defined template is used", async () => {
-  const bodies = await query<{ body: string }>(
+  const bodies = await service.query<{ body: string }>(
     "select prosrc as body from pg_proc where pronamespace = 'rowhouse'::regnamespace",
   );
   const queued = bodies.flatMap(({ body }) =>
@@ -111,14 +106,17 @@ describe("a stolen serving login", () => {
     const id = crypto.randomUUID();
     await act(`select rowhouse.create_linked_person('${id}', '${email}', sha256('x'), 'You won: evil.example',
       'https://x', '${id}', sha256('x' || uuid_send('${id}')), 'x', 'x')`);
-    await query(
+    await service.query(
       `insert into rowhouse.mails (user_id, template, details)
       values ($1::text::uuid, 'new_device', '{"device": "Firefox on Linux", "from": "192.0.2.1"}')`,
       [id],
     );
     await settled(email);
     await eventually(async () => {
-      const rows = await query("select from rowhouse.mails where user_id = $1::text::uuid", [id]);
+      const rows = await service.query(
+        "select from rowhouse.mails where user_id = $1::text::uuid",
+        [id],
+      );
       return rows.length === 0;
     });
     expect(mails.received.filter(({ to }) => to.includes(email))).toEqual([]);
@@ -128,7 +126,7 @@ describe("a stolen serving login", () => {
     const person = await makePerson(service);
     await act(`select rowhouse.ask_for_password('${person.email}', array['x'], array[10, 10], 900,
       'evil.example, where you won', null, null)`);
-    await query(
+    await service.query(
       `insert into rowhouse.mails (user_id, template, details)
       values ($1::text::uuid, 'new_device', '{"device": "evil.example on Linux", "from": "::1 evil.example"}')`,
       [person.id],
@@ -232,7 +230,7 @@ test("a temporary SMTP error is retried, and a permanent error is not", async ()
   mails.reject(1, 550);
   await invite(never);
   await eventually(async () => {
-    const [row] = await query<{ is_given_up: boolean }>(
+    const [row] = await service.query<{ is_given_up: boolean }>(
       `select given_up_at is not null as is_given_up from rowhouse.mails join rowhouse.users on users.id = user_id
       where email = $1`,
       [never],
@@ -265,7 +263,7 @@ test("max five emails of a kind are sent to a person in an hour", async () => {
   const email = newAddress();
   await createUser(deps(), { email, displayName: undefined, consoleRole: undefined });
   for (let round = 0; round < 8; round++) await makePasswordLink(deps(), email);
-  const [row] = await query<{ queued: number }>(
+  const [row] = await service.query<{ queued: number }>(
     `select count(*)::int4 as queued from rowhouse.mails join rowhouse.users on users.id = user_id
     where email = $1 and template = 'password_link'`,
     [email],
@@ -289,7 +287,10 @@ test("a name cannot add a header, a recipient or a line", async () => {
   const { id } = await createUser(deps(), { email, displayName: "Eve", consoleRole: undefined });
   await mails.waitFor(email);
   // As a provider or a person may have typed it.
-  await query("update rowhouse.users set display_name = $1 where id = $2", [displayName, id]);
+  await service.query("update rowhouse.users set display_name = $1 where id = $2", [
+    displayName,
+    id,
+  ]);
   await makePasswordLink(deps(), email);
   const [, mail] = await mails.waitFor(email, 2);
   expect([mail?.to, mail?.headers.get("to"), mail?.headers.has("bcc")]).toEqual([
@@ -321,7 +322,7 @@ test("neither the database nor the log contains a link", async () => {
   const [mail] = await mails.waitFor(email);
   expect(pathOf(mail as Received)).toBe(`/set-password?token=${linkText}`);
   const [, secret = ""] = linkText.split(".");
-  const stored = await query<{ row: string }>(
+  const stored = await service.query<{ row: string }>(
     `select row_to_json(mails)::text as row from rowhouse.mails
     union all select row_to_json(password_links)::text from rowhouse.password_links
     union all select row_to_json(audit)::text from rowhouse.audit`,

@@ -1,5 +1,4 @@
-import { afterAll, beforeAll, expect, test } from "bun:test";
-import { SERVICE_QUEUE } from "../../src/db/mod.ts";
+import { expect, test } from "bun:test";
 import { clearPages } from "../../src/identity/cookies.ts";
 import { DEFAULT_SETTINGS, pageRoutes, SESSION_COOKIE } from "../../src/identity/mod.ts";
 import { PREVIEWS } from "../../src/preview.ts";
@@ -10,7 +9,8 @@ import { type Jar, makePerson, signInAs, toCookieHeader } from "../support/peopl
 import { openToBrowsers } from "../support/person_keys.ts";
 import { fillPath } from "../support/samples/routes.ts";
 import { enrolPerson, passPassword } from "../support/second_factor.ts";
-import { openTestService, type TestApp, type TestService } from "../support/service.ts";
+import { openTestService } from "../support/service.ts";
+import { share } from "../support/share.ts";
 
 /** The visitors, in the order of the columns below. */
 const VISITORS = [
@@ -134,27 +134,23 @@ const everyRoute = [...routes, ...docs, ...pages]
   .filter(({ path }) => !/^\/(?:assets\/|console(?!\/(?:sign-in|docs)$))/.test(path))
   .map(({ method, path }) => `${method} ${path}`);
 
-let service: TestService;
-let app: TestApp;
-let jars: Map<Visitor, Jar>;
-beforeAll(async () => {
-  service = await openTestService({
+const service = await share(
+  openTestService({
     service: { previews: PREVIEWS },
     identity: () => ({
       cookieDomain: "example.org",
       providers: [AWAY],
       requireSecondFactor: "none",
     }),
-  });
-  app = await service.makeApp(undefined, {
-    slug: "matrix",
-    origins: [ORIGIN],
-  });
-  await setAppSwitch(service.service, app.slug, ["people_list", true]);
-  await openToBrowsers(service, app);
-  jars = await fillJars();
+  }),
+);
+const app = await service.makeApp(undefined, {
+  slug: "matrix",
+  origins: [ORIGIN],
 });
-afterAll(() => service.close());
+await setAppSwitch(service.service, app.slug, ["people_list", true]);
+await openToBrowsers(service, app);
+const jars = await fillJars();
 
 /** New for every exchange that can end a session. */
 async function fillJars(): Promise<Map<Visitor, Jar>> {
@@ -169,11 +165,9 @@ async function fillJars(): Promise<Map<Visitor, Jar>> {
   const made = new Map<Visitor, Jar>();
   for (const [visitor, person] of Object.entries(people))
     made.set(visitor as Visitor, await signInAs(service, person));
-  await service.service.admin.query(
-    "update rowhouse.sessions set expires_at = now() where id = $1",
-    [made.get("expired")?.get(SESSION_COOKIE)?.slice(0, 16) ?? ""],
-    { retry: "unsafe", queue: SERVICE_QUEUE },
-  );
+  await service.query("update rowhouse.sessions set expires_at = now() where id = $1", [
+    made.get("expired")?.get(SESSION_COOKIE)?.slice(0, 16) ?? "",
+  ]);
   const { person } = await enrolPerson(
     service,
     await makePerson(service, { app, consoleRole: "super_admin" }),

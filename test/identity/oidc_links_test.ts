@@ -1,6 +1,5 @@
 /** A signed-in person links and unlinks an account at a provider. */
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from "bun:test";
-import { SERVICE_QUEUE } from "../../src/db/mod.ts";
+import { beforeEach, describe, expect, test } from "bun:test";
 import { showUser } from "../../src/records/people/mod.ts";
 import { RECENT_SIGN_IN } from "../../src/std/limits.ts";
 import { listEvents } from "../support/audit_events.ts";
@@ -13,32 +12,25 @@ import {
   submitSignIn,
   visit,
 } from "../support/people.ts";
-import { passProvider, startProvider, type TestProvider } from "../support/provider.ts";
+import { passProvider, startProvider } from "../support/provider.ts";
 import { invite, signInWith } from "../support/provider_people.ts";
-import { openTestService, type TestResponse, type TestService } from "../support/service.ts";
+import { openTestService, type TestResponse } from "../support/service.ts";
+import { share } from "../support/share.ts";
 
 const PAGE = "/account/linked";
-let ours: TestProvider;
-let other: TestProvider;
-let service: TestService;
-beforeAll(async () => {
-  ours = await startProvider({ name: "ours", trustedDomains: ["example.org"] });
-  other = await startProvider({ name: "other" });
-  service = await openTestService({
+const ours = await share(startProvider({ name: "ours", trustedDomains: ["example.org"] }));
+const other = await share(startProvider({ name: "other" }));
+const service = await share(
+  openTestService({
     identity: (port) => ({
       publicUrl: `http://127.0.0.1:${port}`,
       providers: [ours.settings, other.settings],
     }),
-  });
-  for (const one of [ours, other])
-    one.register(`${service.url}/oidc/${one.settings.name}/callback`);
-});
+  }),
+);
+for (const one of [ours, other]) one.register(`${service.url}/oidc/${one.settings.name}/callback`);
 beforeEach(() => {
   ours.wrong = undefined;
-});
-afterAll(async () => {
-  await service.close();
-  await Promise.all([ours.stop(), other.stop()]);
 });
 
 const ASKS = `${PAGE}?remove=ours`;
@@ -69,14 +61,11 @@ async function link(jar: Jar, login: string, provider = "ours"): Promise<TestRes
   return await visit(service, jar, back.slice(service.url.length));
 }
 
-function query<Row>(text: string, values: string[] = []): Promise<Row[]> {
-  return service.service.admin.query<Row>(text, values, { retry: "unsafe", queue: SERVICE_QUEUE });
-}
-
 async function age(userId: string): Promise<void> {
-  await query(`update rowhouse.sessions set proven_at = ${OLD_SIGN_IN} where user_id = $1`, [
-    userId,
-  ]);
+  await service.query(
+    `update rowhouse.sessions set proven_at = ${OLD_SIGN_IN} where user_id = $1`,
+    [userId],
+  );
 }
 
 test("a person links an account, signs in with it, and unlinks it", async () => {
@@ -183,13 +172,13 @@ describe("the service rejects a link", () => {
 
 test("a linked account sends an email, and its sign-ins send an email only on a new device", async () => {
   const person = await makePerson(service);
-  await query("insert into rowhouse.mail_sender (seen_at) values (now())");
+  await service.query("insert into rowhouse.mail_sender (seen_at) values (now())");
   const jar = await signInAs(service, person);
   await link(jar, "link-10");
   await signInWith(service, jar, { login: "link-10" });
   await signInWith(service, new Map(), { login: "link-10" });
-  await query("delete from rowhouse.mail_sender");
-  const rows = await query<{ template: string }>(
+  await service.query("delete from rowhouse.mail_sender");
+  const rows = await service.query<{ template: string }>(
     "select template from rowhouse.mails where user_id = $1 order by id",
     [person.id],
   );

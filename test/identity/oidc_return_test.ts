@@ -1,5 +1,5 @@
 /** The page to which a sign-in with a provider returns, and when the sign-in counts as recent. */
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from "bun:test";
+import { beforeEach, describe, expect, test } from "bun:test";
 import { IDENTITY_COOKIE, SESSION_COOKIE } from "../../src/identity/mod.ts";
 import { readStates, STATE_COOKIE, toStateCookie } from "../../src/identity/oidc/exchange.ts";
 import type { ReturnTo } from "../../src/identity/return_to.ts";
@@ -7,36 +7,30 @@ import { setTargets } from "../../src/records/apps/mod.ts";
 import { PROVIDER_STATE_LIFE_S } from "../../src/std/limits.ts";
 import { IDENTITY_SECRETS, testDeps } from "../support/deps.ts";
 import { type Jar, visit } from "../support/people.ts";
-import { startProvider, type TestProvider } from "../support/provider.ts";
+import { startProvider } from "../support/provider.ts";
 import { comeBack, invite, signInWith } from "../support/provider_people.ts";
 import { REDIRECT_CASES, REDIRECT_TARGETS } from "../support/redirect_cases.ts";
-import { openTestService, type TestApp, type TestService } from "../support/service.ts";
+import { openTestService } from "../support/service.ts";
+import { share } from "../support/share.ts";
 
 const LOGIN = "grace";
-let ours: TestProvider;
-let service: TestService;
-let app: TestApp;
-beforeAll(async () => {
-  ours = await startProvider({ name: "ours", trustedDomains: ["example.org"] });
-  service = await openTestService({
+const ours = await share(startProvider({ name: "ours", trustedDomains: ["example.org"] }));
+const service = await share(
+  openTestService({
     identity: (port) => ({
       publicUrl: `http://127.0.0.1:${port}`,
       cookieDomain: "example.org",
       providers: [ours.settings],
       requireSecondFactor: "none",
     }),
-  });
-  ours.register(`${service.url}/oidc/ours/callback`);
-  app = await service.makeApp(undefined, REDIRECT_TARGETS);
-  const admin = await invite(service, undefined, "super_admin");
-  ours.accounts.set(LOGIN, { email: admin.email, email_verified: true });
-});
+  }),
+);
+ours.register(`${service.url}/oidc/ours/callback`);
+const app = await service.makeApp(undefined, REDIRECT_TARGETS);
+const admin = await invite(service, undefined, "super_admin");
+ours.accounts.set(LOGIN, { email: admin.email, email_verified: true });
 beforeEach(() => {
   ours.wrong = undefined;
-});
-afterAll(async () => {
-  await service.close();
-  await ours.stop();
 });
 
 const toStart = (redirectUri: string) =>

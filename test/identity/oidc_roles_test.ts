@@ -1,6 +1,5 @@
 /** Roles on apps by claims of a provider: granted and revoked at each sign-in, and never instead of a role from a person. */
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from "bun:test";
-import { SERVICE_QUEUE } from "../../src/db/mod.ts";
+import { beforeEach, describe, expect, test } from "bun:test";
 import type { RoleRule } from "../../src/identity/mod.ts";
 import { setPasswordByLink } from "../../src/identity/passwords/password.ts";
 import { readList } from "../../src/records/actions/mod.ts";
@@ -32,9 +31,10 @@ import {
   signInAs,
   visit,
 } from "../support/people.ts";
-import { startProvider, type TestProvider } from "../support/provider.ts";
+import { startProvider } from "../support/provider.ts";
 import { invite, signInWith } from "../support/provider_people.ts";
-import { openTestService, type TestService } from "../support/service.ts";
+import { openTestService } from "../support/service.ts";
+import { share } from "../support/share.ts";
 
 const rule = (claim: string, value: string, slug: string, role: string): RoleRule => ({
   claim: claim.split("."),
@@ -48,29 +48,25 @@ const RULES = [
   rule("realm_access.roles", "CN=Staff,OU:All%", "todo", "member"),
 ];
 
-let ours: TestProvider;
-let service: TestService;
-beforeAll(async () => {
-  ours = await startProvider({
+const ours = await share(
+  startProvider({
     name: "ours",
     label: "<Ours>",
     trustedDomains: ["example.org"],
     scopes: ["groups"],
-  });
-  service = await openTestService({
+  }),
+);
+const service = await share(
+  openTestService({
     identity: (port) => ({ publicUrl: `http://127.0.0.1:${port}`, providers: [ours.settings] }),
-  });
-  ours.register(`${service.url}/oidc/ours/callback`);
-  for (const slug of ["wiki", "todo"])
-    await service.makeApp(undefined, { slug, origins: [`https://${slug}.example.org`] });
-});
+  }),
+);
+ours.register(`${service.url}/oidc/ours/callback`);
+for (const slug of ["wiki", "todo"])
+  await service.makeApp(undefined, { slug, origins: [`https://${slug}.example.org`] });
 beforeEach(() => {
   ours.wrong = undefined;
   ours.settings.roles = RULES;
-});
-afterAll(async () => {
-  await service.close();
-  await ours.stop();
 });
 
 type Held = { groups?: unknown; claims?: Record<string, unknown> };
@@ -115,11 +111,10 @@ test("a claim gives a role, changes it and revokes it, and the role is marked wi
   await signIn(email);
   expect(await listRoles(email)).toEqual([]);
   expect([await roleOn(second.jar, "wiki"), await roleOn(second.jar, "todo")]).toEqual([403, 403]);
-  const events = await service.service.admin.query<{ event: string }>(
+  const events = await service.query<{ event: string }>(
     `select concat_ws(' ', actor, action, app, details ->> 'role', details ->> 'provider') as event
     from rowhouse.audit where user_id = $1 and action in ('grant', 'revoke') order by id`,
     [id],
-    { retry: "safe", queue: SERVICE_QUEUE },
   );
   expect(events.map(({ event }) => event)).toEqual([
     "sign-in grant wiki editor ours",
@@ -254,11 +249,10 @@ describe("a role stays, and is reported, if the provider withholds its claim", (
 });
 
 async function readWithheld(id: string): Promise<string[]> {
-  const events = await service.service.admin.query<{ reason: string }>(
+  const events = await service.query<{ reason: string }>(
     `select details ->> 'reason' as reason from rowhouse.audit
     where user_id = $1 and action = 'claims_withheld' order by id`,
     [id],
-    { retry: "safe", queue: SERVICE_QUEUE },
   );
   return events.map(({ reason }) => reason);
 }
@@ -288,19 +282,15 @@ test("a role ends with its rule, and when the provider is unlinked", async () =>
   expect(await listRoles(email)).toEqual([]);
   ours.settings.roles = RULES;
   await signIn(email, { groups: "staff" });
-  await service.service.admin.query(
+  await service.query(
     `update rowhouse.users set password_hash = 'x', password_digest = sha256('x'), password_secret_id = 'x'
     where email = $1`,
     [email],
-    { retry: "unsafe", queue: SERVICE_QUEUE },
   );
   const { jar } = await signIn(email, { groups: "staff" });
   expect(await listRoles(email)).toEqual(["wiki viewer ours"]);
   // A provider that does not ask again proves nothing. A person who unlinks has just been asked.
-  await service.service.admin.query("update rowhouse.sessions set proven_at = now()", [], {
-    retry: "unsafe",
-    queue: SERVICE_QUEUE,
-  });
+  await service.query("update rowhouse.sessions set proven_at = now()");
   const asked = await visit(service, jar, "/account/linked?remove=ours");
   expect(textOf(asked)).toContain("app roles");
   const fields = readHidden(asked.text);

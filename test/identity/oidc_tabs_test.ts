@@ -1,40 +1,33 @@
 /** Sign-ins with a provider as people use browsers: several tabs, back, reload, another account; and errors by who can cure them. */
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from "bun:test";
-import { SERVICE_QUEUE } from "../../src/db/mod.ts";
+import { beforeEach, describe, expect, test } from "bun:test";
 import { STATE_COOKIE } from "../../src/identity/oidc/exchange.ts";
 import { type Jar, visit } from "../support/people.ts";
-import { passProvider, startProvider, type TestProvider } from "../support/provider.ts";
+import { passProvider, startProvider } from "../support/provider.ts";
 import { comeBack, invite, signInWith } from "../support/provider_people.ts";
-import { openTestService, type TestApp, type TestService } from "../support/service.ts";
+import { openTestService } from "../support/service.ts";
+import { share } from "../support/share.ts";
 
 const LOGIN = "grace";
 const PAGES = ["https://wiki.example.org/a", "https://wiki.example.org/b?x=1#y"] as const;
 
-let ours: TestProvider;
-let service: TestService;
-let app: TestApp;
-beforeAll(async () => {
-  ours = await startProvider({ name: "ours", trustedDomains: ["example.org"] });
-  service = await openTestService({
+const ours = await share(startProvider({ name: "ours", trustedDomains: ["example.org"] }));
+const service = await share(
+  openTestService({
     identity: (port) => ({
       publicUrl: `http://127.0.0.1:${port}`,
       cookieDomain: "example.org",
       providers: [ours.settings],
       requireSecondFactor: "none",
     }),
-  });
-  ours.register(`${service.url}/oidc/ours/callback`);
-  app = await service.makeApp(undefined, { origins: ["https://wiki.example.org"] });
-  const { email } = await invite(service, app.slug);
-  ours.accounts.set(LOGIN, { email, email_verified: true });
-});
+  }),
+);
+ours.register(`${service.url}/oidc/ours/callback`);
+const app = await service.makeApp(undefined, { origins: ["https://wiki.example.org"] });
+const { email } = await invite(service, app.slug);
+ours.accounts.set(LOGIN, { email, email_verified: true });
 beforeEach(() => {
   ours.wrong = undefined;
   ours.settings.prompt = undefined;
-});
-afterAll(async () => {
-  await service.close();
-  await ours.stop();
 });
 
 const toStart = (page: string) =>
@@ -167,12 +160,10 @@ function toError(error: string, state: string): string {
 }
 
 async function readReason(): Promise<string | undefined> {
-  const [row] = await service.service.admin.query<{ reason: string }>(
-    `select details ->> 'reason' as reason from rowhouse.audit
-    where action = 'sign_in_rejected' order by id desc limit 1`,
-    [],
-    { retry: "safe", queue: SERVICE_QUEUE },
-  );
+  const [row] = await service.query<{
+    reason: string;
+  }>(`select details ->> 'reason' as reason from rowhouse.audit
+    where action = 'sign_in_rejected' order by id desc limit 1`);
   return row?.reason;
 }
 

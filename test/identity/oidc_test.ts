@@ -1,47 +1,48 @@
 /** Sign-in with a real OpenID Connect provider: who can sign in, as which person, and the page after it. */
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from "bun:test";
-import { SERVICE_QUEUE } from "../../src/db/mod.ts";
+import { beforeEach, describe, expect, test } from "bun:test";
 import { DEVICE_COOKIE, IDENTITY_COOKIE, SESSION_COOKIE } from "../../src/identity/mod.ts";
 import { setDisabled } from "../../src/records/people/mod.ts";
 import { PROVIDER_STATE_LIFE_S } from "../../src/std/limits.ts";
 import { listEvents } from "../support/audit_events.ts";
 import { type Jar, keepCookies, makePerson, sharedCookie, visit } from "../support/people.ts";
-import { startProvider, type TestProvider } from "../support/provider.ts";
+import { startProvider } from "../support/provider.ts";
 import { invite, signInWith } from "../support/provider_people.ts";
-import { openTestService, type TestService } from "../support/service.ts";
+import { openTestService } from "../support/service.ts";
+import { share } from "../support/share.ts";
 
-let ours: TestProvider;
-let other: TestProvider;
-let service: TestService;
 const BACK = "https://wiki.example.org/page?x=1";
 
-beforeAll(async () => {
-  ours = await startProvider({ name: "ours", label: "<Ours>", trustedDomains: ["example.org"] });
-  other = await startProvider({
+const ours = await share(
+  startProvider({
+    name: "ours",
+    label: "<Ours>",
+    trustedDomains: ["example.org"],
+  }),
+);
+const other = await share(
+  startProvider({
     name: "other",
     trustedDomains: ["example.com", "example.org"],
     creates: true,
-  });
-  service = await openTestService({
+  }),
+);
+const service = await share(
+  openTestService({
     identity: (port) => ({
       publicUrl: `http://127.0.0.1:${port}`,
       providers: [ours.settings, other.settings],
       providerTimeoutS: 2,
     }),
-  });
-  for (const one of [ours, other]) {
-    one.register(`${service.url}/oidc/${one.settings.name}/callback`);
-    service.secrets.add(one.settings.clientSecret);
-  }
-  await service.makeApp(undefined, { slug: "wiki", origins: ["https://wiki.example.org"] });
-});
+  }),
+);
+for (const one of [ours, other]) {
+  one.register(`${service.url}/oidc/${one.settings.name}/callback`);
+  service.secrets.add(one.settings.clientSecret);
+}
+await service.makeApp(undefined, { slug: "wiki", origins: ["https://wiki.example.org"] });
 beforeEach(() => {
   ours.wrong = undefined;
   other.wrong = undefined;
-});
-afterAll(async () => {
-  await service.close();
-  await Promise.all([ours.stop(), other.stop()]);
 });
 
 const isSignedIn = (jar: Jar) => jar.has(SESSION_COOKIE) || jar.has(IDENTITY_COOKIE);
@@ -341,14 +342,13 @@ test("the start keeps its values secret, and uses PKCE, state and nonce", async 
 });
 
 async function run(text: string, values: string[]): Promise<void> {
-  await service.service.admin.query(text, values, { retry: "unsafe", queue: SERVICE_QUEUE });
+  await service.query(text, values);
 }
 
 async function countLinks(subject: string): Promise<number> {
-  const [row] = await service.service.admin.query<{ count: number }>(
+  const [row] = await service.query<{ count: number }>(
     "select count(*)::int4 as count from rowhouse.provider_links where subject = $1",
     [subject],
-    { retry: "safe", queue: SERVICE_QUEUE },
   );
   return row?.count ?? -1;
 }

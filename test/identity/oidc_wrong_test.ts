@@ -1,17 +1,13 @@
 /** Wrong responses of a provider, and attacks with its responses: each ends on a page and signs no one in. */
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from "bun:test";
-import { SERVICE_QUEUE } from "../../src/db/mod.ts";
+import { afterAll, beforeEach, describe, expect, test } from "bun:test";
 import { IDENTITY_COOKIE, SESSION_COOKIE } from "../../src/identity/mod.ts";
 import { STATE_COOKIE } from "../../src/identity/oidc/exchange.ts";
 import { type Jar, visit } from "../support/people.ts";
 import { startProvider, type TestProvider, type Wrong } from "../support/provider.ts";
 import { comeBack, invite, signInWith } from "../support/provider_people.ts";
-import { openTestService, type TestResponse, type TestService } from "../support/service.ts";
+import { openTestService, type TestResponse } from "../support/service.ts";
 
 const LOGIN = "ada";
-let ours: TestProvider;
-let other: TestProvider;
-let service: TestService;
 /** Providers that are always unavailable, by the reason. */
 const NEVER_THERE: Record<string, Wrong> = {
   failing: { endpoint: { path: "openid-configuration", status: 500 } },
@@ -20,29 +16,27 @@ const NEVER_THERE: Record<string, Wrong> = {
   keyless: { metadata: { jwks_uri: undefined } },
 };
 const away = new Map<string, TestProvider>();
-beforeAll(async () => {
-  for (const [name, wrong] of Object.entries(NEVER_THERE)) {
-    const provider = await startProvider({ name });
-    provider.wrong = wrong;
-    away.set(name, provider);
-  }
-  ours = await startProvider({ name: "ours", trustedDomains: ["example.org"] });
-  other = await startProvider({ name: "other" });
-  service = await openTestService({
-    identity: (port) => ({
-      publicUrl: `http://127.0.0.1:${port}`,
-      providers: everyProvider().map(({ settings }) => settings),
-      providerTimeoutS: 2,
-    }),
-  });
-  for (const one of everyProvider()) {
-    one.register(`${service.url}/oidc/${one.settings.name}/callback`);
-    service.secrets.add(one.settings.clientSecret);
-  }
-  const person = await invite(service);
-  ours.accounts.set(LOGIN, { email: person.email, email_verified: true });
-  await signInWith(service, new Map(), { login: LOGIN });
+for (const [name, wrong] of Object.entries(NEVER_THERE)) {
+  const provider = await startProvider({ name });
+  provider.wrong = wrong;
+  away.set(name, provider);
+}
+const ours = await startProvider({ name: "ours", trustedDomains: ["example.org"] });
+const other = await startProvider({ name: "other" });
+const service = await openTestService({
+  identity: (port) => ({
+    publicUrl: `http://127.0.0.1:${port}`,
+    providers: everyProvider().map(({ settings }) => settings),
+    providerTimeoutS: 2,
+  }),
 });
+for (const one of everyProvider()) {
+  one.register(`${service.url}/oidc/${one.settings.name}/callback`);
+  service.secrets.add(one.settings.clientSecret);
+}
+const person = await invite(service);
+ours.accounts.set(LOGIN, { email: person.email, email_verified: true });
+await signInWith(service, new Map(), { login: LOGIN });
 beforeEach(() => {
   ours.wrong = undefined;
   other.wrong = undefined;
@@ -357,11 +351,9 @@ function expectNobody(jar: Jar): void {
 }
 
 async function lastEvent(): Promise<string | undefined> {
-  const [row] = await service.service.admin.query<{ event: string }>(
-    `select concat_ws(' ', action, details ->> 'provider', details ->> 'reason') as event
-    from rowhouse.audit order by id desc limit 1`,
-    [],
-    { retry: "safe", queue: SERVICE_QUEUE },
-  );
+  const [row] = await service.query<{
+    event: string;
+  }>(`select concat_ws(' ', action, details ->> 'provider', details ->> 'reason') as event
+    from rowhouse.audit order by id desc limit 1`);
   return row?.event;
 }

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, expect, test } from "bun:test";
+import { afterAll, expect, test } from "bun:test";
 import { SESSION_COOKIE } from "../../src/identity/mod.ts";
 import { eventually } from "../support/eventually.ts";
 import {
@@ -10,32 +10,24 @@ import {
   toCookieHeader,
   visit,
 } from "../support/people.ts";
-import { openPostgresProxy, type PostgresProxy } from "../support/postgres_proxy.ts";
+import { openPostgresProxy } from "../support/postgres_proxy.ts";
 import { countRequested } from "../support/requested.ts";
-import { openTestService, type TestApp, type TestService, UNGUARDED } from "../support/service.ts";
+import { openTestService, UNGUARDED } from "../support/service.ts";
 
 const ORIGIN = "https://wiki.example.org";
 /** Well-formed, but without a session. */
 const DEAD = `${SESSION_COOKIE}=${"a".repeat(16)}.${"A".repeat(32)}`;
 
-let proxy: PostgresProxy;
-let service: TestService;
-let app: TestApp;
-let jar: Map<string, string>;
-let anonymous: Map<string, string>;
-let token: string;
-beforeAll(async () => {
-  proxy = await openPostgresProxy();
-  service = await openTestService({
-    ...{ toServingUrl: proxy.toUrl, limitMs: 700, service: UNGUARDED },
-  });
-  app = await service.makeApp(undefined, { origins: [ORIGIN] });
-  const person = await makePerson(service, { app });
-  jar = await signInAs(service, person);
-  anonymous = new Map();
-  token = readToken((await visit(service, anonymous, "/login")).text);
-  await service.service.warm();
+const proxy = await openPostgresProxy();
+const service = await openTestService({
+  ...{ toServingUrl: proxy.toUrl, limitMs: 700, service: UNGUARDED },
 });
+const app = await service.makeApp(undefined, { origins: [ORIGIN] });
+const person = await makePerson(service, { app });
+const jar = await signInAs(service, person);
+const anonymous = new Map();
+const token = readToken((await visit(service, anonymous, "/login")).text);
+await service.service.warm();
 afterAll(async () => {
   await proxy.heal();
   await service.close();

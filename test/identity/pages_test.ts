@@ -1,5 +1,4 @@
-import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import { SERVICE_QUEUE } from "../../src/db/mod.ts";
+import { beforeAll, describe, expect, test } from "bun:test";
 import {
   DEVICE_COOKIE,
   IDENTITY_COOKIE,
@@ -15,7 +14,6 @@ import {
   type Jar,
   makePerson,
   PASSWORD,
-  type Person,
   readHidden,
   readToken,
   sharedCookie,
@@ -24,22 +22,12 @@ import {
   visit,
 } from "../support/people.ts";
 import { REDIRECT_CASES, REDIRECT_TARGETS } from "../support/redirect_cases.ts";
-import {
-  openTestService,
-  type TestApp,
-  type TestResponse,
-  type TestService,
-} from "../support/service.ts";
+import { openTestService, type TestResponse } from "../support/service.ts";
+import { share } from "../support/share.ts";
 
-let service: TestService;
-let app: TestApp;
-let person: Person;
-beforeAll(async () => {
-  service = await openTestService({ identity: () => ({ cookieDomain: "example.org" }) });
-  app = await service.makeApp(undefined, REDIRECT_TARGETS);
-  person = await makePerson(service, { name: "Ada <b>", app, role: "editor" });
-});
-afterAll(() => service.close());
+const service = await share(openTestService({ identity: () => ({ cookieDomain: "example.org" }) }));
+const app = await service.makeApp(undefined, REDIRECT_TARGETS);
+const person = await makePerson(service, { name: "Ada <b>", app, role: "editor" });
 
 const CALLBACK = "https://app.example.org/callback";
 
@@ -242,10 +230,8 @@ describe("/login", () => {
     const jar = await signInAs(service, await makePerson(service, { consoleRole: "admin" }));
     await service.makeApp();
     const page = await visit(service, jar, "/login");
-    const [row] = await service.service.admin.query<{ count: number }>(
+    const [row] = await service.query<{ count: number }>(
       "select count(*)::int4 as count from rowhouse.apps",
-      [],
-      { retry: "safe", queue: SERVICE_QUEUE },
     );
     expect(page.text.match(/class="app"/g)).toHaveLength(row?.count ?? -1);
   });
@@ -256,10 +242,9 @@ describe("/login", () => {
       { length: 60 },
       (_, index) => `many-${String(index).padStart(2, "0")}`,
     );
-    await service.service.admin.query(
+    await service.query(
       "insert into rowhouse.apps (id, slug) select gen_random_uuid(), unnest(string_to_array($1, ','))",
       [slugs.join(",")],
-      { retry: "unsafe", queue: SERVICE_QUEUE },
     );
     const count = (text: string) => text.match(/class="app"/g)?.length ?? 0;
     const page = await visit(service, jar, "/login?q=many");
@@ -275,11 +260,9 @@ describe("/login", () => {
     expect([none.status, none.text.includes("No app has this name.")]).toEqual([200, true]);
     const stranger = await signInAs(service, await makePerson(service));
     expect(count((await visit(service, stranger, "/login?q=many")).text)).toBe(0);
-    await service.service.admin.query(
-      "delete from rowhouse.apps where slug = any (string_to_array($1, ','))",
-      [slugs.join(",")],
-      { retry: "unsafe", queue: SERVICE_QUEUE },
-    );
+    await service.query("delete from rowhouse.apps where slug = any (string_to_array($1, ','))", [
+      slugs.join(","),
+    ]);
   });
 
   test("signs out here or everywhere", async () => {
@@ -528,10 +511,9 @@ describe("/set-password", () => {
     expect((await visit(service, new Map(), path)).status).toBe(404);
     const newer = `/set-password?token=${linkText}`;
     expect((await visit(service, new Map(), newer)).status).toBe(200);
-    await service.service.admin.query(
+    await service.query(
       "update rowhouse.password_links set expires_at = now() where user_id = (select id from rowhouse.users where email = $1)",
       [email],
-      { retry: "unsafe", queue: SERVICE_QUEUE },
     );
     expect((await visit(service, new Map(), newer)).status).toBe(404);
     const renewed = await makePasswordLink(deps(), email);
@@ -557,10 +539,9 @@ describe("/set-password", () => {
 test("a password with an outdated hash is hashed again at the next sign-in", async () => {
   const someone = await makePerson(service);
   const hashOf = async () => {
-    const [row] = await service.service.admin.query<{ password_hash: string }>(
+    const [row] = await service.query<{ password_hash: string }>(
       "select password_hash from rowhouse.users where id = $1",
       [someone.id],
-      { retry: "safe", queue: SERVICE_QUEUE },
     );
     return row?.password_hash ?? "";
   };
@@ -568,10 +549,9 @@ test("a password with an outdated hash is hashed again at the next sign-in", asy
   const keyed = toKeyedPassword(current, someone.id, PASSWORD);
   const other = { algorithm: "argon2id", memoryCost: 16, timeCost: 1 } as const;
   const old = toPasswordRecord(current, someone.id, await Bun.password.hash(keyed, other));
-  await service.service.admin.query(
+  await service.query(
     "update rowhouse.users set password_hash = $2, password_digest = decode($3, 'hex') where id = $1",
     [someone.id, old.hash, old.digest],
-    { retry: "unsafe", queue: SERVICE_QUEUE },
   );
   await signInAs(service, someone);
   expect(TEST_HASHING.isCurrent(await hashOf())).toBe(true);

@@ -1,7 +1,6 @@
 /** Passkeys on the account page, and sign-in with only a passkey: valid responses, and every invalid response. */
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from "bun:test";
+import { beforeAll, beforeEach, describe, expect, test } from "bun:test";
 import { SettingsService } from "@simplewebauthn/server";
-import { SERVICE_QUEUE } from "../../src/db/mod.ts";
 import { CHALLENGE_COOKIE } from "../../src/identity/passkeys/response.ts";
 import { findRelyingParty } from "../../src/identity/settings.ts";
 import { exportUser } from "../../src/records/people/mod.ts";
@@ -34,24 +33,17 @@ import {
 import { enrol, enterFactor, passPassword, readCodes } from "../support/second_factor.ts";
 import { callService, openTestService, type TestService } from "../support/service.ts";
 import { serve } from "../support/shape.ts";
+import { share } from "../support/share.ts";
 
-let service: TestService;
-beforeAll(async () => {
-  const opened = await openTestService({
-    identity: (port) => ({
-      publicUrl: `http://localhost:${port}`,
-      identityUrl: `http://localhost:${port}`,
-    }),
-  });
-  service = toNamed(opened);
+const opened = await openTestService({
+  identity: (port) => ({
+    publicUrl: `http://localhost:${port}`,
+    identityUrl: `http://localhost:${port}`,
+  }),
 });
-afterAll(() => service.close());
+const service = await share(toNamed(opened));
 // All tests come from one address.
-beforeEach(() => query("delete from rowhouse.throttle").then(() => undefined));
-
-function query<Row>(text: string, values: (string | number)[] = []): Promise<Row[]> {
-  return service.service.admin.query<Row>(text, values, { retry: "unsafe", queue: SERVICE_QUEUE });
-}
+beforeEach(() => service.query("delete from rowhouse.throttle").then(() => undefined));
 
 const isSignedIn = async (jar: Jar, email: string) =>
   (await visit(service, jar, "/login")).text.includes(email);
@@ -73,7 +65,7 @@ test("a person adds a passkey and signs in with only the passkey, which proves b
   expect([done.status, done.headers.get("location")]).toEqual([303, "/login"]);
   expect(jar.has(CHALLENGE_COOKIE)).toBe(false);
   expect(await isSignedIn(jar, person.email)).toBe(true);
-  const [row] = await query(
+  const [row] = await service.query(
     `select sign_count::int as count, last_used_at is not null as is_used, transports::text from rowhouse.passkeys
     where user_id = $1`,
     [person.id],
@@ -203,7 +195,7 @@ describe("a row that the service did not create does not sign in", () => {
     },
   ])("$name", async ({ change }) => {
     const [one, two] = [await makeHolder(service), await makeHolder(service)];
-    await query(
+    await service.query(
       `update rowhouse.passkeys set ${change.replaceAll("$1", "$1::uuid").replaceAll("$2", "$2::uuid")} where user_id = $1::uuid`,
       [one.person.id, two.person.id],
     );
@@ -225,9 +217,9 @@ describe("a row that the service did not create does not sign in", () => {
 
 test("a person who is disabled or removed the passkey cannot finish the sign-in", async () => {
   const { person, jar, authenticator } = await makeHolder(service);
-  await query("update rowhouse.users set disabled_at = now() where id = $1", [person.id]);
+  await service.query("update rowhouse.users set disabled_at = now() where id = $1", [person.id]);
   expect((await submitPasskey(service, new Map(), { authenticator })).status).toBe(422);
-  await query("update rowhouse.users set disabled_at = null where id = $1", [person.id]);
+  await service.query("update rowhouse.users set disabled_at = null where id = $1", [person.id]);
   expect((await submitPasskey(service, new Map(), { authenticator })).status).toBe(303);
   const page = await visit(service, jar, PASSKEYS);
   const [, path = ""] = /href="([^"]*[?]remove=[0-9a-f]+)"/.exec(page.text) ?? [];
@@ -246,7 +238,7 @@ test("a person with a passkey and no recovery codes gets a notice", async () => 
   const { jar, person } = await makeHolder(service);
   const counted = textOf(await visit(service, jar, "/account/security"));
   expect(counted).toMatch(/Recovery codes\s+10 left/);
-  await query("delete from rowhouse.recovery_codes where user_id = $1", [person.id]);
+  await service.query("delete from rowhouse.recovery_codes where user_id = $1", [person.id]);
   const page = await visit(service, jar, "/account/security");
   expect(textOf(page)).toMatch(/Recovery codes\s+none\s+for when you do not have your phone/);
 });
@@ -354,9 +346,10 @@ describe("the account's passkey page", () => {
     );
     const fields = { form_token, label: "x", passkey };
     expect((await visit(service, elsewhere, PASSKEYS, { fields })).status).toBe(422);
-    await query(`update rowhouse.sessions set proven_at = ${OLD_SIGN_IN} where user_id = $1`, [
-      person.id,
-    ]);
+    await service.query(
+      `update rowhouse.sessions set proven_at = ${OLD_SIGN_IN} where user_id = $1`,
+      [person.id],
+    );
     const sent = await visit(service, jar, PASSKEYS, {
       fields: { ...fields, form_token: readHidden(page.text)["form_token"] ?? "" },
     });
@@ -367,7 +360,7 @@ describe("the account's passkey page", () => {
   test("adds max ten passkeys", async () => {
     const { person, jar, authenticator } = await makeHolder(service);
     const page = await visit(service, jar, PASSKEYS);
-    await query(
+    await service.query(
       `insert into rowhouse.passkeys (credential_id, user_id, public_key, label, digest, secret_id)
       select decode(lpad(n::text, 4, '0'), 'hex') || uuid_send($1::uuid), $1::uuid, '\\x00', 'filler', decode(repeat('00', 32), 'hex'), 'none'
       from generate_series(1, 9) as n`,
@@ -424,7 +417,7 @@ describe("a second factor", () => {
     { name: "a counter that does not increase", count: 0 },
   ])("rejects a passkey with $name", async ({ name: _, ...lies }) => {
     const { person, authenticator } = holder;
-    await query("update rowhouse.passkeys set sign_count = $2 where user_id = $1::uuid", [
+    await service.query("update rowhouse.passkeys set sign_count = $2 where user_id = $1::uuid", [
       person.id,
       Object.hasOwn(lies, "count") ? 5 : 0,
     ]);
@@ -465,14 +458,14 @@ describe("a second factor", () => {
     const { person, authenticator } = await makeHolder(service);
     const exported = JSON.stringify(await exportUser(service.service, person.email));
     expect(exported).toContain('"label":"laptop"');
-    const [row] = await query<{ key: string; id: string }>(
+    const [row] = await service.query<{ key: string; id: string }>(
       `select encode(public_key, 'hex') as key, encode(credential_id, 'hex') as id from rowhouse.passkeys
       where user_id = $1`,
       [person.id],
     );
     for (const hidden of [row?.key ?? "", row?.id ?? ""])
       expect([hidden.length > 20, exported.includes(hidden)]).toEqual([true, false]);
-    await query("select rowhouse.reset_second_factor($1, 'test')", [person.email]);
+    await service.query("select rowhouse.reset_second_factor($1, 'test')", [person.email]);
     expect((await submitPasskey(service, new Map(), { authenticator })).status).toBe(422);
     expect((await submitSignIn(service, new Map(), { email: person.email })).status).toBe(303);
   });
@@ -480,7 +473,7 @@ describe("a second factor", () => {
 
 test("a passkey refreshes an administrator's sign-in for a sensitive action", async () => {
   const { person, jar, authenticator } = await makeHolder(service, { consoleRole: "super_admin" });
-  await query(
+  await service.query(
     `update rowhouse.sessions set proven_at = now() - interval '1 hour', second_factor_at = now() - interval '1 hour'
     where user_id = $1`,
     [person.id],
@@ -494,13 +487,13 @@ test("a passkey refreshes an administrator's sign-in for a sensitive action", as
 });
 
 test("adding and removing a passkey sends an email with its name", async () => {
-  await query("insert into rowhouse.mail_sender (seen_at) values (now())");
+  await service.query("insert into rowhouse.mail_sender (seen_at) values (now())");
   const { person, jar } = await makeHolder(service);
   const page = await visit(service, jar, PASSKEYS);
   const [, ref = ""] = /name="ref" value="([0-9a-f]+)"/.exec(page.text) ?? [];
   const { form_token = "" } = readHidden(page.text);
   await visit(service, jar, PASSKEYS, { fields: { form_token, act: "remove", ref } });
-  const mails = await query(
+  const mails = await service.query(
     "select template, details ->> 'label' as label from rowhouse.mails where user_id = $1 and template like 'passkey%' order by id",
     [person.id],
   );
@@ -514,7 +507,9 @@ test("attempts above the limit are rejected before any check", async () => {
   const { authenticator } = await makeHolder(service);
   const jar: Jar = new Map();
   await submitPasskey(service, jar, { authenticator, lies: { isTampered: true } });
-  await query("update rowhouse.throttle set attempts = 60 where key like 'passkey client %'");
+  await service.query(
+    "update rowhouse.throttle set attempts = 60 where key like 'passkey client %'",
+  );
   const { status, headers, text } = await submitPasskey(service, jar, { authenticator });
   expect([status, Number(headers.get("retry-after")) > 0, textOf({ text })]).toEqual([
     429,

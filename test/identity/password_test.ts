@@ -2,7 +2,6 @@ import { describe, expect, test } from "bun:test";
 import { createHash } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { SERVICE_QUEUE } from "../../src/db/mod.ts";
 import { KNOWN_PASSWORDS_FILE } from "../../src/identity/mod.ts";
 import {
   DIGEST_BITS,
@@ -145,10 +144,9 @@ describe("password hashing", () => {
     const service = await openTestService({ service: { hashing: undefined } });
     const { id, email } = await makePerson(service);
     const readHash = async () => {
-      const [row] = await service.service.admin.query<{ hash: string }>(
+      const [row] = await service.query<{ hash: string }>(
         "select password_hash as hash from rowhouse.users where id = $1",
         [id],
-        { retry: "safe", queue: SERVICE_QUEUE },
       );
       return row?.hash ?? "";
     };

@@ -1,47 +1,34 @@
 /** The people of an app: listed for a person with a role on it, if its setting allows it, and never with an address. */
-import { afterAll, beforeAll, expect, test } from "bun:test";
-import { SERVICE_QUEUE } from "../../src/db/mod.ts";
+import { expect, test } from "bun:test";
 import { setAppSwitch } from "../../src/records/apps/mod.ts";
 import { setDisabled } from "../../src/records/people/mod.ts";
 import { MAX_PEOPLE } from "../../src/std/limits.ts";
-import { type Admin, openAdmin } from "../support/admin.ts";
+import { openAdmin } from "../support/admin.ts";
 import { listAudit } from "../support/lists.ts";
 import {
   type Jar,
   makePerson,
-  type Person,
   sharedCookie,
   signInAs,
   submitForm,
   visit,
 } from "../support/people.ts";
 import { invite } from "../support/provider_people.ts";
-import type { TestApp, TestService } from "../support/service.ts";
+import { share } from "../support/share.ts";
 
 const ORIGIN = "https://people.example.org";
 
-let admin: Admin;
-let service: TestService;
-let app: TestApp;
-let other: TestApp;
-let editor: Person;
-let member: Person;
-let chief: Person;
-let jar: Jar;
-beforeAll(async () => {
-  admin = await openAdmin();
-  service = admin.service;
-  app = await service.makeApp(undefined, { origins: [ORIGIN] });
-  other = await service.makeApp();
-  editor = await makePerson(service, { name: "Ada", app, role: "editor" });
-  member = await makePerson(service, { app });
-  chief = await makePerson(service, { consoleRole: "admin" });
-  await makePerson(service, { name: "Elsewhere", app: other });
-  jar = await signInAs(service, editor);
-  await setAppSwitch(service.service, app.slug, ["people_list", true]);
-  await service.service.warm();
-});
-afterAll(() => admin.close());
+const admin = await share(openAdmin());
+const service = admin.service;
+const app = await service.makeApp(undefined, { origins: [ORIGIN] });
+const other = await service.makeApp();
+const editor = await makePerson(service, { name: "Ada", app, role: "editor" });
+const member = await makePerson(service, { app });
+const chief = await makePerson(service, { consoleRole: "admin" });
+await makePerson(service, { name: "Elsewhere", app: other });
+const jar = await signInAs(service, editor);
+await setAppSwitch(service.service, app.slug, ["people_list", true]);
+await service.service.warm();
 
 function people(query: string, of: Jar | undefined = jar, headers: Record<string, string> = {}) {
   const cookie = of === undefined ? {} : { cookie: sharedCookie(of) };
@@ -80,13 +67,12 @@ test("pages are linked by next, and no page has more than 1,000 people", async (
   const crowded = await service.makeApp();
   await setAppSwitch(service.service, crowded.slug, ["people_list", true]);
   await admin.run("grant", editor.email, crowded.slug, "editor");
-  await service.service.admin.query(
+  await service.query(
     `with made as (insert into rowhouse.users (id, email)
       select gen_random_uuid(), concat('crowd-', n, '@example.org') from generate_series(1, 1000) as n
       returning id)
     insert into rowhouse.grants (user_id, app_id, role) select id, $1, 'member' from made`,
     [crowded.id],
-    { retry: "unsafe", queue: SERVICE_QUEUE },
   );
   type Page = { people: { id: string }[]; next: string | null };
   const read = async (query: string) => (await people(`?app=${crowded.slug}${query}`)).json as Page;
@@ -155,11 +141,10 @@ test("a person with only an unproven claimed role is not listed and cannot list"
   const claimed = await service.makeApp();
   await setAppSwitch(service.service, claimed.slug, ["people_list", true]);
   await admin.run("grant", editor.email, claimed.slug, "editor");
-  await service.service.admin.query(
+  await service.query(
     `insert into rowhouse.grants (user_id, app_id, role, provider, digest, secret_id)
       values ($1, $2, 'editor', 'ours', sha256('x'), 'x')`,
     [member.id, claimed.id],
-    { retry: "unsafe", queue: SERVICE_QUEUE },
   );
   const { json } = await people(`?app=${claimed.slug}`);
   expect((json as { people: { id: string }[] }).people.map(({ id }) => id)).toEqual([editor.id]);

@@ -1,6 +1,5 @@
 /** A person's key ends with everything that it depends on, in the statement that changes it, also if both happen at once. */
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from "bun:test";
-import { SERVICE_QUEUE } from "../../src/db/mod.ts";
+import { beforeEach, describe, expect, test } from "bun:test";
 import { deleteApp, setAppSwitch, setTargets } from "../../src/records/apps/mod.ts";
 import {
   giveConsoleRole,
@@ -13,22 +12,21 @@ import {
 import { testDeps } from "../support/deps.ts";
 import { type Jar, makePerson, type Person, sharedCookie, signInAs } from "../support/people.ts";
 import { exchange, getPersonKey, openToBrowsers } from "../support/person_keys.ts";
-import { openTestService, type TestApp, type TestService } from "../support/service.ts";
+import { openTestService, type TestApp } from "../support/service.ts";
+import { share } from "../support/share.ts";
 
 const ORIGIN = "https://wiki.example.org";
 const OTHER_ORIGIN = "https://blog.example.org";
 const MOVED_ORIGIN = "https://moved.example.org";
 
-let service: TestService;
 let app: TestApp;
 let other: TestApp;
-beforeAll(async () => {
-  service = await openTestService({
+const service = await share(
+  openTestService({
     identity: () => ({ cookieDomain: "example.org" }),
     service: { previews: ["browser"] },
-  });
-});
-afterAll(() => service.close());
+  }),
+);
 
 let world: { ada: Person; jar: Jar; bob: Person };
 beforeEach(async () => {
@@ -41,17 +39,9 @@ beforeEach(async () => {
   await service.service.warm();
 });
 
-async function admin<Row>(sql: string, parameters: (string | null)[] = []): Promise<Row[]> {
-  const { admin: connection } = service.service;
-  return await connection.query<Row & object>(sql, parameters, {
-    retry: "unsafe",
-    queue: SERVICE_QUEUE,
-  });
-}
-
 /** The keys of a person on an app, and the proofs that the database accepts for them. */
 async function countKeys(person: Person, { id }: TestApp): Promise<[keys: number, proofs: number]> {
-  const [found] = await admin<{ keys: number; proofs: number }>(
+  const [found] = await service.query<{ keys: number; proofs: number }>(
     `select (select count(*)::int4 from rowhouse.person_keys
         where app_id = $1::uuid and person_id = $2::uuid) as keys,
       (select count(*)::int4 from rowhouse.enter_app($1::uuid),
@@ -91,7 +81,7 @@ const ENDS: readonly End[] = [
   },
   {
     name: "a deleted session",
-    end: () => admin("delete from rowhouse.sessions where user_id = $1", [world.ada.id]),
+    end: () => service.query("delete from rowhouse.sessions where user_id = $1", [world.ada.id]),
     keepsOthers: false,
   },
   {
@@ -180,7 +170,7 @@ test("a key ends with the session, and after the idle limit", async () => {
   const lifeOf = async () =>
     (await getPersonKey(service, { cookies: world.jar, app, origin: ORIGIN })).expiresInS;
   expect(await lifeOf()).toBeGreaterThan(570);
-  await admin(
+  await service.query(
     "update rowhouse.sessions set expires_at = now() + interval '90 seconds' where user_id = $1",
     [world.ada.id],
   );
@@ -203,7 +193,7 @@ test("a key ends with the session, and after the idle limit", async () => {
 
 test("expired keys and their proofs are deleted with the next exchange of anyone", async () => {
   await getPersonKey(service, { cookies: world.jar, app, origin: ORIGIN });
-  await admin("update rowhouse.person_keys set expires_at = now() - interval '1 second'");
+  await service.query("update rowhouse.person_keys set expires_at = now() - interval '1 second'");
   await getPersonKey(service, { cookies: world.jar, app: other, origin: OTHER_ORIGIN });
   expect(await countKeys(world.ada, app)).toEqual([0, 0]);
 });
@@ -289,7 +279,7 @@ describe("an exchange at the same time", () => {
       const role = round % 2 === 0 ? "viewer" : "editor";
       const change = () => grantRole(actor(), { email: world.ada.email, slug: app.slug, role });
       await Promise.all([openKey(), Bun.sleep(round).then(change)]);
-      const stored = await admin<{ role: string }>(
+      const stored = await service.query<{ role: string }>(
         "select role from rowhouse.person_keys where person_id = $1",
         [world.ada.id],
       );

@@ -1,13 +1,13 @@
 /** The second factor: people who need one, pages that require it, resets, and sign-in with a provider. */
-import { afterAll, beforeAll, expect, test } from "bun:test";
-import { SERVICE_QUEUE } from "../../src/db/mod.ts";
+import { expect, test } from "bun:test";
+import { readRows } from "../../src/db/mod.ts";
 import { SESSION_COOKIE } from "../../src/identity/mod.ts";
 import { runOnPerson } from "../../src/records/people/mod.ts";
 import { openService } from "../../src/service/open.ts";
 import { FACTOR_GRACE_S } from "../../src/std/limits.ts";
 import { TEST_HASHING, TEST_IDENTITY_SECRET } from "../support/deps.ts";
 import { type Jar, makePerson, signInAs, submitSignIn, visit } from "../support/people.ts";
-import { startProvider, type TestProvider } from "../support/provider.ts";
+import { startProvider } from "../support/provider.ts";
 import { invite, signInWith } from "../support/provider_people.ts";
 import {
   enrol,
@@ -16,39 +16,29 @@ import {
   passPassword,
   SECURITY,
 } from "../support/second_factor.ts";
-import {
-  callService,
-  openTestService,
-  type TestApp,
-  type TestService,
-} from "../support/service.ts";
+import { callService, openTestService, type TestService } from "../support/service.ts";
 import { serve } from "../support/shape.ts";
+import { share } from "../support/share.ts";
 
-let ours: TestProvider;
 /** One service with a provider and no setting, and one with a setting that asks every person. */
-let usual: TestService;
-let strict: TestService;
-let app: TestApp;
-beforeAll(async () => {
-  ours = await startProvider({ name: "ours", trustedDomains: ["example.org"] });
-  [usual, strict] = await Promise.all([
+const ours = await share(startProvider({ name: "ours", trustedDomains: ["example.org"] }));
+const [usual, strict] = await Promise.all([
+  share(
     openTestService({
       identity: (port) => ({ publicUrl: `http://127.0.0.1:${port}`, providers: [ours.settings] }),
     }),
+  ),
+  share(
     openTestService({
       identity: () => ({ cookieDomain: "example.org", requireSecondFactor: "all" as const }),
     }),
-  ]);
-  ours.register(`${usual.url}/oidc/ours/callback`);
-  app = await strict.makeApp(undefined, { origins: ["https://app.example.org"] });
-});
-afterAll(async () => {
-  await Promise.all([usual.close(), strict.close()]);
-  await ours.stop();
-});
+  ),
+]);
+ours.register(`${usual.url}/oidc/ours/callback`);
+const app = await strict.makeApp(undefined, { origins: ["https://app.example.org"] });
 
 async function write<Row>({ service }: TestService, text: string, id: string): Promise<Row[]> {
-  return await service.admin.query<Row>(text, [id], { retry: "unsafe", queue: SERVICE_QUEUE });
+  return await readRows<Row>(service.admin, text, [id]);
 }
 const putOff = (service: TestService, id: string) =>
   write(

@@ -1,6 +1,5 @@
 /** The second step of a sign-in, through the pages: codes of an authenticator app and recovery codes. */
-import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import { SERVICE_QUEUE } from "../../src/db/mod.ts";
+import { describe, expect, test } from "bun:test";
 import {
   DEVICE_COOKIE,
   IDENTITY_COOKIE,
@@ -33,27 +32,17 @@ import {
   readKey,
   SECURITY,
 } from "../support/second_factor.ts";
-import { openTestService, type TestService } from "../support/service.ts";
+import { openTestService } from "../support/service.ts";
+import { share } from "../support/share.ts";
 
-let service: TestService;
-beforeAll(async () => {
-  service = await openTestService({ identity: () => ({ cookieDomain: "example.org" }) });
-});
-afterAll(() => service.close());
+const service = await share(openTestService({ identity: () => ({ cookieDomain: "example.org" }) }));
 
 const write = (text: string) => service.service.admin.message(`${text}; select 1`);
 /** Attempts of other tests come from the same address. */
 const forget = () => write("delete from rowhouse.throttle");
 
-async function read<Row>(text: string, values: string[] = []): Promise<Row[]> {
-  return await service.service.admin.query<Row>(text, values, {
-    retry: "safe",
-    queue: SERVICE_QUEUE,
-  });
-}
-
 async function listEvents({ id }: Person): Promise<string[]> {
-  const rows = await read<{ action: string }>(
+  const rows = await service.query<{ action: string }>(
     "select action from rowhouse.audit where user_id = $1::text::uuid order by id",
     [id],
   );
@@ -111,7 +100,7 @@ describe("a person with a second factor", () => {
       "add_second_factor",
       "sign_in",
     ]);
-    const [row] = await read<{ kind: string }>(
+    const [row] = await service.query<{ kind: string }>(
       "select details ->> 'secondFactor' as kind from rowhouse.audit where user_id = $1::text::uuid order by id desc limit 1",
       [person.id],
     );
@@ -380,7 +369,9 @@ test("changing a factor requires a recent sign-in", async () => {
     "/login?to=",
   );
   expect(
-    await read("select from rowhouse.totp_factors where user_id = $1::text::uuid", [person.id]),
+    await service.query("select from rowhouse.totp_factors where user_id = $1::text::uuid", [
+      person.id,
+    ]),
   ).toHaveLength(1);
   // A password without the second factor does not count as a recent sign-in, either.
   await write(
@@ -401,7 +392,9 @@ test("new recovery codes replace the old codes, and do not exist without the aut
   const removed = await visit(service, jar, SECURITY, { fields: readHidden(asked.text) });
   expect(removed.status).toBe(303);
   expect(
-    await read("select from rowhouse.recovery_codes where user_id = $1::text::uuid", [person.id]),
+    await service.query("select from rowhouse.recovery_codes where user_id = $1::text::uuid", [
+      person.id,
+    ]),
   ).toEqual([]);
   const free: Jar = new Map();
   await submitSignIn(service, free, { email: person.email });
@@ -460,7 +453,9 @@ test("an authenticator app is added only after a valid code", async () => {
   const theirs = await enrol(service, other);
   expect(theirs.codes).toHaveLength(10);
   expect(
-    await read("select from rowhouse.totp_factors where user_id = $1::text::uuid", [person.id]),
+    await service.query("select from rowhouse.totp_factors where user_id = $1::text::uuid", [
+      person.id,
+    ]),
   ).toEqual([]);
 });
 
@@ -506,7 +501,7 @@ describe("the long-term limit of codes", () => {
         `insert into rowhouse.throttle values ('${key}', 100, now() + interval '20 days') on conflict (key) do nothing`,
       );
     const isUsedUp = async () =>
-      (await read("select from rowhouse.throttle where key = $1", [key])).length === 1;
+      (await service.query("select from rowhouse.throttle where key = $1", [key])).length === 1;
     const seen = [];
     for (let i = 0; i < 3; i++) {
       await useUp();

@@ -1,13 +1,13 @@
 /** The exchange of a session for a person's key: its limits, the audit log, and roles that a provider's claims gave. */
-import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import { SERVICE_QUEUE } from "../../src/db/mod.ts";
+import { describe, expect, test } from "bun:test";
 import { makeClaimedRecords } from "../../src/records/people/roles.ts";
 import { LIVE_PERSON_KEYS, PERSON_KEYS_A_MINUTE } from "../../src/std/limits.ts";
 import { IDENTITY_SECRETS } from "../support/deps.ts";
 import { listAudit } from "../support/lists.ts";
-import { type Jar, makePerson, signInAs } from "../support/people.ts";
+import { makePerson, signInAs } from "../support/people.ts";
 import { exchange, getPersonKey, openToBrowsers } from "../support/person_keys.ts";
-import { openTestService, type TestApp, type TestService } from "../support/service.ts";
+import { openTestService } from "../support/service.ts";
+import { share } from "../support/share.ts";
 
 const ORIGIN = "https://wiki.example.org";
 const PROVIDER = {
@@ -22,26 +22,17 @@ const PROVIDER = {
   roles: [],
 };
 
-let service: TestService;
-let app: TestApp;
-let jar: Jar;
-beforeAll(async () => {
-  service = await openTestService({
+const service = await share(
+  openTestService({
     connections: 30,
     identity: () => ({ cookieDomain: "example.org", providers: [PROVIDER] }),
     service: { previews: ["browser"] },
-  });
-  app = await service.makeApp(undefined, { origins: [ORIGIN] });
-  await openToBrowsers(service, app);
-  jar = await signInAs(service, await makePerson(service, { app, role: "editor" }));
-  await service.service.warm();
-});
-afterAll(() => service.close());
-
-function admin<Row>(sql: string, parameters: (string | Uint8Array)[] = []): Promise<Row[]> {
-  const { service: served } = service;
-  return served.admin.query<Row & object>(sql, parameters, { retry: "safe", queue: SERVICE_QUEUE });
-}
+  }),
+);
+const app = await service.makeApp(undefined, { origins: [ORIGIN] });
+await openToBrowsers(service, app);
+const jar = await signInAs(service, await makePerson(service, { app, role: "editor" }));
+await service.service.warm();
 
 const ask = (cookies = jar) => exchange(service, { cookies, app, origin: ORIGIN });
 
@@ -54,12 +45,12 @@ describe("limits", () => {
       const { key } = await getPersonKey(service, { cookies, app, origin: ORIGIN });
       ids.push(key.slice(3, 19));
     }
-    const live = await admin<{ id: string }>(
+    const live = await service.query<{ id: string }>(
       "select key_id as id from rowhouse.person_keys where person_id = $1",
       [person.id],
     );
     expect(live.map(({ id }) => id).toSorted()).toEqual(ids.slice(1).toSorted());
-    const [proofs] = await admin<{ count: number }>(
+    const [proofs] = await service.query<{ count: number }>(
       `select count(*)::int4 as count from rowhouse.enter_app($1::uuid),
         lateral (select from rowhouse.proofs where person_id = $2::uuid) as found`,
       [app.id, person.id],
@@ -77,7 +68,9 @@ describe("limits", () => {
     const accepted = responses.filter(({ status }) => status === 200);
     const limited = responses.filter(({ status }) => status === 429);
     expect([accepted.length, limited.length]).toEqual([PERSON_KEYS_A_MINUTE, 5]);
-    const live = await admin("select from rowhouse.person_keys where person_id = $1", [person.id]);
+    const live = await service.query("select from rowhouse.person_keys where person_id = $1", [
+      person.id,
+    ]);
     expect(live).toHaveLength(LIVE_PERSON_KEYS);
     for (const { json, headers } of limited) {
       expect(json).toEqual({ error: "rate_limited" });
@@ -105,7 +98,9 @@ test("the audit log has one entry for a session, an app and a day", async () => 
   });
   await getPersonKey(service, { ...asked, cookies: await signInAs(service, person) });
   expect(await entries()).toHaveLength(2);
-  await admin("update rowhouse.session_apps set opened_on = opened_on - 1 returning 1 as one");
+  await service.query(
+    "update rowhouse.session_apps set opened_on = opened_on - 1 returning 1 as one",
+  );
   await getPersonKey(service, asked);
   expect(await entries()).toHaveLength(3);
 });
@@ -121,7 +116,7 @@ describe("a role that a provider's claims gave", () => {
       { db: service.service.db, identitySecrets: IDENTITY_SECRETS },
       { userId, provider, claimed: [{ slug: app.slug, role: "editor" }] },
     );
-    await admin(
+    await service.query(
       `insert into rowhouse.grants (user_id, app_id, role, provider, digest, secret_id)
       values ($1::uuid, $2::uuid, $3, $4, decode($5, 'hex'), $6) returning 1 as one`,
       [

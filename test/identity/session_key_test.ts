@@ -1,47 +1,29 @@
 /** The exchange of both cookies for a person's key: who gets one, what it contains, and who cannot get one. */
-import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import { SERVICE_QUEUE } from "../../src/db/mod.ts";
+import { beforeAll, describe, expect, test } from "bun:test";
 import { IDENTITY_COOKIE, SESSION_COOKIE, SESSION_KEY_PATH } from "../../src/identity/mod.ts";
 import { PERSON_BIT } from "../../src/principal.ts";
 import { createApp, setAppSwitch } from "../../src/records/apps/mod.ts";
 import { testDeps } from "../support/deps.ts";
-import {
-  identityCookie,
-  type Jar,
-  makePerson,
-  type Person,
-  sharedCookie,
-  signInAs,
-} from "../support/people.ts";
+import { identityCookie, type Jar, makePerson, sharedCookie, signInAs } from "../support/people.ts";
 import { exchange, getPersonKey, openToBrowsers, proofOf } from "../support/person_keys.ts";
-import { openTestService, type TestApp, type TestService } from "../support/service.ts";
+import { openTestService } from "../support/service.ts";
+import { share } from "../support/share.ts";
 
 const ORIGIN = "https://wiki.example.org";
 const OTHER_ORIGIN = "https://blog.example.org";
 
-let service: TestService;
-let app: TestApp;
-let other: TestApp;
-let ada: Person;
-let jar: Jar;
-beforeAll(async () => {
-  service = await openTestService({
+const service = await share(
+  openTestService({
     identity: () => ({ cookieDomain: "example.org" }),
     service: { previews: ["browser"] },
-  });
-  app = await service.makeApp(undefined, { origins: [ORIGIN] });
-  other = await service.makeApp(undefined, { origins: [OTHER_ORIGIN] });
-  for (const each of [app, other]) await openToBrowsers(service, each);
-  ada = await makePerson(service, { name: "Ada", app, role: "editor" });
-  jar = await signInAs(service, ada);
-  await service.service.warm();
-});
-afterAll(() => service.close());
-
-function admin<Row>(sql: string, parameters: string[] = []): Promise<Row[]> {
-  const { service: served } = service;
-  return served.admin.query<Row & object>(sql, parameters, { retry: "safe", queue: SERVICE_QUEUE });
-}
+  }),
+);
+const app = await service.makeApp(undefined, { origins: [ORIGIN] });
+const other = await service.makeApp(undefined, { origins: [OTHER_ORIGIN] });
+for (const each of [app, other]) await openToBrowsers(service, each);
+const ada = await makePerson(service, { name: "Ada", app, role: "editor" });
+const jar = await signInAs(service, ada);
+await service.service.warm();
 
 const ask = (more: Partial<Parameters<typeof exchange>[1]> = {}) =>
   exchange(service, { cookies: jar, app, origin: ORIGIN, ...more });
@@ -70,11 +52,10 @@ describe("a page of the app", () => {
 
   test("gets a key whose proof has the person, the role, and no scope", async () => {
     const { key } = await getPersonKey(service, { cookies: jar, app, origin: ORIGIN });
-    const [proof] = await service.service.admin.query(
+    const [proof] = await service.query(
       `select scopes, person_id::text as id, role from rowhouse.enter_app($1),
         lateral (select * from rowhouse.proofs where app_id = $1 and digest = sha256($2)) as found`,
       [app.id, proofOf(key)],
-      { retry: "safe", queue: SERVICE_QUEUE },
     );
     expect(proof).toEqual({ scopes: PERSON_BIT, id: ada.id, role: "editor" });
   });
@@ -264,7 +245,7 @@ describe("no key for", () => {
   });
 
   test("a stolen digest of the database instead of a cookie", async () => {
-    const [stored] = await admin<{ id: string; shared: string; own: string }>(
+    const [stored] = await service.query<{ id: string; shared: string; own: string }>(
       `select id, encode(session_digest, 'hex') as shared, encode(identity_digest, 'hex') as own
       from rowhouse.sessions where user_id = $1`,
       [ada.id],
@@ -281,7 +262,8 @@ describe("no key for", () => {
     const cookies = await signInAs(service, person);
     await service.service.warm();
     const { key } = await getPersonKey(service, { cookies, app: closed, origin });
-    const alive = () => admin("select from rowhouse.person_keys where person_id = $1", [person.id]);
+    const alive = () =>
+      service.query("select from rowhouse.person_keys where person_id = $1", [person.id]);
     expect(await alive()).toHaveLength(1);
     await setAppSwitch(service.service, closed.slug, ["disabled", true]);
     expect(await alive()).toHaveLength(0);
@@ -313,16 +295,13 @@ describe("no key for", () => {
       const cookies = await signInAs(strict, person);
       await strict.service.warm();
       const asked = { cookies, app: needing, origin: ORIGIN };
-      await strict.service.admin.query(
-        "update rowhouse.users set factor_asked_at = now() where id = $1",
-        [person.id],
-        { retry: "safe", queue: SERVICE_QUEUE },
-      );
+      await strict.query("update rowhouse.users set factor_asked_at = now() where id = $1", [
+        person.id,
+      ]);
       expect((await exchange(strict, asked)).status).toBe(200);
-      await strict.service.admin.query(
+      await strict.query(
         "update rowhouse.users set factor_asked_at = now() - interval '1 year' where id = $1",
         [person.id],
-        { retry: "safe", queue: SERVICE_QUEUE },
       );
       expect((await exchange(strict, asked)).status).toBe(401);
     } finally {

@@ -1,13 +1,10 @@
-import { afterAll, beforeAll, expect, test } from "bun:test";
+import { expect, test } from "bun:test";
 import { makePerson, signInAs, submitSignIn } from "../support/people.ts";
-import { openTestService, type TestService } from "../support/service.ts";
+import { openTestService } from "../support/service.ts";
+import { share } from "../support/share.ts";
 
-let service: TestService;
-beforeAll(async () => {
-  // Hashes at full cost, as in production.
-  service = await openTestService({ service: { hashing: undefined } });
-});
-afterAll(() => service.close());
+// Hashes at full cost, as in production.
+const service = await share(openTestService({ service: { hashing: undefined } }));
 
 test("a sign-in attempt has the same duration for known and unknown addresses", async () => {
   const person = await makePerson(service);

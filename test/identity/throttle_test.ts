@@ -1,5 +1,4 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from "bun:test";
-import { SERVICE_QUEUE } from "../../src/db/mod.ts";
+import { beforeEach, describe, expect, test } from "bun:test";
 import type { Hashing } from "../../src/identity/mod.ts";
 import { exportUser, makePasswordLink } from "../../src/records/people/mod.ts";
 import { SIGN_IN_LIMITS } from "../../src/records/sessions/mod.ts";
@@ -15,22 +14,19 @@ import {
   visit,
 } from "../support/people.ts";
 import { startProvider } from "../support/provider.ts";
-import { openTestService, type TestService } from "../support/service.ts";
+import { openTestService } from "../support/service.ts";
+import { share } from "../support/share.ts";
 
-let service: TestService;
 /** The number of passwords that the service has hashed for a comparison. */
 let verified: number;
-beforeAll(async () => {
-  const hashing: Hashing = {
-    ...TEST_HASHING,
-    verify: (...words) => {
-      verified++;
-      return TEST_HASHING.verify(...words);
-    },
-  };
-  service = await openTestService({ service: { hashing } });
-});
-afterAll(() => service.close());
+const hashing: Hashing = {
+  ...TEST_HASHING,
+  verify: (...words) => {
+    verified++;
+    return TEST_HASHING.verify(...words);
+  },
+};
+const service = await share(openTestService({ service: { hashing } }));
 /** Each test begins without attempts: all count for the same client. */
 beforeEach(async () => {
   verified = 0;
@@ -93,10 +89,9 @@ describe("sign-in attempts", () => {
     );
     expect((await submitSignIn(service, new Map(), { email: person.email })).status).toBe(303);
     expect(await counted()).toEqual([]);
-    const audited = await service.service.admin.query<{ details: unknown }>(
+    const audited = await service.query<{ details: unknown }>(
       "select details from rowhouse.audit where user_id = $1::text::uuid and action = 'sign_in_failed'",
       [person.id],
-      { retry: "safe", queue: SERVICE_QUEUE },
     );
     expect(audited.map(({ details }) => details)).toEqual([{ attempts: 3 }]);
   });
@@ -106,10 +101,7 @@ describe("sign-in attempts", () => {
     for (let count = 0; count <= SIGN_IN_LIMITS.pair; count++) await tryWrong(person.email);
     expect((await tryWrong(person.email)).status).toBe(429);
     const fromElsewhere = async (set: string) =>
-      await service.service.admin.query(`update rowhouse.throttle set ${set}`, [], {
-        retry: "unsafe",
-        queue: SERVICE_QUEUE,
-      });
+      await service.query(`update rowhouse.throttle set ${set}`);
     // The same counters for another client, whose pair has no attempts.
     await fromElsewhere("key = key || '1' where key like '% from client %'");
     expect((await submitSignIn(service, new Map(), { email: person.email })).status).toBe(303);
@@ -137,11 +129,9 @@ describe("sign-in attempts", () => {
 
   test("of one client have one limit for all addresses together", async () => {
     await tryWrong("nobody-1@example.org");
-    await service.service.admin.query(
-      "update rowhouse.throttle set attempts = $1 where key like 'client %'",
-      [SIGN_IN_LIMITS.client - 1],
-      { retry: "unsafe", queue: SERVICE_QUEUE },
-    );
+    await service.query("update rowhouse.throttle set attempts = $1 where key like 'client %'", [
+      SIGN_IN_LIMITS.client - 1,
+    ]);
     expect((await tryWrong("nobody-2@example.org")).status).toBe(422);
     expect((await tryWrong("nobody-3@example.org")).status).toBe(429);
   });
@@ -174,19 +164,15 @@ describe("sign-in attempts", () => {
   test("are accepted again when the window has ended", async () => {
     for (let count = 0; count <= SIGN_IN_LIMITS.pair; count++) await tryWrong("nobody@example.org");
     expect((await tryWrong("nobody@example.org")).status).toBe(429);
-    await service.service.admin.query("update rowhouse.throttle set ends_at = now()", [], {
-      retry: "unsafe",
-      queue: SERVICE_QUEUE,
-    });
+    await service.query("update rowhouse.throttle set ends_at = now()");
     expect((await tryWrong("nobody@example.org")).status).toBe(422);
   });
 
   test("past the global limit get stricter limits, but block no one", async () => {
     await tryWrong("nobody@example.org");
-    await service.service.admin.query(
+    await service.query(
       "update rowhouse.throttle set attempts = $1, ends_at = now() + interval '1 hour' where key = 'all'",
       [SIGN_IN_LIMITS.globalPerMinute],
-      { retry: "unsafe", queue: SERVICE_QUEUE },
     );
     const person = await makePerson(service);
     expect((await submitSignIn(service, new Map(), { email: person.email })).status).toBe(303);
@@ -199,19 +185,13 @@ describe("sign-in attempts", () => {
   test("leave no address in the database, and their counters are deleted after expiry", async () => {
     await tryWrong("typed-into-the-form@example.org");
     const read = async () => {
-      const [row] = await service.service.admin.query<{ text: string; count: number }>(
+      const [row] = await service.query<{ text: string; count: number }>(
         "select json_agg(t)::text as text, count(*)::int4 as count from rowhouse.throttle t",
-        [],
-        { retry: "safe", queue: SERVICE_QUEUE },
       );
       return row;
     };
     expect((await read())?.text).not.toContain("typed-into-the-form");
-    await service.service.admin.query(
-      "update rowhouse.throttle set ends_at = now() - interval '1 hour'",
-      [],
-      { retry: "unsafe", queue: SERVICE_QUEUE },
-    );
+    await service.query("update rowhouse.throttle set ends_at = now() - interval '1 hour'");
     await tryWrong("another@example.org");
     expect((await read())?.count).toBe(4);
   });

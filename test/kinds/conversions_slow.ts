@@ -2,13 +2,14 @@
  * Conversions between every two column kinds, with many values of each, compared with the oracle: which values convert, what they
  * become, and that they can be converted back unless the key needs schema:drop.
  */
-import { afterAll, beforeAll, expect, test } from "bun:test";
+import { expect, test } from "bun:test";
 import { KINDS, type Kind } from "../../src/kinds/mod.ts";
 import { issueKey } from "../../src/records/apps/mod.ts";
 import { testDeps } from "../support/deps.ts";
-import { KIND_CASES, type Kinds, openKinds, tableWith, toTexts, typeOf } from "../support/kinds.ts";
+import { KIND_CASES, openKinds, tableWith, toTexts, typeOf } from "../support/kinds.ts";
 import { postChange } from "../support/push.ts";
-import { openTestService, type TestService } from "../support/service.ts";
+import { openTestService } from "../support/service.ts";
+import { share } from "../support/share.ts";
 
 type Pair = { from: Kind; to: Kind };
 const PAIRS: Pair[] = KINDS.flatMap((from) =>
@@ -16,20 +17,14 @@ const PAIRS: Pair[] = KINDS.flatMap((from) =>
 );
 const toPairTable = ({ from, to }: Pair) => `convert_${from}_${to}`;
 
-let service: TestService;
-let kinds: Kinds;
 /** A key that cannot drop values. */
-let keepingKey: string;
-beforeAll(async () => {
-  service = await openTestService();
-  const tables = PAIRS.map((pair) => [toPairTable(pair), tableWith(pair.from)]);
-  kinds = await openKinds(service, Object.fromEntries(tables));
-  const scopes = ["data:read", "data:write", "schema:push"] as const;
-  const key = { slug: kinds.app.slug, name: "keeping", scopes, expiresAt: undefined };
-  keepingKey = (await issueKey(testDeps(service.service), key)).text;
-  service.secrets.add(keepingKey);
-});
-afterAll(() => service.close());
+const service = await share(openTestService());
+const tables = PAIRS.map((pair) => [toPairTable(pair), tableWith(pair.from)]);
+const kinds = await openKinds(service, Object.fromEntries(tables));
+const scopes = ["data:read", "data:write", "schema:push"] as const;
+const key = { slug: kinds.app.slug, name: "keeping", scopes, expiresAt: undefined };
+const keepingKey = (await issueKey(testDeps(service.service), key)).text;
+service.secrets.add(keepingKey);
 
 const retype = (table: string, kind: Kind, key = kinds.app.key) => {
   const change = { kind: "retype_column", table, column: "value", type: typeOf(kind) };

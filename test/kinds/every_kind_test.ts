@@ -1,5 +1,5 @@
 /** Facts that hold for every column kind: PostgreSQL's types and operators, and a value through a write, a filter and files. */
-import { afterAll, beforeAll, expect, test } from "bun:test";
+import { expect, test } from "bun:test";
 import { readValue } from "../../src/db/mod.ts";
 import { KINDS, type Kind, SQL, VALUES } from "../../src/kinds/mod.ts";
 import { makeMapping, makeRowsReader, makeRowsWriter, makeSource } from "../../src/rows/mod.ts";
@@ -8,7 +8,8 @@ import { splitObject } from "../../src/std/json_text.ts";
 import { listIssues, makeIsolationCheck } from "../../src/tables/catalog/mod.ts";
 import { readDrift } from "../../src/tables/mod.ts";
 import { pushDefinition } from "../support/push_steps.ts";
-import { openTestService, type TestApp, type TestService } from "../support/service.ts";
+import { openTestService } from "../support/service.ts";
+import { share } from "../support/share.ts";
 
 const CHOICES = ["open", "done"] as const;
 const schema = defineSchema({
@@ -25,16 +26,10 @@ const schema = defineSchema({
   ),
 } as never);
 
-let service: TestService;
-let app: TestApp;
-let parent: string;
-beforeAll(async () => {
-  service = await openTestService({ service: { previews: ["filters"] } });
-  app = await service.makeApp(schema);
-  const created = await service.call(app, "/v1/data/db/parents", { method: "POST", json: {} });
-  parent = String(JSON.parse(created.text).id);
-});
-afterAll(() => service.close());
+const service = await share(openTestService({ service: { previews: ["filters"] } }));
+const app = await service.makeApp(schema);
+const created = await service.call(app, "/v1/data/db/parents", { method: "POST", json: {} });
+const parent = String(JSON.parse(created.text).id);
 
 const columnOf = (kind: Kind): NamedColumn => ({
   ...{ name: kind, kind, required: false, unique: false, index: false },

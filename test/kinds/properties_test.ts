@@ -2,38 +2,26 @@
  * Properties of every column kind, with many values of each: a value is returned, exported, imported and archived unchanged, and
  * conditions select what the oracle selects. A new kind needs only its `KIND_CASES`.
  */
-import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { afterAll, describe, expect, test } from "bun:test";
 import { join } from "node:path";
 import { KINDS, type Kind, VALUES } from "../../src/kinds/mod.ts";
 import type { Json } from "../../src/schema/mod.ts";
-import { type Admin, openAdmin } from "../support/admin.ts";
+import { openAdmin } from "../support/admin.ts";
 import { openApp } from "../support/archives.ts";
 import { makeProject, runHere } from "../support/command.ts";
-import {
-  KIND_CASES,
-  type KindRow,
-  type Kinds,
-  openKinds,
-  tableWith,
-  toTexts,
-} from "../support/kinds.ts";
+import { KIND_CASES, type KindRow, openKinds, tableWith, toTexts } from "../support/kinds.ts";
 import { isFull } from "../support/tier.ts";
 
 const tableOf = (kind: Kind) => `every_${kind}`;
-let here: Admin;
-let there: Admin;
-let kinds: Kinds;
 const createdOf = new Map<Kind, KindRow[]>();
-beforeAll(async () => {
-  here = await openAdmin({}, { service: { previews: ["filters"] } });
-  there = await openAdmin();
-  const tables = KINDS.map((kind) => [tableOf(kind), tableWith(kind)]);
-  kinds = await openKinds(here.service, Object.fromEntries(tables));
-  for (const kind of KINDS) {
-    const written = [...kinds.valuesOf(kind), null].map((value, nth) => ({ value, nth }));
-    createdOf.set(kind, await kinds.createAll(tableOf(kind), written));
-  }
-});
+const here = await openAdmin({}, { service: { previews: ["filters"] } });
+const there = await openAdmin();
+const tables = KINDS.map((kind) => [tableOf(kind), tableWith(kind)]);
+const kinds = await openKinds(here.service, Object.fromEntries(tables));
+for (const kind of KINDS) {
+  const written = [...kinds.valuesOf(kind), null].map((value, nth) => ({ value, nth }));
+  createdOf.set(kind, await kinds.createAll(tableOf(kind), written));
+}
 afterAll(() => Promise.all([here.close(), there.close()]));
 
 test.each(KINDS)(

@@ -1,16 +1,12 @@
-import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { describe, expect, test } from "bun:test";
 import { type Document, makeDocument } from "../../src/openapi/mod.ts";
 import type { Preview } from "../../src/preview.ts";
 import { revokeKey } from "../../src/records/apps/mod.ts";
 import { defineSchema, t } from "../../src/schema/mod.ts";
 import { routes } from "../../src/service/routes.ts";
 import { testDeps } from "../support/deps.ts";
-import {
-  definitionOf,
-  openTestService,
-  type TestApp,
-  type TestService,
-} from "../support/service.ts";
+import { definitionOf, openTestService, type TestApp } from "../support/service.ts";
+import { share } from "../support/share.ts";
 
 const PATH = "/v1/openapi.json";
 const schema = defineSchema({
@@ -25,17 +21,11 @@ const schema = defineSchema({
   },
 });
 
-let service: TestService;
-let app: TestApp;
-let other: TestApp;
-beforeAll(async () => {
-  service = await openTestService();
-  app = await service.makeApp(schema);
-  other = await service.makeApp(
-    defineSchema({ todos: { title: t.string().required() }, secrets: { code: t.string() } }),
-  );
-});
-afterAll(() => service.close());
+const service = await share(openTestService());
+const app = await service.makeApp(schema);
+const other = await service.makeApp(
+  defineSchema({ todos: { title: t.string().required() }, secrets: { code: t.string() } }),
+);
 
 async function read(of: TestApp | undefined): Promise<Document> {
   const response = await service.call(of, PATH);

@@ -1,5 +1,5 @@
 /** Every endpoint returns each error code that the OpenAPI document lists for it. */
-import { afterAll, beforeAll, expect, test } from "bun:test";
+import { expect, test } from "bun:test";
 import { makeDocument } from "../../src/openapi/mod.ts";
 import { issueKey } from "../../src/records/apps/mod.ts";
 import { defineSchema, t } from "../../src/schema/mod.ts";
@@ -7,7 +7,8 @@ import { routes } from "../../src/service/routes.ts";
 import { testDeps } from "../support/deps.ts";
 import { codesOf } from "../support/described.ts";
 import { makePerson, signInAs, toCookieHeader } from "../support/people.ts";
-import { type Call, openTestService, type TestApp, type TestService } from "../support/service.ts";
+import { type Call, openTestService } from "../support/service.ts";
+import { share } from "../support/share.ts";
 
 /** Codes of outages and quotas, which other tests check. All endpoints share their responses. */
 const ELSEWHERE = new Set([
@@ -35,31 +36,22 @@ const TODOS = "/v1/data/db/todos";
 const NONE = "00000000-0000-7000-8000-000000000000";
 const JSON_TYPE = { "content-type": "application/json" };
 
-let service: TestService;
-let app: TestApp;
-let weak: string;
-let cookie: string;
-let row: string;
-let used: string;
-beforeAll(async () => {
-  service = await openTestService({ identity: () => ({ cookieDomain: "example.org" }) });
-  app = await service.makeApp(
-    defineSchema({
-      projects: { name: t.string().required().unique() },
-      todos: { title: t.string().required().unique(), project: t.ref("projects") },
-    }),
-    { origins: ["https://todo.example.org"] },
-  );
-  const none = { slug: app.slug, name: "none", scopes: [], expiresAt: undefined };
-  weak = (await issueKey(testDeps(service.service), none)).text;
-  cookie = toCookieHeader(await signInAs(service, await makePerson(service)));
-  const project = await create("/v1/data/db/projects", { name: "home" });
-  row = await create(TODOS, { title: "one", project });
-  used = `/v1/data/db/projects/${project}`;
-  const headers = { "idempotency-key": "used" };
-  await service.call(app, TODOS, { method: "POST", headers, json: { title: "keyed" } });
-});
-afterAll(() => service.close());
+const service = await share(openTestService({ identity: () => ({ cookieDomain: "example.org" }) }));
+const app = await service.makeApp(
+  defineSchema({
+    projects: { name: t.string().required().unique() },
+    todos: { title: t.string().required().unique(), project: t.ref("projects") },
+  }),
+  { origins: ["https://todo.example.org"] },
+);
+const none = { slug: app.slug, name: "none", scopes: [], expiresAt: undefined };
+const weak = (await issueKey(testDeps(service.service), none)).text;
+const cookie = toCookieHeader(await signInAs(service, await makePerson(service)));
+const project = await create("/v1/data/db/projects", { name: "home" });
+const row = await create(TODOS, { title: "one", project });
+const used = `/v1/data/db/projects/${project}`;
+const headers = { "idempotency-key": "used" };
+await service.call(app, TODOS, { method: "POST", headers, json: { title: "keyed" } });
 
 async function create(path: string, json: unknown): Promise<string> {
   const created = await service.call(app, path, { method: "POST", json });

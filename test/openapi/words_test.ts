@@ -1,12 +1,9 @@
 /** Words that people bring from other products: the first result of the docs' search is the section about the subject. */
-import { afterAll, beforeAll, expect, test } from "bun:test";
-import { openTestService, type TestService } from "../support/service.ts";
+import { expect, test } from "bun:test";
+import { openTestService } from "../support/service.ts";
+import { share } from "../support/share.ts";
 
-let service: TestService;
-beforeAll(async () => {
-  service = await openTestService();
-});
-afterAll(() => service.close());
+const service = await share(openTestService());
 
 /** By the section, after `/docs/`; several sections can be about a subject. */
 const WORDS: Readonly<Record<string, string>> = {

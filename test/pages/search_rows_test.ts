@@ -1,9 +1,10 @@
 /** The requests that the Console's search sends to the list endpoint, and their results. */
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from "bun:test";
+import { beforeEach, describe, expect, test } from "bun:test";
 import { listSortedColumns } from "../../src/data/mod.ts";
 import { findRows, type Search, type SearchReport } from "../../src/pages/scripts/search/rows.ts";
 import { defineSchema, t } from "../../src/schema/mod.ts";
-import { definitionOf, openTestService, type TestService } from "../support/service.ts";
+import { definitionOf, openTestService } from "../support/service.ts";
+import { share } from "../support/share.ts";
 
 const VISITS = 40;
 const schema = defineSchema({
@@ -43,17 +44,17 @@ const TEXTS = LONG_TEXTS.slice(0, VISITS - 2).map((text, index) => ({
   amount: `0.${"0".repeat(190 + (index % 20))}1`,
 }));
 
-let service: TestService;
-let proxy: ReturnType<typeof Bun.serve>;
 /** The query and the status of each request. */
 const sent: { query: string; status: number }[] = [];
-beforeAll(async () => {
-  service = await openTestService({ service: { previews: ["filters"], maxVisits: VISITS } });
-  const app = await service.makeApp(schema);
-  await service.call(app, "/v1/data/db/rows", { method: "POST", json: ROWS });
-  const texts = [...TEXTS, { indexed: "" }, {}];
-  await service.call(app, "/v1/data/db/texts", { method: "POST", json: texts });
-  proxy = Bun.serve({
+const service = await share(
+  openTestService({ service: { previews: ["filters"], maxVisits: VISITS } }),
+);
+const app = await service.makeApp(schema);
+await service.call(app, "/v1/data/db/rows", { method: "POST", json: ROWS });
+const texts = [...TEXTS, { indexed: "" }, {}];
+await service.call(app, "/v1/data/db/texts", { method: "POST", json: texts });
+const proxy = await share(
+  Bun.serve({
     port: 0,
     // As the Console does, adds the credential, and sends the conditions as the query.
     fetch: async ({ url, headers }) => {
@@ -63,12 +64,8 @@ beforeAll(async () => {
       sent.push({ query, status });
       return new Response(text, { status, headers: { "content-type": "application/json" } });
     },
-  });
-});
-afterAll(async () => {
-  await proxy.stop(true);
-  await service.close();
-});
+  }),
+);
 beforeEach(() => {
   sent.length = 0;
 });

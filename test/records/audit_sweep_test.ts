@@ -1,18 +1,15 @@
 /** The retention of the audit log: old entries are deleted automatically, in steps, and no other entries can be deleted. */
-import { afterAll, beforeAll, expect, test } from "bun:test";
+import { expect, test } from "bun:test";
 import { sweepAudit } from "../../src/records/actions/mod.ts";
 import { eventually } from "../support/eventually.ts";
 import { listAudit } from "../support/lists.ts";
 import { openTestService, type TestService } from "../support/service.ts";
 import { openShape } from "../support/shape.ts";
+import { share } from "../support/share.ts";
 
 const DAY_S = 86_400;
 const KEEPING = { service: { auditRetentionS: 0 } };
-let service: TestService;
-beforeAll(async () => {
-  service = await openTestService(KEEPING);
-});
-afterAll(() => service.close());
+const service = await share(openTestService(KEEPING));
 
 async function addEntries(to: TestService, count: number, days: number): Promise<void> {
   await to.service.admin.message(

@@ -1,6 +1,6 @@
 /** Actions on the Console's login: each needs both cookies of an administrator. */
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from "bun:test";
-import { type Database, openDatabase, SERVICE_QUEUE } from "../../src/db/mod.ts";
+import { beforeEach, describe, expect, test } from "bun:test";
+import { openDatabase, readRows, SERVICE_QUEUE } from "../../src/db/mod.ts";
 import { IDENTITY_COOKIE, SESSION_COOKIE } from "../../src/identity/mod.ts";
 import { SCOPES } from "../../src/principal.ts";
 import { runAction } from "../../src/records/actions/mod.ts";
@@ -17,28 +17,22 @@ import { makeProject, runHere } from "../support/command.ts";
 import { IDENTITY_SECRETS } from "../support/deps.ts";
 import { listAudit, listKeys } from "../support/lists.ts";
 import { type Jar, makePerson, OLD_SIGN_IN, type Person, signInAs } from "../support/people.ts";
-import { openTestService, type TestApp, type TestService } from "../support/service.ts";
+import { openTestService } from "../support/service.ts";
+import { share } from "../support/share.ts";
 
-let service: TestService;
-let consoleDb: Database;
-let app: TestApp;
 let admin: Person;
 let person: Person;
 let jar: Jar;
-beforeAll(async () => {
-  service = await openTestService();
-  consoleDb = openDatabase({
+const service = await share(openTestService());
+const consoleDb = await share(
+  openDatabase({
     url: service.database.consoleUrl,
     connections: 1,
     prepare: true,
     name: "rowhouse test console",
-  });
-  app = await service.makeApp();
-});
-afterAll(async () => {
-  await consoleDb.close();
-  await service.close();
-});
+  }),
+);
+const app = await service.makeApp();
 beforeEach(async () => {
   admin = await makePerson(service, { consoleRole: "admin" });
   person = await makePerson(service);
@@ -132,11 +126,11 @@ describe("a grant is rejected and changes nothing:", () => {
   type Cookies = ReturnType<typeof cookiesOf>;
   const both = (session: string, identity: string): Cookies => ({ session, identity });
   const digestsOf = async (): Promise<Cookies> => {
-    const [row] = await service.service.db.query<Cookies>(
+    const [row] = await readRows<Cookies>(
+      service.service.db,
       `select id || '.' || encode(session_digest, 'hex') as session, id || '.' || encode(identity_digest, 'hex') as identity
       from rowhouse.sessions where user_id = $1::text::uuid`,
       [admin.id],
-      { retry: "safe", queue: SERVICE_QUEUE },
     );
     return both(row?.session ?? "", row?.identity ?? "");
   };

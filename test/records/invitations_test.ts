@@ -1,6 +1,5 @@
 /** Invitations by commands, with email: the actions that each state allows, and the people that they do not affect. */
-import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import { SERVICE_QUEUE } from "../../src/db/mod.ts";
+import { afterAll, describe, expect, test } from "bun:test";
 import { setPasswordByLink } from "../../src/identity/mod.ts";
 import { makePasswordRecord } from "../../src/identity/passwords/password.ts";
 import { readList } from "../../src/records/actions/mod.ts";
@@ -24,17 +23,13 @@ import { listAudit } from "../support/lists.ts";
 import type { MailServer, Received } from "../support/mail_server.ts";
 import { openMailService } from "../support/mail_service.ts";
 import { makePerson, submitForm, visit } from "../support/people.ts";
-import type { TestApp, TestService } from "../support/service.ts";
+import type { TestService } from "../support/service.ts";
 
 let mails: MailServer;
 let service: TestService;
 let close: () => Promise<void>;
-let app: TestApp;
-let other: TestApp;
-beforeAll(async () => {
-  ({ mails, service, close } = await openMailService());
-  [app, other] = [await service.makeApp(), await service.makeApp()];
-});
+({ mails, service, close } = await openMailService());
+const [app, other] = [await service.makeApp(), await service.makeApp()];
 afterAll(() => close());
 
 const OWN = "seven slow green boats";
@@ -42,7 +37,7 @@ const deps = () => testDeps(service.service);
 const newEmail = () => `invited-${crypto.randomUUID().slice(-12)}@example.org`;
 
 function query<Row>(text: string, values: string[] = []): Promise<Row[]> {
-  return service.service.admin.query<Row>(text, values, { retry: "unsafe", queue: SERVICE_QUEUE });
+  return service.query<Row>(text, values);
 }
 
 async function inviteTo(

@@ -1,5 +1,5 @@
-import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import { SERVICE_QUEUE } from "../../src/db/mod.ts";
+import { describe, expect, test } from "bun:test";
+import { readRows } from "../../src/db/mod.ts";
 import { readList } from "../../src/records/actions/mod.ts";
 import {
   createUser,
@@ -16,15 +16,11 @@ import { withDatabase } from "../support/cluster.ts";
 import { testDeps } from "../support/deps.ts";
 import { listAudit } from "../support/lists.ts";
 import { makePerson, sharedCookie, signInAs } from "../support/people.ts";
-import { openTestService, type TestApp, type TestService } from "../support/service.ts";
+import { openTestService } from "../support/service.ts";
+import { share } from "../support/share.ts";
 
-let service: TestService;
-let app: TestApp;
-beforeAll(async () => {
-  service = await openTestService();
-  app = await service.makeApp();
-});
-afterAll(() => service.close());
+const service = await share(openTestService());
+const app = await service.makeApp();
 
 const deps = () => testDeps(service.service);
 const make = (email: string) =>
@@ -107,10 +103,8 @@ describe("people", () => {
 
 describe("the last super_admin", () => {
   const superAdmins = async () => {
-    const [row] = await service.service.admin.query<{ count: number }>(
+    const [row] = await service.query<{ count: number }>(
       "select count(*)::int4 as count from rowhouse.users where console_role = 'super_admin' and disabled_at is null",
-      [],
-      { retry: "safe", queue: SERVICE_QUEUE },
     );
     return row?.count;
   };
@@ -130,10 +124,7 @@ describe("the last super_admin", () => {
       expect(await superAdmins()).toBe(1);
       const kept = people[results.findIndex(({ status }) => status === "rejected")];
       await expect(act(kept?.email ?? "")).rejects.toMatchObject({ code: "invalid_request" });
-      await service.service.admin.query("update rowhouse.users set console_role = null", [], {
-        retry: "unsafe",
-        queue: SERVICE_QUEUE,
-      });
+      await service.query("update rowhouse.users set console_role = null");
     }
   });
 
@@ -177,12 +168,8 @@ describe("the audit log", () => {
     "delete from rowhouse.audit",
     "truncate rowhouse.audit",
   ])("rejects %s by the serving login and by the table owner", async (text) => {
-    await expect(
-      service.service.db.query(text, [], { retry: "unsafe", queue: SERVICE_QUEUE }),
-    ).rejects.toThrow();
-    await expect(
-      service.service.admin.query(text, [], { retry: "unsafe", queue: SERVICE_QUEUE }),
-    ).rejects.toMatchObject({
+    await expect(readRows(service.service.db, text)).rejects.toThrow();
+    await expect(service.query(text)).rejects.toMatchObject({
       signal: "RH012",
     });
     await expect(
@@ -205,9 +192,7 @@ test.each([
   "select rowhouse.set_disabled('x@example.org', true, 'x')",
 ])("the serving login cannot run: %s", async (text) => {
   await withDatabase(service.database.servingUrl, async (database) => {
-    await expect(
-      database.query(text, [], { retry: "unsafe", queue: SERVICE_QUEUE }),
-    ).rejects.toMatchObject({
+    await expect(readRows(database, text)).rejects.toMatchObject({
       code: "42501",
     });
   });

@@ -1,13 +1,10 @@
-import { afterAll, beforeAll, expect, test } from "bun:test";
+import { expect, test } from "bun:test";
 import { readRows } from "../../src/db/mod.ts";
 import { runRowsJobs } from "../../src/records/apps/mod.ts";
-import { makeDatabase, type TestDatabase, withDatabase } from "../support/cluster.ts";
+import { makeDatabase, withDatabase } from "../support/cluster.ts";
+import { share } from "../support/share.ts";
 
-let database: TestDatabase;
-beforeAll(async () => {
-  database = await makeDatabase();
-});
-afterAll(() => database.drop());
+const database = await share(makeDatabase());
 
 test("failed jobs do not stop later jobs, and each error is reported", async () => {
   await withDatabase(database.adminUrl, async (admin) => {

@@ -1,5 +1,5 @@
 /** The client of an app without a server, on a real service: rows by rules, roles that change, and what a service lacks. */
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "bun:test";
+import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import { setAppSwitch } from "../../src/records/apps/mod.ts";
 import { grantRole, revokeRole } from "../../src/records/people/mod.ts";
 import { defineSchema, type Insert, t } from "../../src/schema/mod.ts";
@@ -8,7 +8,8 @@ import { DataError } from "../../src/sdk/data.ts";
 import { openPageNetwork, type PageNetwork } from "../support/as_browser.ts";
 import { makePerson, type Person, signInAs } from "../support/people.ts";
 import { openToBrowsers } from "../support/person_keys.ts";
-import { openTestService, type TestApp, type TestService } from "../support/service.ts";
+import { openTestService, type TestApp } from "../support/service.ts";
+import { share } from "../support/share.ts";
 
 const ORIGIN = "https://wiki.example.org";
 const schema = defineSchema({
@@ -30,18 +31,15 @@ const schema = defineSchema({
     .allow("lead", { read: true, create: true, update: true, delete: true }),
 });
 
-let service: TestService;
-let app: TestApp;
 let network: PageNetwork;
 let client: AppClient<typeof schema>;
 let ada: Person;
-beforeAll(async () => {
-  service = await openTestService({ service: { previews: ["browser", "filters", "live"] } });
-  app = await service.makeApp(schema, { origins: [ORIGIN] });
-  await openToBrowsers(service, app);
-  await service.service.warm();
-});
-afterAll(() => service.close());
+const service = await share(
+  openTestService({ service: { previews: ["browser", "filters", "live"] } }),
+);
+const app = await service.makeApp(schema, { origins: [ORIGIN] });
+await openToBrowsers(service, app);
+await service.service.warm();
 beforeEach(async () => {
   network = openPageNetwork(service.url, ORIGIN);
   client = connect(network);

@@ -1,31 +1,23 @@
 /** `changes()` of the client: no change is missed through lost connections, slow loops and several loops, and no stream stays open. */
-import { afterAll, beforeAll, expect, test } from "bun:test";
+import { expect, test } from "bun:test";
 import { passOn } from "../../src/gateway/mod.ts";
 import { setAppSwitch } from "../../src/records/apps/mod.ts";
 import { defineSchema, t } from "../../src/schema/mod.ts";
 import { createDataClient, type TableChanges } from "../../src/sdk/data.ts";
 import { eventually } from "../support/eventually.ts";
-import { openTestService, type TestApp, type TestService } from "../support/service.ts";
+import { openTestService, type TestApp } from "../support/service.ts";
+import { share } from "../support/share.ts";
 
 const schema = defineSchema({ todos: { title: t.string().required() } });
 type Todo = Awaited<ReturnType<ReturnType<typeof connect>["todos"]["create"]>>;
 type Events = AsyncGenerator<TableChanges<Todo>, void, undefined>;
 
-let service: TestService;
-let app: TestApp;
 /** The streams that the client opened: which are open, and how to interrupt them. */
 const open = new Set<AbortController>();
 let opened = 0;
-let proxy: ReturnType<typeof Bun.serve>;
-beforeAll(async () => {
-  service = await openTestService({ service: { previews: ["live"] } });
-  app = await makeLiveApp();
-  proxy = Bun.serve({ port: 0, idleTimeout: 0, fetch: serve });
-});
-afterAll(async () => {
-  await proxy.stop(true);
-  await service.close();
-});
+const service = await share(openTestService({ service: { previews: ["live"] } }));
+const app = await makeLiveApp();
+const proxy = await share(Bun.serve({ port: 0, idleTimeout: 0, fetch: serve }));
 
 async function makeLiveApp(): Promise<TestApp> {
   const made = await service.makeApp(schema);

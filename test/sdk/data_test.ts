@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { beforeAll, describe, expect, test } from "bun:test";
 import { defineSchema, t } from "../../src/schema/mod.ts";
 import {
   createDataClient,
@@ -8,7 +8,8 @@ import {
 } from "../../src/sdk/data.ts";
 import { MAX_BATCH, MAX_ROWS } from "../../src/std/limits.ts";
 import { expectSentences } from "../support/sentences.ts";
-import { openTestService, type TestApp, type TestService } from "../support/service.ts";
+import { openTestService, type TestApp } from "../support/service.ts";
+import { share } from "../support/share.ts";
 
 const schema = defineSchema({
   projects: { name: t.string().required().unique() },
@@ -25,15 +26,9 @@ const schema = defineSchema({
   then: { title: t.string() },
 });
 
-let service: TestService;
-let app: TestApp;
-let db: DataClient<typeof schema>;
-beforeAll(async () => {
-  service = await openTestService();
-  app = await service.makeApp(schema);
-  db = connect(app);
-});
-afterAll(() => service.close());
+const service = await share(openTestService());
+const app = await service.makeApp(schema);
+const db = connect(app);
 
 function connect({ key }: TestApp): DataClient<typeof schema> {
   return createDataClient({ baseUrl: `${service.url}/`, apiKey: key, schema });

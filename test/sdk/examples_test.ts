@@ -1,16 +1,13 @@
-import { afterAll, beforeAll, describe, test } from "bun:test";
+import { afterAll, describe, test } from "bun:test";
 import schema from "../../schema/mod.ts";
 import { findExamples, runExample } from "../support/examples.ts";
-import { openTestService, type TestService } from "../support/service.ts";
+import { openTestService } from "../support/service.ts";
 
 const examples = await findExamples("src/sdk");
 const SETTINGS = ["ROWHOUSE_URL", "ROWHOUSE_API_KEY"] as const;
 const before = SETTINGS.map((name) => [name, process.env[name]] as const);
 
-let service: TestService;
-beforeAll(async () => {
-  service = await openTestService();
-});
+const service = await openTestService();
 afterAll(async () => {
   for (const [name, value] of before) {
     if (value === undefined) delete process.env[name];

@@ -1,8 +1,9 @@
 /** `find()` of the client: by the columns of unique constraints only, and never `undefined` after an incomplete search. */
-import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { describe, expect, test } from "bun:test";
 import { defineSchema, t } from "../../src/schema/mod.ts";
-import { createDataClient, type DataClient } from "../../src/sdk/data.ts";
-import { openTestService, type TestApp, type TestService } from "../support/service.ts";
+import { createDataClient } from "../../src/sdk/data.ts";
+import { openTestService } from "../support/service.ts";
+import { share } from "../support/share.ts";
 
 const schema = defineSchema({
   people: t
@@ -36,33 +37,27 @@ function toId(of: "badge" | "org", index: number): string {
 const LAST = PEOPLE.at(-1);
 const NO_BADGE = "ffffffff-8694-739b-aea5-000000000000";
 
-let service: TestService;
-let app: TestApp;
-let db: DataClient<typeof schema>;
 /** The query strings of all requests. */
 const asked: string[] = [];
-let proxy: ReturnType<typeof Bun.serve>;
-beforeAll(async () => {
-  service = await openTestService({ service: { previews: ["filters"], maxVisits: VISITS } });
-  app = await service.makeApp(schema);
-  proxy = Bun.serve({
+const service = await share(
+  openTestService({ service: { previews: ["filters"], maxVisits: VISITS } }),
+);
+const app = await service.makeApp(schema);
+const proxy = await share(
+  Bun.serve({
     port: 0,
     fetch: (request) => {
       const { pathname, search } = new URL(request.url);
       asked.push(search);
       return fetch(service.url + pathname + search, { headers: request.headers });
     },
-  });
-  const to = { apiKey: app.key, schema };
-  await createDataClient({ ...to, baseUrl: service.url }).people.createMany(PEOPLE);
-  // As while its index is built again: the number has none.
-  await service.service.admin.message("drop index data.people__level__search_key");
-  db = createDataClient({ ...to, baseUrl: `http://127.0.0.1:${proxy.port}` });
-});
-afterAll(async () => {
-  await proxy.stop(true);
-  await service.close();
-});
+  }),
+);
+const to = { apiKey: app.key, schema };
+await createDataClient({ ...to, baseUrl: service.url }).people.createMany(PEOPLE);
+// As while its index is built again: the number has none.
+await service.service.admin.message("drop index data.people__level__search_key");
+const db = createDataClient({ ...to, baseUrl: `http://127.0.0.1:${proxy.port}` });
 
 /** Like a caller without types. */
 function findUntyped(where: object, client: object = db): Promise<unknown> {

@@ -1,8 +1,9 @@
 /** Groups and counts of the client: its requests fit the service, and its types fit the responses. */
-import { afterAll, beforeAll, expect, test } from "bun:test";
+import { expect, test } from "bun:test";
 import { defineSchema, t } from "../../src/schema/mod.ts";
-import { createDataClient, type DataClient } from "../../src/sdk/data.ts";
-import { openTestService, type TestService } from "../support/service.ts";
+import { createDataClient } from "../../src/sdk/data.ts";
+import { openTestService } from "../support/service.ts";
+import { share } from "../support/share.ts";
 
 const schema = defineSchema({
   tasks: t.model({
@@ -16,20 +17,15 @@ const schema = defineSchema({
   }),
 });
 
-let service: TestService;
-let db: DataClient<typeof schema>;
-beforeAll(async () => {
-  service = await openTestService({ service: { previews: ["filters"] } });
-  const { key } = await service.makeApp(schema);
-  db = createDataClient({ baseUrl: service.url, apiKey: key, schema });
-  await db.tasks.createMany([
-    { title: "a", status: "open", hours: 0.1, price: "1.50", due: "2026-01-31", sum: 1 },
-    { title: "b", status: "open", hours: 0.2, price: "2.50", due: "2026-01-01", sum: 2 },
-    { title: "c", status: "done", price: "3" },
-    { title: "d", price: "4" },
-  ]);
-});
-afterAll(() => service.close());
+const service = await share(openTestService({ service: { previews: ["filters"] } }));
+const { key } = await service.makeApp(schema);
+const db = createDataClient({ baseUrl: service.url, apiKey: key, schema });
+await db.tasks.createMany([
+  { title: "a", status: "open", hours: 0.1, price: "1.50", due: "2026-01-31", sum: 1 },
+  { title: "b", status: "open", hours: 0.2, price: "2.50", due: "2026-01-01", sum: 2 },
+  { title: "c", status: "done", price: "3" },
+  { title: "d", price: "4" },
+]);
 
 test("groups have their columns, their count and exact sums", async () => {
   const groups = await db.tasks.groups({

@@ -6,12 +6,13 @@ import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import fc from "fast-check";
 import { setAppSwitch } from "../../src/records/apps/mod.ts";
 import { defineSchema, type Row, t } from "../../src/schema/mod.ts";
-import { createDataClient, type DataClient, type QueryOptions } from "../../src/sdk/data.ts";
+import { createDataClient, type QueryOptions } from "../../src/sdk/data.ts";
 import { followRows, type LiveError, relayRows } from "../../src/sdk/live.ts";
 import { applyPatch, type Patch, type RowPage, toPatches } from "../../src/sdk/patches.ts";
 import { eventually } from "../support/eventually.ts";
 import { findFreePort } from "../support/free_port.ts";
-import { openTestService, type TestService } from "../support/service.ts";
+import { openTestService } from "../support/service.ts";
+import { share } from "../support/share.ts";
 
 const ROWS = 15_000;
 /** An event of the service for one changed row has fewer bytes than two rows. */
@@ -37,22 +38,16 @@ const QUERIES = {
 } satisfies Record<string, Query>;
 type Name = keyof typeof QUERIES;
 
-let service: TestService;
-let db: DataClient<typeof schema>;
-let rows: Todo[];
-beforeAll(async () => {
-  service = await openTestService({ service: { previews: ["filters", "live"] } });
-  const app = await service.makeApp(schema);
-  await setAppSwitch(service.service, app.slug, ["live", true]);
-  db = createDataClient({ baseUrl: service.url, apiKey: app.key, schema });
-  rows = await db.todos.createAll(
-    Array.from({ length: ROWS }, (_, index) => ({
-      title: `${index % 5000 === 7 ? "special" : "todo"} ${index}`,
-      rank: index * 10,
-    })),
-  );
-}, 120_000);
-afterAll(() => service.close());
+const service = await share(openTestService({ service: { previews: ["filters", "live"] } }));
+const app = await service.makeApp(schema);
+await setAppSwitch(service.service, app.slug, ["live", true]);
+const db = createDataClient({ baseUrl: service.url, apiKey: app.key, schema });
+const rows = await db.todos.createAll(
+  Array.from({ length: ROWS }, (_, index) => ({
+    title: `${index % 5000 === 7 ? "special" : "todo"} ${index}`,
+    rank: index * 10,
+  })),
+);
 
 /** The app's server. Counts the bytes that it sends, without the comments that keep a connection open. */
 function serveApp(port = 0) {

@@ -1,22 +1,18 @@
 /** Watching a page of a live app: by the event stream, and by polling without a stream. */
-import { afterAll, beforeAll, expect, test } from "bun:test";
+import { expect, test } from "bun:test";
 import { setAppSwitch } from "../../src/records/apps/mod.ts";
 import { defineSchema, t } from "../../src/schema/mod.ts";
 import { createDataClient, relay } from "../../src/sdk/data.ts";
-import { openTestService, type TestApp, type TestService } from "../support/service.ts";
+import { openTestService } from "../support/service.ts";
+import { share } from "../support/share.ts";
 
 const schema = defineSchema({ todos: { title: t.string().required() } });
 /** No poll happens during a test. */
 const NEVER_MS = 3_600_000;
 
-let service: TestService;
-let app: TestApp;
-beforeAll(async () => {
-  service = await openTestService({ service: { previews: ["live"] } });
-  app = await service.makeApp(schema);
-  await setAppSwitch(service.service, app.slug, ["live", true]);
-});
-afterAll(() => service.close());
+const service = await share(openTestService({ service: { previews: ["live"] } }));
+const app = await service.makeApp(schema);
+await setAppSwitch(service.service, app.slug, ["live", true]);
 
 const connect = () => createDataClient({ baseUrl: service.url, apiKey: app.key, schema });
 

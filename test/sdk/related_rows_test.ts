@@ -1,9 +1,10 @@
 /** Related rows of the client: the requests fit the service, and a watch follows the tables of related rows. */
-import { afterAll, beforeAll, expect, test } from "bun:test";
+import { expect, test } from "bun:test";
 import { setAppSwitch } from "../../src/records/apps/mod.ts";
 import { defineSchema, t } from "../../src/schema/mod.ts";
 import { createDataClient, type DataClient, matches } from "../../src/sdk/data.ts";
-import { openTestService, type TestApp, type TestService } from "../support/service.ts";
+import { openTestService } from "../support/service.ts";
+import { share } from "../support/share.ts";
 
 const schema = defineSchema({
   vendors: { name: t.string().required() },
@@ -22,23 +23,15 @@ const schema = defineSchema({
 });
 const NEVER_MS = 3_600_000;
 
-let service: TestService;
-let app: TestApp;
-let db: DataClient<typeof schema>;
-let vendor: string;
-let project: string;
-beforeAll(async () => {
-  service = await openTestService({ service: { previews: ["filters", "live"] } });
-  app = await service.makeApp(schema);
-  await setAppSwitch(service.service, app.slug, ["live", true]);
-  db = createDataClient({ baseUrl: service.url, apiKey: app.key, schema });
-  vendor = (await db.vendors.create({ name: "Ann" })).id;
-  project = (await db.projects.create({ name: "House", vendor })).id;
-  await db.todos.createMany(["b", "a", "c"].map((title) => ({ title, project })));
-  await db.todos.create({ title: "alone" });
-  await db.matches.create({ home: vendor, away: vendor });
-});
-afterAll(() => service.close());
+const service = await share(openTestService({ service: { previews: ["filters", "live"] } }));
+const app = await service.makeApp(schema);
+await setAppSwitch(service.service, app.slug, ["live", true]);
+const db = createDataClient({ baseUrl: service.url, apiKey: app.key, schema });
+const vendor = (await db.vendors.create({ name: "Ann" })).id;
+const project = (await db.projects.create({ name: "House", vendor })).id;
+await db.todos.createMany(["b", "a", "c"].map((title) => ({ title, project })));
+await db.todos.create({ title: "alone" });
+await db.matches.create({ home: vendor, away: vendor });
 
 test("the rows of references, two levels deep", async () => {
   const { rows } = await db.todos.list({

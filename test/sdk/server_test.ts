@@ -1,30 +1,23 @@
 /** The client of an app's own server: whom it accepts, with keys that pages of the service's apps opened. */
-import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { describe, expect, test } from "bun:test";
 import { revokeRole } from "../../src/records/people/mod.ts";
 import { DataError } from "../../src/sdk/data.ts";
 import { createServerClient } from "../../src/sdk/server.ts";
 import { makePerson, type Person, signInAs } from "../support/people.ts";
 import { getPersonKey, openToBrowsers } from "../support/person_keys.ts";
-import { openTestService, type TestApp, type TestService } from "../support/service.ts";
+import { openTestService, type TestApp } from "../support/service.ts";
+import { share } from "../support/share.ts";
 
 const ORIGIN = "https://wiki.example.org";
 const SIBLING = "https://blog.example.org";
 
-let service: TestService;
-let app: TestApp;
-let sibling: TestApp;
-let ada: Person;
-let key: string;
-beforeAll(async () => {
-  service = await openTestService({ service: { previews: ["browser"] } });
-  app = await service.makeApp(undefined, { origins: [ORIGIN] });
-  sibling = await service.makeApp(undefined, { origins: [SIBLING] });
-  for (const each of [app, sibling]) await openToBrowsers(service, each);
-  await service.service.warm();
-  ada = await makePerson(service, { name: "Ada", app, role: "editor" });
-  key = await openKey(ada, app, ORIGIN);
-});
-afterAll(() => service.close());
+const service = await share(openTestService({ service: { previews: ["browser"] } }));
+const app = await service.makeApp(undefined, { origins: [ORIGIN] });
+const sibling = await service.makeApp(undefined, { origins: [SIBLING] });
+for (const each of [app, sibling]) await openToBrowsers(service, each);
+await service.service.warm();
+const ada = await makePerson(service, { name: "Ada", app, role: "editor" });
+const key = await openKey(ada, app, ORIGIN);
 
 async function openKey(person: Person, of: TestApp, origin: string): Promise<string> {
   const cookies = await signInAs(service, person);

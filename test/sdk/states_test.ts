@@ -1,25 +1,22 @@
 /** The client and the states of rows and pages: conflicting writes, cached pages, watched pages. @module */
-import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { describe, expect, test } from "bun:test";
 import { defineSchema, t } from "../../src/schema/mod.ts";
 import { createDataClient, type DataClient, DataError, etagOf } from "../../src/sdk/data.ts";
 import { eventually } from "../support/eventually.ts";
-import { openTestService, type TestApp, type TestService } from "../support/service.ts";
+import { openTestService } from "../support/service.ts";
+import { share } from "../support/share.ts";
 
 const schema = defineSchema({ todos: { title: t.string().required() } });
 
-let service: TestService;
-let app: TestApp;
-let db: DataClient<typeof schema>;
 /** The requests that a proxy in front of the service received. */
 const seen: { method: string; asked: string | null; status: number }[] = [];
 let failures = 0;
 /** Whether the proxy marks tags as weak, as nginx does when it compresses. */
 let weakens = false;
-let proxy: ReturnType<typeof Bun.serve>;
-beforeAll(async () => {
-  service = await openTestService();
-  app = await service.makeApp(schema);
-  proxy = Bun.serve({
+const service = await share(openTestService());
+const app = await service.makeApp(schema);
+const proxy = await share(
+  Bun.serve({
     port: 0,
     fetch: async (request) => {
       if (failures > 0) {
@@ -43,13 +40,9 @@ beforeAll(async () => {
         },
       );
     },
-  });
-  db = connect();
-});
-afterAll(async () => {
-  await proxy.stop(true);
-  await service.close();
-});
+  }),
+);
+const db = connect();
 
 function connect(options: { cache?: boolean; retries?: number } = {}): DataClient<typeof schema> {
   const baseUrl = `http://127.0.0.1:${proxy.port}`;

@@ -1,10 +1,10 @@
 /** `rowhouse/testing`: people with the rights of their role, in `bun test` and `node --test`, only on a running `rowhouse dev`. */
-import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { afterAll, describe, expect, test } from "bun:test";
 import { chmodSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { person, removePeople } from "../../src/sdk/testing.ts";
 import { readBlocks } from "../docs/blocks.ts";
-import { makeProject, ROOT, type Running, runCommand, startCommand } from "../support/command.ts";
+import { makeProject, ROOT, runCommand, startCommand } from "../support/command.ts";
 
 const LIMIT_MS = 120_000;
 
@@ -25,16 +25,11 @@ export default defineSchema({
 
 type Todos = { todos: { row: { id: string }; insert: { title: string }; update: object } };
 
-let project: ReturnType<typeof makeProject>;
-let dev: Running;
-let started: string;
-beforeAll(async () => {
-  project = makeProject({ "package.json": '{ "name": "wiki", "type": "module" }' });
-  await installClients();
-  project.write("schema/mod.ts", SCHEMA);
-  dev = startCommand(["dev", "--port", "0", "--app", "wiki", "--preview", "browser"], project);
-  [started] = await dev.until(/Sign in:[\s\S]*Ctrl-C stops everything/);
-}, LIMIT_MS);
+const project = makeProject({ "package.json": '{ "name": "wiki", "type": "module" }' });
+await installClients();
+project.write("schema/mod.ts", SCHEMA);
+const dev = startCommand(["dev", "--port", "0", "--app", "wiki", "--preview", "browser"], project);
+const [started] = await dev.until(/Sign in:[\s\S]*Ctrl-C stops everything/);
 afterAll(async () => {
   await dev.kill("SIGINT");
   project.remove();

@@ -1,8 +1,9 @@
 /** `upsert()` of the client: one row or a list, by the unique constraints of the schema only. */
-import { afterAll, beforeAll, expect, test } from "bun:test";
+import { expect, test } from "bun:test";
 import { defineSchema, t } from "../../src/schema/mod.ts";
-import { createDataClient, type DataClient } from "../../src/sdk/data.ts";
-import { openTestService, type TestService } from "../support/service.ts";
+import { createDataClient } from "../../src/sdk/data.ts";
+import { openTestService } from "../support/service.ts";
+import { share } from "../support/share.ts";
 
 const schema = defineSchema({
   parts: t
@@ -10,14 +11,9 @@ const schema = defineSchema({
     .unique("vendor", "sku"),
 });
 
-let service: TestService;
-let db: DataClient<typeof schema>;
-beforeAll(async () => {
-  service = await openTestService({ service: { previews: ["filters"] } });
-  const app = await service.makeApp(schema);
-  db = createDataClient({ baseUrl: service.url, apiKey: app.key, schema });
-});
-afterAll(() => service.close());
+const service = await share(openTestService({ service: { previews: ["filters"] } }));
+const app = await service.makeApp(schema);
+const db = createDataClient({ baseUrl: service.url, apiKey: app.key, schema });
 
 test("creates and updates one row, whose state a later update can require", async () => {
   const made = await db.parts.upsert({ tag: "a", price: 1 }, { onConflict: "tag" });

@@ -1,17 +1,16 @@
-import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import { openTestService, type TestService } from "../support/service.ts";
+import { describe, expect, test } from "bun:test";
+import { openTestService } from "../support/service.ts";
+import { share } from "../support/share.ts";
 
 /** The header of a browser that opens an address. */
 const BROWSER = "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8";
 const IDENTITY_URL = "https://id.example.org";
 
-let service: TestService;
-beforeAll(async () => {
-  service = await openTestService({
+const service = await share(
+  openTestService({
     identity: () => ({ identityUrl: IDENTITY_URL, cookieDomain: "example.org" }),
-  });
-});
-afterAll(() => service.close());
+  }),
+);
 
 const open = (path: string, init: RequestInit & { accept?: string } = {}) =>
   fetch(`${service.url}${path}`, {

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { describe, expect, test } from "bun:test";
 import schema from "../../schema/mod.ts";
 import { MAX_AGE_MS, makeGuard } from "../../src/service/isolation_guard.ts";
 import { IsolationError, openService } from "../../src/service/open.ts";
@@ -8,16 +8,12 @@ import { TEST_IDENTITY_SECRET } from "../support/deps.ts";
 import { eventually } from "../support/eventually.ts";
 import { functionOf, signatureOf } from "../support/functions.ts";
 import { expectSentences } from "../support/sentences.ts";
-import { openTestService, type TestApp, type TestService, UNGUARDED } from "../support/service.ts";
+import { openTestService, UNGUARDED } from "../support/service.ts";
+import { share } from "../support/share.ts";
 import { casesHere } from "../support/skip.ts";
 
-let service: TestService;
-let app: TestApp;
-beforeAll(async () => {
-  service = await openTestService({ service: { checkIntervalMs: 50 } });
-  app = await service.makeApp(schema);
-});
-afterAll(() => service.close());
+const service = await share(openTestService({ service: { checkIntervalMs: 50 } }));
+const app = await service.makeApp(schema);
 
 const GET = functionOf(schema, "todos", "get");
 const GET_SIGNATURE = signatureOf(schema, "todos", "get");

@@ -1,14 +1,10 @@
-import { afterAll, beforeAll, expect, test } from "bun:test";
+import { expect, test } from "bun:test";
 import schema from "../../schema/mod.ts";
-import { openTestService, type TestApp, type TestService } from "../support/service.ts";
+import { openTestService } from "../support/service.ts";
+import { share } from "../support/share.ts";
 
-let service: TestService;
-let app: TestApp;
-beforeAll(async () => {
-  service = await openTestService();
-  app = await service.makeApp(schema);
-});
-afterAll(() => service.close());
+const service = await share(openTestService());
+const app = await service.makeApp(schema);
 
 async function ask(path: string, method = "GET"): Promise<{ status: number; text: string }> {
   const response = await service.service.adminFetch(

@@ -1,6 +1,6 @@
 /** Counts and samples of rejected requests are exact, contain no values, and have a limit. */
 import { afterEach, beforeEach, expect, test } from "bun:test";
-import { SERVICE_QUEUE } from "../../src/db/mod.ts";
+import { readRows } from "../../src/db/mod.ts";
 import type { ResponseRecord } from "../../src/observe.ts";
 import { revokeKey } from "../../src/records/apps/mod.ts";
 import { defineSchema, t } from "../../src/schema/mod.ts";
@@ -26,21 +26,24 @@ beforeEach(async () => {
 });
 afterEach(() => service.close());
 
-async function read<Row>(text: string): Promise<Row[]> {
-  return await service.service.admin.query<Row>(text, [], { retry: "safe", queue: SERVICE_QUEUE });
-}
-
 const post = (json: unknown) => service.call(app, LIST, { method: "POST", json });
 
 /** Returns the counts by span, table and code. */
 const readCounts = (appId = app.id) =>
-  read<{ span: string; table: string; code: string; requests: number }>(
+  service.query<{ span: string; table: string; code: string; requests: number }>(
     `select span, table_name as "table", code, sum(requests)::int4 as requests
     from rowhouse.rejections where app_id = '${appId}' group by 1, 2, 3 order by 1, 2, 3`,
   );
 
 const readSamples = () =>
-  read<{ id: string; key: string; table: string; code: string; paths: string[]; requests: number }>(
+  service.query<{
+    id: string;
+    key: string;
+    table: string;
+    code: string;
+    paths: string[];
+    requests: number;
+  }>(
     `select id, key_id as key, table_name as "table", code, to_json(paths) as paths, requests
     from rowhouse.stored_requests where app_id = '${app.id}' and status between 400 and 499
     order by at, id`,
@@ -90,7 +93,7 @@ test("rejected requests are counted by table and code, and stored with key and f
     { key, table: "orders", code: "invalid_id", paths: [], requests: 1 },
   ] as never);
   expect(samples[0]?.id).toBe(first.headers.get("x-request-id") ?? "");
-  const [stored] = await read<{ text: string }>(
+  const [stored] = await service.query<{ text: string }>(
     `select string_agg(stored::text, ' ') as text from rowhouse.stored_requests as stored`,
   );
   expect(stored?.text).not.toContain("secret");
@@ -106,7 +109,7 @@ test("a request with a revoked key counts for the key's app, and a request with 
   expect((await readCounts())[0]).toMatchObject({ span: "hour", code: "unauthenticated" });
   expect((await readSamples())[0]).toMatchObject({ key: app.key.slice(3, 19), paths: [] });
   const readUnknown = () =>
-    read("select key_id from rowhouse.stored_requests where app_id is null");
+    service.query("select key_id from rowhouse.stored_requests where app_id is null");
   // A minute can end between the two requests.
   await eventually(async () => (await readUnknown()).length > 0);
   expect(await readUnknown()).toEqual([{ key_id: null }]);
@@ -115,11 +118,11 @@ test("a request with a revoked key counts for the key's app, and a request with 
 type SentCount = { app: string; table?: string; code: string; requests: number };
 
 const add = (rejected: readonly SentCount[], samples: readonly unknown[] = []) =>
-  service.service.db.query(
+  readRows(
+    service.service.db,
     `select rowhouse.add_minute(gen_random_uuid(), 'all', now(), now(), false, null, '[]', '[]',
       $1::text::jsonb, $2::text::jsonb, null)`,
     [JSON.stringify(rejected), JSON.stringify(samples)],
-    { retry: "unsafe", queue: SERVICE_QUEUE },
   );
 
 test("an app has max 200 counted tables and codes across all processes, and the sum stays exact", async () => {
@@ -130,14 +133,14 @@ test("an app has max 200 counted tables and codes across all processes, and the 
     }));
   await Promise.all([add(makeCounts(0, 150)), add(makeCounts(100, 260))]);
   await add(makeCounts(255, 300));
-  const [found] = await read<Record<string, number>>(
+  const [found] = await service.query<Record<string, number>>(
     `select count(distinct (table_name, code)) filter (where code <> 'other')::int4 as kinds,
       sum(requests)::int4 as requests from rowhouse.rejections where span = 'hour'`,
   );
   expect(found).toEqual({ kinds: 200, requests: 150 + 160 + 45 });
   // A deleted app gets no counts.
   await add([{ app: crypto.randomUUID(), code: "not_found", requests: 1 }]);
-  expect(await read("select distinct app_id from rowhouse.rejections")).toHaveLength(1);
+  expect(await service.query("select distinct app_id from rowhouse.rejections")).toHaveLength(1);
 });
 
 test("an app stores max 1,000 rejected requests, and a key with many errors does not evict errors of another code", async () => {
@@ -148,7 +151,7 @@ test("an app stores max 1,000 rejected requests, and a key with many errors does
     }));
   await add([], makeSamples("forbidden", 10));
   for (let minute = 0; minute < 3; minute++) await add([], makeSamples("validation_failed", 1000));
-  const counts = await read(
+  const counts = await service.query(
     "select code, count(*)::int4 as rows from rowhouse.stored_requests group by 1 order by 1",
   );
   expect(counts).toEqual([
@@ -203,14 +206,15 @@ test("rejected requests are stored for a week, their counts by minute for a day 
     insert into rowhouse.rejection_kinds select '${app.id}', '', hours::text, now() - make_interval(hours => hours)
       from ${ages(359, 361)}; select 1`);
   for (let steps = 0; steps < 4; steps++)
-    await service.service.db.query("select rowhouse.sweep_statistics(1)", [], {
-      retry: "safe",
-      queue: SERVICE_QUEUE,
-    });
+    await readRows(service.service.db, "select rowhouse.sweep_statistics(1)");
   expect(await readCounts()).toEqual([
     { span: "hour", table: "", code: "not_found", requests: 23 + 25 + 359 },
     { span: "minute", table: "", code: "not_found", requests: 23 },
   ]);
-  expect(await read("select from rowhouse.stored_requests where status = 422")).toHaveLength(1);
-  expect(await read("select code from rowhouse.rejection_kinds")).toEqual([{ code: "359" }]);
+  expect(
+    await service.query("select from rowhouse.stored_requests where status = 422"),
+  ).toHaveLength(1);
+  expect(await service.query("select code from rowhouse.rejection_kinds")).toEqual([
+    { code: "359" },
+  ]);
 });

@@ -1,5 +1,5 @@
 /** Operators learn the version of the service and of its processes; no response to anyone else contains it. */
-import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { describe, expect, test } from "bun:test";
 import { RELEASE, RELEASE_TEXT } from "../../src/db/mod.ts";
 import { PREVIEWS } from "../../src/preview.ts";
 import { defineSchema, t } from "../../src/schema/mod.ts";
@@ -8,18 +8,16 @@ import { docs, pages, routes } from "../../src/service/routes.ts";
 import { eventually } from "../support/eventually.ts";
 import { makePerson, signInAs, toCookieHeader } from "../support/people.ts";
 import { fillPath } from "../support/samples/routes.ts";
-import { openTestService, type TestApp, type TestService } from "../support/service.ts";
+import { openTestService } from "../support/service.ts";
+import { share } from "../support/share.ts";
 
-let service: TestService;
-let app: TestApp;
-beforeAll(async () => {
-  service = await openTestService({
+const service = await share(
+  openTestService({
     service: { previews: [...PREVIEWS] },
     identity: () => ({ cookieDomain: "example.org", requireSecondFactor: "none" }),
-  });
-  app = await service.makeApp(defineSchema({ todos: { title: t.string() } }), { slug: "wiki" });
-});
-afterAll(() => service.close());
+  }),
+);
+const app = await service.makeApp(defineSchema({ todos: { title: t.string() } }), { slug: "wiki" });
 
 /** The version is not a part of a longer number. */
 const VERSION = new RegExp(

@@ -1,6 +1,6 @@
 /** Processes add their counts and failed requests once a minute and exactly once, despite outages and at their end. */
 import { afterEach, beforeEach, expect, test } from "bun:test";
-import { ALL_APPS, CONSOLE_APP, NO_APP, SERVICE_QUEUE } from "../../src/db/mod.ts";
+import { ALL_APPS, CONSOLE_APP, NO_APP, readRows } from "../../src/db/mod.ts";
 import { setAppSwitch } from "../../src/records/apps/mod.ts";
 import { defineSchema, t } from "../../src/schema/mod.ts";
 import { SLOW_MS } from "../../src/std/limits.ts";
@@ -37,16 +37,12 @@ const nextMinute = () => {
   ahead += MINUTE_MS;
 };
 
-async function read<Row>(text: string): Promise<Row[]> {
-  return await service.service.admin.query<Row>(text, [], { retry: "safe", queue: SERVICE_QUEUE });
-}
-
 type Sum = { requests: number; errors: number; rejections: number; latencies: number };
 
 /** Returns the app's totals by minute and by hour. */
 async function readSums(): Promise<[minutes: Sum, hours: Sum]> {
   const sumOf = async (span: string) => {
-    const [sum] = await read<Sum>(`select coalesce(sum(requests), 0)::int4 as requests,
+    const [sum] = await service.query<Sum>(`select coalesce(sum(requests), 0)::int4 as requests,
       coalesce(sum(errors), 0)::int4 as errors, coalesce(sum(rejections), 0)::int4 as rejections,
       coalesce(sum((select sum(latency) from unnest(latencies) as latency)), 0)::int4 as latencies
       from rowhouse.statistics where app_id = '${app.id}' and span = '${span}'`);
@@ -77,7 +73,7 @@ test("requests of an app, their errors and durations are counted by minute and b
   await untilCounted(3);
   const sum = { requests: 3, errors: 0, rejections: 1, latencies: 3 };
   expect(await readSums()).toEqual([sum, sum]);
-  const minutes = await read(
+  const minutes = await service.query(
     `select from rowhouse.statistics where app_id = '${app.id}' and span = 'minute'`,
   );
   expect(minutes.length).toBeGreaterThanOrEqual(2);
@@ -91,9 +87,11 @@ test("a write that a setting of the app stops is a rejection in counts and lists
   await untilCounted(1);
   expect(await readSums()).toMatchObject(Array(2).fill({ errors: 0, rejections: 1 }));
   expect(
-    await read(`select is_rejected from rowhouse.stored_requests where code = 'read_only'`),
+    await service.query(
+      `select is_rejected from rowhouse.stored_requests where code = 'read_only'`,
+    ),
   ).toEqual([{ is_rejected: true }]);
-  const rejections = await read(
+  const rejections = await service.query(
     `select distinct code from rowhouse.rejections where app_id = '${app.id}'`,
   );
   expect(rejections).toEqual([{ code: "read_only" }]);
@@ -108,7 +106,7 @@ test("a write that a setting of the app stops is a rejection in counts and lists
 });
 
 test("a lost response leads to another request, and its minute is added once", async () => {
-  await eventually(async () => (await read("select from rowhouse.processes")).length > 0);
+  await eventually(async () => (await service.query("select from rowhouse.processes")).length > 0);
   let lost = 0;
   let adding = 0;
   proxy.onMessage(({ connection, from, type, statement = "" }) => {
@@ -159,7 +157,7 @@ test("failed and slow requests are stored by id, with the route and without the 
   expect(timedOut.status).toBeGreaterThanOrEqual(500);
   nextMinute();
   const find = () =>
-    read<Record<string, unknown>>(
+    service.query<Record<string, unknown>>(
       `select * from rowhouse.stored_requests where id = '${timedOut.headers.get("x-request-id")}'`,
     );
   await eventually(async () => (await find()).length === 1);
@@ -174,14 +172,16 @@ test("failed and slow requests are stored by id, with the route and without the 
   expect(JSON.stringify(stored)).not.toContain("secret");
   // Slow requests are also stored, and any request can be slow on a busy machine.
   expect(
-    await read(`select from rowhouse.stored_requests where status < 400 and ms < ${SLOW_MS}`),
+    await service.query(
+      `select from rowhouse.stored_requests where status < 400 and ms < ${SLOW_MS}`,
+    ),
   ).toEqual([]);
 });
 
 test("a stopping process adds its last minute and records its end, and a new process is listed immediately", async () => {
   const processes = shapeOfRun() === "split" ? 3 : 1;
   const count = async (where: string) =>
-    (await read(`select from rowhouse.processes where ${where}`)).length;
+    (await service.query(`select from rowhouse.processes where ${where}`)).length;
   await eventually(async () => (await count("ended_at is null")) === processes);
   expect(await readSums()).toMatchObject([{ requests: 0 }, { requests: 0 }]);
   await service.call(app, LIST);
@@ -204,13 +204,9 @@ test("minutes are deleted after a day, hours after 15 days, and failed requests 
       array_fill(0, array[12]) from unnest(array['minute', 'hour']) as span, unnest(array[23, 25, 359, 361]) as hours;
     insert into rowhouse.stored_requests (id, at, method, route, status, ms)
       select gen_random_uuid(), now() - make_interval(hours => hours), 'GET', '/', 500, 1 from unnest(array[23, 25]) as hours; select 1`);
-  const sweep = () =>
-    service.service.db.query("select rowhouse.sweep_statistics(1)", [], {
-      retry: "safe",
-      queue: SERVICE_QUEUE,
-    });
+  const sweep = () => readRows(service.service.db, "select rowhouse.sweep_statistics(1)");
   for (let steps = 0; steps < 4; steps++) await sweep();
-  const left = await read<{ span: string; hours: number }>(
+  const left = await service.query<{ span: string; hours: number }>(
     `select span, round(extract(epoch from now() - at) / 3600)::int4 as hours from rowhouse.statistics
     where requests = 1 and app_id <> '${app.id}' and at < now() - interval '1 hour' order by 1, 2`,
   );
@@ -221,7 +217,9 @@ test("minutes are deleted after a day, hours after 15 days, and failed requests 
     "minute 23",
   ]);
   expect(
-    await read("select from rowhouse.stored_requests where at < now() - interval '1 hour'"),
+    await service.query(
+      "select from rowhouse.stored_requests where at < now() - interval '1 hour'",
+    ),
   ).toHaveLength(1);
 });
 
@@ -236,8 +234,7 @@ test("a gateway counts and stores its own rejections, and requests that reached 
   expect(failed.status).toBe(503);
   const rejected = await split.call(holder, "/v1/data/none");
   nextMinute();
-  const find = <Row>(text: string) =>
-    split.service.admin.query<Row>(text, [], { retry: "safe", queue: SERVICE_QUEUE });
+  const find = <Row>(text: string) => split.query<Row>(text);
   await eventually(async () => (await find("select from rowhouse.stored_requests")).length >= 2);
   expect(
     await find("select id, app_id, code from rowhouse.stored_requests order by status"),

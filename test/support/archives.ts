@@ -3,7 +3,6 @@ import { expect } from "bun:test";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { SERVICE_QUEUE } from "../../src/db/mod.ts";
 import { issueKey } from "../../src/records/apps/mod.ts";
 import { defineSchema, t } from "../../src/schema/mod.ts";
 import { type Admin, openAdmin } from "./admin.ts";
@@ -126,10 +125,9 @@ export async function readAll(admin: Admin, app: TestApp, names: Names): Promise
 
 /** The id of an app, read directly: a command needs its own connection. */
 export async function findApp({ service }: Admin, slug: string): Promise<string | undefined> {
-  const [row] = await service.service.admin.query<{ id: string }>(
+  const [row] = await service.query<{ id: string }>(
     "select id from rowhouse.apps where slug = $1",
     [slug],
-    { retry: "safe", queue: SERVICE_QUEUE },
   );
   return row?.id;
 }

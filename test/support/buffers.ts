@@ -1,5 +1,3 @@
-/** The buffers that a query of a list reads. @module */
-import { SERVICE_QUEUE } from "../../src/db/mod.ts";
 import { functionOf } from "./functions.ts";
 import { proofOf } from "./proof.ts";
 import type { TestApp, TestService } from "./service.ts";
@@ -24,13 +22,12 @@ export async function measureBuffers(
 ): Promise<number> {
   const name = JSON.stringify(functionOf(schema, table, endpoint));
   const list = `{${values.map((value) => JSON.stringify(value)).join(",")}}`;
-  const [row] = await service.service.admin.query<{
+  const [row] = await service.query<{
     "QUERY PLAN": [{ Plan: Record<string, number> }];
   }>(
     `explain (analyze, buffers, format json)
     select api.${name}($1, ${proofOf(app.key)}, $2, $3::text::text[], 8388608, '')`,
     [app.id, plan, list],
-    { retry: "safe", queue: SERVICE_QUEUE },
   );
   const found = row?.["QUERY PLAN"][0]?.Plan;
   return (found?.["Shared Hit Blocks"] ?? 0) + (found?.["Shared Read Blocks"] ?? 0);

@@ -8,7 +8,7 @@ import {
   admitNodes,
   type Database,
   DIALECTS,
-  SERVICE_QUEUE,
+  readRows,
   setUpCluster,
   spreadLogins,
 } from "../../src/db/mod.ts";
@@ -123,11 +123,10 @@ export async function dropOnNodes(url: string, name: string, open: Open): Promis
 
 /** Returns the nodes, the coordinator first. */
 async function readNodes(root: Database): Promise<Node[]> {
-  return await root.query<Node>(
+  return await readRows<Node>(
+    root,
     `select nodename as host, nodeport as port, groupid = 0 as is_coordinator from pg_catalog.pg_dist_node
     where noderole = 'primary' order by groupid`,
-    [],
-    { retry: "safe", queue: SERVICE_QUEUE },
   );
 }
 

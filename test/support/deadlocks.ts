@@ -1,13 +1,12 @@
 /** The deadlocks that PostgreSQL has ended in a test's database. @module */
-import { SERVICE_QUEUE } from "../../src/db/mod.ts";
+import { readRows } from "../../src/db/mod.ts";
 import { withDatabase } from "./cluster.ts";
 import { eventually } from "./eventually.ts";
 
 /** Since the database was created. Ends all other sessions: a session can report its own as late as at its end. */
 export async function countDeadlocks(adminUrl: string): Promise<number> {
   return await withDatabase(adminUrl, async (admin) => {
-    const ask = <Row>(text: string) =>
-      admin.query<Row>(text, [], { retry: "safe", queue: SERVICE_QUEUE });
+    const ask = <Row>(text: string) => readRows<Row>(admin, text);
     const others = `from pg_stat_activity where datname = current_database() and pid <> pg_backend_pid()
       and backend_type = 'client backend'`;
     const ended = await ask<{ pid: number }>(`select pid, pg_terminate_backend(pid) ${others}`);

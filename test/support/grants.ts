@@ -5,12 +5,7 @@
  * @module
  */
 import { FUNCTIONS } from "../../src/db/functions.ts";
-import {
-  CONSOLE_ACTIONS,
-  type Database,
-  type FunctionShape,
-  SERVICE_QUEUE,
-} from "../../src/db/mod.ts";
+import { CONSOLE_ACTIONS, type Database, type FunctionShape, readRows } from "../../src/db/mod.ts";
 
 /** By object and then by login. A login without rights on an object has no entry. */
 export type Grants = Readonly<Record<string, Readonly<Record<string, string>>>>;
@@ -22,10 +17,7 @@ export async function readGrants(
   admin: Database,
   logins: Readonly<Record<string, string>>,
 ): Promise<Grants> {
-  const rows = await admin.query<Right>(RIGHTS, [JSON.stringify(logins)], {
-    retry: "safe",
-    queue: SERVICE_QUEUE,
-  });
+  const rows = await readRows<Right>(admin, RIGHTS, [JSON.stringify(logins)]);
   const objects = [...new Set(rows.map(({ object }) => object))];
   return Object.fromEntries(
     objects.map((object) => [

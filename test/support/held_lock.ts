@@ -1,6 +1,6 @@
 /** Another session that locks a table or a row, like a forgotten transaction of an operator. @module */
 import postgres from "postgres";
-import { askNodes, type Database, SERVICE_QUEUE } from "../../src/db/mod.ts";
+import { askNodes, type Database, readRows } from "../../src/db/mod.ts";
 import { citusUrl } from "./citus.ts";
 import { withDatabase } from "./cluster.ts";
 import { eventually } from "./eventually.ts";
@@ -25,12 +25,12 @@ export async function whileLocked<Result>(
   );
   return await withDatabase(adminUrl, async (other) => {
     const findHolder = (column: string) =>
-      other.query<{ pid: number }>(
+      readRows<{ pid: number }>(
+        other,
         `select pid, ${column} from pg_stat_activity join pg_locks using (pid)
         where position($1::text in query) > 0 and mode = 'AccessExclusiveLock' and granted
           and relation = to_regclass($2) and pid <> pg_backend_pid()`,
         [mark, `data."${name}"`],
-        { retry: "safe", queue: SERVICE_QUEUE },
       );
     await eventually(async () => (await findHolder("true")).length > 0, {
       describe: () => `the lock of ${name}`,
@@ -49,10 +49,7 @@ export async function whileRowLocked<Result>(
   use: (session: postgres.TransactionSql) => Promise<Result>,
 ): Promise<Result> {
   const [row] = await withDatabase(adminUrl, (admin) =>
-    admin.query<{ app: string }>("select app_id as app from data.todos where id = $1", [id], {
-      retry: "safe",
-      queue: SERVICE_QUEUE,
-    }),
+    readRows<{ app: string }>(admin, "select app_id as app from data.todos where id = $1", [id]),
   );
   const text = "select id from data.todos where app_id = $1 and id = $2 for update";
   return await whileDone(adminUrl, { text, values: [row?.app ?? "", id] }, use);
@@ -84,7 +81,7 @@ export async function countLockWaits(admin: Database): Promise<number> {
     where wait_event_type = 'Lock' and datname = current_database()`;
   const responses =
     citusUrl() === undefined
-      ? await admin.query<{ result: number }>(count, [], { retry: "safe", queue: SERVICE_QUEUE })
+      ? await readRows<{ result: number }>(admin, count)
       : await askNodes(admin, count);
   return responses.reduce((sum, { result }) => sum + Number(result), 0);
 }

@@ -1,5 +1,3 @@
-/** The table, the values and the readers of the model of the history: rows and changes in one notation. @module */
-import { SERVICE_QUEUE } from "../../src/db/mod.ts";
 import { defineSchema, t } from "../../src/schema/mod.ts";
 import type { TestApp, TestService } from "./service.ts";
 
@@ -88,10 +86,9 @@ const read = async <Row extends Record<string, unknown>>(
   sql: string,
   ...more: number[]
 ) =>
-  await service.service.admin.query<Row>(
+  await service.query<Row>(
     `with entered as materialized (select set_config('rowhouse.app_id', $1::text, true)) ${sql}`,
     [app.id, ...more],
-    { retry: "safe", queue: SERVICE_QUEUE },
   );
 
 /** A column's value as text, in one notation for rows and for the history. */

@@ -6,7 +6,8 @@
  * @module
  */
 import { expect } from "bun:test";
-import { type Database, SERVICE_QUEUE } from "../../src/db/mod.ts";
+import type { Database } from "../../src/db/mod.ts";
+import { readRows } from "../../src/db/mod.ts";
 import type { Preview } from "../../src/preview.ts";
 import { setAppSwitch } from "../../src/records/apps/mod.ts";
 import { defineSchema, t } from "../../src/schema/mod.ts";
@@ -381,14 +382,14 @@ delete from data.projects where app_id = '${app.id}' returning id`);
 
 /** Returns all rows and registrations of the other app, as text. */
 async function readTheirs({ service, other }: World): Promise<string> {
-  const rows = await service.admin.query<{ text: string }>(
+  const rows = await readRows<{ text: string }>(
+    service.admin,
     `select concat(
       (select json_agg(row_to_json(p) order by id)::text from data.projects p where app_id = $1::uuid),
       (select json_agg(row_to_json(p) order by id)::text from data.todos p where app_id = $1::uuid),
       (select json_agg(row_to_json(p) order by id)::text from data.secrets p where app_id = $1::uuid),
       (select json_agg(definition order by table_name)::text from rowhouse.registrations where app_id = $1::uuid)) as text`,
     [other?.id ?? null],
-    { retry: "safe", queue: SERVICE_QUEUE },
   );
   return rows[0]?.text ?? "";
 }

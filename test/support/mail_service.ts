@@ -1,5 +1,3 @@
-/** A service that sends its emails to a server in the test's process, with short intervals. @module */
-import { SERVICE_QUEUE } from "../../src/db/mod.ts";
 import type { IdentitySettings } from "../../src/identity/mod.ts";
 import { eventually } from "./eventually.ts";
 import { type MailServer, openMailServer } from "./mail_server.ts";
@@ -27,10 +25,8 @@ export async function openMailService(
     },
   });
   await eventually(async () => {
-    const [row] = await service.service.admin.query<{ is_there: boolean }>(
+    const [row] = await service.query<{ is_there: boolean }>(
       "select rowhouse.has_mail_sender() as is_there",
-      [],
-      { retry: "safe", queue: SERVICE_QUEUE },
     );
     return row?.is_there === true;
   });

@@ -1,6 +1,6 @@
 /** People in tests: created as an operator does, signed in as a browser does. @module */
 
-import { SERVICE_QUEUE } from "../../src/db/mod.ts";
+import { readRows } from "../../src/db/mod.ts";
 import { IDENTITY_COOKIE, SESSION_COOKIE, setPasswordByLink } from "../../src/identity/mod.ts";
 import { type ConsoleRole, createUser, grantRole } from "../../src/records/people/mod.ts";
 import { RECENT_SIGN_IN_S } from "../../src/std/limits.ts";
@@ -42,11 +42,10 @@ export async function makePerson(
   });
   // In SQL, because tests store names that no command accepts.
   if (options.name !== undefined)
-    await service.admin.query(
-      "update rowhouse.users set display_name = $1 where id = $2",
-      [options.name, id],
-      { retry: "safe", queue: SERVICE_QUEUE },
-    );
+    await readRows(service.admin, "update rowhouse.users set display_name = $1 where id = $2", [
+      options.name,
+      id,
+    ]);
   const { password = PASSWORD } = options;
   for (const secret of [password, linkText]) secrets?.add(secret);
   if (!(await setPasswordByLink(deps, linkText, password)))

@@ -1,5 +1,5 @@
 /** The proxy's effects on messages, as a client of PostgreSQL sees them. @module */
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "bun:test";
+import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import postgres, { type Sql } from "postgres";
 import { makeEmptyDatabase } from "./cluster.ts";
 import { eventually } from "./eventually.ts";
@@ -10,17 +10,14 @@ import {
   openPostgresProxy,
   type PostgresProxy,
 } from "./postgres_proxy.ts";
+import { share } from "./share.ts";
 
 /** A message that is not held arrives within this time. */
 const QUIET_MS = 150;
 
-let database: Awaited<ReturnType<typeof makeEmptyDatabase>>;
 let proxy: PostgresProxy;
 let sql: Sql;
-beforeAll(async () => {
-  database = await makeEmptyDatabase();
-});
-afterAll(() => database.drop());
+const database = await share(makeEmptyDatabase());
 beforeEach(async () => {
   proxy = await openPostgresProxy();
   sql = connect();

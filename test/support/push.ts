@@ -1,5 +1,6 @@
 /** Helpers for tests of push: requests with definitions, and a dump of everything that a push can change. @module */
-import { type Database, SERVICE_QUEUE } from "../../src/db/mod.ts";
+import type { Database } from "../../src/db/mod.ts";
+import { readRows } from "../../src/db/mod.ts";
 import type { Definition, TableDefinition } from "../../src/schema/mod.ts";
 import type { Applied, MigrationRecord } from "../../src/tables/history/migration_text.ts";
 import type { TestApp, TestResponse, TestService } from "./service.ts";
@@ -65,10 +66,10 @@ export async function readDeclared(
   admin: Database,
   { id }: Pick<TestApp, "id">,
 ): Promise<TableDefinition[]> {
-  const rows = await admin.query<{ definition: string }>(
+  const rows = await readRows<{ definition: string }>(
+    admin,
     "select definition::text from rowhouse.registrations where app_id = $1 order by table_name",
     [id],
-    { retry: "safe", queue: SERVICE_QUEUE },
   );
   return rows.map(({ definition }) => JSON.parse(definition) as TableDefinition);
 }
@@ -78,7 +79,8 @@ export async function readDeclared(
  * is its transaction id, which every change renews: comparing all columns and bodies needs a third of the CPU of a test.
  */
 export async function dumpDatabase(admin: Database): Promise<string> {
-  const [row] = await admin.query<{ dump: string }>(
+  const [row] = await readRows<{ dump: string }>(
+    admin,
     `select json_build_array(
       (select json_agg(t order by name) from rowhouse.tables t),
       json_build_array((select json_agg(t order by app_id, table_name) from rowhouse.registrations t),
@@ -98,8 +100,6 @@ export async function dumpDatabase(admin: Database): Promise<string> {
       (select json_agg(row(oid, xmin)::text order by oid) from pg_enum e),
       (select json_agg(row(oid, xmin)::text order by oid) from pg_policy p),
       (select json_agg(row(oid, xmin)::text order by oid) from pg_attrdef d))::text as dump`,
-    [],
-    { retry: "safe", queue: SERVICE_QUEUE },
   );
   return row?.dump ?? "";
 }

@@ -5,7 +5,6 @@
  * @module
  */
 
-import { SERVICE_QUEUE } from "../../src/db/mod.ts";
 import { VALUES } from "../../src/kinds/mod.ts";
 import {
   type Json,
@@ -487,11 +486,10 @@ class FuzzSubject {
     const values = columns.map(({ name: column, kind }) =>
       kind === "enum" ? `"${column}"::text::data."${name}_plain__${column}__enum"` : `"${column}"`,
     );
-    await this.service.service.admin.query(
+    await this.service.query(
       `insert into data."${name}_plain" (${listed}) select ${["app_id", "id", ...values].join(", ")}
       from data."${name}" where app_id = $1 and id not in (select id from data."${name}_plain" where app_id = $1)`,
       [this.app.id],
-      { retry: "unsafe", queue: SERVICE_QUEUE },
     );
   }
 

@@ -1,6 +1,7 @@
 /** Reads rows of a test's own statement. @module */
-import { type Database, SERVICE_QUEUE } from "../../src/db/mod.ts";
+import type { Database } from "../../src/db/mod.ts";
+import { readRows } from "../../src/db/mod.ts";
 
 export async function readAll<Row>(admin: Database, text: string): Promise<Row[]> {
-  return await admin.query<Row>(text, [], { retry: "safe", queue: SERVICE_QUEUE });
+  return await readRows<Row>(admin, text);
 }

@@ -1,6 +1,5 @@
 /** A service with the preview of rules, apps with teams and todos under rules, and a check of their functions. @module */
 import { expect } from "bun:test";
-import { SERVICE_QUEUE } from "../../src/db/mod.ts";
 import type { Preview } from "../../src/preview.ts";
 import type { Definition } from "../../src/schema/mod.ts";
 import {
@@ -81,10 +80,7 @@ export async function pushRules(
 }
 
 async function readTexts(service: TestService, text: string, values: string[]): Promise<string[]> {
-  const rows = await service.service.admin.query<{ text: string }>(text, values, {
-    retry: "safe",
-    queue: SERVICE_QUEUE,
-  });
+  const rows = await service.query<{ text: string }>(text, values);
   return rows.map((row) => row.text);
 }
 

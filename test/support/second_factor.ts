@@ -1,6 +1,6 @@
 /** Second factors in tests: an authenticator app that generates codes, and a browser that enters them. @module */
 import { Secret, TOTP } from "otpauth";
-import { SERVICE_QUEUE } from "../../src/db/mod.ts";
+import { readRows } from "../../src/db/mod.ts";
 import { SESSION_COOKIE } from "../../src/identity/mod.ts";
 import {
   type Jar,
@@ -82,11 +82,11 @@ export async function addAuthenticator(
 /** Marks the last code of the signed-in person's app as unused. */
 async function forgetCode({ service }: TestService, jar: Jar): Promise<void> {
   const [id = ""] = (jar.get(SESSION_COOKIE) ?? "").split(".");
-  await service.admin.query(
+  await readRows(
+    service.admin,
     `update rowhouse.totp_factors set last_step = 0 from rowhouse.sessions
     where sessions.id = $1 and totp_factors.user_id = sessions.user_id`,
     [id],
-    { retry: "safe", queue: SERVICE_QUEUE },
   );
 }
 

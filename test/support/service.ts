@@ -1,6 +1,6 @@
 /** A served service on a disposable database, with apps: the basis of every HTTP test. @module */
 
-import { type Database, recordPreviews } from "../../src/db/mod.ts";
+import { type Database, readRows, recordPreviews } from "../../src/db/mod.ts";
 import type { IdentitySettings } from "../../src/identity/mod.ts";
 import type { Log } from "../../src/observe.ts";
 import type { Scope } from "../../src/principal.ts";
@@ -65,6 +65,8 @@ export type TestService = {
     app: TestApp,
     schema: unknown,
   ) => Promise<Awaited<ReturnType<typeof pushDefinition>>>;
+  /** Runs a statement as an administrator of the database. */
+  query: <Row>(text: string, values?: Parameters<Database["query"]>[1]) => Promise<Row[]>;
   /** Sends one request. Uses the app's key, and sends `json` with its content type. */
   call: (app: TestApp | undefined, path: string, call?: Call) => Promise<TestResponse>;
   /** Closes the service and keeps its database. */
@@ -137,6 +139,7 @@ export async function openTestService(options: TestServiceOptions = {}): Promise
       return app;
     },
     pushSchema: pushTo,
+    query: (text, values) => readRows(service.admin, text, values),
     call: (app, path, call) => callService({ url, secrets }, app, path, call),
     end: close,
     close: async () => {

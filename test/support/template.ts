@@ -7,7 +7,8 @@
 import { join } from "node:path";
 import { MIGRATIONS } from "../../src/db/migrations/mod.ts";
 import { DIGEST } from "../../src/db/migrations/state.ts";
-import { type Database, SERVICE_QUEUE } from "../../src/db/mod.ts";
+import type { Database } from "../../src/db/mod.ts";
+import { readRows } from "../../src/db/mod.ts";
 
 /** Sources of a template's contents, in addition to the migrations: logins and their rights. */
 const SOURCES = [
@@ -25,11 +26,9 @@ export async function findTemplate(
   make: (name: string) => Promise<void>,
 ): Promise<string> {
   const template = `rowhouse_template_${await readDigest()}`;
-  const [found] = await root.query(
-    "select from pg_catalog.pg_database where datname = $1",
-    [template],
-    { retry: "safe", queue: SERVICE_QUEUE },
-  );
+  const [found] = await readRows(root, "select from pg_catalog.pg_database where datname = $1", [
+    template,
+  ]);
   if (found !== undefined) return template;
   const making = `rowhouse_making_${crypto.randomUUID().replaceAll("-", "")}`;
   await make(making);

@@ -9,7 +9,7 @@ import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import schema from "../../schema/mod.ts";
-import { type Database, openDatabase, SERVICE_QUEUE } from "../../src/db/mod.ts";
+import { type Database, openDatabase, readRows } from "../../src/db/mod.ts";
 import { runChecks } from "../../src/service/doctor/doctor.ts";
 import { openService, type Service } from "../../src/service/open.ts";
 import { readBlocks } from "../docs/blocks.ts";
@@ -188,10 +188,10 @@ describe.skipIf(!hasDebianPostgres)("a saved and restored copy", () => {
       expect(() => saveAndRestore(planted)).toThrow(
         "FAIL isolation: function data.evil(text) must not be in the schemas of apps' tables",
       );
-      const [login] = await pushing.query<{ rolsuper: boolean }>(
+      const [login] = await readRows<{ rolsuper: boolean }>(
+        pushing,
         "select rolsuper from pg_catalog.pg_roles where rolname = $1",
         [PUSH_LOGIN],
-        { retry: "safe", queue: SERVICE_QUEUE },
       );
       expect(login?.rolsuper).toBe(false);
     } finally {

@@ -1,16 +1,17 @@
 /** Runs every command in docs/operating.md, and compares the page's numbers and names with the code. */
-import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { describe, expect, test } from "bun:test";
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { findAppId } from "../../src/records/apps/mod.ts";
 import { defineSchema, t } from "../../src/schema/mod.ts";
 import { SETTINGS, toFileVariable } from "../../src/settings/mod.ts";
-import { makeDatabase, type TestDatabase, withDatabase } from "../support/cluster.ts";
+import { makeDatabase, withDatabase } from "../support/cluster.ts";
 import { makeProject, type Outcome, ROOT, runCommand } from "../support/command.ts";
 import { COMPOSE, SERVICES } from "../support/compose.ts";
 import { TEST_IDENTITY_SECRET } from "../support/deps.ts";
 import { pushDefinition } from "../support/push_steps.ts";
 import { definitionOf } from "../support/service.ts";
+import { share } from "../support/share.ts";
 
 const page = readFileSync(join(ROOT, "docs/operating.md"), "utf8");
 const readme = readFileSync(join(ROOT, "README.md"), "utf8");
@@ -27,16 +28,8 @@ const NOTES: readonly [word: string, note: RegExp][] = [
   ["--dry-run", /^$/],
 ];
 
-let database: TestDatabase;
-let project: ReturnType<typeof makeProject>;
-beforeAll(async () => {
-  database = await makeDatabase();
-  project = makeProject();
-});
-afterAll(async () => {
-  project.remove();
-  await database.drop();
-});
+const database = await share(makeDatabase());
+const project = await share(makeProject());
 
 describe("the page's commands", () => {
   /** The id of a live key; the page contains an invented id. */

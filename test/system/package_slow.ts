@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { afterAll, describe, expect, test } from "bun:test";
 import { existsSync } from "node:fs";
 import { mkdir, mkdtemp, rm, symlink } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -12,7 +12,7 @@ import {
   readManifest,
   runTool,
 } from "../support/packages.ts";
-import { openTestService, type TestService } from "../support/service.ts";
+import { openTestService } from "../support/service.ts";
 
 const ROOT = join(import.meta.dir, "../..");
 const COMMAND = join(ROOT, "src/cli/rowhouse.ts");
@@ -141,32 +141,27 @@ const isLeftOut = ({ installer, runtime }: { installer: string; runtime?: string
   (!HAS_NODE && (installer.startsWith("npm i") || runtime === "node")) ||
   (!HAS_TOOLS && runtime === "deno");
 
-let folder: string;
-let tarballs: Readonly<Record<PackageName, string>>;
-let service: TestService;
 /** The project folder of each installer, and the environment of the app's code. */
 const projects = new Map<string, { folder: string; settings: Readonly<Record<string, string>> }>();
 
-beforeAll(async () => {
-  folder = await mkdtemp(join(tmpdir(), "rowhouse-package-"));
-  service = await openTestService();
-  tarballs = await packAll(folder);
-  for (const { installer, name, command } of INSTALLERS) {
-    if (isLeftOut({ installer })) continue;
-    const project = join(folder, installer.replaceAll(/\W+/g, "-"));
-    await Bun.write(join(project, "package.json"), '{ "name": "app", "type": "module" }');
-    for (const [file, text] of Object.entries(APP))
-      await Bun.write(join(project, file), text.replaceAll('"rowhouse/', `"${name}/`));
-    await runTool([...command, tarballs[name]], project);
-    const { key } = await service.makeApp();
-    const settings = { ROWHOUSE_URL: service.url, ROWHOUSE_API_KEY: key };
-    // rowhouse-client has no command: developers run the command from another folder or an image.
-    const rowhouse =
-      name === "rowhouse" ? [join(BIN, "bun"), "x", name] : [process.execPath, COMMAND];
-    await runTool([...rowhouse, "db", "push"], project, settings);
-    projects.set(installer, { folder: project, settings });
-  }
-}, INSTALL_MS);
+const folder = await mkdtemp(join(tmpdir(), "rowhouse-package-"));
+const service = await openTestService();
+const tarballs = await packAll(folder);
+for (const { installer, name, command } of INSTALLERS) {
+  if (isLeftOut({ installer })) continue;
+  const project = join(folder, installer.replaceAll(/\W+/g, "-"));
+  await Bun.write(join(project, "package.json"), '{ "name": "app", "type": "module" }');
+  for (const [file, text] of Object.entries(APP))
+    await Bun.write(join(project, file), text.replaceAll('"rowhouse/', `"${name}/`));
+  await runTool([...command, tarballs[name]], project);
+  const { key } = await service.makeApp();
+  const settings = { ROWHOUSE_URL: service.url, ROWHOUSE_API_KEY: key };
+  // rowhouse-client has no command: developers run the command from another folder or an image.
+  const rowhouse =
+    name === "rowhouse" ? [join(BIN, "bun"), "x", name] : [process.execPath, COMMAND];
+  await runTool([...rowhouse, "db", "push"], project, settings);
+  projects.set(installer, { folder: project, settings });
+}
 afterAll(async () => {
   await service.close();
   await rm(folder, { recursive: true });

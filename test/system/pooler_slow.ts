@@ -6,7 +6,7 @@
  */
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import schema from "../../schema/mod.ts";
-import { type Database, echoColumn, openDatabase, SERVICE_QUEUE } from "../../src/db/mod.ts";
+import { type Database, echoColumn, openDatabase, readRows } from "../../src/db/mod.ts";
 import { clusterUrls, LOGIN, PASSWORD, PUSH_LOGIN } from "../support/cluster.ts";
 import { makeProject, runCommand, startCommand } from "../support/command.ts";
 import { TEST_IDENTITY_SECRET } from "../support/deps.ts";
@@ -156,12 +156,9 @@ describe.skipIf(PGBOUNCER === null)("behind PgBouncer,", () => {
     isRunning = false;
     await Promise.all(callers);
     const stored = new Set(
-      (
-        await service.service.admin.query<{ title: string }>("select title from data.todos", [], {
-          retry: "safe",
-          queue: SERVICE_QUEUE,
-        })
-      ).map(({ title }) => title),
+      (await service.query<{ title: string }>("select title from data.todos")).map(
+        ({ title }) => title,
+      ),
     );
     const wrong = [...titles].filter(([title, status]) => stored.has(title) !== (status === 201));
     expect(wrong).toEqual([]);
@@ -184,12 +181,8 @@ describe.skipIf(PGBOUNCER === null)("behind PgBouncer,", () => {
       for (let count = index; isRunning; count++) ends.add(await get(count % titles.length));
     });
     for (let round = 0; round < 30; round++) {
-      await service.service.admin.query(
-        `select pg_terminate_backend(pid) from pg_stat_activity where usename = 'rowhouse_test_login'
-          and datname = current_database() order by random() limit 1`,
-        [],
-        { retry: "safe", queue: SERVICE_QUEUE },
-      );
+      await service.query(`select pg_terminate_backend(pid) from pg_stat_activity where usename = 'rowhouse_test_login'
+          and datname = current_database() order by random() limit 1`);
       await Bun.sleep(20);
     }
     isRunning = false;
@@ -326,6 +319,6 @@ async function heals(): Promise<void> {
 /** Opens a client that holds a slot of PgBouncer. */
 async function holdSlot(url: string): Promise<Database> {
   const holder = openDatabase({ url, connections: 1, prepare: false, name: "holder" });
-  await holder.query("select 1", [], { retry: "safe", queue: SERVICE_QUEUE });
+  await readRows(holder, "select 1");
   return holder;
 }

@@ -1,8 +1,9 @@
 /** Tests each sentence of docs/security.md about the abilities of an attacker. */
-import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { describe, expect, test } from "bun:test";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { ROOT } from "../support/command.ts";
+import { share } from "../support/share.ts";
 import { CONSOLE } from "./security/console.ts";
 import { CREDENTIALS } from "./security/credentials.ts";
 import { FACTORS } from "./security/factors.ts";
@@ -11,7 +12,7 @@ import { OWNING_LOGINS } from "./security/owners.ts";
 import { PASSKEY } from "./security/passkeys.ts";
 import { PERSON_KEYS } from "./security/person_keys.ts";
 import { SECRETS } from "./security/secrets.ts";
-import { openWorld, type Page, type World } from "./security/world.ts";
+import { openWorld, type Page } from "./security/world.ts";
 
 const PAGE: Page = {
   ...SERVING_LOGINS,
@@ -24,11 +25,7 @@ const PAGE: Page = {
   ...CONSOLE,
 };
 
-let world: World;
-beforeAll(async () => {
-  world = await openWorld();
-});
-afterAll(() => world.close());
+const world = await share(openWorld());
 
 /** Returns the page's sentences by heading and list. */
 function readSentences(): Record<string, Record<string, string[]>> {

@@ -3,7 +3,7 @@
  * of every statement, its locks, and the state of the pooler's sessions.
  */
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import { type Database, openDatabase, SERVICE_QUEUE } from "../../src/db/mod.ts";
+import { type Database, openDatabase, readRows } from "../../src/db/mod.ts";
 import {
   CONSOLE_LOGIN,
   LOGIN,
@@ -48,10 +48,7 @@ type Entry = { dbname?: string; application_name?: string; message?: string };
 /** Returns the logged statements of this database, without the test's statements. */
 async function readStatements(): Promise<string[]> {
   const [row] = await withDatabase(service.database.adminUrl, (admin) =>
-    admin.query<{ text: string }>("select pg_read_file('log/server.json') as text", [], {
-      retry: "safe",
-      queue: SERVICE_QUEUE,
-    }),
+    readRows<{ text: string }>(admin, "select pg_read_file('log/server.json') as text"),
   );
   return (row?.text ?? "")
     .split("\n")
@@ -78,10 +75,7 @@ async function readLeftOver(sharer: Database): Promise<string[]> {
   const found = new Map<number, string>();
   await eventually(async () => {
     const probes = Array.from({ length: 2 * POOL }, () =>
-      sharer.query<{ pid: number; left_over: string }>(PROBE, [], {
-        retry: "safe",
-        queue: SERVICE_QUEUE,
-      }),
+      readRows<{ pid: number; left_over: string }>(sharer, PROBE),
     );
     for (const [row] of await Promise.all(probes)) found.set(row?.pid ?? 0, row?.left_over ?? "");
     return found.size >= POOL;
@@ -105,7 +99,7 @@ function needsSession(text: string): boolean {
 async function findSessionUse(): Promise<string[]> {
   const statements = (await readStatements()).slice(seen).filter(needsSession);
   const holders = await withDatabase(service.database.adminUrl, (admin) =>
-    admin.query<{ text: string }>(IDLE_HOLDERS, [], { retry: "safe", queue: SERVICE_QUEUE }),
+    readRows<{ text: string }>(admin, IDLE_HOLDERS),
   );
   const held = holders.map(({ text }) => text).filter((text) => text !== "");
   // Do not probe a session with an open transaction: the probe would wait for the transaction.
@@ -190,11 +184,10 @@ describe.skipIf(PGBOUNCER === null || !hasDebianPostgres)("PostgreSQL behind PgB
     await eventually(async () => (await readStatements()).slice(seen).includes(text));
     expect((await findSessionUse()).join("\n")).toContain(expected);
     await withDatabase(service.database.adminUrl, (admin) =>
-      admin.query(
+      readRows(
+        admin,
         `select pg_terminate_backend(pid, 20000) from pg_stat_activity
         where datname = current_database() and pid <> pg_backend_pid()`,
-        [],
-        { retry: "safe", queue: SERVICE_QUEUE },
       ),
     );
   });

@@ -1,10 +1,11 @@
 /** Every route, action and command once, on the server and in the shape of the run. */
-import { afterAll, beforeAll, expect, test } from "bun:test";
+import { afterAll, expect, test } from "bun:test";
 import { FUNCTIONS } from "../../src/db/functions.ts";
-import { type Database, SERVICE_QUEUE } from "../../src/db/mod.ts";
+import type { Database } from "../../src/db/mod.ts";
+import { readRows } from "../../src/db/mod.ts";
 import { clusterUrls, withDatabase } from "../support/cluster.ts";
 import { findMisfitsOf, findUnrun, tourCommands } from "../support/tour/commands.ts";
-import { findUnvisited, openToured, type Toured, tour } from "../support/tour/mod.ts";
+import { findUnvisited, openToured, tour } from "../support/tour/mod.ts";
 
 /** Functions that a correct request or command does not call, by the reason. A new function belongs into the tour. */
 const ELSEWHERE: Readonly<Record<string, string[]>> = {
@@ -31,11 +32,8 @@ const ELSEWHERE: Readonly<Record<string, string[]>> = {
   "PostgreSQL counts no function that it inlines": ["read_me", "read_people"],
 };
 
-let toured: Toured;
-beforeAll(async () => {
-  await setOnServer("set track_functions = 'all'");
-  toured = await openToured();
-}, 60_000);
+await setOnServer("set track_functions = 'all'");
+const toured = await openToured();
 afterAll(async () => {
   await toured.close();
   await setOnServer("reset track_functions");
@@ -72,10 +70,9 @@ test("routes and commands have called every function of the database", async () 
 async function readCalled(admin: Database): Promise<Set<string>> {
   await admin.message(`select pg_catalog.pg_terminate_backend(pid, 5000) from pg_catalog.pg_stat_activity
     where datname = pg_catalog.current_database() and pid <> pg_catalog.pg_backend_pid()`);
-  const rows = await admin.query<{ name: string }>(
+  const rows = await readRows<{ name: string }>(
+    admin,
     "select funcname as name from pg_catalog.pg_stat_user_functions where schemaname = 'rowhouse'",
-    [],
-    { retry: "safe", queue: SERVICE_QUEUE },
   );
   return new Set(rows.map(({ name }) => name));
 }

@@ -5,7 +5,7 @@
 
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import fc from "fast-check";
-import { type Database, SERVICE_QUEUE } from "../../src/db/mod.ts";
+import type { Database } from "../../src/db/mod.ts";
 import { Problem } from "../../src/problem.ts";
 import type { Kind, NamedColumn } from "../../src/schema/mod.ts";
 import { canonicalJson } from "../../src/std/json.ts";
@@ -250,7 +250,7 @@ async function readRows({ service, app }: Pick<Environment, "service" | "app">, 
 
 /** Returns PostgreSQL's columns and indexes of a table, without the oids of types. */
 async function readTable({ service, app }: Environment, table: string): Promise<unknown> {
-  return await service.service.admin.query(
+  return await service.query(
     `select replace(definition::text, $2, 'the app') as definition, array(select concat_ws(' ', attname, atttypid::regtype,
         attnotnull) from pg_attribute where attrelid = format('data.%I', name)::regclass
         and attnum > 0 and not attisdropped order by attname) as columns,
@@ -258,7 +258,6 @@ async function readTable({ service, app }: Environment, table: string): Promise<
         where indrelid = format('data.%I', name)::regclass order by 1) as indexes
       from rowhouse.tables where name = $1`,
     [table, app.id],
-    { retry: "safe", queue: SERVICE_QUEUE },
   );
 }
 

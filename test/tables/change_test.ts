@@ -1,6 +1,5 @@
 /** Explicit changes of tables: their effect on rows and records, the required permissions, and requests during a change. */
-import { afterAll, beforeAll, expect, test } from "bun:test";
-import { SERVICE_QUEUE } from "../../src/db/mod.ts";
+import { expect, test } from "bun:test";
 import { defineSchema, t } from "../../src/schema/mod.ts";
 import { MAX_ROWS } from "../../src/std/limits.ts";
 import { readDrift } from "../../src/tables/mod.ts";
@@ -15,17 +14,10 @@ import {
 } from "../support/push.ts";
 import { applyChange } from "../support/push_steps.ts";
 import { openTestService, type TestApp, type TestService } from "../support/service.ts";
+import { share } from "../support/share.ts";
 
-let service: TestService;
-let other: TestService;
-beforeAll(async () => {
-  service = await openTestService();
-  other = await openTestService();
-});
-afterAll(async () => {
-  await service.close();
-  await other.close();
-});
+const service = await share(openTestService());
+const other = await share(openTestService());
 
 type AnyChange = { kind: string; table: string } & Record<string, unknown>;
 
@@ -36,13 +28,12 @@ const create = (app: TestApp, table: string, json: object) =>
 
 /** Returns the recorded definition and PostgreSQL's columns of a table. */
 const readTable = async (at: TestService, name: string) =>
-  await at.service.admin.query(
+  await at.query(
     `select name, definition::text as definition, array(select attname || ' ' || atttypid::regtype
         from pg_attribute where attrelid = format('data.%I', name)::regclass and attnum > 0
         and not attisdropped order by attname) as columns
       from rowhouse.tables where name = $1`,
     [name],
-    { retry: "safe", queue: SERVICE_QUEUE },
   );
 
 /** Returns a schema with indexes, an enum type and a reference, all named after columns. */

@@ -1,5 +1,5 @@
 /** The command: journal, types, exit codes, and as a process the state after a kill. */
-import { afterAll, beforeAll, expect, test } from "bun:test";
+import { afterAll, expect, test } from "bun:test";
 import {
   mkdirSync,
   mkdtempSync,
@@ -16,13 +16,10 @@ import { readDrift } from "../../src/tables/mod.ts";
 import { byHand } from "../support/citus.ts";
 import { ROOT, runHere } from "../support/command.ts";
 import { freshName } from "../support/push.ts";
-import { openTestService, type TestApp, type TestService, UNGUARDED } from "../support/service.ts";
+import { openTestService, type TestApp, UNGUARDED } from "../support/service.ts";
 
-let service: TestService;
 const folders: string[] = [];
-beforeAll(async () => {
-  service = await openTestService({ service: UNGUARDED });
-});
+const service = await openTestService({ service: UNGUARDED });
 afterAll(async () => {
   for (const folder of folders) rmSync(folder, { recursive: true });
   await service.close();

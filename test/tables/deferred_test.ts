@@ -1,5 +1,5 @@
-import { afterAll, beforeAll, expect, test } from "bun:test";
-import { SERVICE_QUEUE } from "../../src/db/mod.ts";
+import { expect, test } from "bun:test";
+import { readRows } from "../../src/db/mod.ts";
 import { defineSchema, t } from "../../src/schema/mod.ts";
 import { systemRandomBytes } from "../../src/std/secrets.ts";
 import { readDrift } from "../../src/tables/mod.ts";
@@ -10,18 +10,10 @@ import { eventually } from "../support/eventually.ts";
 import { whileDone } from "../support/held_lock.ts";
 import { freshName, postDefinition, postSchema } from "../support/push.ts";
 import { pushDefinition } from "../support/push_steps.ts";
-import {
-  definitionOf,
-  openTestService,
-  type TestApp,
-  type TestService,
-} from "../support/service.ts";
+import { definitionOf, openTestService, type TestApp } from "../support/service.ts";
+import { share } from "../support/share.ts";
 
-let service: TestService;
-beforeAll(async () => {
-  service = await openTestService();
-});
-afterAll(() => service.close());
+const service = await share(openTestService());
 
 /** Pushes with a size limit that makes every existing table large. */
 async function pushLarge(app: TestApp, schema: unknown) {
@@ -81,10 +73,10 @@ test("a renewed lease records the progress of an index build, and its end remove
   const { name, app } = await makeTable(1);
   const { pushing, service: opened, database } = service;
   const readStep = async () => {
-    const [row] = await opened.admin.query<{ id: string; phase: string | null }>(
+    const [row] = await readRows<{ id: string; phase: string | null }>(
+      opened.admin,
       "select id::text, progress ->> 'phase' as phase from rowhouse.deferred_steps where table_name = $1",
       [name],
-      { retry: "safe", queue: SERVICE_QUEUE },
     );
     return row;
   };

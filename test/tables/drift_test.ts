@@ -1,12 +1,12 @@
-import { afterAll, beforeAll, expect, test } from "bun:test";
+import { expect, test } from "bun:test";
 import { defineSchema, t } from "../../src/schema/mod.ts";
 import { compareFacts, readDrift } from "../../src/tables/mod.ts";
 import { byHand, citusUrl } from "../support/citus.ts";
 import { signatureOf } from "../support/functions.ts";
-import { openTestService, type TestService, UNGUARDED } from "../support/service.ts";
+import { openTestService, UNGUARDED } from "../support/service.ts";
+import { share } from "../support/share.ts";
 import { casesHere } from "../support/skip.ts";
 
-let service: TestService;
 const SCHEMA = defineSchema({
   projects: {
     number: t.number().unique(),
@@ -38,11 +38,8 @@ const SCHEMA = defineSchema({
     .index("status", "due")
     .unique("project", "title"),
 });
-beforeAll(async () => {
-  service = await openTestService({ service: UNGUARDED });
-  await service.makeApp(SCHEMA);
-});
-afterAll(() => service.close());
+const service = await share(openTestService({ service: UNGUARDED }));
+await service.makeApp(SCHEMA);
 
 test("there is no drift after a push", async () => {
   expect(await readDrift(service.service.admin)).toEqual([]);

@@ -1,5 +1,5 @@
 /** Changes of an enum with indexes: each value has an index of its own while there are at most eight. */
-import { afterAll, beforeAll, expect } from "bun:test";
+import { expect } from "bun:test";
 import { readRows } from "../../src/db/mod.ts";
 import { defineSchema, t } from "../../src/schema/mod.ts";
 import { makeIsolationCheck } from "../../src/tables/catalog/mod.ts";
@@ -7,12 +7,8 @@ import { readDrift, resumeDeferredSteps } from "../../src/tables/mod.ts";
 import { eventually } from "../support/eventually.ts";
 import { postChange, postSchema } from "../support/push.ts";
 import { pushDefinition } from "../support/push_steps.ts";
-import {
-  definitionOf,
-  openTestService,
-  type TestApp,
-  type TestService,
-} from "../support/service.ts";
+import { definitionOf, openTestService, type TestApp } from "../support/service.ts";
+import { share } from "../support/share.ts";
 import { testUnlessCitus } from "../support/skip.ts";
 
 const testOne = testUnlessCitus("a cluster has no query functions");
@@ -33,11 +29,7 @@ const makeSchema = (name: string, { values = VALUES, required = false }: Options
   });
 };
 
-let service: TestService;
-beforeAll(async () => {
-  service = await openTestService({ service: { previews: ["filters"], maxVisits: 20 } });
-});
-afterAll(() => service.close());
+const service = await share(openTestService({ service: { previews: ["filters"], maxVisits: 20 } }));
 
 async function makeTable(name: string, options: Options = {}): Promise<TestApp> {
   const app = await service.makeApp(makeSchema(name, options));

@@ -1,17 +1,14 @@
 /** Limits of an app's functions and of long rules: a dry run rejects what a push would, and only what grows. */
-import { afterAll, beforeAll, expect, test } from "bun:test";
+import { expect, test } from "bun:test";
 import { defineSchema, QUOTAS, type TableDefinition, t } from "../../src/schema/mod.ts";
 import { findLargeApps } from "../../src/tables/mod.ts";
 import { checkGrowth } from "../../src/tables/plan/function_quota.ts";
 import { findLongRules } from "../../src/tables/plan/rule_quota.ts";
 import { freshName, postDefinition } from "../support/push.ts";
-import { openTestService, type TestService } from "../support/service.ts";
+import { openTestService } from "../support/service.ts";
+import { share } from "../support/share.ts";
 
-let service: TestService;
-beforeAll(async () => {
-  service = await openTestService({ service: { previews: ["filters", "browser"] } });
-});
-afterAll(() => service.close());
+const service = await share(openTestService({ service: { previews: ["filters", "browser"] } }));
 
 const PLAIN = { required: false, unique: false, index: false } as const;
 const OWNER = { ...PLAIN, name: "owner", kind: "uuid" } as const;

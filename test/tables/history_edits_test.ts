@@ -1,19 +1,16 @@
 /** The history of rows after its tables changed: dropped values are gone, renamed ones keep their history, and it stays bounded. */
-import { afterAll, beforeAll, beforeEach, expect, test } from "bun:test";
-import { call, SERVICE_QUEUE } from "../../src/db/mod.ts";
+import { beforeEach, expect, test } from "bun:test";
+import { call } from "../../src/db/mod.ts";
 import { deleteApp, setAppSwitch, setHistoryDays } from "../../src/records/apps/mod.ts";
 import { defineSchema, t } from "../../src/schema/mod.ts";
 import { HISTORY_BYTES } from "../../src/std/limits.ts";
 import { eventually } from "../support/eventually.ts";
 import { whileDone } from "../support/held_lock.ts";
 import { freshName, postChange } from "../support/push.ts";
-import { openTestService, type TestApp, type TestService } from "../support/service.ts";
+import { openTestService, type TestApp } from "../support/service.ts";
+import { share } from "../support/share.ts";
 
-let service: TestService;
-beforeAll(async () => {
-  service = await openTestService({ service: { previews: ["history"] } });
-});
-afterAll(() => service.close());
+const service = await share(openTestService({ service: { previews: ["history"] } }));
 
 let app: TestApp;
 let name: string;
@@ -34,10 +31,9 @@ const makeRow = async (title: string, table = name) => {
 const patch = (row: { id: string }, json: object, table = name) =>
   service.call(app, `/v1/data/db/${table}/${row.id}`, { method: "PATCH", json });
 async function read<Row>(sql: string): Promise<Row[]> {
-  return await service.service.admin.query<Row>(
+  return await service.query<Row>(
     `with entered as materialized (select set_config('rowhouse.app_id', $1::text, true)) ${sql}`,
     [app.id],
-    { retry: "safe", queue: SERVICE_QUEUE },
   );
 }
 type Stored = { table: string; before: Record<string, string>; after: Record<string, string> };

@@ -2,18 +2,14 @@
  * Handcrafted definitions, sent directly to the endpoint: the server rejects a definition completely or stores it byte
  * for byte, and never runs its text as DDL.
  */
-import { afterAll, beforeAll, expect, test } from "bun:test";
+import { expect, test } from "bun:test";
 import { defineSchema, t } from "../../src/schema/mod.ts";
 import { dumpDatabase, freshName, postDefinition, postSchema } from "../support/push.ts";
-import { openTestService, type TestApp, type TestService } from "../support/service.ts";
+import { openTestService, type TestApp } from "../support/service.ts";
+import { share } from "../support/share.ts";
 
-let service: TestService;
-let app: TestApp;
-beforeAll(async () => {
-  service = await openTestService();
-  app = await service.makeApp();
-});
-afterAll(() => service.close());
+const service = await share(openTestService());
+const app = await service.makeApp();
 
 const FLAGS = { required: false, unique: false, index: false };
 const string = (name: string, more: object = {}) => ({ name, kind: "string", ...FLAGS, ...more });

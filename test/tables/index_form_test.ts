@@ -1,5 +1,5 @@
 /** The form of indexes that conditions of lists can search: `PREVIEW=filters` gives it to them, and `migrate` changes it. */
-import { afterAll, beforeAll, expect } from "bun:test";
+import { expect } from "bun:test";
 import postgres from "postgres";
 import { readRows } from "../../src/db/mod.ts";
 import { defineSchema, t } from "../../src/schema/mod.ts";
@@ -11,7 +11,8 @@ import { TEST_IDENTITY_SECRET } from "../support/deps.ts";
 import { eventually } from "../support/eventually.ts";
 import { whileDone } from "../support/held_lock.ts";
 import { postChange, postSchema } from "../support/push.ts";
-import { openTestService, type TestApp, type TestService } from "../support/service.ts";
+import { openTestService } from "../support/service.ts";
+import { share } from "../support/share.ts";
 import { testUnlessCitus } from "../support/skip.ts";
 
 const testOne = testUnlessCitus("a cluster has no query functions");
@@ -59,25 +60,15 @@ const SEARCH = [
 ];
 const LONG = "x".repeat(70);
 
-let service: TestService;
-let project: ReturnType<typeof makeProject>;
-let app: TestApp;
-beforeAll(async () => {
-  project = makeProject();
-  service = await openTestService({ service: { previews: ["filters"], maxVisits: 5 } });
-  app = await service.makeApp(makeSchema());
-  const rows = Array.from({ length: 12 }, (_, n) => ({
-    ...{ email: `${LONG}${n}`, Name: n % 3 === 0 ? null : `n${n % 4}`, team: `t${n % 2}` },
-    ...{ level: n, status: "a", joined_at: `2026-01-${10 + n}T00:00:00Z` },
-  }));
-  for (let start = 0; start < rows.length; start += 5) await create(rows.slice(start, start + 5));
-});
-afterAll(async () => {
-  project.remove();
-  await service.close();
-});
-
+const project = await share(makeProject());
+const service = await share(openTestService({ service: { previews: ["filters"], maxVisits: 5 } }));
+const app = await service.makeApp(makeSchema());
 const create = (json: object) => service.call(app, MEMBERS, { method: "POST", json });
+const rows = Array.from({ length: 12 }, (_, n) => ({
+  ...{ email: `${LONG}${n}`, Name: n % 3 === 0 ? null : `n${n % 4}`, team: `t${n % 2}` },
+  ...{ level: n, status: "a", joined_at: `2026-01-${10 + n}T00:00:00Z` },
+}));
+for (let start = 0; start < rows.length; start += 5) await create(rows.slice(start, start + 5));
 
 /** Runs a command as an operator. */
 async function run(preview: string, ...words: string[]): Promise<string> {

@@ -1,5 +1,5 @@
 /** Joins of histories: hostile bodies are rejected, joins are exact, and repeated joins change nothing. */
-import { afterAll, beforeAll, beforeEach, expect, test } from "bun:test";
+import { beforeEach, expect, test } from "bun:test";
 import { SIGNALS } from "../../src/db/mod.ts";
 import { defineSchema, t } from "../../src/schema/mod.ts";
 import { toProjectHistory } from "../../src/tables/history/journal_files.ts";
@@ -7,21 +7,13 @@ import { readPush, type StoredMigration, workInPlace } from "../../src/tables/mo
 import { acquireTurn } from "../../src/tables/sql/begin_push.ts";
 import { makeHistory } from "../support/history.ts";
 import { dumpDatabase, freshName, postSchema, postSteps, readMigrations } from "../support/push.ts";
-import {
-  definitionOf,
-  openTestService,
-  type TestApp,
-  type TestService,
-} from "../support/service.ts";
+import { definitionOf, openTestService, type TestApp } from "../support/service.ts";
+import { share } from "../support/share.ts";
 
-let service: TestService;
 let app: TestApp;
 let name: string;
 let history: string[];
-beforeAll(async () => {
-  service = await openTestService();
-});
-afterAll(() => service.close());
+const service = await share(openTestService());
 
 const title = t.string();
 const MINE = () => defineSchema({ [name]: { title, mine: t.string() } });

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, expect, test } from "bun:test";
+import { expect, test } from "bun:test";
 import { mkdtemp, readdir, readFile, stat, utimes, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -8,12 +8,8 @@ import { readJournal, writeJournal } from "../../src/tables/history/journal_file
 import { type Applied, writeMigrationText } from "../../src/tables/history/migration_text.ts";
 import { codeOf } from "../support/problem.ts";
 import { dumpDatabase, freshName, postSchema, readMigrations } from "../support/push.ts";
-import {
-  definitionOf,
-  openTestService,
-  type TestApp,
-  type TestService,
-} from "../support/service.ts";
+import { definitionOf, openTestService } from "../support/service.ts";
+import { share } from "../support/share.ts";
 
 const first = makeMigration(1, "create_table_todos", "", "-- one\ncreate table a;\n");
 const second = makeMigration(2, "add_column_note", first.checksum, "-- two\nalter table a;\n");
@@ -245,18 +241,13 @@ test("readJournal() rejects a file that is not UTF-8, and names it", async () =>
   expect(readJournal(folder)).rejects.toThrow("0001_x.sql is not UTF-8");
 });
 
-let service: TestService;
-let app: TestApp;
 const table = freshName();
 const SCHEMA = defineSchema({ [table]: { title: t.string().required().default("a\r\nb\\'c") } });
 const WIDER = defineSchema({
   [table]: { title: t.string().required().default("a\r\nb\\'c"), more: t.json() },
 });
-beforeAll(async () => {
-  service = await openTestService();
-  app = await service.makeApp(SCHEMA);
-});
-afterAll(() => service.close());
+const service = await share(openTestService());
+const app = await service.makeApp(SCHEMA);
 
 test("GET /v1/data/schema and its migrations restore the journal, with any line ends of a checkout", async () => {
   const recorded = await readMigrations(service, app);

@@ -1,18 +1,17 @@
 /** Pushes that wait for their turn, and let other requests run. */
-import { afterAll, beforeAll, expect, test } from "bun:test";
+import { expect, test } from "bun:test";
 import { defineSchema, t } from "../../src/schema/mod.ts";
 import { makeProject, runHere, schemaText } from "../support/command.ts";
 import { postSchema } from "../support/push.ts";
-import { definitionOf, openTestService, type TestService } from "../support/service.ts";
+import { definitionOf, openTestService } from "../support/service.ts";
+import { share } from "../support/share.ts";
 
 const PUSHES_PER_HOUR = 3;
-let service: TestService;
-beforeAll(async () => {
-  service = await openTestService({
+const service = await share(
+  openTestService({
     service: { pushLimits: { pushesPerHour: PUSHES_PER_HOUR, journalBytes: 20_000 } },
-  });
-});
-afterAll(() => service.close());
+  }),
+);
 
 test("pushes with a long plan let other requests run", async () => {
   const other = await service.makeApp();

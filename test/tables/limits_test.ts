@@ -1,24 +1,18 @@
 /** The limits of an app: the rate of its pushes and the size of its journal. */
-import { afterAll, beforeAll, expect, test } from "bun:test";
+import { expect, test } from "bun:test";
 import { defineSchema, t } from "../../src/schema/mod.ts";
 import { dumpDatabase, freshName, postDefinition, postSchema } from "../support/push.ts";
 import { pushDefinition } from "../support/push_steps.ts";
-import {
-  definitionOf,
-  openTestService,
-  type TestApp,
-  type TestService,
-} from "../support/service.ts";
+import { definitionOf, openTestService, type TestApp } from "../support/service.ts";
+import { share } from "../support/share.ts";
 
 const PUSHES_PER_HOUR = 3;
 const JOURNAL_BYTES = 20_000;
-let service: TestService;
-beforeAll(async () => {
-  service = await openTestService({
+const service = await share(
+  openTestService({
     service: { pushLimits: { pushesPerHour: PUSHES_PER_HOUR, journalBytes: JOURNAL_BYTES } },
-  });
-});
-afterAll(() => service.close());
+  }),
+);
 
 /** Simulates that the last push of an app is older. */
 async function passTime(app: TestApp, seconds: number): Promise<void> {

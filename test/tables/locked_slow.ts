@@ -1,15 +1,12 @@
 /** A push locks a table against reads only while it changes this table. */
-import { afterAll, beforeAll, expect, test } from "bun:test";
+import { expect, test } from "bun:test";
 import { defineSchema, t } from "../../src/schema/mod.ts";
 import { readDrift } from "../../src/tables/mod.ts";
 import { freshName, postSchema, readMigrations } from "../support/push.ts";
-import { openTestService, type TestApp, type TestService } from "../support/service.ts";
+import { openTestService, type TestApp } from "../support/service.ts";
+import { share } from "../support/share.ts";
 
-let service: TestService;
-beforeAll(async () => {
-  service = await openTestService();
-});
-afterAll(() => service.close());
+const service = await share(openTestService());
 
 /** Fails a push that changes or creates a table while another table is locked against reads. */
 const WATCH = (table: string) => `create function public.check_lock() returns event_trigger

@@ -1,18 +1,15 @@
 /** A table that a session has locked blocks only pushes that change this table. */
-import { afterAll, beforeAll, expect, test } from "bun:test";
+import { expect, test } from "bun:test";
 import { defineSchema, t } from "../../src/schema/mod.ts";
 import { makeIsolationCheck } from "../../src/tables/catalog/mod.ts";
 import { makeProject, runHere, schemaText } from "../support/command.ts";
 import { eventually } from "../support/eventually.ts";
 import { countLockWaits, whileDone, whileLocked } from "../support/held_lock.ts";
 import { freshName, postSchema } from "../support/push.ts";
-import { openTestService, type TestService } from "../support/service.ts";
+import { openTestService } from "../support/service.ts";
+import { share } from "../support/share.ts";
 
-let service: TestService;
-beforeAll(async () => {
-  service = await openTestService();
-});
-afterAll(() => service.close());
+const service = await share(openTestService());
 
 test("pushes to a locked table soon end as busy, and do not delay other apps' pushes", async () => {
   const [held, free] = [freshName("held"), freshName("free")];

@@ -5,13 +5,13 @@
  * @module
  */
 
-import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { describe, expect, test } from "bun:test";
 import * as fc from "fast-check";
-import { SERVICE_QUEUE } from "../../src/db/mod.ts";
 import { defineSchema, t } from "../../src/schema/mod.ts";
 import { MAX_ROWS } from "../../src/std/limits.ts";
 import { deriveName, indexesOf, keysOf, referencesOf } from "../../src/tables/catalog/mod.ts";
-import { openTestService, type TestApp, type TestService } from "../support/service.ts";
+import { openTestService } from "../support/service.ts";
+import { share } from "../support/share.ts";
 import { drawRuns } from "../support/tier.ts";
 
 const HOSTILE = [
@@ -102,9 +102,6 @@ const TABLE = "t".repeat(48);
 const columns = (make: () => ReturnType<typeof t.string>) =>
   Object.fromEntries(NAMES.map((name) => [name, make()]));
 
-let service: TestService;
-let app: TestApp;
-let other: TestApp;
 const schema = defineSchema({
   hostile: t
     .model({
@@ -133,12 +130,9 @@ const schema = defineSchema({
     .unique(`${LONG}a`, `${LONG}b`)
     .index(`${LONG}b`, `${LONG}a`),
 });
-beforeAll(async () => {
-  service = await openTestService();
-  app = await service.makeApp(schema);
-  other = await service.makeApp(schema);
-});
-afterAll(() => service.close());
+const service = await share(openTestService());
+const app = await service.makeApp(schema);
+const other = await service.makeApp(schema);
 
 const post = (json: object) => ({ method: "POST", json });
 
@@ -258,15 +252,11 @@ test("derived names fit 63 bytes and are unique", () => {
 });
 
 test("every constraint of the tables has its derived name", async () => {
-  const found = await service.service.admin.query<{ name: string }>(
+  const found = await service.query<{ name: string }>(
     "select conname as name from pg_constraint where connamespace = 'data'::regnamespace and contype in ('u', 'f') union select i.relname from pg_index join pg_class i on i.oid = indexrelid where i.relnamespace = 'data'::regnamespace and not indisprimary",
-    [],
-    { retry: "safe", queue: SERVICE_QUEUE },
   );
-  const rows = await service.service.admin.query<{ definition: string }>(
+  const rows = await service.query<{ definition: string }>(
     "select definition::text from rowhouse.tables",
-    [],
-    { retry: "safe", queue: SERVICE_QUEUE },
   );
   const derived = rows.flatMap(({ definition }) => {
     const table = JSON.parse(definition);

@@ -1,5 +1,5 @@
 /** Stored keys of numbers and decimals, by which lists search and sort if `PREVIEW` contains `filters`. */
-import { afterAll, beforeAll, expect } from "bun:test";
+import { expect } from "bun:test";
 import { readRows } from "../../src/db/mod.ts";
 import { defineSchema, t } from "../../src/schema/mod.ts";
 import { makeIsolationCheck } from "../../src/tables/catalog/mod.ts";
@@ -11,7 +11,8 @@ import { countLockWaits, whileDone } from "../support/held_lock.ts";
 import { textOf } from "../support/page_text.ts";
 import { makePerson, signInAs, visit } from "../support/people.ts";
 import { postChange, postSchema } from "../support/push.ts";
-import { openTestService, type TestApp, type TestService } from "../support/service.ts";
+import { openTestService } from "../support/service.ts";
+import { share } from "../support/share.ts";
 import { testUnlessCitus } from "../support/skip.ts";
 
 const testOne = testUnlessCitus("a cluster has no query functions");
@@ -56,29 +57,19 @@ const PRICES = [
   1.7976931348623157e308,
 ];
 
-let service: TestService;
-let project: ReturnType<typeof makeProject>;
-let app: TestApp;
-beforeAll(async () => {
-  project = makeProject();
-  service = await openTestService({ service: { previews: ["filters"], maxVisits: 5 } });
-  app = await service.makeApp(makeSchema());
-  const rows = Array.from({ length: 18 }, (_, place) => ({
-    place,
-    price: PRICES[place] ?? null,
-    amount: AMOUNTS[place] ?? null,
-    code: PRICES[place] ?? null,
-    total: AMOUNTS[place] ?? null,
-    name: `n${place % 3}`,
-  }));
-  for (const row of rows) expect((await create(row)).status).toBe(201);
-});
-afterAll(async () => {
-  project.remove();
-  await service.close();
-});
-
+const project = await share(makeProject());
+const service = await share(openTestService({ service: { previews: ["filters"], maxVisits: 5 } }));
+const app = await service.makeApp(makeSchema());
 const create = (json: object) => service.call(app, ITEMS, { method: "POST", json });
+const rows = Array.from({ length: 18 }, (_, place) => ({
+  place,
+  price: PRICES[place] ?? null,
+  amount: AMOUNTS[place] ?? null,
+  code: PRICES[place] ?? null,
+  total: AMOUNTS[place] ?? null,
+  name: `n${place % 3}`,
+}));
+for (const row of rows) expect((await create(row)).status).toBe(201);
 
 async function expectClean(): Promise<void> {
   expect(await readDrift(service.service.admin)).toEqual([]);

@@ -1,17 +1,14 @@
 /** A large push with rules leaves the event loop of a service to the requests of other apps. */
-import { afterAll, beforeAll, expect, test } from "bun:test";
+import { expect, test } from "bun:test";
 import { readFileSync } from "node:fs";
 import { PREVIEWS } from "../../src/preview.ts";
 import type { TableDefinition } from "../../src/schema/mod.ts";
 import { makeCheckBodies } from "../../src/tables/mod.ts";
 import { freshName, postDefinition } from "../support/push.ts";
-import { openTestService, type TestService } from "../support/service.ts";
+import { openTestService } from "../support/service.ts";
+import { share } from "../support/share.ts";
 
-let service: TestService;
-beforeAll(async () => {
-  service = await openTestService({ service: { previews: PREVIEWS } });
-});
-afterAll(() => service.close());
+const service = await share(openTestService({ service: { previews: PREVIEWS } }));
 
 const PLAIN = { required: false, unique: false, index: false } as const;
 const KINDS = ["string", "number", "boolean", "timestamp"] as const;

@@ -4,13 +4,14 @@
  *
  * @module
  */
-import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { describe, expect, test } from "bun:test";
 import { defineSchema, t } from "../../src/schema/mod.ts";
 import { citusUrl } from "../support/citus.ts";
 import { functionOf } from "../support/functions.ts";
 import { openExplained, type PlanNode } from "../support/plans.ts";
 import { proofOf } from "../support/proof.ts";
-import { openTestService, type TestApp, type TestService } from "../support/service.ts";
+import { openTestService, type TestApp } from "../support/service.ts";
+import { share } from "../support/share.ts";
 
 const schema = defineSchema({
   projects: { name: t.string().required().unique() },
@@ -32,13 +33,8 @@ const APPS = 100;
 const ROWS = 1000;
 const FIRST = "00000000-0000-7000-8000-000000000001";
 
-let service: TestService;
-let app: TestApp;
-beforeAll(async () => {
-  service = await openTestService();
-  app = await service.makeApp(schema);
-});
-afterAll(() => service.close());
+const service = await share(openTestService());
+const app = await service.makeApp(schema);
 
 type SqlCall = { name: string; text: string; rejected?: boolean };
 

@@ -1,5 +1,5 @@
 /** Properties of every pair of schemas: random schemas from fast-check are planned in memory and pushed to a database. */
-import { afterAll, beforeAll, expect, test } from "bun:test";
+import { expect, test } from "bun:test";
 import fc from "fast-check";
 import { Problem } from "../../src/problem.ts";
 import { type Definition, readDefinition } from "../../src/schema/mod.ts";
@@ -9,7 +9,8 @@ import { advanceState } from "../../src/tables/sql/begin_push.ts";
 import type { PushState } from "../../src/tables/state.ts";
 import { dumpDatabase, readDeclared } from "../support/push.ts";
 import { pushDefinition } from "../support/push_steps.ts";
-import { openTestService, type TestApp, type TestService } from "../support/service.ts";
+import { openTestService, type TestApp } from "../support/service.ts";
+import { share } from "../support/share.ts";
 import { countRuns, drawRuns } from "../support/tier.ts";
 
 const VALUES = ["open", "doing", "done", "it's"];
@@ -188,11 +189,7 @@ test("plan(a, a) is empty, regardless of the tables' owner", () => {
   );
 });
 
-let service: TestService;
-beforeAll(async () => {
-  service = await openTestService();
-});
-afterAll(() => service.close());
+const service = await share(openTestService());
 
 test("PostgreSQL has the recorded schema after a push, a rejected push leaves no trace, and a repeated push changes nothing", async () => {
   const { admin } = service.service;

@@ -1,5 +1,5 @@
 /** Rebuilds of indexes after a change of `PREVIEW`, with writers and killed processes. */
-import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { describe, expect, test } from "bun:test";
 import postgres from "postgres";
 import { call, readRows } from "../../src/db/mod.ts";
 import { defineSchema, t } from "../../src/schema/mod.ts";
@@ -11,7 +11,8 @@ import { TEST_IDENTITY_SECRET } from "../support/deps.ts";
 import { eventually } from "../support/eventually.ts";
 import { whileDone } from "../support/held_lock.ts";
 import { postChange } from "../support/push.ts";
-import { openTestService, type TestApp, type TestService } from "../support/service.ts";
+import { openTestService } from "../support/service.ts";
+import { share } from "../support/share.ts";
 import { testUnlessCitus } from "../support/skip.ts";
 
 const testOne = testUnlessCitus("a cluster has no query functions");
@@ -45,21 +46,11 @@ const SEARCH = [
 ];
 const INDEXES: Readonly<Record<string, string[]>> = { "": PLAIN, filters: SEARCH };
 
-let service: TestService;
-let project: ReturnType<typeof makeProject>;
-let app: TestApp;
-beforeAll(async () => {
-  project = makeProject();
-  service = await openTestService({ service: { previews: ["filters"] } });
-  app = await service.makeApp(schema);
-  for (let n = 0; n < 20; n++) expect((await create({ email: `first ${n}` })).status).toBe(201);
-});
-afterAll(async () => {
-  project.remove();
-  await service.close();
-});
-
+const project = await share(makeProject());
+const service = await share(openTestService({ service: { previews: ["filters"] } }));
+const app = await service.makeApp(schema);
 const create = (json: object) => service.call(app, MEMBERS, { method: "POST", json });
+for (let n = 0; n < 20; n++) expect((await create({ email: `first ${n}` })).status).toBe(201);
 
 function settings(preview: string) {
   const { adminUrl, servingUrl, prepare } = service.database;

@@ -3,7 +3,7 @@
  * migrate`.
  */
 import { afterEach, beforeEach, expect, test } from "bun:test";
-import { openDatabase, SERVICE_QUEUE } from "../../src/db/mod.ts";
+import { openDatabase, readRows } from "../../src/db/mod.ts";
 import { defineSchema, t } from "../../src/schema/mod.ts";
 import type { Endpoint } from "../../src/tables/catalog/mod.ts";
 import { digestRelease, readDrift, recordRelease } from "../../src/tables/mod.ts";
@@ -58,10 +58,7 @@ const run = (args: string[]): Promise<Outcome> =>
 const change = (text: string) => service.service.admin.message(`${text}; select 1`);
 
 async function textOf(query: string): Promise<string> {
-  const [row] = await service.service.admin.query<{ text: string }>(query, [], {
-    retry: "safe",
-    queue: SERVICE_QUEUE,
-  });
+  const [row] = await service.query<{ text: string }>(query);
   return row?.text ?? "";
 }
 
@@ -82,10 +79,10 @@ function callAsOtherRelease(): { stop: () => Promise<{ calls: number; failures: 
   const login = openDatabase({ url, connections: 1, prepare, name: "other release" });
   const run = async () => {
     while (!isOver) {
-      const listed = login.query<{ body: string }>(
+      const listed = readRows<{ body: string }>(
+        login,
         `select api.${LIST_NAME}($1, $2, $3) as body`,
         [app.id, 1000, 0],
-        { retry: "safe", queue: SERVICE_QUEUE },
       );
       const [row] = await listed.catch((error: unknown) => {
         failures.push(error);

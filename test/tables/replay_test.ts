@@ -2,29 +2,23 @@
  * Replays of a project's migrations in services that lack them: one migration at a time, from the definition in its
  * text, and with hostile input.
  */
-import { afterAll, beforeAll, expect, test } from "bun:test";
+import { expect, test } from "bun:test";
 import { defineSchema, t } from "../../src/schema/mod.ts";
 import { type Applied, checksumOf } from "../../src/tables/history/migration_text.ts";
 import { eventually } from "../support/eventually.ts";
 import { countLockWaits, whileDone } from "../support/held_lock.ts";
 import { makeHistory, postMigrations } from "../support/history.ts";
 import { dumpDatabase, freshName, postSchema, postSteps, readMigrations } from "../support/push.ts";
-import {
-  definitionOf,
-  openTestService,
-  type TestApp,
-  type TestService,
-} from "../support/service.ts";
+import { definitionOf, openTestService, type TestApp } from "../support/service.ts";
+import { share } from "../support/share.ts";
 
 const PUSHES_PER_HOUR = 20;
 const JOURNAL_BYTES = 40_000;
-let service: TestService;
-beforeAll(async () => {
-  service = await openTestService({
+const service = await share(
+  openTestService({
     service: { pushLimits: { pushesPerHour: PUSHES_PER_HOUR, journalBytes: JOURNAL_BYTES } },
-  });
-});
-afterAll(() => service.close());
+  }),
+);
 
 /** Returns four schemas of a project, each with more columns than the previous schema. */
 function makeSchemas(name = freshName()) {

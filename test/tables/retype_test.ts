@@ -1,7 +1,7 @@
 /** Retyping a column: the conversion of values, the state after a crash, and requests during the conversion. */
-import { afterAll, beforeAll, expect, test } from "bun:test";
+import { expect, test } from "bun:test";
 import fc from "fast-check";
-import { type Database, SERVICE_QUEUE } from "../../src/db/mod.ts";
+import type { Database } from "../../src/db/mod.ts";
 import { runAction } from "../../src/records/actions/mod.ts";
 import { defineSchema, type NamedColumn, t } from "../../src/schema/mod.ts";
 import { showCount } from "../../src/std/count.ts";
@@ -17,14 +17,11 @@ import {
   readMigrations,
 } from "../support/push.ts";
 import { applyChange } from "../support/push_steps.ts";
-import { openTestService, type TestApp, type TestService } from "../support/service.ts";
+import { openTestService, type TestApp } from "../support/service.ts";
+import { share } from "../support/share.ts";
 import { drawRuns } from "../support/tier.ts";
 
-let service: TestService;
-beforeAll(async () => {
-  service = await openTestService();
-});
-afterAll(() => service.close());
+const service = await share(openTestService());
 
 type Type = Extract<Change, { kind: "retype_column" }>["type"];
 
@@ -238,12 +235,11 @@ test("text converts to a timestamp exactly if a write accepts it", async () => {
     ...fc.sample(text, drawRuns(20_000)),
   ];
   const wanted = texts.map((text) => readTimestamp(text) ?? null);
-  const differing = await service.service.admin.query<{ text: string }>(
+  const differing = await service.query<{ text: string }>(
     `select text from json_array_elements_text($1::text::json) with ordinality as typed (text, nth)
       join json_array_elements_text($2::text::json) with ordinality as wanted (moment, nth) using (nth)
       where rowhouse.read_time(text) is distinct from moment::timestamptz`,
     [JSON.stringify(texts), JSON.stringify(wanted)],
-    { retry: "safe", queue: SERVICE_QUEUE },
   );
   expect(differing).toEqual([]);
   expect(wanted.filter((moment) => moment !== null).length).toBeGreaterThan(100);

@@ -2,20 +2,17 @@
  * A retype that runs twice at once, as after an interruption, while people write: every acknowledged write is in its row
  * afterwards. A reduced run has fewer rows and writes.
  */
-import { afterAll, beforeAll, expect, test } from "bun:test";
+import { expect, test } from "bun:test";
 import { Problem } from "../../src/problem.ts";
 import { defineSchema, t } from "../../src/schema/mod.ts";
 import type { Change } from "../../src/tables/mod.ts";
 import { freshName } from "../support/push.ts";
 import { applyChange } from "../support/push_steps.ts";
-import { openTestService, type TestApp, type TestService } from "../support/service.ts";
+import { openTestService, type TestApp } from "../support/service.ts";
+import { share } from "../support/share.ts";
 import { isFull } from "../support/tier.ts";
 
-let service: TestService;
-beforeAll(async () => {
-  service = await openTestService();
-});
-afterAll(() => service.close());
+const service = await share(openTestService());
 
 const REPETITIONS = 6;
 const WRITERS = 3;

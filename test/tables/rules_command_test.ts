@@ -1,5 +1,5 @@
 /** The commands for a schema with rules: what a reviewer and CI see of a change of rules. */
-import { afterAll, beforeAll, expect, test } from "bun:test";
+import { afterAll, expect, test } from "bun:test";
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -7,14 +7,10 @@ import { citusUrl } from "../support/citus.ts";
 import { ROOT, runHere } from "../support/command.ts";
 import { freshName } from "../support/push.ts";
 import { RULE_PREVIEWS } from "../support/rules_service.ts";
-import { openTestService, type TestService, UNGUARDED } from "../support/service.ts";
+import { openTestService, UNGUARDED } from "../support/service.ts";
 
-let service: TestService;
-let folder: string;
-beforeAll(async () => {
-  folder = mkdtempSync(join(tmpdir(), "rowhouse-rules-"));
-  service = await openTestService({ service: { ...UNGUARDED, previews: RULE_PREVIEWS } });
-});
+const folder = mkdtempSync(join(tmpdir(), "rowhouse-rules-"));
+const service = await openTestService({ service: { ...UNGUARDED, previews: RULE_PREVIEWS } });
 afterAll(async () => {
   rmSync(folder, { recursive: true });
   await service.close();

@@ -1,13 +1,13 @@
 /** Rules in the hands of an operator: previews, ends of uses, deletions, archives, and what a killed push leaves. */
-import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { describe, expect, test } from "bun:test";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { type Database, quoteLiteral, recordPreviews, SERVICE_QUEUE } from "../../src/db/mod.ts";
+import { type Database, quoteLiteral, recordPreviews } from "../../src/db/mod.ts";
 import type { Preview } from "../../src/preview.ts";
 import { hashColumnSet, makeIsolationCheck } from "../../src/tables/catalog/mod.ts";
 import { makeCheckBodies, readDrift, refreshFunctions } from "../../src/tables/mod.ts";
-import { type Admin, openAdmin } from "../support/admin.ts";
+import { openAdmin } from "../support/admin.ts";
 import { citusUrl } from "../support/citus.ts";
 import { dumpDatabase, readDeclared } from "../support/push.ts";
 import { pushDefinition } from "../support/push_steps.ts";
@@ -27,14 +27,11 @@ import {
   readViews,
 } from "../support/rules_service.ts";
 import { type TestApp, type TestService, UNGUARDED } from "../support/service.ts";
+import { share } from "../support/share.ts";
 
-let admin: Admin;
-beforeAll(async () => {
-  // The tests plant functions, which would stop the service.
-  const options = { ...UNGUARDED, previews: RULE_PREVIEWS };
-  admin = await openAdmin({ PREVIEW: "browser" }, { service: options });
-});
-afterAll(() => admin.close());
+// The tests plant functions, which would stop the service.
+const options = { ...UNGUARDED, previews: RULE_PREVIEWS };
+const admin = await share(openAdmin({ PREVIEW: "browser" }, { service: options }));
 
 const service = (): TestService => admin.service;
 
@@ -127,10 +124,9 @@ describe.skipIf(citusUrl() !== undefined)("rules", () => {
     expect(await readViews(service(), app)).toHaveLength(6);
     for (let step = 0; ; step++) {
       if (step > 600) throw new Error("The deletion does not end");
-      const [row] = await service().service.admin.query<{ is_done: boolean; job: string | null }>(
+      const [row] = await service().query<{ is_done: boolean; job: string | null }>(
         "select is_done, job::text from rowhouse.delete_app_step($1, 'test')",
         [app.slug],
-        { retry: "unsafe", queue: SERVICE_QUEUE },
       );
       expect(await listGuardIssues()).toEqual([]);
       if (row?.is_done === true) break;
@@ -153,10 +149,9 @@ describe.skipIf(citusUrl() !== undefined)("rules", () => {
       expect(await admin.run("export-app", app.slug, file)).toMatchObject({ code: 0 });
       const slug = `${app.slug}-2`;
       expect(await admin.run("import-app", file, "--as", slug)).toMatchObject({ code: 0 });
-      const [row] = await service().service.admin.query<{ id: string }>(
+      const [row] = await service().query<{ id: string }>(
         "select id from rowhouse.apps where slug = $1",
         [slug],
-        { retry: "safe", queue: SERVICE_QUEUE },
       );
       const copy = { ...app, id: row?.id ?? "", slug };
       expect(await readDeclared(service().service.admin, copy)).toEqual(declared);

@@ -2,7 +2,7 @@
  * Rules reach the database with their push: the functions of the views of all tables of the app change in its transaction, and
  * no function of an earlier rule remains.
  */
-import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { describe, expect, test } from "bun:test";
 import { readSqlState, SIGNALS, SignalError } from "../../src/db/mod.ts";
 import { viewSetsOf } from "../../src/tables/catalog/mod.ts";
 import { readDrift, refreshFunctions } from "../../src/tables/mod.ts";
@@ -31,13 +31,10 @@ import {
   readFunctions,
   readViews,
 } from "../support/rules_service.ts";
-import { openTestService, type TestService } from "../support/service.ts";
+import { openTestService } from "../support/service.ts";
+import { share } from "../support/share.ts";
 
-let service: TestService;
-beforeAll(async () => {
-  service = await openTestService({ service: { previews: RULE_PREVIEWS } });
-});
-afterAll(() => service.close());
+const service = await share(openTestService({ service: { previews: RULE_PREVIEWS } }));
 
 const admin = () => service.service.admin;
 

@@ -1,14 +1,11 @@
 /** `GET /v1/data/schema` returns the rules of the app's own declaration as sentences. */
-import { afterAll, beforeAll, expect, test } from "bun:test";
+import { expect, test } from "bun:test";
 import { defineSchema, t } from "../../src/schema/mod.ts";
 import { freshName, postSchema } from "../support/push.ts";
-import { openTestService, type TestApp, type TestService } from "../support/service.ts";
+import { openTestService, type TestApp } from "../support/service.ts";
+import { share } from "../support/share.ts";
 
-let service: TestService;
-beforeAll(async () => {
-  service = await openTestService({ service: { previews: ["browser"] } });
-});
-afterAll(() => service.close());
+const service = await share(openTestService({ service: { previews: ["browser"] } }));
 
 const [notes, todos] = [freshName(), freshName()];
 const columns = { title: t.string(), owner: t.uuid().index() };

@@ -1,5 +1,5 @@
 /** A key needs the scope `schema:rules` for rules that give people more rights on existing rows; the database checks it. */
-import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { describe, expect, test } from "bun:test";
 import { readRows, SIGNALS, SignalError } from "../../src/db/mod.ts";
 import type { Scope } from "../../src/principal.ts";
 import { issueKey } from "../../src/records/apps/mod.ts";
@@ -7,13 +7,10 @@ import { defineSchema, t } from "../../src/schema/mod.ts";
 import { testDeps } from "../support/deps.ts";
 import { makeHistory, postMigrations } from "../support/history.ts";
 import { freshName, postChange, postSchema, readDeclared } from "../support/push.ts";
-import { openTestService, type TestApp, type TestService } from "../support/service.ts";
+import { openTestService, type TestApp } from "../support/service.ts";
+import { share } from "../support/share.ts";
 
-let service: TestService;
-beforeAll(async () => {
-  service = await openTestService({ service: { previews: ["browser"] } });
-});
-afterAll(() => service.close());
+const service = await share(openTestService({ service: { previews: ["browser"] } }));
 
 const admin = () => service.service.admin;
 

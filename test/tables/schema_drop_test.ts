@@ -2,7 +2,7 @@
  * What keys of a schema cannot do: without `schema:drop` delete values, by a change or a migration, and without `data:read`
  * learn about values, from plans or errors. The database checks both.
  */
-import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { describe, expect, test } from "bun:test";
 import { SIGNALS } from "../../src/db/mod.ts";
 import { SCOPES, type Scope } from "../../src/principal.ts";
 import { issueKey, toProof } from "../../src/records/apps/mod.ts";
@@ -14,13 +14,10 @@ import { makeHistory, postMigrations } from "../support/history.ts";
 import { proofOf } from "../support/proof.ts";
 import { dumpDatabase, freshName, postChange } from "../support/push.ts";
 import { applyChange } from "../support/push_steps.ts";
-import { openTestService, type TestApp, type TestService } from "../support/service.ts";
+import { openTestService, type TestApp } from "../support/service.ts";
+import { share } from "../support/share.ts";
 
-let service: TestService;
-beforeAll(async () => {
-  service = await openTestService();
-});
-afterAll(() => service.close());
+const service = await share(openTestService());
 
 const dump = () => dumpDatabase(service.service.admin);
 

@@ -1,5 +1,5 @@
 /** Keys with the scope `schema:read` can read a schema and plan changes, but apply nothing. */
-import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { describe, expect, test } from "bun:test";
 import { SIGNALS } from "../../src/db/mod.ts";
 import type { Scope } from "../../src/principal.ts";
 import { issueKey } from "../../src/records/apps/mod.ts";
@@ -8,18 +8,14 @@ import { testDeps } from "../support/deps.ts";
 import { makeHistory, postMigrations } from "../support/history.ts";
 import { proofOf } from "../support/proof.ts";
 import { dumpDatabase, freshName, postSchema } from "../support/push.ts";
-import { openTestService, type TestApp, type TestService } from "../support/service.ts";
+import { openTestService, type TestApp } from "../support/service.ts";
+import { share } from "../support/share.ts";
 
-let service: TestService;
-let app: TestApp;
 const name = freshName();
 const SCHEMA = defineSchema({ [name]: { title: t.string() } });
 const NEXT = defineSchema({ [name]: { title: t.string(), note: t.string() } });
-beforeAll(async () => {
-  service = await openTestService();
-  app = await service.makeApp(SCHEMA);
-});
-afterAll(() => service.close());
+const service = await share(openTestService());
+const app = await service.makeApp(SCHEMA);
 
 /** Returns the app with a key that has only these scopes. */
 async function withScopes(...scopes: Scope[]): Promise<TestApp> {

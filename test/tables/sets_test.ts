@@ -2,8 +2,7 @@
  * Column sets: an app sees the columns that it declares or has declared, through functions that apps with equal sets
  * share.
  */
-import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import { SERVICE_QUEUE } from "../../src/db/mod.ts";
+import { describe, expect, test } from "bun:test";
 import { runAction } from "../../src/records/actions/mod.ts";
 import { defineSchema, t } from "../../src/schema/mod.ts";
 import { endpointsOf } from "../../src/tables/catalog/mod.ts";
@@ -11,14 +10,11 @@ import { readDrift, refreshFunctions, sweepSets } from "../../src/tables/mod.ts"
 import { citusUrl } from "../support/citus.ts";
 import { functionOf } from "../support/functions.ts";
 import { freshName, postSchema } from "../support/push.ts";
-import { openTestService, type TestApp, type TestService } from "../support/service.ts";
+import { openTestService, type TestApp } from "../support/service.ts";
 import { previewsOfRun } from "../support/shape.ts";
+import { share } from "../support/share.ts";
 
-let service: TestService;
-beforeAll(async () => {
-  service = await openTestService();
-});
-afterAll(() => service.close());
+const service = await share(openTestService());
 
 const ENDPOINTS = endpointsOf({
   dialect: citusUrl() === undefined ? "plain" : "citus",
@@ -30,10 +26,9 @@ const run = (text: string) => service.service.admin.message(`${text}; select 1`)
 
 /** Returns the functions of a table by name, each with the transaction that created it. */
 async function readFunctions(table: string): Promise<Map<string, string>> {
-  const rows = await service.service.admin.query<{ name: string; xmin: string }>(
+  const rows = await service.query<{ name: string; xmin: string }>(
     "select proname as name, xmin::text from pg_proc where proname like $1 || '\\_\\_%' order by 1",
     [table.slice(0, 32)],
-    { retry: "safe", queue: SERVICE_QUEUE },
   );
   return new Map(rows.map(({ name, xmin }) => [name, xmin]));
 }

@@ -1,13 +1,10 @@
 /** Two apps on one table: additions by the owner do not slow down requests of the other app. */
-import { afterAll, beforeAll, expect, test } from "bun:test";
-import { openTestService, type TestService } from "../support/service.ts";
+import { expect, test } from "bun:test";
+import { openTestService } from "../support/service.ts";
+import { share } from "../support/share.ts";
 import { makeBurdened } from "../support/shared_table.ts";
 
-let service: TestService;
-beforeAll(async () => {
-  service = await openTestService();
-});
-afterAll(() => service.close());
+const service = await share(openTestService());
 
 const FIRST = "00000000-0000-7000-8000-000000000001";
 const LONG = Buffer.from(crypto.getRandomValues(new Uint8Array(9000))).toString("base64");

@@ -4,7 +4,7 @@
  *
  * @module
  */
-import { afterAll, beforeAll, expect, test } from "bun:test";
+import { expect, test } from "bun:test";
 import fc from "fast-check";
 import { defineSchema, t } from "../../src/schema/mod.ts";
 import { readDrift } from "../../src/tables/mod.ts";
@@ -16,8 +16,8 @@ import {
   openTestService,
   type TestApp,
   type TestResponse,
-  type TestService,
 } from "../support/service.ts";
+import { share } from "../support/share.ts";
 import {
   base,
   type Column,
@@ -29,11 +29,7 @@ import {
 } from "../support/shared_table.ts";
 import { countRuns, drawRuns } from "../support/tier.ts";
 
-let service: TestService;
-beforeAll(async () => {
-  service = await openTestService();
-});
-afterAll(() => service.close());
+const service = await share(openTestService());
 
 const ROWS = [1, 2, 3].map((n) => `00000000-0000-7000-8000-00000000000${n}`);
 const LONG = Buffer.from(crypto.getRandomValues(new Uint8Array(9000))).toString("base64");

@@ -1,5 +1,5 @@
 /** A database that a released version filled, as its dump and what the version answered; and loading it into a new cluster. @module */
-import { type Database, SERVICE_QUEUE } from "../../src/db/mod.ts";
+import { type Database, readRows, SERVICE_QUEUE } from "../../src/db/mod.ts";
 import { makeIdentitySecrets, toStoredDigest } from "../../src/records/secrets/identity_secrets.ts";
 import { withDatabase } from "../support/cluster.ts";
 import { TEST_IDENTITY_SECRET } from "../support/deps.ts";
@@ -61,12 +61,11 @@ function toStatements(text: string): string {
  */
 export async function renewTimes(admin: Database, { madeAt, world }: Frozen): Promise<void> {
   const hours = Math.floor((Date.now() - Date.parse(madeAt)) / 3_600_000);
-  const columns = await admin.query<{ table: string; name: string }>(
+  const columns = await readRows<{ table: string; name: string }>(
+    admin,
     `select table_name as "table", column_name as name from information_schema.columns
       join information_schema.tables using (table_schema, table_name)
       where table_schema = 'rowhouse' and data_type = 'timestamp with time zone' and table_type = 'BASE TABLE'`,
-    [],
-    { retry: "safe", queue: SERVICE_QUEUE },
   );
   const updates = columns.map(
     ({ table, name }) =>
@@ -100,13 +99,12 @@ async function renewLink(admin: Database, link: string): Promise<void> {
 
 /** Reads all rows of the service and of apps; `only`: the columns that these contents have. */
 export async function readContents(admin: Database, only?: Contents): Promise<Contents> {
-  const tables = await admin.query<{ name: string; columns: string }>(
+  const tables = await readRows<{ name: string; columns: string }>(
+    admin,
     `select attrelid::regclass::text as name, string_agg(attname, ' ' order by attnum) as columns
       from pg_attribute join pg_class on pg_class.oid = attrelid
       where relnamespace in ('rowhouse'::regnamespace, 'data'::regnamespace) and relkind = 'r'
         and attnum > 0 and not attisdropped group by attrelid order by 1`,
-    [],
-    { retry: "safe", queue: SERVICE_QUEUE },
   );
   const contents: Record<string, Contents[string]> = {};
   for (const { name, columns: text } of tables) {
@@ -115,10 +113,9 @@ export async function readContents(admin: Database, only?: Contents): Promise<Co
     if (only !== undefined && known === undefined) continue;
     const wanted = known?.filter((column) => columns.includes(column)) ?? columns;
     const names = wanted.map((column) => `"${column}"`).join(", ");
-    const rows = await admin.query<{ row: string }>(
+    const rows = await readRows<{ row: string }>(
+      admin,
       `select t::text as row from (select ${names} from ${name}) as t order by t::text collate "C"`,
-      [],
-      { retry: "safe", queue: SERVICE_QUEUE },
     );
     contents[name] = { columns: wanted, rows: rows.map(({ row }) => row) };
   }

@@ -6,7 +6,8 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { type Database, SERVICE_QUEUE } from "../../src/db/mod.ts";
+import type { Database } from "../../src/db/mod.ts";
+import { readRows } from "../../src/db/mod.ts";
 import { makeAuthenticator } from "../support/authenticator.ts";
 import { dumpCatalog } from "../support/catalog_dump.ts";
 import { withDatabase } from "../support/cluster.ts";
@@ -128,14 +129,13 @@ describe.each(COMBINATIONS)(
 
     test("knows the last sign-in of its people, and the issuers of its keys", async () => {
       const [found] = await withDatabase(stage.addresses.admin, (admin) =>
-        admin.query<{ known: boolean; issued: boolean }>(
+        readRows<{ known: boolean; issued: boolean }>(
+          admin,
           `select bool_or(signed.at is not null) and bool_and(last_sign_in_at is not distinct from signed.at
               or last_sign_in_at > signed.at) as known,
             (select bool_and(issued_by is not null) from rowhouse.api_keys) as issued
           from rowhouse.users left join lateral (select max(at) as at from rowhouse.audit
             where user_id = users.id and action = 'sign_in') as signed on true`,
-          [],
-          { retry: "safe", queue: SERVICE_QUEUE },
         ),
       );
       expect(found).toEqual({ known: true, issued: true });
@@ -331,12 +331,12 @@ describe.each(COMBINATIONS)(
 
 /** The functions of the service that each login can call, with the names of their arguments. */
 async function readCallable(admin: Database): Promise<string[]> {
-  const rows = await admin.query<{ line: string }>(
+  const rows = await readRows<{ line: string }>(
+    admin,
     `select concat_ws(' ', login, proname, pg_get_function_arguments(oid), pg_get_function_result(oid)) as line
       from pg_proc cross join unnest(string_to_array($1, ' ')) as logins (login)
       where pronamespace = 'rowhouse'::regnamespace and has_function_privilege(login, oid, 'execute')`,
     [LOGINS.join(" ")],
-    { retry: "safe", queue: SERVICE_QUEUE },
   );
   return rows.map(({ line }) => line);
 }

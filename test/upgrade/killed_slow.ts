@@ -3,7 +3,8 @@
  * administrator. Running it again completes it, with the same result, and the server answers all the time.
  */
 import { afterAll, beforeAll, expect, test } from "bun:test";
-import { type Database, SERVICE_QUEUE } from "../../src/db/mod.ts";
+import type { Database } from "../../src/db/mod.ts";
+import { readRows } from "../../src/db/mod.ts";
 import { type CatalogDump, dumpCatalog } from "../support/catalog_dump.ts";
 import { withDatabase } from "../support/cluster.ts";
 import { ROOT, startCommand } from "../support/command.ts";
@@ -106,10 +107,10 @@ async function isKilled(run: Run, random: (below: number) => number): Promise<bo
 
 /** The session of a command. */
 async function findSession(admin: Database): Promise<number | undefined> {
-  const [row] = await admin.query<{ pid: number }>(
+  const [row] = await readRows<{ pid: number }>(
+    admin,
     "select pid from pg_stat_activity where datname = $1 and application_name = 'rowhouse command'",
     [DATABASE],
-    { retry: "safe", queue: SERVICE_QUEUE },
   );
   return row?.pid;
 }

@@ -4,7 +4,7 @@
  *
  * @module
  */
-import { type Database, quoteName, SERVICE_QUEUE } from "../../../src/db/mod.ts";
+import { type Database, quoteName, readRows } from "../../../src/db/mod.ts";
 import type { Alternative, Rule } from "../../../src/schema/mod.ts";
 import {
   type Endpoint,
@@ -226,10 +226,10 @@ async function replace(
   name: string,
   edit: (text: string) => string,
 ): Promise<number> {
-  const [found] = await admin.query<{ text: string }>(
+  const [found] = await readRows<{ text: string }>(
+    admin,
     "select pg_get_functiondef(to_regproc($1)) as text",
     [name],
-    { retry: "safe", queue: SERVICE_QUEUE },
   );
   if (found?.text === undefined || found.text === null) return 0;
   const edited = edit(found.text);

@@ -1,7 +1,7 @@
 /** Every page and form of the Console, with subjects for which each page exists and each form succeeds. @module */
 
 import { consoleRoutes } from "../../../src/console/mod.ts";
-import { readPreviews, SERVICE_QUEUE } from "../../../src/db/mod.ts";
+import { readPreviews, readRows } from "../../../src/db/mod.ts";
 import { readList } from "../../../src/records/actions/mod.ts";
 import { endRegistration, setAppSwitch } from "../../../src/records/apps/mod.ts";
 import { sessionList } from "../../../src/records/people/mod.ts";
@@ -102,11 +102,11 @@ async function makeChange(service: TestService, app: TestApp): Promise<string> {
   const made = await service.call(app, path, { method: "POST", json: { title: "deleted" } });
   const { id } = made.json as { id: string };
   await service.call(app, `${path}/${id}`, { method: "DELETE" });
-  const [row] = await admin.query<{ id: string }>(
+  const [row] = await readRows<{ id: string }>(
+    admin,
     `with entered as materialized (select set_config('rowhouse.app_id', $1::text, true))
     select id::text as id from entered, rowhouse.row_changes where app_id = $1::uuid`,
     [app.id],
-    { retry: "safe", queue: SERVICE_QUEUE },
   );
   return row?.id ?? "";
 }

@@ -1,6 +1,6 @@
 /** Attempts for the Console's login and the device cookie. The keys are the sentences of docs/security.md. @module */
 import { expect } from "bun:test";
-import { SERVICE_QUEUE, SIGNALS } from "../../../src/db/mod.ts";
+import { SIGNALS } from "../../../src/db/mod.ts";
 import { DEVICE_COOKIE, IDENTITY_COOKIE, SESSION_COOKIE } from "../../../src/identity/mod.ts";
 import { endRegistration } from "../../../src/records/apps/mod.ts";
 import { toPresented } from "../../../src/records/secrets/mod.ts";
@@ -216,10 +216,9 @@ async function commitCalls({ service }: World, calls: readonly string[]): Promis
 }
 
 async function countRejections({ service }: World, { id }: Person): Promise<number> {
-  const [row] = await service.service.admin.query<{ count: number }>(
+  const [row] = await service.query<{ count: number }>(
     "select count(*)::integer as count from rowhouse.audit where action = 'console_rejected' and actor = $1",
     [id],
-    { retry: "safe", queue: SERVICE_QUEUE },
   );
   return row?.count ?? 0;
 }

@@ -3,7 +3,7 @@ import { expect } from "bun:test";
 import { createHash } from "node:crypto";
 import postgres from "postgres";
 import { makeCursors } from "../../../src/data/live/cursors.ts";
-import { SERVICE_QUEUE, SIGNALS } from "../../../src/db/mod.ts";
+import { readRows, SIGNALS } from "../../../src/db/mod.ts";
 import { SESSION_COOKIE } from "../../../src/identity/mod.ts";
 import { revokeKey } from "../../../src/records/apps/mod.ts";
 import {
@@ -413,10 +413,9 @@ export const SERVING_LOGINS: Page = {
  * password.
  */
 async function forgottenCall({ service, victim }: World, proof: string): Promise<string> {
-  const [mail] = await service.service.admin.query<{ id: string }>(
+  const [mail] = await service.query<{ id: string }>(
     "insert into rowhouse.mails (template, user_id) values ('forgotten_password', $1::text::uuid) returning id::text",
     [victim.id],
-    { retry: "unsafe", queue: SERVICE_QUEUE },
   );
   return `select rowhouse.put_forgotten_link(${mail?.id}, '${victim.email}', decode('${proof}', 'hex'), 'aaaaaaaaaaaaaaaa', sha256('x'), 'x',
     now() + interval '30 minutes') as is_done`;
@@ -438,7 +437,7 @@ async function plantsLinks({ service, tryAs }: World, login: Login): Promise<voi
   const link = `'${subject.issuer}', '${subject.subject}', sha256('x'), 'x', 'planted'`;
   const person = `rowhouse.create_linked_person(gen_random_uuid(), '${subject.subject}@example.org', sha256('x'), null, ${link})`;
   expect((await tryAs(login, `select ${person} as is_done`)).rows).toEqual([{ is_done: true }]);
-  await service.service.db.query(`select ${person}`, [], { retry: "unsafe", queue: SERVICE_QUEUE });
+  await readRows(service.service.db, `select ${person}`);
   const deps = { db: service.service.db, identitySecrets: IDENTITY_SECRETS };
   expect(await findProviderPerson(deps, subject, undefined)).toEqual({ kind: "planted" });
 }
@@ -480,7 +479,7 @@ async function makeAccomplice({
   const email = `${id}@example.org`;
   const call = `select rowhouse.create_linked_person('${id}', '${email}', sha256('x'), null,
     'https://x', '${id}', sha256('x' || uuid_send('${id}')), 'x', 'x')`;
-  await service.db.query(call, [], { retry: "unsafe", queue: SERVICE_QUEUE });
+  await readRows(service.db, call);
   return { id, email };
 }
 
@@ -527,10 +526,7 @@ async function lowersNoCount(world: World): Promise<void> {
   const count = (kind: string, network: string) =>
     `select rowhouse.throttle_key('${kind}', '${network}') as key`;
   const { admin } = world.service.service;
-  const [key] = await admin.query<{ key: string }>(count("provider client", "x"), [], {
-    retry: "safe",
-    queue: SERVICE_QUEUE,
-  });
+  const [key] = await readRows<{ key: string }>(admin, count("provider client", "x"));
   await admin.message(`insert into rowhouse.throttle (key, attempts, ends_at) values
     ('${key?.key}', 5, now() + interval '1 hour'), ('all', 5, now() + interval '1 hour')
     on conflict (key) do update set attempts = 5, ends_at = excluded.ends_at; select 1`);
@@ -539,10 +535,10 @@ async function lowersNoCount(world: World): Promise<void> {
     for (const text of [finish(), begin("'y'"), finish(), begin("'x'"), finish(), finish()])
       await thief.message(text);
   });
-  const counted = await admin.query<{ attempts: number }>(
+  const counted = await readRows<{ attempts: number }>(
+    admin,
     "select attempts from rowhouse.throttle where key in ('all', $1) order by key",
     [key?.key ?? ""],
-    { retry: "safe", queue: SERVICE_QUEUE },
   );
   expect(counted).toEqual([{ attempts: 5 }, { attempts: 5 }]);
   await runOnPerson(world.service.service, "delete_user", email);
@@ -576,10 +572,7 @@ async function plantsRole({ service, mine, tryAs }: World): Promise<void> {
   const claimed = JSON.stringify([[mine.id, "admin", "07".repeat(32)]]);
   const finished = finishProvider(id, "'x'", claimed);
   expect((await tryAs("all", `select ${finished} as outcome`)).rows).toEqual([{ outcome: "done" }]);
-  await service.service.db.query(`select ${finished}`, [], {
-    retry: "unsafe",
-    queue: SERVICE_QUEUE,
-  });
+  await readRows(service.service.db, `select ${finished}`);
   const { rows } = await tryAs(
     "all",
     `select rowhouse.stored_grant(user_id, app_id)::text as stored from rowhouse.grants where user_id = '${id}'`,
@@ -739,11 +732,11 @@ async function plantsNoCommand(world: World): Promise<void> {
     { app: mine.id, table: `todos${text}`, code: "not_found", requests: 1 },
     { app: mine.id, table: "todos", code: `not_found${text}`, requests: 1 },
   ]);
-  await service.service.db.query(
+  await readRows(
+    service.service.db,
     `select rowhouse.add_minute(gen_random_uuid(), 'all', now(), now(), false, 1,
       $1::text::jsonb, '[]', $2::text::jsonb, $3::text::jsonb, null)`,
     [PLANTED, rejected, stored].map((value) => JSON.stringify(value)),
-    { retry: "unsafe", queue: SERVICE_QUEUE },
   );
   const pages = await Promise.all(
     stored.map(({ id }) => visit(service, world.jar, `/console/requests/${id}`)),

@@ -1,6 +1,5 @@
 /** Attempts for a passkey, and for a database without a passkey. The keys are the sentences of docs/security.md. @module */
 import { expect } from "bun:test";
-import { SERVICE_QUEUE } from "../../../src/db/mod.ts";
 import { toUserHandle } from "../../../src/identity/passkeys/form.tsx";
 import { listEvents } from "../../support/audit_events.ts";
 import { type Lies, makeAuthenticator } from "../../support/authenticator.ts";
@@ -32,11 +31,10 @@ export async function tryPasskeys(
 export async function plantsNoPasskey({ service }: World): Promise<void> {
   const [owner, victim] = [await makeHolder(service), await makeHolder(service)];
   const asVictim = { userHandle: toUserHandle(victim.person.id) };
-  await service.service.admin.query(
-    "update rowhouse.passkeys set user_id = $1 where user_id = $2",
-    [victim.person.id, owner.person.id],
-    { retry: "unsafe", queue: SERVICE_QUEUE },
-  );
+  await service.query("update rowhouse.passkeys set user_id = $1 where user_id = $2", [
+    victim.person.id,
+    owner.person.id,
+  ]);
   expect(await tryPasskeys(service, owner, [asVictim, {}])).toEqual([422, 422]);
   expect(await listEvents(service, victim.person.id)).toContain("sign_in_rejected passkey planted");
 }
