@@ -33,7 +33,7 @@ type Reading = Outcome & { isUnchanged: boolean };
 
 async function runInProject(words: string[], files: Record<string, string>): Promise<Reading> {
   const app = await archives.here.service.makeApp();
-  const project = makeProject({
+  using project = makeProject({
     "schema/mod.ts": schemaText(`{ ${freshName()}: { title: t.string() } }`),
     ...files,
   });
@@ -44,7 +44,6 @@ async function runInProject(words: string[], files: Record<string, string>): Pro
   const pushed = await archives.here.service.call(app, "/v1/data/schema");
   const { migrations } = pushed.json as { migrations: unknown[] };
   const isUnchanged = migrations.length === 0 && list().join() === before.join();
-  project.remove();
   return { ...outcome, isUnchanged };
 }
 
@@ -73,7 +72,7 @@ const READ_NEWER: Record<FormatName, (version?: unknown) => Promise<Reading>> = 
     });
   },
   dev: async (version) => {
-    const project = makeProject();
+    using project = makeProject();
     const file = join(project.folder, ".rowhouse/dev.json");
     project.write(".rowhouse/dev.json", "");
     writeFileSync(file, toJson(toNewer("dev", { addresses: [] }, version)));
@@ -81,7 +80,6 @@ const READ_NEWER: Record<FormatName, (version?: unknown) => Promise<Reading>> = 
     await Bun.spawn(["chmod", "600", file]).exited;
     const outcome = await runHere(["db", "push"], { folder: project.folder });
     const isUnchanged = readFileSync(file, "utf8") === before;
-    project.remove();
     return { ...outcome, isUnchanged };
   },
 };
@@ -117,10 +115,9 @@ test.each([2, ...NO_VERSIONS])(
   "secrets of dev with version %p are rejected, and stay",
   (version) => {
     const text = toJson(toNewer("dev", { logins: [] }, version));
-    const project = makeProject({ ".rowhouse/secrets.json": text });
+    using project = makeProject({ ".rowhouse/secrets.json": text });
     expect(() => openSecrets(project.folder)).toThrow(rejection("dev", version));
     expect(readFileSync(join(project.folder, ".rowhouse/secrets.json"), "utf8")).toBe(text);
-    project.remove();
   },
 );
 
@@ -161,18 +158,16 @@ describe("files without a version are read as version 1", () => {
       consolePassword: "c",
       identitySecret: "d",
     };
-    const project = makeProject({ ".rowhouse/secrets.json": toJson(secrets) });
+    using project = makeProject({ ".rowhouse/secrets.json": toJson(secrets) });
     expect(openSecrets(project.folder)).toEqual(secrets);
-    project.remove();
   });
 
   test("new secrets of dev name the version", () => {
-    const project = makeProject();
+    using project = makeProject();
     const file = join(project.folder, ".rowhouse/secrets.json");
     expect(existsSync(file)).toBe(false);
     openSecrets(project.folder);
     expect(JSON.parse(readFileSync(file, "utf8"))).toMatchObject({ version: 1, rowhouse: VERSION });
-    project.remove();
   });
 });
 

@@ -103,7 +103,7 @@ test("set-origins adds, removes and replaces an app's targets, which apply to th
 });
 
 test("each output names the next command: add origins, create the first administrator, issue a key", async () => {
-  const own = await openAdmin();
+  await using own = await openAdmin();
   const steps = async (...words: string[]) =>
     [...(await own.run(...words)).out.matchAll(/^Next, .*: rowhouse admin (\S+)/gm)].map(
       ([, command]) => command,
@@ -118,7 +118,6 @@ test("each output names the next command: add origins, create the first administ
   ]);
   await own.run("issue-key", "first");
   expect(await steps("set-origins", "first", "--origin", "https://first.example.org")).toEqual([]);
-  await own.close();
 });
 
 test("issue-key prints only the key", async () => {

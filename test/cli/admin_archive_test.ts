@@ -222,7 +222,7 @@ describe("settings of an app", () => {
 
   test.skipIf(isOnCitus)("the history of rows stays behind, and is reported", async () => {
     const name = freshName();
-    const kept = await openAdmin({}, { service: { previews: ["history"] } });
+    await using kept = await openAdmin({}, { service: { previews: ["history"] } });
     const app = await kept.service.makeApp(defineSchema({ [name]: { title: t.string() } }));
     await kept.json("set-app", app.slug, "history", "on");
     const id = await create(kept, app, name, { title: "title before" });
@@ -241,7 +241,6 @@ describe("settings of an app", () => {
       `${counts} from rowhouse.row_changes`,
     );
     expect(stored).toEqual({ changes: 1, apps: 1 });
-    await kept.close();
   });
 
   test("an existing app keeps its limits", async () => {

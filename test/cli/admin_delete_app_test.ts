@@ -129,7 +129,7 @@ test("an app is deleted with its rows, keys, grants and own tables, and other ap
 });
 
 test("a step changes only a limited number of rows, even with references, and the next step continues", async () => {
-  const service = await openTestService();
+  await using service = await openTestService();
   const [a, b] = [freshName("a"), freshName("b")];
   const app = await service.makeApp(
     defineSchema({ [a]: { to: t.ref(b) }, [b]: { to: t.ref(a), up: t.ref(b) } }),
@@ -172,5 +172,4 @@ test("a step changes only a limited number of rows, even with references, and th
   expect((await step())?.is_done).toBe(false);
   expect(await step()).toEqual({ is_done: true, job: null, deleted: 9 });
   expect(await readDrift(service.service.admin)).toEqual([]);
-  await service.close();
 });

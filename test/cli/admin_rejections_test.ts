@@ -222,7 +222,7 @@ test.each(IMPOSSIBLE.map((one) => ({ ...one, line: show(one.words) })))(
 
 /** Without a database: invalid arguments are rejected before a connection. */
 async function runOffline(...argv: string[]) {
-  const project = makeProject();
+  using project = makeProject();
   const outcome = await runHere(["admin", ...argv], {
     ...project,
     env: {
@@ -232,7 +232,6 @@ async function runOffline(...argv: string[]) {
       IDENTITY_SECRET: TEST_IDENTITY_SECRET,
     },
   });
-  project.remove();
   return outcome;
 }
 

@@ -73,7 +73,7 @@ test.each([
 ])(
   "$what that the pushing login created gets no administrator rights when a use ends",
   async ({ plant, spy, words }) => {
-    const own = await openAdmin();
+    await using own = await openAdmin();
     const { service, run } = own;
     const name = freshName();
     const app = await service.makeApp(defineSchema({ [name]: { title: t.string() } }));
@@ -92,7 +92,6 @@ test.each([
     );
     await run("end-registration", app.slug, name, ...words);
     expect(await isSuperuser()).toBe(false);
-    await own.close();
   },
 );
 

@@ -54,7 +54,7 @@ const call = (folder: string, path: string, json?: object) => {
 test(
   "dev pushes an edit that is saved while it still starts",
   async () => {
-    const starting = makeProject({
+    using starting = makeProject({
       "wiki/rowhouse.json": '{ "app": "wiki", "apps": ["../crm"] }',
       "wiki/schema/mod.ts": schemaText("{ pages: { title: t.string() } }"),
       "crm/schema/mod.ts": schemaText(CONTACTS),
@@ -67,7 +67,6 @@ test(
     writeFileSync(join(folder, "schema/mod.ts"), schemaText(edited));
     await started.until(/add column pages\.body/);
     expect(await started.kill("SIGTERM")).toBe(0);
-    starting.remove();
   },
   LIMIT_MS,
 );
@@ -172,7 +171,7 @@ test.each([
   { name: "listed twice", apps: '["../b", "../b/"]', message: "it is listed twice" },
   { name: "of the same name", apps: '["../b"]', message: "another app has its name, same" },
 ])("a project that is $name is rejected", async ({ apps, message }) => {
-  const other = makeProject({
+  using other = makeProject({
     "a/rowhouse.json": `{ "app": "same", "apps": ${apps} }`,
     "b/rowhouse.json": '{ "app": "same" }',
   });
@@ -180,5 +179,4 @@ test.each([
     folder: join(other.folder, "a"),
   });
   expect([code, err]).toEqual([1, expect.stringContaining(message)]);
-  other.remove();
 });

@@ -112,7 +112,7 @@ test.each([
   "with the settings of a service in $where, dev uses its own database and does not change the service",
   async ({ env, dotenv }) => {
     const before = await readWhole(service.adminUrl);
-    const project = makeProject({ ...TODOS, ".env": dotenv() });
+    using project = makeProject({ ...TODOS, ".env": dotenv() });
     await runDev(project, { env: env() }, async (dev) => {
       const notes = dev.output().match(/^Notice: rowhouse dev ignores .*$/gm) ?? [];
       expect(notes).toHaveLength(1);
@@ -131,7 +131,6 @@ test.each([
       });
       expect(await signIn.text()).not.toContain("/oidc/corp");
     });
-    project.remove();
     expect(await readWhole(service.adminUrl)).toEqual(before);
   },
   LIMIT_MS,
@@ -140,15 +139,15 @@ test.each([
 test(
   "--database marks an empty database, and the next dev uses it again",
   async () => {
-    const empty = await makeEmptyDatabase();
-    const project = makeProject(TODOS);
+    await using empty = await makeEmptyDatabase();
+    using project = makeProject(TODOS);
     const flags = ["--database", empty.url];
     await runDev(project, { flags }, async () => {
       expect(await createRow(project.folder)).toBe(201);
     });
     // The mark does not depend on other objects that dev creates.
     await write(empty.url, "truncate rowhouse.users cascade");
-    const other = makeProject(TODOS);
+    using other = makeProject(TODOS);
     await runDev(other, { flags: [...flags, "--app", "other"] }, async (dev) => {
       expect(dev.output()).toContain("/console\n");
       expect(await createRow(other.folder)).toBe(201);
@@ -159,9 +158,6 @@ test(
       "select current_setting('is_superuser') || count(*) as line from pg_roles where rolname ~ '^rowhouse_dev_[0-9a-f]{8}$' and not rolsuper",
     );
     expect(roles[0]).toMatch(/^on[2-9]/);
-    project.remove();
-    other.remove();
-    await empty.drop();
   },
   LIMIT_MS,
 );
@@ -169,11 +165,11 @@ test(
 test(
   "--database reads its password from PGPASSWORD, and warns about a password in the URL",
   async () => {
-    const empty = await makeEmptyDatabase();
+    await using empty = await makeEmptyDatabase();
     const url = new URL(empty.url);
     const env = { PGPASSWORD: decodeURIComponent(url.password) };
     url.password = "";
-    const project = makeProject(TODOS);
+    using project = makeProject(TODOS);
     const runs = [
       { flags: ["--database", url.href], env, notes: 0 },
       { flags: ["--database", empty.url], env: {}, notes: 1 },
@@ -184,8 +180,6 @@ test(
         expect(dev.output().match(/PGPASSWORD/g) ?? []).toHaveLength(notes);
         expect(dev.output()).not.toContain(env["PGPASSWORD"] ?? "");
       });
-    project.remove();
-    await empty.drop();
   },
   LIMIT_MS,
 );
@@ -197,27 +191,24 @@ test.each([
   { holds: "a type", text: "create type mood as enum ('glad')" },
   { holds: "a large object", text: "select lo_create(0)" },
 ])("--database rejects a database that contains $holds, and changes nothing", async ({ text }) => {
-  const found = await makeEmptyDatabase();
+  await using found = await makeEmptyDatabase();
   await write(found.url, text);
   const before = await readWhole(found.url);
-  const project = makeProject(TODOS);
+  using project = makeProject(TODOS);
   const rejected = await runCommand(["dev", "--port", "0", "--database", found.url], project);
   expect([rejected.code, rejected.out]).toEqual([1, ""]);
   expect(rejected.err).toContain("it is not empty, and rowhouse dev did not set it up");
   expect(rejected.err).not.toContain(new URL(found.url).password);
   expect(await readWhole(found.url)).toEqual(before);
-  project.remove();
-  await found.drop();
 });
 
 test("--database rejects the database of a service, and changes nothing", async () => {
   const before = await readWhole(service.adminUrl);
-  const project = makeProject(TODOS);
+  using project = makeProject(TODOS);
   const words = ["dev", "--port", "0", "--database", service.adminUrl];
   const { code, err } = await runCommand(words, project);
   expect([code, err]).toEqual([1, expect.stringContaining("Create an empty database")]);
   expect(await readWhole(service.adminUrl)).toEqual(before);
-  project.remove();
 });
 
 test.each([
@@ -231,16 +222,15 @@ test.each([
     says: "Flags --database and --data-dir exclude each other",
   },
 ])("rowhouse dev $words is a usage error", async ({ words, says }) => {
-  const project = makeProject();
+  using project = makeProject();
   const { code, err } = await runCommand(["dev", ...words], project);
   expect([code, err]).toEqual([2, expect.stringContaining(says)]);
-  project.remove();
 });
 
 test(
   "dev brings keys and indexes of existing tables to the form of its previews",
   async () => {
-    const project = makeProject({
+    using project = makeProject({
       "schema/mod.ts": schemaText(
         '{ items: t.model({ name: t.string().unique(), price: t.number() }).index("price") }',
       ),
@@ -262,7 +252,6 @@ test(
     const plain = ["data.items__name__key", "data.items__price__idx"];
     const search = ["#price", "data.items__name__search_key", "data.items__price__search_idx"];
     expect(forms).toEqual([plain, search, plain]);
-    project.remove();
   },
   2 * LIMIT_MS,
 );

@@ -34,7 +34,7 @@ const dev = (more: Record<string, string>) => ({
 });
 
 async function run(words: string[], { file, mode }: { file: object; mode: number }) {
-  const project = makeProject({
+  using project = makeProject({
     ".rowhouse/dev.json": JSON.stringify(file),
     "rows.csv": "title\na\n",
     "schema/mod.ts":
@@ -42,7 +42,6 @@ async function run(words: string[], { file, mode }: { file: object; mode: number
   });
   chmodSync(join(project.folder, ".rowhouse/dev.json"), mode);
   const { code, out, err } = await showHere(words, project);
-  project.remove();
   return { code, text: out + err };
 }
 

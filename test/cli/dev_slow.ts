@@ -144,42 +144,38 @@ test(
 test(
   "an edit that may be a rename is pushed only after a decision",
   async () => {
-    const renaming = makeProject({ "schema/mod.ts": schemaText(TODOS) });
+    using renaming = makeProject({ "schema/mod.ts": schemaText(TODOS) });
     const edit = (tables: string) => renaming.write("schema/mod.ts", schemaText(tables));
-    try {
-      const dev = await startDev(renaming.folder);
-      edit(TODOS.replace("todos", "tasks"));
-      await dev.until(
-        /Not pushed: tasks may be the new name of todos.*db rename todos tasks --to dev;/,
-      );
-      const renamed = await runCommand(
-        ["db", "rename", "todos", "tasks", "--to", "dev", "--yes"],
-        renaming,
-      );
-      expect(renamed).toMatchObject({ code: 0 });
-      await dev.until(/Not pushed: tasks [\s\S]*\nNothing to do/);
-      edit("{ tasks: { title: t.string().required(), done: t.boolean() } }");
-      await dev.until(/add column tasks\.done/);
+    const dev = await startDev(renaming.folder);
+    edit(TODOS.replace("todos", "tasks"));
+    await dev.until(
+      /Not pushed: tasks may be the new name of todos.*db rename todos tasks --to dev;/,
+    );
+    const renamed = await runCommand(
+      ["db", "rename", "todos", "tasks", "--to", "dev", "--yes"],
+      renaming,
+    );
+    expect(renamed).toMatchObject({ code: 0 });
+    await dev.until(/Not pushed: tasks [\s\S]*\nNothing to do/);
+    edit("{ tasks: { title: t.string().required(), done: t.boolean() } }");
+    await dev.until(/add column tasks\.done/);
 
-      edit("{ tasks: { title: t.string().required(), ready: t.boolean() } }");
-      await dev.until(/Not pushed: tasks\.ready .*db rename tasks\.done ready --to dev;/);
-      const pushed = await runCommand(["db", "push"], renaming);
-      expect(pushed.out).toContain("add column tasks.ready");
-      await dev.until(/Not pushed: tasks\.ready [\s\S]*\nNothing to do/);
-      edit("{ tasks: { title: t.string().required(), ready: t.boolean(), due: t.timestamp() } }");
-      await dev.until(/add column tasks\.due/);
+    edit("{ tasks: { title: t.string().required(), ready: t.boolean() } }");
+    await dev.until(/Not pushed: tasks\.ready .*db rename tasks\.done ready --to dev;/);
+    const pushed = await runCommand(["db", "push"], renaming);
+    expect(pushed.out).toContain("add column tasks.ready");
+    await dev.until(/Not pushed: tasks\.ready [\s\S]*\nNothing to do/);
+    edit("{ tasks: { title: t.string().required(), ready: t.boolean(), due: t.timestamp() } }");
+    await dev.until(/add column tasks\.due/);
 
-      edit("{ tasks: { title: t.string().required(), ready: t.boolean(), until: t.timestamp() } }");
-      await dev.until(/Not pushed: tasks\.until/);
-      const { app } = JSON.parse(readFileSync(join(renaming.folder, ".rowhouse/dev.json"), "utf8"));
-      // Past the service, in the database of dev.
-      const direct = ["db", "rename", "tasks.due", "until", "--app", app, "--yes"];
-      expect(await runCommand(direct, renaming)).toMatchObject({ code: 0 });
-      await dev.until(/Not pushed: tasks\.until [\s\S]*\nNothing to do/);
-      expect(await dev.kill("SIGINT")).toBe(0);
-    } finally {
-      renaming.remove();
-    }
+    edit("{ tasks: { title: t.string().required(), ready: t.boolean(), until: t.timestamp() } }");
+    await dev.until(/Not pushed: tasks\.until/);
+    const { app } = JSON.parse(readFileSync(join(renaming.folder, ".rowhouse/dev.json"), "utf8"));
+    // Past the service, in the database of dev.
+    const direct = ["db", "rename", "tasks.due", "until", "--app", app, "--yes"];
+    expect(await runCommand(direct, renaming)).toMatchObject({ code: 0 });
+    await dev.until(/Not pushed: tasks\.until [\s\S]*\nNothing to do/);
+    expect(await dev.kill("SIGINT")).toBe(0);
   },
   LIMIT_MS,
 );
@@ -192,8 +188,8 @@ const [CREATE_SECOND_APP = ""] = IDENTITY_PAGE.flatMap(({ mark, code }) =>
 test(
   "a second app shares the sign-in, and a server reaches both apps at 127.0.0.1",
   async () => {
-    const first = makeProject({ "schema/mod.ts": schemaText(TODOS) });
-    const second = makeProject({ "schema/mod.ts": schemaText("{ posts: { title: t.string() } }") });
+    using first = makeProject({ "schema/mod.ts": schemaText(TODOS) });
+    using second = makeProject({ "schema/mod.ts": schemaText("{ posts: { title: t.string() } }") });
     const dev = await startDev(first.folder);
     const { identityUrl, app, user } = JSON.parse(
       readFileSync(join(first.folder, ".rowhouse/dev.json"), "utf8"),
@@ -222,8 +218,6 @@ test(
       expect([slug, me.status, await me.json()]).toMatchObject([slug, 200, { email: user.email }]);
     }
     expect(await dev.kill("SIGINT")).toBe(0);
-    first.remove();
-    second.remove();
   },
   LIMIT_MS,
 );
@@ -261,7 +255,7 @@ const SCHEMAS = [
 test.each(SCHEMAS)(
   "dev's printed commands work with $what",
   async ({ tables, table, repeats }) => {
-    const other = makeProject({ "schema/mod.ts": schemaText(tables) });
+    using other = makeProject({ "schema/mod.ts": schemaText(tables) });
     const dev = await startDev(other.folder);
     const created = (await paste(dev, "Create a row")) as { id: string };
     expect(created).toHaveProperty("id");
@@ -278,7 +272,6 @@ test.each(SCHEMAS)(
     );
     expect(dev.output()).toContain(`The app's key, with every scope:\n  ${apiKey}\n`);
     expect(await dev.kill("SIGTERM")).toBe(0);
-    other.remove();
   },
   LIMIT_MS,
 );
@@ -286,7 +279,7 @@ test.each(SCHEMAS)(
 test(
   "a failed push at the start is reported, and the tour follows the first successful push",
   async () => {
-    const other = makeProject({ "schema/mod.ts": schemaText("{ todos: { Title: 1 } }") });
+    using other = makeProject({ "schema/mod.ts": schemaText("{ todos: { Title: 1 } }") });
     const dev = await startDev(other.folder);
     expect(dev.output()).toContain("The push failed: correct ./schema/mod.ts");
     expect(dev.output()).not.toContain("No tables yet");
@@ -296,12 +289,10 @@ test(
     const { port } = new URL(
       JSON.parse(readFileSync(join(other.folder, ".rowhouse/dev.json"), "utf8")).baseUrl,
     );
-    const third = makeProject({ "schema/mod.ts": schemaText(TODOS) });
+    using third = makeProject({ "schema/mod.ts": schemaText(TODOS) });
     const busy = await runCommand(["dev", "--port", port], third);
     expect([busy.code, busy.err]).toEqual([1, expect.stringContaining("set another --port\n")]);
     expect(await dev.kill("SIGTERM")).toBe(0);
-    third.remove();
-    other.remove();
   },
   LIMIT_MS,
 );
@@ -309,7 +300,7 @@ test(
 test(
   "dev without a schema reports it and runs, and prints each request as one readable line",
   async () => {
-    const other = makeProject();
+    using other = makeProject();
     const dev = startOnTerminal(["dev", "--port", "0", "--app", "wiki"], other);
     await dev.until(/Ctrl-C stops everything/);
     expect(dev.output()).toContain("./schema/mod.ts");
@@ -335,7 +326,6 @@ test(
       2,
       expect.stringContaining('Cannot name an app "id"'),
     ]);
-    other.remove();
   },
   LIMIT_MS,
 );
@@ -407,7 +397,7 @@ test(
 test.each([{ killsMs: [] }, { killsMs: [800, 1100, 1400, 1700] }])(
   "dev keeps the rows of its database of 0.1.0, killed after $killsMs ms",
   async ({ killsMs }) => {
-    const other = makeProject({ "schema/mod.ts": schemaText(TODOS) });
+    using other = makeProject({ "schema/mod.ts": schemaText(TODOS) });
     const { folder: program, remove } = await unpackProgram("0.1.0");
     const first = startCommand(["dev", "--port", "0"], { ...other, program });
     await first.until(/Ctrl-C stops everything/);
@@ -424,7 +414,6 @@ test.each([{ killsMs: [] }, { killsMs: [800, 1100, 1400, 1700] }])(
       expect(last.output()).toContain("Upgraded the database to this release, with all rows");
     expect(await paste(last, "List the rows")).toMatchObject({ rows: [created] });
     expect(await last.kill("SIGTERM")).toBe(0);
-    other.remove();
     remove();
   },
   3 * LIMIT_MS,
@@ -433,7 +422,7 @@ test.each([{ killsMs: [] }, { killsMs: [800, 1100, 1400, 1700] }])(
 test(
   "dev runs in a folder that only its owner can enter",
   async () => {
-    const closed = makeProject({ "schema/mod.ts": schemaText(TODOS) });
+    using closed = makeProject({ "schema/mod.ts": schemaText(TODOS) });
     chmodSync(closed.folder, 0o700);
     const dev = await startDev(closed.folder);
     expect(await paste(dev, "Create a row")).toMatchObject({ title: "Milk" });
@@ -441,19 +430,17 @@ test(
       (line) => line.match(/-D (\/var\/tmp\/rowhouse-data-\w+)/)?.[1] ?? [],
     );
     expect(await dev.kill("SIGTERM")).toBe(0);
-    closed.remove();
     if (data !== undefined) rmSync(data, { recursive: true, force: true });
   },
   LIMIT_MS,
 );
 
 test("dev never uses a folder with other content for the database", async () => {
-  const other = makeProject({ "data/letter.txt": "dear" });
+  using other = makeProject({ "data/letter.txt": "dear" });
   const { code, err } = await runCommand(["dev", "--port", "0", "--data-dir", "data"], other);
   expect(err).toContain("contains other files");
   expect(code).toBe(1);
   expect(readFileSync(join(other.folder, "data/letter.txt"), "utf8")).toBe("dear");
-  other.remove();
 });
 
 test.each([
@@ -461,9 +448,8 @@ test.each([
   { name: "truncated", text: '{ "loginPassword": "x", "identitySe' },
   { name: "incomplete", text: '{ "loginPassword": "x", "pushPassword": "x" }' },
 ])("secrets that are $name are reported and never replaced", async ({ text }) => {
-  const other = makeProject({ ".rowhouse/secrets.json": text });
+  using other = makeProject({ ".rowhouse/secrets.json": text });
   const { code, err } = await runCommand(["dev", "--port", "0"], other);
   expect([code, err]).toEqual([1, expect.stringContaining("Cannot read .rowhouse/secrets.json")]);
   expect(readFileSync(join(other.folder, ".rowhouse/secrets.json"), "utf8")).toBe(text);
-  other.remove();
 });

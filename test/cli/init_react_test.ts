@@ -45,7 +45,7 @@ test("writes a page and rules, with the names of the project, and names what pro
 test.each(["schema", ".rowhouse", "src"])(
   "writes nothing if %s is a link that leads out of the project",
   async (name) => {
-    const outside = makeProject();
+    using outside = makeProject();
     symlinkSync(outside.folder, join(project.folder, name));
     const { code, err } = await init("--react");
     expect([code, err]).toEqual([1, expect.stringContaining(`${name} is a link that leads out`)]);
@@ -55,7 +55,6 @@ test.each(["schema", ".rowhouse", "src"])(
     mkdirSync(join(project.folder, "inside"));
     symlinkSync("inside", join(project.folder, name));
     expect((await init("--react")).code).toBe(0);
-    outside.remove();
   },
 );
 

@@ -82,7 +82,7 @@ describe("a database of another release", () => {
   test.each(BASELINES)(
     "by $name is rejected in one sentence with the next step",
     async ({ sql, says }) => {
-      const other = await makeDatabase();
+      await using other = await makeDatabase();
       await withDatabase(other.adminUrl, (admin) => admin.message(sql));
       const record = await readRecord(other.adminUrl);
       const env = {
@@ -97,86 +97,73 @@ describe("a database of another release", () => {
         COMMANDS.map(() => ({ code: 1, out: "", err: `This database ${says}\n` })),
       );
       expect(await readRecord(other.adminUrl)).toEqual(record);
-      await other.drop();
     },
   );
 });
 
 describe("a database of a later release that lets this one serve", () => {
   test("is used, and not changed by migrate", async () => {
-    const later = await makeDatabase();
+    await using later = await makeDatabase();
     const read = () => withDatabase(later.adminUrl, dumpCatalog);
-    try {
-      await withDatabase(later.adminUrl, (admin) =>
-        admin.message(`insert into rowhouse.service_migrations (number, name, checksum) values (9000, '9000_later', 'sha256:0');
+    await withDatabase(later.adminUrl, (admin) =>
+      admin.message(`insert into rowhouse.service_migrations (number, name, checksum) values (9000, '9000_later', 'sha256:0');
           create or replace function rowhouse.list_origins() returns table (slug text, app_id uuid, origin text, is_disabled boolean)
             language sql as $$ select 'later', null::uuid, 'later', false $$;
           update rowhouse.code set version = '9.1.0', tables = 9000, digest = 'sha256:0'; select 1`),
-      );
-      const before = await read();
-      const env = { ADMIN_DATABASE_URL: later.adminUrl, DATABASE_URL: later.servingUrl };
-      const says =
-        "Nothing to do: the database was upgraded by Rowhouse 9.1.0 (tables 9000), which lets this release serve\n";
-      expect(await migrate(env)).toEqual({ code: 0, out: says, err: "" });
-      expect(await migrate(env, "--dry-run")).toEqual({ code: 0, out: says, err: "" });
-      expect(await runHere(["admin", "list-apps"], { ...project, env })).toMatchObject({ code: 0 });
-      const doctor = await runHere(["doctor"], { ...project, env });
-      expect(doctor.out).toContain("the database was upgraded by Rowhouse 9.1.0 (tables 9000)");
-      expect(await read()).toEqual(before);
-    } finally {
-      await later.drop();
-    }
+    );
+    const before = await read();
+    const env = { ADMIN_DATABASE_URL: later.adminUrl, DATABASE_URL: later.servingUrl };
+    const says =
+      "Nothing to do: the database was upgraded by Rowhouse 9.1.0 (tables 9000), which lets this release serve\n";
+    expect(await migrate(env)).toEqual({ code: 0, out: says, err: "" });
+    expect(await migrate(env, "--dry-run")).toEqual({ code: 0, out: says, err: "" });
+    expect(await runHere(["admin", "list-apps"], { ...project, env })).toMatchObject({ code: 0 });
+    const doctor = await runHere(["doctor"], { ...project, env });
+    expect(doctor.out).toContain("the database was upgraded by Rowhouse 9.1.0 (tables 9000)");
+    expect(await read()).toEqual(before);
   });
 });
 
 describe("migrate --dry-run", () => {
   test("lists every step for an empty database, and changes nothing", async () => {
-    const empty = await makeEmptyDatabase();
-    try {
-      const env = { ADMIN_DATABASE_URL: empty.url };
-      const { code, out } = await migrate(env, "--dry-run");
-      expect(code).toBe(0);
-      expect(out).toContain(
-        "0001_first_release, in one transaction: locks no table in use\n0002_code, in one transaction: locks no table in use\n",
-      );
-      expect(out).toContain("\n  new function rowhouse.list_origins()\n");
-      const { files, code: planned } = JSON.parse((await migrate(env, "--dry-run", "--json")).out);
-      expect(files).toHaveLength(MIGRATIONS.length);
-      expect(Object.keys(planned.changes.functions).length).toBeGreaterThan(300);
-      const schemas = await withDatabase(empty.url, (admin) =>
-        readRows(admin, "select from pg_namespace where nspname = 'rowhouse'"),
-      );
-      expect(schemas).toEqual([]);
-    } finally {
-      await empty.drop();
-    }
+    await using empty = await makeEmptyDatabase();
+    const env = { ADMIN_DATABASE_URL: empty.url };
+    const { code, out } = await migrate(env, "--dry-run");
+    expect(code).toBe(0);
+    expect(out).toContain(
+      "0001_first_release, in one transaction: locks no table in use\n0002_code, in one transaction: locks no table in use\n",
+    );
+    expect(out).toContain("\n  new function rowhouse.list_origins()\n");
+    const { files, code: planned } = JSON.parse((await migrate(env, "--dry-run", "--json")).out);
+    expect(files).toHaveLength(MIGRATIONS.length);
+    expect(Object.keys(planned.changes.functions).length).toBeGreaterThan(300);
+    const schemas = await withDatabase(empty.url, (admin) =>
+      readRows(admin, "select from pg_namespace where nspname = 'rowhouse'"),
+    );
+    expect(schemas).toEqual([]);
   });
 
   test("lists what differs in the code, and nothing after migrate", async () => {
-    const other = await makeDatabase();
-    try {
-      const env = { ADMIN_DATABASE_URL: other.adminUrl };
-      expect(await migrate(env, "--dry-run")).toEqual({ code: 0, out: "Nothing to do\n", err: "" });
-      await withDatabase(other.adminUrl, (admin) =>
-        admin.message(`drop function rowhouse.list_origins(); drop trigger raise_version on rowhouse.apps;
+    await using other = await makeDatabase();
+    const env = { ADMIN_DATABASE_URL: other.adminUrl };
+    expect(await migrate(env, "--dry-run")).toEqual({ code: 0, out: "Nothing to do\n", err: "" });
+    await withDatabase(other.adminUrl, (admin) =>
+      admin.message(`drop function rowhouse.list_origins(); drop trigger raise_version on rowhouse.apps;
           update rowhouse.code set digest = 'sha256:0'; select 1`),
-      );
-      const listed = `the service's functions and rights, in one transaction: locks rowhouse.apps (SHARE ROW EXCLUSIVE), which blocks writes, for milliseconds
+    );
+    const listed = `the service's functions and rights, in one transaction: locks rowhouse.apps (SHARE ROW EXCLUSIVE), which blocks writes, for milliseconds
   new function rowhouse.list_origins()
   new trigger apps.raise_version
   3 rights granted, 0 revoked
 `;
-      expect(await migrate(env, "--dry-run")).toEqual({ code: 0, out: listed, err: "" });
-      expect((await migrate(env)).out).toBe("Renewed the service's functions and rights\n");
-      expect((await migrate(env, "--dry-run")).out).toBe("Nothing to do\n");
-    } finally {
-      await other.drop();
-    }
+    expect(await migrate(env, "--dry-run")).toEqual({ code: 0, out: listed, err: "" });
+    expect((await migrate(env)).out).toBe("Renewed the service's functions and rights\n");
+    expect((await migrate(env, "--dry-run")).out).toBe("Nothing to do\n");
   });
 });
 
 test("a dry run lists tables by the function of an earlier build, which reads no views and uses", async () => {
-  const service = await openTestService();
+  await using service = await openTestService();
   await service.makeApp(defineSchema({ items: { title: t.string() } }));
   const { adminUrl } = service.database;
   await withDatabase(adminUrl, (admin) =>
@@ -190,11 +177,10 @@ test("a dry run lists tables by the function of an earlier build, which reads no
   expect([dry.code, dry.err]).toEqual([0, ""]);
   expect(dry.out).toContain("\n  changed function rowhouse.read_generated");
   expect(dry.out).toContain("\nfunctions of table items: locks no table\n");
-  await service.close();
 });
 
 test("simultaneous dry runs and migrate wait for each other", async () => {
-  const other = await makeDatabase();
+  await using other = await makeDatabase();
   const env = { ADMIN_DATABASE_URL: other.adminUrl };
   await withDatabase(other.adminUrl, (admin) =>
     admin.message("update rowhouse.code set digest = 'sha256:0'; select 1"),
@@ -202,13 +188,12 @@ test("simultaneous dry runs and migrate wait for each other", async () => {
   const runs = [["--dry-run"], ["--dry-run"], ["--dry-run"], []];
   const outcomes = await Promise.all(runs.map((words) => migrate(env, ...words)));
   expect(outcomes.map(({ code, err }) => [code, err])).toEqual(runs.map(() => [0, ""]));
-  await other.drop();
 });
 
 test.each([[], ["--dry-run"]])(
   "a database that allows only reads is named, %p",
   async (...words) => {
-    const other = await makeDatabase();
+    await using other = await makeDatabase();
     await withDatabase(other.adminUrl, (admin) =>
       admin.message(`update rowhouse.code set digest = 'sha256:0'; do $$ begin
       execute format('alter database %I set default_transaction_read_only = on', current_database()); end $$; select 1`),
@@ -217,15 +202,13 @@ test.each([[], ["--dry-run"]])(
     const says = "PostgreSQL allows only reads: connect to the primary server, or turn off";
     expect(err).toStartWith(`${says} default_transaction_read_only of the database "`);
     expect(code).toBe(1);
-    await other.drop();
   },
 );
 
 test("no statement of a migration is sent to the nodes of a Citus cluster", async () => {
-  const empty = await makeEmptyDatabase();
-  try {
-    await withDatabase(empty.url, async (admin) => {
-      await admin.message(`
+  await using empty = await makeEmptyDatabase();
+  await withDatabase(empty.url, async (admin) => {
+    await admin.message(`
         create table public.seen (setting text);
         create function public.see() returns event_trigger language plpgsql security definer as $$
         begin
@@ -234,17 +217,14 @@ test("no statement of a migration is sent to the nodes of a Citus cluster", asyn
         $$;
         create event trigger see on ddl_command_start execute function public.see();
         select 1`);
-      expect((await migrate({ ADMIN_DATABASE_URL: empty.url })).code).toBe(0);
-      const seen = await readRows(admin, "select distinct setting from public.seen");
-      expect(seen).toEqual([{ setting: "off" }]);
-    });
-  } finally {
-    await empty.drop();
-  }
+    expect((await migrate({ ADMIN_DATABASE_URL: empty.url })).code).toBe(0);
+    const seen = await readRows(admin, "select distinct setting from public.seen");
+    expect(seen).toEqual([{ setting: "off" }]);
+  });
 });
 
 test("a restored dump of a distributed database becomes a database of a single PostgreSQL", async () => {
-  const other = await makeDatabase();
+  await using other = await makeDatabase();
   const env = { ADMIN_DATABASE_URL: other.adminUrl };
   await withDatabase(other.adminUrl, async (admin) => {
     const readFunctions = () =>
@@ -275,7 +255,6 @@ test("a restored dump of a distributed database becomes a database of a single P
     expect((await readDialect(admin)).hasNodes).toBe(false);
   });
   expect(await migrate(env)).toMatchObject({ code: 0, out: "Nothing to do\n" });
-  await other.drop();
 });
 
 describe("a database error is reported in one message with the next step", () => {

@@ -240,13 +240,12 @@ test("a port in use is reported in one clear message", async () => {
 });
 
 test("a database without migrations is rejected, with the command to run", async () => {
-  const empty = await makeEmptyDatabase();
+  await using empty = await makeEmptyDatabase();
   const urls = { ADMIN_DATABASE_URL: empty.url, DATABASE_URL: empty.url };
   const { code, out, err } = await runCommand(["serve"], {
     ...shop,
     env: { ...shop.env, ...urls },
   });
-  await empty.drop();
   expect(err).toMatch(/^The database lacks \d+ migrations?: run rowhouse migrate first\n$/);
   expect([code, out]).toEqual([1, ""]);
 });
@@ -266,7 +265,7 @@ test("an unpatched driver causes one warning, by one process or several workers,
 }, 120_000);
 
 test("serve without a database returns 503 with Retry-After, and recovers when the database is available", async () => {
-  const proxy = await openPostgresProxy();
+  await using proxy = await openPostgresProxy();
   const DATABASE_URL = proxy.toUrl(shop.database.adminUrl);
   proxy.refuse();
   const serving = await startServing({ DATABASE_URL, DATABASE_PREPARE: "on" });
@@ -279,7 +278,6 @@ test("serve without a database returns 503 with Retry-After, and recovers when t
   await serving.until(/"event":"database available"/);
   expect((await listTodos(serving.url)).status).toBe(200);
   expect(await serving.kill("SIGTERM")).toBe(0);
-  await proxy.close();
 });
 
 test("serve without a database can be stopped", async () => {

@@ -286,19 +286,15 @@ test("a run that stops in between is continued by the next one", async () => {
 });
 
 test("without the preview, the command says what is missing", async () => {
-  const plain = await openTestService({ service: { previews: [] } });
-  try {
-    const { app, name } = await makeTable(plain);
-    await Bun.write(join(project.folder, "one.csv"), `${HEADER}${BERLIN}`);
-    const { code, err } = await sync(app, [name, "one.csv", "--update-by", "iata"], plain.url);
-    expect(code).toBe(1);
-    expectSentences(err, {
-      names: ["filters", "PREVIEW", "--update-by"],
-      varies: { [plain.url]: "<service>" },
-    });
-  } finally {
-    await plain.close();
-  }
+  await using plain = await openTestService({ service: { previews: [] } });
+  const { app, name } = await makeTable(plain);
+  await Bun.write(join(project.folder, "one.csv"), `${HEADER}${BERLIN}`);
+  const { code, err } = await sync(app, [name, "one.csv", "--update-by", "iata"], plain.url);
+  expect(code).toBe(1);
+  expectSentences(err, {
+    names: ["filters", "PREVIEW", "--update-by"],
+    varies: { [plain.url]: "<service>" },
+  });
 });
 
 test("keys by defaults: equal ones are errors before the first write, null and computed ones too", async () => {
@@ -339,25 +335,20 @@ test("keys by defaults: equal ones are errors before the first write, null and c
 });
 
 test("rows that are too large for one response are written by several requests", async () => {
-  const small = await openTestService({
+  await using small = await openTestService({
     service: { previews: ["filters"], maxResponseBytes: 65_536 },
   });
-  try {
-    const { app, name } = await makeTable(small);
-    const send = (json: unknown) =>
-      small.call(app, `/v1/data/db/${name}`, { method: "POST", json });
-    const keys = Array.from({ length: 33 }, (_, n) => `K${n}`);
-    for (const iata of keys)
-      expect((await send({ iata, name: iata, country: "x".repeat(9000) })).status).toBe(201);
-    project.write("large.csv", `iata,name\n${keys.map((key) => `${key},new ${key}`).join("\n")}\n`);
-    const words = [name, "large.csv", "--update-by", "iata"];
-    expect(await sync(app, words, small.url)).toMatchObject({
-      code: 0,
-      out: `Created 0, changed 33, left 0 and deleted 0 rows of ${name}\n`,
-    });
-  } finally {
-    await small.close();
-  }
+  const { app, name } = await makeTable(small);
+  const send = (json: unknown) => small.call(app, `/v1/data/db/${name}`, { method: "POST", json });
+  const keys = Array.from({ length: 33 }, (_, n) => `K${n}`);
+  for (const iata of keys)
+    expect((await send({ iata, name: iata, country: "x".repeat(9000) })).status).toBe(201);
+  project.write("large.csv", `iata,name\n${keys.map((key) => `${key},new ${key}`).join("\n")}\n`);
+  const words = [name, "large.csv", "--update-by", "iata"];
+  expect(await sync(app, words, small.url)).toMatchObject({
+    code: 0,
+    out: `Created 0, changed 33, left 0 and deleted 0 rows of ${name}\n`,
+  });
 });
 
 test.each([{}, { onDelete: "set null" }] as const)(

@@ -379,13 +379,9 @@ describe.each([...SHAPES])("in the shape %s", (shape) => {
 });
 
 test("without the preview, there is no page", async () => {
-  const service = await openTestService({ service: { previews: [] } });
-  try {
-    const app = await service.makeApp(SCHEMA);
-    const jar = await signInAs(service, await makePerson(service, { consoleRole: "admin" }));
-    const page = await visit(service, jar, `/console/apps/${app.slug}/tables/todos/history`);
-    expect(page.status).toBe(404);
-  } finally {
-    await service.close();
-  }
+  await using service = await openTestService({ service: { previews: [] } });
+  const app = await service.makeApp(SCHEMA);
+  const jar = await signInAs(service, await makePerson(service, { consoleRole: "admin" }));
+  const page = await visit(service, jar, `/console/apps/${app.slug}/tables/todos/history`);
+  expect(page.status).toBe(404);
 });

@@ -110,14 +110,13 @@ test("the account page links to the Console only for administrators", async () =
 });
 
 test("a service without an administrator names the command that creates an administrator, and has no form for it", async () => {
-  const fresh = await openTestService({ identity: () => ({ cookieDomain: "example.org" }) });
+  await using fresh = await openTestService({ identity: () => ({ cookieDomain: "example.org" }) });
   const page = await visit(fresh, new Map(), "/console/sign-in");
   expect(page.text).toContain("rowhouse admin create-user you@example.org --role super_admin");
   expect(page.text).not.toContain("<form");
   await makePerson(fresh, { consoleRole: "super_admin" });
   const later = await visit(fresh, new Map(), "/console/sign-in");
   expect(later.text).toContain('name="password"');
-  await fresh.close();
 });
 
 test("a form for a key that is sent twice creates one key, and the page reports it", async () => {
@@ -295,11 +294,10 @@ test.each([
 });
 
 test("a service without a login for the Console has no page of it", async () => {
-  const other = await openTestService({ service: { consoleDatabaseUrl: undefined } });
+  await using other = await openTestService({ service: { consoleDatabaseUrl: undefined } });
   const person = await signInAs(other, await makePerson(other, { consoleRole: "super_admin" }));
   for (const path of ["/console", "/console/sign-in", "/console/activity"])
     expect((await visit(other, person, path)).status).toBe(404);
-  await other.close();
 });
 
 test("input of people is escaped, keeps its direction, and does not stretch the page", async () => {

@@ -202,18 +202,14 @@ describe.each([...SHAPES])("in the shape %s", (shape) => {
 const withoutIds = (page: string) => page.replaceAll(/(id="reference">)[0-9a-f]+/g, "$1");
 
 test("the path is unknown without the preview, even to visitors who are not signed in", async () => {
-  const service = await openTestService({ service: { previews: [] } });
-  try {
-    const app = await service.makeApp(SCHEMA);
-    const url = `${service.url}${toDataPath(app)}/changes`;
-    expect((await openEvents(url, {})).response.status).toBe(404);
-    const jar = await signInAs(service, await makePerson(service, { consoleRole: "admin" }));
-    const headers = { cookie: toCookieHeader(jar) };
-    expect((await openEvents(url, { headers })).response.status).toBe(404);
-    expect((await visit(service, jar, toPagePath(app))).text).not.toContain("data-changes");
-  } finally {
-    await service.close();
-  }
+  await using service = await openTestService({ service: { previews: [] } });
+  const app = await service.makeApp(SCHEMA);
+  const url = `${service.url}${toDataPath(app)}/changes`;
+  expect((await openEvents(url, {})).response.status).toBe(404);
+  const jar = await signInAs(service, await makePerson(service, { consoleRole: "admin" }));
+  const headers = { cookie: toCookieHeader(jar) };
+  expect((await openEvents(url, { headers })).response.status).toBe(404);
+  expect((await visit(service, jar, toPagePath(app))).text).not.toContain("data-changes");
 });
 
 test.each([
@@ -222,21 +218,17 @@ test.each([
   { shape: "split", process: "the data service", index: 1 },
   { shape: "split", process: "the identity service", index: 2 },
 ] as const)("a stream ends when $process drains", async ({ shape, index }) => {
-  const service = await openTestService({ shape, service: { previews: ["live"] } });
-  try {
-    const app = await service.makeApp(SCHEMA);
-    await setAppSwitch(service.service, app.slug, ["live", true]);
-    const jar = await signInAs(service, await makePerson(service, { consoleRole: "admin" }));
-    const listen = () =>
-      openEvents(`${service.url}${toDataPath(app)}/changes`, {
-        headers: { cookie: toCookieHeader(jar) },
-      });
-    const events = await listen();
-    await events.next();
-    service.processes[index]?.drain();
-    expect(await events.next()).toBeUndefined();
-    expect((await listen()).response.status).toBe(503);
-  } finally {
-    await service.close();
-  }
+  await using service = await openTestService({ shape, service: { previews: ["live"] } });
+  const app = await service.makeApp(SCHEMA);
+  await setAppSwitch(service.service, app.slug, ["live", true]);
+  const jar = await signInAs(service, await makePerson(service, { consoleRole: "admin" }));
+  const listen = () =>
+    openEvents(`${service.url}${toDataPath(app)}/changes`, {
+      headers: { cookie: toCookieHeader(jar) },
+    });
+  const events = await listen();
+  await events.next();
+  service.processes[index]?.drain();
+  expect(await events.next()).toBeUndefined();
+  expect((await listen()).response.status).toBe(503);
 });

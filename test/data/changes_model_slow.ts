@@ -18,7 +18,7 @@ type Reader = { app: TestApp; rows: Map<string, string>; events: number; resets:
 
 test("every reader ends with the rows of its app", async () => {
   const options = { service: { previews: ["live", "filters"] } } as const;
-  const service = await openTestService(options);
+  await using service = await openTestService(options);
   const second = await openShape(options, service.database, () => {});
   const apps = [
     await service.makeApp(
@@ -161,7 +161,6 @@ test("every reader ends with the rows of its app", async () => {
   const resets = readers.reduce((sum, reader) => sum + reader.resets, 0);
   console.log(`${events} events, ${resets} resets, ${killed} killed, ${failed} failed writes`);
   expect(events).toBeGreaterThan(100);
-  await service.close();
 }, 120_000);
 
 function describeDifference({ rows, resets }: Reader, truth: readonly [string, string][]): string {

@@ -234,22 +234,18 @@ test("no event of an app reaches another app", async () => {
 
 test("an app without live updates gets the same response as without the preview", async () => {
   const still = await service.makeApp(schema);
-  const plain = await openTestService({ service: { previews: [] } });
-  try {
-    const app = await plain.makeApp(schema);
-    for (const accept of ["text/event-stream", "*/*", "text/event-stream, application/json"]) {
-      const headers = { accept };
-      const off = await service.call(still, CHANGES, { headers });
-      const before = await plain.call(app, CHANGES, { headers });
-      const toResponse = ({ status, json }: typeof off) => ({
-        status,
-        ...(json as object),
-        requestId: 0,
-      });
-      expect(toResponse(off)).toEqual(toResponse(before));
-    }
-  } finally {
-    await plain.close();
+  await using plain = await openTestService({ service: { previews: [] } });
+  const app = await plain.makeApp(schema);
+  for (const accept of ["text/event-stream", "*/*", "text/event-stream, application/json"]) {
+    const headers = { accept };
+    const off = await service.call(still, CHANGES, { headers });
+    const before = await plain.call(app, CHANGES, { headers });
+    const toResponse = ({ status, json }: typeof off) => ({
+      status,
+      ...(json as object),
+      requestId: 0,
+    });
+    expect(toResponse(off)).toEqual(toResponse(before));
   }
 });
 
@@ -260,63 +256,55 @@ test("the stream of an unknown table is rejected as unknown", async () => {
 });
 
 test("a service that stops serving rows sends no changes, even if it is reading them", async () => {
-  const guarded = await openTestService({ service: { previews: ["live"], checkIntervalMs: 50 } });
-  try {
-    const owner = await makeLive(guarded);
-    const events = await openEvents(guarded.url + CHANGES, { key: owner.key });
-    await events.next();
-    const { admin } = guarded.service;
-    const isolate = (mode: "force" | "no force") =>
-      admin.message(`alter table data.projects ${mode} row level security; select 1`);
-    let sent: StreamEvent | undefined;
-    const next = events.next().then((event) => {
-      sent = event;
-    });
-    await whileLocked(guarded.database.adminUrl, "todos", async () => {
-      await admin.message(`set rowhouse.app_id = '${owner.id}';
+  await using guarded = await openTestService({
+    service: { previews: ["live"], checkIntervalMs: 50 },
+  });
+  const owner = await makeLive(guarded);
+  await using events = await openEvents(guarded.url + CHANGES, { key: owner.key });
+  await events.next();
+  const { admin } = guarded.service;
+  const isolate = (mode: "force" | "no force") =>
+    admin.message(`alter table data.projects ${mode} row level security; select 1`);
+  let sent: StreamEvent | undefined;
+  const next = events.next().then((event) => {
+    sent = event;
+  });
+  await whileLocked(guarded.database.adminUrl, "todos", async () => {
+    await admin.message(`set rowhouse.app_id = '${owner.id}';
         insert into rowhouse.changes (app_id, table_name, row_id)
         values ('${owner.id}', 'todos', gen_random_uuid());
         reset rowhouse.app_id; select 1`);
-      await eventually(async () => (await countLockWaits(admin)) > 0);
-      await isolate("no force");
-      const projects = "/v1/data/db/projects";
-      await eventually(async () => (await guarded.call(owner, projects)).status === 503);
-      // Apart, the gateway can stop serving before the data service does.
-      const stopped = () => guarded.log.filter((line) => line.includes("isolation broken"));
-      await eventually(() => stopped().length >= guarded.processes.length);
-    });
-    await eventually(async () => (await countLockWaits(admin)) === 0);
-    await Bun.sleep(300);
-    expect(sent).toBeUndefined();
-    await isolate("force");
-    await next;
-    expect(sent).toMatchObject({ kind: "changes" });
-    await events.close();
-  } finally {
-    await guarded.close();
-  }
+    await eventually(async () => (await countLockWaits(admin)) > 0);
+    await isolate("no force");
+    const projects = "/v1/data/db/projects";
+    await eventually(async () => (await guarded.call(owner, projects)).status === 503);
+    // Apart, the gateway can stop serving before the data service does.
+    const stopped = () => guarded.log.filter((line) => line.includes("isolation broken"));
+    await eventually(() => stopped().length >= guarded.processes.length);
+  });
+  await eventually(async () => (await countLockWaits(admin)) === 0);
+  await Bun.sleep(300);
+  expect(sent).toBeUndefined();
+  await isolate("force");
+  await next;
+  expect(sent).toMatchObject({ kind: "changes" });
 });
 
 test("a failing check is logged once until it succeeds again", async () => {
-  const failing = await openTestService({ service: { previews: ["live"], ...UNGUARDED } });
-  try {
-    const owner = await makeLive(failing);
-    const events = await openEvents(failing.url + CHANGES, { key: owner.key });
-    await events.next();
-    const { admin } = failing.service;
-    const failures = () => failing.log.filter((line) => line.includes("the check for changes"));
-    for (const count of [1, 2]) {
-      await admin.message("alter function rowhouse.feed_name() rename to hidden_name; select 1");
-      await eventually(() => failures().length >= count);
-      await Bun.sleep(700);
-      expect(failures()).toBeArrayOfSize(count);
-      await admin.message("alter function rowhouse.hidden_name() rename to feed_name; select 1");
-      const { json } = await failing.call(owner, TODOS, { method: "POST", json: { title: "x" } });
-      await until(events, names((json as { id: string }).id));
-    }
-    await events.close();
-  } finally {
-    await failing.close();
+  await using failing = await openTestService({ service: { previews: ["live"], ...UNGUARDED } });
+  const owner = await makeLive(failing);
+  await using events = await openEvents(failing.url + CHANGES, { key: owner.key });
+  await events.next();
+  const { admin } = failing.service;
+  const failures = () => failing.log.filter((line) => line.includes("the check for changes"));
+  for (const count of [1, 2]) {
+    await admin.message("alter function rowhouse.feed_name() rename to hidden_name; select 1");
+    await eventually(() => failures().length >= count);
+    await Bun.sleep(700);
+    expect(failures()).toBeArrayOfSize(count);
+    await admin.message("alter function rowhouse.hidden_name() rename to feed_name; select 1");
+    const { json } = await failing.call(owner, TODOS, { method: "POST", json: { title: "x" } });
+    await until(events, names((json as { id: string }).id));
   }
 });
 

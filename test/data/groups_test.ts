@@ -301,7 +301,7 @@ describe("more than the limit", () => {
 testUnlessCitus("a cluster has no query functions")(
   "without the preview, the path is that of a row with an invalid id",
   async () => {
-    const plain = await openTestService({ service: { previews: [] } });
+    await using plain = await openTestService({ service: { previews: [] } });
     const user = await plain.makeApp(schema);
     for (const query of ["", "?by=status"]) {
       for (const method of ["GET", "HEAD", "POST", "PATCH", "DELETE", "OPTIONS"]) {
@@ -317,6 +317,5 @@ testUnlessCitus("a cluster has no query functions")(
         expect({ method, ...groups }).toEqual({ method, ...row } as never);
       }
     }
-    await plain.close();
   },
 );

@@ -88,28 +88,24 @@ test("a table without variable-length columns is listed completely", async () =>
 
 test("the limit is a setting, and a list within the limit is complete", async () => {
   const maxBytes = 65_536;
-  const bounded = await openTestService({ service: { maxResponseBytes: maxBytes } });
-  try {
-    const app = await bounded.makeApp(schema);
-    const rows = 40;
-    for (let n = 0; n < rows; n++) {
-      const json = { text: String(n).padEnd(4000, "x") };
-      await bounded.call(app, "/v1/data/db/notes", { method: "POST", json });
-    }
-    const read = async (query: string) => {
-      const { json, text } = await bounded.call(app, `/v1/data/db/notes${query}`);
-      return { page: json as Page, bytes: Buffer.byteLength(text) };
-    };
-    const [cut, uncut] = [await read(""), await read("?limit=10")];
-    expect(cut.bytes).toBeGreaterThan(maxBytes);
-    expect(cut.bytes).toBeLessThan(maxBytes + 5000);
-    expect([cut.page.hasMore, cut.page.rows.length < rows]).toEqual([true, true]);
-    expect([uncut.page.rows.length, uncut.page.hasMore]).toEqual([10, true]);
-    const rest = await read(`?offset=${cut.page.rows.length}&limit=10`);
-    expect(rest.page.rows[0]?.text).toStartWith(`${cut.page.rows.length}x`);
-  } finally {
-    await bounded.close();
+  await using bounded = await openTestService({ service: { maxResponseBytes: maxBytes } });
+  const app = await bounded.makeApp(schema);
+  const rows = 40;
+  for (let n = 0; n < rows; n++) {
+    const json = { text: String(n).padEnd(4000, "x") };
+    await bounded.call(app, "/v1/data/db/notes", { method: "POST", json });
   }
+  const read = async (query: string) => {
+    const { json, text } = await bounded.call(app, `/v1/data/db/notes${query}`);
+    return { page: json as Page, bytes: Buffer.byteLength(text) };
+  };
+  const [cut, uncut] = [await read(""), await read("?limit=10")];
+  expect(cut.bytes).toBeGreaterThan(maxBytes);
+  expect(cut.bytes).toBeLessThan(maxBytes + 5000);
+  expect([cut.page.hasMore, cut.page.rows.length < rows]).toEqual([true, true]);
+  expect([uncut.page.rows.length, uncut.page.hasMore]).toEqual([10, true]);
+  const rest = await read(`?offset=${cut.page.rows.length}&limit=10`);
+  expect(rest.page.rows[0]?.text).toStartWith(`${cut.page.rows.length}x`);
 });
 
 const CALLERS = 4;
@@ -122,7 +118,7 @@ test.skipIf(residentMb(process.pid) === undefined)(
     const app = await service.makeApp(schema);
     await makeRows(app, MAX_ROWS, "repeat('a', 90000)");
     const { servingUrl, adminUrl, prepare } = service.database;
-    const project = makeProject({});
+    using project = makeProject({});
     // A new process: earlier tests do not count in its memory.
     const serving = startCommand(["serve"], {
       ...project,
@@ -149,7 +145,6 @@ test.skipIf(residentMb(process.pid) === undefined)(
       await Promise.all(Array.from({ length: CALLERS }, () => ask(`?limit=${MAX_ROWS}`)));
     const peak = residentMb(serving.pid)?.peak ?? Number.POSITIVE_INFINITY;
     await serving.kill("SIGTERM");
-    project.remove();
     expect(peak - before).toBeLessThan(UNBOUNDED_MB);
   },
   60_000,

@@ -65,11 +65,10 @@ test("a stream resumes only with the rows that the person sees now", async () =>
   await first.reader.close();
   await patch(wiki, `${T}/${own.id}`, { owner: bob.id, title: "given away" });
   for (const key of [ada.key, bob.key]) {
-    const resumed = await openEvents(`${service.url}${T}/changes`, { key, since });
+    await using resumed = await openEvents(`${service.url}${T}/changes`, { key, since });
     const event = await resumed.next();
     if (key === ada.key) expect(JSON.stringify(event?.data)).not.toMatch(/given away/);
     else expect(event?.kind).toBeOneOf(["reset", "changes"]);
-    await resumed.close();
   }
 });
 

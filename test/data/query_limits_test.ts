@@ -127,84 +127,76 @@ async function readAll(service: TestService, app: TestApp, query: string) {
 
 test("rows without a value are found by an index of them, not only by one with the order", async () => {
   const dated = () => t.model({ due: t.date(), at: t.integer().required() });
-  const service = await openTestService({ service: { previews: ["filters"], maxVisits: 6 } });
-  try {
-    const app = await service.makeApp(
-      defineSchema({
-        both: dated().index("at").index("due", "at"),
-        one: dated().index("due"),
-      }),
-    );
-    const found: unknown[] = [];
-    for (const table of ["both", "one"]) {
-      const path = `/v1/data/db/${table}`;
-      const json = Array.from({ length: 20 }, (_, at) => ({
-        ...{ at, due: at === 15 ? null : "2026-01-01" },
-      }));
-      expect((await service.call(app, path, { method: "POST", json })).status).toBe(201);
-      const page = await service.call(app, `${path}?due=is.null&order=at&limit=3`);
-      const { rows, next } = page.json as { rows?: { at: number }[]; next?: string | null };
-      found.push([table, rows?.map(({ at }) => at), next]);
-    }
-    expect(found).toEqual([
-      ["both", [15], null],
-      ["one", [15], null],
-    ]);
-  } finally {
-    await service.close();
+  await using service = await openTestService({ service: { previews: ["filters"], maxVisits: 6 } });
+  const app = await service.makeApp(
+    defineSchema({
+      both: dated().index("at").index("due", "at"),
+      one: dated().index("due"),
+    }),
+  );
+  const found: unknown[] = [];
+  for (const table of ["both", "one"]) {
+    const path = `/v1/data/db/${table}`;
+    const json = Array.from({ length: 20 }, (_, at) => ({
+      ...{ at, due: at === 15 ? null : "2026-01-01" },
+    }));
+    expect((await service.call(app, path, { method: "POST", json })).status).toBe(201);
+    const page = await service.call(app, `${path}?due=is.null&order=at&limit=3`);
+    const { rows, next } = page.json as { rows?: { at: number }[]; next?: string | null };
+    found.push([table, rows?.map(({ at }) => at), next]);
   }
+  expect(found).toEqual([
+    ["both", [15], null],
+    ["one", [15], null],
+  ]);
 });
 
 test("of two conditions on one side of a column, the tighter one limits the visits", async () => {
-  const service = await openTestService({ service: { previews: ["filters"], maxVisits: 6 } });
-  try {
-    const things = t
-      .model({
-        name: t.string().required(),
-        n: t.integer().required(),
-        x: t.number().required(),
-        d: t.decimal().required(),
-        at: t.timestamp().required(),
-      })
-      .index("name")
-      .index("n")
-      .index("x")
-      .index("d")
-      .index("at");
-    const app = await service.makeApp(defineSchema({ things }));
-    const json = Array.from({ length: 20 }, (_, n) => ({
-      ...{ name: `n${n + 10}`, n, x: n + 0.5, d: `${n}.5` },
-      at: new Date(Date.UTC(2026, 0, n + 1)).toISOString(),
-    }));
-    const path = "/v1/data/db/things";
-    const made = await service.call(app, path, { method: "POST", json });
-    const ids = (made.json as { rows: { id: string }[] }).rows.map(({ id }) => id);
-    const found: unknown[] = [];
-    const queries = [
-      "name=like.n*&name=gt.n26&order=name",
-      "name=gt.n11&name=gte.n27&order=name",
-      "name=gt.n26&name=like.n2*&order=name",
-      "n=gt.2&n=gte.17&order=n",
-      "x=gt.2&x=gt.16.5&order=x",
-      "d=gt.2&d=gt.16.5&order=d",
-      "at=gte.2026-01-03T00:00:00Z&at=gte.2026-01-18T00:00:00Z&order=at",
-      `id=gt.${ids[3]}&id=gt.${ids[16]}`,
-      "n=lt.18&n=lt.9&n=lt.3&order=n.desc",
-    ];
-    for (const query of queries) {
-      const page = await service.call(app, `${path}?${query}&limit=5`);
-      const { rows, next } = page.json as { rows?: { n: number }[]; next?: string | null };
-      found.push([query, rows?.map(({ n }) => n), next]);
-    }
-    const expected = queries.map((query) => [
-      query,
-      query.includes("lt.") ? [2, 1, 0] : [17, 18, 19],
-      null,
-    ]);
-    expect(found).toEqual(expected);
-  } finally {
-    await service.close();
+  await using service = await openTestService({ service: { previews: ["filters"], maxVisits: 6 } });
+  const things = t
+    .model({
+      name: t.string().required(),
+      n: t.integer().required(),
+      x: t.number().required(),
+      d: t.decimal().required(),
+      at: t.timestamp().required(),
+    })
+    .index("name")
+    .index("n")
+    .index("x")
+    .index("d")
+    .index("at");
+  const app = await service.makeApp(defineSchema({ things }));
+  const json = Array.from({ length: 20 }, (_, n) => ({
+    ...{ name: `n${n + 10}`, n, x: n + 0.5, d: `${n}.5` },
+    at: new Date(Date.UTC(2026, 0, n + 1)).toISOString(),
+  }));
+  const path = "/v1/data/db/things";
+  const made = await service.call(app, path, { method: "POST", json });
+  const ids = (made.json as { rows: { id: string }[] }).rows.map(({ id }) => id);
+  const found: unknown[] = [];
+  const queries = [
+    "name=like.n*&name=gt.n26&order=name",
+    "name=gt.n11&name=gte.n27&order=name",
+    "name=gt.n26&name=like.n2*&order=name",
+    "n=gt.2&n=gte.17&order=n",
+    "x=gt.2&x=gt.16.5&order=x",
+    "d=gt.2&d=gt.16.5&order=d",
+    "at=gte.2026-01-03T00:00:00Z&at=gte.2026-01-18T00:00:00Z&order=at",
+    `id=gt.${ids[3]}&id=gt.${ids[16]}`,
+    "n=lt.18&n=lt.9&n=lt.3&order=n.desc",
+  ];
+  for (const query of queries) {
+    const page = await service.call(app, `${path}?${query}&limit=5`);
+    const { rows, next } = page.json as { rows?: { n: number }[]; next?: string | null };
+    found.push([query, rows?.map(({ n }) => n), next]);
   }
+  const expected = queries.map((query) => [
+    query,
+    query.includes("lt.") ? [2, 1, 0] : [17, 18, 19],
+    null,
+  ]);
+  expect(found).toEqual(expected);
 });
 
 const TEXT_BYTES = 10_000;
@@ -297,7 +289,7 @@ describe("the work of comparing texts", () => {
 testUnlessCitus("a cluster has no query functions")(
   "a query gets 504 at its own time limit, with advice that names the conditions",
   async () => {
-    const service = await openTestService({
+    await using service = await openTestService({
       service: { previews: ["filters"], queryTimeoutS: 0.3 },
     });
     const app = await makeNotes(service, [{ done: true, position: 1 }]);
@@ -313,6 +305,5 @@ testUnlessCitus("a cluster has no query functions")(
     });
     // The first call on a new connection compiles the function.
     await eventually(async () => (await service.call(app, path)).status === 200);
-    await service.close();
   },
 );

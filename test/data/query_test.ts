@@ -539,7 +539,7 @@ test("a query accepts a column that another process has just pushed", async () =
 });
 
 testUnlessCitus("the test simulates a cluster")("queries get 501 on a Citus cluster", async () => {
-  const distributed = await openTestService({ service: { previews: ["filters"] } });
+  await using distributed = await openTestService({ service: { previews: ["filters"] } });
   const mine = await distributed.makeApp(schema);
   await distributed.query("create table rowhouse.shards ()");
   await distributed.service.admin.message(
@@ -550,7 +550,6 @@ testUnlessCitus("the test simulates a cluster")("queries get 501 on a Citus clus
   const { status, text } = await distributed.call(mine, `${TODOS}?order=id`);
   expect([status, codeOf(text)]).toEqual([501, "not_implemented"]);
   expect((await distributed.call(mine, `${TODOS}?limit=1`)).status).toBe(200);
-  await distributed.close();
 });
 
 describe("without the preview", () => {

@@ -248,7 +248,9 @@ test("stored responses replay, and other writes with a key store none", async ()
 });
 
 test("writes of a live app are rejected, and its event streams stay open", async () => {
-  const live = await openTestService({ service: { previews: ["live"], groupsCreates: true } });
+  await using live = await openTestService({
+    service: { previews: ["live"], groupsCreates: true },
+  });
   const columns = { title: t.string() };
   const own = await live.makeApp(defineSchema({ notes: columns }));
   const notes = "/v1/data/db/notes";
@@ -258,7 +260,7 @@ test("writes of a live app are rejected, and its event streams stay open", async
   const { location = "" } = Object.fromEntries(
     (await write("POST", notes, { title: "a" })).headers,
   );
-  const events = await openEvents(`${live.url}${notes}/changes`, { key: own.key });
+  await using events = await openEvents(`${live.url}${notes}/changes`, { key: own.key });
   await until(events, ({ kind }) => kind === "ready");
 
   await setAppSwitch(live.service, own.slug, ["read_only", true]);
@@ -275,8 +277,6 @@ test("writes of a live app are rejected, and its event streams stay open", async
 
   const changed = await until(events, names("later"));
   expect(changed.data).toMatchObject([{ put: { title: "later" } }]);
-  await events.close();
-  await live.close();
 });
 
 test("new keys, and keys after the app was disabled, are read-only too", async () => {

@@ -222,56 +222,48 @@ test("lists in opposite order wait for each other, and lose no field", async () 
 });
 
 test("a live app gets the changed rows of a list, and only these", async () => {
-  const live = await openTestService({ service: { previews: ["live"] } });
-  try {
-    const own = await live.makeApp(schema);
-    await setAppSwitch(live.service, own.slug, ["live", true]);
-    const json = ["a", "b", "c"].map((title) => ({ title }));
-    const created = await live.call(own, LIST, { method: "POST", json });
-    const [a, b, c] = (created.json as { rows: Row[] }).rows.map(({ id }) => id);
-    const changes = () =>
-      withDatabase(live.database.adminUrl, (admin) =>
-        readRows<{ row_id: string }>(admin, "select row_id from rowhouse.changes", []),
-      );
-    const before = (await changes()).length;
-    const list = [
-      { id: c, note: "x" },
-      { id: b, note: "n" },
-      { id: a, note: "y" },
-    ];
-    expect((await live.call(own, LIST, { method: "PATCH", json: list })).status).toBe(200);
-    const after = (await changes()).map((row) => String(row["row_id"]));
-    expect(after.length - before).toBe(2);
-    expect(after.filter((id) => id === b)).toHaveLength(1);
-  } finally {
-    await live.close();
-  }
+  await using live = await openTestService({ service: { previews: ["live"] } });
+  const own = await live.makeApp(schema);
+  await setAppSwitch(live.service, own.slug, ["live", true]);
+  const json = ["a", "b", "c"].map((title) => ({ title }));
+  const created = await live.call(own, LIST, { method: "POST", json });
+  const [a, b, c] = (created.json as { rows: Row[] }).rows.map(({ id }) => id);
+  const changes = () =>
+    withDatabase(live.database.adminUrl, (admin) =>
+      readRows<{ row_id: string }>(admin, "select row_id from rowhouse.changes", []),
+    );
+  const before = (await changes()).length;
+  const list = [
+    { id: c, note: "x" },
+    { id: b, note: "n" },
+    { id: a, note: "y" },
+  ];
+  expect((await live.call(own, LIST, { method: "PATCH", json: list })).status).toBe(200);
+  const after = (await changes()).map((row) => String(row["row_id"]));
+  expect(after.length - before).toBe(2);
+  expect(after.filter((id) => id === b)).toHaveLength(1);
 });
 
 test("a list of rows that are too large together is rejected", async () => {
   const rows = await make(1000);
-  const small = await openTestService({ service: { maxResponseBytes: 65_536 } });
-  try {
-    const own = await small.makeApp(schema);
-    const json = rows.slice(0, 400).map(({ title }) => ({ title }));
-    const ids: string[] = [];
-    for (let from = 0; from < json.length; from += 100) {
-      const created = await small.call(own, LIST, {
-        method: "POST",
-        json: json.slice(from, from + 100),
-      });
-      ids.push(...(created.json as { rows: Row[] }).rows.map(({ id }) => id));
-    }
-    const updated = await small.call(own, LIST, {
-      method: "PATCH",
-      json: ids.map((id) => ({ id, note: "changed" })),
+  await using small = await openTestService({ service: { maxResponseBytes: 65_536 } });
+  const own = await small.makeApp(schema);
+  const json = rows.slice(0, 400).map(({ title }) => ({ title }));
+  const ids: string[] = [];
+  for (let from = 0; from < json.length; from += 100) {
+    const created = await small.call(own, LIST, {
+      method: "POST",
+      json: json.slice(from, from + 100),
     });
-    expect(updated.json).toMatchObject({ error: "body_too_large" });
-    const first = await small.call(own, `${LIST}/${ids[0]}`);
-    expect((first.json as Row).note).toBe("n");
-  } finally {
-    await small.close();
+    ids.push(...(created.json as { rows: Row[] }).rows.map(({ id }) => id));
   }
+  const updated = await small.call(own, LIST, {
+    method: "PATCH",
+    json: ids.map((id) => ({ id, note: "changed" })),
+  });
+  expect(updated.json).toMatchObject({ error: "body_too_large" });
+  const first = await small.call(own, `${LIST}/${ids[0]}`);
+  expect((first.json as Row).note).toBe("n");
 });
 
 test("the client updates any number of rows, and names the states it expects", async () => {

@@ -282,31 +282,27 @@ describe("limits", () => {
 });
 
 test("more visits than allowed need an index, and nothing is written", async () => {
-  const few = await openTestService({ service: { previews: ["filters"], maxVisits: 50 } });
-  try {
-    const narrow = await few.makeApp(schema);
-    const rows = Array.from({ length: 60 }, (_, n) => ({ amount: `${n}`, rank: n, title: "t" }));
-    await few.call(narrow, TODOS, { method: "POST", json: rows });
-    for (const query of ["amount=gte.59", "title=eq.t&amount=gte.58", "all=true"])
-      for (const extra of ["", "&dryRun=true"]) {
-        const path = `${TODOS}?${query}${extra}`;
-        for (const sent of [
-          await few.call(narrow, path, { method: "PATCH", json: { rank: 1 } }),
-          await few.call(narrow, path, { method: "DELETE" }),
-        ])
-          expect(sent).toMatchObject({ status: 400, json: { error: "needs_index" } });
-      }
-    const send = async (query: string) =>
-      (await few.call(narrow, `${TODOS}?${query}`, { method: "DELETE" })).json;
-    // The first rows are found without a visit of the others.
-    expect(await send("title=eq.t&limit=2")).toEqual({ count: 2, hasMore: true });
-    // The rows of an index are sorted if the first rows by id are too many.
-    expect(await send("rank=gte.55&limit=2")).toEqual({ count: 2, hasMore: true });
-    expect(await send("rank=gte.50")).toEqual({ count: 8 });
-    expect(await send("all=true")).toEqual({ count: 48 });
-  } finally {
-    await few.close();
-  }
+  await using few = await openTestService({ service: { previews: ["filters"], maxVisits: 50 } });
+  const narrow = await few.makeApp(schema);
+  const rows = Array.from({ length: 60 }, (_, n) => ({ amount: `${n}`, rank: n, title: "t" }));
+  await few.call(narrow, TODOS, { method: "POST", json: rows });
+  for (const query of ["amount=gte.59", "title=eq.t&amount=gte.58", "all=true"])
+    for (const extra of ["", "&dryRun=true"]) {
+      const path = `${TODOS}?${query}${extra}`;
+      for (const sent of [
+        await few.call(narrow, path, { method: "PATCH", json: { rank: 1 } }),
+        await few.call(narrow, path, { method: "DELETE" }),
+      ])
+        expect(sent).toMatchObject({ status: 400, json: { error: "needs_index" } });
+    }
+  const send = async (query: string) =>
+    (await few.call(narrow, `${TODOS}?${query}`, { method: "DELETE" })).json;
+  // The first rows are found without a visit of the others.
+  expect(await send("title=eq.t&limit=2")).toEqual({ count: 2, hasMore: true });
+  // The rows of an index are sorted if the first rows by id are too many.
+  expect(await send("rank=gte.55&limit=2")).toEqual({ count: 2, hasMore: true });
+  expect(await send("rank=gte.50")).toEqual({ count: 8 });
+  expect(await send("all=true")).toEqual({ count: 48 });
 });
 
 test.each<Scope>(["data:read", "data:write"])("a key with only %s cannot", async (scope) => {
@@ -542,19 +538,15 @@ test("a table without columns has rows to delete, and nothing to update", async 
 });
 
 test("without the preview, a table has no such requests", async () => {
-  const plain = await openTestService({ service: { previews: [] } });
-  try {
-    const old = await plain.makeApp(schema);
-    await plain.call(old, TODOS, { method: "POST", json: { rank: 1 } });
-    const headers = { authorization: `Bearer ${old.key}` };
-    const deleted = await fetch(`${plain.url}${TODOS}?all=true`, { method: "DELETE", headers });
-    expect(deleted.status).toBe(405);
-    expect(deleted.headers.get("allow")).toBe("GET, HEAD, POST, PATCH, OPTIONS");
-    const patch = (query: string) =>
-      plain.call(old, `${TODOS}${query}`, { method: "PATCH", json: { rank: 2 } });
-    expect(await patch("?all=true")).toMatchObject({ json: { error: "unsupported_query" } });
-    expect(await patch("")).toMatchObject({ status: 400, json: { error: "invalid_json" } });
-  } finally {
-    await plain.close();
-  }
+  await using plain = await openTestService({ service: { previews: [] } });
+  const old = await plain.makeApp(schema);
+  await plain.call(old, TODOS, { method: "POST", json: { rank: 1 } });
+  const headers = { authorization: `Bearer ${old.key}` };
+  const deleted = await fetch(`${plain.url}${TODOS}?all=true`, { method: "DELETE", headers });
+  expect(deleted.status).toBe(405);
+  expect(deleted.headers.get("allow")).toBe("GET, HEAD, POST, PATCH, OPTIONS");
+  const patch = (query: string) =>
+    plain.call(old, `${TODOS}${query}`, { method: "PATCH", json: { rank: 2 } });
+  expect(await patch("?all=true")).toMatchObject({ json: { error: "unsupported_query" } });
+  expect(await patch("")).toMatchObject({ status: 400, json: { error: "invalid_json" } });
 });

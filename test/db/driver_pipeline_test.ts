@@ -124,7 +124,7 @@ test("only the statement with invalid values fails", async () => {
 });
 
 test("no caller gets the error of the previous statement after a lost connection", async () => {
-  const proxy = await openPostgresProxy();
+  await using proxy = await openPostgresProxy();
   await withConnection({ url: proxy.toUrl(database.adminUrl) }, async (connection) => {
     expect(await echo(connection)).toBe("right");
     proxy.onMessage(({ from, type }) =>
@@ -137,7 +137,6 @@ test("no caller gets the error of the previous statement after a lost connection
     expect(await failed).toBe("P0001");
     expect([...new Set(behind)]).toEqual(["CONNECTION_CLOSED"]);
   });
-  await proxy.close();
 });
 
 test("statements end with their session, and no statement gets the response of another", async () => {
@@ -164,7 +163,7 @@ test("statements end with their session, and no statement gets the response of a
 }, 60_000);
 
 test("unprepared statements are sent without waiting for a description", async () => {
-  const proxy = await openPostgresProxy();
+  await using proxy = await openPostgresProxy();
   const url = proxy.toUrl(database.adminUrl);
   await withConnection({ url, prepare: false }, async (connection) => {
     proxy.onMessage(({ from }) => (from === "server" ? { hold: true } : undefined));
@@ -173,5 +172,4 @@ test("unprepared statements are sent without waiting for a description", async (
     await proxy.heal();
     expect([...new Set(await ends)]).toEqual(["right"]);
   });
-  await proxy.close();
 });

@@ -77,7 +77,7 @@ test.each([
 });
 
 test("no call waits for an unreachable node, and calls return to a recovered node", async () => {
-  const proxy = await openPostgresProxy();
+  await using proxy = await openPostgresProxy();
   const node = new URL(proxy.toUrl(url));
   proxy.freeze();
   open({ host: node.hostname, port: Number(node.port) });
@@ -99,7 +99,6 @@ test("no call waits for an unreachable node, and calls return to a recovered nod
   await proxy.heal();
   await eventually(async () => (await findProcess({ queue: APP, isOfApp: true })) !== coordinator);
   expect(unavailable).toEqual([node.host]);
-  await proxy.close();
 });
 
 test("connections to a node that has left the cluster are closed", async () => {

@@ -55,7 +55,7 @@ test("a caller that gets no connection in time gets an error and holds no connec
 });
 
 test("calls fail immediately while the database rejects connections, and work again afterwards", async () => {
-  const proxy = await openPostgresProxy();
+  await using proxy = await openPostgresProxy();
   const url = proxy.toUrl(database.adminUrl);
   await withPool({ url }, async (pool) => {
     proxy.refuse();
@@ -68,11 +68,10 @@ test("calls fail immediately while the database rejects connections, and work ag
     await proxy.heal();
     await eventually(async () => (await codeOf(pool.query("select 1", [], READ))) === "done");
   });
-  await proxy.close();
 });
 
 test("calls fail by the deadline if the database accepts connections and does not respond", async () => {
-  const proxy = await openPostgresProxy();
+  await using proxy = await openPostgresProxy();
   await withPool({ url: proxy.toUrl(database.adminUrl) }, async (pool) => {
     proxy.freeze();
     const startedAt = performance.now();
@@ -85,5 +84,4 @@ test("calls fail by the deadline if the database accepts connections and does no
     await proxy.heal();
     await eventually(async () => (await codeOf(pool.query("select 1", [], READ))) === "done");
   });
-  await proxy.close();
 });

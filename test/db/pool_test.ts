@@ -150,7 +150,7 @@ test("callers that disconnect never cancel another caller's statement", async ()
 });
 
 test("an unprepared statement needs one round trip, regardless of its values", async () => {
-  const proxy = await openPostgresProxy();
+  await using proxy = await openPostgresProxy();
   const pool = openDatabase({
     url: proxy.toUrl(database.adminUrl),
     connections: 1,
@@ -176,7 +176,6 @@ test("an unprepared statement needs one round trip, regardless of its values", a
   expect(sent).not.toContain("H");
   expect(sent.slice(-5)).toEqual(["P", "D", "B", "E", "S"]);
   await pool.close(0);
-  await proxy.close();
 });
 
 test("no caller waits behind a slow statement while a connection is free", async () => {

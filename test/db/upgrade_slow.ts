@@ -51,12 +51,8 @@ async function dump(admin: Database): Promise<CatalogDump> {
 async function withEmpty<Result>(
   task: (admin: Database, url: string) => Promise<Result>,
 ): Promise<Result> {
-  const empty = await makeEmptyDatabase();
-  try {
-    return await withDatabase(empty.url, (admin) => task(admin, empty.url));
-  } finally {
-    await empty.drop();
-  }
+  await using empty = await makeEmptyDatabase();
+  return await withDatabase(empty.url, (admin) => task(admin, empty.url));
 }
 
 let fresh: CatalogDump;

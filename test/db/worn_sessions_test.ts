@@ -100,59 +100,51 @@ test("pipelined reads move to another session", async () => {
 });
 
 test("the catalog counts the sets of functions that a push changes, one for each role", async () => {
-  const service = await openTestService({ service: { previews: RULE_PREVIEWS } });
-  try {
-    const { db } = service.processes[1] ?? service.service;
-    const counted: number[] = [];
-    const catalog = makeCatalog({
-      db: { ...db, countChanges: (changes) => void counted.push(changes) },
-      refresh: async () => undefined,
-      age: () => 0,
-    });
-    const follow = async () => {
-      const [row] = await db.query<{ version: number }>(VERSION, [], READ);
-      await catalog.follow(row?.version ?? 0);
-    };
-    const names = freshNames();
-    const app = await service.makeApp();
-    await pushRules(service, app, declareTodos(names));
-    await follow();
-    expect(counted).toEqual([]);
-    await pushRules(service, app, declareTodos(names, { columns: { place: "string" } }));
-    await follow();
-    // Todos have functions for API keys, leads and members.
-    expect(counted).toEqual([3]);
-    await follow();
-    expect(counted).toEqual([3]);
-  } finally {
-    await service.close();
-  }
+  await using service = await openTestService({ service: { previews: RULE_PREVIEWS } });
+  const { db } = service.processes[1] ?? service.service;
+  const counted: number[] = [];
+  const catalog = makeCatalog({
+    db: { ...db, countChanges: (changes) => void counted.push(changes) },
+    refresh: async () => undefined,
+    age: () => 0,
+  });
+  const follow = async () => {
+    const [row] = await db.query<{ version: number }>(VERSION, [], READ);
+    await catalog.follow(row?.version ?? 0);
+  };
+  const names = freshNames();
+  const app = await service.makeApp();
+  await pushRules(service, app, declareTodos(names));
+  await follow();
+  expect(counted).toEqual([]);
+  await pushRules(service, app, declareTodos(names, { columns: { place: "string" } }));
+  await follow();
+  // Todos have functions for API keys, leads and members.
+  expect(counted).toEqual([3]);
+  await follow();
+  expect(counted).toEqual([3]);
 });
 
 test("a push counts the sets of functions that its session creates and keeps", async () => {
-  const service = await openTestService({ service: { previews: RULE_PREVIEWS } });
-  try {
-    const counted: number[] = [];
-    const countChanges = (changes: number) => void counted.push(changes);
-    const deps = { admin: { ...service.pushing, countChanges }, log: () => undefined };
-    const names = freshNames();
-    const app = await service.makeApp();
-    const push = (columns: object) =>
-      pushDefinition(deps, {
-        app,
-        definition: declareTodos(names, { columns }),
-        options: { dryRun: false },
-      });
-    await push({});
-    // Three tables for API keys, two views of todos, and one of teams.
-    expect(counted).toEqual([6]);
-    await push({});
-    expect(counted).toEqual([6]);
-    await push({ place: "string" });
-    expect(counted).toEqual([6, 3]);
-  } finally {
-    await service.close();
-  }
+  await using service = await openTestService({ service: { previews: RULE_PREVIEWS } });
+  const counted: number[] = [];
+  const countChanges = (changes: number) => void counted.push(changes);
+  const deps = { admin: { ...service.pushing, countChanges }, log: () => undefined };
+  const names = freshNames();
+  const app = await service.makeApp();
+  const push = (columns: object) =>
+    pushDefinition(deps, {
+      app,
+      definition: declareTodos(names, { columns }),
+      options: { dryRun: false },
+    });
+  await push({});
+  // Three tables for API keys, two views of todos, and one of teams.
+  expect(counted).toEqual([6]);
+  await push({});
+  expect(counted).toEqual([6]);
+  await push({ place: "string" });
+  expect(counted).toEqual([6, 3]);
 });
 
 const VERSION =

@@ -270,7 +270,7 @@ for (const shape of SHAPES) {
   // A separate service, because the test exhausts the limit of this address.
   describe(`guessing keys of a service of the shape "${shape}"`, () => {
     test("ends in 429 for every key that is not known to be valid", async () => {
-      const service = await openTestService({ shape });
+      await using service = await openTestService({ shape });
       const app = await service.makeApp(SCHEMA);
       expect((await service.call(app, LIST)).status).toBe(200);
       const guess = () => service.call(app, LIST, { key: "rh_guess" });
@@ -285,11 +285,10 @@ for (const shape of SHAPES) {
       const known = await service.call(app, LIST);
       expect(known.status).toBe(200);
       expect((await service.call(undefined, "/live")).status).toBe(200);
-      await service.close();
     });
 
     test("does not lock out a recently valid key, even if the key must be looked up again", async () => {
-      const service = await openTestService({ shape });
+      await using service = await openTestService({ shape });
       const app = await service.makeApp(SCHEMA);
       const other = await service.makeApp(SCHEMA);
       for (const user of [app, other]) expect((await service.call(user, LIST)).status).toBe(200);
@@ -310,7 +309,6 @@ for (const shape of SHAPES) {
 
       expect(new Set(known)).toEqual(new Set([200]));
       expect(revoked).toBe(429);
-      await service.close();
     });
   });
 }

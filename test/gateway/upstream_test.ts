@@ -139,27 +139,25 @@ describe("a gateway whose data service", () => {
 
   test("resets a connection before its response gets the same signed request again", async () => {
     const reset = new Set<string>();
-    const stub = await openStub((socket, request) => {
+    await using stub = await openStub((socket, request) => {
       const [line = ""] = request.split("\r\n");
       if (reset.has(line)) return void socket.write(`${headOf(request, "Content-Length: 2")}{}`);
       reset.add(line);
       socket.destroy();
     });
-    const service = await openTestService({ shape: "split", upstreams: { data: stub.url } });
+    await using service = await openTestService({ shape: "split", upstreams: { data: stub.url } });
     const app = await service.makeApp();
     for (const method of ["GET", "PATCH"])
       expect((await service.call(app, `${LIST}/${OTHER_APP}`, { method })).status).toBe(200);
     const signed = stub.requests.map((text) => /^rowhouse-signature: (.+)$/im.exec(text)?.[1]);
     expect([signed.length, new Set(signed).size]).toEqual([4, 2]);
-    await service.close();
-    await stub.close();
   });
 
   test("resets all kept connections gets the request again on a new one", async () => {
     const kept = new Set<Socket>();
     const waiting: (() => void)[] = [];
     let isStopping = false;
-    const stub = await openStub((socket, request) => {
+    await using stub = await openStub((socket, request) => {
       if (isStopping && kept.has(socket)) return void socket.destroy();
       kept.add(socket);
       const respond = () => socket.write(`${headOf(request, "Content-Length: 2")}{}`);
@@ -167,37 +165,33 @@ describe("a gateway whose data service", () => {
       waiting.push(respond);
       if (waiting.length === 3) for (const start of waiting) start();
     });
-    const service = await openTestService({ shape: "split", upstreams: { data: stub.url } });
+    await using service = await openTestService({ shape: "split", upstreams: { data: stub.url } });
     const app = await service.makeApp();
     const path = `${LIST}/${OTHER_APP}`;
     await Promise.all([1, 2, 3].map(() => service.call(app, path)));
     isStopping = true;
     expect(kept.size).toBe(3);
     expect((await service.call(app, path, { method: "PATCH" })).status).toBe(200);
-    await service.close();
-    await stub.close();
   });
 
   test("resets a connection after it began a write returns 502, because the nonce is used", async () => {
     const body = '{"error":"invalid_signature"}';
     const begun = new Set<string>();
-    const stub = await openStub((socket, request) => {
+    await using stub = await openStub((socket, request) => {
       const [line = ""] = request.split("\r\n");
       const head = headOf(request, `Content-Length: ${body.length}`);
       if (begun.has(line)) return void socket.write(`${head.replace("200 OK", "401 x")}${body}`);
       begun.add(line);
       socket.destroy();
     });
-    const service = await openTestService({ shape: "split", upstreams: { data: stub.url } });
+    await using service = await openTestService({ shape: "split", upstreams: { data: stub.url } });
     const app = await service.makeApp();
     const { status, text } = await service.call(app, LIST, { method: "POST" });
     expect([status, text.includes("may or may not have taken effect")]).toEqual([502, true]);
-    await service.close();
-    await stub.close();
   });
 
   test("is down returns 503 with Retry-After, and serves again after the data service is up", async () => {
-    const service = await openTestService({
+    await using service = await openTestService({
       shape: "split",
       upstreams: { data: "http://127.0.0.1:1" },
     });
@@ -214,25 +208,24 @@ describe("a gateway whose data service", () => {
     const { status, json } = await service.call(undefined, "/ready");
     expect([status, json]).toMatchObject([503, { error: "unavailable" }]);
     expect((await service.call(undefined, "/live")).status).toBe(200);
-    await service.close();
   });
 
   test("aborts a streamed response aborts the caller's response", async () => {
-    const stub = await openStub((socket, request) => {
+    await using stub = await openStub((socket, request) => {
       socket.write(`${headOf(request, "Transfer-Encoding: chunked")}5\r\n{"row\r\n`);
       setTimeout(() => socket.destroy(), 50);
     });
-    const service = await openTestService({ shape: "split", upstreams: { data: stub.url } });
+    await using service = await openTestService({ shape: "split", upstreams: { data: stub.url } });
     const app = await service.makeApp();
     await expect(service.call(app, LIST)).rejects.toThrow();
-    await service.close();
-    await stub.close();
   });
 
   test("is running cancels its call when the caller disconnects", async () => {
     const disconnected = Promise.withResolvers<void>();
-    const stub = await openStub((socket) => void socket.on("close", () => disconnected.resolve()));
-    const service = await openTestService({ shape: "split", upstreams: { data: stub.url } });
+    await using stub = await openStub(
+      (socket) => void socket.on("close", () => disconnected.resolve()),
+    );
+    await using service = await openTestService({ shape: "split", upstreams: { data: stub.url } });
     const app = await service.makeApp();
     const abort = new AbortController();
     const headers = { authorization: `Bearer ${app.key}` };
@@ -241,22 +234,18 @@ describe("a gateway whose data service", () => {
     abort.abort();
     await expect(call).rejects.toThrow();
     await disconnected.promise;
-    await service.close();
-    await stub.close();
   });
 
   test("is running reuses one connection for sequential calls", async () => {
     const ports = new Set<number | undefined>();
-    const stub = await openStub((socket, request) => {
+    await using stub = await openStub((socket, request) => {
       ports.add(socket.remotePort);
       socket.write(`${headOf(request, "Content-Length: 2")}{}`);
     });
-    const service = await openTestService({ shape: "split", upstreams: { data: stub.url } });
+    await using service = await openTestService({ shape: "split", upstreams: { data: stub.url } });
     const app = await service.makeApp();
     for (let count = 0; count < 10; count++) await service.call(app, LIST);
     expect(ports.size).toBe(1);
-    await service.close();
-    await stub.close();
   });
 });
 
@@ -287,7 +276,7 @@ describe("a gateway whose identity service", () => {
   });
 
   test("is down returns 503 in the format of each interface, and still serves rows", async () => {
-    const service = await openTestService({
+    await using service = await openTestService({
       shape: "split",
       upstreams: { identity: "http://127.0.0.1:1" },
     });
@@ -300,7 +289,6 @@ describe("a gateway whose identity service", () => {
       expect.stringContaining("text/html"),
     ]);
     expect((await service.call(app, LIST)).status).toBe(200);
-    await service.close();
   });
 });
 

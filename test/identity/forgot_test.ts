@@ -134,7 +134,7 @@ test("the response has the same status and text for every address", async () => 
 });
 
 test("a request costs the same statements, hashes and queued emails for known and unknown addresses", async () => {
-  const proxy = await openPostgresProxy();
+  await using proxy = await openPostgresProxy();
   let hashes = 0;
   const count = <Args extends unknown[], Result>(run: (...args: Args) => Result) => {
     return (...args: Args): Result => {
@@ -143,7 +143,7 @@ test("a request costs the same statements, hashes and queued emails for known an
     };
   };
   const { make, verify, isCurrent } = TEST_HASHING;
-  const counted = await openTestService({
+  await using counted = await openTestService({
     toServingUrl: proxy.toUrl,
     identity: onOneHost,
     service: {
@@ -168,8 +168,6 @@ test("a request costs the same statements, hashes and queued emails for known an
     costs.push({ statements: countRequested(proxy) - before, hashes, mails: row?.mails });
   }
   expect(costs).toEqual(emails.map(() => ({ statements: 1, hashes: 0, mails: 1 })));
-  await counted.close();
-  await proxy.close();
 });
 
 /** Addresses that get no link: unknown, of a disabled person, of an invited person, and invalid. */
@@ -207,10 +205,9 @@ test("a form without its token, or from another site, requests nothing", async (
 });
 
 test("the page names the administrator and has no form if mail is not set up", async () => {
-  const silent = await openTestService();
+  await using silent = await openTestService();
   const page = await visit(silent, new Map(), "/forgot");
   expect([page.status, page.text.includes("Ask your administrator")]).toEqual([200, true]);
   expect(page.text).not.toContain("<form");
   expect((await visit(silent, new Map(), "/login")).text).not.toContain("/forgot");
-  await silent.close();
 });

@@ -272,13 +272,12 @@ test("max five emails of a kind are sent to a person in an hour", async () => {
 });
 
 test("a server with an untrusted certificate gets no email", async () => {
-  const strange = await openMailServer({ isTls: true });
+  await using strange = await openMailServer({ isTls: true });
   const from = { name: "", address: "no-reply@example.org" };
   const deliver = makeDeliver({ url: strange.url, from, pagesUrl: "https://id.example.org" });
   const letter = { to: "ada@example.org", subject: "x", text: "x", html: "x", attachments: [] };
   expect(await deliver(letter)).toMatchObject({ delivery: "failed" });
   expect(strange.received).toEqual([]);
-  await strange.close();
 });
 
 test("a name cannot add a header, a recipient or a line", async () => {

@@ -233,17 +233,13 @@ test("an account that is not linked, or an unknown provider, cannot be unlinked"
 test("an unavailable provider does not block the page, and linking reports it", async () => {
   const gone = await startProvider({ name: "gone" });
   await gone.stop();
-  const fresh = await openTestService({
+  await using fresh = await openTestService({
     identity: (port) => ({ publicUrl: `http://127.0.0.1:${port}`, providers: [gone.settings] }),
   });
-  try {
-    const jar = await signInAs(fresh, await makePerson(fresh));
-    const page = await visit(fresh, jar, PAGE);
-    expect(page.status).toBe(200);
-    const { form_token = "" } = readHidden(page.text);
-    const fields = { form_token, act: "link", provider: "gone" };
-    expect((await visit(fresh, jar, PAGE, { fields })).status).toBe(503);
-  } finally {
-    await fresh.close();
-  }
+  const jar = await signInAs(fresh, await makePerson(fresh));
+  const page = await visit(fresh, jar, PAGE);
+  expect(page.status).toBe(200);
+  const { form_token = "" } = readHidden(page.text);
+  const fields = { form_token, act: "link", provider: "gone" };
+  expect((await visit(fresh, jar, PAGE, { fields })).status).toBe(503);
 });

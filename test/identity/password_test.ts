@@ -141,7 +141,7 @@ describe("password hashing", () => {
   });
 
   test("has its full cost by default", async () => {
-    const service = await openTestService({ service: { hashing: undefined } });
+    await using service = await openTestService({ service: { hashing: undefined } });
     const { id, email } = await makePerson(service);
     const readHash = async () => {
       const [row] = await service.query<{ hash: string }>(
@@ -153,7 +153,6 @@ describe("password hashing", () => {
     expect(hashing.isCurrent(await readHash())).toBe(false);
     await signInAs(service, { id, email });
     expect(hashing.isCurrent(await readHash())).toBe(true);
-    await service.close();
   });
 
   test("never matches a missing hash", async () => {

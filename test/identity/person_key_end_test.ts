@@ -175,20 +175,16 @@ test("a key ends with the session, and after the idle limit", async () => {
     [world.ada.id],
   );
   expect(await lifeOf()).toBeWithin(60, 91);
-  const hasty = await openTestService({
+  await using hasty = await openTestService({
     identity: () => ({ cookieDomain: "example.org", sessionIdleS: 45 }),
     service: { previews: ["browser"] },
   });
-  try {
-    const idle = await hasty.makeApp(undefined, { origins: [ORIGIN] });
-    await openToBrowsers(hasty, idle);
-    const cookies = await signInAs(hasty, await makePerson(hasty, { app: idle }));
-    await hasty.service.warm();
-    const { expiresInS } = await getPersonKey(hasty, { cookies, app: idle, origin: ORIGIN });
-    expect(expiresInS).toBeWithin(30, 46);
-  } finally {
-    await hasty.close();
-  }
+  const idle = await hasty.makeApp(undefined, { origins: [ORIGIN] });
+  await openToBrowsers(hasty, idle);
+  const cookies = await signInAs(hasty, await makePerson(hasty, { app: idle }));
+  await hasty.service.warm();
+  const { expiresInS } = await getPersonKey(hasty, { cookies, app: idle, origin: ORIGIN });
+  expect(expiresInS).toBeWithin(30, 46);
 });
 
 test("expired keys and their proofs are deleted with the next exchange of anyone", async () => {

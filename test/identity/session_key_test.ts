@@ -284,60 +284,52 @@ describe("no key for", () => {
   });
 
   test("a person whose second factor is overdue, if everyone needs one", async () => {
-    const strict = await openTestService({
+    await using strict = await openTestService({
       identity: () => ({ cookieDomain: "example.org", requireSecondFactor: "all" as const }),
       service: { previews: ["browser"] },
     });
-    try {
-      const needing = await strict.makeApp(undefined, { origins: [ORIGIN] });
-      await openToBrowsers(strict, needing);
-      const person = await makePerson(strict, { app: needing });
-      const cookies = await signInAs(strict, person);
-      await strict.service.warm();
-      const asked = { cookies, app: needing, origin: ORIGIN };
-      await strict.query("update rowhouse.users set factor_asked_at = now() where id = $1", [
-        person.id,
-      ]);
-      expect((await exchange(strict, asked)).status).toBe(200);
-      await strict.query(
-        "update rowhouse.users set factor_asked_at = now() - interval '1 year' where id = $1",
-        [person.id],
-      );
-      expect((await exchange(strict, asked)).status).toBe(401);
-    } finally {
-      await strict.close();
-    }
+    const needing = await strict.makeApp(undefined, { origins: [ORIGIN] });
+    await openToBrowsers(strict, needing);
+    const person = await makePerson(strict, { app: needing });
+    const cookies = await signInAs(strict, person);
+    await strict.service.warm();
+    const asked = { cookies, app: needing, origin: ORIGIN };
+    await strict.query("update rowhouse.users set factor_asked_at = now() where id = $1", [
+      person.id,
+    ]);
+    expect((await exchange(strict, asked)).status).toBe(200);
+    await strict.query(
+      "update rowhouse.users set factor_asked_at = now() - interval '1 year' where id = $1",
+      [person.id],
+    );
+    expect((await exchange(strict, asked)).status).toBe(401);
   });
 });
 
 test("without the preview, the exchange does not exist", async () => {
-  const plain = await openTestService({ identity: () => ({ cookieDomain: "example.org" }) });
-  try {
-    await createApp(testDeps(plain.service), {
-      slug: "wiki",
-      origins: [ORIGIN],
-      redirects: [],
-      cookieDomain: "example.org",
-    });
-    await plain.service.warm();
-    const found = await exchange(plain, { cookies: "", app: { slug: "wiki" }, origin: ORIGIN });
-    const unknown = await plain.call(undefined, "/no-such-path?app=wiki", {
-      method: "POST",
-      headers: {
-        origin: ORIGIN,
-        "content-type": "application/json",
-        "sec-fetch-site": "same-site",
-      },
-      body: "{}",
-    });
-    const comparable = ({ status, text, headers }: typeof found) => ({
-      status,
-      text: text.replace(/"requestId":"[^"]+"/, ""),
-      headers: [...headers].filter(([name]) => name !== "x-request-id" && name !== "date"),
-    });
-    expect(comparable(found)).toEqual(comparable(unknown));
-    expect(found.status).toBe(404);
-  } finally {
-    await plain.close();
-  }
+  await using plain = await openTestService({ identity: () => ({ cookieDomain: "example.org" }) });
+  await createApp(testDeps(plain.service), {
+    slug: "wiki",
+    origins: [ORIGIN],
+    redirects: [],
+    cookieDomain: "example.org",
+  });
+  await plain.service.warm();
+  const found = await exchange(plain, { cookies: "", app: { slug: "wiki" }, origin: ORIGIN });
+  const unknown = await plain.call(undefined, "/no-such-path?app=wiki", {
+    method: "POST",
+    headers: {
+      origin: ORIGIN,
+      "content-type": "application/json",
+      "sec-fetch-site": "same-site",
+    },
+    body: "{}",
+  });
+  const comparable = ({ status, text, headers }: typeof found) => ({
+    status,
+    text: text.replace(/"requestId":"[^"]+"/, ""),
+    headers: [...headers].filter(([name]) => name !== "x-request-id" && name !== "date"),
+  });
+  expect(comparable(found)).toEqual(comparable(unknown));
+  expect(found.status).toBe(404);
 });

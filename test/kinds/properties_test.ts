@@ -126,7 +126,7 @@ test.each(FILTERED)(
 
 describe.each(["csv", "ndjson"])("a file in %s", (format) => {
   test.each(KINDS)("has every value of a %s, and is imported to the same values", async (kind) => {
-    const project = makeProject();
+    using project = makeProject();
     const env = { ROWHOUSE_URL: here.service.url, ROWHOUSE_API_KEY: kinds.app.key };
     const data = (...words: string[]) => runHere(["data", ...words], { ...project, env });
     const stored = await kinds.list(tableOf(kind));
@@ -140,16 +140,14 @@ describe.each(["csv", "ndjson"])("a file in %s", (format) => {
     const plain = ({ value, nth }: KindRow) => toTexts([{ value, nth }])[0];
     expect(added.map(plain)).toEqual(stored.map(plain));
     await kinds.remove(tableOf(kind), added);
-    project.remove();
   });
 });
 
 test("an archive has every value of every kind, and another service restores the same rows", async () => {
-  const project = makeProject();
+  using project = makeProject();
   const file = join(project.folder, "app.archive");
   expect(await here.run("export-app", kinds.app.slug, file)).toMatchObject({ code: 0 });
   expect(await there.run("import-app", file)).toMatchObject({ code: 0 });
-  project.remove();
   const moved = { service: there.service, app: await openApp(there, kinds.app.slug) };
   for (const kind of KINDS) {
     const stored = await kinds.list(tableOf(kind));

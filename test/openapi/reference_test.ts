@@ -216,7 +216,7 @@ test("the reference marks deprecated parts", () => {
 });
 
 test("the examples in TypeScript and Python send the same request as curl", async () => {
-  const service = await openTestService();
+  await using service = await openTestService();
   const schema = { todos: { title: t.string().required(), is_done: t.boolean().required() } };
   const app = await service.makeApp(defineSchema(schema));
   const { text } = await service.call(app, "/docs/tables/todos");
@@ -234,11 +234,10 @@ test("the examples in TypeScript and Python send the same request as curl", asyn
     expect([command[0], error, output.slice(0, 3)]).toEqual([command[0], "", "201"]);
     expect(JSON.parse(output.slice(4))).toMatchObject({ title: "Example", is_done: true });
   }
-  await service.close();
 });
 
 test("the examples of the first endpoint, written by hand, print the rows or the error", async () => {
-  const service = await openTestService();
+  await using service = await openTestService();
   const app = await service.makeApp(defineSchema({ todos: { title: t.string().required() } }));
   const { text } = await service.call(undefined, "/docs");
   expect(/<section class="endpoint" id="(\w+)"/.exec(text)?.[1]).toBe("list_rows");
@@ -280,7 +279,6 @@ test("the examples of the first endpoint, written by hand, print the rows or the
     expect([language, rejected.exit === 0]).toEqual([language, false]);
     expect(rejected.output + rejected.error).toContain('"error":"unauthenticated"');
   }
-  await service.close();
 });
 
 /** The text of an example, as a reader copies it. */

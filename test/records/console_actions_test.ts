@@ -204,7 +204,7 @@ describe("a grant is rejected and changes nothing:", () => {
 });
 
 test("the login of the Console is rejected as the serving login", async () => {
-  const project = makeProject();
+  using project = makeProject();
   const { adminUrl, servingUrl } = service.database;
   const ran = await runHere(["migrate"], {
     ...project,
@@ -214,7 +214,6 @@ test("the login of the Console is rejected as the serving login", async () => {
       CONSOLE_DATABASE_URL: servingUrl,
     },
   });
-  project.remove();
   expect([ran.code, ran.out]).toEqual([1, ""]);
   expect(ran.err).toContain("CONSOLE_DATABASE_URL");
 });

@@ -5,7 +5,7 @@ import { CONSOLE_READS, readConsole } from "../../src/records/console/mod.ts";
 import { openTestService } from "../support/service.ts";
 
 test("every read of the Console checks what the database returns", async () => {
-  const service = await openTestService();
+  await using service = await openTestService();
   const { admin } = service.service;
   const options = { retry: "safe", queue: SERVICE_QUEUE } as const;
   const found = await admin.query<{ name: string; signature: string }>(
@@ -33,5 +33,4 @@ test("every read of the Console checks what the database returns", async () => {
       `rowhouse.${name} returned something unexpected`,
     );
   await consoleDb.close();
-  await service.close();
 });

@@ -161,7 +161,7 @@ describe("a page without a server", () => {
 
 describe("a missing preview is named", () => {
   test("for conditions, groups, upserts, writes by conditions and changes", async () => {
-    const plain = await openTestService({ service: { previews: ["browser"] } });
+    await using plain = await openTestService({ service: { previews: ["browser"] } });
     const plainApp = await plain.makeApp(schema, { origins: [ORIGIN] });
     await openToBrowsers(plain, plainApp);
     await plain.service.warm();
@@ -181,11 +181,10 @@ describe("a missing preview is named", () => {
       expect(await messageOf(call())).toEndWith("this call needs PREVIEW=filters in the service");
     expect(await messageOf(db.todos.changes().next())).toContain("PREVIEW=live");
     await page.stop();
-    await plain.close();
   });
 
   test("for any call, and sign-in still works", async () => {
-    const plain = await openTestService({ service: { previews: [] } });
+    await using plain = await openTestService({ service: { previews: [] } });
     const plainApp = await plain.makeApp(undefined, { origins: [ORIGIN] });
     await plain.service.warm();
     const page = openPageNetwork(plain.url, ORIGIN);
@@ -196,7 +195,6 @@ describe("a missing preview is named", () => {
     expect(failure).toMatchObject({ code: "not_implemented" });
     expect((failure as Error).message).toContain("PREVIEW=browser");
     await page.stop();
-    await plain.close();
   });
 
   test("and an app without browser access", async () => {

@@ -259,7 +259,7 @@ test("a slow browser gets many changes as one event", async () => {
 });
 
 test("without conditions in the service, a watch of a query says that they are missing", async () => {
-  const plain = await openTestService({ service: { previews: [] } });
+  await using plain = await openTestService({ service: { previews: [] } });
   const { key } = await plain.makeApp(schema);
   const client = createDataClient({ baseUrl: plain.url, apiKey: key, schema });
   const error = await client.todos
@@ -268,7 +268,6 @@ test("without conditions in the service, a watch of a query says that they are m
     .catch((error: unknown) => error);
   expect(error).toMatchObject({ name: "DataError", code: "unsupported_query" });
   expect((error as Error).message).toStartWith("todos.watch: ");
-  await plain.close();
 });
 
 describe("patches", () => {

@@ -89,14 +89,13 @@ describe("a server of the app", () => {
   });
 
   test("names the preview if the service lacks it", async () => {
-    const plain = await openTestService({ service: { previews: [] } });
+    await using plain = await openTestService({ service: { previews: [] } });
     const { key: apiKey, slug } = await plain.makeApp();
     const failure = await createServerClient({ url: plain.url, app: slug })
       .verify({ headers: bearer(apiKey) })
       .catch((error: unknown) => error);
     expect(failure).toMatchObject({ code: "unknown_route" });
     expect((failure as Error).message).toContain("PREVIEW=browser");
-    await plain.close();
   });
 
   test.each<{ url?: string; retries?: number; timeoutMs?: number }>([

@@ -196,9 +196,8 @@ describe("without rowhouse dev, person() refuses", () => {
     );
 
   test("a folder in which dev does not run, whatever the settings of a service are", async () => {
-    const other = makeProject({ ".env": "DATABASE_URL=postgres://db.example.org/wiki\n" });
+    using other = makeProject({ ".env": "DATABASE_URL=postgres://db.example.org/wiki\n" });
     expect(await refusal(other.folder)).toContain("rowhouse dev does not run in this project");
-    other.remove();
   });
 
   test.each([
@@ -218,12 +217,11 @@ describe("without rowhouse dev, person() refuses", () => {
       wanted: "Cannot reach rowhouse dev",
     },
   ])("$name", async ({ file, wanted }) => {
-    const other = makeProject({ "package.json": "{}" });
+    using other = makeProject({ "package.json": "{}" });
     mkdirSync(join(other.folder, ".rowhouse"));
     const path = join(other.folder, ".rowhouse/dev.json");
     writeFileSync(path, JSON.stringify(file));
     chmodSync(path, 0o600);
     expect(await refusal(other.folder)).toContain(wanted);
-    other.remove();
   });
 });

@@ -563,7 +563,7 @@ describe("rowhouse doctor", () => {
     { about: "mail", used: "mail_state()" },
     { about: "roles of providers", used: "count_claimed_roles()" },
   ])("continues after $about without a right", async ({ about, used }) => {
-    const own = await makeDatabase();
+    await using own = await makeDatabase();
     await withDatabase(own.adminUrl, (admin) =>
       admin.message(
         `revoke execute on function rowhouse.${used} from public, rowhouse_service, rowhouse_identity; select 1`,
@@ -579,7 +579,6 @@ describe("rowhouse doctor", () => {
         IDENTITY_SECRET: TEST_IDENTITY_SECRET,
       },
     });
-    await own.drop();
     const { findings } = JSON.parse(out) as { findings: Finding[] };
     expect([code, err]).toEqual([1, ""]);
     const failed = findings.filter(({ level }) => level === "fail");
@@ -650,7 +649,7 @@ describe("rowhouse doctor", () => {
     });
 
     test("checks the providers and the mail server", async () => {
-      const provider = await startProvider({ name: "corp", label: "the Corporation" });
+      await using provider = await startProvider({ name: "corp", label: "the Corporation" });
       const mail = await openMailServer();
       const settings = {
         ...env(),
@@ -679,7 +678,6 @@ describe("rowhouse doctor", () => {
       );
       expect(later.out).toContain("warn mail server: does not respond: E");
       expect(out + later.out).not.toContain("not to be shown");
-      await provider.stop();
     });
 
     test.each([
@@ -909,14 +907,13 @@ describe("rowhouse doctor", () => {
       admin: { email: "", password: "" },
       user: { email: "", password: "" },
     };
-    const there = makeProject({ ".rowhouse/dev.json": JSON.stringify(dev) });
+    using there = makeProject({ ".rowhouse/dev.json": JSON.stringify(dev) });
     chmodSync(join(there.folder, ".rowhouse/dev.json"), 0o600);
     const bare = await runHere(["doctor", "--json"], there);
     const set = await runHere(["doctor"], {
       ...there,
       env: { DATABASE_URL: "postgres://nobody:secret-word@127.0.0.1:1/nothing" },
     });
-    there.remove();
     const { findings } = JSON.parse(bare.out) as { findings: Finding[] };
     expect([bare.code, bare.err]).toEqual([
       0,
@@ -940,7 +937,7 @@ describe("rowhouse doctor", () => {
   });
 
   test("reports remains of an older rowhouse dev in a service, and nothing in a database of dev", async () => {
-    const adopted = await makeDatabase();
+    await using adopted = await makeDatabase();
     const write = (text: string) =>
       withDatabase(adopted.adminUrl, (admin) => admin.message(`${text}; select 1`));
     const ask = async (env: Record<string, string>) => {
@@ -969,11 +966,10 @@ describe("rowhouse doctor", () => {
     await write("create schema rowhouse_dev");
     expect(await ask(serving)).toEqual([]);
     expect(await ask(admin)).toEqual([]);
-    await adopted.drop();
   });
 
   test("reports a database of a build before 0.1.0 with the next step, and runs no other check", async () => {
-    const other = await makeDatabase();
+    await using other = await makeDatabase();
     await withDatabase(other.adminUrl, (admin) =>
       admin.message("update rowhouse.service_migrations set checksum = 'sha256:0'; select 1"),
     );
@@ -985,7 +981,6 @@ describe("rowhouse doctor", () => {
         DATABASE_PREPARE: other.prepare ? "on" : "off",
       },
     });
-    await other.drop();
     expect(code).toBe(1);
     expect(out.split("\n").slice(-3)).toEqual([
       expect.stringContaining("FAIL migrations: the database was set up by a build before 0.1.0"),
@@ -995,10 +990,9 @@ describe("rowhouse doctor", () => {
   });
 
   test("reports a database without migrations, and an unavailable database", async () => {
-    const empty = await makeEmptyDatabase();
+    await using empty = await makeEmptyDatabase();
     const env = { DATABASE_URL: empty.url };
     const bare = await runHere(["doctor"], { ...project, env });
-    await empty.drop();
     const unavailable = await runHere(["doctor"], {
       ...project,
       env: { DATABASE_URL: "postgres://nobody:secret-word@127.0.0.1:1/nothing" },

@@ -364,57 +364,45 @@ test.each([
   // The state after a killed `rowhouse migrate`.
   { release: null, event: "functions of no release" },
 ])("the service logs $event and serves them", async ({ release, event }) => {
-  const opened = await openTestService({ service: { checkIntervalMs: 50 } });
-  try {
-    const user = await opened.makeApp(schema);
-    await opened.service.admin.message(swapBody("begin", "begin perform 1;"));
-    await eventually(async () => (await opened.call(undefined, "/ready")).status === 503);
-    await recordRelease(opened.service.admin, release);
-    await eventually(async () => (await opened.call(undefined, "/ready")).status === 200);
-    expect((await opened.call(user, "/v1/data/db/todos")).status).toBe(200);
-    await eventually(() => opened.log.some((line) => line.includes(`"event":"${event}"`)));
-  } finally {
-    await opened.close();
-  }
+  await using opened = await openTestService({ service: { checkIntervalMs: 50 } });
+  const user = await opened.makeApp(schema);
+  await opened.service.admin.message(swapBody("begin", "begin perform 1;"));
+  await eventually(async () => (await opened.call(undefined, "/ready")).status === 503);
+  await recordRelease(opened.service.admin, release);
+  await eventually(async () => (await opened.call(undefined, "/ready")).status === 200);
+  expect((await opened.call(user, "/v1/data/db/todos")).status).toBe(200);
+  await eventually(() => opened.log.some((line) => line.includes(`"event":"${event}"`)));
 });
 
 test("a draining service is alive but not ready", async () => {
-  const drained = await openTestService();
-  try {
-    drained.service.drain();
-    const [live, ready] = await Promise.all([
-      drained.call(undefined, "/live"),
-      drained.call(undefined, "/ready"),
-    ]);
-    expect([live.status, ready.status]).toEqual([200, 503]);
-  } finally {
-    await drained.close();
-  }
+  await using drained = await openTestService();
+  drained.service.drain();
+  const [live, ready] = await Promise.all([
+    drained.call(undefined, "/live"),
+    drained.call(undefined, "/ready"),
+  ]);
+  expect([live.status, ready.status]).toEqual([200, 503]);
 });
 
 describe("a check that fails without an outage", () => {
   test("is logged by the watch and by the port for operators", async () => {
-    const opened = await openTestService();
-    try {
-      await opened.service.admin.message(
-        `alter table rowhouse.versions rename to versions_gone;
+    await using opened = await openTestService();
+    await opened.service.admin.message(
+      `alter table rowhouse.versions rename to versions_gone;
         alter table rowhouse.service_migrations rename checksum to checksum_gone; select 1`,
-      );
-      await eventually(() => opened.log.some((line) => line.includes("the check of versions")));
-      const response = await opened.service.adminFetch(new Request("http://localhost/ready"));
-      expect(response.status).toBe(500);
-      expect(opened.log.filter((line) => line.includes("an operator's request"))).toEqual([
-        JSON.stringify({
-          level: "error",
-          event: "bug",
-          during: "an operator's request",
-          error: "PostgresError",
-          code: "42703",
-        }),
-      ]);
-    } finally {
-      await opened.close();
-    }
+    );
+    await eventually(() => opened.log.some((line) => line.includes("the check of versions")));
+    const response = await opened.service.adminFetch(new Request("http://localhost/ready"));
+    expect(response.status).toBe(500);
+    expect(opened.log.filter((line) => line.includes("an operator's request"))).toEqual([
+      JSON.stringify({
+        level: "error",
+        event: "bug",
+        during: "an operator's request",
+        error: "PostgresError",
+        code: "42703",
+      }),
+    ]);
   });
 
   test("does not count a future result after the clock was set back", async () => {
@@ -465,30 +453,26 @@ describe("a check that fails without an outage", () => {
 });
 
 test("a database that lacks a migration of the service is not ready, and gets 503 with the reason", async () => {
-  const opened = await openTestService();
-  try {
-    await opened.service.admin.message(
-      `delete from rowhouse.service_migrations
+  await using opened = await openTestService();
+  await opened.service.admin.message(
+    `delete from rowhouse.service_migrations
         where number = (select max(number) from rowhouse.service_migrations); select 1`,
-    );
-    const faces = [
-      await opened.call(undefined, "/ready"),
-      await opened.service
-        .adminFetch(new Request("http://localhost/ready"))
-        .then(async (response) => ({
-          status: response.status,
-          json: await response.json(),
-        })),
-    ];
-    for (const { status, json } of faces) {
-      expect(status).toBe(503);
-      expect(json).toMatchObject({
-        error: "unavailable",
-        message: expect.stringContaining("rowhouse migrate"),
-      });
-    }
-    expect((await opened.call(undefined, "/live")).status).toBe(200);
-  } finally {
-    await opened.close();
+  );
+  const faces = [
+    await opened.call(undefined, "/ready"),
+    await opened.service
+      .adminFetch(new Request("http://localhost/ready"))
+      .then(async (response) => ({
+        status: response.status,
+        json: await response.json(),
+      })),
+  ];
+  for (const { status, json } of faces) {
+    expect(status).toBe(503);
+    expect(json).toMatchObject({
+      error: "unavailable",
+      message: expect.stringContaining("rowhouse migrate"),
+    });
   }
+  expect((await opened.call(undefined, "/live")).status).toBe(200);
 });

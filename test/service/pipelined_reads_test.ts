@@ -11,8 +11,8 @@ const TIMES = 3;
 test.each([true, false])(
   "a get and /v1/auth/me each send one statement, also without a row or a session, pipelined if it is prepared (prepare: %p)",
   async (prepare) => {
-    const proxy = await openPostgresProxy();
-    const service = await openTestService({
+    await using proxy = await openPostgresProxy();
+    await using service = await openTestService({
       shape: "one",
       prepare,
       toServingUrl: proxy.toUrl,
@@ -56,7 +56,5 @@ test.each([true, false])(
     expect(statements).toEqual(
       prepare ? { pipelined: sent, separate: 0 } : { pipelined: 0, separate: sent },
     );
-    await service.close();
-    await proxy.close();
   },
 );

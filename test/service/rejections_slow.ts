@@ -33,7 +33,7 @@ function toError(number: number): Sent {
 
 test("100,000 different errors of a client are counted, and few rows without values are stored", async () => {
   let ahead = 0;
-  const service = await openTestService({ service: { now: () => Date.now() + ahead } });
+  await using service = await openTestService({ service: { now: () => Date.now() + ahead } });
   const app = await service.makeApp(
     defineSchema({ orders: { title: t.string().required(), currency: t.enum(["EUR", "USD"]) } }),
   );
@@ -74,5 +74,4 @@ test("100,000 different errors of a client are counted, and few rows without val
   expect(stored?.samples).toBeLessThanOrEqual(MAX_SAMPLES);
   expect(stored?.samples).toBeGreaterThan(0);
   expect(stored?.text).not.toContain("secret");
-  await service.close();
 }, 600_000);

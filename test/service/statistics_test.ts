@@ -224,7 +224,7 @@ test("minutes are deleted after a day, hours after 15 days, and failed requests 
 });
 
 test("a gateway counts and stores its own rejections, and requests that reached no service", async () => {
-  const split = await openTestService({
+  await using split = await openTestService({
     shape: "split",
     upstreams: { data: "http://127.0.0.1:1" },
     service: { now: () => Date.now() + ahead },
@@ -252,5 +252,4 @@ test("a gateway counts and stores its own rejections, and requests that reached 
     { app_id: holder.id, requests: 1, errors: 1, rejections: 0 },
     { app_id: NO_APP, requests: 1, errors: 0, rejections: 1 },
   ]);
-  await split.close();
 });

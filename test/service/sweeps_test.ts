@@ -23,28 +23,24 @@ test("a sweep does not start while its last run continues", async () => {
 
 test("changes are swept app by app: each call continues behind the last", async () => {
   // Without the preview, the service does not sweep changes while the test counts them.
-  const service = await openTestService();
-  try {
-    const apps = [await service.makeApp(), await service.makeApp(), await service.makeApp()];
-    const { admin, db } = service.service;
-    for (const { id } of apps) {
-      // As a very busy app: more changes than calls delete.
-      await admin.message(`set rowhouse.app_id = '${id}';
+  await using service = await openTestService();
+  const apps = [await service.makeApp(), await service.makeApp(), await service.makeApp()];
+  const { admin, db } = service.service;
+  for (const { id } of apps) {
+    // As a very busy app: more changes than calls delete.
+    await admin.message(`set rowhouse.app_id = '${id}';
         update rowhouse.apps set switches = '{live}' where id = '${id}';
         insert into rowhouse.changes (app_id, table_name, row_id, xid)
         select '${id}', 'todos', gen_random_uuid(), '3' from generate_series(1, 100);
         reset rowhouse.app_id; select 1`);
-    }
-    for (let index = 0; index < 6; index++) await call(db, "sweep_changes", { max_rows: 10 });
-    const left = await Promise.all(
-      apps.map(async ({ id }) => {
-        const [row] = await admin.message<{ count: number }>(`set rowhouse.app_id = '${id}';
-          select count(*)::int as count from rowhouse.changes where app_id = '${id}' and xid = '3'`);
-        return row?.count;
-      }),
-    );
-    expect(left).toEqual([80, 80, 80]);
-  } finally {
-    await service.close();
   }
+  for (let index = 0; index < 6; index++) await call(db, "sweep_changes", { max_rows: 10 });
+  const left = await Promise.all(
+    apps.map(async ({ id }) => {
+      const [row] = await admin.message<{ count: number }>(`set rowhouse.app_id = '${id}';
+          select count(*)::int as count from rowhouse.changes where app_id = '${id}' and xid = '3'`);
+      return row?.count;
+    }),
+  );
+  expect(left).toEqual([80, 80, 80]);
 });

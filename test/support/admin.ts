@@ -4,7 +4,7 @@ import { makeProject, type Outcome, runHere, type Settings, startOnTerminal } fr
 import { TEST_IDENTITY_SECRET } from "./deps.ts";
 import { openTestService, type TestService, type TestServiceOptions } from "./service.ts";
 
-export type Admin = {
+export type Admin = AsyncDisposable & {
   service: TestService;
   /** The folder of the commands. */
   folder: string;
@@ -32,6 +32,10 @@ export async function openAdmin(
     ...settings,
   };
   const run = (...argv: string[]) => runHere(["admin", ...argv], { ...project, env });
+  const close = async () => {
+    project.remove();
+    await service.close();
+  };
   return {
     service,
     folder: project.folder,
@@ -42,9 +46,7 @@ export async function openAdmin(
       expect({ code, err }).toEqual({ code: 0, err: "" });
       return JSON.parse(out) as Record<string, unknown>;
     },
-    close: async () => {
-      project.remove();
-      await service.close();
-    },
+    close,
+    [Symbol.asyncDispose]: close,
   };
 }

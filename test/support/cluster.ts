@@ -78,7 +78,7 @@ export type TestDatabase = {
   superuserUrl: string;
   prepare: boolean;
   drop: () => Promise<void>;
-};
+} & AsyncDisposable;
 
 /** Applied to every test database. */
 export const SUPERUSER_SQL = join(import.meta.dirname, "../../deploy/superuser.sql");
@@ -98,10 +98,11 @@ export async function makeDatabase(urls = clusterUrls()): Promise<TestDatabase> 
       "No PostgreSQL: run bun test from the project, so that bunfig.toml applies. test:unit has none",
     );
   const access = toAccess(urls, makeName());
-  return { ...access, drop: await create(access, urls) };
+  const drop = await create(access, urls);
+  return { ...access, drop, [Symbol.asyncDispose]: drop };
 }
 
-type Access = Omit<TestDatabase, "drop">;
+type Access = Omit<TestDatabase, "drop" | typeof Symbol.asyncDispose>;
 
 function toAccess(urls: ClusterUrls, name: string): Access {
   const adminUrl = withParts(urls.admin, { database: name });
@@ -215,15 +216,15 @@ async function setUp(root: Database, access: Access, citus?: CitusDatabase): Pro
 }
 
 /** Creates an empty database; returns its administrator's URL and the function that drops it. */
-export async function makeEmptyDatabase(): Promise<{ url: string; drop: () => Promise<void> }> {
+export async function makeEmptyDatabase(): Promise<
+  Pick<TestDatabase, "drop" | typeof Symbol.asyncDispose> & { url: string }
+> {
   const urls = clusterUrls();
   if (urls === undefined) throw new Error("No PostgreSQL: run bun test from the project");
   const name = makeName();
   await openRoot(urls.admin).message(`create database ${name}`);
-  return {
-    url: withParts(urls.admin, { database: name }),
-    drop: () => dropDatabase(urls.admin, name),
-  };
+  const drop = () => dropDatabase(urls.admin, name);
+  return { url: withParts(urls.admin, { database: name }), drop, [Symbol.asyncDispose]: drop };
 }
 
 function makeName(): string {

@@ -201,7 +201,7 @@ function toEnvironment(env: Settings): Settings {
 }
 
 /** Creates a project's folder with these files. The account of an embedded PostgreSQL can enter it. */
-export function makeProject(files: Readonly<Record<string, string>> = {}): {
+export function makeProject(files: Readonly<Record<string, string>> = {}): Disposable & {
   folder: string;
   write: (path: string, text: string) => void;
   remove: () => void;
@@ -213,7 +213,8 @@ export function makeProject(files: Readonly<Record<string, string>> = {}): {
     writeFileSync(join(folder, path), text);
   };
   for (const [path, text] of Object.entries(files)) write(path, text);
-  return { folder, write, remove: () => rmSync(folder, { recursive: true, force: true }) };
+  const remove = () => rmSync(folder, { recursive: true, force: true });
+  return { folder, write, remove, [Symbol.dispose]: remove };
 }
 
 /** Renders a schema's module with these tables, as TypeScript. */

@@ -2,7 +2,7 @@
 
 export type StreamEvent = { id: string; kind: string; data: unknown };
 
-export type EventReader = {
+export type EventReader = AsyncDisposable & {
   readonly response: Response;
   /** The next event; `undefined` at the end of the stream. */
   readonly next: () => Promise<StreamEvent | undefined>;
@@ -49,13 +49,15 @@ export async function openEvents(
       text += decoder.decode(value, { stream: true });
     }
   };
+  const close = async () => {
+    abort.abort();
+    await reader?.closed.catch(() => undefined);
+  };
   return {
     response,
     next,
-    close: async () => {
-      abort.abort();
-      await reader?.closed.catch(() => undefined);
-    },
+    close,
+    [Symbol.asyncDispose]: close,
   };
 }
 

@@ -21,7 +21,7 @@ export type MailServer = {
   /** Waits for `count` emails to an address and returns them. */
   waitFor: (to: string, count?: number) => Promise<Received[]>;
   close: () => Promise<void>;
-};
+} & AsyncDisposable;
 
 /** With TLS, the server has the self-signed certificate of its package. */
 export async function openMailServer({ isTls = false } = {}): Promise<MailServer> {
@@ -51,6 +51,7 @@ export async function openMailServer({ isTls = false } = {}): Promise<MailServer
   const port = typeof address === "object" ? address?.port : undefined;
   server.on("error", () => undefined);
   const sentTo = (to: string) => received.filter((mail) => mail.to.includes(to));
+  const close = () => new Promise<void>((resolve) => server.close(() => resolve()));
   return {
     url: `smtp${isTls ? "s" : ""}://127.0.0.1:${port}`,
     received,
@@ -63,7 +64,8 @@ export async function openMailServer({ isTls = false } = {}): Promise<MailServer
       });
       return sentTo(to);
     },
-    close: () => new Promise((resolve) => server.close(() => resolve())),
+    close,
+    [Symbol.asyncDispose]: close,
   };
 }
 

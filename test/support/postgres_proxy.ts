@@ -68,7 +68,7 @@ export type PostgresProxy = {
   /** Returns the distinct texts of the statements that ran. */
   texts: () => string[];
   close: () => Promise<void>;
-};
+} & AsyncDisposable;
 
 const HOST = "127.0.0.1";
 
@@ -115,6 +115,12 @@ export async function openPostgresProxy(): Promise<PostgresProxy> {
     links.clear();
   };
 
+  const close = async () => {
+    end();
+    if (!listener.listening) return;
+    listener.close();
+    await once(listener, "close");
+  };
   return {
     toUrl: (url) => {
       const proxied = new URL(url);
@@ -145,12 +151,8 @@ export async function openPostgresProxy(): Promise<PostgresProxy> {
     count: (part) =>
       [...counts].reduce((sum, [text, count]) => sum + (text.includes(part) ? count : 0), 0),
     texts: () => [...counts.keys()],
-    close: async () => {
-      end();
-      if (!listener.listening) return;
-      listener.close();
-      await once(listener, "close");
-    },
+    close,
+    [Symbol.asyncDispose]: close,
   };
 }
 

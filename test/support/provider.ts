@@ -27,7 +27,7 @@ export type Wrong = {
   endpoint?: { path: string; status: number | "never" };
 };
 
-export type TestProvider = {
+export type TestProvider = AsyncDisposable & {
   settings: ProviderSettings;
   accounts: Map<string, Account>;
   wrong: Wrong | undefined;
@@ -99,6 +99,9 @@ export async function startProvider({
     stop: async () => {
       server.closeAllConnections();
       await new Promise((resolve) => server.close(resolve));
+    },
+    [Symbol.asyncDispose]() {
+      return this.stop();
     },
   };
   return started;

@@ -47,7 +47,7 @@ export type Call = {
   key?: string | null;
 };
 
-export type TestService = {
+export type TestService = AsyncDisposable & {
   url: string;
   database: TestDatabase;
   /** The open service. Its `admin` is replaced by the test's own administrator connection. */
@@ -123,6 +123,11 @@ export async function openTestService(options: TestServiceOptions = {}): Promise
   const { service, processes, url, pushing, close } = await openShape(options, database, log);
   const pushTo = (app: TestApp, schema: unknown) =>
     pushSchema({ admin: pushing, log }, app, schema);
+  const closeAll = async () => {
+    await close();
+    await database.drop();
+    secrets.check(lines);
+  };
   return {
     url,
     database,
@@ -142,11 +147,8 @@ export async function openTestService(options: TestServiceOptions = {}): Promise
     query: (text, values) => readRows(service.admin, text, values),
     call: (app, path, call) => callService({ url, secrets }, app, path, call),
     end: close,
-    close: async () => {
-      await close();
-      await database.drop();
-      secrets.check(lines);
-    },
+    close: closeAll,
+    [Symbol.asyncDispose]: closeAll,
   };
 }
 

@@ -1,7 +1,11 @@
 /** A service behind a gateway that sends any bytes. @module */
 import { createServer, type Server, type Socket } from "node:net";
 
-export type Stub = { url: string; requests: string[]; close: () => Promise<void> };
+export type Stub = AsyncDisposable & {
+  url: string;
+  requests: string[];
+  close: () => Promise<void>;
+};
 
 /** Opens a service that accepts connections and sends the output of `respond`. */
 export async function openStub(respond: (socket: Socket, request: string) => void): Promise<Stub> {
@@ -22,7 +26,7 @@ export async function openStub(respond: (socket: Socket, request: string) => voi
     for (const socket of sockets) socket.destroy();
     await new Promise((resolve) => server.close(resolve));
   };
-  return { url: `http://127.0.0.1:${port}`, requests, close };
+  return { url: `http://127.0.0.1:${port}`, requests, close, [Symbol.asyncDispose]: close };
 }
 
 /** Returns the request id that the gateway signed into the context. */

@@ -176,27 +176,23 @@ describe.skipIf(!hasDebianPostgres)("a saved and restored copy", () => {
   };
 
   test("is restored only up to the schema if it contains planted code, which never runs", async () => {
-    const planted = await openTestService({ ...onFirst, service: UNGUARDED });
-    try {
-      const app = await planted.makeApp(schema);
-      await planted.call(app, LIST, { method: "POST", json: { title: "x" } });
-      await planted.pushing.message(`
+    await using planted = await openTestService({ ...onFirst, service: UNGUARDED });
+    const app = await planted.makeApp(schema);
+    await planted.call(app, LIST, { method: "POST", json: { title: "x" } });
+    await planted.pushing.message(`
         create function data.evil(value text) returns boolean language plpgsql as
           'begin alter role ${PUSH_LOGIN} superuser; return true; exception when others then return true; end';
         alter table data.todos add constraint planted check (data.evil(title));
         select 1`);
-      expect(() => saveAndRestore(planted)).toThrow(
-        "FAIL isolation: function data.evil(text) must not be in the schemas of apps' tables",
-      );
-      const [login] = await readRows<{ rolsuper: boolean }>(
-        pushing,
-        "select rolsuper from pg_catalog.pg_roles where rolname = $1",
-        [PUSH_LOGIN],
-      );
-      expect(login?.rolsuper).toBe(false);
-    } finally {
-      await planted.close();
-    }
+    expect(() => saveAndRestore(planted)).toThrow(
+      "FAIL isolation: function data.evil(text) must not be in the schemas of apps' tables",
+    );
+    const [login] = await readRows<{ rolsuper: boolean }>(
+      pushing,
+      "select rolsuper from pg_catalog.pg_roles where rolname = $1",
+      [PUSH_LOGIN],
+    );
+    expect(login?.rolsuper).toBe(false);
   });
 
   test("can serve, because its isolation is intact", async () => {

@@ -164,32 +164,25 @@ async function readReference(): Promise<string[]> {
 test.each(CASES)("responses do not depend on $name", async ({ settings }) => {
   reference ??= readReference();
   const wanted = await reference;
-  const service = await openTestService({ settings, service: { previews } });
-  try {
-    expect(await use(service)).toEqual(wanted);
-    expect((await service.call(undefined, "/ready")).status).toBe(200);
-    const env = { ADMIN_DATABASE_URL: service.database.adminUrl, PREVIEW: previews.join(",") };
-    const project = makeProject();
-    const plan = await runHere(["migrate", "--dry-run"], { ...project, env });
-    project.remove();
-    expect([plan.code, plan.out, plan.err]).toEqual([0, "Nothing to do\n", ""]);
-  } finally {
-    await service.close();
-  }
+  await using service = await openTestService({ settings, service: { previews } });
+  expect(await use(service)).toEqual(wanted);
+  expect((await service.call(undefined, "/ready")).status).toBe(200);
+  const env = { ADMIN_DATABASE_URL: service.database.adminUrl, PREVIEW: previews.join(",") };
+  using project = makeProject();
+  const plan = await runHere(["migrate", "--dry-run"], { ...project, env });
+  expect([plan.code, plan.out, plan.err]).toEqual([0, "Nothing to do\n", ""]);
 });
 
 test.each(CASES)("migrate sets up a database with $name once", async ({ settings }) => {
-  const database = await makeEmptyDatabase();
+  await using database = await makeEmptyDatabase();
   await setDatabase(database.url, settings);
-  const project = makeProject();
+  using project = makeProject();
   const env = { ADMIN_DATABASE_URL: database.url };
   const first = await runHere(["migrate"], { ...project, env });
   expect([first.code, first.err]).toEqual([0, ""]);
   expect(await runHere(["migrate"], { ...project, env })).toEqual({
     ...{ code: 0, out: "Nothing to do\n", err: "" },
   });
-  project.remove();
-  await database.drop();
 });
 
 test("no text of the code depends on how PostgreSQL reads a backslash", () => {

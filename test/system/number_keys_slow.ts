@@ -148,15 +148,11 @@ describe.skipIf(!hasDebianPostgres)("a table with keys", () => {
 
   test("is followed by a stream of changes", async () => {
     await setAppSwitch(service.service, app.slug, ["live", true]);
-    const events = await openEvents(`${service.url}${ITEMS}/changes`, { key: app.key });
-    try {
-      expect(await events.next()).toMatchObject({ kind: "ready" });
-      const json = { place: 99, price: 99.5, amount: "99.50", code: "99", title: "t0" };
-      const row = (await service.call(app, ITEMS, { method: "POST", json })).json;
-      expect(await events.next()).toMatchObject({ kind: "changes", data: [{ put: row }] });
-    } finally {
-      await events.close();
-    }
+    await using events = await openEvents(`${service.url}${ITEMS}/changes`, { key: app.key });
+    expect(await events.next()).toMatchObject({ kind: "ready" });
+    const json = { place: 99, price: 99.5, amount: "99.50", code: "99", title: "t0" };
+    const row = (await service.call(app, ITEMS, { method: "POST", json })).json;
+    expect(await events.next()).toMatchObject({ kind: "changes", data: [{ put: row }] });
   });
 
   test("is archived and restored in another service", async () => {

@@ -136,7 +136,7 @@ test.each([
 );
 
 test("commands that use apps' rows stop while issues exist, and list them", async () => {
-  const project = makeProject({ "schema/mod.ts": schemaText("{ notes: { title: t.string() } }") });
+  using project = makeProject({ "schema/mod.ts": schemaText("{ notes: { title: t.string() } }") });
   const env = {
     ADMIN_DATABASE_URL: service.database.adminUrl,
     DATABASE_PREPARE: service.database.prepare ? "on" : "off",
@@ -155,6 +155,5 @@ test("commands that use apps' rows stop while issues exist, and list them", asyn
       err.includes("Index data.planted must contain only expressions that a push indexes"),
     ]).toEqual([1, true]);
   }
-  project.remove();
   await expectContained();
 });

@@ -207,7 +207,7 @@ describe.skipIf(PGBOUNCER === null)("behind PgBouncer,", () => {
       new URL(pooler.toUrl(service.database.adminUrl)),
       part,
     );
-    const project = makeProject({});
+    using project = makeProject({});
     const { code, out, err } = await runCommand(["serve"], {
       ...project,
       env: {
@@ -217,7 +217,6 @@ describe.skipIf(PGBOUNCER === null)("behind PgBouncer,", () => {
         IDENTITY_SECRET: TEST_IDENTITY_SECRET,
       },
     });
-    project.remove();
     expect([code, out]).toEqual([1, ""]);
     expect(err).toContain(expected);
   });
@@ -247,7 +246,7 @@ describe.skipIf(PGBOUNCER === null)("behind PgBouncer,", () => {
         expected: `warn admin pooler: ${ADMIN}\n     make ADMIN_DATABASE_URL connect directly to PostgreSQL\n`,
       },
     ])("$name", async ({ prepare, admin, expected, rejected }) => {
-      const project = makeProject();
+      using project = makeProject();
       const env = {
         DATABASE_URL: pooler.toUrl(service.database.servingUrl),
         ADMIN_DATABASE_URL: admin(service.database.pushUrl),
@@ -266,7 +265,6 @@ describe.skipIf(PGBOUNCER === null)("behind PgBouncer,", () => {
       else expect(await serving.ended).toBe(1);
       await serving.kill("SIGTERM");
       if (rejected !== undefined) expect(serving.output()).toBe(rejected);
-      project.remove();
     });
   });
 

@@ -216,12 +216,11 @@ test("a single PostgreSQL runs no SQL for Citus", () => {
 
 test("a push that was planned for one PostgreSQL is planned again if the database was distributed in the meantime", async () => {
   const { message } = push({ ...EMPTY, dialect: "plain" }, FIRST);
-  const database = await makeDatabase();
+  await using database = await makeDatabase();
   await withDatabase(database.adminUrl, async (admin) => {
     await admin.message(`create table if not exists ${ANCHOR} (); select 1`);
     await expect(admin.message(message)).rejects.toMatchObject({ signal: SIGNALS.catalogMoved });
   });
-  await database.drop();
 });
 
 test("every function that the functions of a table call is on every node", () => {

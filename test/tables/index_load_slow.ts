@@ -145,7 +145,7 @@ test.each(POSTGRES_VERSIONS)(
   async ({ isDebian }) => {
     const service = await openOnVersion(isDebian, { service: { previews: ["filters"] } });
     const { admin } = service.service;
-    const project = makeProject();
+    using project = makeProject();
     const app = await service.makeApp(WITHOUT);
     await fill(service, app);
     const waiting = async () => {
@@ -199,7 +199,6 @@ test.each(POSTGRES_VERSIONS)(
     const titles = new Map(stored.map((row) => [row.id, row.title]));
     expect([...load.stored].filter(([id, text]) => titles.get(id) !== text)).toEqual([]);
     expect(load.stored.size).toBeGreaterThan(10);
-    project.remove();
     await service.close();
   },
   TIMEOUT_MS,

@@ -52,7 +52,7 @@ test("pushes with a long plan let other requests run", async () => {
 test("rowhouse db plan waits for its turn up to --wait, and reports the reason", async () => {
   const app = await service.makeApp();
   for (let n = 0; n < PUSHES_PER_HOUR; n++) await postSchema(service, app, defineSchema({}));
-  const project = makeProject({ "schema/mod.ts": schemaText("{}") });
+  using project = makeProject({ "schema/mod.ts": schemaText("{}") });
   const env = { ROWHOUSE_URL: service.url, ROWHOUSE_API_KEY: app.key };
   const plan = (wait: string) =>
     runHere(["db", "plan", "--wait", wait], { folder: project.folder, env });
@@ -70,5 +70,4 @@ test("rowhouse db plan waits for its turn up to --wait, and reports the reason",
   expect(impatient.err).toContain(`the limit is ${PUSHES_PER_HOUR} pushes an hour`);
   expect(patient).toMatchObject({ code: 0 });
   expect(patient.err).toContain("Waiting: ");
-  project.remove();
 });

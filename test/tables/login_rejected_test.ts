@@ -23,7 +23,7 @@ testUnlessCitus("the nodes of the cluster require no password")(
 );
 
 async function expectRejected(part: Partial<URL>): Promise<void> {
-  const service = await openTestService({
+  await using service = await openTestService({
     toAdminUrl: (url) => Object.assign<URL, object>(new URL(url), part).href,
   });
   const app = await service.makeApp();
@@ -43,5 +43,4 @@ async function expectRejected(part: Partial<URL>): Promise<void> {
   const log = service.log.join("\n");
   expect(log).toContain(`"level":"error","event":"login cannot push","message":"${TEXT}"`);
   expect(log).not.toContain('"event":"bug"');
-  await service.close();
 }

@@ -265,7 +265,7 @@ test("a retype preserves required, default, index and unique constraint, and rep
   expect((await postSchema(service, app, now)).json).toMatchObject({ status: "unchanged" });
   expect(await readDrift(service.service.admin)).toEqual([]);
 
-  const other = await openTestService();
+  await using other = await openTestService();
   const there = await other.makeApp();
   for (const { text } of await readMigrations(service, app))
     expect((await postMigrations({ service: other, app: there }, [text], now)).json).toMatchObject({
@@ -273,7 +273,6 @@ test("a retype preserves required, default, index and unique constraint, and rep
     });
   expect((await postSchema(other, there, now)).json).toMatchObject({ status: "unchanged" });
   expect(await readDrift(other.service.admin)).toEqual([]);
-  await other.close();
 });
 
 test("a retype without a default reports in its plan and its result that the column loses its default", async () => {

@@ -314,18 +314,14 @@ describe.skipIf(citusUrl() !== undefined)("a push with rules", () => {
     await pushRules(service, app, declareTodos(names, { teamRules: null }));
     await pushRules(service, app, declareTodos(names));
     const migrations = await readMigrations(service, app);
-    const other = await openTestService({ service: { previews: RULE_PREVIEWS } });
-    try {
-      const there = await other.makeApp();
-      for (const { text } of migrations)
-        expect((await postSteps(other, there, [{ kind: "migration", text }])).status).toBe(200);
-      expect(await readDeclared(other.service.admin, there)).toEqual(
-        await readDeclared(admin(), app),
-      );
-      expect(await readDrift(other.service.admin)).toEqual([]);
-    } finally {
-      await other.close();
-    }
+    await using other = await openTestService({ service: { previews: RULE_PREVIEWS } });
+    const there = await other.makeApp();
+    for (const { text } of migrations)
+      expect((await postSteps(other, there, [{ kind: "migration", text }])).status).toBe(200);
+    expect(await readDeclared(other.service.admin, there)).toEqual(
+      await readDeclared(admin(), app),
+    );
+    expect(await readDrift(other.service.admin)).toEqual([]);
   });
 
   test("joins diverged histories with the rules of the project's schema only", async () => {
@@ -371,17 +367,13 @@ describe.skipIf(citusUrl() !== undefined)("a push with rules", () => {
   });
 
   test("is rejected without the preview, by name, and writes nothing", async () => {
-    const other = await openTestService({ service: { previews: [] } });
-    try {
-      const app = await other.makeApp();
-      const before = await dumpDatabase(other.service.admin);
-      const { status, json, text } = await postDefinition(other, app, declareTodos(freshNames()));
-      expect([status, Object(json).error]).toEqual([409, "incompatible_schema"]);
-      // Once, although several tables have rules.
-      expect(text.match(/PREVIEW=browser/g)).toHaveLength(1);
-      expect(await dumpDatabase(other.service.admin)).toBe(before);
-    } finally {
-      await other.close();
-    }
+    await using other = await openTestService({ service: { previews: [] } });
+    const app = await other.makeApp();
+    const before = await dumpDatabase(other.service.admin);
+    const { status, json, text } = await postDefinition(other, app, declareTodos(freshNames()));
+    expect([status, Object(json).error]).toEqual([409, "incompatible_schema"]);
+    // Once, although several tables have rules.
+    expect(text.match(/PREVIEW=browser/g)).toHaveLength(1);
+    expect(await dumpDatabase(other.service.admin)).toBe(before);
   });
 });

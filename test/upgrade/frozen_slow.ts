@@ -179,11 +179,10 @@ describe.each(COMBINATIONS)(
     });
 
     test("resets a stream of the cluster from which it was restored", async () => {
-      const events = await openEvents(serving.url + changes, {
+      await using events = await openEvents(serving.url + changes, {
         ...{ key: world.keys.wiki, since: world.cursor },
       });
       expect(await events.next()).toMatchObject({ kind: "reset" });
-      await events.close();
     });
 
     test("accepts its keys, and no ended key", async () => {

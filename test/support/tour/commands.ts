@@ -26,7 +26,7 @@ type Ran = { name: string; argv: readonly string[]; outcome: Outcome };
 
 /** Runs the commands in an order in which each can succeed. */
 export async function tourCommands(service: TestService): Promise<Ran[]> {
-  const project = makeProject();
+  using project = makeProject();
   const env = {
     ADMIN_DATABASE_URL: service.database.adminUrl,
     COOKIE_DOMAIN: "example.org",
@@ -51,7 +51,6 @@ export async function tourCommands(service: TestService): Promise<Ran[]> {
   await run("revoke-key", String(rolled["keyId"]));
   await run("import-app", file, "--as", "copied");
   for (const slug of ["copied", "user", "owner"]) await run("delete-app", slug, "--yes");
-  project.remove();
   return ran;
 }
 

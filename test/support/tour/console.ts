@@ -48,9 +48,8 @@ export async function tourChanges(service: TestService, jar: Jar): Promise<void>
   });
   expect(await events.next()).toMatchObject({ kind: "changes", data: [] });
   await events.close();
-  const ofApp = await openEvents(`${service.url}/v1/data/db/followed/changes`, { key });
+  await using ofApp = await openEvents(`${service.url}/v1/data/db/followed/changes`, { key });
   expect(await ofApp.next()).toMatchObject({ kind: "ready" });
-  await ofApp.close();
 }
 
 /** Writes rows as the grid's script does. */

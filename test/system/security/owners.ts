@@ -249,12 +249,8 @@ export const OWNING_LOGINS: Page = {
 async function inSpareDatabase(
   use: (spare: TestService, app: TestApp) => Promise<void>,
 ): Promise<void> {
-  const spare = await openTestService({ shape: "one" });
-  try {
-    await use(spare, await spare.makeApp(SCHEMA));
-  } finally {
-    await spare.close();
-  }
+  await using spare = await openTestService({ shape: "one" });
+  await use(spare, await spare.makeApp(SCHEMA));
 }
 
 function recordCall({
