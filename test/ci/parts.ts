@@ -3,21 +3,8 @@
  * server only what can differ there, and a tour of all routes, commands and functions; a tenth of the random cases, with fixed
  * seeds (`test/support/tier.ts`); each page in one theme and width. `test:all` runs the full forms, before a release.
  *
- * Each of these errors was planted once, and the reduced form failed:
- *
- * - `set statement_timeout` in a statement of the service; named prepared statements through PgBouncer: slow,
- *   `test/system/session_state_slow.ts` (the part with PgBouncer finds the latter only if clients change sessions)
- * - a function of PostgreSQL 18 in an action; a missing grant; a route or function missing from the tour: PostgreSQL 15 and every
- *   server, `test/system/tour_slow.ts`; the grant also in `check`, `test/db/grants_test.ts`
- * - a table scan that only PostgreSQL 15 plans: PostgreSQL 15, `test/tables/plans_test.ts`
- * - a service that serves a route unsigned: `check` and apart, `test/gateway/unsigned_test.ts`
- * - a field without a label; a page that is too wide for a phone: Chromium, `test/browser/pages_browser.ts`
- * - text without contrast in the dark theme: Chromium, `test/browser/docs_browser.ts`
- * - a push that applies a plan for an earlier state of its tables: slow and PostgreSQL 15, `test/tables/change_race_slow.ts`, with half
- *   of the positions
- * - a migration that changes a row, or drops a function that the previous version calls: slow, `test/upgrade/frozen_slow.ts`
- * - a quotation mark that begins a value of seven characters is lost in a CSV: `check`, `src/rows/read_rows_test.ts`, with a tenth
- *   of the cases; rarer errors need `test:all`
+ * `bun run planted` shows that the reduced forms find errors (`test/planted/errors.ts`). Through PgBouncer, the part finds statements that
+ * are prepared by name only if clients change sessions; a tenth of the cases finds no rare errors, which need `test:all`.
  *
  * @module
  */

@@ -1,0 +1,237 @@
+/**
+ * Errors, each with the test that must find it: a text of the source that occurs once, and the text that replaces it. Most are
+ * faults that were once fixed. `bun run planted` plants them.
+ *
+ * @module
+ */
+
+export type PlantedError = {
+  /** The error, as a reader of a report understands it. */
+  readonly name: string;
+  readonly file: string;
+  /** Occurs once in the file. Without it, the error is a new file. */
+  readonly text?: string;
+  readonly error: string;
+  /** The file of tests that finds it. */
+  readonly test: string;
+  /** The server of the test; default: the embedded PostgreSQL 18. */
+  readonly server?: "PostgreSQL 15";
+};
+
+const SESSION_STATE = "test/system/session_state_slow.ts";
+const TOUR = "test/system/tour_slow.ts";
+const PAGES = "test/browser/pages_browser.ts";
+const FROZEN = "test/upgrade/frozen_slow.ts";
+
+export const ERRORS: readonly PlantedError[] = [
+  // What only a suite outside `check` can find, or a reduced form of it.
+  {
+    name: "a statement of the service sets state of its session",
+    file: "src/tables/plan/retype_messages.ts",
+    text: "set local statement_timeout",
+    error: "set statement_timeout",
+    test: SESSION_STATE,
+  },
+  {
+    name: "statements are prepared by name through PgBouncer",
+    file: "src/service/databases.ts",
+    text: 'const { prepare, role = "all" } = options;',
+    error: 'const { prepare, role } = { role: "all" as const, ...options, prepare: true };',
+    test: SESSION_STATE,
+  },
+  {
+    name: "an action calls a function of PostgreSQL 18",
+    file: "src/db/code/apps/apps.sql",
+    text: "  select id into app from rowhouse.apps where slug = app_slug for key share;",
+    error:
+      "  perform uuidv7();\n  select id into app from rowhouse.apps where slug = app_slug for key share;",
+    test: TOUR,
+    server: "PostgreSQL 15",
+  },
+  {
+    name: "a login lacks the right to call a function",
+    file: "src/db/code/apps/history.sql",
+    text: "grant execute on function rowhouse.sweep_history to rowhouse_service, rowhouse_data;",
+    error: "grant execute on function rowhouse.sweep_history to rowhouse_service;",
+    test: "test/db/grants_test.ts",
+  },
+  {
+    name: "the tour misses a route",
+    file: "src/identity/page_routes.ts",
+    text: "  sessionKeyRoute,\n  ...assetRoutes,",
+    error:
+      '  { method: "GET", path: "/planted", access: "open", handle: () => redirect(PATHS.login) },\n  sessionKeyRoute,\n  ...assetRoutes,',
+    test: TOUR,
+  },
+  {
+    name: "the tour misses a function",
+    file: TOUR,
+    text: '["accept_by_provider", "renew_address"]',
+    error: '["renew_address"]',
+    test: TOUR,
+  },
+  {
+    name: "PostgreSQL 15 reads a whole table",
+    file: "src/tables/sql/function_terms.ts",
+    text: 'const INDEXES = [["enable_seqscan", "off"]] as const;',
+    error: 'const INDEXES = [["enable_seqscan", "on"]] as const;',
+    test: "test/tables/plans_test.ts",
+    server: "PostgreSQL 15",
+  },
+  {
+    name: "a service serves a route without the gateway's signature",
+    file: "src/gateway/receive.ts",
+    text: 'if (target.path === "/live") return',
+    error: 'if (target.path === "/live" || target.path === "/v1/auth/me") return',
+    test: "test/gateway/unsigned_test.ts",
+  },
+  {
+    name: "a field has no label",
+    file: "src/pages/form.tsx",
+    text: "      <label for={name}>{field.label}</label>",
+    error: "      {field.label}",
+    test: PAGES,
+  },
+  {
+    name: "a page is too wide for a phone",
+    file: "src/pages/style.css",
+    text: "  max-width: 26rem;",
+    error: "  min-width: 30rem;",
+    test: PAGES,
+  },
+  {
+    name: "a text has no contrast in the dark theme",
+    file: "src/pages/style.css",
+    text: "--quiet: light-dark(#56616e, #a9b3bf);",
+    error: "--quiet: light-dark(#56616e, #3a4450);",
+    test: "test/browser/docs_browser.ts",
+  },
+  {
+    name: "a push applies a plan for an earlier state of its tables",
+    file: "src/db/code/tables/pushes.sql",
+    text: "      where seen.stamp::bigint <> greatest(",
+    error: "      where false and seen.stamp::bigint <> greatest(",
+    test: "test/tables/change_race_slow.ts",
+  },
+  {
+    name: "a migration changes a row",
+    file: "src/db/migrations/9999_planted.sql",
+    error: "-- Planted.\n\nupdate rowhouse.users set display_name = 'planted';\n",
+    test: FROZEN,
+  },
+  {
+    name: "a function that the previous release calls is gone",
+    file: "src/db/code/service/kept.sql",
+    text: "grant execute on function rowhouse.read_key_person to rowhouse_service, rowhouse_data;",
+    error: "drop function rowhouse.read_key_person;",
+    test: FROZEN,
+  },
+  {
+    name: "a quotation mark that begins a value of seven characters is lost in a CSV",
+    file: "src/std/csv.ts",
+    text: "value.replaceAll('\"', '\"\"')",
+    error: "value.replace(/^\"(?=.{6}$)/, '').replaceAll('\"', '\"\"')",
+    test: "src/rows/read_rows_test.ts",
+  },
+
+  // Faults of 0.1.0.
+  {
+    name: "an IPv6 address of a client has several spellings",
+    file: "src/std/network.ts",
+    text: "  return new URL(",
+    error: "  if (isIPv6(address)) return address;\n  return new URL(",
+    test: "src/gateway/client_address_test.ts",
+  },
+  {
+    name: "an update of many rows accepts unknown fields alone",
+    file: "src/data/write_where.ts",
+    text: "issues: explainUnknown(unknown, definition)",
+    error: "issues: []",
+    test: "test/data/update_where_test.ts",
+  },
+  {
+    name: "a restore of stored JSON loses digits",
+    file: "src/console/rows/history_restore.tsx",
+    text: "headers: { prefer: SENT_IDS_PREFERENCE },",
+    error: 'headers: method === "POST" ? { prefer: SENT_IDS_PREFERENCE } : {},',
+    test: "test/console/history_test.ts",
+  },
+  {
+    name: "an archive of a table named constructor cannot be imported",
+    file: "src/cli/admin/archive_file.ts",
+    text: "anyNames(v.object({ rows: v.number(), sha256: v.string() }))",
+    error: "v.record(v.string(), v.object({ rows: v.number(), sha256: v.string() }))",
+    test: "test/cli/admin_archive_test.ts",
+  },
+  {
+    name: "a push lists half a million unknown fields",
+    file: "src/tables/issues.ts",
+    text: "const MAX_UNKNOWN = 200;",
+    error: "const MAX_UNKNOWN = 1_000_000;",
+    test: "src/tables/bodies_test.ts",
+  },
+  {
+    name: "a migration declares what its change drops",
+    file: "src/tables/plan/prepare.ts",
+    text: "if (dropped !== undefined && declares(definition, change))",
+    error: "if (dropped === null && declares(definition, change))",
+    test: "test/tables/rules_scope_test.ts",
+  },
+  {
+    name: "a key widens rules without the scope schema:rules",
+    file: "src/tables/sql/begin_push.ts",
+    text: '  if (!allows(by.scopes, "schema:rules"))',
+    error: '  if (!allows(by.scopes, "schema:push"))',
+    test: "test/tables/rules_scope_test.ts",
+  },
+  {
+    name: "a person's large body counts as one request",
+    file: "src/gateway/rate_limits.ts",
+    text: "principal.person === undefined ? 0 : countMore(request)",
+    error: "principal.person === undefined ? 0 : Math.min(0, countMore(request))",
+    test: "test/gateway/person_keys_test.ts",
+  },
+  {
+    name: "dev fails at a malformed Host header",
+    file: "src/cli/dev/explain_forbidden.ts",
+    text: "splitTarget(request.url).path",
+    error: "new URL(request.url).pathname",
+    test: "test/cli/dev_explained_test.ts",
+  },
+  {
+    name: "a person's key is served without the preview browser",
+    file: "src/service/fetch.ts",
+    text: 'if (principal.person !== undefined && !isOn(deps, "browser")) throw keyRejected();',
+    error: "",
+    test: "test/data/person_previews_test.ts",
+  },
+  {
+    name: "good passwords are rejected as common by chance",
+    file: "src/identity/passwords/known_passwords.ts",
+    text: "export const DIGEST_BITS = 45;",
+    error: "export const DIGEST_BITS = 32;",
+    test: "test/identity/password_test.ts",
+  },
+  {
+    name: 'the filter "is not" finds no empty cells',
+    file: "src/pages/scripts/search/state.ts",
+    text: 'operator === "neq" && known?.required === false',
+    error: 'operator === "neq" && known === null',
+    test: "src/pages/scripts/search/state_test.ts",
+  },
+  {
+    name: "a claim below null takes roles away",
+    file: "src/identity/oidc/person.ts",
+    text: '    if (typeof found !== "object" || found === null || Array.isArray(found))',
+    error:
+      '    if (found === null && depth > 0) return { found: undefined };\n    if (typeof found !== "object" || found === null || Array.isArray(found))',
+    test: "test/identity/oidc_roles_test.ts",
+  },
+  {
+    name: "a denied write names one field of several",
+    file: "src/data/denied_values.ts",
+    text: "return [...new Set(names)].map(",
+    error: "return [...new Set(names)].slice(0, 1).map(",
+    test: "test/data/person_attacks_rows_test.ts",
+  },
+];
