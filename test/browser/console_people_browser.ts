@@ -5,7 +5,7 @@ import { showUser } from "../../src/records/people/mod.ts";
 import type { IdentityClient, SessionState } from "../../src/sdk/identity.ts";
 import {
   displays,
-  findAxeViolations,
+  expectSound,
   openAppHost,
   openBrowser,
   openSite,
@@ -23,7 +23,8 @@ const OWN_PASSWORD = "seven green bottles on a wall";
 const [site, browser] = await Promise.all([share(openSite()), share(openBrowser())]);
 const wiki = await share(openAppHost(site, "wiki"));
 const chief = await makePerson(site.service, { name: "Ada Lovelace", consoleRole: "super_admin" });
-const invited = await invite(site.service, "wiki");
+// The first role of the app.
+await invite(site.service, "wiki");
 site.service.secrets.add(OWN_PASSWORD);
 
 async function signIn(page: Page, path: string): Promise<void> {
@@ -126,54 +127,17 @@ describe.each(displays("light", 360))("$colorScheme, $width px wide:", ({ colorS
   });
   afterAll(() => context.close());
 
-  test("the pages have no accessibility issue and no horizontal scroll", async () => {
-    const at = `/console/people/${id}`;
-    for (const path of [
-      "/console/people",
-      "/console/people?q=nobody",
-      "/console/new-person",
-      "/console/invitations",
-      "/console/invitations?q=nobody",
-      `/console/people/${invited.id}`,
-      `/console/people/${invited.id}/resend-invitation`,
-      `/console/people/${invited.id}/withdraw-invitation`,
-      at,
-      ...[
-        "password-link",
-        "console-role",
-        "state",
-        "new-role",
-        "delete",
-        "end-access",
-        "end-sessions",
-      ].map((act) => `${at}/${act}`),
-      `/console/people/${chief.id}`,
-      `/console/people/${chief.id}/state`,
-      "/console/apps/wiki/people",
-      "/console/apps/wiki/add-person",
-      `/console/apps/wiki/people/${id}`,
-    ]) {
-      await page.goto(site.identityUrl + path);
-      expect([path, ...(await findIssues(page))]).toEqual([path]);
-    }
-  }, 180_000);
-
   test("a rejected form and a displayed link have no accessibility issue", async () => {
     await page.goto(`${site.identityUrl}/console/new-person`);
     await page.fill("#email", MAIL);
     await press(page, "Invite and show link");
     await page.getByRole("alert").waitFor();
-    expect(await findIssues(page)).toEqual([]);
+    await expectSound(page);
     await page.goto(`${site.identityUrl}/console/people/${id}/password-link`);
     await press(page, "Create link");
     const link = (await page.textContent("#link")) ?? "";
     site.service.secrets.add(link.split("token=")[1] ?? "");
     await page.getByRole("button", { name: "Copy the link" }).waitFor();
-    expect(await findIssues(page)).toEqual([]);
+    await expectSound(page);
   });
 });
-
-async function findIssues(page: Page): Promise<unknown[]> {
-  const overflow = await page.evaluate(() => document.documentElement.scrollWidth - innerWidth);
-  return [...(await findAxeViolations(page)), ...(overflow > 0 ? [{ overflow }] : [])];
-}

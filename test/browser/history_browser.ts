@@ -2,7 +2,7 @@
 import { beforeAll, expect, test } from "bun:test";
 import { setAppSwitch } from "../../src/records/apps/mod.ts";
 import { defineSchema, t } from "../../src/schema/mod.ts";
-import { displays, findAxeViolations, signInToConsole, withPage } from "../support/browser.ts";
+import { displays, expectSound, signInToConsole, withPage } from "../support/browser.ts";
 import { useTablePages } from "../support/table_pages.ts";
 
 const pages = useTablePages(
@@ -32,13 +32,7 @@ test("each page is accessible and as wide as the window, and restores a deleted 
         await signInToConsole(page, pages.person.email);
         const check = async (url: string) => {
           await page.goto(url);
-          const { clientWidth, scrollWidth } = await page.evaluate(() => {
-            const { clientWidth, scrollWidth } = document.documentElement;
-            return { clientWidth, scrollWidth };
-          });
-          expect({ url, issues: await findAxeViolations(page), scrollWidth }).toEqual({
-            ...{ url, issues: [], scrollWidth: clientWidth },
-          });
+          await expectSound(page, url);
         };
         await check(`${table}/history`);
         await check(`${table}/rows/${id}/history`);

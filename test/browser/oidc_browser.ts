@@ -1,13 +1,7 @@
 /** Sign-in with a provider in a real browser, through the provider's own pages, and without JavaScript. */
 import { expect, test } from "bun:test";
 import type { Browser, Page } from "playwright-core";
-import {
-  displays,
-  findAxeViolations,
-  openAppHost,
-  openBrowser,
-  openSite,
-} from "../support/browser.ts";
+import { displays, expectSound, openAppHost, openBrowser, openSite } from "../support/browser.ts";
 import { makePerson, PASSWORD } from "../support/people.ts";
 import { startProvider } from "../support/provider.ts";
 import { invite } from "../support/provider_people.ts";
@@ -94,9 +88,7 @@ test("a person with a password links an account, and every page of the flow is a
       { bypassCSP: true, colorScheme, viewport: { width, height: 800 } },
       async (page) => {
         const look = async (name: string) => {
-          expect({ name, issues: await findAxeViolations(page) }).toEqual({ name, issues: [] });
-          const wide = await page.evaluate("document.documentElement.scrollWidth");
-          expect(Number(wide)).toBeLessThanOrEqual(width);
+          await expectSound(page, name);
           const folder = process.env["SCREENSHOTS"];
           if (folder !== undefined)
             await page.screenshot({ path: `${folder}/${name}-${colorScheme}.png` });

@@ -5,13 +5,7 @@
 import { expect, test } from "bun:test";
 import type { BrowserContext, BrowserContextOptions, Page } from "playwright-core";
 import { defineSchema, t } from "../../src/schema/mod.ts";
-import {
-  displays,
-  findAxeViolations,
-  openBrowser,
-  openSite,
-  withPage,
-} from "../support/browser.ts";
+import { displays, expectSound, openBrowser, openSite, withPage } from "../support/browser.ts";
 import { share } from "../support/share.ts";
 
 const HOSTILE = '<img src=x onerror=alert(1)><script>alert("x")</script>';
@@ -60,12 +54,6 @@ async function openTable(page: Page, table: string): Promise<void> {
   await page.getByRole("heading", { name: table, exact: true, level: 1 }).waitFor();
 }
 
-/** The page is accessible, and no wider than the screen. */
-async function checkLook(page: Page): Promise<void> {
-  expect(await findAxeViolations(page)).toEqual([]);
-  expect(await page.evaluate(() => document.documentElement.scrollWidth - innerWidth)).toBe(0);
-}
-
 test.each(displays("light", 360))(
   "pages are accessible and fit, $colorScheme at $width px",
   async (look) => {
@@ -74,16 +62,16 @@ test.each(displays("light", 360))(
     await open(
       "/docs",
       async (page) => {
-        await checkLook(page);
+        await expectSound(page);
         await enterKey(page);
         await openTable(page, "todos");
         for (const each of await page.locator("details").all())
           await each.evaluate((details) => details.setAttribute("open", ""));
-        await checkLook(page);
+        await expectSound(page);
         const menu = page.getByRole("button", { name: "Menu" });
         if (!(await menu.isVisible())) return;
         await menu.click();
-        await checkLook(page);
+        await expectSound(page);
         await page.locator("#menu").getByRole("link", { name: "Delete a row" }).click();
         expect(await page.locator("#menu").isVisible()).toBe(false);
         expect(new URL(page.url()).hash).toBe("#delete_todos");
@@ -101,7 +89,7 @@ test.each(displays("dark", 1280))(
     await open(
       "/docs/operating",
       async (page) => {
-        await checkLook(page);
+        await expectSound(page);
         const menu = page.getByRole("button", { name: "Menu" });
         await page
           .getByRole("navigation", { name: "On this page" })
@@ -111,7 +99,7 @@ test.each(displays("dark", 1280))(
         if (await menu.isVisible()) await menu.click();
         await page.locator("#menu").getByRole("link", { name: "Data", exact: true }).click();
         await page.getByRole("heading", { name: "Data", level: 1 }).waitFor();
-        await checkLook(page);
+        await expectSound(page);
       },
       { colorScheme, viewport, bypassCSP: true },
     );

@@ -2,7 +2,7 @@
 import { beforeEach, describe, expect, test } from "bun:test";
 import type { Page } from "playwright-core";
 import { defineSchema, t } from "../../src/schema/mod.ts";
-import { displays, findAxeViolations, signInToConsole } from "../support/browser.ts";
+import { displays, expectSound, signInToConsole } from "../support/browser.ts";
 import { useTablePages } from "../support/table_pages.ts";
 
 const SCHEMA = defineSchema({
@@ -176,11 +176,4 @@ async function expectRejectionSound(page: Page, id: string): Promise<void> {
   await press(page, "Save");
   await page.getByText("Another user changed this row").waitFor();
   await expectSound(page, "late");
-}
-
-async function expectSound(page: Page, what: string): Promise<void> {
-  expect([what, await page.title()]).not.toEqual([what, "hurt"]);
-  expect([what, await findAxeViolations(page)]).toEqual([what, []]);
-  const wide = await page.evaluate(() => document.documentElement.scrollWidth - innerWidth);
-  expect([what, Math.max(wide, 0)]).toEqual([what, 0]);
 }

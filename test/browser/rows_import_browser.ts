@@ -5,14 +5,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Page } from "playwright-core";
 import { defineSchema, t } from "../../src/schema/mod.ts";
-import { displays, signInToConsole, weighPage, withPage } from "../support/browser.ts";
-import {
-  choose,
-  expectSound,
-  loseSecondResponse,
-  openImport,
-  press,
-} from "../support/import_page.ts";
+import { displays, expectSound, signInToConsole, weighPage, withPage } from "../support/browser.ts";
+import { choose, loseSecondResponse, openImport, press } from "../support/import_page.ts";
 import { useTablePages } from "../support/table_pages.ts";
 
 const SCHEMA = defineSchema({

@@ -2,8 +2,8 @@
 import { beforeEach, describe, expect, test } from "bun:test";
 import type { Page } from "playwright-core";
 import { defineSchema, t } from "../../src/schema/mod.ts";
-import { displays, withPage } from "../support/browser.ts";
-import { choose, expectSound, openImport, press } from "../support/import_page.ts";
+import { displays, expectSound, withPage } from "../support/browser.ts";
+import { choose, openImport, press } from "../support/import_page.ts";
 import { useTablePages } from "../support/table_pages.ts";
 
 const SCHEMA = defineSchema({

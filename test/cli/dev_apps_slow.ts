@@ -22,14 +22,13 @@ const parent = makeProject({
   "mate 2/rowhouse.json": '{ "app": "crm" }',
   "mate 2/schema/mod.ts": schemaText(CONTACTS),
 });
+const wiki = () => join(parent.folder, "Our Wiki");
+const crm = () => join(parent.folder, "mate 2");
 dev = await start();
 afterAll(async () => {
   await dev.kill("SIGTERM");
   parent.remove();
 });
-
-const wiki = () => join(parent.folder, "Our Wiki");
-const crm = () => join(parent.folder, "mate 2");
 
 async function start(): Promise<Running> {
   const started = startCommand(["dev", "--port", "0"], { folder: wiki() });

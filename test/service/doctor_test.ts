@@ -37,12 +37,14 @@ import {
   type Outcome,
   runCommand,
   runHere,
+  type Settings,
   startCommand,
 } from "../support/command.ts";
 import { TEST_IDENTITY_SECRET } from "../support/deps.ts";
 import { openGreetedServer, openMailServer } from "../support/mail_server.ts";
 import { openPostgresProxy } from "../support/postgres_proxy.ts";
 import { startProvider } from "../support/provider.ts";
+import { share } from "../support/share.ts";
 
 /** The hint of a rejected password. */
 const ESCAPES =
@@ -274,64 +276,44 @@ describe("the checks report the expected level for", () => {
   });
 });
 
+const project = await share(makeProject());
+const database = await share(makeDatabase());
+const other = await share(makeDatabase());
+
+/** Settings of a service without a separate login for identity. */
+const envOf = (of: TestDatabase): Settings => ({
+  DATABASE_URL: of.servingUrl,
+  ADMIN_DATABASE_URL: of.pushUrl,
+  DATABASE_PREPARE: of.prepare ? "on" : "off",
+  IDENTITY_SECRET: TEST_IDENTITY_SECRET,
+});
+const SERVED: Settings = { ...envOf(database), CONSOLE_DATABASE_URL: database.consoleUrl };
+
+const doctor = (env: Settings, ...flags: string[]): Promise<Outcome> =>
+  runHere(["doctor", ...flags], { ...project, env });
+/** Runs with every login of a service, and this one for DATABASE_URL. */
+const run = (url: string, ...flags: string[]): Promise<Outcome> =>
+  doctor(
+    { ...SERVED, DATABASE_URL: url, IDENTITY_DATABASE_URL: database.roleUrls.identity },
+    ...flags,
+  );
+const findingsOf = ({ out }: Outcome) => (JSON.parse(out) as { findings: Finding[] }).findings;
+type Finding = { about: string; level: string; message: string; remedy?: string };
+/** Runs as an administrator of a database. */
+const alter = (url: string, text: string) =>
+  withDatabase(url, (admin) => admin.message(`${text}; select 1`));
+
 describe("rowhouse doctor", () => {
-  let project: ReturnType<typeof makeProject>;
-  let database: TestDatabase;
-  let other: TestDatabase;
-  beforeAll(async () => {
-    project = makeProject({});
-    [database, other] = await Promise.all([makeDatabase(), makeDatabase()]);
-  });
-  afterAll(async () => {
-    project.remove();
-    await Promise.all([database.drop(), other.drop()]);
-  });
-
-  const serving = () => ({
-    ADMIN_DATABASE_URL: database.pushUrl,
-    DATABASE_PREPARE: database.prepare ? "on" : "off",
-    CONSOLE_DATABASE_URL: database.consoleUrl,
-    IDENTITY_SECRET: TEST_IDENTITY_SECRET,
-  });
-  const run = (url: string, ...flags: string[]): Promise<Outcome> =>
-    runHere(["doctor", ...flags], {
-      ...project,
-      env: {
-        ...serving(),
-        DATABASE_URL: url,
-        IDENTITY_DATABASE_URL: database.roleUrls.identity,
-      },
-    });
-
   test("reports no issue for a healthy service", async () => {
-    const { code, out, err } = await run(database.apartUrl, "--json");
-    const { findings } = JSON.parse(out) as { findings: { about: string; level: string }[] };
-    expect([code, err]).toEqual([0, ""]);
+    const outcome = await run(database.apartUrl, "--json");
+    const findings = findingsOf(outcome);
+    expect([outcome.code, outcome.err]).toEqual([0, ""]);
     expect(findings.filter(({ level }) => level !== "ok")).toEqual([]);
     expect(findings.map(({ about }) => about)).toEqual([
-      "rowhouse",
-      "settings",
-      "driver",
-      "database",
-      "version",
-      "login",
-      "identity login",
-      "temporary tables",
-      "every login",
-      "parameters",
-      "failures",
-      "clock",
-      "pooler",
-      "admin database",
-      "pushing login",
-      "migrations",
-      "processes",
-      "previews",
-      "functions",
-      "sizes of apps",
-      "isolation",
-      "identity secret",
-      "console login",
+      ...["rowhouse", "settings", "driver", "database", "version", "login", "identity login"],
+      ...["temporary tables", "every login", "parameters", "failures", "clock", "pooler"],
+      ...["admin database", "pushing login", "migrations", "processes", "previews", "functions"],
+      ...["sizes of apps", "isolation", "identity secret", "console login"],
     ]);
   });
 
@@ -343,24 +325,16 @@ describe("rowhouse doctor", () => {
       more: { ROWS_DATABASE_URL: "postgres://rows:secret-word@127.0.0.1:1/rowhouse" },
     },
   ])("accepts an administrator in the settings of operators: $name", async ({ flags, more }) => {
-    const env = {
-      ...serving(),
-      DATABASE_URL: database.servingUrl,
-      ADMIN_DATABASE_URL: database.adminUrl,
-      ...more,
-    };
-    const { code, out } = await runHere(["doctor", ...flags], { ...project, env });
+    const env = { ...SERVED, ADMIN_DATABASE_URL: database.adminUrl, ...more };
+    const { code, out } = await doctor(env, ...flags);
     expect(out).toMatch(/^ok +pushing login: is an administrator, for operators' commands$/m);
     expect(out).not.toContain("can use all connections");
     expect(code).toBe(0);
   });
 
   test("warns if identity shares a login, and if the other login has the same rights", async () => {
-    const settings = { ...serving(), DATABASE_URL: database.servingUrl };
-    const { out } = await runHere(["doctor"], { ...project, env: settings });
-    expect(out).toContain("warn identity login: is not set");
-    const own = { ...settings, IDENTITY_DATABASE_URL: database.roleUrls.identity };
-    const shared = await runHere(["doctor"], { ...project, env: own });
+    expect((await doctor(SERVED)).out).toContain("warn identity login: is not set");
+    const shared = await run(database.servingUrl);
     expect(shared.out).toContain(`${LOGIN} of DATABASE_URL is a member of rowhouse_service`);
   });
 
@@ -383,15 +357,9 @@ describe("rowhouse doctor", () => {
     },
   ])("reports a Console with $name", async ({ to, expected }) => {
     const part = typeof to === "function" ? to() : to;
-    const { code, out } = await runHere(["doctor"], {
-      ...project,
-      env: {
-        DATABASE_URL: database.servingUrl,
-        ADMIN_DATABASE_URL: database.pushUrl,
-        CONSOLE_DATABASE_URL: Object.assign(new URL(database.consoleUrl), part).href,
-        DATABASE_PREPARE: database.prepare ? "on" : "off",
-        IDENTITY_SECRET: TEST_IDENTITY_SECRET,
-      },
+    const { code, out } = await doctor({
+      ...SERVED,
+      CONSOLE_DATABASE_URL: Object.assign(new URL(database.consoleUrl), part).href,
     });
     expect(code).toBe(1);
     expect(out).toContain(`FAIL console login: ${expected}`);
@@ -436,15 +404,8 @@ describe("rowhouse doctor", () => {
         "FAIL pushing login: ADMIN_DATABASE_URL and DATABASE_URL are different databases\n     correct one of the variables: otherwise pushed tables are never served\n",
     },
   ])("reports $name for pushes, and serve warns", async ({ url, expected }) => {
-    const env = {
-      DATABASE_URL: database.servingUrl,
-      ADMIN_DATABASE_URL: url(),
-      DATABASE_PREPARE: database.prepare ? "on" : "off",
-      IDENTITY_SECRET: TEST_IDENTITY_SECRET,
-      HOST: "127.0.0.1",
-      PORT: "0",
-    };
-    const { code, out } = await runHere(["doctor"], { ...project, env });
+    const env = { ...envOf(database), ADMIN_DATABASE_URL: url(), HOST: "127.0.0.1", PORT: "0" };
+    const { code, out } = await doctor(env);
     expect(code).toBe(1);
     if (typeof expected === "string") expect(out).toContain(expected);
     else expect(out).toMatch(expected);
@@ -463,16 +424,13 @@ describe("rowhouse doctor", () => {
     { role: "identity", more: { IDENTITY_SECRET: TEST_IDENTITY_SECRET }, hasPushLogin: false },
     { role: "data", more: {}, hasPushLogin: true },
   ] as const)("checks a $role with only its login", async ({ role, more, hasPushLogin }) => {
-    const { code, out, err } = await runHere(["doctor"], {
-      ...project,
-      env: {
-        DATABASE_URL: database.roleUrls[role],
-        DATABASE_PREPARE: database.prepare ? "on" : "off",
-        ROLE: role,
-        INTERNAL_HMAC_SECRET: "s".repeat(32),
-        ...(hasPushLogin ? { ADMIN_DATABASE_URL: database.pushUrl } : {}),
-        ...more,
-      },
+    const { code, out, err } = await doctor({
+      DATABASE_URL: database.roleUrls[role],
+      DATABASE_PREPARE: database.prepare ? "on" : "off",
+      ROLE: role,
+      INTERNAL_HMAC_SECRET: "s".repeat(32),
+      ...(hasPushLogin ? { ADMIN_DATABASE_URL: database.pushUrl } : {}),
+      ...more,
     });
     expect([code, err]).toEqual([0, ""]);
     expect(out).toContain("ok   isolation: ");
@@ -490,30 +448,20 @@ describe("rowhouse doctor", () => {
 
   test("reports a login without rights and a database without tables, and the other checks run", async () => {
     const login = `rowhouse_ungranted_${crypto.randomUUID().slice(0, 8)}`;
-    await withDatabase(database.superuserUrl, (root) =>
-      root.message(`create role ${login} login password 'secret-word'; select 1`),
-    );
+    await alter(database.superuserUrl, `create role ${login} login password 'secret-word'`);
     // A pooler knows only the logins of the tests.
     const ungranted = new URL(database.adminUrl);
     ungranted.username = login;
     ungranted.password = "secret-word";
-    const env = {
-      DATABASE_PREPARE: database.prepare ? "on" : "off",
-      IDENTITY_SECRET: TEST_IDENTITY_SECRET,
-      ADMIN_DATABASE_URL: database.pushUrl,
-    };
     try {
-      const first = await runHere(["doctor"], {
-        ...project,
-        env: { ...env, DATABASE_URL: ungranted.href },
-      });
+      const first = await doctor({ ...envOf(database), DATABASE_URL: ungranted.href });
       expect([first.code, first.err]).toEqual([1, ""]);
       expect(first.out).toContain("has no right to read what this check needs (42501)\n");
       expect(first.out).toContain("run rowhouse migrate with this DATABASE_URL");
       expect(first.out).toContain("ok   isolation: ");
-      const empty = await runHere(["doctor"], {
-        ...project,
-        env: { ...env, DATABASE_URL: withPart({ pathname: "/postgres" }) },
+      const empty = await doctor({
+        ...envOf(database),
+        DATABASE_URL: withPart({ pathname: "/postgres" }),
       });
       expect([empty.code, empty.err]).toEqual([1, ""]);
       expect(empty.out).toMatch(
@@ -522,26 +470,21 @@ describe("rowhouse doctor", () => {
       expect(empty.out).toContain("ok   isolation: ");
       expect(first.out + empty.out).not.toContain("secret-word");
     } finally {
-      await withDatabase(database.superuserUrl, (root) =>
-        root.message(`drop role ${login}; select 1`),
-      );
+      await alter(database.superuserUrl, `drop role ${login}`);
     }
   });
 
   test("checks the pushing login, the Console and outward servers if DATABASE_URL does not respond", async () => {
     const mail = await openMailServer();
     const nowhere = Object.assign(new URL(database.servingUrl), { port: "1" }).href;
-    const { code, out, err } = await runHere(["doctor"], {
-      ...project,
-      env: {
-        ...serving(),
-        DATABASE_URL: nowhere,
-        IDENTITY_DATABASE_URL: database.roleUrls.identity,
-        MAIL_URL: mail.url,
-        MAIL_FROM: "no-reply@example.org",
-        IDENTITY_URL: "https://id.example.org",
-        COOKIE_DOMAIN: "example.org",
-      },
+    const { code, out, err } = await doctor({
+      ...SERVED,
+      DATABASE_URL: nowhere,
+      IDENTITY_DATABASE_URL: database.roleUrls.identity,
+      MAIL_URL: mail.url,
+      MAIL_FROM: "no-reply@example.org",
+      IDENTITY_URL: "https://id.example.org",
+      COOKIE_DOMAIN: "example.org",
     });
     await mail.close();
     expect([code, err]).toEqual([1, ""]);
@@ -564,21 +507,17 @@ describe("rowhouse doctor", () => {
     { about: "roles of providers", used: "count_claimed_roles()" },
   ])("continues after $about without a right", async ({ about, used }) => {
     await using own = await makeDatabase();
-    await withDatabase(own.adminUrl, (admin) =>
-      admin.message(
-        `revoke execute on function rowhouse.${used} from public, rowhouse_service, rowhouse_identity; select 1`,
-      ),
+    await alter(
+      own.adminUrl,
+      `revoke execute on function rowhouse.${used} from public, rowhouse_service, rowhouse_identity`,
     );
-    const { code, out, err } = await runHere(["doctor", "--json"], {
-      ...project,
-      env: {
-        DATABASE_URL: own.servingUrl,
-        ADMIN_DATABASE_URL: own.pushUrl,
+    const { code, out, err } = await doctor(
+      {
+        ...envOf(own),
         CONSOLE_DATABASE_URL: own.consoleUrl,
-        DATABASE_PREPARE: own.prepare ? "on" : "off",
-        IDENTITY_SECRET: TEST_IDENTITY_SECRET,
       },
-    });
+      "--json",
+    );
     const { findings } = JSON.parse(out) as { findings: Finding[] };
     expect([code, err]).toEqual([1, ""]);
     const failed = findings.filter(({ level }) => level === "fail");
@@ -619,28 +558,17 @@ describe("rowhouse doctor", () => {
 
   describe("for a service with accounts", () => {
     beforeAll(() =>
-      withDatabase(database.adminUrl, (admin) =>
-        admin.message(`insert into rowhouse.users (id, email, password_hash, password_digest, password_secret_id)
-          values (gen_random_uuid(), 'ada@example.org', 'x', 'x', '0a1b2c3d'); select 1`),
+      alter(
+        database.adminUrl,
+        `insert into rowhouse.users (id, email, password_hash, password_digest, password_secret_id)
+          values (gen_random_uuid(), 'ada@example.org', 'x', 'x', '0a1b2c3d')`,
       ),
     );
-    afterAll(() =>
-      withDatabase(database.adminUrl, (admin) =>
-        admin.message("delete from rowhouse.users; select 1"),
-      ),
-    );
-    const env = () => ({
-      DATABASE_URL: database.servingUrl,
-      ADMIN_DATABASE_URL: database.pushUrl,
-      DATABASE_PREPARE: database.prepare ? "on" : "off",
-      IDENTITY_SECRET: TEST_IDENTITY_SECRET,
-    });
+    afterAll(() => alter(database.adminUrl, "delete from rowhouse.users"));
+    const env = envOf(database);
 
     test("counts uses of an older identity secret, and never prints the secret", async () => {
-      const { code, out } = await runHere(["doctor"], {
-        ...project,
-        env: { ...env(), COOKIE_DOMAIN: "example.org" },
-      });
+      const { code, out } = await doctor({ ...env, COOKIE_DOMAIN: "example.org" });
       expect(code).toBe(0);
       expect(out).toContain(
         "warn identity secret: 0a1b2c3d is not in IDENTITY_SECRET, and 1 password ",
@@ -652,7 +580,7 @@ describe("rowhouse doctor", () => {
       await using provider = await startProvider({ name: "corp", label: "the Corporation" });
       const mail = await openMailServer();
       const settings = {
-        ...env(),
+        ...env,
         COOKIE_DOMAIN: "example.org",
         OIDC_CORP_ISSUER: provider.settings.issuer,
         OIDC_CORP_CLIENT_ID: "rowhouse",
@@ -663,7 +591,7 @@ describe("rowhouse doctor", () => {
         IDENTITY_URL: "https://id.example.org",
       };
       provider.register("http://id.example.org/oidc/corp/callback");
-      const { out } = await runHere(["doctor"], { ...project, env: settings });
+      const { out } = await doctor(settings);
       expect(out).toContain(
         `ok   sign-in with the Corporation: ${provider.settings.issuer} responds\n`,
       );
@@ -672,7 +600,7 @@ describe("rowhouse doctor", () => {
       );
       provider.wrong = { metadata: { issuer: "https://elsewhere.example.org" } };
       await mail.close();
-      const later = await runHere(["doctor"], { ...project, env: settings });
+      const later = await doctor(settings);
       expect(later.out).toContain(
         `warn sign-in with the Corporation: ${provider.settings.issuer} does not respond `,
       );
@@ -690,10 +618,7 @@ describe("rowhouse doctor", () => {
       const mails = { MAIL_FROM: from, IDENTITY_URL: pages, COOKIE_DOMAIN: "example.org" };
       for (const isAccepted of [true, false]) {
         const mail = openGreetedServer((greeting) => isAccepted && greeting === name);
-        const { out } = await runHere(["doctor"], {
-          ...project,
-          env: { ...env(), ...mails, MAIL_URL: mail.url },
-        });
+        const { out } = await doctor({ ...env, ...mails, MAIL_URL: mail.url });
         mail.stop();
         expect(new Set(mail.greetings)).toEqual(new Set([name]));
         expect(out).toContain(
@@ -708,10 +633,10 @@ describe("rowhouse doctor", () => {
       const message =
         "COOKIE_DOMAIN is not set, and 1 person has an account: sign-ins would not reach any app";
       const remedy = "set COOKIE_DOMAIN to the parent domain of all apps, such as example.org";
-      const doctor = await runHere(["doctor"], { ...project, env: env() });
-      expect(doctor.code).toBe(1);
-      expect(doctor.out).toContain(`FAIL cookies: ${message}\n     ${remedy}\n`);
-      const serve = await runHere(["serve"], { ...project, env: { ...env(), PORT: "0" } });
+      const found = await doctor(env);
+      expect(found.code).toBe(1);
+      expect(found.out).toContain(`FAIL cookies: ${message}\n     ${remedy}\n`);
+      const serve = await runHere(["serve"], { ...project, env: { ...env, PORT: "0" } });
       expect(serve).toEqual({
         code: 1,
         out: "",
@@ -721,15 +646,12 @@ describe("rowhouse doctor", () => {
   });
 
   test("warns if the processes can open more connections than the server allows", async () => {
-    const { code, out } = await runHere(["doctor"], {
-      ...project,
-      env: {
-        DATABASE_URL: database.adminUrl,
-        ADMIN_DATABASE_URL: database.pushUrl,
-        DATABASE_POOL: "500",
-        WORKERS: "2",
-        IDENTITY_SECRET: TEST_IDENTITY_SECRET,
-      },
+    const { code, out } = await doctor({
+      DATABASE_URL: database.adminUrl,
+      ADMIN_DATABASE_URL: database.pushUrl,
+      DATABASE_POOL: "500",
+      WORKERS: "2",
+      IDENTITY_SECRET: TEST_IDENTITY_SECRET,
     });
     expect(code).toBe(0);
     expect(out).toMatch(
@@ -738,18 +660,13 @@ describe("rowhouse doctor", () => {
   });
 
   test("warns about rights of every login over others, and about logins without limits", async () => {
-    await withDatabase(other.adminUrl, (admin) =>
-      admin.message(`grant execute on function pg_advisory_lock(int8), lo_create(oid) to public;
-        alter role ${LOGIN} in database ${other.name} reset temp_file_limit; select 1`),
+    await alter(
+      other.adminUrl,
+      `grant execute on function pg_advisory_lock(int8), lo_create(oid) to public;
+        alter role ${LOGIN} in database ${other.name} reset temp_file_limit`,
     );
-    const { code, out } = await runHere(["doctor"], {
-      ...project,
-      env: {
-        DATABASE_URL: other.servingUrl,
-        ADMIN_DATABASE_URL: other.pushUrl,
-        DATABASE_PREPARE: other.prepare ? "on" : "off",
-        IDENTITY_SECRET: TEST_IDENTITY_SECRET,
-      },
+    const { code, out } = await doctor({
+      ...envOf(other),
     });
     expect(code).toBe(0);
     expect(out).toContain("advisory locks");
@@ -757,9 +674,9 @@ describe("rowhouse doctor", () => {
   });
 
   test("warns about trusting every address as a proxy", async () => {
-    const { out } = await runHere(["doctor"], {
-      ...project,
-      env: { IDENTITY_SECRET: TEST_IDENTITY_SECRET, TRUSTED_PROXIES: "0.0.0.0/1,128.0.0.0/1" },
+    const { out } = await doctor({
+      IDENTITY_SECRET: TEST_IDENTITY_SECRET,
+      TRUSTED_PROXIES: "0.0.0.0/1,128.0.0.0/1",
     });
     expect(
       out,
@@ -769,13 +686,9 @@ describe("rowhouse doctor", () => {
   });
 
   test("fails if the isolation is broken, and reports the location", async () => {
-    await withDatabase(database.adminUrl, (admin) =>
-      admin.message("create table data.stray (); select 1"),
-    );
+    await alter(database.adminUrl, "create table data.stray ()");
     const { code, out } = await run(database.servingUrl);
-    await withDatabase(database.adminUrl, (admin) =>
-      admin.message("drop table data.stray; select 1"),
-    );
+    await alter(database.adminUrl, "drop table data.stray");
     expect(code).toBe(1);
     expect(out).toContain("data.stray must have row security");
   });
@@ -829,12 +742,11 @@ describe("rowhouse doctor", () => {
     },
   ])("reports a gateway with $name, and never prints the secret", async ({ more, expected }) => {
     const env = { ...GATEWAY, ...more };
-    const { out } = await runHere(["doctor"], { ...project, env });
+    const { out } = await doctor(env);
     expect(out).toContain(expected);
     expect(out).not.toMatch(/s{32}|i{32}/);
   });
 
-  type Finding = { about: string; level: string; message: string };
   test.each([
     {
       name: "a setting that the doctor does not need",
@@ -875,16 +787,13 @@ describe("rowhouse doctor", () => {
       otherChecks: ["driver"],
     },
   ])("lists invalid settings and continues: $name", async ({ settings, issues, otherChecks }) => {
-    const { code, out, err } = await runHere(["doctor", "--json"], {
-      ...project,
-      env: {
-        DATABASE_URL: database.servingUrl,
-        ADMIN_DATABASE_URL: database.pushUrl,
-        DATABASE_PREPARE: database.prepare ? "on" : "off",
-        IDENTITY_SECRET: TEST_IDENTITY_SECRET,
+    const { code, out, err } = await doctor(
+      {
+        ...envOf(database),
         ...settings,
       },
-    });
+      "--json",
+    );
     const { findings } = JSON.parse(out) as { findings: Finding[] };
     expect([code, err]).toEqual([1, ""]);
     const failed = findings.filter(({ level }) => level === "fail");
@@ -938,12 +847,9 @@ describe("rowhouse doctor", () => {
 
   test("reports remains of an older rowhouse dev in a service, and nothing in a database of dev", async () => {
     await using adopted = await makeDatabase();
-    const write = (text: string) =>
-      withDatabase(adopted.adminUrl, (admin) => admin.message(`${text}; select 1`));
+    const write = (text: string) => alter(adopted.adminUrl, text);
     const ask = async (env: Record<string, string>) => {
-      const { out } = await runHere(["doctor", "--json"], { ...project, env });
-      const { findings } = JSON.parse(out) as { findings: Finding[] };
-      return findings
+      return findingsOf(await doctor(env, "--json"))
         .filter(({ about }) => about === "rowhouse dev")
         .map(({ level, message }) => `${level} ${message}`);
     };
@@ -973,13 +879,10 @@ describe("rowhouse doctor", () => {
     await withDatabase(other.adminUrl, (admin) =>
       admin.message("update rowhouse.service_migrations set checksum = 'sha256:0'; select 1"),
     );
-    const { code, out } = await runHere(["doctor"], {
-      ...project,
-      env: {
-        DATABASE_URL: other.servingUrl,
-        ADMIN_DATABASE_URL: other.adminUrl,
-        DATABASE_PREPARE: other.prepare ? "on" : "off",
-      },
+    const { code, out } = await doctor({
+      DATABASE_URL: other.servingUrl,
+      ADMIN_DATABASE_URL: other.adminUrl,
+      DATABASE_PREPARE: other.prepare ? "on" : "off",
     });
     expect(code).toBe(1);
     expect(out.split("\n").slice(-3)).toEqual([
@@ -992,10 +895,9 @@ describe("rowhouse doctor", () => {
   test("reports a database without migrations, and an unavailable database", async () => {
     await using empty = await makeEmptyDatabase();
     const env = { DATABASE_URL: empty.url };
-    const bare = await runHere(["doctor"], { ...project, env });
-    const unavailable = await runHere(["doctor"], {
-      ...project,
-      env: { DATABASE_URL: "postgres://nobody:secret-word@127.0.0.1:1/nothing" },
+    const bare = await doctor(env);
+    const unavailable = await doctor({
+      DATABASE_URL: "postgres://nobody:secret-word@127.0.0.1:1/nothing",
     });
     expect([bare.code, unavailable.code]).toEqual([1, 1]);
     expect(bare.out).toContain("run rowhouse migrate");
@@ -1007,7 +909,7 @@ describe("rowhouse doctor", () => {
     const wrong = (change: (url: URL) => void) => {
       const url = new URL(database.adminUrl);
       change(url);
-      return runHere(["doctor"], { ...project, env: { ADMIN_DATABASE_URL: url.href } });
+      return doctor({ ADMIN_DATABASE_URL: url.href });
     };
     const login = await wrong((url) => Object.assign(url, { password: "secret-word" }));
     const missing = await wrong((url) => Object.assign(url, { pathname: "/nowhere" }));
@@ -1019,11 +921,7 @@ describe("rowhouse doctor", () => {
 
   test("warns of a setting of an earlier release that is set, and not of an empty one", async () => {
     const findWarnings = async (text: string) => {
-      const { out } = await runHere(["doctor", "--json"], {
-        ...project,
-        env: { KEEP_ALIVE: text },
-      });
-      const { findings } = JSON.parse(out) as { findings: CheckResult[] };
+      const findings = findingsOf(await doctor({ KEEP_ALIVE: text }, "--json"));
       return findings.filter(({ about }) => about === "setting KEEP_ALIVE");
     };
     expect(await findWarnings("")).toEqual([]);

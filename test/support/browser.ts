@@ -109,6 +109,17 @@ export async function findAxeViolations(page: Page): Promise<{ id: string; nodes
   }, EXTRA_RULES);
 }
 
+/** The page has no accessibility issue in its current state, and is no wider than its window. */
+export async function expectSound(page: Page, what = new URL(page.url()).pathname): Promise<void> {
+  const issues = await findAxeViolations(page);
+  const overflow = await page.evaluate(() => document.documentElement.scrollWidth - innerWidth);
+  expect({ what, issues, overflow: Math.max(overflow, 0) }).toEqual({
+    what,
+    issues: [],
+    overflow: 0,
+  });
+}
+
 /** Submits the sign-in form to which the Console redirected, and waits for the Console page and its script. */
 export async function signInToConsole(page: Page, email: string): Promise<void> {
   await page.fill("#email", email);

@@ -1,7 +1,7 @@
 /** The page that imports a file into the table `todos`. @module */
 import { expect } from "bun:test";
 import type { Page } from "playwright-core";
-import { findAxeViolations, signInToConsole } from "./browser.ts";
+import { signInToConsole } from "./browser.ts";
 import type { useTablePages } from "./table_pages.ts";
 
 export const press = (page: Page, name: string | RegExp): Promise<void> =>
@@ -37,11 +37,4 @@ export async function loseSecondResponse(
     expect(sentOn.status).toBe(201);
     return await route.abort();
   });
-}
-
-/** The page has no axe violation, and fits its width. */
-export async function expectSound(page: Page, what: string): Promise<void> {
-  expect([what, await findAxeViolations(page)]).toEqual([what, []]);
-  const wide = await page.evaluate(() => document.documentElement.scrollWidth - innerWidth);
-  expect([what, Math.max(wide, 0)]).toEqual([what, 0]);
 }
