@@ -1,22 +1,19 @@
 /** The audit log in the Console: each filter, the page of an app, client addresses, and CSV without formulas, page by page. */
-import { afterAll, beforeAll, expect, test } from "bun:test";
+import { expect, test } from "bun:test";
 import { renameApp, setLimit } from "../../src/records/apps/mod.ts";
 import { grantRole } from "../../src/records/people/mod.ts";
 import { testDeps } from "../support/deps.ts";
-import { type Jar, makePerson, type Person, signInAs, visit } from "../support/people.ts";
-import { openTestService, type TestApp, type TestService } from "../support/service.ts";
+import { type Jar, makePerson, signInAs, visit } from "../support/people.ts";
+import { openTestService } from "../support/service.ts";
+import { share } from "../support/share.ts";
 
-let service: TestService;
-let admin: Person;
 let jar: Jar;
-let app: TestApp;
-beforeAll(async () => {
-  service = await openTestService({ identity: () => ({ cookieDomain: "example.org" }) });
-  admin = await makePerson(service, { consoleRole: "admin" });
-  jar = await signInAs(service, admin);
-  app = await service.makeApp();
-  // An entry of each kind, days apart and later than all others, and many entries of one kind.
-  await service.service.admin.message(`
+const service = await share(openTestService({ identity: () => ({ cookieDomain: "example.org" }) }));
+const admin = await makePerson(service, { consoleRole: "admin" });
+jar = await signInAs(service, admin);
+const app = await service.makeApp();
+// An entry of each kind, days apart and later than all others, and many entries of one kind.
+await service.service.admin.message(`
     insert into rowhouse.audit_actions
       select 'test_' || name, false from unnest(array['first', 'second', 'third', 'many', 'long']) as name;
     insert into rowhouse.audit (at, actor, action, user_id, app, details, client) values
@@ -25,8 +22,6 @@ beforeAll(async () => {
       ('2030-03-03T12:00:00Z', '=cmd()', 'test_third', '${admin.id}', null, '{"a": "<script>x</script>"}', null);
     insert into rowhouse.audit (at, actor, action, details) select '2031-01-01'::timestamptz, 'operator', 'test_many',
       jsonb_build_object('n', n) from generate_series(1, 2500) as n; select 1`);
-});
-afterAll(() => service.close());
 
 const show = async (path: string) => await visit(service, jar, path);
 /** The sentences of a page, without markup. */

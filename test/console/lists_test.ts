@@ -1,27 +1,23 @@
 /** Lists of the Console as CSV: every row of the list, from several pages, filtered as its page. */
-import { afterAll, beforeAll, expect, test } from "bun:test";
+import { expect, test } from "bun:test";
 import { consoleRoutes } from "../../src/console/mod.ts";
 import { defineSchema, t } from "../../src/schema/mod.ts";
-import { type Jar, makePerson, signInAs, visit } from "../support/people.ts";
-import { openTestService, type TestService } from "../support/service.ts";
+import { makePerson, signInAs, visit } from "../support/people.ts";
+import { openTestService } from "../support/service.ts";
+import { share } from "../support/share.ts";
 
 /** More than two pages of a CSV. */
 const MANY = 1030;
 const FORMULA = "=cmd()";
 
-let service: TestService;
-let jar: Jar;
-let personId: string;
-let slug: string;
-beforeAll(async () => {
-  service = await openTestService();
-  const admin = await makePerson(service, { consoleRole: "super_admin" });
-  personId = admin.id;
-  jar = await signInAs(service, admin);
-  const app = await service.makeApp(defineSchema({ listed: { title: t.string() } }));
-  slug = app.slug;
-  const n = `generate_series(1, ${MANY}) as n`;
-  await service.service.admin.message(`
+const service = await share(openTestService());
+const admin = await makePerson(service, { consoleRole: "super_admin" });
+const personId = admin.id;
+const jar = await signInAs(service, admin);
+const app = await service.makeApp(defineSchema({ listed: { title: t.string() } }));
+const slug = app.slug;
+const n = `generate_series(1, ${MANY}) as n`;
+await service.service.admin.message(`
     insert into rowhouse.apps (id, slug) select gen_random_uuid(), 'listed-' || n from ${n};
     insert into rowhouse.users (id, email, display_name)
       select gen_random_uuid(), 'listed-' || n || '@example.org', '${FORMULA}' from ${n};
@@ -42,8 +38,6 @@ beforeAll(async () => {
     insert into rowhouse.sessions (id, user_id, session_digest, identity_digest, secret_id, expires_at)
       select left(md5('listed' || n), 16), '${personId}', sha256(n::text::bytea), sha256(n::text::bytea), 'x', now() + interval '1 hour' from ${n};
     select 1`);
-}, 60_000);
-afterAll(() => service.close());
 
 const show = (path: string) => visit(service, jar, path);
 const toPath = (template: string) => template.replace(":app", slug).replace(":person", personId);

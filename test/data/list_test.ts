@@ -1,40 +1,31 @@
 /** Lists: pages and limits, order, content negotiation, pushes by other processes, and the number of queries. @module */
-import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { describe, expect, test } from "bun:test";
 import { defineSchema, t } from "../../src/schema/mod.ts";
 import { openService } from "../../src/service/open.ts";
 import { MAX_ROWS } from "../../src/std/limits.ts";
 import { TEST_IDENTITY_SECRET } from "../support/deps.ts";
-import { openPostgresProxy, type PostgresProxy } from "../support/postgres_proxy.ts";
+import { openPostgresProxy } from "../support/postgres_proxy.ts";
 import { codeOf } from "../support/problem.ts";
 import { countRequested, KEY_LOOKUP } from "../support/requested.ts";
-import { openTestService, type TestApp, type TestService, UNGUARDED } from "../support/service.ts";
+import { openTestService, type TestService, UNGUARDED } from "../support/service.ts";
 import { nextOf, previewsOfRun } from "../support/shape.ts";
+import { share } from "../support/share.ts";
 
 const first = { notes: { title: t.string().required() }, empty: { title: t.string() } };
 const LIST = "/v1/data/db/notes";
 const MANY = MAX_ROWS + 1;
 const HAS_FILTERS = previewsOfRun().includes("filters");
 
-let proxy: PostgresProxy;
-let service: TestService;
-let app: TestApp;
-let ids: string[];
-beforeAll(async () => {
-  proxy = await openPostgresProxy();
-  service = await openTestService({ toServingUrl: proxy.toUrl, service: UNGUARDED });
-  app = await service.makeApp(defineSchema(first));
-  const rows = await service.query<{ id: string }>(
-    `insert into data.notes (app_id, id, title)
+const proxy = await share(openPostgresProxy());
+const service = await share(openTestService({ toServingUrl: proxy.toUrl, service: UNGUARDED }));
+const app = await service.makeApp(defineSchema(first));
+const rows = await service.query<{ id: string }>(
+  `insert into data.notes (app_id, id, title)
     select $1::uuid, ('00000000-0000-7000-8000-' || lpad(n::text, 12, '0'))::uuid, 'note ' || n
     from generate_series(1, $2::int4) n order by random() returning id`,
-    [app.id, MANY],
-  );
-  ids = rows.map(({ id }) => id).sort();
-});
-afterAll(async () => {
-  await service.close();
-  await proxy.close();
-});
+  [app.id, MANY],
+);
+const ids = rows.map(({ id }) => id).sort();
 
 type List = { rows: { id: string }[]; limit: number; offset: number; hasMore: boolean };
 const list = async (query: string) => (await service.call(app, LIST + query)).json as List;

@@ -2,11 +2,12 @@
  * How long a request of a person takes does not tell where other people have values: what a statement reads is the same for a range
  * with thousands of rows of others and for one without any.
  */
-import { afterAll, beforeAll, expect, test } from "bun:test";
+import { expect, test } from "bun:test";
 import { defineSchema, type TableRules, t } from "../../src/schema/mod.ts";
 import { measureDryDelete, measureGroups, measurePage } from "../support/person_costs.ts";
-import { openPersonViews, type PersonViews, type TestCaller } from "../support/person_views.ts";
-import { openTestService, type TestApp, type TestService, UNGUARDED } from "../support/service.ts";
+import { openPersonViews, type TestCaller } from "../support/person_views.ts";
+import { openTestService, UNGUARDED } from "../support/service.ts";
+import { share } from "../support/share.ts";
 
 const schema = defineSchema({
   projects: t.model({ name: t.string() }),
@@ -44,39 +45,32 @@ const HIDDEN = 9000;
 const FULL = 50_000;
 const EMPTY = 70_000;
 
-let service: TestService;
-let app: TestApp;
-let views: PersonViews;
 /** The person is a member of the first. */
 const projects = [0, 1].map(() => Bun.randomUUIDv7());
 const callers: Partial<Record<string, TestCaller>> = {};
-beforeAll(async () => {
-  service = await openTestService({ service: { ...UNGUARDED, previews: ["filters", "live"] } });
-  app = await service.makeApp(schema);
-  const endpoints = ["list", "query", "walk", "groups", "delete_where", "children"] as const;
-  views = await openPersonViews(service, { app, schema, rules }, endpoints);
-  const me = crypto.randomUUID();
-  for (const role of [...ROLES, "member"]) callers[role] = await views.makeCaller(role, { id: me });
-  await views.admin`insert into data.projects (app_id, id, name)
+const service = await share(
+  openTestService({ service: { ...UNGUARDED, previews: ["filters", "live"] } }),
+);
+const app = await service.makeApp(schema);
+const endpoints = ["list", "query", "walk", "groups", "delete_where", "children"] as const;
+const views = await share(openPersonViews(service, { app, schema, rules }, endpoints));
+const me = crypto.randomUUID();
+for (const role of [...ROLES, "member"]) callers[role] = await views.makeCaller(role, { id: me });
+await views.admin`insert into data.projects (app_id, id, name)
     select ${app.id}, p, p::text from unnest(${projects}::uuid[]) as p`;
-  await views.admin`insert into data.members (app_id, id, person, project)
+await views.admin`insert into data.members (app_id, id, person, project)
     values (${app.id}, gen_random_uuid(), ${me}, ${projects[0] ?? ""})`;
-  // In the first project, the rows of others have lower amounts than the person's, in the second higher ones.
-  await views.admin`insert into data.pays (app_id, id, owner, amount, note, project, "isOpen")
+// In the first project, the rows of others have lower amounts than the person's, in the second higher ones.
+await views.admin`insert into data.pays (app_id, id, owner, amount, note, project, "isOpen")
     select ${app.id}, gen_random_uuid(), ${me}, 100000 + n, 'mine', (${projects}::uuid[])[1 + n % 2], true
     from generate_series(1, 200) as n`;
-  await views.admin`insert into data.pays (app_id, id, owner, amount, note, "isOpen")
+await views.admin`insert into data.pays (app_id, id, owner, amount, note, "isOpen")
     select ${app.id}, gen_random_uuid(), gen_random_uuid(), ${FULL} + n, 'other', true
     from generate_series(1, ${HIDDEN}) as n`;
-  await views.admin`insert into data.pays (app_id, id, owner, amount, note, project, "isOpen")
+await views.admin`insert into data.pays (app_id, id, owner, amount, note, project, "isOpen")
     select ${app.id}, gen_random_uuid(), gen_random_uuid(), n % 2 * 200000 + n, 'other', (${projects}::uuid[])[1 + n % 2], true
     from generate_series(1, ${HIDDEN}) as n`;
-  await views.admin`vacuum analyze data.pays`;
-}, 60_000);
-afterAll(async () => {
-  await views.close();
-  await service.close();
-});
+await views.admin`vacuum analyze data.pays`;
 
 const MEASURES = { measurePage, measureGroups, measureDryDelete } as const;
 type Measure = keyof typeof MEASURES;

@@ -1,9 +1,10 @@
 /** What later pages and conditions of a person with several alternatives read: as much as the first page, however many rows the table has. */
-import { afterAll, beforeAll, expect, test } from "bun:test";
+import { expect, test } from "bun:test";
 import { defineSchema, type TableRules, t } from "../../src/schema/mod.ts";
 import { measurePage } from "../support/person_costs.ts";
-import { openPersonViews, type PersonViews, type TestCaller } from "../support/person_views.ts";
-import { openTestService, type TestApp, type TestService, UNGUARDED } from "../support/service.ts";
+import { openPersonViews, type TestCaller } from "../support/person_views.ts";
+import { openTestService, UNGUARDED } from "../support/service.ts";
+import { share } from "../support/share.ts";
 
 const schema = defineSchema({
   teams: t.model({ name: t.string() }),
@@ -25,40 +26,29 @@ const rules: Record<string, TableRules> = {
 
 const ROWS = 30_000;
 
-let service: TestService;
-let app: TestApp;
-let views: PersonViews;
 const callers: Record<string, TestCaller> = {};
-beforeAll(async () => {
-  service = await openTestService({ service: { ...UNGUARDED, previews: ["filters", "live"] } });
-  app = await service.makeApp(schema);
-  views = await openPersonViews(service, { app, schema, rules }, [
-    "list",
-    "get",
-    "query",
-    "walk",
-    "groups",
-  ]);
-  const teams = Array.from({ length: 40 }, () => Bun.randomUUIDv7());
-  await views.admin`insert into data.teams (app_id, id) select ${app.id}, unnest(${teams}::uuid[])`;
-  for (const role of ["team"]) {
-    const caller = await views.makeCaller(role);
-    callers[role] = caller;
-    for (const team of teams.slice(0, 3))
-      await views.admin`insert into data.members (app_id, id, person, team)
+const service = await share(
+  openTestService({ service: { ...UNGUARDED, previews: ["filters", "live"] } }),
+);
+const app = await service.makeApp(schema);
+const views = await share(
+  openPersonViews(service, { app, schema, rules }, ["list", "get", "query", "walk", "groups"]),
+);
+const teams = Array.from({ length: 40 }, () => Bun.randomUUIDv7());
+await views.admin`insert into data.teams (app_id, id) select ${app.id}, unnest(${teams}::uuid[])`;
+for (const role of ["team"]) {
+  const caller = await views.makeCaller(role);
+  callers[role] = caller;
+  for (const team of teams.slice(0, 3))
+    await views.admin`insert into data.members (app_id, id, person, team)
         values (${app.id}, gen_random_uuid(), ${caller.id}, ${team})`;
-  }
-  await views.admin`insert into data.notes (app_id, id, owner, team, "isOpen", title)
+}
+await views.admin`insert into data.notes (app_id, id, owner, team, "isOpen", title)
     select ${app.id}, gen_random_uuid(), case when n % 30 = 0 then ${callers["team"]?.id ?? ""}::uuid else gen_random_uuid() end,
       (${teams}::uuid[])[1 + n / 30 % 40], n % 7 = 0, 'note'
     from generate_series(1, ${ROWS}::int4) as n`;
-  await views.admin`vacuum analyze data.notes`;
-  await views.admin`vacuum analyze data.members`;
-}, 300_000);
-afterAll(async () => {
-  await views.close();
-  await service.close();
-});
+await views.admin`vacuum analyze data.notes`;
+await views.admin`vacuum analyze data.members`;
 
 /** The buffers that a page reads, its rows and its cursor. */
 function measure(role: string, text: string) {

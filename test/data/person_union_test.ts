@@ -2,12 +2,12 @@
  * Queries of people whose rule has several alternatives, on a table most of whose rows they do not see: pages, conditions, orders,
  * counts and groups visit the rows of the alternatives, and not those of the table.
  */
-import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { afterAll, describe, expect, test } from "bun:test";
 import postgres from "postgres";
 import { defineSchema, t } from "../../src/schema/mod.ts";
 import { makePerson, signInAs } from "../support/people.ts";
 import { getPersonKey, openToBrowsers } from "../support/person_keys.ts";
-import { openTestService, type TestApp, type TestService } from "../support/service.ts";
+import { openTestService } from "../support/service.ts";
 
 const ORIGIN = "https://wiki.example.org";
 const NOTES = "/v1/data/db/notes";
@@ -42,46 +42,42 @@ const schema = defineSchema({
 });
 
 type Row = Record<string, unknown> & { id: string };
-let service: TestService;
-let app: TestApp;
-let admin: postgres.Sql;
 const callers: Record<string, { id: string; key: string }> = {};
 /** The rows that each person sees, by id. */
 const seen: Record<string, Row[]> = {};
 
-beforeAll(async () => {
-  service = await openTestService({
-    identity: () => ({ cookieDomain: "example.org" }),
-    service: { previews: ["filters", "browser"], maxVisits: MAX_VISITS },
-  });
-  app = await service.makeApp(schema, { origins: [ORIGIN] });
-  await openToBrowsers(service, app);
-  await service.service.warm();
-  admin = postgres(service.database.adminUrl, { max: 1, onnotice: () => undefined });
-  const roles: Readonly<Record<string, string>> = {
-    few: "member",
-    many: "member",
-    lead: "lead",
-    none: "member",
-    edge: "lead",
-  };
-  for (const [name, role] of Object.entries(roles)) {
-    const person = await makePerson(service, { app, role });
-    const cookies = await signInAs(service, person);
-    const { key } = await getPersonKey(service, { cookies, app, origin: ORIGIN });
-    service.secrets.add(key);
-    callers[name] = { id: person.id, key };
-  }
-  const teams = Array.from({ length: 12 }, () => Bun.randomUUIDv7());
-  await admin`insert into data.teams (app_id, id) select ${app.id}, unnest(${teams}::uuid[])`;
-  // Twice in a team; one team has most rows, and another the last ones.
-  const joined = { few: [0, 1, 1, 2], many: [3, 4, 5, 6], lead: [0, 2, 7], none: [11] };
-  for (const [name, places] of Object.entries(joined))
-    for (const [n, place] of places.entries())
-      await admin`insert into data.members (app_id, id, person, team, "isLead")
+const service = await openTestService({
+  identity: () => ({ cookieDomain: "example.org" }),
+  service: { previews: ["filters", "browser"], maxVisits: MAX_VISITS },
+});
+const app = await service.makeApp(schema, { origins: [ORIGIN] });
+await openToBrowsers(service, app);
+await service.service.warm();
+const admin = postgres(service.database.adminUrl, { max: 1, onnotice: () => undefined });
+const roles: Readonly<Record<string, string>> = {
+  few: "member",
+  many: "member",
+  lead: "lead",
+  none: "member",
+  edge: "lead",
+};
+for (const [name, role] of Object.entries(roles)) {
+  const person = await makePerson(service, { app, role });
+  const cookies = await signInAs(service, person);
+  const { key } = await getPersonKey(service, { cookies, app, origin: ORIGIN });
+  service.secrets.add(key);
+  callers[name] = { id: person.id, key };
+}
+const teams = Array.from({ length: 12 }, () => Bun.randomUUIDv7());
+await admin`insert into data.teams (app_id, id) select ${app.id}, unnest(${teams}::uuid[])`;
+// Twice in a team; one team has most rows, and another the last ones.
+const joined = { few: [0, 1, 1, 2], many: [3, 4, 5, 6], lead: [0, 2, 7], none: [11] };
+for (const [name, places] of Object.entries(joined))
+  for (const [n, place] of places.entries())
+    await admin`insert into data.members (app_id, id, person, team, "isLead")
         values (${app.id}, gen_random_uuid(), ${callers[name]?.id ?? ""}, ${teams[place] ?? ""}, ${n !== 1})`;
-  const ids = ["few", "many", "lead"].map((name) => callers[name]?.id ?? "");
-  await admin`insert into data.notes (app_id, id, owner, team, "isOpen", at, title)
+const ids = ["few", "many", "lead"].map((name) => callers[name]?.id ?? "");
+await admin`insert into data.notes (app_id, id, owner, team, "isOpen", at, title)
     select ${app.id}, gen_random_uuid(), case
         when n % 400 = 0 then (${ids}::uuid[])[1] when n % 30 = 1 then (${ids}::uuid[])[2]
         when n % 200 = 2 then (${ids}::uuid[])[3] else gen_random_uuid() end,
@@ -90,20 +86,19 @@ beforeAll(async () => {
         when n > 19900 then (${teams}::uuid[])[6] when n % 7 = 0 then (${teams}::uuid[])[10] end,
       n % 3 = 0, n % 1000, 'note ' || n % 90
     from generate_series(1, 20000) as n`;
-  // The first visits of a page of 60 end after 122 rows: 60 seen rows, and then one that is not seen.
-  await admin`insert into data.notes (app_id, id, owner, "isOpen", at, title)
+// The first visits of a page of 60 end after 122 rows: 60 seen rows, and then one that is not seen.
+await admin`insert into data.notes (app_id, id, owner, "isOpen", at, title)
     select ${app.id}, ('00000000-0000-4000-8000-' || lpad(n::text, 12, '0'))::uuid,
       ${callers["edge"]?.id ?? ""}, n <= 60 or n > 125, n, 'edge ' || n
     from generate_series(1, 133) as n`;
-  await admin`vacuum analyze data.notes`;
-  for (const [name, { id }] of Object.entries(callers)) {
-    const isLead = roles[name] === "lead";
-    const rows = await admin<Row[]>`select * from data.notes as n where app_id = ${app.id} and (
+await admin`vacuum analyze data.notes`;
+for (const [name, { id }] of Object.entries(callers)) {
+  const isLead = roles[name] === "lead";
+  const rows = await admin<Row[]>`select * from data.notes as n where app_id = ${app.id} and (
         owner = ${id} and ("isOpen" or not ${isLead}) or exists (select from data.members as m
           where m.person = ${id} and m.team = n.team and ("isLead" or not ${isLead}))) order by id`;
-    seen[name] = [...rows];
-  }
-});
+  seen[name] = [...rows];
+}
 afterAll(async () => {
   await admin.end();
   await service.close();

@@ -2,34 +2,29 @@
  * What the database says about itself by an SQLSTATE, such as a full disk: the log, doctor and commands get our sentence,
  * callers only that of a full disk, and none gets PostgreSQL's.
  */
-import { afterAll, beforeAll, expect, test } from "bun:test";
+import { afterAll, expect, test } from "bun:test";
 import postgres from "postgres";
 import { explainFailure } from "../../src/cli/database.ts";
 import { Problem } from "../../src/problem.ts";
 import { defineSchema, t } from "../../src/schema/mod.ts";
 import { toFailedCheck } from "../../src/service/unavailable.ts";
 import { eventually } from "../support/eventually.ts";
-import { openTestService, type TestApp, type TestService, UNGUARDED } from "../support/service.ts";
+import { openTestService, UNGUARDED } from "../support/service.ts";
 
 const LIST = "/v1/data/db/notes";
 /** PostgreSQL's text, which quotes other apps' rows. */
 const TEXT = "secret row of another app";
 
-let service: TestService;
-let app: TestApp;
-let superuser: postgres.Sql;
-beforeAll(async () => {
-  service = await openTestService({ service: UNGUARDED });
-  app = await service.makeApp(defineSchema({ notes: { title: t.string().required() } }));
-  superuser = postgres(service.database.superuserUrl, { max: 1, onnotice: () => undefined });
-  await superuser.unsafe(`
+const service = await openTestService({ service: UNGUARDED });
+const app = await service.makeApp(defineSchema({ notes: { title: t.string().required() } }));
+const superuser = postgres(service.database.superuserUrl, { max: 1, onnotice: () => undefined });
+await superuser.unsafe(`
     create function public.fail_as() returns trigger language plpgsql as $$
     begin
       raise exception '${TEXT}' using errcode = new.title;
     end $$;
     create trigger fail_as before insert on data.notes for each row
       when (new.title ~ '^[0-9][0-9A-Z]{4}$') execute function public.fail_as()`);
-});
 afterAll(async () => {
   await superuser.end();
   await service.close();

@@ -2,13 +2,14 @@
  * Statements that the patched driver sends before earlier responses arrive. Each statement gets its own response or
  * error, and every statement ends, even if the connection fails.
  */
-import { afterAll, beforeAll, expect, test } from "bun:test";
-import { type Database, openDatabase, SERVICE_QUEUE } from "../../src/db/mod.ts";
+import { expect, test } from "bun:test";
+import { openDatabase, SERVICE_QUEUE } from "../../src/db/mod.ts";
 import { type Connection, openConnection } from "../../src/db/pool/connection.ts";
 import { errorCode } from "../../src/std/network.ts";
-import { makeDatabase, type TestDatabase } from "../support/cluster.ts";
+import { makeDatabase } from "../support/cluster.ts";
 import { eventually } from "../support/eventually.ts";
 import { openPostgresProxy } from "../support/postgres_proxy.ts";
+import { share } from "../support/share.ts";
 
 const NAME = "rowhouse driver test";
 /** The number of concurrent statements. */
@@ -17,19 +18,13 @@ const DEPTH = 100;
 const LOST_MS = 10_000;
 const CALL = { retry: "safe", queue: SERVICE_QUEUE } as const;
 
-let database: TestDatabase;
-let admin: Database;
-beforeAll(async () => {
-  database = await makeDatabase();
-  admin = openDatabase({ url: database.adminUrl, connections: 2, prepare: true, name: "observer" });
-  await admin.message(`create table public.kinds as select 1::int4 as kind;
+const database = await share(makeDatabase());
+const admin = await share(
+  openDatabase({ url: database.adminUrl, connections: 2, prepare: true, name: "observer" }),
+);
+await admin.message(`create table public.kinds as select 1::int4 as kind;
     create function public.fail() returns text language plpgsql as $$ begin raise 'on purpose'; end $$;
     select 1`);
-});
-afterAll(async () => {
-  await admin.close();
-  await database.drop();
-});
 
 async function withConnection<Result>(
   options: { url?: string; prepare?: boolean },

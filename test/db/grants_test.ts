@@ -2,7 +2,7 @@
  * Compares the rights of each login on each object of the database with grants.json. After an intended change, run
  * UPDATE_GRANTS=1 bun test test/db/grants_test.ts, and review the difference.
  */
-import { afterAll, beforeAll, expect, test } from "bun:test";
+import { expect, test } from "bun:test";
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { defineSchema, t } from "../../src/schema/mod.ts";
@@ -14,8 +14,9 @@ import {
   toLogin,
 } from "../support/cluster.ts";
 import { ROOT } from "../support/command.ts";
-import { addNeeds, type Grants, readGrants } from "../support/grants.ts";
-import { openTestService, type TestService } from "../support/service.ts";
+import { addNeeds, readGrants } from "../support/grants.ts";
+import { openTestService } from "../support/service.ts";
+import { share } from "../support/share.ts";
 
 const LIST = join(ROOT, "test/db/grants.json");
 const NO_RIGHTS = "rowhouse_test_nobody";
@@ -35,25 +36,20 @@ const LOGINS = {
   nobody: NO_RIGHTS,
 } as const;
 
-let service: TestService;
-let grants: Grants;
-beforeAll(async () => {
-  service = await openTestService();
-  await service.makeApp(
-    defineSchema({
-      projects: { name: t.string().required().unique() },
-      todos: { title: t.string(), kind: t.enum(["a", "b"]), project: t.ref("projects") },
-    }),
-  );
-  const { admin } = service.service;
-  await admin.message(`do $$ begin
+const service = await share(openTestService());
+await service.makeApp(
+  defineSchema({
+    projects: { name: t.string().required().unique() },
+    todos: { title: t.string(), kind: t.enum(["a", "b"]), project: t.ref("projects") },
+  }),
+);
+const { admin } = service.service;
+await admin.message(`do $$ begin
     if pg_catalog.to_regrole('${NO_RIGHTS}') is null then create role ${NO_RIGHTS} login; end if;
   exception when duplicate_object or unique_violation then null; end $$; select 1`);
-  grants = addNeeds(await readGrants(admin, LOGINS));
-  if (process.env["UPDATE_GRANTS"] === "1")
-    writeFileSync(LIST, `${JSON.stringify(grants, null, 2)}\n`);
-});
-afterAll(() => service.close());
+const grants = addNeeds(await readGrants(admin, LOGINS));
+if (process.env["UPDATE_GRANTS"] === "1")
+  writeFileSync(LIST, `${JSON.stringify(grants, null, 2)}\n`);
 
 test("the database grants exactly the rights in grants.json", () => {
   expect(grants).toEqual(JSON.parse(readFileSync(LIST, "utf8")));

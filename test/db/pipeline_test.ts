@@ -2,7 +2,7 @@
  * Pipelined reads: each caller gets its own response, and only calls with the same lock wait for each other, despite
  * errors of the server and the network.
  */
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "bun:test";
+import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import {
   type Database,
   echoColumn,
@@ -11,10 +11,11 @@ import {
   SERVICE_QUEUE,
 } from "../../src/db/mod.ts";
 import { Problem } from "../../src/problem.ts";
-import { makeDatabase, type TestDatabase } from "../support/cluster.ts";
+import { makeDatabase } from "../support/cluster.ts";
 import { eventually } from "../support/eventually.ts";
 import { makeMessage, makeRow, splitRow } from "../support/postgres_protocol.ts";
 import { type Action, openPostgresProxy, type PostgresProxy } from "../support/postgres_proxy.ts";
+import { share } from "../support/share.ts";
 
 /** One of these connections is for pipelining. */
 const CONNECTIONS = 5;
@@ -23,21 +24,15 @@ const CALLS = 20;
 const READ = `select $1::text as body, ${echoColumn(2)}`;
 const OBSERVE = { retry: "safe", queue: SERVICE_QUEUE } as const;
 
-let database: TestDatabase;
-let admin: Database;
 let proxy: PostgresProxy;
 let pool: Database;
 let mismatches = 0;
-beforeAll(async () => {
-  database = await makeDatabase();
-  admin = openDatabase({ url: database.adminUrl, connections: 2, prepare: true, name: "observer" });
-  await admin.message(`create table public.notes (note text primary key);
+const database = await share(makeDatabase());
+const admin = await share(
+  openDatabase({ url: database.adminUrl, connections: 2, prepare: true, name: "observer" }),
+);
+await admin.message(`create table public.notes (note text primary key);
     insert into public.notes values ('first'); select 1`);
-});
-afterAll(async () => {
-  await admin.close();
-  await database.drop();
-});
 beforeEach(async () => {
   proxy = await openPostgresProxy();
   pool = openPool();

@@ -1,20 +1,18 @@
-import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { describe, expect, test } from "bun:test";
 import { type Database, openDatabase, SERVICE_QUEUE } from "../../src/db/mod.ts";
 import { Problem } from "../../src/problem.ts";
-import { makeDatabase, type TestDatabase } from "../support/cluster.ts";
+import { makeDatabase } from "../support/cluster.ts";
 import { eventually } from "../support/eventually.ts";
 import { openPostgresProxy } from "../support/postgres_proxy.ts";
+import { share } from "../support/share.ts";
 
 const CONNECTIONS = 4;
 const READ = { retry: "safe", queue: SERVICE_QUEUE } as const;
 const WRITE = { retry: "unsafe", queue: SERVICE_QUEUE } as const;
 
-let database: TestDatabase;
-let admin: Database;
-beforeAll(async () => {
-  database = await makeDatabase();
-  admin = open({ connections: 4 });
-  await admin.message(`
+const database = await share(makeDatabase());
+const admin = await share(open({ connections: 4 }));
+await admin.message(`
 create table public.notes (nonce text primary key);
 create sequence public.attempts;
 create table public.checked (id integer primary key);
@@ -33,11 +31,6 @@ end $$;
 create constraint trigger reject_commit after insert on public.checked
   deferrable initially deferred for each row execute function public.reject_commit();
 select 1`);
-});
-afterAll(async () => {
-  await admin.close();
-  await database.drop();
-});
 
 function open(options: { connections?: number; limitMs?: number; url?: string } = {}): Database {
   return openDatabase({

@@ -2,15 +2,16 @@
  * Short writes that share a connection: each has its own transaction and its own result, and neither a caller that leaves, nor
  * one that waits for a lock, nor a lost connection harms the others more than an own connection would.
  */
-import { afterAll, afterEach, beforeAll, beforeEach, expect, mock, spyOn, test } from "bun:test";
+import { afterEach, beforeEach, expect, mock, spyOn, test } from "bun:test";
 import { type Database, echoColumn, openDatabase, SERVICE_QUEUE } from "../../src/db/mod.ts";
 import { openConnection } from "../../src/db/pool/connection.ts";
 import { makeSharing } from "../../src/db/pool/sharing.ts";
 import { Problem } from "../../src/problem.ts";
-import { makeDatabase, type TestDatabase } from "../support/cluster.ts";
+import { makeDatabase } from "../support/cluster.ts";
 import { eventually } from "../support/eventually.ts";
 import { whileLocked } from "../support/held_lock.ts";
 import { openPostgresProxy, type PostgresProxy } from "../support/postgres_proxy.ts";
+import { share } from "../support/share.ts";
 
 const CONNECTIONS = 2;
 /** As many as these connections accept. */
@@ -20,15 +21,14 @@ const BRIEF = `select case when pg_catalog.set_config('lock_timeout', '100ms', t
   then public.store($1::text) end as body, ${echoColumn(2)}`;
 const OBSERVE = { retry: "safe", queue: SERVICE_QUEUE } as const;
 
-let database: TestDatabase;
-let admin: Database;
 let proxy: PostgresProxy;
 let pool: Database;
 let mismatches = 0;
-beforeAll(async () => {
-  database = await makeDatabase();
-  admin = openDatabase({ url: database.adminUrl, connections: 2, prepare: true, name: "observer" });
-  await admin.message(`create table public.notes (note text primary key);
+const database = await share(makeDatabase());
+const admin = await share(
+  openDatabase({ url: database.adminUrl, connections: 2, prepare: true, name: "observer" }),
+);
+await admin.message(`create table public.notes (note text primary key);
     create table data.gate (name text primary key);
     create function public.store(note text) returns text language plpgsql as $$
     begin
@@ -42,11 +42,6 @@ beforeAll(async () => {
       return note;
     end $$;
     select 1`);
-});
-afterAll(async () => {
-  await admin.close();
-  await database.drop();
-});
 beforeEach(async () => {
   await admin.message("truncate public.notes; select 1");
   proxy = await openPostgresProxy();

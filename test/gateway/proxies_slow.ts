@@ -1,5 +1,5 @@
 /** Behind nginx and Caddy that compress JSON and forward addresses: tags of the client, and the addresses of callers. */
-import { afterAll, beforeAll, expect, test } from "bun:test";
+import { afterAll, expect, test } from "bun:test";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -7,7 +7,7 @@ import { defineSchema, t } from "../../src/schema/mod.ts";
 import { createDataClient, etagOf } from "../../src/sdk/data.ts";
 import { eventually } from "../support/eventually.ts";
 import { findFreePort } from "../support/free_port.ts";
-import { openTestService, type TestApp, type TestService } from "../support/service.ts";
+import { openTestService } from "../support/service.ts";
 
 const schema = defineSchema({ todos: { title: t.string().required() } });
 const folder = mkdtempSync(join(tmpdir(), "rowhouse-proxies-"));
@@ -16,37 +16,33 @@ const urls = {
   nginx: `http://127.0.0.1:${await findFreePort()}`,
   caddy: `http://127.0.0.1:${await findFreePort()}`,
 };
-let service: TestService;
-let app: TestApp;
 
-beforeAll(async () => {
-  service = await openTestService();
-  app = await service.makeApp(schema);
-  const [{ port }, { host }] = [new URL(urls.nginx), new URL(service.url)];
-  writeFileSync(
-    join(folder, "nginx.conf"),
-    `daemon off; pid nginx.pid; error_log stderr; events {}
+const service = await openTestService();
+const app = await service.makeApp(schema);
+const [{ port }, { host }] = [new URL(urls.nginx), new URL(service.url)];
+writeFileSync(
+  join(folder, "nginx.conf"),
+  `daemon off; pid nginx.pid; error_log stderr; events {}
 http {
   access_log off; proxy_temp_path proxy; client_body_temp_path body; fastcgi_temp_path fastcgi;
   uwsgi_temp_path uwsgi; scgi_temp_path scgi;
   gzip on; gzip_types application/json; gzip_proxied any; gzip_min_length 1; gzip_http_version 1.0;
   server { listen 127.0.0.1:${port}; location / { proxy_pass http://${host}; } }
 }`,
+);
+writeFileSync(
+  join(folder, "Caddyfile"),
+  `{\n  admin off\n}\n${urls.caddy} {\n  encode {\n    gzip\n    minimum_length 1\n  }\n  reverse_proxy ${host}\n}\n`,
+);
+start(["nginx", "-p", folder, "-c", "nginx.conf", "-e", "stderr"]);
+start(["caddy", "run", "--adapter", "caddyfile", "--config", "Caddyfile"]);
+for (const url of Object.values(urls))
+  await eventually(() =>
+    fetch(`${url}/live`).then(
+      ({ status }) => status === 200,
+      () => false,
+    ),
   );
-  writeFileSync(
-    join(folder, "Caddyfile"),
-    `{\n  admin off\n}\n${urls.caddy} {\n  encode {\n    gzip\n    minimum_length 1\n  }\n  reverse_proxy ${host}\n}\n`,
-  );
-  start(["nginx", "-p", folder, "-c", "nginx.conf", "-e", "stderr"]);
-  start(["caddy", "run", "--adapter", "caddyfile", "--config", "Caddyfile"]);
-  for (const url of Object.values(urls))
-    await eventually(() =>
-      fetch(`${url}/live`).then(
-        ({ status }) => status === 200,
-        () => false,
-      ),
-    );
-}, 60_000);
 afterAll(async () => {
   for (const child of children) child.kill();
   await Promise.all(children.map(({ exited }) => exited));

@@ -3,7 +3,7 @@
  * here it records the session's login. It must never run in a session of an administrator, the Console or the identity
  * service.
  */
-import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { afterAll, describe, expect, test } from "bun:test";
 import postgres from "postgres";
 import {
   deleteApp,
@@ -24,21 +24,17 @@ import { makeProject, runHere, schemaText } from "../support/command.ts";
 import { eventually } from "../support/eventually.ts";
 import { makePerson, signInAs, submitForm, visit } from "../support/people.ts";
 import { swapReadsPeople } from "../support/planted.ts";
-import { openTestService, type TestApp, type TestService, UNGUARDED } from "../support/service.ts";
+import { openTestService, type TestApp, UNGUARDED } from "../support/service.ts";
 
 const schema = defineSchema({ todos: { title: t.string().required() } });
 
 /** Logins that can only push, serve rows or delete rows. */
 const ALLOWED = [LOGIN, APART_LOGIN, toLogin("data"), PUSH_LOGIN, ROWS_LOGIN];
 
-let service: TestService;
-let thief: postgres.Sql;
-let owner: TestApp;
-beforeAll(async () => {
-  service = await openTestService({ service: UNGUARDED });
-  owner = await service.makeApp(schema);
-  thief = postgres(service.database.pushUrl, { max: 1, onnotice: () => undefined });
-  await thief.unsafe(`
+const service = await openTestService({ service: UNGUARDED });
+const owner = await service.makeApp(schema);
+const thief = postgres(service.database.pushUrl, { max: 1, onnotice: () => undefined });
+await thief.unsafe(`
     create table data.noted (session name);
     create function data.note() returns void language sql volatile security definer as
       'insert into data.noted values (session_user)';
@@ -52,7 +48,6 @@ beforeAll(async () => {
     create function data.string_to_array(value text, mark text) returns text[] language plpgsql as
       'begin grant rowhouse_owner to ${PUSH_LOGIN}; return pg_catalog.string_to_array(value, mark); end';
     truncate data.noted`);
-});
 afterAll(async () => {
   await thief.end();
   await service.close();
