@@ -48,12 +48,7 @@ const SUBJECTS = [
   "console",
 ];
 
-type Source = {
-  path: string;
-  module: string;
-  text: string;
-  imports: Import[];
-};
+type Source = { path: string; module: string; text: string; imports: Import[] };
 
 /** Tests beside their subject. */
 const TEST = /_test\.tsx?$/;

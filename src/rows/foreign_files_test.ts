@@ -91,10 +91,7 @@ const FIXTURES: readonly Fixture[] = [
   ...[
     { file: "libreoffice_german.csv", options: { encoding: "windows-1252" } },
     { file: "libreoffice_quoted_german.csv" },
-  ].map((file) => ({
-    ...file,
-    rows: [["Größe, 5 €"], [TWO], ["it's", 3, "3", null, null, null]],
-  })),
+  ].map((file) => ({ ...file, rows: [["Größe, 5 €"], [TWO], ["it's", 3, "3", null, null, null]] })),
   ...[
     { file: "python.csv" },
     { file: "python_tabs.csv" },

@@ -48,10 +48,7 @@ function readPieces(pieces: readonly string[], options: ReadOptions = {}): RowsR
   const mapping = makeMapping(table, options);
   const reader = makeRowsReader(makeSource(format, options), { table, mapping, matches, offsetOf });
   const parts = [...pieces.map(reader.push), reader.end()];
-  return {
-    rows: parts.flatMap(({ rows }) => rows),
-    issues: parts.flatMap(({ issues }) => issues),
-  };
+  return { rows: parts.flatMap(({ rows }) => rows), issues: parts.flatMap(({ issues }) => issues) };
 }
 
 const read = (text: string, options?: ReadOptions) => readPieces([text], options);

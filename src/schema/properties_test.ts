@@ -59,13 +59,7 @@ const nearRules = fc.oneof(
   fc.jsonValue(),
 );
 const nearTable = fc.record(
-  {
-    name: word,
-    columns: fc.array(nearColumn),
-    indexes: lists,
-    uniques: lists,
-    rules: nearRules,
-  },
+  { name: word, columns: fc.array(nearColumn), indexes: lists, uniques: lists, rules: nearRules },
   { requiredKeys: [] },
 );
 const nearDefinition = fc.record(

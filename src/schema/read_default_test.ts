@@ -38,10 +38,7 @@ describe("readDefinition() records the default", () => {
 const DEFAULTS = [
   { kind: "string", value: 1 },
   { kind: "string", value: "a\u0000" },
-  {
-    kind: "string",
-    value: "\ud83d",
-  },
+  { kind: "string", value: "\ud83d" },
   { kind: "string", value: "x".repeat(1023) },
   { kind: "number", value: "1" },
   { kind: "number", value: Number.NaN },
@@ -71,10 +68,7 @@ const DEFAULTS = [
   { kind: "json", value: nest(59) },
   { kind: "enum", values: ["a"], value: "b" },
   { kind: "ref", table: "todos", value: UUID },
-  ...["string", "number", "json", "timestamp"].map((kind) => ({
-    kind,
-    value: null,
-  })),
+  ...["string", "number", "json", "timestamp"].map((kind) => ({ kind, value: null })),
 ];
 
 describe("readDefinition() rejects the default", () => {

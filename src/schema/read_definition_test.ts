@@ -25,42 +25,18 @@ const EMPTY = { columns: [], indexes: [], uniques: [] };
 
 describe("readDefinition() rejects", () => {
   test.each([
-    {
-      name: "nothing",
-      value: undefined,
-    },
-    {
-      name: "a text",
-      value: "{}",
-    },
-    {
-      name: "a list",
-      value: [],
-    },
-    {
-      name: "an unknown version",
-      value: { version: 2, tables: [] },
-    },
-    {
-      name: "no tables",
-      value: { version: 1 },
-    },
-    {
-      name: "an unknown key",
-      value: { version: 1, tables: [], sql: "" },
-    },
+    { name: "nothing", value: undefined },
+    { name: "a text", value: "{}" },
+    { name: "a list", value: [] },
+    { name: "an unknown version", value: { version: 2, tables: [] } },
+    { name: "no tables", value: { version: 1 } },
+    { name: "an unknown key", value: { version: 1, tables: [], sql: "" } },
     {
       name: "an own key named __proto__",
       value: JSON.parse('{"version":1,"tables":[],"__proto__":{}}'),
     },
-    {
-      name: "a table that is not an object",
-      value: { version: 1, tables: [1] },
-    },
-    {
-      name: "a table without a name",
-      value: { version: 1, tables: [EMPTY] },
-    },
+    { name: "a table that is not an object", value: { version: 1, tables: [1] } },
+    { name: "a table without a name", value: { version: 1, tables: [EMPTY] } },
     {
       name: "a duplicate table",
       value: {

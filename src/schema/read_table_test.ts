@@ -4,50 +4,20 @@ import { readDefinition } from "./mod.ts";
 
 describe("readDefinition() rejects a table with", () => {
   test.each([
-    {
-      name: "columns that are not a list",
-      table: { columns: {} },
-    },
-    {
-      name: "a column that is not an object",
-      table: { columns: [null] },
-    },
-    {
-      name: "a column without a name",
-      table: { columns: [PLAIN] },
-    },
-    {
-      name: "a duplicate column",
-      table: { columns: [AB[0], AB[0]] },
-    },
+    { name: "columns that are not a list", table: { columns: {} } },
+    { name: "a column that is not an object", table: { columns: [null] } },
+    { name: "a column without a name", table: { columns: [PLAIN] } },
+    { name: "a duplicate column", table: { columns: [AB[0], AB[0]] } },
     {
       name: "column names that differ only in case",
       table: { columns: [AB[0], { ...PLAIN, name: "A" }] },
     },
-    {
-      name: "201 columns",
-      table: { columns: MANY },
-    },
-    {
-      name: "an unknown key",
-      table: { comment: "" },
-    },
-    {
-      name: "indexes that are not a list",
-      table: { indexes: 1 },
-    },
-    {
-      name: "an index without columns",
-      table: { indexes: [[]] },
-    },
-    {
-      name: "an index on an undeclared column",
-      table: { uniques: [["a"]] },
-    },
-    {
-      name: "a duplicate column in an index",
-      table: { columns: AB, indexes: [["a", "a"]] },
-    },
+    { name: "201 columns", table: { columns: MANY } },
+    { name: "an unknown key", table: { comment: "" } },
+    { name: "indexes that are not a list", table: { indexes: 1 } },
+    { name: "an index without columns", table: { indexes: [[]] } },
+    { name: "an index on an undeclared column", table: { uniques: [["a"]] } },
+    { name: "a duplicate column in an index", table: { columns: AB, indexes: [["a", "a"]] } },
     {
       name: "a duplicate index",
       table: {

@@ -72,22 +72,10 @@ describe("toDefinition() rejects an export that is", () => {
     { name: "null", schema: null },
     { name: "a text", schema: "todos" },
     { name: "a list", schema: [] },
-    {
-      name: "a function",
-      schema: () => defineSchema({}),
-    },
-    {
-      name: "a promise",
-      schema: Promise.resolve(defineSchema({})),
-    },
-    {
-      name: "tables without defineSchema()",
-      schema: { todos: { title: t.string() } },
-    },
-    {
-      name: "a schema of a list",
-      schema: { tables: [] },
-    },
+    { name: "a function", schema: () => defineSchema({}) },
+    { name: "a promise", schema: Promise.resolve(defineSchema({})) },
+    { name: "tables without defineSchema()", schema: { todos: { title: t.string() } } },
+    { name: "a schema of a list", schema: { tables: [] } },
   ])("$name", ({ schema }) => {
     expectIssues(toDefinition(schema), [{ names: ["export default defineSchema"] }]);
   });
@@ -98,45 +86,27 @@ describe("toDefinition() reports", () => {
     {
       name: "a builder without a call",
       tables: { todos: { due: t.timestamp } },
-      issue: {
-        table: "todos",
-        column: "due",
-        names: ["t.timestamp()"],
-      },
+      issue: { table: "todos", column: "due", names: ["t.timestamp()"] },
     },
     {
       name: "a modifier without a call",
       tables: { todos: { title: t.string().required } },
-      issue: {
-        table: "todos",
-        column: "title",
-        names: [".required()"],
-      },
+      issue: { table: "todos", column: "title", names: [".required()"] },
     },
     {
       name: "a text instead of a column",
       tables: { todos: { title: "string" } },
-      issue: {
-        table: "todos",
-        column: "title",
-        names: ['"string"', "t.string()", "t.ref()"],
-      },
+      issue: { table: "todos", column: "title", names: ['"string"', "t.string()", "t.ref()"] },
     },
     {
       name: "a column instead of a table",
       tables: { todos: t.string() },
-      issue: {
-        table: "todos",
-        names: ['("string")'],
-      },
+      issue: { table: "todos", names: ['("string")'] },
     },
     {
       name: "a function instead of a table",
       tables: { todos: t.model },
-      issue: {
-        table: "todos",
-        names: ["t.string()"],
-      },
+      issue: { table: "todos", names: ["t.string()"] },
     },
     {
       name: "__proto__ in an object literal of columns",
@@ -158,11 +128,7 @@ describe("toDefinition() reports", () => {
     {
       name: "a default of undefined",
       tables: { todos: { title: Reflect.apply(t.string().default, undefined, [undefined]) } },
-      issue: {
-        table: "todos",
-        column: "title",
-        names: ["undefined", "string"],
-      },
+      issue: { table: "todos", column: "title", names: ["undefined", "string"] },
     },
   ])("$name", ({ tables, issue }) => {
     expectIssues(toDefinition({ tables }), [issue]);
@@ -198,16 +164,8 @@ describe("toDefinition() lists unused arguments of a schema:", () => {
         ['"scale"', "t.decimal()"],
       ],
     },
-    {
-      name: "a length",
-      column: () => untyped.string(255),
-      names: [["255", "t.string()"]],
-    },
-    {
-      name: "an empty object",
-      column: () => untyped.json({}),
-      names: [["t.json()"]],
-    },
+    { name: "a length", column: () => untyped.string(255), names: [["255", "t.string()"]] },
+    { name: "an empty object", column: () => untyped.json({}), names: [["t.json()"]] },
     {
       name: "enum values as separate arguments",
       column: () => untyped.enum("open", "done"),

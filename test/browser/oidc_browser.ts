@@ -8,11 +8,7 @@ import { invite } from "../support/provider_people.ts";
 import { share } from "../support/share.ts";
 
 const ours = await share(
-  startProvider({
-    name: "ours",
-    label: "Example Corp",
-    trustedDomains: ["example.org"],
-  }),
+  startProvider({ name: "ours", label: "Example Corp", trustedDomains: ["example.org"] }),
 );
 const [site, browser] = await Promise.all([
   share(openSite({ providers: [ours.settings] })),

@@ -55,11 +55,7 @@ const REQUESTS: readonly { name: string; send: Send; want: number }[] = [
     send: (side, n) => send(side, n, { path: `?limit=20&offset=${n % 30}` }),
     want: 200,
   },
-  {
-    name: "create",
-    send: (side, n) => send(side, n, { method: "POST", json: row(n) }),
-    want: 201,
-  },
+  { name: "create", send: (side, n) => send(side, n, { method: "POST", json: row(n) }), want: 201 },
   {
     name: "update",
     send: (side, n) => send(side, n, { path: `/${idOf(side, n)}`, method: "PATCH", json: row(n) }),

@@ -159,11 +159,7 @@ describe("an app whose histories were joined", () => {
 
   test.each([
     { name: "moves directly after the join", columns: JOINED, words: () => ["push"] },
-    {
-      name: "moves after a push",
-      columns: `${JOINED}, more: t.string()`,
-      words: () => ["push"],
-    },
+    { name: "moves after a push", columns: `${JOINED}, more: t.string()`, words: () => ["push"] },
     {
       name: "moves after a change of a column that only a joined migration declares",
       columns: JOINED,

@@ -75,10 +75,7 @@ const IMPOSSIBLE: readonly Case[] = [
     error: "rejected",
     names: ["off", "wiki"],
   })),
-  {
-    words: ["set-app", "wiki", "live", "on"],
-    names: ["PREVIEW=live", "rowhouse migrate"],
-  },
+  { words: ["set-app", "wiki", "live", "on"], names: ["PREVIEW=live", "rowhouse migrate"] },
   {
     words: ["delete-app", "wiki"],
     error: "rejected",

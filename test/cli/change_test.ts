@@ -39,10 +39,7 @@ const env = () => ({
 const db = (...words: string[]) =>
   runHere(["db", ...words], { folder: project.folder, env: env() });
 const start = (...words: string[]) =>
-  startOnTerminal(["db", ...words], {
-    folder: project.folder,
-    env: { ...env(), NO_COLOR: "1" },
-  });
+  startOnTerminal(["db", ...words], { folder: project.folder, env: { ...env(), NO_COLOR: "1" } });
 const listFiles = () =>
   readdirSync(join(project.folder, "schema/migrations"))
     .filter((file) => file.endsWith(".sql"))

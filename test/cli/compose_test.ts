@@ -37,11 +37,7 @@ const OURS = SERVICES.filter(({ build }) => build !== undefined);
 const CONNECTED = OURS.filter(({ name }) => name !== "admin");
 /** The process that callers reach, by shape. */
 const SHAPES = [
-  {
-    shape: "single",
-    front: "rowhouse",
-    others: ["migrate", "pgbouncer", "postgres"],
-  },
+  { shape: "single", front: "rowhouse", others: ["migrate", "pgbouncer", "postgres"] },
   {
     shape: "split",
     front: "gateway",

@@ -158,10 +158,7 @@ describe("settings", () => {
     },
     {
       name: "of one secret for two purposes",
-      env: {
-        ROLE: "identity",
-        INTERNAL_HMAC_SECRET: `${"s".repeat(32)},${TEST_IDENTITY_SECRET}`,
-      },
+      env: { ROLE: "identity", INTERNAL_HMAC_SECRET: `${"s".repeat(32)},${TEST_IDENTITY_SECRET}` },
       issues: [["IDENTITY_SECRET", "INTERNAL_HMAC_SECRET", "openssl rand -hex 32"]],
     },
   ])("$name have the expected issues", async ({ env, issues }) => {

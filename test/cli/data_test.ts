@@ -87,10 +87,7 @@ test("all errors are listed by line, and nothing is stored", async () => {
     "bad.csv:2: price: ",
     "bad.csv:3: title: ",
   ]);
-  expectSentences(err, {
-    names: ["bad.csv has 3 errors"],
-    varies: { [service.url]: "<service>" },
-  });
+  expectSentences(err, { names: ["bad.csv has 3 errors"], varies: { [service.url]: "<service>" } });
   const document = JSON.parse((await data(app, "import", name, "bad.csv", "--json")).out);
   expect(document).toMatchObject({
     error: "validation_failed",
@@ -254,10 +251,7 @@ test("a column without a name is skipped by its position", async () => {
   const { app, name } = await makeTable();
   project.write("index.csv", ",title,size,,\n0,Dig,1,,\n");
   const { err } = await data(app, "import", name, "index.csv");
-  expectSentences(err, {
-    names: ["index.csv:2: ", "#1"],
-    varies: { [service.url]: "<service>" },
-  });
+  expectSentences(err, { names: ["index.csv:2: ", "#1"], varies: { [service.url]: "<service>" } });
   expect((await data(app, "import", name, "index.csv", "--skip", "#1")).code).toBe(0);
   expect(await listRows(app, name)).toMatchObject([{ title: "Dig", size: 1 }]);
 });
@@ -354,11 +348,7 @@ describe("an export", () => {
 
   test("ends without an error if its reader ends", async () => {
     const out = "id,title,size,price,tags,project\r\n";
-    expect(await exportTo("| head -n 1")).toEqual({
-      code: 0,
-      out,
-      err: "",
-    });
+    expect(await exportTo("| head -n 1")).toEqual({ code: 0, out, err: "" });
   });
 });
 
@@ -450,11 +440,7 @@ test.each([
     words: ["import", "nothing", "a.csv"],
     names: ['"nothing"'],
   },
-  {
-    name: "a file that does not exist",
-    words: ["import", "TABLE", "no.csv"],
-    names: ["no.csv"],
-  },
+  { name: "a file that does not exist", words: ["import", "TABLE", "no.csv"], names: ["no.csv"] },
   {
     name: "a format that the file name does not state",
     words: ["import", "TABLE", "a.xlsx"],

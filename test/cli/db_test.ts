@@ -105,9 +105,7 @@ export const update: Tables["${name}"]["update"] = { title: 1 };
   );
   const compiler = Bun.spawn(
     [process.execPath, join(ROOT, "node_modules/.bin/tsc"), "-p", project.folder],
-    {
-      stdout: "pipe",
-    },
+    { stdout: "pipe" },
   );
   expect(await new Response(compiler.stdout).text()).toBe("");
   expect(await compiler.exited).toBe(0);
@@ -149,16 +147,8 @@ test("a schema cannot see the command's settings", async () => {
 
 describe("a broken schema is reported with file and line, and changes nothing, if it", () => {
   test.each([
-    {
-      name: "throws",
-      text: '\n\nthrow new Error("boom");\n',
-      names: ["boom", "schema/mod.ts:3"],
-    },
-    {
-      name: "is not TypeScript",
-      text: "export default {{\n",
-      names: ["schema/mod.ts:1:17"],
-    },
+    { name: "throws", text: '\n\nthrow new Error("boom");\n', names: ["boom", "schema/mod.ts:3"] },
+    { name: "is not TypeScript", text: "export default {{\n", names: ["schema/mod.ts:1:17"] },
     {
       name: "imports a missing file",
       text: '\nimport "./none.ts";\n',
@@ -169,11 +159,7 @@ describe("a broken schema is reported with file and line, and changes nothing, i
       text: 'import none from "no-such-package";\nexport default none;\n',
       names: ["'no-such-package'", "schema/mod.ts:1:18"],
     },
-    {
-      name: "exports nothing",
-      text: "const a = 1;\n",
-      names: ["export default defineSchema"],
-    },
+    { name: "exports nothing", text: "const a = 1;\n", names: ["export default defineSchema"] },
     {
       name: "exports by name",
       text: "export const schema = {};\n",

@@ -56,10 +56,7 @@ test(
     for (const host of ["localhost", "127.0.0.1", "api.rowhouse.localhost"]) {
       const env = toEnv(`http://${host}:${port}`, first.key);
       const pushed = await runProcess(["db", "push"], { folder, env });
-      expect(pushed).toMatchObject({
-        code: 0,
-        err: `Destination: dev (${first.url}, app wiki)\n`,
-      });
+      expect(pushed).toMatchObject({ code: 0, err: `Destination: dev (${first.url}, app wiki)\n` });
       expectPrivate();
     }
 

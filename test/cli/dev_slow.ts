@@ -105,10 +105,7 @@ test(
     expect(app).toBe(basename(project.folder).toLowerCase());
     expect(JSON.parse(listed.out)).toMatchObject({
       apps: [
-        {
-          slug: app,
-          targets: expect.arrayContaining([`http://${app}.rowhouse.localhost:5173`]),
-        },
+        { slug: app, targets: expect.arrayContaining([`http://${app}.rowhouse.localhost:5173`]) },
       ],
     });
     expect(dev.output()).not.toMatch(/todo\.rowhouse|The app:/);

@@ -11,10 +11,7 @@ const LIST = `import { writeFileSync } from "node:fs";
 process.on("exit", () => writeFileSync("loaded.json", JSON.stringify(Object.keys(require.cache))));`;
 
 const project = await share(
-  makeProject({
-    "list.ts": LIST,
-    "schema/mod.ts": schemaText("{ todos: { title: t.string() } }"),
-  }),
+  makeProject({ "list.ts": LIST, "schema/mod.ts": schemaText("{ todos: { title: t.string() } }") }),
 );
 const database = await share(makeDatabase());
 

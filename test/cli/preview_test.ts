@@ -130,11 +130,7 @@ testOne("migrate ends a preview by its name, after a confirmation", async () => 
 testOne("processes of other roles leave the record unchanged", async () => {
   await run("migrate", "filters");
   const { adminUrl, roleUrls } = service.database;
-  const env = {
-    ADMIN_DATABASE_URL: adminUrl,
-    DATABASE_URL: roleUrls.identity,
-    ROLE: "identity",
-  };
+  const env = { ADMIN_DATABASE_URL: adminUrl, DATABASE_URL: roleUrls.identity, ROLE: "identity" };
   expect((await runHere(["migrate"], { ...project, env })).code).toBe(0);
   expect(await listFunctions("query")).toEqual(["later", "notes"]);
 });

@@ -175,10 +175,7 @@ describe("a command", () => {
     const run = (env: Record<string, string>) =>
       runHere(["db", "status", "--to", "staging"], { ...project, env });
     const missing = await run({ ROWHOUSE_API_KEY_STAGING_FILE: "/missing" });
-    expectSentences(missing.err, {
-      names: ["ROWHOUSE_API_KEY_STAGING_FILE"],
-      hides: ["/missing"],
-    });
+    expectSentences(missing.err, { names: ["ROWHOUSE_API_KEY_STAGING_FILE"], hides: ["/missing"] });
     project.write("key", "rh_x.y\n");
     const reading = await run({ ROWHOUSE_API_KEY_STAGING_FILE: path("key") });
     expect(reading.err).toContain("http://127.0.0.1:1");

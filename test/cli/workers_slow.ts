@@ -9,12 +9,7 @@ import { openShop } from "../support/shop.ts";
 
 const [port, adminPort] = [await findFreePort(), await findFreePort(2)];
 const shop = await share(
-  openShop({
-    DATABASE_POOL: "3",
-    PORT: String(port),
-    ADMIN_PORT: String(adminPort),
-    WORKERS: "2",
-  }),
+  openShop({ DATABASE_POOL: "3", PORT: String(port), ADMIN_PORT: String(adminPort), WORKERS: "2" }),
 );
 
 async function startServing(settings: Settings = {}): Promise<Running> {

@@ -45,11 +45,7 @@ test.each([
     want: ["test_first"],
   },
   { name: "an action", query: () => "action=test_third", want: ["test_third"] },
-  {
-    name: "a person's address",
-    query: () => `person=${admin.email}`,
-    want: ["test_third"],
-  },
+  { name: "a person's address", query: () => `person=${admin.email}`, want: ["test_third"] },
   { name: "a person's id", query: () => `person=${admin.id}`, want: ["test_third"] },
   { name: "an unknown person", query: () => "person=nobody", want: [] },
   { name: "a day", query: () => "from=2030-03-02&to=2030-03-02", want: ["test_second"] },

@@ -14,11 +14,7 @@ const SCHEMA = defineSchema({
     owner: t.ref("owner"),
     parent: t.ref("projects"),
   },
-  todos: {
-    title: t.string(),
-    project: t.ref("projects"),
-    former: t.ref("projects"),
-  },
+  todos: { title: t.string(), project: t.ref("projects"), former: t.ref("projects") },
   points: { value: t.number(), project: t.ref("projects") },
   ranks: { limit: t.string().required().unique() },
   stops: { rank: t.ref("ranks") },

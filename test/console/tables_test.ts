@@ -169,11 +169,7 @@ test("after a crash, which resets the statistics, the number of rows is the last
 });
 
 test.each([
-  {
-    what: "an unpushed column",
-    sql: "add column extra int",
-    says: "column extra pushed: nothing",
-  },
+  { what: "an unpushed column", sql: "add column extra int", says: "column extra pushed: nothing" },
   {
     what: "another type",
     sql: "alter column count type text",

@@ -34,11 +34,7 @@ export const EVERY_KIND = defineSchema({
     wanted: t.boolean().required(),
     usual: t.boolean().required().default(true),
   },
-  uuids: {
-    plain: t.uuid(),
-    wanted: t.uuid().required(),
-    single: t.uuid().unique(),
-  },
+  uuids: { plain: t.uuid(), wanted: t.uuid().required(), single: t.uuid().unique() },
   timestamps: {
     plain: t.timestamp(),
     wanted: t.timestamp().required(),
@@ -64,10 +60,7 @@ export const EVERY_KIND = defineSchema({
     wanted: t.enum(VALUES).required(),
     usual: t.enum(VALUES).required().default("red"),
   },
-  refs: {
-    plain: t.ref("strings"),
-    parent: t.ref("refs"),
-  },
+  refs: { plain: t.ref("strings"), parent: t.ref("refs") },
 });
 
 /** The table for each kind. */

@@ -86,11 +86,7 @@ async function runOnce(
   return readSummary(await Bun.file(report).json(), (await child.exited) === 0 ? "" : output);
 }
 
-const HOOKS = {
-  SCHEMATHESIS_HOOKS: "hooks",
-  PYTHONPATH: FOLDER,
-  PYTHONDONTWRITEBYTECODE: "1",
-};
+const HOOKS = { SCHEMATHESIS_HOOKS: "hooks", PYTHONPATH: FOLDER, PYTHONDONTWRITEBYTECODE: "1" };
 
 type Report = {
   running_time: number;

@@ -14,10 +14,7 @@ describe.each(SHAPES)("%s", (shape) => {
   let service: TestService;
   let app: TestApp;
   beforeAll(async () => {
-    service = await openTestService({
-      shape,
-      service: { maxBatchBytes: MANY },
-    });
+    service = await openTestService({ shape, service: { maxBatchBytes: MANY } });
     app = await service.makeApp(schema);
   });
   afterAll(() => service.close());

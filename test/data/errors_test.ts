@@ -30,10 +30,7 @@ const created = await service.call(app, "/v1/data/db/projects", {
 const project = (created.json as { id: string }).id;
 await service.call(app, LIST, { method: "POST", json: { title: "t", project, tag: "x" } });
 
-type Row = Rejection & {
-  name: string;
-  call: () => Call & { path: string; as?: () => TestApp };
-};
+type Row = Rejection & { name: string; call: () => Call & { path: string; as?: () => TestApp } };
 
 const post = (json: unknown, path = LIST) => ({ path, method: "POST", json });
 const ROWS: readonly Row[] = [
@@ -47,11 +44,7 @@ const ROWS: readonly Row[] = [
     call: () => ({ path: `${LIST}?offset=2147483648` }),
     code: "invalid_query",
   },
-  {
-    name: "two limits",
-    call: () => ({ path: `${LIST}?limit=1&limit=1` }),
-    code: "invalid_query",
-  },
+  { name: "two limits", call: () => ({ path: `${LIST}?limit=1&limit=1` }), code: "invalid_query" },
   {
     name: "a query that is not UTF-8",
     call: () => ({ path: `${LIST}?limit=%ff` }),
@@ -91,11 +84,7 @@ const ROWS: readonly Row[] = [
     code: "validation_failed",
     paths: ["/0/title"],
   },
-  {
-    name: "an id that is not a uuid",
-    call: () => ({ path: `${LIST}/1` }),
-    code: "invalid_id",
-  },
+  { name: "an id that is not a uuid", call: () => ({ path: `${LIST}/1` }), code: "invalid_id" },
   {
     name: "a key without the scope",
     call: () => ({ ...post({ title: "t" }), as: () => reader }),
@@ -126,18 +115,12 @@ const ROWS: readonly Row[] = [
     call: () => ({ path: `${LIST}/${MISSING}`, method: "DELETE" }),
     code: "not_found",
   },
-  {
-    name: "an unknown route",
-    call: () => ({ path: "/v1/data/tables" }),
-    code: "unknown_route",
-  },
+  { name: "an unknown route", call: () => ({ path: "/v1/data/tables" }), code: "unknown_route" },
   {
     name: "a method that lists do not have",
     call: () => ({ path: LIST, method: "PUT" }),
     code: "method_not_allowed",
-    headers: {
-      allow: "GET, HEAD, POST, PATCH, OPTIONS",
-    },
+    headers: { allow: "GET, HEAD, POST, PATCH, OPTIONS" },
   },
   {
     name: "a method that rows do not have",

@@ -150,10 +150,7 @@ describe("groups", () => {
       query: "min=price&max=price&price=lt.100",
       groups: [{ by: {}, count: 3, min: { price: "1.00" }, max: { price: "12.50" } }],
     },
-    {
-      query: "max=price",
-      groups: [{ by: {}, count: 6, max: { price: `${"9".repeat(390)}.5` } }],
-    },
+    { query: "max=price", groups: [{ by: {}, count: 6, max: { price: `${"9".repeat(390)}.5` } }] },
     {
       query: "sum=price&max=price&price=gt.100",
       groups: [

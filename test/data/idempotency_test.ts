@@ -31,10 +31,7 @@ const PROJECTS = "/v1/data/db/projects";
 
 const proxy = await share(openPostgresProxy());
 const service = await share(
-  openTestService({
-    toServingUrl: proxy.toUrl,
-    service: { idempotencyBytes: 200_000 },
-  }),
+  openTestService({ toServingUrl: proxy.toUrl, service: { idempotencyBytes: 200_000 } }),
 );
 const app = await service.makeApp(schema);
 
@@ -91,10 +88,7 @@ describe("a key", () => {
       });
       expect([response.status, await response.json()]).toMatchObject([
         400,
-        {
-          error: "invalid_precondition",
-          message: expect.stringContaining("Idempotency-Key"),
-        },
+        { error: "invalid_precondition", message: expect.stringContaining("Idempotency-Key") },
       ]);
     }
     expect(await countRows()).toBe(before);
@@ -158,10 +152,7 @@ describe("a create", () => {
     ]) {
       expect([response.status, response.json]).toMatchObject([
         422,
-        {
-          error: "idempotency_mismatch",
-          message: expect.stringContaining("another request"),
-        },
+        { error: "idempotency_mismatch", message: expect.stringContaining("another request") },
       ]);
     }
     expect(toComparable(await post(key, { title: "one" }))).toEqual(toComparable(first));
@@ -394,10 +385,7 @@ describe("stored keys", () => {
       last = await post(freshKey(), { title: "x".repeat(14_000) }, TODOS, full);
     expect([last?.status, last?.json]).toMatchObject([
       429,
-      {
-        error: "idempotency_full",
-        message: expect.stringContaining("IDEMPOTENCY_BYTES"),
-      },
+      { error: "idempotency_full", message: expect.stringContaining("IDEMPOTENCY_BYTES") },
     ]);
     expect(last?.headers.get("retry-after")).toBe(String(IDEMPOTENCY_COUNT_S));
     expect(isReplayed(await post(first, { title: "first" }, TODOS, full))).toBe("true");

@@ -14,9 +14,7 @@ import { proofOf } from "../support/proof.ts";
 import { openTestService } from "../support/service.ts";
 import { testUnlessCitus } from "../support/skip.ts";
 
-const schema = defineSchema({
-  notes: { title: t.string().required(), tag: t.string().unique() },
-});
+const schema = defineSchema({ notes: { title: t.string().required(), tag: t.string().unique() } });
 const ROW = "00000000-0000-7000-8000-000000000001";
 
 const service = await openTestService({ service: { previews: PREVIEWS } });
@@ -44,10 +42,7 @@ const UNPROVED: { name: string; makeProof: (scope: Scope) => Promise<string> }[]
   { name: "an empty proof", makeProof: async () => "''" },
   { name: "a forged proof", makeProof: async () => proofOf(`rh_x.${crypto.randomUUID()}`) },
   { name: "another app's proof", makeProof: async () => proofOf(other.key) },
-  {
-    name: "the stored digest",
-    makeProof: async () => `sha256(${proofOf(mine.key)})`,
-  },
+  { name: "the stored digest", makeProof: async () => `sha256(${proofOf(mine.key)})` },
   {
     name: "a key with the wrong scope",
     makeProof: async (scope) =>

@@ -7,9 +7,7 @@ import { makeMessage } from "../support/postgres_protocol.ts";
 import { type Action, openPostgresProxy, type PostgresProxy } from "../support/postgres_proxy.ts";
 import { openTestService, type TestApp, type TestService } from "../support/service.ts";
 
-const schema = defineSchema({
-  todos: { title: t.string().index() },
-});
+const schema = defineSchema({ todos: { title: t.string().index() } });
 const TODOS = "/v1/data/db/todos";
 const LARGE = "x".repeat(1_000);
 /** The functions of short pages, and the rest of their queries. */

@@ -54,10 +54,7 @@ const CASES = [
     { column: "amount", value: `${DEEP}.50`, last: `${DEEP}.5` },
   ].flatMap(({ column, value, last }) => [
     { query: `${column}=eq.${value}`, maxBuffers: LEAN },
-    {
-      query: `${column}=gte.${DEEP}&${column}=lt.${DEEP + 5}&order=${column}`,
-      maxBuffers: LEAN,
-    },
+    { query: `${column}=gte.${DEEP}&${column}=lt.${DEEP + 5}&order=${column}`, maxBuffers: LEAN },
     ...["asc", "desc"].flatMap((way) => [
       { query: `order=${column}.${way}&limit=20`, maxBuffers: SERVED },
       { query: `${column}=gt.${value}&order=${column}.${way}&limit=20`, maxBuffers: SERVED },

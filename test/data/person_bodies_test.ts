@@ -81,10 +81,7 @@ const TABLES = declareRules({
         member: {
           read: [{ owner: "me" }, { team: { memberOf: "members" } }],
           create: { status: "open" },
-          update: {
-            from: { owner: "me", status: "open" },
-            to: { status: ["open", "done"] },
-          },
+          update: { from: { owner: "me", status: "open" }, to: { status: ["open", "done"] } },
           delete: { owner: "me", status: "open" },
         },
         lead: "everything",

@@ -8,9 +8,7 @@ import { share } from "../support/share.ts";
 const ROUNDS = process.env["TEST_EXTENT"] === "full" ? 8 : 1;
 
 const service = await share(
-  openTestService({
-    service: { ...UNGUARDED, previews: ["filters", "live", "browser"] },
-  }),
+  openTestService({ service: { ...UNGUARDED, previews: ["filters", "live", "browser"] } }),
 );
 
 test.each(ORACLE_RULES)(

@@ -8,9 +8,7 @@ import { openTestService, type TestService, UNGUARDED } from "../support/service
 import { share } from "../support/share.ts";
 
 const service = await share(
-  openTestService({
-    service: { ...UNGUARDED, previews: ["filters", "live", "browser"] },
-  }),
+  openTestService({ service: { ...UNGUARDED, previews: ["filters", "live", "browser"] } }),
 );
 
 // Own rows at both ends of an index, so that a page is cut before or after the row of another person.

@@ -94,9 +94,7 @@ describe("lists", () => {
     const { json, headers } = await as(
       "ada",
       `${TODOS}?at=gte.2&order=at.desc,title&select=title,at`,
-      {
-        headers: { prefer: "count=exact" },
-      },
+      { headers: { prefer: "count=exact" } },
     );
     expect(headers.get("etag")).not.toBeNull();
     expect(json).toMatchObject({ count: 6 });
@@ -175,9 +173,7 @@ describe("lists", () => {
 test("groups have only rows that the person sees", async () => {
   const { json } = await as("ada", `${TODOS}/groups?by=at&max=at`);
   expect(json).toEqual({
-    groups: [0, 1, 2, 3].map((at) => ({
-      ...{ by: { at }, max: { at }, count: 3 },
-    })),
+    groups: [0, 1, 2, 3].map((at) => ({ ...{ by: { at }, max: { at }, count: 3 } })),
   });
   expect(errorOf(await as("ada", `${TODOS}/groups?sum=cost`))).toEqual([400, "invalid_query"]);
   expect(errorOf(await as("carl", `${TODOS}/groups?by=at`))).toEqual([403, "forbidden"]);
@@ -299,10 +295,7 @@ describe("event streams", () => {
     expect(reset).toMatchObject({ kind: "reset", data: [] });
     expect(JSON.stringify(reset)).not.toContain(id);
     await as("ada", TODOS, { method: "POST", json: { title: "mine", code: "mine" } });
-    expect(await ada.next()).toMatchObject({
-      kind: "changes",
-      data: [{ put: { title: "mine" } }],
-    });
+    expect(await ada.next()).toMatchObject({ kind: "changes", data: [{ put: { title: "mine" } }] });
     const refused = await fetch(`${service.url}${TODOS}/changes`, {
       headers: { authorization: `Bearer ${callers["carl"]?.key}`, accept: "text/event-stream" },
     });

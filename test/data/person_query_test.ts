@@ -64,9 +64,7 @@ for (const [name, role] of Object.entries({
 }))
   callers[name] = await views.makeCaller(role);
 const post = async (path: string, json: object) =>
-  (await service.call(app, `/v1/data/db/${path}`, { method: "POST", json })).json as {
-    id: string;
-  };
+  (await service.call(app, `/v1/data/db/${path}`, { method: "POST", json })).json as { id: string };
 for (const name of ["red", "blue"]) teams[name] = (await post("teams", { name })).id;
 await post("team_members", { person: callers["ada"]?.id, team: teams["red"] });
 const owners = [callers["ada"]?.id, callers["bob"]?.id, callers["own"]?.id];

@@ -17,11 +17,7 @@ const schema = defineSchema({
     .index("team", "id"),
 });
 const rules: Record<string, TableRules> = {
-  notes: {
-    allow: {
-      team: { read: [{ owner: "me" }, { team: { memberOf: "members" } }] },
-    },
-  },
+  notes: { allow: { team: { read: [{ owner: "me" }, { team: { memberOf: "members" } }] } } },
 };
 
 const ROWS = 30_000;

@@ -144,9 +144,7 @@ test("rules hold for created rows and for the new state of updated rows", async 
         { code: "b", title: "2", status: "done" },
       ]),
     ),
-  ).toMatchObject({
-    ...{ code: "23R01", row: "1" },
-  });
+  ).toMatchObject({ ...{ code: "23R01", row: "1" } });
   expect(await stored()).toEqual([]);
   // An update is not a create: the rule for creates does not hold for it.
   await upsert(ada, [{ code: "a", title: "1" }]);

@@ -129,10 +129,7 @@ describe("If-Match", () => {
     ]) {
       expect([rejected.status, rejected.json]).toMatchObject([
         412,
-        {
-          error: "precondition_failed",
-          message: expect.stringContaining("If-Match"),
-        },
+        { error: "precondition_failed", message: expect.stringContaining("If-Match") },
       ]);
     }
     expect((await read(path)).text).toBe(updated.text);

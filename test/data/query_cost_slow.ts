@@ -338,9 +338,7 @@ describe.each(CASES_OF_STATISTICS)(
     test.each(UNSERVED)("$query needs an index", async ({ query }) => {
       await expect(
         measureBuffers(service, app, { ...TODOS, ...plan(query, false) }),
-      ).rejects.toMatchObject({
-        signal: SIGNALS.tooManyVisits,
-      });
+      ).rejects.toMatchObject({ signal: SIGNALS.tooManyVisits });
     });
   },
 );

@@ -129,10 +129,7 @@ test("rows without a value are found by an index of them, not only by one with t
   const dated = () => t.model({ due: t.date(), at: t.integer().required() });
   await using service = await openTestService({ service: { previews: ["filters"], maxVisits: 6 } });
   const app = await service.makeApp(
-    defineSchema({
-      both: dated().index("at").index("due", "at"),
-      one: dated().index("due"),
-    }),
+    defineSchema({ both: dated().index("at").index("due", "at"), one: dated().index("due") }),
   );
   const found: unknown[] = [];
   for (const table of ["both", "one"]) {
@@ -256,10 +253,7 @@ describe("the work of comparing texts", () => {
       query: "body=ilike.*b*&label=ilike.*1*&order=position",
       names: ["body, label", "notes", '.index("position")'],
     },
-    {
-      query: "body=ilike.*b*&offset=5",
-      names: ["offset", "body", "notes", "after"],
-    },
+    { query: "body=ilike.*b*&offset=5", names: ["offset", "body", "notes", "after"] },
   ])("rejects ?$query, whose page would not be complete", async ({ query, names }) => {
     const { status, text } = await service.call(app, `${NOTES}?${query}`);
     const { error, message } = JSON.parse(text);

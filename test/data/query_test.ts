@@ -52,9 +52,7 @@ const ROWS = Array.from({ length: 30 }, (_, index) => ({
   limit: index % 4,
 }));
 const service = await share(
-  openTestService({
-    service: { previews: ["filters"], maxVisits: 40, maxCounted: 40 },
-  }),
+  openTestService({ service: { previews: ["filters"], maxVisits: 40, maxCounted: 40 } }),
 );
 const app = await service.makeApp(schema);
 const other = await service.makeApp(schema);
@@ -265,11 +263,7 @@ describe("a rejected query", () => {
       query: `order=nothing&after=${toCursor(["nothing.asc,id.asc", "a", "b"])}`,
       names: ['"nothing"'],
     },
-    {
-      name: "an issue only once",
-      query: "position=gt.1&".repeat(40),
-      names: ["30 conditions"],
-    },
+    { name: "an issue only once", query: "position=gt.1&".repeat(40), names: ["30 conditions"] },
   ])("names $name", async ({ query, names }) => {
     const { status, json } = await service.call(app, `${TODOS}?${query}`);
     expect(status).toBe(400);
@@ -385,18 +379,9 @@ describe("more rows than the limit of visits", () => {
   });
 
   test.each([
-    {
-      query: "order=position.desc",
-      names: ["10000 rows of todos", '.index("position")'],
-    },
-    {
-      query: "order=due_at",
-      names: ["10000 rows of todos", '.index("due_at")'],
-    },
-    {
-      query: "order=title",
-      names: ["10000 rows of todos", '.index("title")'],
-    },
+    { query: "order=position.desc", names: ["10000 rows of todos", '.index("position")'] },
+    { query: "order=due_at", names: ["10000 rows of todos", '.index("due_at")'] },
+    { query: "order=title", names: ["10000 rows of todos", '.index("title")'] },
     {
       query: "project=not.is.null&order=done",
       names: ["10000 rows of todos", '.index("done")', "condition on project", "end early"],

@@ -49,10 +49,7 @@ const admin = await share(
 );
 const { service } = admin;
 const second = await share(
-  serveAnother(service.database, {
-    groupsCreates: false,
-    previews: previewsOfRun(),
-  }),
+  serveAnother(service.database, { groupsCreates: false, previews: previewsOfRun() }),
 );
 
 let table: string;

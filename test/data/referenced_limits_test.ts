@@ -58,10 +58,7 @@ async function create(table: string, json: object[]): Promise<{ id: string }[]> 
     status,
     text,
     json: found,
-  } = await service.call(app, `/v1/data/db/${table}`, {
-    method: "POST",
-    json,
-  });
+  } = await service.call(app, `/v1/data/db/${table}`, { method: "POST", json });
   expect([status, text.slice(0, 200)]).toEqual([201, expect.any(String)]);
   return (found as { rows: { id: string }[] }).rows;
 }

@@ -161,9 +161,7 @@ test("related rows have related rows", async () => {
   ]);
   const up = await list("todos?select=project(todos(title))&project.todos.limit=2&limit=1");
   expect(up.rows[0]).toEqual({
-    project: {
-      todos: { rows: [{ title: "Task 0" }, { title: "Task 1" }], hasMore: true },
-    },
+    project: { todos: { rows: [{ title: "Task 0" }, { title: "Task 1" }], hasMore: true } },
   });
   const own = await list("projects?select=name,parent(name),projects(name)&limit=2");
   expect(own.rows).toEqual([

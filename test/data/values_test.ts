@@ -103,12 +103,7 @@ const GOOD: readonly Good[] = [
   { name: "minus zero, which becomes zero", column: "number", sent: "-0", back: "0" },
   { name: "a tenth", column: "number", sent: "0.1" },
   { name: "an exponent", column: "number", sent: "1.5E+3", back: "1500" },
-  {
-    name: "redundant digits",
-    column: "number",
-    sent: "1.50000000000000000000",
-    back: "1.5",
-  },
+  { name: "redundant digits", column: "number", sent: "1.50000000000000000000", back: "1.5" },
   { name: "2^53", column: "number", sent: "9007199254740992" },
   { name: "2^53 + 2", column: "number", sent: "9007199254740994" },
   { name: "1e308", column: "number", sent: "1e308", back: `1${many("0", 308)}` },

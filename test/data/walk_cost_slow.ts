@@ -196,9 +196,7 @@ describe.each(CASES)("on $name with $statistics statistics", ({ isDebian, isStal
     const [, , ...values] = toParameters({ app: app.id, proof: new Uint8Array() }, call);
     const list = values.map((_, position) => `$${position + 2}`).join(", ");
     const name = functionOf(schema, of, "walk");
-    const [row] = await service.query<{
-      "QUERY PLAN": [{ Plan: Record<string, number> }];
-    }>(
+    const [row] = await service.query<{ "QUERY PLAN": [{ Plan: Record<string, number> }] }>(
       `explain (analyze, buffers, format json) select api."${name}"($1, ${proofOf(app.key)}, ${list})`,
       [app.id, ...values],
     );

@@ -113,11 +113,7 @@ describe.each([{ prepare: true }, { prepare: false }])("with prepare $prepare", 
 });
 
 test("a second decoding of a result returns the same value", () => {
-  const shape = {
-    retry: "safe",
-    parameters: {},
-    returns: { value: "bytea" },
-  } as const;
+  const shape = { retry: "safe", parameters: {}, returns: { value: "bytea" } } as const;
   const { decode } = makeStatement("give_bytes", shape);
   const rows = [{ value: Buffer.from([0, 255]) }];
   expect(decode(rows)).toEqual({ value: "00ff" });

@@ -69,12 +69,7 @@ function dropZeros(text: string): string {
 }
 
 const planned: fc.Arbitrary<Planned> = fc.record({
-  script: fc.record({
-    rows: fc.nat(3),
-    end,
-    isForgotten: fc.boolean(),
-    before: fc.nat(2),
-  }),
+  script: fc.record({ rows: fc.nat(3), end, isForgotten: fc.boolean(), before: fc.nat(2) }),
   kind: fc.constantFrom(
     "message",
     "plain",

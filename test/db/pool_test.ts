@@ -113,10 +113,7 @@ test("a disconnected caller's statement is canceled in the database", async () =
   await withPool({}, async (pool) => {
     const mark = crypto.randomUUID();
     const caller = new AbortController();
-    const call = pool.query(`select pg_sleep(20) /* ${mark} */`, [], {
-      ...READ,
-      caller,
-    });
+    const call = pool.query(`select pg_sleep(20) /* ${mark} */`, [], { ...READ, caller });
     await eventually(async () => (await countRunning(mark)) > 0);
     caller.abort();
     expect(await codeOf(call)).toBe("unavailable");

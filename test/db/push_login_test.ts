@@ -123,11 +123,7 @@ describe("rowhouse.record_push rejects", () => {
   const build = { table: "todos", kind: "index", name: "todos__title__idx", columns: ["title"] };
 
   test.each<{ name: string; change: (push: Push) => Partial<Push>; code: string }>([
-    {
-      name: "an unknown app",
-      change: () => ({ app: crypto.randomUUID() }),
-      code: "23503",
-    },
+    { name: "an unknown app", change: () => ({ app: crypto.randomUUID() }), code: "23503" },
     {
       name: "a number out of sequence",
       change: ({ migration }) => ({ migration: { ...migration, seq: 2 } }),

@@ -59,10 +59,7 @@ test("no unqualified name means a column where an argument has the name", async 
 });
 
 test.each([
-  {
-    language: "sql",
-    body: "select count(*) from rowhouse.users where users.email = email",
-  },
+  { language: "sql", body: "select count(*) from rowhouse.users where users.email = email" },
   {
     language: "plpgsql",
     body: "#variable_conflict use_column\nbegin return (select count(*) from rowhouse.users where id is not null and email = email); end",

@@ -10,10 +10,7 @@ export type Block = {
 };
 
 /** An instruction to treat a block in another way than its language suggests. */
-export type Mark = {
-  readonly kind: (typeof MARKS)[number];
-  readonly text: string;
-};
+export type Mark = { readonly kind: (typeof MARKS)[number]; readonly text: string };
 
 const MARKS = [
   /** The tests cannot run it. The text states the reason. */

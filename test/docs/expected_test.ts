@@ -11,11 +11,7 @@ describe("findDifference()", () => {
     { name: "empty lines", page: "a\n\nb", output: "a\nb\n" },
     { name: "another id", page: `user ${ID}`, output: `user ${OTHER_ID}` },
     { name: "another time", page: "2026-01-02T03:04:05Z", output: "2027-11-12T13:14:15.123456Z" },
-    {
-      name: "a shortened key",
-      page: "rh_m0ngxy4ek576z200.Fn…",
-      output: "rh_abcdefgh01234567.Xyz",
-    },
+    { name: "a shortened key", page: "rh_m0ngxy4ek576z200.Fn…", output: "rh_abcdefgh01234567.Xyz" },
     { name: "a different end of a line", page: "Wrote …", output: "Wrote schema/mod.ts" },
     { name: "omitted lines", page: "a\n…\nd", output: "a\nb\nc\nd" },
     { name: "a mark for omitted lines that omits none", page: "…\na", output: "a" },

@@ -116,10 +116,7 @@ const changes = readTable("| Change |").map(([change = "", unshared = "", shared
   shared: shared.startsWith("the same") ? toOutcome(unshared) : toOutcome(shared),
 }));
 const declarations = readTable("| Another app's declaration |").map(
-  ([declaration = "", verdict = ""]) => ({
-    declaration,
-    verdict: toOutcome(verdict),
-  }),
+  ([declaration = "", verdict = ""]) => ({ declaration, verdict: toOutcome(verdict) }),
 );
 
 const service = await share(openTestService());

@@ -68,9 +68,6 @@ function comingFrom({ url, call }: TestService, address: string): VisitedService
   return {
     url,
     call: (app, path, options) =>
-      call(app, path, {
-        ...options,
-        headers: { ...options?.headers, "x-forwarded-for": address },
-      }),
+      call(app, path, { ...options, headers: { ...options?.headers, "x-forwarded-for": address } }),
   };
 }

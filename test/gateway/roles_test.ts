@@ -155,11 +155,7 @@ describe("the configuration of a role", () => {
     },
     {
       name: "the identity secret at a data service",
-      env: {
-        ROLE: "data",
-        INTERNAL_HMAC_SECRET: SECRET,
-        IDENTITY_SECRET: TEST_IDENTITY_SECRET,
-      },
+      env: { ROLE: "data", INTERNAL_HMAC_SECRET: SECRET, IDENTITY_SECRET: TEST_IDENTITY_SECRET },
       issues: ["IDENTITY_SECRET"],
     },
     {

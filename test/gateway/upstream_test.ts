@@ -439,9 +439,7 @@ describe("a service behind a gateway", () => {
     },
     {
       name: "a foreign secret",
-      change: {
-        sent: { headers: { [SIGNED_HEADERS.signature]: `v1=${"0".repeat(64)}` } },
-      },
+      change: { sent: { headers: { [SIGNED_HEADERS.signature]: `v1=${"0".repeat(64)}` } } },
     },
     {
       name: "a changed body",

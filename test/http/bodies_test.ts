@@ -73,10 +73,7 @@ const BAD_BODIES: readonly (Rejection & { bodies: readonly Bad[] })[] = [
         headers: ["Content-Type: multipart/form-data; boundary=x"],
       },
       { name: "of another JSON type", headers: ["Content-Type: application/vnd.api+json"] },
-      {
-        name: "in another charset",
-        headers: ["Content-Type: application/json; charset=utf-16"],
-      },
+      { name: "in another charset", headers: ["Content-Type: application/json; charset=utf-16"] },
     ].map((row) => ({ ...row, body: "{}" })),
   },
   {

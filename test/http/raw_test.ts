@@ -13,10 +13,7 @@ const proxy = await share(openPostgresProxy());
 // Stop the service's clock: otherwise it looks up a key again once a minute, during a count.
 const openedAt = Date.now();
 const service = await share(
-  openTestService({
-    toServingUrl: proxy.toUrl,
-    service: { now: () => openedAt },
-  }),
+  openTestService({ toServingUrl: proxy.toUrl, service: { now: () => openedAt } }),
 );
 const app = await service.makeApp(defineSchema({ todos: { title: t.string() } }));
 await service.call(app, "/v1/data/db/todos");

@@ -125,11 +125,7 @@ describe("the cookie", () => {
     { name: "alone", header: () => sharedCookie(jar), want: 200 },
     { name: "among others", header: () => `a=b; ${sharedCookie(jar)}; c=d`, want: 200 },
     { name: "without a space before it", header: () => `a=b;${sharedCookie(jar)};c=d`, want: 200 },
-    {
-      name: "repeated",
-      header: () => `${sharedCookie(jar)}; ${sharedCookie(jar)}`,
-      want: 200,
-    },
+    { name: "repeated", header: () => `${sharedCookie(jar)}; ${sharedCookie(jar)}`, want: 200 },
     {
       name: "with an expired duplicate before it",
       header: () => `${SESSION_COOKIE}=${dead}; ${sharedCookie(jar)}`,
@@ -269,9 +265,7 @@ describe("the cookie", () => {
 });
 
 describe("CORS", () => {
-  const readable = {
-    "access-control-allow-credentials": "true",
-  };
+  const readable = { "access-control-allow-credentials": "true" };
   test.each([
     {
       name: "the app's origin",

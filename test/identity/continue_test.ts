@@ -84,10 +84,7 @@ test("an invitation to an app signs the person in and opens the app", async () =
 });
 
 test.each([
-  {
-    name: "has no address",
-    make: () => makeInvitation(),
-  },
+  { name: "has no address", make: () => makeInvitation() },
   {
     name: "has moved since",
     make: async () => {

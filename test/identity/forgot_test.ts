@@ -33,13 +33,7 @@ const mails = await share(openMailServer());
 const service = await share(
   openTestService({
     identity: onOneHost,
-    service: {
-      mail: {
-        url: mails.url,
-        from: FROM,
-        pace: { intervalS: 0.05 },
-      },
-    },
+    service: { mail: { url: mails.url, from: FROM, pace: { intervalS: 0.05 } } },
   }),
 );
 

@@ -180,11 +180,8 @@ describe("a new secret", () => {
     call: (app, path, call) => callService({ url, secrets: service.secrets }, app, path, call),
   });
   const askMe = async (over: Opened) =>
-    (
-      await visited(over).call(undefined, "/v1/auth/me", {
-        headers: { cookie: sharedCookie(jar) },
-      })
-    ).status;
+    (await visited(over).call(undefined, "/v1/auth/me", { headers: { cookie: sharedCookie(jar) } }))
+      .status;
   const signIn = async (over: Opened, email: string) =>
     (await submitSignIn(visited(over), new Map(), { email, password: THIEFS_PASSWORD })).status;
   const secretIdOf = async (id: string) =>

@@ -144,10 +144,7 @@ const service = await share(
     }),
   }),
 );
-const app = await service.makeApp(undefined, {
-  slug: "matrix",
-  origins: [ORIGIN],
-});
+const app = await service.makeApp(undefined, { slug: "matrix", origins: [ORIGIN] });
 await setAppSwitch(service.service, app.slug, ["people_list", true]);
 await openToBrowsers(service, app);
 const jars = await fillJars();

@@ -13,18 +13,10 @@ import { share } from "../support/share.ts";
 const BACK = "https://wiki.example.org/page?x=1";
 
 const ours = await share(
-  startProvider({
-    name: "ours",
-    label: "<Ours>",
-    trustedDomains: ["example.org"],
-  }),
+  startProvider({ name: "ours", label: "<Ours>", trustedDomains: ["example.org"] }),
 );
 const other = await share(
-  startProvider({
-    name: "other",
-    trustedDomains: ["example.com", "example.org"],
-    creates: true,
-  }),
+  startProvider({ name: "other", trustedDomains: ["example.com", "example.org"], creates: true }),
 );
 const service = await share(
   openTestService({

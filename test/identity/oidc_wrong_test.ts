@@ -105,11 +105,7 @@ describe("the service rejects a token", () => {
       wrong: { signature: "same id, other key" },
       reason: "OAUTH_INVALID_RESPONSE",
     },
-    {
-      name: "without a signature",
-      wrong: { signature: "none" },
-      reason: "OAUTH_INVALID_RESPONSE",
-    },
+    { name: "without a signature", wrong: { signature: "none" }, reason: "OAUTH_INVALID_RESPONSE" },
     {
       name: "without a subject",
       wrong: { claims: ({ sub: _, ...claims }) => claims },

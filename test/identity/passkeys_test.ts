@@ -203,10 +203,7 @@ describe("a row that the service did not create does not sign in", () => {
     for (const { authenticator, lies } of [
       { authenticator: one.authenticator, lies: {} },
       { authenticator: one.authenticator, lies: { userHandle: handle } },
-      {
-        authenticator: two.authenticator,
-        lies: { credentialId: one.authenticator.credentialId },
-      },
+      { authenticator: two.authenticator, lies: { credentialId: one.authenticator.credentialId } },
     ]) {
       const jar: Jar = new Map();
       expect((await submitPasskey(service, jar, { authenticator, lies })).status).toBe(422);

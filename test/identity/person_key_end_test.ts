@@ -119,11 +119,7 @@ const ENDS: readonly End[] = [
     end: () => setAppSwitch(actor(), app.slug, ["browser", false]),
     keepsOthers: true,
   },
-  {
-    name: "a removed origin",
-    end: () => targets({ remove: [ORIGIN] }),
-    keepsOthers: true,
-  },
+  { name: "a removed origin", end: () => targets({ remove: [ORIGIN] }), keepsOthers: true },
   { name: "a deleted app", end: () => deleteApp(deletion(), app.slug), keepsOthers: true },
 ];
 

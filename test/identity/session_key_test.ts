@@ -318,11 +318,7 @@ test("without the preview, the exchange does not exist", async () => {
   const found = await exchange(plain, { cookies: "", app: { slug: "wiki" }, origin: ORIGIN });
   const unknown = await plain.call(undefined, "/no-such-path?app=wiki", {
     method: "POST",
-    headers: {
-      origin: ORIGIN,
-      "content-type": "application/json",
-      "sec-fetch-site": "same-site",
-    },
+    headers: { origin: ORIGIN, "content-type": "application/json", "sec-fetch-site": "same-site" },
     body: "{}",
   });
   const comparable = ({ status, text, headers }: typeof found) => ({

@@ -91,11 +91,7 @@ test("the guard accepts every computed default, and the sample of every kind as 
   const columns = KINDS.flatMap((kind) => [
     ...Object.keys(SQL[kind].computed ?? {}).map((value) => ({ kind, value })),
     ...(kind === "ref" ? [] : [{ kind, value: sampleOf(kind) }]),
-  ]).map(({ kind, value }, index) => ({
-    ...columnOf(kind),
-    name: `c${index}`,
-    default: value,
-  }));
+  ]).map(({ kind, value }, index) => ({ ...columnOf(kind), name: `c${index}`, default: value }));
   const table = { name: "defaults", columns, indexes: [], uniques: [] };
   const read = readDefinition({ version: 1, tables: [table] });
   if ("issues" in read) throw new Error(JSON.stringify(read.issues));

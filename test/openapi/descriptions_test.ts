@@ -67,9 +67,7 @@ test.each([
 test("a column's description has the facts that its values do not state", () => {
   const { schemas } = makeDocument(routes, { tables }).components;
   expect(Object(schemas["todos-insert"]).properties).toMatchObject({
-    title: {
-      description: expect.stringMatching(/U\+0000\. No two rows/),
-    },
+    title: { description: expect.stringMatching(/U\+0000\. No two rows/) },
     due: { description: expect.stringContaining("Defaults to the time of the insert.") },
     project: { description: "The id of a row of `projects`." },
   });

@@ -152,11 +152,7 @@ test("an example request has all required parts and is quoted for a shell", asyn
   const curl = marked.replace(/<[^>]+>/g, "");
   const command = curl.replaceAll("&quot;", '"').replaceAll("&#39;", "'");
   const { stdout } = Bun.spawn(["sh", "-c", `${command} -sS`], {
-    env: {
-      PATH: process.env["PATH"] ?? "",
-      ROWHOUSE_URL: service.url,
-      ROWHOUSE_API_KEY: app.key,
-    },
+    env: { PATH: process.env["PATH"] ?? "", ROWHOUSE_URL: service.url, ROWHOUSE_API_KEY: app.key },
   });
   const response = await new Response(stdout).json();
   await service.close();

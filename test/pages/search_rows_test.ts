@@ -18,11 +18,7 @@ const schema = defineSchema({
     .index("made_at", "id")
     .index("due_at", "id")
     .index("title", "id"),
-  texts: {
-    indexed: t.string().index(),
-    plain: t.string(),
-    amount: t.decimal(),
-  },
+  texts: { indexed: t.string().index(), plain: t.string(), amount: t.decimal() },
 });
 const ROWS = Array.from({ length: VISITS + 5 }, (_, index) => ({
   title: `Row ${index % 7}`,

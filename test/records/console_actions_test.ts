@@ -54,12 +54,7 @@ const actorOf = (cookies: ReturnType<typeof cookiesOf>) => ({
   log: () => {},
 });
 const grant = (cookies: ReturnType<typeof cookiesOf>, change: Partial<GrantOptions> = {}) =>
-  grantRole(actorOf(cookies), {
-    email: person.email,
-    slug: app.slug,
-    role: "editor",
-    ...change,
-  });
+  grantRole(actorOf(cookies), { email: person.email, slug: app.slug, role: "editor", ...change });
 const rolesOf = (of: Person) =>
   write("select role from rowhouse.grants where user_id = $1::text::uuid", [of.id]);
 
@@ -177,10 +172,7 @@ describe("a grant is rejected and changes nothing:", () => {
         return cookiesOf(jar);
       },
     },
-    {
-      name: "an old sign-in",
-      make: () => change(`proven_at = ${OLD_SIGN_IN}`),
-    },
+    { name: "an old sign-in", make: () => change(`proven_at = ${OLD_SIGN_IN}`) },
     {
       name: "a session that was idle for 11 minutes",
       make: () => change("last_seen_at = now() - interval '11 minutes'"),

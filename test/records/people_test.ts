@@ -169,9 +169,7 @@ describe("the audit log", () => {
     "truncate rowhouse.audit",
   ])("rejects %s by the serving login and by the table owner", async (text) => {
     await expect(readRows(service.service.db, text)).rejects.toThrow();
-    await expect(service.query(text)).rejects.toMatchObject({
-      signal: "RH012",
-    });
+    await expect(service.query(text)).rejects.toMatchObject({ signal: "RH012" });
     await expect(
       service.service.admin.message(`set local role rowhouse_owner; ${text}; select 1`),
     ).rejects.toMatchObject({ signal: "RH012" });
@@ -192,8 +190,6 @@ test.each([
   "select rowhouse.set_disabled('x@example.org', true, 'x')",
 ])("the serving login cannot run: %s", async (text) => {
   await withDatabase(service.database.servingUrl, async (database) => {
-    await expect(readRows(database, text)).rejects.toMatchObject({
-      code: "42501",
-    });
+    await expect(readRows(database, text)).rejects.toMatchObject({ code: "42501" });
   });
 });

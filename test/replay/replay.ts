@@ -18,12 +18,7 @@ export type Difference = { request: Request; theirs: Comparable; ours: Comparabl
 export type Replayed = { requests: number; differences: Difference[] };
 
 /** A serving program and what its responses have named. */
-type Side = {
-  stage: Stage;
-  serving: Serving;
-  person: string;
-  names: Map<string, string>;
-};
+type Side = { stage: Stage; serving: Serving; person: string; names: Map<string, string> };
 
 /** Replays on a version's program and on the program of a folder, both with these previews. */
 export async function replay(version: string, program: string, preview: string): Promise<Replayed> {

@@ -235,9 +235,7 @@ function makeWrites(): Request[] {
         "POST",
         "pages",
         { title: "p", nothing: 1, id: NO_ROW },
-        {
-          headers: { prefer: `handling=${handling}` },
-        },
+        { headers: { prefer: `handling=${handling}` } },
       ),
     ),
     send("POST", "pages", {}),
@@ -330,9 +328,7 @@ function makeSequences(): Request[] {
       "PATCH",
       `${CARDS}/{{card}}`,
       { title: "own, again" },
-      {
-        ...{ credential: "person", ...tagged("{{tag}}") },
-      },
+      { ...{ credential: "person", ...tagged("{{tag}}") } },
     ),
     send("PATCH", `${CARDS}/{{card}}`, { author: NO_ROW }, { credential: "person" }),
     send("PATCH", `${CARDS}?title=eq.own`, { title: "x" }, { credential: "person" }),

@@ -356,11 +356,7 @@ describe("no request is sent for", () => {
       call: () => db.todos.delete(""),
       want: { code: "invalid_id" },
     },
-    {
-      name: "an id of one dot",
-      call: () => db.todos.delete("."),
-      want: { code: "invalid_id" },
-    },
+    { name: "an id of one dot", call: () => db.todos.delete("."), want: { code: "invalid_id" } },
     {
       name: "an id of two dots",
       call: () => db.todos.update("..", {}),
@@ -448,21 +444,9 @@ describe("createDataClient()", () => {
   test.each([
     { name: "a missing baseUrl", options: { baseUrl: undefined }, names: ["baseUrl"] },
     { name: "a path as baseUrl", options: { baseUrl: "/api" }, names: ["baseUrl"] },
-    {
-      name: "a password in baseUrl",
-      options: { baseUrl: "http://a:b@c" },
-      names: ["baseUrl"],
-    },
-    {
-      name: "a query in baseUrl",
-      options: { baseUrl: "http://a?b" },
-      names: ["baseUrl"],
-    },
-    {
-      name: "a fragment in baseUrl",
-      options: { baseUrl: "http://a/#b" },
-      names: ["baseUrl"],
-    },
+    { name: "a password in baseUrl", options: { baseUrl: "http://a:b@c" }, names: ["baseUrl"] },
+    { name: "a query in baseUrl", options: { baseUrl: "http://a?b" }, names: ["baseUrl"] },
+    { name: "a fragment in baseUrl", options: { baseUrl: "http://a/#b" }, names: ["baseUrl"] },
     { name: "a wrong port in baseUrl", options: { baseUrl: "http://a:99999" }, names: ["baseUrl"] },
     { name: "a word as port", options: { baseUrl: "http://a:port" }, names: ["baseUrl"] },
     { name: "another scheme", options: { baseUrl: "postgres://a/b" }, names: ["baseUrl"] },
@@ -481,11 +465,7 @@ describe("createDataClient()", () => {
       names: ["Infinity"],
     },
     { name: "a NaN timeout", options: { timeoutMs: Number.NaN }, names: ["NaN"] },
-    {
-      name: "a module as schema",
-      options: { schema: { default: schema } },
-      names: ["schema"],
-    },
+    { name: "a module as schema", options: { schema: { default: schema } }, names: ["schema"] },
     { name: "null as schema", options: { schema: null }, names: ["schema"] },
   ])("rejects $name", ({ options, names }) => {
     const all = { baseUrl: service.url, apiKey: "rh_key", schema, ...options };

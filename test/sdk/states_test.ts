@@ -34,10 +34,7 @@ const proxy = await share(
       if (weakens && tag !== null) passed.set("etag", `W/${tag}`);
       return new Response(
         response.status === 304 || response.status === 204 ? null : await response.bytes(),
-        {
-          status: response.status,
-          headers: passed,
-        },
+        { status: response.status, headers: passed },
       );
     },
   }),

@@ -245,16 +245,8 @@ describe("the checks report the expected level for", () => {
       want: ["ok"],
     },
     { name: "no mail server", findings: evaluateMails(MAILS), want: [] },
-    {
-      name: "sent emails",
-      findings: evaluateMails({ ...MAILS, hasSender: true }),
-      want: ["ok"],
-    },
-    {
-      name: "unsent emails",
-      findings: evaluateMails({ ...MAILS, waiting: 1 }),
-      want: ["warn"],
-    },
+    { name: "sent emails", findings: evaluateMails({ ...MAILS, hasSender: true }), want: ["ok"] },
+    { name: "unsent emails", findings: evaluateMails({ ...MAILS, waiting: 1 }), want: ["warn"] },
     {
       name: "delayed and abandoned emails",
       findings: evaluateMails({ hasSender: true, waiting: 2, oldestS: 601, givenUp: 1 }),
@@ -512,10 +504,7 @@ describe("rowhouse doctor", () => {
       `revoke execute on function rowhouse.${used} from public, rowhouse_service, rowhouse_identity`,
     );
     const { code, out, err } = await doctor(
-      {
-        ...envOf(own),
-        CONSOLE_DATABASE_URL: own.consoleUrl,
-      },
+      { ...envOf(own), CONSOLE_DATABASE_URL: own.consoleUrl },
       "--json",
     );
     const { findings } = JSON.parse(out) as { findings: Finding[] };
@@ -665,9 +654,7 @@ describe("rowhouse doctor", () => {
       `grant execute on function pg_advisory_lock(int8), lo_create(oid) to public;
         alter role ${LOGIN} in database ${other.name} reset temp_file_limit`,
     );
-    const { code, out } = await doctor({
-      ...envOf(other),
-    });
+    const { code, out } = await doctor({ ...envOf(other) });
     expect(code).toBe(0);
     expect(out).toContain("advisory locks");
     expect(out).toContain(`warn temporary files: of ${LOGIN} can fill the disk\n`);
@@ -787,13 +774,7 @@ describe("rowhouse doctor", () => {
       otherChecks: ["driver"],
     },
   ])("lists invalid settings and continues: $name", async ({ settings, issues, otherChecks }) => {
-    const { code, out, err } = await doctor(
-      {
-        ...envOf(database),
-        ...settings,
-      },
-      "--json",
-    );
+    const { code, out, err } = await doctor({ ...envOf(database), ...settings }, "--json");
     const { findings } = JSON.parse(out) as { findings: Finding[] };
     expect([code, err]).toEqual([1, ""]);
     const failed = findings.filter(({ level }) => level === "fail");

@@ -7,9 +7,7 @@ const BROWSER = "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8
 const IDENTITY_URL = "https://id.example.org";
 
 const service = await share(
-  openTestService({
-    identity: () => ({ identityUrl: IDENTITY_URL, cookieDomain: "example.org" }),
-  }),
+  openTestService({ identity: () => ({ identityUrl: IDENTITY_URL, cookieDomain: "example.org" }) }),
 );
 
 const open = (path: string, init: RequestInit & { accept?: string } = {}) =>

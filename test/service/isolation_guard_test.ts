@@ -462,10 +462,7 @@ test("a database that lacks a migration of the service is not ready, and gets 50
     await opened.call(undefined, "/ready"),
     await opened.service
       .adminFetch(new Request("http://localhost/ready"))
-      .then(async (response) => ({
-        status: response.status,
-        json: await response.json(),
-      })),
+      .then(async (response) => ({ status: response.status, json: await response.json() })),
   ];
   for (const { status, json } of faces) {
     expect(status).toBe(503);

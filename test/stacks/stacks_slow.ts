@@ -112,10 +112,7 @@ function describeReact(): void {
     test("another person's rows appear, page by page", async () => {
       const rows = Array.from({ length: 30 }, (_, index) => ({ title: `Row ${index}` }));
       const body = JSON.stringify(rows);
-      const headers = {
-        authorization: `Bearer ${react.key}`,
-        "content-type": "application/json",
-      };
+      const headers = { authorization: `Bearer ${react.key}`, "content-type": "application/json" };
       const url = `${react.site.service.url}/v1/data/db/todos`;
       expect((await fetch(url, { method: "POST", headers, body })).status).toBe(201);
       await page.locator("ul li", { hasText: "Row 18" }).waitFor();

@@ -52,10 +52,7 @@ export const BOSS = citusUrl() === undefined ? ({ onDelete: "set null" } as cons
 /** Two tables that refer to each other, one that refers to itself, and every kind of column. */
 const schemaOf = ({ projects, todos, people }: Names) =>
   defineSchema({
-    [people]: {
-      name: t.string().required(),
-      boss: t.ref(people, BOSS),
-    },
+    [people]: { name: t.string().required(), boss: t.ref(people, BOSS) },
     [projects]: { name: t.string().required().unique(), first: t.ref(todos), lead: t.ref(people) },
     [todos]: {
       title: t.string().required(),

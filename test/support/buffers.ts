@@ -22,9 +22,7 @@ export async function measureBuffers(
 ): Promise<number> {
   const name = JSON.stringify(functionOf(schema, table, endpoint));
   const list = `{${values.map((value) => JSON.stringify(value)).join(",")}}`;
-  const [row] = await service.query<{
-    "QUERY PLAN": [{ Plan: Record<string, number> }];
-  }>(
+  const [row] = await service.query<{ "QUERY PLAN": [{ Plan: Record<string, number> }] }>(
     `explain (analyze, buffers, format json)
     select api.${name}($1, ${proofOf(app.key)}, $2, $3::text::text[], 8388608, '')`,
     [app.id, plan, list],

@@ -112,11 +112,7 @@ function toAccess(urls: ClusterUrls, name: string): Access {
     password: PASSWORD,
   });
   const apartUrl = withParts(servingUrl, { database: name, username: APART_LOGIN });
-  const pushUrl = withParts(adminUrl, {
-    database: name,
-    username: PUSH_LOGIN,
-    password: PASSWORD,
-  });
+  const pushUrl = withParts(adminUrl, { database: name, username: PUSH_LOGIN, password: PASSWORD });
   const consoleUrl = withParts(pushUrl, { database: name, username: CONSOLE_LOGIN });
   const rowsUrl = withParts(pushUrl, { database: name, username: ROWS_LOGIN });
   const { username, password } = new URL(urls.admin);

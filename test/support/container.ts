@@ -99,9 +99,7 @@ function readBaseName(): string {
   return name;
 }
 
-type ContainerOptions = Pick<Image, "config" | "root"> & {
-  env: Readonly<Record<string, string>>;
-};
+type ContainerOptions = Pick<Image, "config" | "root"> & { env: Readonly<Record<string, string>> };
 
 /** Enters a container: its root is read-only except /tmp, and no program in it can gain rights. */
 const ENTER = `set -e

@@ -7,13 +7,7 @@ import { described } from "../../src/service/routes.ts";
 const document = makeDocument(described, { tables: undefined, previews: PREVIEWS });
 const findRoute = makeRouter<never>(described);
 
-type Exchange = {
-  method: string;
-  target: string;
-  status: number;
-  code: unknown;
-  headers: Headers;
-};
+type Exchange = { method: string; target: string; status: number; code: unknown; headers: Headers };
 
 /** Headers for programs that the description of a response names if the response has them. */
 const NAMED = [

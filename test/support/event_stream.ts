@@ -53,12 +53,7 @@ export async function openEvents(
     abort.abort();
     await reader?.closed.catch(() => undefined);
   };
-  return {
-    response,
-    next,
-    close,
-    [Symbol.asyncDispose]: close,
-  };
+  return { response, next, close, [Symbol.asyncDispose]: close };
 }
 
 /** Returns the next event that fulfills a condition. @throws {Error} the stream ended before */

@@ -35,10 +35,9 @@ type Random = ReturnType<typeof makeRandom>;
 type Query = { readonly where: object; readonly by: readonly NamedColumn[] } & Readonly<
   Record<Aggregate, readonly NamedColumn[]>
 >;
-type Group = {
-  readonly by: Readonly<Record<string, Json>>;
-  readonly count: number;
-} & Partial<Record<Aggregate, Readonly<Record<string, Json>>>>;
+type Group = { readonly by: Readonly<Record<string, Json>>; readonly count: number } & Partial<
+  Record<Aggregate, Readonly<Record<string, Json>>>
+>;
 
 /** Codes of requests that exceed a limit. */
 const REJECTED = ["needs_index", "too_many_groups"];

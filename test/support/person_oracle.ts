@@ -159,9 +159,7 @@ async function openWorld(
     [lines]: t
       .model({ item: t.ref(items), owner: t.uuid(), amount: t.integer(), note: t.string() })
       .index("item", "amount")
-      .allow("member", {
-        read: isInherited ? { item: { readable: true } } : { owner: "me" },
-      }),
+      .allow("member", { read: isInherited ? { item: { readable: true } } : { owner: "me" } }),
   });
   const person = crypto.randomUUID();
   const made: TestApp[] = [];

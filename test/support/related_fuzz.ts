@@ -188,10 +188,7 @@ export async function insert(
     status,
     json: row,
     text,
-  } = await service.call(app, `/v1/data/db/${table}`, {
-    method: "POST",
-    json,
-  });
+  } = await service.call(app, `/v1/data/db/${table}`, { method: "POST", json });
   if (status !== 201) throw new Error(text);
   tables[table]?.push(row as Row);
 }

@@ -181,11 +181,7 @@ const CASES = INSTALLERS.flatMap(({ installer }) =>
 const RUNTIMES = INSTALLERS.flatMap(({ installer }) => [
   { installer, runtime: "bun", command: [join(BIN, "bun"), "app.ts"] },
   { installer, runtime: "node", command: ["node", "out/app.js"] },
-  {
-    installer,
-    runtime: "deno",
-    command: [DENO, ...DENO_FLAGS, "out/app.js"],
-  },
+  { installer, runtime: "deno", command: [DENO, ...DENO_FLAGS, "out/app.js"] },
 ]);
 
 const keep = <Row extends { installer: string; runtime?: string }>(rows: readonly Row[]): Row[] =>

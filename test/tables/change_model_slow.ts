@@ -284,9 +284,7 @@ test("changes, kills and replays leave every service with the model's tables and
         const definition = toDefinition(declared);
         expect(
           await postDefinition(environment.service, environment.sharing, definition),
-        ).toMatchObject({
-          status: 200,
-        });
+        ).toMatchObject({ status: 200 });
         const call = { method: "POST", json: { kept: "theirs" } };
         await environment.service.call(environment.sharing, `/v1/data/db/${shared}`, call);
       }

@@ -49,9 +49,7 @@ function interrupt(admin: Database, nth: number, run: () => Promise<void>) {
 
 const rename =
   (to: string) =>
-  (table: string): Change => ({
-    ...{ kind: "rename_column", table, column: "a", to },
-  });
+  (table: string): Change => ({ ...{ kind: "rename_column", table, column: "a", to } });
 const renameTable = (table: string): Change => ({ kind: "rename_table", table, to: `${table}x` });
 const drop = (table: string): Change => ({ kind: "drop_column", table, column: "a" });
 const dropTable = (table: string): Change => ({ kind: "drop_table", table });
@@ -60,9 +58,7 @@ const dropValue = (table: string): Change => ({
 });
 const retype =
   (kind: "number" | "string" | "decimal") =>
-  (table: string): Change => ({
-    ...{ kind: "retype_column", table, column: "a", type: { kind } },
-  });
+  (table: string): Change => ({ ...{ kind: "retype_column", table, column: "a", type: { kind } } });
 
 type Made = (table: string) => Change;
 const retypeToNumber = retype("number");

@@ -188,11 +188,7 @@ test("a column that another app declares is rejected without naming the app, and
 });
 
 test.each([
-  {
-    name: "a missing column",
-    of: { column: "nope", to: "x" },
-    says: "has no column nope",
-  },
+  { name: "a missing column", of: { column: "nope", to: "x" }, says: "has no column nope" },
   {
     name: "a name in use",
     of: { column: "hours", to: "titel" },

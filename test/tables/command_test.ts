@@ -342,9 +342,7 @@ test("init starts a project and overwrites nothing", async () => {
   );
   expect(JSON.parse(manifest)).toMatchObject({ type: "module", scripts: SCRIPTS });
   const before = readAll(folder);
-  expect(JSON.parse((await run({ folder, env: {} }, ...init)).out)).toMatchObject({
-    written: [],
-  });
+  expect(JSON.parse((await run({ folder, env: {} }, ...init)).out)).toMatchObject({ written: [] });
   expect(readAll(folder)).toEqual(before);
 });
 

@@ -19,11 +19,7 @@ const makeSchema = (name: string, { values = VALUES, required = false }: Options
   const status = t.enum(values as [string, ...string[]]);
   return defineSchema({
     [name]: t
-      .model({
-        status: required ? status.required() : status,
-        team: t.integer(),
-        due_at: t.date(),
-      })
+      .model({ status: required ? status.required() : status, team: t.integer(), due_at: t.date() })
       .index("status", "due_at")
       .index("team", "status"),
   });

@@ -393,9 +393,7 @@ test("a table accepts fewer references from another app, and max a hundred from 
   };
   const wants = (message: string) => ({
     status: 409,
-    json: {
-      details: [{ message: expect.stringContaining(message) }],
-    },
+    json: { details: [{ message: expect.stringContaining(message) }] },
   });
 
   const first = await service.makeApp();

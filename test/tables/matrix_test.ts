@@ -88,10 +88,7 @@ const OTHER_APP: Case[] = [
   { name: "without an index", changes: { title: t.string().required() }, lists: { indexes: [] } },
   { name: "without a unique", changes: { code: t.string() }, lists: { uniques: [] } },
   { name: "another json shape", changes: { shape: t.json<string[]>() } },
-  {
-    name: "another order of columns",
-    order: "reversed",
-  },
+  { name: "another order of columns", order: "reversed" },
   { name: "without a reference", changes: { parent: undefined }, makesFunctions: true },
   {
     name: "without a required column that has no default",
@@ -297,11 +294,7 @@ const OWNER_UNSHARED: Case[] = [
     expected: "KEPT",
     status: "unchanged",
   },
-  {
-    name: "another order of columns",
-    order: "reversed",
-    status: "unchanged",
-  },
+  { name: "another order of columns", order: "reversed", status: "unchanged" },
   {
     name: "a required column without a default",
     changes: { extra: t.string().required() },
@@ -330,9 +323,7 @@ const OWNER_UNSHARED: Case[] = [
   },
   {
     name: "another onDelete",
-    changes: {
-      parent: t.ref("OTHER", citusUrl() === undefined ? { onDelete: "set null" } : {}),
-    },
+    changes: { parent: t.ref("OTHER", citusUrl() === undefined ? { onDelete: "set null" } : {}) },
     expected: "change onDelete of ",
     ddl: true,
   },

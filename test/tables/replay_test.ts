@@ -403,10 +403,7 @@ test("line ends of a checkout do not count as an edit", async () => {
   expect(recorded.text).toBe(valid);
 });
 
-const step = (tables: unknown = []) => ({
-  kind: "define",
-  definition: { version: 1, tables },
-});
+const step = (tables: unknown = []) => ({ kind: "define", definition: { version: 1, tables } });
 const rename = { kind: "rename_table", table: "a", to: "b" };
 test.each([
   { name: "no steps", json: { steps: undefined }, path: "/steps" },

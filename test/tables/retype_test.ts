@@ -41,13 +41,7 @@ const listValues = async (app: TestApp, table: string) => {
 };
 
 const ENUM = t.enum(["a", "1"]);
-type Case = {
-  from: unknown;
-  to: Type;
-  values: unknown[];
-  become: unknown[];
-  not: unknown[];
-};
+type Case = { from: unknown; to: Type; values: unknown[]; become: unknown[]; not: unknown[] };
 const ID = "0190a0b0-0000-7000-8000-000000000000";
 const CASES: Case[] = [
   {

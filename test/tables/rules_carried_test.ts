@@ -72,10 +72,7 @@ describe("after a change, rules", () => {
   test.each<{ change: Change; rules: object | undefined }>([
     {
       change: { kind: "rename_column", table: "todos", column: "owner", to: "zoe" },
-      rules: {
-        ...allow([{ status: "open", zoe: "me" }, { team: MEMBERS }]),
-        owner: ["zoe"],
-      },
+      rules: { ...allow([{ status: "open", zoe: "me" }, { team: MEMBERS }]), owner: ["zoe"] },
     },
     {
       change: { kind: "rename_column", table: "todos", column: "status", to: "state" },
@@ -89,10 +86,7 @@ describe("after a change, rules", () => {
       rules: allow([{ owner: "me", status: "open" }, { team: { ...MEMBERS, memberOf: "crew" } }]),
     },
     { change: { kind: "rename_table", table: "todos", to: "tasks" }, rules: RULES },
-    {
-      change: { kind: "drop_column", table: "todos", column: "title" },
-      rules: RULES,
-    },
+    { change: { kind: "drop_column", table: "todos", column: "title" }, rules: RULES },
     {
       change: { kind: "rename_column", table: "team_members", column: "level", to: "rank" },
       rules: allow([{ owner: "me", status: "open" }, { team: { ...MEMBERS, where: { rank: 1 } } }]),

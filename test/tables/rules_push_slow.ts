@@ -160,9 +160,7 @@ describe.skipIf(citusUrl() !== undefined)("the functions of rules", () => {
     // Stored as JSON, shorter names come first.
     const columns = { z: "number" };
     const all = { ...OWN, status: "open", team: { memberOf: names.members }, z: 1 };
-    const rules = {
-      allow: { member: { read: all, create: all, update: all, delete: all } },
-    };
+    const rules = { allow: { member: { read: all, create: all, update: all, delete: all } } };
     for (const app of [owner, user])
       await pushRules(service, app, declareTodos(names, { columns, rules }));
     await expectExact(service, user, names);
@@ -241,10 +239,7 @@ describe.skipIf(citusUrl() !== undefined)("a push with rules", () => {
   test.each([
     { name: "a column", change: { kind: "drop_column", column: "owner" } },
     { name: "a value", change: { kind: "drop_value", column: "status", value: "open" } },
-    {
-      name: "a type",
-      change: { kind: "retype_column", column: "status", type: { kind: "json" } },
-    },
+    { name: "a type", change: { kind: "retype_column", column: "status", type: { kind: "json" } } },
   ])("rejects the end of $name that rules use, and writes nothing", async ({ change }) => {
     const names = freshNames();
     const app = await service.makeApp();
@@ -301,9 +296,7 @@ describe.skipIf(citusUrl() !== undefined)("a push with rules", () => {
     expect(await lost({ ...RULES, allow: { member }, only: {} }, kept)).toEqual([]);
     const found = await lost(
       { ...RULES, allow: {}, only: {}, owner: [] },
-      {
-        allow: { viewer: { read: true } },
-      },
+      { allow: { viewer: { read: true } } },
     );
     expect(found).toEqual([expect.stringContaining("people have the role lead")]);
   });

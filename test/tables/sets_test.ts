@@ -442,14 +442,8 @@ test("push and dry run report conflicts and the owning app to an app without the
     const remedy = `declare it as its owner "${owner.slug}" does, ask "${owner.slug}" to change it, or choose another table name`;
     expect(details).toEqual([
       { path: `/${name}`, message: expect.stringContaining(`${tail}: ${remedy}`) },
-      {
-        path: `/${name}/kind`,
-        message: `The schema declares this column, ${tail}`,
-      },
-      {
-        path: `/${name}/size`,
-        message: `The schema declares this column, ${tail}`,
-      },
+      { path: `/${name}/kind`, message: `The schema declares this column, ${tail}` },
+      { path: `/${name}/size`, message: `The schema declares this column, ${tail}` },
     ]);
   }
 });

@@ -368,11 +368,7 @@ async function fillPeople(
       totp: { email: totp, key, codes },
       passkey: { email: passkey, saved: authenticator.save() },
     },
-    sessions: {
-      live: toCookieHeader(live),
-      administrator: toCookieHeader(operating),
-      ended,
-    },
+    sessions: { live: toCookieHeader(live), administrator: toCookieHeader(operating), ended },
     administrator: operating,
   };
 }

@@ -5,9 +5,7 @@ import { viewOf, watchedTables } from "./views.ts";
 test("the tables that decide which rows a person reads, through memberships and readable rows", () => {
   const tables = declareRules({
     groups: { columns: { name: "string" } },
-    group_members: {
-      columns: { person: "uuid", group: { kind: "ref", table: "groups" } },
-    },
+    group_members: { columns: { person: "uuid", group: { kind: "ref", table: "groups" } } },
     teams: { columns: { name: "string" } },
     members: {
       columns: {
@@ -18,10 +16,7 @@ test("the tables that decide which rows a person reads, through memberships and 
       rules: { allow: { member: { read: { group: { memberOf: "group_members" } } } } },
     },
     todos: {
-      columns: {
-        team: { kind: "ref", table: "teams" },
-        via: { kind: "ref", table: "members" },
-      },
+      columns: { team: { kind: "ref", table: "teams" }, via: { kind: "ref", table: "members" } },
       rules: {
         allow: {
           // A membership ignores the rule of its table, and a readable row does not.

@@ -81,9 +81,7 @@ export type Outcome = {
 
 /** A service that checks its isolation only at the start: a planted fault would stop it. */
 export function openModelService(): Promise<TestService> {
-  return openTestService({
-    service: { ...UNGUARDED, previews: ["filters", "live", "browser"] },
-  });
+  return openTestService({ service: { ...UNGUARDED, previews: ["filters", "live", "browser"] } });
 }
 
 /** @throws {Difference} the service differs from the model; with the request and the rules */
