@@ -35,10 +35,9 @@ const link = `/set-password?token=${linkText}`;
 const authorize = () =>
   `/authorize?${new URLSearchParams({ app: "wiki", redirect_uri: `${wiki.url}/` })}`;
 
-/** Every page of the service, and how to open it. */
+/** States of pages that no address opens alone: the others are in `every_page_browser.ts`. */
 const PAGES: readonly { name: string; heading: string; open: (page: Page) => Promise<unknown> }[] =
   [
-    { name: "sign-in", heading: "Sign in", open: (page) => go(page, "/login") },
     { name: "sign-in for an app", heading: "Sign in", open: (page) => go(page, authorize()) },
     {
       name: "a wrong password",
@@ -56,19 +55,6 @@ const PAGES: readonly { name: string; heading: string; open: (page: Page) => Pro
         await submit(page, PASSWORD);
       },
     },
-    ...[
-      { name: "the profile", heading: "Profile", path: "/account" },
-      { name: "another password", heading: "Password", path: "/account/password" },
-      { name: "the sessions", heading: "Sessions", path: "/account/sessions" },
-    ].map(({ path, ...one }) => ({
-      ...one,
-      open: async (page: Page) => {
-        await go(page, "/login");
-        await submit(page, PASSWORD);
-        await page.getByRole("heading", { name: "Hello, Ada Lovelace" }).waitFor();
-        await go(page, path);
-      },
-    })),
     { name: "choose a password", heading: "Choose a password", open: (page) => go(page, link) },
     {
       name: "a rejected password",

@@ -1,18 +1,18 @@
 /** Explicit changes by command: the schema file, confirmation, the migration's file, and other environments. */
-import { afterAll, beforeEach, expect, test } from "bun:test";
+import { afterEach, beforeEach, expect, test } from "bun:test";
 import { existsSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { defineSchema, t } from "../../src/schema/mod.ts";
 import { makeProject, runHere, schemaText, startOnTerminal } from "../support/command.ts";
 import { freshName, readMigrations } from "../support/push.ts";
 import { openTestService, type TestApp, type TestService } from "../support/service.ts";
+import { share } from "../support/share.ts";
 
 let apps: { staging: TestApp; production: TestApp };
 let name: string;
 let project: ReturnType<typeof makeProject>;
-const projects: (typeof project)[] = [];
-const staging = await openTestService();
-const production = await openTestService();
+const staging = await share(openTestService());
+const production = await share(openTestService());
 beforeEach(async () => {
   name = freshName();
   apps = { staging: await staging.makeApp(), production: await production.makeApp() };
@@ -21,14 +21,9 @@ beforeEach(async () => {
       environments: { staging: staging.url, production: production.url },
     }),
   });
-  projects.push(project);
   writeSchema("titel: t.string().required(), note: t.string()");
 });
-afterAll(async () => {
-  for (const made of projects) made.remove();
-  await staging.close();
-  await production.close();
-});
+afterEach(() => project.remove());
 
 const writeSchema = (columns: string) =>
   project.write("schema/mod.ts", schemaText(`{\n  ${name}: {\n    ${columns},\n  },\n}`));

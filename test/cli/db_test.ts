@@ -1,24 +1,20 @@
-import { afterAll, beforeEach, describe, expect, test } from "bun:test";
+import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, symlinkSync } from "node:fs";
 import { basename, join } from "node:path";
 import { makeProject, ROOT, runHere, schemaText, startCommand } from "../support/command.ts";
 import { eventually } from "../support/eventually.ts";
 import { expectSentences } from "../support/sentences.ts";
 import { openTestService, type TestApp } from "../support/service.ts";
+import { share } from "../support/share.ts";
 
 let app: TestApp;
 let project: ReturnType<typeof makeProject>;
-const projects: (typeof project)[] = [];
-const service = await openTestService();
+const service = await share(openTestService());
 beforeEach(async () => {
   app = await service.makeApp();
   project = makeProject();
-  projects.push(project);
 });
-afterAll(async () => {
-  for (const made of projects) made.remove();
-  await service.close();
-});
+afterEach(() => project.remove());
 
 const db = (...words: string[]) =>
   runHere(["db", ...words], {
@@ -51,17 +47,16 @@ test("a second push after plan, check, push and status changes nothing", async (
 });
 
 test("push and pull write nothing if a folder is a link that leads out of the project", async () => {
-  const outside = makeProject();
-  projects.push(outside);
+  using outside = makeProject();
   project.write("schema/mod.ts", schemaText(`{ ${makeName()}: { title: t.string() } }`));
   symlinkSync(outside.folder, join(project.folder, ".rowhouse"));
   const pushed = await db("push");
   expect([pushed.code, pushed.err]).toEqual([1, expect.stringContaining(".rowhouse is a link")]);
   expect(JSON.parse((await db("status", "--json")).out)).toMatchObject({ migrations: [] });
-  const other = makeProject();
-  projects.push(other);
+  using other = makeProject();
   mkdirSync(join(other.folder, "schema"));
   symlinkSync(outside.folder, join(other.folder, "schema/migrations"));
+  project.remove();
   project = other;
   const pulled = await db("pull");
   expect([pulled.code, pulled.err]).toEqual([1, expect.stringContaining("migrations is a link")]);

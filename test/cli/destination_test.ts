@@ -1,25 +1,21 @@
 /** Where a command goes: what it says first, what it asks on a terminal, and what it rejects without one. */
-import { afterAll, beforeEach, describe, expect, test } from "bun:test";
+import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { makeProject, runHere, schemaText, showHere, startOnTerminal } from "../support/command.ts";
 import { freshName } from "../support/push.ts";
 import { openTestService } from "../support/service.ts";
+import { share } from "../support/share.ts";
 
 let table: string;
 let project: ReturnType<typeof makeProject>;
-const projects: (typeof project)[] = [];
-const service = await openTestService();
+const service = await share(openTestService());
 const app = await service.makeApp();
 beforeEach(async () => {
   table = freshName();
   project = makeProject({ "schema/mod.ts": schemaText(`{ ${table}: { title: t.string() } }`) });
-  projects.push(project);
 });
-afterAll(async () => {
-  for (const made of projects) made.remove();
-  await service.close();
-});
+afterEach(() => project.remove());
 
 const AWAY = "http://127.0.0.1:1";
 const writeEnvironments = (environments: object) =>

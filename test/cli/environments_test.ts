@@ -1,24 +1,20 @@
-import { afterAll, beforeEach, describe, expect, test } from "bun:test";
+import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { defineSchema, t } from "../../src/schema/mod.ts";
 import { makeProject, runHere, schemaText, startOnTerminal } from "../support/command.ts";
 import { makeHistory } from "../support/history.ts";
 import { openTestService, type TestApp } from "../support/service.ts";
+import { share } from "../support/share.ts";
 
 let app: TestApp;
 let project: ReturnType<typeof makeProject>;
-const projects: (typeof project)[] = [];
-const service = await openTestService();
+const service = await share(openTestService());
 beforeEach(async () => {
   app = await service.makeApp();
   project = makeProject();
-  projects.push(project);
 });
-afterAll(async () => {
-  for (const made of projects) made.remove();
-  await service.close();
-});
+afterEach(() => project.remove());
 
 const makeName = () => `t_${crypto.randomUUID().slice(-12)}`;
 const writeSchema = (name: string, columns = "title: t.string()") =>

@@ -1,5 +1,5 @@
 /** One project folder and several services: missing migrations are applied in order, and different histories are rejected. */
-import { afterAll, beforeEach, expect, test } from "bun:test";
+import { afterEach, beforeEach, expect, test } from "bun:test";
 import { chmodSync, existsSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { defineSchema, t } from "../../src/schema/mod.ts";
@@ -7,24 +7,20 @@ import { makeProject, runHere, schemaText, startCommand } from "../support/comma
 import { makeHistory } from "../support/history.ts";
 import { dumpDatabase, freshName, postSchema, postSteps, readMigrations } from "../support/push.ts";
 import { openTestService, type TestApp } from "../support/service.ts";
+import { share } from "../support/share.ts";
 
 let project: ReturnType<typeof makeProject>;
 let name: string;
 let app: TestApp;
-const projects: (typeof project)[] = [];
-const service = await openTestService();
+const service = await share(openTestService());
 /** A project with four migrations, and an app at a service that has none of them. */
 beforeEach(async () => {
   name = freshName();
   app = await service.makeApp();
   project = makeProject({ "schema/mod.ts": schemaText(`{ ${name}: { ${COLUMNS[3]} } }`) });
-  projects.push(project);
   writeHistory(makeHistory(makeSchemas()));
 });
-afterAll(async () => {
-  for (const made of projects) made.remove();
-  await service.close();
-});
+afterEach(() => project.remove());
 
 const COLUMNS = [
   "title: t.string().required()",

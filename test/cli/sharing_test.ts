@@ -1,31 +1,27 @@
 /** `rowhouse db push` asks, warns or rejects before an app shares a table of another app. */
-import { afterAll, beforeEach, describe, expect, test } from "bun:test";
+import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import { defineSchema, t } from "../../src/schema/mod.ts";
 import { makeProject, runHere, schemaText, startOnTerminal } from "../support/command.ts";
 import { makeHistory } from "../support/history.ts";
 import { dumpDatabase, freshName, postSchema } from "../support/push.ts";
 import { expectSentences } from "../support/sentences.ts";
 import { openTestService, type TestApp } from "../support/service.ts";
+import { share } from "../support/share.ts";
 
 let owner: TestApp;
 let app: TestApp;
 let name: string;
 let project: ReturnType<typeof makeProject>;
-const projects: (typeof project)[] = [];
 const SCHEMA = () => defineSchema({ [name]: { title: t.string() } });
-const service = await openTestService();
+const service = await share(openTestService());
 /** A table that another app owns, and a project that declares it. */
 beforeEach(async () => {
   name = freshName();
   owner = await service.makeApp(SCHEMA());
   app = await service.makeApp();
   project = makeProject({ "schema/mod.ts": schemaText(`{ ${name}: { title: t.string() } }`) });
-  projects.push(project);
 });
-afterAll(async () => {
-  for (const made of projects) made.remove();
-  await service.close();
-});
+afterEach(() => project.remove());
 
 const env = () => ({ ROWHOUSE_URL: service.url, ROWHOUSE_API_KEY: app.key, NO_COLOR: "1" });
 const db = (...words: string[]) => runHere(["db", ...words], { ...project, env: env() });
