@@ -83,14 +83,8 @@ test("each skipped block has a known reason", () => {
 
 /** The allowed reasons not to run a block. */
 const REASONS: readonly string[] = [
-  "a drawing",
-  "needs Docker",
-  "needs a Citus cluster",
-  "needs a domain",
-  "takes minutes",
-  "the preview is off by default",
-  "needs the other database",
-  "needs PocketBase",
+  ...["a drawing", "needs Docker", "needs a Citus cluster", "needs a domain", "takes minutes"],
+  ...["the preview is off by default", "needs the other database", "needs PocketBase"],
 ];
 
 /** Returns whether a test runs the page, block by block. */

@@ -38,14 +38,7 @@ const LAYERS: Readonly<Record<string, number>> = {
 
 /** The folders of `records/`, each entered by its own mod.ts. Files import from their own folder and from earlier folders. */
 const SUBJECTS = [
-  "secrets",
-  "actions",
-  "apps",
-  "people",
-  "sessions",
-  "account_settings",
-  "mails",
-  "console",
+  ...["secrets", "actions", "apps", "people", "sessions", "account_settings", "mails", "console"],
 ];
 
 type Source = { path: string; module: string; text: string; imports: Import[] };

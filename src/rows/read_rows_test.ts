@@ -550,13 +550,8 @@ test("duplicates in unique columns are errors, with the comparison of the databa
     uniques: [["day", "room"]],
   };
   const text = [
-    "code,day,room",
-    "1.0,2026-01-02T03:04:05Z,a",
-    "1.00,,",
-    ",2026-01-02T04:04:05+01:00,a",
-    ",2026-01-02T03:04:05Z,",
-    ",2026-01-02T03:04:05Z,",
-    "2,2026-01-02T03:04:05Z,A",
+    ...["code,day,room", "1.0,2026-01-02T03:04:05Z,a", "1.00,,", ",2026-01-02T04:04:05+01:00,a"],
+    ...[",2026-01-02T03:04:05Z,", ",2026-01-02T03:04:05Z,", "2,2026-01-02T03:04:05Z,A"],
   ].join("\n");
   const result = read(text, { table });
   expect(listIssues(result)).toEqual([

@@ -242,13 +242,8 @@ describe("what a page displays is found", () => {
         const search = page.getByRole("searchbox", { name: "Search all columns" });
         const texts = [
           ...[
-            "élodie",
-            "E\u0301lodie",
-            "STRASSE",
-            "true",
-            "9:30:05 PM",
-            "Nov 21, 2026",
-            "21, 2026",
+            ...["élodie", "E\u0301lodie", "STRASSE", "true", "9:30:05 PM", "Nov 21, 2026"],
+            ...["21, 2026"],
           ],
           ...["кафе", "711.5", "place", `${ids[0]?.slice(0, 4)}…${ids[0]?.slice(-4)}`],
         ];

@@ -29,13 +29,7 @@ async function makeRow(
 /** The remains of an app: rows in the service's tables and in a table, and the number of all functions. */
 async function readRest(app: TestApp, table: string): Promise<Record<string, number>> {
   const tables = [
-    "apps:id",
-    "api_keys",
-    "proofs",
-    "targets",
-    "grants",
-    "migrations",
-    "registrations",
+    ...["apps:id", "api_keys", "proofs", "targets", "grants", "migrations", "registrations"],
   ];
   const more = ["column_sets", "ended_registrations", "deferred_steps", "push_allowances"];
   const counts = [...tables, ...more].map((one) => {

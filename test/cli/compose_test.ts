@@ -42,13 +42,8 @@ const SHAPES = [
     shape: "split",
     front: "gateway",
     others: [
-      "data",
-      "identity",
-      "migrate-data",
-      "migrate-gateway",
-      "migrate-identity",
-      "pooler",
-      "postgres",
+      ...["data", "identity", "migrate-data", "migrate-gateway", "migrate-identity", "pooler"],
+      ...["postgres"],
     ],
   },
 ];
@@ -171,14 +166,8 @@ test("variables of only one shape are optional, because Compose reads the variab
   for (const [, name = "", rest = ""] of variables) {
     if (rest.startsWith(":?"))
       expect([
-        "SUPERUSER_PASSWORD",
-        "ADMIN_PASSWORD",
-        "LOGIN_PASSWORD",
-        "PUSH_PASSWORD",
-        "CONSOLE_PASSWORD",
-        "IDENTITY_PASSWORD",
-        "COOKIE_DOMAIN",
-        "IDENTITY_SECRET",
+        ...["SUPERUSER_PASSWORD", "ADMIN_PASSWORD", "LOGIN_PASSWORD", "PUSH_PASSWORD"],
+        ...["CONSOLE_PASSWORD", "IDENTITY_PASSWORD", "COOKIE_DOMAIN", "IDENTITY_SECRET"],
       ]).toContain(name);
     if (/PASSWORD|SECRET/.test(name)) expect([`:?set ${name}`, ":-"]).toContain(rest);
   }
@@ -289,16 +278,8 @@ describe("networks", () => {
   test("only services that pool, push, migrate or administer reach PostgreSQL", () => {
     expect(networksOf("postgres")).toEqual(["database"]);
     expect(members("database").sort()).toEqual([
-      "admin",
-      "data",
-      "migrate",
-      "migrate-data",
-      "migrate-gateway",
-      "migrate-identity",
-      "pgbouncer",
-      "pooler",
-      "postgres",
-      "rowhouse",
+      ...["admin", "data", "migrate", "migrate-data", "migrate-gateway", "migrate-identity"],
+      ...["pgbouncer", "pooler", "postgres", "rowhouse"],
     ]);
   });
 
@@ -378,28 +359,17 @@ describe.skipIf(!hasDebianPostgres)("deploy/init_logins.sh", () => {
     };
     for (const _ of [1, 2]) runInitLogins(cluster, passwords);
     expect(listLogins()).toEqual([
-      "rowhouse_admin",
-      "rowhouse_console_login",
-      "rowhouse_login",
-      "rowhouse_owner",
-      "rowhouse_push_login",
-      "rowhouse_tables",
+      ...["rowhouse_admin", "rowhouse_console_login", "rowhouse_login", "rowhouse_owner"],
+      ...["rowhouse_push_login", "rowhouse_tables"],
     ]);
   });
 
   test("creates one login per role in the split shape, also after the single shape", () => {
     for (const _ of [1, 2]) runInitLogins(cluster, VALUES);
     expect(listLogins()).toEqual([
-      "rowhouse_admin",
-      "rowhouse_console_login",
-      "rowhouse_data_login",
-      "rowhouse_gateway_login",
-      "rowhouse_identity_login",
-      "rowhouse_login",
-      "rowhouse_owner",
-      "rowhouse_pooler",
-      "rowhouse_push_login",
-      "rowhouse_tables",
+      ...["rowhouse_admin", "rowhouse_console_login", "rowhouse_data_login"],
+      ...["rowhouse_gateway_login", "rowhouse_identity_login", "rowhouse_login", "rowhouse_owner"],
+      ...["rowhouse_pooler", "rowhouse_push_login", "rowhouse_tables"],
     ]);
     const text = `select rolname from pg_roles where rolname like 'rowhouse%' and rolname <> 'rowhouse_admin'
       and (rolsuper or rolcreaterole or rolcreatedb or rolbypassrls or rolreplication)`;

@@ -74,18 +74,9 @@ describe("a command first says where it goes", () => {
 });
 
 const COMMANDS = [
-  "db push",
-  "db plan",
-  "db check",
-  "db status",
-  "db pull",
-  "db resolve",
-  "db rename a b",
-  "db drop a",
-  "db drop-value a.b c",
-  "db retype a.b number",
-  "data export a",
-  "data import a b.csv",
+  ...["db push", "db plan", "db check", "db status", "db pull", "db resolve", "db rename a b"],
+  ...["db drop a", "db drop-value a.b c", "db retype a.b number", "data export a"],
+  ...["data import a b.csv"],
 ];
 
 describe.each(COMMANDS)("rowhouse %s", (command) => {

@@ -61,18 +61,8 @@ test(
     expect(await paste(dev, "List the rows")).toMatchObject({ rows: [created] });
     expect(statSync(devFile()).mode & 0o777).toBe(0o600);
     expect(Object.keys(readDev())).toEqual([
-      "version",
-      "rowhouse",
-      "baseUrl",
-      "gatewayUrl",
-      "identityUrl",
-      "app",
-      "apiKey",
-      "databaseUrl",
-      "identitySecrets",
-      "testToken",
-      "admin",
-      "user",
+      ...["version", "rowhouse", "baseUrl", "gatewayUrl", "identityUrl", "app", "apiKey"],
+      ...["databaseUrl", "identitySecrets", "testToken", "admin", "user"],
     ]);
     expect(dev.output()).not.toContain(readDev()["databaseUrl"] ?? "");
     const { host } = new URL(readDev()["identityUrl"] ?? "");

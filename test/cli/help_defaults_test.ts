@@ -17,18 +17,10 @@ const flags = commands.flatMap((command) =>
 
 /** Defaults that depend on the environment or the project; their text says on what. */
 const DERIVED = [
-  "dev --port",
-  "dev --app",
-  "dev --preview",
-  "serve --role",
-  "migrate --shards",
-  "admin set-history --days",
-  "data import --format",
-  "data import --dates",
-  "data import --encoding",
-  "data import --spreadsheet",
-  "admin set-limit --per-minute",
-  "admin set-limit --per-key",
+  ...["dev --port", "dev --app", "dev --preview", "serve --role", "migrate --shards"],
+  ...["admin set-history --days", "data import --format", "data import --dates"],
+  ...["data import --encoding", "data import --spreadsheet", "admin set-limit --per-minute"],
+  ...["admin set-limit --per-key"],
 ];
 
 const fixed = flags.filter(({ flag }) => flag.default !== undefined);

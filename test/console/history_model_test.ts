@@ -268,12 +268,7 @@ test("records each change of a row once, with the values before, and restores ex
   }
   // Each kind of write and of restore has written and was rejected.
   for (const outcome of [
-    "POST 201",
-    "PATCH 200",
-    "DELETE 204",
-    "DELETE 200",
-    "restore row 409",
-    "restore one 422",
+    ...["POST 201", "PATCH 200", "DELETE 204", "DELETE 200", "restore row 409", "restore one 422"],
   ])
     expect([outcome, counts[outcome]]).not.toEqual([outcome, undefined]);
   for (const kind of ["one", "request", "row", "column", "whole"])

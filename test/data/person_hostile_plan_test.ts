@@ -49,13 +49,7 @@ const app = made;
 const views = await share(
   openPersonViews(service, { app: made, schema, rules }, [
     ...([
-      "query",
-      "groups",
-      "walk",
-      "related",
-      "children",
-      "update_where",
-      "delete_where",
+      ...["query", "groups", "walk", "related", "children", "update_where", "delete_where"],
     ] as const),
   ]),
 );

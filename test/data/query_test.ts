@@ -464,12 +464,8 @@ describe("a tag", () => {
 
   test("depends on the query", async () => {
     const queries = [
-      "position=eq.1",
-      "position=eq.2",
-      "title=eq.Task%201",
-      "position=eq.1&select=id",
-      "order=id",
-      "order=id.desc",
+      ...["position=eq.1", "position=eq.2", "title=eq.Task%201", "position=eq.1&select=id"],
+      ...["order=id", "order=id.desc"],
     ];
     const tags = await Promise.all(queries.map(tagOf));
     expect(new Set(tags).size).toBe(queries.length);

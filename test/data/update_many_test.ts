@@ -81,15 +81,8 @@ test("all issues of a list are reported at once, and nothing is written", async 
   const { error, details } = json as { error: string; details: { path: string }[] };
   expect(error).toBe("validation_failed");
   expect(details.map(({ path }) => path).sort()).toEqual([
-    "/1/id",
-    "/2/id",
-    "/2/title",
-    "/3/id",
-    "/3/kind",
-    "/4/id",
-    "/4/ifMatch",
-    "/5/ifMatch",
-    "/5/titel",
+    ...["/1/id", "/2/id", "/2/title", "/3/id", "/3/kind", "/4/id", "/4/ifMatch", "/5/ifMatch"],
+    ...["/5/titel"],
   ]);
   expect(await get(one?.id ?? "")).toEqual(before);
 });

@@ -26,13 +26,7 @@ beforeAll(async () => {
   registry = openRegistry();
   const checkout = join(folder, "rowhouse");
   for (const path of [
-    "packages",
-    "src/sdk",
-    "src/schema",
-    "src/kinds",
-    "src/std",
-    "LICENSE",
-    "package.json",
+    ...["packages", "src/sdk", "src/schema", "src/kinds", "src/std", "LICENSE", "package.json"],
   ])
     cpSync(join(ROOT, path), join(checkout, path), { recursive: true });
   symlinkSync(join(ROOT, "node_modules"), join(checkout, "node_modules"));

@@ -14,15 +14,8 @@ import { share } from "../support/share.ts";
 
 /** The visitors, in the order of the columns below. */
 const VISITORS = [
-  "anonymous",
-  "expired",
-  "pending",
-  "disabled",
-  "no role",
-  "role",
-  "admin",
-  "super_admin",
-  "API key",
+  ...["anonymous", "expired", "pending", "disabled", "no role", "role", "admin", "super_admin"],
+  ...["API key"],
 ] as const;
 type Visitor = (typeof VISITORS)[number];
 

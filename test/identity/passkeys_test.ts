@@ -573,12 +573,7 @@ test("pages on an IP address, or without an origin, offer no passkeys", async ()
 test("the server requests no address from an authenticator's certificate", async () => {
   await makeHolder(service);
   const formats = [
-    "android-key",
-    "android-safetynet",
-    "apple",
-    "fido-u2f",
-    "packed",
-    "tpm",
+    ...["android-key", "android-safetynet", "apple", "fido-u2f", "packed", "tpm"],
   ] as const;
   const roots = formats.flatMap((identifier) =>
     SettingsService.getRootCertificates({ identifier }),

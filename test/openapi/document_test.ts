@@ -140,14 +140,7 @@ describe("the description", () => {
       },
     });
     expect(components.schemas["todos-row"]?.["required"]).toEqual([
-      "id",
-      "app_id",
-      "title",
-      "status",
-      "price",
-      "due",
-      "project",
-      "extra",
+      ...["id", "app_id", "title", "status", "price", "due", "project", "extra"],
     ]);
     expect(JSON.stringify(components)).not.toContain("secrets");
     const ids = Object.values(paths).flatMap((methods) =>

@@ -12,21 +12,9 @@ import { share } from "../support/share.ts";
 
 /** Codes of outages and quotas, which other tests check. All endpoints share their responses. */
 const ELSEWHERE = new Set([
-  "request_failed",
-  "rate_limited",
-  "bad_gateway",
-  "unavailable",
-  "overloaded",
-  "timeout",
-  "unknown_outcome",
-  "read_only",
-  "idempotency_full",
-  "response_too_large",
-  "journal_full",
-  "push_busy",
-  "edited_migration",
-  "diverged_history",
-  "incompatible_schema",
+  ...["request_failed", "rate_limited", "bad_gateway", "unavailable", "overloaded", "timeout"],
+  ...["unknown_outcome", "read_only", "idempotency_full", "response_too_large", "journal_full"],
+  ...["push_busy", "edited_migration", "diverged_history", "incompatible_schema"],
 ]);
 
 type Ask = Call & { path: string };

@@ -153,13 +153,7 @@ function makeQueries(): Request[] {
   );
   const others = [
     ...[
-      "title",
-      "title.desc",
-      "rank,title",
-      "rank.desc,id",
-      "day.asc",
-      "price.desc",
-      "id.desc",
+      ...["title", "title.desc", "rank,title", "rank.desc,id", "day.asc", "price.desc", "id.desc"],
     ].map((order) => `pages?order=${order}&limit=2`),
     ...["or=(rank.gt.3,title.eq.Home)", "and=(rank.gte.3,rank.lt.8)", "not.or=(rank.eq.3)"],
     ...["rank=not.eq.3", "rank=eq.3&rank=lt.9", "or=()", "or=(rank.eq.3", "rank=eq", "rank=xx.3"],

@@ -16,13 +16,8 @@ import { isFull } from "./tier.ts";
 export const DOMAIN = "rowhouse.localhost";
 
 const FLAGS = [
-  "--no-sandbox",
-  "--disable-gpu",
-  "--disable-quic",
-  "--no-first-run",
-  "--disable-background-networking",
-  "--disable-component-update",
-  "--disable-sync",
+  ...["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run"],
+  ...["--disable-background-networking", "--disable-component-update", "--disable-sync"],
 ];
 
 /** @throws {Error} Chromium is not installed */

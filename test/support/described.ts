@@ -11,12 +11,7 @@ type Exchange = { method: string; target: string; status: number; code: unknown;
 
 /** Headers for programs that the description of a response names if the response has them. */
 const NAMED = [
-  "etag",
-  "location",
-  "idempotency-replayed",
-  "preference-applied",
-  "ratelimit",
-  "retry-after",
+  ...["etag", "location", "idempotency-replayed", "preference-applied", "ratelimit", "retry-after"],
 ];
 
 /** @throws {Error} the endpoint has no such status, or the status has no such code or header */

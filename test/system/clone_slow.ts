@@ -39,13 +39,7 @@ test.skipIf(!HAS_NPM).each(WAYS)(
     await runTool([...add, `./${file}`], project);
     await runTool([...run, "rowhouse", "init"], project);
     const commit = [
-      "-c",
-      "user.name=Ada",
-      "-c",
-      "user.email=ada@example.org",
-      "commit",
-      "-qm",
-      "x",
+      ...["-c", "user.name=Ada", "-c", "user.email=ada@example.org", "commit", "-qm", "x"],
     ];
     for (const command of [["init", "-q"], ["add", "."], commit])
       await runTool(["git", ...command], project);

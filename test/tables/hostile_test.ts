@@ -23,24 +23,9 @@ const table = (columns: unknown, more: object = {}) => ({
 const define = (...tables: unknown[]) => ({ version: 1, tables });
 
 const TRAPS = [
-  "id",
-  "app_id",
-  "ID",
-  "App_Id",
-  "ctid",
-  "xmin",
-  "cmin",
-  "xmax",
-  "cmax",
-  "tableoid",
-  "__proto__",
-  "constructor",
-  "prototype",
-  "toString",
-  "valueOf",
-  "hasOwnProperty",
-  "toJSON",
-  "then",
+  ...["id", "app_id", "ID", "App_Id", "ctid", "xmin", "cmin", "xmax", "cmax", "tableoid"],
+  ...["__proto__", "constructor", "prototype", "toString", "valueOf", "hasOwnProperty", "toJSON"],
+  ...["then"],
 ];
 const BROKEN_NAMES = [
   "",

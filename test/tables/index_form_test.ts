@@ -37,14 +37,9 @@ const makeSchema = (more: object = {}) =>
       .index("status", "team"),
   });
 const PLAIN = [
-  "members__Name__idx",
-  "members__email__key",
-  "members__friend__idx",
-  "members__joined_at__idx",
-  "members__level__Name__id__idx",
-  "members__status__team__idx",
-  "members__team__joined_at__idx",
-  "members__team__level__key",
+  ...["members__Name__idx", "members__email__key", "members__friend__idx"],
+  ...["members__joined_at__idx", "members__level__Name__id__idx", "members__status__team__idx"],
+  ...["members__team__joined_at__idx", "members__team__level__key"],
 ];
 const SEARCH = [
   "members__Name__search_idx",

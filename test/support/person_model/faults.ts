@@ -32,12 +32,7 @@ type Fault = {
 };
 
 const WRITES = [
-  "create",
-  "create_many",
-  "create_group",
-  "update",
-  "upsert",
-  "update_where",
+  ...["create", "create_many", "create_group", "update", "upsert", "update_where"],
 ] as const;
 const READS = ["get", "list", "query", "walk", "groups", "related", "children"] as const;
 const NAMES: readonly RuleName[] = ["read", "create", "from", "to", "delete"];

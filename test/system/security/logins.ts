@@ -703,12 +703,8 @@ async function addsStatistics(world: World, login: Login): Promise<void> {
 }
 
 const PLANTED: readonly string[] = [
-  "'; echo PWNED; : '",
-  "$(echo PWNED)",
-  "`echo PWNED`",
-  "\necho PWNED\n",
-  "\u001b[201~echo PWNED\u001b[200~",
-  "\u009b201~PWNED",
+  ...["'; echo PWNED; : '", "$(echo PWNED)", "`echo PWNED`", "\necho PWNED\n"],
+  ...["\u001b[201~echo PWNED\u001b[200~", "\u009b201~PWNED"],
 ];
 
 /** Adds requests with a command in each text, and runs the command that the Console shows for each stored request. */
