@@ -1,5 +1,5 @@
 /**
- * Which file of the repository uses which: by imports, static, dynamic and of types; and by a path beside `import.meta`, such as of a
+ * Which file of the repository uses which: by imports, static and dynamic, except of types alone, which have no effect at run time; and by a path beside `import.meta`, such as of a
  * process that a test starts. A path that is only computed is not known.
  *
  * @module
@@ -17,6 +17,8 @@ const IMPORT =
   /(?:^|\n)\s*(?:import|export)\s+(type\s)?[^;"'`]*?from\s+"([^"]+)"|(?:^|\n)\s*import\s+"([^"]+)"|\bimport\(\s*"([^"]+)"\s*\)/g;
 const BESIDE =
   /new URL\(\s*"([^"]+)",\s*import\.meta\.url|\bimport\.meta\.dir(?:name)?(?:,\s*"([^"]+)"|\}\/([^`$]+)`)/g;
+const TS = new Bun.Transpiler({ loader: "ts" });
+const TSX = new Bun.Transpiler({ loader: "tsx" });
 /** What the compiler imports for JSX. */
 const JSX = "src/pages/html.ts";
 
@@ -44,7 +46,8 @@ export function toGraph(texts: ReadonlyMap<string, string>): Graph {
 }
 
 function readTargets(path: string, text: string): string[] {
-  const imports = readImports(text).map(({ name }) => name);
+  const transpiler = path.endsWith("x") ? TSX : TS;
+  const imports = transpiler.scanImports(text.replace(/^#!.*/, "")).map(({ path: name }) => name);
   const beside = [...text.matchAll(BESIDE)].map((match) => match[1] ?? match[2] ?? match[3] ?? "");
   const targets = [
     ...imports.filter((name) => name.startsWith(".")),
