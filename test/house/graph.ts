@@ -41,8 +41,14 @@ export async function readTexts(): Promise<ReadonlyMap<string, string>> {
   );
 }
 
+const GRAPHS = new WeakMap<ReadonlyMap<string, string>, Graph>();
+
+/** Reading the imports of all files takes a second: once for the same texts. */
 export function toGraph(texts: ReadonlyMap<string, string>): Graph {
-  return new Map([...texts].map(([path, text]) => [path, readTargets(path, text)]));
+  const known = GRAPHS.get(texts);
+  const graph = known ?? new Map([...texts].map(([path, text]) => [path, readTargets(path, text)]));
+  GRAPHS.set(texts, graph);
+  return graph;
 }
 
 function readTargets(path: string, text: string): string[] {

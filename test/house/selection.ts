@@ -29,23 +29,26 @@ export function selectTests(
   texts: ReadonlyMap<string, string>,
 ): Selection {
   const graph = toGraph(texts);
-  const narrow = cutServers(graph);
-  const used = new Set([...graph.values()].flat());
+  const users = invert(graph);
+  const near = invert(cutServers(graph, users));
   const selected = new Map<string, string>();
   const add = (test: string, reason: string) => {
     if (!selected.has(test)) selected.set(test, reason);
   };
   for (const file of changed) {
     if (EVERYTHING.test(file)) for (const test of tests) add(test, `every test depends on ${file}`);
-    const known = texts.has(file) || used.has(file) ? [file] : findReaders(file, texts);
+    const known = texts.has(file) || users.has(file) ? [file] : findReaders(file, texts);
     if (known === undefined) for (const test of tests) add(test, `nothing tells who reads ${file}`);
-    const users = new Set(known);
-    const modules = findModules(graph, users);
+    const [all, close] = [users, near].map(
+      (graphOfUsers) => new Set((known ?? []).flatMap((start) => [...reach(graphOfUsers, start)])),
+    );
+    const modules = new Set(
+      [...(all ?? [])].filter((path) => path.startsWith("src/") && !TEST.test(path)).map(moduleAt),
+    );
     for (const test of tests) {
       const module = moduleOf(test, texts);
-      const reached = reach(module === undefined ? graph : narrow, test);
-      const found = [...reached].find((path) => users.has(path));
-      if (found !== undefined) add(test, test === file ? "changed" : `uses ${file}`);
+      const isUser = (module === undefined ? all : close)?.has(test) === true;
+      if (isUser) add(test, test === file ? "changed" : `uses ${file}`);
       else if (module !== undefined && modules.has(module)) add(test, `${module} uses ${file}`);
     }
   }
@@ -57,17 +60,29 @@ export function selectTests(
   return new Map([...selected].sort(([a], [b]) => (a < b ? -1 : 1)));
 }
 
+/** The users of each file, instead of what it uses. */
+function invert(graph: Graph): Graph {
+  const users = new Map<string, string[]>();
+  for (const [path, targets] of graph)
+    for (const target of targets) {
+      const found = users.get(target);
+      if (found === undefined) users.set(target, [path]);
+      else found.push(path);
+    }
+  return users;
+}
+
 /**
  * Returns the graph without the way from helpers that act on a database to the program: almost every test uses one. A test of a module
  * then uses what it imports itself, and the module that its folder names.
  */
-function cutServers(graph: Graph): Graph {
-  const starts = (path: string) =>
-    path.startsWith("test/") && !TEST.test(path) && reach(graph, path).has(DRIVER);
+function cutServers(graph: Graph, users: Graph): Graph {
+  const acting = reach(users, DRIVER);
+  const isCut = (path: string) => path.startsWith("test/") && !TEST.test(path) && acting.has(path);
   return new Map(
     [...graph].map(([path, targets]) => [
       path,
-      starts(path)
+      isCut(path)
         ? targets.filter((target) => !target.startsWith("src/") || INSTALLED.test(target))
         : targets,
     ]),
@@ -93,16 +108,6 @@ function findReaders(file: string, texts: ReadonlyMap<string, string>): string[]
     if (found.length > 0) return found;
   }
   return undefined;
-}
-
-/** Returns the modules of `src/` with a file that uses one of these files. */
-function findModules(graph: Graph, users: ReadonlySet<string>): ReadonlySet<string> {
-  const found = new Set<string>();
-  for (const path of graph.keys()) {
-    if (!path.startsWith("src/") || TEST.test(path) || found.has(moduleAt(path))) continue;
-    if ([...reach(graph, path)].some((target) => users.has(target))) found.add(moduleAt(path));
-  }
-  return found;
 }
 
 /** Returns the module that the folder of a test is named after. */
