@@ -38,6 +38,14 @@ export const ACCEPTED: readonly Accepted[] = [
       onPages(/\/people\.csv$/)(difference) && adds("last_sign_in_at")(difference),
   },
   {
+    // Whose keys end with a person's access is no longer read from the audit log.
+    why: "The last sign-in of a person is stored. People who signed out",
+    explains: (difference) =>
+      onPages(/^\/console\/people\/[^/]+\/(state|delete|end-access)$/)(difference) &&
+      (adds('/end-access">those that this person issued')(difference) ||
+        adds("This person has issued no key that is active")(difference)),
+  },
+  {
     why: "No write is lost while the same `retype` runs twice at once.",
     explains: (difference) =>
       onPages(/^\/v1\/data\/schema$/)(difference) && adds("rowhouse.copied")(difference),

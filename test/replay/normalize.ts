@@ -26,7 +26,10 @@ const DRAWN: readonly [string, RegExp][] = [
   ["checksum", /\bsha256:[0-9a-f]{64}\b/g],
   ["id", /\b[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b/g],
   ["time", /\b\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d\.\d+(?:Z|[+-]\d\d:?\d\d)?/g],
-  ["key id", /(?<=opened rows:.{0,80}<bdi>|keyId(?:"|&quot;)*: (?:"|&quot;)*)[a-z0-9]{16}\b/g],
+  [
+    "key id",
+    /(?<=opened rows:.{0,80}<bdi>|keyId(?:"|&quot;)*: (?:"|&quot;)*|name="key_id" value=")[a-z0-9]{16}\b/g,
+  ],
   ["tag", /(?<=")[0-9a-f]{32}(?=(?:-<coding>)?")/g],
   ["cursor", /(?<=(?:"next":"|[?&](?:amp;)?after=))[\w-]{8,}(?:%3D)*/g],
 ];
@@ -38,6 +41,11 @@ const NAMED: readonly [RegExp, string][] = [
   [/\b(?:(?:rowhouse\.)?localhost|127\.0\.0\.1):\d+/g, "<host>"],
   [/(?<=-)(?:gzip|br|zstd)(?=")/g, "<coding>"],
   [/(?<=data-cursor=")[^"]+/g, "<cursor>"],
+  // A QR code, its secret, and a link with a token.
+  [/(?<=<path d=")M4 4h7v1[^"]+/g, "<squares>"],
+  [/(?<=\bsecret=|<code class="key">)[A-Z2-7 ]{16,}/g, "<secret>"],
+  [/(?<=name="sealed" value=")[^"]+/g, "<sealed>"],
+  [/(?<=[?]token=)[a-z0-9]{16}\.[\w-]+/g, "<token>"],
   [/\b0\.\d+\.\d+ \(tables \d+, code [0-9a-f]+\)/g, "<version>"],
   [/(?<=\browhouse[ -]|client[ -]|"version":")0\.\d+\.\d+/gi, "<version>"],
   [/(?<=\/assets\/[\w./-]*?)[-.][0-9a-z]{8,}(?=\.(?:js|css|svg|png|woff2))/g, "<build>"],
