@@ -1,8 +1,8 @@
 /**
  * Runs `bun test` in several workers. Each worker has its own PostgreSQL, because files change roles and server settings.
  * `TEST_SERVERS` lists the servers as a JSON array of environments; without it, they are embedded.
- * `--tier=check` (default), `unit` (without a server), `slow` or `all` selects files, and paths narrow them down. `--profile` runs the files one after
- * the other, and prints the CPU time of each. Other arguments go to `bun test`.
+ * `--tier=check` (default), `unit` (without a server), `slow`, `browser` or `all` selects files, and paths narrow them down. `--profile`
+ * runs the files one after the other, and prints the CPU time of each. Other arguments go to `bun test`.
  *
  * @module
  */
@@ -11,9 +11,13 @@ import { availableParallelism } from "node:os";
 import { prepareEmbedded, type Server, startEmbedded } from "./ci/servers.ts";
 import { profile } from "./profile.ts";
 import { TEST_SERVERS } from "./support/cluster.ts";
-import { limitTest, listFiles, readTier, TEST_EXTENT } from "./support/tier.ts";
+import { limitTest, listFiles, readTier, TEST_EXTENT, type Tier } from "./support/tier.ts";
 
 const MAX_WORKERS = 4;
+/** Workers per run, in addition to the cores: tests often wait for a process or for the database. Chromium has many processes. */
+const MORE_WORKERS: Readonly<Record<Tier, number>> = {
+  ...{ unit: 1, check: 2, slow: 2, browser: 0, all: 1 },
+};
 /** Returning freed memory to the system all the time, and getting it back, is a tenth of a worker's CPU time. */
 const KEEP_MEMORY = {
   MIMALLOC_PURGE_DELAY: "-1",
@@ -34,9 +38,7 @@ if (rest.includes(PROFILE))
   process.exit((await profile(files, { command: [...command, ...flags], env })) ? 0 : 1);
 
 const listed = process.env[TEST_SERVERS];
-// More workers than cores: tests often wait for a process or for the database. Slow tests start many processes.
-const extra = tier === "check" ? 2 : 1;
-const workers = Math.min(availableParallelism() + extra, MAX_WORKERS);
+const workers = Math.min(availableParallelism() + MORE_WORKERS[tier], MAX_WORKERS);
 const hasServers = tier !== "unit";
 const started: Server[] = [];
 let child: Bun.Subprocess | undefined;

@@ -16,7 +16,8 @@ import { PARTS, type Part } from "./parts.ts";
 import { type Counts, readFailures, readReport } from "./report.ts";
 import type { Server } from "./servers.ts";
 
-const WORKERS = 2;
+/** More than cores: tests often wait. */
+const WORKERS = 3;
 /** Keeps tests from using a server of this machine. */
 const NO_SERVER = { ADMIN_DATABASE_URL: "", DATABASE_URL: "" };
 /** The machine ends `.ci/run` after 90 minutes, and the release workflow a full run after 240. */

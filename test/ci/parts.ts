@@ -63,7 +63,7 @@ export const PARTS: readonly Part[] = [
   {
     name: "Chromium",
     forms: {
-      reduced: { command: script("test:browser"), minutes: 7 },
+      reduced: { command: script("test:browser"), minutes: 6 },
       full: { command: script("test:browser"), minutes: 12 },
     },
   },

@@ -1,7 +1,7 @@
 /** The random counts and groups of `groups_fuzz_test.ts`, in numbers that find rare errors, on PostgreSQL 18 and 15. */
 import { describe, expect, test } from "bun:test";
 import { fuzzGroups } from "../support/groups_fuzz.ts";
-import { openOnVersion, POSTGRES_VERSIONS } from "../support/postgres_versions.ts";
+import { FUZZED_VERSIONS, openOnVersion } from "../support/postgres_versions.ts";
 import { FUZZ_SEED } from "../support/query_fuzz.ts";
 import { countRuns } from "../support/tier.ts";
 
@@ -17,7 +17,7 @@ const CASES = [
   },
 ];
 
-describe.each(POSTGRES_VERSIONS)("on $name", ({ isDebian }) => {
+describe.each(FUZZED_VERSIONS)("on $name", ({ isDebian }) => {
   test.each(CASES)(
     "counts and groups of $name are those of an oracle",
     async ({ limits, schemas, rows }) => {

@@ -1,16 +1,15 @@
 /**
  * The tiers of tests, and how much of them a run does. `check` runs files named `*_test.ts` or `*_test.tsx`: every behavior, in a
- * few minutes.
- * `unit` runs those of them that need no database: the imports tell (`needsDatabase()`).
- * `slow` runs files named `*_slow.ts`, which take longer: processes over many seconds, clocks, packages. A reduced run does a
- * tenth of the random cases, with fixed seeds, and shows each page in one theme and width; a full run does all, and draws other cases
- * each time.
+ * few minutes. `unit` runs those of them that need no database: the imports tell (`needsDatabase()`). `slow` runs files named
+ * `*_slow.ts`, which take longer: processes over many seconds, clocks, packages. `browser` runs files named `*_browser.ts`, in
+ * Chromium. A reduced run does a tenth of the random cases, with fixed seeds, and shows each page in one theme and width; a full run
+ * does all, and draws other cases each time.
  *
  * @module
  */
 import { needsDatabase, readTexts, toGraph } from "../house/graph.ts";
 
-const TIERS = ["unit", "check", "slow", "all"] as const;
+const TIERS = ["unit", "check", "slow", "browser", "all"] as const;
 export type Tier = (typeof TIERS)[number];
 
 /** Names how much a run does: `full`, else reduced. The tier `check` is always reduced. */
@@ -64,7 +63,8 @@ export async function listFiles(tier: Tier, paths: readonly string[]): Promise<s
   // A reduced run of them is part of the tier `check`.
   if (tier === "slow" && isFull())
     for (const file of tests) if (REDUCED.test(await Bun.file(ROOT + file).text())) slow.push(file);
-  const listed = { unit: tests, check: tests, slow, all: [...tests, ...slow] }[tier];
+  const browser = scan("test/browser/*_browser.ts");
+  const listed = { unit: tests, check: tests, slow, browser, all: [...tests, ...slow] }[tier];
   const graph = toGraph(tier === "unit" ? await readTexts() : new Map());
   const isInTier = (file: string) => tier !== "unit" || !needsDatabase(graph, file);
   return listed
