@@ -153,6 +153,7 @@ export async function callFunction(
       queue: appId,
       lane: person && { name: person.id, weight: HEAVY.has(endpoint) ? 2 : 1 },
       isOfApp: true,
+      touched: { tables: namesOf(call), code: texts[endpoint] },
       meter: context.meter,
       limitMs: call.limitMs,
       length: lengthOf(call),
@@ -198,6 +199,11 @@ async function callNewer(
   if (newer.definition === call.table.definition) throw roleRejected();
   const renewed = await call.renew?.(newer);
   return await callFunction(deps, context, { ...call, ...renewed, table: newer });
+}
+
+/** The tables that the function of a call reads or writes. */
+function namesOf({ table, related = [] }: TableCall): string[] {
+  return [table.name, ...related.map(({ name }) => name)];
 }
 
 /** Calls with conditions can take a hundred times as long as calls by id. */

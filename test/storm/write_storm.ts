@@ -1,5 +1,5 @@
 /**
- * Writes that share connections, also with idempotency keys, while connections are killed, callers leave, and other callers' writes wait for locks, directly
+ * Writes that share connections, also with idempotency keys, while connections are killed and replaced, callers leave, and other callers' writes wait for locks, directly
  * and through PgBouncer: every write ends, gets its own result, and is canceled only if its own caller left; what was confirmed is
  * stored once, and what was rejected is not.
  */
@@ -18,6 +18,8 @@ const TEXT = "select public.store($1::text, $2::int4, $3::text) as body";
 const BRIEF = `select case when pg_catalog.set_config('lock_timeout', '100ms', true) <> ''
   then public.store($1::text, $2::int4, $3::text) end as body, ${echoColumn(4)}`;
 const OBSERVE = { retry: "safe", queue: SERVICE_QUEUE } as const;
+/** The tables that a write seems to touch: each session is replaced after about 18 writes. */
+const TABLES = Array.from({ length: 100 }, (_, n) => n);
 /** Longer than all limits of a call together. */
 const LOST_MS = 20_000;
 
@@ -67,6 +69,7 @@ async function writeInTurn({ pool, count, isOver }: Storm, writer: number): Prom
         retry: isKeyed ? "safe" : "unsafe",
         queue: `app ${writer % 8}`,
         brief: BRIEF,
+        touched: { tables: TABLES.map((table) => `${table} of ${note}`), code: TEXT },
         ...(signal === undefined ? {} : { caller: { signal } }),
       });
     const toEnd = (writing: Promise<Uint8Array | null>) =>

@@ -6,6 +6,7 @@
  */
 import { Problem } from "../../problem.ts";
 import { type FairQueue, type FullQueue, type Lane, makeFairQueue } from "../../std/fair_queue.ts";
+import type { Touched } from "./affinity.ts";
 import type { Connection } from "./connection.ts";
 import {
   type Connections,
@@ -40,6 +41,8 @@ export type PoolStats = {
   shed: Readonly<Record<FullQueue | "waited" | "unavailable", number>>;
 };
 
+type Released = { queue: string; lane?: Lane | undefined; touched?: Touched | undefined };
+
 /** Determines when a caller can start. */
 type Gate = {
   readonly mayStart: () => boolean;
@@ -50,6 +53,7 @@ type Gate = {
 };
 
 type Waiter = Ticking & {
+  queue: string;
   gate: Gate | undefined;
   isBrief: boolean;
   receive: (connection: Connection) => void;
@@ -111,7 +115,7 @@ export class Acquirer {
     const isOpen = !this.#isClosed && this.#options.nodes?.isSilent(queue) !== true;
     const mayStart = isOpen && gate?.mayStart() !== false;
     const connection =
-      mayStart && this.#fairQueue.mayStart(queue, lane) ? this.#take(isBrief) : undefined;
+      mayStart && this.#fairQueue.mayStart(queue, lane) ? this.#take(queue, isBrief) : undefined;
     if (connection !== undefined) {
       this.#fairQueue.start(queue, lane);
       gate?.start();
@@ -123,11 +127,8 @@ export class Acquirer {
       : Promise.reject(error);
   }
 
-  release(
-    { queue, lane }: { queue: string; lane?: Lane | undefined },
-    connection: Connection,
-    isSuspect: boolean,
-  ): void {
+  release({ queue, lane, touched }: Released, connection: Connection, isSuspect: boolean): void {
+    if (touched !== undefined) connection.memory.touch(touched);
     this.#fairQueue.finish(queue, lane);
     const left = this.#sharing.leave(connection, isSuspect);
     if (left.isLast) this.#pool.release(connection, left.isSuspect);
@@ -179,8 +180,8 @@ export class Acquirer {
   }
 
   /** A free connection, or for a brief call a shared one. */
-  #take(isBrief: boolean): Connection | undefined {
-    const free = this.#pool.acquire();
+  #take(queue: string, isBrief: boolean): Connection | undefined {
+    const free = this.#pool.acquire(queue);
     const found = free ?? (isBrief ? this.#findShared() : undefined);
     if (found !== undefined && isBrief) this.#share(found, free !== undefined);
     return found;
@@ -210,8 +211,9 @@ export class Acquirer {
         if (free !== undefined) this.#pool.keep(free);
         break;
       }
-      if (waiter.isBrief) this.#share(connection, free !== undefined);
-      waiter.receive(connection);
+      const preferred = free === undefined ? connection : this.#pool.exchange(free, waiter.queue);
+      if (waiter.isBrief) this.#share(preferred, free !== undefined);
+      waiter.receive(preferred);
     }
     this.#pool.grow(this.#fairQueue.waiting());
   }
@@ -264,6 +266,7 @@ export class Acquirer {
       this.#options.ticker.remove(waiter);
     };
     const waiter: Waiter = {
+      queue,
       gate,
       isBrief,
       receive: (connection) => {

@@ -8,6 +8,7 @@
 import { connect, type Socket } from "node:net";
 import postgres from "postgres";
 import type { Warning } from "../node_errors.ts";
+import { type Memory, makeMemory } from "./affinity.ts";
 
 /** A parameter for PostgreSQL: never `undefined`, which would hang the connection behind a pooler. */
 export type Parameter = string | number | boolean | null | Date | Uint8Array | readonly string[];
@@ -38,6 +39,9 @@ export type Connection = {
   usedAt: number;
   /** How many more changes of tables' functions the session lasts: see `MIN_CHANGES`. */
   changesLeft: number;
+  /** The lowest number that no other connection of its pool had when it opened. */
+  slot: number;
+  readonly memory: Memory;
   /** Ends the session; if the server does not respond, the socket is destroyed. */
   readonly end: () => void;
 };
@@ -142,6 +146,8 @@ export async function openConnection(options: ConnectionOptions): Promise<Connec
     openedAt: performance.now(),
     usedAt: performance.now(),
     changesLeft: Number.POSITIVE_INFINITY,
+    slot: 0,
+    memory: makeMemory(),
     end,
   };
   try {

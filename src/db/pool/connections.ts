@@ -6,6 +6,7 @@
  */
 
 import { toUnavailable } from "../sqlstate.ts";
+import { findPreferred, MAX_SESSION_BYTES } from "./affinity.ts";
 import { type Connection, type ConnectionOptions, openConnection } from "./connection.ts";
 
 export type ConnectionsOptions = ConnectionOptions & {
@@ -27,10 +28,12 @@ type ConnectionsEvents = {
 };
 
 export type Connections = {
-  /** A free connection, exclusive to the caller until it is returned. */
-  readonly acquire: () => Connection | undefined;
+  /** A free connection, exclusive to the caller until it is returned; of several, the one that the queue prefers. */
+  readonly acquire: (queue?: string) => Connection | undefined;
   /** Returns an unused connection. */
   readonly keep: (connection: Connection) => void;
+  /** The free connection that the queue prefers, for this unused one. */
+  readonly exchange: (connection: Connection, queue: string) => Connection;
   readonly release: (connection: Connection, isSuspect: boolean) => void;
   /** Opens connections until every waiting caller has one in progress, or the limit is reached. */
   readonly grow: (waiting: number) => void;
@@ -73,8 +76,8 @@ export class OwnConnections implements Connections {
     this.#events = events;
   }
 
-  acquire(): Connection | undefined {
-    for (let next = this.#idle.pop(); next !== undefined; next = this.#idle.pop()) {
+  acquire(queue?: string): Connection | undefined {
+    for (let next = this.#takeIdle(queue); next !== undefined; next = this.#takeIdle(queue)) {
       if (isFresh(next)) return next;
       this.#discard(next);
     }
@@ -83,6 +86,12 @@ export class OwnConnections implements Connections {
 
   keep(connection: Connection): void {
     this.#idle.push(connection);
+  }
+
+  exchange(connection: Connection, queue: string): Connection {
+    if (this.#idle.length === 0) return connection;
+    this.keep(connection);
+    return this.acquire(queue) ?? connection;
   }
 
   release(connection: Connection, isSuspect: boolean): void {
@@ -118,6 +127,20 @@ export class OwnConnections implements Connections {
     for (const connection of [...this.#open]) this.#discard(connection);
   }
 
+  #takeIdle(queue: string | undefined): Connection | undefined {
+    const last = this.#idle.pop();
+    if (last === undefined || queue === undefined || this.#idle.length === 0) return last;
+    this.#idle.push(last);
+    return this.#idle.splice(findPreferred(this.#idle, queue), 1)[0];
+  }
+
+  #findSlot(): number {
+    const taken = new Set([...this.#open].map(({ slot }) => slot));
+    let slot = 0;
+    while (taken.has(slot)) slot++;
+    return slot;
+  }
+
   async #add(): Promise<void> {
     this.#connecting++;
     const opened = await openConnection(this.#options).catch((cause: unknown) => ({ cause }));
@@ -135,6 +158,7 @@ export class OwnConnections implements Connections {
     this.#options.onThere?.();
     connection.changesLeft = MIN_CHANGES + (MORE_CHANGES[this.#count % MORE_CHANGES.length] ?? 0);
     this.#count++;
+    connection.slot = this.#findSlot();
     this.#open.add(connection);
     this.#idle.push(connection);
     connection.onLost = () => {
@@ -171,9 +195,9 @@ function isOld(connection: Connection): boolean {
   return connection.usedAt - connection.openedAt > MAX_AGE_MS || isWorn(connection);
 }
 
-/** Whether the session has too many plans of functions that were replaced. */
-export function isWorn({ changesLeft }: Connection): boolean {
-  return changesLeft <= 0;
+/** Whether the session has too many plans: of functions that were replaced, or of many tables. */
+export function isWorn({ changesLeft, memory }: Connection): boolean {
+  return changesLeft <= 0 || memory.bytes() > MAX_SESSION_BYTES;
 }
 
 // Connections that many callers use concurrently, for pipelining. Uses as few connections as
@@ -239,6 +263,8 @@ export function makeSharedConnections(
       else use.callers++;
       return connection;
     },
+    // A pipeline uses as few connections as possible, whatever the app.
+    exchange: (connection) => connection,
     keep: (connection) => {
       const use = uses.get(connection);
       if (use !== undefined && leave(connection, use)) pool.keep(connection);

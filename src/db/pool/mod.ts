@@ -8,6 +8,7 @@
  */
 import type { Lane } from "../../std/fair_queue.ts";
 import type { PoolStats } from "./acquire.ts";
+import type { Touched } from "./affinity.ts";
 import type { Parameter } from "./connection.ts";
 import { type Grouping, type GroupOptions, Groups } from "./groups.ts";
 import { type NodePoolsOptions, openNodePools, openPool, type PoolOptions } from "./node_pools.ts";
@@ -33,6 +34,8 @@ export type CallOptions = {
   lane?: Lane | undefined;
   /** Whether the statement calls a function of an app: the app's node can serve it directly. The queue is then the app's id. */
   isOfApp?: boolean;
+  /** For a call of a table's function. */
+  touched?: Touched | undefined;
   /** Sums up the database's time. */
   meter?: { dbMs: number };
 };

@@ -10,6 +10,7 @@ import { errorCode } from "../../std/network.ts";
 import { isMisrouted, isOutdated, isUnconnected } from "../node_errors.ts";
 import { isWorthAnother, toDatabaseError } from "../sqlstate.ts";
 import type { Acquirer } from "./acquire.ts";
+import type { Touched } from "./affinity.ts";
 import type { Connection, Statement } from "./connection.ts";
 import type { Nodes } from "./nodes.ts";
 import {
@@ -49,6 +50,7 @@ export type Work = {
     queue: string;
     lane?: Lane | undefined;
     caller?: Caller;
+    touched?: Touched | undefined;
     meter?: { dbMs: number };
   };
   limitMs: number;

@@ -1,0 +1,63 @@
+/**
+ * Which sessions keep the plans of which tables. PostgreSQL keeps the plans of every function that a session has called until
+ * the session ends, so each app prefers one connection, and a session that has called functions of many tables is replaced.
+ * Through a pooler neither reaches a session: the pooler chooses and replaces them.
+ *
+ * @module
+ */
+import type { Connection } from "./connection.ts";
+
+/** What a call of a table's function leaves in its session. */
+export type Touched = {
+  readonly tables: readonly string[];
+  /** The text of the call. */
+  readonly code: string;
+};
+
+/** PostgreSQL's own data about a table and its indexes. */
+const TABLE_BYTES = 46_000;
+/** A function with the plans of its statements. */
+const CODE_BYTES = 80_000;
+/** A session that probably keeps more is replaced as soon as nobody uses it. */
+export const MAX_SESSION_BYTES = 80_000_000;
+
+/** An estimate of what a session keeps. */
+export type Memory = {
+  readonly touch: (touched: Touched) => void;
+  readonly bytes: () => number;
+};
+
+export function makeMemory(): Memory {
+  const tables = new Set<string>();
+  const codes = new Set<string>();
+  return {
+    touch: (touched) => {
+      if (codes.has(touched.code) && touched.tables.length === 1) return;
+      codes.add(touched.code);
+      for (const table of touched.tables) tables.add(table);
+    },
+    bytes: () => tables.size * TABLE_BYTES + codes.size * CODE_BYTES,
+  };
+}
+
+/**
+ * The position of the connection that a queue prefers among idle ones: the highest rank by the queue and the connection's slot. So
+ * a queue has the same order of connections always, and a connection that replaces another gets its queues.
+ */
+export function findPreferred(idle: readonly Connection[], queue: string): number {
+  const seed = Bun.hash.xxHash32(queue);
+  let preferred = 0;
+  let highest = -1;
+  for (const [position, { slot }] of idle.entries()) {
+    const rank = mix(seed, slot);
+    if (rank > highest) [preferred, highest] = [position, rank];
+  }
+  return preferred;
+}
+
+/** Spreads the bits of both numbers over 32 bits, with the constants of MurmurHash3. */
+function mix(seed: number, slot: number): number {
+  let mixed = Math.imul(seed ^ (slot + 1), 0x85ebca6b);
+  mixed = Math.imul(mixed ^ (mixed >>> 13), 0xc2b2ae35);
+  return (mixed ^ (mixed >>> 16)) >>> 0;
+}
