@@ -12,6 +12,7 @@ import { benchPeople, printPeople } from "./people.ts";
 import { benchQueries, printQueries } from "./queries.ts";
 import { benchRequests, printRequests } from "./requests.ts";
 import { benchSoak, printSoak } from "./soak.ts";
+import { benchTables, printTables } from "./tables.ts";
 import { benchWeights, printWeights } from "./weights.ts";
 
 export type Bench = {
@@ -30,6 +31,7 @@ export const BENCHES: Readonly<Record<Part, Bench>> = {
   gateway: pair(benchGateway, printGateway),
   fairness: pair(benchFairness, printFairness),
   soak: pair(benchSoak, printSoak),
+  tables: pair(benchTables, printTables),
   weights: pair(benchWeights, printWeights),
   history: pair(benchHistory, printHistory),
   live: pair(benchLive, printLive),

@@ -10,6 +10,7 @@ export const PARTS = [
   "gateway",
   "fairness",
   "soak",
+  "tables",
   "weights",
   "history",
   "live",
@@ -31,6 +32,8 @@ export const USAGE = `bun run bench [<command>] [--quick] [--only get,list-100] 
   identity   /v1/auth/me compared with a get, and while 32 people sign in
   gateway    a get by one process, and by gateway and data service
   soak       memory, sockets and connections over minutes of mixed requests; then, while connections are killed
+  tables     apps with tables of their own beside shared tables: functions, catalog, memory of backends, first and later calls, pushes,
+             start and commands; --full for 2,500 apps with 4 tables each
   weights    requests and bytes, compressed and not, that a browser loads for a page
   history    the history of rows: what a write costs
   live       event streams: what a write costs, an idle check, and 1,000 and 8,000 readers
@@ -53,6 +56,7 @@ const DEFAULTS = {
 /** Where each round has many sides, fewer and shorter rounds. */
 const DEFAULTS_OF: Partial<Record<Command, Partial<typeof DEFAULTS>>> = {
   people: { rounds: 3, seconds: 2 },
+  tables: { apps: 25 },
 };
 const QUICK: typeof DEFAULTS = { ...DEFAULTS, rounds: 3, seconds: 1.5, minutes: 0.5 };
 const NUMBERS = ["rounds", "seconds", "minutes", "connections", "pool", "apps", "rows"] as const;

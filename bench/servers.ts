@@ -15,7 +15,7 @@ type ServerOptions = { folder?: string; env?: Readonly<Record<string, string>> }
 /** Starts a process that serves the stage. */
 export async function startServer(
   name: "service" | "plain" | "bare",
-  { database, plainUrl }: Stage,
+  { database, plainUrl }: Pick<Stage, "database" | "plainUrl">,
   { pool, profile }: Pick<BenchOptions, "pool" | "profile">,
   { folder = HERE, env = {} }: ServerOptions = {},
 ): Promise<Server> {
