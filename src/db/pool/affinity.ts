@@ -5,7 +5,6 @@
  *
  * @module
  */
-import type { Connection } from "./connection.ts";
 
 /** What a call of a table's function leaves in its session. */
 export type Touched = {
@@ -44,7 +43,7 @@ export function makeMemory(): Memory {
  * The position of the connection that a queue prefers among idle ones: the highest rank by the queue and the connection's slot. So
  * a queue has the same order of connections always, and a connection that replaces another gets its queues.
  */
-export function findPreferred(idle: readonly Connection[], queue: string): number {
+export function findPreferred(idle: readonly { readonly slot: number }[], queue: string): number {
   const seed = Bun.hash.xxHash32(queue);
   let preferred = 0;
   let highest = -1;
