@@ -238,9 +238,10 @@ export function openService(options: ServiceOptions): Service {
     ...{ fetch, db, identityDb, admin },
     adminFetch: makeAdminFetch({ checkReady, metrics, log }),
     warm: async () => {
-      await watch.read();
+      // First: jobs on rows, which start with the first versions, use the verdict instead of asking for another one.
       const { issues } = await guard.read();
       if (issues.length > 0) throw new IsolationError(issues);
+      await watch.read();
     },
     drain: () => draining.abort(),
     close: async () => {

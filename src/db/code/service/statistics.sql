@@ -145,6 +145,10 @@ begin
   if jsonb_array_length(rejected) > 0 then
     perform rowhouse.add_rejections(added_minute, rejected);
   end if;
+  -- Most minutes: planning the rest is most of the work of a new connection.
+  if jsonb_array_length(stored) = 0 then
+    return true;
+  end if;
   insert into rowhouse.stored_requests (id, app_id, at, method, route, status, code, ms, key_id,
     table_name, paths, found, requests, of_console)
   select id, nullif(app, '${ALL_APPS}'),
