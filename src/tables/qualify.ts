@@ -6,6 +6,7 @@
  *
  * @module
  */
+import { type Token, tokenize } from "./sql_tokens.ts";
 
 /** Keywords that continue an expression. */
 const INNER = toSet(
@@ -27,75 +28,31 @@ function toSet(words: string): ReadonlySet<string> {
   return new Set(words.trim().split(/\s+/));
 }
 
-/** The kinds of tokens, in the order in which they are tried. A path is a name after its alias. */
-const PATTERNS: Readonly<Record<string, RegExp>> = {
-  space: /(?:\s|--[^\r\n]*)+/,
-  path: /"(?:[^"]|"")+"(?:\."(?:[^"]|"")+")+/,
-  name: /"(?:[^"]|"")+"/,
-  value:
-    /e'(?:[^'\\]|''|\\[\s\S])*'|'(?:[^'\\]|'')*'|(?<tag>\$(?:[a-z_]\w*)?\$)[\s\S]*?\k<tag>|\$\d+|\d+(?:\.\d+)?/,
-  word: /[a-z_]\w*/,
-  mark: /::|:=|[()[\],;.:]/,
-  operator: /[-+*/<>=~!@#%^&|`?]+/,
-};
-const SOURCES = Object.entries(PATTERNS).map(([kind, { source }]) => [kind, source] as const);
-const TOKEN = new RegExp(SOURCES.map(([, source]) => source).join("|"), "giy");
-const STARTS = SOURCES.map(([kind, source]) => [kind, new RegExp(`^(?:${source})`, "i")] as const);
-
-type Token = { readonly kind: string; readonly text: string };
-/** The tokens that all statements share: most repeat, and reading a kind costs more than finding the token. */
-const SHARED = new Map<string, Token>();
-/** What else tables contain, without end. */
-const OWN = toSet("path name value");
-
 /** @throws at the first token without a safe meaning */
 export function qualify(sql: string): string {
-  const { tokens, spaces } = tokenize(sql);
+  const { tokens, starts, text: plain } = tokenize(sql);
   const frames: Frame[] = [{ closer: "", level: Infinity }];
-  const place: Place = { text: "", earlier: "", before: "", next: "", frames };
-  const qualified = tokens.map(({ kind, text }, index) => {
+  const place: Place = { text: "", earlier: "", before: "", next: tokens[0]?.text ?? "", frames };
+  let qualified = "";
+  let copied = 0;
+  let index = 0;
+  for (const { kind, text } of tokens) {
+    const start = starts[index++] ?? 0;
     place.earlier = place.before;
     place.before = place.text;
     place.text = text;
-    place.next = tokens[index + 1]?.text ?? "";
-    const rendered = RULES[kind]?.(place);
-    if (rendered !== undefined) return `${spaces[index]}${rendered}`;
-    const near = tokens.slice(Math.max(0, index - 9), index + 3).map((token) => token.text);
-    throw new Error(`Cannot qualify ${text} in ${near.join(" ")}`);
-  });
-  if (frames.length > 1) throw new Error(`Cannot qualify SQL without ${frames.at(-1)?.closer}`);
-  return qualified.join("");
-}
-
-/** The tokens, and the spaces and comments before them. */
-function tokenize(sql: string): { tokens: Token[]; spaces: string[] } {
-  const tokens: Token[] = [];
-  const spaces: string[] = [];
-  const own = new Map<string, Token>();
-  let space = "";
-  let end = 0;
-  for (const text of sql.match(TOKEN) ?? []) {
-    end += text.length;
-    let token = SHARED.get(text) ?? own.get(text);
-    if (token === undefined) {
-      token = readToken(text);
-      (OWN.has(token.kind) ? own : SHARED).set(text, token);
+    place.next = tokens[index]?.text ?? "";
+    const rendered = RULES[kind](place);
+    if (rendered === text) continue;
+    if (rendered === undefined) {
+      const near = tokens.slice(Math.max(0, index - 10), index + 2).map((token) => token.text);
+      throw new Error(`Cannot qualify ${text} in ${near.join(" ")}`);
     }
-    if (token.kind === "space") space = token.text;
-    else {
-      tokens.push(token);
-      spaces.push(space);
-      space = "";
-    }
+    qualified += plain.slice(copied, start) + rendered;
+    copied = start + text.length;
   }
-  if (end < sql.length) throw new Error(`Cannot qualify ${sql.slice(end, end + 40)}`);
-  return { tokens, spaces };
-}
-
-function readToken(text: string): Token {
-  const [kind = ""] = STARTS.find(([, start]) => start.test(text)) ?? [];
-  // An empty part of a template leaves an empty line.
-  return { kind, text: kind === "space" ? text.replaceAll(/\n\s*(?=\n)/g, "") : text };
+  if (frames.length > 1) throw new Error(`Cannot qualify SQL without ${frames.at(-1)?.closer}`);
+  return qualified + plain.slice(copied);
 }
 
 /** A part of the SQL within parentheses, brackets, or `case … end`. */
@@ -113,7 +70,7 @@ type Frame = {
 type Place = { text: string; earlier: string; before: string; next: string; frames: Frame[] };
 
 /** A token as qualified SQL; `undefined` if it has no safe meaning. */
-const RULES: Readonly<Record<string, (place: Place) => string | undefined>> = {
+const RULES: Readonly<Record<Token["kind"], (place: Place) => string | undefined>> = {
   value: ({ text }) => text,
   path: ({ text }) => text,
   name: checkName,
