@@ -2,6 +2,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { SESSION_COOKIE } from "../src/identity/mod.ts";
 import { readTrace, toLogFields, toTraceparent } from "../src/observe.ts";
+import { cases } from "./support/cases.ts";
 import { makePerson, PASSWORD, signInAs } from "./support/people.ts";
 import { openTestService, type TestService } from "./support/service.ts";
 import { TEST_SECRETS } from "./support/shape.ts";
@@ -9,35 +10,15 @@ import { TEST_SECRETS } from "./support/shape.ts";
 describe("toLogFields()", () => {
   const KEY = `rh_abcdefghijklmnop.${"S3cret".repeat(8)}x`;
 
-  test.each([
-    {
-      name: "a connection string",
-      message: "at postgres://me:hunter2@db.example/x?a=1, so",
-      remains: "so",
-    },
-    {
-      name: "a connection string that is not a URL",
-      message: "'postgresql://me:hunter2'",
-      remains: "postgres",
-    },
-    {
-      name: "a connection string whose password contains @",
-      message: "postgres://me:hunter2@more@db/x",
-      remains: "removed",
-    },
-    {
-      name: "any URL with a password",
-      message: "https://me:hunter2@example.org/a",
-      remains: "https",
-    },
-    { name: "a key", message: `Key ${KEY}: no`, remains: "rh_abcdefghijklmnop." },
-    {
-      name: "a key with another prefix",
-      message: KEY.replace("rh", "my-shop"),
-      remains: "my-shop_",
-    },
-    { name: "a bearer token", message: "authorization: Bearer hunter2", remains: "authorization" },
-  ])("removes $name from message and stack", ({ message, remains }) => {
+  test.each(cases("name", "message", "remains")`
+    a connection string                           | at postgres://me:hunter2@db.example/x?a=1, so | so
+    a connection string that is not a URL         | 'postgresql://me:hunter2'                     | postgres
+    a connection string whose password contains @ | postgres://me:hunter2@more@db/x               | removed
+    any URL with a password                       | https://me:hunter2@example.org/a              | https
+    a key                                         | Key ${KEY}: no                                | rh_abcdefghijklmnop.
+    a key with another prefix                     | ${KEY.replace("rh", "my-shop")}               | my-shop_
+    a bearer token                                | authorization: Bearer hunter2                 | authorization
+  `)("removes $name from message and stack", ({ message, remains }) => {
     const fields = toLogFields(new Error(message));
     const text = JSON.stringify(fields);
     expect(text).not.toContain("hunter2");

@@ -1,97 +1,53 @@
 import { expect, test } from "bun:test";
+import { cases } from "../../test/support/cases.ts";
 import { isProxy, makeReadAddress, trustsAllAddresses } from "./client_address.ts";
 
 const PROXY = "10.0.0.1";
 const TRUSTED = ["10.0.0.0/8", "::1", "2001:db8:1::/48"];
 
 test.each([
-  {
-    name: "ignores the header of an untrusted client",
-    from: "203.0.113.9",
-    forwarded: "1.2.3.4",
-    want: "203.0.113.9",
-  },
-  {
-    name: "returns the client of a trusted proxy",
-    from: PROXY,
-    forwarded: "1.2.3.4",
-    want: "1.2.3.4",
-  },
-  {
-    name: "recognizes a proxy's IPv4 address on an IPv6 socket",
-    from: `::ffff:${PROXY}`,
-    forwarded: "1.2.3.4",
-    want: "1.2.3.4",
-  },
-  {
-    name: "returns only the client that the nearest proxy saw",
-    from: PROXY,
-    forwarded: "9.9.9.9, 1.2.3.4",
-    want: "1.2.3.4",
-  },
-  {
-    name: "skips two trusted proxies",
-    from: PROXY,
-    forwarded: "9.9.9.9, 1.2.3.4, 10.9.9.9",
-    want: "1.2.3.4",
-  },
-  {
-    name: "returns an IPv6 client",
-    from: "::1",
-    forwarded: "2001:db8:2::7",
-    want: "2001:db8:2::7",
-  },
-  { name: "trusts an IPv6 network", from: "2001:db8:1::5", forwarded: "1.2.3.4", want: "1.2.3.4" },
-  { name: "returns the proxy without a header", from: PROXY, forwarded: undefined, want: PROXY },
-  { name: "returns the proxy for an empty header", from: PROXY, forwarded: "", want: PROXY },
-  {
-    name: "returns the proxy for an invalid address",
-    from: PROXY,
-    forwarded: "unknown",
-    want: PROXY,
-  },
-  {
-    name: "returns the proxy for a name",
-    from: PROXY,
-    forwarded: "9.9.9.9, client.example.org:80",
-    want: PROXY,
-  },
-  ...[
-    ["1.2.3.4:80", "1.2.3.4"],
-    ["9.9.9.9, 1.2.3.4:50123", "1.2.3.4"],
-    ['"1.2.3.4"', "1.2.3.4"],
-    ['"1.2.3.4:5007"', "1.2.3.4"],
-    ["[2001:db8:2::7]", "2001:db8:2::7"],
-    ["[2001:db8:2::7]:4711", "2001:db8:2::7"],
-    ['"[2001:db8:2::7]:4711"', "2001:db8:2::7"],
-    ["fe80::1%eth0", "fe80::1"],
-    ["[::ffff:1.2.3.4]:80", "1.2.3.4"],
-    ["1.2.3.4:80, 10.9.9.9:443", "1.2.3.4"],
-    ["2001:0DB8:0002::0:7", "2001:db8:2::7"],
-    ["2001:DB8:2:0:0:0:0:7", "2001:db8:2::7"],
-    ["[2001:db8:2::0.0.0.7]:4711", "2001:db8:2::7"],
-    ["2001:db8:0:0:1:0:0:1", "2001:db8::1:0:0:1"],
-    ["2001:db8:2:0:1:1:1:1", "2001:db8:2:0:1:1:1:1"],
-    ["FE80::1%eth0", "fe80::1"],
-    ["::FFFF:1.2.3.4", "1.2.3.4"],
-    ["0:0:0:0:0:ffff:0102:0304", "1.2.3.4"],
-    ["1.2.3.4,", "1.2.3.4"],
-    ["[1.2.3.4]", PROXY],
-    ["1.2.3.4:http", PROXY],
-    ["1.2.3.4:80:80", PROXY],
-    ["_hidden", PROXY],
-    ["for=1.2.3.4", PROXY],
-  ].map(([forwarded = "", want = ""]) => ({
-    ...{ name: `reads ${forwarded} as ${want}`, from: PROXY, forwarded, want },
-  })),
-  {
-    name: "returns an empty address for a socket without an address",
-    from: "",
-    forwarded: "1.2.3.4",
-    want: "",
-  },
+  ...cases("name", "from", "forwarded", "want")`
+  ignores the header of an untrusted client                | 203.0.113.9     | 1.2.3.4                        | 203.0.113.9
+  returns the client of a trusted proxy                    | ${PROXY}        | 1.2.3.4                        | 1.2.3.4
+  recognizes a proxy's IPv4 address on an IPv6 socket      | ::ffff:${PROXY} | 1.2.3.4                        | 1.2.3.4
+  returns only the client that the nearest proxy saw       | ${PROXY}        | 9.9.9.9, 1.2.3.4               | 1.2.3.4
+  skips two trusted proxies                                | ${PROXY}        | 9.9.9.9, 1.2.3.4, 10.9.9.9     | 1.2.3.4
+  returns an IPv6 client                                   | ::1             | 2001:db8:2::7                  | 2001:db8:2::7
+  trusts an IPv6 network                                   | 2001:db8:1::5   | 1.2.3.4                        | 1.2.3.4
+  returns the proxy without a header                       | ${PROXY}        | (none)                         | ${PROXY}
+  returns the proxy for an empty header                    | ${PROXY}        |                                | ${PROXY}
+  returns the proxy for an invalid address                 | ${PROXY}        | unknown                        | ${PROXY}
+  returns the proxy for a name                             | ${PROXY}        | 9.9.9.9, client.example.org:80 | ${PROXY}
+  returns an empty address for a socket without an address |                 | 1.2.3.4
+`,
+  ...cases("forwarded", "want")`
+    1.2.3.4:80                       | 1.2.3.4
+    9.9.9.9, 1.2.3.4:50123           | 1.2.3.4
+    "1.2.3.4"                        | 1.2.3.4
+    "1.2.3.4:5007"                   | 1.2.3.4
+    [2001:db8:2::7]                  | 2001:db8:2::7
+    [2001:db8:2::7]:4711             | 2001:db8:2::7
+    "[2001:db8:2::7]:4711"           | 2001:db8:2::7
+    fe80::1%eth0                     | fe80::1
+    [::ffff:1.2.3.4]:80              | 1.2.3.4
+    1.2.3.4:80, 10.9.9.9:443         | 1.2.3.4
+    2001:0DB8:0002::0:7              | 2001:db8:2::7
+    2001:DB8:2:0:0:0:0:7             | 2001:db8:2::7
+    [2001:db8:2::0.0.0.7]:4711       | 2001:db8:2::7
+    2001:db8:0:0:1:0:0:1             | 2001:db8::1:0:0:1
+    2001:db8:2:0:1:1:1:1             | 2001:db8:2:0:1:1:1:1
+    FE80::1%eth0                     | fe80::1
+    ::FFFF:1.2.3.4                   | 1.2.3.4
+    0:0:0:0:0:ffff:0102:0304         | 1.2.3.4
+    1.2.3.4,                         | 1.2.3.4
+    [1.2.3.4]                        | ${PROXY}
+    1.2.3.4:http                     | ${PROXY}
+    1.2.3.4:80:80                    | ${PROXY}
+    _hidden                          | ${PROXY}
+    for=1.2.3.4                      | ${PROXY}
+  `.map((row) => ({ ...row, name: `reads ${row.forwarded} as ${row.want}`, from: PROXY })),
 ])("readAddress() $name", ({ from, forwarded, want }) => {
-  const headers = new Headers(forwarded === undefined ? {} : { "x-forwarded-for": forwarded });
+  const headers = new Headers(forwarded === "(none)" ? {} : { "x-forwarded-for": forwarded });
   expect(makeReadAddress(TRUSTED)(from, headers)).toBe(want);
 });
 

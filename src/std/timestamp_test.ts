@@ -1,82 +1,27 @@
 import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
+import { cases } from "../../test/support/cases.ts";
 import { drawRuns } from "../../test/support/tier.ts";
 import { readTimestamp } from "./timestamp.ts";
 
 describe("readTimestamp() reads", () => {
-  test.each([
-    { name: "Z", text: "2026-01-02T03:04:05Z", want: "2026-01-02T03:04:05+00:00" },
-    {
-      name: "an offset and microseconds",
-      text: "2026-01-02T03:04:05.123456+02:00",
-      want: "2026-01-02T01:04:05.123456+00:00",
-    },
-    {
-      name: "an offset behind UTC, over midnight",
-      text: "2025-12-31T23:30:00.1-01:45",
-      want: "2026-01-01T01:15:00.1+00:00",
-    },
-    {
-      name: "zeros after the last significant digit",
-      text: "2026-01-02T03:04:05.120000Z",
-      want: "2026-01-02T03:04:05.12+00:00",
-    },
-    {
-      name: "a fraction of zeros",
-      text: "2026-01-02T03:04:05.000Z",
-      want: "2026-01-02T03:04:05+00:00",
-    },
-    {
-      name: "seven decimals, as .NET writes",
-      text: "2026-01-02T03:04:05.1234567Z",
-      want: "2026-01-02T03:04:05.123457+00:00",
-    },
-    {
-      name: "nine decimals, as Go, Java and Rust write",
-      text: "2026-01-02T03:04:05.123456789+01:00",
-      want: "2026-01-02T02:04:05.123457+00:00",
-    },
-    {
-      name: "decimals that round to the next year",
-      text: "2025-12-31T23:59:59.9999995Z",
-      want: "2026-01-01T00:00:00+00:00",
-    },
-    {
-      name: "29 February of a leap year",
-      text: "2024-02-29T00:00:00Z",
-      want: "2024-02-29T00:00:00+00:00",
-    },
-    {
-      name: "29 February of 2000",
-      text: "2000-02-29T00:00:00Z",
-      want: "2000-02-29T00:00:00+00:00",
-    },
-    {
-      name: "the earliest timestamp",
-      text: "0001-01-01T00:00:00Z",
-      want: "0001-01-01T00:00:00+00:00",
-    },
-    {
-      name: "the latest timestamp",
-      text: "9999-12-31T23:59:59.999999Z",
-      want: "9999-12-31T23:59:59.999999+00:00",
-    },
-    {
-      name: "year 0000 that becomes 0001 by the offset",
-      text: "0000-12-31T23:00:00-01:00",
-      want: "0001-01-01T00:00:00+00:00",
-    },
-    {
-      name: "the year 50, not 1950",
-      text: "0050-06-01T12:00:00+00:00",
-      want: "0050-06-01T12:00:00+00:00",
-    },
-    {
-      name: "the largest offset",
-      text: "2026-01-02T00:00:00-15:59",
-      want: "2026-01-02T15:59:00+00:00",
-    },
-  ])("$name", ({ text, want }) => expect(readTimestamp(text)).toBe(want));
+  test.each(cases("name", "text", "want")`
+    Z                                         | 2026-01-02T03:04:05Z                | 2026-01-02T03:04:05+00:00
+    an offset and microseconds                | 2026-01-02T03:04:05.123456+02:00    | 2026-01-02T01:04:05.123456+00:00
+    an offset behind UTC, over midnight       | 2025-12-31T23:30:00.1-01:45         | 2026-01-01T01:15:00.1+00:00
+    zeros after the last significant digit    | 2026-01-02T03:04:05.120000Z         | 2026-01-02T03:04:05.12+00:00
+    a fraction of zeros                       | 2026-01-02T03:04:05.000Z            | 2026-01-02T03:04:05+00:00
+    seven decimals, as .NET writes            | 2026-01-02T03:04:05.1234567Z        | 2026-01-02T03:04:05.123457+00:00
+    nine decimals, as Go, Java and Rust write | 2026-01-02T03:04:05.123456789+01:00 | 2026-01-02T02:04:05.123457+00:00
+    decimals that round to the next year      | 2025-12-31T23:59:59.9999995Z        | 2026-01-01T00:00:00+00:00
+    29 February of a leap year                | 2024-02-29T00:00:00Z                | 2024-02-29T00:00:00+00:00
+    29 February of 2000                       | 2000-02-29T00:00:00Z                | 2000-02-29T00:00:00+00:00
+    the earliest timestamp                    | 0001-01-01T00:00:00Z                | 0001-01-01T00:00:00+00:00
+    the latest timestamp                      | 9999-12-31T23:59:59.999999Z         | 9999-12-31T23:59:59.999999+00:00
+    year 0000 that becomes 0001 by the offset | 0000-12-31T23:00:00-01:00           | 0001-01-01T00:00:00+00:00
+    the year 50, not 1950                     | 0050-06-01T12:00:00+00:00           | 0050-06-01T12:00:00+00:00
+    the largest offset                        | 2026-01-02T00:00:00-15:59           | 2026-01-02T15:59:00+00:00
+  `)("$name", ({ text, want }) => expect(readTimestamp(text)).toBe(want));
 });
 
 describe("readTimestamp() rejects", () => {

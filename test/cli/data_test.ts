@@ -4,6 +4,7 @@ import { readdirSync } from "node:fs";
 import { join } from "node:path";
 import { defineSchema, t } from "../../src/schema/mod.ts";
 import { splitList, splitObject } from "../../src/std/json_text.ts";
+import { cases } from "../support/cases.ts";
 import { makeProject, type Outcome, runHere, runRedirected } from "../support/command.ts";
 import { freshName, postChange } from "../support/push.ts";
 import { expectSentences } from "../support/sentences.ts";
@@ -434,36 +435,20 @@ test("batches of large rows have fewer than 1,000 rows, and a row above the requ
   });
 });
 
-test.each([
-  {
-    name: "a table that the app lacks",
-    words: ["import", "nothing", "a.csv"],
-    names: ['"nothing"'],
-  },
-  { name: "a file that does not exist", words: ["import", "TABLE", "no.csv"], names: ["no.csv"] },
-  {
-    name: "a format that the file name does not state",
-    words: ["import", "TABLE", "a.xlsx"],
-    names: ["a.xlsx", "--format"],
-  },
-  {
-    name: "a mapping to an unknown column",
-    words: ["import", "TABLE", "a.csv", "--map", "a=b"],
-    names: ['"b"'],
-  },
-  {
-    name: "an export of a table that the app lacks",
-    words: ["export", "nothing"],
-    names: ['"nothing"'],
-  },
-])("$name is an error with its reason", async ({ words, names }) => {
+test.each(cases("name", "words", "names")`
+  a table that the app lacks                 | import nothing a.csv           | "nothing"
+  a file that does not exist                 | import TABLE no.csv            | no.csv
+  a format that the file name does not state | import TABLE a.xlsx            | a.xlsx, --format
+  a mapping to an unknown column             | import TABLE a.csv --map a=b | "b"
+  an export of a table that the app lacks    | export nothing                  | "nothing"
+`)("$name is an error with its reason", async ({ words, names }) => {
   const { app, name } = await makeTable();
   project.write("a.csv", "title\na\n");
   project.write("empty.csv", "");
-  const outcome = await data(app, ...words.map((word) => (word === "TABLE" ? name : word)));
+  const outcome = await data(app, ...words.replace("TABLE", name).split(" "));
   expect(outcome.code).not.toBe(0);
   expectSentences(outcome.err, {
-    names,
+    names: names.split(", "),
     hides: [app.key],
     varies: { [name]: "<table>", [service.url]: "<service>" },
   });

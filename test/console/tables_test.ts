@@ -1,6 +1,7 @@
 /** The Console's pages of tables: their content without waiting for a table, and the actions of administrators. */
 import { beforeEach, describe, expect, test } from "bun:test";
 import { defineSchema, t } from "../../src/schema/mod.ts";
+import { cases } from "../support/cases.ts";
 import { citusUrl } from "../support/citus.ts";
 import { withDatabase } from "../support/cluster.ts";
 import { eventually } from "../support/eventually.ts";
@@ -168,34 +169,14 @@ test("after a crash, which resets the statistics, the number of rows is the last
   expect(await showRows(never)).not.toMatch(/\b1\b rows|≈ 1\b/);
 });
 
-test.each([
-  { what: "an unpushed column", sql: "add column extra int", says: "column extra pushed: nothing" },
-  {
-    what: "another type",
-    sql: "alter column count type text",
-    says: "column count / type pushed: numeric , found: text",
-  },
-  {
-    what: "a nullable column",
-    sql: "alter column title drop not null",
-    says: "column title / required pushed: required , found: optional",
-  },
-  {
-    what: "a lost constraint",
-    sql: "drop constraint NAME__list__fkey",
-    says: "constraint NAME__list__fkey pushed: there , found: nothing",
-  },
-  {
-    what: "disabled row security",
-    sql: "disable row level security",
-    says: "row security pushed: on, forced , found: off, forced",
-  },
-  {
-    what: "a missing table",
-    sql: "rename to NAME_gone",
-    says: "table NAME pushed: there , found: nothing",
-  },
-])("$what is a difference, in the list and on the page", async ({ sql, says }) => {
+test.each(cases("what", "sql", "says")`
+  an unpushed column    | add column extra int             | column extra pushed: nothing
+  another type          | alter column count type text     | column count / type pushed: numeric , found: text
+  a nullable column     | alter column title drop not null | column title / required pushed: required , found: optional
+  a lost constraint     | drop constraint NAME__list__fkey | constraint NAME__list__fkey pushed: there , found: nothing
+  disabled row security | disable row level security       | row security pushed: on, forced , found: off, forced
+  a missing table       | rename to NAME_gone              | table NAME pushed: there , found: nothing
+`)("$what is a difference, in the list and on the page", async ({ sql, says }) => {
   await service.makeApp(rich(name));
   await write(`alter table data.${name} ${sql.replace("NAME", name)}`);
   expect(textOf(await show(`/console/tables/${name}`))).toContain(says.replace("NAME", name));

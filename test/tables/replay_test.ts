@@ -5,6 +5,7 @@
 import { expect, test } from "bun:test";
 import { defineSchema, t } from "../../src/schema/mod.ts";
 import { type Applied, checksumOf } from "../../src/tables/history/migration_text.ts";
+import { casesBy } from "../support/cases.ts";
 import { eventually } from "../support/eventually.ts";
 import { countLockWaits, whileDone } from "../support/held_lock.ts";
 import { makeHistory, postMigrations } from "../support/history.ts";
@@ -274,92 +275,56 @@ const define = (definition: string) =>
 const deep = `${"[".repeat(70_000)}${"]".repeat(70_000)}`;
 const plain = /^-- definition (.*)$/m.exec(valid)?.[1] ?? "";
 
-test.each([
-  {
-    name: "statements instead of a header",
-    text: `drop table data.x;\n${valid}`,
-    expected: "push did not write it in this form",
-  },
-  {
-    name: "a missing checksum",
-    text: valid.replace(/-- checksum .*\n/, ""),
-    expected: "push did not write it in this form",
-  },
-  {
-    name: "number 0",
-    text: reseal(valid.replace("0001_", "0000_")),
-    expected: "push did not write it in this form",
-  },
-  {
-    name: "a name that leaves the folder",
-    text: reseal(valid.replace("0001_step_1", "0001_../x")),
-    expected: "push did not write it in this form",
-  },
-  {
-    name: "a missing definition",
-    text: reseal(valid.replace("-- definition ", "-- ")),
-    expected: "push did not write it in this form",
-  },
-  { name: "a definition that is not JSON", text: define("{"), expected: "0001_step_1.sql" },
-  {
-    name: "a definition that is nested too deeply",
-    text: define(deep),
-    expected: "nested deeper than",
-  },
-  {
-    name: "a definition of a reserved table",
-    text: define(plain.replaceAll(table, "users")),
-    expected: "reserved",
-  },
-  {
-    name: "a name that ends a statement",
-    text: define(plain.replaceAll('"title"', `"a\\"; drop table x"`)),
-    expected: "Cannot name a column",
-  },
-  {
-    name: "spaces in the definition",
-    text: define(plain.replace(",", ", ")),
-    expected: "canonical form",
-  },
-  {
-    name: "keys in another order",
-    text: define(plain.replace(/^\{(.*),"version":1\}$/, '{"version":1,$1}')),
-    expected: "canonical form",
-  },
-  {
-    name: "a duplicate key",
-    text: define(plain.replace('"version":1', '"version":1,"version":1')),
-    expected: "canonical form",
-  },
-  {
-    name: "U+0000 in a comment",
-    text: reseal(valid.replace("made", "\u0000")),
-    expected: "U+0000",
-  },
-  {
-    name: "an unpaired surrogate in a comment",
-    text: reseal(valid.replace("made", "\ud800")),
-    expected: "U+0000",
-  },
-  {
-    name: "more bytes than the limit of a migration",
-    text: reseal(`${valid.replace("made", "x".repeat(2_100_000))}`),
-    expected: "larger than 2097152 bytes",
-  },
-  {
-    name: "two million line ends before another line",
-    text: reseal(valid.replace("-- made", `${"\n".repeat(2_000_000)}-- made`)),
-    expected: undefined,
-  },
-])("a text with $name is rejected, and nothing is written", async ({ text, expected }) => {
+test.each(
+  casesBy({
+    "push did not write it in this form": {
+      "statements instead of a header": `drop table data.x;\n${valid}`,
+      "a missing checksum": valid.replace(/-- checksum .*\n/, ""),
+      "number 0": reseal(valid.replace("0001_", "0000_")),
+      "a name that leaves the folder": reseal(valid.replace("0001_step_1", "0001_../x")),
+      "a missing definition": reseal(valid.replace("-- definition ", "-- ")),
+    },
+    "0001_step_1.sql": {
+      "a definition that is not JSON": define("{"),
+    },
+    "nested deeper than": {
+      "a definition that is nested too deeply": define(deep),
+    },
+    reserved: {
+      "a definition of a reserved table": define(plain.replaceAll(table, "users")),
+    },
+    "Cannot name a column": {
+      "a name that ends a statement": define(plain.replaceAll('"title"', `"a\\"; drop table x"`)),
+    },
+    "canonical form": {
+      "spaces in the definition": define(plain.replace(",", ", ")),
+      "keys in another order": define(plain.replace(/^\{(.*),"version":1\}$/, '{"version":1,$1}')),
+      "a duplicate key": define(plain.replace('"version":1', '"version":1,"version":1')),
+    },
+    "U+0000": {
+      "U+0000 in a comment": reseal(valid.replace("made", "\u0000")),
+      "an unpaired surrogate in a comment": reseal(valid.replace("made", "\ud800")),
+    },
+    "larger than 2097152 bytes": {
+      "more bytes than the limit of a migration": reseal(
+        `${valid.replace("made", "x".repeat(2_100_000))}`,
+      ),
+    },
+    "": {
+      "two million line ends before another line": reseal(
+        valid.replace("-- made", `${"\n".repeat(2_000_000)}-- made`),
+      ),
+    },
+  }),
+)("a text with $name is rejected, and nothing is written", async ({ value: text, expected }) => {
   const app = await service.makeApp();
   const before = await dump();
 
   const response = await postMigrations({ service, app }, [text], defineSchema({}));
 
-  if (expected === undefined) expect(response.json).toMatchObject({ error: "journal_full" });
+  if (expected === "") expect(response.json).toMatchObject({ error: "journal_full" });
   else expect(response).toMatchObject({ status: 422, json: { error: "invalid_schema" } });
-  expect(response.text).toContain(expected ?? "");
+  expect(response.text).toContain(expected);
   expect(await dump()).toBe(before);
 });
 
