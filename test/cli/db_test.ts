@@ -1,6 +1,7 @@
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, symlinkSync } from "node:fs";
 import { basename, join } from "node:path";
+import { cases } from "../support/cases.ts";
 import { makeProject, ROOT, runHere, schemaText, startCommand } from "../support/command.ts";
 import { eventually } from "../support/eventually.ts";
 import { expectSentences } from "../support/sentences.ts";
@@ -141,37 +142,21 @@ test("a schema cannot see the command's settings", async () => {
 });
 
 describe("a broken schema is reported with file and line, and changes nothing, if it", () => {
-  test.each([
-    { name: "throws", text: '\n\nthrow new Error("boom");\n', names: ["boom", "schema/mod.ts:3"] },
-    { name: "is not TypeScript", text: "export default {{\n", names: ["schema/mod.ts:1:17"] },
-    {
-      name: "imports a missing file",
-      text: '\nimport "./none.ts";\n',
-      names: ["'./none.ts'", "schema/mod.ts:2:8"],
-    },
-    {
-      name: "imports a missing package",
-      text: 'import none from "no-such-package";\nexport default none;\n',
-      names: ["'no-such-package'", "schema/mod.ts:1:18"],
-    },
-    { name: "exports nothing", text: "const a = 1;\n", names: ["export default defineSchema"] },
-    {
-      name: "exports by name",
-      text: "export const schema = {};\n",
-      names: ["exports schema", "export default"],
-    },
-    {
-      name: "exports a number",
-      text: "export default 1;\n",
-      names: ["export default defineSchema"],
-    },
-    { name: "exits", text: "process.exit(0);\n", names: ["schema/mod.ts"] },
-    { name: "is missing", text: undefined, names: ["schema/mod.ts"] },
-  ])("$name", async ({ text, names }) => {
-    if (text !== undefined) project.write("schema/mod.ts", text);
+  test.each(cases("name", "text", "names")`
+    throws                    | \n\nthrow new Error("boom");\n                              | boom, schema/mod.ts:3
+    is not TypeScript         | export default {{\n                                         | schema/mod.ts:1:17
+    imports a missing file    | \nimport "./none.ts";\n                                     | './none.ts', schema/mod.ts:2:8
+    imports a missing package | import none from "no-such-package";\nexport default none;\n | 'no-such-package', schema/mod.ts:1:18
+    exports nothing           | const a = 1;\n                                              | export default defineSchema
+    exports by name           | export const schema = {};\n                                 | exports schema, export default
+    exports a number          | export default 1;\n                                         | export default defineSchema
+    exits                     | process.exit(0);\n                                          | schema/mod.ts
+    is missing                |                                                             | schema/mod.ts
+  `)("$name", async ({ text, names }) => {
+    if (text !== "") project.write("schema/mod.ts", text);
     const { code, out, err } = await db("push");
     expect([code, out]).toEqual([1, ""]);
-    expectSentences(err, { names, hides: ["ResolveMessage", "BuildMessage"] });
+    expectSentences(err, { names: names.split(", "), hides: ["ResolveMessage", "BuildMessage"] });
     expect(existsSync(typesOf())).toBe(false);
   });
 

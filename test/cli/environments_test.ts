@@ -2,6 +2,7 @@ import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { defineSchema, t } from "../../src/schema/mod.ts";
+import { cases } from "../support/cases.ts";
 import { makeProject, runHere, schemaText, startOnTerminal } from "../support/command.ts";
 import { makeHistory } from "../support/history.ts";
 import { openTestService, type TestApp } from "../support/service.ts";
@@ -44,30 +45,14 @@ test("a push with --to goes to that environment with its key, regardless of othe
 });
 
 describe("invalid combinations are rejected before any request", () => {
-  test.each([
-    {
-      name: "an unknown environment",
-      words: ["db", "push", "--to", "stagin"],
-      says: 'Environment "stagin" does not exist in rowhouse.json: expected one of staging, production, dev; did you mean staging?',
-    },
-    {
-      name: "an environment without its key, also where another key is set",
-      words: ["db", "push", "--to", "staging"],
-      says: "ROWHOUSE_API_KEY_STAGING is not set",
-    },
-    {
-      name: "all environments, except for status",
-      words: ["db", "push", "--to", "all"],
-      says: "Flag --to all is only for rowhouse db status",
-    },
-    {
-      name: "an environment and a URL",
-      words: ["db", "push", "--to", "staging", "--url", AWAY],
-      says: "Cannot use --to with --url",
-    },
-  ])("$name", async ({ words, says }) => {
+  test.each(cases("name", "words", "says")`
+    an unknown environment                                        | db push --to stagin                | Environment "stagin" does not exist in rowhouse.json: expected one of staging
+    an environment without its key, also where another key is set | db push --to staging               | ROWHOUSE_API_KEY_STAGING is not set
+    all environments, except for status                           | db push --to all                   | Flag --to all is only for rowhouse db status
+    an environment and a URL                                      | db push --to staging --url ${AWAY} | Cannot use --to with --url
+  `)("$name", async ({ words, says }) => {
     writeEnvironments({ staging: AWAY, production: AWAY });
-    const { code, out, err } = await run(words, { ROWHOUSE_API_KEY: "rh_x.hunter2" });
+    const { code, out, err } = await run(words.split(" "), { ROWHOUSE_API_KEY: "rh_x.hunter2" });
     expect([code, out]).toEqual([2, ""]);
     expect(err).toContain(says);
   });

@@ -3,6 +3,7 @@ import { describe, expect, test } from "bun:test";
 import { defineSchema, t } from "../../src/schema/mod.ts";
 import { openService } from "../../src/service/open.ts";
 import { MAX_ROWS } from "../../src/std/limits.ts";
+import { cases } from "../support/cases.ts";
 import { TEST_IDENTITY_SECRET } from "../support/deps.ts";
 import { openPostgresProxy } from "../support/postgres_proxy.ts";
 import { codeOf } from "../support/problem.ts";
@@ -31,46 +32,27 @@ type List = { rows: { id: string }[]; limit: number; offset: number; hasMore: bo
 const list = async (query: string) => (await service.call(app, LIST + query)).json as List;
 
 describe("a page", () => {
-  test.each([
-    { query: "", limit: MAX_ROWS, offset: 0, from: 0, to: MAX_ROWS, hasMore: true },
-    { query: "?", limit: MAX_ROWS, offset: 0, from: 0, to: MAX_ROWS, hasMore: true },
-    { query: `?limit=${MANY}`, limit: MAX_ROWS, offset: 0, from: 0, to: MAX_ROWS, hasMore: true },
-    {
-      query: "?limit=99999999999999999999999",
-      limit: MAX_ROWS,
-      offset: 0,
-      from: 0,
-      to: MAX_ROWS,
-      hasMore: true,
-    },
-    { query: "?offset=1", limit: MAX_ROWS, offset: 1, from: 1, to: MANY, hasMore: false },
-    { query: "?limit=0", limit: 0, offset: 0, from: 0, to: 0, hasMore: true },
-    { query: `?limit=0&offset=${MANY}`, limit: 0, offset: MANY, from: 0, to: 0, hasMore: false },
-    {
-      query: `?limit=1&offset=${MAX_ROWS}`,
-      limit: 1,
-      offset: MAX_ROWS,
-      from: MAX_ROWS,
-      to: MANY,
-      hasMore: false,
-    },
-    { query: "?limit=1&offset=999", limit: 1, offset: 999, from: 999, to: MAX_ROWS, hasMore: true },
-    { query: `?offset=${MANY}`, limit: MAX_ROWS, offset: MANY, from: 0, to: 0, hasMore: false },
-    {
-      query: "?offset=2147483647",
-      limit: MAX_ROWS,
-      offset: 2_147_483_647,
-      from: 0,
-      to: 0,
-      hasMore: false,
-    },
-    { query: "?limit=007&offset=00", limit: 7, offset: 0, from: 0, to: 7, hasMore: true },
-    { query: "?%6cimit=%37", limit: 7, offset: 0, from: 0, to: 7, hasMore: true },
-    { query: "?&limit=2&", limit: 2, offset: 0, from: 0, to: 2, hasMore: true },
-  ])('has the expected rows for "$query"', async ({ query, limit, offset, from, to, hasMore }) => {
+  test.each(cases("query", "limit", "offset", "from", "to", "hasMore")`
+                                   | ${MAX_ROWS} | 0           | 0           | ${MAX_ROWS} | true
+    ?                              | ${MAX_ROWS} | 0           | 0           | ${MAX_ROWS} | true
+    ?limit=${MANY}                 | ${MAX_ROWS} | 0           | 0           | ${MAX_ROWS} | true
+    ?limit=99999999999999999999999 | ${MAX_ROWS} | 0           | 0           | ${MAX_ROWS} | true
+    ?offset=1                      | ${MAX_ROWS} | 1           | 1           | ${MANY}     | false
+    ?limit=0                       | 0           | 0           | 0           | 0           | true
+    ?limit=0&offset=${MANY}        | 0           | ${MANY}     | 0           | 0           | false
+    ?limit=1&offset=${MAX_ROWS}    | 1           | ${MAX_ROWS} | ${MAX_ROWS} | ${MANY}     | false
+    ?limit=1&offset=999            | 1           | 999         | 999         | ${MAX_ROWS} | true
+    ?offset=${MANY}                | ${MAX_ROWS} | ${MANY}     | 0           | 0           | false
+    ?offset=2147483647             | ${MAX_ROWS} | 2147483647  | 0           | 0           | false
+    ?limit=007&offset=00           | 7           | 0           | 0           | 7           | true
+    ?%6cimit=%37                   | 7           | 0           | 0           | 7           | true
+    ?&limit=2&                     | 2           | 0           | 0           | 2           | true
+  `)('has the expected rows for "$query"', async ({ query, limit, offset, from, to, ...more }) => {
     const { rows, ...envelope } = await list(query);
-    expect(envelope).toEqual({ limit, offset, hasMore, ...nextOf(hasMore) });
-    expect(rows.map(({ id }) => id)).toEqual(ids.slice(from, to));
+    const hasMore = more.hasMore === "true";
+    const page = { limit: Number(limit), offset: Number(offset), hasMore };
+    expect(envelope).toEqual({ ...page, ...nextOf(hasMore) });
+    expect(rows.map(({ id }) => id)).toEqual(ids.slice(Number(from), Number(to)));
   });
 
   test.each([

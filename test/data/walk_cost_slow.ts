@@ -5,6 +5,7 @@ import { readListQuery } from "../../src/data/query/list_query.ts";
 import { planWalk } from "../../src/data/query/walk.ts";
 import { defineSchema, t } from "../../src/schema/mod.ts";
 import { type RecordedTable, toParameters } from "../../src/tables/catalog/mod.ts";
+import { cases } from "../support/cases.ts";
 import {
   type DebianCluster,
   hasDebianPostgres,
@@ -148,35 +149,23 @@ describe.each(CASES)("on $name with $statistics statistics", ({ isDebian, isStal
     return { ...walk, bytes: 8_388_608, known: "", inline: null };
   }
 
-  test.each([
-    { name: "no limit", values: "'', false, '{}', '{}', null, null, '{}', '{1}', ''" },
-    { name: "a negative limit", values: "'', false, '{}', '{}', null, -1, '{}', '{1}', ''" },
-    { name: "a large limit", values: "'', false, '{}', '{}', null, 100000, '{}', '{1}', ''" },
-    { name: "no direction", values: "'', null, '{}', '{}', null, 5, '{}', '{1}', ''" },
-    { name: "no selection", values: "'', false, '{}', '{}', null, 5, null, '{1}', ''" },
-    { name: "no order", values: "'', false, '{}', '{}', null, 5, '{}', null, ''" },
-    { name: "no index", values: "null, false, '{}', '{}', null, 5, '{}', '{1}', ''" },
-    { name: "another index", values: "'pg_class', false, '{}', '{}', null, 5, '{}', '{1}', ''" },
-    { name: "SQL", values: "$$' or true --$$, false, '{}', '{}', null, 5, '{}', '{1}', ''" },
-    { name: "no id", values: "'', false, '{x}', '{y}', null, 5, '{}', '{1}', ''" },
-    { name: "no positions", values: "'', false, null, null, null, 5, '{}', '{1}', ''" },
-    {
-      name: "another function as a relation",
-      values: `'', false, '{"${id(0)}"}', '{"${id(9)}"}', null, 5, '{}', '{1}', E'\\n[{"call":"x_list"}]'`,
-    },
-    {
-      name: "relations that are not JSON",
-      values: `'', false, '{"${id(0)}"}', '{"${id(9)}"}', null, 5, '{}', '{1}', E'\\n['`,
-    },
-    {
-      name: "lists of lists",
-      values: `'', false, '{{"${id(1)}"},{"${id(2)}"}}', '{{"${id(1)}"}}', null, 5, '{{1}}', '{{1}}', ''`,
-    },
-    {
-      name: "unknown columns",
-      values: `'', false, '{"${id(0)}"}', '{"${id(9)}"}', null, 0, '{99}', '{99,-1}', $$"\\'$$`,
-    },
-  ])("a call with $name finds no row of another app", async ({ values }) => {
+  test.each(cases("name", "values")`
+    no limit                       | '', false, '{}', '{}', null, null, '{}', '{1}', ''
+    a negative limit               | '', false, '{}', '{}', null, -1, '{}', '{1}', ''
+    a large limit                  | '', false, '{}', '{}', null, 100000, '{}', '{1}', ''
+    no direction                   | '', null, '{}', '{}', null, 5, '{}', '{1}', ''
+    no selection                   | '', false, '{}', '{}', null, 5, null, '{1}', ''
+    no order                       | '', false, '{}', '{}', null, 5, '{}', null, ''
+    no index                       | null, false, '{}', '{}', null, 5, '{}', '{1}', ''
+    another index                  | 'pg_class', false, '{}', '{}', null, 5, '{}', '{1}', ''
+    SQL                            | $$' or true --$$, false, '{}', '{}', null, 5, '{}', '{1}', ''
+    no id                          | '', false, '{x}', '{y}', null, 5, '{}', '{1}', ''
+    no positions                   | '', false, null, null, null, 5, '{}', '{1}', ''
+    another function as a relation | '', false, '{"${id(0)}"}', '{"${id(9)}"}', null, 5, '{}', '{1}', E'\\n[{"call":"x_list"}]'
+    relations that are not JSON    | '', false, '{"${id(0)}"}', '{"${id(9)}"}', null, 5, '{}', '{1}', E'\\n['
+    lists of lists                 | '', false, '{{"${id(1)}"},{"${id(2)}"}}', '{{"${id(1)}"}}', null, 5, '{{1}}', '{{1}}', ''
+    unknown columns                | '', false, '{"${id(0)}"}', '{"${id(9)}"}', null, 0, '{99}', '{99,-1}', $$"\\'$$
+  `)("a call with $name finds no row of another app", async ({ values }) => {
     const login = postgres(service.database.servingUrl, { max: 1, prepare: false });
     const name = functionOf(schema, "todos", "walk");
     const found = await login

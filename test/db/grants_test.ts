@@ -6,6 +6,7 @@ import { expect, test } from "bun:test";
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { defineSchema, t } from "../../src/schema/mod.ts";
+import { cases } from "../support/cases.ts";
 import {
   CONSOLE_LOGIN,
   PUSH_LOGIN,
@@ -64,28 +65,16 @@ test("grants.json has every table and function of the service, and an example of
   );
 });
 
-test.each([
-  { statement: "grant select on rowhouse.users to public", thing: "table rowhouse.users" },
-  {
-    statement: "grant update (sql) on rowhouse.migrations to rowhouse_data",
-    thing: "table rowhouse.migrations",
-  },
-  { statement: "create table rowhouse.mine (id int)", thing: "table rowhouse.mine" },
-  { statement: "grant select on data.todos to rowhouse_service", thing: "each table of data" },
-  {
-    statement: "grant execute on all functions in schema api to public",
-    thing: "each function of api",
-  },
-  {
-    statement: "create function rowhouse.mine() returns int language sql as 'select 1'",
-    thing: "function rowhouse.mine()",
-  },
-  {
-    statement: "alter table rowhouse.sessions owner to rowhouse_tables",
-    thing: "table rowhouse.sessions",
-  },
-  { statement: "grant create on schema rowhouse to rowhouse_identity", thing: "schema rowhouse" },
-])("the check detects: $statement", async ({ statement, thing }) => {
+test.each(cases("statement", "thing")`
+  grant select on rowhouse.users to public                         | table rowhouse.users
+  grant update (sql) on rowhouse.migrations to rowhouse_data       | table rowhouse.migrations
+  create table rowhouse.mine (id int)                              | table rowhouse.mine
+  grant select on data.todos to rowhouse_service                   | each table of data
+  grant execute on all functions in schema api to public           | each function of api
+  create function rowhouse.mine() returns int language sql as 'select 1' | function rowhouse.mine()
+  alter table rowhouse.sessions owner to rowhouse_tables           | table rowhouse.sessions
+  grant create on schema rowhouse to rowhouse_identity             | schema rowhouse
+`)("the check detects: $statement", async ({ statement, thing }) => {
   const { admin } = service.service;
   const before = await readGrants(admin, LOGINS);
   await admin.message(`${statement}; select 1`);

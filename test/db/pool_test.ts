@@ -1,6 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import { type Database, openDatabase, SERVICE_QUEUE } from "../../src/db/mod.ts";
 import { Problem } from "../../src/problem.ts";
+import { cases } from "../support/cases.ts";
 import { makeDatabase } from "../support/cluster.ts";
 import { eventually } from "../support/eventually.ts";
 import { openPostgresProxy } from "../support/postgres_proxy.ts";
@@ -65,32 +66,21 @@ async function codeOf(promise: Promise<unknown>): Promise<string> {
 }
 
 describe("a statement that failed in the database is", () => {
-  test.each([
-    { name: "sent again after a serialization failure", state: "40001", times: 2, want: "done" },
-    { name: "sent again after a deadlock", state: "40P01", times: 2, want: "done" },
-    { name: "sent max three times", state: "40001", times: 3, want: "unavailable" },
-    {
-      name: "sent again after one unexpected cancellation",
-      state: "57014",
-      times: 1,
-      want: "done",
-    },
-    {
-      name: "not sent again after two unexpected cancellations",
-      state: "57014",
-      times: 2,
-      want: "unavailable",
-    },
-    { name: "not sent again if the disk is full", state: "53100", times: 1, want: "unavailable" },
-    {
-      name: "of unknown outcome if the server crashed",
-      state: "57P02",
-      times: 1,
-      want: "unknown_outcome",
-    },
-  ])("$name", async ({ state, times, want }) => {
+  test.each(cases("name", "state", "times", "want")`
+    sent again after a serialization failure          | 40001 | 2 | done
+    sent again after a deadlock                       | 40P01 | 2 | done
+    sent max three times                              | 40001 | 3 | unavailable
+    sent again after one unexpected cancellation      | 57014 | 1 | done
+    not sent again after two unexpected cancellations | 57014 | 2 | unavailable
+    not sent again if the disk is full                | 53100 | 1 | unavailable
+    of unknown outcome if the server crashed          | 57P02 | 1 | unknown_outcome
+  `)("$name", async ({ state, times, want }) => {
     await admin.query("select setval('public.attempts', 1, false)", [], WRITE);
-    const call = admin.query("select public.fail_first($1::int4, $2)", [times, state], WRITE);
+    const call = admin.query(
+      "select public.fail_first($1::int4, $2)",
+      [Number(times), state],
+      WRITE,
+    );
     expect(await codeOf(call)).toBe(want);
   });
 });

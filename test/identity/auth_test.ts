@@ -1,4 +1,4 @@
-import { beforeAll, describe, expect, test } from "bun:test";
+import { describe, expect, test } from "bun:test";
 import { SESSION_COOKIE } from "../../src/identity/mod.ts";
 import { setAppSwitch } from "../../src/records/apps/mod.ts";
 import {
@@ -8,6 +8,7 @@ import {
   revokeRole,
   setDisabled,
 } from "../../src/records/people/mod.ts";
+import { cases } from "../support/cases.ts";
 import { testDeps } from "../support/deps.ts";
 import { listAudit } from "../support/lists.ts";
 import { type Jar, makePerson, sharedCookie, signInAs, visit } from "../support/people.ts";
@@ -22,7 +23,7 @@ const service = await share(openTestService({ identity: () => ({ cookieDomain: "
 const app = await service.makeApp(undefined, { origins: [ORIGIN] });
 const other = await service.makeApp(undefined, { origins: [OTHER_ORIGIN] });
 const person = await makePerson(service, { name: "Ada", app, role: "editor" });
-const jar = await signInAs(service, person);
+const [jar, second] = [await signInAs(service, person), await signInAs(service, person)];
 await service.service.warm();
 
 function me(cookie: string | undefined, query = "", headers: Record<string, string> = {}) {
@@ -51,57 +52,19 @@ test("GET /v1/auth/me?app= returns the user with the role on that app", async ()
 
 describe("GET /v1/auth/me rejects", () => {
   const dead = `${SESSION_COOKIE}=aaaaaaaaaaaaaaaa.${"A".repeat(32)}`;
-  test.each([
-    { name: "other_session", cookie: () => undefined, query: "", want: [401, "unauthenticated"] },
-    { name: "an expired session", cookie: () => dead, query: "", want: [401, "unauthenticated"] },
-    {
-      name: "a missing session before an unknown app",
-      cookie: () => undefined,
-      query: "?app=no-such-app",
-      want: [401, "unauthenticated"],
-    },
-    {
-      name: "an unknown app",
-      cookie: () => sharedCookie(jar),
-      query: "?app=no-such-app",
-      want: [404, "unknown_app"],
-    },
-    {
-      name: "no role",
-      cookie: () => sharedCookie(jar),
-      query: () => `?app=${other.slug}`,
-      want: [403, "forbidden"],
-    },
-    {
-      name: "a repeated app parameter",
-      cookie: () => sharedCookie(jar),
-      query: () => `?app=${app.slug}&app=${app.slug}`,
-      want: [400, "invalid_request"],
-    },
-    {
-      name: "an empty app",
-      cookie: () => sharedCookie(jar),
-      query: "?app=",
-      want: [400, "invalid_request"],
-    },
-    {
-      name: "a malformed app",
-      cookie: () => sharedCookie(jar),
-      query: "?app=A%20B",
-      want: [400, "invalid_request"],
-    },
-    {
-      name: "an app with a null byte",
-      cookie: () => sharedCookie(jar),
-      query: "?app=todo%00",
-      want: [400, "invalid_request"],
-    },
-  ])("$name with exactly its code", async ({ cookie, query, want }) => {
-    const response = await me(cookie(), typeof query === "string" ? query : query());
-    expect([response.status, response.text]).toEqual([
-      want[0] as number,
-      JSON.stringify({ error: want[1] }),
-    ]);
+  test.each(cases("name", "cookie", "query", "status", "error")`
+    no session                              |                      |                                  | 401 | unauthenticated
+    an expired session                      | ${dead}              |                                  | 401 | unauthenticated
+    a missing session before an unknown app |                      | ?app=no-such-app                 | 401 | unauthenticated
+    an unknown app                          | ${sharedCookie(jar)} | ?app=no-such-app                 | 404 | unknown_app
+    no role                                 | ${sharedCookie(jar)} | ?app=${other.slug}               | 403 | forbidden
+    a repeated app parameter                | ${sharedCookie(jar)} | ?app=${app.slug}&app=${app.slug} | 400 | invalid_request
+    an empty app                            | ${sharedCookie(jar)} | ?app=                            | 400 | invalid_request
+    a malformed app                         | ${sharedCookie(jar)} | ?app=A%20B                       | 400 | invalid_request
+    an app with a null byte                 | ${sharedCookie(jar)} | ?app=todo%00                     | 400 | invalid_request
+  `)("$name with exactly its code", async ({ cookie, query, status, error }) => {
+    const response = await me(cookie || undefined, query);
+    expect([response.status, response.text]).toEqual([Number(status), JSON.stringify({ error })]);
     expect(response.headers.get("cache-control")).toBe("no-store");
     expect(response.headers.get("vary")).toContain("Origin");
     expect(response.headers.getSetCookie()).toEqual([]);
@@ -115,102 +78,37 @@ describe("GET /v1/auth/me rejects", () => {
 });
 
 describe("the cookie", () => {
-  let second: Jar;
-  beforeAll(async () => {
-    second = await signInAs(service, person);
-  });
   const value = (of: Jar) => of.get(SESSION_COOKIE) ?? "";
   const dead = `aaaaaaaaaaaaaaaa.${"A".repeat(32)}`;
-  test.each([
-    { name: "alone", header: () => sharedCookie(jar), want: 200 },
-    { name: "among others", header: () => `a=b; ${sharedCookie(jar)}; c=d`, want: 200 },
-    { name: "without a space before it", header: () => `a=b;${sharedCookie(jar)};c=d`, want: 200 },
-    { name: "repeated", header: () => `${sharedCookie(jar)}; ${sharedCookie(jar)}`, want: 200 },
-    {
-      name: "with an expired duplicate before it",
-      header: () => `${SESSION_COOKIE}=${dead}; ${sharedCookie(jar)}`,
-      want: 200,
-    },
-    {
-      name: "with an expired duplicate after it",
-      header: () => `${sharedCookie(jar)}; ${SESSION_COOKIE}=${dead}`,
-      want: 200,
-    },
-    {
-      name: "with an empty duplicate",
-      header: () => `${SESSION_COOKIE}=; ${sharedCookie(jar)}`,
-      want: 200,
-    },
-    {
-      name: "with a malformed duplicate of 8 KB",
-      header: () => `${SESSION_COOKIE}=${"x".repeat(8192)}; ${sharedCookie(jar)}`,
-      want: 200,
-    },
-    {
-      name: "with its own id and a wrong secret next to it",
-      header: () =>
-        `${SESSION_COOKIE}=${value(jar).slice(0, 17)}${"B".repeat(32)}; ${sharedCookie(jar)}`,
-      want: 200,
-    },
-    {
-      name: "of 8 KB",
-      header: () => `${SESSION_COOKIE}=${value(jar)}${"x".repeat(8192)}`,
-      want: 401,
-    },
-    { name: "in quotes", header: () => `${SESSION_COOKIE}="${value(jar)}"`, want: 401 },
-    {
-      name: "percent-encoded",
-      header: () => `${SESSION_COOKIE}=${value(jar).replace(".", "%2e")}`,
-      want: 401,
-    },
-    {
-      name: "with a name in another case",
-      header: () => `${SESSION_COOKIE.toUpperCase()}=${value(jar)}`,
-      want: 401,
-    },
-    { name: "with a longer name", header: () => `x${SESSION_COOKIE}=${value(jar)}`, want: 401 },
-    {
-      name: "with a space in its name",
-      header: () => `${SESSION_COOKIE} =${value(jar)}`,
-      want: 401,
-    },
-    {
-      name: "with another secret",
-      header: () => `${SESSION_COOKIE}=${value(jar).slice(0, 17)}${"B".repeat(32)}`,
-      want: 401,
-    },
-    {
-      name: "with the secret in another case",
-      header: () => `${SESSION_COOKIE}=${value(jar).toUpperCase()}`,
-      want: 401,
-    },
-    { name: "with SQL in it", header: () => `${SESSION_COOKIE}=' or 1=1 --`, want: 401 },
-    {
-      name: "with commas",
-      header: () => `${SESSION_COOKIE}=${value(jar)},${value(second)}`,
-      want: 401,
-    },
-    { name: "with another name", header: () => `rowhouse_session=${value(jar)}`, want: 401 },
-    {
-      name: "replaced by the pages' cookie",
-      header: () => `${SESSION_COOKIE}=${jar.get("__Host-rowhouse_identity")}`,
-      want: 401,
-    },
-    {
-      name: "seventeen times",
-      header: () =>
-        Array.from(
-          { length: 17 },
-          (_, i) =>
-            `${SESSION_COOKIE}=${"a".repeat(14)}${String(i).padStart(2, "0")}.${"A".repeat(32)}`,
-        )
-          .concat(sharedCookie(jar))
-          .join("; "),
-      want: 401,
-    },
-  ])("$name is $want", async ({ header, want }) => {
-    const response = await me(header());
-    expect(response.status).toBe(want);
+  const [name, mine, id] = [SESSION_COOKIE, sharedCookie(jar), value(jar)];
+  const [forged, long] = [`${id.slice(0, 17)}${"B".repeat(32)}`, "x".repeat(8192)];
+  const many = Array.from({ length: 17 }, (_, at) => `${name}=${10 + at}${dead.slice(2)}`);
+  test.each(cases("name", "header", "want")`
+    alone                                         | ${mine}                                        | 200
+    among others                                  | a=b; ${mine}; c=d                              | 200
+    without a space before it                     | a=b;${mine};c=d                                | 200
+    repeated                                      | ${mine}; ${mine}                               | 200
+    with an expired duplicate before it           | ${name}=${dead}; ${mine}                       | 200
+    with an expired duplicate after it            | ${mine}; ${name}=${dead}                       | 200
+    with an empty duplicate                       | ${name}=; ${mine}                              | 200
+    with a malformed duplicate of 8 KB            | ${name}=${long}; ${mine}                       | 200
+    with its own id and a wrong secret next to it | ${name}=${forged}; ${mine}                     | 200
+    of 8 KB                                       | ${name}=${id}${long}                           | 401
+    in quotes                                     | ${name}="${id}"                                | 401
+    percent-encoded                               | ${name}=${id.replace(".", "%2e")}              | 401
+    with a name in another case                   | ${name.toUpperCase()}=${id}                    | 401
+    with a longer name                            | x${name}=${id}                                 | 401
+    with a space in its name                      | ${name} =${id}                                 | 401
+    with another secret                           | ${name}=${forged}                              | 401
+    with the secret in another case               | ${name}=${id.toUpperCase()}                    | 401
+    with SQL in it                                | ${name}=' or 1=1 --                            | 401
+    with commas                                   | ${name}=${id},${value(second)}                 | 401
+    with another name                             | rowhouse_session=${id}                         | 401
+    replaced by the pages' cookie                 | ${name}=${jar.get("__Host-rowhouse_identity") ?? ""} | 401
+    seventeen times                               | ${[...many, mine].join("; ")}                  | 401
+  `)("$name is $want", async ({ header, want }) => {
+    const response = await me(header);
+    expect(response.status).toBe(Number(want));
     expect(response.headers.getSetCookie()).toEqual([]);
   });
 
@@ -266,79 +164,27 @@ describe("the cookie", () => {
 
 describe("CORS", () => {
   const readable = { "access-control-allow-credentials": "true" };
-  test.each([
-    {
-      name: "the app's origin",
-      origin: ORIGIN,
-      query: () => `?app=${app.slug}`,
-      may: true,
-      status: 200,
-    },
-    {
-      name: "another app's origin",
-      origin: OTHER_ORIGIN,
-      query: () => `?app=${app.slug}`,
-      may: false,
-      status: 200,
-    },
-    {
-      name: "any registered origin without an app",
-      origin: OTHER_ORIGIN,
-      query: () => "",
-      may: true,
-      status: 200,
-    },
-    {
-      name: "any registered origin for an unknown app",
-      origin: ORIGIN,
-      query: () => "?app=no-such-app",
-      may: true,
-      status: 404,
-    },
-    {
-      name: "the origin of an app without a role",
-      origin: OTHER_ORIGIN,
-      query: () => `?app=${other.slug}`,
-      may: true,
-      status: 403,
-    },
-    {
-      name: "a registered origin and a malformed app",
-      origin: ORIGIN,
-      query: () => "?app=",
-      may: true,
-      status: 400,
-    },
-    { name: "a foreign origin", origin: FOREIGN, query: () => "", may: false, status: 200 },
-    { name: "null", origin: "null", query: () => "", may: false, status: 200 },
-    {
-      name: "the origin in another case",
-      origin: ORIGIN.toUpperCase(),
-      query: () => "",
-      may: false,
-      status: 200,
-    },
-    {
-      name: "a longer origin",
-      origin: `${ORIGIN}.evil.example.com`,
-      query: () => "",
-      may: false,
-      status: 200,
-    },
-    {
-      name: "localhost",
-      origin: "http://localhost:5173",
-      query: () => "",
-      may: false,
-      status: 200,
-    },
-  ])("GET /v1/auth/me from $name is allowed: $may", async ({ origin, query, may, status }) => {
-    const response = await me(sharedCookie(jar), query(), { origin });
-    expect(response.status).toBe(status);
+  test.each(cases("name", "origin", "query", "may", "status")`
+    the app's origin                         | ${ORIGIN}                  | ?app=${app.slug}   | true  | 200
+    another app's origin                     | ${OTHER_ORIGIN}            | ?app=${app.slug}   | false | 200
+    any registered origin without an app     | ${OTHER_ORIGIN}            |                    | true  | 200
+    any registered origin for an unknown app | ${ORIGIN}                  | ?app=no-such-app   | true  | 404
+    the origin of an app without a role      | ${OTHER_ORIGIN}            | ?app=${other.slug} | true  | 403
+    a registered origin and a malformed app  | ${ORIGIN}                  | ?app=              | true  | 400
+    a foreign origin                         | ${FOREIGN}                 |                    | false | 200
+    null                                     | null                       |                    | false | 200
+    the origin in another case               | ${ORIGIN.toUpperCase()}    |                    | false | 200
+    a longer origin                          | ${ORIGIN}.evil.example.com |                    | false | 200
+    localhost                                | http://localhost:5173      |                    | false | 200
+  `)("GET /v1/auth/me from $name is allowed: $may", async ({ origin, query, may, status }) => {
+    const response = await me(sharedCookie(jar), query, { origin });
+    expect(response.status).toBe(Number(status));
     expect(response.headers.get("vary")).toContain("Origin");
-    expect(response.headers.get("access-control-allow-origin")).toBe(may ? origin : null);
+    expect(response.headers.get("access-control-allow-origin")).toBe(
+      may === "true" ? origin : null,
+    );
     expect(response.headers.get("access-control-allow-credentials")).toBe(
-      may ? readable["access-control-allow-credentials"] : null,
+      may === "true" ? readable["access-control-allow-credentials"] : null,
     );
   });
 

@@ -1,6 +1,7 @@
 /** Sign-ins with a provider as people use browsers: several tabs, back, reload, another account; and errors by who can cure them. */
 import { beforeEach, describe, expect, test } from "bun:test";
 import { STATE_COOKIE } from "../../src/identity/oidc/exchange.ts";
+import { cases } from "../support/cases.ts";
 import { type Jar, visit } from "../support/people.ts";
 import { passProvider, startProvider } from "../support/provider.ts";
 import { comeBack, invite, signInWith } from "../support/provider_people.ts";
@@ -194,31 +195,20 @@ describe("an invited person whose address the provider does not confirm", () => 
 
 describe("an error of the provider names who can cure it", () => {
   test.each([
-    { error: "access_denied", status: 403, says: "ask the administrator of ours for access" },
-    { error: "login_required", status: 403, says: "Please try again." },
-    { error: "interaction_required", status: 403, says: "Please try again." },
-    { error: "consent_required", status: 403, says: "Please try again." },
-    { error: "account_selection_required", status: 403, says: "Please try again." },
-    { error: "temporarily_unavailable", status: 503, says: "try again in a moment" },
-    { error: "server_error", status: 503, says: "try again in a moment" },
-    {
-      error: "unauthorized_client",
-      status: 403,
-      says: "contact your administrator",
-      log: "CLIENT_SECRET",
-    },
-    {
-      error: "invalid_request",
-      status: 403,
-      says: "contact your administrator",
-      log: "redirect URI",
-    },
-    {
-      error: "invalid_scope",
-      status: 403,
-      says: "contact your administrator",
-      log: "OIDC_OURS_SCOPES",
-    },
+    ...cases("error", "status", "says", "log")`
+    access_denied              | 403 | ask the administrator of ours for access
+    login_required             | 403 | Please try again.
+    interaction_required       | 403 | Please try again.
+    consent_required           | 403 | Please try again.
+    account_selection_required | 403 | Please try again.
+    temporarily_unavailable    | 503 | try again in a moment
+    server_error               | 503 | try again in a moment
+    unauthorized_client        | 403 | contact your administrator               | CLIENT_SECRET
+    invalid_request            | 403 | contact your administrator               | redirect URI
+    invalid_scope              | 403 | contact your administrator               | OIDC_OURS_SCOPES
+    unknown_to_us              | 403 | ended the sign-in with an error
+    constructor                | 403 | ended the sign-in with an error
+  `,
     ...[
       "registration_not_supported",
       "request_not_supported",
@@ -226,22 +216,20 @@ describe("an error of the provider names who can cure it", () => {
       "invalid_request_uri",
       "invalid_request_object",
     ].map((error) => ({
-      ...{ error, status: 403, says: "does not accept the settings of this service" },
+      ...{ error, status: "403", says: "does not accept the settings of this service" },
       log: `${error}: the provider expects a request that Rowhouse does not send`,
     })),
-    { error: "unknown_to_us", status: 403, says: "ended the sign-in with an error" },
-    { error: "constructor", status: 403, says: "ended the sign-in with an error" },
   ])("$error", async ({ error, status, says, log }) => {
     const jar: Jar = new Map();
     const start = await visit(service, jar, toStart(PAGES[0]));
     const state = new URL(start.headers.get("location") ?? "").searchParams.get("state") ?? "";
     const response = await visit(service, jar, `/oidc/ours/callback?${toError(error, state)}`);
-    expect(response.status).toBe(status);
+    expect(response.status).toBe(Number(status));
     expect(response.text).toContain(says);
     expect(response.text.includes("was canceled")).toBe(error === "access_denied");
     expect(response.text).toContain("/authorize?app=");
     expect(await readReason()).toBe(error);
-    if (log !== undefined) expect(service.log.some((line) => line.includes(log))).toBe(true);
+    if (log !== "") expect(service.log.some((line) => line.includes(log))).toBe(true);
   });
 
   test("a wrong or expired client secret", async () => {

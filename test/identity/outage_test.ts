@@ -1,5 +1,6 @@
 import { afterAll, expect, test } from "bun:test";
 import { SESSION_COOKIE } from "../../src/identity/mod.ts";
+import { cases } from "../support/cases.ts";
 import { eventually } from "../support/eventually.ts";
 import {
   makePerson,
@@ -140,32 +141,17 @@ test("the pages return an error without the database and keep the cookies, which
   expect((await service.call(undefined, "/login", { headers })).status).toBe(200);
 });
 
-test.each([
-  { name: "me", path: () => "/v1/auth/me", method: "GET", does: "rowhouse.read_me" },
-  {
-    name: "/me of an app",
-    path: () => `/v1/auth/me?app=${app.slug}`,
-    method: "GET",
-    does: "rowhouse.read_me",
-  },
-  {
-    name: "the people of an app",
-    path: () => `/v1/auth/people?app=${app.slug}`,
-    method: "GET",
-    does: "rowhouse.read_people",
-  },
-  {
-    name: "the list of a person's apps",
-    path: () => "/login",
-    method: "GET",
-    does: "rowhouse.read_page_session",
-  },
-  { name: "logout", path: () => "/v1/auth/logout", method: "POST", does: "rowhouse.sign_out" },
-])("$name runs one statement", async ({ path, method, does }) => {
+test.each(cases("name", "path", "method", "does")`
+  me                          | /v1/auth/me                     | GET  | rowhouse.read_me
+  /me of an app               | /v1/auth/me?app=${app.slug}     | GET  | rowhouse.read_me
+  the people of an app        | /v1/auth/people?app=${app.slug} | GET  | rowhouse.read_people
+  the list of a person's apps | /login                          | GET  | rowhouse.read_page_session
+  logout                      | /v1/auth/logout                 | POST | rowhouse.sign_out
+`)("$name runs one statement", async ({ path, method, does }) => {
   await untilBack();
   const count = () => proxy.count(does);
   const before = [count(), countRequested(proxy)];
-  await service.call(undefined, path(), { method, headers: { cookie: toCookieHeader(jar) } });
+  await service.call(undefined, path, { method, headers: { cookie: toCookieHeader(jar) } });
   expect([count(), countRequested(proxy)]).toEqual(before.map((number) => number + 1));
 });
 

@@ -4,6 +4,7 @@
  */
 import { expect, test } from "bun:test";
 import { defineSchema, t } from "../../src/schema/mod.ts";
+import { cases } from "../support/cases.ts";
 import { dumpDatabase, freshName, postDefinition, postSchema } from "../support/push.ts";
 import { openTestService, type TestApp } from "../support/service.ts";
 import { share } from "../support/share.ts";
@@ -229,29 +230,19 @@ test("all issues are reported together, each with its table and column", async (
   );
 });
 
-test.each([
-  {
-    name: "a megabyte of nesting",
-    body: `{"definition":${"[".repeat(500_000)}${"]".repeat(500_000)}}`,
-    status: 400,
-    error: "invalid_json",
-  },
-  {
-    name: "a body over 1 MB",
-    body: `{"steps":[{"kind":"define","definition":"${"x".repeat(1_048_576)}"}]}`,
-    status: 413,
-    error: "body_too_large",
-  },
-  { name: "an array", body: "[]", status: 400, error: "invalid_json" },
-  { name: "a body that is not JSON", body: "drop", status: 400, error: "invalid_json" },
-])("a push of $name gets $status", async ({ body, status, error }) => {
+test.each(cases("name", "body", "status", "error")`
+  a megabyte of nesting   | {"definition":${"[".repeat(500_000)}${"]".repeat(500_000)}}      | 400 | invalid_json
+  a body over 1 MB        | {"steps":[{"kind":"define","definition":"${"x".repeat(1_048_576)}"}]} | 413 | body_too_large
+  an array                | []                                                               | 400 | invalid_json
+  a body that is not JSON | drop                                                             | 400 | invalid_json
+`)("a push of $name gets $status", async ({ body, status, error }) => {
   const before = await dumpDatabase(service.service.admin);
   const response = await service.call(app, "/v1/data/schema", {
     method: "POST",
     body,
     headers: { "content-type": "application/json" },
   });
-  expect(response).toMatchObject({ status, json: { error } });
+  expect(response).toMatchObject({ status: Number(status), json: { error } });
   expect(await dumpDatabase(service.service.admin)).toBe(before);
 });
 
