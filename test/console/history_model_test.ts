@@ -12,7 +12,7 @@ import {
   type Values,
 } from "../support/history_model.ts";
 import { makePerson, readHidden, signInAs, visit } from "../support/people.ts";
-import { makeRandom } from "../support/query_fuzz.ts";
+import { makeRandom } from "../support/random.ts";
 import { openTestService } from "../support/service.ts";
 import { share } from "../support/share.ts";
 import { countRuns } from "../support/tier.ts";

@@ -4,7 +4,7 @@ import { defineSchema, t } from "../../src/schema/mod.ts";
 import { countDeadlocks } from "../support/deadlocks.ts";
 import { makePerson, signInAs } from "../support/people.ts";
 import { getPersonKey, openToBrowsers } from "../support/person_keys.ts";
-import { makeRandom } from "../support/query_fuzz.ts";
+import { makeRandom } from "../support/random.ts";
 import { openTestService } from "../support/service.ts";
 import { share } from "../support/share.ts";
 

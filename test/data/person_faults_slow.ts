@@ -1,8 +1,8 @@
 /** Each planted fault of the compiler of rules is found by the comparison with the model. */
 import { describe, expect, test } from "bun:test";
-import { FAULTS, plant } from "../support/person_model/faults.ts";
-import { Difference } from "../support/person_model/play.ts";
-import { openModelService, run } from "../support/person_model/run.ts";
+import { FAULTS, plant } from "../support/oracle/faults.ts";
+import { Difference } from "../support/oracle/play.ts";
+import { openModelService, run } from "../support/oracle/run.ts";
 
 const SCHEMAS = 8;
 

@@ -1,8 +1,8 @@
 /** The comparison of people's requests with the naive evaluator, at length: 20,000 requests in a full run. */
 import { expect, test } from "bun:test";
-import type { Difference } from "../support/person_model/play.ts";
-import { openModelService, run } from "../support/person_model/run.ts";
-import { FUZZ_SEED } from "../support/query_fuzz.ts";
+import type { Difference } from "../support/oracle/play.ts";
+import { openModelService, run } from "../support/oracle/run.ts";
+import { FUZZ_SEED } from "../support/random.ts";
 import { share } from "../support/share.ts";
 import { countRuns } from "../support/tier.ts";
 

@@ -10,7 +10,7 @@ import { toConditionParameters } from "../../src/sdk/query_text.ts";
 import { testDeps } from "../support/deps.ts";
 import { eventually } from "../support/eventually.ts";
 import { countLockWaits, whileDone } from "../support/held_lock.ts";
-import { makeRandom } from "../support/query_fuzz.ts";
+import { makeRandom } from "../support/random.ts";
 import { type Call, openTestService, type TestApp } from "../support/service.ts";
 import { share } from "../support/share.ts";
 

@@ -8,9 +8,9 @@ import { addViews } from "../../src/tables/plan/plan_views.ts";
 import type { Plan, Step } from "../../src/tables/plan/step.ts";
 import { advanceState } from "../../src/tables/sql/begin_push.ts";
 import type { PushState } from "../../src/tables/state.ts";
-import { drawRules, drawSchema } from "../support/person_model/draw_schema.ts";
-import { definitionOfTables } from "../support/person_model/world.ts";
-import { makeRandom, type Random } from "../support/query_fuzz.ts";
+import { drawRules, drawSchema } from "../support/oracle/draw_schema.ts";
+import { definitionOfTables } from "../support/oracle/world.ts";
+import { makeRandom, type Random } from "../support/random.ts";
 
 const OWNER = { id: "owner", slug: "owner" };
 const GUEST = { id: "guest", slug: "guest" };

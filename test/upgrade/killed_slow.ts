@@ -9,7 +9,7 @@ import { type CatalogDump, dumpCatalog } from "../support/catalog_dump.ts";
 import { withDatabase } from "../support/cluster.ts";
 import { ROOT, startCommand } from "../support/command.ts";
 import { PASSWORD } from "../support/people.ts";
-import { makeRandom } from "../support/query_fuzz.ts";
+import { makeRandom } from "../support/random.ts";
 import { copyDatabase, endSessions } from "../support/template.ts";
 import { countRuns, isFull } from "../support/tier.ts";
 import { DATABASE, migrateAll, toOperator } from "./database.ts";

@@ -7,7 +7,7 @@
 import { type EventReader, openEvents } from "../support/event_stream.ts";
 import { eventually } from "../support/eventually.ts";
 import { readHidden } from "../support/people.ts";
-import { makeRandom } from "../support/query_fuzz.ts";
+import { makeRandom } from "../support/random.ts";
 
 export type LoadOptions = {
   url: string;

@@ -2,10 +2,9 @@
 import { setAppSwitch } from "../../../src/records/apps/mod.ts";
 import { openEvents } from "../event_stream.ts";
 import { eventually } from "../eventually.ts";
-import { pick } from "../query_fuzz.ts";
+import { pick } from "../random.ts";
 import { drawNew } from "./draw_body.ts";
-import { drawTurn, fail, type Turn, toTurn, visibleOf } from "./play.ts";
-import { withoutApp } from "./play_reads.ts";
+import { drawTurn, fail, type Turn, toTurn, visibleOf, withoutApp } from "./play.ts";
 import { actionsOf, project, type Row } from "./rules.ts";
 import { callAs, pathOf, readState, sightOf, type World } from "./world.ts";
 import { toNewRow } from "./writes.ts";
@@ -94,7 +93,7 @@ async function writeAsServer(turn: Turn): Promise<void> {
   const { world, table } = turn;
   const { random, service, app } = world;
   const rows = world.state.get(table.name) ?? [];
-  const as = pick(random, world.people);
+  const as = pick(random, world.callers);
   const { id: _, ...json } = toNewRow(sightOf(world, as), table, drawNew(toTurn(world, as, table)));
   const path = pathOf(table.name);
   const kind = random(3);

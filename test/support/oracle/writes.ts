@@ -11,6 +11,7 @@ import {
   fromOf,
   isAllowed,
   isFixed,
+  isOwn,
   isSame,
   type ModelTable,
   type Row,
@@ -33,7 +34,7 @@ export const NEW_ID = "new";
 /** The row that a body creates for the person. */
 export function toNewRow({ person }: Sight, table: ModelTable, body: Body, id = NEW_ID): Row {
   const members = table.columns.map((column): [string, Json] => {
-    if (column.owner) return [column.name, person.id];
+    if (isOwn({ person }, column)) return [column.name, person.id];
     if (Object.hasOwn(body, column.name)) return [column.name, body[column.name] ?? null];
     return [column.name, column.default ?? null];
   });
@@ -56,7 +57,7 @@ export function rejectColumns(
   for (const [name, value] of Object.entries(body)) {
     const column = columnOf(table, name);
     if (isFixed(sight, column)) reasons.push(FORBIDDEN);
-    if (column.owner && value !== sight.person.id) reasons.push(FORBIDDEN);
+    if (isOwn(sight, column) && value !== sight.person.id) reasons.push(FORBIDDEN);
     if (value === null && column.required) reasons.push(INVALID);
     if (column.kind !== "ref" || value === null) continue;
     const target = tableOf(sight, column.table ?? "");
@@ -69,7 +70,7 @@ export function rejectColumns(
 
 /** Whether another row has the values of a unique constraint. */
 export function findConflicts(
-  { state }: Sight,
+  { state }: Pick<Sight, "state">,
   table: ModelTable,
   row: Row,
   keys = keysOf(table),
@@ -96,6 +97,8 @@ export function rejectCreate(sight: Sight, table: ModelTable, body: Body): numbe
   if (rule === undefined) return [FORBIDDEN];
   const reasons = rejectColumns(sight, table, body);
   const row = toNewRow(sight, table, body);
+  if (table.columns.some(({ name, required }) => required && row[name] === null))
+    reasons.push(INVALID);
   if (!isAllowed(sight, table, { row, rule })) reasons.push(FORBIDDEN);
   if (findConflicts(sight, table, row).length > 0) reasons.push(CONFLICT);
   return reasons;

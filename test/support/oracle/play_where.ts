@@ -1,11 +1,12 @@
 /** Comparisons of writes that find rows by their values: with conditions, and upserts. @module */
 import type { Json } from "../../../src/schema/mod.ts";
-import { matches } from "../../../src/sdk/matches.ts";
 import { toManyQuery } from "../../../src/sdk/query_text.ts";
-import { pick, toKinds } from "../query_fuzz.ts";
+import { pick } from "../random.ts";
+import { findRows } from "./answers.ts";
 import { drawChange, drawNew } from "./draw_body.ts";
-import { checkStatus, drawTurn, fail, settle, type Turn, visibleOf } from "./play.ts";
-import { drawWhere, visibleTable } from "./play_queries.ts";
+import { drawConditions } from "./draw_query.ts";
+import { askerOf, checkStatus, drawTurn, fail, settle, type Turn, visibleOf } from "./play.ts";
+import { LIMITS } from "./play_queries.ts";
 import { judgeChanges } from "./play_writes.ts";
 import {
   actionsOf,
@@ -13,7 +14,7 @@ import {
   fromOf,
   isAllowed,
   isHidden,
-  project,
+  isOwn,
   type Row,
   type Rule,
 } from "./rules.ts";
@@ -38,13 +39,14 @@ type Counted = { count: number; ids?: string[]; hasMore?: boolean };
 /** A request with conditions. It finds the rows that the person sees and that a rule allows to write. */
 function drawAsked(turn: Turn, rule: Rule | undefined) {
   const { world, sight, table } = turn;
-  const where = drawWhere(turn);
+  const asker = askerOf(turn);
+  const { where, isNested } = drawConditions(asker, table.name);
   const isDry = world.random(5) === 0;
   const limit = world.random(3) === 0 ? 1 + world.random(3) : undefined;
-  const kinds = toKinds(visibleTable(turn));
+  const asks = { table: table.name, where, isNested };
+  const found = new Set(findRows(asker.view, asks).map(({ id }) => id));
   const matching = visibleOf(sight, table).filter(
-    (row) =>
-      isAllowed(sight, table, { row, rule }) && matches(project(sight, table, row), where, kinds),
+    (row) => found.has(row.id) && isAllowed(sight, table, { row, rule }),
   );
   const asked = {
     where,
@@ -80,7 +82,13 @@ export async function playUpdateWhere(world: World): Promise<void> {
   const reasons = lacks ? [FORBIDDEN] : [...columns, ...(isDry ? [] : each.reasons)];
   // A referenced row is read once, before the rows: one of them can be that row, and end the person's view of it.
   const mayPass = !lacks && columns.length === 0 && each.passesTogether;
-  const isDone = checkStatus(turn, request, { response, reasons, ok: 200, mayPass });
+  const isDone = checkStatus(turn, request, {
+    response,
+    reasons,
+    ok: 200,
+    mayPass,
+    limits: LIMITS,
+  });
   if (isDone) checkCount(turn, request, response.json as Counted, rows);
   const after = rows.map((row): Row => ({ ...row, ...body, id: row.id }));
   const isWritten = isDone && !isDry;
@@ -106,7 +114,7 @@ export async function playDeleteWhere(world: World): Promise<void> {
   const held = doomed.isHeld && !isDry ? [CONFLICT] : [];
   const reasons = read === undefined || rule === undefined ? [FORBIDDEN] : held;
   if (reasons.length === 0 && doomed.isTied && response.status === 409) return;
-  const isDone = checkStatus(turn, path, { response, reasons, ok: 200 });
+  const isDone = checkStatus(turn, path, { response, reasons, ok: 200, limits: LIMITS });
   if (isDone) checkCount(turn, path, response.json as Counted, rows);
   await settle(turn, path, isDone && !isDry ? withoutRows(sight, doomed.ids) : sight.state);
 }
@@ -141,8 +149,10 @@ export async function playUpsert(world: World): Promise<void> {
   await settle(turn, request, withRows(sight.state, table.name, [written]));
 }
 
-function withoutOwners({ table }: Turn, body: Body): Body {
-  const owners = new Set(table.columns.filter(({ owner }) => owner).map(({ name }) => name));
+function withoutOwners({ sight, table }: Turn, body: Body): Body {
+  const owners = new Set(
+    table.columns.filter((column) => isOwn(sight, column)).map(({ name }) => name),
+  );
   return Object.fromEntries(Object.entries(body).filter(([name]) => !owners.has(name))) as Record<
     string,
     Json

@@ -4,10 +4,19 @@ import { type Definition, readDefinition } from "../../../src/schema/mod.ts";
 import { mintPersonKey } from "../minted_key.ts";
 import { openToBrowsers } from "../person_keys.ts";
 import { pushDefinition } from "../push_steps.ts";
-import type { Random } from "../query_fuzz.ts";
+import type { Random } from "../random.ts";
 import type { Call, TestApp, TestResponse, TestService } from "../service.ts";
 import { type Drawn, drawRules, drawSchema, ROLES } from "./draw_schema.ts";
-import { isSame, type ModelTable, type Person, type Row, type Sight, type State } from "./rules.ts";
+import {
+  isSame,
+  type ModelColumn,
+  type ModelTable,
+  type Person,
+  type Row,
+  SERVER,
+  type Sight,
+  type State,
+} from "./rules.ts";
 import { toSchema } from "./to_schema.ts";
 
 export type Caller = Person & { readonly key: string };
@@ -17,33 +26,82 @@ export type World = {
   readonly app: TestApp;
   readonly drawn: Drawn;
   readonly random: Random;
-  readonly people: readonly Caller[];
+  /** People, and the app's server. */
+  readonly callers: readonly Caller[];
+  /** Whether a limit can end a page early, or reject a request. */
+  readonly isLimited: boolean;
+  readonly counts: Counts;
   tables: readonly ModelTable[];
   state: State;
 };
 
-/** An app without rows and rules; each role has a person, and the first role has two. */
+/** What the queries of a run found. */
+export type Counts = {
+  queries: number;
+  pages: number;
+  /** Pages with a count that is not null. */
+  counted: number;
+  /** Rows that were created between the pages of a query. */
+  inserted: number;
+  /** Pages with related rows that are not empty. */
+  related: number;
+  groups: number;
+  /** Requests that exceeded a limit. */
+  limited: number;
+};
+
+export const NO_COUNTS: Counts = {
+  ...{ queries: 0, pages: 0, counted: 0, inserted: 0, related: 0, groups: 0, limited: 0 },
+};
+
+export type WorldOptions = {
+  readonly random: Random;
+  readonly suffix: string;
+  /** Whether people send requests; otherwise only the app's server does. */
+  readonly hasPeople?: boolean;
+  readonly isLimited?: boolean;
+  readonly counts?: Counts;
+};
+
+/** An app without rows and rules. Each role has a person, and the first role has two. */
 export async function openWorld(
   service: TestService,
-  { random, suffix }: { random: Random; suffix: string },
+  { random, suffix, hasPeople = true, isLimited = false, counts = { ...NO_COUNTS } }: WorldOptions,
 ): Promise<World> {
-  const drawn = drawSchema(random, suffix);
+  const all = drawSchema(random, suffix);
+  const drawn = hasPeople ? all : { ...all, tables: all.tables.map(withoutOwners) };
   const app = await service.makeApp();
-  await openToBrowsers(service, app);
-  const people: Caller[] = [];
-  for (const role of [...ROLES, ROLES[0]]) {
+  if (hasPeople) await openToBrowsers(service, app);
+  const callers: Caller[] = [{ id: crypto.randomUUID(), role: SERVER, key: app.key }];
+  for (const role of hasPeople ? [...ROLES, ROLES[0]] : []) {
     const id = crypto.randomUUID();
-    const key = await mintPersonKey(service.service.admin, { app: app.id, person: id, role });
-    service.secrets.add(key);
-    people.push({ id, role, key });
+    callers.push({ id, role, key: await mintKey(service, app, { id, role }) });
   }
   const state = new Map(drawn.tables.map(({ name }) => [name, []]));
-  return { service, app, drawn, random, people, tables: drawn.tables, state };
+  const { tables } = drawn;
+  return { service, app, drawn, random, callers, isLimited, counts, tables, state };
+}
+
+/** Owner columns are rules for people. */
+function withoutOwners(table: ModelTable): ModelTable {
+  const columns = table.columns.map(({ owner: _, ...column }): ModelColumn => column);
+  return { ...table, columns };
+}
+
+/** A key of a person that no other test sees. */
+export async function mintKey(
+  { service, secrets }: TestService,
+  app: TestApp,
+  { id, role }: Person,
+): Promise<string> {
+  const key = await mintPersonKey(service.admin, { app: app.id, person: id, role });
+  secrets.add(key);
+  return key;
 }
 
 /** Draws other rules, and pushes them. @returns why the push rejects them */
-export async function changeRules(world: World): Promise<string | undefined> {
-  const tables = drawRules(world.random, world.drawn);
+export async function changeRules(world: World, hasRules = true): Promise<string | undefined> {
+  const tables = hasRules ? drawRules(world.random, world.drawn) : world.drawn.tables;
   const read = readDefinition(toSchema(tables));
   if ("issues" in read) return JSON.stringify(read.issues);
   await pushTables(world, read.definition);
@@ -58,7 +116,10 @@ export function definitionOfTables(tables: readonly ModelTable[]): Definition {
   return read.definition;
 }
 
-async function pushTables({ service, app }: World, definition: Definition): Promise<void> {
+export async function pushTables(
+  { service, app }: Pick<World, "service" | "app">,
+  definition: Definition,
+): Promise<void> {
   // A definition is checked twice: as a schema, and as the data that is sent.
   const again = readDefinition(JSON.parse(JSON.stringify(definition)));
   if ("issues" in again) throw new Error(JSON.stringify(again.issues));

@@ -1,124 +1,32 @@
-/**
- * Compares random counts and groups on random schemas and rows with an oracle: the client's own `matches()`, and sums in whole
- * numbers. Another app has rows with the same values.
- *
- * @module
- */
+/** Groups of rows in memory, with sums in whole numbers. @module */
+import { AGGREGATES, type Aggregate, VALUES } from "../../../src/kinds/mod.ts";
+import type { Json, NamedColumn, TableDefinition } from "../../../src/schema/mod.ts";
+import { makeCompare } from "../../../src/sdk/matches.ts";
+import { pick, type Random } from "../random.ts";
+import type { Row } from "./rules.ts";
 
-import { AGGREGATES, type Aggregate, VALUES } from "../../src/kinds/mod.ts";
-import type { Json, NamedColumn, TableDefinition } from "../../src/schema/mod.ts";
-import { createDataClient, DataError } from "../../src/sdk/data.ts";
-import { makeCompare, matches } from "../../src/sdk/matches.ts";
-import { MAX_GROUPS } from "../../src/std/limits.ts";
-import { drawQuery, drawTable, fill, makeRandom, pick, type Row, toKinds } from "./query_fuzz.ts";
-import type { TestService } from "./service.ts";
-
-export type GroupsFuzzOptions = {
-  readonly seed: number;
-  readonly schemas: number;
-  /** Requests of groups, and as many counts, per schema. */
-  readonly queries: number;
-  /** Rows per app. */
-  readonly rows: number;
-};
-
-export type GroupsFuzzOutcome = {
-  groupings: number;
-  groups: number;
-  counts: number;
-  /** Requests that exceeded a limit. */
-  rejected: number;
-  uncounted: number;
-};
-
-type Random = ReturnType<typeof makeRandom>;
-type Query = { readonly where: object; readonly by: readonly NamedColumn[] } & Readonly<
+export type GroupQuery = { readonly by: readonly NamedColumn[] } & Readonly<
   Record<Aggregate, readonly NamedColumn[]>
 >;
 type Group = { readonly by: Readonly<Record<string, Json>>; readonly count: number } & Partial<
   Record<Aggregate, Readonly<Record<string, Json>>>
 >;
 
-/** Codes of requests that exceed a limit. */
-const REJECTED = ["needs_index", "too_many_groups"];
 /** PostgreSQL rounds an average to 16 or more digits. */
 const AVERAGE_DIGITS = 15n;
 
-/** @throws {Error} a count or a group differs from the oracle's; with the request */
-export async function fuzzGroups(
-  service: TestService,
-  { seed, schemas, queries, rows }: GroupsFuzzOptions,
-): Promise<GroupsFuzzOutcome> {
-  const random = makeRandom(seed);
-  const outcome = { groupings: 0, groups: 0, counts: 0, rejected: 0, uncounted: 0 };
-  for (let schema = 0; schema < schemas; schema++) {
-    const table = drawTable(random, `groups_${seed}_${schema}`);
-    const state = random(2 ** 31);
-    await fill(service, { table, rows, random: makeRandom(state) });
-    const app = await fill(service, { table, rows, random: makeRandom(state) });
-    const client = createDataClient<Record<string, { row: Row; insert: object; update: object }>>({
-      baseUrl: service.url,
-      apiKey: app.key,
-    });
-    const list = client[table.name];
-    if (list === undefined) throw new Error("The client has no such table");
-    const all: Row[] = [];
-    for await (const row of list.all()) all.push(row);
-    const ids = all.map(({ id }) => id);
-    for (let asked = 0; asked < queries; asked++) {
-      const query = drawGroups(table, ids, random);
-      const matching = all.filter((row) => matches(row, query.where, toKinds(table)));
-      const described = JSON.stringify({ table, query });
-      const options = { ...toNames(query), where: query.where };
-      try {
-        const groups = (await list.groups(options as object)) as unknown as readonly Group[];
-        outcome.groupings++;
-        outcome.groups += groups.length;
-        const wrong = compareGroups(groups, findGroups(matching, query), query);
-        if (wrong !== undefined) throw new Error(`${wrong}: ${described}`);
-      } catch (error) {
-        if (!(error instanceof DataError) || !REJECTED.includes(error.code))
-          throw error instanceof DataError ? new Error(described, { cause: error }) : error;
-        outcome.rejected++;
-        const isMany = findGroups(matching, query).length > MAX_GROUPS;
-        if (error.code === "too_many_groups" && !isMany)
-          throw new Error(`There are not too many groups: ${described}`, { cause: error });
-      }
-      const count = pick(random, ["exact", "estimated"] as const);
-      const page = await list.list({ where: query.where, count, limit: 1 } as object);
-      if (page.count === undefined) throw new Error(`The page has no count: ${described}`);
-      if (page.count === null) outcome.uncounted++;
-      else outcome.counts++;
-      if (page.count !== null && page.count !== matching.length)
-        throw new Error(`Counted ${page.count} rows, expected ${matching.length}: ${described}`);
-    }
-  }
-  return outcome;
-}
-
-export function drawGroups(table: TableDefinition, ids: readonly string[], random: Random): Query {
-  const { columns } = table;
-  const groupable = columns.filter(({ kind }) => VALUES[kind].operators.length > 0);
-  const draw = (list: readonly NamedColumn[], max: number) =>
+export function drawGroups({ columns }: TableDefinition, random: Random): GroupQuery {
+  const draw = (list: readonly NamedColumn[]) =>
     list.length === 0
       ? []
-      : [...new Set(Array.from({ length: random(max + 1) }, () => pick(random, list)))];
-  const computed = (aggregate: Aggregate) =>
-    draw(
-      columns.filter(({ kind }) => VALUES[kind].aggregates?.includes(aggregate)),
-      2,
-    );
-  return {
-    where: random(4) === 0 ? {} : drawQuery(table, ids, random).where,
-    by: draw(groupable, 2),
-    sum: computed("sum"),
-    avg: computed("avg"),
-    min: computed("min"),
-    max: computed("max"),
-  };
+      : [...new Set(Array.from({ length: random(3) }, () => pick(random, list)))];
+  const of = (aggregate: Aggregate) =>
+    draw(columns.filter(({ kind }) => VALUES[kind].aggregates?.includes(aggregate)));
+  const by = draw(columns.filter(({ kind }) => VALUES[kind].operators.length > 0));
+  return { by, sum: of("sum"), avg: of("avg"), min: of("min"), max: of("max") };
 }
 
-export function toNames(query: Query): object {
+export function toNames(query: GroupQuery): object {
   return Object.fromEntries(
     (["by", ...AGGREGATES] as const)
       .filter((name) => query[name].length > 0)
@@ -129,7 +37,7 @@ export function toNames(query: Query): object {
 type Found = { readonly rows: readonly Row[]; readonly key: readonly Json[] };
 
 /** The groups in the order of a response. */
-export function findGroups(rows: readonly Row[], { by }: Query): readonly Found[] {
+export function findGroups(rows: readonly Row[], { by }: GroupQuery): readonly Found[] {
   if (by.length === 0) return [{ rows, key: [] }];
   const compare = (a: Row, b: Row) =>
     by
@@ -163,7 +71,7 @@ function compareCells(column: NamedColumn, a: Json, b: Json): number {
 export function compareGroups(
   groups: readonly Group[],
   wanted: readonly Found[],
-  query: Query,
+  query: GroupQuery,
 ): string | undefined {
   if (groups.length !== wanted.length)
     return `Found ${groups.length} groups instead of ${wanted.length}`;

@@ -1,7 +1,9 @@
 /** The parts of every comparison: a caller, a table, and the difference between a response and the model. @module */
-import type { Json } from "../../../src/schema/mod.ts";
-import { pick } from "../query_fuzz.ts";
+import type { Json, NamedColumn, TableDefinition } from "../../../src/schema/mod.ts";
+import { pick } from "../random.ts";
 import type { TestResponse } from "../service.ts";
+import type { Seen, View } from "./answers.ts";
+import type { Asker } from "./draw_query.ts";
 import {
   actionsOf,
   isHidden,
@@ -10,6 +12,8 @@ import {
   type Row,
   type Sight,
   type State,
+  tableOf,
+  visibleColumns,
   visibleRows,
 } from "./rules.ts";
 import { type Caller, differ, readState, sightOf, type World } from "./world.ts";
@@ -26,7 +30,7 @@ export type Turn = {
 };
 
 export function drawTurn(world: World): Turn {
-  const caller = pick(world.random, world.people);
+  const caller = pick(world.random, world.callers);
   const table = pick(world.random, [...world.tables, ...world.tables.slice(2)]);
   return toTurn(world, caller, table);
 }
@@ -36,9 +40,52 @@ export function toTurn(world: World, caller: Caller, table: ModelTable): Turn {
   return { world, caller, table, sight: sightOf(world, caller), rows };
 }
 
+/** The tables as the caller reads them. A table that the role does not read is as one that the app does not have. */
+export function viewOf(sight: Sight): View {
+  const seen = new Map<string, Seen>();
+  const read = (name: string): Seen => {
+    const table = tableOf(sight, name);
+    const isReadable = actionsOf(sight, table).read !== undefined;
+    const rows = visibleOf(sight, table).map((row) => project(sight, table, row));
+    const byId = new Map(rows.map((row) => [row.id, row]));
+    return { table: visibleTable(sight, table), rows, byId, isReadable };
+  };
+  return (name) => {
+    const found = seen.get(name) ?? read(name);
+    seen.set(name, found);
+    return found;
+  };
+}
+
+/** The table as the role sees it. */
+function visibleTable(sight: Sight, table: ModelTable): TableDefinition {
+  const columns = visibleColumns(sight, table).map(
+    ({ name, kind, required, index, unique, table: target, values }): NamedColumn => ({
+      ...{ name, kind, required, index, unique },
+      ...(target === undefined ? {} : { table: target }),
+      ...(values === undefined ? {} : { values }),
+    }),
+  );
+  const names = new Set(["id", ...columns.map(({ name }) => name)]);
+  const [indexes, uniques] = [table.indexes, table.uniques].map((lists) =>
+    lists.filter((list) => list.every((name) => names.has(name))),
+  );
+  return { name: table.name, columns, indexes: indexes ?? [], uniques: uniques ?? [] };
+}
+
+export function askerOf({ world, sight }: Pick<Turn, "world" | "sight">): Asker {
+  return { random: world.random, view: viewOf(sight), state: sight.state };
+}
+
+/** Without what depends on the app. */
+export function withoutApp(json: unknown): unknown {
+  const { app_id: _, ...rest } = Object(json) as Record<string, unknown>;
+  return rest;
+}
+
 /** Codes of rejections for a reason of the model. */
 const CODES: Readonly<Record<number, readonly string[]>> = {
-  400: ["invalid_query"],
+  400: ["invalid_query", "too_many_groups"],
   [FORBIDDEN]: ["forbidden"],
   [NOT_FOUND]: ["not_found"],
   [CONFLICT]: ["unique_violation", "still_referenced"],
@@ -66,6 +113,8 @@ type Wanted = {
   readonly ok: number;
   /** Whether the request may succeed in spite of the reasons. */
   readonly mayPass?: boolean;
+  /** Codes of limits that may reject the request. */
+  readonly limits?: readonly string[];
 };
 
 /**
@@ -76,10 +125,15 @@ type Wanted = {
 export function checkStatus(
   turn: Turn,
   request: unknown,
-  { response, reasons, ok, mayPass = false }: Wanted,
+  { response, reasons, ok, mayPass = false, limits = [] }: Wanted,
 ): boolean {
   const { status, json, text } = response;
   checkSecrets(turn, request, response);
+  const { error = "" } = Object(json) as { error?: string };
+  if (status === 400 && limits.includes(error)) {
+    turn.world.counts.limited++;
+    return false;
+  }
   if (reasons.length === 0) {
     if (status !== ok) fail(turn, request, `Got ${status} ${text}, expected ${ok}`);
     return true;
@@ -87,7 +141,6 @@ export function checkStatus(
   if (mayPass && status === ok) return true;
   if (!reasons.includes(status))
     fail(turn, request, `Got ${status} ${text}, expected ${[...new Set(reasons)].join(" or ")}`);
-  const { error = "" } = Object(json) as { error?: string };
   if (!CODES[status]?.includes(error)) fail(turn, request, `Got the code ${error} for ${status}`);
   return false;
 }

@@ -5,14 +5,13 @@
  * @module
  */
 import { ALL_ENDPOINTS, type Endpoint } from "../../../src/tables/catalog/mod.ts";
-import { makeRandom, pick, type Random } from "../query_fuzz.ts";
+import { makeRandom, pick } from "../random.ts";
 import { openTestService, type TestService, UNGUARDED } from "../service.ts";
-import { drawNew } from "./draw_body.ts";
-import { Difference, toTurn } from "./play.ts";
+import { FEW_ROWS, fill, type Sizes, toFilled } from "./fill.ts";
+import { Difference } from "./play.ts";
 import { playChanges } from "./play_changes.ts";
-import { playGroups, playHidden, playQuery } from "./play_queries.ts";
+import { playGroups, playHidden, playQuery, playRelation } from "./play_queries.ts";
 import { playGet, playHead, playList } from "./play_reads.ts";
-import { playReferenced, playRelated } from "./play_related.ts";
 import { playDeleteWhere, playUpdateWhere, playUpsert } from "./play_where.ts";
 import {
   playCreate,
@@ -23,8 +22,16 @@ import {
   playUpdate,
   playUpdateMany,
 } from "./play_writes.ts";
-import { changeRules, openWorld, pathOf, readState, sightOf, type World } from "./world.ts";
-import { toNewRow } from "./writes.ts";
+import {
+  type Counts,
+  changeRules,
+  definitionOfTables,
+  NO_COUNTS,
+  openWorld,
+  pushTables,
+  readState,
+  type World,
+} from "./world.ts";
 
 type Player = {
   readonly play: (world: World) => Promise<void>;
@@ -37,11 +44,10 @@ export const PLAYERS: Readonly<Record<string, Player>> = {
   get: { play: playGet, endpoints: ["get"], weight: 3 },
   head: { play: playHead, endpoints: ["get"] },
   list: { play: playList, endpoints: ["list"], weight: 3 },
-  query: { play: playQuery, endpoints: ["query", "walk"], weight: 4 },
-  groups: { play: playGroups, endpoints: ["groups"], weight: 2 },
+  query: { play: playQuery, endpoints: ["query", "walk", "related", "children"], weight: 8 },
+  groups: { play: playGroups, endpoints: ["groups"], weight: 4 },
   hidden: { play: playHidden, endpoints: ["query"], weight: 2 },
-  related: { play: playRelated, endpoints: ["related", "children"], weight: 3 },
-  referenced: { play: playReferenced, endpoints: ["query"], weight: 3 },
+  relation: { play: playRelation, endpoints: ["related"], weight: 2 },
   create: { play: playCreate, endpoints: ["create"], weight: 5 },
   createMany: { play: playCreateMany, endpoints: ["create_many"], weight: 3 },
   createGroup: { play: playGroup, endpoints: ["create_group"], weight: 2 },
@@ -58,10 +64,12 @@ export const PLAYERS: Readonly<Record<string, Player>> = {
 
 export type Options = {
   readonly seed: number;
-  /** Schemas; sets of rules of each; requests under each set. */
+  /** Schemas; sets of rules of each; requests under each set. Without rules, only the app's server sends requests. */
   readonly schemas: number;
-  readonly rules: number;
+  readonly rules?: number;
   readonly requests: number;
+  readonly sizes?: Sizes;
+  readonly isLimited?: boolean;
   /** The names of the players; default: all. */
   readonly only?: readonly string[];
   /** After each push: plants a fault. */
@@ -70,7 +78,7 @@ export type Options = {
   readonly onDifference?: (difference: Difference) => void;
 };
 
-export type Outcome = {
+export type Outcome = Counts & {
   requests: number;
   rules: number;
   /** Sets of rules that the push rejects, with its reasons. */
@@ -78,6 +86,26 @@ export type Outcome = {
   /** Endpoints that are open for people, and that no request reached. */
   unplayed: Endpoint[];
 };
+
+/** Limits of the service for random queries: with the first, each page is full. */
+export const FUZZ_LIMITS = [
+  { name: "without limits", limits: {}, isLimited: false, seed: 1 },
+  {
+    name: "with a limit of 150 visits",
+    limits: { maxVisits: 150, maxCounted: 120 },
+    isLimited: true,
+    seed: 2,
+  },
+  { name: "that compare little text", limits: { maxWork: 5000 }, isLimited: true, seed: 3 },
+] as const;
+export const FUZZ_SIZES: Sizes = {
+  ...{ teams: 5, members: 5, boxes: 25, items: 50, notes: 50, things: 200 },
+};
+
+/** Compares queries of the app's server, without people. */
+export function fuzzQueries(service: TestService, options: Options): Promise<Outcome> {
+  return run(service, { sizes: FUZZ_SIZES, only: ["query", "groups"], ...options });
+}
 
 /** A service that checks its isolation only at the start: a planted fault would stop it. */
 export function openModelService(): Promise<TestService> {
@@ -87,8 +115,9 @@ export function openModelService(): Promise<TestService> {
 /** @throws {Difference} the service differs from the model; with the request and the rules */
 export async function run(service: TestService, options: Options): Promise<Outcome> {
   const random = makeRandom(options.seed);
-  const outcome: Outcome = { requests: 0, rules: 0, rejected: [], unplayed: [...ALL_ENDPOINTS] };
-  const { only = Object.keys(PLAYERS) } = options;
+  const counts = { ...NO_COUNTS };
+  const outcome = { requests: 0, rules: 0, rejected: [] as string[], unplayed: [...ALL_ENDPOINTS] };
+  const { only = Object.keys(PLAYERS), sizes = FEW_ROWS, rules: count = 0 } = options;
   const players = Object.entries(PLAYERS)
     .filter(([name]) => only.includes(name))
     .map(([, player]) => player);
@@ -97,16 +126,18 @@ export async function run(service: TestService, options: Options): Promise<Outco
   );
   for (let schema = 0; schema < options.schemas; schema++) {
     const suffix = `${options.seed}_${schema}`;
-    const world = await openWorld(service, { random, suffix });
-    for (let rules = 0; rules < options.rules; rules++) {
-      const rejected = await changeRules(world);
+    const { isLimited = false } = options;
+    const asked = { random, suffix, hasPeople: count > 0, isLimited, counts };
+    const world = await openWorld(service, asked);
+    for (let rules = 0; rules < Math.max(count, 1); rules++) {
+      const rejected = await changeRules(world, count > 0);
       if (rejected !== undefined) {
         outcome.rejected.push(rejected);
         continue;
       }
       outcome.rules++;
       await options.onPush?.(world);
-      if (world.state.values().every((rows) => rows.length === 0)) await fill(world, random);
+      if (rules === 0) await fillAll(world, sizes);
       // Each player has a turn, also those that are too slow to be drawn.
       const first = rules === 0 ? players : [];
       for (let request = 0; request < options.requests; request++) {
@@ -121,32 +152,23 @@ export async function run(service: TestService, options: Options): Promise<Outco
         outcome.requests++;
         outcome.unplayed = outcome.unplayed.filter((endpoint) => !endpoints.includes(endpoint));
       }
-      await fill(world, random);
+      world.state = await fill(toFilled(world), sizes);
     }
   }
-  return outcome;
+  return { ...outcome, ...counts };
+}
+
+/** Creates the rows of the app, and rows with the same values of another. */
+async function fillAll(world: World, sizes: Sizes): Promise<void> {
+  const { service } = world;
+  const seed = world.random(2 ** 31);
+  const app = await service.makeApp();
+  await pushTables({ service, app }, definitionOfTables(world.tables));
+  await fill({ ...toFilled(world), app, random: makeRandom(seed) }, sizes);
+  world.state = await fill({ ...toFilled(world), random: makeRandom(seed) }, sizes);
 }
 
 /** Among a few players, one that is slow is drawn too. */
 function weightOf({ weight = 1 }: Player, { only }: Options): number {
   return only === undefined ? weight : Math.max(weight, 1);
-}
-
-const ROWS = [4, 5, 9, 24, 16];
-
-/** Creates rows of all people as the app's own server, up to a number for each table. */
-async function fill(world: World, random: Random): Promise<void> {
-  for (const [index, table] of world.tables.entries()) {
-    const missing = (ROWS[index] ?? 0) - (world.state.get(table.name)?.length ?? 0);
-    for (let n = 0; n < missing; n++) {
-      const caller = pick(random, world.people);
-      const turn = toTurn(world, caller, table);
-      const sight = sightOf(world, caller);
-      const { id: _, ...json } = toNewRow(sight, table, drawNew(turn));
-      // Dangling references and used values are rejected.
-      await world.service.call(world.app, pathOf(table.name), { method: "POST", json });
-      if (n % 4 === 3) world.state = await readState(world);
-    }
-    world.state = await readState(world);
-  }
 }

@@ -1,12 +1,13 @@
 /** Random bodies of writes: mostly what the person may write, sometimes one part that it may not. @module */
 import type { Json } from "../../../src/schema/mod.ts";
-import { pick } from "../query_fuzz.ts";
+import { pick } from "../random.ts";
 import type { Turn } from "./play.ts";
 import {
   type Alternative,
   actionsOf,
   isFixed,
   isMemberOf,
+  isOwn,
   isReadable,
   type ModelColumn,
   type Rule,
@@ -22,7 +23,7 @@ const MISSING = "01900000-0000-7000-8000-0000000000ff";
 export function drawNew(turn: Turn): Body {
   const { world, table, sight } = turn;
   const members = table.columns.flatMap((column): [string, Json][] => {
-    const isNeeded = column.required && column.default === undefined && !column.owner;
+    const isNeeded = column.required && column.default === undefined && !isOwn(sight, column);
     if (!isNeeded && world.random(3) === 0) return [];
     if (avoids(turn, column)) return [];
     return [[column.name, drawValue(turn, column)]];
@@ -39,7 +40,7 @@ export function drawChange(turn: Turn): Body {
     if (world.random(3) > 0 || avoids(turn, column)) return [];
     const value = drawValue(turn, column);
     // Whether an owner column may be sent unchanged is a question of the create only.
-    if (column.owner && value === sight.person.id) return [];
+    if (isOwn(sight, column) && value === sight.person.id) return [];
     return [[column.name, value]];
   });
   return follow(turn, Object.fromEntries(members), toOf(actionsOf(sight, table).update));
@@ -47,14 +48,14 @@ export function drawChange(turn: Turn): Body {
 
 /** Columns that the person cannot set are mostly omitted. */
 function avoids({ world, sight }: Turn, column: ModelColumn): boolean {
-  return (isFixed(sight, column) || column.owner === true) && world.random(12) > 0;
+  return (isFixed(sight, column) || isOwn(sight, column)) && world.random(12) > 0;
 }
 
 export function drawValue(turn: Turn, column: ModelColumn): Json {
   const { world, table } = turn;
   const { random } = world;
   if (column.kind === "uuid") {
-    const ids = world.people.map(({ id }) => id);
+    const ids = world.callers.map(({ id }) => id);
     return !column.required && random(5) === 0 ? null : pick(random, ids);
   }
   if (column.kind === "ref") return drawReference(turn, column);
@@ -82,7 +83,7 @@ function follow(turn: Turn, body: Body, rule: Rule | undefined): Body {
   const alternative = pick(world.random, alternatives);
   const members = Object.entries(alternative).flatMap(([name, match]): [string, Json][] => {
     const column = table.columns.find((each) => each.name === name);
-    if (column === undefined || isFixed(sight, column) || column.owner) return [];
+    if (column === undefined || isFixed(sight, column) || isOwn(sight, column)) return [];
     if (isMemberOf(match) || isReadable(match)) return [[name, drawReference(turn, column)]];
     if (column.kind === "uuid") return [[name, match === null ? null : sight.person.id]];
     const values = (Array.isArray(match) ? match : [match]) as readonly Json[];

@@ -123,7 +123,7 @@ export const FAULTS: Readonly<Record<string, Fault>> = {
   },
   "related rows ignore the rule of their table": {
     endpoints: ["related", "children"],
-    players: ["related", "update", "create"],
+    players: ["query", "update", "create"],
     swaps: (set) => swapRules(set, ["read"], { ...set.view, read: [{}] }),
   },
   "events ignore the rule for reading": {

@@ -1,5 +1,5 @@
 /** Comparisons of gets and plain lists. @module */
-import { pick } from "../query_fuzz.ts";
+import { pick } from "../random.ts";
 import {
   checkSame,
   checkStatus,
@@ -8,6 +8,7 @@ import {
   type Turn,
   visibleIds,
   visibleOf,
+  withoutApp,
 } from "./play.ts";
 import { actionsOf, type ModelTable, project, type Row, type Sight } from "./rules.ts";
 import { callAs, pathOf, type World } from "./world.ts";
@@ -45,11 +46,6 @@ export async function playGet(world: World): Promise<void> {
   if (again.status !== 304) fail(turn, path, `The current tag gets ${again.status}`);
   const head = await callAs(world, caller, path, { method: "HEAD" });
   if (head.status !== 200) fail(turn, path, `HEAD gets ${head.status}`);
-}
-
-export function withoutApp(json: unknown): unknown {
-  const { app_id: _, ...rest } = Object(json) as Record<string, unknown>;
-  return rest;
 }
 
 export async function playHead(world: World): Promise<void> {
@@ -95,7 +91,7 @@ async function checkTag(turn: Turn, path: string, tag: string): Promise<void> {
   const headers = { "if-none-match": tag };
   const own = await callAs(world, caller, path, { headers });
   if (own.status !== 304) fail(turn, path, `The current tag gets ${own.status}`);
-  const other = pick(world.random, world.people);
+  const other = pick(world.random, world.callers);
   if (other.id === caller.id || actionsOf({ person: other }, table).read === undefined) return;
   const foreign = await callAs(world, other, path, { headers });
   if (foreign.status !== 200)

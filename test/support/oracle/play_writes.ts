@@ -1,5 +1,5 @@
 /** Comparisons of writes of rows by their ids. Every write is followed by a comparison of all rows of the app. @module */
-import { pick } from "../query_fuzz.ts";
+import { pick } from "../random.ts";
 import { drawChange, drawNew } from "./draw_body.ts";
 import {
   checkStatus,
@@ -121,7 +121,7 @@ export async function playGroup(world: World): Promise<void> {
   const { table } = first;
   const turns = Array.from({ length: 8 }, () => ({
     ...first,
-    ...ofCaller(world, first, pick(world.random, world.people)),
+    ...ofCaller(world, first, pick(world.random, world.callers)),
   }));
   const bodies = turns.map((turn) => drawNew(turn));
   const before = world.state;
@@ -281,7 +281,7 @@ export async function playRepeat(world: World): Promise<void> {
     if (again.text !== response.text || again.headers.get("idempotency-replayed") !== "true")
       fail(turn, body, `The repeat gets ${again.status} ${again.text}`);
   }
-  const other = pick(world.random, world.people);
+  const other = pick(world.random, world.callers);
   if (other.id === caller.id) return;
   const next: Turn = { ...turn, ...ofCaller(world, turn, other) };
   const answer = await post(world, other, table, body, headers);

@@ -1,11 +1,11 @@
 /**
- * Random tables and rules: teams with members, boxes of teams, items of boxes, notes of items. Names have a meaning in SQL or in the
- * functions. Rules reach the rules of other tables only downwards, so they have no cycle.
+ * Random tables and rules: teams with members, boxes of teams, items of boxes, notes and things of items. Rules reach the rules of
+ * other tables only downwards, so they have no cycle.
  *
  * @module
  */
-import type { Json, Kind } from "../../../src/schema/mod.ts";
-import { DRAW, ENUM, pick, type Random } from "../query_fuzz.ts";
+import { KINDS as ALL_KINDS, type Json, type Kind, QUOTAS } from "../../../src/schema/mod.ts";
+import { isTrue, pick, type Random } from "../random.ts";
 import type {
   Actions,
   Alternative,
@@ -15,20 +15,26 @@ import type {
   ModelTable,
   Rule,
 } from "./rules.ts";
+import { DRAW, ENUM } from "./values.ts";
 
 export const ROLES = ["r1", "r2", "r3"] as const;
 /** Values of each column, so that rules and conditions match many rows. */
 export type Pools = ReadonlyMap<string, readonly Json[]>;
 export type Drawn = { readonly tables: readonly ModelTable[]; readonly pools: Pools };
 
+/** Names that have a meaning in a query, in SQL or in the body of a function. */
 const NAMES = [
   ...["body", "app", "row", "values", "role", "user", "me", "plan", "status", "who", "read", "ids"],
   ...["select", "asc", "from", "true", "t", "n", "a_b", "person_id", "digest", "limit", "claim"],
+  ...["order", "offset", "after", "claimId", "eq", "is"],
 ];
 const KINDS: readonly Kind[] = [
   ...(["string", "number", "integer", "decimal", "boolean", "enum"] as const),
   ...(["string", "enum", "boolean", "date", "timestamp", "json", "uuid"] as const),
 ];
+
+const VALUE_KINDS = ALL_KINDS.filter((kind) => kind !== "ref");
+const FEW_VALUES: readonly Kind[] = ["boolean", "enum", "json"];
 
 /** Set by each update. The model does not know its time, so it compares what the service says with what it stored. */
 const CHANGED_AT: ModelColumn = {
@@ -36,7 +42,6 @@ const CHANGED_AT: ModelColumn = {
   ...{ default: "now", onUpdate: "now" },
 };
 
-const isTrue = (random: Random, oneIn: number) => random(oneIn) === 0;
 const plain = { required: false, unique: false, index: false };
 
 /** Draws the columns of an app's tables, whose rules are drawn again and again. @param suffix makes the names unique */
@@ -102,6 +107,10 @@ export function drawSchema(random: Random, suffix: string): Drawn {
       ref("other", "boxes"),
       ...extra(2, ["item", "other"]),
     ]),
+    drawWide(random, name("things"), [
+      ref("item", "items", drawDelete(random)),
+      ref("team", "teams", { required: isTrue(random, 2) }),
+    ]),
   ];
   const pools = new Map(
     declared.flatMap(({ name: of, columns }) =>
@@ -109,6 +118,46 @@ export function drawSchema(random: Random, suffix: string): Drawn {
     ),
   );
   return { tables: declared.map((each) => ({ ...each, allow: {} })), pools };
+}
+
+/** A table of up to nine columns of all kinds, with random indexes. */
+export function drawWide(
+  random: Random,
+  name: string,
+  references: readonly ModelColumn[] = [],
+): Omit<ModelTable, "allow"> {
+  const names = NAMES.filter((each) => references.every((column) => column.name !== each));
+  const drawn = new Set(Array.from({ length: 3 + random(6) }, () => pick(random, names)));
+  const columns = [...drawn].map((column): ModelColumn => {
+    const kind = isTrue(random, 4) ? "string" : pick(random, VALUE_KINDS);
+    const values = kind === "enum" ? { values: ENUM } : {};
+    const unique = !FEW_VALUES.includes(kind) && isTrue(random, 6);
+    const index = kind !== "json" && isTrue(random, 3);
+    return { name: column, kind, required: isTrue(random, 2), unique, index, ...values };
+  });
+  const indexable = columns.filter(({ kind }) => kind !== "json").map((column) => column.name);
+  if (indexable.length === 0) return drawWide(random, name, references);
+  const draw = (most: number) =>
+    Array.from({ length: 1 + random(most) }, () => pick(random, indexable));
+  const lists = [
+    ...Array.from({ length: random(4) }, () => [...draw(3), ...(isTrue(random, 4) ? [] : ["id"])]),
+    // The values of an enum, before a column that can be null.
+    ...columns.flatMap(({ name: first, kind }) =>
+      kind === "enum" ? [[first, ...draw(1), "id"]] : [],
+    ),
+    ...references.flatMap((column) => [[column.name, ...draw(2)]]),
+  ].map((list) => [...new Set(list)]);
+  const indexes = new Map(
+    lists.filter(({ length }) => length > 1).map((list) => [list.join("__"), list]),
+  );
+  // With a column of different values, a list of columns is unique too.
+  const single = columns.find(({ unique }) => unique)?.name;
+  const other = pick(random, indexable);
+  const uniques =
+    single === undefined || single === other || isTrue(random, 2) ? [] : [[other, single]];
+  const used = columns.filter(({ index, unique }) => index || unique).length + references.length;
+  const most = QUOTAS.indexesPerTable - used - uniques.length;
+  return table(name, [...references, ...columns], [...indexes.values()].slice(0, most), uniques);
 }
 
 function table(

@@ -34,6 +34,7 @@ export type ModelTable = {
 };
 /** The rows of each table, in the order of their ids. */
 export type State = ReadonlyMap<string, readonly Row[]>;
+/** A person, or the app's own server with the role `SERVER`. */
 export type Person = { readonly id: string; readonly role: string };
 
 /** What one person may do with the rows of a state. */
@@ -43,6 +44,7 @@ export type Sight = {
   readonly state: State;
 };
 
+export const SERVER = "server";
 const EVERYTHING: Actions = { read: true, create: true, update: true, delete: true };
 
 export function tableOf({ tables }: Pick<Sight, "tables">, name: string): ModelTable {
@@ -52,8 +54,12 @@ export function tableOf({ tables }: Pick<Sight, "tables">, name: string): ModelT
 }
 
 export function actionsOf({ person }: Pick<Sight, "person">, table: ModelTable): Actions {
-  const actions = table.allow[person.role] ?? {};
+  const actions = isServer({ person }) ? "everything" : (table.allow[person.role] ?? {});
   return actions === "everything" ? EVERYTHING : actions;
+}
+
+export function isServer({ person }: Pick<Sight, "person">): boolean {
+  return person.role === SERVER;
 }
 
 export function fromOf(change: Change | undefined): Rule | undefined {
@@ -162,13 +168,20 @@ function normalize(text: string): string {
 
 /** Columns that the role neither reads nor writes. */
 export function isHidden({ person }: Pick<Sight, "person">, column: ModelColumn): boolean {
-  return column.only !== undefined && !column.only.includes(person.role);
+  return column.only !== undefined && !isServer({ person }) && !column.only.includes(person.role);
+}
+
+/** Whether the caller is the value of an owner column. */
+export function isOwn(sight: Pick<Sight, "person">, column: ModelColumn): boolean {
+  return column.owner === true && !isServer(sight);
 }
 
 /** Columns that the role cannot set; owner columns count only if they get another value. */
 export function isFixed(sight: Pick<Sight, "person">, column: ModelColumn): boolean {
   if (isHidden(sight, column)) return true;
-  return column.setBy !== undefined && !column.setBy.includes(sight.person.role);
+  return (
+    column.setBy !== undefined && !isServer(sight) && !column.setBy.includes(sight.person.role)
+  );
 }
 
 export function visibleColumns(sight: Pick<Sight, "person">, table: ModelTable): ModelColumn[] {
