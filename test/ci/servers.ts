@@ -19,6 +19,11 @@ import { startPooler } from "../support/pgbouncer.ts";
 const SETTINGS = ["max_connections=300", "max_wal_size=128MB", "autovacuum=off"];
 /** Of the logins' passwords: each new connection of a test proves one. PostgreSQL 15 lacks the setting. */
 const FAST_PASSWORDS = "scram_iterations=1";
+/**
+ * Two thirds of the server's time of a push are its check of the functions' bodies, which their first call repeats. The tests on
+ * PostgreSQL 15 keep it, and `test/system/database_settings_test.ts` for all kinds of columns.
+ */
+const UNCHECKED_BODIES = "check_function_bodies=off";
 /** The server's files, in its folder. */
 const DATA = "postgres";
 
@@ -93,5 +98,9 @@ export async function startPooled(): Promise<Server> {
 }
 
 function startTestCluster(dataDir: string): Promise<Cluster> {
-  return startCluster({ dataDir, durable: false, settings: [...SETTINGS, FAST_PASSWORDS] });
+  return startCluster({
+    dataDir,
+    durable: false,
+    settings: [...SETTINGS, FAST_PASSWORDS, UNCHECKED_BODIES],
+  });
 }
