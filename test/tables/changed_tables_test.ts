@@ -11,6 +11,7 @@ import type { PushState } from "../../src/tables/state.ts";
 import { drawRules, drawSchema } from "../support/oracle/draw_schema.ts";
 import { definitionOfTables } from "../support/oracle/world.ts";
 import { makeRandom, type Random } from "../support/random.ts";
+import { countRuns } from "../support/tier.ts";
 
 const OWNER = { id: "owner", slug: "owner" };
 const GUEST = { id: "guest", slug: "guest" };
@@ -18,7 +19,7 @@ const EMPTY: PushState = {
   ...{ dialect: "plain", previews: ["browser"], tables: [], migrations: [], head: undefined },
   ...{ journalBytes: 0, hasDeferredSteps: false, people: { isOpen: true, roles: [] } },
 };
-const SCHEMAS = 12;
+const SCHEMAS = countRuns(40);
 
 function push(state: PushState, app: typeof OWNER, definition: Definition): PushState {
   const plan = addViews(planPush(app.id, definition, state), { app, state });
