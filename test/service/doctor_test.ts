@@ -360,6 +360,8 @@ describe("rowhouse doctor", () => {
 
   const withPart = (part: Partial<URL>) =>
     Object.assign<URL, object>(new URL(database.pushUrl), part).href;
+  /** With these, `serve` starts too, and warns: one login of each kind, since it asks the same function as the doctor. */
+  const SERVED_WITH = ["an administrator", "a login without rights", "a wrong password"];
   const RIGHTS_REMEDY =
     "set ADMIN_DATABASE_URL to a login with these rights: grant rowhouse_tables to a role with only LOGIN";
   test.each([
@@ -395,12 +397,14 @@ describe("rowhouse doctor", () => {
       expected:
         "FAIL pushing login: ADMIN_DATABASE_URL and DATABASE_URL are different databases\n     correct one of the variables: otherwise pushed tables are never served\n",
     },
-  ])("reports $name for pushes, and serve warns", async ({ url, expected }) => {
+  ])("reports $name for pushes", async ({ name, url, expected }) => {
     const env = { ...envOf(database), ADMIN_DATABASE_URL: url(), HOST: "127.0.0.1", PORT: "0" };
     const { code, out } = await doctor(env);
     expect(code).toBe(1);
     if (typeof expected === "string") expect(out).toContain(expected);
     else expect(out).toMatch(expected);
+    expect(out).not.toContain("secret-word");
+    if (!SERVED_WITH.includes(name)) return;
     const serving = startCommand(["serve"], { ...project, env });
     await serving.until(/"event":"listening"/);
     await serving.kill("SIGTERM");
@@ -408,7 +412,7 @@ describe("rowhouse doctor", () => {
     expect(serving.output()).toMatch(
       new RegExp(`"level":"warn","event":"${event}","message":"The pushing login`),
     );
-    expect(out + serving.output()).not.toContain("secret-word");
+    expect(serving.output()).not.toContain("secret-word");
   });
 
   test.each([
@@ -605,7 +609,8 @@ describe("rowhouse doctor", () => {
       { pages: "http://10.0.0.7", from: "A <a@example.net>", name: "example.net" },
     ])("names its greeting of the mail server: $name of $pages", async ({ pages, from, name }) => {
       const mails = { MAIL_FROM: from, IDENTITY_URL: pages, COOKIE_DOMAIN: "example.org" };
-      for (const isAccepted of [true, false]) {
+      // Each doctor costs the checks of everything else: one rejection is enough.
+      for (const isAccepted of pages === "https://id.example.org" ? [true, false] : [true]) {
         const mail = openGreetedServer((greeting) => isAccepted && greeting === name);
         const { out } = await doctor({ ...env, ...mails, MAIL_URL: mail.url });
         mail.stop();

@@ -131,11 +131,13 @@ test("an edited, renamed, added or unexpected file is rejected by name, and a mi
     { expected: "has the same number", files: { [name]: text, "0001_zz.sql": text } },
     { expected: "only files that push wrote", files: { [name]: text, "notes.md": "" } },
   ];
-  for (const { expected, files } of rows) {
+  // All read the files by one function: each is tried with two of the errors.
+  const readers = ["plan", "check", "pull"];
+  for (const [index, { expected, files }] of rows.entries()) {
     rmSync(dirname(path), { recursive: true });
     for (const [file, content] of Object.entries(files)) write(dirname(path), file, content);
     const before = readAll(project.folder);
-    for (const subcommand of ["push", "plan", "check", "pull"]) {
+    for (const subcommand of ["push", readers[index % readers.length] ?? ""]) {
       const rejected = await run(project, "db", subcommand);
       expect(rejected).toMatchObject({ code: 1, out: "" });
       expect(rejected.err).toContain(expected);
