@@ -1,4 +1,5 @@
 import { describe, expect, test } from "bun:test";
+import { casesBy } from "../../test/support/cases.ts";
 import { expectSentences } from "../../test/support/sentences.ts";
 import { schema as design } from "../../test/types/dsl_rules.ts";
 import { checkRules, defineSchema, type TableSources, t, toDefinition } from "./mod.ts";
@@ -6,8 +7,6 @@ import { checkRules, defineSchema, type TableSources, t, toDefinition } from "./
 const person = t.uuid().required();
 const teams = t.model({ name: t.string() }).allow("member", { read: true });
 const members = { person, team: t.ref("teams").required() };
-
-type Case = { name: string; tables: TableSources; at: [table: string, column?: string] };
 
 function issuesOf(tables: object) {
   const reading = toDefinition({ tables });
@@ -30,154 +29,94 @@ test("checkRules() accepts a schema without rules", () => {
 });
 
 describe("checkRules() rejects", () => {
-  test.each<Omit<Case, "tables"> & { tables: object }>([
-    {
-      name: "a change without read",
-      tables: { todos: t.model({}).allow("member", { update: true }) },
-      at: ["todos"],
-    },
-    {
-      name: "a delete without read",
-      tables: { todos: t.model({}).allow("member", { delete: true, read: false }) },
-      at: ["todos"],
-    },
-    {
-      name: "a column only for a role without rules",
-      tables: { todos: t.model({ a: t.string().only("lead") }).allow("member", { read: true }) },
-      at: ["todos", "a"],
-    },
-    {
-      name: "a column set by a role without rules",
-      tables: { todos: { a: t.string().setBy("constructor") }, teams },
-      at: ["todos", "a"],
-    },
-    {
-      name: "a required column that a creating role does not see",
-      tables: {
-        todos: t
-          .model({ a: t.string().required().only("lead") })
-          .allow("lead", "everything")
-          .allow("member", { create: true }),
+  test.each(
+    casesBy<object>({
+      todos: {
+        "a change without read": { todos: t.model({}).allow("member", { update: true }) },
+        "a delete without read": {
+          todos: t.model({}).allow("member", { delete: true, read: false }),
+        },
+        "rows that are readable if they are readable": {
+          todos: t
+            .model({ parent: t.ref("todos") })
+            .allow("member", { read: [{ id: "me" }, { parent: { readable: true } }] }),
+        },
+        "a delete that cascades to a table without rules": {
+          comments: { todo: t.ref("todos", { onDelete: "cascade" }) },
+          todos: t.model({}).allow("member", "everything"),
+        },
+        "a delete that cascades to rows that the role deletes under a rule": {
+          comments: t
+            .model({ todo: t.ref("todos", { onDelete: "cascade" }), author: t.uuid() })
+            .allow("member", { read: true, delete: { author: "me" } }),
+          todos: t.model({}).allow("member", "everything"),
+        },
+        "a delete that cascades to rows that the role does not read": {
+          comments: t
+            .model({ todo: t.ref("todos", { onDelete: "cascade" }), author: t.uuid() })
+            .allow("member", { read: { author: "me" }, delete: true }),
+          todos: t.model({}).allow("member", "everything"),
+        },
+        "a delete that cascades to rows of the same table": {
+          todos: t
+            .model({ after: t.ref("todos", { onDelete: "cascade" }), owner: t.uuid() })
+            .allow("member", { read: { owner: "me" }, delete: true }),
+        },
       },
-      at: ["todos", "a"],
-    },
-    {
-      name: "a required column that a creating role never sets",
-      tables: {
-        todos: t
-          .model({ a: t.string().required().setBy("lead") })
-          .allow("lead", "everything")
-          .allow("member", { create: true }),
+      "todos/a": {
+        "a column only for a role without rules": {
+          todos: t.model({ a: t.string().only("lead") }).allow("member", { read: true }),
+        },
+        "a column set by a role without rules": {
+          todos: { a: t.string().setBy("constructor") },
+          teams,
+        },
+        "a required column that a creating role does not see": {
+          todos: t
+            .model({ a: t.string().required().only("lead") })
+            .allow("lead", "everything")
+            .allow("member", { create: true }),
+        },
+        "a required column that a creating role never sets": {
+          todos: t
+            .model({ a: t.string().required().setBy("lead") })
+            .allow("lead", "everything")
+            .allow("member", { create: true }),
+        },
       },
-      at: ["todos", "a"],
-    },
-    {
-      name: "memberships in no table",
-      tables: ofTeams(members, { memberOf: "constructor" }),
-      at: ["todos", "team"],
-    },
-    {
-      name: "memberships without a person",
-      tables: ofTeams({ team: members.team }),
-      at: ["todos", "team"],
-    },
-    {
-      name: "memberships of two people",
-      tables: ofTeams({ ...members, by: t.uuid() }),
-      at: ["todos", "team"],
-    },
-    {
-      name: "memberships without a team",
-      tables: ofTeams({ person, todo: t.ref("todos") }),
-      at: ["todos", "team"],
-    },
-    {
-      name: "memberships of two teams",
-      tables: ofTeams({ ...members, former: t.ref("teams") }),
-      at: ["todos", "team"],
-    },
-    {
-      name: "a membership with an unknown column",
-      tables: ofTeams(members, { memberOf: "team_members", where: { level: "lead" } }),
-      at: ["todos", "team"],
-    },
-    {
-      name: "a membership with an unknown value",
-      tables: ofTeams(
-        { ...members, level: t.enum(["member", "lead"]) },
-        { memberOf: "team_members", where: { level: ["lead", "head"] } },
-      ),
-      at: ["todos", "team"],
-    },
-    {
-      name: "a membership that compares a person",
-      tables: ofTeams(members, { memberOf: "team_members", where: { person: "me" } }),
-      at: ["todos", "team"],
-    },
-    {
-      name: "a membership that compares a time",
-      tables: ofTeams(
-        { ...members, since: t.timestamp() },
-        { memberOf: "team_members", where: { since: null } },
-      ),
-      at: ["todos", "team"],
-    },
-    {
-      name: "rows that are readable if they are readable",
-      tables: {
-        todos: t
-          .model({ parent: t.ref("todos") })
-          .allow("member", { read: [{ id: "me" }, { parent: { readable: true } }] }),
+      "todos/team": {
+        "memberships in no table": ofTeams(members, { memberOf: "constructor" }),
+        "memberships without a person": ofTeams({ team: members.team }),
+        "memberships of two people": ofTeams({ ...members, by: t.uuid() }),
+        "memberships without a team": ofTeams({ person, todo: t.ref("todos") }),
+        "memberships of two teams": ofTeams({ ...members, former: t.ref("teams") }),
+        "a membership with an unknown column": ofTeams(members, {
+          memberOf: "team_members",
+          where: { level: "lead" },
+        }),
+        "a membership with an unknown value": ofTeams(
+          { ...members, level: t.enum(["member", "lead"]) },
+          { memberOf: "team_members", where: { level: ["lead", "head"] } },
+        ),
+        "a membership that compares a person": ofTeams(members, {
+          memberOf: "team_members",
+          where: { person: "me" },
+        }),
+        "a membership that compares a time": ofTeams(
+          { ...members, since: t.timestamp() },
+          { memberOf: "team_members", where: { since: null } },
+        ),
       },
-      at: ["todos"],
-    },
-    {
-      name: "three tables that are readable through each other",
-      tables: {
-        a: t.model({ b: t.ref("b") }).allow("member", { read: { b: { readable: true } } }),
-        b: t.model({ c: t.ref("c") }).allow("member", { read: { c: { readable: true } } }),
-        c: t.model({ a: t.ref("a") }).allow("member", { read: { a: { readable: true } } }),
+      a: {
+        "three tables that are readable through each other": {
+          a: t.model({ b: t.ref("b") }).allow("member", { read: { b: { readable: true } } }),
+          b: t.model({ c: t.ref("c") }).allow("member", { read: { c: { readable: true } } }),
+          c: t.model({ a: t.ref("a") }).allow("member", { read: { a: { readable: true } } }),
+        },
       },
-      at: ["a"],
-    },
-    {
-      name: "a delete that cascades to a table without rules",
-      tables: {
-        comments: { todo: t.ref("todos", { onDelete: "cascade" }) },
-        todos: t.model({}).allow("member", "everything"),
-      },
-      at: ["todos"],
-    },
-    {
-      name: "a delete that cascades to rows that the role deletes under a rule",
-      tables: {
-        comments: t
-          .model({ todo: t.ref("todos", { onDelete: "cascade" }), author: t.uuid() })
-          .allow("member", { read: true, delete: { author: "me" } }),
-        todos: t.model({}).allow("member", "everything"),
-      },
-      at: ["todos"],
-    },
-    {
-      name: "a delete that cascades to rows that the role does not read",
-      tables: {
-        comments: t
-          .model({ todo: t.ref("todos", { onDelete: "cascade" }), author: t.uuid() })
-          .allow("member", { read: { author: "me" }, delete: true }),
-        todos: t.model({}).allow("member", "everything"),
-      },
-      at: ["todos"],
-    },
-    {
-      name: "a delete that cascades to rows of the same table",
-      tables: {
-        todos: t
-          .model({ after: t.ref("todos", { onDelete: "cascade" }), owner: t.uuid() })
-          .allow("member", { read: { owner: "me" }, delete: true }),
-      },
-      at: ["todos"],
-    },
-  ])("$name", ({ tables, at: [table, column] }) => {
+    }),
+  )("$name", ({ value: tables, expected }) => {
+    const [table, column] = expected.split("/");
     const issues = issuesOf(tables);
     expect(issues.map((issue) => [issue.table, issue.column])).toEqual([[table, column]]);
     expectSentences(issues[0]?.message ?? "", { names: [] });
@@ -193,50 +132,34 @@ describe("checkRules() rejects", () => {
 });
 
 describe("checkRules() accepts", () => {
-  test.each<{ name: string; tables: TableSources }>([
-    {
-      name: "a role that only creates",
-      tables: { todos: t.model({}).allow("clerk", { create: true }) },
-    },
-    {
-      name: "a required owner, and a required column with a default",
-      tables: {
+  test.each(
+    Object.entries<TableSources>({
+      "a role that only creates": { todos: t.model({}).allow("clerk", { create: true }) },
+      "a required owner, and a required column with a default": {
         todos: t
           .model({ owner: person.owner(), a: t.string().required().default("").setBy("lead") })
           .allow("lead", "everything")
           .allow("member", { create: true }),
       },
-    },
-    {
-      name: "a delete that cascades to rows that inherit from the deleted row",
-      tables: {
+      "a delete that cascades to rows that inherit from the deleted row": {
         todos: t.model({ owner: person }).allow("member", { read: { owner: "me" }, delete: true }),
         comments: t
           .model({ todo: t.ref("todos", { onDelete: "cascade" }) })
           .allow("member", { read: { todo: { readable: true } }, delete: true }),
       },
-    },
-    {
-      name: "references in a circle, if each role reads along a part of it",
-      tables: {
+      "references in a circle, if each role reads along a part of it": {
         a: t.model({ b: t.ref("b") }).allow("one", { read: { b: { readable: true } } }),
         b: t
           .model({ a: t.ref("a") })
           .allow("one", { read: true })
           .allow("two", { read: { a: { readable: true } } }),
       },
-    },
-    {
-      name: "new rows below rows that are readable through them",
-      tables: {
+      "new rows below rows that are readable through them": {
         todos: t
           .model({ parent: t.ref("todos"), owner: person })
           .allow("member", { read: { owner: "me" }, create: { parent: { readable: true } } }),
       },
-    },
-    {
-      name: "memberships with conditions",
-      tables: {
+      "memberships with conditions": {
         teams,
         team_members: {
           ...members,
@@ -254,8 +177,8 @@ describe("checkRules() accepts", () => {
           },
         }),
       },
-    },
-  ])("$name", ({ tables }) => {
+    }),
+  )("%s", (_, tables) => {
     expect(toDefinition(defineSchema(tables))).toHaveProperty("definition");
   });
 });

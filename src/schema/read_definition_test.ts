@@ -24,37 +24,30 @@ test("readDefinition() accepts circular references and sorts tables by name", ()
 const EMPTY = { columns: [], indexes: [], uniques: [] };
 
 describe("readDefinition() rejects", () => {
-  test.each([
-    { name: "nothing", value: undefined },
-    { name: "a text", value: "{}" },
-    { name: "a list", value: [] },
-    { name: "an unknown version", value: { version: 2, tables: [] } },
-    { name: "no tables", value: { version: 1 } },
-    { name: "an unknown key", value: { version: 1, tables: [], sql: "" } },
-    {
-      name: "an own key named __proto__",
-      value: JSON.parse('{"version":1,"tables":[],"__proto__":{}}'),
-    },
-    { name: "a table that is not an object", value: { version: 1, tables: [1] } },
-    { name: "a table without a name", value: { version: 1, tables: [EMPTY] } },
-    {
-      name: "a duplicate table",
-      value: {
+  test.each(
+    Object.entries({
+      nothing: undefined,
+      "a text": "{}",
+      "a list": [],
+      "an unknown version": { version: 2, tables: [] },
+      "no tables": { version: 1 },
+      "an unknown key": { version: 1, tables: [], sql: "" },
+      "an own key named __proto__": JSON.parse('{"version":1,"tables":[],"__proto__":{}}'),
+      "a table that is not an object": { version: 1, tables: [1] },
+      "a table without a name": { version: 1, tables: [EMPTY] },
+      "a duplicate table": {
         version: 1,
         tables: [
           { ...EMPTY, name: "a" },
           { ...EMPTY, name: "a" },
         ],
       },
-    },
-    {
-      name: "501 tables",
-      value: {
+      "501 tables": {
         version: 1,
         tables: Array.from({ length: 501 }, (_, i) => ({ ...EMPTY, name: `t${i}` })),
       },
-    },
-  ])("$name", ({ value }) => void expectOneMessage(value));
+    }),
+  )("%s", (_, value) => void expectOneMessage(value));
 });
 
 test("readDefinition() ignores keys inherited from a prototype", () => {

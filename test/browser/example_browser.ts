@@ -191,54 +191,42 @@ function focused(page: Page): Promise<string | null | undefined> {
 }
 
 /** Every state of the app, and how to reach it. */
-const STATES: readonly { name: string; open: (page: Page) => Promise<unknown> }[] = [
-  {
-    name: "signed out",
-    open: async (page) => {
-      await page.goto(appUrl);
-      await page.waitForSelector("text=Sign in to see your list");
-    },
+const STATES = Object.entries<(page: Page) => Promise<unknown>>({
+  "signed out": async (page) => {
+    await page.goto(appUrl);
+    await page.waitForSelector("text=Sign in to see your list");
   },
-  {
-    name: "with an open and a completed todo",
-    open: async (page) => {
-      await signIn(page, file.user);
-      await page.fill("#title", "Milk");
-      await page.getByRole("button", { name: "Add" }).click();
-      await page.waitForSelector("li label");
-      await expectSound(page);
-      await page.click("li input[type=checkbox]");
-      await page.waitForSelector("li label.done");
-    },
+  "with an open and a completed todo": async (page) => {
+    await signIn(page, file.user);
+    await page.fill("#title", "Milk");
+    await page.getByRole("button", { name: "Add" }).click();
+    await page.waitForSelector("li label");
+    await expectSound(page);
+    await page.click("li input[type=checkbox]");
+    await page.waitForSelector("li label.done");
   },
-  {
-    name: "at an unknown address",
-    open: async (page) => {
-      const response = await page.goto(`${appUrl}/no/such/page`);
-      expect(response?.status()).toBe(404);
-      await page.getByRole("link", { name: "Open your list" }).waitFor();
-    },
+  "at an unknown address": async (page) => {
+    const response = await page.goto(`${appUrl}/no/such/page`);
+    expect(response?.status()).toBe(404);
+    await page.getByRole("link", { name: "Open your list" }).waitFor();
   },
-  {
-    name: "without a role",
-    open: async (page) => {
-      await signIn(page, file.user);
-      await runAdmin("revoke", file.user.email, file.app);
-      try {
-        await page.reload();
-        await page.waitForSelector("text=you have no role on this app");
-        expect(await focused(page)).toBe("Try again");
-      } finally {
-        await runAdmin("grant", file.user.email, file.app, "member");
-      }
-    },
+  "without a role": async (page) => {
+    await signIn(page, file.user);
+    await runAdmin("revoke", file.user.email, file.app);
+    try {
+      await page.reload();
+      await page.waitForSelector("text=you have no role on this app");
+      expect(await focused(page)).toBe("Try again");
+    } finally {
+      await runAdmin("grant", file.user.email, file.app, "member");
+    }
   },
-];
+});
 
 describe.each(displays("light", 360))("$colorScheme, $width px wide:", ({ colorScheme, width }) => {
   test.each(STATES)(
-    "the app $name has no accessibility issue",
-    async ({ open }) => {
+    "the app %s has no accessibility issue",
+    async (_, open) => {
       const context = await browser.newContext({
         ...{ colorScheme, bypassCSP: true },
         viewport: { width, height: 800 },

@@ -120,35 +120,29 @@ describe("a list's tag changes with", () => {
 });
 
 describe("a list's tag does not change with", () => {
-  const SAME: readonly { name: string; change: () => Promise<unknown> }[] = [
-    { name: "a repeated read", change: () => Promise.resolve() },
-    { name: "a rejected write", change: () => patch(0, { project: ids[0] }) },
-    { name: "a PATCH without columns", change: () => patch(0, {}) },
-    {
-      name: "another app's writes",
-      change: async () => {
-        const other = await service.makeApp(schema);
-        await make(other, { title: "theirs" });
-      },
+  const SAME = Object.entries<() => Promise<unknown>>({
+    "a repeated read": () => Promise.resolve(),
+    "a rejected write": () => patch(0, { project: ids[0] }),
+    "a PATCH without columns": () => patch(0, {}),
+    "another app's writes": async () => {
+      const other = await service.makeApp(schema);
+      await make(other, { title: "theirs" });
     },
-    {
-      name: "a later column of another app",
-      change: () =>
-        service.makeApp(
-          defineSchema({
-            todos: {
-              title: t.string(),
-              project: t.ref("projects"),
-              done: t.boolean().default(false),
-            },
-            projects: { name: t.string() },
-          }),
-        ),
-    },
-    { name: "VACUUM", change: () => service.service.admin.message("vacuum freeze data.todos") },
-  ];
+    "a later column of another app": () =>
+      service.makeApp(
+        defineSchema({
+          todos: {
+            title: t.string(),
+            project: t.ref("projects"),
+            done: t.boolean().default(false),
+          },
+          projects: { name: t.string() },
+        }),
+      ),
+    VACUUM: () => service.service.admin.message("vacuum freeze data.todos"),
+  });
 
-  test.each(SAME)("$name", async ({ change }) => {
+  test.each(SAME)("%s", async (_, change) => {
     const tag = await tagOf();
     await change();
     expect(await isSame(tag)).toBe(true);

@@ -8,6 +8,7 @@ import postgres from "postgres";
 import { defineSchema, t } from "../../src/schema/mod.ts";
 import { checksumOf, writeMigrationText } from "../../src/tables/history/migration_text.ts";
 import { refreshFunctions } from "../../src/tables/mod.ts";
+import { casesBy } from "../support/cases.ts";
 import { withDatabase } from "../support/cluster.ts";
 import { dumpDatabase } from "../support/push.ts";
 import { openTestService } from "../support/service.ts";
@@ -122,69 +123,45 @@ describe("rowhouse.record_push rejects", () => {
   const use = { definition: table, hash: "0".repeat(16), columns: { name: "todos", columns: [] } };
   const build = { table: "todos", kind: "index", name: "todos__title__idx", columns: ["title"] };
 
-  test.each<{ name: string; change: (push: Push) => Partial<Push>; code: string }>([
-    { name: "an unknown app", change: () => ({ app: crypto.randomUUID() }), code: "23503" },
-    {
-      name: "a number out of sequence",
-      change: ({ migration }) => ({ migration: { ...migration, seq: 2 } }),
-      code: "RH002",
-    },
-    {
-      name: "a parent that is not the last migration",
-      change: ({ migration }) => ({ migration: { ...migration, parent: checksumOf("", "") } }),
-      code: "RH002",
-    },
-    { name: "another app's next migration", change: () => ({ app: owner.id }), code: "RH002" },
-    { name: "a missing migration", change: () => ({ migration: {} }), code: "RH002" },
-    {
-      name: "a text that does not match its checksum",
-      change: ({ migration }) => ({ migration: { ...migration, text: "-- something\n" } }),
-      code: "RH007",
-    },
-    {
-      name: "a text without its checksum at the end",
-      change: () => ({
-        migration: { ...makeMigration(), text: "-- nothing\n", checksum: checksumOf("", "") },
-      }),
-      code: "RH007",
-    },
-    {
-      name: "an impossible file name",
-      change: ({ migration }) => ({ migration: { ...migration, name: "../x" } }),
-      code: "RH007",
-    },
-    {
-      name: "a definition of another app's table",
-      change: () => ({ definitions: [table] }),
-      code: "RH007",
-    },
-    {
-      name: "a definition of an unknown table",
-      change: () => ({ definitions: [{ ...table, name: "elsewhere" }] }),
-      code: "RH007",
-    },
-    { name: "a definition without a name", change: () => ({ definitions: [{}] }), code: "RH007" },
-    {
-      name: "a use of an unrecorded table",
-      change: () => ({ uses: [{ ...use, definition: { ...table, name: "elsewhere" } }] }),
-      code: "23503",
-    },
-    {
-      name: "a column set with an invalid hash",
-      change: () => ({ uses: [{ ...use, hash: "x" }] }),
-      code: "23514",
-    },
-    {
-      name: "a build on an unrecorded table",
-      change: () => ({ builds: [{ ...build, table: "elsewhere" }] }),
-      code: "23503",
-    },
-    {
-      name: "a build of an unknown kind",
-      change: () => ({ builds: [{ ...build, kind: "trigger" }] }),
-      code: "23514",
-    },
-  ])("$name, and changes nothing", async ({ change, code }) => {
+  test.each(
+    casesBy<(push: Push) => Partial<Push>>({
+      "23503": {
+        "an unknown app": () => ({ app: crypto.randomUUID() }),
+        "a use of an unrecorded table": () => ({
+          uses: [{ ...use, definition: { ...table, name: "elsewhere" } }],
+        }),
+        "a build on an unrecorded table": () => ({ builds: [{ ...build, table: "elsewhere" }] }),
+      },
+      RH002: {
+        "a number out of sequence": ({ migration }) => ({ migration: { ...migration, seq: 2 } }),
+        "a parent that is not the last migration": ({ migration }) => ({
+          migration: { ...migration, parent: checksumOf("", "") },
+        }),
+        "another app's next migration": () => ({ app: owner.id }),
+        "a missing migration": () => ({ migration: {} }),
+      },
+      RH007: {
+        "a text that does not match its checksum": ({ migration }) => ({
+          migration: { ...migration, text: "-- something\n" },
+        }),
+        "a text without its checksum at the end": () => ({
+          migration: { ...makeMigration(), text: "-- nothing\n", checksum: checksumOf("", "") },
+        }),
+        "an impossible file name": ({ migration }) => ({
+          migration: { ...migration, name: "../x" },
+        }),
+        "a definition of another app's table": () => ({ definitions: [table] }),
+        "a definition of an unknown table": () => ({
+          definitions: [{ ...table, name: "elsewhere" }],
+        }),
+        "a definition without a name": () => ({ definitions: [{}] }),
+      },
+      "23514": {
+        "a column set with an invalid hash": () => ({ uses: [{ ...use, hash: "x" }] }),
+        "a build of an unknown kind": () => ({ builds: [{ ...build, kind: "trigger" }] }),
+      },
+    }),
+  )("$name, and changes nothing", async ({ value: change, expected: code }) => {
     const push = await makePush();
     const before = await dumpDatabase(service.service.admin);
     const found = await record({ ...push, ...change(push) }).catch((error) => error.code);

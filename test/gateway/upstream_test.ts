@@ -8,6 +8,7 @@ import type { Socket } from "node:net";
 import schema from "../../schema/mod.ts";
 import { SIGNED_HEADERS, type Signed, sign } from "../../src/gateway/signature.ts";
 import { openService } from "../../src/service/open.ts";
+import { casesBy } from "../support/cases.ts";
 import { TEST_IDENTITY_SECRET } from "../support/deps.ts";
 import { sendRaw } from "../support/raw_http.ts";
 import { openTestService, type TestApp, type TestService } from "../support/service.ts";
@@ -18,78 +19,39 @@ import { headOf, openStub, type Stub } from "../support/stub.ts";
 const LIST = "/v1/data/db/todos";
 const OTHER_APP = "0190a0a0-0000-7000-8000-000000000002";
 
-const CASES: {
-  name: string;
-  respond: (socket: Socket, request: string) => void;
-  want: [number, string];
-}[] = [
-  {
-    name: "closes the connection without a response",
-    respond: (socket) => socket.destroy(),
-    want: [502, "bad_gateway"],
-  },
-  {
-    name: "truncates its status line",
-    respond: (socket) => socket.end("HTTP/1.1 20"),
-    want: [502, "bad_gateway"],
-  },
-  {
-    name: "truncates its headers",
-    respond: (socket) => socket.end("HTTP/1.1 200 OK\r\nContent-Ty"),
-    want: [502, "bad_gateway"],
-  },
-  {
-    name: "does not speak HTTP",
-    respond: (socket) => socket.end("garbage\r\n\r\n"),
-    want: [502, "bad_gateway"],
-  },
-  {
-    name: "truncates an announced body",
-    respond: (socket, request) => socket.end(`${headOf(request, "Content-Length: 100")}{"rows":`),
-    want: [502, "bad_gateway"],
-  },
-  {
-    name: "responds without the request id",
-    respond: (socket) =>
+const CASES = casesBy<(socket: Socket, request: string) => void>({
+  "502 bad_gateway": {
+    "closes the connection without a response": (socket) => socket.destroy(),
+    "truncates its status line": (socket) => socket.end("HTTP/1.1 20"),
+    "truncates its headers": (socket) => socket.end("HTTP/1.1 200 OK\r\nContent-Ty"),
+    "does not speak HTTP": (socket) => socket.end("garbage\r\n\r\n"),
+    "truncates an announced body": (socket, request) =>
+      socket.end(`${headOf(request, "Content-Length: 100")}{"rows":`),
+    "responds without the request id": (socket) =>
       socket.end("HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 2\r\n\r\n{}"),
-    want: [502, "bad_gateway"],
-  },
-  {
-    name: "responds with another request id",
-    respond: (socket) =>
+    "responds with another request id": (socket) =>
       socket.end(
         "HTTP/1.1 200 OK\r\nX-Request-Id: other\r\nConnection: close\r\nContent-Length: 2\r\n\r\n{}",
       ),
-    want: [502, "bad_gateway"],
-  },
-  {
-    name: "rejects the signature",
-    respond: (socket) =>
+    "rejects the signature": (socket) =>
       socket.end(
         'HTTP/1.1 401 Unauthorized\r\nX-Request-Id: its own\r\nConnection: close\r\nContent-Length: 29\r\n\r\n{"error":"invalid_signature"}',
       ),
-    want: [502, "bad_gateway"],
   },
-  { name: "does not respond", respond: () => undefined, want: [504, "timeout"] },
-  {
-    name: "stops in its headers",
-    respond: (socket) => void socket.write("HTTP/1.1 200 OK\r\nContent-"),
-    want: [504, "timeout"],
-  },
-  {
-    name: "stops in an announced body",
-    respond: (socket, request) =>
+  "504 timeout": {
+    "does not respond": () => undefined,
+    "stops in its headers": (socket) => void socket.write("HTTP/1.1 200 OK\r\nContent-"),
+    "stops in an announced body": (socket, request) =>
       void socket.write(`${headOf(request, "Content-Length: 100")}{"rows":`),
-    want: [504, "timeout"],
   },
-];
+});
 
 /** Each issue with a query that selects it. All issues share one stub, because each stub opens slowly. */
 const ISSUES = CASES.map((row, index) => ({ ...row, query: `?case=${index};` }));
 
 function openBrokenStub(): Promise<Stub> {
   return openStub((socket, request) =>
-    ISSUES.find(({ query }) => request.includes(query))?.respond(socket, request),
+    ISSUES.find(({ query }) => request.includes(query))?.value(socket, request),
   );
 }
 
@@ -120,16 +82,17 @@ describe("a gateway whose data service", () => {
     await stub.close();
   });
 
-  test.concurrent.each(ISSUES)("$name returns $want", async ({ query, want }) => {
+  test.concurrent.each(ISSUES)("$name returns $expected", async ({ query, expected }) => {
+    const [status = "", code] = expected.split(" ");
     const call = async (method: string) => {
       const json = method === "POST" ? { json: { title: "Milk" } } : {};
       const got = await broken.call(caller, LIST + query, { method, ...json });
       const requestId = got.headers.get("x-request-id");
-      expect(got.json).toMatchObject({ error: want[1], requestId });
-      expect(got.status).toBe(want[0]);
+      expect(got.json).toMatchObject({ error: code, requestId });
+      expect(got.status).toBe(Number(status));
       expect(got.text.includes("may or may not have taken effect")).toBe(method === "POST");
       const logged = broken.log.filter((line) => line.includes(String(requestId)));
-      expect(logged.join("\n")).toContain(`"code":"${want[1]}"`);
+      expect(logged.join("\n")).toContain(`"code":"${code}"`);
     };
     await Promise.all(["GET", "POST"].map(call));
     // A service can accept the write at most once, and never gets the caller's key.
@@ -265,15 +228,21 @@ describe("a gateway whose identity service", () => {
     await stub.close();
   });
 
-  test.concurrent.each(ISSUES)("$name returns $want.0 request_failed", async ({ query, want }) => {
-    const call = async ([method, path]: readonly [string, string]) => {
-      const got = await broken.call(undefined, path + query, { method });
-      expect([got.status, got.text]).toEqual([want[0], '{"error":"request_failed"}']);
-      expect(got.headers.getSetCookie()).toEqual([]);
-    };
-    await Promise.all([call(["GET", "/v1/auth/me"]), call(["POST", "/v1/auth/logout"])]);
-    expect(countWrites(stub, query)).toBe(1);
-  });
+  test.concurrent.each(ISSUES)(
+    "$name returns request_failed, not $expected",
+    async ({ query, expected }) => {
+      const call = async ([method, path]: readonly [string, string]) => {
+        const got = await broken.call(undefined, path + query, { method });
+        expect([got.status, got.text]).toEqual([
+          Number.parseInt(expected, 10),
+          '{"error":"request_failed"}',
+        ]);
+        expect(got.headers.getSetCookie()).toEqual([]);
+      };
+      await Promise.all([call(["GET", "/v1/auth/me"]), call(["POST", "/v1/auth/logout"])]);
+      expect(countWrites(stub, query)).toBe(1);
+    },
+  );
 
   test("is down returns 503 in the format of each interface, and still serves rows", async () => {
     await using service = await openTestService({

@@ -255,37 +255,27 @@ describe("a pending sign-in", () => {
     expect((await visit(service, jar, location)).status).toBe(303);
   });
 
-  test.each<{ name: string; end: (person: Person, jar: Jar) => Promise<unknown> }>([
-    {
-      name: "disabling the person",
-      end: async ({ email }) => {
+  test.each(
+    Object.entries<(person: Person, jar: Jar) => Promise<unknown>>({
+      "disabling the person": async ({ email }) => {
         await setDisabled(service.service, email, true);
         await setDisabled(service.service, email, false);
       },
-    },
-    {
-      name: "an administrator who ends all sessions",
-      end: ({ email }) => runOnPerson(service.service, "end_sessions", email),
-    },
-    {
-      name: "a reset of the second factor",
-      end: ({ email }) => runOnPerson(service.service, "reset_second_factor", email),
-    },
-    { name: "a link that sets a new password", end: ({ email }) => setPassword(email) },
-    { name: "a new password", end: (_, jar) => send(jar, "/account/password", CHANGED) },
-    { name: "signing out everywhere", end: (_, jar) => send(jar, "/sign-out", EVERYWHERE) },
-    {
-      name: "removing the last second factor",
-      end: async (_, jar) => {
+      "an administrator who ends all sessions": ({ email }) =>
+        runOnPerson(service.service, "end_sessions", email),
+      "a reset of the second factor": ({ email }) =>
+        runOnPerson(service.service, "reset_second_factor", email),
+      "a link that sets a new password": ({ email }) => setPassword(email),
+      "a new password": (_, jar) => send(jar, "/account/password", CHANGED),
+      "signing out everywhere": (_, jar) => send(jar, "/sign-out", EVERYWHERE),
+      "removing the last second factor": async (_, jar) => {
         const { text } = await visit(service, jar, `${SECURITY}?remove=app`);
         await visit(service, jar, SECURITY, { fields: readHidden(text) });
       },
-    },
-    {
-      name: "ending all other sessions",
-      end: (_, jar) => send(jar, "/account/sessions", { session: "others" }),
-    },
-  ])("ends by $name", async ({ end }) => {
+      "ending all other sessions": (_, jar) =>
+        send(jar, "/account/sessions", { session: "others" }),
+    }),
+  )("ends by %s", async (_, end) => {
     await forget();
     const { person, app, jar: signedIn } = await enrolPerson(service, await makePerson(service));
     const { jar } = await passPassword(service, person);

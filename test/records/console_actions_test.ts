@@ -133,54 +133,34 @@ describe("a grant is rejected and changes nothing:", () => {
     await write(`update rowhouse.sessions set ${set} where user_id = $1::text::uuid`, [admin.id]);
     return cookiesOf(jar);
   };
-  test.each([
-    { name: "other_session", make: async () => both("", "") },
-    { name: "only the shared cookie", make: async () => both(cookiesOf(jar).session, "") },
-    { name: "only the pages' cookie", make: async () => both("", cookiesOf(jar).identity) },
-    {
-      name: "the session cookie sent as both cookies",
-      make: async () => both(cookiesOf(jar).session, cookiesOf(jar).session),
-    },
-    {
-      name: "the pages' cookie of another session",
-      make: async () =>
+  test.each(
+    Object.entries({
+      other_session: async () => both("", ""),
+      "only the shared cookie": async () => both(cookiesOf(jar).session, ""),
+      "only the pages' cookie": async () => both("", cookiesOf(jar).identity),
+      "the session cookie sent as both cookies": async () =>
+        both(cookiesOf(jar).session, cookiesOf(jar).session),
+      "the pages' cookie of another session": async () =>
         both(cookiesOf(jar).session, cookiesOf(await signInAs(service, admin)).identity),
-    },
-    {
-      name: "two live sessions",
-      make: async () => {
+      "two live sessions": async () => {
         const [one, two] = [cookiesOf(jar), cookiesOf(await signInAs(service, admin))];
         return both(`${one.session},${two.session}`, `${one.identity},${two.identity}`);
       },
-    },
-    { name: "the digests that the database stores", make: digestsOf },
-    {
-      name: "a person without a Console role",
-      make: async () => cookiesOf(await signInAs(service, person)),
-    },
-    {
-      name: "a role that was removed",
-      make: async () => {
+      "the digests that the database stores": digestsOf,
+      "a person without a Console role": async () => cookiesOf(await signInAs(service, person)),
+      "a role that was removed": async () => {
         await removeConsoleRole(service.service, admin.email);
         return cookiesOf(jar);
       },
-    },
-    {
-      name: "a disabled person",
-      make: async () => {
+      "a disabled person": async () => {
         await setDisabled(service.service, admin.email, true);
         return cookiesOf(jar);
       },
-    },
-    { name: "an old sign-in", make: () => change(`proven_at = ${OLD_SIGN_IN}`) },
-    {
-      name: "a session that was idle for 11 minutes",
-      make: () => change("last_seen_at = now() - interval '11 minutes'"),
-    },
-    { name: "an expired session", make: () => change("expires_at = now()") },
-    {
-      name: "another user's session that was reassigned to an administrator",
-      make: async () => {
+      "an old sign-in": () => change(`proven_at = ${OLD_SIGN_IN}`),
+      "a session that was idle for 11 minutes": () =>
+        change("last_seen_at = now() - interval '11 minutes'"),
+      "an expired session": () => change("expires_at = now()"),
+      "another user's session that was reassigned to an administrator": async () => {
         const own = cookiesOf(await signInAs(service, person));
         await write(
           "update rowhouse.sessions set user_id = $1::text::uuid where user_id = $2::text::uuid",
@@ -188,8 +168,8 @@ describe("a grant is rejected and changes nothing:", () => {
         );
         return own;
       },
-    },
-  ])("$name", async ({ make }) => {
+    }),
+  )("%s", async (_, make) => {
     await expect(grant(await make())).rejects.toMatchObject({ code: "forbidden" });
     expect(await rolesOf(person)).toEqual([]);
   });
