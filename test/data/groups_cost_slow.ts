@@ -7,10 +7,16 @@ import { planQuery } from "../../src/data/query/plan.ts";
 import { MAX_WORK } from "../../src/data/query/text_work.ts";
 import { defineSchema, t } from "../../src/schema/mod.ts";
 import { MAX_COUNTED } from "../../src/std/limits.ts";
-import type { RecordedTable } from "../../src/tables/catalog/mod.ts";
-import { measureBuffers } from "../support/buffers.ts";
-import { openOnVersion, POSTGRES_VERSIONS } from "../support/postgres_versions.ts";
-import { definitionOf, type TestApp, type TestService } from "../support/service.ts";
+import {
+  analyze,
+  findIn,
+  findTable,
+  freezeStatistics,
+  MEASURED_SERVERS,
+  measureBuffers,
+} from "../support/buffers.ts";
+import { openOnVersion } from "../support/postgres_versions.ts";
+import type { TestApp, TestService } from "../support/service.ts";
 
 const schema = defineSchema({
   projects: { name: t.string().unique() },
@@ -100,45 +106,26 @@ const GROUPS = [
   "by=title",
 ];
 
-const CASES = POSTGRES_VERSIONS.flatMap((version) => [
-  { ...version, isStale: false, statistics: "current" },
-  { ...version, isStale: true, statistics: "old" },
-]);
-
-describe.each(CASES)("on $name with $statistics statistics", ({ isDebian, isStale }) => {
+describe.each(MEASURED_SERVERS)("on $name with $statistics statistics", ({ isDebian, isStale }) => {
   let service: TestService;
   let app: TestApp;
-  const tables = new Map(
-    definitionOf(schema).tables.map((definition): [string, RecordedTable] => [
-      definition.name,
-      { name: definition.name, definition, whole: definition },
-    ]),
-  );
-  const table = findTable("todos");
-  function findTable(name: string): RecordedTable {
-    const found = tables.get(name);
-    if (found === undefined) throw new Error(`There is no table ${name}`);
-    return found;
-  }
+  const table = findTable(schema, "todos");
 
   beforeAll(async () => {
     service = await openOnVersion(isDebian, { service: { previews: ["filters"] } });
     app = await service.makeApp(schema);
-    const { admin } = service.service;
-    // Statistics of a few rows, which PostgreSQL does not renew in this test.
     if (isStale) {
-      await admin.message("alter table data.todos set (autovacuum_enabled = off); select 1");
       await fill(app.id, 3, 1_000_000);
-      await admin.message("analyze data.todos; select 1");
+      await freezeStatistics(service, "todos");
     }
     for (const other of [await service.makeApp(schema), await service.makeApp(schema)])
       await fill(other.id, ROWS / 4);
     await fill(app.id, ROWS);
-    if (!isStale) await admin.message("analyze data.todos; select 1");
+    if (!isStale) await analyze(service, "todos");
   }, TIMEOUT_MS);
   afterAll(() => service.close());
 
-  const toTables = (): AppTables => ({ appId: app.id, find: (name) => tables.get(name) });
+  const toTables = (): AppTables => ({ appId: app.id, find: findIn(schema) });
   const toOptions = () => ({ appId: app.id, missing: new Set<string>(), work: MAX_WORK });
 
   /** Inserts rows of an app in the order of their times. Every third row has no due date. */

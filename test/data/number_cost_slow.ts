@@ -1,21 +1,9 @@
 /** The buffers that queries by numbers and decimals read, next to apps with the same values, on PostgreSQL 18 and 15. */
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import { readListQuery } from "../../src/data/query/list_query.ts";
-import { planQuery } from "../../src/data/query/plan.ts";
-import { MAX_WORK } from "../../src/data/query/text_work.ts";
 import { defineSchema, t } from "../../src/schema/mod.ts";
-import { measureBuffers } from "../support/buffers.ts";
-import {
-  type DebianCluster,
-  hasDebianPostgres,
-  startDebianCluster,
-} from "../support/debian_cluster.ts";
-import {
-  definitionOf,
-  openTestService,
-  type TestApp,
-  type TestService,
-} from "../support/service.ts";
+import { analyze, freezeStatistics, MEASURED_SERVERS, measureList } from "../support/buffers.ts";
+import { openOnVersion } from "../support/postgres_versions.ts";
+import type { TestApp, TestService } from "../support/service.ts";
 
 const schema = defineSchema({
   items: t
@@ -72,53 +60,26 @@ const CASES = [
   ]),
 ];
 
-const SERVERS = [false, ...(hasDebianPostgres ? [true] : [])].flatMap((isDebian) =>
-  [false, true].map((isStale) => ({
-    ...{ isDebian, isStale },
-    name: isDebian ? "PostgreSQL 15" : "PostgreSQL 18",
-    statistics: isStale ? "old" : "current",
-  })),
-);
-
-describe.each(SERVERS)("on $name with $statistics statistics", ({ isDebian, isStale }) => {
-  let cluster: DebianCluster | undefined;
+describe.each(MEASURED_SERVERS)("on $name with $statistics statistics", ({ isDebian, isStale }) => {
   let service: TestService;
   let app: TestApp;
   beforeAll(async () => {
-    cluster = isDebian ? await startDebianCluster() : undefined;
-    service = await openTestService({
-      service: { previews: ["filters"] },
-      ...(cluster && { cluster: { admin: cluster.url, serving: cluster.url, prepare: true } }),
-    });
+    service = await openOnVersion(isDebian, { service: { previews: ["filters"] } });
     app = await service.makeApp(schema);
-    const { admin } = service.service;
     if (isStale) {
-      await admin.message("alter table data.items set (autovacuum_enabled = off); select 1");
       await fill(service, app.id, 3, 1_000_000);
-      await admin.message("analyze data.items; select 1");
+      await freezeStatistics(service, "items");
     }
     for (const other of [await service.makeApp(schema), await service.makeApp(schema)])
       await fill(service, other.id, ROWS / 4);
     await fill(service, app.id, ROWS);
-    if (!isStale) await admin.message("analyze data.items; select 1");
+    if (!isStale) await analyze(service, "items");
   }, 600_000);
-  afterAll(async () => {
-    await service.close();
-    await cluster?.stop();
-  });
+  afterAll(() => service.close());
 
   test.each(CASES)("$query reads max $maxBuffers buffers", async ({ query, maxBuffers }) => {
-    const definition = definitionOf(schema).tables[0];
-    if (definition === undefined) throw new Error("There is no table");
-    const table = { name: "items", definition, whole: definition };
-    const options = { appId: app.id, missing: new Set<string>(), visits: 10_000, work: MAX_WORK };
-    const planned = planQuery(readListQuery(query, definition), table, {
-      ...{ ...options, isCounted: false },
-    });
-    const measure = () => measureBuffers(service, app, { schema, table: "items", ...planned });
-    // The first call of a session reads the catalogs.
-    await measure();
-    expect(await measure()).toBeLessThan(maxBuffers);
+    const asked = { schema, table: "items", query };
+    expect(await measureList(service, app, asked)).toBeLessThan(maxBuffers);
   });
 });
 

@@ -4,14 +4,11 @@
  */
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { defineSchema, type Rule, type TableRules, t } from "../../src/schema/mod.ts";
-import {
-  type DebianCluster,
-  hasDebianPostgres,
-  startDebianCluster,
-} from "../support/debian_cluster.ts";
+import { MEASURED_SERVERS } from "../support/buffers.ts";
 import { type Measured, measurePage } from "../support/person_costs.ts";
 import { openPersonViews, type PersonViews, type TestCaller } from "../support/person_views.ts";
-import { openTestService, type TestApp, type TestService, UNGUARDED } from "../support/service.ts";
+import { openOnVersion } from "../support/postgres_versions.ts";
+import { type TestApp, type TestService, UNGUARDED } from "../support/service.ts";
 
 const schema = defineSchema({
   teams: t.model({ name: t.string() }),
@@ -72,27 +69,14 @@ const SERVED = 900;
 /** Max buffers of the visits, each of which can read a row by its id. */
 const VISITED = 120_000;
 
-const CASES = [
-  { name: "PostgreSQL 18", isDebian: false },
-  ...(hasDebianPostgres ? [{ name: "PostgreSQL 15", isDebian: true }] : []),
-].flatMap((server) => [
-  { ...server, isStale: false, statistics: "current" },
-  { ...server, isStale: true, statistics: "old" },
-]);
-
-describe.each(CASES)("on $name with $statistics statistics", ({ isDebian, isStale }) => {
-  let cluster: DebianCluster | undefined;
+describe.each(MEASURED_SERVERS)("on $name with $statistics statistics", ({ isDebian, isStale }) => {
   let service: TestService;
   let app: TestApp;
   let views: PersonViews;
   const callers: Record<string, TestCaller> = {};
   beforeAll(async () => {
-    cluster = isDebian ? await startDebianCluster() : undefined;
-    service = await openTestService({
+    service = await openOnVersion(isDebian, {
       service: { ...UNGUARDED, previews: ["filters", "live"] },
-      ...(cluster === undefined
-        ? {}
-        : { cluster: { admin: cluster.url, serving: cluster.url, prepare: true } }),
     });
     app = await service.makeApp(schema);
     const endpoints = ["list", "query", "walk", "groups"] as const;
@@ -117,7 +101,6 @@ describe.each(CASES)("on $name with $statistics statistics", ({ isDebian, isStal
   afterAll(async () => {
     await views?.close();
     await service?.close();
-    await cluster?.stop();
   });
 
   type Filled = { me: string; teams: readonly string[]; from: number; rows: number };

@@ -3,23 +3,10 @@
  * with those of an almost empty table.
  */
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import { readListQuery } from "../../src/data/query/list_query.ts";
-import { planQuery } from "../../src/data/query/plan.ts";
-import { MAX_WORK } from "../../src/data/query/text_work.ts";
 import { defineSchema, t } from "../../src/schema/mod.ts";
-import type { RecordedTable } from "../../src/tables/catalog/mod.ts";
-import { measureBuffers } from "../support/buffers.ts";
-import {
-  type DebianCluster,
-  hasDebianPostgres,
-  startDebianCluster,
-} from "../support/debian_cluster.ts";
-import {
-  definitionOf,
-  openTestService,
-  type TestApp,
-  type TestService,
-} from "../support/service.ts";
+import { analyze, freezeStatistics, MEASURED_SERVERS, measureList } from "../support/buffers.ts";
+import { openOnVersion } from "../support/postgres_versions.ts";
+import type { TestApp, TestService } from "../support/service.ts";
 
 const schema = defineSchema({
   vendors: { name: t.string().required() },
@@ -40,6 +27,7 @@ const schema = defineSchema({
     .index("title")
     .index("project", "due_at"),
 });
+const TODOS = { schema, table: "todos" };
 const TABLES = ["vendors", "projects", "todos"];
 /** Todos of each app: 10 of each project, and 10 projects of each vendor. */
 const SIZES = [1000, 50_000] as const;
@@ -66,53 +54,25 @@ const MANY = [
 ];
 const MANY_BUFFERS = 2500;
 
-const SERVERS = [
-  { name: "PostgreSQL 18", isDebian: false },
-  ...(hasDebianPostgres ? [{ name: "PostgreSQL 15", isDebian: true }] : []),
-];
-const CASES = SERVERS.flatMap((server) => [
-  { ...server, statistics: "old" },
-  { ...server, statistics: "current" },
-]);
-
-describe.each(CASES)("on $name with $statistics statistics", ({ isDebian, statistics }) => {
-  let cluster: DebianCluster | undefined;
+describe.each(MEASURED_SERVERS)("on $name with $statistics statistics", ({ isDebian, isStale }) => {
   let service: TestService;
   const apps: TestApp[] = [];
   beforeAll(async () => {
-    cluster = isDebian ? await startDebianCluster() : undefined;
-    service = await openTestService({
-      service: { previews: ["filters"] },
-      ...(cluster === undefined
-        ? {}
-        : { cluster: { admin: cluster.url, serving: cluster.url, prepare: true } }),
-    });
+    service = await openOnVersion(isDebian, { service: { previews: ["filters"] } });
     apps.length = 0;
     for (const _ of SIZES) apps.push(await service.makeApp(schema));
-    const { admin } = service.service;
-    const analyze = async () => {
-      for (const table of TABLES) await admin.message(`analyze data.${table}; select 1`);
-    };
-    for (const table of TABLES)
-      await admin.message(`alter table data.${table} set (autovacuum_enabled = off); select 1`);
     await fill(service, apps[0]?.id ?? "", 3);
-    await analyze();
+    await freezeStatistics(service, ...TABLES);
     for (const [index, size] of SIZES.entries())
       for (let from = 0; from < size; from += PART)
         await fill(service, apps[index]?.id ?? "", Math.min(size, from + PART), from);
-    if (statistics === "current") await analyze();
+    if (!isStale) await analyze(service, ...TABLES);
   }, 600_000);
-  afterAll(async () => {
-    await service.close();
-    await cluster?.stop();
-  });
+  afterAll(() => service.close());
 
   test.each(FEW)("%s reads few buffers", async (query) => {
     const found: number[] = [];
-    for (const app of apps) {
-      await measure(service, app, query);
-      found.push(await measure(service, app, query));
-    }
+    for (const app of apps) found.push(await measureList(service, app, { ...TODOS, query }));
     // A page by id, and two searches of an index for each of the referenced rows, at most 111.
     expect(Math.max(...found)).toBeLessThan(1200);
     expect((found[1] ?? 0) - (found[0] ?? 0)).toBeLessThan(query.includes("p99*") ? 1000 : 100);
@@ -121,25 +81,9 @@ describe.each(CASES)("on $name with $statistics statistics", ({ isDebian, statis
   test.each(MANY)("%s reads at most the visited rows", async (query) => {
     const [, app] = apps;
     if (app === undefined) throw new Error("There is no app");
-    await measure(service, app, query);
-    expect(await measure(service, app, query)).toBeLessThan(MANY_BUFFERS);
+    expect(await measureList(service, app, { ...TODOS, query })).toBeLessThan(MANY_BUFFERS);
   });
 });
-
-async function measure(service: TestService, app: TestApp, query: string): Promise<number> {
-  const find = (name: string): RecordedTable | undefined => {
-    const definition = definitionOf(schema).tables.find((other) => other.name === name);
-    return definition && { name, definition, whole: definition };
-  };
-  const recorded = find("todos");
-  if (recorded === undefined) throw new Error("There is no table todos");
-  const list = readListQuery(query, recorded.definition, { appId: app.id, find });
-  const { plan, values } = planQuery(list, recorded, {
-    ...{ appId: app.id, missing: new Set<string>() },
-    ...{ visits: 10_000, work: MAX_WORK, isCounted: false },
-  });
-  return await measureBuffers(service, app, { schema, table: "todos", plan, values });
-}
 
 /** The rows with these numbers: the todos up to `rows`, and what they refer to. */
 async function fill(service: TestService, appId: string, rows: number, from = 0) {

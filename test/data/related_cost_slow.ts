@@ -1,25 +1,10 @@
 /** The buffers of lists with related rows at growing sizes, on PostgreSQL 18 and 15, with plans from an almost empty table. */
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import postgres from "postgres";
-import { readListQuery } from "../../src/data/query/list_query.ts";
-import { planQuery } from "../../src/data/query/plan.ts";
-import { MAX_WORK } from "../../src/data/query/text_work.ts";
-import { SERVICE_QUEUE } from "../../src/db/mod.ts";
 import { defineSchema, t } from "../../src/schema/mod.ts";
-import type { RecordedTable } from "../../src/tables/catalog/mod.ts";
-import {
-  type DebianCluster,
-  hasDebianPostgres,
-  startDebianCluster,
-} from "../support/debian_cluster.ts";
-import { functionOf } from "../support/functions.ts";
-import { proofOf } from "../support/proof.ts";
-import {
-  definitionOf,
-  openTestService,
-  type TestApp,
-  type TestService,
-} from "../support/service.ts";
+import { buffersOf, EXPLAIN, freezeStatistics, measureList } from "../support/buffers.ts";
+import { openOnVersion, POSTGRES_VERSIONS } from "../support/postgres_versions.ts";
+import type { TestApp, TestService } from "../support/service.ts";
 
 const schema = defineSchema({
   vendors: { name: t.string().required() },
@@ -76,47 +61,25 @@ const CASES = [
   },
 ];
 
-const SERVERS = [
-  { name: "PostgreSQL 18", isDebian: false },
-  ...(hasDebianPostgres ? [{ name: "PostgreSQL 15", isDebian: true }] : []),
-];
-
-describe.each(SERVERS)("on $name with old statistics", ({ isDebian }) => {
-  let cluster: DebianCluster | undefined;
+describe.each(POSTGRES_VERSIONS)("on $name with old statistics", ({ isDebian }) => {
   let service: TestService;
   const apps: TestApp[] = [];
   beforeAll(async () => {
-    cluster = isDebian ? await startDebianCluster() : undefined;
-    service = await openTestService({
-      service: { previews: ["filters"] },
-      ...(cluster === undefined
-        ? {}
-        : { cluster: { admin: cluster.url, serving: cluster.url, prepare: true } }),
-    });
+    service = await openOnVersion(isDebian, { service: { previews: ["filters"] } });
     apps.length = 0;
     for (const _ of SIZES) apps.push(await service.makeApp(schema));
-    const { admin } = service.service;
-    for (const table of ["vendors", "projects", "todos"])
-      await admin.message(`alter table data.${table} set (autovacuum_enabled = off); select 1`);
     await fill(service, apps[0]?.id ?? "", 3, 0);
-    for (const table of ["vendors", "projects", "todos"])
-      await admin.message(`analyze data.${table}; select 1`);
+    await freezeStatistics(service, "vendors", "projects", "todos");
     for (const [index, size] of SIZES.entries())
       for (let from = index === 0 ? 3 : 0; from < size; from += PART)
         await fill(service, apps[index]?.id ?? "", Math.min(size, from + PART) - from, from);
   }, 600_000);
-  afterAll(async () => {
-    await service.close();
-    await cluster?.stop();
-  });
+  afterAll(() => service.close());
 
   test.each(CASES)("$table?$query reads few buffers", async ({ table, query, ...cost }) => {
     const { related = 0, rows = 0 } = { related: 0, rows: 0, ...cost };
     const found: number[] = [];
-    for (const app of apps) {
-      await measure(service, app, { table, query });
-      found.push(await measure(service, app, { table, query }));
-    }
+    for (const app of apps) found.push(await measureList(service, app, { schema, table, query }));
     // A page of the query function, a search of an index for each related row or list, and its rows.
     expect(Math.max(...found)).toBeLessThan(200 + 6 * related + 2 * rows);
     // A level of an index more for each search. The smallest app has fewer related rows.
@@ -127,59 +90,17 @@ describe.each(SERVERS)("on $name with old statistics", ({ isDebian }) => {
     const sql = postgres(service.database.superuserUrl, { max: 1, prepare: false });
     const found: number[] = [];
     // As PostgreSQL checks a reference.
-    for (const app of apps)
-      found.push(
-        await readBuffers(
-          (text) => sql.unsafe(text),
-          `select 1 from only data.todos x
-          where '${app.id}' = app_id and '${MISSING}' = project for key share of x`,
-        ),
-      );
+    for (const app of apps) {
+      const check = `select 1 from only data.todos x
+        where '${app.id}' = app_id and '${MISSING}' = project for key share of x`;
+      found.push(buffersOf(await sql.unsafe(`${EXPLAIN} ${check}`)));
+    }
     await sql.end();
     expect(Math.max(...found)).toBeLessThan(8);
   });
 });
 
 const MISSING = "01900000-0000-7000-8002-999999999999";
-
-async function measure(
-  service: TestService,
-  app: TestApp,
-  { table, query }: { table: string; query: string },
-): Promise<number> {
-  const find = (name: string): RecordedTable | undefined => {
-    const definition = definitionOf(schema).tables.find((other) => other.name === name);
-    return definition && { name, definition, whole: definition };
-  };
-  const recorded = find(table);
-  if (recorded === undefined) throw new Error(`There is no table ${table}`);
-  const tables = { appId: app.id, find };
-  const { plan, values } = planQuery(readListQuery(query, recorded.definition, tables), recorded, {
-    ...{ appId: app.id, missing: new Set<string>() },
-    ...{ visits: 10_000, work: MAX_WORK, isCounted: false },
-  });
-  const list = values.map((value) => `'${value.replaceAll("'", "''")}'`).join(", ");
-  const options = { retry: "unsafe", queue: SERVICE_QUEUE } as const;
-  return await readBuffers(
-    (text) => service.service.admin.query(text, [], options),
-    `select api."${functionOf(schema, table, "query")}"('${app.id}', ${proofOf(app.key)},
-      '${plan.replaceAll("'", "''")}', array[${list}]::text[], 8388608, '')`,
-  );
-}
-
-type Lines = readonly { readonly [column: string]: unknown }[];
-
-/** The buffers that a statement reads, with those of its functions. */
-async function readBuffers(
-  run: (text: string) => PromiseLike<Lines>,
-  text: string,
-): Promise<number> {
-  const rows = await run(`explain (analyze, buffers, costs off, timing off, summary off) ${text}`);
-  const plan = rows.map((row) => row["QUERY PLAN"]).join("\n");
-  const [, hit = "0"] = /Buffers: shared hit=(\d+)/.exec(plan) ?? [];
-  const [, read = "0"] = /Buffers:[^\n]* read=(\d+)/.exec(plan) ?? [];
-  return Number(hit) + Number(read);
-}
 
 async function fill(service: TestService, appId: string, rows: number, from: number) {
   await service.query(

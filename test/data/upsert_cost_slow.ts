@@ -3,14 +3,11 @@ import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import postgres from "postgres";
 import { readRows } from "../../src/db/mod.ts";
 import { defineSchema, t } from "../../src/schema/mod.ts";
-import {
-  type DebianCluster,
-  hasDebianPostgres,
-  startDebianCluster,
-} from "../support/debian_cluster.ts";
+import { buffersOf, EXPLAIN, freezeStatistics } from "../support/buffers.ts";
 import { functionOf } from "../support/functions.ts";
+import { openOnVersion, POSTGRES_VERSIONS } from "../support/postgres_versions.ts";
 import { proofOf } from "../support/proof.ts";
-import { openTestService, type TestApp, type TestService, UNGUARDED } from "../support/service.ts";
+import { type TestApp, type TestService, UNGUARDED } from "../support/service.ts";
 
 const schema = defineSchema({
   parts: t
@@ -35,30 +32,16 @@ const INDEXES: Readonly<Record<string, { unique: string; name: string }>> = {
   "price,kind": { unique: "{4,3}", name: "parts__price__kind" },
 };
 
-const SERVERS: { name: string; isDebian: boolean }[] = [
-  { name: "PostgreSQL 18", isDebian: false },
-  ...(hasDebianPostgres ? [{ name: "PostgreSQL 15", isDebian: true }] : []),
-];
-
-describe.each(SERVERS)("on $name", ({ isDebian }) => {
-  let cluster: DebianCluster | undefined;
+describe.each(POSTGRES_VERSIONS)("on $name", ({ isDebian }) => {
   let service: TestService;
   let app: TestApp;
   let login: postgres.Sql;
   beforeAll(async () => {
-    if (isDebian) cluster = await startDebianCluster();
-    service = await openTestService({
-      service: { previews: ["filters"], ...UNGUARDED },
-      ...(cluster === undefined
-        ? {}
-        : { cluster: { admin: cluster.url, serving: cluster.url, prepare: true } }),
-    });
+    service = await openOnVersion(isDebian, { service: { previews: ["filters"], ...UNGUARDED } });
     app = await service.makeApp(schema);
     const admin = service.service.admin;
     // Statistics of the empty table, and a session that planned with them.
-    await admin.message(
-      "alter table data.parts set (autovacuum_enabled = off); analyze data.parts; select 1",
-    );
+    await freezeStatistics(service, "parts");
     login = postgres(service.database.servingUrl, { max: 1, prepare: false });
     await measure("tag", [{ tag: "first" }]);
     for (let start = 0; start < ROWS; start += PART)
@@ -73,25 +56,18 @@ describe.each(SERVERS)("on $name", ({ isDebian }) => {
   afterAll(async () => {
     await login?.end();
     await service?.close();
-    await cluster?.stop();
   });
 
   async function measure(columns: string, rows: readonly object[], isIgnored = false) {
     const { unique, name } = INDEXES[columns] ?? { unique: "", name: "" };
     const ids = rows.map(() => Bun.randomUUIDv7()).sort();
-    const [plan] = await login.unsafe(
-      `explain (analyze, buffers, format json)
-      select api.${JSON.stringify(functionOf(schema, "parts", "upsert"))}($1, ${proofOf(app.key)}, $2::text::uuid[], $3,
-        $4::text::int4[], $5::text::text[], $6::text::int4[], $7, 8388608, null)`,
-      [
-        ...[app.id, `{${ids}}`, JSON.stringify(rows), unique],
-        ...[`{${name}__key,${name}__search_key}`, `{${rows.map((_, n) => n + 1)}}`, isIgnored],
-      ],
-    );
-    const found = (plan as unknown as { "QUERY PLAN": [{ Plan: Record<string, number> }] })[
-      "QUERY PLAN"
-    ][0];
-    return (found.Plan["Shared Hit Blocks"] ?? 0) + (found.Plan["Shared Read Blocks"] ?? 0);
+    const call = `select api.${JSON.stringify(functionOf(schema, "parts", "upsert"))}($1, ${proofOf(app.key)},
+      $2::text::uuid[], $3, $4::text::int4[], $5::text::text[], $6::text::int4[], $7, 8388608, null)`;
+    const explained = await login.unsafe(`${EXPLAIN} ${call}`, [
+      ...[app.id, `{${ids}}`, JSON.stringify(rows), unique],
+      ...[`{${name}__key,${name}__search_key}`, `{${rows.map((_, n) => n + 1)}}`, isIgnored],
+    ]);
+    return buffersOf(explained);
   }
 
   const list = (start: number, extra: object) =>

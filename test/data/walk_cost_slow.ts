@@ -4,22 +4,21 @@ import postgres from "postgres";
 import { readListQuery } from "../../src/data/query/list_query.ts";
 import { planWalk } from "../../src/data/query/walk.ts";
 import { defineSchema, t } from "../../src/schema/mod.ts";
-import { type RecordedTable, toParameters } from "../../src/tables/catalog/mod.ts";
+import { toParameters } from "../../src/tables/catalog/mod.ts";
+import {
+  analyze,
+  buffersOf,
+  EXPLAIN,
+  findIn,
+  findTable,
+  freezeStatistics,
+  MEASURED_SERVERS,
+} from "../support/buffers.ts";
 import { cases } from "../support/cases.ts";
-import {
-  type DebianCluster,
-  hasDebianPostgres,
-  startDebianCluster,
-} from "../support/debian_cluster.ts";
 import { functionOf } from "../support/functions.ts";
+import { openOnVersion } from "../support/postgres_versions.ts";
 import { proofOf } from "../support/proof.ts";
-import {
-  definitionOf,
-  openTestService,
-  type TestApp,
-  type TestService,
-  UNGUARDED,
-} from "../support/service.ts";
+import { type TestApp, type TestService, UNGUARDED } from "../support/service.ts";
 
 const schema = defineSchema({
   projects: t.model({ name: t.string().required() }).index("name"),
@@ -87,43 +86,21 @@ const RELATED = ["asc", "desc"].flatMap((way) => [
   },
 ]);
 
-const CASES = [
-  { name: "PostgreSQL 18", isDebian: false },
-  ...(hasDebianPostgres ? [{ name: "PostgreSQL 15", isDebian: true }] : []),
-].flatMap((server) => [
-  { ...server, isStale: false, statistics: "current" },
-  { ...server, isStale: true, statistics: "old" },
-]);
-
-describe.each(CASES)("on $name with $statistics statistics", ({ isDebian, isStale }) => {
-  let cluster: DebianCluster | undefined;
+describe.each(MEASURED_SERVERS)("on $name with $statistics statistics", ({ isDebian, isStale }) => {
   let service: TestService;
   let app: TestApp;
   beforeAll(async () => {
-    cluster = isDebian ? await startDebianCluster() : undefined;
-    service = await openTestService({
-      service: { previews: ["filters"], ...UNGUARDED },
-      ...(cluster === undefined
-        ? {}
-        : { cluster: { admin: cluster.url, serving: cluster.url, prepare: true } }),
-    });
+    service = await openOnVersion(isDebian, { service: { previews: ["filters"], ...UNGUARDED } });
     app = await service.makeApp(schema);
     const other = await service.makeApp(schema);
     for (const { id } of [app, other]) await fillProjects(service, id);
     await fill(service, other.id, { from: 0, rows: 3, title: SECRET });
-    if (isStale) {
-      await service.service.admin.message(
-        "alter table data.todos set (autovacuum_enabled = off); analyze data.todos; select 1",
-      );
-    }
+    if (isStale) await freezeStatistics(service, "todos");
     for (let from = 0; from < ROWS; from += PART)
       await fill(service, app.id, { from, rows: PART, title: "Mine" });
-    if (!isStale) await service.service.admin.message("analyze data.todos; select 1");
+    if (!isStale) await analyze(service, "todos");
   }, 300_000);
-  afterAll(async () => {
-    await service.close();
-    await cluster?.stop();
-  });
+  afterAll(() => service.close());
 
   test.each(QUERIES)("%s reads max 30 buffers", async (query) => {
     const values = planned("todos", query);
@@ -140,8 +117,8 @@ describe.each(CASES)("on $name with $statistics statistics", ({ isDebian, isStal
   });
 
   function planned(name: string, query: string) {
-    const tables = { appId: app.id, find: (wanted: string) => find(wanted) };
-    const table = find(name);
+    const tables = { appId: app.id, find: findIn(schema) };
+    const table = findTable(schema, name);
     const options = { appId: app.id, missing: new Set<string>() };
     const read = readListQuery(`${query}&limit=20`, table.definition, tables);
     const walk = planWalk(read, table, options);
@@ -181,24 +158,14 @@ describe.each(CASES)("on $name with $statistics statistics", ({ isDebian, isStal
     expect(found).toMatch(/^(RH02[12]|22P02|[0-9a-f]{64}\{"rows":\[\])/);
   });
 
-  async function measure(call: Parameters<typeof toParameters>[1], of = "todos"): Promise<number> {
-    const [, , ...values] = toParameters({ app: app.id, proof: new Uint8Array() }, call);
+  async function measure(asked: Parameters<typeof toParameters>[1], of = "todos"): Promise<number> {
+    const [, , ...values] = toParameters({ app: app.id, proof: new Uint8Array() }, asked);
     const list = values.map((_, position) => `$${position + 2}`).join(", ");
     const name = functionOf(schema, of, "walk");
-    const [row] = await service.query<{ "QUERY PLAN": [{ Plan: Record<string, number> }] }>(
-      `explain (analyze, buffers, format json) select api."${name}"($1, ${proofOf(app.key)}, ${list})`,
-      [app.id, ...values],
-    );
-    const found = row?.["QUERY PLAN"][0]?.Plan;
-    return (found?.["Shared Hit Blocks"] ?? 0) + (found?.["Shared Read Blocks"] ?? 0);
+    const call = `select api."${name}"($1, ${proofOf(app.key)}, ${list})`;
+    return buffersOf(await service.query(`${EXPLAIN} ${call}`, [app.id, ...values]));
   }
 });
-
-function find(name: string): RecordedTable {
-  const definition = definitionOf(schema).tables.find((table) => table.name === name);
-  if (definition === undefined) throw new Error(`The schema has no table ${name}`);
-  return { name, definition, whole: definition };
-}
 
 type Filled = { from: number; rows: number; title: string };
 

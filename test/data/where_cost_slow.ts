@@ -8,21 +8,18 @@ import { planWrite } from "../../src/data/query/plan.ts";
 import { MAX_WORK } from "../../src/data/query/text_work.ts";
 import { readWriteQuery, toList } from "../../src/data/write_where.ts";
 import { defineSchema, t } from "../../src/schema/mod.ts";
-import type { RecordedTable } from "../../src/tables/catalog/mod.ts";
 import {
-  type DebianCluster,
-  hasDebianPostgres,
-  startDebianCluster,
-} from "../support/debian_cluster.ts";
+  analyze,
+  buffersOf,
+  EXPLAIN,
+  findTable,
+  freezeStatistics,
+  MEASURED_SERVERS,
+} from "../support/buffers.ts";
 import { functionOf } from "../support/functions.ts";
+import { openOnVersion } from "../support/postgres_versions.ts";
 import { proofOf } from "../support/proof.ts";
-import {
-  definitionOf,
-  openTestService,
-  type TestApp,
-  type TestService,
-  UNGUARDED,
-} from "../support/service.ts";
+import { type TestApp, type TestService, UNGUARDED } from "../support/service.ts";
 
 const schema = defineSchema({
   todos: t.model({
@@ -66,51 +63,26 @@ const CALL_BUFFERS = 300;
 /** Max buffers of a row: it is found, locked, compared again and written, with an entry in each index, and its comments deleted. */
 const ROW_BUFFERS = 60;
 
-const SERVERS = [
-  { name: "PostgreSQL 18", isDebian: false },
-  ...(hasDebianPostgres ? [{ name: "PostgreSQL 15", isDebian: true }] : []),
-];
-
-describe.each(
-  SERVERS.flatMap((server) => [
-    { ...server, isStale: false, statistics: "current" },
-    { ...server, isStale: true, statistics: "old" },
-  ]),
-)("on $name with $statistics statistics", ({ isDebian, isStale }) => {
-  let cluster: DebianCluster | undefined;
+describe.each(MEASURED_SERVERS)("on $name with $statistics statistics", ({ isDebian, isStale }) => {
   let service: TestService;
   let app: TestApp;
-  let table: RecordedTable;
+  const table = findTable(schema, "todos");
   let login: postgres.Sql;
   beforeAll(async () => {
-    if (isDebian) cluster = await startDebianCluster();
-    service = await openTestService({
-      service: { previews: ["filters"], ...UNGUARDED },
-      ...(cluster === undefined
-        ? {}
-        : { cluster: { admin: cluster.url, serving: cluster.url, prepare: true } }),
-    });
-    const { admin } = service.service;
+    service = await openOnVersion(isDebian, { service: { previews: ["filters"], ...UNGUARDED } });
     app = await service.makeApp(schema);
-    const definition = definitionOf(schema).tables.find(({ name }) => name === "todos");
-    if (definition === undefined) throw new Error("There is no table todos");
-    table = { name: "todos", definition, whole: definition };
-    if (isStale)
-      await admin.message(`alter table data.todos set (autovacuum_enabled = off);
-        alter table data.comments set (autovacuum_enabled = off);
-        analyze data.todos, data.comments; select 1`);
+    if (isStale) await freezeStatistics(service, "todos", "comments");
     // A session that plans while the table is empty.
     login = postgres(service.database.servingUrl, { max: 1, prepare: false });
     for (const name of WRITES) await measure(name, "rank=eq.-1");
     await fill(service, app.id, ROWS);
     for (let n = 0; n < OTHER_APPS; n++)
       await fill(service, (await service.makeApp(schema)).id, ROWS / 10);
-    if (!isStale) await admin.message("analyze data.todos, data.comments; select 1");
+    if (!isStale) await analyze(service, "todos", "comments");
   }, 600_000);
   afterAll(async () => {
     await login?.end();
     await service?.close();
-    await cluster?.stop();
   });
 
   const toCall = (endpoint: Endpoint, query: string, isDry: boolean) => {
@@ -148,11 +120,7 @@ describe.each(
 
   async function measure(endpoint: Endpoint, query: string): Promise<number> {
     const { text, values } = toCall(endpoint, query, false);
-    const [plan] = await login.unsafe(`explain (analyze, buffers, format json) ${text}`, values);
-    const [{ Plan: found }] = (
-      plan as unknown as { "QUERY PLAN": [{ Plan: Record<string, number> }] }
-    )["QUERY PLAN"];
-    return (found["Shared Hit Blocks"] ?? 0) + (found["Shared Read Blocks"] ?? 0);
+    return buffersOf(await login.unsafe(`${EXPLAIN} ${text}`, values));
   }
 
   test.each(CASES)("$query writes $count rows and reads few buffers", async ({ query, count }) => {

@@ -1,6 +1,73 @@
+/** The buffers that statements read, on each PostgreSQL and with each state of the statistics. @module */
+import { readListQuery } from "../../src/data/query/list_query.ts";
+import { planQuery } from "../../src/data/query/plan.ts";
+import { MAX_WORK } from "../../src/data/query/text_work.ts";
+import type { RecordedTable } from "../../src/tables/catalog/mod.ts";
 import { functionOf } from "./functions.ts";
+import { POSTGRES_VERSIONS } from "./postgres_versions.ts";
 import { proofOf } from "./proof.ts";
-import type { TestApp, TestService } from "./service.ts";
+import { definitionOf, type TestApp, type TestService } from "./service.ts";
+
+/** Each PostgreSQL, with current statistics and with those of an almost empty table. */
+export const MEASURED_SERVERS = POSTGRES_VERSIONS.flatMap((version) => [
+  { ...version, isStale: false, statistics: "current" },
+  { ...version, isStale: true, statistics: "old" },
+]);
+
+/** Updates the statistics of tables. */
+export function analyze({ service }: TestService, ...tables: string[]): Promise<unknown> {
+  return service.admin.message(`analyze ${tables.map((name) => `data.${name}`)}; select 1`);
+}
+
+/** Updates the statistics of tables for the last time: PostgreSQL then does not update them. */
+export async function freezeStatistics(service: TestService, ...tables: string[]): Promise<void> {
+  const alter = tables.map((name) => `alter table data.${name} set (autovacuum_enabled = off);`);
+  await service.service.admin.message(`${alter.join(" ")} select 1`);
+  await analyze(service, ...tables);
+}
+
+/** Returns what finds the tables of a schema, as all their columns. */
+export function findIn(schema: unknown): (name: string) => RecordedTable | undefined {
+  const { tables } = definitionOf(schema);
+  return (name) => {
+    const definition = tables.find((table) => table.name === name);
+    return definition && { name, definition, whole: definition };
+  };
+}
+
+/** @throws {Error} the schema lacks the table */
+export function findTable(schema: unknown, name: string): RecordedTable {
+  const table = findIn(schema)(name);
+  if (table === undefined) throw new Error(`The schema has no table ${name}`);
+  return table;
+}
+
+export type AskedList = {
+  readonly schema: unknown;
+  readonly table: string;
+  readonly query: string;
+  readonly isCounted?: boolean;
+};
+
+/** Plans a list as the service does, with the table that its query reads. */
+export function planList(app: TestApp, { schema, table: name, query, ...asked }: AskedList) {
+  const table = findTable(schema, name);
+  const list = readListQuery(query, table.definition, { appId: app.id, find: findIn(schema) });
+  const options = { appId: app.id, missing: new Set<string>(), visits: 10_000, work: MAX_WORK };
+  const planned = planQuery(list, table, { ...options, isCounted: asked.isCounted ?? false });
+  return { ...planned, schema, table: name };
+}
+
+/** Returns the buffers that a list reads in a session that knows the catalogs. */
+export async function measureList(
+  service: TestService,
+  app: TestApp,
+  asked: AskedList,
+): Promise<number> {
+  const planned = planList(app, asked);
+  await measureBuffers(service, app, planned);
+  return await measureBuffers(service, app, planned);
+}
 
 export type MeasuredList = {
   readonly schema: unknown;
@@ -22,11 +89,19 @@ export async function measureBuffers(
 ): Promise<number> {
   const name = JSON.stringify(functionOf(schema, table, endpoint));
   const list = `{${values.map((value) => JSON.stringify(value)).join(",")}}`;
-  const [row] = await service.query<{ "QUERY PLAN": [{ Plan: Record<string, number> }] }>(
-    `explain (analyze, buffers, format json)
-    select api.${name}($1, ${proofOf(app.key)}, $2, $3::text::text[], 8388608, '')`,
+  const explained = await service.query(
+    `${EXPLAIN} select api.${name}($1, ${proofOf(app.key)}, $2, $3::text::text[], 8388608, '')`,
     [app.id, plan, list],
   );
-  const found = row?.["QUERY PLAN"][0]?.Plan;
-  return (found?.["Shared Hit Blocks"] ?? 0) + (found?.["Shared Read Blocks"] ?? 0);
+  return buffersOf(explained);
+}
+
+export const EXPLAIN = "explain (analyze, buffers, format json)";
+
+/** Returns the buffers of an explained statement, with those of its functions. */
+export function buffersOf(explained: readonly unknown[]): number {
+  const [row] = explained as { "QUERY PLAN": [{ Plan: Record<string, number> }] }[];
+  const { "Shared Hit Blocks": hit = 0, "Shared Read Blocks": loaded = 0 } =
+    row?.["QUERY PLAN"][0].Plan ?? {};
+  return hit + loaded;
 }

@@ -14,6 +14,7 @@ import {
   type RecordedTable,
   toParameters,
 } from "../../src/tables/catalog/mod.ts";
+import { buffersOf, EXPLAIN } from "./buffers.ts";
 import type { PersonViews, TestCaller } from "./person_views.ts";
 
 export type Measured = {
@@ -22,7 +23,6 @@ export type Measured = {
   readonly next: string | null;
 };
 type Asked = { readonly appId: string; readonly caller: TestCaller; readonly table: string };
-type Explained = { readonly Plan: Record<string, number> };
 
 /** A page as the service reads it, at the end of the text "&count" with an exact count: a list without parameters of a query, a walk if one has the rows, or a query. */
 function planPage(views: PersonViews, asked: Asked, asking: string): EndpointCall {
@@ -121,9 +121,6 @@ async function measureCall(
   const placeholders = Object.values(placeholdersOf(call.endpoint)).join(", ");
   const statement = `select api."${functionName(set, call.endpoint)}"(${placeholders}) as body`;
   const [page] = await views.admin.unsafe(statement, [...parameters]);
-  const explain = `explain (analyze, buffers, format json) ${statement}`;
-  const [explained] = await views.admin.unsafe(explain, [...parameters]);
-  const [root] = (explained?.["QUERY PLAN"] ?? []) as Explained[];
-  const { "Shared Hit Blocks": hit = 0, "Shared Read Blocks": loaded = 0 } = root?.Plan ?? {};
-  return { body: String(page?.["body"]), buffers: hit + loaded };
+  const explained = await views.admin.unsafe(`${EXPLAIN} ${statement}`, [...parameters]);
+  return { body: String(page?.["body"]), buffers: buffersOf(explained) };
 }

@@ -8,6 +8,7 @@ import { showCount } from "../../src/std/count.ts";
 import { readTimestamp } from "../../src/std/timestamp.ts";
 import { type Change, readDrift } from "../../src/tables/mod.ts";
 import { renderBegin } from "../../src/tables/plan/retype_messages.ts";
+import { cases } from "../support/cases.ts";
 import { postMigrations } from "../support/history.ts";
 import {
   dumpDatabase,
@@ -40,171 +41,81 @@ const listValues = async (app: TestApp, table: string) => {
   return (json as { rows: { value: unknown }[] }).rows.map(({ value }) => value);
 };
 
-const ENUM = t.enum(["a", "1"]);
-type Case = { from: unknown; to: Type; values: unknown[]; become: unknown[]; not: unknown[] };
+const zeros = (count: number) => "0".repeat(count);
 const ID = "0190a0b0-0000-7000-8000-000000000000";
-const CASES: Case[] = [
-  {
-    from: t.string(),
-    to: { kind: "decimal" },
-    values: ["1", "-007.50", "0", null],
-    become: ["1", "-7.50", "0", null],
-    not: ["", "1e3", " 1", "1.", "x", "1,5"],
-  },
-  {
-    from: t.string(),
-    to: { kind: "number" },
-    values: ["1", "0.1", "-2.50", `1${"0".repeat(308)}`, `0.${"0".repeat(323)}5`],
-    become: [1, 0.1, -2.5, 1e308, 5e-324],
-    not: ["0.12345678901234567890", "00501", "-01", "NaN", "Infinity", `1${"0".repeat(320)}`],
-  },
-  {
-    from: t.string(),
-    to: { kind: "boolean" },
-    values: ["true", "false"],
-    become: [true, false],
-    not: ["yes", "TRUE", "1"],
-  },
-  {
-    from: t.string(),
-    to: { kind: "uuid" },
-    values: [ID.toUpperCase()],
-    become: [ID],
-    not: [ID.slice(1), `{${ID}}`],
-  },
-  {
-    from: t.string(),
-    to: { kind: "timestamp" },
-    values: ["2026-01-02T03:04:05Z", "2026-01-02T03:04:05.123456+02:00"],
-    become: ["2026-01-02T03:04:05+00:00", "2026-01-02T01:04:05.123456+00:00"],
-    not: ["2026-02-30T00:00:00Z", "2026-01-02T03:04:05", "now", "0001-01-01T00:00:00+02:00"],
-  },
-  {
-    from: t.string(),
-    to: { kind: "integer" },
-    values: ["0", "-7", "9007199254740991"],
-    become: [0, -7, 9007199254740991],
-    not: ["1.0", "-0", "007", "+1", "", " 1", "1e3", "9007199254740992", "9".repeat(400)],
-  },
-  {
-    from: t.number(),
-    to: { kind: "integer" },
-    values: [0, -7, 9007199254740991],
-    become: [0, -7, 9007199254740991],
-    not: [1.5, 1e21, 2 ** 53],
-  },
-  { from: t.decimal(), to: { kind: "integer" }, values: ["7"], become: [7], not: ["7.0", "7.5"] },
-  { from: t.integer(), to: { kind: "number" }, values: [-7], become: [-7], not: [] },
-  { from: t.integer(), to: { kind: "decimal" }, values: [-7], become: ["-7"], not: [] },
-  { from: t.integer(), to: { kind: "string" }, values: [-7], become: ["-7"], not: [] },
-  { from: t.integer(), to: { kind: "json" }, values: [-7], become: [-7], not: [] },
-  { from: t.json(), to: { kind: "integer" }, values: [5, "6"], become: [5, 6], not: [1.5, true] },
-  {
-    from: t.string(),
-    to: { kind: "date" },
-    values: ["2024-02-29", "0001-01-01", "9999-12-31"],
-    become: ["2024-02-29", "0001-01-01", "9999-12-31"],
-    not: ["2026-02-29", "2026-1-2", "0000-01-01", "today", "2026-01-02T00:00:00+00:00", ""],
-  },
-  {
-    from: t.timestamp(),
-    to: { kind: "date" },
-    values: ["2026-01-02T00:00:00Z", "2026-01-02T22:00:00-02:00", "9999-12-31T00:00:00Z"],
-    become: ["2026-01-02", "2026-01-03", "9999-12-31"],
-    not: ["2026-01-02T00:00:00.000001Z", "2026-01-02T00:00:00+01:00"],
-  },
-  {
-    from: t.date(),
-    to: { kind: "string" },
-    values: ["0001-01-01"],
-    become: ["0001-01-01"],
-    not: [],
-  },
-  {
-    from: t.date(),
-    to: { kind: "timestamp" },
-    values: ["0001-01-01", "2026-01-02", "9999-12-31"],
-    become: ["0001-01-01T00:00:00+00:00", "2026-01-02T00:00:00+00:00", "9999-12-31T00:00:00+00:00"],
-    not: [],
-  },
-  {
-    from: t.string(),
-    to: { kind: "json" },
-    values: ["plain", '{"a":1}'],
-    become: ["plain", '{"a":1}'],
-    not: [],
-  },
-  {
-    from: t.string(),
-    to: { kind: "enum", values: ["a", "b"] },
-    values: ["b"],
-    become: ["b"],
-    not: ["c"],
-  },
-  {
-    from: t.number(),
-    to: { kind: "decimal" },
-    values: [1.5, 1e21, -3],
-    become: ["1.5", "1000000000000000000000", "-3"],
-    not: [],
-  },
-  {
-    from: t.decimal(),
-    to: { kind: "number" },
-    values: ["1.50", "12345678901234567000"],
-    become: [1.5, 12345678901234567000],
-    not: ["0.1234567890123456789", "12345678901234567890"],
-  },
-  { from: t.number(), to: { kind: "string" }, values: [1.5], become: ["1.5"], not: [] },
-  { from: t.boolean(), to: { kind: "string" }, values: [true], become: ["true"], not: [] },
-  { from: t.boolean(), to: { kind: "json" }, values: [false], become: [false], not: [] },
-  { from: t.boolean(), to: { kind: "number" }, values: [], become: [], not: [true] },
-  {
-    from: t.timestamp(),
-    to: { kind: "string" },
-    values: ["2026-01-02T03:04:05.120Z"],
-    become: ["2026-01-02T03:04:05.12+00:00"],
-    not: [],
-  },
-  { from: t.uuid(), to: { kind: "string" }, values: [ID], become: [ID], not: [] },
-  { from: ENUM, to: { kind: "string" }, values: ["a"], become: ["a"], not: [] },
-  { from: ENUM, to: { kind: "number" }, values: ["1"], become: [1], not: ["a"] },
-  {
-    from: t.json(),
-    to: { kind: "string" },
-    values: ["x", 5, true],
-    become: ["x", "5", "true"],
-    not: [[1], { a: 1 }],
-  },
-  { from: t.number(), to: { kind: "json" }, values: [1.5, 0], become: [1.5, 0], not: [1e50] },
-];
+/** A value of the first kind is stored, and becomes a value of the second, or prevents the change. */
+const CASES = cases("from", "to", "values", "become", "not")`
+  string    | decimal   | ["1", "-007.50", "0", null] | ["1", "-7.50", "0", null] | ["", "1e3", " 1", "1.", "x", "1,5"]
+  string    | number    | ["1", "0.1", "-2.50", "1${zeros(308)}", "0.${zeros(323)}5"] | [1, 0.1, -2.5, 1e308, 5e-324] | ["0.12345678901234567890", "00501", "-01", "NaN", "Infinity", "1${zeros(320)}"]
+  string    | boolean   | ["true", "false"] | [true, false] | ["yes", "TRUE", "1"]
+  string    | uuid      | ["${ID.toUpperCase()}"] | ["${ID}"] | ["${ID.slice(1)}", "{${ID}}"]
+  string    | timestamp | ["2026-01-02T03:04:05Z"] | ["2026-01-02T03:04:05+00:00"] | ["2026-02-30T00:00:00Z", "2026-01-02T03:04:05"]
+  string    | timestamp | ["2026-01-02T03:04:05.123456+02:00"] | ["2026-01-02T01:04:05.123456+00:00"] | ["now", "0001-01-01T00:00:00+02:00"]
+  string    | integer   | ["0", "-7", "9007199254740991"] | [0, -7, 9007199254740991] | ["1.0", "-0", "007", "+1", "", " 1"]
+  string    | integer   | ["0"] | [0] | ["1e3", "9007199254740992", "${"9".repeat(400)}"]
+  number    | integer   | [0, -7, 9007199254740991] | [0, -7, 9007199254740991] | [1.5, 1e21, 9007199254740992]
+  decimal   | integer   | ["7"]       | [7]      | ["7.0", "7.5"]
+  integer   | number    | [-7]        | [-7]     | []
+  integer   | decimal   | [-7]        | ["-7"]   | []
+  integer   | string    | [-7]        | ["-7"]   | []
+  integer   | json      | [-7]        | [-7]     | []
+  json      | integer   | [5, "6"]    | [5, 6]   | [1.5, true]
+  string    | date      | ["2024-02-29", "0001-01-01", "9999-12-31"] | ["2024-02-29", "0001-01-01", "9999-12-31"] | ["2026-02-29", "2026-1-2"]
+  string    | date      | ["2024-02-29"] | ["2024-02-29"] | ["0000-01-01", "today", "2026-01-02T00:00:00+00:00", ""]
+  timestamp | date      | ["2026-01-02T00:00:00Z", "9999-12-31T00:00:00Z"] | ["2026-01-02", "9999-12-31"] | ["2026-01-02T00:00:00.000001Z"]
+  timestamp | date      | ["2026-01-02T22:00:00-02:00"] | ["2026-01-03"] | ["2026-01-02T00:00:00+01:00"]
+  date      | string    | ["0001-01-01"] | ["0001-01-01"] | []
+  date      | timestamp | ["0001-01-01", "9999-12-31"] | ["0001-01-01T00:00:00+00:00", "9999-12-31T00:00:00+00:00"] | []
+  date      | timestamp | ["2026-01-02"] | ["2026-01-02T00:00:00+00:00"] | []
+  string    | json      | ["plain", "{\\"a\\":1}"] | ["plain", "{\\"a\\":1}"] | []
+  string    | enum      | ["b"]       | ["b"]    | ["c"]
+  number    | decimal   | [1.5, 1e21, -3] | ["1.5", "1000000000000000000000", "-3"] | []
+  decimal   | number    | ["1.50", "12345678901234567000"] | [1.5, 12345678901234567000] | ["0.1234567890123456789", "12345678901234567890"]
+  number    | string    | [1.5]       | ["1.5"]  | []
+  boolean   | string    | [true]      | ["true"] | []
+  boolean   | json      | [false]     | [false]  | []
+  boolean   | number    | []          | []       | [true]
+  timestamp | string    | ["2026-01-02T03:04:05.120Z"] | ["2026-01-02T03:04:05.12+00:00"] | []
+  uuid      | string    | ["${ID}"]   | ["${ID}"] | []
+  enum      | string    | ["a"]       | ["a"]    | []
+  enum      | number    | ["1"]       | [1]      | ["a"]
+  json      | string    | ["x", 5, true] | ["x", "5", "true"] | [[1], {"a": 1}]
+  number    | json      | [1.5, 0]    | [1.5, 0] | [1e50]
+`;
+const list = (json: string) => JSON.parse(json) as unknown[];
 
-test.each(
-  CASES.map((row) => ({ ...row, name: `${JSON.stringify(row.values)} as ${row.to.kind}` })),
-)("$name", async ({ from, to, values, become, not }) => {
-  const name = freshName();
-  const app = await service.makeApp(defineSchema({ [name]: { value: from as never } }));
-  for (const value of values) await create(app, name, { value });
-  for (const value of not) {
-    const created = await create(app, name, { value });
-    expect(created.status).toBe(201);
-    const rejected = await change(app, retypeOf(name, to));
-    expect([value, rejected.status, rejected.text]).toEqual([
-      value,
-      409,
-      expect.stringContaining(
-        `1 of this app's ${showCount(values.length + 1, "row")} has a value that does not convert`,
-      ),
-    ]);
-    await service.call(app, created.headers.get("location") ?? "", { method: "DELETE" });
-  }
-  expect((await change(app, retypeOf(name, to))).json).toMatchObject({
-    status: "applied",
-    rows: { rows: values.length, values: 0 },
-  });
-  expect(await listValues(app, name)).toEqual(become);
-  expect(await readDrift(service.service.admin)).toEqual([]);
-});
+test.each(CASES.map((row) => ({ ...row, name: `${row.values} as ${row.to}` })))(
+  "$name",
+  async (row) => {
+    const values = list(row.values);
+    const from = row.from === "enum" ? t.enum(["a", "1"]) : t[row.from as "string"]();
+    const to = (
+      row.to === "enum" ? { kind: "enum", values: ["a", "b"] } : { kind: row.to }
+    ) as Type;
+    const name = freshName();
+    const app = await service.makeApp(defineSchema({ [name]: { value: from as never } }));
+    for (const value of values) await create(app, name, { value });
+    for (const value of list(row.not)) {
+      const created = await create(app, name, { value });
+      expect(created.status).toBe(201);
+      const rejected = await change(app, retypeOf(name, to));
+      expect([value, rejected.status, rejected.text]).toEqual([
+        value,
+        409,
+        expect.stringContaining(
+          `1 of this app's ${showCount(values.length + 1, "row")} has a value that does not convert`,
+        ),
+      ]);
+      await service.call(app, created.headers.get("location") ?? "", { method: "DELETE" });
+    }
+    expect((await change(app, retypeOf(name, to))).json).toMatchObject({
+      status: "applied",
+      rows: { rows: values.length, values: 0 },
+    });
+    expect(await listValues(app, name)).toEqual(list(row.become));
+    expect(await readDrift(service.service.admin)).toEqual([]);
+  },
+);
 
 test("text converts to a timestamp exactly if a write accepts it", async () => {
   const field = (max: number) =>
