@@ -63,224 +63,177 @@ type Case = {
   status?: "unchanged";
 };
 
+type More = Pick<Case, "lists" | "expected">;
+
+/** A push that is applied, and changes neither tables nor functions. */
+const fits = (name: string, changes = {}, more: More = {}): Case => ({ name, changes, ...more });
+/** A push that creates new functions. */
+const rebuilds = (name: string, changes = {}, more: More = {}): Case => ({
+  ...fits(name, changes, more),
+  makesFunctions: true,
+});
+/** A push that can change PostgreSQL's tables. */
+const alters = (name: string, changes = {}, more: More = {}): Case => ({
+  ...fits(name, changes, more),
+  ddl: true,
+});
+/** A push that is rejected. Its details name the columns `blamed`, or "" for the table. */
+function conflict(
+  name: string,
+  blamed: string,
+  expected: string,
+  changes = {},
+  lists: Lists = {},
+): Case {
+  return { name, blames: blamed.split(","), expected, changes, lists };
+}
+
 const OTHER_APP: Case[] = [
-  { name: "the identical declaration" },
-  {
-    name: "without a nullable column",
-    changes: { note: undefined },
-    lists: { indexes: [], uniques: [] },
-    makesFunctions: true,
-  },
-  {
-    name: "without a column that has a default",
-    changes: { amount: undefined },
-    makesFunctions: true,
-  },
-  {
-    name: "without a required column that has a default",
-    changes: { created_at: undefined },
-    makesFunctions: true,
-  },
-  {
-    name: "fewer enum values in the same order",
-    changes: { status: t.enum(["open", "done"]).required().default("open") },
-  },
-  { name: "without an index", changes: { title: t.string().required() }, lists: { indexes: [] } },
-  { name: "without a unique", changes: { code: t.string() }, lists: { uniques: [] } },
-  { name: "another json shape", changes: { shape: t.json<string[]>() } },
+  fits("the identical declaration"),
+  rebuilds(
+    "without a nullable column",
+    { note: undefined },
+    { lists: { indexes: [], uniques: [] } },
+  ),
+  rebuilds("without a column that has a default", { amount: undefined }),
+  rebuilds("without a required column that has a default", { created_at: undefined }),
+  fits("fewer enum values in the same order", {
+    status: t.enum(["open", "done"]).required().default("open"),
+  }),
+  fits("without an index", { title: t.string().required() }, { lists: { indexes: [] } }),
+  fits("without a unique", { code: t.string() }, { lists: { uniques: [] } }),
+  fits("another json shape", { shape: t.json<string[]>() }),
   { name: "another order of columns", order: "reversed" },
-  { name: "without a reference", changes: { parent: undefined }, makesFunctions: true },
-  {
-    name: "without a required column that has no default",
-    changes: { title: undefined },
-    lists: { uniques: [] },
-    blames: ["title"],
-    expected: "required column without a default",
-  },
-  {
-    name: "an extra nullable column",
-    changes: { extra: t.string() },
-    blames: ["extra"],
-    expected: "this column, which the table's owner",
-  },
-  {
-    name: "an extra index",
-    changes: { note: t.string().index() },
-    blames: [""],
-    expected: "an index on (note)",
-  },
-  {
-    name: "an extra composite index",
-    lists: { indexes: [["title", "status"]] },
-    blames: [""],
-    expected: "an index on (title, status)",
-  },
-  {
-    name: "an index in another order",
-    lists: { indexes: [["note", "status"]] },
-    blames: [""],
-    expected: "an index on (note, status)",
-  },
-  {
-    name: "an extra unique",
-    changes: { note: t.string().unique() },
-    blames: [""],
-    expected: "a unique constraint on (note)",
-  },
-  {
-    name: "an extra composite unique",
-    lists: { uniques: [["title", "status"]] },
-    blames: [""],
-    expected: "a unique constraint on (title, status)",
-  },
-  {
-    name: "another type",
-    changes: { note: t.number() },
-    blames: ["note"],
-    expected: "The schema declares number, but the table has string",
-  },
-  {
-    name: "decimal instead of number",
-    changes: { amount: t.number().default(1.5) },
-    blames: ["amount", "amount"],
-  },
-  {
-    name: "optional instead of required",
-    changes: { title: t.string().index() },
-    blames: ["title"],
-    expected: "The schema declares an optional column, but the table has a required column",
-  },
-  {
-    name: "required instead of optional",
-    changes: { note: t.string().required() },
-    blames: ["note"],
-    expected: "The schema declares a required column, but the table has an optional column",
-  },
-  {
-    name: "another default",
-    changes: { amount: t.decimal().default("2") },
-    blames: ["amount"],
-    expected: "default",
-  },
-  {
-    name: "no default instead of a default",
-    changes: { amount: t.decimal() },
-    blames: ["amount"],
-    expected: "The schema declares no default",
-  },
-  {
-    name: "a default instead of no default",
-    changes: { note: t.string().default("x") },
-    blames: ["note"],
-  },
-  {
-    name: "a reference without onDelete",
-    changes: { parent: t.ref("OTHER") },
-    blames: ["parent"],
-    expected: "onDelete",
-  },
-  {
-    name: "a reference with onDelete",
-    changes: { friend: t.ref("OTHER", { onDelete: "cascade" }) },
-    blames: ["friend"],
-  },
-  {
-    name: "set null instead of cascade",
-    changes: { parent: t.ref("OTHER", { onDelete: "set null" }) },
-    blames: ["parent"],
-    expected: "onDelete set null, but the table has onDelete cascade",
-  },
-  {
-    name: "a time without the rule for updates",
-    changes: { updated_at: t.timestamp().required().default("now") },
-    blames: ["updated_at"],
-    expected: "The schema declares no onUpdate",
-  },
-  {
-    name: "a time with a rule for updates",
-    changes: { created_at: t.timestamp().required().default("now").onUpdate("now") },
-    blames: ["created_at"],
-    expected: "The schema declares onUpdate now",
-  },
-  {
-    name: "a reference to another table",
-    changes: { friend: t.ref("SELF") },
-    blames: ["friend"],
-    expected: "ref(",
-  },
-  { name: "uuid instead of a reference", changes: { friend: t.uuid() }, blames: ["friend"] },
-  {
-    name: "an enum value that the table lacks",
-    changes: { status: t.enum(["open", "doing", "done", "late"]).required().default("open") },
-    blames: ["status"],
-    expected: "late",
-  },
-  {
-    name: "enum values in another order",
-    changes: { status: t.enum(["doing", "open"]).required().default("open") },
-    blames: ["status"],
-  },
-  {
-    name: "five conflicts together",
-    changes: { title: undefined, note: t.number(), extra: t.boolean(), amount: t.decimal() },
-    lists: { indexes: [], uniques: [["code", "status"]] },
-    blames: ["", "amount", "extra", "note", "title"],
-  },
+  rebuilds("without a reference", { parent: undefined }),
+  conflict(
+    "without a required column that has no default",
+    "title",
+    "required column without a default",
+    { title: undefined },
+    { uniques: [] },
+  ),
+  conflict("an extra nullable column", "extra", "this column, which the table's owner", {
+    extra: t.string(),
+  }),
+  conflict("an extra index", "", "an index on (note)", { note: t.string().index() }),
+  conflict(
+    "an extra composite index",
+    "",
+    "an index on (title, status)",
+    {},
+    { indexes: [["title", "status"]] },
+  ),
+  conflict(
+    "an index in another order",
+    "",
+    "an index on (note, status)",
+    {},
+    { indexes: [["note", "status"]] },
+  ),
+  conflict("an extra unique", "", "a unique constraint on (note)", { note: t.string().unique() }),
+  conflict(
+    "an extra composite unique",
+    "",
+    "a unique constraint on (title, status)",
+    {},
+    { uniques: [["title", "status"]] },
+  ),
+  conflict("another type", "note", "The schema declares number, but the table has string", {
+    note: t.number(),
+  }),
+  conflict("decimal instead of number", "amount,amount", "", { amount: t.number().default(1.5) }),
+  conflict(
+    "optional instead of required",
+    "title",
+    "The schema declares an optional column, but the table has a required column",
+    { title: t.string().index() },
+  ),
+  conflict(
+    "required instead of optional",
+    "note",
+    "The schema declares a required column, but the table has an optional column",
+    { note: t.string().required() },
+  ),
+  conflict("another default", "amount", "default", { amount: t.decimal().default("2") }),
+  conflict("no default instead of a default", "amount", "The schema declares no default", {
+    amount: t.decimal(),
+  }),
+  conflict("a default instead of no default", "note", "", { note: t.string().default("x") }),
+  conflict("a reference without onDelete", "parent", "onDelete", { parent: t.ref("OTHER") }),
+  conflict("a reference with onDelete", "friend", "", {
+    friend: t.ref("OTHER", { onDelete: "cascade" }),
+  }),
+  conflict(
+    "set null instead of cascade",
+    "parent",
+    "onDelete set null, but the table has onDelete cascade",
+    { parent: t.ref("OTHER", { onDelete: "set null" }) },
+  ),
+  conflict("a time without the rule for updates", "updated_at", "The schema declares no onUpdate", {
+    updated_at: t.timestamp().required().default("now"),
+  }),
+  conflict("a time with a rule for updates", "created_at", "The schema declares onUpdate now", {
+    created_at: t.timestamp().required().default("now").onUpdate("now"),
+  }),
+  conflict("a reference to another table", "friend", "ref(", { friend: t.ref("SELF") }),
+  conflict("uuid instead of a reference", "friend", "", { friend: t.uuid() }),
+  conflict("an enum value that the table lacks", "status", "late", {
+    status: t.enum(["open", "doing", "done", "late"]).required().default("open"),
+  }),
+  conflict("enum values in another order", "status", "", {
+    status: t.enum(["doing", "open"]).required().default("open"),
+  }),
+  conflict(
+    "five conflicts together",
+    ",amount,extra,note,title",
+    "",
+    { title: undefined, note: t.number(), extra: t.boolean(), amount: t.decimal() },
+    { indexes: [], uniques: [["code", "status"]] },
+  ),
 ];
 
 const OWNER_UNSHARED: Case[] = [
-  { name: "a nullable column", changes: { extra: t.string() }, ddl: true },
-  {
-    name: "a required column with a default",
-    changes: { extra: t.number().required().default(7) },
-    ddl: true,
-  },
-  {
-    name: "a required column with default now",
-    changes: { extra: t.timestamp().required().default("now") },
-    ddl: true,
-    expected: "time of this push",
-  },
-  {
-    name: "an enum value at the end",
-    changes: { status: t.enum(["open", "doing", "done", "late"]).required().default("open") },
-    ddl: true,
-  },
-  {
-    name: "enum values at the front and in the middle",
-    changes: {
-      status: t.enum(["new", "open", "mid", "mid2", "doing", "done"]).required().default("open"),
+  alters("a nullable column", { extra: t.string() }),
+  alters("a required column with a default", { extra: t.number().required().default(7) }),
+  alters(
+    "a required column with default now",
+    { extra: t.timestamp().required().default("now") },
+    { expected: "time of this push" },
+  ),
+  alters("an enum value at the end", {
+    status: t.enum(["open", "doing", "done", "late"]).required().default("open"),
+  }),
+  alters("enum values at the front and in the middle", {
+    status: t.enum(["new", "open", "mid", "mid2", "doing", "done"]).required().default("open"),
+  }),
+  alters("an index", { note: t.string().index() }),
+  alters("a unique constraint", { note: t.string().unique() }),
+  alters(
+    "a composite unique",
+    {},
+    {
+      lists: {
+        uniques: [
+          ["title", "note"],
+          ["code", "note"],
+        ],
+      },
     },
-    ddl: true,
-  },
-  { name: "an index", changes: { note: t.string().index() }, ddl: true },
-  { name: "a unique constraint", changes: { note: t.string().unique() }, ddl: true },
-  {
-    name: "a composite unique",
-    lists: {
-      uniques: [
-        ["title", "note"],
-        ["code", "note"],
-      ],
-    },
-    ddl: true,
-  },
-  { name: "optional to required", changes: { note: t.string().required() }, ddl: true },
-  { name: "required to optional", changes: { title: t.string().index() }, ddl: true },
-  { name: "another default", changes: { amount: t.decimal().default("2") }, ddl: true },
-  {
-    name: "a rule for updates",
-    changes: { created_at: t.timestamp().required().default("now").onUpdate("now") },
-    expected: ".created_at on updates",
-    makesFunctions: true,
-  },
-  {
-    name: "a rule for updates removed",
-    changes: { updated_at: t.timestamp().required().default("now") },
-    expected: "no longer set ",
-    makesFunctions: true,
-  },
-  { name: "a reference", changes: { extra: t.ref("OTHER") }, ddl: true },
+  ),
+  alters("optional to required", { note: t.string().required() }),
+  alters("required to optional", { title: t.string().index() }),
+  alters("another default", { amount: t.decimal().default("2") }),
+  rebuilds(
+    "a rule for updates",
+    { created_at: t.timestamp().required().default("now").onUpdate("now") },
+    { expected: ".created_at on updates" },
+  ),
+  rebuilds(
+    "a rule for updates removed",
+    { updated_at: t.timestamp().required().default("now") },
+    { expected: "no longer set " },
+  ),
+  alters("a reference", { extra: t.ref("OTHER") }),
   {
     name: "a column removed",
     changes: { note: undefined },
@@ -295,146 +248,99 @@ const OWNER_UNSHARED: Case[] = [
     status: "unchanged",
   },
   { name: "another order of columns", order: "reversed", status: "unchanged" },
-  {
-    name: "a required column without a default",
-    changes: { extra: t.string().required() },
-    blames: ["extra"],
-    expected: "default",
-  },
-  {
-    name: "a required column without default removed",
-    changes: { title: undefined },
-    lists: { uniques: [] },
-    blames: ["title"],
-    expected: "every create",
-  },
-  {
-    name: "another type",
-    changes: { note: t.number() },
-    blames: ["note"],
-    expected: "The schema declares number, but the table has string",
-  },
-  { name: "another reference target", changes: { friend: t.ref("SELF") }, blames: ["friend"] },
-  {
-    name: "an onDelete",
-    changes: { friend: t.ref("OTHER", { onDelete: "cascade" }) },
-    expected: ".friend to cascade",
-    ddl: true,
-  },
-  {
-    name: "another onDelete",
-    changes: { parent: t.ref("OTHER", citusUrl() === undefined ? { onDelete: "set null" } : {}) },
-    expected: "change onDelete of ",
-    ddl: true,
-  },
-  {
-    name: "an onDelete removed",
-    changes: { parent: t.ref("OTHER") },
-    expected: ".parent to none",
-    ddl: true,
-  },
-  {
-    name: "an enum value removed",
-    changes: { status: t.enum(["open", "done"]).required().default("open") },
-    blames: ["status"],
-  },
-  {
-    name: "enum values in another order",
-    changes: { status: t.enum(["done", "doing", "open"]).required().default("open") },
-    blames: ["status"],
-  },
-  {
-    name: "a new enum value as the default",
-    changes: { status: t.enum(["open", "doing", "done", "late"]).required().default("late") },
-    blames: ["status"],
-    expected: "later push",
-  },
-  {
-    name: "a column that differs from an existing column only in case",
-    changes: { note: undefined, Note: t.string() },
-    lists: { indexes: [], uniques: [] },
-    blames: ["Note"],
-    expected: "differs only in case",
-  },
-  {
-    name: "more columns than the limit, including existing columns",
-    changes: { note: undefined, ...manyColumns(191) },
-    lists: { indexes: [], uniques: [] },
-    blames: [""],
-    expected: "limit of 200",
-  },
+  conflict("a required column without a default", "extra", "default", {
+    extra: t.string().required(),
+  }),
+  conflict(
+    "a required column without default removed",
+    "title",
+    "every create",
+    { title: undefined },
+    { uniques: [] },
+  ),
+  conflict("another type", "note", "The schema declares number, but the table has string", {
+    note: t.number(),
+  }),
+  conflict("another reference target", "friend", "", { friend: t.ref("SELF") }),
+  alters(
+    "an onDelete",
+    { friend: t.ref("OTHER", { onDelete: "cascade" }) },
+    { expected: ".friend to cascade" },
+  ),
+  alters(
+    "another onDelete",
+    { parent: t.ref("OTHER", citusUrl() === undefined ? { onDelete: "set null" } : {}) },
+    { expected: "change onDelete of " },
+  ),
+  alters("an onDelete removed", { parent: t.ref("OTHER") }, { expected: ".parent to none" }),
+  conflict("an enum value removed", "status", "", {
+    status: t.enum(["open", "done"]).required().default("open"),
+  }),
+  conflict("enum values in another order", "status", "", {
+    status: t.enum(["done", "doing", "open"]).required().default("open"),
+  }),
+  conflict("a new enum value as the default", "status", "later push", {
+    status: t.enum(["open", "doing", "done", "late"]).required().default("late"),
+  }),
+  conflict(
+    "a column that differs from an existing column only in case",
+    "Note",
+    "differs only in case",
+    { note: undefined, Note: t.string() },
+    { indexes: [], uniques: [] },
+  ),
+  conflict(
+    "more columns than the limit, including existing columns",
+    "",
+    "limit of 200",
+    { note: undefined, ...manyColumns(191) },
+    { indexes: [], uniques: [] },
+  ),
 ];
 
 const OWNER_SHARED: Case[] = [
-  {
-    name: "another onDelete",
-    changes: { parent: t.ref("OTHER") },
-    blames: ["parent"],
-    expected: "keep it, because another app declares it",
-  },
-  {
-    name: "a rule for updates",
-    changes: { created_at: t.timestamp().required().default("now").onUpdate("now") },
-    blames: ["created_at"],
-    expected: "keep it, because another app declares it",
-  },
-  {
-    name: "a rule for updates removed",
-    changes: { updated_at: t.timestamp().required().default("now") },
-    blames: ["updated_at"],
-  },
-  { name: "a nullable column", changes: { extra: t.string() }, ddl: true },
-  {
-    name: "a required column with a default",
-    changes: { extra: t.number().required().default(7) },
-    ddl: true,
-  },
-  { name: "an index", changes: { note: t.string().index() }, ddl: true },
-  {
-    name: "an enum value",
-    changes: { status: t.enum(["open", "doing", "late", "done"]).required().default("open") },
-    ddl: true,
-  },
-  {
-    name: "a unique constraint",
-    changes: { note: t.string().unique() },
-    blames: [""],
-    expected: "other apps",
-  },
-  {
-    name: "a composite unique",
-    lists: {
+  conflict("another onDelete", "parent", "keep it, because another app declares it", {
+    parent: t.ref("OTHER"),
+  }),
+  conflict("a rule for updates", "created_at", "keep it, because another app declares it", {
+    created_at: t.timestamp().required().default("now").onUpdate("now"),
+  }),
+  conflict("a rule for updates removed", "updated_at", "", {
+    updated_at: t.timestamp().required().default("now"),
+  }),
+  alters("a nullable column", { extra: t.string() }),
+  alters("a required column with a default", { extra: t.number().required().default(7) }),
+  alters("an index", { note: t.string().index() }),
+  alters("an enum value", {
+    status: t.enum(["open", "doing", "late", "done"]).required().default("open"),
+  }),
+  conflict("a unique constraint", "", "other apps", { note: t.string().unique() }),
+  conflict(
+    "a composite unique",
+    "",
+    "",
+    {},
+    {
       uniques: [
         ["title", "note"],
         ["code", "note"],
       ],
     },
-    blames: [""],
-  },
-  {
-    name: "optional to required",
-    changes: { note: t.string().required() },
-    blames: ["note", "note"],
-  },
-  { name: "required to optional", changes: { title: t.string().index() }, blames: ["title"] },
-  {
-    name: "another default",
-    changes: { amount: t.decimal().default("2") },
-    blames: ["amount"],
-    expected: "another app declares it",
-  },
-  {
-    name: "a default of a unique column",
-    changes: { code: t.string().unique().default("x") },
-    blames: ["code", "code"],
-    expected: "a unique constraint on this column",
-  },
-  {
-    name: "a default of a column in a composite unique",
-    changes: { note: t.string().default("x") },
-    blames: ["note", "note"],
-    expected: "a unique constraint on this column",
-  },
+  ),
+  conflict("optional to required", "note,note", "", { note: t.string().required() }),
+  conflict("required to optional", "title", "", { title: t.string().index() }),
+  conflict("another default", "amount", "another app declares it", {
+    amount: t.decimal().default("2"),
+  }),
+  conflict("a default of a unique column", "code,code", "a unique constraint on this column", {
+    code: t.string().unique().default("x"),
+  }),
+  conflict(
+    "a default of a column in a composite unique",
+    "note,note",
+    "a unique constraint on this column",
+    { note: t.string().default("x") },
+  ),
   {
     name: "a column removed",
     changes: { note: undefined },
