@@ -1,6 +1,7 @@
 /** Settings that are valid one by one but conflict: the issue of each, and commands that report all of them together. */
 import { afterAll, describe, expect, test } from "bun:test";
 import { findServeIssues } from "../../src/cli/settings.ts";
+import { cases } from "../support/cases.ts";
 import { makeProject, runHere } from "../support/command.ts";
 import { TEST_IDENTITY_SECRET } from "../support/deps.ts";
 import { expectIssues } from "../support/sentences.ts";
@@ -23,170 +24,64 @@ const GATEWAY = {
   UPSTREAM_IDENTITY_URL: "http://localhost:8789",
 };
 
-/** `issues` names the setting at the beginning of each issue, and other settings and values that the issue names. */
-type Case = { name: string; env: Record<string, string>; issues: string[][] };
+const MACHINE = "rowhouse.localhost";
+
+/** Reads "HOSTS, NAME=value". */
+function readEnv(text: string): Record<string, string> {
+  const settings = text.split(", ").filter((setting) => setting.includes("="));
+  const read = settings.map((setting) => setting.split(/=(.*)/).slice(0, 2));
+  return { ...(text.startsWith("HOSTS") ? HOSTS : {}), ...Object.fromEntries(read) };
+}
+
+/** Reads issues: each begins with a setting, and names the other settings and values. */
+function readIssues(text: string): string[][] {
+  return text === "" ? [] : text.split("; ").map((issue) => issue.split(", "));
+}
 
 describe("settings", () => {
-  test.each<Case>([
-    { name: "of pages and API under one domain", env: HOSTS, issues: [] },
-    {
-      name: "of mail",
-      env: {
-        ...HOSTS,
-        MAIL_URL: "smtps://user:word@mail.example.org",
-        MAIL_FROM: "Rowhouse <me@example.org>",
-      },
-      issues: [],
-    },
-    {
-      name: "of mail without an origin or a sender",
-      env: { MAIL_URL: "smtp://mail.example.org:587" },
-      issues: [["MAIL_FROM", "MAIL_URL"], ["IDENTITY_URL"]],
-    },
-    {
-      name: "of a sender without a mail server",
-      env: { ...HOSTS, MAIL_FROM: "me@example.org" },
-      issues: [["MAIL_URL", "MAIL_FROM"]],
-    },
-    {
-      name: "of pages on the domain itself",
-      env: { COOKIE_DOMAIN: "example.org", IDENTITY_URL: "https://example.org" },
-      issues: [],
-    },
-    {
-      name: "of one machine",
-      env: {
-        COOKIE_DOMAIN: "rowhouse.localhost",
-        IDENTITY_URL: "http://id.rowhouse.localhost:8787",
-        PUBLIC_URL: "http://api.rowhouse.localhost:8787",
-      },
-      issues: [],
-    },
-    {
-      name: "of one host for both, without apps",
-      env: { PUBLIC_URL: "https://example.org", IDENTITY_URL: "https://example.org" },
-      issues: [],
-    },
-    {
-      name: "of an API without TLS in a process without sign-in",
-      env: { PUBLIC_URL: "http://api" },
-      issues: [],
-    },
-    {
-      name: "of hosts outside COOKIE_DOMAIN",
-      env: { ...HOSTS, COOKIE_DOMAIN: "example.com" },
-      issues: [
-        ["IDENTITY_URL", "COOKIE_DOMAIN"],
-        ["PUBLIC_URL", "COOKIE_DOMAIN"],
-      ],
-    },
-    {
-      name: "of a host with a similar suffix",
-      env: { ...HOSTS, IDENTITY_URL: "https://badexample.org" },
-      issues: [["IDENTITY_URL", "COOKIE_DOMAIN"]],
-    },
-    {
-      name: "of http under a public domain",
-      env: {
-        ...HOSTS,
-        IDENTITY_URL: "http://id.example.org",
-        PUBLIC_URL: "http://api.example.org",
-      },
-      issues: [
-        ["IDENTITY_URL", "https://"],
-        ["PUBLIC_URL", "https://", "COOKIE_DOMAIN"],
-      ],
-    },
-    ...["co.uk", "github.io", "a.ck", "xn--55qx5d.cn"].map((suffix) => ({
-      name: `of the public suffix ${suffix}`,
-      env: { COOKIE_DOMAIN: suffix, IDENTITY_URL: `https://id.${suffix}` },
-      issues: [["COOKIE_DOMAIN", "public suffix"]],
-    })),
-    ...["example.co.uk", "wiki.github.io", "www.ck", "corp.internal"].map((domain) => ({
-      name: `of the domain ${domain}`,
-      env: { COOKIE_DOMAIN: domain, IDENTITY_URL: `https://id.${domain}` },
-      issues: [],
-    })),
-    {
-      name: "of an IP address as COOKIE_DOMAIN",
-      env: { COOKIE_DOMAIN: "192.0.2.7" },
-      issues: [["COOKIE_DOMAIN", "IP address"]],
-    },
-    {
-      name: "of pages on a separate host without COOKIE_DOMAIN",
-      env: { IDENTITY_URL: HOSTS.IDENTITY_URL },
-      issues: [["COOKIE_DOMAIN", "IDENTITY_URL", "PUBLIC_URL"]],
-    },
-    {
-      name: "of pages and API on one host with two schemes",
-      env: {
-        COOKIE_DOMAIN: "rowhouse.localhost",
-        IDENTITY_URL: "https://rowhouse.localhost",
-        PUBLIC_URL: "http://rowhouse.localhost",
-      },
-      issues: [["IDENTITY_URL", "PUBLIC_URL"]],
-    },
-    {
-      name: "of one port for callers and operators",
-      env: { ADMIN_PORT: "8787" },
-      issues: [["ADMIN_PORT", " PORT", "8787", "9090"]],
-    },
-    {
-      name: "of a range of operators' ports that includes the callers' port",
-      env: { ADMIN_PORT: "9088", PORT: "9090", WORKERS: "4" },
-      issues: [["ADMIN_PORT", " PORT", "4 WORKERS", "9088 to 9091", "9190"]],
-    },
-    {
-      name: "of one port on two addresses",
-      env: { ADMIN_PORT: "8787", HOST: "192.0.2.7" },
-      issues: [],
-    },
-    {
-      name: "of operators' ports above 65535",
-      env: { ADMIN_PORT: "65535", WORKERS: "4" },
-      issues: [["ADMIN_PORT", "65532", "WORKERS is 4"]],
-    },
-    {
-      name: "of any free port for several processes",
-      env: { PORT: "0", WORKERS: "2" },
-      issues: [["PORT", "WORKERS"]],
-    },
-    {
-      name: "of a login for actions that also serves",
-      env: { CONSOLE_DATABASE_URL: ALL.DATABASE_URL },
-      issues: [["CONSOLE_DATABASE_URL", " DATABASE_URL", "ADMIN_DATABASE_URL"]],
-    },
-    {
-      name: "of one secret for two purposes",
-      env: { ROLE: "identity", INTERNAL_HMAC_SECRET: `${"s".repeat(32)},${TEST_IDENTITY_SECRET}` },
-      issues: [["IDENTITY_SECRET", "INTERNAL_HMAC_SECRET", "openssl rand -hex 32"]],
-    },
-  ])("$name have the expected issues", async ({ env, issues }) => {
-    expectIssues(await findServeIssues({ ...ALL, ...env }), issues);
+  const SETTINGS = cases("name", "env", "issues")`
+    pages and API under one domain    | HOSTS
+    mail                              | HOSTS, MAIL_URL=smtps://user:word@mail.example.org, MAIL_FROM=Rowhouse <me@example.org>
+    mail without an origin or sender  | MAIL_URL=smtp://mail.example.org:587 | MAIL_FROM, MAIL_URL; IDENTITY_URL
+    a sender without a mail server    | HOSTS, MAIL_FROM=me@example.org | MAIL_URL, MAIL_FROM
+    pages on the domain itself        | COOKIE_DOMAIN=example.org, IDENTITY_URL=https://example.org
+    one machine                       | COOKIE_DOMAIN=${MACHINE}, IDENTITY_URL=http://id.${MACHINE}:8787, PUBLIC_URL=http://api.${MACHINE}:8787
+    one host for both, without apps   | PUBLIC_URL=https://example.org, IDENTITY_URL=https://example.org
+    an API without TLS and sign-in    | PUBLIC_URL=http://api
+    hosts outside COOKIE_DOMAIN       | HOSTS, COOKIE_DOMAIN=example.com | IDENTITY_URL, COOKIE_DOMAIN; PUBLIC_URL, COOKIE_DOMAIN
+    a host with a similar suffix      | HOSTS, IDENTITY_URL=https://badexample.org | IDENTITY_URL, COOKIE_DOMAIN
+    http under a public domain        | HOSTS, IDENTITY_URL=http://id.example.org, PUBLIC_URL=http://api.example.org | IDENTITY_URL, https://; PUBLIC_URL, https://, COOKIE_DOMAIN
+    the public suffix co.uk           | COOKIE_DOMAIN=co.uk, IDENTITY_URL=https://id.co.uk | COOKIE_DOMAIN, public suffix
+    the public suffix github.io       | COOKIE_DOMAIN=github.io, IDENTITY_URL=https://id.github.io | COOKIE_DOMAIN, public suffix
+    the public suffix a.ck            | COOKIE_DOMAIN=a.ck, IDENTITY_URL=https://id.a.ck | COOKIE_DOMAIN, public suffix
+    the public suffix xn--55qx5d.cn   | COOKIE_DOMAIN=xn--55qx5d.cn, IDENTITY_URL=https://id.xn--55qx5d.cn | COOKIE_DOMAIN, public suffix
+    the domain example.co.uk          | COOKIE_DOMAIN=example.co.uk, IDENTITY_URL=https://id.example.co.uk
+    the domain wiki.github.io         | COOKIE_DOMAIN=wiki.github.io, IDENTITY_URL=https://id.wiki.github.io
+    the domain www.ck                 | COOKIE_DOMAIN=www.ck, IDENTITY_URL=https://id.www.ck
+    the domain corp.internal          | COOKIE_DOMAIN=corp.internal, IDENTITY_URL=https://id.corp.internal
+    an IP address as COOKIE_DOMAIN    | COOKIE_DOMAIN=192.0.2.7 | COOKIE_DOMAIN, IP address
+    pages without COOKIE_DOMAIN       | IDENTITY_URL=${HOSTS.IDENTITY_URL} | COOKIE_DOMAIN, IDENTITY_URL, PUBLIC_URL
+    one host with two schemes         | COOKIE_DOMAIN=${MACHINE}, IDENTITY_URL=https://${MACHINE}, PUBLIC_URL=http://${MACHINE} | IDENTITY_URL, PUBLIC_URL
+    one port for two purposes         | ADMIN_PORT=8787 | ADMIN_PORT,  PORT, 8787, 9090
+    ranges of ports that overlap      | ADMIN_PORT=9088, PORT=9090, WORKERS=4 | ADMIN_PORT,  PORT, 4 WORKERS, 9088 to 9091, 9190
+    one port on two addresses         | ADMIN_PORT=8787, HOST=192.0.2.7
+    operators' ports above 65535      | ADMIN_PORT=65535, WORKERS=4 | ADMIN_PORT, 65532, WORKERS is 4
+    any free port for processes       | PORT=0, WORKERS=2 | PORT, WORKERS
+    a login for actions that serves   | CONSOLE_DATABASE_URL=${ALL.DATABASE_URL} | CONSOLE_DATABASE_URL,  DATABASE_URL, ADMIN_DATABASE_URL
+    one secret for two purposes       | ROLE=identity, INTERNAL_HMAC_SECRET=${"s".repeat(32)},${TEST_IDENTITY_SECRET} | IDENTITY_SECRET, INTERNAL_HMAC_SECRET, openssl rand -hex 32
+  `;
+  test.each(SETTINGS)("of $name have the expected issues", async ({ env, issues }) => {
+    expectIssues(await findServeIssues({ ...ALL, ...readEnv(env) }), readIssues(issues));
   });
 
-  test.each<Case>([
-    { name: "with its own services", env: {}, issues: [] },
-    {
-      name: "with one address for both services",
-      env: { UPSTREAM_IDENTITY_URL: GATEWAY.UPSTREAM_DATA_URL },
-      issues: [["UPSTREAM_IDENTITY_URL", "UPSTREAM_DATA_URL"]],
-    },
-    {
-      name: "that forwards to its own port",
-      env: { UPSTREAM_DATA_URL: "http://localhost:8787" },
-      issues: [["UPSTREAM_DATA_URL", "gateway"]],
-    },
-    {
-      name: "that forwards to its public address",
-      env: {
-        PUBLIC_URL: "https://api.example.org",
-        UPSTREAM_IDENTITY_URL: "https://api.example.org",
-      },
-      issues: [["UPSTREAM_IDENTITY_URL", "gateway"]],
-    },
-  ])("of a gateway $name have the expected issues", async ({ env, issues }) => {
-    expectIssues(await findServeIssues({ ...GATEWAY, ...env }), issues);
+  const FORWARDING = cases("name", "env", "issues")`
+    with its own services              |
+    with one address for both services | UPSTREAM_IDENTITY_URL=${GATEWAY.UPSTREAM_DATA_URL} | UPSTREAM_IDENTITY_URL, UPSTREAM_DATA_URL
+    that forwards to its own port      | UPSTREAM_DATA_URL=http://localhost:8787 | UPSTREAM_DATA_URL, gateway
+    that forwards to its own address   | PUBLIC_URL=https://api.example.org, UPSTREAM_IDENTITY_URL=https://api.example.org | UPSTREAM_IDENTITY_URL, gateway
+  `;
+  test.each(FORWARDING)("of a gateway $name have the expected issues", async ({ env, issues }) => {
+    expectIssues(await findServeIssues({ ...GATEWAY, ...readEnv(env) }), readIssues(issues));
   });
 });
 

@@ -1,6 +1,7 @@
 /** A service in three processes: the deployed command, each with the login of its role. */
 import { afterAll, describe, expect, test } from "bun:test";
 import { readConfig } from "../../src/settings/mod.ts";
+import { cases } from "../support/cases.ts";
 import { makeDatabase, type SplitRole } from "../support/cluster.ts";
 import {
   makeProject,
@@ -11,7 +12,6 @@ import {
   schemaText,
   startCommand,
 } from "../support/command.ts";
-
 import { TEST_IDENTITY_SECRET } from "../support/deps.ts";
 
 const SECRET = "a secret of the processes - 32 bytes or more";
@@ -106,81 +106,40 @@ describe("the configuration of a role", () => {
     UPSTREAM_IDENTITY_URL: "http://identity:8787",
   };
   const SHORT = "short secret value";
-  test.each([
-    { name: "no secret for data", env: { ROLE: "data" }, issues: ["INTERNAL_HMAC_SECRET"] },
-    { name: "no secret for identity", env: { ROLE: "identity" }, issues: ["INTERNAL_HMAC_SECRET"] },
-    {
-      name: "no settings for a gateway",
-      env: { ROLE: "gateway" },
-      issues: ["INTERNAL_HMAC_SECRET", "UPSTREAM_DATA_URL", "UPSTREAM_IDENTITY_URL"],
-    },
-    {
-      name: "a short secret",
-      env: { ...complete, INTERNAL_HMAC_SECRET: SHORT },
-      issues: ["INTERNAL_HMAC_SECRET"],
-    },
-    {
-      name: "a short second secret",
-      env: { ...complete, INTERNAL_HMAC_SECRET: `${SECRET},${SHORT}` },
-      issues: ["INTERNAL_HMAC_SECRET"],
-    },
-    {
-      name: "a trailing comma",
-      env: { ...complete, INTERNAL_HMAC_SECRET: `${SECRET},` },
-      issues: ["INTERNAL_HMAC_SECRET"],
-    },
-    {
-      name: "a gateway's secret for only one service",
-      env: { ...complete, INTERNAL_HMAC_SECRET: "", INTERNAL_HMAC_SECRET_DATA: SECRET },
-      issues: ["INTERNAL_HMAC_SECRET"],
-    },
-    {
-      name: "a short secret for one service",
-      env: { ...complete, INTERNAL_HMAC_SECRET_IDENTITY: SHORT },
-      issues: ["INTERNAL_HMAC_SECRET_IDENTITY"],
-    },
-    {
-      name: "the data service's secret at the identity service",
-      env: {
-        ROLE: "identity",
-        INTERNAL_HMAC_SECRET: IDENTITY_SECRET,
-        INTERNAL_HMAC_SECRET_DATA: SECRET,
-      },
-      issues: ["INTERNAL_HMAC_SECRET_DATA"],
-    },
-    {
-      name: "the identity secret at a gateway",
-      env: { ...complete, IDENTITY_SECRET: TEST_IDENTITY_SECRET },
-      issues: ["IDENTITY_SECRET"],
-    },
-    {
-      name: "the identity secret at a data service",
-      env: { ROLE: "data", INTERNAL_HMAC_SECRET: SECRET, IDENTITY_SECRET: TEST_IDENTITY_SECRET },
-      issues: ["IDENTITY_SECRET"],
-    },
-    {
-      name: "a short identity secret",
-      env: { IDENTITY_SECRET: SHORT },
-      issues: ["IDENTITY_SECRET"],
-    },
-    {
-      name: "an upstream with a path",
-      env: { ...complete, UPSTREAM_DATA_URL: "http://data:8787/x" },
-      issues: ["UPSTREAM_DATA_URL"],
-    },
-    { name: "an unknown role", env: { ROLE: "console" }, issues: ["ROLE"] },
-    {
-      name: "an invalid proxy",
-      env: { TRUSTED_PROXIES: "10.0.0.0/8,proxy" },
-      issues: ["TRUSTED_PROXIES"],
-    },
-  ])("is rejected with $name", ({ env, issues }) => {
+  const WRONG = cases("name", "env", "issues")`
+    no secret for data                   | ROLE=data                                                           | INTERNAL_HMAC_SECRET
+    no secret for identity               | ROLE=identity                                                       | INTERNAL_HMAC_SECRET
+    no settings for a gateway            | ROLE=gateway                                                        | INTERNAL_HMAC_SECRET UPSTREAM_DATA_URL UPSTREAM_IDENTITY_URL
+    a short secret                       | complete; INTERNAL_HMAC_SECRET=${SHORT} | INTERNAL_HMAC_SECRET
+    a short second secret                | complete; INTERNAL_HMAC_SECRET=${SECRET},${SHORT} | INTERNAL_HMAC_SECRET
+    a trailing comma                     | complete; INTERNAL_HMAC_SECRET=${SECRET}, | INTERNAL_HMAC_SECRET
+    a secret for only one service        | complete; INTERNAL_HMAC_SECRET=; INTERNAL_HMAC_SECRET_DATA=${SECRET} | INTERNAL_HMAC_SECRET
+    a short secret for one service       | complete; INTERNAL_HMAC_SECRET_IDENTITY=${SHORT} | INTERNAL_HMAC_SECRET_IDENTITY
+    the data service's secret elsewhere  | ROLE=identity; INTERNAL_HMAC_SECRET=${IDENTITY_SECRET}; INTERNAL_HMAC_SECRET_DATA=${SECRET} | INTERNAL_HMAC_SECRET_DATA
+    the identity secret at a gateway     | complete; IDENTITY_SECRET=${TEST_IDENTITY_SECRET}                    | IDENTITY_SECRET
+    the identity secret at data          | ROLE=data; INTERNAL_HMAC_SECRET=${SECRET}; IDENTITY_SECRET=${TEST_IDENTITY_SECRET} | IDENTITY_SECRET
+    a short identity secret              | IDENTITY_SECRET=${SHORT}                                            | IDENTITY_SECRET
+    an upstream with a path              | complete; UPSTREAM_DATA_URL=http://data:8787/x                       | UPSTREAM_DATA_URL
+    an unknown role                      | ROLE=console                                                        | ROLE
+    an invalid proxy                     | TRUSTED_PROXIES=10.0.0.0/8,proxy                                    | TRUSTED_PROXIES
+  `;
+  test.each(WRONG)("is rejected with $name", ({ env: text, issues }) => {
+    const settings = text.split("; ").filter((setting) => setting.includes("="));
+    const read = settings.map((setting) => setting.split(/=(.*)/).slice(0, 2));
+    const env: Record<string, string> = {
+      ...(text.startsWith("complete") ? complete : {}),
+      ...Object.fromEntries(read),
+    };
+    expectRejected(env, issues.split(" "));
+  });
+
+  function expectRejected(env: Record<string, string>, issues: readonly string[]) {
     const read = readConfig(env);
     const found = "issues" in read ? read.issues : [];
     expect(found.map((issue) => issue.split(" ")[0])).toEqual([...issues]);
     for (const value of Object.values(env).filter((text) => text.includes("secret")))
       expect(found.join()).not.toContain(value);
-  });
+  }
 
   test("is checked before serve listens, and an error names the variable without its value", async () => {
     const env = { ...complete, INTERNAL_HMAC_SECRET: SHORT, DATABASE_URL: database.servingUrl };

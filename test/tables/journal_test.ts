@@ -6,6 +6,7 @@ import { defineSchema, t } from "../../src/schema/mod.ts";
 import { compareJournal, journalFileName } from "../../src/tables/history/journal.ts";
 import { readJournal, writeJournal } from "../../src/tables/history/journal_files.ts";
 import { type Applied, writeMigrationText } from "../../src/tables/history/migration_text.ts";
+import { cases } from "../support/cases.ts";
 import { codeOf } from "../support/problem.ts";
 import { dumpDatabase, freshName, postSchema, readMigrations } from "../support/push.ts";
 import { definitionOf, openTestService } from "../support/service.ts";
@@ -304,57 +305,21 @@ test.each([
 });
 
 const OTHER = `sha256:${"0".repeat(64)}`;
-test.each([
-  {
-    name: "a first migration that differs from the applied migration",
-    journal: [{ seq: 1, checksum: OTHER }],
-    status: 409,
-    error: "diverged_history",
-    expected: "0001_create_table",
-  },
-  {
-    name: "an unapplied migration",
-    journal: [{ seq: 7, checksum: OTHER }],
-    status: 409,
-    error: "diverged_history",
-    expected: "must first apply migration 7",
-  },
-  {
-    name: "a journal that is not a list",
-    journal: { seq: 1 },
-    status: 422,
-    error: "invalid_schema",
-    expected: "/journal",
-  },
-  {
-    name: "an invalid entry",
-    journal: [null],
-    status: 422,
-    error: "invalid_schema",
-    expected: "/journal/0",
-  },
-  {
-    name: "an invalid checksum",
-    journal: [{ seq: 1, checksum: "sha256:x" }],
-    status: 422,
-    error: "invalid_schema",
-    expected: "/journal/0",
-  },
-  {
-    name: "a fractional number",
-    journal: [{ seq: 1.5, checksum: OTHER }],
-    status: 422,
-    error: "invalid_schema",
-    expected: "/journal/0",
-  },
-])(
+test.each(cases("name", "journal", "status", "error", "expected")`
+  a first migration that differs from the applied migration | [{"seq":1,"checksum":"${OTHER}"}]   | 409 | diverged_history | 0001_create_table
+  an unapplied migration                                    | [{"seq":7,"checksum":"${OTHER}"}]   | 409 | diverged_history | must first apply migration 7
+  a journal that is not a list                              | {"seq":1}                           | 422 | invalid_schema   | /journal
+  an invalid entry                                          | [null]                              | 422 | invalid_schema   | /journal/0
+  an invalid checksum                                       | [{"seq":1,"checksum":"sha256:x"}]   | 422 | invalid_schema   | /journal/0
+  a fractional number                                       | [{"seq":1.5,"checksum":"${OTHER}"}] | 422 | invalid_schema   | /journal/0
+`)(
   "POST /v1/data/schema with $name gets $status and writes nothing",
   async ({ journal, status, error, expected }) => {
     const before = await dumpDatabase(service.service.admin);
 
-    const response = await postSchema(service, app, WIDER, { journal });
+    const response = await postSchema(service, app, WIDER, { journal: JSON.parse(journal) });
 
-    expect(response).toMatchObject({ status, json: { error } });
+    expect(response).toMatchObject({ status: Number(status), json: { error } });
     expect(response.text).toContain(expected);
     expect(await dumpDatabase(service.service.admin)).toBe(before);
   },
