@@ -107,166 +107,118 @@ const makeSecretUse = (secretId: string) => ({
   addresses: 0,
 });
 
-describe("the checks report the expected level for", () => {
-  test.each<{ name: string; findings: CheckResult[]; want: string[] }>([
-    { name: "an unpatched driver", findings: [evaluateDriver(false)], want: ["warn"] },
-    {
-      name: "PostgreSQL 14",
-      findings: [evaluateVersion({ ...WELL, version: 14 })],
-      want: ["fail"],
-    },
-    ...[
-      { name: "with minimum rights", login: {}, want: ["ok"] },
-      { name: "of a superuser", login: { isSuperuser: true }, want: ["warn"] },
-      { name: "with BYPASSRLS", login: { bypassesRls: true }, want: ["warn"] },
-      { name: "with CREATEROLE", login: { createsRoles: true }, want: ["warn"] },
-      ...["rowhouse_owner", "rowhouse_tables", "rowhouse_tenant", "rowhouse_console"].map(
-        (role) => ({
-          name: `in ${role}`,
-          login: { memberOf: ["rowhouse_data", role] },
-          want: ["warn"],
-        }),
+type Level = "ok" | "warn" | "fail";
+/** What it is, and the levels of its findings. */
+type Case = readonly [name: string, findings: readonly CheckResult[], ...want: Level[]];
+type LoginCase = readonly [name: string, login: Partial<Login>, ...want: Level[]];
+
+/** Cases of logins that differ in a part. */
+const ofLogins = (
+  toName: (name: string) => string,
+  evaluate: (login: Partial<Login>) => readonly CheckResult[],
+  cases: readonly LoginCase[],
+): Case[] => cases.map(([name, login, ...want]) => [toName(name), evaluate(login), ...want]);
+
+const inRole = (role: string, of: string, want: Level): LoginCase => [
+  ...([`in ${role}`, { memberOf: [of, role] }, want] as const),
+];
+const RIGHTS: readonly LoginCase[] = [
+  ["with BYPASSRLS", { bypassesRls: true }, "warn"],
+  ["with CREATEROLE", { createsRoles: true }, "warn"],
+  ["without a role", { memberOf: [] }, "fail"],
+];
+const NO_LIMITS = { connectionLimit: -1, tempFileLimitKb: -1 };
+const [ONE, OLD] = [makeSecretUse("new"), makeSecretUse("old")];
+
+const CASES: readonly Case[] = [
+  ["an unpatched driver", [evaluateDriver(false)], "warn"],
+  ["PostgreSQL 14", [evaluateVersion({ ...WELL, version: 14 })], "fail"],
+  ...ofLogins(
+    (name) => `a serving login ${name}`,
+    (login) => evaluateServingLogin({ ...SERVING, ...login }),
+    [
+      ["with minimum rights", {}, "ok"],
+      ["of a superuser", { isSuperuser: true }, "warn"],
+      ...RIGHTS,
+      ...["rowhouse_owner", "rowhouse_tables", "rowhouse_tenant", "rowhouse_console"].map((role) =>
+        inRole(role, "rowhouse_data", "warn"),
       ),
-      { name: "without a role", login: { memberOf: [] }, want: ["fail"] },
-      { name: "without a time limit", login: { statementTimeoutMs: 0 }, want: ["ok", "warn"] },
-    ].map(({ name, login, want }) => ({
-      name: `a serving login ${name}`,
-      findings: evaluateServingLogin({ ...SERVING, ...login }),
-      want,
-    })),
-    ...[
-      { name: "with minimum rights", login: {}, want: "ok" },
-      { name: "of a superuser", login: { isSuperuser: true, memberOf: [] }, want: "fail" },
-      { name: "with BYPASSRLS", login: { bypassesRls: true }, want: "warn" },
-      { name: "with CREATEROLE", login: { createsRoles: true }, want: "warn" },
-      ...["rowhouse_owner", "rowhouse_service", "rowhouse_data", "rowhouse_console"].map(
-        (role) => ({
-          name: `in ${role}`,
-          login: { memberOf: [role, "rowhouse_tables"] },
-          want: role === "rowhouse_owner" ? "fail" : "warn",
-        }),
+      ["without a time limit", { statementTimeoutMs: 0 }, "ok", "warn"],
+    ],
+  ),
+  ...ofLogins(
+    (name) => `a pushing login ${name}`,
+    (login) => [evaluatePushingLogin({ ...PUSHING, ...login }, "ADMIN_DATABASE_URL", fail)],
+    [
+      ["with minimum rights", {}, "ok"],
+      ["of a superuser", { isSuperuser: true, memberOf: [] }, "fail"],
+      ...RIGHTS,
+      inRole("rowhouse_owner", "rowhouse_tables", "fail"),
+      ...["rowhouse_service", "rowhouse_data", "rowhouse_console"].map((role) =>
+        inRole(role, "rowhouse_tables", "warn"),
       ),
-      { name: "without a role", login: { memberOf: [] }, want: "fail" },
-    ].map(({ name, login, want }) => ({
-      name: `a pushing login ${name}`,
-      findings: [evaluatePushingLogin({ ...PUSHING, ...login }, "ADMIN_DATABASE_URL", fail)],
-      want: [want],
-    })),
-    ...[
-      { name: "with limits", login: {}, want: [] },
-      { name: "without a connection limit", login: { connectionLimit: -1 }, want: ["warn"] },
-      {
-        name: "without a limit of temporary files",
-        login: { tempFileLimitKb: -1 },
-        want: ["warn"],
-      },
-      {
-        name: "that pushes, without a limit of temporary files",
-        login: { ...PUSHING, tempFileLimitKb: -1 },
-        want: [],
-      },
-      {
-        name: "of a superuser",
-        login: { isSuperuser: true, connectionLimit: -1, tempFileLimitKb: -1 },
-        want: [],
-      },
-    ].map(({ name, login, want }) => ({
-      name: `a login ${name}`,
-      findings: evaluateLoginLimits({ ...SERVING, ...login }),
-      want,
-    })),
-    {
-      name: "temporary tables",
-      findings: [evaluateTemp({ ...WELL, publicTemp: true })],
-      want: ["warn"],
-    },
-    ...[
-      { name: "with minimum rights", login: {}, want: "ok" },
-      { name: "without rights", login: { memberOf: [] }, want: "fail" },
-      { name: "of a superuser", login: { isSuperuser: true }, want: "warn" },
-      {
-        name: "that serves",
-        login: { memberOf: ["rowhouse_service", "rowhouse_console"] },
-        want: "warn",
-      },
-      { name: "in another role", login: { otherRoles: ["pg_read_all_data"] }, want: "warn" },
-    ].map(({ name, login, want }) => ({
-      name: `a login ${name} for the Console`,
-      findings: [evaluateConsoleLogin({ ...CONSOLE, ...login })],
-      want: [want],
-    })),
-    {
-      name: "a log with the values of parameters",
-      findings: [evaluateParameterLog({ ...WELL, logsParameters: true })],
-      want: ["warn"],
-    },
-    {
-      name: "a log with failing statements",
-      findings: [evaluateFailureLog({ ...WELL, logsFailures: true })],
-      want: ["warn"],
-    },
-    {
-      name: "a shared secret for two services",
-      findings: [evaluateSecrets({ data: ["new", "one"], identity: ["one"] })],
-      want: ["warn"],
-    },
-    {
-      name: "a separate secret for each service",
-      findings: [evaluateSecrets({ data: ["new", "one"], identity: ["other"] })],
-      want: ["ok"],
-    },
-    {
-      name: "a clock with an hour's difference",
-      findings: [evaluateClock(WELL, 4_600_000)],
-      want: ["warn"],
-    },
-    { name: "a synchronized clock", findings: [evaluateClock(WELL, 1_000_500)], want: ["ok"] },
-    {
-      name: "an older identity secret that passwords need",
-      findings: evaluateIdentitySecrets(
-        ["new", "old"],
-        [makeSecretUse("new"), makeSecretUse("old")],
-      ),
-      want: ["warn"],
-    },
-    {
-      name: "an unused older identity secret",
-      findings: evaluateIdentitySecrets(["new", "old"], [makeSecretUse("new")]),
-      want: ["ok"],
-    },
-    {
-      name: "an identity secret that was removed too early",
-      findings: evaluateIdentitySecrets(["new"], [makeSecretUse("new"), makeSecretUse("old")]),
-      want: ["warn"],
-    },
-    {
-      name: "a single identity secret",
-      findings: evaluateIdentitySecrets(["new"], [makeSecretUse("new")]),
-      want: ["ok"],
-    },
-    { name: "no mail server", findings: evaluateMails(MAILS), want: [] },
-    { name: "sent emails", findings: evaluateMails({ ...MAILS, hasSender: true }), want: ["ok"] },
-    { name: "unsent emails", findings: evaluateMails({ ...MAILS, waiting: 1 }), want: ["warn"] },
-    {
-      name: "delayed and abandoned emails",
-      findings: evaluateMails({ hasSender: true, waiting: 2, oldestS: 601, givenUp: 1 }),
-      want: ["warn", "warn"],
-    },
-    {
-      name: "a missing migration",
-      findings: [evaluateMigrations({ ...CURRENT, missing: [3] })],
-      want: ["fail"],
-    },
-    {
-      name: "a build before the first release",
-      findings: [evaluateMigrations({ ...CURRENT, edited: [1] })],
-      want: ["fail"],
-    },
-  ])("$name", ({ findings, want }) => {
-    expect(findings.map(({ level }) => String(level))).toEqual(want);
+    ],
+  ),
+  ...ofLogins(
+    (name) => `a login ${name}`,
+    (login) => evaluateLoginLimits({ ...SERVING, ...login }),
+    [
+      ["with limits", {}],
+      ["without a connection limit", { connectionLimit: -1 }, "warn"],
+      ["without a limit of temporary files", { tempFileLimitKb: -1 }, "warn"],
+      ["that pushes, without a limit of temporary files", { ...PUSHING, tempFileLimitKb: -1 }],
+      ["of a superuser", { isSuperuser: true, ...NO_LIMITS }],
+    ],
+  ),
+  ...ofLogins(
+    (name) => `a login ${name} for the Console`,
+    (login) => [evaluateConsoleLogin({ ...CONSOLE, ...login })],
+    [
+      ["with minimum rights", {}, "ok"],
+      ["without rights", { memberOf: [] }, "fail"],
+      ["of a superuser", { isSuperuser: true }, "warn"],
+      ["that serves", { memberOf: ["rowhouse_service", "rowhouse_console"] }, "warn"],
+      ["in another role", { otherRoles: ["pg_read_all_data"] }, "warn"],
+    ],
+  ),
+  ["temporary tables", [evaluateTemp({ ...WELL, publicTemp: true })], "warn"],
+  ["a log of parameters", [evaluateParameterLog({ ...WELL, logsParameters: true })], "warn"],
+  ["a log of failing statements", [evaluateFailureLog({ ...WELL, logsFailures: true })], "warn"],
+  [
+    "a shared secret for two services",
+    [evaluateSecrets({ data: ["new", "one"], identity: ["one"] })],
+    "warn",
+  ],
+  [
+    "a separate secret for each service",
+    [evaluateSecrets({ data: ["new", "one"], identity: ["other"] })],
+    "ok",
+  ],
+  ["a clock with an hour's difference", [evaluateClock(WELL, 4_600_000)], "warn"],
+  ["a synchronized clock", [evaluateClock(WELL, 1_000_500)], "ok"],
+  ["an older identity secret in use", evaluateIdentitySecrets(["new", "old"], [ONE, OLD]), "warn"],
+  ["an unused older identity secret", evaluateIdentitySecrets(["new", "old"], [ONE]), "ok"],
+  ["an identity secret removed too early", evaluateIdentitySecrets(["new"], [ONE, OLD]), "warn"],
+  ["a single identity secret", evaluateIdentitySecrets(["new"], [ONE]), "ok"],
+  ["no mail server", evaluateMails(MAILS)],
+  ["sent emails", evaluateMails({ ...MAILS, hasSender: true }), "ok"],
+  ["unsent emails", evaluateMails({ ...MAILS, waiting: 1 }), "warn"],
+  [
+    "delayed and abandoned emails",
+    evaluateMails({ hasSender: true, waiting: 2, oldestS: 601, givenUp: 1 }),
+    ...(["warn", "warn"] as const),
+  ],
+  ["a missing migration", [evaluateMigrations({ ...CURRENT, missing: [3] })], "fail"],
+  ["a build before the first release", [evaluateMigrations({ ...CURRENT, edited: [1] })], "fail"],
+];
+
+test.each(CASES.map(([name, ...rest]) => ({ name, rest })))(
+  "the checks report the expected level for $name",
+  ({ rest: [findings, ...want] }) => {
+    expect(findings.map(({ level }) => level)).toEqual(want);
     for (const { level, remedy } of findings) expect(remedy === undefined).toBe(level === "ok");
-  });
-});
+  },
+);
 
 const project = await share(makeProject());
 const database = await share(makeDatabase());
