@@ -13,10 +13,14 @@ import {
   columnOf,
   fromOf,
   isAllowed,
+  isFixed,
   isHidden,
   isOwn,
+  isSame,
+  isServer,
   type Row,
   type Rule,
+  type State,
 } from "./rules.ts";
 import { callAs, pathOf, type World } from "./world.ts";
 import {
@@ -25,6 +29,7 @@ import {
   FORBIDDEN,
   findConflicts,
   findDoomed,
+  INVALID,
   keysOf,
   rejectColumns,
   rejectCreate,
@@ -119,7 +124,7 @@ export async function playDeleteWhere(world: World): Promise<void> {
   await settle(turn, path, isDone && !isDry ? withoutRows(sight, doomed.ids) : sight.state);
 }
 
-/** Creates rows, or updates those that the person sees and may change. */
+/** Creates rows, or updates those that the person sees and may change: one, or all of a list, or none. */
 export async function playUpsert(world: World): Promise<void> {
   const turn = drawTurn(world);
   const { caller, table, sight } = turn;
@@ -127,26 +132,88 @@ export async function playUpsert(world: World): Promise<void> {
   if (keys.length === 0) return;
   const key = pick(world.random, keys);
   const isIgnored = world.random(3) === 0;
-  const body = drawNew(turn);
-  const query = `onConflict=${key.join(",")}${isIgnored ? "&existing=ignore" : ""}`;
+  const isOne = world.random(2) === 0;
+  const bodies = Array.from({ length: isOne ? 1 : 1 + world.random(4) }, () => drawSent(turn));
+  const query = `onConflict=${key.toReversed().join(",")}${isIgnored ? "&existing=ignore" : ""}`;
   const path = `${pathOf(table.name)}?${query}`;
-  const request = { path, body };
-  const response = await callAs(world, caller, path, { method: "POST", json: body });
-  const row = toNewRow(sight, table, body);
-  const [existing] = findConflicts(sight, table, row, [key]);
-  const reasons = rejectUpsert(turn, { body, existing, key, isIgnored });
-  const ok = existing === undefined ? 201 : 200;
-  const isDone = checkStatus(turn, request, { response, reasons, ok });
-  if (!isDone) return await settle(turn, request, sight.state);
-  const { id } = response.json as Row;
-  if (existing !== undefined && id !== existing.id) fail(turn, request, "Another row was written");
-  const written =
-    existing === undefined
-      ? { ...row, id }
-      : isIgnored
-        ? existing
-        : { ...existing, ...withoutOwners(turn, body), id };
-  await settle(turn, request, withRows(sight.state, table.name, [written]));
+  const request = { path, bodies };
+  const headers = { "idempotency-key": crypto.randomUUID() };
+  const call = { method: "POST", json: isOne ? bodies[0] : bodies, headers };
+  const response = await callAs(world, caller, path, call);
+  const judged = judgeUpserts(turn, bodies, { key, isIgnored });
+  const ok = isOne && judged.existing[0] === undefined ? 201 : 200;
+  if (!checkStatus(turn, request, { response, ...judged, ok }))
+    return await settle(turn, request, sight.state);
+  const found = response.json as Row & { rows: Row[]; results: string[] };
+  const stored = isOne ? [found] : found.rows;
+  const written = judged.written.map((row, n) => {
+    const id = judged.existing[n]?.id ?? stored[n]?.id ?? "";
+    if (id !== stored[n]?.id) fail(turn, request, "Another row was written");
+    return { ...row, id };
+  });
+  for (const [n, result] of (found.results ?? []).entries())
+    if (!judged.results[n]?.includes(result))
+      fail(turn, request, `The result is ${result} instead of ${judged.results[n]}`);
+  await settle(turn, request, withRows(sight.state, table.name, written));
+  if (!isServer(sight)) return;
+  const again = await callAs(world, caller, path, call);
+  if (again.status !== response.status || again.text !== response.text)
+    fail(turn, request, `The repeat gets ${again.status} ${again.text}`);
+}
+
+/** A new row, or one that exists. */
+function drawSent(turn: Turn): Body {
+  const { world, sight, table } = turn;
+  const rows = visibleOf(sight, table);
+  if (rows.length === 0 || world.random(4) > 0) return drawNew(turn);
+  const row = pick(world.random, rows);
+  const columns = table.columns.filter(
+    (column) => column.onUpdate === undefined && !isFixed(sight, column) && !isOwn(sight, column),
+  );
+  return Object.fromEntries(columns.map(({ name }) => [name, row[name] ?? null]));
+}
+
+/** Rows are as if they were sent one after the other; a row that only an earlier row allows can also be rejected. */
+function judgeUpserts(
+  turn: Turn,
+  bodies: readonly Body[],
+  { key, isIgnored }: { key: readonly string[]; isIgnored: boolean },
+) {
+  const { sight, table } = turn;
+  const rows = bodies.map((body, n) => toNewRow(sight, table, body, `~${n}`));
+  const existing = rows.map((row) => findConflicts(sight, table, row, [key])[0]);
+  const reject = (state: State, n: number) => {
+    const asked = { body: bodies[n] ?? {}, existing: existing[n], key, isIgnored };
+    return rejectUpsert({ ...turn, sight: { ...sight, state } }, asked);
+  };
+  const written = rows.map((row, n): Row => {
+    const before = existing[n];
+    if (before === undefined || isIgnored) return before ?? row;
+    return { ...before, ...withoutOwners(turn, bodies[n] ?? {}), id: before.id };
+  });
+  const hasTwice = (list: readonly Row[], of?: (readonly string[])[]) =>
+    list.some((row) => findConflicts({ state: new Map([[table.name, list]]) }, table, row, of)[0]);
+  const isRepeated = hasTwice(rows, [key]);
+  let { state } = sight;
+  const together = rows.flatMap((_, n) => reject(state, n));
+  const inTurn = written.flatMap((row, n) => {
+    const reasons = reject(state, n);
+    state = withRows(state, table.name, [row]);
+    return reasons;
+  });
+  const ofList = [...(isRepeated ? [INVALID] : []), ...(hasTwice(written) ? [CONFLICT] : [])];
+  const results = written.map((row, n): string[] => {
+    const before = existing[n];
+    if (before === undefined) return ["created"];
+    if (isIgnored) return ["ignored"];
+    if (JSON.stringify(row) === JSON.stringify(before)) return ["unchanged"];
+    const isEqual = table.columns.every(({ name, kind }) =>
+      isSame({ kind }, row[name] ?? null, before[name] ?? null),
+    );
+    return isEqual ? ["unchanged", "updated"] : ["updated"];
+  });
+  const reasons = [...together, ...inTurn, ...ofList];
+  return { reasons, mayPass: inTurn.length === 0 && !isRepeated, existing, written, results };
 }
 
 function withoutOwners({ sight, table }: Turn, body: Body): Body {
