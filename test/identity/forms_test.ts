@@ -1,6 +1,7 @@
 /** The forms of the sign-in and account pages after a rejection: what they repeat, and where the focus is. */
 import { expect, test } from "bun:test";
 import { createUser } from "../../src/records/people/mod.ts";
+import { cases } from "../support/cases.ts";
 import { testDeps } from "../support/deps.ts";
 import { type Jar, makePerson, readHidden, signInAs, visit } from "../support/people.ts";
 import { enrolPerson, passPassword } from "../support/second_factor.ts";
@@ -23,82 +24,28 @@ async function makeLinkPath(): Promise<string> {
   return `/set-password?token=${linkText}`;
 }
 
-type Case = {
-  path: string;
-  open: () => Promise<Jar> | Jar;
-  typed: Record<string, string>;
-  retained: string[];
-  focus: string;
+const OPEN: Readonly<Record<string, () => Promise<Jar>>> = {
+  nobody: async () => new Map(),
+  "signed in": openSignedIn,
+  "half signed in": openPending,
 };
 
-test.each<Case>([
-  {
-    path: "/login",
-    open: () => new Map(),
-    typed: { email: "ada@example.org", password: " typed password" },
-    retained: ["email"],
-    focus: "password",
-  },
-  {
-    path: "/login",
-    open: () => new Map(),
-    typed: { email: "  ", password: "typed password" },
-    retained: [],
-    focus: "email",
-  },
-  {
-    path: "/account",
-    open: openSignedIn,
-    typed: { name: "Typed Name", picture: "http://typed.example.org" },
-    retained: ["name", "picture"],
-    focus: "picture",
-  },
-  {
-    path: "/account",
-    open: openSignedIn,
-    typed: { name: "two\nlines", picture: "http://typed.example.org" },
-    retained: ["name", "picture"],
-    focus: "name",
-  },
-  {
-    path: "/account/password",
-    open: openSignedIn,
-    typed: { present: "typed present", password: "seven slow green boats" },
-    retained: [],
-    focus: "present",
-  },
-  {
-    path: "/account/security/app",
-    open: openSignedIn,
-    typed: { code: "typed-12" },
-    retained: [],
-    focus: "code",
-  },
-  {
-    path: "/second-factor",
-    open: openPending,
-    typed: { code: "typed-12" },
-    retained: [],
-    focus: "code",
-  },
-  {
-    path: "/second-factor",
-    open: openPending,
-    typed: { recovery: "typed-code-12" },
-    retained: [],
-    focus: "recovery",
-  },
-  {
-    path: "/set-password",
-    open: () => new Map(),
-    typed: { password: "typed password" },
-    retained: [],
-    focus: "password",
-  },
-])(
+test.each(cases("path", "visitor", "sent", "retained", "focus")`
+  /login                | nobody         | {"email":"ada@example.org","password":" typed password"}         | email         | password
+  /login                | nobody         | {"email":"  ","password":"typed password"}                       |               | email
+  /account              | signed in      | {"name":"Typed Name","picture":"http://typed.example.org"}       | name, picture | picture
+  /account              | signed in      | {"name":"two\\nlines","picture":"http://typed.example.org"}       | name, picture | name
+  /account/password     | signed in      | {"present":"typed present","password":"seven slow green boats"}  |               | present
+  /account/security/app | signed in      | {"code":"typed-12"}                                              |               | code
+  /second-factor        | half signed in | {"code":"typed-12"}                                              |               | code
+  /second-factor        | half signed in | {"recovery":"typed-code-12"}                                     |               | recovery
+  /set-password         | nobody         | {"password":"typed password"}                                    |               | password
+`)(
   "a rejected form of $path retains $retained, never secrets, with the focus in $focus",
-  async ({ path, open, typed, retained, focus }) => {
-    const jar = await open();
+  async ({ path, visitor, sent, retained, focus }) => {
+    const jar = (await OPEN[visitor]?.()) ?? new Map();
+    const typed: Record<string, string> = JSON.parse(sent);
+    const kept = retained.split(", ");
     const first = path === "/set-password" ? await makeLinkPath() : path;
     const page = await visit(service, jar, first);
     const fields = { ...readHidden(page.text), ...typed };
@@ -106,7 +53,7 @@ test.each<Case>([
     expect([status, readValues(text, Object.keys(typed))]).toEqual([
       422,
       Object.fromEntries(
-        Object.entries(typed).map(([name, value]) => [name, retained.includes(name) ? value : ""]),
+        Object.entries(typed).map(([name, value]) => [name, kept.includes(name) ? value : ""]),
       ),
     ]);
     expect(

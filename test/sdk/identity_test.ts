@@ -5,6 +5,7 @@ import { readTarget } from "../../src/records/apps/mod.ts";
 import { createAppClient } from "../../src/sdk/app.ts";
 import { createIdentityClient, IdentityError, type SessionState } from "../../src/sdk/identity.ts";
 import { createServerClient } from "../../src/sdk/server.ts";
+import { cases } from "../support/cases.ts";
 
 const PAGE = "https://wiki.example.org/pages/1?edit=yes#title";
 const ADA = {
@@ -188,79 +189,25 @@ describe("getSession()", () => {
 });
 
 describe("any other response is an IdentityError, and never a sign-out:", () => {
-  const rows = [
-    {
-      name: "unknown app",
-      response: () => no(404, "unknown_app"),
-      status: 404,
-      code: "unknown_app",
-    },
-    {
-      name: "server error",
-      response: () => no(500, "request_failed"),
-      status: 500,
-      code: "request_failed",
-    },
-    {
-      name: "unavailable",
-      response: () => no(503, "request_failed"),
-      status: 503,
-      code: "request_failed",
-    },
-    {
-      name: "bad request",
-      response: () => no(400, "invalid_request"),
-      status: 400,
-      code: "invalid_request",
-    },
-    {
-      name: "too many requests",
-      response: () => no(429, "rate_limited"),
-      status: 429,
-      code: "rate_limited",
-    },
-    {
-      name: "a proxy's HTML page",
-      response: () => new Response("<h1>Bad gateway</h1>", { status: 502 }),
-      status: 502,
-      code: "request_failed",
-    },
-    {
-      name: "an empty body",
-      response: () => new Response(null, { status: 500 }),
-      status: 500,
-      code: "request_failed",
-    },
-    {
-      name: "malformed JSON",
-      response: () => Response.json(null, { status: 500 }),
-      status: 500,
-      code: "request_failed",
-    },
-    {
-      name: "a code that is not a text",
-      response: () => Response.json({ error: 7 }, { status: 500 }),
-      status: 500,
-      code: "request_failed",
-    },
-    {
-      name: "a success without a user",
-      response: () => new Response("<html>"),
-      status: 200,
-      code: "request_failed",
-    },
-    {
-      name: "204",
-      response: () => new Response(null, { status: 204 }),
-      status: 204,
-      code: "request_failed",
-    },
-  ];
+  const rows = cases("name", "status", "body", "code")`
+    unknown app              | 404 | {"error":"unknown_app"}     | unknown_app
+    server error             | 500 | {"error":"request_failed"}  | request_failed
+    unavailable              | 503 | {"error":"request_failed"}  | request_failed
+    bad request              | 400 | {"error":"invalid_request"} | invalid_request
+    too many requests        | 429 | {"error":"rate_limited"}    | rate_limited
+    a proxy's HTML page      | 502 | <h1>Bad gateway</h1>        | request_failed
+    an empty body            | 500 |                             | request_failed
+    malformed JSON           | 500 | null                        | request_failed
+    a code that is not a text | 500 | {"error":7}                | request_failed
+    a success without a user | 200 | <html>                      | request_failed
+    204                      | 204 |                             | request_failed
+  `;
   const methods = ["getUser", "getSession", "isAuthenticated", "hasAccess", "requireUser"] as const;
   test.each(rows.flatMap((row) => methods.map((method) => ({ ...row, method }))))(
     "$name at $method()",
-    async ({ response, status, code, method }) => {
-      responses = [response()];
+    async ({ body, code, method, ...row }) => {
+      const status = Number(row.status);
+      responses = [new Response(body || null, { status })];
       const failure: unknown = await client()
         [method]()
         .then(
