@@ -68,167 +68,124 @@ const deep = (column: string, way: string) => {
   return Buffer.from(JSON.stringify([described, null, id(DEEP)])).toString("base64url");
 };
 
-const CASES = [
-  { query: "order=id&limit=20", maxBuffers: SERVED },
-  { query: "order=id.desc&limit=20", maxBuffers: SERVED },
-  { query: `after=${cursor("id.asc", id(DEEP))}&limit=20`, maxBuffers: SERVED },
-  { query: "order=created_at.desc&limit=20", maxBuffers: SERVED },
-  { query: "order=created_at&limit=20", maxBuffers: SERVED },
-  {
-    query: `order=created_at.desc&limit=20&after=${cursor("created_at.desc,id.desc", time(DEEP), id(DEEP))}`,
-    maxBuffers: SERVED,
-  },
-  {
-    query: `order=created_at&limit=20&after=${cursor("created_at.asc,id.asc", time(DEEP), id(DEEP))}`,
-    maxBuffers: SERVED,
-  },
-  {
-    query: `created_at=lt.${encodeURIComponent(time(DEEP))}&order=created_at.desc&limit=20`,
-    maxBuffers: SERVED,
-  },
-  {
-    query: `created_at=gt.${encodeURIComponent(time(DEEP))}&created_at=lt.${encodeURIComponent(time(DEEP + 30))}&order=created_at&limit=20`,
-    maxBuffers: SERVED,
-  },
-  { query: "done=eq.true&due_at=not.is.null&order=due_at.desc&limit=20", maxBuffers: SERVED },
-  { query: "done=eq.false&due_at=not.is.null&order=due_at&limit=20", maxBuffers: SERVED },
-  {
-    query: `done=eq.true&due_at=not.is.null&order=due_at.desc&limit=20&after=${cursor("due_at.desc,id.desc", time(DEEP), id(DEEP))}`,
-    maxBuffers: SERVED,
-  },
-  {
-    query: `done=eq.true&due_at=gte.${encodeURIComponent(time(DEEP))}&order=due_at&limit=20`,
-    maxBuffers: SERVED,
-  },
-  { query: `done=eq.false&${range("due_at", 1, 30)}&order=due_at&limit=20`, maxBuffers: SERVED },
-  { query: `done=eq.false&${range("due_at", 1, 30)}&order=due_at`, maxBuffers: SERVED },
-  { query: `done=eq.false&${range("due_at", 1, 30)}&order=due_at.desc`, maxBuffers: SERVED },
-  {
-    query: `done=eq.false&${range("due_at", ROWS - 30, ROWS)}&order=due_at.desc`,
-    maxBuffers: SERVED,
-  },
-  { query: `done=eq.false&${range("due_at", 1, 30)}&order=title`, maxBuffers: SERVED },
-  {
-    query: `done=eq.false&${range("due_at", 1, 30)}&status=eq.lost&order=due_at`,
-    maxBuffers: SERVED,
-  },
-  {
-    query: `done=eq.false&${range("due_at", 1, 30)}&title=like.*9&order=due_at`,
-    maxBuffers: SERVED,
-  },
+const served = (query: string) => ({ query, maxBuffers: SERVED });
+const lean = (query: string) => ({ query, maxBuffers: LEAN });
+const visiting = (query: string) => ({ query, maxBuffers: VISITED });
+const CASES: readonly { query: string; maxBuffers: number; isCounted?: boolean }[] = [
+  served("order=id&limit=20"),
+  served("order=id.desc&limit=20"),
+  served(`after=${cursor("id.asc", id(DEEP))}&limit=20`),
+  served("order=created_at.desc&limit=20"),
+  served("order=created_at&limit=20"),
+  served(
+    `order=created_at.desc&limit=20&after=${cursor("created_at.desc,id.desc", time(DEEP), id(DEEP))}`,
+  ),
+  served(
+    `order=created_at&limit=20&after=${cursor("created_at.asc,id.asc", time(DEEP), id(DEEP))}`,
+  ),
+  served(`created_at=lt.${encodeURIComponent(time(DEEP))}&order=created_at.desc&limit=20`),
+  served(
+    `created_at=gt.${encodeURIComponent(time(DEEP))}&created_at=lt.${encodeURIComponent(time(DEEP + 30))}&order=created_at&limit=20`,
+  ),
+  served("done=eq.true&due_at=not.is.null&order=due_at.desc&limit=20"),
+  served("done=eq.false&due_at=not.is.null&order=due_at&limit=20"),
+  served(
+    `done=eq.true&due_at=not.is.null&order=due_at.desc&limit=20&after=${cursor("due_at.desc,id.desc", time(DEEP), id(DEEP))}`,
+  ),
+  served(`done=eq.true&due_at=gte.${encodeURIComponent(time(DEEP))}&order=due_at&limit=20`),
+  served(`done=eq.false&${range("due_at", 1, 30)}&order=due_at&limit=20`),
+  served(`done=eq.false&${range("due_at", 1, 30)}&order=due_at`),
+  served(`done=eq.false&${range("due_at", 1, 30)}&order=due_at.desc`),
+  served(`done=eq.false&${range("due_at", ROWS - 30, ROWS)}&order=due_at.desc`),
+  served(`done=eq.false&${range("due_at", 1, 30)}&order=title`),
+  served(`done=eq.false&${range("due_at", 1, 30)}&status=eq.lost&order=due_at`),
+  served(`done=eq.false&${range("due_at", 1, 30)}&title=like.*9&order=due_at`),
   {
     query: `done=eq.false&${range("due_at", 1, 30)}&order=due_at`,
     isCounted: true,
     maxBuffers: SERVED,
   },
-  {
-    query: `project=eq.${PROJECT}&${range("created_at", 1, 30)}&order=created_at`,
-    maxBuffers: SERVED,
-  },
-  { query: "due_at=not.is.null&order=due_at&limit=20", maxBuffers: SERVED },
+  served(`project=eq.${PROJECT}&${range("created_at", 1, 30)}&order=created_at`),
+  served("due_at=not.is.null&order=due_at&limit=20"),
   // The last value before the rows without one.
   ...["due_at", "subject"].flatMap((column) =>
     ["", "&status=eq.open", "&title=like.*9", "&limit=20"].flatMap((more) =>
-      [0, 10].map((before) => ({
-        query: `done=eq.true&${column}=gte.${encodeURIComponent(column === "due_at" ? time(ROWS - before) : `Subject 999${89 - before}`)}&order=${column}${more}`,
-        maxBuffers: LEAN,
-      })),
+      [0, 10].map((before) =>
+        lean(
+          `done=eq.true&${column}=gte.${encodeURIComponent(column === "due_at" ? time(ROWS - before) : `Subject 999${89 - before}`)}&order=${column}${more}`,
+        ),
+      ),
     ),
   ),
-  { query: `done=eq.true&${range("due_at", ROWS + 10, ROWS + 20)}&order=due_at`, maxBuffers: LEAN },
-  { query: `done=eq.true&${range("due_at", ROWS - 30, ROWS + 20)}&order=due_at`, maxBuffers: LEAN },
+  lean(`done=eq.true&${range("due_at", ROWS + 10, ROWS + 20)}&order=due_at`),
+  lean(`done=eq.true&${range("due_at", ROWS - 30, ROWS + 20)}&order=due_at`),
   {
     query: `done=eq.true&${range("due_at", ROWS - 30, ROWS)}&order=due_at`,
     isCounted: true,
     maxBuffers: 2 * LEAN,
   },
-  {
-    query: `done=eq.true&due_at=not.is.null&order=due_at&after=${cursor("due_at.asc,id.asc", time(ROWS - 10), id(ROWS - 10))}`,
-    maxBuffers: LEAN,
-  },
-  ...["eq", "gte"].flatMap((op) =>
-    ["due_at.desc", "title"].map((order) => ({
-      query: `done=eq.true&due_at=${op}.${encodeURIComponent(time(ROWS))}&order=${order}`,
-      maxBuffers: LEAN,
-    })),
+  lean(
+    `done=eq.true&due_at=not.is.null&order=due_at&after=${cursor("due_at.asc,id.asc", time(ROWS - 10), id(ROWS - 10))}`,
   ),
-  { query: `project=eq.${PROJECT}&order=created_at.desc&limit=20`, maxBuffers: SERVED },
-  { query: `id=eq.${id(DEEP)}`, maxBuffers: SERVED },
-  { query: `id=in.(${[1, 2, 3, DEEP].map(id).join(",")})&order=title`, maxBuffers: SERVED },
-  { query: `email=eq.${DEEP}@example.org`, maxBuffers: LEAN },
-  { query: "email=eq.nothing", maxBuffers: LEAN },
-  { query: `url=eq.${SHARED}${DEEP}`, maxBuffers: LEAN },
-  { query: `url=eq.${SHARED}nothing`, maxBuffers: LEAN },
-  { query: `email=in.(nothing,5@example.org,${DEEP}@example.org)`, maxBuffers: LEAN },
-  { query: `url=in.(nothing,${SHARED}5,${SHARED}${DEEP})&order=created_at`, maxBuffers: LEAN },
-  { query: `subject=eq.Subject ${DEEP}`, maxBuffers: LEAN },
+  ...["eq", "gte"].flatMap((op) =>
+    ["due_at.desc", "title"].map((order) =>
+      lean(`done=eq.true&due_at=${op}.${encodeURIComponent(time(ROWS))}&order=${order}`),
+    ),
+  ),
+  served(`project=eq.${PROJECT}&order=created_at.desc&limit=20`),
+  served(`id=eq.${id(DEEP)}`),
+  served(`id=in.(${[1, 2, 3, DEEP].map(id).join(",")})&order=title`),
+  lean(`email=eq.${DEEP}@example.org`),
+  lean("email=eq.nothing"),
+  lean(`url=eq.${SHARED}${DEEP}`),
+  lean(`url=eq.${SHARED}nothing`),
+  lean(`email=in.(nothing,5@example.org,${DEEP}@example.org)`),
+  lean(`url=in.(nothing,${SHARED}5,${SHARED}${DEEP})&order=created_at`),
+  lean(`subject=eq.Subject ${DEEP}`),
   ...["", ".desc"].flatMap((way) => [
-    { query: `order=subject${way}&limit=20`, maxBuffers: SERVED },
-    { query: `order=email${way}&email=not.is.null&limit=20`, maxBuffers: SERVED },
-    {
-      query: `order=subject${way}&limit=20&after=${cursor(`subject${way === "" ? ".asc" : way},id${way === "" ? ".asc" : way}`, `Subject ${DEEP}`, id(DEEP))}`,
-      maxBuffers: SERVED,
-    },
-    { query: `subject=is.null&order=id${way}&limit=20`, maxBuffers: SERVED },
+    served(`order=subject${way}&limit=20`),
+    served(`order=email${way}&email=not.is.null&limit=20`),
+    served(
+      `order=subject${way}&limit=20&after=${cursor(`subject${way === "" ? ".asc" : way},id${way === "" ? ".asc" : way}`, `Subject ${DEEP}`, id(DEEP))}`,
+    ),
+    served(`subject=is.null&order=id${way}&limit=20`),
     ...["level", "day", "due_at"].flatMap((column) => [
-      { query: `order=${column}${way}&limit=20`, maxBuffers: SERVED },
-      { query: `order=${column}${way}&limit=20&after=${deep(column, way)}`, maxBuffers: SERVED },
-      { query: `${column}=is.null&order=id${way}&limit=20`, maxBuffers: SERVED },
+      served(`order=${column}${way}&limit=20`),
+      served(`order=${column}${way}&limit=20&after=${deep(column, way)}`),
+      served(`${column}=is.null&order=id${way}&limit=20`),
     ]),
-    { query: `subject=like.Subject 5*&order=subject${way}&limit=20`, maxBuffers: SERVED },
-    {
-      query: `subject=gte.Subject 5&subject=lt.Subject 6&order=subject${way}&limit=20`,
-      maxBuffers: SERVED,
-    },
-    {
-      query: `done=eq.true&subject=like.Subject 50*&order=subject${way}&limit=20`,
-      maxBuffers: SERVED,
-    },
-    { query: `place=eq.Place 5&order=created_at${way}&limit=20`, maxBuffers: SERVED },
-    {
-      query: `place=eq.Place 5&${range("created_at", 1, 300)}&order=created_at${way}`,
-      maxBuffers: SERVED,
-    },
-    {
-      query: `order=subject${way}&subject=not.is.null&status=eq.lost&limit=20`,
-      maxBuffers: VISITED,
-    },
+    served(`subject=like.Subject 5*&order=subject${way}&limit=20`),
+    served(`subject=gte.Subject 5&subject=lt.Subject 6&order=subject${way}&limit=20`),
+    served(`done=eq.true&subject=like.Subject 50*&order=subject${way}&limit=20`),
+    served(`place=eq.Place 5&order=created_at${way}&limit=20`),
+    served(`place=eq.Place 5&${range("created_at", 1, 300)}&order=created_at${way}`),
+    visiting(`order=subject${way}&subject=not.is.null&status=eq.lost&limit=20`),
   ]),
-  { query: `subject=like.Subject 5000*`, maxBuffers: SERVED },
-  { query: `level=in.(5,${DEEP})`, maxBuffers: LEAN },
-  { query: `day=in.(2026-01-05,2099-01-01)`, maxBuffers: LEAN },
-  { query: "status=eq.lost&limit=20", maxBuffers: VISITED },
-  { query: "title=ilike.*nothing*&limit=20", maxBuffers: VISITED },
+  served(`subject=like.Subject 5000*`),
+  lean(`level=in.(5,${DEEP})`),
+  lean(`day=in.(2026-01-05,2099-01-01)`),
+  visiting("status=eq.lost&limit=20"),
+  visiting("title=ilike.*nothing*&limit=20"),
   ...["lost", "open"].flatMap((status) =>
     ["", ".desc"].flatMap((way) => [
-      { query: `status=eq.${status}&order=created_at${way}&limit=20`, maxBuffers: SERVED },
-      {
-        query: `status=eq.${status}&order=created_at${way}&limit=20&after=${cursor(`created_at${way === "" ? ".asc" : way},id${way === "" ? ".asc" : way}`, time(DEEP), id(DEEP))}`,
-        maxBuffers: SERVED,
-      },
-      {
-        query: `status=eq.${status}&${range("created_at", DEEP, DEEP + 300)}&order=created_at${way}&limit=20`,
-        maxBuffers: SERVED,
-      },
-      { query: `stage=eq.new&order=due_at${way}&limit=20`, maxBuffers: SERVED },
-      { query: `stage=is.null&order=due_at${way}&limit=20`, maxBuffers: SERVED },
-      {
-        query: `project=eq.${PROJECT}&stage=eq.old&due_at=not.is.null&order=due_at${way}&limit=20`,
-        maxBuffers: SERVED,
-      },
+      served(`status=eq.${status}&order=created_at${way}&limit=20`),
+      served(
+        `status=eq.${status}&order=created_at${way}&limit=20&after=${cursor(`created_at${way === "" ? ".asc" : way},id${way === "" ? ".asc" : way}`, time(DEEP), id(DEEP))}`,
+      ),
+      served(
+        `status=eq.${status}&${range("created_at", DEEP, DEEP + 300)}&order=created_at${way}&limit=20`,
+      ),
+      served(`stage=eq.new&order=due_at${way}&limit=20`),
+      served(`stage=is.null&order=due_at${way}&limit=20`),
+      served(`project=eq.${PROJECT}&stage=eq.old&due_at=not.is.null&order=due_at${way}&limit=20`),
     ]),
   ),
-  { query: `stage=eq.old&number=eq.${DEEP}`, maxBuffers: LEAN },
-  { query: `number=eq.${DEEP}&stage=eq.new`, maxBuffers: LEAN },
-  {
-    query:
-      "project=eq.01900000-0000-7000-9000-000000000003&stage=in.(new,old)&number=lt.900&order=number",
-    maxBuffers: VISITED,
-  },
-  {
-    query: "done=eq.true&due_at=not.is.null&status=eq.lost&order=due_at.desc&limit=20",
-    maxBuffers: VISITED,
-  },
+  lean(`stage=eq.old&number=eq.${DEEP}`),
+  lean(`number=eq.${DEEP}&stage=eq.new`),
+  visiting(
+    "project=eq.01900000-0000-7000-9000-000000000003&stage=in.(new,old)&number=lt.900&order=number",
+  ),
+  visiting("done=eq.true&due_at=not.is.null&status=eq.lost&order=due_at.desc&limit=20"),
   { query: "title=ilike.*nothing*&limit=20", isCounted: true, maxBuffers: 2 * VISITED },
 ];
 

@@ -2,6 +2,7 @@
 import { afterAll, beforeEach, describe, expect, test } from "bun:test";
 import { IDENTITY_COOKIE, SESSION_COOKIE } from "../../src/identity/mod.ts";
 import { STATE_COOKIE } from "../../src/identity/oidc/exchange.ts";
+import { casesBy } from "../support/cases.ts";
 import { type Jar, visit } from "../support/people.ts";
 import { startProvider, type TestProvider, type Wrong } from "../support/provider.ts";
 import { comeBack, invite, signInWith } from "../support/provider_people.ts";
@@ -54,63 +55,37 @@ const later = (claims: Record<string, unknown>, seconds: number) => ({
 });
 
 describe("the service rejects a token", () => {
-  test.each<{ name: string; wrong: Wrong; reason: string }>([
-    {
-      name: "of another issuer",
-      wrong: { claims: (claims) => ({ ...claims, iss: other.settings.issuer }) },
-      reason: "OAUTH_JWT_CLAIM_COMPARISON_FAILED",
-    },
-    {
-      name: "for another audience",
-      wrong: { claims: (claims) => ({ ...claims, aud: "wiki" }) },
-      reason: "OAUTH_JWT_CLAIM_COMPARISON_FAILED",
-    },
-    {
-      name: "for several audiences, requested by another",
-      wrong: { claims: (claims) => ({ ...claims, aud: ["rowhouse", "wiki"], azp: "wiki" }) },
-      reason: "OAUTH_JWT_CLAIM_COMPARISON_FAILED",
-    },
-    {
-      name: "with another nonce",
-      wrong: { claims: (claims) => ({ ...claims, nonce: "n".repeat(43) }) },
-      reason: "OAUTH_JWT_CLAIM_COMPARISON_FAILED",
-    },
-    {
-      name: "without a nonce",
-      wrong: { claims: ({ nonce: _, ...claims }) => claims },
-      reason: "OAUTH_INVALID_RESPONSE",
-    },
-    {
-      name: "that has expired",
-      wrong: { claims: (claims) => ({ ...claims, exp: nowS() - 61 }) },
-      reason: "OAUTH_JWT_TIMESTAMP_CHECK_FAILED",
-    },
-    {
-      name: "with a clock five minutes ahead",
-      wrong: { claims: (claims) => later(claims, 300) },
-      reason: "issued in the future",
-    },
-    {
-      name: "valid for five minutes, with a clock five minutes behind",
-      wrong: { claims: (claims) => ({ ...later(claims, -300), exp: nowS() - 300 + 200 }) },
-      reason: "OAUTH_JWT_TIMESTAMP_CHECK_FAILED",
-    },
-    {
-      name: "signed with an unpublished key",
-      wrong: { signature: "unknown key" },
-      reason: "OAUTH_KEY_SELECTION_FAILED",
-    },
-    {
-      name: "signed with another key that has the id of the published key",
-      wrong: { signature: "same id, other key" },
-      reason: "OAUTH_INVALID_RESPONSE",
-    },
-    { name: "without a signature", wrong: { signature: "none" }, reason: "OAUTH_INVALID_RESPONSE" },
-    {
-      name: "without a subject",
-      wrong: { claims: ({ sub: _, ...claims }) => claims },
-      reason: "OAUTH_INVALID_RESPONSE",
-    },
+  test.each([
+    ...casesBy<Wrong>({
+      OAUTH_JWT_CLAIM_COMPARISON_FAILED: {
+        "of another issuer": { claims: (claims) => ({ ...claims, iss: other.settings.issuer }) },
+        "for another audience": { claims: (claims) => ({ ...claims, aud: "wiki" }) },
+        "for several audiences, requested by another": {
+          claims: (claims) => ({ ...claims, aud: ["rowhouse", "wiki"], azp: "wiki" }),
+        },
+        "with another nonce": { claims: (claims) => ({ ...claims, nonce: "n".repeat(43) }) },
+      },
+      OAUTH_INVALID_RESPONSE: {
+        "without a nonce": { claims: ({ nonce: _, ...claims }) => claims },
+        "signed with another key that has the id of the published key": {
+          signature: "same id, other key",
+        },
+        "without a signature": { signature: "none" },
+        "without a subject": { claims: ({ sub: _, ...claims }) => claims },
+      },
+      OAUTH_JWT_TIMESTAMP_CHECK_FAILED: {
+        "that has expired": { claims: (claims) => ({ ...claims, exp: nowS() - 61 }) },
+        "valid for five minutes, with a clock five minutes behind": {
+          claims: (claims) => ({ ...later(claims, -300), exp: nowS() - 300 + 200 }),
+        },
+      },
+      "issued in the future": {
+        "with a clock five minutes ahead": { claims: (claims) => later(claims, 300) },
+      },
+      OAUTH_KEY_SELECTION_FAILED: {
+        "signed with an unpublished key": { signature: "unknown key" },
+      },
+    }),
     ...[
       { name: "with an empty subject", sub: "" },
       { name: "with a subject of 256 characters", sub: "s".repeat(256) },
@@ -121,8 +96,8 @@ describe("the service rejects a token", () => {
       { name: "with a subject with an unpaired surrogate", sub: "\ud800" },
     ].map(({ name, sub }) => ({
       name,
-      wrong: { claims: (claims: object) => ({ ...claims, sub }) },
-      reason: "sub is not 1 to 255 printable ASCII characters",
+      value: { claims: (claims: object) => ({ ...claims, sub }) },
+      expected: "sub is not 1 to 255 printable ASCII characters",
     })),
     ...[
       { name: "with a number as the subject", claims: { sub: 1 } },
@@ -130,15 +105,15 @@ describe("the service rejects a token", () => {
       { name: "with a negative sign-in time", claims: { auth_time: -1e300 } },
     ].map(({ name, claims: wrong }) => ({
       name,
-      wrong: { claims: (claims: object) => ({ ...claims, ...wrong }) },
-      reason: "OAUTH_INVALID_RESPONSE",
+      value: { claims: (claims: object) => ({ ...claims, ...wrong }) },
+      expected: "OAUTH_INVALID_RESPONSE",
     })),
     ...[1e300, nowS() + 3600].map((authTimeS) => ({
       name: `with the sign-in time ${authTimeS}`,
-      wrong: { claims: (claims: object) => ({ ...claims, auth_time: authTimeS }) },
-      reason: "auth_time in the future",
+      value: { claims: (claims: object) => ({ ...claims, auth_time: authTimeS }) },
+      expected: "auth_time in the future",
     })),
-  ])("$name", async ({ wrong, reason }) => {
+  ])("$name", async ({ value: wrong, expected: reason }) => {
     ours.wrong = wrong;
     const jar: Jar = new Map();
     const response = await signInWith(service, jar, { login: LOGIN });
