@@ -14,7 +14,7 @@ const service = await share(openTestService());
 const admin = await makePerson(service, { consoleRole: "super_admin" });
 const personId = admin.id;
 const jar = await signInAs(service, admin);
-const slug = "listed-1-keys";
+const slug = "listed-1-app";
 const app = await service.makeApp(defineSchema({ listed: { title: t.string() } }), { slug });
 const n = `generate_series(1, ${MANY}) as n`;
 await service.service.admin.message(`
