@@ -367,62 +367,42 @@ describe("a service behind a gateway", () => {
 
   const NONCE = "n".repeat(22);
   const WRITE = { method: "POST", nonce: NONCE };
-  test.each([
-    { name: "a changed target", change: { sent: { target: `${LIST}?limit=1` } } },
-    {
-      name: "a reordered query",
-      change: {
+  test.each(
+    Object.entries({
+      "a changed target": { sent: { target: `${LIST}?limit=1` } },
+      "a reordered query": {
         signed: { target: `${LIST}?limit=1&offset=0` },
         sent: { target: `${LIST}?offset=0&limit=1` },
       },
-    },
-    { name: "a re-encoded target", change: { sent: { target: "/v1/data/db/t%6fdos" } } },
-    { name: "another method", change: { sent: { method: "DELETE" } } },
-    { name: "another audience", change: { signed: { audience: "identity" as const } } },
-    {
-      name: "a signature with the identity service's secret",
-      change: { secret: TEST_SECRETS.identity },
-    },
-    { name: "a stale timestamp", change: { signed: { timestamp: String(Date.now() - 70_000) } } },
-    {
-      name: "a future timestamp",
-      change: { signed: { timestamp: String(Date.now() + 3_600_000) } },
-    },
-    { name: "another context", change: { sent: { headers: { [SIGNED_HEADERS.context]: "e30" } } } },
-    {
-      name: "the context of another app",
-      change: {
+      "a re-encoded target": { sent: { target: "/v1/data/db/t%6fdos" } },
+      "another method": { sent: { method: "DELETE" } },
+      "another audience": { signed: { audience: "identity" as const } },
+      "a signature with the identity service's secret": { secret: TEST_SECRETS.identity },
+      "a stale timestamp": { signed: { timestamp: String(Date.now() - 70_000) } },
+      "a future timestamp": { signed: { timestamp: String(Date.now() + 3_600_000) } },
+      "another context": { sent: { headers: { [SIGNED_HEADERS.context]: "e30" } } },
+      "the context of another app": {
         sent: {
           headers: {
             [SIGNED_HEADERS.context]: contextOf({ id: OTHER_APP, key: "rh_other.secret" }),
           },
         },
       },
-    },
-    {
-      name: "a write with another nonce",
-      change: {
+      "a write with another nonce": {
         signed: WRITE,
         sent: { body: "{}", headers: { [SIGNED_HEADERS.nonce]: "m".repeat(22) } },
       },
-    },
-    {
-      name: "a foreign secret",
-      change: { sent: { headers: { [SIGNED_HEADERS.signature]: `v1=${"0".repeat(64)}` } } },
-    },
-    {
-      name: "a changed body",
-      change: { signed: { ...WRITE, body: new TextEncoder().encode("{}") }, sent: { body: "[]" } },
-    },
-    {
-      name: "a write without a nonce",
-      change: { signed: { method: "POST" }, sent: { body: "{}" } },
-    },
-    {
-      name: "two signatures",
-      change: { sent: { headers: { [SIGNED_HEADERS.signature]: "v1=00, v1=11" } } },
-    },
-  ])("rejects $name with one response", async ({ change }) => {
+      "a foreign secret": {
+        sent: { headers: { [SIGNED_HEADERS.signature]: `v1=${"0".repeat(64)}` } },
+      },
+      "a changed body": {
+        signed: { ...WRITE, body: new TextEncoder().encode("{}") },
+        sent: { body: "[]" },
+      },
+      "a write without a nonce": { signed: { method: "POST" }, sent: { body: "{}" } },
+      "two signatures": { sent: { headers: { [SIGNED_HEADERS.signature]: "v1=00, v1=11" } } },
+    }),
+  )("rejects %s with one response", async (_, change) => {
     expect(await call(change)).toEqual(REJECTED);
   });
 

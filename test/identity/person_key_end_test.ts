@@ -9,6 +9,7 @@ import {
   runOnPerson,
   setDisabled,
 } from "../../src/records/people/mod.ts";
+import { casesBy } from "../support/cases.ts";
 import { testDeps } from "../support/deps.ts";
 import { type Jar, makePerson, type Person, sharedCookie, signInAs } from "../support/people.ts";
 import { exchange, getPersonKey, openToBrowsers } from "../support/person_keys.ts";
@@ -65,74 +66,39 @@ const targets = (change: { add?: string[]; remove?: string[] }) =>
     remove: { origins: change.remove ?? [], redirects: [] },
   });
 
-type End = {
-  name: string;
-  end: () => Promise<unknown>;
-  /** Whether the person's keys of another app stay. */
-  keepsOthers: boolean;
-};
-
-const ENDS: readonly End[] = [
-  { name: "a sign-out", end: signOut, keepsOthers: false },
-  {
-    name: "the end of all sessions of the person",
-    end: () => runOnPerson(actor(), "end_sessions", world.ada.email),
-    keepsOthers: false,
+/** What ends keys: those of the person, or only those of the person at the app. */
+const ENDS = casesBy<() => Promise<unknown>>({
+  "every key": {
+    "a sign-out": signOut,
+    "the end of all sessions of the person": () =>
+      runOnPerson(actor(), "end_sessions", world.ada.email),
+    "a deleted session": () =>
+      service.query("delete from rowhouse.sessions where user_id = $1", [world.ada.id]),
+    "a Console role": () => giveConsoleRole(testActor(), world.ada.email, "admin"),
+    "a disabled person": () => setDisabled(actor(), world.ada.email, true),
+    "a deleted person": () => runOnPerson(actor(), "delete_user", world.ada.email),
   },
-  {
-    name: "a deleted session",
-    end: () => service.query("delete from rowhouse.sessions where user_id = $1", [world.ada.id]),
-    keepsOthers: false,
+  "the key of the app": {
+    "another role": () =>
+      grantRole(actor(), { email: world.ada.email, slug: app.slug, role: "viewer" }),
+    "a revoked role": () => revokeRole(actor(), { email: world.ada.email, slug: app.slug }),
+    "a disabled app": () => setAppSwitch(actor(), app.slug, ["disabled", true]),
+    "browser access turned off": () => setAppSwitch(actor(), app.slug, ["browser", false]),
+    "a removed origin": () => targets({ remove: [ORIGIN] }),
+    "a deleted app": () => deleteApp(deletion(), app.slug),
   },
-  {
-    name: "another role",
-    end: () => grantRole(actor(), { email: world.ada.email, slug: app.slug, role: "viewer" }),
-    keepsOthers: true,
-  },
-  {
-    name: "a revoked role",
-    end: () => revokeRole(actor(), { email: world.ada.email, slug: app.slug }),
-    keepsOthers: true,
-  },
-  {
-    name: "a Console role",
-    end: () => giveConsoleRole(testActor(), world.ada.email, "admin"),
-    keepsOthers: false,
-  },
-  {
-    name: "a disabled person",
-    end: () => setDisabled(actor(), world.ada.email, true),
-    keepsOthers: false,
-  },
-  {
-    name: "a deleted person",
-    end: () => runOnPerson(actor(), "delete_user", world.ada.email),
-    keepsOthers: false,
-  },
-  {
-    name: "a disabled app",
-    end: () => setAppSwitch(actor(), app.slug, ["disabled", true]),
-    keepsOthers: true,
-  },
-  {
-    name: "browser access turned off",
-    end: () => setAppSwitch(actor(), app.slug, ["browser", false]),
-    keepsOthers: true,
-  },
-  { name: "a removed origin", end: () => targets({ remove: [ORIGIN] }), keepsOthers: true },
-  { name: "a deleted app", end: () => deleteApp(deletion(), app.slug), keepsOthers: true },
-];
+});
 
 const testActor = () => ({ ...testDeps(service.service), db: service.service.db });
 const deletion = () => ({ ...testDeps(service.service), rows: service.service.admin });
 
-test.each(ENDS)("$name ends the key", async ({ end, keepsOthers }) => {
+test.each(ENDS)("$name ends $expected", async ({ value: end, expected }) => {
   await getPersonKey(service, { cookies: world.jar, app, origin: ORIGIN });
   await getPersonKey(service, { cookies: world.jar, app: other, origin: OTHER_ORIGIN });
   expect(await countKeys(world.ada, app)).toEqual([1, 1]);
   await end();
   expect(await countKeys(world.ada, app)).toEqual([0, 0]);
-  expect(await countKeys(world.ada, other)).toEqual(keepsOthers ? [1, 1] : [0, 0]);
+  expect(await countKeys(world.ada, other)).toEqual(expected === "every key" ? [0, 0] : [1, 1]);
 });
 
 test("what does not concern the key leaves it", async () => {
