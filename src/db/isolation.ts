@@ -163,6 +163,13 @@ serving as (
   where rolname in (${Object.values(SERVING_ROLES).map(quoteLiteral).join(", ")})
 ),
 tenant as (select * from pg_catalog.pg_roles where rolname = 'rowhouse_tenant'),
+listener as (select * from pg_catalog.pg_roles where rolname = 'rowhouse_listener'),
+triggers as (
+  select tgrelid, pg_catalog.concat_ws(' ', tgname, tgtype, tgfoid, tgenabled, tgconstrrelid, tgnargs, tgattr, tgoldtable, tgnewtable,
+      -- Trees also say where in the statement they were.
+      pg_catalog.regexp_replace(tgqual::pg_catalog.text, ':location -?[0-9]+', '', 'g')) as form
+  from pg_catalog.pg_trigger where not tgisinternal
+),
 owner as (select * from pg_catalog.pg_roles where rolname = 'rowhouse_tables'),`;
 
 /** Each query selects the violations of one rule. */
@@ -185,16 +192,40 @@ function renderTableRules(printedBy: Printer): string {
   union all
   select 'Relation ' || name || ' must be a table' from relations where relkind not in ('r', 'p')
   union all
-  select distinct 'Table ' || name || ' must have no triggers and no rules'
-    from tables where exists (select from pg_catalog.pg_trigger where tgrelid = tables.oid and not tgisinternal)
+  select 'Table ' || name || ' must have no triggers but listeners, and no rules'
+    from tables where exists (select from triggers where tgrelid = tables.oid and not (
+        wanted_owner = 'rowhouse_tables' and form in (
+          select form from triggers where tgrelid = pg_catalog.to_regclass('rowhouse.listened'))))
       or exists (select from pg_catalog.pg_rewrite where ev_class = tables.oid)
   union all
   select distinct 'Relation ' || name || ' must be granted only to rowhouse_tenant, and only for rows'
     from relations, pg_catalog.aclexplode(relacl)
     where grantee <> relowner and not (
       grantee = (select oid from tenant) and not is_grantable
-      and privilege_type in ('SELECT', 'INSERT', 'UPDATE', 'DELETE'))`;
+      and privilege_type in ('SELECT', 'INSERT', 'UPDATE', 'DELETE'))
+      and not (grantee = (select oid from listener) and not is_grantable
+        and privilege_type = 'INSERT' and name in ('rowhouse.changes', 'rowhouse.row_changes'))`;
 }
+
+/** Listeners record rows of apps. A cluster has none. */
+const LISTENER_RULES = `
+  select 'Table ' || name || ' must have the listeners of its apps'
+    from app_tables where (select pg_catalog.count(*) from triggers where tgrelid = app_tables.oid)
+      not in (case when rowhouse.is_heard(pg_catalog.substr(name, 6)) then 3 else 0 end, 3)
+  union all
+  select 'Function rowhouse.' || proname || ' must belong to rowhouse_listener'
+    from pg_catalog.pg_proc where oid in (select tgfoid from pg_catalog.pg_trigger
+        where tgrelid = 'rowhouse.listened'::pg_catalog.regclass and not tgisinternal)
+      and proowner is distinct from (select oid from listener)
+  union all
+  select 'Role rowhouse_listener must exist, without SUPERUSER, BYPASSRLS and LOGIN'
+    where not exists (select from listener where not rolsuper and not rolbypassrls and not rolcanlogin)
+  union all
+  select 'Role rowhouse_listener must own no table'
+    where exists (select from pg_catalog.pg_class where relkind in ('r', 'p') and relowner = (select oid from listener))
+  union all
+  select 'Role rowhouse_listener must be a member of no other role'
+    where exists (select from pg_catalog.pg_auth_members where member = (select oid from listener))`;
 
 const FUNCTION_RULES = `
   select 'Function api.' || proname || ' must belong to rowhouse_tenant and be a security definer'
@@ -229,12 +260,13 @@ const ROLE_RULES = `
   union all
   select 'Role ' || serving.rolname || ' must not be a member of ' || other.rolname
     from serving join pg_catalog.pg_roles as other
-      on other.rolname in ('rowhouse_owner', 'rowhouse_tables', 'rowhouse_tenant', 'rowhouse_rows')
+      on other.rolname in ('rowhouse_owner', 'rowhouse_tables', 'rowhouse_tenant', 'rowhouse_rows', 'rowhouse_listener')
     where pg_catalog.pg_has_role(serving.oid, other.oid, 'member')`;
 
 /** A statement with one value: the first issues as JSON. */
 export function renderIssues(printedBy: Printer): string {
-  const rules = [renderTableRules(printedBy), FUNCTION_RULES, ROLE_RULES, PLANTED];
+  const ofListeners = printedBy === "rowhouse.registrations" ? [LISTENER_RULES] : [];
+  const rules = [renderTableRules(printedBy), FUNCTION_RULES, ROLE_RULES, ...ofListeners, PLANTED];
   return `${SUBJECTS}
 issues (issue) as (${rules.join("\n  union all")}
 )

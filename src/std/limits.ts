@@ -112,6 +112,8 @@ export const STREAM_LIFE_S = 900;
 /** How many days the history of an app's rows goes back by default, and at most. */
 export const HISTORY_DAYS = 30;
 export const MAX_HISTORY_DAYS = 365;
+/** The bytes of a change in the history of rows, without its values. */
+export const CHANGE_BYTES = 200;
 /** Max bytes of an app's history: then the oldest changes of the people and keys with the most go first. */
 export const HISTORY_BYTES = 268_435_456;
 /** Max changes that a step of the sweep, or of the deletion of an app, deletes. */

@@ -123,16 +123,17 @@ test.each(["", "x", "00000000-1-1.5:5:", "a.b:c", "1".repeat(2000)])(
   },
 );
 
-test("a delete with cascading deletes resets the affected tables", async () => {
+test("a delete with cascading deletes reports the rows of each table", async () => {
+  const app = await takeLive();
   const project = await create(app, { name: "Garden" }, "/v1/data/db/projects");
-  await create(app, { title: "in it", project: project.id });
+  const todo = await create(app, { title: "in it", project: project.id });
   const events = await listen(app);
   await events.next();
   await service.call(app, `/v1/data/db/projects/${project.id}`, { method: "DELETE" });
-  expect(await until(events, ({ kind }) => kind === "reset")).toBeDefined();
+  expect(await events.next()).toMatchObject({ kind: "changes", data: [{ delete: todo.id }] });
 });
 
-test("a delete that sets references to null resets their tables, but no table behind them", async () => {
+test("a delete that sets references to null reports their rows, but no table behind them", async () => {
   const app = await takeLive();
   const project = await create(app, { name: "Garden" }, "/v1/data/db/projects");
   const first = await create(app, { title: "first" });
@@ -149,8 +150,11 @@ test("a delete that sets references to null resets their tables, but no table be
   for (const events of [ofComments, ofVotes, ofTodos]) await events.next();
   // The delete cascades to the todo, which sets the comment's reference to null.
   await service.call(app, `/v1/data/db/projects/${project.id}`, { method: "DELETE" });
-  expect(await until(ofComments, ({ kind }) => kind === "reset")).toBeDefined();
-  expect(await until(ofTodos, ({ kind }) => kind === "reset")).toBeDefined();
+  expect(await ofComments.next()).toMatchObject({
+    kind: "changes",
+    data: [{ put: { id: comment.id, todo: null } }],
+  });
+  expect(await ofTodos.next()).toMatchObject({ kind: "changes", data: [{ delete: todo.id }] });
   expect(await service.call(app, `${comments}/${comment.id}`)).toMatchObject({
     json: { todo: null },
   });
@@ -158,8 +162,12 @@ test("a delete that sets references to null resets their tables, but no table be
   expect(await ofVotes.next()).toMatchObject({ kind: "changes", data: [{ put: vote }] });
   // The table references itself.
   await service.call(app, `${TODOS}/${first.id}`, { method: "DELETE" });
-  expect(await until(ofTodos, ({ kind }) => kind === "reset")).toBeDefined();
-  expect(await service.call(app, `${TODOS}/${later.id}`)).toMatchObject({ json: { after: null } });
+  const event = await ofTodos.next();
+  expect(event?.kind).toBe("changes");
+  expect(event?.data).toContainEqual({ delete: first.id });
+  expect(event?.data).toContainEqual({
+    put: expect.objectContaining({ id: later.id, after: null }),
+  });
   for (const events of [ofComments, ofVotes, ofTodos]) await events.close();
 });
 

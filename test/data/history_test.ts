@@ -25,6 +25,7 @@ type Change = {
   before: Record<string, unknown>;
   after: Record<string, unknown> | null;
   request: string;
+  caused: boolean;
 };
 
 const service = await share(
@@ -51,7 +52,7 @@ const read = async ({ id }: Row) => (await send(`${TODOS}/${id}`, {})).json as R
 async function readChanges({ id } = app): Promise<Change[]> {
   return await service.query<Change>(
     `with entered as materialized (select set_config('rowhouse.app_id', $1::text, true))
-    select table_name as table, row_id as row, changed_by as by, before, after, changed_at::text as request
+    select table_name as table, row_id as row, changed_by as by, before, after, changed_at::text as request, is_caused as caused
     from entered, rowhouse.row_changes where app_id = $1::uuid order by id`,
     [id],
   );
@@ -172,12 +173,16 @@ test("a write that writes nothing is not recorded", async () => {
   expect(await read(row)).toEqual(row);
 });
 
-test("rows that a reference deletes are not recorded", async () => {
+test("rows that a reference deletes are recorded as effects of the delete", async () => {
   const project = await create({ name: "Garden" }, { to: PROJECTS });
   const todo = await create({ title: "dig", project: project.id });
   await send(`${PROJECTS}/${project.id}`, { method: "DELETE" }, { status: 204 });
-  expect(await changesOf(todo)).toEqual([]);
-  expect(await changesOf(project)).toMatchObject([{ before: { name: "Garden" }, after: null }]);
+  expect(await changesOf(todo)).toMatchObject([
+    { table: "todos", before: valuesOf(todo), after: null, caused: true },
+  ]);
+  expect(await changesOf(project)).toMatchObject([
+    { before: { name: "Garden" }, after: null, caused: false },
+  ]);
 });
 
 test("concurrent updates lose no value before: each begins where the other ended", async () => {

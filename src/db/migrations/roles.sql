@@ -9,7 +9,8 @@
 -- `rowhouse_gateway`, `rowhouse_data` and `rowhouse_identity` for processes that serve one part
 -- each. `rowhouse_console` can only execute the actions of administrators, which verify the user.
 -- Commands count and delete apps' rows as a member of `rowhouse_rows`, never as an administrator:
--- it has no more rights than a push.
+-- it has no more rights than a push. `rowhouse_listener` owns the triggers that record changes of
+-- rows, and can only insert these records.
 
 do $$
 declare
@@ -17,7 +18,7 @@ declare
 begin
   foreach role_name in array array['rowhouse_owner', 'rowhouse_tables', 'rowhouse_tenant',
     'rowhouse_service', 'rowhouse_gateway', 'rowhouse_data', 'rowhouse_identity',
-    'rowhouse_console', 'rowhouse_rows'] loop
+    'rowhouse_console', 'rowhouse_rows', 'rowhouse_listener'] loop
     if not exists (select from pg_catalog.pg_roles where rolname = role_name) then
       begin
         execute format('create role %I nologin nosuperuser nocreatedb nocreaterole nobypassrls',
@@ -40,6 +41,9 @@ begin
   end if;
   if not pg_has_role('rowhouse_owner', 'rowhouse_rows', 'usage') then
     grant rowhouse_rows to rowhouse_owner;
+  end if;
+  if not pg_has_role('rowhouse_owner', 'rowhouse_listener', 'usage') then
+    grant rowhouse_listener to rowhouse_owner;
   end if;
 end
 $$;

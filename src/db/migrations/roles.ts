@@ -10,6 +10,7 @@ export const ROLE_NAMES = [
   "rowhouse_identity",
   "rowhouse_console",
   "rowhouse_rows",
+  "rowhouse_listener",
 ] as const;
 
 /** SQL that waits for the lock, and holds it until the transaction ends. */

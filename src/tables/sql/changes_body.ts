@@ -17,7 +17,7 @@ import {
   placeholdersOf,
   watchedTables,
 } from "../catalog/mod.ts";
-import { beginAs, declareLive, isRow, outputs, ROW_TEXT, rowSize } from "./function_terms.ts";
+import { beginAs, isRow, outputs, ROW_TEXT, rowSize } from "./function_terms.ts";
 import { andVisible, declareWho } from "./view_terms.ts";
 
 /**
@@ -47,7 +47,7 @@ export function changesBody(table: ColumnSet, site: FunctionSite): string {
   "$since" constant pg_snapshot := rowhouse.read_cursor(${since}, ${set});
   "$ids" uuid[];
   "$text" text;
-  ${declareLive("changes", site)}
+  "$live" bool;
 begin
   ${beginAs(table, "changes", site)}
   if not "$live" then

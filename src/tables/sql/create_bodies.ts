@@ -1,13 +1,13 @@
 /** The bodies of functions that create rows. @see function_terms.ts for their parts @module */
 
-import { dialectOf, quoteLiteral, quoteName } from "../../db/mod.ts";
+import { dialectOf, quoteName } from "../../db/mod.ts";
 import { type ColumnSet, type FunctionSite, placeholdersOf } from "../catalog/mod.ts";
 import { sqlType } from "../plan/step.ts";
 import {
   beginAs,
   claimKey,
   completeKey,
-  declareLive,
+  declareListens,
   idText,
   initial,
   isRow,
@@ -16,8 +16,6 @@ import {
   ROW_TEXT,
   raiseAgain,
   raisedVariables,
-  recordChanges,
-  recordRow,
   returnText,
   rowsText,
   target,
@@ -59,7 +57,7 @@ export function createBody(table: ColumnSet, site: FunctionSite): string {
   ${declareWho(table)}
   ${declared.join("\n  ")}
   ${claimed.declared}
-  ${declareLive("create", site)}
+  ${declareListens("create", site)}
   "$row" record;
   "$text" text;
 begin
@@ -71,7 +69,6 @@ begin
   insert into ${target(table)}
   values (${values.join(", ")})
   returning ${outputs(table)} into "$row";
-  ${recordRow(table, site, { app, id })}
   "$text" := ${newText(table, id)};
   ${isKnown ? "" : completeKey({ app, claim })}
   ${returnText(id, bytes)}
@@ -102,7 +99,6 @@ export function createManyBody(table: ColumnSet, site: FunctionSite): string {
     table,
     (text) => `string_agg(${text}, ',' order by "$row"."id") into "$text"`,
   );
-  const changed = `select ${app}, ${quoteLiteral(table.name)}, "$new"."$id" from unnest(${ids}) as "$new" ("$id")`;
   return `declare
   "$all" jsonb := ${bodies}::jsonb;
   "$ids" uuid[] := ${ids};
@@ -115,7 +111,7 @@ export function createManyBody(table: ColumnSet, site: FunctionSite): string {
   ${declareField(table)}
   ${claimed.declared}
   ${raisedVariables(site)}
-  ${declareLive("create_many", site)}
+  ${declareListens("create_many", site)}
 begin
   ${beginAs(table, "create_many", site)}
   ${claimed.read}
@@ -145,7 +141,6 @@ begin
     end;
   end loop;
   "$text" := array_to_string("$rows", ',');
-  ${recordChanges(site, changed)}
   "$text" := ${rowsText('"$text"')};
   ${completeKey({ app, claim })}
   ${returnText(`(${ids})[1]`, bytes)}

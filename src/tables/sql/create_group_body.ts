@@ -5,10 +5,9 @@
  * @module
  */
 
-import { quoteLiteral } from "../../db/mod.ts";
 import { type ColumnSet, type FunctionSite, placeholdersOf, REJECTED } from "../catalog/mod.ts";
 import { insertNew } from "./create_bodies.ts";
-import { beginAs, declareLive, isTooLarge, recordChanges } from "./function_terms.ts";
+import { beginAs, declareListens, isTooLarge } from "./function_terms.ts";
 import { declareWho, WHO } from "./view_terms.ts";
 import { declareField, replayOf, shortText } from "./view_write_terms.ts";
 
@@ -27,9 +26,7 @@ export function createGroupBody(table: ColumnSet, site: FunctionSite): string {
     table.view === undefined ? claim : `rowhouse.claim_of(${WHO}, ${claim})`;
   const toValues = (text: string) => `array_agg(${text} order by "$row"."id") into "$rows"`;
   const short = (id: string) => shortText(table, id);
-  const changed = `select ${app}, ${quoteLiteral(table.name)}, "$new"."$id" from unnest("$ids") as "$new" ("$id")`;
-  const insert = `${insertNew(table, toValues, { now: NOW })};
-    ${recordChanges(site, changed)}`;
+  const insert = `${insertNew(table, toValues, { now: NOW })};`;
   const sent = `(${claims})["$count"]`;
   const claim = claimFor(sent);
   const replay =
@@ -53,7 +50,7 @@ export function createGroupBody(table: ColumnSet, site: FunctionSite): string {
   "$table" text;
   ${declareWho(table)}
   ${declareField(table)}
-  ${declareLive("create_group", site)}
+  ${declareListens("create_group", site)}
 begin
   ${beginAs(table, "create_group", site)}
   begin

@@ -14,7 +14,6 @@ import {
   type ColumnSet,
   type Endpoint,
   type FunctionSite,
-  hasPreview,
   keyName,
   placeholdersOf,
   READS_TOO,
@@ -138,8 +137,8 @@ function hasBit(bits: string, bit: number): string {
 type Read = readonly [variable: string, value: string];
 
 /**
- * The start of a body: sets the tenant, and rejects calls without a proof. `reads`: what the statement of the proof reads as well,
- * because a statement of its own costs more than its values. In the body of a view, the person is then in `"$who"`.
+ * The start of a body: sets the tenant, and rejects calls without a proof. The statement of the proof also reads the person of a view
+ * into `"$who"`, sets what the listeners of the table hear of a write, and reads `reads`: statements of their own would cost more.
  */
 export function beginAs(
   table: ColumnSet,
@@ -147,11 +146,10 @@ export function beginAs(
   site: FunctionSite,
   reads: readonly Read[] = [],
 ): string {
-  const asksLive = declareLive(endpoint, site) !== "";
-  const isLive = hasBit('"$p"."scopes"', APP_SWITCHES.live.proofBit);
   const all: readonly Read[] = [
     ...(table.view === undefined ? [] : [[WHO, '"$p"."person_id"'] as const]),
-    ...(asksLive ? [['"$live"', isLive] as const] : []),
+    ...(endpoint === "changes" ? [['"$live"', hasBit(SCOPES, LIVE_BIT)] as const] : []),
+    ...(isHeard(endpoint, site) ? [[LISTENS, SET_LISTENS] as const] : []),
     ...reads,
   ];
   const [variables, values] = [0, 1].map((part) => all.map((read) => read[part]).join(", "));
@@ -163,17 +161,33 @@ export function beginAs(
   end if;`;
 }
 
-/** The variable for whether the app is live, in functions of changes and writes, if live apps are on. */
-export function declareLive(endpoint: Endpoint, site: FunctionSite): string {
-  const asks = endpoint === "changes" || scopeOf(endpoint) === "data:write";
-  return asks && hasPreview(site, "live") ? `"$live" bool;` : "";
+const SCOPES = '"$p"."scopes"';
+const LIVE_BIT = APP_SWITCHES.live.proofBit;
+const HISTORY_BIT = APP_SWITCHES.history.proofBit;
+const LISTENS = '"$listens"';
+
+function isHeard(endpoint: Endpoint, site: FunctionSite): boolean {
+  return scopeOf(endpoint) === "data:write" && dialectOf(site).lacks === undefined;
 }
 
-/** Records changed rows of a live app; `rows` are values or a query of app, table and row id. */
-export function recordChanges(site: FunctionSite, rows: string): string {
-  if (!hasPreview(site, "live")) return "";
-  return `if "$live" then
-    insert into rowhouse."changes" ("app_id", "table_name", "row_id") ${rows};
+const CALLER = `coalesce('console ' || "$p"."console_id"::text || coalesce(' ' || "$p"."act"::text, ''),
+        'person ' || "$p"."person_id"::text, 'key ' || encode("$p"."digest", 'hex'))`;
+/** Empty if neither live updates nor the history is on. `db/code/apps/listeners.sql` reads it. */
+const SET_LISTENS = `set_config('rowhouse.listens', concat_ws(' ', case when ${hasBit(SCOPES, LIVE_BIT)} then 'live' end,
+        case when ${hasBit(SCOPES, HISTORY_BIT)} then ${CALLER} end), true)`;
+
+/** The variable of {@linkcode beginAs} for listeners. */
+export function declareListens(endpoint: Endpoint, site: FunctionSite): string {
+  return isHeard(endpoint, site) ? `${LISTENS} text;` : "";
+}
+
+/**
+ * Before a delete: names the rows of the request, as text with commas. What else the delete writes is the effect of a reference.
+ */
+export function nameDeleted(table: ColumnSet, site: FunctionSite, ids: string): string {
+  if (dialectOf(site).lacks !== undefined) return "";
+  return `if ${LISTENS} <> '' then
+    perform set_config('rowhouse.listens', concat(${LISTENS}, chr(10), ${quoteLiteral(`${table.name} `)}, ${ids}), true);
   end if;`;
 }
 
@@ -310,14 +324,6 @@ export function raiseAgain(site: FunctionSite, position: string): string {
 /** The response to a batch, from the texts of its rows, joined by commas. */
 export function rowsText(texts: string): string {
   return `concat('{"rows":[', ${texts}, ']}')`;
-}
-
-export function recordRow(
-  table: ColumnSet,
-  site: FunctionSite,
-  { app, id }: { app: string; id: string },
-): string {
-  return recordChanges(site, `values (${app}, ${quoteLiteral(table.name)}, ${id})`);
 }
 
 type Claim = {

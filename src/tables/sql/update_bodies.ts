@@ -1,6 +1,6 @@
 /** The bodies of functions that update and delete rows. @see function_terms.ts for their parts @module */
 
-import { dialectOf, quoteLiteral, quoteName } from "../../db/mod.ts";
+import { dialectOf, quoteName } from "../../db/mod.ts";
 import {
   type ColumnSet,
   type FunctionSite,
@@ -13,26 +13,17 @@ import {
   beginAs,
   claimKey,
   completeKey,
-  declareLive,
+  declareListens,
   input,
   isGiven,
   isRow,
+  nameDeleted,
   outputs,
   ROW_TEXT,
-  recordChanges,
-  recordRow,
   returnText,
   type SetColumn,
   variable,
 } from "./function_terms.ts";
-import {
-  declareHistory,
-  deleteRow,
-  keepBefore,
-  readHistory,
-  recordDeleted,
-  recordUpdate,
-} from "./history_terms.ts";
 import { andVisible, declareWho } from "./view_terms.ts";
 import {
   CHANGED,
@@ -113,19 +104,17 @@ export function updateBody(table: ColumnSet, site: FunctionSite): string {
   "$body" jsonb := ${body}::jsonb;
   ${declared.join("\n  ")}
   ${isOfView ? [declareWho(table), claimed.declared, CHANGED.declared].join("\n  ") : ""}
-  ${declareLive("update", site)}
-  ${declareHistory(table, "update", site)}
+  ${declareListens("update", site)}
   ${setsTime ? '"$changed" bool;' : ""}
   ${setsTime ? '"$now" timestamptz;' : ""}
   ${isOfView ? "" : '"$row" record;'}
   "$text" text;
 begin
-  ${beginAs(table, "update", site, readHistory(table, "update", site))}
+  ${beginAs(table, "update", site)}
   ${claimed.read}
   ${claimKey({ app, proof, claim, response: "null", short: shortText(table, id), replay: replayOf(table) })}
   ${rejectClosed(table, false)}
   ${isOfView ? rejectReferences(table, onVariables(table, id), "update") : ""}
-  ${keepBefore(table, site, { app, id })}
   ${setsTime ? findChange(table) : ""}
   ${ifMatched(table, site, "update", assigned.length === 0 ? read : write)}
   if not found then
@@ -136,8 +125,6 @@ begin
     return ${notMatched(table, "update")};
   end if;
   ${isOfView ? endChange(table, id) : ""}
-  ${recordRow(table, site, { app, id })}
-  ${recordUpdate(table, site, { app, id })}
   ${isOfView ? "" : `"$text" := ${ROW_TEXT};`}
   ${completeKey({ app, claim })}
   ${returnText(id, bytes)}
@@ -183,85 +170,23 @@ export function isChanged(table: ColumnSet): string {
 }
 
 export function deleteBody(table: ColumnSet, site: FunctionSite): string {
-  const { app, id } = placeholdersOf("delete");
+  const { id } = placeholdersOf("delete");
+  const remove = (condition: string) =>
+    `delete from data.${quoteName(table.name)} as "$t" where ${condition};`;
   return `declare
   ${declareWho(table)}
-  ${declareLive("delete", site)}
-  ${declareHistory(table, "delete", site)}
-  ${declareLive("delete", site) === "" ? "" : '"$counts" jsonb;'}
+  ${declareListens("delete", site)}
   ${dialectOf(site).comparesInWrites ? "" : '"$row" record;'}
 begin
-  ${beginAs(table, "delete", site, readHistory(table, "delete", site))}
-  ${countBefore(table, site)}
-  ${ifMatched(table, site, "delete", (condition) => deleteRow(table, site, condition))}
+  ${beginAs(table, "delete", site)}
+  ${nameDeleted(table, site, id)}
+  ${ifMatched(table, site, "delete", remove)}
   if found then
-    ${recordDeleted(table, site, { app, id })}
-    ${recordDelete(table, site, { app, ids: `array[${id}]` })}
     return '';
   end if;
   ${rejectUnchangeable(table, "delete", { id })}
   return ${notMatched(table, "delete")};
 end`;
-}
-
-/**
- * The tables whose rows a delete from the table can delete or change, as `"$t" ("$oid", "$cascades")`: those with references
- * that cascade, and those with references to these tables that cascade or become null.
- */
-function withReferring(table: ColumnSet): string {
-  const source = quoteLiteral(`data.${quoteName(table.name)}`);
-  // Searches pg_depend: constraints have no index by the referenced table.
-  const referring = (
-    oid: string,
-  ) => `select "$k"."conrelid", "$k"."confdeltype" = 'c'::pg_catalog."char"
-        from pg_depend as "$d"
-        join pg_constraint as "$k" on "$k"."oid" = "$d"."objid"
-        where "$d"."classid" = 'pg_catalog.pg_constraint'::regclass
-          and "$d"."refclassid" = 'pg_catalog.pg_class'::regclass
-          and "$d"."refobjid" = ${oid} and "$k"."confrelid" = "$d"."refobjid"
-          and "$k"."confdeltype" = any ('{c,n}'::pg_catalog."char"[])`;
-  return `with recursive "$t" ("$oid", "$cascades") as (
-        ${referring(`${source}::regclass::oid`)}
-        union
-        select "$n"."$oid", "$n"."$cascades" from "$t"
-        cross join lateral (${referring('"$t"."$oid"')}) as "$n" ("$oid", "$cascades") where "$t"."$cascades")`;
-}
-
-/** The rows of a table that this session has deleted or changed. */
-function countChanged(oid: string): string {
-  const count = (what: string) => `pg_stat_get_xact_tuples_${what}(${oid})`;
-  return `(${count("deleted")} + ${count("updated")})`;
-}
-
-/** Before a delete, in `"$counts"`: the rows that this session has deleted or changed in each table that the delete can affect. */
-export function countBefore(table: ColumnSet, site: FunctionSite): string {
-  if (declareLive("delete", site) === "") return "";
-  return `if "$live" then
-    "$counts" := (${withReferring(table)}
-      select jsonb_object_agg("$t"."$oid", ${countChanged('"$t"."$oid"')}) from "$t");
-  end if;`;
-}
-
-/** Records deleted rows, and each other table of which the delete affected rows. Without counts, each of which it could. */
-export function recordDelete(
-  table: ColumnSet,
-  site: FunctionSite,
-  { app, ids }: { app: string; ids: string },
-): string {
-  const name = quoteLiteral(table.name);
-  const own = `case when "$c"."relname" = ${name} then cardinality(${ids}) else 0 end`;
-  return recordChanges(
-    site,
-    `
-      select ${app}, ${name}, "$gone"."$id" from unnest(${ids}) as "$gone" ("$id")
-      union all
-      select ${app}, "$c"."relname", null
-      from jsonb_each_text("$counts") as "$t" ("$key", "$before")
-      join pg_class as "$c" on "$c"."oid" = "$t"."$key"::oid
-      where current_setting('track_counts') = 'off'
-        or ${countChanged('"$c"."oid"')} >
-          ("$t"."$before"::int8 + ${own})`,
-  );
 }
 
 /**

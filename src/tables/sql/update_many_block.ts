@@ -1,6 +1,6 @@
 /** The block of the function of batches that updates rows by their ids. @see function_terms.ts for its parts @module */
 
-import { dialectOf, quoteLiteral, quoteName } from "../../db/mod.ts";
+import { dialectOf, quoteName } from "../../db/mod.ts";
 import {
   type ColumnSet,
   type FunctionSite,
@@ -13,18 +13,15 @@ import { sqlType } from "../plan/step.ts";
 import {
   claimKey,
   completeKey,
-  fromProof,
   input,
   isRow,
   outputs,
   ROW_TEXT,
   raiseAgain,
-  recordChanges,
   returnText,
   rowsText,
   variable,
 } from "./function_terms.ts";
-import { beginHistory, keepBefore, recordUpdate } from "./history_terms.ts";
 import { assignments, isChanged, isUpdated, tagOf } from "./update_bodies.ts";
 import { andAllowed, andVisible } from "./view_terms.ts";
 import {
@@ -71,20 +68,15 @@ export function updateManyBlock(table: ColumnSet, site: FunctionSite): string {
         select ${isChanged(table)} into "$changed" from ${rows} where ${isRow(app, id)};
       end if;
       if "$changed" then
-        ${keepBefore(table, site, { app, id })}
         update ${rows} set
           ${assignments(table).join(",\n          ")}
         where ${isRow(app, id)}
         returning ${found.values} into ${found.variables};
-        "$written" := array_append("$written", ${id});
-        ${recordUpdate(table, site, { app, id })}
       else
         ${read};
       end if;`;
-  const changed = `select ${app}, ${quoteLiteral(table.name)}, "$one"."$id" from unnest("$written") as "$one" ("$id")`;
   const forbid = isOfView ? andAllowed(table, "from") : "";
   const closed = closedColumn(table, { body: '"$e"."$body"', isNew: false });
-  const history = beginHistory(table, site, fromProof(table, "create_many"));
   // The function of batches has these variables where it reads its rows one by one.
   const own = dialectOf(site).insertsQueries
     ? ['"$body" jsonb;', '"$row" record;', ...declared].join("\n      ")
@@ -97,17 +89,14 @@ export function updateManyBlock(table: ColumnSet, site: FunctionSite): string {
       "$match" text;
       "$missing" int4[] := '{}';
       "$unmatched" int4[] := '{}';
-      "$written" uuid[] := '{}';
       "$changed" bool;
       ${setsTime ? '"$now" timestamptz;' : ""}
       "$size" int8 := 0;
-      ${history.declared}
       ${isOfView ? CHANGED.declared : ""}
       ${isOfView ? '"$forbidden" int4;' : ""}
     begin
   "$all" := "$all" -> '${UPDATES}';
   ${closed === undefined ? "" : rejectClosedRow(closed)}
-  ${history.read}
   "$rows" := array_fill(null::text, array[cardinality(${ids})]);
   ${claimKey({ app, proof, claim, response: "null", short, replay: replayOf(table) })}
   foreach "$nth" in array "$order" loop
@@ -155,7 +144,6 @@ export function updateManyBlock(table: ColumnSet, site: FunctionSite): string {
   exception when integrity_constraint_violation then
     ${raiseAgain(site, '"$nth"')}
   end;
-  ${recordChanges(site, changed)}
   "$text" := ${rowsText(`array_to_string("$rows", ',')`)};
   ${completeKey({ app, claim })}
   ${returnText(`(${ids})[1]`, bytes)}

@@ -23,16 +23,14 @@ import { insertMany } from "./create_bodies.ts";
 import {
   beginAs,
   claimKey,
-  declareLive,
+  declareListens,
   input,
   isGiven,
   isRow,
   isTooLarge,
   outputs,
   ROW_TEXT,
-  recordChanges,
 } from "./function_terms.ts";
-import { declareHistory, keepBefore, readHistory, recordUpdate } from "./history_terms.ts";
 import { usingWho } from "./seen_rows.ts";
 import { isUpdated } from "./update_bodies.ts";
 import { findExisting, lockExisting, readTarget } from "./upsert_terms.ts";
@@ -51,27 +49,22 @@ const { app, proof, ids, bodies, indexes, sequence, isIgnored, bytes, ...sent } 
 
 /** The rows and their results, in the order of the ids. */
 export function upsertBody(table: ColumnSet, site: FunctionSite): string {
-  const changed = `select ${app}, ${quoteLiteral(table.name)}, "$new"."$id" from unnest("$changed") as "$new" ("$id")`;
   const part = `unnest("$order"["$done" + 1:"$done" + "$step"]) with ordinality as "$p" ("$nth", "$place")`;
   const { view } = table;
   const { claim, ...claimed } = claimOf(table, sent.claim);
-  const recorded = recordUpdate(table, site, { app, id: '"$id"' });
   const meet =
     view === undefined
       ? `if not ${isIgnored} then
             "$body" := "$all" -> ("$nth" - 1);
-            ${renderUpdate(table, site)}
+            ${renderUpdate(table)}
             "$results"["$nth"] := case when found then 'updated' else 'unchanged' end;
           end if;
-          if "$results"["$nth"] = 'updated' then
-            "$changed" := array_append("$changed", "$id");
-            ${recorded}
-          else
+          if "$results"["$nth"] <> 'updated' then
             select ${outputs(table)} into "$row" from data.${quoteName(table.name)} as "$t"
             where ${isRow(app, '"$id"')};
           end if;
           "$found"["$nth"] := ${ROW_TEXT};`
-      : meetRow(table, { update: renderUpdate(table, site), recorded });
+      : meetRow(table, renderUpdate(table));
   return `declare
   "$all" constant jsonb := ${bodies}::jsonb;
   "$count" constant int4 := cardinality(${ids});
@@ -96,7 +89,6 @@ export function upsertBody(table: ColumnSet, site: FunctionSite): string {
   "$met" uuid[];
   "$known" int4[];
   "$repeats" int4 := 0;
-  "$changed" uuid[];
   "$found" text[];
   "$results" text[];
   ${view === undefined ? '"$body" jsonb;' : ""}
@@ -113,10 +105,9 @@ export function upsertBody(table: ColumnSet, site: FunctionSite): string {
   "$table" text;
   ${hasTime(table) ? '"$now" timestamptz;' : ""}
   ${[declareWho(table), declareField(table), claimed.declared, declareUpsert(table)].join("\n  ")}
-  ${declareLive("upsert", site)}
-  ${declareHistory(table, "upsert", site)}
+  ${declareListens("upsert", site)}
 begin
-  ${beginAs(table, "upsert", site, readHistory(table, "upsert", site))}
+  ${beginAs(table, "upsert", site)}
   ${claimed.read}
   ${claimKey({ app, proof, claim, response: "null", short: "null", replay: replayOf(table) })}
   ${readTarget(table)}
@@ -127,7 +118,6 @@ begin
       "$done" := 0;
       "$order" := ${sequence};
       perform rowhouse.lock_upserts(${app}, ${quoteLiteral(table.name)}, "$isAlone");
-      "$changed" := '{}';
       ${view === undefined ? "" : '"$isUnseen" := false;'}
       "$size" := 0;
       "$found" := array_fill(null::text, array["$count"]);
@@ -157,7 +147,6 @@ begin
           execute ${renderInsert(table, '"$isLast"')}
           into "$ids", "$texts" using ${app}, "$ids", "$bodies"${usingWho(table)};
           ${afterInsert(table)}
-          "$changed" := "$changed" || "$ids";
           for "$one" in
             select ("$places" ->> "$p"."$id"::text)::int4 as "$nth", "$p"."$text"
             from rows from (unnest("$ids"), unnest("$texts")) as "$p" ("$id", "$text")
@@ -213,7 +202,6 @@ begin
       end if;
     end;
   end loop;
-  ${recordChanges(site, changed)}
   "$rows" := array_to_string("$found", ',');
   "$text" := concat('{"rows":[', "$rows", '],"results":["', array_to_string("$results", '","'), '"]}');
   -- A row on its own is sent without the rest.
@@ -262,7 +250,7 @@ function withPerson(statement: string): string {
  * Updates a row unless it has these values already. Compares the bytes of the values, as an update of one row. The row is locked,
  * so that its values remain the same between both statements.
  */
-function renderUpdate(table: ColumnSet, site: FunctionSite): string {
+function renderUpdate(table: ColumnSet): string {
   const { changed } = upsertColumns(table);
   const rows = `data.${quoteName(table.name)} as "$t"`;
   if (changed.length === 0)
@@ -284,7 +272,6 @@ function renderUpdate(table: ColumnSet, site: FunctionSite): string {
   const own = values.map((value) => value.own).join(", ");
   return `select ${read.join(",\n              ")}
             into "$next" from ${rows} where ${isRow(app, '"$id"')};
-            ${keepBefore(table, site, { app, id: '"$id"' })}
             update ${rows} set
               ${assigned.join(",\n              ")}
             where ${isRow(app, '"$id"')} and record_image_ne(row(${own}), "$next")

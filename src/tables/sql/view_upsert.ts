@@ -78,11 +78,8 @@ export function afterInsert(table: ColumnSet): string {
         ${shown}`;
 }
 
-/** Handles the row `"$id"` that exists and is locked; `update` writes it, and sets the variables of {@linkcode CHANGED}; `recorded` follows it. */
-export function meetRow(
-  table: ColumnSet,
-  { update, recorded }: { readonly update: string; readonly recorded: string },
-): string {
+/** Handles the row `"$id"` that exists and is locked; `update` writes it, and sets the variables of {@linkcode CHANGED}. */
+export function meetRow(table: ColumnSet, update: string): string {
   const rows = `data.${quoteName(table.name)} as "$t" where ${isRow(app, '"$id"')}`;
   const visible = andVisible(table);
   const unseen =
@@ -121,8 +118,6 @@ export function meetRow(
               ${update}
               if found then
                 "$results"["$nth"] := 'updated';
-                "$changed" := array_append("$changed", "$id");
-                ${recorded}
               else
                 "$results"["$nth"] := 'unchanged';
                 select ${CHANGED.values(table)} into ${CHANGED.variables} from ${rows};

@@ -8,7 +8,7 @@
  * @module
  */
 
-import { quoteLiteral, quoteName, SIGNALS } from "../../db/mod.ts";
+import { quoteName, SIGNALS } from "../../db/mod.ts";
 import { DRY_IDS } from "../../std/limits.ts";
 import {
   type FunctionSite,
@@ -21,21 +21,14 @@ import { sqlType } from "../plan/step.ts";
 import {
   beginAs,
   claimKey,
-  declareLive,
+  declareListens,
   input,
   isRow,
   isTooLarge,
+  nameDeleted,
   ROW_TEXT,
-  recordChanges,
   variable,
 } from "./function_terms.ts";
-import {
-  declareHistory,
-  keepBefore,
-  readHistory,
-  recordDeletes,
-  recordUpdate,
-} from "./history_terms.ts";
 import {
   declareQuery,
   fillSets,
@@ -44,7 +37,7 @@ import {
   renderQueryStatement,
 } from "./query_body.ts";
 import { usingWho } from "./seen_rows.ts";
-import { assignments, countBefore, isChanged, isUpdated, recordDelete } from "./update_bodies.ts";
+import { assignments, isChanged, isUpdated } from "./update_bodies.ts";
 import { declareWho, type RuleName } from "./view_terms.ts";
 import {
   CHANGED,
@@ -65,7 +58,6 @@ export function updateWhereBody(table: ServedSet, site: FunctionSite): string {
   const declared = table.columns.map(
     (column, index) => `${variable(index)} ${sqlType(table, column)} := ${input(table, column)};`,
   );
-  const changed = `select ${app}, ${quoteLiteral(table.name)}, "$one"."$id" from unnest("$written") as "$one" ("$id")`;
   const isOfView = table.view !== undefined;
   const found = changedOf(table);
   // The new state of an unchanged row is compared with the rule too, as in an update of one row.
@@ -75,7 +67,6 @@ export function updateWhereBody(table: ServedSet, site: FunctionSite): string {
     ${endChange(table, '"$id"')}`;
   const write = `${setsTime ? '"$now" := clock_timestamp();' : ""}
   foreach "$id" in array "$ids" loop
-    ${keepBefore(table, site, { app, id: '"$id"' })}
     update ${rows} set
       ${assignments(table).join(",\n      ")}
     where ${isRow(app, '"$id"')} and ${isChanged(table)}
@@ -85,11 +76,8 @@ export function updateWhereBody(table: ServedSet, site: FunctionSite): string {
       if ${isTooLarge("$text", bytes)} then
         return rowhouse.reject_row("$id");
       end if;
-      "$written" := array_append("$written", "$id");
-      ${recordUpdate(table, site, { app, id: '"$id"' })}
     ${isOfView ? unchanged : "end if;"}
-  end loop;
-  ${recordChanges(site, changed)}`;
+  end loop;`;
   return renderBody(table, site, {
     endpoint: "update_where",
     rule: "from",
@@ -100,9 +88,7 @@ export function updateWhereBody(table: ServedSet, site: FunctionSite): string {
       `"$body" jsonb := ${body}::jsonb;`,
       ...declared,
       ...(setsTime ? ['"$changed" constant bool := true;', '"$now" timestamptz;'] : []),
-      ...(table.columns.length === 0
-        ? []
-        : [isOfView ? CHANGED.declared : '"$row" record;', `"$written" uuid[] := '{}'::uuid[];`]),
+      ...(table.columns.length === 0 ? [] : [isOfView ? CHANGED.declared : '"$row" record;']),
     ],
     write: table.columns.length === 0 ? "" : write,
   });
@@ -133,20 +119,14 @@ export function deleteWhereBody(table: ServedSet, site: FunctionSite): string {
     end if;
     "$left" := "$blocked";
   end loop;`;
-  const isLive = declareLive("delete_where", site) !== "";
   return renderBody(table, site, {
     endpoint: "delete_where",
     rule: "delete",
     begin: "",
     lock: "for update",
-    declared: [
-      ...(isLive ? ['"$counts" jsonb;'] : []),
-      ...(isReferring ? ['"$left" uuid[];', '"$blocked" uuid[];'] : []),
-    ],
-    write: `${countBefore(table, site)}
-  ${recordDeletes(table, site, { app, ids: '"$ids"' })}
-  ${isReferring ? passes : once}
-  ${recordDelete(table, site, { app, ids: '"$ids"' })}`,
+    declared: isReferring ? ['"$left" uuid[];', '"$blocked" uuid[];'] : [],
+    write: `${nameDeleted(table, site, `array_to_string("$ids", ',')`)}
+  ${isReferring ? passes : once}`,
   });
 }
 
@@ -187,9 +167,9 @@ function renderBody(
   "$cut" text;
   "$hasMore" bool;
   "$text" text;
-  ${[...declared, declareWho(table), claimed.declared, declareLive(endpoint, site), declareHistory(table, endpoint, site)].join("\n  ")}
+  ${[...declared, declareWho(table), claimed.declared, declareListens(endpoint, site)].join("\n  ")}
 begin
-  ${beginAs(table, endpoint, site, readHistory(table, endpoint, site))}
+  ${beginAs(table, endpoint, site)}
   ${claimed.read}
   ${claimKey({ app, proof, claim, response: "null", short: "null" })}
   ${begin}

@@ -53,6 +53,10 @@ begin
   elsif setting = 'history' then
     perform rowhouse.start_history(app.id, is_on);
   end if;
+  if setting in ('live', 'history') then
+    perform rowhouse.fit_listeners(array(select table_name from rowhouse.registrations
+      where app_id = app.id), ${LOCK_BUDGET_MS});
+  end if;
   perform rowhouse.log(actor, 'set_' || setting || case when is_on then '_on' else '_off' end,
     app => app_slug);
   return true;

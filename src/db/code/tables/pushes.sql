@@ -240,6 +240,10 @@ begin
   values (app, (migration ->> 'seq')::integer, migration ->> 'name', migration ->> 'parent',
     migration ->> 'checksum', migration ->> 'text', migration ->> 'sql', migration -> 'joins',
     (select key_id from rowhouse.api_keys where app_id = app and key_id = migration ->> 'keyId'));
+  if exists (select from rowhouse.apps where id = app and switches && '{live,history}') then
+    perform rowhouse.fit_listeners(array(select used -> 'definition' ->> 'name'
+      from jsonb_array_elements(uses) as declared (used)), ${LOCK_BUDGET_MS});
+  end if;
   if (migration ->> 'isReplay')::boolean then
     update rowhouse.push_allowances set uncounted = 20 where app_id = app;
   end if;
