@@ -25,6 +25,8 @@ type AppSwitch = {
   proofBit?: number;
   /** While it is on, writes and pushes of the app are rejected with `read_only`. Needs a bit. */
   stops?: "writes";
+  /** Writes read it when they begin: turning it on returns when those that began before have ended. */
+  isAwaited?: true;
   /** The archive of an app names it: an import turns it on, or only reports that it was on. */
   archived?: "imported" | "reported";
   /** Whether a change can make requests fail that succeeded before. */
@@ -39,6 +41,7 @@ export const APP_SWITCHES = {
     preview: "live",
     notOnCluster: "a Citus cluster has no event streams",
     proofBit: 64,
+    isAwaited: true,
     archived: "imported",
   },
   browser: {
@@ -57,6 +60,7 @@ export const APP_SWITCHES = {
     preview: "history",
     notOnCluster: "a Citus cluster does not store the history of rows",
     proofBit: 256,
+    isAwaited: true,
     archived: "reported",
   },
   people_list: {
@@ -73,6 +77,7 @@ export const APP_SWITCHES = {
     notOnCluster: "a Citus cluster does not report transactions of its other nodes",
     proofBit: 128,
     stops: "writes",
+    isAwaited: true,
   },
   disabled: {
     title: "Disabled",

@@ -225,7 +225,14 @@ const LISTENER_RULES = `
     where exists (select from pg_catalog.pg_class where relkind in ('r', 'p') and relowner = (select oid from listener))
   union all
   select 'Role rowhouse_listener must be a member of no other role'
-    where exists (select from pg_catalog.pg_auth_members where member = (select oid from listener))`;
+    where exists (select from pg_catalog.pg_auth_members where member = (select oid from listener))
+  union all
+  -- From PostgreSQL 16 on, whoever creates a role is recorded as a member that may only grant it.
+  select 'Role rowhouse_listener must have no member but rowhouse_owner, not ' || pg_catalog.pg_get_userbyid(member)
+    from pg_catalog.pg_auth_members as members
+    where roleid = (select oid from listener) and member <> pg_catalog.to_regrole('rowhouse_owner')
+      and coalesce((pg_catalog.to_jsonb(members) ->> 'inherit_option')::pg_catalog.bool
+        or (pg_catalog.to_jsonb(members) ->> 'set_option')::pg_catalog.bool, true)`;
 
 const FUNCTION_RULES = `
   select 'Function api.' || proname || ' must belong to rowhouse_tenant and be a security definer'

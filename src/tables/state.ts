@@ -61,6 +61,8 @@ export type PushState = FunctionSite & {
   journalBytes: number;
   /** Whether pages have access to the app, and the roles that people hold on it. */
   people: { isOpen: boolean; roles: readonly string[] };
+  /** The tables that get listeners if the app uses them, because it has live updates or a history. */
+  unheard: string[];
   /** Whether there are unfinished deferred steps of any app. */
   hasDeferredSteps: boolean;
 };

@@ -362,7 +362,8 @@ test("an operator and an administrator turn live updates on and off", async () =
   try {
     const { slug, key } = await commanded.makeApp(schema);
     expect(await run("set-app", slug, "live", "on")).toMatchObject({ code: 0 });
-    expect((await run("set-app", slug, "live", "on")).err).toContain("already on");
+    // Again: a command that was stopped while it waited.
+    expect(await run("set-app", slug, "live", "on")).toMatchObject({ code: 0 });
     const events = await openEvents(commanded.url + CHANGES, { key });
     await events.next();
     const admin = await makePerson(commanded, { consoleRole: "admin" });

@@ -17,7 +17,7 @@ const OWNER = { id: "owner", slug: "owner" };
 const GUEST = { id: "guest", slug: "guest" };
 const EMPTY: PushState = {
   ...{ dialect: "plain", previews: ["browser"], tables: [], migrations: [], head: undefined },
-  ...{ journalBytes: 0, hasDeferredSteps: false, people: { isOpen: true, roles: [] } },
+  ...{ journalBytes: 0, unheard: [], hasDeferredSteps: false, people: { isOpen: true, roles: [] } },
 };
 const SCHEMAS = countRuns(40);
 

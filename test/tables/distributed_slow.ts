@@ -47,6 +47,7 @@ const EMPTY: PushState = {
   migrations: [],
   head: undefined,
   journalBytes: 0,
+  unheard: [],
   hasDeferredSteps: false,
   people: { isOpen: true, roles: [] },
   dialect: "citus",

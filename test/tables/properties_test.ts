@@ -131,6 +131,7 @@ const EMPTY: PushState = {
   migrations: [],
   head: undefined,
   journalBytes: 0,
+  unheard: [],
   hasDeferredSteps: false,
   people: { isOpen: true, roles: [] },
   dialect: "plain",

@@ -34,7 +34,7 @@ const ruled = read(RULES);
 const plain = read(undefined);
 const EMPTY: PushState = {
   ...{ dialect: "plain", previews: [], tables: [], migrations: [], head: undefined },
-  ...{ journalBytes: 0, hasDeferredSteps: false, people: { isOpen: true, roles: [] } },
+  ...{ journalBytes: 0, unheard: [], hasDeferredSteps: false, people: { isOpen: true, roles: [] } },
 };
 
 describe("rules", () => {

@@ -25,8 +25,8 @@ import {
   setHistoryDays,
   setLimit,
   setTargets,
+  settleAppSwitch,
   type Writer,
-  waitForWriters,
 } from "../../records/apps/mod.ts";
 import { showCount } from "../../std/count.ts";
 import { HISTORY_BYTES, HISTORY_DAYS } from "../../std/limits.ts";
@@ -72,22 +72,28 @@ function readState(text: string): "on" | "off" {
   throw new UsageError(`Cannot read ${quote(text)}: must be on or off`);
 }
 
-/** @throws {RejectedError} earlier transactions have not ended */
-async function waitForEnd(deps: AdminDeps, slug: string, title: string): Promise<void> {
-  const left = await waitForWriters(deps, {
+/** @throws {RejectedError} transactions that began before writes were stopped have not ended */
+async function settle(deps: AdminDeps, slug: string, setting: AppSwitchName): Promise<void> {
+  const { title, stops } = describeSwitch(setting);
+  const left = await settleAppSwitch(deps, slug, {
+    setting,
     onWait: (writers) =>
       deps.report(
         `Waiting for transactions that began before: ${writers.map(showWriter).join(", ")}`,
       ),
   });
   if (left.length === 0) return;
+  if (stops === undefined)
+    return deps.report(
+      `Warning: ${title} is on for app ${slug}, but writes that began before are not recorded, and can still commit: transactions of logins that can write have not ended: ${left.map(showWriter).join(", ")}. A backup with pg_dump is one, too, and does not matter. Otherwise run the command again after they have ended`,
+    );
   throw new RejectedError(
     `${title} is on for app ${slug}, but writes that began before can still commit: transactions of logins that can write have not ended: ${left.map(showWriter).join(", ")}. A backup with pg_dump is one, too. Wait until they end, or end a process with select pg_terminate_backend(<process>), then run the command again`,
   );
 }
 
 function showWriter({ pid, login, began_at }: Writer): string {
-  return `process ${pid} of login ${login}${began_at === null ? "" : ` since ${began_at}`}`;
+  return `process ${pid} of login ${login}${began_at ? ` since ${began_at}` : ""}`;
 }
 
 const SETTINGS = APP_SWITCH_NAMES.map((name) => {
@@ -267,10 +273,10 @@ rowhouse admin set-app wiki disabled on`,
       const isOn = state === "on";
       const described = describeSwitch(setting);
       const isChanged = await setAppSwitch(deps, slug, [setting, isOn]);
-      // Also if it was on: an earlier command can have stopped waiting, and the Console does not wait.
-      const isStop = isOn && described.stops !== undefined;
-      if (isStop) await waitForEnd(deps, slug, described.title);
-      if (!isChanged && !isStop)
+      // Also if it was on: an earlier command, or the Console, can have stopped waiting.
+      const isAwaited = isOn && described.isAwaited === true;
+      if (isAwaited) await settle(deps, slug, setting);
+      if (!isChanged && !isAwaited)
         throw new RejectedError(`${described.title} is already ${state} for app ${slug}`);
       return {
         document: { app: slug, [toCamel(setting)]: isOn },

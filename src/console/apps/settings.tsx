@@ -16,6 +16,7 @@ import {
   setAppSwitch,
   setLimit,
   setTargets,
+  settleAppSwitch,
   type TypedTargets,
   toExampleOrigin,
 } from "../../records/apps/mod.ts";
@@ -29,7 +30,11 @@ import { redirectWithNotice, renderDone, toAppPath, toSwitchPath } from "../path
 
 const SETTINGS_SAVED = {
   settings: "Settings saved. They take effect on the next request.",
+  unsettled:
+    "The setting is on, but transactions that began before can still write without it. The operator can wait for them with rowhouse admin set-app, which names them.",
 };
+/** How long a page waits for writes that began before. */
+const SETTLES_MS = 10_000;
 
 const settingsPage = makeFormPage({
   action: "set_targets",
@@ -228,8 +233,16 @@ function makeSwitchPage(name: AppSwitchName) {
       button: toButton(found),
       tone: isChange === true && !isOnIn(found) ? "danger" : "primary",
     }),
-    run: ({ deps, fields }, { slug }) =>
-      setAppSwitch(deps, slug, [name, fields.get("wanted") === "on"]),
+    run: async ({ deps, fields }, { slug }) => {
+      const isOn = fields.get("wanted") === "on";
+      await setAppSwitch(deps, slug, [name, isOn]);
+      const left = isOn
+        ? await settleAppSwitch(deps, slug, { setting: name, limitMs: SETTLES_MS })
+        : [];
+      return left.length > 0
+        ? redirectWithNotice(toSettingsPath({ slug }), "unsettled")
+        : undefined;
+    },
     done: SETTINGS_SAVED,
     back: toSettingsPath,
   });

@@ -216,6 +216,12 @@ const OF_FUNCTIONS: Readonly<Record<string, Readonly<Record<string, Rejection>>>
   begin_end_registration: OF_TABLES,
   drop_table: OF_TABLES,
   transfer_table: OF_TABLES,
+  set_app_switch: {
+    "55P03": reject(
+      "push_busy",
+      "Nothing was changed: a table of the app is in use by a long write, an index build, a vacuum or a push; try again",
+    ),
+  },
   describe_app: OF_DELETION,
   delete_app_step: OF_DELETION,
   grant_app_roles: Object.fromEntries(

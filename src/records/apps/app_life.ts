@@ -1,11 +1,11 @@
 /** Renames apps, and turns their settings on and off. The audit log records each action. @module */
 
-import type { AppSwitchName, SwitchStates } from "../../app_switch.ts";
+import { type AppSwitchName, describeSwitch, type SwitchStates } from "../../app_switch.ts";
 import { call, type Database } from "../../db/mod.ts";
 import { type Detail, Problem } from "../../problem.ts";
 import type { TableDefinition } from "../../schema/mod.ts";
 import { quoteForShell } from "../../std/quote.ts";
-import { type Actor, callAsOperator, runAction } from "../actions/action.ts";
+import { type Actor, callAsOperator, callConsole, runAction } from "../actions/action.ts";
 import {
   type Checked,
   check,
@@ -34,9 +34,9 @@ export async function renameApp(
 }
 
 /**
- * Turns a setting of an app on or off; returns whether this changed anything.
+ * Turns a setting of an app on or off; returns whether this changed anything. {@linkcode settleAppSwitch} waits for its effect.
  *
- * @throws {Problem} unknown_app
+ * @throws {Problem} unknown_app; push_busy — a table of the app is in use, and nothing was changed
  */
 export async function setAppSwitch(
   actor: Actor,
@@ -54,33 +54,51 @@ export async function setHistoryDays(
   await callAsOperator(deps, "set_history_days", { app_slug: slug, days });
 }
 
-/** A transaction that can still write rows. */
-export type Writer = { pid: number; login: string; began_at: string | null };
+/**
+ * After a setting that writes obey was turned on, now or by a caller that did not wait: waits for the writes that began before.
+ * Then live updates begin. Returns the transactions that have not ended within the limit.
+ */
+export async function settleAppSwitch(
+  actor: Actor,
+  slug: string,
+  { setting, ...wait }: { setting: AppSwitchName } & Wait,
+): Promise<Writer[]> {
+  if (describeSwitch(setting).isAwaited !== true) return [];
+  const left = await waitForWriters(actor, wait);
+  if (setting === "live") await setAppSwitch(actor, slug, [setting, true]);
+  return left;
+}
+
+/** A transaction that can still write rows. Only operators see whose it is. */
+export type Writer = { id: string; pid?: number; login?: string; began_at?: string | null };
+type Wait = { limitMs?: number; onWait?: (left: readonly Writer[]) => void };
 
 /** Longer than any request or push lasts, so that only a build or another program's transaction can exceed it. */
 const ENDS_MS = 150_000;
 const POLL_MS = 100;
 
 /**
- * Waits until every transaction has ended that can have begun before a setting stopped the writes of an app. Returns those
+ * Waits until every transaction has ended that can have begun before a setting that writes obey was turned on. Returns those
  * that have not ended within the limit.
  */
 export async function waitForWriters(
-  { admin }: { admin: Database },
-  {
-    limitMs = ENDS_MS,
-    onWait,
-  }: { limitMs?: number; onWait?: (left: readonly Writer[]) => void } = {},
+  actor: Actor,
+  { limitMs = ENDS_MS, onWait }: Wait = {},
 ): Promise<Writer[]> {
   const endsAt = performance.now() + limitMs;
-  let left = await call(admin, "list_writers", {});
+  let left = await listWriters(actor);
   for (let isFirst = true; left.length > 0 && performance.now() < endsAt; isFirst = false) {
     if (isFirst) onWait?.(left);
     await Bun.sleep(POLL_MS);
-    const running = new Set((await call(admin, "list_writers", {})).map(({ id }) => id));
+    const running = new Set((await listWriters(actor)).map(({ id }) => id));
     left = left.filter(({ id }) => running.has(id));
   }
   return left;
+}
+
+async function listWriters(actor: Actor): Promise<Writer[]> {
+  if (!("cookies" in actor)) return await call(actor.admin, "list_writers", {});
+  return (await callConsole(actor, "console_list_writers", {})).map((id) => ({ id }));
 }
 
 // An app as an archive: its records, and its rows as lines of JSON. Rows are read and stored in

@@ -49,7 +49,7 @@ export function renderMessage(pusher: Pusher, prepared: Prepared): string {
     renderLockPush(pusher.id, prepared),
     ...MESSAGE_SETTINGS,
     ...early,
-    ...renderLockTables(plan),
+    ...renderLockTables(plan, prepared.state),
     // No build of the table of an explicit change may be running.
     ...renderBeginChanges(pusher, plan),
     ...(copied === undefined ? [] : [renderCopied(copied)]),
@@ -118,16 +118,19 @@ const LOCKING: ReadonlySet<Step["kind"]> = new Set([
 
 /**
  * Locks all existing tables before the first change to one of them, so that each request waits at most once. Tables
- * that are only referenced can still be read.
+ * that are only referenced, or get listeners, can still be read.
  */
-function renderLockTables({ steps }: Plan): string[] {
+function renderLockTables({ steps }: Plan, { unheard }: PushState): string[] {
   const created = findCreated(steps);
   const locking = steps.filter((step) => LOCKING.has(step.kind));
   const changed = new Set(locking.flatMap(toChanged));
   const referenced = locking.flatMap((step) =>
     step.kind === "add_reference" ? (step.column.table ?? []) : [],
   );
-  const names = [...new Set([...changed, ...referenced])]
+  // `record_push` gives them listeners.
+  const used = new Set(steps.flatMap((step) => (step.kind === "register" ? step.table.name : [])));
+  const heard = unheard.filter((name) => used.has(name));
+  const names = [...new Set([...changed, ...referenced, ...heard])]
     .filter((name) => !created.has(name))
     .sort();
   if (names.length === 0) return [];

@@ -11,6 +11,7 @@ import {
   DIALECTS,
   type DialectName,
   dialectOf,
+  LOCK_BUDGET_MS,
   quoteLiteral,
   readRows,
 } from "../../db/mod.ts";
@@ -89,6 +90,8 @@ export async function refreshFunctions(
   admin: Database,
   report: (done: { name: string; index: number; count: number }) => void = () => undefined,
 ): Promise<string[]> {
+  // First for all: a new function of one table sets what the listeners of others hear when it cascades.
+  await fitListeners(admin);
   const outdated = await findOutdatedTables(admin);
   const refreshed: string[] = [];
   for (const [index, { name }] of outdated.entries()) {
@@ -97,6 +100,18 @@ export async function refreshFunctions(
     report({ name, index: index + 1, count: outdated.length });
   }
   return refreshed;
+}
+
+/** Gives all tables the listeners that their apps need, and removes others where no request holds the table. */
+async function fitListeners(admin: Database): Promise<void> {
+  const { unheard, names } = await call(admin, "read_listeners", {});
+  for (const name of unheard)
+    await whileHeld(name, "record the changes", async () => {
+      const values = { names: [name], budget_ms: LOCK_BUDGET_MS };
+      await call(admin, "fit_listeners", values);
+      return true;
+    });
+  await call(admin, "drop_listeners", { names });
 }
 
 /** Whether this call renewed the functions. */

@@ -13,13 +13,15 @@ begin
 end
 $$;
 
--- Turns a setting of an app on or off; returns whether this changed anything.
+-- Turns a setting of an app on or off; returns whether this changed anything. Live updates that are
+-- already on begin again: the caller has waited for writes that began before.
 -- action: admin
 create function rowhouse.set_app_switch(app_slug text, setting text, is_on boolean, actor text)
 returns boolean language plpgsql set search_path = pg_catalog, pg_temp as $$
 declare
   app rowhouse.apps;
   declared rowhouse.app_switches;
+  used text[];
 begin
   select * into app from rowhouse.apps where slug = app_slug for update;
   if app.id is null then
@@ -35,6 +37,9 @@ begin
     raise exception 'the preview of the setting is off' using errcode = 'RH023';
   end if;
   if (rowhouse.switches_of(app) ->> setting)::boolean = is_on then
+    if is_on and setting = 'live' then
+      perform rowhouse.reset_changes(app.id);
+    end if;
     return false;
   end if;
   perform rowhouse.enter_app(app.id);
@@ -54,8 +59,12 @@ begin
     perform rowhouse.start_history(app.id, is_on);
   end if;
   if setting in ('live', 'history') then
-    perform rowhouse.fit_listeners(array(select table_name from rowhouse.registrations
-      where app_id = app.id), ${LOCK_BUDGET_MS});
+    used := array(select table_name from rowhouse.registrations where app_id = app.id);
+    if is_on then
+      perform rowhouse.fit_listeners(used, ${LOCK_BUDGET_MS});
+    else
+      perform rowhouse.drop_listeners(used);
+    end if;
   end if;
   perform rowhouse.log(actor, 'set_' || setting || case when is_on then '_on' else '_off' end,
     app => app_slug);

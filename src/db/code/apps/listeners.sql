@@ -140,33 +140,82 @@ set search_path = pg_catalog, pg_temp as $$
     where table_name = wanted_table and switches && '{live,history}')
 $$;
 
--- Gives these tables the listeners that their apps need: all, or none. Only tables that change are
--- locked, within one limit of waiting.
+-- The listeners that these tables lack, by table.
+create function rowhouse.find_missing(names text[])
+returns table (on_table text, listener oid) language sql stable
+set search_path = pg_catalog, pg_temp as $$
+  select relname, wanted.oid from pg_class, pg_trigger as wanted
+  where relname = any (names) and relnamespace = 'data'::regnamespace and relkind = 'r'
+    and wanted.tgrelid = 'rowhouse.listened'::regclass and not wanted.tgisinternal
+    and not exists (select from pg_trigger where pg_trigger.tgrelid = pg_class.oid
+      and pg_trigger.tgname = wanted.tgname)
+$$;
+
+-- For `rowhouse migrate`: the tables that lack listeners, and all tables.
+create function rowhouse.read_listeners(out unheard text[], out names text[])
+language sql stable set search_path = pg_catalog, pg_temp as $$
+  select array(select distinct on_table from rowhouse.find_missing(listed)
+      where rowhouse.is_heard(on_table) order by on_table), listed
+  from (select array(select name from rowhouse.tables order by name) as listed) as recorded
+$$;
+
+-- For a push of an app that listens: the existing tables to lock, because they get listeners.
+create function rowhouse.list_unheard(app uuid, names text[]) returns text[]
+language sql stable security definer set search_path = pg_catalog, pg_temp as $$
+  select array(select distinct on_table from rowhouse.find_missing(names))
+  from rowhouse.apps where id = app and switches && '{live,history}'
+$$;
+grant execute on function rowhouse.list_unheard to rowhouse_tables;
+
+-- Gives these tables the listeners that their apps need: all, or none if their locks need longer
+-- than the limit. Only tables that lack some are locked; they stay readable. One session at a time
+-- decides, and until it commits, so that a switch or push at the same moment counts.
 create function rowhouse.fit_listeners(names text[], budget_ms integer) returns void
-language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
+language plpgsql security definer set search_path = pg_catalog, pg_temp
+set quote_all_identifiers = off as $$
 declare
-  heard text[];
   unheard text[];
   statement text;
 begin
-  select array_agg(name order by name) filter (where is_heard and not has_listeners),
-    array_agg(name order by name) filter (where has_listeners and not is_heard)
-    into heard, unheard
-    from (select relname as name, rowhouse.is_heard(relname) as is_heard,
-        exists (select from pg_trigger where tgrelid = pg_class.oid and not tgisinternal)
-          as has_listeners
-      from pg_class where relname = any (names) and relnamespace = 'data'::regnamespace
-        and relkind = 'r') as listed;
-  perform rowhouse.lock_tables(array(select unnest(heard || unheard) order by 1), heard, budget_ms);
+  perform set_config('lock_timeout', budget_ms || 'ms', true);
+  perform pg_advisory_xact_lock(hashtextextended('rowhouse listeners', 0));
+  unheard := array(select distinct on_table from rowhouse.find_missing(names)
+    where rowhouse.is_heard(on_table) order by on_table);
+  perform rowhouse.lock_tables(unheard, unheard, budget_ms);
   for statement in
-    select case when name = any (heard)
-        then replace(pg_get_triggerdef(pg_trigger.oid), 'rowhouse.listened',
-          format('data.%I', name))
-        else format('drop trigger if exists %I on data.%I', tgname, name) end
-      from unnest(heard || unheard) as changed (name), pg_trigger
-      where tgrelid = 'rowhouse.listened'::regclass and not tgisinternal
+    select replace(pg_get_triggerdef(listener), 'rowhouse.listened', format('data.%I', on_table))
+    from rowhouse.find_missing(unheard)
   loop
     execute statement;
+  end loop;
+end
+$$;
+
+-- Removes the listeners that no app needs, without waiting: tables in use keep them, until
+-- `rowhouse migrate` or another switch.
+create function rowhouse.drop_listeners(names text[]) returns void
+language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
+declare
+  unheard text;
+  statement text;
+begin
+  if not pg_try_advisory_xact_lock(hashtextextended('rowhouse listeners', 0)) then
+    return;
+  end if;
+  for unheard in select distinct relname from pg_class join pg_trigger on tgrelid = pg_class.oid
+    where relname = any (names) and relnamespace = 'data'::regnamespace and not tgisinternal
+      and not rowhouse.is_heard(relname)
+  loop
+    begin
+      execute format('lock table data.%I in access exclusive mode nowait', unheard);
+      for statement in select format('drop trigger if exists %I on data.%I', tgname, unheard)
+        from pg_trigger where tgrelid = 'rowhouse.listened'::regclass and not tgisinternal
+      loop
+        execute statement;
+      end loop;
+    exception when lock_not_available or undefined_table then
+      null; -- in use, or dropped at this moment
+    end;
   end loop;
 end
 $$;

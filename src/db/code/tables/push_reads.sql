@@ -105,6 +105,7 @@ create function rowhouse.read_push_state(
         + coalesce(octet_length(joins::text), 0)), 0)
       from rowhouse.migrations where app_id = app),
     'people', rowhouse.read_rule_users(app),
+    'unheard', coalesce(rowhouse.list_unheard(app, array(select name from concerned)), '{}'),
     'dialect', rowhouse.dialect(),
     'previews', (select to_json(features) from rowhouse.release),
     'hasDeferredSteps', exists (select from rowhouse.deferred_steps where state <> 'done'))

@@ -133,6 +133,13 @@ set search_path = pg_catalog, pg_temp as $$
 $$;
 comment on function rowhouse.list_writers is 'idempotent; null began_at';
 
+-- proves: admin; idempotent
+create function rowhouse.console_list_writers() returns text[] as $$
+begin
+  return array(select id from rowhouse.list_writers());
+end
+$$;
+
 -- One step of a job; returns whether it is complete, or null if another session works on it, or
 -- a transaction that began before the job can still store a row.
 create function rowhouse.run_rows_job(job uuid, max_rows integer) returns boolean
