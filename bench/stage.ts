@@ -8,7 +8,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { startCluster } from "../src/db/embedded/mod.ts";
-import { type Database, recordPreviews, SERVICE_QUEUE } from "../src/db/mod.ts";
+import { type Database, recordFilters, SERVICE_QUEUE } from "../src/db/mod.ts";
 import type { Preview } from "../src/preview.ts";
 import { issueKey } from "../src/records/apps/mod.ts";
 import { defineSchema, type TableDefinition, t } from "../src/schema/mod.ts";
@@ -92,7 +92,7 @@ export async function withStage<Result>(
   const database = await makeDatabase();
   try {
     return await withDatabase(database.adminUrl, async (admin) => {
-      await recordPreviews(admin, previews);
+      await recordFilters(admin, previews.includes("filters"));
       return await use(await fill(admin, database, size));
     });
   } finally {

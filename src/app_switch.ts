@@ -17,7 +17,7 @@ type AppSwitch = {
   buttons?: { on: string; off: string };
   /** The audit log's predicates; default: turned on, turned off. */
   logged?: { on: string; off: string };
-  /** The setting needs this preview. */
+  /** Processes without this preview neither serve nor offer the setting; it still records. */
   preview?: Preview;
   /** Why a Citus cluster cannot turn it on. */
   notOnCluster?: string;

@@ -12,13 +12,11 @@ import {
   MIN_POSTGRES_VERSION,
   openDatabase,
   readMajorVersion,
-  readPreviews,
   readValue,
   rejectMismatch,
   UpgradeError,
   withTemporaryLogin,
 } from "../db/mod.ts";
-import type { Preview } from "../preview.ts";
 import { Problem } from "../problem.ts";
 import type { Config } from "../settings/mod.ts";
 import { showCount } from "../std/count.ts";
@@ -189,24 +187,6 @@ export async function checkMigrated(database: Database): Promise<void> {
   throw new RejectedError(
     `The database lacks ${showCount(missing.length, "migration")}: run rowhouse migrate first`,
   );
-}
-
-/**
- * The recorded previews that PREVIEW does not name: this process does not serve them.
- *
- * @throws {RejectedError} PREVIEW names a preview that is not on
- */
-export async function checkPreviews(
-  database: Database,
-  previews: readonly Preview[],
-): Promise<Preview[]> {
-  const recorded = await readPreviews(database);
-  const missing = previews.filter((name) => !recorded.includes(name));
-  if (missing.length > 0)
-    throw new RejectedError(
-      `PREVIEW names ${missing.join(", ")}, which this database does not have: run rowhouse migrate with this PREVIEW first, or correct PREVIEW`,
-    );
-  return recorded.filter((name) => !previews.includes(name));
 }
 
 /** Whether the error means that the database is unavailable. */

@@ -14,9 +14,8 @@ import {
   planMigrate,
   quietLogins,
   readDialect,
-  readPreviews,
   readValue,
-  recordPreviews,
+  recordFilters,
   runOnNodes,
   SHARDS,
   setUpCluster,
@@ -25,11 +24,8 @@ import {
   type TableLock,
   undoDistribution,
 } from "../db/mod.ts";
-import { isPreview, PREVIEWS, type Preview } from "../preview.ts";
-import { servesRows } from "../role.ts";
 import type { Config } from "../settings/mod.ts";
 import { showCount } from "../std/count.ts";
-import { quote } from "../std/quote.ts";
 import {
   addKeys,
   deferRebuilds,
@@ -57,6 +53,16 @@ import {
 } from "./command.ts";
 import { withDatabase, withPushDatabase } from "./database.ts";
 import { findDevDatabase } from "./dev_file.ts";
+import {
+  ENDS_FILTERS,
+  type FormPlan,
+  listUnrecorded,
+  planForm,
+  readEnding,
+  showKept,
+  showUnrecorded,
+  toPreviews,
+} from "./filters_form.ts";
 import { OWN_LOGINS } from "./setting_conflicts.ts";
 import { announceAddress, findAdminAddress, readMigrateSettings, readShards } from "./settings.ts";
 import { confirm, YES } from "./terminal.ts";
@@ -68,9 +74,9 @@ DATABASE_URL=postgres://rowhouse_login:…@db.example.org/rowhouse rowhouse migr
   about: `Safe to run at every start and on several machines in parallel: applied migrations are skipped. Run it at each
 deploy, before the processes of the new release start. It also replaces the functions of apps' tables that this release
 generates differently, table by table and without changing rows. Processes of the previous release keep working.
-It turns on the previews that PREVIEW names, and leaves all others as they are: without PREVIEW, nothing about previews changes.
-After such a change it also builds indexes again, without locking their tables. Requests use the former index until then.
-To end a preview, remove it from PREVIEW everywhere, restart the service, and run migrate --end-preview <name>.
+Of the previews, only filters changes a database: migrate turns it on if PREVIEW names it, and without PREVIEW leaves it as
+it is. After such a change it also builds indexes again, without locking their tables. Requests use the former index until then.
+To end it, remove it from PREVIEW everywhere, restart the service, and run migrate --end-preview filters.
 
 A managed PostgreSQL needs no superuser. Once, as the provider's administrator:
   create role rowhouse_admin login createrole password '…';
@@ -97,16 +103,16 @@ Exits with 69 if the database cannot be reached, 2 if no address is set, and 1 f
     },
     "end-preview": {
       value: "name",
-      many: true,
-      about: "turn a preview off, and drop its functions; stored rows and history stay",
+      about: "turn the preview filters off, and drop its functions and indexes; stored rows stay",
     },
     ...YES,
     "dry-run": {
-      about: "list the steps, their locks and the changes of previews, and change nothing",
+      about:
+        "list the steps, their locks and the change of the preview filters, and change nothing",
     },
     json: {
       about:
-        "one JSON document on standard output: { applied, previews, refreshed, login }, or with --dry-run { files, code, previews, refreshed, rebuilds, laterRelease }",
+        "one JSON document on standard output: { applied, previews, historyOff, refreshed, login }, or with --dry-run { files, code, previews, historyOff, refreshed, rebuilds, laterRelease }",
     },
   },
   run: runMigrate,
@@ -123,19 +129,19 @@ async function runMigrate(setting: Setting): Promise<CommandResult> {
       "rowhouse migrate needs ADMIN_DATABASE_URL or DATABASE_URL: set one of them",
     );
   const citus = readCitus(args);
-  const ending = readEnding(args, config);
+  const isEnding = readEnding(args, config);
   if (args.has("dry-run"))
-    return await withDatabase(address, config, (admin) => listSteps(admin, config, ending));
-  if (ending.length > 0)
+    return await withDatabase(address, config, (admin) => listSteps(admin, config, isEnding));
+  if (isEnding)
     await confirm(terminal, args.has("yes"), {
-      message: `${ending.map(showEnd).join(". ")}. Processes whose PREVIEW still names it reject its requests until they restart.`,
+      message: `${ENDS_FILTERS}. Processes whose PREVIEW still names it reject its requests until they restart.`,
     });
   const print = args.has("json") ? () => undefined : terminal.print;
-  const { applied, previews, refreshed, login, isChanged } = await withDatabase(
+  const { applied, form, historyOff, refreshed, login, isChanged } = await withDatabase(
     address,
     config,
     async (admin) => {
-      const done = await setUpDatabase(admin, config, { citus, ending, print });
+      const done = await setUpDatabase(admin, config, { citus, isEnding, print });
       const { warn } = terminal;
       await renewIndexes({ admin, address, config }, { left: done.rebuilt, print, warn });
       return done;
@@ -144,68 +150,20 @@ async function runMigrate(setting: Setting): Promise<CommandResult> {
     { connections: 2 },
   );
   return {
-    document: { applied, previews, refreshed, login: login ?? null },
+    document: { applied, previews: toPreviews(form), historyOff, refreshed, login: login ?? null },
     lines: [
-      ...(isChanged || previews.turnsOn.length + previews.ends.length > 0 ? [] : ["Nothing to do"]),
+      ...(isChanged || form.change !== undefined ? [] : ["Nothing to do"]),
       ...(login === undefined ? [] : [`The role "${login}" can serve`]),
     ],
-    notes: showKept(previews, config),
+    notes: showKept(form, config),
   };
-}
-
-/** What a run does about previews. `on`: those after the run. */
-type PreviewPlan = { on: Preview[]; turnsOn: Preview[]; ends: Preview[] };
-
-/** A preview stays on until an operator ends it by name: a command without PREVIEW must not stop what a service serves. */
-async function planPreviews(
-  admin: Database,
-  { ROLE = "all", PREVIEW = [] }: Addresses,
-  ending: readonly Preview[] = [],
-): Promise<PreviewPlan> {
-  const recorded = await readPreviews(admin);
-  // Processes of other roles do not have the setting.
-  const named = servesRows(ROLE) ? PREVIEW : [];
-  const on = [...new Set([...recorded, ...named])].filter((name) => !ending.includes(name)).sort();
-  return {
-    on,
-    turnsOn: on.filter((name) => !recorded.includes(name)),
-    ends: ending.filter((name) => recorded.includes(name)),
-  };
-}
-
-/** The previews to end. @throws {UsageError} there is no such preview, or PREVIEW names it too */
-function readEnding(args: Arguments, { PREVIEW }: Config): Preview[] {
-  return args.texts("end-preview").map((name) => {
-    if (!isPreview(name))
-      throw new UsageError(
-        `Cannot end the preview ${quote(name)}: must be one of ${PREVIEWS.join(", ")}`,
-      );
-    if (PREVIEW.includes(name))
-      throw new UsageError(
-        `Cannot end the preview ${name}, because PREVIEW names it: remove it from PREVIEW everywhere and restart the service first`,
-      );
-    return name;
-  });
-}
-
-function showEnd(name: Preview): string {
-  return `Ends the preview ${name} and drops its functions; stored rows and history stay`;
-}
-
-/** For an operator who removed a name from PREVIEW to end the preview. */
-function showKept({ on }: PreviewPlan, { PREVIEW }: Config): string[] {
-  const kept = PREVIEW.length === 0 ? [] : on.filter((name) => !PREVIEW.includes(name));
-  return kept.map(
-    (name) =>
-      `The preview ${name} stays on, though PREVIEW does not name it: rowhouse migrate --end-preview ${name} ends it`,
-  );
 }
 
 /** `migrate --dry-run`. */
 async function listSteps(
   admin: Database,
   config: Config,
-  ending: readonly Preview[],
+  isEnding: boolean,
 ): Promise<CommandResult> {
   const { files, code, later } = await planMigrate(admin);
   const isSetUp = await readValue<boolean>(
@@ -213,24 +171,26 @@ async function listSteps(
     "select pg_catalog.to_regclass('rowhouse.column_sets') is not null as is_set_up",
   );
   const isCurrent = isSetUp && later === undefined;
-  const previews = isSetUp ? await planPreviews(admin, config, ending) : undefined;
-  const outdated = isCurrent ? await findOutdatedTables(admin, null, previews?.on) : [];
-  const rebuilds = isCurrent ? await planRebuilds(admin, previews?.on) : [];
+  const form = isSetUp ? await planForm(admin, config, isEnding) : undefined;
+  const historyOff = await listUnrecorded(admin);
+  const outdated = isCurrent ? await findOutdatedTables(admin, null, form?.hasFilters) : [];
+  const rebuilds = isCurrent ? await planRebuilds(admin, form?.hasFilters) : [];
   const refreshed = outdated.map(({ name }) => name);
   const lines = [
     ...files.map(({ name, runs, locks }) => `${name}, ${runs}: ${showLocks(locks)}`),
     ...(code === undefined ? [] : showCode(code)),
-    ...(previews?.turnsOn ?? []).map((name) => `turns the preview ${name} on`),
-    ...(previews?.ends ?? []).map(showEnd),
+    ...showUnrecorded(historyOff),
+    ...(form?.change === "on" ? ["Turns the preview filters on"] : []),
+    ...(form?.change === "off" ? [ENDS_FILTERS] : []),
     ...refreshed.map((name) => `functions of table ${name}: locks no table`),
     ...rebuilds.map(showRebuild),
   ];
   return {
     document: {
-      ...{ files, code: code ?? null, previews: previews ?? null },
-      ...{ refreshed, rebuilds, laterRelease: later ?? null },
+      ...{ files, code: code ?? null, previews: form === undefined ? null : toPreviews(form) },
+      ...{ historyOff, refreshed, rebuilds, laterRelease: later ?? null },
     },
-    notes: previews === undefined ? [] : showKept(previews, config),
+    notes: form === undefined ? [] : showKept(form, config),
     lines:
       later === undefined
         ? lines.length === 0
@@ -279,7 +239,7 @@ function showCode({ changes, locks }: NonNullable<MigrationPlan["code"]>): strin
 }
 
 /**
- * Brings keys and indexes to the form of the previews, on a database that is set up. Needs two connections. `left`: the
+ * Brings keys and indexes to the form of the database, which that is set up. Needs two connections. `left`: the
  * indexes that deferred steps build again.
  */
 export async function renewIndexes(
@@ -348,7 +308,9 @@ function readCitus(args: Arguments): Citus | undefined {
 
 type SetUp = {
   applied: string[];
-  previews: PreviewPlan;
+  form: FormPlan;
+  /** Apps whose history of rows was not recorded, and is off now. */
+  historyOff: string[];
   refreshed: string[];
   /** Indexes that deferred steps build again. */
   rebuilt: string[];
@@ -361,8 +323,8 @@ type SetUp = {
 
 type SetUpOptions = {
   citus?: Citus | undefined;
-  /** Previews to end. */
-  ending?: readonly Preview[];
+  /** Ends the preview `filters`. */
+  isEnding?: boolean;
   print?: Print | undefined;
 };
 
@@ -370,19 +332,21 @@ type SetUpOptions = {
 export async function setUpDatabase(
   admin: Database,
   config: Addresses,
-  { citus, ending, print = () => undefined }: SetUpOptions = {},
+  { citus, isEnding, print = () => undefined }: SetUpOptions = {},
 ): Promise<SetUp> {
   const restored = await isRestored(admin);
   if (restored && citus !== undefined) throw new ClusterError([RESTORED]);
   const spreads = citus !== undefined || (!restored && (await readDialect(admin)).hasNodes);
   if (spreads) await checkCluster(admin, citus?.shards);
+  const historyOff = await listUnrecorded(admin);
   const { applied, code, later } = await migrate(admin, { report: print });
   if (later !== undefined) {
     print(`Nothing to do: ${showLater(later)}`);
-    const previews = { on: await readPreviews(admin), turnsOn: [], ends: [] };
-    const nothing = { refreshed: [], rebuilt: [], login: undefined };
-    return { applied, previews, ...nothing, isChanged: true, isUpgraded: false };
+    const form = await planForm(admin, {});
+    const nothing = { historyOff: [], refreshed: [], rebuilt: [], login: undefined };
+    return { applied, form, ...nothing, isChanged: true, isUpgraded: false };
   }
+  for (const line of showUnrecorded(historyOff)) print(line);
   if (code !== undefined) print("Renewed the service's functions and rights");
   if (restored) {
     await undoDistribution(admin);
@@ -407,22 +371,22 @@ export async function setUpDatabase(
   }
   // Without a recorded release, processes do not compare function bodies until all functions are renewed.
   await recordRelease(admin, null);
-  const previews = await planPreviews(admin, config, ending);
-  await recordPreviews(admin, previews.on);
-  for (const name of previews.turnsOn) print(`Turned the preview ${name} on`);
-  for (const name of previews.ends) print(`Ended the preview ${name}`);
+  const form = await planForm(admin, config, isEnding);
+  await recordFilters(admin, form.hasFilters);
+  if (form.change === "on") print("Turned the preview filters on");
+  if (form.change === "off") print("Ended the preview filters");
   await sweepSets(admin);
   const refreshed = await refreshFunctions(admin, ({ name, index, count }) =>
     print(`Renewed the functions of table ${name} (${index} of ${count})`),
   );
   const rebuilt = await deferRebuilds(admin);
-  if (previews.on.includes("filters"))
+  if (form.hasFilters)
     for (const issue of await findSearchIssues(admin))
       print(`Warning: ${issue}: conditions and orders of texts cannot use an index`);
   await recordRelease(admin, digestRelease());
   const isUpgraded = applied.length > 0 || code !== undefined;
   const isChanged = isUpgraded || refreshed.length + rebuilt.length > 0;
-  return { applied, previews, refreshed, rebuilt, login, isChanged, isUpgraded };
+  return { applied, form, historyOff, refreshed, rebuilt, login, isChanged, isUpgraded };
 }
 
 const RESTORED =

@@ -43,5 +43,5 @@ export {
   type Violation,
   ViolationError,
 } from "./sqlstate.ts";
-export { PREVIEWS_SQL, readPreviews, recordPreviews } from "./switches.ts";
+export { HAS_FILTERS_SQL, readFilters, recordFilters } from "./switches.ts";
 export { coalesce, type Versions, type VersionWatch, watchVersions } from "./versions.ts";

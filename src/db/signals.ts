@@ -43,8 +43,6 @@ export const SIGNALS = {
   indexMissing: "RH021",
   /** A plan names a column, an operator or a value that does not exist. */
   planInvalid: "RH022",
-  /** The action needs a disabled preview feature. */
-  previewOff: "RH023",
   /** The action turns on a feature that a cluster does not support. */
   notOnCluster: "RH024",
   /** Undoes what a migration tried out; never leaves the block that raises it. */

@@ -1,12 +1,11 @@
 /**
- * Words that the database stores: the actions of the audit log, the settings of apps that are on or off, and the enabled
- * previews. The database rejects an entry of any other action.
+ * Words that the database stores: the actions of the audit log, the settings of apps that are on or off, and the form of
+ * tables. The database rejects an entry of any other action.
  *
  * @module
  */
 
 import { APP_SWITCH_NAMES, type AppSwitchName, describeSwitch } from "../app_switch.ts";
-import type { Preview } from "../preview.ts";
 import { quoteLiteral } from "../std/quote.ts";
 import { type Database, readValue, SERVICE_QUEUE } from "./pool/mod.ts";
 
@@ -82,11 +81,10 @@ export function renderAuditActions(actions: AuditActions): string {
 
 export function renderSwitches(): string {
   const rows = APP_SWITCH_NAMES.map((name) => {
-    const { proofBit = 0, preview, notOnCluster, stops } = describeSwitch(name);
-    const needed = preview === undefined ? "null" : quoteLiteral(preview);
-    return `(${quoteLiteral(name)}, ${proofBit}, ${needed}, ${notOnCluster === undefined}, ${stops !== undefined})`;
+    const { proofBit = 0, notOnCluster, stops } = describeSwitch(name);
+    return `(${quoteLiteral(name)}, ${proofBit}, ${notOnCluster === undefined}, ${stops !== undefined})`;
   });
-  const columns = ["name", "proof_bit", "preview", "is_for_clusters", "stops_writes"];
+  const columns = ["name", "proof_bit", "is_for_clusters", "stops_writes"];
   return renderRows("app_switches", columns, rows);
 }
 
@@ -110,21 +108,21 @@ where (${others.map((name) => `${table}.${name}`).join(", ")}) is distinct from 
 select * from deleted union all select * from written`;
 }
 
-// The enabled previews of a database, as `rowhouse migrate` recorded them from `PREVIEW`.
+// Whether tables have the form of the preview `filters`, as `rowhouse migrate` recorded. The other names in `features` stay as
+// they are: a process of 0.1 starts only if the column has all names of its PREVIEW.
 
-/** The names as a JSON array, in order. */
-export const PREVIEWS_SQL = "(select to_json(features) from rowhouse.release)";
+export const HAS_FILTERS_SQL = "(select 'filters' = any (features) from rowhouse.release)";
 
-export async function readPreviews(db: Database): Promise<Preview[]> {
-  const previews = await readValue<Preview[] | null>(db, `select ${PREVIEWS_SQL}`);
-  return previews ?? [];
+export async function readFilters(db: Database): Promise<boolean> {
+  return (await readValue<boolean | null>(db, `select ${HAS_FILTERS_SQL}`)) === true;
 }
 
-export async function recordPreviews(admin: Database, previews: readonly Preview[]): Promise<void> {
+export async function recordFilters(admin: Database, isOn: boolean): Promise<void> {
+  const change = isOn ? "array_append" : "array_remove";
   await admin.query(
-    `update rowhouse.release set features = array(
-      select name from pg_catalog.jsonb_array_elements_text($1::pg_catalog.text::pg_catalog.jsonb) as listed (name) order by name)`,
-    [JSON.stringify(previews)],
+    `update rowhouse.release set features = pg_catalog.${change}(features, 'filters')
+    where ('filters' = any (features)) <> $1::pg_catalog.bool`,
+    [isOn],
     { retry: "safe", queue: SERVICE_QUEUE },
   );
 }

@@ -20,8 +20,7 @@ export type Compared = { wanted: string; found: string };
 export const RULES = {
   previewOff: {
     message: "The schema declares rules for people, but this service does not have the preview",
-    remedy:
-      "the operator must set PREVIEW=browser, run rowhouse migrate with it, and restart; or remove the rules",
+    remedy: "the operator must set PREVIEW=browser and restart; or remove the rules",
   },
   broken: (issue: string) => ({
     message: issue,

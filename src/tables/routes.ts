@@ -20,6 +20,7 @@ import {
   respondWithJson,
 } from "../http/mod.ts";
 import { type Log, logError } from "../observe.ts";
+import type { Preview } from "../preview.ts";
 import { Problem, type ProblemCode } from "../problem.ts";
 import { explainRights, listRoles, type TableDefinition } from "../schema/mod.ts";
 import { isObject } from "../std/json.ts";
@@ -108,6 +109,8 @@ export type PushRouteDeps = {
   catalog: Pick<Catalog, "refresh" | "tablesOf">;
   log: Log;
   pushLimits: PushLimits;
+  /** The previews that this process serves. */
+  previews: readonly Preview[];
   planning: Planning;
   work: Work;
 };
@@ -150,7 +153,11 @@ async function handlePush(deps: PushRouteDeps, context: KeyRequestContext): Prom
     await acquireTurn(appId);
     const { options, ...request } = await readPush(deps.work, { appId, body });
     const app = begun ?? (await begin());
-    const limited = { ...options, journalBytes: deps.pushLimits.journalBytes };
+    const limited = {
+      ...options,
+      journalBytes: deps.pushLimits.journalBytes,
+      rejectsRules: !deps.previews.includes("browser"),
+    };
     return await respondWithPush(deps, await push(deps, { app, ...request, options: limited }));
   };
   if (!isLong) return await answer();

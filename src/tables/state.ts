@@ -1,7 +1,14 @@
 /** The input of a plan: the recorded tables and registrations of one app, read in one statement. @module */
 
 import * as v from "valibot";
-import { call, type Database, DIALECT_SQL, dialectOf, PREVIEWS_SQL, readValue } from "../db/mod.ts";
+import {
+  call,
+  type Database,
+  DIALECT_SQL,
+  dialectOf,
+  HAS_FILTERS_SQL,
+  readValue,
+} from "../db/mod.ts";
 import { checkRules, QUOTAS, readDefinition, type TableDefinition } from "../schema/mod.ts";
 import { anyNames } from "../std/any_names.ts";
 import {
@@ -140,10 +147,10 @@ export async function findLargeApps(
   );
 }
 
-// The site and previews of a database's functions, as recorded by `rowhouse migrate`.
+// The site of a database's functions, as recorded by `rowhouse migrate`.
 
 /** The fields of a {@linkcode FunctionSite}, as arguments of `json_build_object`. */
-export const SITE_SQL = `'dialect', ${DIALECT_SQL}, 'previews', ${PREVIEWS_SQL}`;
+export const SITE_SQL = `'dialect', ${DIALECT_SQL}, 'hasFilters', ${HAS_FILTERS_SQL}`;
 
 export async function readSite(db: Database): Promise<FunctionSite> {
   return await readValue<FunctionSite>(db, `select pg_catalog.json_build_object(${SITE_SQL})`);

@@ -11,13 +11,9 @@ import type { TestApp } from "../support/service.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "rowhouse-archives-"));
 const browser = { service: { previews: ["browser"] as const } };
-const [here, there, without] = await Promise.all([
-  openAdmin({}, browser),
-  openAdmin({}, browser),
-  openAdmin({}, { service: { previews: [] } }),
-]);
+const [here, there] = await Promise.all([openAdmin({}, browser), openAdmin({}, browser)]);
 afterAll(async () => {
-  for (const admin of [here, there, without]) await admin.close();
+  for (const admin of [here, there]) await admin.close();
   rmSync(folder, { recursive: true });
 });
 
@@ -47,12 +43,5 @@ describe("an app with rules", () => {
     const { tables } = await tablesOf(here, app);
     expect(tables).toMatchObject([{ name: todos, rules: [{ role: "member" }] }]);
     expect((await tablesOf(there, moved)).tables).toEqual(tables);
-  });
-
-  test("does not move to a service without the preview, which stays unchanged", async () => {
-    const { app, file } = await exportApp();
-    const { code, err } = await without.run("import-app", file);
-    expect([code, err.includes("PREVIEW")]).toEqual([1, true]);
-    expect((await without.run("list-apps")).out).not.toContain(app.slug);
   });
 });

@@ -1,11 +1,13 @@
-/** `PREVIEW`: migrate turns previews on and ends them only by name, pushes follow the record, and no process serves a preview that is off. */
+/** `PREVIEW`: migrate turns filters on and ends it only by name, pushes follow the record, and every other preview needs only a restart. */
 import { expect, test } from "bun:test";
-import { call, readRows } from "../../src/db/mod.ts";
+import { readRows } from "../../src/db/mod.ts";
 import { setAppSwitch } from "../../src/records/apps/mod.ts";
 import { defineSchema, t } from "../../src/schema/mod.ts";
+import { readDrift } from "../../src/tables/mod.ts";
 import { makeProject, runHere } from "../support/command.ts";
 import { TEST_IDENTITY_SECRET } from "../support/deps.ts";
 import { openTestService } from "../support/service.ts";
+import { serveAnother } from "../support/shape.ts";
 import { share } from "../support/share.ts";
 import { testUnlessCitus } from "../support/skip.ts";
 
@@ -40,16 +42,6 @@ async function listFunctions(endpoint: "query" | "changes"): Promise<string[]> {
   return rows.map(({ name }) => name);
 }
 
-/** How many functions of tables use the table of changes. */
-async function countRecorders(): Promise<number> {
-  const [row] = await readRows<{ count: number }>(
-    service.service.admin,
-    `select count(*)::integer as count from pg_catalog.pg_proc
-    where pronamespace = 'api'::regnamespace and prosrc like '%"changes"%'`,
-  );
-  return row?.count ?? 0;
-}
-
 test("an unknown preview name is an invalid setting", async () => {
   const { code, err } = await run("migrate", "filters,nothing");
   expect([code, err]).toEqual([1, expect.stringContaining("PREVIEW must be one of filters")]);
@@ -63,16 +55,14 @@ testOne("migrate turns a preview on, and serve starts only with previews that ar
   ]);
 
   const dry = await run("migrate", "filters", "--dry-run");
-  expect(dry.out).toContain("turns the preview filters on\n");
+  expect(dry.out).toContain("Turns the preview filters on\n");
   expect(await listFunctions("query")).toEqual([]);
   expect(JSON.parse((await run("migrate", "filters", "--json")).out)).toMatchObject({
     previews: { on: ["filters"], turnsOn: ["filters"], ends: [] },
   });
   expect(await listFunctions("query")).toEqual(["notes"]);
-  expect((await run("serve", "filters,live")).err).toContain("PREVIEW names live, which");
-  const { out } = await run("doctor", "filters");
-  expect(out).toContain("ok   previews: on: filters\n");
-  expect((await run("doctor", "filters,live")).out).toContain("FAIL previews: ");
+  const { out } = await run("doctor", "live,filters");
+  expect(out).toContain("ok   previews: on: filters, live\n");
   expect((await run("doctor", "")).out).toContain("warn previews: PREVIEW does not name filters");
 
   // A push follows the record, whatever the process that pushes was started with.
@@ -80,30 +70,15 @@ testOne("migrate turns a preview on, and serve starts only with previews that ar
   expect(await listFunctions("query")).toEqual(["later", "notes"]);
 });
 
-testOne("without PREVIEW, migrate and sweeps keep previews and what they stored", async () => {
-  await run("migrate", "filters,history");
-  await setAppSwitch(service.service, app.slug, ["history", true]);
-  const { admin } = service.service;
-  const NOTES = "/v1/data/db/notes";
-  const made = await service.call(app, NOTES, { method: "POST", json: { title: "kept" } });
-  const row = made.headers.get("location") ?? "";
-  expect((await service.call(app, row, { method: "DELETE" })).status).toBe(204);
+testOne("without PREVIEW, migrate keeps filters", async () => {
   for (const words of [["--dry-run"], []]) {
     const { code, out, err } = await run("migrate", "", ...words);
     expect([code, out, err]).toEqual([0, expect.stringMatching(/^Nothing to do\n/), ""]);
   }
   expect(await listFunctions("query")).toEqual(["later", "notes"]);
-  expect((await run("migrate", "filters", "--dry-run")).err).toContain(
-    "rowhouse migrate --end-preview history ends it",
+  expect((await run("migrate", "live", "--dry-run")).err).toContain(
+    "rowhouse migrate --end-preview filters ends it",
   );
-  expect((await run("migrate", "filters", "--end-preview", "history", "--yes")).code).toBe(0);
-  const values = { max_rows: 100, max_bytes: 1_000_000 };
-  await call(service.service.db, "sweep_history", values);
-  const found = await readRows(
-    admin,
-    `select from rowhouse.enter_app('${app.id}'), rowhouse.row_changes where app_id = '${app.id}'`,
-  );
-  expect(found).toHaveLength(1);
 });
 
 testOne("migrate ends a preview by its name, after a confirmation", async () => {
@@ -112,6 +87,11 @@ testOne("migrate ends a preview by its name, after a confirmation", async () => 
   expect([named.code, named.err]).toEqual([2, expect.stringContaining("PREVIEW names it")]);
   const unknown = await run("migrate", "", "--end-preview", "nothing", "--yes");
   expect([unknown.code, unknown.err]).toEqual([2, expect.stringContaining("must be one of")]);
+  const other = await run("migrate", "", "--end-preview", "history", "--yes");
+  expect([other.code, other.err]).toEqual([
+    2,
+    expect.stringContaining("remove it from PREVIEW and"),
+  ]);
   const unconfirmed = await run("migrate", "", "--end-preview", "filters");
   expect([unconfirmed.code, unconfirmed.err]).toEqual([1, expect.stringContaining("add --yes")]);
   const dry = await run("migrate", "", "--end-preview", "filters", "--dry-run");
@@ -135,14 +115,33 @@ testOne("processes of other roles leave the record unchanged", async () => {
   expect(await listFunctions("query")).toEqual(["later", "notes"]);
 });
 
-testOne("functions record and read changes only with live", async () => {
-  const { slug } = app;
-  const goLive = () => setAppSwitch(service.service, slug, ["live", true]);
-  expect((await run("migrate", "live")).code).toBe(0);
-  expect(await listFunctions("changes")).toEqual(["later", "notes"]);
-  expect(await countRecorders()).toBeGreaterThan(2);
-  expect((await run("migrate", "", "--end-preview", "live", "--yes")).code).toBe(0);
-  expect(await listFunctions("changes")).toEqual([]);
-  expect(await countRecorders()).toBe(0);
-  await expect(goLive()).rejects.toMatchObject({ code: expect.any(String) });
+testOne(
+  "no other preview changes the database, and each setting can be on without it",
+  async () => {
+    const before = await listFunctions("changes");
+    expect(before).toEqual(["later", "notes"]);
+    const { out } = await run("migrate", "live,browser,history");
+    expect(out).toMatch(/^Nothing to do\n/);
+    expect(await listFunctions("changes")).toEqual(before);
+    for (const name of ["live", "browser", "history"] as const)
+      expect(await setAppSwitch(service.service, app.slug, [name, true])).toBe(true);
+    expect(await readDrift(service.service.admin)).toEqual([]);
+  },
+);
+
+testOne("a process serves what its own PREVIEW names", async () => {
+  const path = "/v1/data/db/notes/changes";
+  const other = await serveAnother(service.database, { previews: ["live"] });
+  try {
+    const ask = async (url: string) => {
+      const stopping = new AbortController();
+      const headers = { authorization: `Bearer ${app.key}`, accept: "text/event-stream" };
+      const { status } = await fetch(url + path, { headers, signal: stopping.signal });
+      stopping.abort();
+      return status;
+    };
+    expect([await ask(service.url), await ask(other.url)]).toEqual([501, 200]);
+  } finally {
+    await other.close();
+  }
 });

@@ -1,6 +1,5 @@
 /** The functions of people, made from rules without a push, and called by the serving login. @module */
 import postgres from "postgres";
-import type { Preview } from "../../src/preview.ts";
 import { PERSON_BIT } from "../../src/principal.ts";
 import type { TableDefinition, TableRules } from "../../src/schema/mod.ts";
 import {
@@ -41,7 +40,6 @@ function tablesOf(ruled: Ruled): readonly TableDefinition[] {
   });
 }
 
-const PREVIEWS: readonly Preview[] = ["filters", "live", "browser"];
 /** The endpoints without a preview of their own. */
 export const ROW_ENDPOINTS: readonly Endpoint[] = [
   ...(["list", "get", "create", "create_many", "create_group", "update", "delete"] as const),
@@ -71,7 +69,7 @@ export type PersonViews = {
 /** Pushes the tables without their rules, and creates the functions of every role. */
 export async function openPersonViews(
   service: TestService,
-  { app, previews = PREVIEWS, ...ruled }: { app: TestApp; previews?: readonly Preview[] } & Ruled,
+  { app, hasFilters = true, ...ruled }: { app: TestApp; hasFilters?: boolean } & Ruled,
   endpoints: readonly Endpoint[],
 ): Promise<PersonViews> {
   const tables = tablesOf(ruled);
@@ -80,7 +78,7 @@ export async function openPersonViews(
     { admin: service.pushing, log: () => undefined },
     { app, definition: { version: 1, tables: plain }, options: { dryRun: false } },
   );
-  const site: FunctionSite = { dialect: "plain", previews };
+  const site: FunctionSite = { dialect: "plain", hasFilters };
   const sets = tables.flatMap((table) =>
     viewsOf(app.id, tables, table).map((view) => serveSet({ ...toColumnSet(table), view }, table)),
   );

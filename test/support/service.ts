@@ -1,6 +1,6 @@
 /** A served service on a disposable database, with apps: the basis of every HTTP test. @module */
 
-import { type Database, readRows, recordPreviews } from "../../src/db/mod.ts";
+import { type Database, readRows, recordFilters } from "../../src/db/mod.ts";
 import type { IdentitySettings } from "../../src/identity/mod.ts";
 import type { Log } from "../../src/observe.ts";
 import type { Scope } from "../../src/principal.ts";
@@ -115,8 +115,8 @@ export async function openTestService(options: TestServiceOptions = {}): Promise
     lines.push(JSON.stringify({ level, event, ...fields }));
   };
   const previews = options.service?.previews ?? previewsOfRun();
-  if (previews.length > 0)
-    await withDatabase(database.adminUrl, (admin) => recordPreviews(admin, previews));
+  if (previews.includes("filters"))
+    await withDatabase(database.adminUrl, (admin) => recordFilters(admin, true));
   const secrets = makeSecrets();
   for (const secret of [...Object.values(TEST_SECRETS), TEST_IDENTITY_SECRET]) secrets.add(secret);
   for (const name of ["adminUrl", "servingUrl", "pushUrl"] as const) secrets.addUrl(database[name]);

@@ -50,7 +50,7 @@ describe.skipIf(!hasPlpgsqlCheck)("plpgsql_check", () => {
 
   test("finds no issue in the functions for tables of a Citus cluster", () => {
     const { tables } = definitionOf(EVERY_KIND);
-    const site = { dialect: "citus", previews: [] } as const;
+    const site = { dialect: "citus", hasFilters: false } as const;
     const statements = tables.flatMap((table) => renderFunctions({ ...table, walks: [] }, site));
     // This server has no nodes.
     const local = statements.filter(

@@ -51,7 +51,7 @@ const EMPTY: PushState = {
   hasDeferredSteps: false,
   people: { isOpen: true, roles: [] },
   dialect: "citus",
-  previews: [],
+  hasFilters: false,
 };
 
 /** Returns the message of a push and the state after it. */
@@ -241,7 +241,7 @@ test("the functions differ only in how statements are planned and written", () =
     const set = { ...toColumnSet({ name, columns }), walks: [] };
     for (const endpoint of ["list", "get", "create"] as const) {
       const [single, distributed] = DIALECT_NAMES.map((dialect) =>
-        renderBody(set, endpoint, { dialect, previews: [] }),
+        renderBody(set, endpoint, { dialect, hasFilters: false }),
       );
       expect(distributed?.replace("force_custom_plan", "force_generic_plan")).toBe(single ?? "");
     }

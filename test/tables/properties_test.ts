@@ -135,7 +135,7 @@ const EMPTY: PushState = {
   hasDeferredSteps: false,
   people: { isOpen: true, roles: [] },
   dialect: "plain",
-  previews: [],
+  hasFilters: false,
 };
 
 const applyPlan = (state: PushState, app: string, plan: ReturnType<typeof planPush>) =>

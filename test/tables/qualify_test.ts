@@ -2,7 +2,6 @@ import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import fc from "fast-check";
 import { DIALECT_NAMES } from "../../src/db/mod.ts";
 import { type Kind, SQL } from "../../src/kinds/mod.ts";
-import { PREVIEWS } from "../../src/preview.ts";
 import { QUOTAS } from "../../src/schema/mod.ts";
 import { ALL_ENDPOINTS, type ColumnSet, type Walk } from "../../src/tables/catalog/mod.ts";
 import { qualify } from "../../src/tables/qualify.ts";
@@ -83,7 +82,7 @@ describe("has no safe form for", () => {
 });
 
 test("a body names the file that generates it, and has no empty lines", async () => {
-  const site = { dialect: "plain" as const, previews: PREVIEWS };
+  const site = { dialect: "plain" as const, hasFilters: true };
   for (const endpoint of ALL_ENDPOINTS) {
     const body = renderBody(
       { name: "a", columns: [{ name: "a", kind: "string" }], walks: [] },
@@ -96,7 +95,7 @@ test("a body names the file that generates it, and has no empty lines", async ()
   }
 });
 
-test("the functions of the widest table have max 300 KB each, 400 KB with a history, and a walk of the most and widest indexes 1 MB", () => {
+test("the functions of the widest table have max 300 KB each, and a walk of the most and widest indexes 1 MB", () => {
   const columns = Array.from({ length: QUOTAS.columnsPerTable }, (_, n) => ({
     name: `c${n}`.padEnd(63, "_"),
     kind: "timestamp" as const,
@@ -114,11 +113,8 @@ test("the functions of the widest table have max 300 KB each, 400 KB with a hist
     for (const endpoint of ALL_ENDPOINTS) {
       const set = { name: "t".repeat(48), columns, walks };
       const max = endpoint === "walk" ? 1_000_000 : 300_000;
-      const without = PREVIEWS.filter((preview) => preview !== "history");
-      const body = renderBody(set, endpoint, { dialect, previews: without });
+      const body = renderBody(set, endpoint, { dialect, hasFilters: true });
       expect([endpoint, body.length < max]).toEqual([endpoint, true]);
-      const recording = renderBody(set, endpoint, { dialect, previews: PREVIEWS });
-      expect([endpoint, recording.length < max + 100_000]).toEqual([endpoint, true]);
     }
 });
 
@@ -133,7 +129,7 @@ test("the functions of the widest table of each kind have max 500 KB each", () =
     })) as ColumnSet["columns"];
     for (const endpoint of ALL_ENDPOINTS) {
       const set = { name: "t".repeat(48), columns, walks: [] };
-      const body = renderBody(set, endpoint, { dialect: "plain", previews: PREVIEWS });
+      const body = renderBody(set, endpoint, { dialect: "plain", hasFilters: true });
       expect([kind, endpoint, body.length < 500_000]).toEqual([kind, endpoint, true]);
     }
   }

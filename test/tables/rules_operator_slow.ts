@@ -1,12 +1,11 @@
-/** Rules in the hands of an operator: previews, ends of uses, deletions, archives, and what a killed push leaves. */
+/** Rules in the hands of an operator: ends of uses, deletions, archives, and what a killed push leaves. */
 import { describe, expect, test } from "bun:test";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { type Database, quoteLiteral, recordPreviews } from "../../src/db/mod.ts";
-import type { Preview } from "../../src/preview.ts";
+import { type Database, quoteLiteral } from "../../src/db/mod.ts";
 import { hashColumnSet, makeIsolationCheck } from "../../src/tables/catalog/mod.ts";
-import { makeCheckBodies, readDrift, refreshFunctions } from "../../src/tables/mod.ts";
+import { makeCheckBodies, refreshFunctions } from "../../src/tables/mod.ts";
 import { openAdmin } from "../support/admin.ts";
 import { citusUrl } from "../support/citus.ts";
 import { dumpDatabase, readDeclared } from "../support/push.ts";
@@ -23,7 +22,6 @@ import {
   pushRules,
   RULE_PREVIEWS,
   RULES,
-  readFunctions,
   readViews,
 } from "../support/rules_service.ts";
 import { type TestApp, type TestService, UNGUARDED } from "../support/service.ts";
@@ -34,19 +32,6 @@ const options = { ...UNGUARDED, previews: RULE_PREVIEWS };
 const admin = await share(openAdmin({ PREVIEW: "browser" }, { service: options }));
 
 const service = (): TestService => admin.service;
-
-async function withPreviews(previews: readonly Preview[], run: () => Promise<void>) {
-  const renew = async (wanted: readonly Preview[]) => {
-    await recordPreviews(service().service.admin, wanted);
-    await refreshFunctions(service().service.admin);
-  };
-  await renew(previews);
-  try {
-    await run();
-  } finally {
-    await renew(RULE_PREVIEWS);
-  }
-}
 
 async function makeTodos(
   rules: object | null | ((names: Names) => object) = RULES,
@@ -65,29 +50,6 @@ async function listGuardIssues(): Promise<readonly string[]> {
 }
 
 describe.skipIf(citusUrl() !== undefined)("rules", () => {
-  test("lose their functions with the preview, and get them back with it", async () => {
-    const { app, names } = await makeTodos();
-    const before = await readFunctions(service(), names);
-    const views = await readViews(service(), app);
-    expect(views).toHaveLength(3);
-
-    const others = RULE_PREVIEWS.filter((preview) => preview !== "browser");
-    await withPreviews(others, async () => {
-      expect(await readViews(service(), app)).toEqual([]);
-      const left = await readFunctions(service(), names);
-      const wanted = await listWanted(service(), app);
-      expect([...left.keys()]).toEqual([...before.keys()].filter((name) => !wanted.includes(name)));
-      expect(await readDrift(service().service.admin)).toEqual([]);
-      expect(await listGuardIssues()).toEqual([]);
-      await expect(pushRules(service(), app, declareTodos(names, { rules: null }))).rejects.toThrow(
-        "PREVIEW=browser",
-      );
-    });
-    expect(await readViews(service(), app)).toEqual(views);
-    await expectExact(service(), app, names);
-    expect(await refreshFunctions(service().service.admin)).toEqual([]);
-  });
-
   test("of a table end before the app's use of it, also if only memberships of another table need it", async () => {
     const { app, names } = await makeTodos(({ members }) => ({
       allow: { member: { read: [{ team: { memberOf: members } }] } },

@@ -18,7 +18,7 @@ const service = await share(openTestService());
 
 const ENDPOINTS = endpointsOf({
   dialect: citusUrl() === undefined ? "plain" : "citus",
-  previews: previewsOfRun(),
+  hasFilters: previewsOfRun().includes("filters"),
 }).toSorted();
 
 const post = (json: object) => ({ method: "POST", json });

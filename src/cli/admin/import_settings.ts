@@ -12,7 +12,7 @@ import {
   toCamel,
   toDashed,
 } from "../../app_switch.ts";
-import { type Database, readDialect, readPreviews } from "../../db/mod.ts";
+import { type Database, readDialect } from "../../db/mod.ts";
 import {
   type AppLimits,
   type ArchivedApp,
@@ -58,12 +58,10 @@ async function findBlocker(
   setting: AppSwitchName,
   slug: string,
 ): Promise<string | undefined> {
-  const { archived, notOnCluster, preview } = describeSwitch(setting);
+  const { archived, notOnCluster } = describeSwitch(setting);
   const use = `use rowhouse admin set-app ${quoteForShell(slug)} ${quoteForShell(toDashed(setting))} on`;
   if (archived !== "imported") return use;
-  if (notOnCluster !== undefined && (await readDialect(admin)).hasNodes) return notOnCluster;
-  if (preview === undefined || (await readPreviews(admin)).includes(preview)) return undefined;
-  return `requires PREVIEW=${preview}; then ${use}`;
+  return (await readDialect(admin)).hasNodes ? notOnCluster : undefined;
 }
 
 function hasLimit({ perMinute, perMinuteOfKey }: AppLimits): boolean {

@@ -18,7 +18,6 @@ import {
   readDevState,
   startCluster,
 } from "../../db/mod.ts";
-import { PREVIEWS } from "../../preview.ts";
 import type { Config } from "../../settings/mod.ts";
 import { showCount } from "../../std/count.ts";
 import { quote } from "../../std/quote.ts";
@@ -153,14 +152,14 @@ async function provision(
       for (const login of [serving, pushing, acting]) await makeLogin(database, login);
       const isNew = !(await hasTables(database));
       const { applied, refreshed, rebuilt, isUpgraded } = await setUpDatabase(database, urls, {
-        // dev has exactly the previews of its start.
-        ending: PREVIEWS.filter((name) => !config.PREVIEW.includes(name)),
+        // dev has exactly the form of its start.
+        isEnding: !config.PREVIEW.includes("filters"),
       });
       if (!isNew && isUpgraded)
         report(`Upgraded the database to this release, with all rows${describeSteps(applied)}`);
       else if (!isNew && refreshed.length > 0)
         report(
-          `Renewed the functions of ${showCount(refreshed.length, "table")} for the previews ${config.PREVIEW.join(", ") || "(none)"}`,
+          `Renewed the functions of ${showCount(refreshed.length, "table")} ${config.PREVIEW.includes("filters") ? "for" : "without"} the preview filters`,
         );
       await grantPush(database, pushing.address.url);
       const administration = { admin: database, address: admin, config };

@@ -17,7 +17,8 @@ import { type Config, type Environment, findRemoved } from "../../settings/mod.t
 import { showCount } from "../../std/count.ts";
 import { findUncallableTables } from "../../tables/mod.ts";
 import { RejectedError } from "../command.ts";
-import { checkMigrated, checkPreviews, checkVersion, isUnavailable } from "../database.ts";
+import { checkMigrated, checkVersion, isUnavailable } from "../database.ts";
+import { checkForm } from "../filters_form.ts";
 import type { ServeConfig } from "../settings.ts";
 
 /** How often to retry a database that was unavailable at the start. */
@@ -49,15 +50,15 @@ export async function warnOfLogins(
   );
 }
 
-/** A process can leave a preview out, such as before an operator ends it. A forgotten setting looks the same. */
-export async function warnOfPreviews(
+/** A process can leave filters out, such as before an operator ends them. A forgotten setting looks the same. */
+export async function warnOfForm(
   { db }: Service,
   { config: { ROLE, PREVIEW }, log }: { config: Config; log: Log },
 ): Promise<void> {
-  if (!servesRows(ROLE)) return;
-  for (const name of await checkPreviews(db, PREVIEW))
+  if (servesRows(ROLE) && (await checkForm(db, PREVIEW)))
     log("warn", "preview not served", {
-      message: `The database has the preview ${name}, and this process does not serve it: add ${name} to PREVIEW, or end it with rowhouse migrate --end-preview ${name}`,
+      message:
+        "The database has the preview filters, and this process does not serve it: add filters to PREVIEW, or end it with rowhouse migrate --end-preview filters",
     });
 }
 
@@ -84,7 +85,7 @@ export async function checkService(service: Service, config: ServeConfig): Promi
     await checkVersion(service.db);
     await checkMigrated(service.db);
     if (servesRows(ROLE)) {
-      await checkPreviews(service.db, PREVIEW);
+      await checkForm(service.db, PREVIEW);
       await checkFunctions(service.db);
     }
     if (servesPeople(ROLE)) reject(await checkCookieDomain(service.db, COOKIE_DOMAIN));

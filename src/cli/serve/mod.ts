@@ -13,8 +13,8 @@ import { STOP_SIGNALS, untilSignal } from "../signals.ts";
 import {
   checkService,
   waitForDatabase,
+  warnOfForm,
   warnOfLogins,
-  warnOfPreviews,
   warnOfSettings,
 } from "./checks.ts";
 import { type ListenOptions, listen } from "./listen.ts";
@@ -67,7 +67,7 @@ async function runServe({ args, env, terminal }: Setting): Promise<ExitCode> {
     // Only the first of several workers warns.
     if (isThere && (worker ?? "0") === "0") {
       await warnOfLogins(service, { config, log });
-      await warnOfPreviews(service, { config, log });
+      await warnOfForm(service, { config, log });
     }
     const serving = listen(service, { ...toListenOptions(config, worker), log });
     log("info", "listening", {

@@ -65,7 +65,7 @@ const settingsPage = makeFormPage({
         status === 200 && renderDone(visit),
         body,
         renderLimits(slug, app),
-        APP_SWITCH_NAMES.filter((name) => isAvailable(name, app)).map((name) =>
+        APP_SWITCH_NAMES.filter((name) => isShown(name, app, visit.deps)).map((name) =>
           renderSwitch(slug, name, app.switches[name]),
         ),
         renderDeletion(slug),
@@ -131,9 +131,11 @@ function renderSetting({ id, title, text, link: { name, path, tone } }: Setting)
   );
 }
 
-function isAvailable(name: AppSwitchName, { previews }: AppView): boolean {
+/** A setting that is on can be turned off without its preview, because it records. */
+function isShown(name: AppSwitchName, { switches }: AppView, deps: Visit["deps"]): boolean {
   const { preview } = describeSwitch(name);
-  return preview === undefined || previews.includes(preview);
+  const { hasFilters: filters, hasLive: live, hasBrowser: browser, hasHistory: history } = deps;
+  return preview === undefined || switches[name] || { filters, live, browser, history }[preview];
 }
 
 function renderSwitch(slug: string, name: AppSwitchName, isOn: boolean): Html {

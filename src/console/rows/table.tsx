@@ -15,7 +15,7 @@ export type RowsTable = Awaited<ReturnType<typeof readRowsTable>>;
 /** @throws {Problem} unknown_app; unknown_table */
 export async function readRowsTable({ deps, context }: Visit) {
   const { app: slug = "", table = "" } = context.params;
-  const { position, cursorKey, ...page } = await readConsole(deps, "show_rows", {
+  const { position, cursorKey, hasHistory, ...page } = await readConsole(deps, "show_rows", {
     app_slug: slug,
     wanted_table: table,
   });
@@ -24,7 +24,8 @@ export async function readRowsTable({ deps, context }: Visit) {
       ? null
       : sealCursor(Buffer.from(cursorKey, "hex"), table, position);
   const tables = toAppTablesPath(slug);
-  return { ...page, cursor, slug, table, tables, path: toRowsPath(slug, table) };
+  const shown = { hasHistory: hasHistory && deps.hasHistory };
+  return { ...page, ...shown, cursor, slug, table, tables, path: toRowsPath(slug, table) };
 }
 
 type Handle = (visit: Visit, table: RowsTable) => Response | Promise<Response>;

@@ -145,11 +145,6 @@ const REJECTIONS: Readonly<Record<string, Rejection>> = {
       `Apps use the table ${values["wanted_table"]}: run rowhouse admin end-registration for each app, the owner last. rowhouse db status --app <slug> lists the apps`,
     "Apps use the table: first end its use under Tables of each app, the owner last.",
   ),
-  [SIGNALS.previewOff]: invalid(
-    (failed) =>
-      `${toSwitchRejection(failed)}: set PREVIEW=${findSwitchOf(failed)?.preview}, run rowhouse migrate with it, and restart`,
-    (failed) => `${toSwitchRejection(failed)}: this preview is not enabled for this service.`,
-  ),
   [SIGNALS.notOnCluster]: invalid(
     (failed) => `${toSwitchRejection(failed)}: ${findSwitchOf(failed)?.notOnCluster}`,
   ),

@@ -2,7 +2,6 @@
 
 import * as v from "valibot";
 import { APP_SWITCH_NAMES, type AppSwitchName } from "../../app_switch.ts";
-import { PREVIEWS } from "../../preview.ts";
 import { type ConsoleActor, callConsole } from "../actions/action.ts";
 import {
   type Checked,
@@ -53,8 +52,6 @@ const APP_VIEW = record({
   disabledAt: orNull(time()),
   ...{ origins: many(text()), redirects: many(text()) },
   switches: SWITCHES,
-  /** The previews of the service. */
-  previews: many(oneOf(PREVIEWS)),
   /** Max requests a minute; null for the default. */
   perMinute: orNull(count()),
   /** Max requests a minute of each key; null for the limit of the app. */

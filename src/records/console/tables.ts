@@ -5,7 +5,6 @@
  */
 
 import * as v from "valibot";
-import { isPreview } from "../../preview.ts";
 import type { Scope } from "../../principal.ts";
 import { Problem } from "../../problem.ts";
 import { type Json, KINDS, type Match, type TableDefinition } from "../../schema/mod.ts";
@@ -79,13 +78,8 @@ const FOUND = shaped(
     columns: v.array(v.tuple([v.string(), v.string(), v.boolean()])),
     /** The hidden columns with keys. */
     keys: v.array(v.string()),
-    /** The recorded previews, which decide the form of the indexes; null on a database that supports none. */
-    previews: v.nullable(
-      v.pipe(
-        v.array(v.string()),
-        v.transform((names) => names.filter(isPreview)),
-      ),
-    ),
+    /** With `filters`, the indexes have the form for searches; null on a database that supports no preview. */
+    previews: v.nullable(v.array(v.string())),
     /** The values of each enum, by type. */
     types: anyNames(v.array(v.string())),
     /** Constraints, indexes, policies, triggers and rules, such as `index todos__title__idx`, with their validity. */
@@ -199,7 +193,7 @@ export async function endRegistrationByConsole(
 export const ROWS_PAGE = record({
   appId: text(),
   isDisabled: flag(),
-  /** Whether deleted rows and changed values are stored. */
+  /** Whether deleted rows and changed values are stored, also without a process that shows them. */
   hasHistory: flag(),
   /** The current position of the app's changes, and the key for its cursors; `null` if live updates are off. */
   position: orNull(text()),

@@ -9,7 +9,7 @@ import {
   type NodeEntry,
   RELEASE_TEXT,
   type Result,
-  readPreviews,
+  readFilters,
   showRelease,
   toNodeRemedy,
 } from "../../db/mod.ts";
@@ -51,17 +51,17 @@ export function evaluateMigrations(state: MigrationState): CheckResult {
   });
 }
 
-/** Compares PREVIEW with the previews that `rowhouse migrate` turned on; if PREVIEW is invalid, reports these. */
+/** Compares PREVIEW with the form of the database, which only `filters` changes; if PREVIEW is invalid, reports the form. */
 export async function checkPreviews(
   admin: Database,
   previews: readonly Preview[] | undefined,
 ): Promise<CheckResult[]> {
   const about = "previews";
-  const on = await readPreviews(admin);
-  const issues = on.includes("filters") ? await findSearchIssues(admin) : [];
+  const hasFilters = await readFilters(admin);
+  const issues = hasFilters ? await findSearchIssues(admin) : [];
   const due = describeDueKeys(await findDueKeys(admin));
   return [
-    comparePreviews(previews ?? on, on),
+    comparePreviews(previews ?? (hasFilters ? ["filters"] : []), hasFilters),
     ...issues.map((issue) =>
       warn(about, {
         message: `${issue}: conditions and orders of texts cannot use an index`,
@@ -74,20 +74,20 @@ export async function checkPreviews(
   ];
 }
 
-function comparePreviews(named: readonly Preview[], on: readonly Preview[]): CheckResult {
+function comparePreviews(named: readonly Preview[], hasFilters: boolean): CheckResult {
   const about = "previews";
-  const missing = named.filter((name) => !on.includes(name));
-  if (missing.length > 0)
+  const isNamed = named.includes("filters");
+  if (isNamed === hasFilters)
+    return pass(about, `on: ${named.length === 0 ? "none" : named.toSorted().join(", ")}`);
+  if (isNamed)
     return fail(about, {
-      message: `PREVIEW names ${missing.join(", ")}, which the database does not have`,
+      message: "PREVIEW names filters, which the database does not have",
       remedy: "run rowhouse migrate with this PREVIEW, or correct the setting",
     });
-  const unserved = on.filter((name) => !named.includes(name));
-  if (unserved.length === 0)
-    return pass(about, `on: ${on.length === 0 ? "none" : on.toSorted().join(", ")}`);
   return warn(about, {
-    message: `PREVIEW does not name ${unserved.join(", ")}: a process with this setting does not serve it`,
-    remedy: `add it to PREVIEW, or restart the service without it and run rowhouse migrate --end-preview ${unserved[0]}`,
+    message: "PREVIEW does not name filters: a process with this setting does not serve it",
+    remedy:
+      "add it to PREVIEW, or restart the service without it and run rowhouse migrate --end-preview filters",
   });
 }
 

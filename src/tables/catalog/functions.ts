@@ -13,58 +13,66 @@ import {
   PLAIN,
   quoteName,
 } from "../../db/mod.ts";
-import { PREVIEWS, type Preview } from "../../preview.ts";
 import { Problem } from "../../problem.ts";
 import { quoteElement } from "../../std/quote.ts";
 import { type ColumnSet, hashColumnSet } from "./catalog.ts";
 import type { IndexForm } from "./names.ts";
 
 const ENDPOINTS = ["list", "get", "create", "create_many", "update", "delete"] as const;
-const PREVIEWED = {
-  filters: [
-    "query",
-    "walk",
-    "related",
-    "children",
-    "groups",
-    "upsert",
-    "update_where",
-    "delete_where",
-  ],
-  live: ["changes"],
-  browser: [],
-  history: [],
-} as const satisfies Readonly<Record<Preview, readonly string[]>>;
+/** Of databases with the preview `filters`. */
+const FILTERS = [
+  "query",
+  "walk",
+  "related",
+  "children",
+  "groups",
+  "upsert",
+  "update_where",
+  "delete_where",
+] as const;
 /** Creates of several requests. */
 const GROUPED = "create_group";
+const CHANGES = "changes";
 export type Endpoint =
   | (typeof ENDPOINTS)[number]
+  | (typeof FILTERS)[number]
   | typeof GROUPED
-  | (typeof PREVIEWED)[Preview][number];
+  | typeof CHANGES;
 
-/** The site of the functions: the database's dialect, and the enabled previews. */
+/** What the form of a database's functions and indexes depends on. */
 export type FunctionSite = {
   readonly dialect: DialectName;
-  readonly previews: readonly Preview[];
+  /** Whether `rowhouse migrate` turned the preview `filters` on. No other preview changes a database. */
+  readonly hasFilters: boolean;
 };
 
-/** Whether a preview is on, and the database supports previews. */
-export function hasPreview(site: FunctionSite, preview: Preview): boolean {
-  return site.previews.includes(preview) && dialectOf(site).lacks === undefined;
+/** Whether the tables have functions for lists with conditions. */
+export function servesFilters(site: FunctionSite): boolean {
+  return site.hasFilters && isOneServer(site);
+}
+
+/** Whether tables have functions for people and event streams: a cluster has none. */
+export function isOneServer(site: Pick<FunctionSite, "dialect">): boolean {
+  return dialectOf(site).lacks === undefined;
 }
 
 export function formAt(site: FunctionSite): IndexForm {
-  return hasPreview(site, "filters") ? "search" : "plain";
+  return servesFilters(site) ? "search" : "plain";
 }
 
 export function endpointsOf(site: FunctionSite): readonly Endpoint[] {
-  const previews = PREVIEWS.filter((preview) => hasPreview(site, preview));
-  const grouped: readonly Endpoint[] = dialectOf(site).groupsCreates ? [GROUPED] : [];
-  return [...ENDPOINTS, ...grouped, ...previews.flatMap((preview) => PREVIEWED[preview])];
+  return [
+    ...ENDPOINTS,
+    ...(dialectOf(site).groupsCreates ? ([GROUPED] as const) : []),
+    ...(servesFilters(site) ? FILTERS : []),
+    ...(isOneServer(site) ? ([CHANGES] as const) : []),
+  ];
 }
 
 /** Endpoints that a database of an earlier release lacks: only their own requests fail until it is migrated. */
-const OPTIONAL: readonly Endpoint[] = [GROUPED, "groups", "upsert", "update_where", "delete_where"];
+const OPTIONAL: readonly Endpoint[] = [
+  ...([GROUPED, "groups", "upsert", "update_where", "delete_where", CHANGES] as const),
+];
 
 /** The endpoints without which a table cannot be served. */
 export function requiredEndpointsOf(site: FunctionSite): readonly Endpoint[] {
@@ -72,11 +80,7 @@ export function requiredEndpointsOf(site: FunctionSite): readonly Endpoint[] {
 }
 
 /** Every endpoint that can have a function. */
-export const ALL_ENDPOINTS: readonly Endpoint[] = [
-  ...ENDPOINTS,
-  GROUPED,
-  ...Object.values(PREVIEWED).flat(),
-];
+export const ALL_ENDPOINTS: readonly Endpoint[] = [...ENDPOINTS, GROUPED, ...FILTERS, CHANGES];
 
 /** Writes that find rows by their values, so their keys also need `data:read`. */
 export const READS_TOO: ReadonlySet<Endpoint> = new Set<Endpoint>([

@@ -2,7 +2,7 @@
 
 import type { TableDefinition } from "../../schema/mod.ts";
 import { type ColumnSet, toColumnSet } from "./catalog.ts";
-import { type Endpoint, endpointsOf, type FunctionSite, hasPreview } from "./functions.ts";
+import { type Endpoint, endpointsOf, type FunctionSite, isOneServer } from "./functions.ts";
 import { type View, viewsOf } from "./views.ts";
 
 const reads = ({ read }: View) => read !== undefined;
@@ -32,7 +32,7 @@ const PERSON_ENDPOINTS: Readonly<Record<Endpoint, (view: View) => boolean>> = {
 };
 
 export function endpointsOfView(view: View, site: FunctionSite): Endpoint[] {
-  if (!hasPreview(site, "browser")) return [];
+  if (!isOneServer(site)) return [];
   return endpointsOf(site).filter((endpoint) => allowsEndpoint(view, endpoint));
 }
 

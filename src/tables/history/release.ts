@@ -5,15 +5,8 @@
  * @module
  */
 import * as v from "valibot";
-import {
-  type Database,
-  DIALECT_NAMES,
-  PREVIEWS_SQL,
-  quoteLiteral,
-  readValue,
-} from "../../db/mod.ts";
+import { type Database, DIALECT_NAMES, quoteLiteral, readValue } from "../../db/mod.ts";
 import { KINDS, SQL } from "../../kinds/mod.ts";
-import { PREVIEWS } from "../../preview.ts";
 import { type Rule, readDefinition, type TableDefinition } from "../../schema/mod.ts";
 import { type GiveWay, makeGiveWay } from "../../std/give_way.ts";
 import {
@@ -22,7 +15,7 @@ import {
   endpointsOfSet,
   type FunctionSite,
   functionName,
-  hasPreview,
+  isOneServer,
   listViewSets,
   printedArguments,
   type RecordedDefinition,
@@ -55,8 +48,8 @@ export function digestRelease(): string {
 function renderSamples(): string[] {
   const sets = [makeSample(), ...listSampleViews()];
   const sites = [
-    ...DIALECT_NAMES.map((dialect) => ({ dialect, previews: [] })),
-    { dialect: "plain" as const, previews: PREVIEWS },
+    ...DIALECT_NAMES.map((dialect) => ({ dialect, hasFilters: false })),
+    { dialect: "plain" as const, hasFilters: true },
   ];
   return sites.flatMap((site) =>
     sets.flatMap((set) =>
@@ -151,7 +144,7 @@ type Found = FunctionSite & {
   sets: unknown[];
   /** Everything that apps with rules use. */
   uses: { appId: string; definition: unknown }[];
-  /** The tables, if functions depend on their indexes. */
+  /** The tables: functions depend on their indexes. */
   tables: RecordedDefinition[];
   functions: { signature: string; digest: string }[];
 };
@@ -166,7 +159,7 @@ export function makeCheckBodies(db: Database): CheckBodies {
     const recorded = new Map(tables.map((table) => [table.name, table]));
     const giveWay = makeGiveWay();
     const wantedSets: ColumnSet[] = sets.flatMap(readColumnSet);
-    if (hasPreview(site, "browser"))
+    if (isOneServer(site))
       for (const used of Map.groupBy(uses, ({ appId }) => appId).values()) {
         await giveWay();
         wantedSets.push(...[...listViewSets(readUses(used)).values()].flat());
@@ -195,8 +188,7 @@ async function readFunctions(db: Database): Promise<Found> {
     db,
     `select pg_catalog.json_build_object(
       ${SITE_SQL},
-      'tables', (select coalesce(pg_catalog.json_agg(definition), '[]') from rowhouse.tables
-        where pg_catalog.jsonb_exists_any(${PREVIEWS_SQL}::pg_catalog.jsonb, '{filters,browser}')),
+      'tables', (select coalesce(pg_catalog.json_agg(definition), '[]') from rowhouse.tables),
       'sets', (select coalesce(pg_catalog.json_agg(definition), '[]') from (
         select distinct on (table_name, hash) definition from rowhouse.column_sets) as sets),
       'uses', (select coalesce(pg_catalog.json_agg(pg_catalog.json_build_object('appId', app_id, 'definition', definition)), '[]')

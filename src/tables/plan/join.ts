@@ -48,7 +48,8 @@ export function prepareJoin(
   }
   const joins = checkChain(join.migrations, state.migrations);
   const wanted = toWanted(app.id, { definition, declared: join.declared }, state);
-  const planned = planPush(app.id, wanted, state, { share: options.share });
+  const { share, rejectsRules } = options;
+  const planned = planPush(app.id, wanted, state, { share, rejectsRules });
   const plan = addViews(planned, { app, state });
   const after = advanceState(state, app, plan);
   const conflicts = [...plan.conflicts, ...findSurplus(app.id, join.declared, after)];

@@ -14,7 +14,6 @@ import { quoteForShell } from "../../std/quote.ts";
 import {
   type Constraint,
   formAt,
-  hasPreview,
   type IndexForm,
   indexesOf,
   keysOf,
@@ -102,6 +101,8 @@ export type PlanOptions = {
   replay?: "followed" | "last" | undefined;
   /** The tables of other apps that the app may start to use. Default: all tables. */
   share?: readonly string[] | undefined;
+  /** Whether the pushing process has no routes for people, so that rules would serve no one. */
+  rejectsRules?: boolean | undefined;
 };
 
 /** The plan that makes the database match an app's definition; without steps if it already matches. */
@@ -109,7 +110,7 @@ export function planPush(
   appId: string,
   definition: Definition,
   state: PushState,
-  { replay, share }: PlanOptions = {},
+  { replay, share, rejectsRules = false }: PlanOptions = {},
 ): Plan {
   const found = new Map(state.tables.map((table) => [table.name, table]));
   const plans = definition.tables.map((declared) => {
@@ -130,7 +131,7 @@ export function planPush(
     ]),
     conflicts: [
       ...plans.flatMap((plan) => plan.conflicts),
-      ...findUnserved(definition, state),
+      ...findUnserved(definition, state, rejectsRules),
       ...findTooManyTables(appId, definition, state),
       ...findTooManyReferences(appId, definition, state),
       ...plans.flatMap((plan) => plan.steps).flatMap((step) => findUnsupported(step, state)),
@@ -142,10 +143,10 @@ export function planPush(
   };
 }
 
-/** Rules without their preview would look like protection, and serve no one. */
-function findUnserved({ tables }: Definition, state: PushState): Conflict[] {
-  if (hasPreview(state, "browser")) return [];
+/** Rules that this process does not serve would look like protection. */
+function findUnserved({ tables }: Definition, state: PushState, rejects: boolean): Conflict[] {
   const { lacks } = dialectOf(state);
+  if (lacks === undefined && !rejects) return [];
   // The cause and the remedy are the same for every table.
   return tables
     .filter(({ rules }) => rules !== undefined)

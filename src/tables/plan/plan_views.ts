@@ -17,7 +17,7 @@ import {
 } from "../../schema/mod.ts";
 import { canonicalJson } from "../../std/json.ts";
 import { quoteForShell } from "../../std/quote.ts";
-import { hashColumnSet, hasPreview, listWalks, type ViewSet, viewSetsOf } from "../catalog/mod.ts";
+import { hashColumnSet, isOneServer, listWalks, type ViewSet, viewSetsOf } from "../catalog/mod.ts";
 import { type Conflict, RULES } from "../conflicts.ts";
 import { advanceState, type PushingApp } from "../sql/begin_push.ts";
 import type { PushState, TableState } from "../state.ts";
@@ -99,7 +99,7 @@ function describeLostRoles(appId: string, before: PushState, next: PushState): s
 /** Rules that no page can use yet. */
 function describeClosed(app: Pick<PushingApp, "id" | "slug">, state: PushState): string[] {
   const hasRules = listUsed(app.id, state).some(({ rules }) => rules !== undefined);
-  if (!hasRules || state.people.isOpen || !hasPreview(state, "browser")) return [];
+  if (!hasRules || state.people.isOpen || !isOneServer(state)) return [];
   return [
     `RULES: browser access is off for ${app.slug}, so no page can use the rules: an operator turns it on with rowhouse admin set-app ${quoteForShell(app.slug)} browser on`,
   ];
@@ -203,12 +203,12 @@ function planViews(appId: string, before: PushState, next: PushState): Step[] {
   return [...created, ...dropped];
 }
 
-/** The views of all tables of the app; none without the preview. */
+/** The views of all tables of the app. */
 function listViews(
   appId: string,
   state: PushState,
 ): ReadonlyMap<string, { sets: ViewSet[]; table: TableState }> {
-  if (!hasPreview(state, "browser")) return new Map();
+  if (!isOneServer(state)) return new Map();
   const definitions = listUsed(appId, state);
   return new Map(
     state.tables.map((table) => [

@@ -21,7 +21,7 @@ import { addViews } from "./plan_views.ts";
 import { incompatible } from "./rejections.ts";
 import type { Plan } from "./step.ts";
 
-export type PrepareOptions = Pick<PlanOptions, "share"> & {
+export type PrepareOptions = Pick<PlanOptions, "share" | "rejectsRules"> & {
   /** Max bytes of the app's migrations together; absent if an operator pushes. */
   journalBytes?: number;
 };
@@ -40,7 +40,7 @@ export type PrepareRequest = {
 
 export const NOTHING: RenderedPlan = renderPlan(
   { steps: [], conflicts: [], notes: [] },
-  { dialect: "plain", previews: [] },
+  { dialect: "plain", hasFilters: false },
 );
 
 export type PreparedPush = RenderedPlan & {
@@ -80,10 +80,16 @@ export function preparePush(state: PushState, request: PrepareRequest): Prepared
 /** If another app owns the table of a replayed change, the definition determines its use. */
 function planRequest(
   state: PushState,
-  { app, definition, change, migration: replayed, options: { share } }: PrepareRequest,
+  {
+    app,
+    definition,
+    change,
+    migration: replayed,
+    options: { share, rejectsRules },
+  }: PrepareRequest,
 ): Plan {
   const replay = replayed && (replayed.isFollowed ? "followed" : "last");
-  const options: PlanOptions = { replay, share };
+  const options: PlanOptions = { replay, share, rejectsRules };
   if (change === undefined) return planPush(app.id, definition, state, options);
   const plan = planChange(app.id, change, state, { isReplay: replayed !== undefined });
   if (replayed === undefined) return plan;

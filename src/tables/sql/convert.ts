@@ -82,7 +82,7 @@ export type ConversionPlan = {
 type ConvertedTable = { name: string; rows: string; apps: number };
 
 /** The site of all functions afterwards. */
-const SITE = { dialect: "citus", previews: [] } as const;
+const SITE = { dialect: "citus", hasFilters: false } as const;
 
 /** How long to retry while others hold tables, and the max duration of the conversion: 12 hours. */
 const PATIENCE_MS = 60_000;
@@ -248,11 +248,11 @@ function findIssues({ recorded, facts, unbuilt }: ConversionState): string[] {
     ({ thing }) => !thing.startsWith("function "),
   );
   const views = listViewSets(recorded.uses ?? []);
-  const ruled = recorded.previews.includes("browser") ? [...views.keys()].sort() : [];
+  const ruled = [...views.keys()].sort();
   return [
     ...ruled.map(
       (table) =>
-        `Citus does not support the rules of table ${table}: run rowhouse migrate --end-preview browser; people then cannot use the table`,
+        `Citus does not support the rules of table ${table}: push the schemas without rules first; people then cannot use the table`,
     ),
     ...drift.map(
       ({ thing, wanted, found }) => `Drift of ${thing}: expected ${wanted}, found ${found}`,

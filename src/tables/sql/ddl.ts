@@ -25,6 +25,7 @@ import {
   formAt,
   type IndexForm,
   indexesOf,
+  isOneServer,
   keyedColumns,
   keyName,
   keysOf,
@@ -144,7 +145,7 @@ export function renderStatements(
   const render = (step: Step) => {
     const created = functions.get(step) ?? renderFunctionStep(step, site).statements;
     if (created.length > 0) return created;
-    const keys = dialectOf(site).lacks === undefined ? renderKeySteps(step, formAt(site)) : [];
+    const keys = isOneServer(site) ? renderKeySteps(step, formAt(site)) : [];
     const statements = [...keys, ...renderStep(step, formAt(site)).map(toStatement)];
     return step.kind === "create_table"
       ? [...statements, ...placeTable(step.table.name)]

@@ -132,7 +132,7 @@ async function build({ admin, log }: DeferredDeps, step: Claimed): Promise<End> 
 
 /**
  * An interrupted build leaves an invalid index, which slows every write and serves no query: drop it. Builds none in a form
- * that the recorded previews no longer need.
+ * that the database no longer needs.
  */
 async function buildIndex(admin: Database, { table, name, formed }: Claimed): Promise<End> {
   const [found] = await call(admin, "find_index", { index_name: name, table_name: table });

@@ -14,6 +14,7 @@ import {
   type ColumnSet,
   type Endpoint,
   type FunctionSite,
+  isOneServer,
   keyName,
   placeholdersOf,
   READS_TOO,
@@ -167,7 +168,7 @@ const HISTORY_BIT = APP_SWITCHES.history.proofBit;
 const LISTENS = '"$listens"';
 
 function isHeard(endpoint: Endpoint, site: FunctionSite): boolean {
-  return scopeOf(endpoint) === "data:write" && dialectOf(site).lacks === undefined;
+  return scopeOf(endpoint) === "data:write" && isOneServer(site);
 }
 
 const CALLER = `coalesce('console ' || "$p"."console_id"::text || coalesce(' ' || "$p"."act"::text, ''),
@@ -185,7 +186,7 @@ export function declareListens(endpoint: Endpoint, site: FunctionSite): string {
  * Before a delete: names the rows of the request, as text with commas. What else the delete writes is the effect of a reference.
  */
 export function nameDeleted(table: ColumnSet, site: FunctionSite, ids: string): string {
-  if (dialectOf(site).lacks !== undefined) return "";
+  if (!isOneServer(site)) return "";
   return `if ${LISTENS} <> '' then
     perform set_config('rowhouse.listens', concat(${LISTENS}, chr(10), ${quoteLiteral(`${table.name} `)}, ${ids}), true);
   end if;`;

@@ -109,7 +109,7 @@ export function renderDropFunctions(set: RecordedName): string[] {
   return renderDrops(set, ALL_ENDPOINTS);
 }
 
-/** The statements that drop the functions of disabled previews. */
+/** The statements that drop the functions that this form of a database lacks. */
 export function renderDropUnserved(set: ColumnSet, site: FunctionSite): string[] {
   return renderDrops(set, findUnserved(set, site));
 }

@@ -58,7 +58,10 @@ export function describeTableKeys({
 }: Pick<ConsoleTable, "name" | "definition" | "found" | "builds">): string | undefined {
   if (found === null) return undefined;
   const { keys, parts } = found;
-  const site: FunctionSite = { dialect: "plain", previews: found.previews ?? [] };
+  const site: FunctionSite = {
+    dialect: "plain",
+    hasFilters: found.previews?.includes("filters") === true,
+  };
   const named = Object.entries(parts).flatMap(([part, state]) => {
     const [, index] = /^(?:index|constraint) (.+)$/.exec(part) ?? [];
     return index === undefined ? [] : [{ index, state }];
@@ -132,7 +135,7 @@ function listUnused({ definition, keys, indexes }: IndexedTable, isSearch: boole
   return keys.filter((key) => !used.includes(key));
 }
 
-/** Drops keys that no index needs, such as without the preview. A dropped column costs no write. */
+/** Drops keys that no index needs, such as without filters. A dropped column costs no write. */
 export async function dropKeys(pushing: Database): Promise<void> {
   for (const { name } of await findUnusedKeys(pushing))
     await whileHeld(name, "drop the keys", async () => {

@@ -6,11 +6,11 @@ import {
   type ColumnSet,
   type FunctionSite,
   hashColumnSet,
-  hasPreview,
   placeholdersOf,
   RULE_OFFSET,
   RULE_VISITS,
   type ServedSet,
+  servesFilters,
   TAG_LENGTH,
 } from "../catalog/mod.ts";
 import {
@@ -125,7 +125,7 @@ end`;
 /** The end of the text of a page with `counted` rows. More rows exist if the query found more than `counted`. */
 function envelopeEnd(counted: string, site: FunctionSite): string {
   const { limit, offset } = placeholdersOf("list");
-  const next = hasPreview(site, "filters") ? ` ',"next":', ${nextOf(counted)},` : "";
+  const next = servesFilters(site) ? ` ',"next":', ${nextOf(counted)},` : "";
   return `'],"limit":', ${limit}, ',"offset":', ${offset}, ',"hasMore":',
       case when "$found" > ${counted} then 'true' else 'false' end,${next} '}'`;
 }
@@ -212,7 +212,7 @@ function tagOfPage(table: ColumnSet, site: FunctionSite): string {
   const { limit, offset, bytes } = placeholdersOf("list");
   const parts = [
     ...STATE_SEED,
-    ...(hasPreview(site, "filters") ? [`'next'::bytea`] : []),
+    ...(servesFilters(site) ? [`'next'::bytea`] : []),
     `${quoteLiteral(hashColumnSet(table))}::bytea`,
     // The hash has the roles and their rules.
     ...(table.view === undefined ? [] : [`uuid_send(${WHO})`]),

@@ -8,8 +8,8 @@
 import {
   DIALECT_SQL,
   dialectOf,
+  HAS_FILTERS_SQL,
   LOCK_BUDGET_MS,
-  PREVIEWS_SQL,
   quoteLiteral,
   SIGNALS,
 } from "../../db/mod.ts";
@@ -18,8 +18,8 @@ import { canonicalJson } from "../../std/json.ts";
 import {
   formAt,
   hashColumnSet,
-  hasPreview,
   type IndexForm,
+  isOneServer,
   toColumnSet,
   type ViewSet,
 } from "../catalog/mod.ts";
@@ -79,7 +79,7 @@ function renderLockPush(appId: string, { plan, state }: Prepared): string {
   const seen = Object.fromEntries(tables.map((name) => [name, stamps.get(name) ?? 0]));
   const head = state.head?.seq ?? 0;
   const names = [`app ${appId}`, ...tables.map((name) => `table ${name}`)].map(quoteLiteral);
-  const body = `begin perform rowhouse.hold_release(${quoteLiteral(digestRelease())}); perform rowhouse.lock_push(array[${names.join(", ")}], ${quoteLiteral(JSON.stringify(seen))}, ${quoteLiteral(appId)}, ${head});${rejectOtherDialect(state)}${rejectOtherPreviews(state)} end`;
+  const body = `begin perform rowhouse.hold_release(${quoteLiteral(digestRelease())}); perform rowhouse.lock_push(array[${names.join(", ")}], ${quoteLiteral(JSON.stringify(seen))}, ${quoteLiteral(appId)}, ${head});${rejectOtherDialect(state)}${rejectOtherForm(state)} end`;
   return `do $rowhouse$ ${body} $rowhouse$`;
 }
 
@@ -89,9 +89,9 @@ function rejectOtherDialect(state: PushState): string {
   return ` if ${DIALECT_SQL} <> ${quoteLiteral(state.dialect)} then raise exception 'the dialect has changed' using errcode = '${SIGNALS.catalogMoved}'; end if;`;
 }
 
-/** Previews can change between the plan and the lock; the functions then differ. */
-function rejectOtherPreviews({ previews }: PushState): string {
-  return ` if ${PREVIEWS_SQL}::pg_catalog.jsonb <> ${quoteLiteral(JSON.stringify(previews))}::pg_catalog.jsonb then raise exception 'the previews have changed' using errcode = '${SIGNALS.catalogMoved}'; end if;`;
+/** The form can change between the plan and the lock; functions and indexes then differ. */
+function rejectOtherForm({ hasFilters }: PushState): string {
+  return ` if ${HAS_FILTERS_SQL} <> ${hasFilters} then raise exception 'the form of the database has changed' using errcode = '${SIGNALS.catalogMoved}'; end if;`;
 }
 
 function toTables(step: Step): string[] {
@@ -182,7 +182,7 @@ function renderRecord(
   return [
     `select rowhouse.record_push(${quoteLiteral(id)}, ${parts.join(", ")}) as version`,
     ...renderViews(id, plan),
-    ...(hasPreview(state, "history") ? renderHistoryEdits(id, plan) : []),
+    ...(isOneServer(state) ? renderHistoryEdits(id, plan) : []),
     ...toChangedTables(plan).map(
       (table) => `select rowhouse.record_change(${renderPair(id, table)})`,
     ),

@@ -15,7 +15,6 @@ import {
   quoteLiteral,
   readRows,
 } from "../../db/mod.ts";
-import type { Preview } from "../../preview.ts";
 import { Problem } from "../../problem.ts";
 import { canonicalJson } from "../../std/json.ts";
 import {
@@ -26,7 +25,7 @@ import {
   type FunctionSite,
   functionName,
   hashColumnSet,
-  hasPreview,
+  isOneServer,
   listViewSets,
   printedArguments,
   type RecordedDefinition,
@@ -58,7 +57,7 @@ type OutdatedTable = {
   /** The column sets that apps use or used. */
   sets: ColumnSet[];
   views: { appId: string; hash: string }[];
-  /** The views of apps as of their rules; none without the preview. */
+  /** The views of apps as of their rules. */
   viewSets: readonly ViewSet[];
   /** Its highest recorded version: its functions are renewed only if this is still current. */
   stamp: number;
@@ -184,17 +183,17 @@ function renderRenewViews({ name, viewSets }: OutdatedTable): string {
   return `select rowhouse.renew_views(${values})`;
 }
 
-/** The tables with functions of another release, or of other previews; one table by name, or all. */
+/** The tables with functions of another release, or of the other form; one table by name, or all. `hasFilters`: instead of what is recorded. */
 export async function findOutdatedTables(
   db: Database,
   name: string | null = null,
-  previews: readonly Preview[] | undefined = undefined,
+  hasFilters: boolean | undefined = undefined,
 ): Promise<OutdatedTable[]> {
   const values = { wanted: name, endpoints: ALL_ENDPOINTS };
   const recorded = (await call(db, "read_generated", values)) as Recorded;
   const { tables, functions, uses = [], ...found } = recorded;
-  const site = { ...found, previews: previews ?? found.previews };
-  const wanted = hasPreview(site, "browser") ? listViewSets(uses) : new Map<string, ViewSet[]>();
+  const site = { ...found, hasFilters: hasFilters ?? found.hasFilters };
+  const wanted = isOneServer(site) ? listViewSets(uses) : new Map<string, ViewSet[]>();
   const digests = new Map(
     functions.map((body) => [`${body.name}(${body.arguments})`, body.digest]),
   );
@@ -258,7 +257,7 @@ export async function sweepSets(admin: Database): Promise<void> {
   }
 }
 
-// Indexes whose form does not fit the recorded previews. They are built again as deferred steps, which then drop the former
+// Indexes whose form does not fit the database. They are built again as deferred steps, which then drop the former
 // form; part of `rowhouse migrate`.
 
 /** Records the rebuilds, and returns the names of the indexes. Idempotent. @throws {Problem} push_busy */
@@ -316,10 +315,10 @@ export type PlannedRebuilds = {
   readonly bytes: number;
 };
 
-/** The rebuilds for these previews, or for the recorded ones. Calls no function, because a database of an earlier release lacks them. */
+/** The rebuilds with or without filters, or as recorded. Calls no function, because a database of an earlier release lacks them. */
 export async function planRebuilds(
   db: Database,
-  previews: readonly Preview[] | undefined,
+  hasFilters: boolean | undefined,
 ): Promise<PlannedRebuilds[]> {
   const site = await readSite(db);
   const tables = await readRows<
@@ -346,7 +345,7 @@ export async function planRebuilds(
       order by tables.name`,
   );
   return tables.flatMap(({ rows, bytes, ...table }) => {
-    const at = { ...site, previews: previews ?? site.previews };
+    const at = { ...site, hasFilters: hasFilters ?? site.hasFilters };
     const outdated = listIndexStates(table, at).filter(({ former }) => former.length > 0);
     const indexes = outdated.flatMap(listMissing);
     return indexes.length === 0 ? [] : [{ table: table.name, indexes, rows, bytes }];

@@ -122,7 +122,7 @@ export function findTableDifferences({
   const isSearch = [...keysOf(definition), ...indexesOf(definition)].some(
     ({ search }) => search?.some((built) => `index ${built.name}` in found.parts) === true,
   );
-  const site: FunctionSite = { dialect: "plain", previews: isSearch ? ["filters"] : [] };
+  const site: FunctionSite = { dialect: "plain", hasFilters: isSearch };
   const facts = toFoundFacts(name, found);
   const recorded = toFacts({ tables, sets: [], ...site }, facts);
   return compareFinished({ unfinished, tables }, toComparable(recorded), facts);

@@ -18,9 +18,9 @@ import {
   type FunctionSite,
   formAt,
   functionName,
-  hasPreview,
   type IndexForm,
   indexesOf,
+  isOneServer,
   KEY_PREFIX,
   keyedColumns,
   keyName,
@@ -55,7 +55,7 @@ export function toFacts(
   { tables, sets, uses = [], ...site }: Recorded,
   found: Facts = new Map(),
 ): Facts {
-  const views = hasPreview(site, "browser") ? [...listViewSets(uses).values()].flat() : [];
+  const views = isOneServer(site) ? [...listViewSets(uses).values()].flat() : [];
   return new Map([
     ...tables.flatMap((table) => [
       ...toTableFacts(table, listFormed(table, { form: formAt(site), found })),

@@ -128,7 +128,7 @@ facts (path, value) as (
   union all select path || ' / constraint ' || conname || ' / index', 'invalid'
     from pg_constraint join tables on tables.oid = conrelid join pg_index on indexrelid = conindid
     where contype in ('p', 'u') and not indisvalid
-  union all select path || ' / trigger ' || tgname, 'there' from pg_trigger join tables on tables.oid = tgrelid where not tgisinternal
+  union all select path || ' / trigger ' || tgname, 'there' from pg_trigger join tables on tables.oid = tgrelid where not tgisinternal and tgname !~ '^listen_to_'
   union all select path || ' / rule ' || rulename, 'there' from pg_rewrite join tables on tables.oid = ev_class where rulename <> '_RETURN'
   union all select 'type ' || typname, (select json_agg(enumlabel order by enumsortorder)::jsonb::text from pg_enum where enumtypid = pg_type.oid)
     from pg_type where typnamespace = 'data'::regnamespace and typtype = 'e'

@@ -31,11 +31,6 @@ begin
   if is_on and not declared.is_for_clusters and rowhouse.dialect() <> 'plain' then
     raise exception 'the setting is not for clusters' using errcode = 'RH024';
   end if;
-  if is_on and not exists (select from rowhouse.release
-    where declared.preview is null or declared.preview = any (features))
-  then
-    raise exception 'the preview of the setting is off' using errcode = 'RH023';
-  end if;
   if (rowhouse.switches_of(app) ->> setting)::boolean = is_on then
     if is_on and setting = 'live' then
       perform rowhouse.reset_changes(app.id);

@@ -82,6 +82,7 @@ begin
     'app', rowhouse.targets_of(app.id) || jsonb_build_object('slug', app.slug, 'id', app.id,
       'createdAt', app.created_at,
       'disabledAt', app.disabled_at, 'switches', rowhouse.switches_of(app),
+      -- For processes of 0.1.
       'previews', (select features from rowhouse.release),
       'perMinute', app.requests_per_minute, 'perMinuteOfKey', app.key_requests_per_minute,
       'tables', (select coalesce(jsonb_agg(table_name order by table_name), '[]')

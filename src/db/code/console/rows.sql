@@ -14,8 +14,7 @@ begin
     raise exception 'no such table' using errcode = 'RH004';
   end if;
   return jsonb_build_object('me', rowhouse.console_visitor(who, visitor), 'appId', app.id,
-    'isDisabled', app.disabled_at is not null, 'hasHistory', 'history' = any (app.switches)
-      and exists (select from rowhouse.release where 'history' = any (features)),
+    'isDisabled', app.disabled_at is not null, 'hasHistory', 'history' = any (app.switches),
     'position', case when 'live' = any (app.switches)
       and rowhouse.dialect() = 'plain'
       then rowhouse.feed_name() || '.' || pg_current_snapshot()::text end,

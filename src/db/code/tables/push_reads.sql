@@ -107,6 +107,8 @@ create function rowhouse.read_push_state(
     'people', rowhouse.read_rule_users(app),
     'unheard', coalesce(rowhouse.list_unheard(app, array(select name from concerned)), '{}'),
     'dialect', rowhouse.dialect(),
+    'hasFilters', (select 'filters' = any (features) from rowhouse.release),
+    -- For processes of 0.1.
     'previews', (select to_json(features) from rowhouse.release),
     'hasDeferredSteps', exists (select from rowhouse.deferred_steps where state <> 'done'))
 $$;
@@ -151,6 +153,8 @@ create function rowhouse.read_indexes(
 set search_path = pg_catalog, pg_temp as $$
   select json_build_object(
     'dialect', rowhouse.dialect(),
+    'hasFilters', (select 'filters' = any (features) from rowhouse.release),
+    -- For processes of 0.1.
     'previews', (select to_json(features) from rowhouse.release),
     'tables', (select coalesce(json_agg(json_build_object('name', name,
         'stamp', rowhouse.stamp_of(name), 'definition', definition,
@@ -235,6 +239,8 @@ language sql stable set search_path = pg_catalog, pg_temp set quote_all_identifi
   )
   select json_build_object(
     'dialect', rowhouse.dialect(),
+    'hasFilters', (select 'filters' = any (features) from rowhouse.release),
+    -- For processes of 0.1.
     'previews', (select to_json(features) from rowhouse.release),
     'tables', (select coalesce(json_agg(json_build_object('name', name,
         'stamp', rowhouse.stamp_of(name), 'definition', definition,
