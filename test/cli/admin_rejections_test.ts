@@ -75,7 +75,6 @@ const IMPOSSIBLE: readonly Case[] = [
     error: "rejected",
     names: ["off", "wiki"],
   })),
-  { words: ["set-app", "wiki", "live", "on"], names: ["PREVIEW=live", "rowhouse migrate"] },
   {
     words: ["delete-app", "wiki"],
     error: "rejected",
