@@ -19,10 +19,6 @@ const adds =
   ({ theirs, ours }: Difference): boolean =>
     ours.body.includes(text) && !theirs.body.includes(text);
 
-/** Pages of the Console for what the database has, whatever the process serves. */
-const OF_PREVIEWS =
-  /^\/console\/(apps\/wiki\/(settings|tables\/pages(\/rows\/[^/]+\/delete)?)|tables\/pages)$/;
-
 export const ACCEPTED: readonly Accepted[] = [
   {
     why: "A push that widens rules [needs the scope `schema:rules`]",
@@ -52,6 +48,10 @@ export const ACCEPTED: readonly Accepted[] = [
   },
   {
     why: "`rowhouse migrate` without `PREVIEW` no longer ends previews.",
-    explains: onPages(OF_PREVIEWS),
+    explains: onPages(/^\/console\/tables\/pages$/),
+  },
+  {
+    why: "A setting that is on can be turned off without its preview.",
+    explains: onPages(/^\/console\/apps\/wiki\/settings$/),
   },
 ];
