@@ -228,9 +228,9 @@ const LISTENER_RULES = `
     where exists (select from pg_catalog.pg_auth_members where member = (select oid from listener))
   union all
   -- From PostgreSQL 16 on, whoever creates a role is recorded as a member that may only grant it.
-  select 'Role rowhouse_listener must have no member but rowhouse_owner, not ' || pg_catalog.pg_get_userbyid(member)
+  select 'Role rowhouse_listener must have only administrators as members, not ' || pg_catalog.pg_get_userbyid(member)
     from pg_catalog.pg_auth_members as members
-    where roleid = (select oid from listener) and member <> pg_catalog.to_regrole('rowhouse_owner')
+    where roleid = (select oid from listener) and not pg_catalog.pg_has_role(member, pg_catalog.to_regrole('rowhouse_owner'), 'member')
       and coalesce((pg_catalog.to_jsonb(members) ->> 'inherit_option')::pg_catalog.bool
         or (pg_catalog.to_jsonb(members) ->> 'set_option')::pg_catalog.bool, true)`;
 

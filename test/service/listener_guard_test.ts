@@ -109,7 +109,7 @@ const ATTACKS: Record<string, { attack: string; issues: string[] }> = {
   "a member of the role": {
     attack: "grant rowhouse_listener to rowhouse_service",
     issues: [
-      "Role rowhouse_listener must have no member but rowhouse_owner, not rowhouse_service",
+      "Role rowhouse_listener must have only administrators as members, not rowhouse_service",
       "Role rowhouse_service must not be a member of rowhouse_listener",
     ],
   },
