@@ -106,11 +106,11 @@ describe.each([...SHAPES])("in the shape %s", (shape) => {
   test("stored JSON is restored with all its digits and the same digits", async () => {
     const rows = [await create({ title: "a" }), await create({ title: "b" })];
     const stored = '{"n": 1.10, "max": 12345678901234567890.5, "tiny": 1e-50}';
+    // A double tells only the row with "tiny" from the second value below.
+    const fill =
+      "update data.todos set meta = $2::text::jsonb - case title when 'b' then 'tiny' else '' end where app_id = $1";
     await withDatabase(service.database.superuserUrl, (superuser) =>
-      readRows(superuser, "update data.todos set meta = $2::text::jsonb where app_id = $1", [
-        app.id,
-        stored,
-      ]),
+      readRows(superuser, fill, [app.id, stored]),
     );
     const textsOf = () =>
       Promise.all(rows.map(async ({ id }) => (await send(`${TODOS}/${id}`)).text));
@@ -118,7 +118,7 @@ describe.each([...SHAPES])("in the shape %s", (shape) => {
     expect(before[0]).toContain('"n": 1.10');
     expect(before[0]).toContain("12345678901234567890.5");
     // Another value, the same number with other digits, and a number that a double rounds to the same.
-    for (const meta of [null, { n: 1.1, max: 12345678901234567000, tiny: 0 }]) {
+    for (const meta of [null, { n: 1.1, max: 12345678901234567000 }]) {
       for (const row of rows) await patch(row, { meta });
       for (const row of rows) {
         // The newest change is the first.
