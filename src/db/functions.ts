@@ -56,6 +56,7 @@ export const FUNCTIONS = {
   console_show_rules: { retry: "safe", caller: "visitor", parameters: { app_slug: "text" }, returns: "jsonb" },
   console_show_table: { retry: "safe", caller: "visitor", parameters: { wanted: "text" }, returns: "jsonb" },
   console_show_table_rules: { retry: "safe", caller: "visitor", parameters: { wanted: "text" }, returns: "jsonb" },
+  console_show_taken: { retry: "safe", caller: "visitor", parameters: { app_slug: "text", wanted_table: "text", wanted: "int8[]", max_rows: "int4" }, returns: "jsonb" },
   console_sort_list: { retry: "safe", caller: "visitor", parameters: { list: "text", app_slug: "text", search: "text", sorted_by: "text", is_descending: "bool", skipped: "int4", max_rows: "int4" }, returns: "jsonb" },
   console_visitor: { retry: "safe", caller: "visitor", parameters: { who: "uuid" }, returns: "jsonb" },
   count_changed_rows: { retry: "safe", parameters: { app: "uuid", presented_proof: "bytea", wanted_table: "text", condition: "text" }, returns: { total: "int8", affected: "int8" }, isSet: true },

@@ -129,7 +129,7 @@ test("records each change of a row once, with the values before, and restores ex
     },
   };
 
-  /** The changes since the last call are exactly the differences of the rows that the write is about. */
+  /** The changes since the last call are exactly the differences of the rows, and those that the write is not about are caused. */
   async function check(label: string, about: readonly string[]) {
     const now = await readItems({ service, app });
     const changes = (await readChanges({ service, app }, last)).toSorted((a, b) => a.id - b.id);
@@ -139,10 +139,17 @@ test("records each change of a row once, with the values before, and restores ex
       const after = now.get(id);
       const own = ofItems.filter(({ row }) => row === id);
       const isChanged = after === undefined || COLUMNS.some((name) => after[name] !== before[name]);
-      const isRecorded = isChanged && about.includes(id);
-      expect([label, id, own.length]).toEqual([label, id, isRecorded ? 1 : 0]);
-      const [change] = own;
-      if (change === undefined) continue;
+      // One delete can clear a reference of a row first, and then take the row along.
+      const [cleared] = own;
+      const isTwice = own.length === 2 && cleared?.caused === true && cleared.after !== null;
+      if (!isTwice) expect([label, id, own.length]).toEqual([label, id, isChanged ? 1 : 0]);
+      const last = own.at(-1);
+      if (last === undefined) continue;
+      expect([label, id, last.caused]).toEqual([label, id, !about.includes(id)]);
+      const early = isTwice
+        ? Object.fromEntries(cleared.keys.map((name) => [name, cleared.before[name] ?? null]))
+        : {};
+      const change = { ...last, before: { ...last.before, ...early } };
       const isStored = (name: string) => change.after === null || change.keys.includes(name);
       const stored = COLUMNS.map((name) => [name, isStored(name) ? before[name] : null]);
       expect([label, change.before]).toEqual([label, Object.fromEntries(stored)]);

@@ -71,6 +71,7 @@ export type Change = {
   after: Values | null;
   at: string;
   keys: string[];
+  caused: boolean;
 };
 
 type Place = { readonly service: TestService; readonly app: TestApp };
@@ -116,7 +117,8 @@ export const readChanges = async (place: Place, above: number) =>
     place,
     `select id::int, table_name as table, row_id::text as row, changed_at::text as at, ${toObject((name) => OF_CHANGE("before", name))} as before,
     case when after is not null then ${toObject((name) => OF_CHANGE("after", name))} end as after,
-    coalesce((select json_agg(key) from jsonb_object_keys(after) as key), '[]') as keys
+    coalesce((select json_agg(key) from jsonb_object_keys(after) as key), '[]') as keys,
+    is_caused as caused
     from entered, rowhouse.row_changes where app_id = $1::uuid and id > $2::bigint order by id`,
     above,
   );

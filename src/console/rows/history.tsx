@@ -74,9 +74,8 @@ function renderState({ slug }: RowsTable, { isOn, days, isEdited }: History): Pa
   return (
     <>
       <p class="quiet">
-        Updates and deletes of the last {days} days, by keys, people and administrators. Not stored:
-        new rows, rows that “on delete” deleted or changed with another row, and changes by pushes
-        and imports of apps.
+        Updates and deletes of the last {days} days, by keys, people and administrators, also by “on
+        delete” of another row. Not stored: new rows, and changes by pushes and imports of apps.
       </p>
       {isEdited && (
         <p class="quiet">
@@ -144,14 +143,25 @@ function renderGroup(table: Listed, group: Group): Part {
   const rows = new Set(group.map(({ rowId }) => rowId));
   const what =
     rows.size === 1 && first !== undefined ? renderRow(table, first) : showCount(rows.size, "row");
-  if (first?.after === null) return <>Deleted {what}</>;
+  const cause = group.every(({ isCaused }) => isCaused) && CAUSE;
+  if (first?.after === null)
+    return (
+      <>
+        Deleted {what}
+        {cause}
+      </>
+    );
   const names = new Set(group.flatMap((change) => listChanged(change, table.definition)));
   return (
     <>
       Changed <bdi>{[...names].join(", ")}</bdi> of {what}
+      {cause}
     </>
   );
 }
+
+/** What changed a row that the request did not name. */
+const CAUSE = " by “on delete” of another row";
 
 function renderRow({ path, definition, labels }: Listed, change: RowChange): Html {
   const { rowId } = change;
@@ -205,6 +215,7 @@ function renderChange(table: Shown, change: RowChange): Html {
     <section class="sheet">
       <h2>
         {isDelete ? "Deleted" : "Changed"} {renderTime(change.at, table.now)}
+        {change.isCaused && CAUSE}
       </h2>
       <p>By {renderActor(table, change.by)}</p>
       {renderVersions(table, change)}

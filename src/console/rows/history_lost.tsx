@@ -1,22 +1,23 @@
 /** @jsxImportSource #html @jsxRuntime automatic */
 /**
  * What a restore cannot bring back, named before it is confirmed: references to rows that are gone, unique values that another row
- * has, choices that the column no longer has, and rows that were deleted with the row. Writes nothing.
+ * has, and choices that the column no longer has. And what went with the rows. Writes nothing.
  *
  * @module
  */
 
 import { FIELDS } from "../../kinds/mod.ts";
 import { type Part, toRowPath } from "../../pages/mod.ts";
+import { showCount } from "../../std/count.ts";
+import { MAX_ROWS } from "../../std/limits.ts";
 import { isUuid } from "../../std/patterns.ts";
 import { quoteElement } from "../../std/quote.ts";
 import type { Visit } from "../enter.tsx";
 import { toRowsPath } from "../paths.ts";
 import { toRejection } from "./call.ts";
 import type { Restored } from "./history_plan.ts";
-import { toDeletedPath } from "./history_read.ts";
+import { toDeletedPath, toHistoryPath, toRestorePath } from "./history_read.ts";
 import { findRows, queryRows } from "./list.ts";
-import { listReferrers } from "./related.ts";
 import type { RowsTable } from "./table.tsx";
 
 /** A value that the endpoint will reject. */
@@ -133,27 +134,36 @@ export function renderLost({ slug, path }: RowsTable, lost: readonly LostValue[]
   ));
 }
 
-/** The rows that were deleted or changed with a deleted row: no history has them. */
-export function renderTaken(table: RowsTable, planned: readonly Restored[]): Part {
-  if (!planned.some(({ kind }) => kind === "create")) return undefined;
-  const namesOf = (onDelete: string) =>
-    listReferrers(table)
-      .filter(({ column }) => column.onDelete === onDelete)
-      .map(({ referrer, column }) => `${referrer.name}.${column.name}`)
-      .join(", ");
-  const [deleted, cleared] = [namesOf("cascade"), namesOf("set null")];
+/** The rows that the same delete deleted or changed by “on delete”, each table with its own preview. */
+export function renderTaken(
+  { slug }: RowsTable,
+  taken: readonly { table: string; rows: number; ids: readonly { id: number }[] }[],
+): Part {
+  if (taken.length === 0) return undefined;
   return (
-    <>
-      {deleted !== "" && (
-        <p class="quiet">
-          Not restored: rows that the delete took along by <bdi>{deleted}</bdi>.
-        </p>
-      )}
-      {cleared !== "" && (
-        <p class="quiet">
-          Not restored: references to the row in <bdi>{cleared}</bdi>, which the delete cleared.
-        </p>
-      )}
-    </>
+    <section>
+      <p>
+        “On delete” also deleted or changed these rows. Restore them after the rows of this page, in
+        this order:
+      </p>
+      <ol>
+        {taken.map(({ table, rows, ids }) => {
+          const path = toRowsPath(slug, table);
+          const isCut = ids.length === MAX_ROWS;
+          return (
+            <li>
+              <a href={toRestorePath(path, { changes: ids })}>
+                {`${isCut ? "the first " : ""}${showCount(rows, "row")} of ${table}`}
+              </a>
+              {isCut && (
+                <>
+                  , and <a href={toHistoryPath(path)}>all others</a>
+                </>
+              )}
+            </li>
+          );
+        })}
+      </ol>
+    </section>
   );
 }

@@ -5,7 +5,7 @@ import { readRuns, toRestorePath } from "./history_read.ts";
 
 const toChange = (id: number, seconds: number): RowChange => ({
   ...{ id, rowId: `row ${id}`, at: new Date(seconds * 1000).toISOString(), act: "one" },
-  ...{ by: { kind: "console", id: "me", name: "me" }, before: "{}", after: "{}" },
+  ...{ by: { kind: "console", id: "me", name: "me" }, before: "{}", after: "{}", isCaused: false },
 });
 
 test("groupChanges() ends a group of more rows than a restore writes between two requests", () => {

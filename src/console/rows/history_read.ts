@@ -56,6 +56,17 @@ export async function readChanges(
   return { ...history, changes };
 }
 
+/** What references deleted or changed with these deleted rows, by table. */
+export async function readTaken(
+  { deps }: Visit,
+  { slug, table }: RowsTable,
+  ids: readonly number[],
+) {
+  const values = { app_slug: slug, wanted_table: table, wanted: ids, max_rows: MAX_ROWS };
+  const { taken } = await readConsole(deps, "show_taken", values);
+  return taken.map((found) => ({ ...found, ids: found.ids.map((id) => ({ id })) }));
+}
+
 /** A change and all later ones of its row; `undefined` if they are too many. */
 export async function readSince(
   visit: Visit,
@@ -141,7 +152,7 @@ export function toDeletedPath(path: string): string {
 }
 
 type Restoring = {
-  changes: readonly RowChange[];
+  changes: readonly Pick<RowChange, "id">[];
   column?: string;
   isWhole?: boolean;
   /** The list of rows is shown afterwards. */
@@ -164,7 +175,7 @@ export function toRestorePath(
  * The ids as the steps from one to the next, because the length of an address is bounded: "7.2.1-5" is 7, 9, and 10 to 15. Requests
  * that alternate have a step for each row.
  */
-function toRuns(changes: readonly RowChange[]): string {
+function toRuns(changes: readonly Pick<RowChange, "id">[]): string {
   let last = 0;
   const runs: { step: number; more: number }[] = [];
   for (const { id } of changes.toSorted((a, b) => a.id - b.id)) {

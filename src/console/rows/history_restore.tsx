@@ -34,6 +34,7 @@ import {
   readChanges,
   readRuns,
   readSince,
+  readTaken,
   toHistoryPath,
   toRestorePath,
 } from "./history_read.ts";
@@ -133,6 +134,8 @@ export async function handleRestoreForm(visit: Visit, table: RowsTable): Promise
     }
   }
   if (written === 0) return respondWithPlan(visit, table, { asked, history, planned });
+  // Again, with what went with the rows.
+  if ((await readTaken(visit, table, asked.ids)).length > 0) return redirect(asked.address);
   if (asked.from === "rows") return redirect(table.path);
   const [only] = planned;
   const isOne = planned.length === 1 && only !== undefined;
@@ -158,6 +161,7 @@ async function respondWithPlan(
   const written = planned.filter((restored) => isWritten(restored, asked));
   const cancel = asked.from === undefined ? toHistoryPath(table.path) : table.path;
   const missing = asked.ids.length - history.changes.length;
+  const taken = await readTaken(visit, table, asked.ids);
   const body =
     planned.length === 0
       ? renderEmpty(
@@ -185,7 +189,6 @@ async function respondWithPlan(
                 No longer stored, or more than one restore writes: {showCount(missing, "change")}.
               </p>
             ),
-            renderTaken(table, planned),
             planned.map((restored) =>
               renderRestored(table, restored, { asked, lost: lost.get(restored.id) ?? [] }),
             ),
@@ -198,7 +201,7 @@ async function respondWithPlan(
         });
   return respondWithRowsPage(table, {
     title: planned.length === 1 ? `Restore row ${shortenId(planned[0]?.id ?? "")}` : "Restore rows",
-    body: [rejected && renderRejected(table, rejected), body],
+    body: [rejected && renderRejected(table, rejected), renderTaken(table, taken), body],
     status: rejected?.problem.status ?? 200,
   });
 }

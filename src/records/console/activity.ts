@@ -164,8 +164,15 @@ const ROW_CHANGE = record({
   /** The values before as JSON, and those that an update changed; null for a deleted row. */
   before: text(),
   after: orNull(text()),
+  /** A reference deleted or changed the row, because the request deleted another one. */
+  isCaused: flag(),
 });
 export type RowChange = Checked<typeof ROW_CHANGE>;
+
+export const TAKEN_READ = record({
+  /** Per table: the ids of the changes, oldest first, and the number of their rows. */
+  taken: many(record({ table: text(), ids: many(count()), rows: count() })),
+});
 
 export const HISTORY_READ = record({
   appId: text(),

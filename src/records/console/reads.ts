@@ -33,7 +33,14 @@ import {
   sessionList,
 } from "../people/people_lists.ts";
 import type { IdentitySecrets } from "../secrets/identity_secrets.ts";
-import { AXIS, CHANGES_PAGE, HISTORY_READ, REQUEST_PAGE, REQUESTS_PAGE } from "./activity.ts";
+import {
+  AXIS,
+  CHANGES_PAGE,
+  HISTORY_READ,
+  REQUEST_PAGE,
+  REQUESTS_PAGE,
+  TAKEN_READ,
+} from "./activity.ts";
 import { APP_PAGE, NUMBERS, type PageView, VISITOR } from "./apps.ts";
 import {
   BUILD_STATE,
@@ -121,6 +128,7 @@ const CHECKS = {
   show_app: APP_PAGE,
   show_changes: CHANGES_PAGE,
   show_history: HISTORY_READ,
+  show_taken: TAKEN_READ,
   show_push: PUSH_PAGE,
   show_request: REQUEST_PAGE,
   show_rows: ROWS_PAGE,

@@ -34,7 +34,8 @@ begin
         'act', coalesce(nullif(split_part(changed_by, ' ', 3), ''),
           concat_ws(' ', request, changed_at)),
         'by', rowhouse.history_actor(app.id, changed_by),
-        'before', before::text, 'after', after::text) order by id desc), '[]')
+        'before', before::text, 'after', after::text, 'isCaused', is_caused)
+        order by id desc), '[]')
       from (
         select *, sum(bytes) over (order by id desc) - bytes as earlier
         from (
@@ -49,6 +50,55 @@ begin
             and (before_id is null or change.id < before_id)
           order by change.id desc limit max_rows) as listed) as measured
       where earlier < max_bytes));
+end
+$$;
+
+-- What went with deleted rows: the changes of references that the same requests caused, by table
+-- in the order to restore them, at most max_rows of each. Looks at the changes of each table around
+-- those of the last ten requests: other requests record theirs at the same time.
+-- proves: admin; idempotent
+create function rowhouse.console_show_taken(app_slug text, wanted_table text, wanted bigint[],
+  max_rows integer) returns jsonb as $$
+declare
+  app rowhouse.apps := rowhouse.console_app(app_slug);
+begin
+  perform rowhouse.enter_app(app.id);
+  perform set_config('enable_seqscan', 'off', true),
+    set_config('plan_cache_mode', 'force_custom_plan', true);
+  return jsonb_build_object('me', rowhouse.console_visitor(who, visitor), 'taken', (
+    with recursive requests as (
+      select request, changed_at, min(id) as first from rowhouse.row_changes
+      where app_id = app.id and table_name = wanted_table and id = any (wanted) and after is null
+        and request is not null
+      group by request, changed_at order by min(id) desc limit 10),
+    "references" as (
+      select table_name as source, listed ->> 'table' as target
+      from rowhouse.registrations cross join jsonb_array_elements(definition -> 'columns') as listed
+      where app_id = app.id and listed ? 'table' and exists (select from requests)),
+    reached as (
+      select wanted_table as name, 0 as depth
+      union
+      select source, depth + (source <> target)::integer from reached
+      join "references" on target = name where depth < 10)
+    select coalesce(jsonb_agg(jsonb_build_object('table', name, 'ids', ids, 'rows', row_count)
+      order by depth, name), '[]')
+    from (select name, max(depth) as depth from reached group by name) as tables
+    cross join lateral (
+      select array_agg(id order by id) as ids, count(distinct row_id) as row_count
+      from (
+        select near.id, near.row_id
+        from requests cross join lateral (
+          (select change.* from rowhouse.row_changes as change
+            where change.app_id = app.id and change.table_name = name and change.id > first
+            order by change.id limit 2 * max_rows)
+          union all
+          (select change.* from rowhouse.row_changes as change
+            where change.app_id = app.id and change.table_name = name and change.id < first
+            order by change.id desc limit 2 * max_rows)) as near
+        where near.request = requests.request and near.changed_at = requests.changed_at
+          and near.is_caused and not (name = wanted_table and near.id = any (wanted))
+        order by near.id limit max_rows) as caused) as found
+    where ids is not null));
 end
 $$;
 
