@@ -13,6 +13,12 @@ export const CONSOLE_APP = "00000000-0000-0000-0000-000000000002";
 export const PLAIN_TEXT = `set local standard_conforming_strings = on;
 set local quote_all_identifiers = off;`;
 
+/**
+ * Max total wait of a push or conversion for table locks. Requests queue behind the wait, so this bounds their delay. It
+ * is shorter than PostgreSQL's deadlock_timeout of 1 s, so that a deadlock fails the push, never a request.
+ */
+export const LOCK_BUDGET_MS = 700;
+
 /** The first letter of a write function's result if nothing was written. The text of a row starts with another letter. */
 export const REPLAY = {
   /** The first response follows. */

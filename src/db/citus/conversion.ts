@@ -6,8 +6,9 @@
  */
 import { quoteBody, quoteLiteral, quoteName } from "../../std/quote.ts";
 import { MIGRATE_LOCK } from "../migrations/roles.ts";
-import { type Database, LOCK_BUDGET_MS, readRows, readValue } from "../pool/mod.ts";
+import { type Database, readRows, readValue } from "../pool/mod.ts";
 import { SIGNALS } from "../signals.ts";
+import { LOCK_BUDGET_MS } from "../sql_constants.ts";
 import { ANCHOR, IS_DISTRIBUTED_SQL } from "./anchor.ts";
 import { findFunction } from "./functions.ts";
 import { BY_APP, CALLED, EVERYWHERE, renderBodies } from "./set_up.ts";

@@ -14,7 +14,6 @@ import * as limits from "../../std/limits.ts";
 import * as storedText from "../../std/patterns.ts";
 import { quoteLiteral } from "../../std/quote.ts";
 import { FIND_ISSUES } from "../isolation.ts";
-import { LOCK_BUDGET_MS } from "../pool/mod.ts";
 import * as sqlConstants from "../sql_constants.ts";
 import {
   type AuditActions,
@@ -31,7 +30,6 @@ const CONSTANTS: Readonly<Record<string, unknown>> = {
   FOUND_CLASSES: Object.keys(FOUND).map(quoteLiteral).join(", "),
   INTENDED_CODES: INTENDED.map(quoteLiteral).join(", "),
   LIVE_BIT: APP_SWITCHES.live.proofBit,
-  LOCK_BUDGET_MS,
   PERSON_BIT,
 };
 

@@ -106,12 +106,6 @@ export type DatabaseOptions = Omit<PoolOptions, OwnOptions> &
     limitMs?: number;
   };
 
-/**
- * Max total wait of a push or conversion for table locks. Requests queue behind the wait, so this bounds their delay. It
- * is shorter than PostgreSQL's deadlock_timeout of 1 s, so that a deadlock fails the push, never a request.
- */
-export const LOCK_BUDGET_MS = 700;
-
 /** Maximum execution time, the service's documented limit. */
 export const EXECUTION_LIMIT_MS = 30_000;
 const MAX_ATTEMPTS = 3;
