@@ -92,6 +92,7 @@ const TOO_LARGE: Readonly<Partial<Record<Endpoint, (maxBytes: number) => Problem
   create: wouldBeTooLarge,
   create_many: rowsTooLarge,
   update: wouldBeTooLarge,
+  update_many: rowsTooLarge,
   upsert: rowsTooLarge,
   update_where: wouldBeTooLarge,
 };

@@ -22,7 +22,6 @@ import {
 import { Problem } from "../problem.ts";
 import { isObject } from "../std/json.ts";
 import { MAX_CHANGES, MAX_EVENT_BYTES } from "../std/limits.ts";
-import { UPDATES } from "../tables/catalog/mod.ts";
 import { callFunction, rowsTooLarge } from "./call.ts";
 import { DATA_PATH, type DataDeps } from "./deps.ts";
 import type { News, ReadNews } from "./live/change_hub.ts";
@@ -221,8 +220,8 @@ async function updateRows(deps: DataDeps, context: KeyRequestContext): Promise<R
     rows: rows.length,
     read: (definition) => readUpdates(definition, rows, stored),
     toCall: ({ ids, text: bodies }, common) => ({
-      endpoint: "create_many",
-      values: { ids, bodies: `{"${UPDATES}":${bodies}}`, ...common },
+      endpoint: "update_many",
+      values: { ids, bodies, ...common },
     }),
     respond: respondWithUpdates,
   });

@@ -33,10 +33,8 @@ export type Dialect = {
   readonly lacks: Lacks | undefined;
   /** Whether one call can create the rows of several requests. */
   readonly groupsCreates: boolean;
-  /** Whether an insert in a larger statement can take its rows from a query. */
-  readonly insertsQueries: boolean;
-  /** Whether a write can compute and compare the tag of its row. Otherwise the row is locked and compared first. */
-  readonly comparesInWrites: boolean;
+  /** Whether the statement of a write can read: an insert the rows of a query, an update or a delete the row that it compares. */
+  readonly readsInWrites: boolean;
   /** The service's own functions where they differ, and the names of further objects in the schema rowhouse. */
   readonly service?: { readonly code: string; readonly keeps: readonly string[] };
   readonly planCacheMode: "force_generic_plan" | "force_custom_plan";
@@ -70,8 +68,7 @@ export const PLAIN: Dialect = {
   hasNodes: false,
   lacks: undefined,
   groupsCreates: true,
-  insertsQueries: true,
-  comparesInWrites: true,
+  readsInWrites: true,
   planCacheMode: "force_generic_plan",
   callWithEcho: (call, echo) => `select ${call} as body, ${echo}`,
   // The `case` evaluates its condition first.

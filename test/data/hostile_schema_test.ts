@@ -239,8 +239,8 @@ function callsOf({ name, columns, walks }: ServedSet): EndpointCall[] {
       values: { ids: [TWO, ONE], bodies: `{"updates":${bodies}}`, bytes, claim: null },
     },
     {
-      endpoint: "create_many",
-      values: { ids: [TWO], bodies: `{"updates":[{"ifMatch":"${match}"}]}`, bytes, claim },
+      endpoint: "update_many",
+      values: { ids: [TWO], bodies: `[{"ifMatch":"${match}"}]`, bytes, claim },
     },
     { endpoint: "delete", values: { id: ONE, match } },
     { endpoint: "delete", values: { id: ONE, match: null } },

@@ -70,6 +70,7 @@ const ARGUMENTS = {
   create_many: `'{NEW}', '[{"title":"made"}]', 8388608, null`,
   create_group: `'{NEW}', '[{"title":"made"}]', 8388608, null`,
   update: `'${ROW}', '{"title":"changed"}', 8388608, null, null`,
+  update_many: `'{${ROW}}', '[{"title":"changed"}]', 8388608, null`,
   delete: `'${ROW}', null`,
   query: `'{"limit":10,"offset":0,"visits":100,"cursor":"id.asc","order":[1],"picked":[],"walk":[1],"isDescending":false,"stop":{"op":"lte","values":[1]}}', '{ffffffff-ffff-ffff-ffff-ffffffffffff}', 8388608, null`,
   related: `'{}', '{"picked":[1],"bytes":8388608}'`,

@@ -139,9 +139,9 @@ async function createMany(person: TestCaller, rows: readonly Values[], table = "
 
 async function updateMany(person: TestCaller, rows: readonly (Values & { id: string })[]) {
   const ids = rows.map(({ id }) => id);
-  const updates = rows.map(({ id: _, ...row }) => row);
-  const values = { ids, bodies: JSON.stringify({ updates }), bytes: BYTES, claim: null };
-  return await person.call("todos", { endpoint: "create_many", values });
+  const bodies = JSON.stringify(rows.map(({ id: _, ...row }) => row));
+  const values = { ids, bodies, bytes: BYTES, claim: null };
+  return await person.call("todos", { endpoint: "update_many", values });
 }
 
 async function createGroup(person: TestCaller, rows: readonly Values[], table = "todos") {
@@ -350,8 +350,8 @@ describe("a function of a view", () => {
     const editor = await views.makeCaller("editor");
     const id = await seed("tickets", { person: ada.id, title: "t" });
     expect(await update(editor, id, { title: "x" }, null, "tickets")).toBeNull();
-    const values = { ids: [id], bodies: '{"updates":[{"title":"x"}]}', bytes: BYTES, claim: null };
-    expect(await editor.call("tickets", { endpoint: "create_many", values })).toStartWith("N");
+    const values = { ids: [id], bodies: '[{"title":"x"}]', bytes: BYTES, claim: null };
+    expect(await editor.call("tickets", { endpoint: "update_many", values })).toStartWith("N");
     const call: EndpointCall = { endpoint: "delete", values: { id, match: null } };
     expect(await editor.call("tickets", call)).toBeNull();
     expect(await get(ada, id, "tickets")).toMatchObject({ title: "t" });
@@ -376,8 +376,8 @@ describe("a function of a view", () => {
     expect(await get(bob, id, "tickets")).toMatchObject({ title: "t" });
     const ids = [await make(), await make()];
     const updates = ids.map((_, at) => (at === 0 ? { person: bob.id } : { title: "u" }));
-    const values = { ids, bodies: JSON.stringify({ updates }), bytes: BYTES, claim: null };
-    const written = parse(await ada.call("tickets", { endpoint: "create_many", values }));
+    const values = { ids, bodies: JSON.stringify(updates), bytes: BYTES, claim: null };
+    const written = parse(await ada.call("tickets", { endpoint: "update_many", values }));
     expect(written).toMatchObject({ rows: [{ id: ids[0] }, { id: ids[1], title: "u" }] });
     expect(JSON.stringify(written)).not.toContain(bob.id);
   });
@@ -495,10 +495,20 @@ describe("a function of a view", () => {
     });
   });
 
-  test("a role with one of both actions has the other rejected", async () => {
-    expect(await failure(updateMany(clerk, [{ id: makeId(), title: "x" }]))).toEqual({
-      code: "RH404",
-    });
+  // Removed with the function's member "updates" when no process of 0.1 can run beside this release.
+  test("the function of creates updates rows for a process of 0.1, if the role may", async () => {
+    const updateFormerly = (person: TestCaller, id: string) => {
+      const values = {
+        ids: [id],
+        bodies: '{"updates":[{"title":"x"}]}',
+        bytes: BYTES,
+        claim: null,
+      };
+      return person.call("todos", { endpoint: "create_many", values });
+    };
+    const id = await seed("todos", { title: "p", owner: lead.id });
+    expect(parse(await updateFormerly(lead, id))).toMatchObject({ rows: [{ id, title: "x" }] });
+    expect(await failure(updateFormerly(clerk, id))).toEqual({ code: "RH404" });
   });
 
   test("a replay belongs to the person, and shows what the person reads now", async () => {

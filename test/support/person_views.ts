@@ -42,7 +42,8 @@ function tablesOf(ruled: Ruled): readonly TableDefinition[] {
 
 /** The endpoints without a preview of their own. */
 export const ROW_ENDPOINTS: readonly Endpoint[] = [
-  ...(["list", "get", "create", "create_many", "create_group", "update", "delete"] as const),
+  ...(["list", "get", "create", "create_many", "create_group"] as const),
+  ...(["update", "update_many", "delete"] as const),
 ];
 
 export type PersonViews = {

@@ -31,8 +31,7 @@ export const CITUS: Dialect = {
     },
   },
   groupsCreates: false,
-  insertsQueries: false,
-  comparesInWrites: false,
+  readsInWrites: false,
   service: {
     code: FUNCTIONS,
     keeps: ["shards", "nodes", "hold_new_nodes", "may_have_shard"],

@@ -18,7 +18,9 @@ import { quoteElement } from "../../std/quote.ts";
 import { type ColumnSet, hashColumnSet } from "./catalog.ts";
 import type { IndexForm } from "./names.ts";
 
-const ENDPOINTS = ["list", "get", "create", "create_many", "update", "delete"] as const;
+const ENDPOINTS = [
+  ...(["list", "get", "create", "create_many", "update", "update_many", "delete"] as const),
+] as const;
 /** Of databases with the preview `filters`. */
 const FILTERS = [
   "query",
@@ -71,7 +73,8 @@ export function endpointsOf(site: FunctionSite): readonly Endpoint[] {
 
 /** Endpoints that a database of an earlier release lacks: only their own requests fail until it is migrated. */
 const OPTIONAL: readonly Endpoint[] = [
-  ...([GROUPED, "groups", "upsert", "update_where", "delete_where", CHANGES] as const),
+  ...([GROUPED, "update_many", "groups", "upsert", "update_where", "delete_where"] as const),
+  CHANGES,
 ];
 
 /** The endpoints without which a table cannot be served. */
@@ -95,10 +98,7 @@ export const TABLE_OWNER = "rowhouse_tables";
 export const FUNCTION_OWNER = "rowhouse_tenant";
 /** The result of a write function if the row has none of the requested tags. */
 export const NO_MATCH = "412";
-/**
- * The member of `bodies` of `create_many` that makes it update rows: a list of bodies. An update of several rows has no function of
- * its own: processes of an earlier release stop serving at a function that they do not know, and do not drop it.
- */
+/** The member of `bodies` of `create_many` with which processes of 0.1 update rows: a list of bodies. */
 export const UPDATES = "updates";
 /** The accepted tags of a row of such a list, in its body: no column has a capital letter. */
 export const ROW_MATCH = "ifMatch";
@@ -163,7 +163,7 @@ const ARGUMENTS = {
   ids: "uuids",
   /** The sent columns, as a checked JSON object. */
   body: "text",
-  /** The columns of each row, in the order of the ids, as a JSON array; or an object with {@linkcode UPDATES}. */
+  /** The columns of each row, in the order of the ids, as a JSON array; for `create_many` also an object with {@linkcode UPDATES}. */
   bodies: "text",
   /** The maximum number of rows. */
   limit: "int4",
@@ -227,6 +227,7 @@ const OF_ENDPOINT = {
   create_many: { scope: "data:write", values: ["ids", "bodies", "bytes", "claim"] },
   create_group: { scope: "data:write", values: ["ids", "bodies", "bytes", "claims"] },
   update: { scope: "data:write", values: ["id", "body", "bytes", "match", "claim"] },
+  update_many: { scope: "data:write", values: ["ids", "bodies", "bytes", "claim"] },
   delete: { scope: "data:write", values: ["id", "match"] },
   query: { scope: "data:read", values: ["plan", "values", "bytes", "known"] },
   groups: { scope: "data:read", values: ["plan", "values", "bytes", "known"] },

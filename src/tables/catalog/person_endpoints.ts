@@ -15,10 +15,11 @@ const PERSON_ENDPOINTS: Readonly<Record<Endpoint, (view: View) => boolean>> = {
   list: reads,
   get: reads,
   create: creates,
-  // It also updates rows by their ids.
+  // Processes of 0.1 also update rows with it.
   create_many: (view) => creates(view) || updates(view),
   create_group: creates,
   update: updates,
+  update_many: updates,
   delete: deletes,
   query: reads,
   groups: reads,

@@ -82,7 +82,8 @@ export function viewsOf(
   return [...byRights.values()].map(({ rights, roles }) => ({ app, roles, ...rights }));
 }
 
-type Rights = Omit<View, "app" | "roles">;
+/** What a caller may do with a table, and which parts of it the caller sees. */
+export type Rights = Omit<View, "app" | "roles">;
 
 function rightsOf(
   tables: readonly TableDefinition[],
@@ -255,7 +256,7 @@ export function withoutTrue(
 }
 
 /** By name, sorted: tables of memberships, and the referenced tables that a person must be able to read. */
-export function watchedTables({ read, references, others }: View): string[] {
+export function watchedTables({ read, references, others }: Rights): string[] {
   const found = new Set<string>();
   /** The tables whose rules for reading were followed: those of memberships are not. */
   const followed = new Set<string>();

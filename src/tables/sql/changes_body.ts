@@ -17,8 +17,9 @@ import {
   placeholdersOf,
   watchedTables,
 } from "../catalog/mod.ts";
+import { declareWho } from "./caller_terms.ts";
 import { beginAs, isRow, outputs, ROW_TEXT, rowSize } from "./function_terms.ts";
-import { andVisible, declareWho } from "./view_terms.ts";
+import { andVisible } from "./view_terms.ts";
 
 /**
  * Three lines: the cursor, which names the set of columns, the kind and the events as a JSON list. `ready`: the call had no cursor. `reset`: the changes since

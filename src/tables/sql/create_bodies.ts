@@ -1,45 +1,47 @@
 /** The bodies of functions that create rows. @see function_terms.ts for their parts @module */
 
-import { dialectOf, quoteName } from "../../db/mod.ts";
-import { type ColumnSet, type FunctionSite, placeholdersOf } from "../catalog/mod.ts";
+import { quoteName } from "../../db/mod.ts";
+import {
+  type ColumnSet,
+  type FunctionSite,
+  functionName,
+  placeholdersOf,
+  UPDATES,
+} from "../catalog/mod.ts";
 import { sqlType } from "../plan/step.ts";
+import { callerOf, claimOf, declareWho } from "./caller_terms.ts";
 import {
   beginAs,
   claimKey,
   completeKey,
   declareListens,
-  idText,
   initial,
   isRow,
   outputs,
   outputVariable,
   ROW_TEXT,
-  raiseAgain,
-  raisedVariables,
   returnText,
   rowsText,
   target,
   variable,
 } from "./function_terms.ts";
-import { updateManyBlock } from "./update_many_block.ts";
-import { andVisible, declareWho, WHO } from "./view_terms.ts";
+import { type CreatedRows, writesAt } from "./node_writes.ts";
+import { andVisible, isOwner, rightsOn, shownColumns, WHO } from "./view_terms.ts";
 import {
-  claimOf,
   declareField,
   fromNew,
   newText,
   rejectNew,
   rejectNewRows,
   replayOf,
-  shortText,
+  shortRows,
   shownOfNew,
-  writtenText,
 } from "./view_write_terms.ts";
 
 export function createBody(table: ColumnSet, site: FunctionSite): string {
   const { app, proof, id, body, bytes, claim: sent } = placeholdersOf("create");
   const values = [app, id, ...table.columns.map((_, index) => variable(index))];
-  const owners = table.columns.map(({ name }) => table.view?.owner.includes(name) === true);
+  const owners = table.columns.map((column) => isOwner(table, column));
   const declared = table.columns.map((column, index) => {
     const value = owners[index] ? "" : ` := ${initial(table, column)}`;
     return `${variable(index)} ${sqlType(table, column)}${value};`;
@@ -48,10 +50,11 @@ export function createBody(table: ColumnSet, site: FunctionSite): string {
     isOwner ? [`${variable(index)} := ${WHO};`] : [],
   );
   const { claim, ...claimed } = claimOf(table, sent);
-  // What a person reads of the row is known after the insert.
-  const isKnown = table.view === undefined;
+  const text = newText(table, id);
+  // Otherwise what a person reads of the row is known after the insert.
+  const isKnown = text === ROW_TEXT;
   const response = isKnown ? rowOfVariables(table, { app, id }) : "null";
-  const short = shortText(table, id);
+  const short = callerOf(table).toShort(id);
   return `declare
   "$body" jsonb := ${body}::jsonb;
   ${declareWho(table)}
@@ -69,7 +72,7 @@ begin
   insert into ${target(table)}
   values (${values.join(", ")})
   returning ${outputs(table)} into "$row";
-  "$text" := ${newText(table, id)};
+  "$text" := ${text};
   ${isKnown ? "" : completeKey({ app, claim })}
   ${returnText(id, bytes)}
 end`;
@@ -77,50 +80,65 @@ end`;
 
 /** The row's text before its insert, equal to the later `returning`. It is recorded with an idempotency key. */
 function rowOfVariables(table: ColumnSet, { app, id }: { app: string; id: string }): string {
-  const own = table.columns.map((column, index) => {
-    return `${outputVariable(column, index)} as ${quoteName(column.name)}`;
+  const own = shownColumns(table).map((column) => {
+    return `${outputVariable(column, table.columns.indexOf(column))} as ${quoteName(column.name)}`;
   });
   const columns = [`${id} as "id"`, `${app} as "app_id"`, ...own].join(", ");
   return `(select row_to_json("$new")::text from (select ${columns}) as "$new")`;
 }
+
+export function createManyBody(table: ColumnSet, site: FunctionSite): string {
+  const { app, proof, ids, bodies, bytes, claim: sent } = placeholdersOf("create_many");
+  const { claim, ...claimed } = claimOf(table, sent);
+  const { raised, raiseAgain, createEach } = writesAt(site);
+  const { declared, create } = createEach?.(table) ?? createAll(table, raiseAgain('"$count"'));
+  const { create: mayCreate, update: mayUpdate } = rightsOn(table);
+  const updateMany = `api.${quoteName(functionName(table, "update_many"))}(${app}, ${proof}, ${ids}, ("$all" -> '${UPDATES}')::text, ${bytes}, ${sent})`;
+  return `declare
+  "$all" constant jsonb := ${bodies}::jsonb;
+  "$count" int4 := 0;
+  "$rows" text[] := '{}';
+  "$text" text;
+  ${[declareWho(table), claimed.declared, declared, raised].join("\n  ")}
+  ${declareListens("create_many", site)}
+begin
+  ${beginAs(table, "create_many", site)}
+  -- From a process of 0.1.
+  if jsonb_typeof("$all") = 'object' then
+    return ${mayUpdate === undefined ? REJECT_ROLE : updateMany};
+  end if;
+  ${claimed.read}
+  ${mayCreate === undefined ? `return ${REJECT_ROLE};` : ""}
+  ${claimKey({ app, proof, claim, response: "null", short: shortRows(table, ids), replay: replayOf(table) })}
+  ${create}
+  "$text" := ${rowsText(`array_to_string("$rows", ',')`)};
+  ${completeKey({ app, claim })}
+  ${returnText(`(${ids})[1]`, bytes)}
+end`;
+}
+
+/** For a role that has only the function's other action. */
+const REJECT_ROLE = "rowhouse.reject_role()";
 
 /**
  * Inserts all rows by one statement. If a row violates a rule, retries them one by one, because PostgreSQL does not report
  * the row. The error's hint contains the number of the first violating row. If no row fails in the retry, all rows are
  * stored.
  */
-export function createManyBody(table: ColumnSet, site: FunctionSite): string {
-  if (!dialectOf(site).insertsQueries) return createEachBody(table, site);
-  const { app, proof, ids, bodies, bytes, claim: sent } = placeholdersOf("create_many");
-  const { claim, ...claimed } = claimOf(table, sent);
-  const texts = `string_agg(${shortText(table, '"$one"."$id"')}, ',' order by "$one"."$id")`;
-  const short = `(select ${rowsText(texts)} from unnest(${ids}) as "$one" ("$id"))`;
+function createAll(table: ColumnSet, raiseAgain: string): CreatedRows {
+  const { ids } = placeholdersOf("create_many");
   const insert = insertNew(
     table,
     (text) => `string_agg(${text}, ',' order by "$row"."id") into "$text"`,
   );
-  return `declare
-  "$all" jsonb := ${bodies}::jsonb;
-  "$ids" uuid[] := ${ids};
-  "$bodies" jsonb := "$all";
-  "$count" int4 := 0;
-  "$isEach" bool := false;
-  "$rows" text[] := '{}';
-  "$text" text;
-  ${declareWho(table)}
-  ${declareField(table)}
-  ${claimed.declared}
-  ${raisedVariables(site)}
-  ${declareListens("create_many", site)}
-begin
-  ${beginAs(table, "create_many", site)}
-  ${claimed.read}
-  if jsonb_typeof("$all") = 'object' then
-    ${isAllowedAction(table, "update") ? updateManyBlock(table, site) : REJECT_ROLE}
-  end if;
-  ${isAllowedAction(table, "create") ? "" : REJECT_ROLE}
-  ${claimKey({ app, proof, claim, response: "null", short, replay: replayOf(table) })}
-  loop
+  return {
+    declared: [
+      `"$ids" uuid[] := ${ids};`,
+      '"$bodies" jsonb := "$all";',
+      '"$isEach" bool := false;',
+      declareField(table),
+    ].join("\n  "),
+    create: `loop
     begin
       loop
         if "$isEach" then
@@ -135,23 +153,12 @@ begin
       exit;
     exception when integrity_constraint_violation then
       if "$isEach" then
-        ${raiseAgain(site, '"$count"')}
+        ${raiseAgain}
       end if;
       "$isEach" := true;
     end;
-  end loop;
-  "$text" := array_to_string("$rows", ',');
-  "$text" := ${rowsText('"$text"')};
-  ${completeKey({ app, claim })}
-  ${returnText(`(${ids})[1]`, bytes)}
-end`;
-}
-
-/** Ends a function of people whose roles allow only its other action. */
-const REJECT_ROLE = "return rowhouse.reject_role();";
-
-function isAllowedAction({ view }: ColumnSet, action: "create" | "update"): boolean {
-  return view === undefined || view[action] !== undefined;
+  end loop;`,
+  };
 }
 
 const NEW = { ids: '"$ids"', bodies: '"$bodies"' } as const;
@@ -167,7 +174,7 @@ export function insertNew(
 ): string {
   const shown = shownOfNew(table);
   const checks = rejectNewRows(table, { ...NEW, ...options });
-  const written = writtenText('"$row"."id"');
+  const written = callerOf(table).toShort('"$row"."id"');
   if (shown !== "each") {
     const insert = insertMany(table, toSelected(shown === "whole" ? ROW_TEXT : written), options);
     return checks === "" ? insert : `${checks}\n    ${insert}`;
@@ -212,52 +219,4 @@ function insertRows(
   return `insert into ${target(table)}
       select ${values.join(",\n        ")}
       ${fromNew({ ids, bodies, ...(now === undefined ? {} : { now }) })}`;
-}
-
-/** Creates the rows with one statement per row. */
-function createEachBody(table: ColumnSet, site: FunctionSite): string {
-  const { app, proof, ids, bodies, bytes, claim } = placeholdersOf("create_many");
-  const texts = `string_agg(${idText('"$one"."$id"')}, ',' order by "$one"."$id")`;
-  const short = `(select ${rowsText(texts)} from unnest(${ids}) as "$one" ("$id"))`;
-  const names = table.columns.map((_, index) => variable(index));
-  const declared = table.columns.map(
-    (column, index) => `${variable(index)} ${sqlType(table, column)};`,
-  );
-  const read = table.columns.map(
-    (column, index) => `${variable(index)} := ${initial(table, column)};`,
-  );
-  return `declare
-  "$all" jsonb := ${bodies}::jsonb;
-  "$body" jsonb;
-  "$id" uuid;
-  ${declared.join("\n  ")}
-  "$row" record;
-  "$count" int4 := 0;
-  "$rows" text[] := '{}';
-  "$text" text;
-  ${raisedVariables(site)}
-begin
-  ${beginAs(table, "create_many", site)}
-  if jsonb_typeof("$all") = 'object' then
-    ${updateManyBlock(table, site)}
-  end if;
-  ${claimKey({ app, proof, claim, response: "null", short })}
-  begin
-    while "$count" < cardinality(${ids}) loop
-      "$body" := "$all" -> "$count";
-      "$count" := "$count" + 1;
-      "$id" := (${ids})["$count"];
-      ${read.join("\n      ")}
-      insert into ${target(table)}
-      values (${[app, '"$id"', ...names].join(", ")})
-      returning ${outputs(table)} into "$row";
-      "$rows" := array_append("$rows", ${ROW_TEXT});
-    end loop;
-  exception when integrity_constraint_violation then
-    ${raiseAgain(site, '"$count"')}
-  end;
-  "$text" := ${rowsText(`array_to_string("$rows", ',')`)};
-  ${completeKey({ app, claim })}
-  ${returnText(`(${ids})[1]`, bytes)}
-end`;
 }

@@ -6,10 +6,10 @@
  */
 
 import { type ColumnSet, type FunctionSite, placeholdersOf, REJECTED } from "../catalog/mod.ts";
+import { callerOf, declareWho } from "./caller_terms.ts";
 import { insertNew } from "./create_bodies.ts";
 import { beginAs, declareListens, isTooLarge } from "./function_terms.ts";
-import { declareWho, WHO } from "./view_terms.ts";
-import { declareField, replayOf, shortText } from "./view_write_terms.ts";
+import { declareField, replayOf } from "./view_write_terms.ts";
 
 /** The default times of two rows differ by a microsecond, as if the rows were created one after the other. */
 const OFFSET = `("$new"."$nth" * '1 microsecond'::interval)`;
@@ -22,19 +22,12 @@ const NOW = `("$now" + ${OFFSET})`;
  */
 export function createGroupBody(table: ColumnSet, site: FunctionSite): string {
   const { app, proof, ids, bodies, bytes, claims } = placeholdersOf("create_group");
-  const claimFor = (claim: string) =>
-    table.view === undefined ? claim : `rowhouse.claim_of(${WHO}, ${claim})`;
+  const { toClaim, toShort } = callerOf(table);
   const toValues = (text: string) => `array_agg(${text} order by "$row"."id") into "$rows"`;
-  const short = (id: string) => shortText(table, id);
   const insert = `${insertNew(table, toValues, { now: NOW })};`;
   const sent = `(${claims})["$count"]`;
-  const claim = claimFor(sent);
-  const replay =
-    table.view === undefined
-      ? ""
-      : `if "$text" is not null then
-          "$text" := ${replayOf(table)};
-        end if;`;
+  const claim = toClaim(sent);
+  const replay = replayOf(table);
   return `declare
   "$all" jsonb := ${bodies}::jsonb;
   "$ids" uuid[] := ${ids};
@@ -59,7 +52,7 @@ begin
       select from rows from (unnest(${claims}), unnest(${ids}), unnest("$rows"))
         as "$one" ("$claim", "$id", "$text")
       where case when "$one"."$claim" is not null then
-        rowhouse.claim_key(${app}, ${proof}, ${claimFor('"$one"."$claim"')}, "$one"."$text", ${short('"$one"."$id"')}) is not null end) then
+        rowhouse.claim_key(${app}, ${proof}, ${toClaim('"$one"."$claim"')}, "$one"."$text", ${toShort('"$one"."$id"')}) is not null end) then
       raise integrity_constraint_violation;
     end if;
     "$lines" := "$rows";
@@ -73,8 +66,8 @@ begin
       "$text" := null;
       begin
         if ${sent} is not null then
-          "$text" := rowhouse.claim_key(${app}, ${proof}, ${claim}, null, ${short('"$ids"[1]')});
-          ${replay}
+          "$text" := rowhouse.claim_key(${app}, ${proof}, ${claim}, null, ${toShort('"$ids"[1]')});
+          ${replay === '"$text"' ? "" : `"$text" := case when "$text" is not null then ${replay} end;`}
         end if;
         if "$text" is null then
           ${insert}

@@ -8,7 +8,7 @@
 import { APP_SWITCHES, STOP_BITS } from "../../app_switch.ts";
 import { APP_SETTING, dialectOf, quoteLiteral, quoteName, SHORT_WAIT } from "../../db/mod.ts";
 import { type Kind, SQL } from "../../kinds/mod.ts";
-import { PERSON_BIT, SCOPE_BITS } from "../../principal.ts";
+import { SCOPE_BITS } from "../../principal.ts";
 import { allowsAll } from "../../schema/mod.ts";
 import {
   type ColumnSet,
@@ -19,10 +19,11 @@ import {
   placeholdersOf,
   READS_TOO,
   scopeOf,
-  type View,
+  TAG_LENGTH,
 } from "../catalog/mod.ts";
 import { sqlDefault, sqlType } from "../plan/step.ts";
-import { shownColumns, WHO } from "./view_terms.ts";
+import { callerOf, type Read } from "./caller_terms.ts";
+import { isOwner, rightsOn, shownColumns, WHO } from "./view_terms.ts";
 
 export type SetColumn = ColumnSet["columns"][number];
 
@@ -75,8 +76,8 @@ const SETTINGS_OF: Readonly<Partial<Record<Endpoint, readonly (readonly [string,
 };
 
 /** A list of a person whose rule removes rows is several walks, which end early only without a sort. */
-function settingsOf({ view }: ColumnSet, endpoint: Endpoint) {
-  const isWalked = endpoint === "list" && view !== undefined && !allowsAll(view.read);
+function settingsOf(table: ColumnSet, endpoint: Endpoint) {
+  const isWalked = endpoint === "list" && !allowsAll(rightsOn(table).read);
   return isWalked ? [...NO_COMPILATION, ...SINGLE_WALK] : SETTINGS_OF[endpoint];
 }
 
@@ -89,41 +90,28 @@ export function isProved(table: ColumnSet, endpoint: Endpoint): string {
 }
 
 /** The call that raises why {@linkcode isProved} is false. For a write it can return a replay. */
-export function rejectCall({ name, view }: ColumnSet, endpoint: Endpoint): string {
+export function rejectCall(table: ColumnSet, endpoint: Endpoint): string {
   const { app, proof, ...others } = placeholdersOf(endpoint);
-  const values = [app, proof, quoteLiteral(name)].join(", ");
-  if (scopeOf(endpoint) !== "data:write") return `rowhouse.reject_call(${values})`;
+  const { name } = table;
+  if (scopeOf(endpoint) !== "data:write")
+    return `rowhouse.reject_call(${[app, proof, quoteLiteral(name)].join(", ")})`;
   const claim = "claim" in others ? others.claim : "null";
-  if (view !== undefined)
-    return `rowhouse.reject_person_write(${values}, ${toRoles(view)}, ${claim})`;
-  const rejectWrite = `rowhouse.reject_write(${values}, ${claim})`;
-  if (!READS_TOO.has(endpoint)) return rejectWrite;
   // Only a setting of the app stops a write whose key has both scopes.
   const reads = `exists (select from rowhouse."proofs" as "$p" where "$p"."app_id" = ${app}
       and "$p"."digest" = sha256(${proof}) and ${hasBit('"$p"."scopes"', SCOPE_BITS["data:read"])})`;
-  return `case when ${reads} then ${rejectWrite} else rowhouse.reject_call(${values}) end`;
+  return callerOf(table).rejectWrite(name, claim, READS_TOO.has(endpoint) ? reads : undefined);
 }
 
-/** A person's key has the bit of persons instead of scopes. So no function for API keys accepts it, and the reverse. */
-export function fromProof({ name, view }: ColumnSet, endpoint: Endpoint): string {
+export function fromProof(table: ColumnSet, endpoint: Endpoint): string {
   const { app, proof } = placeholdersOf(endpoint);
+  const { toBits, andIsCaller } = callerOf(table);
   const scope = scopeOf(endpoint);
-  const scopes = SCOPE_BITS[scope] | (READS_TOO.has(endpoint) ? SCOPE_BITS["data:read"] : 0);
-  const bits = view === undefined ? scopes : PERSON_BIT;
-  const person =
-    view === undefined
-      ? ""
-      : `
-      and "$p"."role" = any (${toRoles(view)}) and ${app} = ${quoteLiteral(view.app)}::uuid`;
+  const bits = toBits(SCOPE_BITS[scope] | (READS_TOO.has(endpoint) ? SCOPE_BITS["data:read"] : 0));
   return `from rowhouse."proofs" as "$p"
     where "$p"."app_id" = ${app} and "$p"."digest" = sha256(${proof})
       and ${hasOnly('"$p"."scopes"', bits, scope === "data:write" ? STOP_BITS : 0)}
       and "$p"."expires_at" > clock_timestamp()
-      and ("$p"."ended" is null or ${quoteLiteral(name)} <> all ("$p"."ended"))${person}`;
-}
-
-function toRoles({ roles }: View): string {
-  return `array[${roles.map(quoteLiteral).join(", ")}]::text[]`;
+      and ("$p"."ended" is null or ${quoteLiteral(table.name)} <> all ("$p"."ended"))${andIsCaller}`;
 }
 
 /** Whether the bits contain all of `wanted` and none of `others`. */
@@ -134,8 +122,6 @@ function hasOnly(bits: string, wanted: number, others: number): string {
 function hasBit(bits: string, bit: number): string {
   return `(${bits} & ${bit}::int2) <> 0::int2`;
 }
-
-type Read = readonly [variable: string, value: string];
 
 /**
  * The start of a body: sets the tenant, and rejects calls without a proof. The statement of the proof also reads the person of a view
@@ -148,7 +134,7 @@ export function beginAs(
   reads: readonly Read[] = [],
 ): string {
   const all: readonly Read[] = [
-    ...(table.view === undefined ? [] : [[WHO, '"$p"."person_id"'] as const]),
+    ...callerOf(table).reads,
     ...(endpoint === "changes" ? [['"$live"', hasBit(SCOPES, LIVE_BIT)] as const] : []),
     ...(isHeard(endpoint, site) ? [[LISTENS, SET_LISTENS] as const] : []),
     ...reads,
@@ -167,6 +153,7 @@ const LIVE_BIT = APP_SWITCHES.live.proofBit;
 const HISTORY_BIT = APP_SWITCHES.history.proofBit;
 const LISTENS = '"$listens"';
 
+/** Whether listeners hear of a write: a cluster has none. */
 function isHeard(endpoint: Endpoint, site: FunctionSite): boolean {
   return scopeOf(endpoint) === "data:write" && isOneServer(site);
 }
@@ -186,7 +173,7 @@ export function declareListens(endpoint: Endpoint, site: FunctionSite): string {
  * Before a delete: names the rows of the request, as text with commas. What else the delete writes is the effect of a reference.
  */
 export function nameDeleted(table: ColumnSet, site: FunctionSite, ids: string): string {
-  if (!isOneServer(site)) return "";
+  if (!isHeard("delete", site)) return "";
   return `if ${LISTENS} <> '' then
     perform set_config('rowhouse.listens', concat(${LISTENS}, chr(10), ${quoteLiteral(`${table.name} `)}, ${ids}), true);
   end if;`;
@@ -194,6 +181,11 @@ export function nameDeleted(table: ColumnSet, site: FunctionSite, ids: string): 
 
 /** 10% faster than json_agg of the same rows, and without its line breaks. */
 export const ROW_TEXT = `row_to_json("$row")::text`;
+
+/** The tag of a row: the first hex digits of its text's hash, as many as the process uses. */
+export function tagOf(text: string): string {
+  return `left(encode(sha256(convert_to(${text}, 'UTF8')), 'hex'), ${TAG_LENGTH})`;
+}
 
 export function isTooLarge(text: string, bytes: string): string {
   return `octet_length("${text}") > ${bytes}`;
@@ -284,7 +276,7 @@ export function isGiven(column: SetColumn): string {
 
 /** A column's value in a new row: from the body, or its default. An owner column has the person who calls. */
 export function initial(table: ColumnSet, column: SetColumn, now?: string): string {
-  if (table.view?.owner.includes(column.name) === true) return WHO;
+  if (isOwner(table, column)) return WHO;
   const given = input(table, column);
   if (column.default === undefined) return given;
   return `case when ${isGiven(column)} then ${given} else ${sqlDefault(table, column, now)} end`;
@@ -299,28 +291,6 @@ export function input(table: ColumnSet, column: SetColumn): string {
 }
 
 // Parts that several bodies of write functions share.
-
-/** The variables of {@linkcode raiseAgain}. */
-export function raisedVariables(site: FunctionSite): string {
-  const names = dialectOf(site).insertsQueries
-    ? ["$state", "$constraint", "$column", "$table"]
-    : ["$state", "$message"];
-  return names.map((name) => `"${name}" text;`).join("\n  ");
-}
-
-/**
- * Raises the error of a row of a batch, with its position in the request. A node of a cluster forwards only the message, which
- * names the constraint.
- */
-export function raiseAgain(site: FunctionSite, position: string): string {
-  if (!dialectOf(site).insertsQueries)
-    return `get stacked diagnostics "$state" = returned_sqlstate, "$message" = message_text;
-    raise exception '%', "$message" using errcode = "$state", hint = (${position} - 1)::text;`;
-  return `get stacked diagnostics "$state" = returned_sqlstate, "$constraint" = constraint_name,
-        "$column" = column_name, "$table" = table_name;
-      raise exception 'a row of a batch breaks a rule' using errcode = "$state", constraint = "$constraint",
-        column = "$column", table = "$table", hint = (${position} - 1)::text;`;
-}
 
 /** The response to a batch, from the texts of its rows, joined by commas. */
 export function rowsText(texts: string): string {
@@ -352,10 +322,6 @@ export function completeKey({ app, claim }: Pick<Claim, "app" | "claim">): strin
   return `if ${claim} is not null then
     perform rowhouse.complete_key(${app}, ${claim}, "$text");
   end if;`;
-}
-
-export function idText(id: string): string {
-  return `concat('{"id":"', ${id}, '"}')`;
 }
 
 /** The first part of a column of "$t" in an index for searches: of its value, or of its key. */

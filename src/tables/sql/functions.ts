@@ -23,6 +23,7 @@ import {
   type View,
 } from "../catalog/mod.ts";
 import { qualify } from "../qualify.ts";
+import { declareWho } from "./caller_terms.ts";
 import { changesBody } from "./changes_body.ts";
 import { createBody, createManyBody } from "./create_bodies.ts";
 import { createGroupBody } from "./create_group_body.ts";
@@ -39,8 +40,9 @@ import { listBody } from "./list_body.ts";
 import { groupsBody, queryBody } from "./query_body.ts";
 import { childrenBody, relatedBody } from "./related_bodies.ts";
 import { deleteBody, updateBody } from "./update_bodies.ts";
+import { updateManyBody } from "./update_many_body.ts";
 import { upsertBody } from "./upsert_body.ts";
-import { andVisible, declareWho, WHO } from "./view_terms.ts";
+import { andVisible, WHO } from "./view_terms.ts";
 import { walkBody } from "./walk_body.ts";
 import { deleteWhereBody, updateWhereBody } from "./where_bodies.ts";
 
@@ -51,6 +53,7 @@ const BODIES: Readonly<Record<Endpoint, (table: ServedSet, site: FunctionSite) =
   create_many: createManyBody,
   create_group: createGroupBody,
   update: updateBody,
+  update_many: updateManyBody,
   delete: deleteBody,
   query: queryBody,
   groups: groupsBody,

@@ -13,6 +13,7 @@ import {
   servesFilters,
   TAG_LENGTH,
 } from "../catalog/mod.ts";
+import { declareWho } from "./caller_terms.ts";
 import {
   beginAs,
   isRow,
@@ -24,7 +25,7 @@ import {
   toBase64Url,
 } from "./function_terms.ts";
 import { planList, ROW_STATE } from "./seen_walks_terms.ts";
-import { declareWho, WHO } from "./view_terms.ts";
+import { WHO } from "./view_terms.ts";
 
 export { ROW_STATE } from "./seen_walks_terms.ts";
 

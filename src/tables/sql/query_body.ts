@@ -24,6 +24,7 @@ import {
 } from "../catalog/mod.ts";
 import { sqlType } from "../plan/step.ts";
 import { qualify } from "../qualify.ts";
+import { declareWho, usingWho } from "./caller_terms.ts";
 import { beginAs, isTooLarge, rowSize, type SetColumn, startOf } from "./function_terms.ts";
 import { ROW_STATE, STATE_SEED } from "./list_body.ts";
 import {
@@ -37,9 +38,9 @@ import {
   rowOf,
   setNext,
 } from "./page_rows.ts";
-import { renderSeen, renderWalks, usingWho } from "./seen_rows.ts";
+import { renderSeen, renderWalks } from "./seen_rows.ts";
 import { listRuleWalks } from "./seen_walks_terms.ts";
-import { andVisible, declareWho, type RuleName, renderRule, WHO } from "./view_terms.ts";
+import { andVisible, type RuleName, renderRule, WHO } from "./view_terms.ts";
 
 /**
  * The tag of the page, followed by the rows unless the caller has that tag. All reads see one state of the table,

@@ -14,10 +14,11 @@ import { MAX_ROWS } from "../../std/limits.ts";
 import { type ColumnSet, type FunctionSite, placeholdersOf, queryColumns } from "../catalog/mod.ts";
 import { sqlType } from "../plan/step.ts";
 import { qualify } from "../qualify.ts";
+import { declareWho, usingWho } from "./caller_terms.ts";
 import { beginAs, isRow, type SetColumn, startOf } from "./function_terms.ts";
 import { memberOf, pickedMembers, referencesOfRow } from "./page_rows.ts";
-import { renderSeen, usingWho } from "./seen_rows.ts";
-import { andVisible, declareWho } from "./view_terms.ts";
+import { renderSeen } from "./seen_rows.ts";
+import { andVisible } from "./view_terms.ts";
 
 /** Each row of the ids; null for an id without a row. */
 export function relatedBody(table: ColumnSet, site: FunctionSite): string {

@@ -11,14 +11,9 @@ import { type ColumnSet, queryColumns, type ServedSet } from "../catalog/mod.ts"
 import { qualify } from "../qualify.ts";
 import { keepWalk, renderEnd, renderOrder, renderSource } from "./rule_path_terms.ts";
 import { listRuleWalks } from "./seen_walks_terms.ts";
-import { isAllowed, onRow, type RuleName, WHO } from "./view_terms.ts";
+import { isAllowed, onRow, type RuleName } from "./view_terms.ts";
 
 const PERSON = "$6";
-
-/** The parameters after those of an API key, with a comma. */
-export function usingWho({ view }: ColumnSet): string {
-  return view === undefined ? "" : `, ${WHO}`;
-}
 
 /** The arguments `relation`, `source` and `seen` of `rowhouse.view_statement`: rows that the person reads, and that fulfill this rule. */
 export function renderSeen(table: ColumnSet, rule?: RuleName): { source: string; seen: string } {

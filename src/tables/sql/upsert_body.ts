@@ -19,24 +19,15 @@
 import { quoteLiteral, quoteName } from "../../db/mod.ts";
 import { type ColumnSet, type FunctionSite, placeholdersOf } from "../catalog/mod.ts";
 import { qualify } from "../qualify.ts";
+import { claimOf, declareWho, usingWho } from "./caller_terms.ts";
 import { insertMany } from "./create_bodies.ts";
-import {
-  beginAs,
-  claimKey,
-  declareListens,
-  input,
-  isGiven,
-  isRow,
-  isTooLarge,
-  outputs,
-  ROW_TEXT,
-} from "./function_terms.ts";
-import { usingWho } from "./seen_rows.ts";
-import { isUpdated } from "./update_bodies.ts";
-import { findExisting, lockExisting, readTarget } from "./upsert_terms.ts";
-import { declareWho, WHO } from "./view_terms.ts";
-import { afterInsert, beforeUpsert, declareUpsert, meetRow, upsertColumns } from "./view_upsert.ts";
-import { changedOf, claimOf, declareField, replayOf } from "./view_write_terms.ts";
+import { beginAs, claimKey, declareListens, isTooLarge, ROW_TEXT } from "./function_terms.ts";
+import { writesAt } from "./node_writes.ts";
+import { declareChange, lockRows, readTime } from "./row_writes.ts";
+import { findExisting, readTarget } from "./upsert_index.ts";
+import { afterInsert, beforeInsert, declareUpsert, meetRow } from "./upsert_rows.ts";
+import { andVisible, WHO } from "./view_terms.ts";
+import { replayOf } from "./view_write_terms.ts";
 
 /** A setting of the transaction: each proposed id that met a row, with the id of that row. */
 const MET = quoteLiteral("rowhouse.met");
@@ -44,27 +35,21 @@ const ID_LENGTH = 36;
 /** Each repetition waits for the other upserts, so that more of them are a fault. */
 const MAX_REPEATS = 20;
 
+/**
+ * If a row is gone, its key is free, and waiting for the key would hold the locks: the list begins again without them, as after a
+ * serialization failure.
+ */
+const GONE = "raise exception 'a row is gone' using errcode = '40001';";
+
 const { app, proof, ids, bodies, indexes, sequence, isIgnored, bytes, ...sent } =
   placeholdersOf("upsert");
 
 /** The rows and their results, in the order of the ids. */
 export function upsertBody(table: ColumnSet, site: FunctionSite): string {
   const part = `unnest("$order"["$done" + 1:"$done" + "$step"]) with ordinality as "$p" ("$nth", "$place")`;
-  const { view } = table;
   const { claim, ...claimed } = claimOf(table, sent.claim);
-  const meet =
-    view === undefined
-      ? `if not ${isIgnored} then
-            "$body" := "$all" -> ("$nth" - 1);
-            ${renderUpdate(table)}
-            "$results"["$nth"] := case when found then 'updated' else 'unchanged' end;
-          end if;
-          if "$results"["$nth"] <> 'updated' then
-            select ${outputs(table)} into "$row" from data.${quoteName(table.name)} as "$t"
-            where ${isRow(app, '"$id"')};
-          end if;
-          "$found"["$nth"] := ${ROW_TEXT};`
-      : meetRow(table, renderUpdate(table));
+  const { raised } = writesAt(site);
+  const isUnseen = andVisible(table) === "" ? "" : '"$isUnseen"';
   return `declare
   "$all" constant jsonb := ${bodies}::jsonb;
   "$count" constant int4 := cardinality(${ids});
@@ -91,20 +76,14 @@ export function upsertBody(table: ColumnSet, site: FunctionSite): string {
   "$repeats" int4 := 0;
   "$found" text[];
   "$results" text[];
-  ${view === undefined ? '"$body" jsonb;' : ""}
   "$id" uuid;
   "$nth" int4;
   "$one" record;
-  "$seen" record;
-  "$next" record;
-  ${view === undefined ? '"$row" record;' : ""}
+  "$hit" record;
   "$text" text;
-  "$state" text;
-  "$constraint" text;
-  "$column" text;
-  "$table" text;
-  ${hasTime(table) ? '"$now" timestamptz;' : ""}
-  ${[declareWho(table), declareField(table), claimed.declared, declareUpsert(table)].join("\n  ")}
+  ${declareUpsert(table)}
+  ${isUnseen === "" ? "" : `${isUnseen} bool;`}
+  ${[raised, declareWho(table), claimed.declared].join("\n  ")}
   ${declareListens("upsert", site)}
 begin
   ${beginAs(table, "upsert", site)}
@@ -118,7 +97,7 @@ begin
       "$done" := 0;
       "$order" := ${sequence};
       perform rowhouse.lock_upserts(${app}, ${quoteLiteral(table.name)}, "$isAlone");
-      ${view === undefined ? "" : '"$isUnseen" := false;'}
+      ${isUnseen === "" ? "" : `${isUnseen} := false;`}
       "$size" := 0;
       "$found" := array_fill(null::text, array["$count"]);
       "$results" := array_fill('created'::text, array["$count"]);
@@ -132,7 +111,8 @@ begin
           end if;
           "$isLast" := "$isTried" or cardinality("$met") = "$count";
           if "$isLast" then
-            ${lockExisting(table)}
+            "$ids" := "$met";
+            ${lockRows(table, "no key update", GONE)}
           end if;
           "$order" := array(select "$p"."$nth" from unnest(${sequence}) with ordinality as "$p" ("$nth", "$place")
             left join unnest("$known") as "$k" ("$nth") on "$k"."$nth" = "$p"."$nth"
@@ -143,7 +123,7 @@ begin
             jsonb_agg("$all" -> ("$p"."$nth" - 1) order by "$p"."$place")
           into "$ids", "$bodies" from ${part};
           perform set_config(${MET}, '', true);
-          ${beforeUpsert(table)}
+          ${beforeInsert(table)}
           execute ${renderInsert(table, '"$isLast"')}
           into "$ids", "$texts" using ${app}, "$ids", "$bodies"${usingWho(table)};
           ${afterInsert(table)}
@@ -153,22 +133,26 @@ begin
           loop
             "$found"["$one"."$nth"] := "$one"."$text";
           end loop;
-          ${hasTime(table) ? '"$now" := clock_timestamp();' : ""}
-          for "$seen" in
+          declare
+            ${declareChange(table)}
+          begin
+          ${readTime(table)}
+          for "$hit" in
             select ("$places" ->> left("$p"."$met", ${ID_LENGTH}))::int4 as "$nth",
               right("$p"."$met", ${ID_LENGTH})::uuid as "$id"
             from unnest(string_to_array(ltrim(current_setting(${MET}, true), ','), ',')) as "$p" ("$met")
           loop
-            "$nth" := "$seen"."$nth";
-            "$id" := "$seen"."$id";
-            "$results"["$nth"] := 'ignored';
-            ${meet}
+            "$nth" := "$hit"."$nth";
+            "$id" := "$hit"."$id";
+            ${meetRow(table)}
+            "$found"["$nth"] := "$text";
             -- Rows that exist can be larger than the request, by any factor.
             "$size" := "$size" + octet_length("$found"["$nth"]);
             if "$size" > ${bytes} then
               return rowhouse.reject_row("$id");
             end if;
           end loop;
+          end;
           "$done" := "$done" + "$step";
         end loop;
         exit when "$isLast";
@@ -191,7 +175,7 @@ begin
       elsif "$step" > 1 then
         -- PostgreSQL does not report the row.
         "$step" := 1;
-      elsif ${view === undefined ? "" : 'not "$isUnseen" and '}"$repeats" < ${MAX_REPEATS} and ("$constraint" = any (${indexes}) or "$order"["$done" + 1] <> "$failed") then
+      elsif ${isUnseen === "" ? "" : `not ${isUnseen} and `}"$repeats" < ${MAX_REPEATS} and ("$constraint" = any (${indexes}) or "$order"["$done" + 1] <> "$failed") then
         -- Another write can have stored the row since the search. PostgreSQL then reports another constraint of the row, or
         -- the same constraint in another index, while its form is changed.
         "$repeats" := "$repeats" + 1;
@@ -213,10 +197,6 @@ begin
   end if;
   return "$text";
 end`;
-}
-
-function hasTime({ columns }: ColumnSet): boolean {
-  return columns.some(isUpdated);
 }
 
 /**
@@ -244,36 +224,4 @@ const ACTION = ' and "$action"';
 
 function withPerson(statement: string): string {
   return statement.replaceAll(/e?'(?:[^']|'')*'|"\$who"/gi, (part) => (part === WHO ? "$4" : part));
-}
-
-/**
- * Updates a row unless it has these values already. Compares the bytes of the values, as an update of one row. The row is locked,
- * so that its values remain the same between both statements.
- */
-function renderUpdate(table: ColumnSet): string {
-  const { changed } = upsertColumns(table);
-  const rows = `data.${quoteName(table.name)} as "$t"`;
-  if (changed.length === 0)
-    return table.view === undefined ? "null;" : `perform from ${rows} where false;`;
-  const found = changedOf(table);
-  const values = changed.map((column) => {
-    const name = quoteName(column.name);
-    return { column, name, own: `"$t".${name}`, next: `"$next".${name}` };
-  });
-  const read = values.map(({ column, name, own }) => {
-    return `case when ${isGiven(column)} then ${input(table, column)} else ${own} end as ${name}`;
-  });
-  const assigned = values.map(({ column, name, next }) => {
-    const value = isUpdated(column)
-      ? `case when ${isGiven(column)} then ${next} else "$now" end`
-      : next;
-    return `${name} = ${value}`;
-  });
-  const own = values.map((value) => value.own).join(", ");
-  return `select ${read.join(",\n              ")}
-            into "$next" from ${rows} where ${isRow(app, '"$id"')};
-            update ${rows} set
-              ${assigned.join(",\n              ")}
-            where ${isRow(app, '"$id"')} and record_image_ne(row(${own}), "$next")
-            returning ${found.values} into ${found.variables};`;
 }

@@ -1,6 +1,7 @@
 /**
- * The terms that a view adds to a function's body: who calls, which rows the person reads, and what a change must fulfill. Without
- * a view they are empty or `true`. A rule is compared with `"$who"` in the statement itself: no condition contains a role.
+ * The terms that the caller's rights add to a function's body: which rows the caller reads, and what a change must fulfill. An API
+ * key has every right, so its terms are empty or `true`. A rule is compared with `"$who"` in the statement itself: no condition
+ * contains a role.
  *
  * Terms are plain SQL for `qualify()`. Aliases of the tables that rules reach are `"$o1"` and so on, by depth.
  *
@@ -25,7 +26,7 @@ import {
   deriveName,
   membershipOf,
   placeholdersOf,
-  type View,
+  type Rights,
   type ViewColumn,
   withoutTrue,
 } from "../catalog/mod.ts";
@@ -37,13 +38,24 @@ export const WHO = '"$who"';
 /** The app is the first parameter of every function. */
 const APP = placeholdersOf("get").app;
 
-/** The declaration of {@linkcode WHO}; empty without a view. */
-export function declareWho({ view }: ColumnSet): string {
-  return view === undefined ? "" : `${WHO} uuid;`;
+const EVERYTHING: Rights = {
+  ...{ read: [{}], create: [{}], update: { from: [{}], to: [{}] }, delete: [{}] },
+  ...{ owner: [], hidden: [], fixed: [], references: {}, others: {} },
+};
+
+/** What the caller of the functions may do: a view, or everything. */
+export function rightsOn({ view }: ColumnSet): Rights {
+  return view ?? EVERYTHING;
 }
 
-export function shownColumns({ columns, view }: ColumnSet): ColumnSet["columns"] {
-  return view === undefined ? columns : columns.filter(({ name }) => !view.hidden.includes(name));
+export function shownColumns(table: ColumnSet): ColumnSet["columns"] {
+  const { hidden } = rightsOn(table);
+  return table.columns.filter(({ name }) => !hidden.includes(name));
+}
+
+/** Whether the service fills the column with the person who calls. */
+export function isOwner(table: ColumnSet, { name }: { readonly name: string }): boolean {
+  return rightsOn(table).owner.includes(name);
 }
 
 /** Where a rule is compared: the person, and the values of the columns. */
@@ -60,19 +72,15 @@ export function onRow(alias = "$t", who = WHO): Place {
 export type RuleName = "read" | "create" | "from" | "to" | "delete";
 
 export function findRule(
-  { read, create, update, delete: remove }: View,
+  { read, create, update, delete: remove }: Rights,
   name: RuleName,
 ): Rule | undefined {
   return { read, create, from: update?.from, to: update?.to, delete: remove }[name];
 }
 
-/**
- * Whether a rule of the view holds, as a condition that is true, false or null; `true` without a view. A rule that the view does
- * not have is false.
- */
+/** Whether the caller has a right, as a condition that is true, false or null. A rule that a view does not have is false. */
 export function isAllowed(table: ColumnSet, name: RuleName, place: Place = onRow()): string {
-  const { view } = table;
-  return view === undefined ? "true" : renderRule(table, findRule(view, name), place);
+  return renderRule(table, findRule(rightsOn(table), name), place);
 }
 
 export function isVisible(table: ColumnSet, alias = "$t", who = WHO): string {
@@ -91,33 +99,33 @@ export function andVisible(table: ColumnSet, alias = "$t", who = WHO): string {
 }
 
 /** What every new row of the caller fulfills: an owner column has the caller's id. */
-export function isTrueOfNew({ owner }: View): (column: string, match: Match) => boolean {
+export function isTrueOfNew({ owner }: Rights): (column: string, match: Match) => boolean {
   return (column, match) => match === ME && owner.includes(column);
 }
 
 /** Whether a rule holds on a new row of the caller, whose owner columns are filled. */
 export function isAllowedNew(table: ColumnSet, name: RuleName, place: Place): string {
-  const { view } = table;
-  const rule = view === undefined ? undefined : findRule(view, name);
-  if (view === undefined || rule === undefined) return isAllowed(table, name, place);
-  const left = withoutTrue(rule, isTrueOfNew(view));
+  const rights = rightsOn(table);
+  const rule = findRule(rights, name);
+  if (rule === undefined) return "false";
+  const left = withoutTrue(rule, isTrueOfNew(rights));
   return left === undefined ? "true" : renderRule(table, left, place);
 }
 
 /** A rule of the table itself as a condition; `true` for every row, `false` without a rule. */
 export function renderRule(table: ColumnSet, rule: Rule | undefined, place: Place): string {
-  const { name, columns, view } = table;
-  if (view === undefined) throw new Error("Only a view has rules");
-  const { references } = view;
+  const { name, columns } = table;
+  const rights = rightsOn(table);
+  const { references } = rights;
   const known = columns.map((column): ViewColumn => {
     const target = ownValue(references, column.name);
     return { name: column.name, kind: column.kind, ...(target ? { table: target } : {}) };
   });
-  return renderRuleOf({ view, name, columns: known, depth: 0, path: [name] }, rule, place);
+  return renderRuleOf({ rights, name, columns: known, depth: 0, path: [name] }, rule, place);
 }
 
 type Compared = {
-  readonly view: View;
+  readonly rights: Rights;
   readonly name: string;
   readonly columns: readonly ViewColumn[];
   readonly depth: number;
@@ -171,7 +179,7 @@ type Membership = {
 
 /** The rules of the table of memberships do not apply: otherwise a rule could follow itself. */
 function renderMembership(table: Compared, { column, match, value }: Membership, place: Place) {
-  const { person, reference } = membershipOf(table.view, match.memberOf, column.table);
+  const { person, reference } = membershipOf(table.rights, match.memberOf, column.table);
   const alias = `$o${table.depth + 1}`;
   const members = toOther(table, match.memberOf);
   const where = renderAlternative(members, match.where ?? {}, onRow(alias, place.who));
@@ -186,7 +194,7 @@ function renderReadable(
   { who, value }: { readonly who: string; readonly value: string },
 ): string {
   if (target === undefined) throw new Error(`${table.name}.${name} is no reference`);
-  const rule = ownValue(table.view.others, target)?.read;
+  const rule = ownValue(table.rights.others, target)?.read;
   if (rule === undefined) return "false";
   // The reference proves that the row exists.
   if (allowsAll(rule)) return `${value} is not null`;
@@ -198,9 +206,9 @@ function renderReadable(
       and "${alias}"."id" = ${value} and (${renderRuleOf(other, rule, onRow(alias, who))}))`;
 }
 
-function toOther({ view, depth, path }: Compared, name: string): Compared {
-  const columns = ownValue(view.others, name)?.columns ?? [];
-  return { view, name, columns, depth: depth + 1, path: [...path, name] };
+function toOther({ rights, depth, path }: Compared, name: string): Compared {
+  const columns = ownValue(rights.others, name)?.columns ?? [];
+  return { rights, name, columns, depth: depth + 1, path: [...path, name] };
 }
 
 /** A reference of the table whose target the caller may not read. */
@@ -213,9 +221,8 @@ type CheckedReference = {
 
 /** The references that a write must check. A reference to a table whose rows the caller all reads is checked by its constraint. */
 export function checkedReferences(table: ColumnSet): CheckedReference[] {
-  const { name, view } = table;
-  if (view === undefined) return [];
-  const { others, references } = view;
+  const { name } = table;
+  const { others, references } = rightsOn(table);
   return Object.entries(references).flatMap(([column, target]) => {
     if (!table.columns.some((own) => own.name === column)) return [];
     if (allowsAll(ownValue(others, target)?.read)) return [];
@@ -230,18 +237,15 @@ export function checkedReferences(table: ColumnSet): CheckedReference[] {
 
 /** The columns that the caller cannot set. A new row can name the caller as its owner. */
 export function closedColumns(table: ColumnSet, isNew: boolean): string[] {
-  const { view } = table;
-  if (view === undefined) return [];
+  const { hidden, fixed, owner } = rightsOn(table);
   const isClosed = (name: string) =>
-    view.hidden.includes(name) ||
-    (view.fixed.includes(name) && !(isNew && view.owner.includes(name)));
+    hidden.includes(name) || (fixed.includes(name) && !(isNew && owner.includes(name)));
   return table.columns.map(({ name }) => name).filter(isClosed);
 }
 
 /** Whether the rule for reading reaches the table itself, so that a write of its rows can change who reads them. */
 export function readsItself(table: ColumnSet): boolean {
-  const { name, view } = table;
-  if (view === undefined) return false;
+  const { name } = table;
   const follows = (rule: Rule | undefined, seen: readonly string[]): boolean =>
     (rule ?? []).some((alternative) =>
       Object.values(alternative).some((match) => {
@@ -249,5 +253,5 @@ export function readsItself(table: ColumnSet): boolean {
         return isReadable(match);
       }),
     );
-  return follows(view.read, []);
+  return follows(rightsOn(table).read, []);
 }

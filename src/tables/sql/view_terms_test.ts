@@ -3,11 +3,11 @@ import { declareRules, tableOf } from "../../../test/support/rules.ts";
 import type { ColumnSet } from "../catalog/mod.ts";
 import { viewOf } from "../catalog/mod.ts";
 import { qualify } from "../qualify.ts";
+import { declareWho } from "./caller_terms.ts";
 import {
   andVisible,
   checkedReferences,
   closedColumns,
-  declareWho,
   isAllowed,
   isAllowedNew,
   isVisible,

@@ -1,6 +1,6 @@
 /**
- * The parts of the bodies of writes that apply the rules of a view: protected columns, rules on new rows, references, and what a
- * response or a replay shows. Without a view they are empty.
+ * The parts of the bodies of writes that apply the caller's rights: protected columns, rules on new rows, references, and what a
+ * response or a replay shows. An API key has every right, so that they are empty.
  *
  * A write rejects first what depends on the request alone, and references before it writes. So a reference to a row that the person
  * does not read has the error of a missing row, whatever else is wrong.
@@ -10,29 +10,31 @@
  */
 
 import { quoteLiteral, quoteName } from "../../db/mod.ts";
-import { allowsAll } from "../../schema/mod.ts";
 import { type ColumnSet, placeholdersOf, withoutTrue } from "../catalog/mod.ts";
+import { callerOf } from "./caller_terms.ts";
 import {
-  idText,
   initial,
   isGiven,
   isRow,
   outputs,
   ROW_TEXT,
+  rowsText,
   type SetColumn,
   variable,
 } from "./function_terms.ts";
 import {
+  andAllowed,
   checkedReferences,
   closedColumns,
-  findRule,
   isAllowed,
   isAllowedNew,
+  isOwner,
   isTrueOfNew,
   isVisible,
   onRow,
   type Place,
   readsItself,
+  rightsOn,
   shownColumns,
   WHO,
 } from "./view_terms.ts";
@@ -40,14 +42,10 @@ import {
 /** The app is the first parameter of every function. */
 const APP = placeholdersOf("get").app;
 
-/** The text of a row that the person wrote and does not read. */
-export function writtenText(id: string): string {
-  return `concat('{"id":"', ${id}, '","app_id":"', ${APP}, '"}')`;
-}
-
-/** The text of a row that its key's replay has, if it is not whole. */
-export function shortText({ view }: ColumnSet, id: string): string {
-  return view === undefined ? idText(id) : writtenText(id);
+/** The list of what a replay has of several rows, from the `"$one"."$id"` of `ids`. */
+export function shortRows(table: ColumnSet, ids: string): string {
+  const texts = `string_agg(${callerOf(table).toShort('"$one"."$id"')}, ',' order by "$one"."$n")`;
+  return `(select ${rowsText(texts)} from unnest(${ids}) with ordinality as "$one" ("$id", "$n"))`;
 }
 
 /** The values of the body's variables. */
@@ -56,18 +54,6 @@ export function onVariables(table: ColumnSet, id: string): Place {
     who: WHO,
     valueOf: (name) =>
       name === "id" ? id : variable(table.columns.findIndex((column) => column.name === name)),
-  };
-}
-
-// Idempotency keys: another person's key is another key.
-
-/** The claim of the caller's key, and how a body gets it. */
-export function claimOf({ view }: ColumnSet, claim: string) {
-  if (view === undefined) return { claim, declared: "", read: "" };
-  return {
-    claim: '"$claim"',
-    declared: '"$claim" bytea;',
-    read: `"$claim" := rowhouse.claim_of(${WHO}, ${claim});`,
   };
 }
 
@@ -93,10 +79,11 @@ export function replayOf(table: ColumnSet, text = '"$text"'): string {
 // Columns that the person cannot set.
 
 /** Whether a body names the column, or another person as a new row's owner. */
-function isNamed(table: ColumnSet, { name }: SetColumn, { body, isNew }: Sent): string | undefined {
+function isNamed(table: ColumnSet, column: SetColumn, { body, isNew }: Sent): string | undefined {
+  const { name } = column;
   const named = `${body} ? ${quoteLiteral(name)}`;
   if (closedColumns(table, isNew).includes(name)) return named;
-  if (!isNew || table.view?.owner.includes(name) !== true) return undefined;
+  if (!isNew || !isOwner(table, column)) return undefined;
   return `${named} and coalesce(${body} ->> ${quoteLiteral(name)}, '') <> ${WHO}::text`;
 }
 
@@ -125,7 +112,6 @@ export function rejectClosed(table: ColumnSet, isNew: boolean): string {
 
 /** Rejects the values of the variables if the rule for new rows does not hold, or a reference is to a row that the person does not read. */
 export function rejectNew(table: ColumnSet, id: string): string {
-  if (table.view === undefined) return "";
   const place = onVariables(table, id);
   const condition = isAllowedNew(table, "create", place);
   const rule =
@@ -160,12 +146,12 @@ function findColumn({ columns }: ColumnSet, name: string): SetColumn {
 
 /** The text of the new row in `"$row"`, whose values the variables have. */
 export function newText(table: ColumnSet, id: string): string {
-  const { view } = table;
-  if (view === undefined) return ROW_TEXT;
-  if (view.read === undefined) return writtenText(id);
+  const { toShort } = callerOf(table);
   const condition = isAllowedNew(table, "read", onVariables(table, id));
   if (condition === "true") return ROW_TEXT;
-  return `case when ${condition} then ${ROW_TEXT} else ${writtenText(id)} end`;
+  return condition === "false"
+    ? toShort(id)
+    : `case when ${condition} then ${ROW_TEXT} else ${toShort(id)} end`;
 }
 
 // Rules on the new rows of a batch or a group.
@@ -179,22 +165,21 @@ export function fromNew({ ids, bodies, now }: NewRows): string {
   return `from rows from (unnest(${ids}), jsonb_array_elements(${bodies}))${ordinality} as "$new" ("$id", "$body"${nth})`;
 }
 
-/** Rejects new rows as {@linkcode rejectNew} before their insert: a row cannot be the membership that allows it. */
-export function rejectNewRows(table: ColumnSet, rows: NewRows): string {
-  const { view } = table;
-  if (view === undefined) return "";
-  const { create = [] } = view;
-  const left = withoutTrue(create, isTrueOfNew(view)) ?? [];
+/**
+ * Rejects new rows as {@linkcode rejectNew} before their insert: a row cannot be the membership that allows it. `isRuled`: whether the
+ * rule for new rows counts.
+ */
+export function rejectNewRows(
+  table: ColumnSet,
+  { isRuled = true, ...rows }: NewRows & { readonly isRuled?: boolean },
+): string {
   const references = checkedReferences(table);
-  const compared = new Set([
-    ...left.flatMap((alternative) => Object.keys(alternative)),
+  const compared = [
+    ...(isRuled ? comparedByCreate(table) : []),
     ...references.map(({ column }) => column),
-  ]);
-  const values = table.columns
-    .filter(({ name }) => compared.has(name))
-    .map((column) => `${initial(table, column, rows.now)} as ${quoteName(column.name)}`);
-  const typed = `(select ${['"$new"."$id" as "id"', ...values].join(", ")} ${fromNew(rows)}) as "$t"`;
-  const condition = isAllowedNew(table, "create", onRow());
+  ];
+  const typed = typeNew(table, compared, rows);
+  const condition = isRuled ? isAllowedNew(table, "create", onRow()) : "true";
   const closed = closedColumn(table, { body: '"$new"."$body"', isNew: true });
   const checks = [
     closed === undefined
@@ -219,29 +204,38 @@ export function rejectNewRows(table: ColumnSet, rows: NewRows): string {
   return checks.filter((check) => check !== "").join("\n    ");
 }
 
+/** The columns that the rule for new rows compares. */
+export function comparedByCreate(table: ColumnSet): string[] {
+  const rights = rightsOn(table);
+  const left = withoutTrue(rights.create ?? [], isTrueOfNew(rights)) ?? [];
+  return left.flatMap((alternative) => Object.keys(alternative));
+}
+
+/** New rows as "$t", with their ids and the values of these columns. */
+export function typeNew(table: ColumnSet, compared: readonly string[], rows: NewRows): string {
+  const values = table.columns
+    .filter(({ name }) => compared.includes(name))
+    .map((column) => `${initial(table, column, rows.now)} as ${quoteName(column.name)}`);
+  return `(select ${['"$new"."$id" as "id"', ...values].join(", ")} ${fromNew(rows)}) as "$t"`;
+}
+
 /** The variable of {@linkcode rejectNewRows}. */
-export function declareField({ view }: ColumnSet): string {
-  return view === undefined ? "" : '"$field" text;';
+export function declareField(table: ColumnSet): string {
+  return closedColumn(table, { body: "", isNew: true }) === undefined ? "" : '"$field" text;';
 }
 
 /** What a response has of new rows: the whole row, only ids, or what the person reads of each. */
 export function shownOfNew(table: ColumnSet): "whole" | "ids" | "each" {
-  const { view } = table;
-  if (view === undefined) return "whole";
-  if (view.read === undefined) return "ids";
-  return withoutTrue(view.read, isTrueOfNew(view)) === undefined ? "whole" : "each";
+  const condition = isAllowedNew(table, "read", onRow());
+  if (condition === "true") return "whole";
+  return condition === "false" ? "ids" : "each";
 }
 
 // Rules on changed rows.
 
-/** The conditions that a row must fulfill before a change. Without a view, none. */
+/** The conditions that a row must fulfill before a change. */
 export function mayChange(table: ColumnSet, name: "from" | "delete"): string {
-  const { view } = table;
-  if (view === undefined) return "";
-  const rules = [findRule(view, "read"), findRule(view, name)];
-  const conditions = (["read", name] as const).flatMap((each, index) =>
-    allowsAll(rules[index]) ? [] : [` and (${isAllowed(table, each)})`],
-  );
+  const conditions = (["read", name] as const).map((rule) => andAllowed(table, rule));
   return [...new Set(conditions)].join("");
 }
 
@@ -251,44 +245,51 @@ export function rejectUnchangeable(
   name: "from" | "delete",
   { id }: { readonly id: string },
 ): string {
-  const { view } = table;
-  if (view === undefined || allowsAll(findRule(view, name))) return "";
   const condition = isAllowed(table, name);
-  // Every row that the person reads fulfills the same rule.
-  if (condition === isVisible(table)) return "";
+  // Every row that the caller reads fulfills the rule.
+  if (condition === "true" || condition === isVisible(table)) return "";
   return `if exists (select from data.${quoteName(table.name)} as "$t" where ${isRow(APP, id)}
       and (${isVisible(table)}) and not coalesce(${condition}, false)) then
       perform rowhouse.reject_rule(null);
     end if;`;
 }
 
-/** What a view reads of "$t" after a change, and its variables: the text, and whether the new state is allowed and visible. */
-export const CHANGED = {
-  declared: `"$ok" bool;
+/** What a write reads of the changed row "$t", and what it does with it. */
+type Changed = {
+  readonly declared: string;
+  readonly values: string;
+  readonly variables: string;
+  /** Sets `"$text"` to the row's text. */
+  readonly text: string;
+  /** Rejects a new state that no rule allows, and leaves the ids of a row that the caller does not read anymore. */
+  readonly end: (id: string) => string;
+};
+
+export function changedOf(table: ColumnSet): Changed {
+  const allowed = isAllowed(table, "to");
+  const visible = isVisible(table);
+  if (allowed === "true" && visible === "true")
+    return {
+      ...{ declared: '"$row" record;', values: outputs(table), variables: '"$row"' },
+      ...{ text: `"$text" := ${ROW_TEXT};`, end: () => "" },
+    };
+  const text = `(select row_to_json("$o")::text from (select ${outputs(table)}) as "$o")`;
+  return {
+    declared: `"$ok" bool;
   "$seen" bool;`,
-  variables: `"$text", "$ok", "$seen"`,
-  values: (table: ColumnSet): string =>
-    [
-      `(select row_to_json("$o")::text from (select ${outputs(table)}) as "$o")`,
-      `coalesce(${isAllowed(table, "to")}, false)`,
-      `coalesce(${isVisible(table)}, false)`,
-    ].join(", "),
-} as const;
-
-/** What a write reads of the changed row "$t", and its variables: the row, or those of {@linkcode CHANGED}. */
-export function changedOf(table: ColumnSet) {
-  if (table.view === undefined) return { values: outputs(table), variables: '"$row"' };
-  return { values: CHANGED.values(table), variables: CHANGED.variables };
-}
-
-/** Rejects a new state that the rule does not allow, and hides a row that the person does not read anymore. */
-export function endChange(table: ColumnSet, id: string): string {
-  const again = readsItself(table)
-    ? `"$seen" := exists (select from data.${quoteName(table.name)} as "$t" where ${isRow(APP, id)} and (${isVisible(table)}));`
-    : "";
-  return `if not "$ok" then
+    values: `${text}, coalesce(${allowed}, false), coalesce(${visible}, false)`,
+    variables: '"$text", "$ok", "$seen"',
+    text: "",
+    end: (id) => `if not "$ok" then
     perform rowhouse.reject_rule(null);
   end if;
-  ${again}
-  "$text" := case when "$seen" then "$text" else ${writtenText(id)} end;`;
+  ${seeAgain(table, id)}
+  "$text" := case when "$seen" then "$text" else ${callerOf(table).toShort(id)} end;`,
+  };
+}
+
+/** A write of rows that the rule for reading reaches can change who reads them. */
+function seeAgain(table: ColumnSet, id: string): string {
+  if (!readsItself(table)) return "";
+  return `"$seen" := exists (select from data.${quoteName(table.name)} as "$t" where ${isRow(APP, id)} and (${isVisible(table)}));`;
 }

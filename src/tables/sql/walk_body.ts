@@ -30,6 +30,7 @@ import {
   type WalkColumn,
 } from "../catalog/mod.ts";
 import { sqlType } from "../plan/step.ts";
+import { declareWho, usingWho } from "./caller_terms.ts";
 import { beginAs, isRow, keyOf, outputs, rowSize } from "./function_terms.ts";
 import { withoutCollation } from "./index_terms.ts";
 import { ROW_STATE, STATE_SEED } from "./list_body.ts";
@@ -44,9 +45,8 @@ import {
   wholeRow,
 } from "./page_rows.ts";
 import { toRow } from "./rule_path_terms.ts";
-import { usingWho } from "./seen_rows.ts";
 import { listRuleWalks, type RuleWalk, renderBuilt, renderMergedIds } from "./seen_walks_terms.ts";
-import { declareWho, isVisible, WHO } from "./view_terms.ts";
+import { isVisible, WHO } from "./view_terms.ts";
 
 /** Up to this many bytes, a row is built as it is found. Larger rows are built after the size of the page is known. */
 const FOUND_ROW_BYTES = 8192;

@@ -8,27 +8,16 @@
  * @module
  */
 
-import { quoteName, SIGNALS } from "../../db/mod.ts";
+import { SIGNALS } from "../../db/mod.ts";
 import { DRY_IDS } from "../../std/limits.ts";
 import {
   type FunctionSite,
   placeholdersOf,
-  referenceColumns,
   type ServedSet,
   TOO_MANY_ROWS,
 } from "../catalog/mod.ts";
-import { sqlType } from "../plan/step.ts";
-import {
-  beginAs,
-  claimKey,
-  declareListens,
-  input,
-  isRow,
-  isTooLarge,
-  nameDeleted,
-  ROW_TEXT,
-  variable,
-} from "./function_terms.ts";
+import { claimOf, declareWho, usingWho } from "./caller_terms.ts";
+import { beginAs, claimKey, declareListens, isTooLarge, nameDeleted } from "./function_terms.ts";
 import {
   declareQuery,
   fillSets,
@@ -36,97 +25,53 @@ import {
   readWork,
   renderQueryStatement,
 } from "./query_body.ts";
-import { usingWho } from "./seen_rows.ts";
-import { assignments, isChanged, isUpdated } from "./update_bodies.ts";
-import { declareWho, type RuleName } from "./view_terms.ts";
 import {
-  CHANGED,
-  changedOf,
-  claimOf,
-  endChange,
-  onVariables,
-  rejectClosed,
-  rejectReferences,
-} from "./view_write_terms.ts";
+  changeRow,
+  declareChange,
+  declareDeletes,
+  deleteRows,
+  lockRows,
+  readChange,
+  readRow,
+  readTime,
+} from "./row_writes.ts";
+import type { RuleName } from "./view_terms.ts";
+import { changedOf, onVariables, rejectClosed, rejectReferences } from "./view_write_terms.ts";
 
 type WhereEndpoint = "update_where" | "delete_where";
 
 export function updateWhereBody(table: ServedSet, site: FunctionSite): string {
-  const { app, body, bytes } = placeholdersOf("update_where");
-  const rows = `data.${quoteName(table.name)} as "$t"`;
-  const setsTime = table.columns.some(isUpdated);
-  const declared = table.columns.map(
-    (column, index) => `${variable(index)} ${sqlType(table, column)} := ${input(table, column)};`,
-  );
-  const isOfView = table.view !== undefined;
-  const found = changedOf(table);
-  // The new state of an unchanged row is compared with the rule too, as in an update of one row.
-  const unchanged = `else
-      select ${found.values} into ${found.variables} from ${rows} where ${isRow(app, '"$id"')};
-    end if;
-    ${endChange(table, '"$id"')}`;
-  const write = `${setsTime ? '"$now" := clock_timestamp();' : ""}
-  foreach "$id" in array "$ids" loop
-    update ${rows} set
-      ${assignments(table).join(",\n      ")}
-    where ${isRow(app, '"$id"')} and ${isChanged(table)}
-    returning ${found.values} into ${found.variables};
-    if found then
-      ${isOfView ? "" : `"$text" := ${ROW_TEXT};`}
-      if ${isTooLarge("$text", bytes)} then
-        return rowhouse.reject_row("$id");
-      end if;
-    ${isOfView ? unchanged : "end if;"}
-  end loop;`;
+  const { body, bytes } = placeholdersOf("update_where");
+  const { text, end } = changedOf(table);
+  const ended = end('"$id"');
+  const changed = `${text}
+        if ${isTooLarge("$text", bytes)} then
+          return rowhouse.reject_row("$id");
+        end if;`;
   return renderBody(table, site, {
     endpoint: "update_where",
     rule: "from",
-    begin: `${rejectClosed(table, false)}
+    begin: `"$body" := ${body}::jsonb;
+  ${readChange(table)}
+  ${rejectClosed(table, false)}
   ${rejectReferences(table, onVariables(table, '"$id"'), "update")}`,
-    lock: "for no key update",
-    declared: [
-      `"$body" jsonb := ${body}::jsonb;`,
-      ...declared,
-      ...(setsTime ? ['"$changed" constant bool := true;', '"$now" timestamptz;'] : []),
-      ...(table.columns.length === 0 ? [] : [isOfView ? CHANGED.declared : '"$row" record;']),
-    ],
-    write: table.columns.length === 0 ? "" : write,
+    lock: "no key update",
+    declared: declareChange(table),
+    // The new state of an unchanged row is compared with the rule too, as in an update of one row.
+    write: `${readTime(table)}
+  foreach "$id" in array "$ids" loop
+    ${changeRow(table, { changed, unchanged: ended === "" ? "" : readRow(table) })}
+    ${ended}
+  end loop;`,
   });
 }
 
 export function deleteWhereBody(table: ServedSet, site: FunctionSite): string {
-  const { app } = placeholdersOf("delete_where");
-  const remove = `delete from data.${quoteName(table.name)} as "$t" where ${isRow(app, '"$id"')};`;
-  const isReferring = referenceColumns(table).length > 0;
-  const once = `foreach "$id" in array "$ids" loop
-    ${remove}
-  end loop;`;
-  // A row that another of the rows references is deleted after it. Each pass has the other direction.
-  const passes = `"$left" := "$ids";
-  loop
-    "$blocked" := '{}'::uuid[];
-    foreach "$id" in array "$left" loop
-      begin
-        ${remove}
-      exception when integrity_constraint_violation then
-        "$blocked" := array_prepend("$id", "$blocked");
-      end;
-    end loop;
-    exit when "$blocked" = '{}';
-    if cardinality("$blocked") = cardinality("$left") then
-      "$id" := "$blocked"[1];
-      ${remove}
-    end if;
-    "$left" := "$blocked";
-  end loop;`;
   return renderBody(table, site, {
-    endpoint: "delete_where",
-    rule: "delete",
-    begin: "",
-    lock: "for update",
-    declared: isReferring ? ['"$left" uuid[];', '"$blocked" uuid[];'] : [],
+    ...{ endpoint: "delete_where", rule: "delete", begin: "", lock: "update" },
+    declared: declareDeletes(table),
     write: `${nameDeleted(table, site, `array_to_string("$ids", ',')`)}
-  ${isReferring ? passes : once}`,
+  ${deleteRows(table)}`,
   });
 }
 
@@ -139,8 +84,8 @@ type Parts = {
   readonly rule: RuleName;
   /** Rejects a request that no row can fulfill. */
   readonly begin: string;
-  readonly lock: string;
-  readonly declared: readonly string[];
+  readonly lock: "update" | "no key update";
+  readonly declared: string;
   /** Writes the rows of `"$ids"`. */
   readonly write: string;
 };
@@ -152,7 +97,8 @@ function renderBody(
 ): string {
   const { app, proof, plan, values, limit, isPart, isDry, ...sent } = placeholdersOf(endpoint);
   const { claim, ...claimed } = claimOf(table, sent.claim);
-  const find = (limits: string) => `execute ${renderQueryStatement(table, rule)}
+  // The only place that finds rows: before the locks, and again after them.
+  const findIds = (limits: string) => `execute ${renderQueryStatement(table, rule)}
   into "$ids", "$cut"
   using ${app}, "$values", ${limits}, ${readWork(table)}${usingWho(table)};
   if "$cut" is not null then
@@ -167,14 +113,14 @@ function renderBody(
   "$cut" text;
   "$hasMore" bool;
   "$text" text;
-  ${[...declared, declareWho(table), claimed.declared, declareListens(endpoint, site)].join("\n  ")}
+  ${[declared, declareWho(table), claimed.declared, declareListens(endpoint, site)].join("\n  ")}
 begin
   ${beginAs(table, endpoint, site)}
   ${claimed.read}
   ${claimKey({ app, proof, claim, response: "null", short: "null" })}
   ${begin}
   ${fillSets(table, { app, proof })}
-  ${find(`("$plan" ->> 'limit')::int4 + 1, ${readVisits(table)}`)}
+  ${findIds(`("$plan" ->> 'limit')::int4 + 1, ${readVisits(table)}`)}
   "$hasMore" := coalesce(cardinality("$ids"), 0) > ${limit};
   if "$hasMore" and not ${isPart} then
     raise exception 'too many rows' using errcode = '${SIGNALS.tooManyVisits}', detail = '${TOO_MANY_ROWS}';
@@ -184,14 +130,11 @@ begin
   if ${isDry} then
     return ${counted}, ',"ids":', to_json("$ids"[:${DRY_IDS}])::text, '}');
   end if;
-  -- Each lock is a statement of its own: the order of the ids is then the order of the locks in every plan.
-  foreach "$id" in array "$ids" loop
-    perform from data.${quoteName(table.name)} as "$t" where ${isRow(app, '"$id"')} ${lock};
-  end loop;
+  ${lockRows(table, lock)}
   if "$ids" <> '{}' then
     "$plan" := jsonb_set("$plan" -> 'again', '{in}', jsonb_build_array(jsonb_build_array(cardinality("$values") + 1)));
     "$values" := array_append("$values", array_to_string("$ids", ','));
-    ${find(`cardinality("$ids"), cardinality("$ids")`)}
+    ${findIds(`cardinality("$ids"), cardinality("$ids")`)}
     ${SORT}
   end if;
   ${write}

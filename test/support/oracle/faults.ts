@@ -32,7 +32,7 @@ type Fault = {
 };
 
 const WRITES = [
-  ...["create", "create_many", "create_group", "update", "upsert", "update_where"],
+  ...["create", "create_many", "create_group", "update", "update_many", "upsert", "update_where"],
 ] as const;
 const READS = ["get", "list", "query", "walk", "groups", "related", "children"] as const;
 const NAMES: readonly RuleName[] = ["read", "create", "from", "to", "delete"];
@@ -40,7 +40,7 @@ const always = "true";
 
 export const FAULTS: Readonly<Record<string, Fault>> = {
   "a change is not checked after it": {
-    endpoints: ["update", "create_many", "update_where", "upsert"],
+    endpoints: ["update", "update_many", "update_where", "upsert"],
     edit: (text) => text.replaceAll(/if not "\$ok" then/g, "if false then"),
   },
   "the list ignores all but the first column of an alternative": {
@@ -110,7 +110,7 @@ export const FAULTS: Readonly<Record<string, Fault>> = {
     edit: (text) => text.replaceAll(/perform rowhouse\.reject_rule\(null\);/g, "null;"),
   },
   "a person can set any column": {
-    endpoints: ["create", "update", "create_many"],
+    endpoints: ["create", "update", "create_many", "update_many"],
     edit: (text) => text.replaceAll(/perform rowhouse\.reject_rule\((?!null)[^;]*\);/g, "null;"),
   },
   "an update ignores the state before it": {

@@ -53,7 +53,7 @@ export const PLAYERS: Readonly<Record<string, Player>> = {
   createGroup: { play: playGroup, endpoints: ["create_group"], weight: 2 },
   repeat: { play: playRepeat, endpoints: ["create"] },
   update: { play: playUpdate, endpoints: ["update"], weight: 6 },
-  updateMany: { play: playUpdateMany, endpoints: ["create_many"], weight: 3 },
+  updateMany: { play: playUpdateMany, endpoints: ["update_many"], weight: 3 },
   upsert: { play: playUpsert, endpoints: ["upsert"], weight: 3 },
   updateWhere: { play: playUpdateWhere, endpoints: ["update_where"], weight: 3 },
   deleteWhere: { play: playDeleteWhere, endpoints: ["delete_where"] },

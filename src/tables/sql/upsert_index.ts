@@ -1,13 +1,13 @@
-/** How an upsert begins: it finds its index, and a list finds and locks rows, so that it does not deadlock with other writes. @module */
+/** How an upsert finds its index, and a list the rows that exist. @module */
 
 import { quoteLiteral, quoteName, SIGNALS } from "../../db/mod.ts";
 import { SQL, VALUES } from "../../kinds/mod.ts";
 import { type ColumnSet, type IndexForm, keyName, placeholdersOf } from "../catalog/mod.ts";
 import { sqlType } from "../plan/step.ts";
 import { qualify } from "../qualify.ts";
-import { isRow, type SetColumn } from "./function_terms.ts";
+import type { SetColumn } from "./function_terms.ts";
 import { type ConflictTerm, renderConflictTerm } from "./index_terms.ts";
-import { upsertColumns } from "./view_upsert.ts";
+import { shownColumns } from "./view_terms.ts";
 
 const { app, unique, indexes } = placeholdersOf("upsert");
 
@@ -26,29 +26,13 @@ export function findExisting(table: ColumnSet): string {
   return `execute concat(${parts.join(", ")}) into "$met", "$known" using ${app}, "$all";`;
 }
 
-/**
- * Locks these rows. Each lock is a statement of its own: the order of the ids is then the order of the locks. If a row is gone, its key
- * is free, and waiting for the key would hold these locks: the list begins again without them.
- */
-export function lockExisting(table: ColumnSet): string {
-  return `foreach "$id" in array "$met" loop
-          perform from data.${quoteName(table.name)} as "$t" where ${isRow(app, '"$id"')} for no key update;
-          if not found then
-            raise exception 'a row is gone' using errcode = '${COLLIDED}';
-          end if;
-        end loop;`;
-}
-
-/** What a list raises to begin again: a serialization failure. */
-const COLLIDED = "40001";
-
 const FORMS: readonly IndexForm[] = ["plain", "search"];
 /** The column in the terms of a kind. */
 const NAME = "$name";
 
 /** Sets the parts of statements that search the index: its terms and rows, the condition of a row and the types of its values. It is the index that PostgreSQL searches: a valid one, in the form that the service prefers. */
 export function readTarget(table: ColumnSet): string {
-  const { named: columns } = upsertColumns(table);
+  const columns = shownColumns(table);
   if (columns.length === 0)
     return `raise exception 'no such index' using errcode = '${SIGNALS.indexMissing}';`;
   const kinds = [...new Set(columns.map(({ kind }) => kind))];

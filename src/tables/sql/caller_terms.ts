@@ -1,0 +1,89 @@
+/**
+ * Who calls a function: an app with an API key, or a person of a view, who has a key of another kind. What a body declares, proves
+ * and records of the caller. Everything else that depends on the caller is a right: `view_terms.ts`.
+ *
+ * @module
+ */
+
+import { quoteLiteral } from "../../db/mod.ts";
+import { PERSON_BIT } from "../../principal.ts";
+import { type ColumnSet, placeholdersOf, type View } from "../catalog/mod.ts";
+import { WHO } from "./view_terms.ts";
+
+/** The app is the first parameter of every function. */
+const { app: APP, proof: PROOF } = placeholdersOf("get");
+
+/** A variable of a body and its value, which the statement of the proof reads. */
+export type Read = readonly [variable: string, value: string];
+
+type Caller = {
+  /** The caller's variables. */
+  readonly declared: string;
+  readonly reads: readonly Read[];
+  /** The bits of a proof, from those of the scopes. */
+  readonly toBits: (scopes: number) => number;
+  /** Conditions of a proof, after others. */
+  readonly andIsCaller: string;
+  /** The caller's parameters of a statement, after others. */
+  readonly using: string;
+  /** The part of a row that every caller who wrote it may read. */
+  readonly toShort: (id: string) => string;
+  /** A claim of an idempotency key: another person's key is another key. */
+  readonly toClaim: (sent: string) => string;
+  /** The variable of a claim, if it is computed; otherwise what was sent. */
+  readonly claim: string | undefined;
+  /** The call that raises why a proof does not allow a write. `isAllowed`: whether its key has the scopes. */
+  readonly rejectWrite: (table: string, claim: string, isAllowed?: string) => string;
+};
+
+const APP_CALLER: Caller = {
+  ...{ declared: "", reads: [], andIsCaller: "", using: "", claim: undefined },
+  toBits: (scopes) => scopes,
+  toShort: (id) => `concat('{"id":"', ${id}, '"}')`,
+  toClaim: (sent) => sent,
+  rejectWrite: (table, claim, isAllowed) => {
+    const values = [APP, PROOF, quoteLiteral(table)].join(", ");
+    const rejected = `rowhouse.reject_write(${values}, ${claim})`;
+    if (isAllowed === undefined) return rejected;
+    return `case when ${isAllowed} then ${rejected} else rowhouse.reject_call(${values}) end`;
+  },
+};
+
+/** A person's key has the bit of persons instead of scopes. So no function for API keys accepts it, and the reverse. */
+function toPerson({ app, roles }: View): Caller {
+  const list = `array[${roles.map(quoteLiteral).join(", ")}]::text[]`;
+  return {
+    declared: `${WHO} uuid;`,
+    reads: [[WHO, '"$p"."person_id"']],
+    toBits: () => PERSON_BIT,
+    andIsCaller: `
+      and "$p"."role" = any (${list}) and ${APP} = ${quoteLiteral(app)}::uuid`,
+    using: `, ${WHO}`,
+    toShort: (id) => `concat('{"id":"', ${id}, '","app_id":"', ${APP}, '"}')`,
+    toClaim: (sent) => `rowhouse.claim_of(${WHO}, ${sent})`,
+    claim: '"$claim"',
+    rejectWrite: (table, claim) =>
+      `rowhouse.reject_person_write(${[APP, PROOF, quoteLiteral(table), list, claim].join(", ")})`,
+  };
+}
+
+export function callerOf({ view }: ColumnSet): Caller {
+  return view === undefined ? APP_CALLER : toPerson(view);
+}
+
+/** The declarations of the caller's variables. */
+export function declareWho(table: ColumnSet): string {
+  return callerOf(table).declared;
+}
+
+/** The parameters of a statement after those of an API key, with a comma. */
+export function usingWho(table: ColumnSet): string {
+  return callerOf(table).using;
+}
+
+/** The claim of the caller's key, and how a body gets it. */
+export function claimOf(table: ColumnSet, sent: string) {
+  const { claim, toClaim } = callerOf(table);
+  if (claim === undefined) return { claim: sent, declared: "", read: "" };
+  return { claim, declared: `${claim} bytea;`, read: `${claim} := ${toClaim(sent)};` };
+}

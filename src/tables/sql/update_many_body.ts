@@ -1,0 +1,141 @@
+/** The body of the function that updates rows by their ids. @see row_writes.ts for the write of a row @module */
+
+import {
+  type ColumnSet,
+  type FunctionSite,
+  NO_MATCHES,
+  placeholdersOf,
+  ROW_MATCH,
+} from "../catalog/mod.ts";
+import { claimOf, declareWho } from "./caller_terms.ts";
+import {
+  beginAs,
+  claimKey,
+  completeKey,
+  declareListens,
+  outputs,
+  returnText,
+  rowsText,
+  tagOf,
+} from "./function_terms.ts";
+import { writesAt } from "./node_writes.ts";
+import { changeRow, declareChange, readChange, readRow, readTime, rowOfId } from "./row_writes.ts";
+import { andAllowed, andVisible } from "./view_terms.ts";
+import {
+  changedOf,
+  closedColumn,
+  onVariables,
+  rejectReferences,
+  replayOf,
+  shortRows,
+} from "./view_write_terms.ts";
+
+const { app, proof, ids, bodies, bytes, claim: sent } = placeholdersOf("update_many");
+
+/**
+ * Locks all rows, and compares them. Then writes the rows that change, in the order of the list, or none: if a row is missing, or has
+ * none of its tags, returns the positions of all such rows. An error of a row has its position in the request.
+ */
+export function updateManyBody(table: ColumnSet, site: FunctionSite): string {
+  const { claim, ...claimed } = claimOf(table, sent);
+  const { raised, raiseAgain } = writesAt(site);
+  const row = rowOfId(table);
+  const visible = andVisible(table);
+  const forbid = andAllowed(table, "from");
+  // A rule can depend on rows that change while a lock waits: then all rows are compared after the last lock.
+  const lockFirst =
+    visible === "" && forbid === ""
+      ? ""
+      : `foreach "$nth" in array "$order" loop
+    "$id" := (${ids})["$nth"];
+    perform from ${row}${visible} for no key update;
+  end loop;`;
+  const closed = closedColumn(table, { body: '"$e"."$body"', isNew: false });
+  const { text, end } = changedOf(table);
+  return `declare
+  "$all" constant jsonb := ${bodies}::jsonb;
+  "$order" int4[] := array(select "$one"."$n"::int4 from unnest(${ids}) with ordinality as "$one" ("$id", "$n")
+    order by "$one"."$id");
+  "$rows" text[] := array_fill(null::text, array[cardinality(${ids})]);
+  "$nth" int4;
+  "$id" uuid;
+  "$match" text;
+  "$missing" int4[] := '{}';
+  "$unmatched" int4[] := '{}';
+  ${forbid === "" ? "" : '"$forbidden" int4;'}
+  "$size" int8 := 0;
+  "$text" text;
+  "$found" record;
+  ${[declareWho(table), claimed.declared, declareChange(table), raised].join("\n  ")}
+  ${declareListens("update_many", site)}
+begin
+  ${beginAs(table, "update_many", site)}
+  ${claimed.read}
+  ${closed === undefined ? "" : rejectClosedRow(closed)}
+  ${claimKey({ app, proof, claim, response: "null", short: shortRows(table, ids), replay: replayOf(table) })}
+  ${lockFirst}
+  foreach "$nth" in array "$order" loop
+    "$id" := (${ids})["$nth"];
+    "$match" := "$all" -> ("$nth" - 1) ->> '${ROW_MATCH}';
+    if "$match" is null then
+      perform from ${row}${visible} for no key update;
+    else
+      select ${outputs(table)} into "$found" from ${row}${visible} for no key update;
+    end if;
+    if not found then
+      "$missing" := array_append("$missing", "$nth" - 1);
+    ${
+      forbid === ""
+        ? ""
+        : `elsif not exists (select from ${row}${forbid}) then
+      "$forbidden" := least("$forbidden", "$nth");`
+    }
+    elsif "$match" is not null and ${tagOf('row_to_json("$found")::text')} <> all (string_to_array("$match", ',')) then
+      "$unmatched" := array_append("$unmatched", "$nth" - 1);
+    end if;
+  end loop;
+  ${
+    forbid === ""
+      ? ""
+      : `if "$missing" = '{}' and "$forbidden" is not null then
+    perform rowhouse.reject_rule_at(null, "$forbidden" - 1);
+  end if;`
+  }
+  if cardinality("$missing") + cardinality("$unmatched") > 0 then
+    if ${claim} is not null then
+      perform rowhouse.forget_key(${app}, ${claim});
+    end if;
+    return concat('${NO_MATCHES}', json_build_object('missing', "$missing", 'unmatched', "$unmatched"));
+  end if;
+  ${readTime(table)}
+  begin
+    foreach "$nth" in array array(select generate_series(1, cardinality(${ids}))) loop
+      "$id" := (${ids})["$nth"];
+      "$body" := ("$all" -> ("$nth" - 1)) - '${ROW_MATCH}';
+      ${readChange(table)}
+      ${rejectReferences(table, onVariables(table, '"$id"'), "update")}
+      ${changeRow(table, { unchanged: readRow(table) })}
+      ${text}
+      ${end('"$id"')}
+      "$size" := "$size" + octet_length("$text");
+      if "$size" > ${bytes} then
+        return rowhouse.reject_row("$id");
+      end if;
+      "$rows"["$nth"] := "$text";
+    end loop;
+  exception when integrity_constraint_violation then
+    ${raiseAgain('"$nth"')}
+  end;
+  "$text" := ${rowsText(`array_to_string("$rows", ',')`)};
+  ${completeKey({ app, claim })}
+  ${returnText(`(${ids})[1]`, bytes)}
+end`;
+}
+
+/** Rejects the first row that names a column that the person cannot set. */
+function rejectClosedRow(closed: string): string {
+  return `perform rowhouse.reject_rule_at("$e"."$closed", "$e"."$n" - 1) from (
+      select ${closed} as "$closed", "$e"."$n"::int4 as "$n"
+      from jsonb_array_elements("$all") with ordinality as "$e" ("$body", "$n")
+      where ${closed} is not null order by "$e"."$n" limit 1) as "$e";`;
+}
