@@ -176,7 +176,7 @@ async function readMigrated(): Promise<Record<string, FunctionShape>> {
   const cluster = await startCluster({ dataDir, durable: false, fresh: true });
   const admin = openDatabase({ url: cluster.url, connections: 1, prepare: true, name: "generate" });
   try {
-    await migrate(admin);
+    await migrate(admin, { keepsEarlier: true });
     return await pickCalled(await readFunctions(admin));
   } finally {
     await admin.close();

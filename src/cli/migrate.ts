@@ -3,6 +3,7 @@
 import {
   admitNodes,
   ClusterError,
+  CONTRACTED_FROM,
   checkCluster,
   checkLoginsLetIn,
   type Database,
@@ -51,6 +52,7 @@ import {
   type Setting,
   UsageError,
 } from "./command.ts";
+import { runContract } from "./contract.ts";
 import { withDatabase, withPushDatabase } from "./database.ts";
 import { findDevDatabase } from "./dev_file.ts";
 import {
@@ -77,6 +79,8 @@ generates differently, table by table and without changing rows. Processes of th
 Of the previews, only filters changes a database: migrate turns it on if PREVIEW names it, and without PREVIEW leaves it as
 it is. After such a change it also builds indexes again, without locking their tables. Requests use the former index until then.
 To end it, remove it from PREVIEW everywhere, restart the service, and run migrate --end-preview filters.
+An upgrade has two steps: migrate only adds, so that processes of the previous release keep working and can be started
+again. An hour or more after the last of them, migrate --contract removes what only they need.
 
 A managed PostgreSQL needs no superuser. Once, as the provider's administrator:
   create role rowhouse_admin login createrole password '…';
@@ -105,6 +109,9 @@ Exits with 69 if the database cannot be reached, 2 if no address is set, and 1 f
       value: "name",
       about: "turn the preview filters off, and drop its functions and indexes; stored rows stay",
     },
+    contract: {
+      about: `finish an upgrade: remove what only releases before ${CONTRACTED_FROM} need, after which they cannot use the database`,
+    },
     ...YES,
     "dry-run": {
       about:
@@ -112,7 +119,7 @@ Exits with 69 if the database cannot be reached, 2 if no address is set, and 1 f
     },
     json: {
       about:
-        "one JSON document on standard output: { applied, previews, historyOff, refreshed, login }, or with --dry-run { files, code, previews, historyOff, refreshed, rebuilds, laterRelease }",
+        "one JSON document on standard output: { applied, previews, historyOff, refreshed, login }, or with --dry-run { files, code, previews, historyOff, refreshed, rebuilds, laterRelease }; with --contract { removed }, or with --dry-run { removals }",
     },
   },
   run: runMigrate,
@@ -129,6 +136,10 @@ async function runMigrate(setting: Setting): Promise<CommandResult> {
       "rowhouse migrate needs ADMIN_DATABASE_URL or DATABASE_URL: set one of them",
     );
   const citus = readCitus(args);
+  if (args.has("contract")) {
+    rejectOthers(args);
+    return await runContract(setting, address, config);
+  }
   const isEnding = readEnding(args, config);
   if (args.has("dry-run"))
     return await withDatabase(address, config, (admin) => listSteps(admin, config, isEnding));
@@ -157,6 +168,14 @@ async function runMigrate(setting: Setting): Promise<CommandResult> {
     ],
     notes: showKept(form, config),
   };
+}
+
+/** @throws {UsageError} a flag of another step */
+function rejectOthers(args: Arguments): void {
+  const other = ["citus", "shards", "end-preview"].find(
+    (flag) => args.has(flag) || args.text(flag) !== undefined,
+  );
+  if (other !== undefined) throw new UsageError(`Flag --contract cannot be used with --${other}`);
 }
 
 /** `migrate --dry-run`. */

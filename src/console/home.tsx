@@ -1,6 +1,8 @@
 /** @jsxImportSource #html @jsxRuntime automatic */
 /** Home: issues, requests of the apps, and the steps to a first row for an empty service. @module */
 
+import { describeSwitch } from "../app_switch.ts";
+import { CONTRACTED_FROM } from "../db/mod.ts";
 import { CONSOLE_PATH } from "../identity/mod.ts";
 import type { Html, Part } from "../pages/mod.ts";
 import { type ConsoleHome, readConsole } from "../records/console/mod.ts";
@@ -42,6 +44,8 @@ export async function handleHome(visit: Visit): Promise<Response> {
         ...renderIsolation(home),
         ...renderDevLeftovers(home),
         ...renderVersions(home, now),
+        ...home.unserved.map(renderUnserved),
+        ...(home.canContract ? [CAN_CONTRACT] : []),
         ...home.processes.silent.map((silent) => renderSilent(silent, now)),
         ...home.builds.map(renderBuild),
         ...home.endingKeys.map((key) => renderKey(key, now)),
@@ -178,6 +182,27 @@ function renderVersions({ processes: { versions } }: ConsoleHome, now: number): 
     </div>,
   ];
 }
+
+/** Nobody notices that a stream or a list of changes is missing until it is needed. */
+function renderUnserved({ app, name }: ConsoleHome["unserved"][number]): Html {
+  const { title, preview } = describeSwitch(name);
+  return (
+    <>
+      <span>
+        {title} is on for <b>{app}</b>, and no process serves it: <code>PREVIEW</code> names no{" "}
+        <code>{preview}</code>. Add it and restart the service, or turn the setting off.
+      </span>{" "}
+      {renderLink("View app", toAppPath(app))}
+    </>
+  );
+}
+
+const CAN_CONTRACT = (
+  <span>
+    The upgrade can be finished: <code>rowhouse migrate --contract</code> removes what only releases
+    before {CONTRACTED_FROM} need. They cannot use the database after it.
+  </span>
+);
 
 const ROLE_LABELS: Readonly<Record<string, string>> = {
   all: "A process",

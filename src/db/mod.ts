@@ -5,6 +5,7 @@ export * from "./call.ts";
 export type { FunctionShape, PresentedVisitor } from "./call_types.ts";
 export { AUDIT_ACTIONS, CONSOLE_ACTIONS, labelAction } from "./code/mod.ts";
 export { type Condition, findCondition } from "./conditions.ts";
+export { canContract, contract, planContract } from "./contract.ts";
 export { type Dialect, NODES_IN_TURN, PLAIN, SHORT_WAIT } from "./dialect.ts";
 export * from "./dialects.ts";
 export { startCluster } from "./embedded/mod.ts";

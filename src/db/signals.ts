@@ -49,6 +49,8 @@ export const SIGNALS = {
   tryUndone: "RH026",
   /** Objects that are not Rowhouse's use functions that a migration must drop; the detail lists them. */
   upgradeBlocked: "RH027",
+  /** Processes of a release before 0.2.0 run, or ran a moment ago. */
+  earlierProcesses: "RH028",
   /** The app's last push declares rules for the table. */
   tableHasRules: "RH029",
   /** The cookies do not prove a live session. */

@@ -19,6 +19,12 @@ set local quote_all_identifiers = off;`;
  */
 export const LOCK_BUDGET_MS = 700;
 
+/**
+ * Processes of earlier releases need what `rowhouse migrate --contract` removes. Also the earliest release that works on a new
+ * database, which never has it.
+ */
+export const CONTRACTED_FROM = "0.2.0";
+
 /** The first letter of a write function's result if nothing was written. The text of a row starts with another letter. */
 export const REPLAY = {
   /** The first response follows. */

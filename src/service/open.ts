@@ -206,7 +206,7 @@ export function openService(options: ServiceOptions): Service {
     streamBytes: streamMemory.bytes,
   });
   const statistics = startStatistics({
-    ...{ db, log, role, evaluate: guard.evaluate, now },
+    ...{ db, log, role, evaluate: guard.evaluate, now, previews: options.previews ?? [] },
     findTable: (appId, name) => findTable?.(appId, name),
     makeId: () => crypto.randomUUID(),
   });

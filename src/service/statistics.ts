@@ -16,6 +16,7 @@ import {
 } from "../db/mod.ts";
 import { CONSOLE_PATH } from "../identity/mod.ts";
 import { type Log, logError, type ResponseRecord } from "../observe.ts";
+import type { Preview } from "../preview.ts";
 import { isFailure, isOutage, isRejected } from "../problem.ts";
 import { type Role, servesPeople, servesRows } from "../role.ts";
 import { LATENCY_BUCKETS, toLatencyBucket } from "../std/latency.ts";
@@ -42,6 +43,8 @@ type StatisticsDeps = {
   db: Database;
   log: Log;
   role: Role;
+  /** What the process serves. */
+  previews: readonly Preview[];
   /** The guard's last verdict. */
   evaluate: () => Evaluation | undefined;
   /** Finds an app's declared table; always `undefined` in a process without a catalog. */
@@ -76,6 +79,7 @@ export function startStatistics(deps: StatisticsDeps): Statistics {
   // A service behind a gateway counts its own responses; the gateway counts only the requests that it rejects.
   const counts = servesRows(role) || servesPeople(role);
   let open = makeMinute(toMinute(now()));
+  let isServed = false;
   // An empty minute first, so that the process is listed before its first response.
   const waiting: Waiting[] = [{ minute: makeMinute(open.number - 1), hasEnded: false }];
   const addWaiting = coalesce(async () => {
@@ -83,6 +87,10 @@ export function startStatistics(deps: StatisticsDeps): Statistics {
       await add(deps, identity, next).catch(logUnlessUnavailable(log));
       if (waiting[0] === next) waiting.shift();
     }
+    if (isServed) return;
+    const values = { process: identity.id, served: deps.previews };
+    await call(deps.db, "serve_previews", values).catch(logUnlessUnavailable(log));
+    isServed = true;
   });
   const close = (number: number, hasEnded: boolean): void => {
     waiting.push({ minute: open, hasEnded });

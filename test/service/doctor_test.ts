@@ -68,6 +68,7 @@ const CURRENT: MigrationState = {
   gap: undefined,
   later: undefined,
   hasCode: true,
+  isContracted: true,
 };
 const MAILS = { hasSender: false, waiting: 0, oldestS: 0, givenUp: 0 };
 

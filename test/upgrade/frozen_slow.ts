@@ -141,8 +141,16 @@ describe.each(COMBINATIONS)(
       expect(found).toEqual({ known: true, issued: true });
     });
 
-    test("has the definitions of a new database", async () => {
+    test("has the definitions of a new database, after the second step of the upgrade", async () => {
       const { admin } = stage.addresses;
+      const contract = () => run(["migrate", "--contract", "--yes"]);
+      expect(await contract()).toMatchObject({ code: 1, err: expect.stringContaining(version) });
+      await withDatabase(admin, (superuser) =>
+        superuser.message(
+          "update rowhouse.processes set seen_at = seen_at - interval '1 hour'; select 1",
+        ),
+      );
+      expect(await contract()).toMatchObject({ code: 0, err: "" });
       await withDatabase(admin, (superuser) => superuser.message("create database fresh"));
       const fresh = atDatabase(stage, "fresh");
       await migrateAll(fresh, ROOT);

@@ -1,6 +1,6 @@
 /** Waits for a service that cannot accept a push yet, up to `--wait` seconds. @module */
 import { setTimeout as sleep } from "node:timers/promises";
-import { Problem } from "../../problem.ts";
+import { PROBLEMS, Problem, toSentence } from "../../problem.ts";
 import { EXIT, RejectedError, type Terminal } from "../command.ts";
 import type { SchemaService } from "./schema_service.ts";
 
@@ -53,6 +53,8 @@ function readWait(error: unknown): Wait | undefined {
     return Number.isNaN(ms) ? undefined : { ms, why: error.message, isOver: () => error };
   }
   if (error.code !== "push_busy") return undefined;
+  if (error.message !== toSentence(PROBLEMS.push_busy.when))
+    return { ms: toPollMs(), why: error.message, isOver: () => error };
   return {
     ms: toPollMs(),
     why: "another push is in progress, the tables are in use, or the operator upgrades the service",

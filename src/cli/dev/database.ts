@@ -120,7 +120,16 @@ async function openEmbedded(rootUrl: string, options: DevDatabaseOptions): Promi
   await withDatabase(root, config, (database) => makeDatabase(database, DATABASE));
   const admin = { ...root, url: withParts(rootUrl, { database: DATABASE }) };
   await withDatabase(admin, config, markForDev);
-  return await provision(admin, options);
+  const opened = await provision(admin, options);
+  await withDatabase(admin, config, endProcesses);
+  return opened;
+}
+
+/** No other process uses the server: one that was killed does not delay pushes, as if it still ran. */
+async function endProcesses(admin: Database): Promise<void> {
+  await admin.message(
+    "update rowhouse.processes set ended_at = pg_catalog.now() where ended_at is null returning 1",
+  );
 }
 
 /** Creates the logins and the tables. */

@@ -5,7 +5,7 @@
  * @module
  */
 import { readFileSync } from "node:fs";
-import { APP_SWITCHES } from "../../app_switch.ts";
+import { APP_SWITCH_NAMES, APP_SWITCHES, describeSwitch } from "../../app_switch.ts";
 import { PERSON_BIT } from "../../principal.ts";
 import { INTENDED } from "../../problem.ts";
 import { FOUND } from "../../std/found.ts";
@@ -31,12 +31,21 @@ const CONSTANTS: Readonly<Record<string, unknown>> = {
   INTENDED_CODES: INTENDED.map(quoteLiteral).join(", "),
   LIVE_BIT: APP_SWITCHES.live.proofBit,
   PERSON_BIT,
+  PREVIEW_SWITCHES: APP_SWITCH_NAMES.filter((name) => describeSwitch(name).preview !== undefined)
+    .map(quoteLiteral)
+    .join(", "),
 };
 
-const WRITTEN = [...new Bun.Glob("*/*.sql").scanSync(import.meta.dir)]
-  .sort()
-  .map((path) => fillConstants(readFileSync(`${import.meta.dir}/${path}`, "utf8")))
-  .join("\n");
+const FILES = [...new Bun.Glob("*/*.sql").scanSync(import.meta.dir)].sort();
+const KEPT_FILE = "service/kept.sql";
+
+function readFiles(paths: readonly string[]): string {
+  return paths
+    .map((path) => fillConstants(readFileSync(`${import.meta.dir}/${path}`, "utf8")))
+    .join("\n");
+}
+
+const WRITTEN = readFiles(FILES);
 
 /** The actions of administrators in the Console. */
 export const CONSOLE_ACTIONS = readActions(WRITTEN);
@@ -57,6 +66,18 @@ export const CODE: Code = readCode(
     renderDispatcher(CONSOLE_ACTIONS),
   ].join("\n"),
 );
+
+/** What only processes of an earlier release use. */
+export const KEPT: Code = readCode(readFiles([KEPT_FILE]));
+
+/** The code after `rowhouse migrate --contract`. */
+export const CONTRACTED: Code = {
+  ...CODE,
+  functions: Object.fromEntries(
+    Object.entries(CODE.functions).filter(([name]) => !(name in KEPT.functions)),
+  ),
+  rights: CODE.rights.filter((right) => !KEPT.rights.includes(right)),
+};
 
 /** Rows that the declarations of this release fill: statements that insert, update and delete what differs. */
 export const LOOKUP_ROWS = [renderAuditActions(AUDIT_ACTIONS), renderSwitches()];

@@ -18,10 +18,12 @@ import { readRecord } from "./state.ts";
 /** Sends a message that waits for other migrations. */
 export type Send = <Row>(text: string) => Promise<Row[] | undefined>;
 
+type Planned = { missing: readonly ServiceMigration[]; isContracted: boolean };
+
 /** @throws {UpgradeError} lists every object that is in the way */
 export async function rejectBlockers(
   admin: Database,
-  missing: readonly ServiceMigration[],
+  { missing, isContracted }: Planned,
   sendWaiting: Send,
 ): Promise<void> {
   if (missing.length === 0) return;
@@ -29,7 +31,7 @@ export async function rejectBlockers(
   const taken = await findTaken(admin, missing);
   // Another process can have applied the files since the caller read what is missing.
   if (taken.length > 0 && (await isOutdated(admin, missing))) return;
-  const users = isSetUp ? await findUsers(admin, sendWaiting) : [];
+  const users = isSetUp ? await findUsers(admin, isContracted, sendWaiting) : [];
   if (taken.length + users.length > 0) throw new BlockedError(taken, users);
 }
 
@@ -59,8 +61,13 @@ class BlockedError extends UpgradeError {
   }
 }
 
-async function findUsers(admin: Database, sendWaiting: Send): Promise<readonly Blocker[]> {
-  const steps = [BECOME_OWNER, renderRenewal(await readDialect(admin), "check")];
+async function findUsers(
+  admin: Database,
+  isContracted: boolean,
+  sendWaiting: Send,
+): Promise<readonly Blocker[]> {
+  const renewal = renderRenewal(await readDialect(admin), "check", { isContracted });
+  const steps = [BECOME_OWNER, renewal];
   const [row] = (await sendWaiting<{ found: readonly Blocker[] }>(renderTrial(steps))) ?? [];
   return row?.found ?? [];
 }

@@ -16,6 +16,7 @@ import { type CodeChanges, isSame, renderRenewal } from "./renew_code.ts";
 import MAKE_ROLES from "./roles.sql" with { type: "text" };
 import {
   COMPATIBLE_FROM,
+  CONTRACTED,
   compareMigrations,
   DIGEST,
   findMismatch,
@@ -36,6 +37,8 @@ export type Migrated = {
 type MigrateOptions = {
   readonly migrations?: readonly ServiceMigration[];
   readonly report?: Report;
+  /** Whether a new database has what only earlier releases need, as one that they have set up. */
+  readonly keepsEarlier?: boolean;
 };
 
 /** @throws {UpgradeError} this release cannot use the database */
@@ -54,7 +57,7 @@ export function rejectMismatch(state: MigrationState): void {
  */
 export async function migrate(
   admin: Database,
-  { migrations = MIGRATIONS, report = () => undefined }: MigrateOptions = {},
+  { migrations = MIGRATIONS, report = () => undefined, keepsEarlier = false }: MigrateOptions = {},
 ): Promise<Migrated> {
   const release = releaseOf(migrations);
   const applied: string[] = [];
@@ -62,10 +65,11 @@ export async function migrate(
     const state = await compareMigrations(admin, migrations);
     rejectMismatch(state);
     const { later, hasCode } = state;
+    const isContracted = state.isContracted && !keepsEarlier;
     if (later !== undefined) return { applied, code: undefined, later };
     const missing = migrations.filter(({ number }) => state.missing.includes(number));
     if (!isChecked)
-      await rejectBlockers(admin, missing, (text) =>
+      await rejectBlockers(admin, { missing, isContracted }, (text) =>
         send(admin, `${renderStart("code", "false")}\n${text}`, report),
       );
     const isLast = missing.every((migration) => readRun(migration) === "in one transaction");
@@ -73,8 +77,11 @@ export async function migrate(
     for (const migration of part) {
       if (readRun(migration) !== "in one transaction") await runLongStep(admin, migration, report);
     }
-    const renewal = isLast ? renderRenewal(await readDialect(admin), "renew", hasCode) : undefined;
-    const [row] = (await sendPart(admin, renderPart(part, release, renewal), report)) ?? [];
+    const renewal = isLast
+      ? renderRenewal(await readDialect(admin), "renew", { hasCode, isContracted })
+      : undefined;
+    const text = renderPart(part, release, { renewal, isContracted });
+    const [row] = (await sendPart(admin, text, report)) ?? [];
     // A concurrent process was faster.
     if (row === undefined) continue;
     for (const { name } of part) {
@@ -97,11 +104,13 @@ async function sendPart(admin: Database, text: string, report: Report) {
   }
 }
 
+type Rest = { renewal: string | undefined; isContracted: boolean };
+
 /** Files, and after the last one the code. */
 function renderPart(
   part: readonly ServiceMigration[],
   release: Release,
-  renewal: string | undefined,
+  { renewal, isContracted }: Rest,
 ): string {
   const isFirst = part.some(({ number }) => number === 1);
   const files = part.map(
@@ -115,11 +124,12 @@ values (${migration.number}, ${quoteLiteral(migration.name)}, ${quoteLiteral(che
     `exists (select from rowhouse.service_migrations
       where number = any ('{${numbers.join(", ")}}') or number > ${release.tables})`,
   )}
+${isContracted ? "" : renderStart("code", IS_CONTRACTED_SQL)}
 ${isFirst || renewal !== undefined ? MAKE_ROLES : ""}
 ${isFirst ? "" : BECOME_OWNER}
 ${files.join("\n")}
 ${renewal ?? ""}
-${isFirst && renewal === undefined ? "" : renderRecord(release, renewal === undefined ? undefined : DIGEST)}
+${isFirst && renewal === undefined ? "" : renderRecord(release, { digest: renewal === undefined ? undefined : DIGEST, isContracted })}
 select nullif(pg_catalog.current_setting('rowhouse.renewed', true), '')::pg_catalog.json as renewed;`;
 }
 
@@ -128,9 +138,17 @@ function renderFile({ sql }: ServiceMigration): string {
   return `do $rowhouse$ begin execute ${quoteLiteral(sql)}; end $rowhouse$;`;
 }
 
+/** Whether a concurrent `rowhouse migrate --contract` was faster. */
+export const IS_CONTRACTED_SQL = `exists (select from rowhouse.code where compatible_from = '${CONTRACTED.version}')`;
+
+type CodeRecord = { digest: string | undefined; isContracted: boolean };
+
 /** From the first change on, the database says which earlier releases may still serve it. */
-function renderRecord({ version, tables }: Release, digest: string | undefined): string {
-  const from = COMPATIBLE_FROM;
+export function renderRecord(
+  { version, tables }: Release,
+  { digest, isContracted }: CodeRecord,
+): string {
+  const from = isContracted ? CONTRACTED : COMPATIBLE_FROM;
   const values = [quoteLiteral(version), tables, quoteLiteral(from.version), from.tables];
   return `insert into rowhouse.code (digest, version, tables, compatible_from, compatible_tables)
 values (${[quoteLiteral(digest ?? ""), ...values].join(", ")})

@@ -47,7 +47,7 @@ export async function planMigrate(
 ): Promise<MigrationPlan> {
   const state = await compareMigrations(admin, migrations);
   rejectMismatch(state);
-  const { missing, later, hasCode } = state;
+  const { missing, later, hasCode, isContracted } = state;
   if (later !== undefined) return { later, files: [], code: undefined };
   const absent = migrations.filter(({ number }) => missing.includes(number));
   const existing = await selectExisting(
@@ -56,8 +56,8 @@ export async function planMigrate(
   );
   const { files, trial } = readFiles(absent, existing);
   const sendTrial: Send = (text) => sendWaiting(admin, text, patienceMs);
-  await rejectBlockers(admin, absent, sendTrial);
-  const changes = await tryCode(admin, trial, { sendTrial, hasCode });
+  await rejectBlockers(admin, { missing: absent, isContracted }, sendTrial);
+  const changes = await tryCode(admin, trial, { sendTrial, state });
   if (hasCode && changes !== null && isSame(changes)) return { later, files, code: undefined };
   const locks = changes === null ? [] : await locksOf(admin, changes);
   return { later, files, code: { changes, locks } };
@@ -72,9 +72,9 @@ const UNDEFINED = "undefined_column or undefined_table or undefined_function or 
 async function tryCode(
   admin: Database,
   { first, others, isWhole }: Trial,
-  { sendTrial, hasCode }: { sendTrial: Send; hasCode: boolean },
+  { sendTrial, state }: { sendTrial: Send; state: MigrationState },
 ): Promise<CodeChanges | null> {
-  const renewal = renderRenewal(await readDialect(admin), "try", hasCode);
+  const renewal = renderRenewal(await readDialect(admin), "try", state);
   const steps = [MAKE_ROLES, ...first, BECOME_OWNER, ...others, renewal];
   const text = renderTrial(steps, isWhole ? "" : `when ${UNDEFINED} then null;`);
   const [row] = (await sendTrial<{ found: CodeChanges | null }>(text)) ?? [];

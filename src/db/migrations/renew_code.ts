@@ -5,7 +5,7 @@
  * @module
  */
 import { quoteLiteral } from "../../std/quote.ts";
-import { CODE, LOOKUP_ROWS } from "../code/mod.ts";
+import { CODE, CONTRACTED, LOOKUP_ROWS } from "../code/mod.ts";
 import { type Code, readCode } from "../code/statements.ts";
 import type { Dialect } from "../dialect.ts";
 import RENEW from "./renew_code.sql" with { type: "text" };
@@ -30,9 +30,16 @@ type Mode = "check" | "try" | "renew";
 /** An object that is not Rowhouse's, and the function that it uses. */
 export type Blocker = readonly [object: string, function: string];
 
-/** Statements that renew the code, and leave what they found in the setting `rowhouse.renewed`. `hasCode`: as the database records it. */
-export function renderRenewal(dialect: Dialect, mode: Mode, hasCode = false): string {
-  const code = codeOf(dialect);
+/** What the database records: whether it has this code, and whether earlier releases can no longer use it. */
+type Recorded = { readonly hasCode?: boolean; readonly isContracted?: boolean };
+
+/** Statements that renew the code, and leave what they found in the setting `rowhouse.renewed`. */
+export function renderRenewal(
+  dialect: Dialect,
+  mode: Mode,
+  { hasCode = false, isContracted = false }: Recorded = {},
+): string {
+  const code = codeOf(dialect, isContracted ? CONTRACTED : CODE);
   const wanted = {
     keeps: dialect.service?.keeps ?? [],
     names: Object.keys(code.functions),
@@ -98,12 +105,12 @@ function toProbed(kinds: "triggers" | "policies") {
 }
 
 /** With the functions that a dialect replaces. */
-function codeOf({ service }: Dialect): Code {
-  if (service === undefined) return CODE;
+function codeOf({ service }: Dialect, code: Code): Code {
+  if (service === undefined) return code;
   const own = readCode(service.code);
   return {
-    ...CODE,
-    functions: { ...CODE.functions, ...own.functions },
-    rights: [...CODE.rights, ...own.rights],
+    ...code,
+    functions: { ...code.functions, ...own.functions },
+    rights: [...code.rights, ...own.rights],
   };
 }

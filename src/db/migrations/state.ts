@@ -7,6 +7,7 @@
 import { compareVersions, isVersion, VERSION } from "../../std/version.ts";
 import { DIALECTS } from "../dialects.ts";
 import { type Database, readRows } from "../pool/mod.ts";
+import { CONTRACTED_FROM } from "../sql_constants.ts";
 import { ADOPTED, checksum, MIGRATIONS, type ServiceMigration } from "./mod.ts";
 import { digestCode } from "./renew_code.ts";
 
@@ -22,6 +23,8 @@ export type Release = {
  * uses, or the code drops a function that it calls.
  */
 export const COMPATIBLE_FROM: Release = { version: "0.1.0", tables: 2 };
+/** The same after `rowhouse migrate --contract`, and in a new database. */
+export const CONTRACTED: Release = { version: CONTRACTED_FROM, tables: 12 };
 
 export const DIGEST = digestCode(Object.values(DIALECTS));
 
@@ -45,6 +48,8 @@ export type MigrationState = {
   later: (Release & { compatibleFrom: Release; allowsUs: boolean }) | undefined;
   /** Whether the database has the code of this release. */
   hasCode: boolean;
+  /** Whether it has nothing for releases before `CONTRACTED_FROM`, and does not let them serve. */
+  isContracted: boolean;
 };
 
 export function releaseOf(migrations: readonly ServiceMigration[]): Release {
@@ -77,6 +82,8 @@ function compareRecord(
     gap: findGap([...applied.keys()], migrations),
     later: findLater({ applied, code }, ours),
     hasCode: code?.digest === DIGEST,
+    isContracted:
+      code === undefined || compareVersions(code.compatibleFrom.version, CONTRACTED_FROM) >= 0,
   };
 }
 

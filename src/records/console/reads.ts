@@ -1,4 +1,5 @@
 /** The read of each Console page: one call on the Console's login, which returns no secret. @module */
+import { APP_SWITCH_NAMES } from "../../app_switch.ts";
 import type { Arguments } from "../../db/mod.ts";
 import { isUuid } from "../../std/patterns.ts";
 import { type ConsoleActor, callConsole } from "../actions/action.ts";
@@ -75,6 +76,10 @@ export const HOME = record({
     /** Processes that no longer report, although no one stopped or replaced them. */
     silent: many(record({ role: text(), seenAt: time() })),
   }),
+  /** Switches of apps that no running process serves. */
+  unserved: many(record({ app: text(), name: oneOf(APP_SWITCH_NAMES) })),
+  /** Whether the upgrade from an earlier release can be finished. */
+  canContract: flag(),
   /** Null in a database of `rowhouse dev`. */
   devLeftovers: orNull(DEV_LEFTOVERS),
   lastPush: orNull(record({ app: text(), at: time() })),

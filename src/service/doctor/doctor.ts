@@ -56,12 +56,14 @@ import {
 import { type Check, check, type DoctorContext, type Known } from "./context.ts";
 import { checkIdentitySecrets } from "./identity_values.ts";
 import {
+  checkContract,
   checkFunctions,
   checkNodeAddresses,
   checkNodes,
   checkPreviews,
   checkProcesses,
   checkSizes,
+  checkSwitches,
   evaluateIsolation,
   evaluateMigrations,
   evaluateRelease,
@@ -119,6 +121,10 @@ export const CHECKS: readonly Check[] = [
   check("processes", ["checking", "migrated"], ({ checking }) => checkProcesses(checking)),
   check("previews", ["checking", "migrated"], (known) =>
     readsTables(known) ? checkPreviews(known.checking, known.previews) : [],
+  ),
+  check("switches", ["checking", "migrated"], ({ checking }) => checkSwitches(checking)),
+  check("upgrade", ["checking", "migrated"], (known) =>
+    readsTables(known) ? checkContract(known.checking) : [],
   ),
   check("functions", ["checking", "migrated"], (known) =>
     readsTables(known) ? checkFunctions(known.checking) : [],

@@ -1,7 +1,10 @@
 /** The doctor's checks of the database's schema: migrations, generated functions, isolation, nodes, running processes. @module */
 
+import { type AppSwitchName, describeSwitch, toDashed } from "../../app_switch.ts";
 import {
+  CONTRACTED_FROM,
   call,
+  canContract,
   type Database,
   findMismatch,
   findNodeFailure,
@@ -17,6 +20,7 @@ import type { Preview } from "../../preview.ts";
 import { toDurationText } from "../../std/duration.ts";
 import { PROCESS_SILENT_S } from "../../std/limits.ts";
 import { errorCode } from "../../std/network.ts";
+import { quoteForShell } from "../../std/quote.ts";
 import type { Isolation } from "../../tables/catalog/mod.ts";
 import {
   describeDueKeys,
@@ -89,6 +93,31 @@ function comparePreviews(named: readonly Preview[], hasFilters: boolean): CheckR
     remedy:
       "add it to PREVIEW, or restart the service without it and run rowhouse migrate --end-preview filters",
   });
+}
+
+/** An app's switch without a process that serves it: clients get errors, and the database records for nobody. */
+export async function checkSwitches(db: Database): Promise<CheckResult[]> {
+  const unserved = await call(db, "unserved_switches", {});
+  return unserved.map(({ app, name }) => {
+    const { title, preview } = describeSwitch(name as AppSwitchName);
+    const setting = toDashed(name as AppSwitchName);
+    return warn("previews", {
+      message: `${title.toLowerCase()}: on for ${app}, and no running process serves it`,
+      remedy: `add ${preview} to PREVIEW and restart the service, or run rowhouse admin set-app ${quoteForShell(app)} ${quoteForShell(setting)} off`,
+    });
+  });
+}
+
+/** The end of an upgrade. While earlier processes run, or can be needed again, there is nothing to do. */
+export async function checkContract(db: Database): Promise<CheckResult[]> {
+  if (!(await canContract(db))) return [];
+  return [
+    warn("upgrade", {
+      message: `is not finished: the database keeps what only releases before ${CONTRACTED_FROM} need`,
+      remedy:
+        "when you will not go back to such a release, run rowhouse migrate --contract: they cannot use the database after it",
+    }),
+  ];
 }
 
 /** Whether this release generated the functions of all tables, and otherwise whether it can call them. */

@@ -1,6 +1,7 @@
 /** Errors of a push as Problems: all conflicts together, and never a value of a row. @module */
 
 import {
+  CONTRACTED_FROM,
   findUnreachableNode,
   isClusterFailure,
   isNamed,
@@ -11,6 +12,8 @@ import {
   ViolationError,
 } from "../../db/mod.ts";
 import { type Detail, Problem, toSentence } from "../../problem.ts";
+import { toDurationText } from "../../std/duration.ts";
+import { PROCESS_SILENT_S } from "../../std/limits.ts";
 import { findConstraint } from "../catalog/mod.ts";
 import { BROKEN, type Conflict, REJECTIONS } from "../conflicts.ts";
 import type { Step } from "./step.ts";
@@ -44,6 +47,12 @@ export function readMessageResult(error: unknown, steps: readonly Step[] = []): 
   if (node !== undefined) throw nodeUnreachable(node, error);
   const result = isClusterFailure(error) ? undefined : RESULTS[state ?? ""];
   if (result !== undefined) return result;
+  if (state === SIGNALS.earlierProcesses)
+    throw new Problem("push_busy", {
+      message: `Cannot push while a process of a release before ${CONTRACTED_FROM} runs, or was killed less than ${toDurationText(PROCESS_SILENT_S)} ago: the operator must restart all processes with this release`,
+      retryAfterS: 1,
+      cause: error,
+    });
   if (error instanceof ViolationError) {
     // Two new tables conflict in PostgreSQL's own catalogs, for example in pg_type_typname_nsp_index.
     if (error.violation.constraint?.startsWith("pg_") === true) return "locked";

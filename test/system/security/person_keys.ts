@@ -1,5 +1,6 @@
 /** Attempts for a person's key and a script in a page. The keys are the sentences of docs/security.md. @module */
 import { expect } from "bun:test";
+import { KEPT } from "../../../src/db/code/mod.ts";
 import { SIGNALS } from "../../../src/db/mod.ts";
 import { SESSION_KEY_PATH } from "../../../src/identity/mod.ts";
 import { PERSON_BIT } from "../../../src/principal.ts";
@@ -39,6 +40,9 @@ export async function readsNoCaller(world: World, login: Login): Promise<void> {
   const call = (name: string) =>
     `select rowhouse.${name}('${app.id}', ${proofOf(key)}, '${app.slug}') as person`;
   await world.rejects(login, [call("read_caller")]);
+  await world.service.service.admin.message(
+    [...Object.values(KEPT.functions), ...KEPT.rights, "select 1"].join(";\n"),
+  );
   const person = { id: ada.id, email: null, displayName: null, avatarUrl: null, role: "member" };
   expect((await world.tryAs(login, call("read_key_person"))).rows).toEqual([{ person }]);
   const whole = { person: expect.objectContaining({ id: ada.id, email: ada.email }) };

@@ -112,6 +112,10 @@ begin
     'ofConsole', rowhouse.numbers_of('${CONSOLE_APP}', wanted_span),
     'axis', rowhouse.axis_of('${ALL_APPS}', '', wanted_span),
     'processes', rowhouse.list_processes(),
+    'unserved', (select coalesce(jsonb_agg(to_jsonb(listed)), '[]')
+      from rowhouse.unserved_switches() as listed),
+    'canContract', exists (select from rowhouse.code where rowhouse.is_earlier(compatible_from))
+      and not exists (select from rowhouse.earlier_processes()),
     'devLeftovers', rowhouse.dev_leftovers(),
     'lastPush', (select jsonb_build_object('app', slug, 'at', applied_at) from rowhouse.migrations
       join rowhouse.apps on apps.id = app_id order by applied_at desc limit 1),

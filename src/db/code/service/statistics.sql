@@ -199,6 +199,48 @@ $$;
 grant execute on function rowhouse.running_versions
   to rowhouse_tables, rowhouse_service, rowhouse_gateway, rowhouse_data, rowhouse_identity;
 
+-- What a process serves, after its first minute.
+create function rowhouse.serve_previews(process uuid, served text[]) returns void
+language sql volatile security definer set search_path = pg_catalog, pg_temp as $$
+  update rowhouse.processes set previews = served where id = process
+$$;
+comment on function rowhouse.serve_previews is 'idempotent';
+
+-- Switches of apps that no running process serves, though they record and offer something. None
+-- while a process does not say what it serves.
+create function rowhouse.unserved_switches() returns table (app text, name text)
+language sql stable security definer set search_path = pg_catalog, pg_temp as $$
+  with serving as (
+    select previews from rowhouse.processes
+    where ended_at is null and role in ('all', 'data')
+      and seen_at > now() - interval '${PROCESS_SILENT_S} seconds')
+  select slug, switch from rowhouse.apps cross join unnest(switches) as switch
+  where switch in (${PREVIEW_SWITCHES}) and exists (select from serving)
+    and not exists (select from serving where previews is null or switch = any (previews))
+  order by slug, switch limit 20
+$$;
+
+-- Whether a version is before the first that works without what `rowhouse migrate --contract`
+-- removes.
+create function rowhouse.is_earlier(version text) returns boolean language sql immutable
+set search_path = pg_catalog, pg_temp as $$
+  select coalesce((regexp_match(version, '^(\d+)\.(\d+)\.(\d+)'))::integer[]
+    < string_to_array('${CONTRACTED_FROM}', '.')::integer[], false)
+$$;
+
+-- The processes of such versions in the last hour.
+create function rowhouse.earlier_processes()
+  returns table (version text, processes integer, seen_at timestamptz, is_running boolean)
+  language sql stable security definer set search_path = pg_catalog, pg_temp as $$
+  select version, count(*)::integer, max(seen_at), bool_or(ended_at is null
+    and seen_at > now() - interval '${PROCESS_SILENT_S} seconds')
+  from rowhouse.processes
+  where seen_at > now() - interval '1 hour' and rowhouse.is_earlier(version)
+  group by version order by version
+$$;
+grant execute on function rowhouse.unserved_switches
+  to rowhouse_tables, rowhouse_service, rowhouse_gateway, rowhouse_data, rowhouse_identity;
+
 -- Deletes at most max_rows expired rows of each kind; returns the largest number of deleted rows of
 -- a kind.
 create function rowhouse.sweep_statistics(max_rows integer) returns integer
@@ -251,5 +293,5 @@ begin
 end
 $$;
 comment on function rowhouse.sweep_statistics is 'idempotent';
-grant execute on function rowhouse.sweep_statistics, rowhouse.add_minute
+grant execute on function rowhouse.sweep_statistics, rowhouse.add_minute, rowhouse.serve_previews
   to rowhouse_service, rowhouse_gateway, rowhouse_data, rowhouse_identity;

@@ -97,13 +97,17 @@ end
 $$;
 
 -- Before a push generates functions: until it ends, the functions of apps' tables are those of this
--- release. Another release, and a renewal by `rowhouse migrate`, would overwrite or reject them.
+-- release. Another release, and a renewal by `rowhouse migrate`, would overwrite or reject them. A
+-- process of an earlier release cannot serve what this one generates.
 create function rowhouse.hold_release(pushing_release text) returns void
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 begin
   perform from rowhouse.release where name = pushing_release for share;
   if not found then
     raise exception 'the functions are from another release' using errcode = 'RH001';
+  end if;
+  if exists (select from rowhouse.earlier_processes() where is_running) then
+    raise exception 'processes of an earlier release run' using errcode = 'RH028';
   end if;
   perform set_config('rowhouse.held_release', pushing_release, true);
 end
