@@ -21,7 +21,7 @@ import { explainWrite } from "./query/needed_index.ts";
 import { planWrite, WHOLE_SET } from "./query/plan.ts";
 import type { ListQuery } from "./query/query.ts";
 import { listSetTables } from "./query/referenced.ts";
-import { isSeen, needsRuleIndex, toRuleConditions, withRule } from "./query/rule_conditions.ts";
+import { toRuleConditions, withRule } from "./query/rule_conditions.ts";
 import { readCurrent, repeatPlanned, type SentPlan, toAppTables } from "./query/run.ts";
 import {
   checkAccept,
@@ -159,12 +159,11 @@ async function writeMatching(
   const { appId, person } = context.principal;
   const missing = new Set<string>();
   const options = {
-    ...{ appId, person, missing, isCounted: false, isUnselective: false },
+    ...{ appId, person, missing, isCounted: false, isUnselective: false, isFound: false },
     ...{ visits: deps.maxVisits, work: deps.maxWork },
   };
   const plan: SentPlan = { index: undefined, isSelective: false };
   const explain = (cut: string | undefined) => {
-    if (!isSeen(table.definition, person, query.where)) return needsRuleIndex();
     const message = explainWrite(query.where, table, { appId, person, cut, missing });
     return new Problem("needs_index", { message });
   };
@@ -192,7 +191,7 @@ async function writeMatching(
       respond: (written) => respondWithBatch(written, 200),
     });
   const repeat = (isInOrder: boolean) =>
-    repeatPlanned({ query, options, sent: plan, explain }, async () => {
+    repeatPlanned({ table, query, options, sent: plan, explain }, async () => {
       try {
         return await send(isInOrder);
       } catch (error) {

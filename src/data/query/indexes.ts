@@ -33,6 +33,8 @@ export type PathOptions = {
   readonly isUnselective?: boolean;
   /** Only the indexes whose rows this person all sees, by the conditions, are used. */
   readonly person?: Person | undefined;
+  /** Whether a walk of the person visited too many rows: PostgreSQL finds all rows that the person sees instead. */
+  readonly isFound?: boolean;
 };
 
 const WHOLE = {

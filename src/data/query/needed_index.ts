@@ -17,7 +17,6 @@ import { choosePath, isLookup, type QueryPath } from "./path.ts";
 import { explainWait, WHOLE_SET } from "./plan.ts";
 import type { ListQuery, SortKey } from "./query.ts";
 import { listReferenced, type ReferencedAt } from "./referenced.ts";
-import { explainSeen } from "./rule_conditions.ts";
 import { countSearched, isSearchable, isSortedByParts, toTerms } from "./terms.ts";
 import { listColumns, listReads } from "./text_work.ts";
 
@@ -76,12 +75,6 @@ export function explainNeededIndex(
     return `Cannot skip rows by offset, because ${few}${cut === "text" ? "" : explainOffset(query)}: ${other}`;
   const shorter = cut === "text" && hasTexts(where) ? ", or use fewer or shorter patterns" : "";
   return `${explainOrder(keys, order)}, and ${few}: ${NARROW}${shorter}`;
-}
-
-/** The same for a person who reads rows by several alternatives of a rule: no index has all of them in another order. */
-export function explainRuleIndex({ offset }: Pick<ListQuery, "offset">): string {
-  const other = offset > 0 ? "continue with after" : "list the rows in the order of ids";
-  return `${explainSeen(MAX_VISITS)}, or ${other}`;
 }
 
 function listUsed({ where, order }: ListQuery): QueryColumn[] {

@@ -8,6 +8,7 @@
  */
 
 import { SQL } from "../../kinds/mod.ts";
+import type { Person } from "../../principal.ts";
 import type { TableDefinition } from "../../schema/mod.ts";
 import { keysOf, NO_MEMBER, type RecordedTable } from "../../tables/catalog/mod.ts";
 import {
@@ -34,7 +35,7 @@ import {
   hasRange,
   isPresent,
 } from "./ranges.ts";
-import { findMembership, isSeen, type Membership } from "./rule_conditions.ts";
+import { findMembership, isRule, isRuled, isSeen, type Membership } from "./rule_conditions.ts";
 import {
   countSearched,
   isWholeValue,
@@ -124,10 +125,24 @@ export function choosePath(
   options: PathOptions,
 ): QueryPath {
   const path = chooseAny(query, table, options);
-  const { person } = options;
+  const { person, isFound = false } = options;
+  if (isRuled(table.definition, person) && (isFound || isOfRule(path, table, person)))
+    return toPath(query, PRIMARY, { isOrdered: false });
   if (person === undefined || path.isSingle || "in" in path) return path;
   if (isSeen(table.definition, person, path.fulfilled)) return path;
   return { ...path, member: findMembership(table.definition, person, path.fulfilled) };
+}
+
+const PRIMARY: Candidate = { index: PRIMARY_KEY, fixed: [], empty: undefined };
+
+/** Whether all rows of the rule are sorted: PostgreSQL finds them faster than a walk visits them. */
+function isOfRule(
+  path: QueryPath,
+  { definition }: RecordedTable,
+  person: Person | undefined,
+): boolean {
+  if (path.isOrdered || path.isSingle || "in" in path) return false;
+  return path.fulfilled.every((condition) => isRule(definition, person, condition));
 }
 
 function chooseAny(query: ListQuery, table: RecordedTable, options: PathOptions): QueryPath {
@@ -167,7 +182,7 @@ function chooseAny(query: ListQuery, table: RecordedTable, options: PathOptions)
   if (set !== undefined) return set;
   const ranged = candidates.find(({ index }) => hasRange(query, index.columns[0]));
   const empty = candidates.find((candidate) => candidate.empty !== undefined);
-  const best = fixed[0] ?? ranged ?? empty ?? { index: PRIMARY_KEY, fixed: [], empty: undefined };
+  const best = fixed[0] ?? ranged ?? empty ?? PRIMARY;
   return toPath(query, best, { isOrdered: false });
 }
 

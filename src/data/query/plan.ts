@@ -31,7 +31,7 @@ import {
 } from "./path.ts";
 import type { ListQuery, Relation } from "./query.ts";
 import { listOwnReferenced } from "./referenced.ts";
-import { isSeen, toRuleConditions, withRule } from "./rule_conditions.ts";
+import { isRuled, isSeen, toRuleConditions, withRule } from "./rule_conditions.ts";
 import { isSortedByParts, searchedTerms, type Term, toTermValues } from "./terms.ts";
 import {
   DIGEST_WORK,
@@ -81,12 +81,12 @@ function toQueryPlan({ plan, values, path }: Planned): QueryPlan {
   return { plan: JSON.stringify(plan), values, index, isSelective };
 }
 
-/** Whether the walk is of the rows of the person's rule, with true in the order of ids. */
+/** Whether the walk is of the rows of the person's rule, with true in the order of ids. Otherwise PostgreSQL finds them. */
 function mergeWalks(
   path: QueryPath,
   { table: { definition }, person }: Pick<TableOptions, "table" | "person">,
 ): boolean | undefined {
-  const hasRule = person !== undefined && !isSeen(definition, person, path.fulfilled);
+  const hasRule = isRuled(definition, person) && !isSeen(definition, person, path.fulfilled);
   return hasRule && !path.isSingle && isWhole(path) ? path.isOrdered : undefined;
 }
 

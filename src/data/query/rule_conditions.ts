@@ -6,7 +6,6 @@
  */
 
 import type { Person } from "../../principal.ts";
-import { Problem } from "../../problem.ts";
 import {
   type Alternative,
   allowsAll,
@@ -16,7 +15,6 @@ import {
   ME,
   type RuleValue,
 } from "../../schema/mod.ts";
-import { MAX_VISITS } from "../../std/limits.ts";
 import {
   hasExactWalks,
   listRulePaths,
@@ -25,15 +23,6 @@ import {
 } from "../../tables/catalog/mod.ts";
 import { type Comparison, type Condition, ID, type QueryColumn } from "./filter.ts";
 import type { ListQuery } from "./query.ts";
-
-/** Why a query of a person cannot be answered, and what helps. It depends only on rows that the person sees. */
-export function explainSeen(most: number): string {
-  return `More than ${most.toLocaleString("en-US")} of the rows that your role reads would be visited: narrow the request with a condition on the columns that the rules compare`;
-}
-
-export function needsRuleIndex(most = MAX_VISITS): Problem {
-  return new Problem("needs_index", { message: explainSeen(most) });
-}
 
 type Definition = Pick<RecordedTable["definition"], "columns" | "served">;
 
@@ -45,6 +34,23 @@ export function toRuleConditions(
   const [only, ...others] = served?.view.read ?? [];
   if (person === undefined || only === undefined || others.length > 0) return [];
   return toConditions(only, columns, person).filter((condition) => condition !== undefined);
+}
+
+/** Whether a rule can hide rows of the table from the person. */
+export function isRuled(
+  { served }: Pick<Definition, "served">,
+  person: Person | undefined,
+): boolean {
+  return person !== undefined && !allowsAll(served?.view.read);
+}
+
+/** Whether every row that the person sees fulfills the condition. */
+export function isRule(
+  definition: Definition,
+  person: Person | undefined,
+  condition: Condition,
+): boolean {
+  return toRuleConditions(definition, person).some((each) => isSame(each, condition));
 }
 
 /** The conditions of a query with those of the rule, each once. */

@@ -13,7 +13,6 @@ import {
 } from "../../http/mod.ts";
 import type { Person } from "../../principal.ts";
 import { Problem } from "../../problem.ts";
-import { MAX_COUNTED } from "../../std/limits.ts";
 import { NO_WALK, type RecordedTable, TAG_LENGTH } from "../../tables/catalog/mod.ts";
 import { callFunction, findCurrent } from "../call.ts";
 import type { DataDeps } from "../deps.ts";
@@ -23,7 +22,6 @@ import { explainGroups, type GroupQuery, planGroups, readGroupQuery } from "./gr
 import { readListQuery } from "./list_query.ts";
 import {
   explainNeededIndex,
-  explainRuleIndex,
   explainRuleTimeout,
   explainSet,
   explainTimeout,
@@ -32,13 +30,7 @@ import { planQuery } from "./plan.ts";
 import { type ListQuery, ONLY_PAGES, type Page, readPage } from "./query.ts";
 import { listSetTables } from "./referenced.ts";
 import { listTables } from "./related.ts";
-import {
-  isRuleServed,
-  isSeen,
-  needsRuleIndex,
-  toRuleConditions,
-  withRule,
-} from "./rule_conditions.ts";
+import { isRuled, isRuleServed, toRuleConditions, withRule } from "./rule_conditions.ts";
 import { planSeenWalk } from "./walk.ts";
 
 // Finds the page of a list: its tag, and its rows unless the caller has them. A page that may be
@@ -263,7 +255,7 @@ async function findQueriedPage(
   const { appId, person } = context.principal;
   const options = {
     ...{ appId, person, missing, isCounted: query.isCounted },
-    isUnselective: false,
+    ...{ isUnselective: false, isFound: false },
     counted: deps.maxCounted,
     ...{ visits: deps.maxVisits, work: deps.maxWork, bytes: deps.maxResponseBytes },
   };
@@ -278,7 +270,7 @@ async function findQueriedPage(
     const read = isRenewed ? readQuery(deps, context, current) : query;
     const rest = { bytes: deps.maxResponseBytes, known };
     const related = [...listTables(read.related), ...listSetTables(read.where)];
-    const hasWalks = !query.isCounted && !missing.has(NO_WALK);
+    const hasWalks = !query.isCounted && !missing.has(NO_WALK) && !options.isFound;
     const walk = hasWalks ? planSeenWalk(read, current, options) : undefined;
     if (walk !== undefined) {
       sent.index = walk.index;
@@ -289,12 +281,10 @@ async function findQueriedPage(
     return { endpoint: "query", values: { ...planned, ...rest }, related } as const;
   };
   const explain = (cut: string | undefined) => {
-    const message = isSeen(table.definition, person, query.where)
-      ? explainNeededIndex(query, table, { appId, person, cut, missing })
-      : explainRuleIndex(query);
+    const message = explainNeededIndex(query, table, { appId, person, cut, missing });
     return new Problem("needs_index", { message });
   };
-  return await repeatPlanned({ query, options, sent, explain }, async () => {
+  return await repeatPlanned({ table, query, options, sent, explain }, async () => {
     for (;;) {
       const call = { table, ...plan(table, false), renew: plan, limitMs: deps.queryTimeoutMs };
       const found = readFound(await callTimed(deps, context, { query, call }));
@@ -326,25 +316,31 @@ async function callTimed(
 export type SentPlan = { index: string | undefined; isSelective: boolean };
 
 type Repeated = {
+  readonly table: Pick<RecordedTable, "definition">;
   readonly query: Pick<ListQuery, "where">;
   readonly options: {
     readonly appId: string;
     readonly person: Person | undefined;
     readonly missing: Set<string>;
     isUnselective: boolean;
+    isFound: boolean;
   };
   readonly sent: SentPlan;
   /** What would find the rows, by the exceeded limit. */
   readonly explain: (cut: string | undefined) => Problem;
 };
 
+/** The limits of a walk. */
+const VISITS: ReadonlySet<string | undefined> = new Set(["visits", "text"]);
+
 /**
- * Calls again with another plan if an index is missing, or if too many rows fulfill a condition.
+ * Calls again with another plan if an index is missing, or if too many rows fulfill a condition. A number of rows never stops a person
+ * whose rule no index can narrow: the time of the call does.
  *
  * @throws {Problem} needs_index
  */
 export async function repeatPlanned<Found>(
-  { query, options, sent, explain }: Repeated,
+  { table, query, options, sent, explain }: Repeated,
   call: () => Promise<Found>,
 ): Promise<Found> {
   const { appId, person, missing } = options;
@@ -358,6 +354,8 @@ export async function repeatPlanned<Found>(
         if (problem !== undefined) throw problem;
         // Too many rows fulfill the condition: another path visits them page by page.
         if (sent.isSelective && !options.isUnselective) options.isUnselective = true;
+        else if (VISITS.has(detail) && isRuled(table.definition, person) && !options.isFound)
+          options.isFound = true;
         else throw explain(detail);
         continue;
       }
@@ -410,7 +408,7 @@ async function readGroups(
 ): Promise<FoundPage> {
   const missing = new Set<string>();
   const { appId, person } = context.principal;
-  const options = { appId, person, missing, isUnselective: false };
+  const options = { appId, person, missing, isUnselective: false, isFound: false };
   const sent: SentPlan = { index: undefined, isSelective: false };
   const plan = (current: RecordedTable, isRenewed = true) => {
     const read = isRenewed ? readGrouping(deps, context, current) : query;
@@ -423,11 +421,8 @@ async function readGroups(
     const related = listSetTables(read.where);
     return { endpoint: "groups", values: { ...planned, ...rest }, related } as const;
   };
-  const explain = (cut: string | undefined) =>
-    cut === "visits" && !isSeen(table.definition, person, query.where)
-      ? needsRuleIndex(MAX_COUNTED)
-      : explainGroups(query, table, cut);
-  return await repeatPlanned({ query, options, sent, explain }, async () => {
+  const explain = (cut: string | undefined) => explainGroups(query, table, cut);
+  return await repeatPlanned({ table, query, options, sent, explain }, async () => {
     const call = { table, ...plan(table, false), renew: plan, limitMs: deps.queryTimeoutMs };
     return readFound(await callTimed(deps, context, { query, call }));
   });

@@ -38,7 +38,7 @@ import {
   rowOf,
   setNext,
 } from "./page_rows.ts";
-import { renderSeen, renderWalks } from "./seen_rows.ts";
+import { renderSeen, renderSeenRows, renderWalks } from "./seen_rows.ts";
 import { listRuleWalks } from "./seen_walks_terms.ts";
 import { andVisible, type RuleName, renderRule, WHO } from "./view_terms.ts";
 
@@ -208,7 +208,7 @@ export function renderQueryStatement(table: ServedSet, rule?: RuleName): string 
   const call =
     table.view === undefined
       ? `rowhouse.query_statement(${relation}`
-      : `rowhouse.view_statement(${relation}, ${source}, ${seen}, ${renderWalks(table)}`;
+      : `rowhouse.person_statement(${renderSeenRows(table, rule)}, ${relation}, ${source}, ${seen}, ${renderWalks(table)}`;
   return `${call},
     ${toTextArray(of(toCompared).map(qualify))},
     ${toTextArray([...starts, ...rests])},

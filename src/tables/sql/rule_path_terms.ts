@@ -34,7 +34,7 @@ export type PathTerms = {
 };
 
 /** The reference of a membership. */
-const MEMBER = `"$m"."$ref"`;
+export const MEMBER = `"$m"."$ref"`;
 
 export function toPathTerms(table: ServedSet, path: RulePath, place: Place): PathTerms {
   const { prefix = {}, columns, only, isOwn, next } = path;

@@ -7,11 +7,26 @@
  */
 
 import { quoteLiteral, quoteName } from "../../db/mod.ts";
-import { type ColumnSet, queryColumns, type ServedSet } from "../catalog/mod.ts";
+import {
+  type ColumnSet,
+  findRulePaths,
+  placeholdersOf,
+  queryColumns,
+  type ServedSet,
+} from "../catalog/mod.ts";
 import { qualify } from "../qualify.ts";
-import { keepWalk, renderEnd, renderOrder, renderSource } from "./rule_path_terms.ts";
+import {
+  keepWalk,
+  MEMBER,
+  renderEnd,
+  renderOrder,
+  renderSource,
+  toPathTerms,
+} from "./rule_path_terms.ts";
 import { listRuleWalks } from "./seen_walks_terms.ts";
-import { isAllowed, onRow, type RuleName } from "./view_terms.ts";
+import { andAllowed, isAllowed, onRow, type RuleName, renderRule } from "./view_terms.ts";
+
+const APP = placeholdersOf("get").app;
 
 const PERSON = "$6";
 
@@ -31,6 +46,32 @@ export function renderSeen(table: ColumnSet, rule?: RuleName): { source: string;
     source: quoteLiteral(hideParameters(source)),
     seen: quoteLiteral(isSeen === "" ? "true" : `"$t"."$s"`),
   };
+}
+
+/**
+ * The argument `rows_of` of `rowhouse.person_statement`: a query of each alternative of the rule, without the rows of earlier ones. PostgreSQL
+ * finds the rows of each by an index, which it could not for all together. Conditions on parts of texts allow that under row security.
+ */
+export function renderSeenRows(table: ServedSet, rule?: RuleName): string {
+  const { view } = table;
+  if (view === undefined) throw new Error("Only people see some of the rows");
+  const place = onRow("$t", PERSON);
+  const columns = queryColumns(table).map(({ name }) => `"$t".${quoteName(name)}`);
+  const more = rule === undefined ? "" : andAllowed(table, rule, place);
+  const queries = (view.read ?? []).flatMap((alternative, at, all) => {
+    const earlier = renderRule(table, all.slice(0, at), place);
+    return findRulePaths(table, view, "search", alternative).map((path) => {
+      const { fixed, terms, values } = toPathTerms(table, path, place);
+      const found = terms.map((term, n) =>
+        values[n] === MEMBER ? "" : ` and ${term} = ${values[n]}`,
+      );
+      const isOfPath = renderRule(table, [{ ...path.prefix, ...path.rest }], place);
+      return `select "$t".* from data.${quoteName(table.name)} as "$t"
+        where "$t"."app_id" = ${APP}${fixed}${found.join("")} and (${isOfPath}) and (${earlier}) is not true${more}`;
+    });
+  });
+  const sql = `select ${columns.join(", ")} from (${queries.join(" union all ")}) as "$t"`;
+  return quoteLiteral(hideParameters(qualify(sql)));
 }
 
 /** The argument `walks` of `rowhouse.view_statement`: see `rowhouse.rule_rows`. */

@@ -281,18 +281,18 @@ $$;
 --
 -- A walk compares these columns and the id as one row, and has them all in its order, so that only
 -- its index serves it, whatever the statistics are: rows after the walk are the last of those that
--- the limit allows. In order, the references share the visits: where the walk of one is cut short,
--- further rows are not known, so that this row ("$e") is the last. Otherwise all rows are wanted,
--- in any order. "starts" and "stops" are bounds of the id.
+-- the limit allows. The references share the visits: where the walk of one is cut short, further
+-- rows are not known, so that this row ("$e") is the last. "starts" and "stops" are bounds of the
+-- id.
 --
 -- The last text is a condition that leaves out rows of the walk which the rest of the alternative
 -- removes. So they count for no limit, and what ends the visits never depends on a row that the
 -- person does not see. Rows after the walk fulfill it: they must count, to end the search.
 create function rowhouse.rule_rows(walks text[], source text, type text, starts jsonb, stops jsonb,
-  way text, in_order bool)
+  way text)
 returns text language plpgsql immutable set search_path = pg_catalog, pg_temp as $$
 declare
-  by_id constant text := case when in_order then ' order by "$t"."id"' || way else '' end;
+  by_id constant text := ' order by "$t"."id"' || way;
   ids constant text[] := array['"$t"."id"'];
   bound constant text := rowhouse.query_bound(ids, array[type], starts)
     || rowhouse.query_bound(ids, array[type], stops);
@@ -316,21 +316,17 @@ begin
     end if;
     most := case when walks[n][2] is null then '$4' else '"$m"."$l"' end;
     targets := format('(select "$t"."id"%s from (%s%s%s%s order by %s'
-      ' limit %s operator(pg_catalog.+) 1) as "$t" where true%s%s%s)',
+      ' limit %s operator(pg_catalog.+) 1) as "$t" where true%s%s order by %s)',
       case when walks[n][2] is null then ', false as "$e"'
         else ', pg_catalog.row_number() over () operator(pg_catalog.>) "$m"."$l" as "$e"' end,
       walks[n][3], coalesce(' and (' || targets || ')' || after || '(' || given || ')', ''),
       walks[n][case way when '' then 6 else 7 end], coalesce(walks[n][14], ''),
       walks[n][case way when '' then 8 else 9 end],
-      most, walks[n][10], bound, case when not in_order then ''
-        else ' order by ' || walks[n][case way when '' then 12 else 13 end] end);
+      most, walks[n][10], bound, walks[n][case way when '' then 12 else 13 end]);
     if walks[n][2] is not null then
-      targets := format('(select "$w".* from (select *, %s as "$l" from (%s) as "$o") as "$m"'
-        ' cross join lateral %s as "$w"%s)',
-        case when in_order then 'greatest(1, $4 operator(pg_catalog./) pg_catalog.count(*) over ())'
-          else '($4 operator(pg_catalog.+) 0)' end,
-        walks[n][2], targets,
-        case when in_order then '' else ' limit $4 operator(pg_catalog.+) 1' end);
+      targets := format('(select "$w".* from (select *, greatest(1, $4 operator(pg_catalog./)'
+        ' pg_catalog.count(*) over ()) as "$l" from (%s) as "$o") as "$m"'
+        ' cross join lateral %s as "$w")', walks[n][2], targets);
     end if;
     united := case when united is null then '' else united || ' union all ' end || targets;
   end loop;
@@ -342,7 +338,7 @@ begin
     ' %3$s) as "$i"'
     ' cross join lateral (select * from %2$s as "$t" where "$t"."app_id" operator(pg_catalog.=) $1'
     ' and "$t"."id" operator(pg_catalog.=) "$i"."id" offset 0) as "$t" %4$s',
-    united, source, by_id, case when in_order then ' order by "$i"."id"' || way else '' end);
+    united, source, by_id, ' order by "$i"."id"' || way);
 end
 $$;
 
@@ -405,6 +401,18 @@ begin
 end
 $$;
 
+-- A part of a value in an order: 0 for the value, and for a text 1 for its first 63 bytes and 2 for
+-- the MD5 of a longer text.
+create function rowhouse.sorted_part(target text, part int4) returns text
+language sql immutable
+return case part
+  when 0 then target
+  when 1 then pg_catalog.format(
+    '(pg_catalog.left(%s, 63)::pg_catalog.name collate pg_catalog."C")', target)
+  else pg_catalog.format('(case when pg_catalog.octet_length(%1$s) operator(pg_catalog.<=) 63'
+    ' then '''' else pg_catalog.md5(%1$s) end collate pg_catalog."C")', target)
+end;
+
 -- The statement of a plan. It returns the ids of the rows in order, why the visits ended early
 -- ("visits" or "text"), and the number of matching rows, if requested. If the visits of a walk
 -- ended early, the last id is the first row that was not compared.
@@ -435,9 +443,9 @@ $$;
 -- condition is evaluated on them, and no order, limit or error depends on them. Otherwise a person
 -- could find the values of other people by what ends a page.
 --
--- "merged": the walk by id visits only the rows of "walks" of rowhouse.rule_rows, with true in
--- the order of ids. Rows that the person reads are all of these. Without their indexes, or if these
--- rows are not known (null), the walk reads all rows of the app.
+-- "merged": the walk by id visits only the rows of "walks" of rowhouse.rule_rows. Rows that the
+-- person reads are all of these. Without their indexes, or if these rows are not known (null), the
+-- walk reads all rows of the app.
 create function rowhouse.view_statement(relation text, source text, seen text, walks text[],
   columns text[], keys text[], types text[], plan jsonb) returns text
 language plpgsql stable set search_path = pg_catalog, pg_temp as $$
@@ -466,7 +474,6 @@ declare
   rows_of text;
   branches text[];
   parts text[] := '{}';
-  counted text[];
   most_counted constant int4 := case when seen = 'true' then (plan ->> 'counted')::int4
     else greatest((plan ->> 'counted')::int4, ${MAX_VISITS}) end;
   ordinal int4;
@@ -508,7 +515,7 @@ begin
   if walk = '{}' or array_position(targets, null) is not null then
     raise exception 'no such walk' using errcode = 'RH022';
   end if;
-  if plan ? 'merged' and (walks is null or exists (
+  if plan ? 'merged' and (walks is null or not (plan ->> 'merged')::bool or exists (
     select from generate_subscripts(walks, 1) as listed (n) where walks[n][1] <> '' and not exists (
       select from pg_index where indisvalid
         and indexrelid = to_regclass('data.' || quote_ident(walks[n][1]))))) then
@@ -565,13 +572,9 @@ begin
   if nulls = 'last' then
     parts := parts || (rows_of || no_value || in_order);
   end if;
-  counted := parts;
   if plan ? 'merged' then
-    counted := array[rowhouse.rule_rows(
-      walks, rows_source, target_types[1], plan -> 'start', plan -> 'stop', way, false)];
-    parts := case when (plan ->> 'merged')::bool then array[rowhouse.rule_rows(
-      walks, rows_source, target_types[1], plan -> 'start', plan -> 'stop', way, true)]
-      else counted end;
+    parts := array[rowhouse.rule_rows(
+      walks, rows_source, target_types[1], plan -> 'start', plan -> 'stop', way)];
   end if;
   if plan ? 'grouped' then
     -- The visits for groups, with the columns in "grouped".
@@ -588,7 +591,7 @@ begin
     else
       total := format('(select case when pg_catalog.count("$cut") operator(pg_catalog.=) 0'
         ' then pg_catalog.count(*) filter (where "$q") end from (%s) as "$v")',
-        rowhouse.query_visits(columns, types, plan, counted, matches, is_within, '{}'));
+        rowhouse.query_visits(columns, types, plan, parts, matches, is_within, '{}'));
       if plan ? 'counted' then
         -- A count has its own limit of visits. The label of an enum in the text can contain "$4".
         total := replace(
@@ -614,12 +617,11 @@ begin
       target := format('"$c%s"', (ordinal - 1) % size + 1);
       sorted[(ordinal - 1) % size + 1] := target;
       if ordinal > size then
-        sorted[ordinal] := format(case (ordinal - 1) / size
-          when 1 then '(pg_catalog.left(%1$s, 63)::pg_catalog.name collate pg_catalog."C")'
-          else '(case when "$m" and "$w" operator(pg_catalog.<=) $5 then'
-            ' case when pg_catalog.octet_length(%1$s) operator(pg_catalog.<=) 63 then '''''
-            ' else pg_catalog.md5(%1$s) end end collate pg_catalog."C")'
-        end, target);
+        sorted[ordinal] := rowhouse.sorted_part(target, (ordinal - 1) / size);
+        if ordinal > 2 * size then
+          sorted[ordinal] := format(
+            '(case when "$m" and "$w" operator(pg_catalog.<=) $5 then %s end)', sorted[ordinal]);
+        end if;
       end if;
     end loop;
     page := (
@@ -655,7 +657,7 @@ begin
       else
         start := rowhouse.query_bound(targets, target_types, plan -> 'at');
         parts[1] := case when plan ? 'merged' then rowhouse.rule_rows(walks, rows_source,
-            target_types[1], plan -> 'at', plan -> 'stop', way, (plan ->> 'merged')::bool)
+            target_types[1], plan -> 'at', plan -> 'stop', way)
           when is_before_nulls
           then rowhouse.query_before_nulls(rows_of, targets, start, stop)
           else rows_of || start || stop || in_order end;
@@ -684,6 +686,96 @@ begin
 end
 $$;
 
+-- The statement of a plan that reads all rows that a person sees. "rows_of" is a query of them that
+-- PostgreSQL plans by itself, and that nothing of the plan reaches ("offset 0"): no condition or
+-- order is evaluated on a row that the person does not see, and no value of a request chooses an
+-- index. No number of rows limits it, only the time of the call.
+create function rowhouse.found_statement(rows_of text, columns text[], types text[], plan jsonb)
+returns text language plpgsql stable set search_path = pg_catalog, pg_temp as $$
+declare
+  size constant int4 := cardinality(columns);
+  walk constant int4[] := translate(plan ->> 'walk', '[]', '{}');
+  ids constant text[] := array[columns[walk[1]]];
+  id_types constant text[] := array[types[walk[1]]];
+  seen constant text := format('(%s offset 0) as "$t"', rows_of);
+  matches text;
+  sorted text[];
+  in_order text;
+  part jsonb;
+  ordinal int4;
+begin
+  if (ids = array['"$t"."id"'] and cardinality(walk) = 1) is not true or plan ? 'in'
+    or plan ? 'branches' or plan ? 'nulls' or plan ? 'at' then
+    raise exception 'no such walk' using errcode = 'RH022';
+  end if;
+  matches := 'true' || rowhouse.query_bound(ids, id_types, plan -> 'start')
+    || rowhouse.query_bound(ids, id_types, plan -> 'stop');
+  foreach part in array
+    array_remove(array[plan -> 'filter', plan -> 'text' -> 'filter'], null)
+  loop
+    matches := matches || ' and ' || rowhouse.query_condition(columns, types, part);
+  end loop;
+  if plan ? 'isTotal' then
+    return format('(select case when pg_catalog.count(*) operator(pg_catalog.<=) %1$s'
+      ' then pg_catalog.count(*) filter (where %2$s) end'
+      ' from (select * from %3$s limit %1$s operator(pg_catalog.+) 1) as "$t")',
+      greatest((plan ->> 'counted')::int4, ${MAX_VISITS}), matches, seen);
+  end if;
+  if plan ? 'grouped' then
+    if exists (select from jsonb_array_elements_text(plan -> 'grouped') as listed (number)
+      where columns[number::int4] is null) then
+      raise exception 'no such column' using errcode = 'RH022';
+    end if;
+    return (select format(
+      '(select true as "$q", null::pg_catalog.text as "$cut"%s from %s where %s)',
+      string_agg(format(', %s as "$c%s"', columns[number::int4], number), '' order by n),
+      seen, matches)
+      from jsonb_array_elements_text(plan -> 'grouped') with ordinality as listed (number, n));
+  end if;
+  for part in
+    select value from jsonb_array_elements(plan -> 'sort') with ordinality order by ordinality
+  loop
+    ordinal := part ->> 0;
+    if ordinal between 1 and 3 * size is not true then
+      raise exception 'no such column' using errcode = 'RH022';
+    end if;
+    sorted[ordinal] := rowhouse.sorted_part(
+      columns[(ordinal - 1) % size + 1], (ordinal - 1) / size);
+    in_order := concat_ws(', ', in_order,
+      sorted[ordinal] || case when (part ->> 1)::bool then ' desc nulls last' else '' end);
+  end loop;
+  if plan ? 'after' then
+    matches := matches || ' and ' || rowhouse.query_condition(sorted, types, plan -> 'after');
+  end if;
+  return format('select "$ids",'
+    ' case when pg_catalog.cardinality("$ids") operator(pg_catalog.>=) %s then ''visits'' end, %s'
+    ' from (select array('
+    'select "$t"."id" from %s where %s order by %s limit $3) as "$ids") as "$v"',
+    case when plan ? 'set' then '$3' else 'null' end,
+    case when (plan ->> 'isCounted')::bool then rowhouse.found_statement(rows_of, columns, types,
+      plan || '{"isTotal": true}') else 'null::pg_catalog.int8' end,
+    seen, matches, coalesce(in_order, ids[1]));
+end
+$$;
+
+-- The statement of a plan of a person. A walk in the order of the page reads some of the rows that
+-- the person sees, but a count all of them.
+create function rowhouse.person_statement(rows_of text, relation text, source text, seen text,
+  walks text[], columns text[], keys text[], types text[], plan jsonb) returns text
+language plpgsql stable set search_path = pg_catalog, pg_temp as $$
+begin
+  if (plan ->> 'merged')::bool is false then
+    return rowhouse.found_statement(rows_of, columns, types, plan);
+  elsif plan ? 'merged' and (plan ->> 'isCounted')::bool and not plan ? 'total' then
+    return format('select "$ids", "$cut", %s from (%s) as "$v" ("$ids", "$cut", "$none")',
+      rowhouse.found_statement(rows_of, columns, types, plan - 'at' || '{"isTotal": true}'),
+      rowhouse.view_statement(relation, source, seen, walks, columns, keys, types,
+        plan - 'isCounted'));
+  end if;
+  return rowhouse.view_statement(relation, source, seen, walks, columns, keys, types, plan);
+end
+$$;
+
 create function rowhouse.query_statement(
   source text, columns text[], keys text[], types text[], plan jsonb) returns text
 language sql stable
@@ -692,6 +784,7 @@ return rowhouse.view_statement(source, source, 'true', null, columns, keys, type
 grant execute on function rowhouse.query_value, rowhouse.query_operator, rowhouse.query_condition,
   rowhouse.query_bound, rowhouse.query_visits, rowhouse.query_each, rowhouse.query_before_nulls,
   rowhouse.query_label, rowhouse.query_covers, rowhouse.rule_rows, rowhouse.reject_members,
-  rowhouse.view_statement, rowhouse.query_statement,
+  rowhouse.view_statement, rowhouse.query_statement, rowhouse.sorted_part,
+  rowhouse.found_statement, rowhouse.person_statement,
   rowhouse.query_set, rowhouse.with_keys, rowhouse.fill_sets, rowhouse.choose_plan
   to rowhouse_tenant;
