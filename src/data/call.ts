@@ -11,7 +11,6 @@ import {
 import { type KeyRequestContext, keyRejected } from "../http/mod.ts";
 import { Problem } from "../problem.ts";
 import type { TableDefinition } from "../schema/mod.ts";
-import { MAX_MEMBERSHIPS, MAX_VISITS } from "../std/limits.ts";
 import {
   ALL_ENDPOINTS,
   allowsEndpoint,
@@ -23,9 +22,6 @@ import {
   ofAnotherRelease,
   PIPELINED,
   type RecordedTable,
-  RULE_MEMBERS,
-  RULE_OFFSET,
-  RULE_VISITS,
   scopeOf,
   toParameters,
 } from "../tables/catalog/mod.ts";
@@ -46,8 +42,6 @@ function toCallError(error: unknown, { maxResponseBytes }: DataDeps, call: Table
   const signal = error instanceof SignalError ? error.signal : undefined;
   if (signal === SIGNALS.keyRejected) return keyRejected(error);
   if (signal === SIGNALS.roleRejected) return roleRejected(error);
-  const rejectRule = RULE_REJECTIONS[(error instanceof SignalError && error.detail) || ""];
-  if (rejectRule !== undefined) return rejectRule(error);
   const writesNothing = call.endpoint === "update" && call.values.body === "{}";
   const rejectRows = call.isOneRow ? wouldBeTooLarge : TOO_LARGE[call.endpoint];
   const rejectWrite = writesNothing ? undefined : rejectRows;
@@ -58,31 +52,9 @@ function toCallError(error: unknown, { maxResponseBytes }: DataDeps, call: Table
   return state === NO_SUCH_FUNCTION ? ofAnotherRelease(error) : error;
 }
 
-/** Why a person's rows cannot be found, by the detail of the error. */
-const RULE_REJECTIONS: Readonly<Record<string, (cause: unknown) => Problem>> = {
-  [RULE_VISITS]: rulesNeedIndex,
-  [RULE_OFFSET]: (cause) =>
-    new Problem("unsupported_query", {
-      message: `The offset must be below ${MAX_VISITS}: continue with after`,
-      cause,
-    }),
-  [RULE_MEMBERS]: (cause) =>
-    new Problem("unsupported_query", {
-      message: `Cannot list these rows: a person can have max ${MAX_MEMBERSHIPS} memberships by which your role reads them`,
-      cause,
-    }),
-};
-
 /** The error for an action that the person's role cannot do with the table. */
 export function roleRejected(cause?: unknown): Problem {
   return new Problem("forbidden", { message: "Your role does not allow this", cause });
-}
-
-function rulesNeedIndex(cause: unknown): Problem {
-  return new Problem("needs_index", {
-    message: `More than ${MAX_VISITS} of the rows that your role reads would be sorted: the app needs an index that begins with the columns that the rules compare, and ends in the id`,
-    cause,
-  });
 }
 
 /** PostgreSQL cannot build a value of 1 GB, so it cannot measure such a row. */

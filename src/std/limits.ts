@@ -59,7 +59,7 @@ export const MAX_BATCH = 1000;
 export const DRY_IDS = 20;
 /** Max rows that a query visits, and children that are read and skipped for a person. */
 export const MAX_VISITS = 10_000;
-/** Max memberships of a person whose rows a list finds: each is a walk. */
+/** Max memberships of a person whose rows a list walks. With more, PostgreSQL finds and sorts them. */
 export const MAX_MEMBERSHIPS = 1000;
 /** Max rows or index entries that a count reads, and that groups are made of. */
 export const MAX_COUNTED = 100_000;

@@ -58,7 +58,22 @@ const MAX_TAGGED_ROWS = 2000;
 /** A page with more rows is probably too large for a pipelined call. Without a tag, the first call is not pipelined. */
 const MAX_INLINE_ROWS = 100;
 
+/** A person whose rule has too many rows or memberships for the walks of a list gets the page of a query. */
 async function findPage(
+  deps: DataDeps,
+  context: KeyRequestContext,
+  asked: PageQuery,
+): Promise<FoundPage> {
+  const page = await walkPage(deps, context, asked).catch(async (error: unknown) => {
+    if (!(error instanceof SignalError) || error.signal !== SIGNALS.tooManyVisits) throw error;
+    const { table, tags } = asked;
+    const query = { ...readQuery(deps, context, table), isCounted: false };
+    return await findQueriedPage(deps, context, { table, tags, query, isFound: true });
+  });
+  return deps.previews.includes("filters") ? page : withoutCursor(page);
+}
+
+async function walkPage(
   deps: DataDeps,
   context: KeyRequestContext,
   { table, limit, offset, tags }: PageQuery,
@@ -73,12 +88,11 @@ async function findPage(
     });
   const isShort =
     limit + offset <= MAX_TAGGED_ROWS && (limit <= MAX_INLINE_ROWS || tags.length > 0);
-  const read = deps.previews.includes("filters") ? readFound : readPlain;
   if (isShort) {
-    const found = read(await call(INLINE_BYTES));
+    const found = readFound(await call(INLINE_BYTES));
     if (found.body !== undefined || values.known.split(",").includes(found.tag)) return found;
   }
-  return read(await call(null));
+  return readFound(await call(null));
 }
 
 /** The cursor at the end of a page, which a process without the preview `filters` does not send. */
@@ -86,8 +100,7 @@ const CURSOR = /(?<="hasMore":(?:true|false)),"next":(?:null|"[\w-]+")(?=\}$)/;
 /** Longer than the cursor of a list. */
 const END_BYTES = 256;
 
-function readPlain(found: Uint8Array<ArrayBuffer> | null): FoundPage {
-  const { tag, body } = readFound(found);
+function withoutCursor({ tag, body }: FoundPage): FoundPage {
   if (body === undefined) return { tag, body };
   const start = Math.max(0, body.byteLength - END_BYTES);
   const end = new TextDecoder().decode(body.subarray(start));
@@ -235,6 +248,8 @@ function isTable(value: unknown): value is RecordedTable {
 
 type QueryCall = Pick<PageQuery, "table" | "tags"> & {
   readonly query: NonNullable<AskedList["query"]>;
+  /** See `PathOptions.isFound`. */
+  readonly isFound?: boolean;
 };
 
 /**
@@ -245,9 +260,9 @@ type QueryCall = Pick<PageQuery, "table" | "tags"> & {
 async function findQueriedPage(
   deps: DataDeps,
   context: KeyRequestContext,
-  { table, query, tags }: QueryCall,
+  { table, query, tags, isFound = false }: QueryCall,
 ): Promise<FoundPage> {
-  if (query.offset >= deps.maxVisits)
+  if (!isFound && query.offset >= deps.maxVisits)
     throw new Problem("unsupported_query", {
       message: `The offset must be below ${deps.maxVisits}: continue with after`,
     });
@@ -255,7 +270,7 @@ async function findQueriedPage(
   const { appId, person } = context.principal;
   const options = {
     ...{ appId, person, missing, isCounted: query.isCounted },
-    ...{ isUnselective: false, isFound: false },
+    ...{ isUnselective: false, isFound },
     counted: deps.maxCounted,
     ...{ visits: deps.maxVisits, work: deps.maxWork, bytes: deps.maxResponseBytes },
   };
@@ -330,8 +345,8 @@ type Repeated = {
   readonly explain: (cut: string | undefined) => Problem;
 };
 
-/** The limits of a walk. */
-const VISITS: ReadonlySet<string | undefined> = new Set(["visits", "text"]);
+/** The limits of walks. */
+const VISITS: ReadonlySet<string | undefined> = new Set(["visits", "text", "members"]);
 
 /**
  * Calls again with another plan if an index is missing, or if too many rows fulfill a condition. A number of rows never stops a person

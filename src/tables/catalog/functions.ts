@@ -110,11 +110,9 @@ export const NO_WALK = "walk";
 export const NO_MEMBER = "member";
 /** The detail of the error of a write whose conditions match more rows than its limit. */
 export const TOO_MANY_ROWS = "rows";
-/** The detail of the error of a list that would sort too many rows of the person. */
+/** The details of errors of a person's list: it would sort too many rows, or skip too many of several walks. */
 export const RULE_VISITS = "rule";
-/** The offset of a list of several walks, or the memberships that it would walk. */
 export const RULE_OFFSET = "offset";
-export const RULE_MEMBERS = "members";
 /** The start of a group's line for a row that violates a rule, after its id. */
 export const REJECTED = "E";
 

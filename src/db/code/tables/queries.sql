@@ -342,7 +342,8 @@ begin
 end
 $$;
 
--- Ends a statement that would walk the rows of too many memberships.
+-- Ends a statement that would walk the rows of too many memberships: a service calls again, for
+-- rowhouse.found_statement.
 create function rowhouse.reject_members() returns bool language plpgsql
 set search_path = pg_catalog, pg_temp as $$
 begin
