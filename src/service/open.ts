@@ -16,7 +16,6 @@ import { MAX_STREAMS, makeCountStream, makeStreamMemory } from "../http/mod.ts";
 import { DEFAULT_SETTINGS, type IdentitySettings } from "../identity/mod.ts";
 import { type Log, logError, type ResponseRecord } from "../observe.ts";
 import { type Brand, setBrand } from "../pages/mod.ts";
-import type { Preview } from "../preview.ts";
 import { isFailure } from "../problem.ts";
 import { sweepAudit } from "../records/actions/mod.ts";
 import { makeIdentitySecrets } from "../records/secrets/mod.ts";
@@ -48,11 +47,7 @@ import { makeOutage } from "./unavailable.ts";
 // processes participate. Concurrent processes delete different rows.
 
 type SweepDeps = IdempotencySweepDeps & {
-  options: {
-    log: Log;
-    auditRetentionS?: number | undefined;
-    previews?: readonly Preview[] | undefined;
-  };
+  options: { log: Log; auditRetentionS?: number | undefined };
   /** Connections of the login for identity. */
   identityDb: Database;
 };
@@ -72,13 +67,14 @@ type Sweep = { what: string; intervalMs: number; step: Step };
 /** Starts the sweeps of a role; the returned function stops them. */
 function startSweeps(deps: SweepDeps, role: Role): () => void {
   const { log } = deps.options;
-  const stops = toSweeps(deps, role).map((sweep) => startSweep(log, sweep));
+  const stops = listSweeps(deps, role).map((sweep) => startSweep(log, sweep));
   return () => {
     for (const stop of stops) stop();
   };
 }
 
-function toSweeps(deps: SweepDeps, role: Role): Sweep[] {
+/** The sweeps of a role, whatever the process serves: only the age of a row decides, because another process can have stored it. */
+export function listSweeps(deps: SweepDeps, role: Role): Sweep[] {
   const { auditRetentionS = AUDIT_RETENTION_S } = deps.options;
   const sweeps: Sweep[] = [];
   if (servesPeople(role)) {
@@ -93,7 +89,6 @@ function toSweeps(deps: SweepDeps, role: Role): Sweep[] {
     const step = () => sweepIdempotency(deps);
     sweeps.push({ what: "idempotency keys", intervalMs: COUNT_INTERVAL_MS, step });
   }
-  // Also in a process without these previews: another process can have stored rows, and only their age decides.
   if (servesRows(role)) {
     const step = async () =>
       (await call(deps.db, "sweep_changes", { max_rows: SWEEP_STEP })) >= SWEEP_STEP;
