@@ -82,9 +82,10 @@ export function renderAuditActions(actions: AuditActions): string {
 export function renderSwitches(): string {
   const rows = APP_SWITCH_NAMES.map((name) => {
     const { proofBit = 0, notOnCluster, stops } = describeSwitch(name);
-    return `(${quoteLiteral(name)}, ${proofBit}, ${notOnCluster === undefined}, ${stops !== undefined})`;
+    return `(${quoteLiteral(name)}, ${proofBit}, ${notOnCluster === undefined}, ${stops !== undefined}, null::pg_catalog.text)`;
   });
-  const columns = ["name", "proof_bit", "is_for_clusters", "stops_writes"];
+  // No code reads the preview since 0.2.0.
+  const columns = ["name", "proof_bit", "is_for_clusters", "stops_writes", "preview"];
   return renderRows("app_switches", columns, rows);
 }
 

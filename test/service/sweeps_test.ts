@@ -53,22 +53,18 @@ const WRITES_A_MINUTE = 3;
 /** The floor moves once in a lifetime, to where it was meant to be a lifetime before. */
 const MOST_CHANGES = (2 * (CHANGE_LIFE_S / 60) + 2) * WRITES_A_MINUTE;
 
-test.each([
-  [[], ["live"]],
-  [["history"], ["live", "history"]],
-  [[], []],
-] as const)(
-  "in an hour, processes that serve %j and %j keep the history, and only the latest changes",
-  async (...served) => {
-    await using service = await openTestService({ service: { previews: ["live", "history"] } });
+test.each([[[]], [["live"]], [["history"]], [["live", "history"]]] as const)(
+  "in an hour, two processes that serve %j keep the history, and only the latest changes",
+  async (previews) => {
+    await using service = await openTestService({ service: { previews } });
     const app = await service.makeApp(defineSchema({ notes: { title: t.string() } }));
     const { admin, db } = service.service;
     for (const name of ["live", "history"] as const)
       await setAppSwitch(service.service, app.slug, [name, true]);
-    const sweeps = served.flatMap((previews) =>
+    const sweeps = [1, 2].flatMap(() =>
       listSweeps(
         {
-          ...{ options: { log: () => undefined, previews }, db, identityDb: db },
+          ...{ options: { log: () => undefined }, db, identityDb: db },
           idempotencyCapacity: makeIdempotencyCapacity(0),
         },
         "data",

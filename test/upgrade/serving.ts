@@ -28,6 +28,8 @@ export type ServingOptions = {
   addresses: Addresses;
   shape: Shape;
   workers: number;
+  /** The origin that callers use, if it is not the process's. */
+  publicUrl?: string;
   /** More settings of the processes with people. */
   settings?: Settings;
 };
@@ -54,7 +56,7 @@ export async function startServing(options: ServingOptions): Promise<Serving> {
       eventually(listening, { describe: running.output, patienceMs: PATIENCE_MS }),
     ]);
   };
-  const origin = { COOKIE_DOMAIN: "rowhouse.localhost", PUBLIC_URL: url };
+  const origin = { COOKIE_DOMAIN: "rowhouse.localhost", PUBLIC_URL: options.publicUrl ?? url };
   const people = {
     ...{ IDENTITY_SECRET: TEST_IDENTITY_SECRET, CONSOLE_DATABASE_URL: addresses.console },
     ...options.settings,
