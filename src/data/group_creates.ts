@@ -16,7 +16,7 @@ export function toGrouping(
   { values }: CreateCall,
   { texts: { create_group: text }, defaultBytes }: CreateStatement,
 ): Grouping | undefined {
-  if (!groupsCreates || !catalog.dialect().groupsCreates) return undefined;
+  if (!groupsCreates || catalog.dialect().lacks !== undefined) return undefined;
   const { id, body, bytes, claim } = values;
   return {
     key: `${appId} ${text} ${proof.toHex()}`,

@@ -31,10 +31,6 @@ export type Dialect = {
   readonly hasNodes: boolean;
   /** `undefined`: the database has every feature, previews included. */
   readonly lacks: Lacks | undefined;
-  /** Whether one call can create the rows of several requests. */
-  readonly groupsCreates: boolean;
-  /** Whether the statement of a write can read: an insert the rows of a query, an update or a delete the row that it compares. */
-  readonly readsInWrites: boolean;
   /** The service's own functions where they differ, and the names of further objects in the schema rowhouse. */
   readonly service?: { readonly code: string; readonly keeps: readonly string[] };
   readonly planCacheMode: "force_generic_plan" | "force_custom_plan";
@@ -67,8 +63,6 @@ export const PLAIN: Dialect = {
   canChange: true,
   hasNodes: false,
   lacks: undefined,
-  groupsCreates: true,
-  readsInWrites: true,
   planCacheMode: "force_generic_plan",
   callWithEcho: (call, echo) => `select ${call} as body, ${echo}`,
   // The `case` evaluates its condition first.

@@ -30,8 +30,6 @@ export const CITUS: Dialect = {
       remedy: "remove the rules: the app's own server then reads and writes rows with an API key",
     },
   },
-  groupsCreates: false,
-  readsInWrites: false,
   service: {
     code: FUNCTIONS,
     keeps: ["shards", "nodes", "hold_new_nodes", "may_have_shard"],

@@ -53,7 +53,7 @@ export function servesFilters(site: FunctionSite): boolean {
   return site.hasFilters && isOneServer(site);
 }
 
-/** Whether tables have functions for people and event streams: a cluster has none. */
+/** Whether one server has the rows: a cluster has only functions for API keys, each of which writes rows one by one. */
 export function isOneServer(site: Pick<FunctionSite, "dialect">): boolean {
   return dialectOf(site).lacks === undefined;
 }
@@ -63,12 +63,8 @@ export function formAt(site: FunctionSite): IndexForm {
 }
 
 export function endpointsOf(site: FunctionSite): readonly Endpoint[] {
-  return [
-    ...ENDPOINTS,
-    ...(dialectOf(site).groupsCreates ? ([GROUPED] as const) : []),
-    ...(servesFilters(site) ? FILTERS : []),
-    ...(isOneServer(site) ? ([CHANGES] as const) : []),
-  ];
+  if (!isOneServer(site)) return ENDPOINTS;
+  return [...ENDPOINTS, GROUPED, ...(servesFilters(site) ? FILTERS : []), CHANGES];
 }
 
 /** Endpoints that a database of an earlier release lacks: only their own requests fail until it is migrated. */

@@ -80,10 +80,3 @@ export function declareWho(table: ColumnSet): string {
 export function usingWho(table: ColumnSet): string {
   return callerOf(table).using;
 }
-
-/** The claim of the caller's key, and how a body gets it. */
-export function claimOf(table: ColumnSet, sent: string) {
-  const { claim, toClaim } = callerOf(table);
-  if (claim === undefined) return { claim: sent, declared: "", read: "" };
-  return { claim, declared: `${claim} bytea;`, read: `${claim} := ${toClaim(sent)};` };
-}

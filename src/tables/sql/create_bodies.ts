@@ -9,12 +9,9 @@ import {
   UPDATES,
 } from "../catalog/mod.ts";
 import { sqlType } from "../plan/step.ts";
-import { callerOf, claimOf, declareWho } from "./caller_terms.ts";
+import { callerOf } from "./caller_terms.ts";
+import { beginWrite, shortRows } from "./claim_terms.ts";
 import {
-  beginAs,
-  claimKey,
-  completeKey,
-  declareListens,
   initial,
   isRow,
   outputs,
@@ -25,21 +22,19 @@ import {
   target,
   variable,
 } from "./function_terms.ts";
-import { type CreatedRows, writesAt } from "./node_writes.ts";
-import { andVisible, isOwner, rightsOn, shownColumns, WHO } from "./view_terms.ts";
 import {
   declareField,
   fromNew,
   newText,
   rejectNew,
   rejectNewRows,
-  replayOf,
-  shortRows,
   shownOfNew,
-} from "./view_write_terms.ts";
+} from "./new_row_terms.ts";
+import { type CreatedRows, writesAt } from "./node_writes.ts";
+import { andVisible, isOwner, rightsOn, shownColumns, WHO } from "./view_terms.ts";
 
 export function createBody(table: ColumnSet, site: FunctionSite): string {
-  const { app, proof, id, body, bytes, claim: sent } = placeholdersOf("create");
+  const { app, id, body, bytes } = placeholdersOf("create");
   const values = [app, id, ...table.columns.map((_, index) => variable(index))];
   const owners = table.columns.map((column) => isOwner(table, column));
   const declared = table.columns.map((column, index) => {
@@ -49,31 +44,28 @@ export function createBody(table: ColumnSet, site: FunctionSite): string {
   const filled = owners.flatMap((isOwner, index) =>
     isOwner ? [`${variable(index)} := ${WHO};`] : [],
   );
-  const { claim, ...claimed } = claimOf(table, sent);
   const text = newText(table, id);
   // Otherwise what a person reads of the row is known after the insert.
   const isKnown = text === ROW_TEXT;
-  const response = isKnown ? rowOfVariables(table, { app, id }) : "null";
-  const short = callerOf(table).toShort(id);
+  const write = beginWrite(table, "create", site, {
+    ...(isKnown ? { response: rowOfVariables(table, { app, id }) } : {}),
+    short: callerOf(table).toShort(id),
+    first: filled.join("\n  "),
+  });
   return `declare
   "$body" jsonb := ${body}::jsonb;
-  ${declareWho(table)}
   ${declared.join("\n  ")}
-  ${claimed.declared}
-  ${declareListens("create", site)}
+  ${write.declared}
   "$row" record;
   "$text" text;
 begin
-  ${beginAs(table, "create", site)}
-  ${filled.join("\n  ")}
-  ${claimed.read}
-  ${claimKey({ app, proof, claim, response, short, replay: replayOf(table) })}
+  ${write.begin}
   ${rejectNew(table, id)}
   insert into ${target(table)}
   values (${values.join(", ")})
   returning ${outputs(table)} into "$row";
   "$text" := ${text};
-  ${isKnown ? "" : completeKey({ app, claim })}
+  ${isKnown ? "" : write.complete}
   ${returnText(id, bytes)}
 end`;
 }
@@ -89,30 +81,29 @@ function rowOfVariables(table: ColumnSet, { app, id }: { app: string; id: string
 
 export function createManyBody(table: ColumnSet, site: FunctionSite): string {
   const { app, proof, ids, bodies, bytes, claim: sent } = placeholdersOf("create_many");
-  const { claim, ...claimed } = claimOf(table, sent);
   const { raised, raiseAgain, createEach } = writesAt(site);
   const { declared, create } = createEach?.(table) ?? createAll(table, raiseAgain('"$count"'));
   const { create: mayCreate, update: mayUpdate } = rightsOn(table);
   const updateMany = `api.${quoteName(functionName(table, "update_many"))}(${app}, ${proof}, ${ids}, ("$all" -> '${UPDATES}')::text, ${bytes}, ${sent})`;
+  const write = beginWrite(table, "create_many", site, {
+    short: shortRows(table, ids),
+    first: `-- From a process of 0.1.
+  if jsonb_typeof("$all") = 'object' then
+    return ${mayUpdate === undefined ? REJECT_ROLE : updateMany};
+  end if;
+  ${mayCreate === undefined ? `return ${REJECT_ROLE};` : ""}`,
+  });
   return `declare
   "$all" constant jsonb := ${bodies}::jsonb;
   "$count" int4 := 0;
   "$rows" text[] := '{}';
   "$text" text;
-  ${[declareWho(table), claimed.declared, declared, raised].join("\n  ")}
-  ${declareListens("create_many", site)}
+  ${[write.declared, declared, raised].join("\n  ")}
 begin
-  ${beginAs(table, "create_many", site)}
-  -- From a process of 0.1.
-  if jsonb_typeof("$all") = 'object' then
-    return ${mayUpdate === undefined ? REJECT_ROLE : updateMany};
-  end if;
-  ${claimed.read}
-  ${mayCreate === undefined ? `return ${REJECT_ROLE};` : ""}
-  ${claimKey({ app, proof, claim, response: "null", short: shortRows(table, ids), replay: replayOf(table) })}
+  ${write.begin}
   ${create}
   "$text" := ${rowsText(`array_to_string("$rows", ',')`)};
-  ${completeKey({ app, claim })}
+  ${write.complete}
   ${returnText(`(${ids})[1]`, bytes)}
 end`;
 }

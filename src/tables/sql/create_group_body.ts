@@ -7,9 +7,10 @@
 
 import { type ColumnSet, type FunctionSite, placeholdersOf, REJECTED } from "../catalog/mod.ts";
 import { callerOf, declareWho } from "./caller_terms.ts";
+import { replayOf } from "./claim_terms.ts";
 import { insertNew } from "./create_bodies.ts";
 import { beginAs, declareListens, isTooLarge } from "./function_terms.ts";
-import { declareField, replayOf } from "./view_write_terms.ts";
+import { declareField } from "./new_row_terms.ts";
 
 /** The default times of two rows differ by a microsecond, as if the rows were created one after the other. */
 const OFFSET = `("$new"."$nth" * '1 microsecond'::interval)`;

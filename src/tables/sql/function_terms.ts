@@ -290,38 +290,9 @@ export function input(table: ColumnSet, column: SetColumn): string {
     : `${text}::${sqlType(table, column)}`;
 }
 
-// Parts that several bodies of write functions share.
-
 /** The response to a batch, from the texts of its rows, joined by commas. */
 export function rowsText(texts: string): string {
   return `concat('{"rows":[', ${texts}, ']}')`;
-}
-
-type Claim = {
-  app: string;
-  proof: string;
-  claim: string;
-  response: string;
-  short: string;
-  /** The replay in `"$text"` as the caller may see it. */
-  replay?: string;
-};
-
-/** With an idempotency key, claims the key before writing. A used key replays its response. */
-export function claimKey({ app, proof, claim, response, short, replay }: Claim): string {
-  return `if ${claim} is not null then
-    "$text" := rowhouse.claim_key(${app}, ${proof}, ${claim}, ${response}, ${short});
-    if "$text" is not null then
-      return ${replay ?? '"$text"'};
-    end if;
-  end if;`;
-}
-
-/** Records the response of a write that claimed its key. */
-export function completeKey({ app, claim }: Pick<Claim, "app" | "claim">): string {
-  return `if ${claim} is not null then
-    perform rowhouse.complete_key(${app}, ${claim}, "$text");
-  end if;`;
 }
 
 /** The first part of a column of "$t" in an index for searches: of its value, or of its key. */

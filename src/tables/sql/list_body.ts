@@ -13,7 +13,7 @@ import {
   servesFilters,
   TAG_LENGTH,
 } from "../catalog/mod.ts";
-import { declareWho } from "./caller_terms.ts";
+import { callerOf, declareWho } from "./caller_terms.ts";
 import {
   beginAs,
   isRow,
@@ -25,7 +25,6 @@ import {
   toBase64Url,
 } from "./function_terms.ts";
 import { planList, ROW_STATE } from "./seen_walks_terms.ts";
-import { WHO } from "./view_terms.ts";
 
 export { ROW_STATE } from "./seen_walks_terms.ts";
 
@@ -204,8 +203,8 @@ function pageOfIds(table: ColumnSet): string {
 /** The tag, and the request: processes of 0.1.0 compare it with theirs. */
 function headOfPage(table: ColumnSet): string {
   const { app, limit, offset } = placeholdersOf("list");
-  const person = table.view === undefined ? "" : `, ${WHO}, ' '`;
-  return `concat("$tag", ${app}, ' ${hashColumnSet(table)} ', ${limit}, ' ', ${offset}, ' '${person})`;
+  const person = callerOf(table).reads.map(([who]) => `, ${who}, ' '`);
+  return `concat("$tag", ${app}, ' ${hashColumnSet(table)} ', ${limit}, ' ', ${offset}, ' '${person.join("")})`;
 }
 
 /** The tag changes with every input of the page. */
@@ -216,7 +215,7 @@ function tagOfPage(table: ColumnSet, site: FunctionSite): string {
     ...(servesFilters(site) ? [`'next'::bytea`] : []),
     `${quoteLiteral(hashColumnSet(table))}::bytea`,
     // The hash has the roles and their rules.
-    ...(table.view === undefined ? [] : [`uuid_send(${WHO})`]),
+    ...callerOf(table).reads.map(([who]) => `uuid_send(${who})`),
     ...[limit, offset, bytes].map((name) => `int4send(${name})`),
     `coalesce("$states", ''::bytea)`,
   ];

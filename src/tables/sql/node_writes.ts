@@ -6,12 +6,18 @@
  * @module
  */
 
-import { dialectOf, quoteName } from "../../db/mod.ts";
-import { type ColumnSet, type FunctionSite, NO_MATCH, placeholdersOf } from "../catalog/mod.ts";
+import { quoteName } from "../../db/mod.ts";
+import {
+  type ColumnSet,
+  type FunctionSite,
+  isOneServer,
+  NO_MATCH,
+  placeholdersOf,
+} from "../catalog/mod.ts";
 import { sqlType } from "../plan/step.ts";
 import { initial, isRow, outputs, ROW_TEXT, tagOf, target, variable } from "./function_terms.ts";
 
-/** How a batch creates the rows of `"$all"`: the variables, and statements that set `"$text"` to the rows, joined by commas. */
+/** How a batch creates the rows of `"$all"`: the variables, and statements that append the texts of the rows to `"$rows"`. */
 export type CreatedRows = { readonly declared: string; readonly create: string };
 
 type Writes = {
@@ -51,7 +57,7 @@ const NODES: Writes = {
 };
 
 export function writesAt(site: FunctionSite): Writes {
-  return dialectOf(site).readsInWrites ? ONE_SERVER : NODES;
+  return isOneServer(site) ? ONE_SERVER : NODES;
 }
 
 /** Rejects a write of a row without a requested tag, in a separate statement. Locks the row, so that it does not change before the write. */

@@ -3,11 +3,11 @@
 import { quoteName } from "../../db/mod.ts";
 import { type ColumnSet, type FunctionSite, NO_MATCH, placeholdersOf } from "../catalog/mod.ts";
 import { sqlType } from "../plan/step.ts";
-import { callerOf, claimOf, declareWho } from "./caller_terms.ts";
+import { callerOf, declareWho } from "./caller_terms.ts";
+import { changedOf, mayChange, rejectUnchangeable } from "./changed_row_terms.ts";
+import { beginWrite } from "./claim_terms.ts";
 import {
   beginAs,
-  claimKey,
-  completeKey,
   declareListens,
   input,
   isRow,
@@ -19,16 +19,8 @@ import {
 } from "./function_terms.ts";
 import { writesAt } from "./node_writes.ts";
 import { assignments, isChanged, setsTime } from "./row_writes.ts";
+import { onVariables, rejectClosed, rejectReferences } from "./sent_terms.ts";
 import { andVisible } from "./view_terms.ts";
-import {
-  changedOf,
-  mayChange,
-  onVariables,
-  rejectClosed,
-  rejectReferences,
-  rejectUnchangeable,
-  replayOf,
-} from "./view_write_terms.ts";
 
 /** Whether the row has one of the requested tags, computed from its text. Checked again if another write came first. */
 function isMatch(table: ColumnSet, match: string): string {
@@ -65,8 +57,8 @@ function notMatched(table: ColumnSet, endpoint: "update" | "delete"): string {
 }
 
 export function updateBody(table: ColumnSet, site: FunctionSite): string {
-  const { app, proof, id, body, bytes, claim: sent } = placeholdersOf("update");
-  const { claim, ...claimed } = claimOf(table, sent);
+  const { id, body, bytes } = placeholdersOf("update");
+  const keyed = beginWrite(table, "update", site, { short: callerOf(table).toShort(id) });
   const declared = table.columns.map(
     (column, index) => `${variable(index)} ${sqlType(table, column)} := ${input(table, column)};`,
   );
@@ -88,29 +80,24 @@ export function updateBody(table: ColumnSet, site: FunctionSite): string {
   return `declare
   "$body" jsonb := ${body}::jsonb;
   ${declared.join("\n  ")}
-  ${[declareWho(table), claimed.declared, found.declared].join("\n  ")}
-  ${declareListens("update", site)}
+  ${[found.declared, keyed.declared].join("\n  ")}
   ${hasTime ? '"$changed" bool;' : ""}
   ${hasTime ? '"$now" timestamptz;' : ""}
   "$text" text;
 begin
-  ${beginAs(table, "update", site)}
-  ${claimed.read}
-  ${claimKey({ app, proof, claim, response: "null", short: callerOf(table).toShort(id), replay: replayOf(table) })}
+  ${keyed.begin}
   ${rejectClosed(table, false)}
   ${rejectReferences(table, onVariables(table, id), "update")}
   ${hasTime ? findChange(table) : ""}
   ${ifMatched(table, site, "update", assigned.length === 0 ? read : write)}
   if not found then
     ${rejectUnchangeable(table, "from", { id })}
-    if ${claim} is not null then
-      perform rowhouse.forget_key(${app}, ${claim});
-    end if;
+    ${keyed.forget}
     return ${notMatched(table, "update")};
   end if;
   ${found.text}
   ${found.end(id)}
-  ${completeKey({ app, claim })}
+  ${keyed.complete}
   ${returnText(id, bytes)}
 end`;
 }

@@ -7,37 +7,21 @@ import {
   placeholdersOf,
   ROW_MATCH,
 } from "../catalog/mod.ts";
-import { claimOf, declareWho } from "./caller_terms.ts";
-import {
-  beginAs,
-  claimKey,
-  completeKey,
-  declareListens,
-  outputs,
-  returnText,
-  rowsText,
-  tagOf,
-} from "./function_terms.ts";
+import { changedOf } from "./changed_row_terms.ts";
+import { beginWrite, shortRows } from "./claim_terms.ts";
+import { outputs, returnText, rowsText, tagOf } from "./function_terms.ts";
 import { writesAt } from "./node_writes.ts";
 import { changeRow, declareChange, readChange, readRow, readTime, rowOfId } from "./row_writes.ts";
+import { closedColumn, onVariables, rejectReferences } from "./sent_terms.ts";
 import { andAllowed, andVisible } from "./view_terms.ts";
-import {
-  changedOf,
-  closedColumn,
-  onVariables,
-  rejectReferences,
-  replayOf,
-  shortRows,
-} from "./view_write_terms.ts";
 
-const { app, proof, ids, bodies, bytes, claim: sent } = placeholdersOf("update_many");
+const { ids, bodies, bytes } = placeholdersOf("update_many");
 
 /**
  * Locks all rows, and compares them. Then writes the rows that change, in the order of the list, or none: if a row is missing, or has
  * none of its tags, returns the positions of all such rows. An error of a row has its position in the request.
  */
 export function updateManyBody(table: ColumnSet, site: FunctionSite): string {
-  const { claim, ...claimed } = claimOf(table, sent);
   const { raised, raiseAgain } = writesAt(site);
   const row = rowOfId(table);
   const visible = andVisible(table);
@@ -52,6 +36,10 @@ export function updateManyBody(table: ColumnSet, site: FunctionSite): string {
   end loop;`;
   const closed = closedColumn(table, { body: '"$e"."$body"', isNew: false });
   const { text, end } = changedOf(table);
+  const write = beginWrite(table, "update_many", site, {
+    short: shortRows(table, ids),
+    first: closed === undefined ? "" : rejectClosedRow(closed),
+  });
   return `declare
   "$all" constant jsonb := ${bodies}::jsonb;
   "$order" int4[] := array(select "$one"."$n"::int4 from unnest(${ids}) with ordinality as "$one" ("$id", "$n")
@@ -66,13 +54,9 @@ export function updateManyBody(table: ColumnSet, site: FunctionSite): string {
   "$size" int8 := 0;
   "$text" text;
   "$found" record;
-  ${[declareWho(table), claimed.declared, declareChange(table), raised].join("\n  ")}
-  ${declareListens("update_many", site)}
+  ${[write.declared, declareChange(table), raised].join("\n  ")}
 begin
-  ${beginAs(table, "update_many", site)}
-  ${claimed.read}
-  ${closed === undefined ? "" : rejectClosedRow(closed)}
-  ${claimKey({ app, proof, claim, response: "null", short: shortRows(table, ids), replay: replayOf(table) })}
+  ${write.begin}
   ${lockFirst}
   foreach "$nth" in array "$order" loop
     "$id" := (${ids})["$nth"];
@@ -102,9 +86,7 @@ begin
   end if;`
   }
   if cardinality("$missing") + cardinality("$unmatched") > 0 then
-    if ${claim} is not null then
-      perform rowhouse.forget_key(${app}, ${claim});
-    end if;
+    ${write.forget}
     return concat('${NO_MATCHES}', json_build_object('missing', "$missing", 'unmatched', "$unmatched"));
   end if;
   ${readTime(table)}
@@ -127,7 +109,7 @@ begin
     ${raiseAgain('"$nth"')}
   end;
   "$text" := ${rowsText(`array_to_string("$rows", ',')`)};
-  ${completeKey({ app, claim })}
+  ${write.complete}
   ${returnText(`(${ids})[1]`, bytes)}
 end`;
 }

@@ -19,15 +19,15 @@
 import { quoteLiteral, quoteName } from "../../db/mod.ts";
 import { type ColumnSet, type FunctionSite, placeholdersOf } from "../catalog/mod.ts";
 import { qualify } from "../qualify.ts";
-import { claimOf, declareWho, usingWho } from "./caller_terms.ts";
+import { usingWho } from "./caller_terms.ts";
+import { beginWrite } from "./claim_terms.ts";
 import { insertMany } from "./create_bodies.ts";
-import { beginAs, claimKey, declareListens, isTooLarge, ROW_TEXT } from "./function_terms.ts";
+import { isTooLarge, ROW_TEXT } from "./function_terms.ts";
 import { writesAt } from "./node_writes.ts";
 import { declareChange, lockRows, readTime } from "./row_writes.ts";
 import { findExisting, readTarget } from "./upsert_index.ts";
 import { afterInsert, beforeInsert, declareUpsert, meetRow } from "./upsert_rows.ts";
 import { andVisible, WHO } from "./view_terms.ts";
-import { replayOf } from "./view_write_terms.ts";
 
 /** A setting of the transaction: each proposed id that met a row, with the id of that row. */
 const MET = quoteLiteral("rowhouse.met");
@@ -41,13 +41,12 @@ const MAX_REPEATS = 20;
  */
 const GONE = "raise exception 'a row is gone' using errcode = '40001';";
 
-const { app, proof, ids, bodies, indexes, sequence, isIgnored, bytes, ...sent } =
-  placeholdersOf("upsert");
+const { app, ids, bodies, indexes, sequence, bytes } = placeholdersOf("upsert");
 
 /** The rows and their results, in the order of the ids. */
 export function upsertBody(table: ColumnSet, site: FunctionSite): string {
   const part = `unnest("$order"["$done" + 1:"$done" + "$step"]) with ordinality as "$p" ("$nth", "$place")`;
-  const { claim, ...claimed } = claimOf(table, sent.claim);
+  const write = beginWrite(table, "upsert", site, {});
   const { raised } = writesAt(site);
   const isUnseen = andVisible(table) === "" ? "" : '"$isUnseen"';
   return `declare
@@ -83,12 +82,9 @@ export function upsertBody(table: ColumnSet, site: FunctionSite): string {
   "$text" text;
   ${declareUpsert(table)}
   ${isUnseen === "" ? "" : `${isUnseen} bool;`}
-  ${[raised, declareWho(table), claimed.declared].join("\n  ")}
-  ${declareListens("upsert", site)}
+  ${[raised, write.declared].join("\n  ")}
 begin
-  ${beginAs(table, "upsert", site)}
-  ${claimed.read}
-  ${claimKey({ app, proof, claim, response: "null", short: "null", replay: replayOf(table) })}
+  ${write.begin}
   ${readTarget(table)}
   "$places" := (select jsonb_object_agg("$p"."$id", "$p"."$nth")
     from unnest(${ids}) with ordinality as "$p" ("$id", "$nth"));
@@ -192,9 +188,7 @@ begin
   if "$count" = 1 and ${isTooLarge("$rows", bytes)} or "$count" > 1 and ${isTooLarge("$text", bytes)} then
     return rowhouse.reject_row((${ids})[1]);
   end if;
-  if ${claim} is not null then
-    perform rowhouse.complete_found_key(${app}, ${claim}, "$text");
-  end if;
+  ${write.complete}
   return "$text";
 end`;
 }

@@ -16,8 +16,10 @@ import {
   type ServedSet,
   TOO_MANY_ROWS,
 } from "../catalog/mod.ts";
-import { claimOf, declareWho, usingWho } from "./caller_terms.ts";
-import { beginAs, claimKey, declareListens, isTooLarge, nameDeleted } from "./function_terms.ts";
+import { usingWho } from "./caller_terms.ts";
+import { changedOf } from "./changed_row_terms.ts";
+import { beginWrite } from "./claim_terms.ts";
+import { isTooLarge, nameDeleted } from "./function_terms.ts";
 import {
   declareQuery,
   fillSets,
@@ -35,8 +37,8 @@ import {
   readRow,
   readTime,
 } from "./row_writes.ts";
+import { onVariables, rejectClosed, rejectReferences } from "./sent_terms.ts";
 import type { RuleName } from "./view_terms.ts";
-import { changedOf, onVariables, rejectClosed, rejectReferences } from "./view_write_terms.ts";
 
 type WhereEndpoint = "update_where" | "delete_where";
 
@@ -95,8 +97,10 @@ function renderBody(
   site: FunctionSite,
   { endpoint, rule, begin, lock, declared, write }: Parts,
 ): string {
-  const { app, proof, plan, values, limit, isPart, isDry, ...sent } = placeholdersOf(endpoint);
-  const { claim, ...claimed } = claimOf(table, sent.claim);
+  const { app, proof, plan, values, limit, isPart, isDry } = placeholdersOf(endpoint);
+  // A replay has no rows.
+  const replay = '"$text"';
+  const written = beginWrite(table, endpoint, site, { replay });
   // The only place that finds rows: before the locks, and again after them.
   const findIds = (limits: string) => `execute ${renderQueryStatement(table, rule)}
   into "$ids", "$cut"
@@ -113,11 +117,9 @@ function renderBody(
   "$cut" text;
   "$hasMore" bool;
   "$text" text;
-  ${[declared, declareWho(table), claimed.declared, declareListens(endpoint, site)].join("\n  ")}
+  ${[declared, written.declared].join("\n  ")}
 begin
-  ${beginAs(table, endpoint, site)}
-  ${claimed.read}
-  ${claimKey({ app, proof, claim, response: "null", short: "null" })}
+  ${written.begin}
   ${begin}
   ${fillSets(table, { app, proof })}
   ${findIds(`("$plan" ->> 'limit')::int4 + 1, ${readVisits(table)}`)}
@@ -139,9 +141,7 @@ begin
   end if;
   ${write}
   "$text" := ${counted}, '}');
-  if ${claim} is not null then
-    perform rowhouse.complete_found_key(${app}, ${claim}, "$text");
-  end if;
+  ${written.complete}
   return "$text";
 end`;
 }
