@@ -15,7 +15,7 @@ const INNER = toSet(
 /** Keywords that begin or end an expression. */
 const OUTER = toSet(`
   and as asc begin by cardinality_violation case conflict constant cross deadlock_detected declare delete desc diagnostics distinct do else elsif end exception execute exit filter
-  first for foreach from get group having if in insert integrity_constraint_violation into is join key last lateral left limit
+  first for foreach from full get group having if in insert integrity_constraint_violation into is join key last lateral left limit
   loop materialized no not nothing nulls offset on or order ordinality over perform preceding raise recursive return returning rows select serialization_failure set
   stacked then unbounded union update using values when where while with`);
 /** What `raise` sets, and what `get stacked diagnostics` reads. */

@@ -8,11 +8,15 @@ import { share } from "../support/share.ts";
 const todos = () => ({
   title: t.string().required(),
   amount: t.decimal(),
-  rank: t.number(),
+  // An index of numbers has a hidden column.
+  rank: t.number().index(),
   meta: t.json(),
   tag: t.string().unique(),
   project: t.ref("projects", { onDelete: "cascade" }),
   changed_at: t.timestamp().default("now").onUpdate("now"),
+  // Names of the listeners without their "$".
+  was: t.string(),
+  actor: t.string(),
 });
 const schema = defineSchema({ projects: { name: t.string().required() }, todos: todos() });
 const TODOS = "/v1/data/db/todos";
@@ -52,7 +56,8 @@ const read = async ({ id }: Row) => (await send(`${TODOS}/${id}`, {})).json as R
 async function readChanges({ id } = app): Promise<Change[]> {
   return await service.query<Change>(
     `with entered as materialized (select set_config('rowhouse.app_id', $1::text, true))
-    select table_name as table, row_id as row, changed_by as by, before, after, changed_at::text as request, is_caused as caused
+    select table_name as table, row_id as row, changed_by as by, changed_at::text as request, is_caused as caused,
+      rowhouse.values_in_response(before, '{amount}') as before, rowhouse.values_in_response(after, '{amount}') as after
     from entered, rowhouse.row_changes where app_id = $1::uuid order by id`,
     [id],
   );
@@ -150,6 +155,20 @@ test("small updates of a large row store little, so that no one fills the histor
   );
   expect(sizes).toHaveLength(9);
   expect(Math.max(...sizes.map(({ bytes }) => bytes))).toBeLessThan(1000);
+});
+
+test("a change has the changed columns of the app, also if only digits changed", async () => {
+  const row = await create({ title: "a", amount: "1.5", rank: 1 });
+  const json = { title: "a", amount: "1.50", rank: 1 };
+  await send(`${TODOS}/${row.id}`, { method: "PATCH", json });
+  await send(`${TODOS}/${row.id}`, { method: "PATCH", json: { rank: 2 } });
+  await send(`${TODOS}/${row.id}`, { method: "DELETE" }, { status: 204 });
+  const changes = await changesOf(row);
+  expect(changes.map(({ before, after }) => Object.keys(after ?? before).toSorted())).toEqual([
+    ["amount", "changed_at"],
+    ["changed_at", "rank"],
+    Object.keys(todos()).toSorted(),
+  ]);
 });
 
 test("a write that writes nothing is not recorded", async () => {

@@ -9,7 +9,7 @@ import { openTestService, type TestService, UNGUARDED } from "../support/service
 const schema = defineSchema({ heard: { name: t.string() } });
 const WHEN = "when (current_setting('rowhouse.listens', true) <> '')";
 const CALL = "execute function rowhouse.listen_to_delete()";
-const LISTENER = `after delete on data.heard referencing old table as was for each statement ${WHEN} ${CALL}`;
+const LISTENER = `after delete on data.heard referencing old table as "$was" for each statement ${WHEN} ${CALL}`;
 const DROP = "drop trigger listen_to_delete on data.heard";
 const FORM = "Table data.heard must have no triggers but listeners, and no rules";
 const COUNT = "Table data.heard must have the listeners of its apps";
@@ -75,7 +75,7 @@ const ATTACKS: Record<string, { attack: string; issues: string[] }> = {
     issues: [FORM],
   },
   "another name of the rows": {
-    attack: `${DROP}; create trigger listen_to_delete ${LISTENER.replace("as was", "as were")}`,
+    attack: `${DROP}; create trigger listen_to_delete ${LISTENER.replace("$was", "$were")}`,
     issues: [FORM],
   },
   "each row": {

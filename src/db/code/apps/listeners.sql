@@ -12,109 +12,120 @@
 grant usage on schema rowhouse to rowhouse_listener;
 grant insert on rowhouse.changes, rowhouse.row_changes to rowhouse_listener;
 
--- Above so many rows of a statement, live updates read their table again.
-create function rowhouse.listen_to_insert() returns trigger language plpgsql security definer
-set search_path = pg_catalog, pg_temp as $$
+-- Their functions cost each write of a listening app, so they set no search path, which takes ten
+-- microseconds: every name has its schema, or a $, as no column of an app has. They compile once
+-- for each table, and their plans, which PostgreSQL makes for one row, are right for many.
+
+create function rowhouse.listen_to_insert() returns trigger language plpgsql security definer as $$
 begin
-  if starts_with(current_setting('rowhouse.listens'), 'live') then
-    insert into rowhouse.changes (app_id, table_name, row_id)
-    select distinct app_id, tg_table_name, case when total <= ${MAX_ROWS} then id end
-    from (select app_id, id, count(*) over () as total from became) as changed;
-  end if;
+  -- Above so many rows of a statement, live updates read their table again.
+  insert into rowhouse."changes" ("app_id", "table_name", "row_id")
+  select "$rows"."app_id", "listen_to_insert"."tg_table_name", "$rows"."$id"
+  from (select pg_catalog.count(*) operator(pg_catalog.>) ${MAX_ROWS} as "$many"
+    from (select from "$became" limit ${MAX_ROWS} operator(pg_catalog.+) 1) as "$few") as "$all"
+  cross join lateral (
+    select "$became"."app_id", case when not "$all"."$many" then "$became"."id" end as "$id"
+    from "$became" limit case when "$all"."$many" then 1 else ${MAX_ROWS} end) as "$rows";
   return null;
 end
 $$;
 
-create function rowhouse.listen_to_update() returns trigger language plpgsql security definer
-set search_path = pg_catalog, pg_temp as $$
+create function rowhouse.listen_to_update() returns trigger language plpgsql security definer as $$
 declare
-  listens constant text := current_setting('rowhouse.listens');
-  actor constant text := rowhouse.who_writes(listens);
-  hidden text[];
-  texts text[];
+  "$listens" constant pg_catalog.text := pg_catalog.current_setting('rowhouse.listens');
+  "$is_live" constant pg_catalog.bool := pg_catalog.starts_with("$listens", 'live');
+  "$actor" constant pg_catalog.text := pg_catalog.substr(
+    pg_catalog.split_part("$listens", e'\n', 1), case when "$is_live" then 6 else 1 end);
 begin
-  if starts_with(listens, 'live') then
-    insert into rowhouse.changes (app_id, table_name, row_id)
-    select distinct app_id, tg_table_name, case when total <= ${MAX_ROWS} then id end
-    from (select app_id, id, count(*) over () as total from became) as changed;
-  end if;
-  if actor <> '' then
-    select * into hidden, texts from rowhouse.form_of(tg_relid);
-    insert into rowhouse.row_changes (app_id, table_name, row_id, changed_by, before, after, bytes,
-      is_caused)
-    select app_id, tg_table_name, id, actor, before, after,
-      ${CHANGE_BYTES} + pg_column_size(before) + pg_column_size(after), strpos(listens, E'\n') > 0
-    from (
-      select was.app_id, was.id, rowhouse.values_of(to_jsonb(was), hidden, texts) as old_values,
-        rowhouse.values_of(to_jsonb(became), hidden, texts) as new_values
-      from was join became on became.app_id = was.app_id and became.id = was.id offset 0) as pairs
+  if "$is_live" then
+    insert into rowhouse."changes" ("app_id", "table_name", "row_id")
+    select "$rows"."app_id", "listen_to_update"."tg_table_name", "$rows"."$id"
+    from (select pg_catalog.count(*) operator(pg_catalog.>) ${MAX_ROWS} as "$many"
+      from (select from "$became" limit ${MAX_ROWS} operator(pg_catalog.+) 1) as "$few") as "$all"
     cross join lateral (
-      select jsonb_object_agg(key, earlier.value) as before,
-        jsonb_object_agg(key, later.value) as after
-      from jsonb_each(old_values) as earlier join jsonb_each(new_values) as later using (key)
-      -- As texts: 1.5 and 1.50 in a JSON value are different.
-      where earlier.value::text <> later.value::text) as changed
-    where before is not null;
+      select "$became"."app_id", case when not "$all"."$many" then "$became"."id" end as "$id"
+      from "$became" limit case when "$all"."$many" then 1 else ${MAX_ROWS} end) as "$rows";
+  end if;
+  if "$actor" operator(pg_catalog.<>) '' then
+    insert into rowhouse."row_changes" ("app_id", "table_name", "row_id", "changed_by", "before",
+      "after", "bytes", "is_caused")
+    select "$changed"."app_id", "listen_to_update"."tg_table_name", "$changed"."id", "$actor",
+      "$changed"."$before", "$changed"."$after",
+      ${CHANGE_BYTES} operator(pg_catalog.+) pg_catalog.pg_column_size("$changed"."$before")
+        operator(pg_catalog.+) pg_catalog.pg_column_size("$changed"."$after"),
+      pg_catalog.strpos("$listens", e'\n') operator(pg_catalog.>) 0
+    from (
+      select "$all"."app_id", "$all"."id", "$old" operator(pg_catalog.-) "$same" as "$before",
+        "$new" operator(pg_catalog.-) "$same" as "$after"
+      from (
+        select "$both"."app_id", "$both"."id", "$old", "$new", array(
+          select "$key" from (select pg_catalog.jsonb_object_keys("$new") as "$key") as "$keys"
+          where pg_catalog.starts_with("$key", '#')
+            or ("$old" operator(pg_catalog.->) "$key")
+              operator(pg_catalog.=) ("$new" operator(pg_catalog.->) "$key")
+            -- As texts: 1.5 and 1.50 are different.
+            and (pg_catalog.jsonb_typeof("$new" operator(pg_catalog.->) "$key")
+                operator(pg_catalog.=) 'string'
+              or ("$old" operator(pg_catalog.->) "$key")::pg_catalog.text operator(pg_catalog.=)
+                ("$new" operator(pg_catalog.->) "$key")::pg_catalog.text)) as "$same"
+        from (
+          select "$was"."app_id", "$was"."id", pg_catalog.to_jsonb("$was") as "$old",
+            pg_catalog.to_jsonb("$became") as "$new"
+          -- Each row is in both, and PostgreSQL never does a full join by a loop in a loop.
+          from "$was" full join "$became" on "$was"."app_id" operator(pg_catalog.=)
+            "$became"."app_id" and "$was"."id" operator(pg_catalog.=) "$became"."id"
+          where pg_catalog.record_image_ne("$was", "$became") is not false offset 0) as "$both"
+        offset 0) as "$all"
+      offset 0) as "$changed"
+    where "$changed"."$after" operator(pg_catalog.<>) '{}';
   end if;
   return null;
 end
 $$;
 
-create function rowhouse.listen_to_delete() returns trigger language plpgsql security definer
-set search_path = pg_catalog, pg_temp as $$
+create function rowhouse.listen_to_delete() returns trigger language plpgsql security definer as $$
 declare
-  listens constant text := current_setting('rowhouse.listens');
-  actor constant text := rowhouse.who_writes(listens);
-  named constant text := split_part(listens, E'\n', 2);
-  hidden text[];
-  texts text[];
+  "$listens" constant pg_catalog.text := pg_catalog.current_setting('rowhouse.listens');
+  "$is_live" constant pg_catalog.bool := pg_catalog.starts_with("$listens", 'live');
+  "$actor" constant pg_catalog.text := pg_catalog.substr(
+    pg_catalog.split_part("$listens", e'\n', 1), case when "$is_live" then 6 else 1 end);
+  "$named" constant pg_catalog.text := pg_catalog.split_part("$listens", e'\n', 2);
+  "$ids" pg_catalog.uuid[];
 begin
-  if starts_with(listens, 'live') then
-    insert into rowhouse.changes (app_id, table_name, row_id)
-    select distinct app_id, tg_table_name, case when total <= ${MAX_ROWS} then id end
-    from (select app_id, id, count(*) over () as total from was) as changed;
+  if "$is_live" then
+    insert into rowhouse."changes" ("app_id", "table_name", "row_id")
+    select "$rows"."app_id", "listen_to_delete"."tg_table_name", "$rows"."$id"
+    from (select pg_catalog.count(*) operator(pg_catalog.>) ${MAX_ROWS} as "$many"
+      from (select from "$was" limit ${MAX_ROWS} operator(pg_catalog.+) 1) as "$few") as "$all"
+    cross join lateral (
+      select "$was"."app_id", case when not "$all"."$many" then "$was"."id" end as "$id"
+      from "$was" limit case when "$all"."$many" then 1 else ${MAX_ROWS} end) as "$rows";
   end if;
-  if actor <> '' then
-    select * into hidden, texts from rowhouse.form_of(tg_relid);
-    insert into rowhouse.row_changes (app_id, table_name, row_id, changed_by, before, after, bytes,
-      is_caused)
-    select app_id, tg_table_name, id, actor, before, null, ${CHANGE_BYTES} + pg_column_size(before),
-      split_part(named, ' ', 1) <> tg_table_name
-        or id <> all (string_to_array(split_part(named, ' ', 2), ',')::uuid[])
-    from (select app_id, id, rowhouse.values_of(to_jsonb(was), hidden, texts) as before
-      from was offset 0) as gone;
+  if "$actor" operator(pg_catalog.<>) '' then
+    if pg_catalog.split_part("$named", ' ', 1)
+      operator(pg_catalog.=) "listen_to_delete"."tg_table_name" then
+      "$ids" := pg_catalog.string_to_array(pg_catalog.split_part("$named", ' ', 2), ',');
+    end if;
+    insert into rowhouse."row_changes" ("app_id", "table_name", "row_id", "changed_by", "before",
+      "bytes", "is_caused")
+    select "$gone"."app_id", "listen_to_delete"."tg_table_name", "$gone"."id", "$actor",
+      "$gone"."$before",
+      ${CHANGE_BYTES} operator(pg_catalog.+) pg_catalog.pg_column_size("$gone"."$before"),
+      ("$gone"."id" operator(pg_catalog.=) any ("$ids")) is not true
+    from (
+      select "$all"."app_id", "$all"."id", "$old" operator(pg_catalog.-) array(
+        select "$key" from (select pg_catalog.jsonb_object_keys("$old") as "$key") as "$keys"
+        where "$key" operator(pg_catalog.=) any ('{id,app_id}')
+          or pg_catalog.starts_with("$key", '#')) as "$before"
+      from (select "$was"."app_id", "$was"."id", pg_catalog.to_jsonb("$was") as "$old" from "$was"
+        offset 0) as "$all"
+      offset 0) as "$gone";
   end if;
   return null;
 end
-$$;
-
--- The part of rowhouse.listens that says who calls; empty without a history.
-create function rowhouse.who_writes(listens text) returns text language sql immutable
-set search_path = pg_catalog, pg_temp as $$
-  select ltrim(regexp_replace(split_part(listens, E'\n', 1), '^live', ''))
-$$;
-
--- The columns that a change does not name, and the decimals, which are texts in responses: a JSON
--- number would lose digits.
-create function rowhouse.form_of(relation oid, out hidden text[], out texts text[])
-language sql stable security definer set search_path = pg_catalog, pg_temp as $$
-  select array(select attname from pg_attribute where attrelid = relation
-      and (attname in ('id', 'app_id') or attname like '#%')),
-    array(select listed ->> 'name' from pg_class join rowhouse.tables on name = relname
-      cross join jsonb_array_elements(definition -> 'columns') as listed
-      where pg_class.oid = relation and listed ->> 'kind' = 'decimal')
-$$;
-
--- The values of a row in the response format, without its ids and without columns of the service.
-create function rowhouse.values_of(given jsonb, hidden text[], texts text[]) returns jsonb
-language sql immutable set search_path = pg_catalog, pg_temp as $$
-  select case when texts = '{}' then given - hidden
-    else given - hidden || coalesce((select jsonb_object_agg(name, given ->> name)
-      from unnest(texts) as listed (name)), '{}') end
 $$;
 grant execute on function rowhouse.listen_to_insert, rowhouse.listen_to_update,
-  rowhouse.listen_to_delete, rowhouse.who_writes, rowhouse.form_of, rowhouse.values_of
-  to rowhouse_listener;
+  rowhouse.listen_to_delete to rowhouse_listener;
 
 grant create on schema rowhouse to rowhouse_listener;
 alter function rowhouse.listen_to_insert owner to rowhouse_listener;
@@ -122,14 +133,16 @@ alter function rowhouse.listen_to_update owner to rowhouse_listener;
 alter function rowhouse.listen_to_delete owner to rowhouse_listener;
 revoke create on schema rowhouse from rowhouse_listener;
 
-create trigger listen_to_insert after insert on rowhouse.listened referencing new table as became
-  for each statement when (current_setting('rowhouse.listens', true) <> '')
+create trigger listen_to_insert after insert on rowhouse.listened
+  referencing new table as "$became" for each statement
+  when (starts_with(current_setting('rowhouse.listens', true), 'live'))
   execute function rowhouse.listen_to_insert();
 create trigger listen_to_update after update on rowhouse.listened
-  referencing old table as was new table as became
+  referencing old table as "$was" new table as "$became"
   for each statement when (current_setting('rowhouse.listens', true) <> '')
   execute function rowhouse.listen_to_update();
-create trigger listen_to_delete after delete on rowhouse.listened referencing old table as was
+create trigger listen_to_delete after delete on rowhouse.listened
+  referencing old table as "$was"
   for each statement when (current_setting('rowhouse.listens', true) <> '')
   execute function rowhouse.listen_to_delete();
 

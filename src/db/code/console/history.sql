@@ -13,12 +13,15 @@ declare
   declared jsonb;
   -- Changes up to here wait for an edit.
   edited bigint;
+  texts text[];
 begin
   select definition into declared from rowhouse.registrations where app_id = app.id
     and table_name = wanted_table;
   if declared is null then
     raise exception 'no such table' using errcode = 'RH004';
   end if;
+  texts := array(select listed ->> 'name' from jsonb_array_elements(declared -> 'columns') as listed
+    where listed ->> 'kind' in ('decimal', 'string'));
   perform rowhouse.enter_app(app.id);
   perform set_config('enable_seqscan', 'off', true),
     set_config('plan_cache_mode', 'force_custom_plan', true);
@@ -34,7 +37,8 @@ begin
         'act', coalesce(nullif(split_part(changed_by, ' ', 3), ''),
           concat_ws(' ', request, changed_at)),
         'by', rowhouse.history_actor(app.id, changed_by),
-        'before', before::text, 'after', after::text, 'isCaused', is_caused)
+        'before', rowhouse.values_in_response(before, texts)::text,
+        'after', rowhouse.values_in_response(after, texts)::text, 'isCaused', is_caused)
         order by id desc), '[]')
       from (
         select *, sum(bytes) over (order by id desc) - bytes as earlier
@@ -100,6 +104,14 @@ begin
         order by near.id limit max_rows) as caused) as found
     where ids is not null));
 end
+$$;
+
+-- The stored values of a row, with decimals as the texts that responses have: a JSON number of a
+-- response loses digits. Also of a decimal column that became one of texts.
+create function rowhouse.values_in_response(stored jsonb, texts text[]) returns jsonb
+language sql immutable set search_path = pg_catalog, pg_temp as $$
+  select stored || coalesce((select jsonb_object_agg(name, stored ->> name)
+    from unnest(texts) as listed (name) where jsonb_typeof(stored -> name) = 'number'), '{}')
 $$;
 
 -- Who changed a row: the kind, the id of a person or a key, and a name; null without a record. An
