@@ -241,4 +241,18 @@ export const ERRORS: readonly PlantedError[] = [
     error: "return [...new Set(names)].slice(0, 1).map(",
     test: "test/data/person_attacks_rows_test.ts",
   },
+  {
+    name: "a person updates rows of a team that the person has left",
+    file: "src/tables/sql/update_many_body.ts",
+    text: 'visible === "" && forbid === ""',
+    error: 'visible !== "planted"',
+    test: "test/data/claim_rows_test.ts",
+  },
+  {
+    name: "two workers claim the same row",
+    file: "src/tables/sql/where_bodies.ts",
+    text: `  if "$ids" <> '{}' then`,
+    error: `  if "$ids" <> '{}' and false then`,
+    test: "test/data/claim_rows_test.ts",
+  },
 ];
