@@ -15,7 +15,7 @@ import { type Condition, invalid, type QueryColumn, unsupported } from "./filter
 import type { PathOptions } from "./indexes.ts";
 import { LIST_PARAMETERS, NO_TABLES, readConditions, toProblem } from "./list_query.ts";
 import { NARROW } from "./needed_index.ts";
-import type { QueryPath } from "./path.ts";
+import { hasAllRows, type QueryPath } from "./path.ts";
 import { planRows, planSets, type SetParts, WHOLE_SET } from "./plan.ts";
 import { listReads } from "./text_work.ts";
 
@@ -144,9 +144,12 @@ function toGroupPlan(
     .map((column) => ({ column, work: KEY_WORK, maxBytes: MAX_GROUP_KEY_BYTES }));
   const toNumbers = (columns: readonly QueryColumn[]) => [...new Set(columns.map(numberOf))];
   const used = [...by, ...Object.values(aggregates).flat()];
+  const texts = toTexts(keys, used);
+  // Without an index that narrows the rows, PostgreSQL reads them in any order. Only visits in order limit the work of texts.
+  const isWhole = hasAllRows(path) && texts.text === undefined;
   return {
-    ...rows,
-    ...toTexts(keys, used),
+    ...{ ...rows, merged: rows.merged ?? (isWhole ? false : undefined) },
+    ...texts,
     ...{ grouped: toNumbers(used), by: toNumbers(by) },
     ...Object.fromEntries(
       Object.entries(aggregates).map(([name, columns]) => [name, toNumbers(columns)]),

@@ -204,6 +204,11 @@ function hasOnlySeen(
   );
 }
 
+/** Whether no condition narrows the rows of the walk, and no order needs it. */
+export function hasAllRows(path: QueryPath): boolean {
+  return isWhole(path) && path.fulfilled.length === 0 && !path.isOrdered;
+}
+
 /** Whether the rows of the walk are those of the table, in the order of ids. */
 export function isWhole(path: QueryPath): boolean {
   const { index, branches, nulls, terms } = path;

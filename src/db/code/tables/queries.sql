@@ -199,12 +199,12 @@ begin
           ' over (rows unbounded preceding) as "$e" from (%s) as "$v") as "$v"'
           ' where "$e" operator(pg_catalog.<=) 0)' end, part);
   end loop;
-  numbered := format('select *, pg_catalog.row_number() over "$o" as "$n",'
-    ' pg_catalog.sum("$x") over "$o" as "$w"%s'
+  numbered := format('select *, pg_catalog.row_number() over "$o" as "$n"%s'
     ' from (select * from (%s) as "$v" limit $4 operator(pg_catalog.+) 1) as "$v"'
     ' window "$o" as (rows unbounded preceding)',
-    case when plan ? 'text' then ''
-      else ', pg_catalog.count(*) filter (where not "$b") over "$o" as "$z"' end,
+    case when plan ? 'text' then ', pg_catalog.sum("$x") over "$o" as "$w"'
+      when is_within <> 'true'
+        then ', pg_catalog.count(*) filter (where not "$b") over "$o" as "$z"' else '' end,
     walk);
   if plan ? 'text' then
     -- The walk also reads each longer text for its MD5, so it must not continue after the work.
@@ -216,11 +216,14 @@ begin
     values_of := values_of || format(', %s as "$k%s"', more[n], n);
   end loop;
   return format('select "$id", "$n", %s as "$q",'
-    ' case when "$n" operator(pg_catalog.>) $4 %s then ''visits'''
-    ' when "$w" operator(pg_catalog.>) $5 then ''text'' end as "$cut"%s'
+    ' case when "$n" operator(pg_catalog.>) $4 %s then ''visits''%s end as "$cut"%s'
+    ' from (%s) as "$v" where %s',
+    compared, ended,
+    case when plan ? 'text' then ' when "$w" operator(pg_catalog.>) $5 then ''text''' else '' end,
+    values_of, numbered,
     -- "$z" counts the rows after the end: PostgreSQL stops at the first of them.
-    ' from (%s) as "$v" where "$z" operator(pg_catalog.<=) 0',
-    compared, ended, values_of, numbered);
+    case when plan ? 'text' or is_within <> 'true' then '"$z" operator(pg_catalog.<=) 0'
+      else 'true' end);
 end
 $$;
 
@@ -690,8 +693,10 @@ $$;
 -- The statement of a plan that reads all rows that a person sees. "rows_of" is a query of them that
 -- PostgreSQL plans by itself, and that nothing of the plan reaches ("offset 0"): no condition or
 -- order is evaluated on a row that the person does not see, and no value of a request chooses an
--- index. No number of rows limits it, only the time of the call.
-create function rowhouse.found_statement(rows_of text, columns text[], types text[], plan jsonb)
+-- index. No number of rows limits it, only the time of the call. "is_limited": the rows of groups
+-- have their number "$n", and $4 of them are visited.
+create function rowhouse.found_statement(rows_of text, columns text[], types text[], plan jsonb,
+  is_limited bool)
 returns text language plpgsql stable set search_path = pg_catalog, pg_temp as $$
 declare
   size constant int4 := cardinality(columns);
@@ -706,6 +711,7 @@ declare
   ordinal int4;
 begin
   if (ids = array['"$t"."id"'] and cardinality(walk) = 1) is not true or plan ? 'in'
+    or is_limited and not plan ? 'grouped'
     or plan ? 'branches' or plan ? 'nulls' or plan ? 'at' then
     raise exception 'no such walk' using errcode = 'RH022';
   end if;
@@ -728,9 +734,11 @@ begin
       raise exception 'no such column' using errcode = 'RH022';
     end if;
     return (select format(
-      '(select true as "$q", null::pg_catalog.text as "$cut"%s from %s where %s)',
-      string_agg(format(', %s as "$c%s"', columns[number::int4], number), '' order by n),
-      seen, matches)
+      '(select true as "$q", %s as "$cut"%s from %s where %s)',
+      case when is_limited then 'case when "$n" operator(pg_catalog.>) $4 then ''visits'' end'
+        else 'null::pg_catalog.text' end,
+      string_agg(format(', %s as "$c%s"', columns[number::int4], number), '' order by n), seen,
+      case when is_limited then '"$n" operator(pg_catalog.>) $4 or ' else '' end || matches)
       from jsonb_array_elements_text(plan -> 'grouped') with ordinality as listed (number, n));
   end if;
   for part in
@@ -754,7 +762,7 @@ begin
     'select "$t"."id" from %s where %s order by %s limit $3) as "$ids") as "$v"',
     case when plan ? 'set' then '$3' else 'null' end,
     case when (plan ->> 'isCounted')::bool then rowhouse.found_statement(rows_of, columns, types,
-      plan || '{"isTotal": true}') else 'null::pg_catalog.int8' end,
+      plan || '{"isTotal": true}', false) else 'null::pg_catalog.int8' end,
     seen, matches, coalesce(in_order, ids[1]));
 end
 $$;
@@ -766,10 +774,11 @@ create function rowhouse.person_statement(rows_of text, relation text, source te
 language plpgsql stable set search_path = pg_catalog, pg_temp as $$
 begin
   if (plan ->> 'merged')::bool is false then
-    return rowhouse.found_statement(rows_of, columns, types, plan);
+    return rowhouse.found_statement(rows_of, columns, types, plan, false);
   elsif plan ? 'merged' and (plan ->> 'isCounted')::bool and not plan ? 'total' then
     return format('select "$ids", "$cut", %s from (%s) as "$v" ("$ids", "$cut", "$none")',
-      rowhouse.found_statement(rows_of, columns, types, plan - 'at' || '{"isTotal": true}'),
+      rowhouse.found_statement(
+        rows_of, columns, types, plan - 'at' || '{"isTotal": true}', false),
       rowhouse.view_statement(relation, source, seen, walks, columns, keys, types,
         plan - 'isCounted'));
   end if;
@@ -777,10 +786,17 @@ begin
 end
 $$;
 
+-- The statement of a plan of an API key. Groups of rows that no index narrows need no order.
 create function rowhouse.query_statement(
   source text, columns text[], keys text[], types text[], plan jsonb) returns text
 language sql stable
-return rowhouse.view_statement(source, source, 'true', null, columns, keys, types, plan);
+return case when (plan ->> 'merged')::pg_catalog.bool is false
+  and pg_catalog.jsonb_exists(plan, 'grouped')
+  then rowhouse.found_statement(pg_catalog.format(
+    'select *, pg_catalog.row_number() over () as "$n" from (select * from %s as "$t"'
+    ' where "$t"."app_id" operator(pg_catalog.=) $1 limit $4 operator(pg_catalog.+) 1) as "$t"',
+    source), columns, types, plan, true)
+  else rowhouse.view_statement(source, source, 'true', null, columns, keys, types, plan) end;
 
 grant execute on function rowhouse.query_value, rowhouse.query_operator, rowhouse.query_condition,
   rowhouse.query_bound, rowhouse.query_visits, rowhouse.query_each, rowhouse.query_before_nulls,
