@@ -8,6 +8,7 @@ import { extname } from "node:path";
 import { Worker } from "node:worker_threads";
 import { Problem } from "../problem.ts";
 import { makeFairQueue } from "../std/fair_queue.ts";
+import { VERSION } from "../std/version.ts";
 import type { Work, workInPlace } from "./work.ts";
 import type { TaskReply } from "./work_worker.ts";
 
@@ -67,7 +68,12 @@ export function makeWorkThread(): Work {
   return (appId, name, input) => {
     const { promise, resolve, reject } = Promise.withResolvers<unknown>();
     clearTimeout(idle);
-    queue.join(appId, { appId, message: JSON.stringify({ name, input }), resolve, reject });
+    queue.join(appId, {
+      appId,
+      message: JSON.stringify({ version: VERSION, name, input }),
+      resolve,
+      reject,
+    });
     next();
     // The reply is the result of the task with this name.
     return promise as ReturnType<typeof workInPlace<typeof name>>;
