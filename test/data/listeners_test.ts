@@ -161,6 +161,10 @@ describe("turning on returns", () => {
       command.resolve(run);
       await eventually(async () => (await listHeard()).length === 2);
       await eventually(async () => (await listResets()) === 1);
+      // The command has seen this transaction.
+      const seen = `select from pg_stat_activity where datname = current_database()
+        and query like '%rowhouse.list_writers%' and state = 'idle' and pid <> pg_backend_pid()`;
+      await eventually(async () => (await ask(seen, [])).length > 0);
       expect(isEnded).toBe(false);
     });
     await serving.end();
