@@ -2,6 +2,7 @@
 import { describe, expect, test } from "bun:test";
 import { setAppSwitch } from "../../src/records/apps/mod.ts";
 import { defineSchema, t } from "../../src/schema/mod.ts";
+import { freshName } from "../support/push.ts";
 import { type Call, openTestService, type TestApp } from "../support/service.ts";
 import { share } from "../support/share.ts";
 
@@ -169,6 +170,25 @@ test("a change has the changed columns of the app, also if only digits changed",
     ["changed_at", "rank"],
     Object.keys(todos()).toSorted(),
   ]);
+});
+
+test("two references to a deleted row that a row had are recorded once each", async () => {
+  const person = () => t.ref(name, { onDelete: "set null" });
+  const [name, tasks] = [freshName(), freshName()];
+  const made = await service.makeApp(
+    defineSchema({ [name]: {}, [tasks]: { author: person(), reviewer: person() } }),
+  );
+  await setAppSwitch(service.service, made.slug, ["history", true]);
+  const { id } = await create({}, { as: made, to: `/v1/data/db/${name}` });
+  const task = { author: id, reviewer: id };
+  for (let n = 0; n < 2; n++) await create(task, { as: made, to: `/v1/data/db/${tasks}` });
+  await send(`/v1/data/db/${name}/${id}`, { method: "DELETE" }, { as: made, status: 204 });
+  const caused = (await readChanges(made)).filter((change) => change.caused);
+  const changes = caused.map(({ before, after }) => JSON.stringify([before, after]));
+  const cleared = ["author", "reviewer"].map((column) =>
+    JSON.stringify([{ [column]: id }, { [column]: null }]),
+  );
+  expect(changes.toSorted()).toEqual([...cleared, ...cleared].toSorted());
 });
 
 test("a write that writes nothing is not recorded", async () => {

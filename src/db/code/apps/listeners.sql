@@ -69,12 +69,17 @@ begin
               or ("$old" operator(pg_catalog.->) "$key")::pg_catalog.text operator(pg_catalog.=)
                 ("$new" operator(pg_catalog.->) "$key")::pg_catalog.text)) as "$same"
         from (
-          select "$was"."app_id", "$was"."id", pg_catalog.to_jsonb("$was") as "$old",
-            pg_catalog.to_jsonb("$became") as "$new"
-          -- Each row is in both, and PostgreSQL never does a full join by a loop in a loop.
-          from "$was" full join "$became" on "$was"."app_id" operator(pg_catalog.=)
-            "$became"."app_id" and "$was"."id" operator(pg_catalog.=) "$became"."id"
-          where pg_catalog.record_image_ne("$was", "$became") is not false offset 0) as "$both"
+          select "$left"."app_id", "$left"."id", pg_catalog.to_jsonb("$left"."$row") as "$old",
+            pg_catalog.to_jsonb("$right"."$row") as "$new"
+          -- By their positions: a delete that clears two references of a row has it twice. Each row
+          -- is in both, and PostgreSQL never does a full join by a loop in a loop.
+          from (select "$was"."app_id", "$was"."id", "$was" as "$row",
+              pg_catalog.row_number() over () as "$place" from "$was") as "$left"
+          full join (select "$became" as "$row", pg_catalog.row_number() over () as "$place"
+              from "$became") as "$right"
+            on "$left"."$place" operator(pg_catalog.=) "$right"."$place"
+          where pg_catalog.record_image_ne("$left"."$row", "$right"."$row") is not false
+          offset 0) as "$both"
         offset 0) as "$all"
       offset 0) as "$changed"
     where "$changed"."$after" operator(pg_catalog.<>) '{}';
