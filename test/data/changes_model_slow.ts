@@ -1,6 +1,7 @@
 /**
- * No reader misses a change: writers fail, connections are killed, a transaction delays rows, a process stops, and
- * readers reconnect. In the end, every reader has exactly the rows of its app.
+ * No reader misses a change: writers fail, connections are killed, a transaction delays rows, a process stops, another switch of an
+ * app turns on and off, and readers reconnect. In the end, every reader has exactly the rows of its app, and the history has each
+ * update and delete once, also those of references.
  */
 import { expect, test } from "bun:test";
 import { setAppSwitch } from "../../src/records/apps/mod.ts";
@@ -11,45 +12,101 @@ import { openTestService, type TestApp } from "../support/service.ts";
 import { openShape } from "../support/shape.ts";
 
 const PATH = "/v1/data/db/todos";
+const PROJECTS = "/v1/data/db/projects";
 const SECONDS = 20;
 
 type Row = { id: string; app_id: string };
+type Change = {
+  id: string;
+  before: Record<string, unknown>;
+  after: Record<string, unknown> | null;
+  caused: boolean;
+};
 type Reader = { app: TestApp; rows: Map<string, string>; events: number; resets: number };
 
 test("every reader ends with the rows of its app", async () => {
-  const options = { service: { previews: ["live", "filters"] } } as const;
+  const options = { service: { previews: ["live", "filters", "history"] } } as const;
   await using service = await openTestService(options);
   const second = await openShape(options, service.database, () => {});
   const apps = [
     await service.makeApp(
-      defineSchema({ todos: { title: t.string().required(), meta: t.json(), price: t.decimal() } }),
+      defineSchema({
+        projects: { above: t.ref("projects", { onDelete: "cascade" }) },
+        todos: {
+          title: t.string().required(),
+          tag: t.string().unique(),
+          price: t.decimal(),
+          project: t.ref("projects", { onDelete: "cascade" }),
+          above: t.ref("todos", { onDelete: "cascade" }),
+          beside: t.ref("todos", { onDelete: "set null" }),
+        },
+      }),
     ),
     await service.makeApp(defineSchema({ todos: { title: t.string().required() } })),
   ];
+  const [linked, plain] = apps;
+  if (linked === undefined || plain === undefined) throw new Error("No apps");
   for (const { slug } of apps) await setAppSwitch(service.service, slug, ["live", true]);
+  await setAppSwitch(service.service, linked.slug, ["history", true]);
   const urls = [service.url, second.url];
   const endsAt = performance.now() + SECONDS * 1000;
   const isOver = () => performance.now() > endsAt;
   let killed = 0;
   let failed = 0;
 
+  const pick = (ids: readonly string[]) => ids[Math.floor(Math.random() * ids.length)] ?? null;
+  const created = new Set<string>();
+  const projects: string[] = [];
+  /** Projects below each other, with todos: a delete takes them along. */
+  const writeProjects = async (): Promise<void> => {
+    while (!isOver()) {
+      const json = { above: Math.random() < 0.5 ? pick(projects) : null };
+      const made = await service.call(linked, PROJECTS, { method: "POST", json });
+      if (made.status === 201) projects.push((made.json as Row).id);
+      if (projects.length < 5) continue;
+      const [id] = projects.splice(Math.floor(Math.random() * projects.length), 1);
+      await service.call(linked, `${PROJECTS}/${id}`, { method: "DELETE" });
+    }
+  };
+  const turn = async (): Promise<void> => {
+    for (let isOn = true; !isOver(); isOn = !isOn) {
+      await setAppSwitch(service.service, plain.slug, ["history", isOn]).catch(() => failed++);
+      await Bun.sleep(300);
+    }
+  };
+
   const write = async (app: TestApp): Promise<void> => {
     const ids: string[] = [];
     while (!isOver()) {
-      const id = ids[Math.floor(Math.random() * ids.length)];
-      const json = { title: `t${Math.random()}` };
+      const id = pick(ids);
+      const links = () => ({ project: pick(projects), above: pick(ids), beside: pick(ids) });
+      const json = {
+        title: `t${Math.random()}`,
+        ...(app === linked && Math.random() < 0.5 && links()),
+      };
       const roll = Math.random();
       const response =
-        id === undefined || roll < 0.3
+        id === null || roll < 0.3
           ? await service.call(app, PATH, { method: "POST", json })
           : roll < 0.5
             ? await service.call(app, PATH, { method: "POST", json: [json, json, json] })
-            : roll < 0.8
-              ? await service.call(app, `${PATH}/${id}`, { method: "PATCH", json })
-              : await service.call(app, `${PATH}/${id}`, { method: "DELETE" });
-      const created = response.json as { id?: string; rows?: Row[] } | undefined;
-      if (response.status === 201)
-        ids.push(...(created?.rows ?? [created as Row]).map((row) => row.id));
+            : roll < 0.6 && app === linked
+              ? await service.call(app, `${PATH}?onConflict=tag`, {
+                  method: "POST",
+                  json: [1, 2].map(() => ({
+                    ...json,
+                    tag: `tag${Math.floor(Math.random() * 50)}`,
+                  })),
+                })
+              : roll < 0.8
+                ? await service.call(app, `${PATH}/${id}`, { method: "PATCH", json })
+                : await service.call(app, `${PATH}/${id}`, { method: "DELETE" });
+      const made = response.json as { id?: string; rows?: Row[] } | undefined;
+      if (response.status === 201) {
+        const added = (made?.rows ?? [made as Row]).map((row) => row.id);
+        ids.push(...added);
+        if (app === linked) for (const id of added) created.add(id);
+      }
       if (response.status >= 500) failed++;
     }
   };
@@ -106,6 +163,16 @@ test("every reader ends with the rows of its app", async () => {
     }
   };
 
+  const readHistory = ({ id }: TestApp) =>
+    service.query<Change>(
+      `with entered as materialized (select set_config('rowhouse.app_id', $1::text, true))
+      select row_id as id, before, after, is_caused as caused from entered, rowhouse.row_changes
+      where app_id = $1::uuid and table_name = 'todos'
+      -- One request can record that it deleted a row before it records what it cleared in it.
+      order by min(row_changes.id) over (partition by row_id, request), after is null, row_changes.id`,
+      [id],
+    );
+
   let isDone = false;
   const open = new Set<EventReader>();
   const read = async (reader: Reader): Promise<void> => {
@@ -139,7 +206,10 @@ test("every reader ends with the rows of its app", async () => {
     [1, 2, 3].map(() => ({ app, rows: new Map(), events: 0, resets: 0 })),
   );
   const reading = readers.map(read);
-  const work = [...apps.flatMap((app) => [write(app), write(app), write(app)]), hold(), kill()];
+  const work = [
+    ...apps.flatMap((app) => [write(app), write(app), write(app)]),
+    ...[writeProjects(), turn(), hold(), kill()],
+  ];
   await Bun.sleep((SECONDS * 1000) / 2);
   urls.pop();
   await second.close();
@@ -154,14 +224,48 @@ test("every reader ends with the rows of its app", async () => {
         describe: () => describeDifference(reader, truth),
       });
   }
+  const recorded = checkHistory(await readHistory(linked), await list(linked), created);
   isDone = true;
   for (const events of open) await events.close();
   await Promise.all(reading);
   const events = readers.reduce((sum, reader) => sum + reader.events, 0);
   const resets = readers.reduce((sum, reader) => sum + reader.resets, 0);
-  console.log(`${events} events, ${resets} resets, ${killed} killed, ${failed} failed writes`);
+  console.log(
+    `${events} events, ${resets} resets, ${killed} killed, ${failed} failed writes, ${JSON.stringify(recorded)}`,
+  );
   expect(events).toBeGreaterThan(100);
 }, 120_000);
+
+/** Each value before a change is that after the one before it, the last is that of the row, and a row that is gone was deleted once. */
+function checkHistory(
+  changes: readonly Change[],
+  rows: ReadonlyMap<string, string>,
+  created: ReadonlySet<string>,
+) {
+  const counts = { updates: 0, deletes: 0, "set null": 0, cascades: 0 };
+  const gone = new Set<string>();
+  const known = new Map<string, Record<string, unknown>>();
+  for (const { id, before, after, caused } of changes) {
+    const values = known.get(id) ?? {};
+    const earlier = Object.keys(before).filter((name) => name in values);
+    expect({ id, ...pickOf(before, earlier) }).toEqual({ id, ...pickOf(values, earlier) });
+    expect([id, gone.has(id)]).toEqual([id, false]);
+    if (after === null) gone.add(id);
+    known.set(id, { ...values, ...before, ...after });
+    counts[after === null ? (caused ? "cascades" : "deletes") : caused ? "set null" : "updates"]++;
+  }
+  for (const [id, values] of known) {
+    expect([id, rows.has(id)]).toEqual([id, !gone.has(id)]);
+    if (rows.has(id)) expect(JSON.parse(rows.get(id) ?? "")).toMatchObject(values);
+  }
+  for (const id of created) expect([id, gone.has(id)]).toEqual([id, !rows.has(id)]);
+  for (const [kind, count] of Object.entries(counts)) expect([kind, count]).not.toEqual([kind, 0]);
+  return counts;
+}
+
+function pickOf(values: Record<string, unknown>, names: readonly string[]) {
+  return Object.fromEntries(names.map((name) => [name, values[name]]));
+}
 
 function describeDifference({ rows, resets }: Reader, truth: readonly [string, string][]): string {
   const there = new Map(truth);

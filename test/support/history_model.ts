@@ -18,6 +18,7 @@ export const SCHEMA = defineSchema({
     owner: t.ref("owners", { onDelete: "cascade" }),
     helper: t.ref("owners", { onDelete: "set null" }),
     above: t.ref("items", { onDelete: "cascade" }),
+    beside: t.ref("items", { onDelete: "set null" }),
     changed_at: t.timestamp().default("now").onUpdate("now"),
   },
 });
@@ -59,7 +60,7 @@ export const VALUES: Record<string, readonly string[]> = {
     '"0198c1f0-0000-7000-8000-00000000abcd"',
   ],
 };
-export const COLUMNS = [...Object.keys(VALUES), "owner", "helper", "above", "changed_at"];
+export const COLUMNS = [...Object.keys(VALUES), "owner", "helper", "above", "beside", "changed_at"];
 
 export type Values = Readonly<Record<string, string | null>>;
 export type Rows = ReadonlyMap<string, Values>;

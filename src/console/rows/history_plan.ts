@@ -104,9 +104,15 @@ export function planRestore(
   const byRow = Map.groupBy(changes, ({ rowId }) => rowId);
   return [...byRow].map(([id, ofRow]) => {
     // The oldest first: the values before it are those to restore.
-    const sorted = ofRow.toSorted((a, b) => a.id - b.id);
+    const sorted = ofRow.toSorted(compareTimes);
     return planRow({ id, changes: sorted, now: rows.get(id) }, { definition, wanted, since });
   });
+}
+
+/** Of changes of one row. A request can record that it deleted the row before it records which reference it cleared in it. */
+function compareTimes(a: RowChange, b: RowChange): number {
+  const isLast = (change: RowChange) => Number(change.after === null);
+  return (a.at === b.at ? isLast(a) - isLast(b) : 0) || a.id - b.id;
 }
 
 type OfRow = {

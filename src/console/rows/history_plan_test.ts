@@ -1,6 +1,7 @@
 import { expect, test } from "bun:test";
 import type { RowChange } from "../../records/console/mod.ts";
-import { groupChanges } from "./history_plan.ts";
+import { defineSchema, t, toDefinition } from "../../schema/mod.ts";
+import { groupChanges, planRestore } from "./history_plan.ts";
 import { readRuns, toRestorePath } from "./history_read.ts";
 
 const toChange = (id: number, seconds: number): RowChange => ({
@@ -24,6 +25,36 @@ test("groupChanges() separates requests of the same moment, and keeps an act of 
     [5, 4, 2],
     [3, 1],
   ]);
+});
+
+test("planRestore() creates a deleted row with the reference that the same request cleared, recorded in either order", () => {
+  const reading = toDefinition(
+    defineSchema({
+      items: { title: t.string(), beside: t.ref("items", { onDelete: "set null" }) },
+    }),
+  );
+  const definition = "definition" in reading ? reading.definition.tables[0] : undefined;
+  if (definition === undefined) throw new Error("No definition");
+  const texts = { deleted: '{"title":"a","beside":null}', beside: '{"beside":"b"}' };
+  const deleted = { ...toChange(1, 1), rowId: "row", before: texts.deleted, after: null };
+  const cleared = { ...deleted, before: texts.beside, after: '{"beside":null}' };
+  for (const changes of [
+    [
+      { ...deleted, id: 1 },
+      { ...cleared, id: 2 },
+    ],
+    [
+      { ...cleared, id: 1 },
+      { ...deleted, id: 2 },
+    ],
+  ]) {
+    const [planned] = planRestore(changes, new Map(), { definition });
+    expect(planned).toMatchObject({ kind: "create" });
+    expect(planned?.kind === "create" && Object.fromEntries(planned.values)).toEqual({
+      title: '"a"',
+      beside: '"b"',
+    });
+  }
 });
 
 test.each([
