@@ -23,6 +23,8 @@ export const FUNCTIONS = {
   check_rules_key: { retry: "safe", parameters: { app: "uuid", presented_proof: "bytea" }, returns: "uuid" },
   claim_deferred_step: { parameters: { after: "int8", lease_s: "int4" }, returns: { step_id: "int8", table_name: "text", step_name: "text", definition: "jsonb" }, isSet: true },
   claim_mails: { retry: "safe", parameters: { max_rows: "int4", lease_s: "int4", retry_s: "float8" }, returns: "jsonb" },
+  complete_found_key: { parameters: { app: "uuid", claim: "bytea", first_response: "text" }, returns: "void" },
+  complete_key: { parameters: { app: "uuid", claim: "bytea", first_response: "text" }, returns: "void" },
   confirm_addresses: { retry: "safe", caller: "operator", parameters: { confirmed: "jsonb", new_secret_id: "text", is_renewal: "bool" }, returns: "int4" },
   console_act: { caller: "visitor", parameters: { action: "text", input: "jsonb" }, returns: "jsonb?" },
   console_delete_app_step: { caller: "visitor", parameters: { app_slug: "text" }, returns: { is_done: "bool", is_waiting: "bool" }, isSet: true, needs: "recent sign-in" },

@@ -1,8 +1,8 @@
 /** Push: from an app's definition to tables, functions and a migration. The only writer of generated DDL. @module */
 export type { PushDeps } from "./apply.ts";
 export type { PushBody } from "./bodies.ts";
+export * from "./check_bodies.ts";
 export type { MigrationRecord } from "./history/migration_text.ts";
-export * from "./history/release.ts";
 export type { CheckedMigration } from "./history/replayed_migration.ts";
 export * from "./history/status.ts";
 export { MAX_BYTES, MAX_REPLAY_BYTES, PUSH_LIMITS, type PushLimits } from "./limits.ts";
@@ -26,6 +26,7 @@ export {
   refreshFunctions,
   sweepSets,
 } from "./sql/refresh.ts";
+export * from "./sql/release.ts";
 export { findLargeApps } from "./state.ts";
 export { compareFacts, type Difference, findTableDifferences, readDrift } from "./verify/drift.ts";
 export { workInPlace } from "./work.ts";

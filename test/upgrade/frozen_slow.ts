@@ -41,7 +41,10 @@ import { isInstalled, openStage, type Stage } from "./stage.ts";
 import { CARDS, call, type KeyName, openPersonKey, restoreProject, type World } from "./world.ts";
 
 /** What `migrate` itself writes: facts of the program. */
-const FACTS = ["service_migrations", "code", "release", "isolation_checks", "versions"];
+const FACTS = [
+  ...["service_migrations", "code", "release", "isolation_checks", "versions"],
+  ...["verified_sets", "body_digests"],
+];
 const DECLARED = ["audit_actions", "app_switches", "account_actions"];
 const isOfProgram = (table: string) =>
   [...FACTS, ...DECLARED].some((name) => table === `rowhouse.${name}`);

@@ -35,7 +35,6 @@ import {
   type TableUse,
   type ViewSet,
 } from "../catalog/mod.ts";
-import { digestOf } from "../history/release.ts";
 import { isExpired, planDrop, UNUSED_SET_LIFE_S } from "../plan/plan_sets.ts";
 import { readMessageResult } from "../plan/rejections.ts";
 import { MESSAGE_SETTINGS, MESSAGE_TIMEOUT_MS, renderLock } from "../plan/retype_messages.ts";
@@ -50,6 +49,8 @@ import {
 } from "./functions.ts";
 import { type IndexedTable, type IndexState, listIndexStates, readIndexes } from "./index_forms.ts";
 import { renderForgetSets, renderLockTable, toRecordedView } from "./message.ts";
+import { digestOf } from "./release.ts";
+import { digestSet, readVerified, recordVerified } from "./verified_sets.ts";
 
 type OutdatedTable = {
   name: string;
@@ -91,14 +92,21 @@ export async function refreshFunctions(
 ): Promise<string[]> {
   // First for all: a new function of one table sets what the listeners of others hear when it cascades.
   await fitListeners(admin);
-  const outdated = await findOutdatedTables(admin);
+  const { outdated, isRecorded } = await compareTables(admin);
   const refreshed: string[] = [];
   for (const [index, { name }] of outdated.entries()) {
     if (!(await refreshTable(admin, name))) continue;
     refreshed.push(name);
     report({ name, index: index + 1, count: outdated.length });
   }
+  if (refreshed.length > 0 || !isRecorded) await recordCompared(admin);
   return refreshed;
+}
+
+/** Records the sets whose functions are this release's output, for the next comparisons. */
+async function recordCompared(admin: Database): Promise<void> {
+  const { verified } = await compareTables(admin);
+  await recordVerified(admin, verified);
 }
 
 /** Gives all tables the listeners that their apps need, and removes others where no request holds the table. */
@@ -189,20 +197,43 @@ export async function findOutdatedTables(
   name: string | null = null,
   hasFilters: boolean | undefined = undefined,
 ): Promise<OutdatedTable[]> {
+  return (await compareTables(db, name, hasFilters)).outdated;
+}
+
+type Compared = {
+  outdated: OutdatedTable[];
+  /** Digests of the sets whose functions are this release's output. */
+  verified: string[];
+  /** Whether exactly these are recorded. */
+  isRecorded: boolean;
+};
+
+async function compareTables(
+  db: Database,
+  name: string | null = null,
+  hasFilters: boolean | undefined = undefined,
+): Promise<Compared> {
   const values = { wanted: name, endpoints: ALL_ENDPOINTS };
   const recorded = (await call(db, "read_generated", values)) as Recorded;
   const { tables, functions, uses = [], ...found } = recorded;
   const site = { ...found, hasFilters: hasFilters ?? found.hasFilters };
   const wanted = isOneServer(site) ? listViewSets(uses) : new Map<string, ViewSet[]>();
-  const digests = new Map(
-    functions.map((body) => [`${body.name}(${body.arguments})`, body.digest]),
-  );
-  const isOutdated = (set: ServedSet, endpoint: Endpoint) =>
-    digests.get(`${functionName(set, endpoint)}(${printedArguments(endpoint)})`) !==
-    digestOf(renderBody(set, endpoint, site));
-  const isUnserved = (set: ColumnSet, endpoint: Endpoint) =>
-    digests.has(`${functionName(set, endpoint)}(${printedArguments(endpoint)})`);
-  return tables
+  const bodies = new Map(functions.map((body) => [`${body.name}(${body.arguments})`, body.digest]));
+  const known = name === null ? await readVerified(db) : new Set<string>();
+  const verified: string[] = [];
+  const isOutdated = (set: ServedSet) => {
+    const name = { table: set.name, hash: hashColumnSet(set) };
+    const find = (endpoint: Endpoint) =>
+      bodies.get(`${functionName(name, endpoint)}(${printedArguments(endpoint)})`);
+    const digest = digestSet(set, site, bodies);
+    const isOther = (endpoint: Endpoint) =>
+      find(endpoint) !== digestOf(renderBody(set, endpoint, site));
+    if (!known.has(digest) && endpointsOfSet(set, site).some(isOther)) return true;
+    if (findUnserved(set, site).some((endpoint) => find(endpoint) !== undefined)) return true;
+    verified.push(digest);
+    return false;
+  };
+  const outdated = tables
     .map(({ views = [], ...table }) => ({
       ...table,
       ...{ views, viewSets: wanted.get(table.name) ?? [], site },
@@ -212,12 +243,11 @@ export async function findOutdatedTables(
         !areRecorded(table) ||
         [...table.sets, ...table.viewSets]
           .map((set) => serveSet(set, table.definition))
-          .some(
-            (set) =>
-              endpointsOfSet(set, site).some((endpoint) => isOutdated(set, endpoint)) ||
-              findUnserved(set, site).some((endpoint) => isUnserved(set, endpoint)),
-          ),
+          .some(isOutdated),
     );
+  const isRecorded =
+    verified.length === known.size && verified.every((digest) => known.has(digest));
+  return { outdated, verified, isRecorded };
 }
 
 /** The tables that this release cannot serve: a function is missing or has other arguments. */

@@ -1,31 +1,57 @@
 -- The guard's results. One process checks the whole database for all; the others read the stored
 -- result. No login can store a forged result: the function that stores the result computes it.
 
-grant select on rowhouse.release
+grant select on rowhouse.release, rowhouse.verified_sets
   to rowhouse_tables, rowhouse_service, rowhouse_gateway, rowhouse_data, rowhouse_identity;
+
+-- The functions of apps' tables, each with a digest of its body. A body is read only if the version
+-- of its row has changed since it was read: reading all is most of the work.
+create function rowhouse.list_bodies(out signature text, out digest text) returns setof record
+language sql stable
+set search_path = pg_catalog, pg_temp set quote_all_identifiers = off as $$
+  select proname || '(' || oidvectortypes(proargtypes) || ')',
+    case when known.mark = concat_ws(' ', pg_proc.xmin, pg_proc.ctid) then known.digest
+      else md5(trim(both E'\n' from prosrc)) end
+  from pg_proc left join rowhouse.body_digests as known using (oid)
+  where pronamespace = 'api'::regnamespace
+$$;
 
 -- A digest of the names and bodies of all functions of apps' tables.
 create function rowhouse.digest_bodies() returns text language sql stable
-set search_path = pg_catalog, pg_temp set quote_all_identifiers = off as $$
-  select md5(coalesce(string_agg(line, E'\n' order by line collate "C"), '')) from (
-    select proname || '(' || oidvectortypes(proargtypes) || ') '
-      || md5(trim(both E'\n' from prosrc)) as line
-    from pg_proc where pronamespace = 'api'::regnamespace) as functions
+set search_path = pg_catalog, pg_temp as $$
+  select md5(coalesce(string_agg(line, E'\n' order by line collate "C"), ''))
+  from (select signature || ' ' || digest as line from rowhouse.list_bodies()) as functions
 $$;
 
--- The same functions, each with a digest of its body.
-create function rowhouse.read_bodies() returns json language sql stable
-set search_path = pg_catalog, pg_temp set quote_all_identifiers = off as $$
-  select coalesce(json_agg(json_build_object(
-    'signature', proname || '(' || oidvectortypes(proargtypes) || ')',
-    'digest', md5(trim(both E'\n' from prosrc)))), '[]')
-  from pg_proc where pronamespace = 'api'::regnamespace
+-- The same functions as JSON.
+create function rowhouse.read_bodies() returns json language sql stable security definer
+set search_path = pg_catalog, pg_temp as $$
+  select coalesce(json_agg(json_build_object('signature', signature, 'digest', digest)), '[]')
+  from rowhouse.list_bodies()
 $$;
 grant execute on function rowhouse.read_bodies
   to rowhouse_tables, rowhouse_service, rowhouse_gateway, rowhouse_data, rowhouse_identity;
 
--- A digest of the versions of the functions' rows: bodies are read only when it changes, because
--- reading them is half of the work.
+-- Reads the bodies that have changed, and in slices, whatever their versions say, those that were
+-- not read for a day.
+create function rowhouse.refresh_bodies() returns void language plpgsql
+set search_path = pg_catalog, pg_temp as $$
+begin
+  delete from rowhouse.body_digests
+    where oid not in (select oid from pg_proc where pronamespace = 'api'::regnamespace);
+  insert into rowhouse.body_digests as known (oid, mark, digest, read_at)
+    select oid, concat_ws(' ', pg_proc.xmin, pg_proc.ctid), md5(trim(both E'\n' from prosrc)), now()
+    from pg_proc left join rowhouse.body_digests as earlier using (oid)
+    where pronamespace = 'api'::regnamespace and (
+      earlier.mark is distinct from concat_ws(' ', pg_proc.xmin, pg_proc.ctid)
+      or oid in (select due.oid from rowhouse.body_digests as due
+        where read_at < now() - interval '1 day' order by read_at limit 1000))
+    on conflict (oid) do update
+      set mark = excluded.mark, digest = excluded.digest, read_at = excluded.read_at;
+end
+$$;
+
+-- A digest of the versions of the functions' rows.
 create function rowhouse.digest_marks() returns text language sql stable
 set search_path = pg_catalog, pg_temp as $$
   select md5(coalesce(string_agg(concat_ws(' ', oid, xmin, ctid), ',' order by oid), ''))
@@ -72,7 +98,12 @@ begin
     then
       known.issues := rowhouse.find_issues();
       marks_now := rowhouse.digest_marks();
-      if marks_now <> known.marks then
+      if marks_now <> known.marks or exists (
+        select from rowhouse.body_digests where read_at < moment - interval '1 day')
+      then
+        if is_ours then
+          perform rowhouse.refresh_bodies();
+        end if;
         known.bodies := rowhouse.digest_bodies();
       end if;
       age_s := 0;

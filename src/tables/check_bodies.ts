@@ -1,17 +1,15 @@
 /**
- * Checks that the functions of apps' tables are this release's output. `rowhouse migrate` records the release in a table
- * that only an administrator writes, so a process can distinguish another release's body from a planted one.
+ * Compares the functions of apps' tables with this release's output, in a process that serves.
  *
  * @module
  */
 import * as v from "valibot";
-import { type Database, DIALECT_NAMES, quoteLiteral, readValue } from "../../db/mod.ts";
-import { KINDS, SQL } from "../../kinds/mod.ts";
-import { type Rule, readDefinition, type TableDefinition } from "../../schema/mod.ts";
-import { type GiveWay, makeGiveWay } from "../../std/give_way.ts";
+import { type Database, readValue } from "../db/mod.ts";
+import { KINDS, SQL } from "../kinds/mod.ts";
+import { readDefinition } from "../schema/mod.ts";
+import { type GiveWay, makeGiveWay } from "../std/give_way.ts";
 import {
   type ColumnSet,
-  deriveName,
   endpointsOfSet,
   type FunctionSite,
   functionName,
@@ -23,119 +21,11 @@ import {
   serveSet,
   type TableUse,
   toColumnSet,
-  viewSetsOf,
-} from "../catalog/mod.ts";
-import { renderBody } from "../sql/functions.ts";
-import { readRecorded, readRegistered, SITE_SQL } from "../state.ts";
-
-/** A column set with every kind and rule: two releases with the same output for it have the same output for every column set. */
-const COLUMNS: ColumnSet = {
-  name: "sample",
-  columns: [
-    ...KINDS.map((kind) => ({ name: kind, kind })),
-    { name: "changed", kind: "timestamp", default: "now", onUpdate: "now" },
-  ],
-};
-
-let release: string | undefined;
-
-/** A digest of this release's functions, made on first use: commands that do not need it start 0.2 s earlier. */
-export function digestRelease(): string {
-  release ??= digestOf(renderSamples().join("\n"));
-  return release;
-}
-
-function renderSamples(): string[] {
-  const sets = [makeSample(), ...listSampleViews()];
-  const sites = [
-    ...DIALECT_NAMES.map((dialect) => ({ dialect, hasFilters: false })),
-    { dialect: "plain" as const, hasFilters: true },
-  ];
-  return sites.flatMap((site) =>
-    sets.flatMap((set) =>
-      endpointsOfSet(set, site).map((endpoint) => renderBody(set, endpoint, site)),
-    ),
-  );
-}
-
-/** Every kind at each position of an index, in the index of one app, and in a unique constraint. */
-function makeSample(): ServedSet {
-  return serveSet(COLUMNS, {
-    name: COLUMNS.name,
-    columns: COLUMNS.columns.map((column) => ({
-      ...{ required: false, unique: false, index: false },
-      ...column,
-    })),
-    indexes: KINDS.flatMap((kind) => [
-      [kind, "id"],
-      [kind, "changed", "id"],
-      ["changed", kind],
-    ]),
-    uniques: KINDS.map((kind) => [kind, "changed"]),
-    deferred: {
-      columns: [],
-      indexes: {
-        [deriveName(COLUMNS.name, ["changed", "string"], "idx")]:
-          "00000000-0000-0000-0000-000000000000",
-      },
-    },
-  });
-}
-
-/** Views with every part of the rule language, in every place. */
-function listSampleViews(): ServedSet[] {
-  const plain = { required: false, unique: false, index: false };
-  const lists = { indexes: [], uniques: [] };
-  const teams: TableDefinition = {
-    ...{ name: "teams", columns: [{ ...plain, name: "string", kind: "string" }], ...lists },
-    rules: { allow: { few: { read: [{ string: ["a", "b"] }] }, all: { read: [{}] } } },
-  };
-  const members: TableDefinition = {
-    name: "members",
-    columns: [
-      { ...plain, name: "uuid", kind: "uuid" },
-      { ...plain, name: "ref", kind: "ref", table: "teams" },
-      { ...plain, name: "number", kind: "number" },
-    ],
-    ...lists,
-  };
-  const rule: Rule = [
-    { uuid: "me", enum: ["a", "b"], boolean: true, number: 1, decimal: "1.5", string: null },
-    { ref: { memberOf: "members", where: { number: 1 } } },
-    { ref: { readable: true } },
-  ];
-  const every: Rule = [{}];
-  const sample: TableDefinition = {
-    ...{ name: COLUMNS.name, ...lists },
-    columns: COLUMNS.columns.map((column) => ({
-      ...plain,
-      ...column,
-      ...(column.kind === "ref" ? { table: "teams" } : {}),
-    })),
-    rules: {
-      allow: {
-        all: { read: every, create: every, update: { from: every, to: every }, delete: every },
-        few: { read: rule, create: rule, update: { from: rule, to: rule }, delete: rule },
-        new: { create: rule },
-      },
-      owner: ["uuid"],
-      only: { string: ["all"] },
-      setBy: { decimal: ["all"] },
-    },
-  };
-  const app = "00000000-0000-0000-0000-000000000000";
-  return viewSetsOf(app, [members, sample, teams], sample.name).map((set) =>
-    serveSet(set, { ...sample, indexes: KINDS.map((kind) => [kind, "id"]) }),
-  );
-}
-
-/** Records the release of the tables' functions; `null` during a renewal. */
-export async function recordRelease(admin: Database, release: string | null): Promise<void> {
-  const name = release === null ? "null" : quoteLiteral(release);
-  await admin.message(
-    `update rowhouse.release set name = ${name}, recorded_at = pg_catalog.now() returning is_only`,
-  );
-}
+} from "./catalog/mod.ts";
+import { renderBody } from "./sql/functions.ts";
+import { digestOf } from "./sql/release.ts";
+import { type Bodies, digestSet, readVerified, signaturesOf } from "./sql/verified_sets.ts";
+import { readRecorded, readRegistered, SITE_SQL } from "./state.ts";
 
 /** Compares all functions with this release's output, unless this digest already passed. */
 export type CheckBodies = (digest: string) => Promise<readonly string[]>;
@@ -149,13 +39,16 @@ type Found = FunctionSite & {
   functions: { signature: string; digest: string }[];
 };
 
-/** Generates bodies once per existing column set: with many tables this is most of the work. */
+/** Generates bodies once per existing column set, unless they are verified: with many tables this is most of the work. */
 export function makeCheckBodies(db: Database): CheckBodies {
   let checked: string | undefined;
-  let generated = new Map<string, ReadonlyMap<string, string>>();
+  let verified: ReadonlySet<string> | undefined;
+  let generated = new Map<string, Bodies>();
   return async (digest) => {
     if (digest === checked) return [];
+    verified ??= await readVerified(db);
     const { sets, uses, tables, functions, ...site } = await readFunctions(db);
+    const bodies = new Map(functions.map((found) => [found.signature, found.digest]));
     const recorded = new Map(tables.map((table) => [table.name, table]));
     const giveWay = makeGiveWay();
     const wantedSets: ColumnSet[] = sets.flatMap(readColumnSet);
@@ -164,12 +57,13 @@ export function makeCheckBodies(db: Database): CheckBodies {
         await giveWay();
         wantedSets.push(...[...listViewSets(readUses(used)).values()].flat());
       }
-    const found = new Map<string, ReadonlyMap<string, string>>();
+    const found = new Map<string, Bodies>();
+    const at = { site, giveWay, verified, bodies };
     for (const set of wantedSets) {
       const table = recorded.get(set.name);
       const key = `${functionName(set, "get")} ${JSON.stringify([site, table])}`;
-      const digests = generated.get(key);
-      found.set(key, digests ?? (await digestBodies(toServedSet(set, table), { site, giveWay })));
+      const digests = generated.get(key) ?? (await digestBodies(toServedSet(set, table), at));
+      found.set(key, digests);
       await giveWay();
     }
     generated = found;
@@ -245,10 +139,20 @@ function toServedSet(set: ColumnSet, stored: RecordedDefinition | undefined): Se
   return serveSet(set, table ?? { ...set, columns: [], indexes: [], uniques: [] });
 }
 
+type Comparing = {
+  site: FunctionSite;
+  giveWay: GiveWay;
+  verified: ReadonlySet<string>;
+  bodies: Bodies;
+};
+
+/** The digests of the bodies that this release generates, by signature: for a verified set, those that it has. */
 async function digestBodies(
   set: ServedSet,
-  { site, giveWay }: { site: FunctionSite; giveWay: GiveWay },
-): Promise<ReadonlyMap<string, string>> {
+  { site, giveWay, verified, bodies }: Comparing,
+): Promise<Bodies> {
+  if (verified.has(digestSet(set, site, bodies)))
+    return new Map(signaturesOf(set, site).map((name) => [name, bodies.get(name) ?? ""]));
   const digests = new Map<string, string>();
   for (const endpoint of endpointsOfSet(set, site)) {
     const signature = `${functionName(set, endpoint)}(${printedArguments(endpoint)})`;
@@ -262,9 +166,4 @@ async function digestBodies(
 function digestFunctions(functions: Found["functions"]): string {
   const lines = functions.map(({ signature, digest }) => `${signature} ${digest}`);
   return digestOf(lines.sort().join("\n"));
-}
-
-/** As PostgreSQL's `md5()`. */
-export function digestOf(text: string): string {
-  return new Bun.CryptoHasher("md5").update(text).digest("hex");
 }

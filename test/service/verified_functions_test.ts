@@ -1,0 +1,70 @@
+/** What was found about functions is recorded, so that nobody reads and generates all of them again. A changed body is found nevertheless. */
+import { afterEach, expect, test } from "bun:test";
+import schema from "../../schema/mod.ts";
+import { makeIsolationCheck } from "../../src/tables/catalog/mod.ts";
+import { findOutdatedTables, makeCheckBodies, refreshFunctions } from "../../src/tables/mod.ts";
+import { signatureOf } from "../support/functions.ts";
+import { openTestService, UNGUARDED } from "../support/service.ts";
+import { share } from "../support/share.ts";
+
+const service = await share(openTestService({ service: UNGUARDED }));
+const { admin, db } = service.service;
+await service.makeApp(schema);
+await refreshFunctions(admin);
+const GET = `'api.${signatureOf(schema, "todos", "get")}'::regprocedure`;
+
+const swap = (from: string, to: string) =>
+  admin.message(`do $do$ begin execute regexp_replace(
+    pg_get_functiondef(${GET}), '\\m${from}', '${to}'); end $do$; select 1`);
+const plant = () => swap("begin", "begin perform 1;");
+afterEach(async () => {
+  await swap("begin perform 1;", "begin");
+  await admin.message(`delete from rowhouse.body_digests; ${READ_ALL}; select 1`);
+});
+const READ_ALL = "update rowhouse.isolation_checks set marks = ''";
+
+const listOutdated = async () => (await findOutdatedTables(admin)).map(({ name }) => name);
+const count = async (table: string) =>
+  (await service.query<{ rows: number }>(`select count(*)::int4 as rows from rowhouse.${table}`))[0]
+    ?.rows;
+
+/** What a process that starts now reports. */
+async function listIssues(): Promise<readonly string[]> {
+  const { bodies } = await makeIsolationCheck(db)();
+  return await makeCheckBodies(db)(bodies);
+}
+
+test("a planted body is found in a verified set", async () => {
+  expect(await listOutdated()).toEqual([]);
+  expect(await listIssues()).toEqual([]);
+  expect(await count("verified_sets")).toBeGreaterThan(0);
+  await plant();
+  expect(await listOutdated()).toEqual(["todos"]);
+  expect(await listIssues()).toHaveLength(1);
+});
+
+test("a renewal verifies what it renewed, and forgets what is gone", async () => {
+  await plant();
+  const before = await service.query("select digest from rowhouse.verified_sets order by digest");
+  await admin.message(
+    "delete from rowhouse.verified_sets; insert into rowhouse.verified_sets values ('gone'); select 1",
+  );
+  expect(await refreshFunctions(admin)).toEqual(["todos"]);
+  expect(await service.query("select digest from rowhouse.verified_sets order by digest")).toEqual(
+    before,
+  );
+});
+
+test("a body whose version does not tell that it changed is found within a day, and by doctor at once", async () => {
+  await listIssues();
+  await plant();
+  await admin.message(`update rowhouse.body_digests
+    set mark = (select concat_ws(' ', xmin, ctid) from pg_proc where oid = ${GET}) where oid = ${GET};
+    ${READ_ALL}; select 1`);
+  expect(await listIssues()).toEqual([]);
+  expect(await listOutdated()).toEqual(["todos"]);
+  await admin.message(
+    "update rowhouse.body_digests set read_at = now() - interval '25 hours'; select 1",
+  );
+  expect(await listIssues()).toEqual([expect.stringContaining("todos")]);
+});
