@@ -244,8 +244,8 @@ export const ERRORS: readonly PlantedError[] = [
   {
     name: "a person updates rows of a team that the person has left",
     file: "src/tables/sql/update_many_body.ts",
-    text: 'visible === "" && forbid === ""',
-    error: 'visible !== "planted"',
+    text: 'visible !== "" || andAllowed(table, "from") !== ""',
+    error: 'visible === "planted"',
     test: "test/data/claim_rows_test.ts",
   },
   {

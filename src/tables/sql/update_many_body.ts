@@ -13,7 +13,7 @@ import { outputs, returnText, rowsText, tagOf } from "./function_terms.ts";
 import { writesAt } from "./node_writes.ts";
 import { changeRow, declareChange, readChange, readRow, readTime, rowOfId } from "./row_writes.ts";
 import { closedColumn, onVariables, rejectReferences } from "./sent_terms.ts";
-import { andAllowed, andVisible } from "./view_terms.ts";
+import { andAllowed, andVisible, isAllowed } from "./view_terms.ts";
 
 const { ids, bodies, bytes } = placeholdersOf("update_many");
 
@@ -25,15 +25,8 @@ export function updateManyBody(table: ColumnSet, site: FunctionSite): string {
   const { raised, raiseAgain } = writesAt(site);
   const row = rowOfId(table);
   const visible = andVisible(table);
-  const forbid = andAllowed(table, "from");
-  // A rule can depend on rows that change while a lock waits: then all rows are compared after the last lock.
-  const lockFirst =
-    visible === "" && forbid === ""
-      ? ""
-      : `foreach "$nth" in array "$order" loop
-    "$id" := (${ids})["$nth"];
-    perform from ${row}${visible} for no key update;
-  end loop;`;
+  const isRuled = visible !== "" || andAllowed(table, "from") !== "";
+  const lock = isRuled ? "" : LOCK;
   const closed = closedColumn(table, { body: '"$e"."$body"', isNew: false });
   const { text, end } = changedOf(table);
   const write = beginWrite(table, "update_many", site, {
@@ -45,46 +38,40 @@ export function updateManyBody(table: ColumnSet, site: FunctionSite): string {
   "$order" int4[] := array(select "$one"."$n"::int4 from unnest(${ids}) with ordinality as "$one" ("$id", "$n")
     order by "$one"."$id");
   "$rows" text[] := array_fill(null::text, array[cardinality(${ids})]);
+  ${isRuled ? `"$locked" int4[] := '{}';` : ""}
   "$nth" int4;
   "$id" uuid;
   "$match" text;
   "$missing" int4[] := '{}';
   "$unmatched" int4[] := '{}';
-  ${forbid === "" ? "" : '"$forbidden" int4;'}
+  "$forbidden" int4;
+  "$may" bool := true;
   "$size" int8 := 0;
   "$text" text;
   "$found" record;
   ${[write.declared, declareChange(table), raised].join("\n  ")}
 begin
   ${write.begin}
-  ${lockFirst}
+  ${isRuled ? lockFirst(table) : ""}
   foreach "$nth" in array "$order" loop
     "$id" := (${ids})["$nth"];
     "$match" := "$all" -> ("$nth" - 1) ->> '${ROW_MATCH}';
-    if "$match" is null then
-      perform from ${row}${visible} for no key update;
-    else
-      select ${outputs(table)} into "$found" from ${row}${visible} for no key update;
+    ${isRuled ? `select coalesce(${isAllowed(table, "from")}, false) into "$may" from ${row}${visible};` : ""}
+    if "$match" is not null then
+      select ${outputs(table)} into "$found" from ${row}${visible}${lock};
+    ${isRuled ? "" : `else\n      perform from ${row}${lock};`}
     end if;
     if not found then
       "$missing" := array_append("$missing", "$nth" - 1);
-    ${
-      forbid === ""
-        ? ""
-        : `elsif not exists (select from ${row}${forbid}) then
-      "$forbidden" := least("$forbidden", "$nth");`
-    }
+    elsif not "$may" then
+      "$forbidden" := least("$forbidden", "$nth");
     elsif "$match" is not null and ${tagOf('row_to_json("$found")::text')} <> all (string_to_array("$match", ',')) then
       "$unmatched" := array_append("$unmatched", "$nth" - 1);
     end if;
   end loop;
-  ${
-    forbid === ""
-      ? ""
-      : `if "$missing" = '{}' and "$forbidden" is not null then
+  if "$missing" = '{}' and "$forbidden" is not null then
     perform rowhouse.reject_rule_at(null, "$forbidden" - 1);
-  end if;`
-  }
+  end if;
   if cardinality("$missing") + cardinality("$unmatched") > 0 then
     ${write.forget}
     return concat('${NO_MATCHES}', json_build_object('missing', "$missing", 'unmatched', "$unmatched"));
@@ -112,6 +99,22 @@ begin
   ${write.complete}
   ${returnText(`(${ids})[1]`, bytes)}
 end`;
+}
+
+const LOCK = " for no key update";
+
+/** A rule can depend on rows that change while a lock waits: then all rows are compared after the last lock. */
+function lockFirst(table: ColumnSet): string {
+  return `foreach "$nth" in array "$order" loop
+    "$id" := (${ids})["$nth"];
+    perform from ${rowOfId(table)}${andVisible(table)}${LOCK};
+    if found then
+      "$locked" := array_append("$locked", "$nth");
+    else
+      "$missing" := array_append("$missing", "$nth" - 1);
+    end if;
+  end loop;
+  "$order" := "$locked";`;
 }
 
 /** Rejects the first row that names a column that the person cannot set. */
