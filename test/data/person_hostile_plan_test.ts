@@ -114,6 +114,10 @@ const ENDS: readonly HostilePlan[] = [
   ],
   ["a count", { ...BASE, isCounted: true }],
   ["a count of its own", { ...BASE, isCounted: true, counted: 100, total: BASE }],
+  [
+    "a count of all rows of its own",
+    { ...BASE, isCounted: true, total: { ...BASE, counted: 100, merged: false } },
+  ],
   ["a plan of a total", { ...BASE, isCounted: true, isTotal: true }],
   ["rows after a cursor", { ...BASE, at: { op: "gte", values: [1] } }],
   ["a seen column that it names", { ...BASE, filter: ["eq", '1) or ("$s', 1] }],

@@ -485,6 +485,7 @@ declare
   page text;
   rows_source text;
   total text := 'null::pg_catalog.int8';
+  count_plan jsonb;
 begin
   needed := case when plan ? 'branches' then array(
     select branch ->> 0 from jsonb_array_elements(plan -> 'branches') as listed (branch))
@@ -590,8 +591,14 @@ begin
   end if;
   if (plan ->> 'isCounted')::bool then
     if plan ? 'total' then
-      total := rowhouse.view_statement(relation, source, seen, walks, columns, keys, types,
-        (plan -> 'total') - 'total' - 'grouped' || '{"isCounted": true, "isTotal": true}');
+      count_plan := (plan -> 'total') - 'total' - 'grouped'
+        || '{"isCounted": true, "isTotal": true}';
+      total := case when seen = 'true' and (count_plan ->> 'merged')::bool is false
+        then rowhouse.found_statement(format('select * from %s as "$t"'
+            ' where "$t"."app_id" operator(pg_catalog.=) $1', source),
+          columns, types, count_plan, true)
+        else rowhouse.view_statement(
+          relation, source, seen, walks, columns, keys, types, count_plan) end;
     else
       total := format('(select case when pg_catalog.count("$cut") operator(pg_catalog.=) 0'
         ' then pg_catalog.count(*) filter (where "$q") end from (%s) as "$v")',
@@ -694,7 +701,7 @@ $$;
 -- PostgreSQL plans by itself, and that nothing of the plan reaches ("offset 0"): no condition or
 -- order is evaluated on a row that the person does not see, and no value of a request chooses an
 -- index. No number of rows limits it, only the time of the call. "is_limited": the rows of groups
--- have their number "$n", and $4 of them are visited.
+-- have their number "$n", and $4 of them are visited; a count has its own limit.
 create function rowhouse.found_statement(rows_of text, columns text[], types text[], plan jsonb,
   is_limited bool)
 returns text language plpgsql stable set search_path = pg_catalog, pg_temp as $$
@@ -711,7 +718,7 @@ declare
   ordinal int4;
 begin
   if (ids = array['"$t"."id"'] and cardinality(walk) = 1) is not true or plan ? 'in'
-    or is_limited and not plan ? 'grouped'
+    or is_limited and not plan ?| array['grouped', 'isTotal']
     or plan ? 'branches' or plan ? 'nulls' or plan ? 'at' then
     raise exception 'no such walk' using errcode = 'RH022';
   end if;
@@ -726,7 +733,8 @@ begin
     return format('(select case when pg_catalog.count(*) operator(pg_catalog.<=) %1$s'
       ' then pg_catalog.count(*) filter (where %2$s) end'
       ' from (select * from %3$s limit %1$s operator(pg_catalog.+) 1) as "$t")',
-      greatest((plan ->> 'counted')::int4, ${MAX_VISITS}), matches, seen);
+      greatest((plan ->> 'counted')::int4, case when is_limited then 0 else ${MAX_VISITS} end),
+      matches, seen);
   end if;
   if plan ? 'grouped' then
     if exists (select from jsonb_array_elements_text(plan -> 'grouped') as listed (number)
