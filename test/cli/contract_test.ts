@@ -128,8 +128,16 @@ describe("migrate --contract", () => {
         "lock table rowhouse.release in share mode; select pg_sleep(60)",
       );
       void held.catch(() => undefined);
+      const isLocked = (granted: boolean) => async () =>
+        (
+          await query(`select from pg_locks where granted = ${granted}
+            and relation = 'rowhouse.release'::regclass and mode in ('ShareLock', 'RowExclusiveLock')`)
+        ).length > 0;
+      await eventually(isLocked(true));
       const killed = run("--contract", "--yes");
-      await eventually(async () => (await read()).isContracted);
+      // Its last step waits: between two steps, it would open another connection.
+      await eventually(isLocked(false));
+      expect(await read()).toMatchObject({ isContracted: true });
       await query(`select pg_terminate_backend(pid) from pg_stat_activity
         where datname = current_database() and application_name = 'rowhouse command'`);
       await killed;

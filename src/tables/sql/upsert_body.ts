@@ -25,7 +25,7 @@ import { insertMany } from "./create_bodies.ts";
 import { isTooLarge, ROW_TEXT } from "./function_terms.ts";
 import { writesAt } from "./node_writes.ts";
 import { declareChange, lockRows, readTime } from "./row_writes.ts";
-import { findExisting, readTarget } from "./upsert_index.ts";
+import { findExisting, readTarget } from "./upsert_index_terms.ts";
 import { afterInsert, beforeInsert, declareUpsert, meetRow } from "./upsert_rows.ts";
 import { andVisible, WHO } from "./view_terms.ts";
 

@@ -224,7 +224,7 @@ $$;
 -- removes.
 create function rowhouse.is_earlier(version text) returns boolean language sql immutable
 set search_path = pg_catalog, pg_temp as $$
-  select coalesce((regexp_match(version, '^(\d+)\.(\d+)\.(\d+)'))::integer[]
+  select coalesce((regexp_match(version, '^([0-9]+)[.]([0-9]+)[.]([0-9]+)'))::integer[]
     < string_to_array('${CONTRACTED_FROM}', '.')::integer[], false)
 $$;
 
