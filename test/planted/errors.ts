@@ -127,6 +127,20 @@ export const ERRORS: readonly PlantedError[] = [
     test: FROZEN,
   },
   {
+    name: "a thread of pushes works for a process of another version",
+    file: "src/tables/work_worker.ts",
+    text: "    if (version !== VERSION) throw busy();\n",
+    error: "",
+    test: "test/tables/work_worker_test.ts",
+  },
+  {
+    name: "a push does not wait for the processes of an earlier release",
+    file: "src/db/code/tables/pushes.sql",
+    text: "if exists (select from rowhouse.earlier_processes() where is_running) then",
+    error: "if false then",
+    test: "test/cli/contract_test.ts",
+  },
+  {
     name: "a quotation mark that begins a value of seven characters is lost in a CSV",
     file: "src/std/csv.ts",
     text: "value.replaceAll('\"', '\"\"')",

@@ -351,6 +351,9 @@ async function readCallable(admin: Database): Promise<string[]> {
   return rows.map(({ line }) => line);
 }
 
+/** A comment that fills its lines: it calls nothing. */
+const COMMENT = /^ *\/\*\*[\s\S]*?\*\/$|^ *\/\/.*$/gm;
+
 /**
  * The words of a program's TypeScript, which has all SQL of requests and of apps' functions. The service's functions that only its
  * SQL names are called by functions that the same transaction replaces.
@@ -358,7 +361,7 @@ async function readCallable(admin: Database): Promise<string[]> {
 function readNames(program: string): Set<string> {
   const paths = Array.from(new Bun.Glob("src/**/*.{ts,tsx}").scanSync(program));
   const words = paths.flatMap(
-    (path) => readFileSync(join(program, path), "utf8").match(/\w+/g) ?? [],
+    (path) => readFileSync(join(program, path), "utf8").replace(COMMENT, "").match(/\w+/g) ?? [],
   );
   return new Set(words);
 }
