@@ -21,6 +21,8 @@ export type Serving = {
   /** The log of all processes, without requests. */
   output: () => string;
   stop: () => Promise<void>;
+  /** Ends all processes by SIGKILL. */
+  kill: () => Promise<void>;
 };
 
 export type ServingOptions = {
@@ -105,6 +107,9 @@ export async function startServing(options: ServingOptions): Promise<Serving> {
     output: () => processes.map((running) => withoutRequests(running.output())).join(""),
     stop: async () => {
       for (const running of processes.toReversed()) await running.kill("SIGTERM");
+    },
+    kill: async () => {
+      for (const running of processes.toReversed()) await running.kill("SIGKILL");
     },
   };
 }
