@@ -105,12 +105,17 @@ type Page = { rows: Record<string, unknown>[]; next: string | null; count?: numb
 async function query(
   name: string,
   text: string,
-  { visits = 10_000, isCounted = false, change = (plan: object): object => plan } = {},
+  {
+    visits = 10_000,
+    counted = 100_000,
+    isCounted = false,
+    change = (plan: object): object => plan,
+  } = {},
 ): Promise<Page> {
   const table = tableOf(name);
   const tables = { appId: app.id, find: () => undefined };
   const read = readListQuery(text, table.definition, tables);
-  const options = { ...OPTIONS, visits, isCounted, appId: app.id };
+  const options = { ...OPTIONS, visits, counted, isCounted, appId: app.id };
   const { plan, values } = planQuery(read, table, options);
   return await send(name, change(JSON.parse(plan)), values);
 }
@@ -203,7 +208,7 @@ test("visits end at the limit, and rows that a rule removes are no visits", asyn
   const [, id] = JSON.parse(Buffer.from(next ?? "", "base64url").toString());
   expect(id).toBe("00000000-0000-7000-8000-000000010001");
   await views.admin`delete from data.todos where title = 'x'`;
-  const counted = await query("lea", "at=gt.2&limit=2", { visits: 30, isCounted: true });
+  const counted = await query("lea", "at=gt.2&limit=2", { counted: 30, isCounted: true });
   expect(counted.count).toBeNull();
 });
 

@@ -16,9 +16,12 @@ const rows = readFileSync(join(ROOT, "test/system/security/advisories.md"), "utf
 function findMissing([, file = "", title = ""]: RegExpMatchArray): string[] {
   const path = ["test", "src"].map((folder) => join(ROOT, folder, file)).find(existsSync);
   const text = path === undefined ? "" : readFileSync(path, "utf8");
-  const isThere = ["test(", ")(", "describe(", "name: "].some((before) =>
-    new RegExp(`${RegExp.escape(before)}\\s*"${RegExp.escape(title)}"`).test(text),
-  );
+  const name = RegExp.escape(title);
+  // A test of its own, or the first cell of a line of `cases()`.
+  const isThere = new RegExp(
+    String.raw`(?:test\(|\)\(|describe\(|name: )\s*"${name}"|^\s*${name}\s+\|`,
+    "m",
+  ).test(text);
   return isThere ? [] : [`${file}: ${title}`];
 }
 
