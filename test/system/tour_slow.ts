@@ -28,6 +28,8 @@ const ELSEWHERE: Readonly<Record<string, string[]>> = {
   ],
   "rare states of people (test/identity/)": ["accept_by_provider", "renew_address"],
   "keys of people (test/data/)": ["prove_key"],
+  "writes with an Idempotency-Key (test/data/)": ["complete_key", "complete_found_key"],
+  "migrate of tables (test/data/listeners_test.ts)": ["read_listeners"],
   "a gateway of 0.1.0 (test/system/security/)": ["read_key_person"],
   "PostgreSQL counts no function that it inlines": ["read_me", "read_people"],
 };

@@ -236,10 +236,10 @@ test("every function that the functions of a table call is on every node", () =>
   expect(called.filter((name) => !distributed.has(name))).toEqual([]);
 });
 
-test("the functions differ only in how statements are planned and written", () => {
+test("the functions that read differ only in how statements are planned", () => {
   for (const { columns, name } of definitionOf(FIRST).tables) {
     const set = { ...toColumnSet({ name, columns }), walks: [] };
-    for (const endpoint of ["list", "get", "create"] as const) {
+    for (const endpoint of ["list", "get"] as const) {
       const [single, distributed] = DIALECT_NAMES.map((dialect) =>
         renderBody(set, endpoint, { dialect, hasFilters: false }),
       );

@@ -61,6 +61,7 @@ export const CALLED = [
   "rowhouse.reject_call(uuid, bytea, text)",
   "rowhouse.reject_write(uuid, bytea, text, bytea)",
   "rowhouse.reject_row(uuid)",
+  "rowhouse.reject_rule_at(text, integer)",
   "rowhouse.only_ids(text)",
   "rowhouse.claim_key(uuid, bytea, bytea, text, text)",
   "rowhouse.complete_key(uuid, bytea, text)",
