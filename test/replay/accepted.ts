@@ -54,4 +54,8 @@ export const ACCEPTED: readonly Accepted[] = [
     why: "A setting that is on can be turned off without its preview.",
     explains: onPages(/^\/console\/apps\/wiki\/settings$/),
   },
+  {
+    why: "The history of rows has rows that `onDelete` deleted or changed with another row",
+    explains: onPages(/^\/console\/apps\/wiki\/tables\/pages\/(rows\/[^/]+\/)?history$/),
+  },
 ];
