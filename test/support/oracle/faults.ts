@@ -70,18 +70,13 @@ export const FAULTS: Readonly<Record<string, Fault>> = {
     endpoints: [],
     players: ["query", "groups", "create", "update"],
     service: {
-      name: "view_statement",
+      name: "person_statement",
       edit: (text) =>
-        text
-          .replace(
-            /total := rowhouse\.view_statement\(relation, source, seen, walks,/,
-            "total := rowhouse.view_statement(relation, source, 'true', walks,",
-          )
-          .replace(
-            "plan, counted, matches,",
-            `plan, array(select replace(part, seen, 'true') from unnest(counted) as listed (part)),
-              replace(matches, seen, 'true'),`,
-          ),
+        text.replace(
+          "rows_of, columns, types, plan - 'at'",
+          `format('select * from %s as "$t" where "$t"."app_id" operator(pg_catalog.=) $1', source),
+            columns, types, plan - 'at'`,
+        ),
     },
   },
   "an idempotency key is not bound to the person": {
