@@ -752,7 +752,7 @@ begin
   for part in
     select value from jsonb_array_elements(plan -> 'sort') with ordinality order by ordinality
   loop
-    ordinal := part ->> 0;
+    ordinal := (part ->> 0)::int4;
     if ordinal between 1 and 3 * size is not true then
       raise exception 'no such column' using errcode = 'RH022';
     end if;
