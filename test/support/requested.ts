@@ -7,7 +7,7 @@ import type { PostgresProxy } from "./postgres_proxy.ts";
  */
 const BACKGROUND = [
   ...["select name, version", "rowhouse.add_minute", "rowhouse.sweep_", "rowhouse.row_jobs"],
-  ...["rowhouse.use_nonces", "idempotency_sizes", "select 1"],
+  ...["rowhouse.use_nonces", "rowhouse.serve_previews", "idempotency_sizes", "select 1"],
 ];
 
 /** Part of the statement that looks up keys of callers. A test that expects none also needs one that finds some. */
