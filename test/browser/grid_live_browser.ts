@@ -3,6 +3,7 @@ import { expect, test } from "bun:test";
 import type { BrowserContextOptions, Locator, Page } from "playwright-core";
 import { setAppSwitch } from "../../src/records/apps/mod.ts";
 import { defineSchema, t } from "../../src/schema/mod.ts";
+import { MAX_ROWS } from "../../src/std/limits.ts";
 import { displays, expectSound, openBrowser, openSite, withConsole } from "../support/browser.ts";
 import { makePerson, type Person } from "../support/people.ts";
 import type { TestApp } from "../support/service.ts";
@@ -279,6 +280,9 @@ test("after a change of unknown rows the list offers to reload", async () => {
     const project = (await send("POST", "/v1/data/db/projects", { name: "Food" })) as StoredRow;
     await send("PATCH", `${TODOS}/${milk.id}`, { project: project.id });
     await isMarked(page, milk, "Changed by another user");
+    // The changes of more rows in one statement do not name them.
+    const more = Array.from({ length: MAX_ROWS }, () => ({ title: "Bread", project: project.id }));
+    await send("POST", TODOS, more);
     await send("DELETE", `/v1/data/db/projects/${project.id}`);
     await notice(page).getByText("This list may have changed.").waitFor();
     await notice(page).getByRole("button", { name: "Reload" }).click();
