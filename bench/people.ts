@@ -50,7 +50,7 @@ const SCHEMA = defineSchema({
     }),
 });
 const SIZES = [100_000, 1_000_000];
-/** Rows of each person, who own them in turn; teams that have every tenth row in turn. A person can sort up to 10,000 rows. */
+/** Rows of each person, who own them in turn; teams that have every tenth row in turn. */
 const OWN_ROWS = 1000;
 const TEAMS = 100;
 const ONCE = { retry: "unsafe", queue: SERVICE_QUEUE } as const;

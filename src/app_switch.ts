@@ -25,6 +25,8 @@ type AppSwitch = {
   proofBit?: number;
   /** While it is on, writes and pushes of the app are rejected with `read_only`. Needs a bit. */
   stops?: "writes";
+  /** Listeners record the changes of rows for it. */
+  hasListeners?: true;
   /** Writes read it when they begin: turning it on returns when those that began before have ended. */
   isAwaited?: true;
   /** The archive of an app names it: an import turns it on, or only reports that it was on. */
@@ -41,6 +43,7 @@ export const APP_SWITCHES = {
     preview: "live",
     notOnCluster: "a Citus cluster has no event streams",
     proofBit: 64,
+    hasListeners: true,
     isAwaited: true,
     archived: "imported",
   },
@@ -60,6 +63,7 @@ export const APP_SWITCHES = {
     preview: "history",
     notOnCluster: "a Citus cluster does not store the history of rows",
     proofBit: 256,
+    hasListeners: true,
     isAwaited: true,
     archived: "reported",
   },

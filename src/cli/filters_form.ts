@@ -1,15 +1,15 @@
 /**
  * The form of a database: the preview `filters` decides the functions and indexes of its tables, and `rowhouse migrate` records
- * it. All other previews only open routes. Also what an upgrade from 0.1 changes once.
+ * it. All other previews only open routes.
  *
  * @module
  */
 
-import { type Database, readFilters, readRows, readValue } from "../db/mod.ts";
+import { type Database, readFilters } from "../db/mod.ts";
 import { isPreview, PREVIEWS, type Preview } from "../preview.ts";
 import { servesRows } from "../role.ts";
 import type { Config } from "../settings/mod.ts";
-import { quote, quoteForShell } from "../std/quote.ts";
+import { quote } from "../std/quote.ts";
 import { type Arguments, RejectedError, UsageError } from "./command.ts";
 
 /** What a run of `rowhouse migrate` does about the form. `hasFilters`: after the run. */
@@ -77,29 +77,4 @@ export async function checkForm(db: Database, previews: readonly Preview[]): Pro
       "PREVIEW names filters, which this database does not have: run rowhouse migrate with this PREVIEW first, or correct PREVIEW",
     );
   return hasFilters && !isNamed;
-}
-
-/**
- * The apps whose history of rows the migration `0012_listeners` turns off: 0.1 did not record it, because the database did not
- * have its preview. Empty if the file is applied.
- */
-export async function listUnrecorded(admin: Database): Promise<string[]> {
-  const isDue = await readValue<boolean>(
-    admin,
-    "select pg_catalog.to_regclass('rowhouse.listened') is null and pg_catalog.to_regclass('rowhouse.row_changes') is not null as is_due",
-  );
-  if (!isDue) return [];
-  const rows = await readRows<{ slug: string }>(
-    admin,
-    `select slug from rowhouse.apps where 'history' = any (switches)
-      and not exists (select from rowhouse.release where 'history' = any (features)) order by slug`,
-  );
-  return rows.map(({ slug }) => slug);
-}
-
-export function showUnrecorded(slugs: readonly string[]): string[] {
-  return slugs.map(
-    (slug) =>
-      `Turns the history of rows off for ${slug}, because it was not recorded without its preview: rowhouse admin set-app ${quoteForShell(slug)} history on turns it on`,
-  );
 }

@@ -58,16 +58,15 @@ import { findDevDatabase } from "./dev_file.ts";
 import {
   ENDS_FILTERS,
   type FormPlan,
-  listUnrecorded,
   planForm,
   readEnding,
   showKept,
-  showUnrecorded,
   toPreviews,
 } from "./filters_form.ts";
 import { OWN_LOGINS } from "./setting_conflicts.ts";
 import { announceAddress, findAdminAddress, readMigrateSettings, readShards } from "./settings.ts";
 import { confirm, YES } from "./terminal.ts";
+import { listUnrecorded, showUnrecorded } from "./unrecorded_history.ts";
 
 export const migrateCommand: Command = {
   name: "migrate",
@@ -258,8 +257,8 @@ function showCode({ changes, locks }: NonNullable<MigrationPlan["code"]>): strin
 }
 
 /**
- * Brings keys and indexes to the form of the database, which that is set up. Needs two connections. `left`: the
- * indexes that deferred steps build again.
+ * Brings keys and indexes to the form of a database that is set up. Needs two connections. `left`: the indexes that deferred
+ * steps build again.
  */
 export async function renewIndexes(
   administration: Parameters<typeof withPushDatabase>[0],

@@ -183,14 +183,14 @@ function renderVersions({ processes: { versions } }: ConsoleHome, now: number): 
   ];
 }
 
-/** Nobody notices that a stream or a list of changes is missing until it is needed. */
+/** Otherwise a missing stream or history is noticed only when it is needed. */
 function renderUnserved({ app, name }: ConsoleHome["unserved"][number]): Html {
   const { title, preview } = describeSwitch(name);
   return (
     <>
       <span>
-        {title} is on for <b>{app}</b>, and no process serves it: <code>PREVIEW</code> names no{" "}
-        <code>{preview}</code>. Add it and restart the service, or turn the setting off.
+        {title} is on for <b>{app}</b>, and no process serves it: <code>PREVIEW</code> does not
+        include <code>{preview}</code>. Add it and restart the service, or turn the setting off.
       </span>{" "}
       {renderLink("View app", toAppPath(app))}
     </>

@@ -207,6 +207,19 @@ function renderTableRules(printedBy: Printer): string {
         and privilege_type = 'INSERT' and name in ('rowhouse.changes', 'rowhouse.row_changes'))`;
 }
 
+/** A role that owns functions that run with its rights, and the query that finds it. */
+function renderOwnerRules(role: string, query: string): string {
+  return `
+  select 'Role ${role} must exist, without SUPERUSER, BYPASSRLS and LOGIN'
+    where not exists (select from ${query} where not rolsuper and not rolbypassrls and not rolcanlogin)
+  union all
+  select 'Role ${role} must own no table'
+    where exists (select from pg_catalog.pg_class where relkind in ('r', 'p') and relowner = (select oid from ${query}))
+  union all
+  select 'Role ${role} must be a member of no other role'
+    where exists (select from pg_catalog.pg_auth_members where member = (select oid from ${query}))`;
+}
+
 /** Listeners record rows of apps. A cluster has none. */
 const LISTENER_RULES = `
   select 'Table ' || name || ' must have the listeners of its apps'
@@ -218,16 +231,9 @@ const LISTENER_RULES = `
         where tgrelid = 'rowhouse.listened'::pg_catalog.regclass and not tgisinternal)
       and proowner is distinct from (select oid from listener)
   union all
-  select 'Role rowhouse_listener must exist, without SUPERUSER, BYPASSRLS and LOGIN'
-    where not exists (select from listener where not rolsuper and not rolbypassrls and not rolcanlogin)
+${renderOwnerRules("rowhouse_listener", "listener")}
   union all
-  select 'Role rowhouse_listener must own no table'
-    where exists (select from pg_catalog.pg_class where relkind in ('r', 'p') and relowner = (select oid from listener))
-  union all
-  select 'Role rowhouse_listener must be a member of no other role'
-    where exists (select from pg_catalog.pg_auth_members where member = (select oid from listener))
-  union all
-  -- From PostgreSQL 16 on, whoever creates a role is recorded as a member that may only grant it.
+  -- From PostgreSQL 16 on, the creator of a role is recorded as a member that may only grant it.
   select 'Role rowhouse_listener must have only administrators as members, not ' || pg_catalog.pg_get_userbyid(member)
     from pg_catalog.pg_auth_members as members
     where roleid = (select oid from listener) and not pg_catalog.pg_has_role(member, pg_catalog.to_regrole('rowhouse_owner'), 'member')
@@ -244,14 +250,7 @@ const FUNCTION_RULES = `
       is_grantable or not exists (select from serving where serving.oid = grantee)))`;
 
 const ROLE_RULES = `
-  select 'Role rowhouse_tenant must exist, without SUPERUSER, BYPASSRLS and LOGIN'
-    where not exists (select from tenant where not rolsuper and not rolbypassrls and not rolcanlogin)
-  union all
-  select 'Role rowhouse_tenant must own no table'
-    where exists (select from pg_catalog.pg_class where relkind in ('r', 'p') and relowner = (select oid from tenant))
-  union all
-  select 'Role rowhouse_tenant must be a member of no other role'
-    where exists (select from pg_catalog.pg_auth_members where member = (select oid from tenant))
+${renderOwnerRules("rowhouse_tenant", "tenant")}
   union all
   select 'Role rowhouse_tables must exist, without SUPERUSER, BYPASSRLS and CREATEROLE'
     where not exists (select from owner where not rolsuper and not rolbypassrls and not rolcreaterole)

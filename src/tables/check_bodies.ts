@@ -25,7 +25,7 @@ import {
 import { renderBody } from "./sql/functions.ts";
 import { digestOf } from "./sql/release.ts";
 import { type Bodies, digestSet, readVerified, signaturesOf } from "./sql/verified_sets.ts";
-import { readRecorded, readRegistered, SITE_SQL } from "./state.ts";
+import { RECORD_SQL, readRecorded, readRegistered } from "./state.ts";
 
 /** Compares all functions with this release's output, unless this digest already passed. */
 export type CheckBodies = (digest: string) => Promise<readonly string[]>;
@@ -81,13 +81,7 @@ async function readFunctions(db: Database): Promise<Found> {
   return await readValue<Found>(
     db,
     `select pg_catalog.json_build_object(
-      ${SITE_SQL},
-      'tables', (select coalesce(pg_catalog.json_agg(definition), '[]') from rowhouse.tables),
-      'sets', (select coalesce(pg_catalog.json_agg(definition), '[]') from (
-        select distinct on (table_name, hash) definition from rowhouse.column_sets) as sets),
-      'uses', (select coalesce(pg_catalog.json_agg(pg_catalog.json_build_object('appId', app_id, 'definition', definition)), '[]')
-        from rowhouse.registrations where app_id in (
-          select app_id from rowhouse.registrations where pg_catalog.jsonb_exists(definition, 'rules'))),
+      ${RECORD_SQL},
       'functions', rowhouse.read_bodies())`,
   );
 }

@@ -152,6 +152,18 @@ export async function findLargeApps(
 /** The fields of a {@linkcode FunctionSite}, as arguments of `json_build_object`. */
 export const SITE_SQL = `'dialect', ${DIALECT_SQL}, 'hasFilters', ${HAS_FILTERS_SQL}`;
 
+/**
+ * What pushes recorded of tables and their functions: the site, the tables, their column sets, and everything that apps with rules
+ * use. As arguments of `json_build_object`.
+ */
+export const RECORD_SQL = `${SITE_SQL},
+      'tables', (select coalesce(pg_catalog.json_agg(definition), '[]') from rowhouse.tables),
+      'sets', (select coalesce(pg_catalog.json_agg(definition), '[]') from (
+        select distinct on (table_name, hash) definition from rowhouse.column_sets) as sets),
+      'uses', (select coalesce(pg_catalog.json_agg(pg_catalog.json_build_object('appId', app_id, 'definition', definition)), '[]')
+        from rowhouse.registrations where app_id in (
+          select app_id from rowhouse.registrations where pg_catalog.jsonb_exists(definition, 'rules')))`;
+
 export async function readSite(db: Database): Promise<FunctionSite> {
   return await readValue<FunctionSite>(db, `select pg_catalog.json_build_object(${SITE_SQL})`);
 }

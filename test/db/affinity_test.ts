@@ -1,4 +1,4 @@
-/** Each app's calls stay on its connection, and a session that keeps the plans of many tables is replaced as soon as nobody uses it. */
+/** Each app's calls stay on its connection, and a session that keeps the plans of many tables is replaced as soon as it is idle. */
 import { afterEach, expect, mock, spyOn, test } from "bun:test";
 import { type Database, openDatabase } from "../../src/db/mod.ts";
 import { MAX_SESSION_BYTES, makeMemory, type Touched } from "../../src/db/pool/affinity.ts";

@@ -25,21 +25,21 @@ async function makeLinkPath(): Promise<string> {
 }
 
 const OPEN: Readonly<Record<string, () => Promise<Jar>>> = {
-  nobody: async () => new Map(),
+  visitor: async () => new Map(),
   "signed in": openSignedIn,
   "half signed in": openPending,
 };
 
 test.each(cases("path", "visitor", "sent", "retained", "focus")`
-  /login                | nobody         | {"email":"ada@example.org","password":" typed password"}         | email         | password
-  /login                | nobody         | {"email":"  ","password":"typed password"}                       |               | email
+  /login                | visitor         | {"email":"ada@example.org","password":" typed password"}         | email         | password
+  /login                | visitor         | {"email":"  ","password":"typed password"}                       |               | email
   /account              | signed in      | {"name":"Typed Name","picture":"http://typed.example.org"}       | name, picture | picture
   /account              | signed in      | {"name":"two\\nlines","picture":"http://typed.example.org"}       | name, picture | name
   /account/password     | signed in      | {"present":"typed present","password":"seven slow green boats"}  |               | present
   /account/security/app | signed in      | {"code":"typed-12"}                                              |               | code
   /second-factor        | half signed in | {"code":"typed-12"}                                              |               | code
   /second-factor        | half signed in | {"recovery":"typed-code-12"}                                     |               | recovery
-  /set-password         | nobody         | {"password":"typed password"}                                    |               | password
+  /set-password         | visitor         | {"password":"typed password"}                                    |               | password
 `)(
   "a rejected form of $path retains $retained, never secrets, with the focus in $focus",
   async ({ path, visitor, sent, retained, focus }) => {

@@ -36,7 +36,9 @@ test("a switch without a process that serves it is a warning of doctor and on Ho
       ]),
     );
     const page = await home();
-    const listed = PREVIEWS.filter((name) => page.includes(`names no <code>${name}</code>`));
+    const listed = PREVIEWS.filter((name) =>
+      page.includes(`does not include <code>${name}</code>`),
+    );
     expect(listed.toSorted()).toEqual(names.toSorted());
   };
   await expectUnserved(unserved.toSorted());
@@ -47,7 +49,7 @@ test("a switch without a process that serves it is a warning of doctor and on Ho
   await expectUnserved([]);
   await write("update rowhouse.processes set ended_at = now() where previews is null");
   await expectUnserved(["browser"]);
-  // Nothing runs: nobody is misled.
+  // No process runs, so none lacks the preview.
   await write("update rowhouse.processes set ended_at = now()");
   await expectUnserved([]);
 });

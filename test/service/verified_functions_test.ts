@@ -1,4 +1,4 @@
-/** What was found about functions is recorded, so that nobody reads and generates all of them again. A changed body is found nevertheless. */
+/** A record of verified functions saves reading and generating all of them again. A changed body is found nevertheless. */
 import { afterEach, expect, test } from "bun:test";
 import schema from "../../schema/mod.ts";
 import { makeIsolationCheck } from "../../src/tables/catalog/mod.ts";

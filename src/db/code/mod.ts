@@ -29,6 +29,9 @@ const CONSTANTS: Readonly<Record<string, unknown>> = {
   ...{ ...limits, ...storedText, ...sqlConstants, LATENCY_BUCKETS },
   FOUND_CLASSES: Object.keys(FOUND).map(quoteLiteral).join(", "),
   INTENDED_CODES: INTENDED.map(quoteLiteral).join(", "),
+  LISTENING_SWITCHES: quoteLiteral(
+    `{${APP_SWITCH_NAMES.filter((name) => describeSwitch(name).hasListeners).join(",")}}`,
+  ),
   LIVE_BIT: APP_SWITCHES.live.proofBit,
   PERSON_BIT,
   PREVIEW_SWITCHES: APP_SWITCH_NAMES.filter((name) => describeSwitch(name).preview !== undefined)

@@ -1,5 +1,5 @@
 -- Digests of column sets with their functions, as a release generates them. Only an administrator
--- writes them, like the release. Nobody generates the functions of these sets again.
+-- writes them, like the release. The functions of these sets are not generated again.
 create table rowhouse.verified_sets (
   digest text primary key
 );

@@ -17,7 +17,7 @@ export type Touched = {
 const TABLE_BYTES = 46_000;
 /** A function with the plans of its statements. */
 const CODE_BYTES = 80_000;
-/** A session that probably keeps more is replaced as soon as nobody uses it. */
+/** A session that probably keeps more is replaced as soon as it is idle. */
 export const MAX_SESSION_BYTES = 80_000_000;
 
 /** An estimate of what a session keeps. */

@@ -95,7 +95,7 @@ function comparePreviews(named: readonly Preview[], hasFilters: boolean): CheckR
   });
 }
 
-/** An app's switch without a process that serves it: clients get errors, and the database records for nobody. */
+/** An app's switch without a process that serves it: clients get errors, and the database records what no one reads. */
 export async function checkSwitches(db: Database): Promise<CheckResult[]> {
   const unserved = await call(db, "unserved_switches", {});
   return unserved.map(({ app, name }) => {

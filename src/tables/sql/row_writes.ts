@@ -2,7 +2,7 @@
  * The writes of several rows, which the bodies of batches, upserts and writes by condition share: rows are locked in the order of
  * their ids, so that two writes wait for each other instead of deadlocking, and then changed or deleted one by one.
  *
- * @see create_rows.ts for new rows
+ * @see new_row_terms.ts for new rows
  * @module
  */
 

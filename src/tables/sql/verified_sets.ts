@@ -1,6 +1,6 @@
 /**
- * The record of column sets whose functions are this release's output: `rowhouse migrate` writes it, and who compares all functions
- * generates only those of other sets. A digest covers the release, everything that the functions are generated from, and the
+ * The record of column sets whose functions are this release's output: `rowhouse migrate` writes it. A
+ * comparison of all functions generates only those of other sets. A digest covers the release, everything that the functions are generated from, and the
  * functions that PostgreSQL has, so a changed set, or a changed body, is not in the record.
  *
  * @module

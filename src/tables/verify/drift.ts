@@ -12,7 +12,7 @@ import {
   type RecordedDefinition,
 } from "../catalog/mod.ts";
 import { COPY, copyTypeName } from "../sql/conversions.ts";
-import { SITE_SQL } from "../state.ts";
+import { RECORD_SQL } from "../state.ts";
 import { type Facts, keyPath, type Recorded, THERE, toFacts } from "./facts.ts";
 import { readSnapshot, withoutDropped } from "./snapshot.ts";
 
@@ -55,13 +55,7 @@ export async function readDrift(admin: Database): Promise<Difference[]> {
 }
 
 export const RECORDED_SQL = `select pg_catalog.json_build_object(
-      ${SITE_SQL},
-      'tables', (select coalesce(pg_catalog.json_agg(definition), '[]') from rowhouse.tables),
-      'sets', (select coalesce(pg_catalog.json_agg(definition), '[]') from (
-        select distinct on (table_name, hash) definition from rowhouse.column_sets) as sets),
-      'uses', (select coalesce(pg_catalog.json_agg(pg_catalog.json_build_object('appId', app_id, 'definition', definition)), '[]')
-        from rowhouse.registrations where app_id in (
-          select app_id from rowhouse.registrations where pg_catalog.jsonb_exists(definition, 'rules'))),
+      ${RECORD_SQL},
       'unfinished', (select coalesce(pg_catalog.json_agg(pg_catalog.json_build_object('table', table_name, 'kind', kind, 'name', name)), '[]')
         from rowhouse.deferred_steps where state <> 'done'))`;
 

@@ -53,7 +53,7 @@ begin
   elsif setting = 'history' then
     perform rowhouse.start_history(app.id, is_on);
   end if;
-  if setting in ('live', 'history') then
+  if setting = any (${LISTENING_SWITCHES}) then
     used := array(select table_name from rowhouse.registrations where app_id = app.id);
     if is_on then
       perform rowhouse.fit_listeners(used, ${LOCK_BUDGET_MS});

@@ -155,7 +155,7 @@ create trigger listen_to_delete after delete on rowhouse.listened
 create function rowhouse.is_heard(wanted_table text) returns boolean language sql stable
 set search_path = pg_catalog, pg_temp as $$
   select exists (select from rowhouse.registrations join rowhouse.apps on apps.id = app_id
-    where table_name = wanted_table and switches && '{live,history}')
+    where table_name = wanted_table and switches && ${LISTENING_SWITCHES})
 $$;
 
 -- The listeners that these tables lack, by table.
@@ -181,7 +181,7 @@ $$;
 create function rowhouse.list_unheard(app uuid, names text[]) returns text[]
 language sql stable security definer set search_path = pg_catalog, pg_temp as $$
   select array(select distinct on_table from rowhouse.find_missing(names))
-  from rowhouse.apps where id = app and switches && '{live,history}'
+  from rowhouse.apps where id = app and switches && ${LISTENING_SWITCHES}
 $$;
 grant execute on function rowhouse.list_unheard to rowhouse_tables;
 

@@ -244,7 +244,7 @@ begin
   values (app, (migration ->> 'seq')::integer, migration ->> 'name', migration ->> 'parent',
     migration ->> 'checksum', migration ->> 'text', migration ->> 'sql', migration -> 'joins',
     (select key_id from rowhouse.api_keys where app_id = app and key_id = migration ->> 'keyId'));
-  if exists (select from rowhouse.apps where id = app and switches && '{live,history}') then
+  if exists (select from rowhouse.apps where id = app and switches && ${LISTENING_SWITCHES}) then
     perform rowhouse.fit_listeners(array(select used -> 'definition' ->> 'name'
       from jsonb_array_elements(uses) as declared (used)), ${LOCK_BUDGET_MS});
   end if;
