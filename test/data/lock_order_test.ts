@@ -5,7 +5,7 @@ import { countDeadlocks } from "../support/deadlocks.ts";
 import { makePerson, signInAs } from "../support/people.ts";
 import { getPersonKey, openToBrowsers } from "../support/person_keys.ts";
 import { makeRandom } from "../support/random.ts";
-import { openTestService } from "../support/service.ts";
+import { openTestService, type TestServiceOptions } from "../support/service.ts";
 import { share } from "../support/share.ts";
 
 const KEYS = {
@@ -39,20 +39,18 @@ type Key = keyof typeof KEYS | "label,no";
 const NAMES = [...(Object.keys(KEYS) as (keyof typeof KEYS)[]), "label,no"] as const;
 type Row = { id: string; no: number; label: string };
 
-const service = await share(
-  openTestService({
-    connections: 30,
-    identity: () => ({ cookieDomain: "example.org" }),
-    service: { previews: ["filters", "live", "browser"] },
-  }),
-);
-const app = await service.makeApp(schema, { origins: [ORIGIN] });
-await openToBrowsers(service, app);
+const OPTIONS: TestServiceOptions = {
+  connections: 30,
+  identity: () => ({ cookieDomain: "example.org" }),
+  service: { previews: ["filters", "live", "browser"] },
+};
 
 const keysOf = (n: number, key: Key) =>
   key === "label,no" ? { label: n % 2 === 0 ? "a" : "b", no: n } : { [key]: KEYS[key](n) };
 
 test("lists of upserts and updates, and updates with conditions, do not deadlock on the same rows", async () => {
+  await using service = await openTestService(OPTIONS);
+  const app = await service.makeApp(schema);
   const random = makeRandom(51);
   const shuffled = <Value>(values: readonly Value[]) =>
     values
@@ -88,9 +86,12 @@ test("lists of upserts and updates, and updates with conditions, do not deadlock
     );
     for (const { status, json } of sent) expect({ status, json }).toMatchObject({ status: 200 });
   }
-  expect(await countDeadlocks(service.database.adminUrl)).toBe(0);
+  expect(await countDeadlocks(service)).toBe(0);
 });
 
+const service = await share(openTestService(OPTIONS));
+const app = await service.makeApp(schema, { origins: [ORIGIN] });
+await openToBrowsers(service, app);
 const CALLERS = 24;
 const LISTS = 10;
 

@@ -37,7 +37,8 @@ const DRAWN: readonly [string, RegExp][] = [
 /** What names the program, its build or this run. */
 const NAMED: readonly [RegExp, string][] = [
   [/(?<="requestId":")[0-9a-f-]{36}/g, "<request>"],
-  [/\b\d{4}-\d\d-\d\d[T ]\d\d:\d\d(?::\d\d(?:\.000)?)?(?:Z|[+-]\d\d:?\d\d| UTC)/g, "<time>"],
+  // Also of milliseconds, of which two events of one program can have the same.
+  [/\b\d{4}-\d\d-\d\d[T ]\d\d:\d\d(?::\d\d(?:\.\d{1,3})?)?(?:Z|[+-]\d\d:?\d\d| UTC)/g, "<time>"],
   [/\b(?:(?:rowhouse\.)?localhost|127\.0\.0\.1):\d+/g, "<host>"],
   [/(?<=-)(?:gzip|br|zstd)(?=")/g, "<coding>"],
   [/(?<=data-cursor=")[^"]+/g, "<cursor>"],

@@ -160,7 +160,7 @@ test("no confirmed field is lost, and no row exists twice", async () => {
   expect([...results.keys()].filter((result) => !allowed.test(result))).toEqual([]);
   expect(results.get("upsert: right")).toBeGreaterThan(countRuns(100));
   expect(canceled).toBeGreaterThan(countRuns(20));
-  const deadlocks = await countDeadlocks(service.database.adminUrl);
+  const deadlocks = await countDeadlocks(service);
   expect(deadlocks).toBe(0);
   console.log(`${canceled} canceled, ${deadlocks} deadlocks: ${lines.join(", ")}`);
 }, 120_000);
