@@ -1,19 +1,26 @@
 /**
- * No reader misses a change: writers fail, connections are killed, a transaction delays rows, a process stops, another switch of an
- * app turns on and off, and readers reconnect. In the end, every reader has exactly the rows of its app, and the history has each
- * update and delete once, also those of references.
+ * No reader misses a change: three processes with different previews write, writers fail, connections are killed, a transaction delays
+ * rows, a process stops, another switch of an app turns on and off, and readers reconnect. In the end, every reader has exactly the rows
+ * of its app, and the history has each update and delete once, also those of references.
  */
 import { expect, test } from "bun:test";
+import type { Preview } from "../../src/preview.ts";
 import { setAppSwitch } from "../../src/records/apps/mod.ts";
 import { defineSchema, t } from "../../src/schema/mod.ts";
 import { type EventReader, openEvents, type StreamEvent } from "../support/event_stream.ts";
 import { eventually } from "../support/eventually.ts";
-import { openTestService, type TestApp } from "../support/service.ts";
+import {
+  type Call,
+  callService,
+  openTestService,
+  type TestApp,
+  type TestResponse,
+} from "../support/service.ts";
 import { openShape } from "../support/shape.ts";
 
 const PATH = "/v1/data/db/todos";
 const PROJECTS = "/v1/data/db/projects";
-const SECONDS = 20;
+const SECONDS = 17;
 
 type Row = { id: string; app_id: string };
 type Change = {
@@ -25,9 +32,12 @@ type Change = {
 type Reader = { app: TestApp; rows: Map<string, string>; events: number; resets: number };
 
 test("every reader ends with the rows of its app", async () => {
-  const options = { service: { previews: ["live", "filters", "history"] } } as const;
-  await using service = await openTestService(options);
-  const second = await openShape(options, service.database, () => {});
+  await using service = await openTestService({
+    service: { previews: ["live", "filters", "history"] },
+  });
+  const another = (previews: readonly Preview[]) =>
+    openShape({ service: { previews } }, service.database, () => {});
+  const [plainly, streaming] = [await another([]), await another(["live"])];
   const apps = [
     await service.makeApp(
       defineSchema({
@@ -48,24 +58,40 @@ test("every reader ends with the rows of its app", async () => {
   if (linked === undefined || plain === undefined) throw new Error("No apps");
   for (const { slug } of apps) await setAppSwitch(service.service, slug, ["live", true]);
   await setAppSwitch(service.service, linked.slug, ["history", true]);
-  const urls = [service.url, second.url];
+  const streams = [service.url, streaming.url];
+  const writers = [...streams, plainly.url];
+  /** Sends a write to one of the processes. Closing one may cut its last ones off, like those of a killed process. */
+  const send = async (
+    app: TestApp,
+    path: string,
+    call: Call,
+  ): Promise<TestResponse | undefined> => {
+    const url = pick(writers) ?? service.url;
+    const response = await callService({ url, secrets: service.secrets }, app, path, call).catch(
+      () => undefined,
+    );
+    if (response === undefined || response.status >= 500) failed++;
+    else if (response.status < 300) written.set(url, (written.get(url) ?? 0) + 1);
+    return response;
+  };
+  const pick = (ids: readonly string[]) => ids[Math.floor(Math.random() * ids.length)] ?? null;
+  const written = new Map<string, number>();
   const endsAt = performance.now() + SECONDS * 1000;
   const isOver = () => performance.now() > endsAt;
   let killed = 0;
   let failed = 0;
 
-  const pick = (ids: readonly string[]) => ids[Math.floor(Math.random() * ids.length)] ?? null;
   const created = new Set<string>();
   const projects: string[] = [];
   /** Projects below each other, with todos: a delete takes them along. */
   const writeProjects = async (): Promise<void> => {
     while (!isOver()) {
       const json = { above: Math.random() < 0.5 ? pick(projects) : null };
-      const made = await service.call(linked, PROJECTS, { method: "POST", json });
-      if (made.status === 201) projects.push((made.json as Row).id);
+      const made = await send(linked, PROJECTS, { method: "POST", json });
+      if (made?.status === 201) projects.push((made.json as Row).id);
       if (projects.length < 5) continue;
       const [id] = projects.splice(Math.floor(Math.random() * projects.length), 1);
-      await service.call(linked, `${PROJECTS}/${id}`, { method: "DELETE" });
+      await send(linked, `${PROJECTS}/${id}`, { method: "DELETE" });
     }
   };
   const turn = async (): Promise<void> => {
@@ -87,11 +113,11 @@ test("every reader ends with the rows of its app", async () => {
       const roll = Math.random();
       const response =
         id === null || roll < 0.3
-          ? await service.call(app, PATH, { method: "POST", json })
+          ? await send(app, PATH, { method: "POST", json })
           : roll < 0.5
-            ? await service.call(app, PATH, { method: "POST", json: [json, json, json] })
+            ? await send(app, PATH, { method: "POST", json: [json, json, json] })
             : roll < 0.6 && app === linked
-              ? await service.call(app, `${PATH}?onConflict=tag`, {
+              ? await send(app, `${PATH}?onConflict=tag`, {
                   method: "POST",
                   json: [1, 2].map(() => ({
                     ...json,
@@ -99,15 +125,14 @@ test("every reader ends with the rows of its app", async () => {
                   })),
                 })
               : roll < 0.8
-                ? await service.call(app, `${PATH}/${id}`, { method: "PATCH", json })
-                : await service.call(app, `${PATH}/${id}`, { method: "DELETE" });
-      const made = response.json as { id?: string; rows?: Row[] } | undefined;
-      if (response.status === 201) {
+                ? await send(app, `${PATH}/${id}`, { method: "PATCH", json })
+                : await send(app, `${PATH}/${id}`, { method: "DELETE" });
+      const made = response?.json as { id?: string; rows?: Row[] } | undefined;
+      if (response?.status === 201) {
         const added = (made?.rows ?? [made as Row]).map((row) => row.id);
         ids.push(...added);
         if (app === linked) for (const id of added) created.add(id);
       }
-      if (response.status >= 500) failed++;
     }
   };
 
@@ -178,7 +203,7 @@ test("every reader ends with the rows of its app", async () => {
   const read = async (reader: Reader): Promise<void> => {
     let since: string | undefined;
     while (!isDone) {
-      const url = urls[Math.floor(Math.random() * urls.length)] ?? service.url;
+      const url = pick(streams) ?? service.url;
       const events = await openEvents(url + PATH.concat("/changes"), {
         key: reader.app.key,
         since,
@@ -211,8 +236,8 @@ test("every reader ends with the rows of its app", async () => {
     ...[writeProjects(), turn(), hold(), kill()],
   ];
   await Bun.sleep((SECONDS * 1000) / 2);
-  urls.pop();
-  await second.close();
+  for (const urls of [streams, writers]) urls.splice(urls.indexOf(streaming.url), 1);
+  await streaming.close();
   await Promise.all(work);
 
   const sorted = (rows: Map<string, string>) => [...rows].sort(([a], [b]) => (a < b ? -1 : 1));
@@ -226,14 +251,16 @@ test("every reader ends with the rows of its app", async () => {
   }
   const recorded = checkHistory(await readHistory(linked), await list(linked), created);
   isDone = true;
+  await plainly.close();
   for (const events of open) await events.close();
   await Promise.all(reading);
   const events = readers.reduce((sum, reader) => sum + reader.events, 0);
   const resets = readers.reduce((sum, reader) => sum + reader.resets, 0);
   console.log(
-    `${events} events, ${resets} resets, ${killed} killed, ${failed} failed writes, ${JSON.stringify(recorded)}`,
+    `${[...written.values()]} writes, ${events} events, ${resets} resets, ${killed} killed, ${failed} failed writes, ${JSON.stringify(recorded)}`,
   );
   expect(events).toBeGreaterThan(100);
+  expect([...written.values()].filter((count) => count > 50)).toHaveLength(3);
 }, 120_000);
 
 /** Each value before a change is that after the one before it, the last is that of the row, and a row that is gone was deleted once. */
