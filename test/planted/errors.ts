@@ -258,8 +258,8 @@ export const ERRORS: readonly PlantedError[] = [
   {
     name: "a person updates rows of a team that the person has left",
     file: "src/tables/sql/update_many_body.ts",
-    text: 'visible !== "" || andAllowed(table, "from") !== ""',
-    error: 'visible === "planted"',
+    text: "if (!reaches)",
+    error: "if (reaches !== undefined)",
     test: "test/data/claim_rows_test.ts",
   },
   {

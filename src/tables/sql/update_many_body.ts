@@ -1,5 +1,6 @@
 /** The body of the function that updates rows by their ids. @see row_writes.ts for the write of a row @module */
 
+import { quoteName } from "../../db/mod.ts";
 import {
   type ColumnSet,
   type FunctionSite,
@@ -9,24 +10,24 @@ import {
 } from "../catalog/mod.ts";
 import { changedOf } from "./changed_row_terms.ts";
 import { beginWrite, shortRows } from "./claim_terms.ts";
-import { outputs, returnText, rowsText, tagOf } from "./function_terms.ts";
+import { isRow, outputs, returnText, rowsText, tagOf } from "./function_terms.ts";
 import { writesAt } from "./node_writes.ts";
 import { changeRow, declareChange, readChange, readRow, readTime, rowOfId } from "./row_writes.ts";
 import { closedColumn, onVariables, rejectReferences } from "./sent_terms.ts";
-import { andAllowed, andVisible, isAllowed } from "./view_terms.ts";
+import { andAllowed, andVisible, isAllowed, reachesRows } from "./view_terms.ts";
 
-const { ids, bodies, bytes } = placeholdersOf("update_many");
+const { app, ids, bodies, bytes } = placeholdersOf("update_many");
 
 /**
- * Locks all rows, and compares them. Then writes the rows that change, in the order of the list, or none: if a row is missing, or has
- * none of its tags, returns the positions of all such rows. An error of a row has its position in the request.
+ * Locks all rows in the order of their ids, and compares them. Then writes the rows that change, in the order of the list, or none: if
+ * a row is missing, or has none of its tags, returns the positions of all such rows. An error of a row has its position in the request.
  */
 export function updateManyBody(table: ColumnSet, site: FunctionSite): string {
   const { raised, raiseAgain } = writesAt(site);
   const row = rowOfId(table);
   const visible = andVisible(table);
   const isRuled = visible !== "" || andAllowed(table, "from") !== "";
-  const lock = isRuled ? "" : LOCK;
+  const again = compareAgain(table);
   const closed = closedColumn(table, { body: '"$e"."$body"', isNew: false });
   const { text, end } = changedOf(table);
   const write = beginWrite(table, "update_many", site, {
@@ -38,7 +39,6 @@ export function updateManyBody(table: ColumnSet, site: FunctionSite): string {
   "$order" int4[] := array(select "$one"."$n"::int4 from unnest(${ids}) with ordinality as "$one" ("$id", "$n")
     order by "$one"."$id");
   "$rows" text[] := array_fill(null::text, array[cardinality(${ids})]);
-  ${isRuled ? `"$locked" int4[] := '{}';` : ""}
   "$nth" int4;
   "$id" uuid;
   "$match" text;
@@ -49,17 +49,17 @@ export function updateManyBody(table: ColumnSet, site: FunctionSite): string {
   "$size" int8 := 0;
   "$text" text;
   "$found" record;
-  ${[write.declared, declareChange(table), raised].join("\n  ")}
+  ${[again.declared, write.declared, declareChange(table), raised].join("\n  ")}
 begin
   ${write.begin}
-  ${isRuled ? lockFirst(table) : ""}
+  ${again.begin}
   foreach "$nth" in array "$order" loop
     "$id" := (${ids})["$nth"];
     "$match" := "$all" -> ("$nth" - 1) ->> '${ROW_MATCH}';
-    ${isRuled ? `select coalesce(${isAllowed(table, "from")}, false) into "$may" from ${row}${visible};` : ""}
+    ${isRuled ? `select coalesce(${isAllowed(table, "from")}, false) into "$may" from ${row}${visible}${LOCK};` : ""}
     if "$match" is not null then
-      select ${outputs(table)} into "$found" from ${row}${visible}${lock};
-    ${isRuled ? "" : `else\n      perform from ${row}${lock};`}
+      select ${outputs(table)} into "$found" from ${row}${visible}${LOCK};
+    ${isRuled ? "" : `else\n      perform from ${row}${LOCK};`}
     end if;
     if not found then
       "$missing" := array_append("$missing", "$nth" - 1);
@@ -69,6 +69,7 @@ begin
       "$unmatched" := array_append("$unmatched", "$nth" - 1);
     end if;
   end loop;
+  ${again.end}
   if "$missing" = '{}' and "$forbidden" is not null then
     perform rowhouse.reject_rule_at(null, "$forbidden" - 1);
   end if;
@@ -103,18 +104,24 @@ end`;
 
 const LOCK = " for no key update";
 
-/** A rule can depend on rows that change while a lock waits: then all rows are compared after the last lock. */
-function lockFirst(table: ColumnSet): string {
-  return `foreach "$nth" in array "$order" loop
-    "$id" := (${ids})["$nth"];
-    perform from ${rowOfId(table)}${andVisible(table)}${LOCK};
-    if found then
-      "$locked" := array_append("$locked", "$nth");
-    else
-      "$missing" := array_append("$missing", "$nth" - 1);
-    end if;
-  end loop;
-  "$order" := "$locked";`;
+/**
+ * A rule can depend on rows of other tables, which change while a lock waits. Then all rows are compared again, under their locks,
+ * unless no transaction has ended since the first was compared.
+ */
+function compareAgain(table: ColumnSet) {
+  const reaches = (["read", "from"] as const).some((name) => reachesRows(table, name));
+  if (!reaches) return { declared: "", begin: "", end: "" };
+  return {
+    declared: '"$began" text;',
+    begin: '"$began" := pg_current_snapshot()::text;',
+    end: `if "$began" <> pg_current_snapshot()::text and "$missing" = '{}' then
+    select coalesce(array_agg("$e"."$n" - 1) filter (where "$e"."$may" is null), '{}'), min("$e"."$n") filter (where not "$e"."$may")
+    into "$missing", "$forbidden" from (
+      select "$e"."$n"::int4 as "$n", (select coalesce(${isAllowed(table, "from")}, false)
+        from data.${quoteName(table.name)} as "$t" where ${isRow(app, '"$e"."$id"')}${andVisible(table)}) as "$may"
+      from unnest(${ids}) with ordinality as "$e" ("$id", "$n")) as "$e";
+  end if;`,
+  };
 }
 
 /** Rejects the first row that names a column that the person cannot set. */

@@ -243,6 +243,12 @@ export function closedColumns(table: ColumnSet, isNew: boolean): string[] {
   return table.columns.map(({ name }) => name).filter(isClosed);
 }
 
+/** Whether a rule reaches rows other than the compared one. */
+export function reachesRows(table: ColumnSet, name: RuleName): boolean {
+  const matches = (findRule(rightsOn(table), name) ?? []).flatMap((each) => Object.values(each));
+  return matches.some((match) => isMemberOf(match) || isReadable(match));
+}
+
 /** Whether the rule for reading reaches the table itself, so that a write of its rows can change who reads them. */
 export function readsItself(table: ColumnSet): boolean {
   const { name } = table;
