@@ -21,7 +21,7 @@ const schema = defineSchema({
     .index("person", "team"),
   notes: t
     .model({
-      title: t.string().required(),
+      title: t.string(),
       owner: t.uuid().required(),
       team: t.ref("teams"),
       isOpen: t.boolean().required(),

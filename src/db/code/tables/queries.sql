@@ -716,6 +716,7 @@ declare
   in_order text;
   part jsonb;
   ordinal int4;
+  target text;
 begin
   if (ids = array['"$t"."id"'] and cardinality(walk) = 1) is not true or plan ? 'in'
     or is_limited and not plan ?| array['grouped', 'isTotal']
@@ -756,8 +757,10 @@ begin
     if ordinal between 1 and 3 * size is not true then
       raise exception 'no such column' using errcode = 'RH022';
     end if;
-    sorted[ordinal] := rowhouse.sorted_part(
-      columns[(ordinal - 1) % size + 1], (ordinal - 1) / size);
+    -- Nulls of a text are compared by its column.
+    target := columns[(ordinal - 1) % size + 1];
+    sorted[(ordinal - 1) % size + 1] := target;
+    sorted[ordinal] := rowhouse.sorted_part(target, (ordinal - 1) / size);
     in_order := concat_ws(', ', in_order,
       sorted[ordinal] || case when (part ->> 1)::bool then ' desc nulls last' else '' end);
   end loop;
