@@ -200,14 +200,21 @@ begin
 end
 $$;
 
+-- Stores the name that a person gave when accepting an invitation, unless the person has a name.
+create function rowhouse.name_new_person(person uuid, new_name text) returns void
+language sql volatile set search_path = pg_catalog, pg_temp as $$
+  update rowhouse.users set display_name = new_name
+  where id = person and display_name is null and new_name is not null
+$$;
+
 -- Sets the password with the link and signs the person in: "done", "asked" or "pending", as for
 -- any sign-in; "wrong" if the link is invalid. The changed password has its own mail, so that no
--- second mail reports the device.
-create function rowhouse.sign_in_by_link(
+-- second mail reports the device. An invited person can give a name.
+create function rowhouse.accept_by_link(
   link_id text, presented_proof bytea, fresh_hash text, fresh_digest bytea, fresh_secret_id text,
   presented text, new_id text, new_session_digest bytea, new_identity_digest bytea,
   new_secret_id text, max_s integer, client_address text, device_name text,
-  pending_id text, pending_digest bytea, factor_rule text
+  pending_id text, pending_digest bytea, factor_rule text, new_name text
 ) returns text language plpgsql volatile security definer
   set search_path = pg_catalog, pg_temp as $$
 declare
@@ -219,41 +226,14 @@ begin
     link_id, presented_proof, fresh_hash, fresh_digest, fresh_secret_id) then
     return 'wrong';
   end if;
+  perform rowhouse.name_new_person(who, new_name);
   return rowhouse.admit(who, presented, new_id, new_session_digest, new_identity_digest,
     new_secret_id, max_s, now(), client_address, device_name, true, null, pending_id,
     pending_digest, factor_rule);
 end
 $$;
-
--- Stores the name that a person gave when accepting an invitation, unless the person has a name.
-create function rowhouse.name_new_person(person uuid, new_name text) returns void
-language sql volatile set search_path = pg_catalog, pg_temp as $$
-  update rowhouse.users set display_name = new_name
-  where id = person and display_name is null and new_name is not null
-$$;
-
--- As sign_in_by_link, with the name that an invited person gives.
-create function rowhouse.accept_by_link(
-  link_id text, presented_proof bytea, fresh_hash text, fresh_digest bytea, fresh_secret_id text,
-  presented text, new_id text, new_session_digest bytea, new_identity_digest bytea,
-  new_secret_id text, max_s integer, client_address text, device_name text,
-  pending_id text, pending_digest bytea, factor_rule text, new_name text
-) returns text language plpgsql volatile security definer
-  set search_path = pg_catalog, pg_temp as $$
-declare
-  who uuid := (select user_id from rowhouse.password_links where id = link_id);
-  outcome text := rowhouse.sign_in_by_link(link_id, presented_proof, fresh_hash, fresh_digest,
-    fresh_secret_id, presented, new_id, new_session_digest, new_identity_digest, new_secret_id,
-    max_s, client_address, device_name, pending_id, pending_digest, factor_rule);
-begin
-  if outcome <> 'wrong' then
-    perform rowhouse.name_new_person(who, new_name);
-  end if;
-  return outcome;
-end
-$$;
-grant execute on function rowhouse.use_password_link, rowhouse.sign_in_by_link,
-  rowhouse.accept_by_link to rowhouse_service, rowhouse_identity;
+grant execute on function rowhouse.use_password_link, rowhouse.accept_by_link
+  to rowhouse_service, rowhouse_identity;
 
 -- For operators: the progress of an app's setup; without a slug, of the newest app without a key.
 create function rowhouse.read_setup(app_slug text) returns jsonb language sql stable

@@ -133,16 +133,15 @@ grant execute on function rowhouse.finish_provider_sign_in to rowhouse_service, 
 -- Accepts an invitation: links the invited person with this address, who has neither a password
 -- nor another link, while the invitation is valid. "presented_proof" proves the address, which
 -- depends on the service's secret: a serving login cannot link an invited person to its own
--- provider account.
-create function rowhouse.link_invited_person(
+-- provider account. "new_name" is the name that the provider reports.
+create function rowhouse.accept_by_provider(
   who uuid, email text, presented_proof bytea, link_issuer text, link_subject text,
-  new_digest bytea,
-    new_secret_id text, provider text
+  new_digest bytea, new_secret_id text, provider text, new_name text
 ) returns boolean
 language plpgsql volatile security definer set search_path = pg_catalog, pg_temp as $$
 begin
   perform from rowhouse.users
-  where id = who and users.email = link_invited_person.email
+  where id = who and users.email = accept_by_provider.email
     and email_digest = sha256(presented_proof || uuid_send(who))
     and password_hash is null and disabled_at is null for no key update;
   if not found or exists (select from rowhouse.provider_links where user_id = who)
@@ -158,27 +157,11 @@ begin
   delete from rowhouse.invitations where user_id = who;
   perform rowhouse.log(who::text, 'link_provider', person => who,
     details => jsonb_build_object('provider', provider));
-  return true;
-end
-$$;
-
--- As link_invited_person, with the name that the provider reports.
-create function rowhouse.accept_by_provider(
-  who uuid, email text, presented_proof bytea, link_issuer text, link_subject text,
-  new_digest bytea, new_secret_id text, provider text, new_name text
-) returns boolean language plpgsql volatile security definer
-  set search_path = pg_catalog, pg_temp as $$
-begin
-  if not rowhouse.link_invited_person(who, email, presented_proof, link_issuer, link_subject,
-    new_digest, new_secret_id, provider) then
-    return false;
-  end if;
   perform rowhouse.name_new_person(who, new_name);
   return true;
 end
 $$;
-grant execute on function rowhouse.link_invited_person, rowhouse.accept_by_provider
-  to rowhouse_service, rowhouse_identity;
+grant execute on function rowhouse.accept_by_provider to rowhouse_service, rowhouse_identity;
 
 -- Creates a person without any role, who can sign in only with the link. False if the address or
 -- the link is already in use.
