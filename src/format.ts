@@ -49,9 +49,6 @@ const MAX_VERSION = 9999;
  *
  * @example
  * ```ts
- * import { describeUnreadable } from "./format.ts";
- * import { expect } from "bun:test";
- *
  * expect(describeUnreadable("project", { environments: {} })).toBeUndefined();
  * expect(describeUnreadable("project", { version: 2, rowhouse: "9.1.0" }, "rowhouse 0.1.0")).toBe(
  *   "has version 2 of its format, but rowhouse 0.1.0 reads only version 1: install rowhouse 9.1.0 or newer",

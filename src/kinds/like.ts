@@ -5,9 +5,6 @@
  *
  * @example
  * ```ts
- * import { splitPattern } from "./like.ts";
- * import { expect } from "bun:test";
- *
  * expect(splitPattern("*5\\*3*")).toEqual(["", "5*3", ""]);
  * expect(splitPattern("C:\\Users")).toEqual(["C:\\Users"]);
  * ```
@@ -26,9 +23,6 @@ export function splitPattern(pattern: string): string[] {
  *
  * @example
  * ```ts
- * import { escapePattern } from "./like.ts";
- * import { expect } from "bun:test";
- *
  * expect(escapePattern("5*3")).toBe("5\\*3");
  * ```
  */

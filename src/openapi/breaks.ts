@@ -13,9 +13,6 @@ type Value = unknown;
  *
  * @example
  * ```ts
- * import { findBreaks } from "./breaks.ts";
- * import { expect } from "bun:test";
- *
  * const list = { "/v1/data/db/todos": { get: {} } };
  * expect(findBreaks({ paths: list }, { paths: {} })).toEqual(["GET /v1/data/db/todos was removed"]);
  * expect(findBreaks({ paths: {} }, { paths: list })).toEqual([]);

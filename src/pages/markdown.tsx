@@ -23,9 +23,6 @@ type Rendered = { readonly content: Html; readonly headings: readonly Heading[] 
  *
  * @example
  * ```ts
- * import { renderMarkdown } from "./markdown.tsx";
- * import { expect } from "bun:test";
- *
  * const { content, headings } = renderMarkdown("## A *list* <b>", { toTarget: () => undefined });
  * expect(headings).toEqual([{ level: 2, id: "a-list-b", text: "A list <b>" }]);
  * expect(content.markup).toContain("A <em>list</em> &lt;b&gt;");

@@ -32,7 +32,6 @@ type Tables = readonly TableDefinition[];
  * @example
  * ```ts
  * import { checkRules, defineSchema, t, toDefinition } from "rowhouse/schema";
- * import { expect } from "bun:test";
  *
  * const reading = toDefinition(
  *   defineSchema({ todos: t.model({ title: t.string() }).allow("member", { delete: true }) }),

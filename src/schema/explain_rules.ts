@@ -45,7 +45,6 @@ export function listRoles(tables: Tables): string[] {
  * @example
  * ```ts
  * import { defineSchema, explainRules, t, toDefinition } from "rowhouse/schema";
- * import { expect } from "bun:test";
  *
  * const reading = toDefinition(
  *   defineSchema({

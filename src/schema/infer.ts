@@ -10,7 +10,6 @@ import type { ColumnsOf, Schema, TableSources } from "./t.ts";
  * @example
  * ```ts
  * import { defineSchema, type Row, t } from "rowhouse/schema";
- * import { expect } from "bun:test";
  *
  * const schema = defineSchema({ todos: { title: t.string().required(), due: t.timestamp() } });
  * const row: Row<typeof schema, "todos"> = { id: "…", app_id: "…", title: "Water the plants", due: null };
@@ -25,7 +24,6 @@ export type Row<S, Name extends keyof TablesOf<S>> = Part<TablesOf<S>[Name], "ro
  * @example
  * ```ts
  * import { defineSchema, type Insert, t } from "rowhouse/schema";
- * import { expect } from "bun:test";
  *
  * const schema = defineSchema({ todos: { title: t.string().required(), due: t.timestamp() } });
  * const insert: Insert<typeof schema, "todos"> = { title: "Water the plants" };
@@ -40,7 +38,6 @@ export type Insert<S, Name extends keyof TablesOf<S>> = Part<TablesOf<S>[Name], 
  * @example
  * ```ts
  * import { defineSchema, t, type Update } from "rowhouse/schema";
- * import { expect } from "bun:test";
  *
  * const schema = defineSchema({ todos: { title: t.string().required(), due: t.timestamp() } });
  * const update: Update<typeof schema, "todos"> = { due: null };
@@ -55,7 +52,6 @@ export type Update<S, Name extends keyof TablesOf<S>> = Part<TablesOf<S>[Name], 
  * @example
  * ```ts
  * import { defineSchema, t, type Unique } from "rowhouse/schema";
- * import { expect } from "bun:test";
  *
  * const schema = defineSchema({ people: { email: t.string().unique(), name: t.string() } });
  * const column: Unique<typeof schema, "people"> = "email";

@@ -5,7 +5,6 @@
  * @example
  * ```ts
  * import { defineSchema, type Insert, t } from "rowhouse/schema";
- * import { expect } from "bun:test";
  *
  * const schema = defineSchema({
  *   projects: { name: t.string().required() },

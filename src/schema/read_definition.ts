@@ -14,7 +14,6 @@ const KEYS = ["version", "tables"];
  * @example
  * ```ts
  * import { readDefinition } from "rowhouse/schema";
- * import { expect } from "bun:test";
  *
  * const table = { name: "users", columns: [], indexes: [], uniques: [] };
  * expect(readDefinition({ version: 1, tables: [table] })).toEqual({

@@ -11,9 +11,6 @@ type Tables = readonly TableDefinition[];
  *
  * @example
  * ```ts
- * import { explainRuleChanges } from "./rule_changes.ts";
- * import { expect } from "bun:test";
- *
  * const columns = [{ name: "owner", kind: "uuid", required: false, unique: false, index: false }] as const;
  * const before = { name: "todos", columns, indexes: [], uniques: [] };
  * const after = { ...before, rules: { allow: { member: { read: [{ owner: "me" }] } } } };

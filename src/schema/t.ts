@@ -74,7 +74,6 @@ const NAMES = [...KINDS, "model"].map((name) => `t.${name}()`).join(", ");
  * @example
  * ```ts
  * import { t } from "rowhouse/schema";
- * import { expect } from "bun:test";
  *
  * const title = t.string().required();
  * expect(title.column).toEqual({ kind: "string", required: true, unique: false, index: false });
@@ -141,7 +140,6 @@ export type ColumnsOf<Source> = Source extends { readonly model: { readonly colu
  * @example
  * ```ts
  * import { defineSchema, t, toDefinition } from "rowhouse/schema";
- * import { expect } from "bun:test";
  *
  * const schema = defineSchema({
  *   projects: { name: t.string().required().unique() },

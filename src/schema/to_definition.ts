@@ -20,7 +20,6 @@ const MODIFIERS = ["required", "unique", "index", "default", "onUpdate", "owner"
  * @example
  * ```ts
  * import { defineSchema, t, toDefinition } from "rowhouse/schema";
- * import { expect } from "bun:test";
  *
  * expect(toDefinition(defineSchema({ tags: { name: t.string() } }))).toEqual({
  *   definition: {

@@ -34,9 +34,6 @@ export type WidenedRules = {
  *
  * @example
  * ```ts
- * import { findWidenedRules } from "./widened_rules.ts";
- * import { expect } from "bun:test";
- *
  * const columns = [{ name: "owner", kind: "uuid", required: false, unique: false, index: false }] as const;
  * const todos = { name: "todos", columns, indexes: [], uniques: [] };
  * const own = { ...todos, rules: { allow: { member: { read: [{ owner: "me" }] } } } };

@@ -86,7 +86,6 @@ export type AppClient<S> = IdentityClient & {
  * @example
  * ```ts
  * import { createAppClient, DataError } from "rowhouse/app";
- * import { expect } from "bun:test";
  *
  * const app = createAppClient<{
  *   todos: { row: { id: string; title: string }; insert: { title: string }; update: { title?: string } };

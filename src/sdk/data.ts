@@ -8,7 +8,6 @@
  * ```ts
  * import { createDataClient } from "rowhouse/data";
  * import { defineSchema, t } from "rowhouse/schema";
- * import { expect } from "bun:test";
  *
  * const schema = defineSchema({
  *   todos: {
@@ -105,7 +104,6 @@ export type DataClient<S> = {
  * ```ts
  * import { createDataClient } from "rowhouse/data";
  * import type { Id } from "rowhouse/schema";
- * import { expect } from "bun:test";
  *
  * // In an app: import type { Tables } from "./.rowhouse/types.d.ts";
  * interface Tables {

@@ -73,7 +73,6 @@ export type DataErrorParts = Pick<DataError, "status" | "code"> &
  * ```ts
  * import { createDataClient, DataError } from "rowhouse/data";
  * import { defineSchema, t } from "rowhouse/schema";
- * import { expect } from "bun:test";
  *
  * const schema = defineSchema({ todos: { title: t.string().required() } });
  * const baseUrl = process.env["ROWHOUSE_URL"] ?? "";

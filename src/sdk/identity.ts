@@ -44,7 +44,6 @@ export {
  * @example
  * ```ts
  * import { createIdentityClient } from "rowhouse/identity";
- * import { expect } from "bun:test";
  *
  * const identity = createIdentityClient({
  *   url: "https://api.example.org",

@@ -93,7 +93,6 @@ export type IdentityClient = {
  * @example
  * ```ts
  * import { IdentityError } from "rowhouse/identity";
- * import { expect } from "bun:test";
  *
  * const error = new IdentityError(404, "unknown_app");
  * expect(error).toBeInstanceOf(Error);

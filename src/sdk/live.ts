@@ -19,7 +19,6 @@ export type { RowPage } from "./patches.ts";
  * @example
  * ```ts
  * import { relayRows } from "rowhouse/live";
- * import { expect } from "bun:test";
  *
  * const response = relayRows(async function* () {
  *   yield { rows: [{ id: "1", title: "Milk" }, { id: "2", title: "Bread" }] };

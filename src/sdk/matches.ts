@@ -41,7 +41,6 @@ type ModelKinds = {
  * @example
  * ```ts
  * import { matches } from "rowhouse/data";
- * import { expect } from "bun:test";
  *
  * const todo = { title: "Water the plants", done: false, due_at: null };
  * expect(matches(todo, { title: { ilike: "*PLANTS*" }, done: false })).toBe(true);

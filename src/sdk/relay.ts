@@ -20,7 +20,6 @@ const NEVER = new AbortController().signal;
  * @example
  * ```ts
  * import { relay } from "rowhouse/data";
- * import { expect } from "bun:test";
  *
  * const response = relay(async function* () {
  *   yield { rows: ["first"] };

@@ -12,9 +12,6 @@ const JITTER = 0.25;
  *
  * @example
  * ```ts
- * import { readRetryAfter } from "./retry.ts";
- * import { expect } from "bun:test";
- *
  * expect(readRetryAfter("2", Date.now())).toBe(2000);
  * expect(readRetryAfter("Wed, 21 Oct 2026 07:28:00 GMT", Date.UTC(2026, 9, 21, 7, 27, 57))).toBe(3000);
  * expect(readRetryAfter("soon", Date.now())).toBeUndefined();
@@ -34,9 +31,6 @@ export function readRetryAfter(text: string | null, nowMs: number): number | und
  *
  * @example
  * ```ts
- * import { toRetryWait } from "./retry.ts";
- * import { expect } from "bun:test";
- *
  * expect(toRetryWait({ attempt: 0, retryAfterMs: undefined, chance: 0.5 })).toBe(150);
  * expect(toRetryWait({ attempt: 2, retryAfterMs: undefined, chance: 1 })).toBe(800);
  * expect(toRetryWait({ attempt: 0, retryAfterMs: 2000, chance: 1 })).toBe(2500);

@@ -19,7 +19,6 @@ export function keepTag<Row extends object>(row: Row, tag: string | undefined): 
  * ```ts
  * import { createDataClient, DataError, etagOf } from "rowhouse/data";
  * import { defineSchema, t } from "rowhouse/schema";
- * import { expect } from "bun:test";
  *
  * const schema = defineSchema({ todos: { title: t.string().required() } });
  * const baseUrl = process.env["ROWHOUSE_URL"] ?? "";

@@ -5,7 +5,6 @@
  * @example
  * ```ts
  * import { createServerClient, DataError } from "rowhouse/server";
- * import { expect } from "bun:test";
  *
  * const people = createServerClient({ url: process.env["ROWHOUSE_URL"] ?? "", app: "wiki" });
  *

@@ -6,7 +6,6 @@
  * ```ts
  * import { type TestPerson, person, removePeople } from "rowhouse/testing";
  * import { defineSchema, t } from "rowhouse/schema";
- * import { expect } from "bun:test";
  *
  * const schema = defineSchema({ todos: { title: t.string().required() } });
  *

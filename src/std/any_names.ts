@@ -9,8 +9,6 @@ import { isObject } from "./json.ts";
  * @example
  * ```ts
  * import * as v from "valibot";
- * import { anyNames } from "./any_names.ts";
- * import { expect } from "bun:test";
  *
  * const read = v.parse(anyNames(v.number()), JSON.parse('{"constructor":1,"__proto__":2}'));
  * expect(JSON.stringify(read)).toBe('{"constructor":1,"__proto__":2}');

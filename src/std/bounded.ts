@@ -5,9 +5,6 @@
  *
  * @example
  * ```ts
- * import { BoundedMap } from "./bounded.ts";
- * import { expect } from "bun:test";
- *
  * const map = new BoundedMap<string, number>(2);
  * map.set("a", 1).set("b", 2).set("a", 3).set("c", 4);
  * expect([...map]).toEqual([["a", 3], ["c", 4]]);
@@ -40,9 +37,6 @@ export class BoundedMap<Key, Value> extends Map<Key, Value> {
  * @throws the first error of `run`; items that have not begun by then are skipped
  * @example
  * ```ts
- * import { mapBounded } from "./bounded.ts";
- * import { expect } from "bun:test";
- *
  * expect(await mapBounded([1, 2, 3], 2, async (item) => item * 10)).toEqual([10, 20, 30]);
  * ```
  */

@@ -5,9 +5,6 @@
  *
  * @example
  * ```ts
- * import { showCount } from "./count.ts";
- * import { expect } from "bun:test";
- *
  * expect([showCount(1, "row"), showCount(0, "row")]).toEqual(["1 row", "0 rows"]);
  * expect(showCount(2, "index", "indexes")).toBe("2 indexes");
  * ```

@@ -10,9 +10,6 @@ const DECIMAL = /^-?[0-9]+(\.[0-9]+)?$/;
  *
  * @example
  * ```ts
- * import { isDecimal } from "./decimal.ts";
- * import { expect } from "bun:test";
- *
  * expect(isDecimal("-12.50")).toBe(true);
  * expect(isDecimal("1e3")).toBe(false);
  * ```
@@ -29,8 +26,6 @@ type DecimalParts = { negative: boolean; digits: string; exponent: number };
  *
  * @example
  * ```ts
- * import { decimalParts } from "./decimal.ts";
- * import { expect } from "bun:test";
  * expect(decimalParts("-1.50e3")).toEqual({ negative: true, digits: "15", exponent: 2 });
  * expect(decimalParts("1500")).toEqual({ negative: false, digits: "15", exponent: 2 });
  * ```

@@ -19,9 +19,6 @@ const NAMES = [
  *
  * @example
  * ```ts
- * import { toDurationText } from "./duration.ts";
- * import { expect } from "bun:test";
- *
  * expect(toDurationText(1800)).toBe("30 minutes");
  * expect(toDurationText(86_400)).toBe("1 day");
  * expect(toDurationText(90)).toBe("90 seconds");
@@ -38,9 +35,6 @@ export function toDurationText(seconds: number): string {
  *
  * @example
  * ```ts
- * import { readDuration } from "./duration.ts";
- * import { expect } from "bun:test";
- *
  * expect(readDuration("30m")).toBe(1800);
  * expect(readDuration("5 min")).toBe(300);
  * expect(readDuration("1.5h")).toBeUndefined();

@@ -84,9 +84,6 @@ function nodeShare({
  *
  * @example
  * ```ts
- * import { makeFairQueue } from "./fair_queue.ts";
- * import { expect } from "bun:test";
- *
  * const queue = makeFairQueue<string>({ connections: 1, perQueue: 2, total: 3 });
  * queue.start("busy");
  * for (const waiter of ["first", "second"]) queue.join("busy", waiter);

@@ -11,8 +11,6 @@ import { errorCode } from "./network.ts";
  *
  * @example
  * ```ts
- * import { readIfThere, writeAtomically } from "./files.ts";
- * import { expect } from "bun:test";
  * import { mkdtempSync } from "node:fs";
  * import { tmpdir } from "node:os";
  * import { join } from "node:path";
@@ -68,9 +66,6 @@ export function isLeftover(name: string): boolean {
  *
  * @example
  * ```ts
- * import { NO_BUNFIG } from "./files.ts";
- * import { expect } from "bun:test";
- *
  * const { stdout } = Bun.spawnSync([process.execPath, NO_BUNFIG, "--version"]);
  * expect(stdout.toString().trim()).toBe(Bun.version);
  * ```

@@ -40,9 +40,6 @@ export function isFound(text: string | undefined): text is Found {
  *
  * @example
  * ```ts
- * import { classify } from "./found.ts";
- * import { expect } from "bun:test";
- *
  * expect([undefined, 7, "7", "2026-11-27", "seven"].map(classify)).toEqual(
  *   ["missing", "integer", "number_text", "date_text", "text_10"],
  * );

@@ -11,9 +11,6 @@ const PIECE_MS = 8;
  *
  * @example
  * ```ts
- * import { makeGiveWay } from "./give_way.ts";
- * import { expect } from "bun:test";
- *
  * const giveWay = makeGiveWay();
  * let sum = 0;
  * for (const piece of [1, 2, 3]) {

@@ -10,9 +10,6 @@
  *
  * @example
  * ```ts
- * import { canonicalJson } from "./json.ts";
- * import { expect } from "bun:test";
- *
  * expect(canonicalJson({ b: [2, 1], a: { d: null, c: "x" } })).toBe('{"a":{"c":"x","d":null},"b":[2,1]}');
  * ```
  */
@@ -38,8 +35,6 @@ export const MAX_BODY_DEPTH = 64;
  *
  * @example
  * ```ts
- * import { jsonDepth } from "./json.ts";
- * import { expect } from "bun:test";
  * expect(jsonDepth('{"a":[1,"]["]}')).toBe(2);
  * ```
  */
@@ -82,8 +77,6 @@ function isEscaped(text: string, index: number): boolean {
  *
  * @example
  * ```ts
- * import { escapePointer } from "./json.ts";
- * import { expect } from "bun:test";
  * expect(escapePointer("a/b~c")).toBe("a~1b~0c");
  * ```
  */
@@ -98,9 +91,6 @@ export function escapePointer(name: string): string {
  *
  * @example
  * ```ts
- * import { tryParseJson } from "./json.ts";
- * import { expect } from "bun:test";
- *
  * expect(tryParseJson('{"a":1}')).toEqual({ a: 1 });
  * expect(tryParseJson("{")).toBeUndefined();
  * ```
@@ -123,9 +113,6 @@ const FINAL_COMMA = /("(?:\\.|[^"\\])*")|,(?=\s*[}\]])/g;
  *
  * @example
  * ```ts
- * import { tryParseJsonc } from "./json.ts";
- * import { expect } from "bun:test";
- *
  * const text = '{ "include": ["src/*", ".rowhouse/*.d.ts",], // "files": []\n }';
  * expect(tryParseJsonc(text)).toEqual({ include: ["src/*", ".rowhouse/*.d.ts"] });
  * expect(tryParseJsonc("{")).toBeUndefined();
@@ -142,9 +129,6 @@ export function tryParseJsonc(text: string): unknown {
  *
  * @example
  * ```ts
- * import { isObject } from "./json.ts";
- * import { expect } from "bun:test";
- *
  * expect(isObject({ a: 1 })).toBe(true);
  * expect(isObject([1])).toBe(false);
  * expect(isObject(null)).toBe(false);

@@ -24,9 +24,6 @@ const MAX_VALUE_CHARS = 1_048_576;
  * @see https://github.com/ndjson/ndjson-spec
  * @example
  * ```ts
- * import { makeJsonTextReader } from "./json_reader.ts";
- * import { expect } from "bun:test";
- *
  * const lines = makeJsonTextReader();
  * expect([...lines.push('{"a":1}\n\n{"a"'), ...lines.push(":2}"), ...lines.end()]).toEqual([
  *   { line: 1, text: '{"a":1}' },

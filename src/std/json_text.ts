@@ -63,9 +63,6 @@ function* readItems(json: string): Generator<string, void> {
  *
  * @example
  * ```ts
- * import { splitList } from "./json_text.ts";
- * import { expect } from "bun:test";
- *
  * expect(splitList('[1.0, {"a": [2]}]')).toEqual(["1.0", '{"a": [2]}']);
  * ```
  */
@@ -78,9 +75,6 @@ export function splitList(json: string): string[] {
  *
  * @example
  * ```ts
- * import { splitObject } from "./json_text.ts";
- * import { expect } from "bun:test";
- *
  * expect([...splitObject('{"b": 12345678901234567890, "2": null}')]).toEqual([
  *   ["b", "12345678901234567890"],
  *   ["2", "null"],
@@ -98,9 +92,6 @@ export function splitObject(json: string): Map<string, string> {
  *
  * @example
  * ```ts
- * import { indentJson } from "./json_text.ts";
- * import { expect } from "bun:test";
- *
  * expect(indentJson('{"n":1.0,"list":[1],"none":{}}')).toBe(
  *   '{\n  "n": 1.0,\n  "list": [\n    1\n  ],\n  "none": {}\n}',
  * );
@@ -128,9 +119,6 @@ export function indentJson(json: string): string {
  *
  * @example
  * ```ts
- * import { compactJson } from "./json_text.ts";
- * import { expect } from "bun:test";
- *
  * expect(compactJson('{"n": 1.0, "text": "a b"}')).toBe('{"n":1.0,"text":"a b"}');
  * ```
  */
@@ -153,9 +141,6 @@ type Reviver = (key: string, value: unknown, context: { source: string }) => unk
  *
  * @example
  * ```ts
- * import { findReviver, INEXACT } from "./json_text.ts";
- * import { expect } from "bun:test";
- *
  * const text = '{"a":0.1,"b":12345678901234567890}';
  * expect(JSON.parse(text, findReviver(text))).toEqual({ a: 0.1, b: INEXACT });
  * expect(findReviver('{"a":0.1}')).toBeUndefined();

@@ -13,9 +13,6 @@ const SECRET = /(?<![\w-])(?=[a-z]*[0-9A-Z])(?=[A-Z]*[0-9a-z])(?=\D*\d)[0-9A-Za-
  *
  * @example
  * ```ts
- * import { withoutKeySecrets } from "./key_secret.ts";
- * import { expect } from "bun:test";
- *
  * const key = `rh_0123456789abcdef.${"aB3".repeat(16)}x`;
  * expect(withoutKeySecrets(`ROWHOUSE_API_KEY=${key}`)).toBe("0123456789abcdef");
  * expect(withoutKeySecrets(`secret ${"aB3".repeat(16)}x`)).toBe("secret ");

@@ -9,9 +9,6 @@ export const LATENCY_BUCKETS = LATENCY_BOUNDS_MS.length + 1;
  *
  * @example
  * ```ts
- * import { toLatencyBucket } from "./latency.ts";
- * import { expect } from "bun:test";
- *
  * expect([0, 1, 1.5, 2500, 2501].map(toLatencyBucket)).toEqual([0, 0, 1, 10, 11]);
  * ```
  */
@@ -27,9 +24,6 @@ export function toLatencyBucket(ms: number): number {
  *
  * @example
  * ```ts
- * import { estimateLatency } from "./latency.ts";
- * import { expect } from "bun:test";
- *
  * expect(estimateLatency([0, 0, 0, 100], 0.5)).toBe(7.5);
  * expect(estimateLatency([99, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1], 0.999)).toBe(Number.POSITIVE_INFINITY);
  * expect(estimateLatency([], 0.99)).toBeUndefined();

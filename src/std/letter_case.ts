@@ -48,9 +48,6 @@ function listCases(): ReadonlyMap<string, string> {
  *
  * @example
  * ```ts
- * import { toCaseExpression } from "./letter_case.ts";
- * import { expect } from "bun:test";
- *
  * expect(toCaseExpression("é.")).toBe("[Éé]\\.");
  * ```
  */

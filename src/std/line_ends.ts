@@ -7,9 +7,6 @@ const LINE_END = /\r\n?|\n/;
  *
  * @example
  * ```ts
- * import { restoreLineEnds } from "./line_ends.ts";
- * import { expect } from "bun:test";
- *
  * expect(restoreLineEnds("a\nb\nc!", "a\r\nb\rc")).toBe("a\r\nb\rc!");
  * ```
  */

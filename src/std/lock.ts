@@ -13,8 +13,6 @@ export type Lock = { readonly release: () => void };
  * import { mkdtempSync } from "node:fs";
  * import { tmpdir } from "node:os";
  * import { join } from "node:path";
- * import { acquireLock } from "./lock.ts";
- * import { expect } from "bun:test";
  *
  * const path = join(mkdtempSync(join(tmpdir(), "lock-")), "lock");
  * const lock = acquireLock(path);

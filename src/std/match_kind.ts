@@ -15,9 +15,6 @@ export type Cases<Union extends Kinded, Result, More extends readonly unknown[] 
  *
  * @example
  * ```ts
- * import { type Cases, matchKind } from "./match_kind.ts";
- * import { expect } from "bun:test";
- *
  * type Shape = { kind: "square"; side: number } | { kind: "circle"; radius: number };
  * const AREAS: Cases<Shape, number> = {
  *   square: ({ side }) => side * side,

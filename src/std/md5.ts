@@ -15,9 +15,6 @@ const LENGTH_BYTES = 8;
  *
  * @example
  * ```ts
- * import { md5 } from "./md5.ts";
- * import { expect } from "bun:test";
- *
  * expect(md5("message digest")).toBe("f96b697d7cb7938d525a2f31aaf161d0");
  * ```
  * @see https://www.rfc-editor.org/rfc/rfc1321

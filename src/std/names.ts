@@ -16,9 +16,6 @@ const CHARACTERS_PER_EDIT = 3;
  *
  * @example
  * ```ts
- * import { findNearest } from "./names.ts";
- * import { expect } from "bun:test";
- *
  * expect(findNearest("migrte", ["serve", "migrate"])).toBe("migrate");
  * expect(findNearest("psuh", ["pull", "push"])).toBe("push");
  * expect(findNearest("banana", ["serve", "migrate"])).toBeUndefined();
@@ -67,9 +64,6 @@ function countEdits(from: string, to: string): number {
  *
  * @example
  * ```ts
- * import { findReplaced } from "./names.ts";
- * import { expect } from "bun:test";
- *
  * const [before, after] = [[{ name: "titel" }, { name: "done" }], [{ name: "title" }, { name: "done" }]];
  * expect(findReplaced(before, after, () => "text")).toEqual({ removed: { name: "titel" }, added: { name: "title" } });
  * ```

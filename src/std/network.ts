@@ -9,9 +9,6 @@ const LOOPBACK = /^(localhost|[a-z0-9-]+(\.[a-z0-9-]+)*\.localhost|127(\.\d{1,3}
  *
  * @example
  * ```ts
- * import { isLoopback } from "./network.ts";
- * import { expect } from "bun:test";
- *
  * expect(isLoopback("http://api.localhost:8787")).toBe(true);
  * expect(isLoopback("postgres://me:secret@127.0.0.1:5432/wiki")).toBe(true);
  * expect(isLoopback("https://localhost.example.org")).toBe(false);
@@ -34,9 +31,6 @@ export function isLoopback(url: string): boolean {
  *
  * @example
  * ```ts
- * import { isHttpOrigin } from "./network.ts";
- * import { expect } from "bun:test";
- *
  * expect(isHttpOrigin("https://api.example.org")).toBe(true);
  * expect(isHttpOrigin("https://api.example.org/")).toBe(false);
  * expect(isHttpOrigin("ftp://api.example.org")).toBe(false);
@@ -61,9 +55,6 @@ export type PrefixLength = 64 | 56 | 48;
  * @see https://www.rfc-editor.org/rfc/rfc6177
  * @example
  * ```ts
- * import { toClientNetwork } from "./network.ts";
- * import { expect } from "bun:test";
- *
  * expect(toClientNetwork("192.0.2.1")).toBe("192.0.2.1");
  * expect(toClientNetwork("::ffff:192.0.2.1")).toBe("192.0.2.1");
  * expect(toClientNetwork("2001:db8:1:2ff::7")).toBe("2001:db8:1:2ff::/64");
@@ -87,9 +78,6 @@ export function toClientNetwork(address: string, prefixLength: PrefixLength = 64
  * @see https://www.rfc-editor.org/rfc/rfc4291#section-2.5.5.2
  * @example
  * ```ts
- * import { toPlainAddress } from "./network.ts";
- * import { expect } from "bun:test";
- *
  * expect(toPlainAddress("::ffff:192.0.2.1")).toBe("192.0.2.1");
  * expect(toPlainAddress("0:0:0:0:0:FFFF:c000:0201")).toBe("192.0.2.1");
  * expect(toPlainAddress("2001:0DB8:0:0::1")).toBe("2001:db8::1");
@@ -133,9 +121,6 @@ function readSide(side: string): number[] {
  *
  * @example
  * ```ts
- * import { errorCode } from "./network.ts";
- * import { expect } from "bun:test";
- *
  * expect(errorCode(Object.assign(new Error("no such file"), { code: "ENOENT" }))).toBe("ENOENT");
  * expect(errorCode(new Error("anything"))).toBeUndefined();
  * ```
@@ -163,9 +148,6 @@ const CONNECT_FAILURES = new Set([
  *
  * @example
  * ```ts
- * import { isConnectFailure } from "./network.ts";
- * import { expect } from "bun:test";
- *
  * expect(isConnectFailure(Object.assign(new Error("refused"), { code: "ECONNREFUSED" }))).toBe(true);
  * expect(isConnectFailure(Object.assign(new Error("cut"), { code: "ECONNRESET" }))).toBe(false);
  * ```
@@ -187,9 +169,6 @@ export const FETCH_LIMIT = {
  *
  * @example
  * ```ts
- * import { FETCH_LIMIT, isFetchLimit } from "./network.ts";
- * import { expect } from "bun:test";
- *
  * expect(isFetchLimit(String(FETCH_LIMIT.max))).toBe(true);
  * expect(isFetchLimit("256")).toBe(false);
  * expect(isFetchLimit("65536")).toBe(false);

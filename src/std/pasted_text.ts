@@ -28,9 +28,6 @@ const AROUND: readonly (readonly [open: string, close: string])[] = [
  *
  * @example
  * ```ts
- * import { cleanPasted } from "./pasted_text.ts";
- * import { expect } from "bun:test";
- *
  * expect(cleanPasted("\u200b１２３\u00a0４５６ ")).toBe("123 456");
  * expect(cleanPasted("<“a–b”>")).toBe("a-b");
  * expect(cleanPasted("٤٧١١")).toBe("4711");
@@ -51,9 +48,6 @@ export function cleanPasted(text: string): string {
  *
  * @example
  * ```ts
- * import { trimPasted } from "./pasted_text.ts";
- * import { expect } from "bun:test";
- *
  * expect(trimPasted("\ufeff'se–cret' \r\n")).toBe("se–cret");
  * expect(trimPasted('"a", "b"')).toBe('"a", "b"');
  * ```

@@ -4,9 +4,6 @@
  *
  * @example
  * ```ts
- * import { expect } from "bun:test";
- * import { TABLE_PATTERN } from "./patterns.ts";
- *
  * expect("todos").toMatch(new RegExp(TABLE_PATTERN));
  * expect("Todos").not.toMatch(new RegExp(TABLE_PATTERN));
  * ```
@@ -20,9 +17,6 @@
  *
  * @example
  * ```ts
- * import { expect } from "bun:test";
- * import { TABLE_PATTERN } from "./patterns.ts";
- *
  * expect("todos").toMatch(new RegExp(TABLE_PATTERN));
  * expect("Todos").not.toMatch(new RegExp(TABLE_PATTERN));
  * ```
@@ -57,9 +51,6 @@ const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
  * @see https://www.rfc-editor.org/rfc/rfc9562#section-4
  * @example
  * ```ts
- * import { isUuid } from "./patterns.ts";
- * import { expect } from "bun:test";
- *
  * expect(isUuid("0190163D-8694-739B-aea5-966c26f8ad91")).toBe(true);
  * expect(isUuid("{0190163d8694739baea5966c26f8ad91}")).toBe(false);
  * ```

@@ -15,9 +15,6 @@ const UNSEEN = /(?!\n)[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu;
  *
  * @example
  * ```ts
- * import { quote } from "./quote.ts";
- * import { expect } from "bun:test";
- *
  * expect(quote('a "b"\n')).toBe('"a \\"b\\"\\n"');
  * expect(quote("x".repeat(1000))).toBe(`"${"x".repeat(79)}…"`);
  * ```
@@ -31,9 +28,6 @@ export function quote(text: string): string {
  *
  * @example
  * ```ts
- * import { escapeUnseen } from "./quote.ts";
- * import { expect } from "bun:test";
- *
  * expect(escapeUnseen('"a\u009b\u202e"')).toBe('"a\\u009b\\u202e"');
  * ```
  */
@@ -46,9 +40,6 @@ export function escapeUnseen(json: string): string {
  *
  * @example
  * ```ts
- * import { cut } from "./quote.ts";
- * import { expect } from "bun:test";
- *
  * expect(cut("todos")).toBe("todos");
  * expect(cut("x".repeat(81))).toHaveLength(80);
  * ```
@@ -69,8 +60,6 @@ function toEscape(character: string): string {
  *
  * @example
  * ```ts
- * import { describe } from "./quote.ts";
- * import { expect } from "bun:test";
  * expect([describe("a"), describe(1), describe([])]).toEqual(['"a"', "1", "a list"]);
  * ```
  */
@@ -93,8 +82,6 @@ export function describe(value: unknown): string {
  *
  * @example
  * ```ts
- * import { quoteLiteral } from "./quote.ts";
- * import { expect } from "bun:test";
  * expect(quoteLiteral("it's")).toBe("'it''s'");
  * ```
  */
@@ -123,8 +110,6 @@ export function quoteName(name: string): string {
  *
  * @example
  * ```ts
- * import { quoteElement } from "./quote.ts";
- * import { expect } from "bun:test";
  * expect(quoteElement('a "b" \\')).toBe('"a \\"b\\" \\\\"');
  * ```
  */
@@ -144,9 +129,6 @@ const ESCAPED = /[\\'\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu;
  *
  * @example
  * ```ts
- * import { quoteForShell } from "./quote.ts";
- * import { expect } from "bun:test";
- *
  * expect(quoteForShell("https://api.example.org")).toBe("https://api.example.org");
  * expect(quoteForShell("it's $(id)")).toBe("'it'\\''s $(id)'");
  * expect(quoteForShell("a\u001b[201~b")).toBe("$'a\\u001b[201~b'");

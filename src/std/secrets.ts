@@ -12,8 +12,6 @@ import { createCipheriv, createDecipheriv, timingSafeEqual } from "node:crypto";
  *
  * @example
  * ```ts
- * import { isEqualText } from "./secrets.ts";
- * import { expect } from "bun:test";
  * expect([isEqualText("proof", "proof"), isEqualText("proof", "prove")]).toEqual([true, false]);
  * ```
  */
@@ -31,8 +29,6 @@ export type RandomBytes = (length: number) => Uint8Array;
  *
  * @example
  * ```ts
- * import { systemRandomBytes } from "./secrets.ts";
- * import { expect } from "bun:test";
  * expect(systemRandomBytes(8)).toHaveLength(8);
  * ```
  */
@@ -45,8 +41,6 @@ export function systemRandomBytes(length: number): Uint8Array {
  *
  * @example
  * ```ts
- * import { randomText, systemRandomBytes } from "./secrets.ts";
- * import { expect } from "bun:test";
  * const text = randomText("ab", 8, systemRandomBytes);
  * expect(text).toMatch(/^[ab]{8}$/);
  * ```
@@ -73,8 +67,6 @@ export const BASE62 = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstu
  *
  * @example
  * ```ts
- * import { toBase62 } from "./secrets.ts";
- * import { expect } from "bun:test";
  * expect(toBase62(61, 3)).toBe("00z");
  * ```
  */
@@ -103,9 +95,6 @@ type SealKey = {
  *
  * @example
  * ```ts
- * import { IV_BYTES, sealText, unsealText } from "./secrets.ts";
- * import { expect } from "bun:test";
- *
  * const key = crypto.getRandomValues(new Uint8Array(32));
  * const iv = crypto.getRandomValues(new Uint8Array(IV_BYTES));
  * const sealed = sealText({ key, owner: "Ann" }, "text", iv);

@@ -5,9 +5,6 @@
  *
  * @example
  * ```ts
- * import { sortLists } from "./sort_lists.ts";
- * import { expect } from "bun:test";
- *
  * expect(sortLists([["b"], ["a", "c"], ["a"]])).toEqual([["a"], ["a", "c"], ["b"]]);
  * ```
  */
@@ -29,9 +26,6 @@ function compareLists(a: readonly string[], b: readonly string[]): number {
  *
  * @example
  * ```ts
- * import { isSubsequence } from "./sort_lists.ts";
- * import { expect } from "bun:test";
- *
  * expect(isSubsequence(["a", "c"], ["a", "b", "c"])).toBe(true);
  * expect(isSubsequence(["c", "a"], ["a", "b", "c"])).toBe(false);
  * ```

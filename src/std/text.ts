@@ -14,9 +14,6 @@ const LONE_SURROGATE = /\p{Surrogate}/u;
  * @see https://www.postgresql.org/docs/current/datatype-character.html
  * @example
  * ```ts
- * import { isStorableText } from "./text.ts";
- * import { expect } from "bun:test";
- *
  * expect(isStorableText("naïve 🙂")).toBe(true);
  * expect(isStorableText("half a smile: \ud83d")).toBe(false);
  * expect(isStorableText("a\u0000b")).toBe(false);
@@ -34,9 +31,6 @@ export function isStorableText(text: string): boolean {
  *
  * @example
  * ```ts
- * import { utf8Length } from "./text.ts";
- * import { expect } from "bun:test";
- *
  * expect(utf8Length("aé€🙂")).toBe(1 + 2 + 3 + 4);
  * ```
  */
@@ -57,9 +51,6 @@ function bytesOf(codePoint: number): number {
  *
  * @example
  * ```ts
- * import { foldText } from "./text.ts";
- * import { expect } from "bun:test";
- *
  * expect(foldText("Déjà-Vu 2!")).toBe("dejavu2");
  * ```
  */

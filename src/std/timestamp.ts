@@ -19,9 +19,6 @@ const MINUTE_MS = 60_000;
  * @see https://www.rfc-editor.org/rfc/rfc3339#section-5.6
  * @example
  * ```ts
- * import { readTimestamp } from "./timestamp.ts";
- * import { expect } from "bun:test";
- *
  * expect(readTimestamp("2026-01-02T03:04:05.123456+02:00")).toBe("2026-01-02T01:04:05.123456+00:00");
  * expect(readTimestamp("2026-01-02T03:04:05.500Z")).toBe("2026-01-02T03:04:05.5+00:00");
  * expect(readTimestamp("2026-01-02T03:04:05.9999996Z")).toBe("2026-01-02T03:04:06+00:00");
@@ -47,9 +44,6 @@ export function readTimestamp(text: string): string | undefined {
  *
  * @example
  * ```ts
- * import { toNextMicrosecond } from "./timestamp.ts";
- * import { expect } from "bun:test";
- *
  * expect(toNextMicrosecond("2025-12-31T23:59:59.999999Z", 1)).toBe("2026-01-01T00:00:00+00:00");
  * expect(toNextMicrosecond("2026-01-01T00:00:00Z", -1)).toBe("2025-12-31T23:59:59.999999+00:00");
  * expect(toNextMicrosecond("9999-12-31T23:59:59.999999Z", 1)).toBeUndefined();
@@ -111,9 +105,6 @@ function toFraction(micros: number): string {
  * @see https://www.rfc-editor.org/rfc/rfc9562#section-5.7
  * @example
  * ```ts
- * import { uuidTime } from "./timestamp.ts";
- * import { expect } from "bun:test";
- *
  * expect(uuidTime("017f22e2-79b0-7cc3-98c4-dc0c0c07398f")).toBe(1645557742000);
  * expect(uuidTime("919108f7-52d1-4320-9bac-f847db4148a8")).toBeUndefined();
  * ```

@@ -3,9 +3,6 @@
 /**
  * @example
  * ```ts
- * import { toTsv } from "./tsv.ts";
- * import { expect } from "bun:test";
- *
  * expect(toTsv([["a", 'b\tc "d"'], ["", "e\nf"]])).toBe('a\t"b\tc ""d"""\n\t"e\nf"');
  * ```
  */
@@ -22,9 +19,6 @@ function toField(text: string): string {
  *
  * @example
  * ```ts
- * import { readTsv } from "./tsv.ts";
- * import { expect } from "bun:test";
- *
  * expect(readTsv('a\t5" disk\r\n\t"e\nf"\r\n')).toEqual([["a", '5" disk'], ["", "e\nf"]]);
  * ```
  */

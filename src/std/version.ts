@@ -15,9 +15,6 @@ export function isVersion(text: string): boolean {
  *
  * @example
  * ```ts
- * import { compareVersions } from "./version.ts";
- * import { expect } from "bun:test";
- *
  * expect(compareVersions("0.9.0", "0.10.0")).toBeLessThan(0);
  * expect(compareVersions("1.0.0", "1.0.0")).toBe(0);
  * ```

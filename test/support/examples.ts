@@ -23,12 +23,12 @@ export async function findSources(folder: string): Promise<readonly string[]> {
   return (await Array.fromAsync(found)).filter((path) => !path.endsWith("_test.ts")).sort();
 }
 
-/** Runs an example as a module. Rejects with the error that the example threw. */
+/** Runs an example as a module, with `expect` and the exports of its file. Rejects with the error that the example threw. */
 export async function runExample(example: Example): Promise<void> {
   const folder = await mkdtemp(join(tmpdir(), "rowhouse-example-"));
   const path = join(folder, "example.ts");
   try {
-    await Bun.write(path, await resolveImports(example));
+    await Bun.write(path, (await importUsed(example)) + (await resolveImports(example)));
     await import(path);
   } finally {
     await rm(folder, { recursive: true });
@@ -45,6 +45,17 @@ async function readExamples(file: string): Promise<readonly Example[]> {
     const line = before.split("\n").length;
     return [...text.matchAll(FENCE)].map((fence) => ({ file, line, code: fence[1] ?? "" }));
   });
+}
+
+/** Imports what the example uses of its file, and does not import or declare itself. */
+async function importUsed({ file, code }: Example): Promise<string> {
+  const path = resolve(ROOT, file);
+  const used = Object.keys(await import(path)).filter(
+    (name) =>
+      new RegExp(`\\b${name}\\b`).test(code) &&
+      !new RegExp(`^(import|const|let|function)\\b[^=]*\\b${name}\\b`, "m").test(code),
+  );
+  return `import { expect } from "bun:test";\nimport { ${used.join(", ")} } from ${JSON.stringify(path)};\n`;
 }
 
 /** Resolves relative imports from the documented file, and `rowhouse/…` to the source of the package's export. */

@@ -24,8 +24,6 @@ const HAS_MORE = 1 << PAYLOAD_BITS;
  *
  * @example
  * ```ts
- *  * import { expect } from "bun:test";
- *
  * const set = readDigestSet(encodeDigestSet(["one", "two", "two"]));
  * expect([set.size, set.has("two"), set.has("three")]).toEqual([2, true, false]);
  * ```
