@@ -7,7 +7,7 @@ import { makeStatement } from "../../src/db/call.ts";
 import { KEPT } from "../../src/db/code/mod.ts";
 import { FUNCTIONS } from "../../src/db/functions.ts";
 import { type Database, openDatabase, SERVICE_QUEUE } from "../../src/db/mod.ts";
-import { pickCalled, readFunctions } from "../../tools/generate.ts";
+import { pickCalled, readFunctions } from "../../tools/functions.ts";
 import { makeDatabase } from "../support/cluster.ts";
 import { share } from "../support/share.ts";
 
@@ -25,7 +25,7 @@ test("db/functions.ts is current: bun run generate changes nothing", async () =>
 async function callNew(db: Database, definition: string, values: Record<string, unknown>) {
   const name = /function rowhouse\.(\w+)/.exec(definition)?.[1] ?? "";
   await admin.message(`${definition}; select 1`);
-  const { [name]: shape } = await readFunctions(admin);
+  const { [name]: shape } = await readFunctions(admin, name);
   if (shape === undefined) throw new Error(`${name} has no shape`);
   const { text, encode, decode, retry } = makeStatement(name, shape);
   return decode(await db.query(text, encode(values), { retry, queue: SERVICE_QUEUE }));
@@ -130,7 +130,7 @@ test.each([
   await admin.message(`create or replace function rowhouse.be_called() returns void
     language sql ${row.volatility} as $$ $$;
     comment on function rowhouse.be_called is '${row.comment}'; select 1`);
-  const { be_called: shape } = await readFunctions(admin);
+  const { be_called: shape } = await readFunctions(admin, "be_called");
   expect(shape && makeStatement("be_called", shape).retry).toBe(row.retry as "safe");
 });
 
