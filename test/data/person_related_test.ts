@@ -90,68 +90,6 @@ async function list(
   return JSON.parse(found?.slice(32) ?? "null").rows;
 }
 
-test("a referenced row that the person does not see is null, as a missing row", async () => {
-  expect(await list(ada, "todos", "select=title,project(name)&order=title")).toEqual([
-    { title: "a", project: { name: "Ada's" } },
-    { title: "b", project: null },
-    { title: "c", project: { name: "Ada's" } },
-  ]);
-  expect(await list(bob, "todos", "select=title,project(name)&order=title")).toEqual([
-    { title: "b", project: { name: "Bob's" } },
-    { title: "c", project: null },
-    { title: "d", project: { name: "Bob's" } },
-  ]);
-});
-
-test("children are the rows that the person sees", async () => {
-  const [first] = await list(
-    ada,
-    "todos",
-    "title=eq.a&select=title,comments(text)&comments.limit=2",
-  );
-  expect(first).toEqual({
-    title: "a",
-    comments: { rows: [{ text: "c0" }, { text: "c2" }], hasMore: false },
-  });
-  const [shorter] = await list(
-    ada,
-    "todos",
-    "title=eq.a&select=title,comments(text)&comments.limit=1",
-  );
-  expect(shorter?.["comments"]).toEqual({ rows: [{ text: "c0" }], hasMore: true });
-  const nested = await list(
-    ada,
-    "projects",
-    "select=name,todos(title,comments(text))&todos.limit=9&todos.comments.limit=9",
-  );
-  expect(nested).toMatchObject([
-    { name: "Ada's", todos: { rows: [{ title: "a" }, { title: "c", comments: { rows: [] } }] } },
-  ]);
-});
-
-test("a hidden column of a related row does not exist", async () => {
-  for (const text of [
-    "select=title,project(budget)",
-    "select=title,comments(score)",
-    "project.budget=eq.5",
-    "select=title,comments(text)&comments.order=score",
-  ])
-    await expect(list(ada, "todos", text)).rejects.toMatchObject({ code: "invalid_query" });
-});
-
-test("conditions on referenced rows find only rows that the person sees", async () => {
-  expect(await list(ada, "todos", "project.name=like.*&select=title&order=title")).toEqual([
-    { title: "a" },
-    { title: "c" },
-  ]);
-  expect(await list(ada, "todos", "project.name=eq.Bob's&select=title")).toEqual([]);
-  expect(await list(bob, "comments", "todo.title=eq.a&select=text&order=text")).toEqual([]);
-  expect(await list(ada, "comments", "todo.project.name=eq.Ada's&select=text&order=text")).toEqual([
-    { text: "c0" },
-    { text: "c2" },
-  ]);
-});
-
 test("functions of an API key, and of another role, reject the person", async () => {
   const plain = (of: string, endpoint: "query" | "related") =>
     functionName(
