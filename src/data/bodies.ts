@@ -77,17 +77,19 @@ export function groupsOf<Part extends v.GenericSchema>(
   });
 }
 
-export const UPSERT_RESULTS = ["created", "updated", "unchanged", "ignored"] as const;
+export const UPSERT_RESULTS = ["created", "updated", "unchanged", "ignored", "missing"] as const;
 
 export function upsertedOf<Row extends v.GenericSchema>(row: Row) {
   return v.object({
     rows: v.pipe(
       v.array(row),
-      v.description("The rows as they are now, in the order of the request."),
+      v.description(
+        "The rows as they are now, in the order of the request, without those that are missing.",
+      ),
     ),
     results: v.pipe(
       v.array(v.picklist(UPSERT_RESULTS)),
-      v.description("What happened to each row, in the same order."),
+      v.description("What happened to each row of the request, in its order."),
     ),
   });
 }

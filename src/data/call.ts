@@ -66,6 +66,7 @@ const TOO_LARGE: Readonly<Partial<Record<Endpoint, (maxBytes: number) => Problem
   update: wouldBeTooLarge,
   update_many: rowsTooLarge,
   upsert: rowsTooLarge,
+  update_keyed: rowsTooLarge,
   update_where: wouldBeTooLarge,
 };
 
@@ -186,6 +187,7 @@ const HEAVY: ReadonlySet<Endpoint> = new Set<Endpoint>([
   "update_where",
   "delete_where",
   "upsert",
+  "update_keyed",
 ]);
 const DELETES: ReadonlySet<Endpoint> = new Set<Endpoint>(["delete", "delete_where"]);
 

@@ -25,7 +25,7 @@ export type DeniedWrite = {
   readonly table: Table;
   readonly view: View;
   readonly person: string;
-  readonly action: "create" | "update" | "upsert";
+  readonly action: "create" | "update" | "upsert" | "only";
 };
 
 /**
@@ -61,6 +61,7 @@ function findDenied(row: unknown, write: DeniedWrite): Denied {
   const DENIED = {
     create: () => find(create, true),
     update: () => find(update?.to, false),
+    only: () => find(update?.to, false),
     // Only the database knows whether the row exists.
     upsert: () => joinDenied(find(create, true), find(update?.to, false)),
   } satisfies Record<DeniedWrite["action"], () => Denied>;

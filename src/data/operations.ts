@@ -54,7 +54,7 @@ const EXISTING: OperationParameter = {
   in: "query",
   name: "existing",
   description:
-    "With `onConflict`: whether rows that exist are updated, as without this parameter, or returned as they are.",
+    "With `onConflict`: `update`, as without this parameter, or `ignore`, which returns rows that exist as they are. `only` updates rows that exist, and creates none.",
   // No default: generated clients would send it without `onConflict`.
   schema: { type: "string", enum: EXISTING_VALUES },
 };
@@ -296,7 +296,7 @@ export const OPERATIONS = {
         headers: ["ETag", "Idempotency-Replayed", "Preference-Applied"],
       },
     ],
-    problems: [...COMMON, ...BODIES],
+    problems: [...COMMON, ...BODIES, "not_found"],
   },
   update: {
     id: "update",

@@ -116,14 +116,14 @@ export function checkBatch(body: unknown): readonly Body[] {
   });
 }
 
-/** Reads each row like a create. Errors contain the index of the row. */
+/** Reads each row like a create, or without `whole` like an update. Errors contain the index of the row. */
 export function readBatch(
   table: TableDefinition,
   bodies: readonly Body[],
-  stored?: readonly StoredTexts[],
+  { whole = true, stored }: { whole?: boolean; stored?: readonly StoredTexts[] | undefined } = {},
 ): ReadBatch {
   const rows = bodies.map((body, index) =>
-    readRow(table, body, { whole: true, stored: stored?.[index] }),
+    readRow(table, body, { whole, stored: stored?.[index] }),
   );
   return { ...joinRows(rows), leastBytes: countLeast(table, bodies) };
 }

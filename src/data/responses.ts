@@ -55,6 +55,7 @@ export function respondWithUpserted(written: Written): Response {
     const end = new TextEncoder().encode(`],"results":["${result}"]}`);
     const length = (body?.length ?? 0) - end.length;
     if (body === null || Buffer.compare(body.subarray(length), end) !== 0) continue;
+    if (result === "missing") throw new Problem("not_found");
     const row = { ...written, body: body.subarray(ROWS_START, length) };
     return result === "created" ? respondWithCreated(row) : respondWithWritten(row);
   }

@@ -181,7 +181,7 @@ function createMany(
   const stored = readStored(deps, context, sent.text);
   return write(deps, context, sent, {
     rows: rows.length,
-    read: (definition) => readBatch(definition, rows, stored),
+    read: (definition) => readBatch(definition, rows, { stored }),
     reject: ({ leastBytes }) =>
       leastBytes > maxResponseBytes ? rowsTooLarge(maxResponseBytes) : undefined,
     toCall: ({ text: bodies }, common) => ({

@@ -46,12 +46,12 @@ import { respondWithBatch, respondWithUpserted } from "./responses.ts";
 import { readSent, write } from "./write.ts";
 
 /** What happens to rows that exist. */
-export const EXISTING_VALUES = ["update", "ignore"] as const;
+export const EXISTING_VALUES = ["update", "ignore", "only"] as const;
 
 type UpsertQuery = {
   /** The columns of a unique constraint, in any order. */
   readonly columns: readonly string[];
-  readonly isIgnored: boolean;
+  readonly existing: (typeof EXISTING_VALUES)[number];
 };
 
 /** @throws {Problem} unsupported_query — another parameter; invalid_query */
@@ -65,13 +65,14 @@ function readUpsertQuery(query: string): UpsertQuery {
   }
   const named = found.get(ON_CONFLICT);
   if (named === undefined) throw invalid("Cannot use existing without onConflict");
-  const existing = found.get("existing") ?? "update";
-  if (!EXISTING_VALUES.some((value) => value === existing))
+  const sent = found.get("existing") ?? "update";
+  const existing = EXISTING_VALUES.find((value) => value === sent);
+  if (existing === undefined)
     throw ofParameter(
       "existing",
-      invalid(`Cannot read existing ${quote(existing)}: must be ${EXISTING_VALUES.join(" or ")}`),
+      invalid(`Cannot read existing ${quote(sent)}: must be ${EXISTING_VALUES.join(" or ")}`),
     );
-  return { columns: named.split(","), isIgnored: existing === "ignore" };
+  return { columns: named.split(","), existing };
 }
 
 /** Whether a write of a table has parameters, which only the preview knows. */
@@ -108,15 +109,14 @@ export async function upsertRows(deps: DataDeps, context: KeyRequestContext): Pr
       read: (definition) => readUpsert(definition, rows, { query, isList }),
       reject: ({ unique }) =>
         unique === undefined ? notUnique(table.definition, query) : undefined,
-      toCall: ({ text: bodies, sequence, unique }, common, current) => ({
-        endpoint: "upsert",
-        values: {
-          ...{ ids, bodies, sequence, isIgnored: query.isIgnored },
-          unique: toNumbers(unique, current),
-          indexes: toIndexes(query, current),
-          ...common,
-        },
-      }),
+      action: query.existing === "only" ? "only" : "upsert",
+      toCall: ({ text: bodies, sequence, unique }, common, current) => {
+        const key = { unique: toNumbers(unique, current), indexes: toIndexes(query, current) };
+        const values = { bodies, ...key, ...common };
+        if (query.existing === "only") return { endpoint: "update_keyed", values };
+        const isIgnored = query.existing === "ignore";
+        return { endpoint: "upsert", values: { ...values, ids, sequence, isIgnored } };
+      },
       respond: isList ? (written) => respondWithBatch(written, 200) : respondWithUpserted,
     });
   } catch (error) {
@@ -190,11 +190,16 @@ function readUpsert(
   { query, isList }: Options,
 ): ReadUpsert {
   const [only] = bodies;
-  const read = isList || only === undefined ? readBatch(table, bodies) : readOne(table, only);
+  const whole = query.existing !== "only";
+  const read =
+    isList || only === undefined
+      ? readBatch(table, bodies, { whole })
+      : readOne(table, only, { whole });
   const unique = findConstraint(table, query);
   const keys = read.values.map((values) => toKey(table, unique, values));
   const positions = keys.map((_, position) => position);
-  const issues = [...read.issues, ...listRepeated(keys, unique)];
+  const unnamed = whole ? [] : listUnnamed(table, unique, { bodies, isList });
+  const issues = [...read.issues, ...unnamed, ...listRepeated(keys, unique)];
   const sequence = positions.toSorted((a, b) => compare(keys[a] ?? LAST, keys[b] ?? LAST));
   return {
     ...read,
@@ -204,9 +209,28 @@ function readUpsert(
   };
 }
 
-function readOne(table: TableDefinition, body: Body): Omit<ReadBatch, "leastBytes"> {
-  const { text, values, ...read } = readRow(table, body, { whole: true });
+function readOne(
+  table: TableDefinition,
+  body: Body,
+  { whole }: { readonly whole: boolean },
+): Omit<ReadBatch, "leastBytes"> {
+  const { text, values, ...read } = readRow(table, body, { whole });
   return { ...read, text: `[${text}]`, values: [values] };
+}
+
+/** An error for each column of the constraint that a row without defaults lacks. */
+function listUnnamed(
+  { served }: ServedDefinition,
+  unique: Constraint | undefined,
+  { bodies, isList }: { readonly bodies: readonly Body[]; readonly isList: boolean },
+): Detail[] {
+  const names = (unique?.columns ?? []).filter((name) => !served?.view.owner.includes(name));
+  return bodies.flatMap((body, position) =>
+    names
+      .filter((name) => !Object.hasOwn(body, name))
+      .map((name) => ({ path: `/${name}`, message: "Is required, to find the row" }))
+      .map((issue) => (isList ? atRow(position, issue) : issue)),
+  );
 }
 
 /** After every key. */

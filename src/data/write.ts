@@ -13,7 +13,7 @@ import { isObject } from "../std/json.ts";
 import { MAX_REJECTED_PATHS } from "../std/limits.ts";
 import type { RecordedTable } from "../tables/catalog/mod.ts";
 import { callFunction, type RenewedCall } from "./call.ts";
-import { listDenied } from "./denied_values.ts";
+import { type DeniedWrite, listDenied } from "./denied_values.ts";
 import { DATA_PATH, type DataDeps } from "./deps.ts";
 import { claimFor, findReplay, readIdempotencyKey, replayHeaders } from "./idempotency.ts";
 import { proveKey } from "./prove_key.ts";
@@ -44,6 +44,8 @@ type Write<R extends Read> = {
   readonly id?: string;
   /** The query of the request, if it changes what is written. */
   readonly query?: string;
+  /** What the rules for people must allow; default: a create, or an update. */
+  readonly action?: DeniedWrite["action"];
   /** Whether the function of a list gets one row that was sent without a list. */
   readonly isOneRow?: boolean;
   readonly rows?: number;
@@ -84,7 +86,7 @@ export async function write<R extends Read>(
       error.found = error.details
         ?.slice(0, MAX_REJECTED_PATHS)
         .map(({ path }) => classify(findValue(sent.value, path)));
-    throw withDenied(deps, context, { sent, error, query: wanted.query });
+    throw withDenied(deps, context, { sent, error, action: wanted.action });
   }
 }
 
@@ -92,17 +94,26 @@ export async function write<R extends Read>(
 function withDenied(
   { catalog }: DataDeps,
   { principal, request }: KeyRequestContext,
-  { sent, error, query }: { sent: SentWrite; error: unknown; query: string | undefined },
+  {
+    sent,
+    error,
+    action,
+  }: { sent: SentWrite; error: unknown; action: DeniedWrite["action"] | undefined },
 ): unknown {
   const { person } = principal;
   const table = catalog.findFor(principal, sent.table.name)?.definition;
   const view = table?.served?.view;
   if (!(error instanceof Problem) || error.code !== "forbidden") return error;
   if (person === undefined || table === undefined || view === undefined) return error;
-  const ofPost = query === undefined ? "create" : "upsert";
-  const action = request.method === "POST" ? ofPost : "update";
+  const ofMethod = request.method === "POST" ? "create" : "update";
   const { message, cause, details: reported } = error;
-  const details = listDenied(sent.value, { table, view, person: person.id, action, reported });
+  const details = listDenied(sent.value, {
+    table,
+    view,
+    person: person.id,
+    action: action ?? ofMethod,
+    reported,
+  });
   if (details.length === 0) return error;
   return new Problem("forbidden", { message, cause, details: details.slice(0, MAX_ISSUES) });
 }

@@ -197,12 +197,15 @@ export type UpsertOptions<Types extends TableTypes = TableTypes> = CallOptions &
   readonly onConflict: TableTypes extends Types
     ? string | readonly string[]
     : Exclude<UniqueNames<Types>, "id">;
-  /** Default: `update`. With `ignore`, rows that exist remain as they are. */
-  readonly existing?: "update" | "ignore" | undefined;
+  /**
+   * Default: `update`. With `ignore`, rows that exist remain as they are. With `only`, rows that exist are updated, and no row is
+   * created: `rows` lacks those that are `missing`, and one missing row is an error `not_found`.
+   */
+  readonly existing?: "update" | "ignore" | "only" | undefined;
 };
 
 /** What happened to a row. An unchanged row was not written. */
-export type UpsertResult = "created" | "updated" | "unchanged" | "ignored";
+export type UpsertResult = "created" | "updated" | "unchanged" | "ignored" | "missing";
 
 /** The rows of a list as they are now, and what happened to each, in the order of the list. */
 export type Upserted<Row> = { readonly rows: Row[]; readonly results: readonly UpsertResult[] };

@@ -129,7 +129,9 @@ testUnlessCitus("a cluster has no such schema")(
       expect(results.filter((text) => text.includes(LAST)).length).toBeGreaterThan(3);
       const upserted = results.flatMap((text) => /"results":\["(\w+)/.exec(text)?.[1] ?? []);
       const isUnique = set.columns.some(({ name }) => name === SINGLE);
-      expect(upserted).toEqual(isUnique ? ["created", "unchanged", "updated"] : []);
+      expect(upserted).toEqual(
+        isUnique ? ["created", "unchanged", "updated", "updated", "unchanged", "updated"] : [],
+      );
       expect([name, await callAll(set, 1)]).toEqual([name, results]);
     }
   },
@@ -205,6 +207,11 @@ function callsOf({ name, columns, walks }: ServedSet): EndpointCall[] {
       values: { ids: [idOf(5 + nth)], bodies: JSON.stringify([row]), ...found, bytes, claim: null },
     };
   });
+  const keyed = upserts.flatMap(({ endpoint, values }): EndpointCall[] => {
+    if (endpoint !== "upsert") return [];
+    const { bodies, unique, indexes } = values;
+    return [{ endpoint: "update_keyed", values: { bodies, unique, indexes, bytes, claim: null } }];
+  });
   const changes = (since: string | null): EndpointCall => ({
     endpoint: "changes",
     values: { since, limit: 10, bytes },
@@ -232,6 +239,7 @@ function callsOf({ name, columns, walks }: ServedSet): EndpointCall[] {
     ...grouped.map(({ name }) => groups(`by=${name},id&${name}=not.is.null`)),
     ...summed.map(({ name }) => groups(`sum=${name}&avg=${name}&min=${name}&max=${name}`)),
     ...upserts,
+    ...keyed,
     { endpoint: "update", values: { id: ONE, body, bytes, match: null, claim: null } },
     { endpoint: "update", values: { id: ONE, body: "{}", bytes, match, claim: null } },
     {

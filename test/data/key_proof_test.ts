@@ -78,6 +78,7 @@ const ARGUMENTS = {
   walk: `'', false, '{00000000-0000-0000-0000-000000000000}', '{ffffffff-ffff-ffff-ffff-ffffffffffff}', null, 10, '{}', '{1}', 'id.asc', 8388608, '', null`,
   groups: `'{"visits":100,"work":100,"walk":[1],"isDescending":false,"stop":{"op":"lte","values":[1]},"grouped":[2],"by":[2],"passed":[2]}', '{ffffffff-ffff-ffff-ffff-ffffffffffff}', 8388608, null`,
   upsert: `'{NEW}', '[{"title":"made","tag":"a"}]', '{2}', '{notes__tag__key,notes__tag__search_key}', '{1}', false, 8388608, null`,
+  update_keyed: `'[{"title":"made","tag":"a"}]', '{2}', '{notes__tag__key,notes__tag__search_key}', 8388608, null`,
   update_where: `${WHERE}, 10, false, false, '{"title":"renamed"}', 8388608, null`,
   delete_where: `${WHERE}, 10, false, false, null`,
   changes: "null, 1000, 8388608",

@@ -39,6 +39,9 @@ type Key = keyof typeof KEYS | "label,no";
 const NAMES = [...(Object.keys(KEYS) as (keyof typeof KEYS)[]), "label,no"] as const;
 type Row = { id: string; no: number; label: string };
 
+/** What happens to rows that exist, by the turn. */
+const MODES = ["&existing=ignore", "&existing=only"] as const;
+
 const OPTIONS: TestServiceOptions = {
   connections: 30,
   identity: () => ({ cookieDomain: "example.org" }),
@@ -65,7 +68,7 @@ test("lists of upserts and updates, and updates with conditions, do not deadlock
   });
   const rows = (made.json as { rows: Row[] }).rows;
   const upsert = (key: Key, turn: number) =>
-    service.call(app, `${THINGS}?onConflict=${key}${turn % 4 === 0 ? "&existing=ignore" : ""}`, {
+    service.call(app, `${THINGS}?onConflict=${key}${MODES[turn % 4] ?? ""}`, {
       method: "POST",
       json: shuffled(rows).map(({ no }) => ({ ...keysOf(no, key), count: turn })),
     });
@@ -123,7 +126,7 @@ test.each(["an API key", "people's keys"])(
         ...{ ...keysOf(n, "tag"), ...keysOf(n, "url"), ...keysOf(n, "amount") },
         count: list,
       }));
-      const query = `onConflict=${key}${caller % 5 === 0 ? "&existing=ignore" : ""}`;
+      const query = `onConflict=${key}${MODES[caller % 5] ?? ""}`;
       return await service.call(app, `${THINGS}?${query}`, { method: "POST", json, ...call });
     };
     const sent = await Promise.all(

@@ -29,6 +29,17 @@ test("the value of a unique constraint is in use, with the same error for every 
     expect(status).toBe(409);
     for (const secret of [SECRET, project.id, world.bob.id]) expect(text).not.toContain(secret);
   }
+  // An update of rows that exist answers as if there were none.
+  const [unseen, missing] = await Promise.all(
+    ["taken", "never used"].map((tag) =>
+      post(ada, "todos?onConflict=tag&existing=only", [{ title: "x", tag }, { tag: `${tag} too` }]),
+    ),
+  );
+  expect(unseen).toMatchObject({
+    status: 200,
+    json: { rows: [], results: ["missing", "missing"] },
+  });
+  expect(unseen?.text).toBe(missing?.text ?? "");
 });
 
 test("no pattern has an error of its own for unseen rows", async () => {

@@ -90,6 +90,7 @@ describe("the owner", () => {
       await patch(ada, T, [{ id: adas.id, owner: bob.id }]),
       await patch(ada, `${T}?title=like.*`, { owner: bob.id }),
       await post(ada, "todos?onConflict=owner,code", { title: "x", code: "c", owner: bob.id }),
+      await post(ada, "todos?onConflict=owner,code&existing=only", { code: "c", owner: bob.id }),
     ])
       expect({ status: found.status, text: found.text }).toMatchObject({ status: 403 });
     expect(rowOf(await send(ada, `${T}/${adas.id}`))["owner"]).toBe(ada.id);

@@ -117,12 +117,85 @@ describe.each(Object.keys(VALUES))("by %s", (column) => {
       rows: [{ count: 1 }, { count: 7 }],
       results: ["ignored", "ignored"],
     });
+    const rowCount = await countRows();
+    const only = await upsert(`${query}&existing=only`, [
+      { [column]: null, count: 1 },
+      { [column]: second, count: 5 },
+      { [column]: alias, count: 1 },
+    ]);
+    expect(only).toMatchObject({
+      status: 200,
+      json: { rows: [{ count: 5 }, { id: row.id }], results: ["missing", "updated", "unchanged"] },
+    });
+    const one = await upsert(`${query}&existing=only`, { [column]: alias, count: 2 });
+    expect(one).toMatchObject({ status: 200, json: { id: row.id, count: 2 } });
+    expect(await countRows()).toBe(rowCount);
     const repeated = await upsert(query, [{ [column]: first }, {}, { [column]: alias }]);
     expect(repeated).toMatchObject({
       status: 422,
       json: { details: [{ path: `/0/${column}` }, { path: `/2/${column}` }] },
     });
   });
+});
+
+test("an update of rows that exist only requires the columns that find them, and leaves no trace of others", async () => {
+  const own = await service.makeApp(
+    defineSchema({
+      parts: t
+        .model({ sku: t.string().unique(), name: t.string().required(), no: t.integer().unique() })
+        .unique("sku", "no"),
+    }),
+  );
+  const send = (query: string, json: unknown, headers = {}) =>
+    service.call(own, `/v1/data/db/parts?${query}`, { method: "POST", json, headers });
+  const only = "onConflict=sku&existing=only";
+  const key = { "idempotency-key": "later" };
+  expect(await send(only, { sku: "a" }, key)).toMatchObject({ status: 404 });
+  const made = await send("onConflict=sku", [
+    { sku: "a", name: "A", no: 1 },
+    { sku: "b", name: "B", no: 2 },
+  ]);
+  const [first] = (made.json as Upserted).rows;
+  // Nothing was written, so the key is free.
+  const sent = await send(only, { sku: "a", name: "AA" }, key);
+  expect(sent).toMatchObject({ status: 200, json: { id: first?.id, name: "AA", no: 1 } });
+  expect(sent.headers.get("etag")).not.toBeNull();
+  expect(
+    (await send(only, { sku: "a", name: "AA" }, key)).headers.get("idempotency-replayed"),
+  ).toBe("true");
+  const list = [{ sku: "x", no: 2 }, { sku: "b" }, { sku: "a", no: 3 }];
+  const again = { "idempotency-key": "list" };
+  const stored = await send(only, list, again);
+  expect(stored.json).toMatchObject({
+    rows: [
+      { sku: "b", name: "B" },
+      { sku: "a", no: 3 },
+    ],
+    results: ["missing", "unchanged", "updated"],
+  });
+  expect((await send(only, list, again)).text).toBe(stored.text);
+  for (const [json, details] of [
+    [{ name: "x" }, [{ path: "/sku" }]],
+    [
+      [{ sku: "a" }, { name: null }],
+      [{ path: "/1/name" }, { path: "/1/sku" }],
+    ],
+    [
+      [{ sku: "a", no: 4 }, { sku: "a" }],
+      [{ path: "/0/sku" }, { path: "/1/sku" }],
+    ],
+  ] as const)
+    expect(await send(only, json)).toMatchObject({ status: 422, json: { details } });
+  const taken = await send(only, [
+    { sku: "a", no: 5 },
+    { sku: "b", no: 5 },
+  ]);
+  expect(taken).toMatchObject({ status: 409, json: { details: [{ path: "/1/no" }] } });
+  const rows = (await service.call(own, "/v1/data/db/parts")).json as { rows: Row[] };
+  expect(rows.rows.map(({ name, no }) => [name, no])).toEqual([
+    ["AA", 3],
+    ["B", 2],
+  ]);
 });
 
 test("finds a row by several columns in any order; null never conflicts", async () => {
@@ -237,7 +310,7 @@ test.each<[Scope, number]>([
     expiresAt: undefined,
   });
   service.secrets.add(key.text);
-  for (const existing of ["update", "ignore"]) {
+  for (const existing of ["update", "ignore", "only"]) {
     const query = `onConflict=text&existing=${existing}`;
     const tried = await upsert(query, { text: "secret", count: 2 }, { key: key.text });
     expect(tried.status).toBe(status);
@@ -273,7 +346,11 @@ test("an idempotency key replays the response, its status and its results", asyn
     const again = await send(key, "onConflict=text", json);
     expect(comparable(again)).toEqual(comparable(first));
     expect(again.headers.get("idempotency-replayed")).toBe("true");
-    for (const query of ["onConflict=whole", "onConflict=text&existing=ignore"])
+    for (const query of [
+      "onConflict=whole",
+      "onConflict=text&existing=ignore",
+      "onConflict=text&existing=only",
+    ])
       expect((await send(key, query, json)).status).toBe(422);
   }
   const url = "u".repeat(20_000);
@@ -300,14 +377,15 @@ test("records the changes of a live app, of written rows only", async () => {
   await send([{ text: "a", count: 8 }, { text: "b" }, { text: "d" }]);
   const { results } = await send([{ text: "a", count: 9 }], "onConflict=text&existing=ignore");
   expect(results).toEqual(["ignored"]);
+  await send([{ text: "b", count: 2 }, { text: "none" }], "onConflict=text&existing=only");
   const recorded = await readTexts(
     "select row_id::text as text from rowhouse.changes where app_id = $1 and row_id is not null",
     [live.id],
   );
   const [a = "", b = "", c = ""] = rows.map(({ id }) => id);
-  expect(recorded).toHaveLength(5);
+  expect(recorded).toHaveLength(6);
   expect(recorded.filter((id) => id === a)).toHaveLength(2);
-  expect(recorded.filter((id) => id === b)).toHaveLength(1);
+  expect(recorded.filter((id) => id === b)).toHaveLength(2);
   expect(recorded.filter((id) => id === c)).toHaveLength(1);
 });
 

@@ -25,6 +25,12 @@ test("creates and updates one row, whose state a later update can require", asyn
     { onConflict: "tag", existing: "ignore" },
   );
   expect(kept.price).toBe(3);
+  const only = { onConflict: "tag", existing: "only" } as const;
+  expect((await db.parts.upsert({ tag: "a", price: 5 }, only)).price).toBe(5);
+  const sent = await db.parts.upsert([{ tag: "none" }, { tag: "a", price: 3 }], only);
+  expect(sent).toMatchObject({ rows: [{ price: 3 }], results: ["missing", "updated"] });
+  const missing = await Promise.allSettled([db.parts.upsert({ tag: "none" }, only)]);
+  expect(missing).toMatchObject([{ reason: { name: "DataError", code: "not_found" } }]);
 });
 
 test("says what happened to each row of a list", async () => {

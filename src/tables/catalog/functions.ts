@@ -29,6 +29,7 @@ const FILTERS = [
   "children",
   "groups",
   "upsert",
+  "update_keyed",
   "update_where",
   "delete_where",
 ] as const;
@@ -69,7 +70,8 @@ export function endpointsOf(site: FunctionSite): readonly Endpoint[] {
 
 /** Endpoints that a database of an earlier release lacks: only their own requests fail until it is migrated. */
 const OPTIONAL: readonly Endpoint[] = [
-  ...([GROUPED, "update_many", "groups", "upsert", "update_where", "delete_where"] as const),
+  ...([GROUPED, "update_many", "groups", "upsert"] as const),
+  ...(["update_keyed", "update_where", "delete_where"] as const),
   CHANGES,
 ];
 
@@ -84,6 +86,7 @@ export const ALL_ENDPOINTS: readonly Endpoint[] = [...ENDPOINTS, GROUPED, ...FIL
 /** Writes that find rows by their values, so their keys also need `data:read`. */
 export const READS_TOO: ReadonlySet<Endpoint> = new Set<Endpoint>([
   "upsert",
+  "update_keyed",
   "update_where",
   "delete_where",
 ]);
@@ -238,6 +241,7 @@ const OF_ENDPOINT = {
     scope: "data:write",
     values: ["ids", "bodies", "unique", "indexes", "sequence", "isIgnored", "bytes", "claim"],
   },
+  update_keyed: { scope: "data:write", values: ["bodies", "unique", "indexes", "bytes", "claim"] },
   update_where: {
     scope: "data:write",
     values: ["plan", "values", "limit", "isPart", "isDry", "body", "bytes", "claim"],

@@ -27,6 +27,7 @@ const PERSON_ENDPOINTS: Readonly<Record<Endpoint, (view: View) => boolean>> = {
   children: reads,
   walk: reads,
   upsert: (view) => creates(view) && updates(view),
+  update_keyed: updates,
   update_where: updates,
   delete_where: deletes,
   changes: reads,

@@ -295,6 +295,11 @@ export function rowsText(texts: string): string {
   return `concat('{"rows":[', ${texts}, ']}')`;
 }
 
+/** What an upsert returns: the texts of rows, and `"$results"`. */
+export function resultsText(rows: string): string {
+  return `concat('{"rows":[', ${rows}, '],"results":["', array_to_string("$results", '","'), '"]}')`;
+}
+
 /** The first part of a column of "$t" in an index for searches: of its value, or of its key. */
 export function startOf({ name, kind }: { name: string; kind: Kind }): string | undefined {
   return SQL[kind].parts?.start.render(keyOf({ name, kind }));

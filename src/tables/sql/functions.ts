@@ -40,6 +40,7 @@ import { listBody } from "./list_body.ts";
 import { groupsBody, queryBody } from "./query_body.ts";
 import { childrenBody, relatedBody } from "./related_bodies.ts";
 import { deleteBody, updateBody } from "./update_bodies.ts";
+import { updateKeyedBody } from "./update_keyed_body.ts";
 import { updateManyBody } from "./update_many_body.ts";
 import { upsertBody } from "./upsert_body.ts";
 import { andVisible, WHO } from "./view_terms.ts";
@@ -61,6 +62,7 @@ const BODIES: Readonly<Record<Endpoint, (table: ServedSet, site: FunctionSite) =
   children: childrenBody,
   walk: walkBody,
   upsert: upsertBody,
+  update_keyed: updateKeyedBody,
   update_where: updateWhereBody,
   delete_where: deleteWhereBody,
   changes: changesBody,

@@ -13,7 +13,7 @@ import { beginWrite, shortRows } from "./claim_terms.ts";
 import { isRow, outputs, returnText, rowsText, tagOf } from "./function_terms.ts";
 import { writesAt } from "./node_writes.ts";
 import { changeRow, declareChange, readChange, readRow, readTime, rowOfId } from "./row_writes.ts";
-import { closedColumn, onVariables, rejectReferences } from "./sent_terms.ts";
+import { closedColumn, onVariables, rejectClosedRow, rejectReferences } from "./sent_terms.ts";
 import { andAllowed, andVisible, isAllowed, reachesRows } from "./view_terms.ts";
 
 const { app, ids, bodies, bytes } = placeholdersOf("update_many");
@@ -122,12 +122,4 @@ function compareAgain(table: ColumnSet) {
       from unnest(${ids}) with ordinality as "$e" ("$id", "$n")) as "$e";
   end if;`,
   };
-}
-
-/** Rejects the first row that names a column that the person cannot set. */
-function rejectClosedRow(closed: string): string {
-  return `perform rowhouse.reject_rule_at("$e"."$closed", "$e"."$n" - 1) from (
-      select ${closed} as "$closed", "$e"."$n"::int4 as "$n"
-      from jsonb_array_elements("$all") with ordinality as "$e" ("$body", "$n")
-      where ${closed} is not null order by "$e"."$n" limit 1) as "$e";`;
 }

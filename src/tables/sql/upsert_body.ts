@@ -22,7 +22,7 @@ import { qualify } from "../qualify.ts";
 import { usingWho } from "./caller_terms.ts";
 import { beginWrite } from "./claim_terms.ts";
 import { insertMany } from "./create_bodies.ts";
-import { isTooLarge, ROW_TEXT } from "./function_terms.ts";
+import { isTooLarge, ROW_TEXT, resultsText } from "./function_terms.ts";
 import { writesAt } from "./node_writes.ts";
 import { declareChange, lockRows, readTime } from "./row_writes.ts";
 import { findExisting, readTarget } from "./upsert_index_terms.ts";
@@ -41,7 +41,7 @@ const MAX_REPEATS = 20;
  */
 const GONE = "raise exception 'a row is gone' using errcode = '40001';";
 
-const { app, ids, bodies, indexes, sequence, bytes } = placeholdersOf("upsert");
+const { app, ids, bodies, unique, indexes, sequence, bytes } = placeholdersOf("upsert");
 
 /** The rows and their results, in the order of the ids. */
 export function upsertBody(table: ColumnSet, site: FunctionSite): string {
@@ -85,7 +85,7 @@ export function upsertBody(table: ColumnSet, site: FunctionSite): string {
   ${[raised, write.declared].join("\n  ")}
 begin
   ${write.begin}
-  ${readTarget(table)}
+  ${readTarget(table, { unique, indexes })}
   "$places" := (select jsonb_object_agg("$p"."$id", "$p"."$nth")
     from unnest(${ids}) with ordinality as "$p" ("$id", "$nth"));
   loop
@@ -103,7 +103,7 @@ begin
       loop
         if "$count" > 1 then
           if "$met" is null then
-            ${findExisting(table)}
+            ${findExisting(table, '"$all"')}
           end if;
           "$isLast" := "$isTried" or cardinality("$met") = "$count";
           if "$isLast" then
@@ -183,7 +183,7 @@ begin
     end;
   end loop;
   "$rows" := array_to_string("$found", ',');
-  "$text" := concat('{"rows":[', "$rows", '],"results":["', array_to_string("$results", '","'), '"]}');
+  "$text" := ${resultsText('"$rows"')};
   -- A row on its own is sent without the rest.
   if "$count" = 1 and ${isTooLarge("$rows", bytes)} or "$count" > 1 and ${isTooLarge("$text", bytes)} then
     return rowhouse.reject_row((${ids})[1]);

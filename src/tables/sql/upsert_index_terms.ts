@@ -9,29 +9,39 @@ import type { SetColumn } from "./function_terms.ts";
 import { type ConflictTerm, renderConflictTerm } from "./index_terms.ts";
 import { shownColumns } from "./view_terms.ts";
 
-const { app, unique, indexes } = placeholdersOf("upsert");
-
-/** Finds the rows of a list that exist, as `"$met"`, and their positions, as `"$known"`, by the variables of `upsertBody()`. */
-export function findExisting(table: ColumnSet): string {
+/** Finds the rows of a list that exist, as `"$met"`, and their positions, as `"$known"`, both in the order of the ids, by the variables of {@linkcode readTarget}. */
+export function findExisting(table: ColumnSet, list: string): string {
   if (table.columns.length === 0) return `"$met" := '{}'; "$known" := '{}';`;
   const rows = `data.${quoteName(table.name)} as "$t"`;
   // The limit makes PostgreSQL search the index for each row of the list, whatever its statistics.
-  const statement = `select coalesce(array_agg("$met"."id" order by "$met"."id"), '{}'), array_agg("$own"."$nth"::int4)
+  const statement = `select coalesce(array_agg("$met"."id" order by "$met"."id"), '{}'), array_agg("$own"."$nth"::int4 order by "$met"."id")
     from (select "$one"."$nth", "$values".* "$keys" from jsonb_array_elements($2) with ordinality as "$one" ("$body", "$nth")
       cross join lateral jsonb_to_record("$one"."$body") as "$values" ("$types") offset 0) as "$own"
     cross join lateral (select "$t"."id" from ${rows} where "$t"."app_id" = $1 and "$rows" and "$match" limit 1) as "$met"`;
   const parts = qualify(statement)
     .split(/("\$(?:keys|types|rows|match)")/)
-    .map((part, index) => (index % 2 === 0 ? quoteLiteral(part) : part));
-  return `execute concat(${parts.join(", ")}) into "$met", "$known" using ${app}, "$all";`;
+    .map((part, index) =>
+      index % 2 === 0
+        ? quoteLiteral(part)
+        : part === '"$match"'
+          ? `coalesce(${part}, 'false')`
+          : part,
+    );
+  return `execute concat(${parts.join(", ")}) into "$met", "$known" using ${app}, ${list};`;
 }
+
+/** The app is the first parameter of every function. */
+const { app } = placeholdersOf("get");
 
 const FORMS: readonly IndexForm[] = ["plain", "search"];
 /** The column in the terms of a kind. */
 const NAME = "$name";
 
-/** Sets the parts of statements that search the index: its terms and rows, the condition of a row and the types of its values. It is the index that PostgreSQL searches: a valid one, in the form that the service prefers. */
-export function readTarget(table: ColumnSet): string {
+/** Sets the parts of statements that search the index: its terms and rows, the condition of a row (null: the index cannot be searched by it) and the types of its values. It is the index that PostgreSQL searches: a valid one, in the form that the service prefers. */
+export function readTarget(
+  table: ColumnSet,
+  { unique, indexes }: { readonly unique: string; readonly indexes: string },
+): string {
   const columns = shownColumns(table);
   if (columns.length === 0)
     return `raise exception 'no such index' using errcode = '${SIGNALS.indexMissing}';`;
@@ -66,7 +76,7 @@ export function readTarget(table: ColumnSet): string {
     join pg_index as "$x" on "$x"."indexrelid" = to_regclass('data.' || quote_ident("$n"."$name"))
     where "$x"."indisvalid");
   select '"app_id", ' || string_agg(${toText("terms")}, ', '), string_agg(${toText("rows")}, ' and '),
-    string_agg(coalesce(${toText("match")}, 'false'), ' and '),
+    case when bool_and(${toText("match")} is not null) then string_agg(${toText("match")}, ' and ') end,
     string_agg(concat("$o"."$name", ' ', coalesce("$o"."$type", (${types})["$o"."$kind"])), ', '),
     ${hasKeys ? `string_agg(${toText("key")}, '')` : "''"}
   into "$terms", "$rows", "$match", "$types", "$keys" from (

@@ -78,6 +78,23 @@ export function meetRow(table: ColumnSet): string {
               raise exception 'a row has these values' using errcode = '23505',
                 constraint = (${indexes})["$form"], table = ${quoteLiteral(table.name)};
             end if;`;
+  const { text, end } = changedOf(table);
+  const ended = end('"$id"');
+  return `${unseen}
+            "$results"["$nth"] := 'ignored';
+            if not ${isIgnored} then
+              ${changeMet(table)}
+            end if;
+            if "$results"["$nth"] <> 'updated' then
+              ${readRow(table)}
+            end if;
+            ${text}
+            ${ended === "" ? "" : `if not ${isIgnored} then\n              ${ended}\n            end if;`}`;
+}
+
+/** Updates the row `"$id"` with the body of `"$nth"`, unless a rule denies it, and sets its result. `checked`: what also rejects the values. */
+export function changeMet(table: ColumnSet, checked = ""): string {
+  const row = rowOfId(table);
   const allowed = andAllowed(table, "from");
   const denied =
     allowed === ""
@@ -91,21 +108,11 @@ export function meetRow(table: ColumnSet): string {
                 perform rowhouse.reject_rule(${quoteLiteral(name)});
               end if;`,
   );
-  const { text, end } = changedOf(table);
-  const ended = end('"$id"');
-  return `${unseen}
-            "$results"["$nth"] := 'ignored';
-            if not ${isIgnored} then
-              "$results"["$nth"] := 'unchanged';
+  return `"$results"["$nth"] := 'unchanged';
               "$body" := "$all" -> ("$nth" - 1);
               ${denied}
               ${owners.join("\n              ")}
               ${readChange(table)}
-              ${changeRow(table, { changed: `"$results"["$nth"] := 'updated';` })}
-            end if;
-            if "$results"["$nth"] <> 'updated' then
-              ${readRow(table)}
-            end if;
-            ${text}
-            ${ended === "" ? "" : `if not ${isIgnored} then\n              ${ended}\n            end if;`}`;
+              ${checked}
+              ${changeRow(table, { changed: `"$results"["$nth"] := 'updated';` })}`;
 }

@@ -32,7 +32,8 @@ type Fault = {
 };
 
 const WRITES = [
-  ...["create", "create_many", "create_group", "update", "update_many", "upsert", "update_where"],
+  ...["create", "create_many", "create_group", "update", "update_many", "upsert", "update_keyed"],
+  "update_where",
 ] as const;
 const READS = ["get", "list", "query", "walk", "groups", "related", "children"] as const;
 const NAMES: readonly RuleName[] = ["read", "create", "from", "to", "delete"];
@@ -40,7 +41,7 @@ const always = "true";
 
 export const FAULTS: Readonly<Record<string, Fault>> = {
   "a change is not checked after it": {
-    endpoints: ["update", "update_many", "update_where", "upsert"],
+    endpoints: ["update", "update_many", "update_where", "upsert", "update_keyed"],
     edit: (text) => text.replaceAll(/if not "\$ok" then/g, "if false then"),
   },
   "the list ignores all but the first column of an alternative": {

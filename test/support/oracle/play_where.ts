@@ -31,6 +31,7 @@ import {
   findDoomed,
   INVALID,
   keysOf,
+  NOT_FOUND,
   rejectColumns,
   rejectCreate,
   rejectUpdate,
@@ -124,6 +125,10 @@ export async function playDeleteWhere(world: World): Promise<void> {
   await settle(turn, path, isDone && !isDry ? withoutRows(sight, doomed.ids) : sight.state);
 }
 
+/** What happens to rows that exist; `only`: no row is created. */
+const EXISTING = ["update", "update", "ignore", "only"] as const;
+type Existing = (typeof EXISTING)[number];
+
 /** Creates rows, or updates those that the person sees and may change: one, or all of a list, or none. */
 export async function playUpsert(world: World): Promise<void> {
   const turn = drawTurn(world);
@@ -131,26 +136,33 @@ export async function playUpsert(world: World): Promise<void> {
   const keys = keysOf(table);
   if (keys.length === 0) return;
   const key = pick(world.random, keys);
-  const isIgnored = world.random(3) === 0;
+  const mode = pick(world.random, EXISTING);
   const isOne = world.random(2) === 0;
-  const bodies = Array.from({ length: isOne ? 1 : 1 + world.random(4) }, () => drawSent(turn));
-  const query = `onConflict=${key.toReversed().join(",")}${isIgnored ? "&existing=ignore" : ""}`;
+  const bodies = Array.from({ length: isOne ? 1 : 1 + world.random(4) }, () =>
+    mode === "only" ? drawKeyed(turn, key) : drawSent(turn),
+  );
+  const query = `onConflict=${key.toReversed().join(",")}${mode === "update" ? "" : `&existing=${mode}`}`;
   const path = `${pathOf(table.name)}?${query}`;
   const request = { path, bodies };
   const headers = { "idempotency-key": crypto.randomUUID() };
   const call = { method: "POST", json: isOne ? bodies[0] : bodies, headers };
   const response = await callAs(world, caller, path, call);
-  const judged = judgeUpserts(turn, bodies, { key, isIgnored });
-  const ok = isOne && judged.existing[0] === undefined ? 201 : 200;
+  const judged = judgeUpserts(turn, bodies, { key, mode });
+  const isNew = judged.existing[0] === undefined;
+  if (isOne && isNew && mode === "only") judged.reasons.push(NOT_FOUND);
+  const ok = isOne && isNew ? 201 : 200;
   if (!checkStatus(turn, request, { response, ...judged, ok }))
     return await settle(turn, request, sight.state);
   const found = response.json as Row & { rows: Row[]; results: string[] };
   const stored = isOne ? [found] : found.rows;
-  const written = judged.written.map((row, n) => {
-    const id = judged.existing[n]?.id ?? stored[n]?.id ?? "";
-    if (id !== stored[n]?.id) fail(turn, request, "Another row was written");
-    return { ...row, id };
-  });
+  const written = judged.written
+    .filter((_, n) => mode !== "only" || judged.existing[n] !== undefined)
+    .map((row, n) => {
+      const id = row.id.startsWith("~") ? (stored[n]?.id ?? "") : row.id;
+      if (id !== stored[n]?.id) fail(turn, request, "Another row was written");
+      return { ...row, id };
+    });
+  if (written.length !== stored.length) fail(turn, request, `Got ${stored.length} rows`);
   for (const [n, result] of (found.results ?? []).entries())
     if (!judged.results[n]?.includes(result))
       fail(turn, request, `The result is ${result} instead of ${judged.results[n]}`);
@@ -173,39 +185,59 @@ function drawSent(turn: Turn): Body {
   return Object.fromEntries(columns.map(({ name }) => [name, row[name] ?? null]));
 }
 
+/** Some columns of a new row, mostly with the key of one that exists. */
+function drawKeyed(turn: Turn, key: readonly string[]): Body {
+  const { world, sight, table } = turn;
+  const rows = sight.state.get(table.name) ?? [];
+  const named = key.filter((name) => !isOwn(sight, columnOf(table, name)));
+  const found = rows.length === 0 || world.random(5) === 0 ? undefined : pick(world.random, rows);
+  const sent = Object.entries(drawNew(turn)).filter(
+    ([name]) => world.random(3) > 0 || (named.includes(name) && world.random(20) > 0),
+  );
+  const keyed = found === undefined ? [] : named.map((name) => [name, found[name] ?? null]);
+  return Object.fromEntries([...sent, ...keyed]) as Body;
+}
+
 /** Rows are as if they were sent one after the other; a row that only an earlier row allows can also be rejected. */
 function judgeUpserts(
   turn: Turn,
   bodies: readonly Body[],
-  { key, isIgnored }: { key: readonly string[]; isIgnored: boolean },
+  { key, mode }: { key: readonly string[]; mode: Existing },
 ) {
   const { sight, table } = turn;
   const rows = bodies.map((body, n) => toNewRow(sight, table, body, `~${n}`));
-  const existing = rows.map((row) => findConflicts(sight, table, row, [key])[0]);
+  const seen = new Set(visibleOf(sight, table).map(({ id }) => id));
+  const existing = rows
+    .map((row) => findConflicts(sight, table, row, [key])[0])
+    .map((row) => (mode === "only" && !seen.has(row?.id ?? "") ? undefined : row));
   const reject = (state: State, n: number) => {
-    const asked = { body: bodies[n] ?? {}, existing: existing[n], key, isIgnored };
+    const asked = { body: bodies[n] ?? {}, existing: existing[n], key, mode };
     return rejectUpsert({ ...turn, sight: { ...sight, state } }, asked);
   };
   const written = rows.map((row, n): Row => {
     const before = existing[n];
-    if (before === undefined || isIgnored) return before ?? row;
+    if (before === undefined || mode === "ignore") return before ?? row;
     return { ...before, ...withoutOwners(turn, bodies[n] ?? {}), id: before.id };
   });
   const hasTwice = (list: readonly Row[], of?: (readonly string[])[]) =>
     list.some((row) => findConflicts({ state: new Map([[table.name, list]]) }, table, row, of)[0]);
+  const kept = written.filter((_, n) => existing[n] !== undefined);
   const isRepeated = hasTwice(rows, [key]);
   let { state } = sight;
   const together = rows.flatMap((_, n) => reject(state, n));
   const inTurn = written.flatMap((row, n) => {
     const reasons = reject(state, n);
-    state = withRows(state, table.name, [row]);
+    if (mode !== "only" || existing[n] !== undefined) state = withRows(state, table.name, [row]);
     return reasons;
   });
-  const ofList = [...(isRepeated ? [INVALID] : []), ...(hasTwice(written) ? [CONFLICT] : [])];
+  const ofList = [
+    ...(isRepeated ? [INVALID] : []),
+    ...(hasTwice(mode === "only" ? kept : written) ? [CONFLICT] : []),
+  ];
   const results = written.map((row, n): string[] => {
     const before = existing[n];
-    if (before === undefined) return ["created"];
-    if (isIgnored) return ["ignored"];
+    if (before === undefined) return [mode === "only" ? "missing" : "created"];
+    if (mode === "ignore") return ["ignored"];
     if (JSON.stringify(row) === JSON.stringify(before)) return ["unchanged"];
     const isEqual = table.columns.every(({ name, kind }) =>
       isSame({ kind }, row[name] ?? null, before[name] ?? null),
@@ -226,22 +258,32 @@ function withoutOwners({ sight, table }: Turn, body: Body): Body {
   >;
 }
 
-type Upsert = { body: Body; existing: Row | undefined; key: readonly string[]; isIgnored: boolean };
+type Upsert = { body: Body; existing: Row | undefined; key: readonly string[]; mode: Existing };
 
-/** An upsert is a read, an update and a create: the role needs all three, and each row the rules of what happens to it. */
-function rejectUpsert(turn: Turn, { body, existing, key, isIgnored }: Upsert): number[] {
+/** An upsert is a read, an update and a create: the role needs all that can happen, and each row the rules of what happens to it. */
+function rejectUpsert(turn: Turn, { body, existing, key, mode }: Upsert): number[] {
   const { sight, table } = turn;
   const { read, create, update } = actionsOf(sight, table);
   const isUnknown = key.some((name) => isHidden(sight, columnOf(table, name)));
   const hidden = isUnknown ? [400] : [];
-  if (read === undefined || create === undefined || update === undefined)
+  const isOnly = mode === "only";
+  if (read === undefined || (create === undefined && !isOnly) || update === undefined)
     return [FORBIDDEN, ...hidden];
+  const change = { id: existing?.id ?? "", body: withoutOwners(turn, body) };
+  if (isOnly) {
+    const isNamed = key.every(
+      (name) => body[name] !== undefined || isOwn(sight, columnOf(table, name)),
+    );
+    const sent = rejectColumns(sight, table, body, { isFound: existing !== undefined });
+    const changed = existing === undefined ? [] : rejectUpdate(sight, table, change);
+    return [...(isNamed ? [] : [INVALID]), ...sent, ...hidden, ...changed];
+  }
   const columns = rejectColumns(sight, table, body);
   if (existing === undefined) return [...rejectCreate(sight, table, body), ...hidden];
   // A row that the person does not see is a conflict, as for a create.
   const isSeen = visibleOf(sight, table).some(({ id }) => id === existing.id);
   if (!isSeen) return [...columns, ...hidden, CONFLICT];
-  if (isIgnored) return [...rejectColumns(sight, table, body, { isWritten: false }), ...hidden];
-  const change = { id: existing.id, body: withoutOwners(turn, body) };
+  if (mode === "ignore")
+    return [...rejectColumns(sight, table, body, { isWritten: false }), ...hidden];
   return [...columns, ...hidden, ...rejectUpdate(sight, table, change)];
 }

@@ -54,7 +54,7 @@ export const PLAYERS: Readonly<Record<string, Player>> = {
   repeat: { play: playRepeat, endpoints: ["create"] },
   update: { play: playUpdate, endpoints: ["update"], weight: 6 },
   updateMany: { play: playUpdateMany, endpoints: ["update_many"], weight: 3 },
-  upsert: { play: playUpsert, endpoints: ["upsert"], weight: 3 },
+  upsert: { play: playUpsert, endpoints: ["upsert", "update_keyed"], weight: 3 },
   updateWhere: { play: playUpdateWhere, endpoints: ["update_where"], weight: 3 },
   deleteWhere: { play: playDeleteWhere, endpoints: ["delete_where"] },
   delete: { play: playDelete, endpoints: ["delete"], weight: 3 },

@@ -46,12 +46,13 @@ export function toNewRow({ person }: Sight, table: ModelTable, body: Body, id = 
  *
  * @param isWritten whether a row gets the values. Otherwise nothing checks that a referenced row exists, unless the person does not
  *   read all rows of its table: a missing row must then be like one that the person does not see
+ * @param isFound whether there is a row at all
  */
 export function rejectColumns(
   sight: Sight,
   table: ModelTable,
   body: Body,
-  { isWritten = true } = {},
+  { isWritten = true, isFound = true } = {},
 ): number[] {
   const reasons: number[] = [];
   for (const [name, value] of Object.entries(body)) {
@@ -59,7 +60,7 @@ export function rejectColumns(
     if (isFixed(sight, column)) reasons.push(FORBIDDEN);
     if (isOwn(sight, column) && value !== sight.person.id) reasons.push(FORBIDDEN);
     if (value === null && column.required) reasons.push(INVALID);
-    if (column.kind !== "ref" || value === null) continue;
+    if (column.kind !== "ref" || value === null || !isFound) continue;
     const target = tableOf(sight, column.table ?? "");
     if (!isWritten && actionsOf(sight, target).read === true) continue;
     const row = (sight.state.get(target.name) ?? []).find(({ id }) => id === value);

@@ -65,7 +65,7 @@ set search_path = pg_catalog, pg_temp as $$
   where pronamespace = 'api'::regnamespace
     and regexp_replace(proname,
       '_(list|get|create|create_many|create_group|update|update_many|delete|query|groups|walk'
-        '|related|children|upsert|update_where|delete_where|changes)$', '') not in (
+        '|related|children|upsert|update_keyed|update_where|delete_where|changes)$', '') not in (
       select left(table_name, 32) || '__' || hash from rowhouse.column_sets
       union all select left(table_name, 32) || '__' || hash from rowhouse.views)
 $$;
