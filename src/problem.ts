@@ -6,7 +6,7 @@
  */
 import type { Found } from "./std/found.ts";
 import { MAX_BODY_DEPTH } from "./std/json.ts";
-import { IDEMPOTENCY_HOURS, MAX_BATCH, MAX_COUNTED, MAX_GROUPS, MAX_ROWS } from "./std/limits.ts";
+import { IDEMPOTENCY_HOURS, MAX_BATCH, MAX_GROUPS, MAX_ROWS } from "./std/limits.ts";
 
 /** A validation error of one field: `path` is a JSON pointer into the request body, with names for tables and columns of a push. */
 export type Detail = { path: string; message: string };
@@ -30,7 +30,7 @@ export const PROBLEMS = {
   },
   needs_index: {
     status: 400,
-    when: `a list would read more than 10,000 rows, groups more than ${MAX_COUNTED.toLocaleString("en-US")}, or compare too much text; the message names the remedy, such as an index to declare (with \`PREVIEW=filters\`)`,
+    when: "conditions on referenced rows find more than 10,000, or the order of related rows has no index; the message names the remedy, such as an index to declare (with `PREVIEW=filters`)",
     fix: "Declare the index that the message names and push it, or narrow the conditions.",
   },
   too_many_groups: {
@@ -221,8 +221,8 @@ export const PROBLEMS = {
   },
   timeout: {
     status: 504,
-    when: "execution took longer than 30 s; the statement was canceled",
-    fix: "Request less at a time: a smaller `limit`, or fewer rows in a batch. An index makes conditions faster.",
+    when: "execution took longer than 30 s, with conditions or an order 5 s, or 1 s if no index serves them; the statement was canceled",
+    fix: "Request less at a time: a smaller `limit`, or fewer rows in a batch. Declare the index that the message names.",
   },
 } as const satisfies Readonly<
   Record<string, { status: number; when: string; fix: string; ofWrite?: string }>

@@ -90,7 +90,7 @@ function tooLarge(id?: string): Problem {
   return new Problem("response_too_large", { message });
 }
 
-export type RenewedCall = EndpointCall & Pick<TableCall, "related">;
+export type RenewedCall = EndpointCall & Pick<TableCall, "related" | "isUnindexed" | "limitMs">;
 type TableCall = EndpointCall & {
   readonly table: RecordedTable;
   /** The call for a table with other columns; default: the same arguments. */
@@ -101,6 +101,8 @@ type TableCall = EndpointCall & {
   readonly isOneRow?: boolean | undefined;
   /** Max execution time, if it is shorter than the pool's. */
   readonly limitMs?: number | undefined;
+  /** Whether no index serves the query of the call. */
+  readonly isUnindexed?: boolean;
 };
 
 /** The result of the table's function for this app, as UTF-8. */
@@ -120,25 +122,29 @@ export async function callFunction(
   // connection, because it may have happened.
   const isKeyed = "claim" in call.values && call.values.claim !== null;
   const parameters = toParameters({ app: appId, proof }, call);
+  const options: Parameters<typeof deps.db.bytes>[2] = {
+    retry: isKeyed || scopeOf(endpoint) === "data:read" ? "safe" : "unsafe",
+    caller: context.request,
+    queue: appId,
+    lane: person && { name: person.id, weight: HEAVY.has(endpoint) ? 2 : 1 },
+    isOfApp: true,
+    touched: { tables: namesOf(call), code: texts[endpoint] },
+    meter: context.meter,
+    limitMs: call.limitMs,
+    length: lengthOf(call),
+    // A lock timeout ends the claim for a moment. A repeat then writes, and this call returns its response. But without space
+    // for another key, the caller would omit the key while this call is in progress.
+    brief:
+      isKeyed && !deps.idempotencyCapacity.isFarFromFull(context.principal)
+        ? undefined
+        : statements.briefTexts[endpoint],
+    grouping: endpoint === "create" ? toGrouping(deps, context, call, statements) : undefined,
+  };
+  const send = () => deps.db.bytes(texts[endpoint], parameters, options);
   try {
-    return await deps.db.bytes(texts[endpoint], parameters, {
-      retry: isKeyed || scopeOf(endpoint) === "data:read" ? "safe" : "unsafe",
-      caller: context.request,
-      queue: appId,
-      lane: person && { name: person.id, weight: HEAVY.has(endpoint) ? 2 : 1 },
-      isOfApp: true,
-      touched: { tables: namesOf(call), code: texts[endpoint] },
-      meter: context.meter,
-      limitMs: call.limitMs,
-      length: lengthOf(call),
-      // A lock timeout ends the claim for a moment. A repeat then writes, and this call returns its response. But without space
-      // for another key, the caller would omit the key while this call is in progress.
-      brief:
-        isKeyed && !deps.idempotencyCapacity.isFarFromFull(context.principal)
-          ? undefined
-          : statements.briefTexts[endpoint],
-      grouping: endpoint === "create" ? toGrouping(deps, context, call, statements) : undefined,
-    });
+    return await (call.isUnindexed === true
+      ? deps.unindexed.run(context, table.name, send)
+      : send());
   } catch (error) {
     if (CHANGED.has(readSqlState(error) ?? "")) {
       // The app may have been deleted, with the functions of its tables.

@@ -6,6 +6,7 @@ import type { Catalog } from "../tables/catalog/mod.ts";
 import type { IdempotencyCapacity } from "./idempotency.ts";
 import type { ListCache } from "./list_cache.ts";
 import type { ChangeFeed } from "./live/change_feed.ts";
+import type { Unindexed } from "./unindexed.ts";
 
 export type DataDeps = {
   db: Database;
@@ -27,6 +28,8 @@ export type DataDeps = {
   maxWork: number;
   /** Max execution time of a query. */
   queryTimeoutMs: number;
+  /** Runs queries that no index serves. */
+  unindexed: Unindexed;
   /** Live updates, if `PREVIEW` contains `live`. */
   changeFeed: ChangeFeed | undefined;
   idempotencyCapacity: IdempotencyCapacity;

@@ -26,4 +26,5 @@ export { MAX_RELATIONS } from "./query/related.ts";
 export { MAX_WORK } from "./query/text_work.ts";
 export { SENT_IDS_PREFERENCE } from "./read_row.ts";
 export { dataRoutes } from "./routes.ts";
+export { makeUnindexed, type UnindexedLimits } from "./unindexed.ts";
 export { toValueSchema } from "./violation.ts";

@@ -17,12 +17,12 @@ import type { DataDeps } from "./deps.ts";
 import { readIdempotencyKey } from "./idempotency.ts";
 import { type AppTables, type Condition, ID, invalid } from "./query/filter.ts";
 import { readConditions, toProblem } from "./query/list_query.ts";
-import { explainWrite } from "./query/needed_index.ts";
+import { type Exceeded, explainWrite } from "./query/needed_index.ts";
 import { planWrite, WHOLE_SET } from "./query/plan.ts";
 import type { ListQuery } from "./query/query.ts";
 import { listSetTables } from "./query/referenced.ts";
 import { toRuleConditions, withRule } from "./query/rule_conditions.ts";
-import { readCurrent, repeatPlanned, type SentPlan, toAppTables } from "./query/run.ts";
+import { makeUnsent, readCurrent, repeatPlanned, toAppTables } from "./query/run.ts";
 import {
   checkAccept,
   explainUnknown,
@@ -162,9 +162,9 @@ async function writeMatching(
     ...{ appId, person, missing, isCounted: false, isUnselective: false, isFound: false },
     ...{ visits: deps.maxVisits, work: deps.maxWork },
   };
-  const plan: SentPlan = { index: undefined, isSelective: false };
-  const explain = (cut: string | undefined) => {
-    const message = explainWrite(query.where, table, { appId, person, cut, missing });
+  const plan = makeUnsent(deps);
+  const explain = (exceeded: Exceeded) => {
+    const message = explainWrite(query.where, table, { appId, person, missing, ...exceeded });
     return new Problem("needs_index", { message });
   };
   const isPart = query.limit !== undefined;
@@ -180,33 +180,36 @@ async function writeMatching(
         const asked = current === table ? query : readQuery(deps, context, current);
         const limit = asked.limit ?? (isDry ? deps.maxVisits : MAX_ROWS);
         const list = toList(asked, isPart && !isInOrder ? deps.maxVisits : limit, isInOrder);
-        const { index, isSelective, ...planned } = planWrite(list, current, options);
-        Object.assign(plan, { index, isSelective });
+        const { index, isSelective, isUnindexed, ...planned } = planWrite(list, current, options);
+        Object.assign(plan, { index, isSelective, isUnindexed });
         const values = { ...planned, limit, isPart, isDry, claim };
-        const related = listSetTables(asked.where);
+        const rest = { related: listSetTables(asked.where), isUnindexed, limitMs: plan.limitMs };
         return body === undefined
-          ? { endpoint: "delete_where", values, related }
-          : { endpoint: "update_where", values: { ...values, body, bytes }, related };
+          ? { endpoint: "delete_where", values, ...rest }
+          : { endpoint: "update_where", values: { ...values, body, bytes }, ...rest };
       },
       respond: (written) => respondWithBatch(written, 200),
     });
-  const repeat = (isInOrder: boolean) =>
-    repeatPlanned({ table, query, options, sent: plan, explain }, async () => {
+  const repeat = (isInOrder: boolean, canFind: boolean) =>
+    repeatPlanned({ table, query, options, sent: plan, explain, canFind }, async () => {
       try {
         return await send(isInOrder);
       } catch (error) {
         throw isTooMany(error) ? new Problem("too_many_rows") : error;
       }
     });
-  if (!isPart) return await repeat(false);
-  try {
-    return await repeat(true);
-  } catch (error) {
-    if (!(error instanceof Problem) || error.code !== "needs_index") throw error;
-    // An index of the conditions can have few enough rows to sort all of them.
-    Object.assign(options, { isUnselective: false });
-    return await repeat(false);
-  }
+  if (!isPart) return await repeat(false, true);
+  // A walk can reach the first rows without the others, and an index of the conditions can have few enough to sort all of them.
+  const whole = planWrite(toList(query, deps.maxVisits, false), table, options);
+  for (const isInOrder of whole.isUnindexed ? [true] : [true, false])
+    try {
+      return await repeat(isInOrder, false);
+    } catch (error) {
+      if (!(error instanceof Problem) || error.code !== "needs_index") throw error;
+      Object.assign(options, { isUnselective: false });
+    }
+  options.isFound = true;
+  return await repeat(true, true);
 }
 
 function isTooMany(error: unknown): boolean {

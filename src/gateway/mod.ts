@@ -7,7 +7,6 @@ export { makeUseNonce, sweepNonces } from "./nonces.ts";
 export {
   makeSendOut,
   OUTGOING_LIMITS,
-  type OutgoingLimits,
   passOn,
   type SendOut,
 } from "./outgoing.ts";

@@ -5,41 +5,22 @@
  *
  * @module
  */
-import { ACQUIRE_LIMIT_MS, tooBusy } from "../db/mod.ts";
+import { ACQUIRE_LIMIT_MS, makeTurns, type TurnCaller, type TurnLimits } from "../db/mod.ts";
 import { acceptsEventStream, type CountStream, type StreamOwners } from "../http/mod.ts";
-import { type Lane, makeFairQueue } from "../std/fair_queue.ts";
 
 /** Max size of a response that is buffered. */
 const SHORT_BYTES = 65_536;
 
-export type OutgoingLimits = {
-  /** Max requests without a response, in total and per queue. */
-  requests: number;
-  share: number;
-  /** Max waiting requests, in total and per queue, and how long they wait. */
-  waiting: number;
-  waitingPerQueue: number;
-  waitMs: number;
-};
-
 /** One app can have as many requests in the service behind as that service lets wait for connections. */
-export const OUTGOING_LIMITS: OutgoingLimits = {
-  requests: 1024,
+export const OUTGOING_LIMITS: TurnLimits = {
+  running: 1024,
   share: 128,
   waiting: 1024,
   waitingPerQueue: 256,
   waitMs: ACQUIRE_LIMIT_MS,
 };
 
-export type Caller = {
-  /** The app, or the address of a visitor. */
-  queue: string;
-  /** The person, or whether the visitor has a session: one lane never uses up its queue. */
-  lane?: Lane | undefined;
-  owners: StreamOwners;
-  /** Aborted when the caller disconnects. */
-  signal: AbortSignal;
-};
+export type Caller = TurnCaller & { owners: StreamOwners };
 
 /** A response, and a function to call when its body has ended. */
 export type Outgoing = { response: Response; finish: () => void };
@@ -55,53 +36,15 @@ export type SendOut = (
   send: () => Promise<Response>,
 ) => Promise<Outgoing>;
 
-type Waiter = { start: () => void };
-
-export function makeSendOut(limits: OutgoingLimits, countStream: CountStream): SendOut {
-  const queues = makeFairQueue<Waiter>({
-    connections: limits.requests,
-    share: limits.share,
-    perQueue: limits.waitingPerQueue,
-    total: limits.waiting,
-  });
-  const finish = ({ queue, lane }: Caller): void => {
-    queues.finish(queue, lane);
-    queues.next()?.start();
-  };
-  const enter = async ({ queue, lane, owners, signal }: Caller): Promise<void> => {
-    if (queues.mayStart(queue, lane) && queues.running() < limits.requests)
-      return queues.start(queue, lane);
-    const { promise, resolve, reject } = Promise.withResolvers<void>();
-    const waiter = { start: resolve };
-    const reason = queues.join(queue, waiter, lane);
-    // Only what accepts a key documents 429.
-    if (reason !== undefined) throw tooBusy(owners.visitor === undefined ? reason : "full");
-    const leave = (): void => {
-      queues.leave(queue, waiter);
-      reject(tooBusy("waited"));
-    };
-    const timer = setTimeout(leave, limits.waitMs);
-    signal.addEventListener("abort", leave, { once: true });
-    try {
-      return await promise;
-    } finally {
-      clearTimeout(timer);
-      signal.removeEventListener("abort", leave);
-    }
-  };
-  const admit = async (caller: Caller, send: () => Promise<Response>): Promise<Response> => {
-    await enter(caller);
-    try {
-      return await send();
-    } finally {
-      finish(caller);
-    }
-  };
+export function makeSendOut(limits: TurnLimits, countStream: CountStream): SendOut {
+  const takeTurn = makeTurns(limits);
   return async (caller, accept, send) => {
     // Counted before it is sent: only the response shows whether it is an event stream.
     let release = acceptsEventStream(accept) ? countStream(caller.owners) : undefined;
     try {
-      const response = await admit(caller, send);
+      // Only what accepts a key documents 429.
+      const isNamed = caller.owners.visitor === undefined;
+      const response = await takeTurn({ ...caller, isNamed }, send);
       if (isShort(response)) release?.();
       else release ??= await countBody(response, () => countStream(caller.owners));
       return { response, finish: release ?? (() => undefined) };

@@ -22,7 +22,7 @@ export type DataErrorDetail = { readonly path: string; readonly message: string 
  * - `timeout`, status 0: `timeoutMs` passed
  * - `invalid_id`, status 0: an id that cannot be part of a path; no request was sent
  * - `request_failed`, any status: an error from an intermediary, such as a proxy
- * - `needs_index`, status 0: `find` sent 20 calls without reaching the end of the table
+ * - `needs_index`, status 0: `find` did not reach the end of the table, which only services of older releases cause
  * - `unreadable_response`: a successful response that is not from a data service; `baseUrl` is probably wrong
  */
 export type DataErrorCode =

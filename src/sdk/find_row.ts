@@ -1,4 +1,4 @@
-/** Finds one row by the columns of a unique constraint, page by page. An incomplete search throws instead of returning `undefined`. @module */
+/** Finds one row by the columns of a unique constraint. An incomplete search throws instead of returning `undefined`. @module */
 import { DataError } from "./data_error.ts";
 import { isModel, type TableKinds } from "./matches.ts";
 import type { AnyQuery, AnyRow, Page } from "./table_client.ts";
@@ -12,9 +12,6 @@ type Target = {
   readonly source: TableKinds | undefined;
 };
 
-/** Max calls of a search. Each call visits up to 10,000 rows. */
-const MAX_CALLS = 20;
-
 /**
  * The row with these values, or `undefined`.
  *
@@ -26,26 +23,13 @@ export async function findRow(
   target: Target,
 ): Promise<AnyRow | undefined> {
   checkTarget(target);
-  let page = await list({ where: target.where, limit: 1 }).catch(ignoreNeededIndex);
-  // The service rejects a lookup of unique values by reading the table, but not a search for values.
-  const where = Object.fromEntries(
-    Object.entries(target.where).map(([name, value]) => [name, { in: [value] }]),
-  );
-  for (let calls = 1; ; calls++) {
-    if (page?.rows[0] !== undefined || page?.hasMore === false) return page.rows[0];
-    const isLost = page !== undefined && typeof page.next !== "string";
-    if (isLost || calls === MAX_CALLS) break;
-    page = await list({ where, limit: 1, after: page?.next ?? undefined });
-  }
-  throw new DataError(
-    `${target.table}.find: Cannot finish the search, because the index of ${Object.keys(target.where).join(", ")} is not built: use the id; rowhouse doctor says what is left to build`,
-    { status: 0, code: "needs_index" },
-  );
-}
-
-function ignoreNeededIndex(error: unknown): undefined {
-  if (error instanceof DataError && error.code === "needs_index") return undefined;
-  throw error;
+  const { rows, hasMore } = await list({ where: target.where, limit: 1 });
+  // Not a service of this release, which reads all rows.
+  if (rows[0] === undefined && hasMore)
+    throw new DataError(`${target.table}.find: Cannot finish the search: use the id`, {
+      ...{ status: 0, code: "needs_index" },
+    });
+  return rows[0];
 }
 
 function checkTarget({ table, where, source }: Target): void {

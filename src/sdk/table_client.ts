@@ -291,9 +291,8 @@ export interface TableClient<
     options?: GroupOptions<Types["row"], Tables, By, Sum, Avg, Min, Max>,
   ): Promise<Group<Types["row"], By, Sum, Avg, Min, Max>[]>;
   /**
-   * The row with these values of a unique constraint, or `undefined`. A search that does not reach the end of the table within
-   * 20 calls rejects with the code `needs_index`. Columns that are not unique throw a `TypeError` if the client has the
-   * schema. Requires that `PREVIEW` of the service contains `filters`.
+   * The row with these values of a unique constraint, or `undefined`. Columns that are not unique throw a `TypeError` if the
+   * client has the schema. Requires that `PREVIEW` of the service contains `filters`.
    */
   find(where: UniqueValues<Types>, options?: CallOptions): Promise<Types["row"] | undefined>;
   /** The row. Rejects with the code `not_found` if the row does not exist. */

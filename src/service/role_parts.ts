@@ -8,7 +8,9 @@ import {
   MAX_WORK,
   makeChangeFeed,
   makeListCache,
+  makeUnindexed,
   QUERY_TIMEOUT_S,
+  type UnindexedLimits,
 } from "../data/mod.ts";
 import type { Database, VersionWatch } from "../db/mod.ts";
 import {
@@ -46,6 +48,7 @@ import {
 import { systemRandomBytes } from "../std/secrets.ts";
 import type { Catalog } from "../tables/catalog/mod.ts";
 import { makePlanning, makeWorkThread, PUSH_LIMITS, type PushLimits } from "../tables/mod.ts";
+import type { DatabasesOptions } from "./databases.ts";
 import type { FetchDeps } from "./fetch.ts";
 import type { CheckReady } from "./health.ts";
 import type { MailOptions } from "./mailing.ts";
@@ -81,6 +84,8 @@ export type RoleOptions = UpstreamOptions & {
   maxWork?: number | undefined;
   /** Max execution time of a query in seconds; defaults to {@linkcode QUERY_TIMEOUT_S}. */
   queryTimeoutS?: number | undefined;
+  /** Limits of queries that no index serves. */
+  unindexedLimits?: Partial<UnindexedLimits>;
   /** Max requests of a person on an app in a minute; defaults to {@linkcode PERSON_REQUESTS_A_MINUTE}. */
   personPerMinute?: number | undefined;
   /** Defaults to {@linkcode MAX_STREAMS}. */
@@ -98,7 +103,7 @@ export type RoleOptions = UpstreamOptions & {
 };
 
 export type Parts = {
-  options: RoleOptions;
+  options: RoleOptions & Pick<DatabasesOptions, "connections">;
   identity: IdentitySettings;
   db: Database;
   admin: Database;
@@ -229,6 +234,7 @@ export function makeDataDeps(parts: Parts, catalog: Catalog): DataServiceDeps {
     maxCounted,
     maxWork,
     queryTimeoutMs: queryTimeoutS * 1000,
+    unindexed: makeUnindexed(options.connections, options.unindexedLimits),
     changeFeed,
     idempotencyCapacity,
     pushLimits,

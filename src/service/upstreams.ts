@@ -1,5 +1,5 @@
 /** The services behind a gateway: addresses, shared secrets and readiness. @module */
-import { EXECUTION_LIMIT_MS } from "../db/mod.ts";
+import { EXECUTION_LIMIT_MS, type TurnLimits } from "../db/mod.ts";
 import {
   AUDIENCES,
   type Audience,
@@ -7,7 +7,6 @@ import {
   makeForward,
   makeSendOut,
   OUTGOING_LIMITS,
-  type OutgoingLimits,
   passOn,
   readPresentedKeyId,
   type SendOut,
@@ -26,7 +25,7 @@ export type UpstreamOptions = {
   /** Time limit of a request's statement in milliseconds; defaults to the documented limit. */
   limitMs?: number;
   /** Limits of requests to other processes; defaults to {@linkcode OUTGOING_LIMITS}. */
-  outgoing?: Partial<OutgoingLimits>;
+  outgoing?: Partial<TurnLimits>;
   /** The services' origins, for a gateway. */
   upstreams?: Readonly<Record<Audience, string | undefined>>;
   /** The gateway's origin, for an identity service; defaults to its public origin. */

@@ -171,7 +171,7 @@ const ELSEWHERE: Readonly<Partial<Record<ProblemCode, string>>> = {
   unknown_outcome: "db/outage_test.ts",
   read_only: "data/read_only_test.ts",
   timeout: "db/outage_test.ts",
-  needs_index: "data/query_test.ts",
+  needs_index: "data/__snapshots__/referenced_limits_test.ts.snap",
   too_many_groups: "data/groups_test.ts",
   too_many_rows: "data/update_where_test.ts",
 };

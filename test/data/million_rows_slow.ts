@@ -71,21 +71,20 @@ test.each([
   expect(await ask(query)).toMatchObject({ status: 200, names: found });
 });
 
-test.each(["?order=note&limit=20", "?note=eq.nothing&order=name.desc,tag&limit=20"])(
-  "%s needs an index",
-  async (query) => {
-    expect(await ask(query)).toMatchObject({ status: 400, body: { error: "needs_index" } });
-  },
-);
+test.each([
+  { query: "?order=note&limit=20", found: 20 },
+  { query: "?note=eq.nothing&order=name.desc,tag&limit=20", found: 0 },
+])("$query is found among all rows", async ({ query, found }) => {
+  const { status, names: listed } = await ask(query);
+  expect([status, listed?.length]).toEqual([200, found]);
+});
 
-test("counts and groups are whole, or not there", async () => {
+test("groups are whole, and a count is whole or not there", async () => {
   const count = { prefer: "count=exact" };
   expect((await ask("?limit=1", count)).body["count"]).toBe(null);
   expect((await ask("?place=eq.7&order=name&limit=1", count)).body["count"]).toBe(ROWS / PLACES);
-  expect(await ask("/groups?by=place")).toMatchObject({
-    status: 400,
-    body: { error: "needs_index" },
-  });
+  const groups = (await ask("/groups?by=place")).body["groups"] as { count: number }[];
+  expect(groups.reduce((sum, group) => sum + group.count, 0)).toBe(ROWS);
   expect((await ask("/groups?by=note&place=eq.7")).body["groups"]).toEqual([
     { by: { note: "note" }, count: ROWS / PLACES },
   ]);

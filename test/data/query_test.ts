@@ -3,7 +3,6 @@ import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { defineSchema, t } from "../../src/schema/mod.ts";
 import { matches } from "../../src/sdk/matches.ts";
 import { MAX_ROWS } from "../../src/std/limits.ts";
-import { cases } from "../support/cases.ts";
 import { codeOf } from "../support/problem.ts";
 import { postDefinition } from "../support/push.ts";
 import { expectSentences } from "../support/sentences.ts";
@@ -379,22 +378,6 @@ describe("more rows than the limit of visits", () => {
     expect(second.next).toBeNull();
   });
 
-  test.each(cases("query", "names")`
-    order=position.desc                         | 10000 rows of todos, .index("position")
-    order=due_at                                | 10000 rows of todos, .index("due_at")
-    order=title                                 | 10000 rows of todos, .index("title")
-    project=not.is.null&order=done              | 10000 rows of todos, .index("done"), condition on project, end early
-    meta=is.null&order=title                    | .index("title"), condition on meta
-    or=(title.eq.a,title.ilike.*b*)&order=title | .index("title"), condition on title, end early
-    order=title,due_at.desc                     | two directions, timestamp
-    order=title,due_at                          | due_at after another column, optional
-    due_at=is.null&order=title                  | .index("due_at", "title")
-  `)("cannot be sorted by ?$query", async ({ query, names }) => {
-    const { status, text } = await service.call(many, `${TODOS}?${query}`);
-    expect([status, codeOf(text)]).toEqual([400, "needs_index"]);
-    expectSentences(JSON.parse(text).message, { names: names.split(", ") });
-  });
-
   test("are sorted by an index", async () => {
     const { json } = await service.call(
       many,
@@ -441,15 +424,6 @@ describe("more rows than the limit of visits", () => {
     // Not a lookup of one row.
     for (const query of ["place=eq.x", "or=(email.eq.x,level.eq.0)", "level=neq.0&limit=0"])
       expect([query, (await lookup(query)).includes("and more")]).toEqual([query, true]);
-  });
-
-  test("are not skipped by an offset", async () => {
-    const { status, json } = await service.call(many, `${TODOS}?title=eq.last&offset=1`);
-    const message = expect.stringContaining("continue with after");
-    expect([status, json]).toEqual([
-      400,
-      expect.objectContaining({ error: "needs_index", message }),
-    ]);
   });
 });
 

@@ -126,21 +126,10 @@ test("counts and groups visit up to their own limit", async () => {
 });
 
 const LIMITED = [
-  "items?project.part=eq.7",
-  "items?project.part=eq.7&project.half=eq.true&project.name=neq.x",
-  "items?project.name=like.P1*",
-  "items?project.part=gte.3&project.half=eq.false&order=n",
   "items?project.meta=is.null",
-  "items?project.name=ilike.*7*",
   "items?project.part=neq.1&or=(n.lt.3,project.name.eq.P1)",
   "items?project.size=gte.0",
-  "items?project.price=eq.7.5&project.half=eq.true",
-  "items?project.price=eq.7.5",
-  "items?project.price=gte.7",
-  `items?project.name=eq.${"é".repeat(40)}`,
-  "items?project.name=like.P1*9",
-  "items?project.name=like.*9",
-  "items/groups?project.part=eq.7",
+  "items/groups?project.part=neq.1",
 ];
 
 test("too many referenced rows: a message names what finds them", async () => {
@@ -153,7 +142,19 @@ test("too many referenced rows: a message names what finds them", async () => {
   expectSentences(found.join("\n"), {});
 });
 
-test("after a push of the index that a message names, the same request works", async () => {
+test("an index finds the same referenced rows as PostgreSQL does without it", async () => {
+  const isNine = (n: number) => /^1.*9$/.test(`${n}`);
+  const expected = [
+    ["project.price=eq.7.5&project.half=eq.true", upTo(100).filter((n) => n % 18 === 16)],
+    ["project.price=gte.7.500", upTo(100).filter((n) => n % 9 >= 7)],
+    ["project.name=like.P1*9", upTo(100).filter(isNine)],
+    ["project.name=ilike.p*7", upTo(100).filter((n) => n % 10 === 7)],
+  ] as const;
+  const find = async () => {
+    for (const [query, numbers] of expected)
+      expect([query, await listAll(`${query}&order=n`)]).toEqual([query, numbers]);
+  };
+  await find();
   const indexed = projectTable().index("half", "price").index("price").index("name");
   const next = defineSchema({ projects: indexed, ...others });
   expect(await postSchema(service, app, next)).toMatchObject({ status: 200 });
@@ -162,12 +163,5 @@ test("after a push of the index that a message names, the same request works", a
     const { deferredSteps } = json as { deferredSteps: { state: string }[] };
     return deferredSteps.every(({ state }) => state === "done");
   });
-  const isP = (n: number) => /^1.*9$/.test(`${n}`);
-  expect(await listAll("project.price=eq.7.5&project.half=eq.true&order=n")).toEqual(
-    upTo(100).filter((n) => n % 9 === 7 && n % 2 === 0),
-  );
-  expect(await listAll("project.price=gte.7.500&order=n")).toEqual(
-    upTo(100).filter((n) => n % 9 >= 7),
-  );
-  expect(await listAll("project.name=like.P1*9&order=n")).toEqual(upTo(100).filter(isP));
+  await find();
 });

@@ -19,7 +19,7 @@ beforeEach(async () => {
     shape: "split",
     upstreams: { data: stub.url, identity: stub.url },
     service: {
-      outgoing: { requests: 6, share: 4, waitingPerQueue: 3, waiting: 5 },
+      outgoing: { running: 6, share: 4, waitingPerQueue: 3, waiting: 5 },
       maxStreams: { process: 5, app: 4, key: 3, visitor: 2 },
     },
   });

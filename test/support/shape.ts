@@ -93,6 +93,8 @@ async function openServices(
     // Property and chaos tests push more often than an app can.
     pushLimits: { ...PUSH_LIMITS, pushesPerHour: 1_000_000 },
     ...(options.limitMs === undefined ? {} : { limitMs: options.limitMs }),
+    // No test depends on the time of a query.
+    unindexedLimits: { timeoutMs: 30_000, msAMinute: 3_600_000 },
     previews: previewsOfRun(),
     ...options.service,
   };

@@ -65,7 +65,7 @@ const READS = [
   "order=price.desc&limit=20",
 ];
 /** What a caller can get while an index is not built, or while PostgreSQL rewrites the table for its keys. */
-const DOCUMENTED = { reads: ["needs_index"], locked: ["timeout", "overloaded", "unavailable"] };
+const DOCUMENTED = { reads: ["timeout"], locked: ["timeout", "overloaded", "unavailable"] };
 
 type Load = {
   readonly failures: string[];

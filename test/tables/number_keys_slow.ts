@@ -183,16 +183,16 @@ testOne("indexes of several columns are searched", async () => {
   expect(await find("price=eq.3&order=name")).toEqual([8]);
 });
 
-testOne("more decimals that share a double than visits are no endless list", async () => {
+testOne("more decimals that share a double than visits are each listed once", async () => {
   const rows = Array.from({ length: 8 }, (_, place) => ({
     place: 100 + place,
     amount: `55.${"0".repeat(20)}${place}1`,
     name: "many",
   }));
   for (const row of rows) expect((await create(row)).status).toBe(201);
-  expect(await find("amount=gte.55&amount=lt.56&order=amount&limit=3")).toEqual([
-    expect.stringContaining("needs_index"),
-  ]);
+  expect(await find("amount=gte.55&amount=lt.56&order=amount&limit=3")).toEqual(
+    rows.map(({ place }) => place),
+  );
   await service.call(app, `${ITEMS}?name=eq.many`);
 });
 
@@ -300,20 +300,18 @@ testOne("a shared table gets keys only by build-keys", async () => {
   const [table, ...lists] = await show();
   expect(table).toContain(`${due}.`);
   for (const list of lists) expect(list).toContain("keys due");
-  const waiting = [
-    "order=weight",
-    "twin.weight=gte.0",
-    "select=id,items(id)&items.order=weight&limit=9",
-  ];
-  for (const query of waiting)
-    expect(await find(query)).toEqual([expect.stringContaining("rowhouse admin build-keys")]);
+  const sorted = await find("order=weight");
+  expect(sorted.length).toBeGreaterThan(18);
+  expect(await find("select=id,items(id)&items.order=weight&limit=9")).toEqual([
+    expect.stringContaining("rowhouse admin build-keys"),
+  ]);
   await run(["admin", "build-keys", "--yes"], "filters");
   expect(await listKeys()).toContain("#weight");
   for (const page of await show()) expect(page).not.toMatch(/build-keys|keys due/);
   await expectClean();
   const again = JSON.parse((await run(["admin", "build-keys", "--yes", "--json"], "filters")).out);
   expect(again).toMatchObject({ tables: [], waiting: [] });
-  expect((await find("order=weight")).length).toBeGreaterThan(18);
+  expect(await find("order=weight")).toEqual(sorted);
 });
 
 testOne("build-keys loses no write, and a killed run is continued by the next", async () => {

@@ -8,16 +8,15 @@
 import { ofParameter } from "../../http/mod.ts";
 import { AGGREGATES, type Aggregate, VALUES } from "../../kinds/mod.ts";
 import { Problem } from "../../problem.ts";
-import { MAX_COUNTED, MAX_GROUP_KEY_BYTES, MAX_GROUPS, MAX_VISITS } from "../../std/limits.ts";
+import { MAX_GROUP_KEY_BYTES, MAX_GROUPS, MAX_VISITS } from "../../std/limits.ts";
 import { quote } from "../../std/quote.ts";
 import type { RecordedTable } from "../../tables/catalog/mod.ts";
 import { type Condition, invalid, type QueryColumn, unsupported } from "./filter.ts";
 import type { PathOptions } from "./indexes.ts";
 import { LIST_PARAMETERS, NO_TABLES, readConditions, toProblem } from "./list_query.ts";
-import { NARROW } from "./needed_index.ts";
-import { hasAllRows, type QueryPath } from "./path.ts";
+import { describeLimit, type Exceeded, NARROW } from "./needed_index.ts";
+import type { QueryPath } from "./path.ts";
 import { planRows, planSets, type SetParts, WHOLE_SET } from "./plan.ts";
-import { listReads } from "./text_work.ts";
 
 export type GroupQuery = {
   /** All of them must be true. */
@@ -113,6 +112,7 @@ type GroupPlan = {
   readonly plan: string;
   readonly values: readonly string[];
   readonly index: string | undefined;
+  readonly isUnindexed: boolean;
 };
 
 /** The work of grouping by a text, which hashes it. */
@@ -124,13 +124,13 @@ export function planGroups(
   options: GroupOptions,
 ): GroupPlan {
   const { setVisits = MAX_VISITS, ...limits } = options;
-  const { plan, values, path } = planSets(
+  const { plan, values, path, isUnindexed } = planSets(
     { ...WHOLE_SET, where: query.where, limit: 0 },
     { ...limits, visits: setVisits, table },
     { toPlan: (chosen, parts) => toGroupPlan(chosen, query, { ...options, ...parts, table }) },
   );
   const { index = path.branches[0]?.index } = path;
-  return { plan: JSON.stringify(plan), values, index };
+  return { plan: JSON.stringify(plan), values, index, isUnindexed };
 }
 
 function toGroupPlan(
@@ -144,12 +144,9 @@ function toGroupPlan(
     .map((column) => ({ column, work: KEY_WORK, maxBytes: MAX_GROUP_KEY_BYTES }));
   const toNumbers = (columns: readonly QueryColumn[]) => [...new Set(columns.map(numberOf))];
   const used = [...by, ...Object.values(aggregates).flat()];
-  const texts = toTexts(keys, used);
-  // Without an index that narrows the rows, PostgreSQL reads them in any order. Only visits in order limit the work of texts.
-  const isWhole = hasAllRows(path) && texts.text === undefined;
   return {
-    ...{ ...rows, merged: rows.merged ?? (isWhole ? false : undefined) },
-    ...texts,
+    ...rows,
+    ...toTexts(keys, used),
     ...{ grouped: toNumbers(used), by: toNumbers(by) },
     ...Object.fromEntries(
       Object.entries(aggregates).map(([name, columns]) => [name, toNumbers(columns)]),
@@ -165,7 +162,7 @@ function isText({ kind }: QueryColumn): boolean {
 export function explainGroups(
   { by, where }: GroupQuery,
   { name }: RecordedTable,
-  cut: string | undefined,
+  { cut, limitMs }: Exceeded,
 ): Problem {
   const keys = by.map((column) => column.name).join(", ");
   switch (cut) {
@@ -181,16 +178,9 @@ export function explainGroups(
       return new Problem("response_too_large", {
         message: "The groups are too large for a response: add conditions, or use fewer columns",
       });
-    default: {
-      const texts = [...where.flatMap(listReads).map(({ column }) => column), ...by.filter(isText)];
-      const names = [...new Set(texts.map((column) => column.name))].join(", ");
-      const few =
-        cut === "text"
-          ? `too much text of ${names} would be read`
-          : `more than ${MAX_COUNTED.toLocaleString("en-US")} rows of ${name} would be read`;
-      return new Problem("needs_index", {
-        message: `Cannot group these rows, because ${few}: ${NARROW}`,
+    default:
+      return new Problem("timeout", {
+        message: `Cannot group these rows, because ${describeLimit({ where, order: [] }, { name }, { limitMs })}: ${NARROW}`,
       });
-    }
   }
 }

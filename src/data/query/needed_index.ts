@@ -13,7 +13,7 @@ import { MAX_VISITS } from "../../std/limits.ts";
 import type { RecordedTable } from "../../tables/catalog/mod.ts";
 import type { Comparison, Condition, QueryColumn } from "./filter.ts";
 import type { PathOptions } from "./indexes.ts";
-import { choosePath, isLookup, type QueryPath } from "./path.ts";
+import { choosePath, isLookup, isUnindexed, type QueryPath } from "./path.ts";
 import { explainWait, WHOLE_SET } from "./plan.ts";
 import type { ListQuery, SortKey } from "./query.ts";
 import { listReferenced, type ReferencedAt } from "./referenced.ts";
@@ -32,10 +32,14 @@ type Limited = {
   readonly appId: string;
   /** Only indexes of the rows that this person reads help. */
   readonly person: Person | undefined;
-  /** The exceeded limit: `visits` or `text`. */
-  readonly cut: string | undefined;
   /** The indexes that are not built yet. */
   readonly missing: ReadonlySet<string>;
+} & Exceeded;
+
+/** The exceeded limit: `visits` or `text`, or of time. */
+export type Exceeded = {
+  readonly cut?: string | undefined;
+  readonly limitMs?: number | undefined;
 };
 
 type Caller = Pick<Limited, "appId" | "person">;
@@ -44,11 +48,11 @@ type Caller = Pick<Limited, "appId" | "person">;
 export function explainNeededIndex(
   query: ListQuery,
   table: RecordedTable,
-  { cut, missing, ...caller }: Limited,
+  { cut, limitMs, missing, ...caller }: Limited,
 ): string {
   const { where, order, offset } = query;
   const keys = order.slice(0, -1);
-  const few = describeLimit(query, table, cut);
+  const few = describeLimit(query, table, { cut, limitMs });
   const wanted = findServing(query, table, caller);
   const needed = [wanted?.index, ...(wanted?.branches ?? []).map(({ index }) => index)];
   if (needed.some((index) => index !== undefined && missing.has(index)))
@@ -81,7 +85,13 @@ function listUsed({ where, order }: ListQuery): QueryColumn[] {
   return [...order, ...where].flatMap((part) => ("column" in part ? [part.column] : []));
 }
 
-function describeLimit({ where, order }: ListQuery, { name }: RecordedTable, cut?: string): string {
+export function describeLimit(
+  { where, order }: Pick<ListQuery, "where" | "order">,
+  { name }: Pick<RecordedTable, "name">,
+  { cut, limitMs }: Exceeded,
+): string {
+  if (limitMs !== undefined)
+    return `reading all rows of ${name} took longer than ${toDurationText(limitMs / 1000)}`;
   if (cut !== "text") return `more than ${MAX_VISITS} rows of ${name} would be read`;
   const reader = hasTexts(where) ? describeTexts(where) : describeSort(order);
   return `${reader} would compare too much text of ${name}`;
@@ -126,15 +136,26 @@ export function explainWrite(
 function describeFound(
   where: readonly Condition[],
   table: RecordedTable,
-  { cut, missing, action, narrow, ...caller }: Limited & { action: string; narrow: string },
+  {
+    cut,
+    limitMs,
+    missing,
+    action,
+    narrow,
+    ...caller
+  }: Limited & Record<"action" | "narrow", string>,
 ): string {
   const list = { ...WHOLE_SET, where, limit: 0 };
-  const few = describeLimit(list, table, cut);
   const whole = choosePath(list, table, { ...caller, missing: new Set() });
+  // PostgreSQL has read all rows for these: no index makes them fewer.
+  const isTooMany = cut === "visits" && isUnindexed(whole);
+  const few = isTooMany
+    ? `more than ${MAX_VISITS} rows of ${table.name} meet the conditions`
+    : describeLimit(list, table, { cut, limitMs });
   const needed = [whole.index, ...whole.branches.map(({ index }) => index)];
   if (needed.some((index) => index !== undefined && missing.has(index)))
     return `${action} now, because ${few} while an index is built: ${explainWait(listUsed(list))}`;
-  const cure = findSetCure(list, table, { ...caller, missing: new Set() });
+  const cure = isTooMany ? undefined : findSetCure(list, table, { ...caller, missing: new Set() });
   if (cure === undefined) return `${action}, because ${few}: ${narrow}`;
   return `${action} without an index, because ${few}: declare ${showIndex(cure)} on ${table.name}, or ${narrow}`;
 }

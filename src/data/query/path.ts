@@ -71,6 +71,8 @@ export type QueryPath = {
   readonly isSelective: boolean;
   /** Whether unique values leave one row. */
   readonly isSingle: boolean;
+  /** Whether PostgreSQL finds the rows, although a walk could. */
+  readonly isFound?: boolean;
   /** Without this membership, the walk has rows that the person does not see. */
   readonly member?: Membership | undefined;
 } & ({ readonly in: Comparison | Referenced } | Range);
@@ -126,8 +128,8 @@ export function choosePath(
 ): QueryPath {
   const path = chooseAny(query, table, options);
   const { person, isFound = false } = options;
-  if (isRuled(table.definition, person) && (isFound || isOfRule(path, table, person)))
-    return toPath(query, PRIMARY, { isOrdered: false });
+  if (isFound || (isRuled(table.definition, person) && isOfRule(path, table, person)))
+    return { ...toPath(query, PRIMARY, { isOrdered: false }), isFound: true };
   if (person === undefined || path.isSingle || "in" in path) return path;
   if (isSeen(table.definition, person, path.fulfilled)) return path;
   return { ...path, member: findMembership(table.definition, person, path.fulfilled) };
@@ -142,7 +144,9 @@ function isOfRule(
   person: Person | undefined,
 ): boolean {
   if (path.isOrdered || path.isSingle || "in" in path) return false;
-  return path.fulfilled.every((condition) => isRule(definition, person, condition));
+  return (
+    isWhole(path) || path.fulfilled.every((condition) => isRule(definition, person, condition))
+  );
 }
 
 function chooseAny(query: ListQuery, table: RecordedTable, options: PathOptions): QueryPath {
@@ -204,9 +208,10 @@ function hasOnlySeen(
   );
 }
 
-/** Whether no condition narrows the rows of the walk, and no order needs it. */
-export function hasAllRows(path: QueryPath): boolean {
-  return isWhole(path) && path.fulfilled.length === 0 && !path.isOrdered;
+/** Whether PostgreSQL finds the rows among all, in any order, because no index narrows or orders them. */
+export function isUnindexed(path: QueryPath): boolean {
+  const { isFound = false, isOrdered, isSingle, fulfilled } = path;
+  return isFound || (!isOrdered && !isSingle && fulfilled.length === 0 && isWhole(path));
 }
 
 /** Whether the rows of the walk are those of the table, in the order of ids. */

@@ -25,8 +25,8 @@ import {
   type Bound,
   chooseChildren,
   choosePath,
-  hasAllRows,
   isLookup,
+  isUnindexed,
   isWhole,
   type QueryPath,
 } from "./path.ts";
@@ -66,6 +66,7 @@ type QueryPlan = {
   readonly index: string | undefined;
   /** Whether another path visits more rows, but can end a page early. */
   readonly isSelective: boolean;
+  readonly isUnindexed: boolean;
 };
 
 const PARTS: readonly Term["part"][] = ["start", "rest", "exact"];
@@ -77,18 +78,19 @@ export function planQuery(query: ListQuery, table: RecordedTable, options: PlanO
   return toQueryPlan(planBy(query, all));
 }
 
-function toQueryPlan({ plan, values, path }: Planned): QueryPlan {
+function toQueryPlan({ plan, values, path, isUnindexed }: Planned): QueryPlan {
   const { index = path.branches[0]?.index, isSelective } = path;
-  return { plan: JSON.stringify(plan), values, index, isSelective };
+  return { plan: JSON.stringify(plan), values, index, isSelective, isUnindexed };
 }
 
-/** Whether the walk is of the rows of the person's rule, with true in the order of ids. Otherwise PostgreSQL finds them. */
+/** False: PostgreSQL finds the rows in any order. True: a walk of the rows of the person's rule, in the order of ids. */
 function mergeWalks(
   path: QueryPath,
   { table: { definition }, person }: Pick<TableOptions, "table" | "person">,
 ): boolean | undefined {
+  if (isUnindexed(path)) return false;
   const hasRule = isRuled(definition, person) && !isSeen(definition, person, path.fulfilled);
-  return hasRule && !path.isSingle && isWhole(path) ? path.isOrdered : undefined;
+  return (hasRule && !path.isSingle && isWhole(path)) || undefined;
 }
 
 /** The plan of a write, with `again`: the plan of the same conditions on locked rows, whose ids the function sets. */
@@ -130,10 +132,8 @@ function planTotal(path: QueryPath, { where }: ListQuery, options: TableOptions 
   if (!options.isCounted || !path.isOrdered) return undefined;
   const whole = { ...WHOLE_SET, where, limit: 0 };
   const other = choosePath(whole, options.table, { ...options, isUnselective: false });
-  // Without an index that narrows the rows, PostgreSQL counts them in any order. Only visits in order limit the work of texts.
-  const readsTexts = where.some((condition) => listReads(condition).length > 0);
-  if (!isRuled(options.table.definition, options.person) && hasAllRows(other) && !readsTexts)
-    return { ...toPlan(other, whole, options), merged: false };
+  if (!isRuled(options.table.definition, options.person) && isUnindexed(other))
+    return toPlan(other, whole, options);
   // The database knows the membership of the page only.
   if (other.member !== undefined && path.member === undefined) return undefined;
   const [index, known] = [other, path].map((at) => at.index ?? at.branches[0]?.index);
@@ -162,6 +162,8 @@ type Planned = {
   readonly plan: object;
   readonly values: readonly string[];
   readonly path: QueryPath;
+  /** Whether no index serves the query, or one that finds a set of its ids. */
+  readonly isUnindexed: boolean;
 };
 
 /** A plan and its values, with the sets of ids that its conditions use, as `rowhouse.fill_sets` reads them. */
@@ -176,16 +178,22 @@ export function planSets(
   const referenced = listOwnReferenced(query.where);
   const positions = new Map(referenced.map((condition) => [condition, put("")]));
   const parts = { put, positionOf: (condition: Referenced) => positions.get(condition) ?? 0 };
-  const sets = referenced.map((condition) => ({
+  const found = referenced.map((condition) => planSet(condition, options));
+  const sets = referenced.map((condition, index) => ({
     at: parts.positionOf(condition),
-    ...planSet(condition, options),
+    ...found[index]?.set,
   }));
   const path = choosePath(query, table, options);
   const plan = { ...toPlan(path, parts), sets: sets.length === 0 ? undefined : sets };
-  if (!("in" in path) || path.in.op !== "referenced") return { plan, values, path };
+  const isSlow = isUnindexed(path) || found.some((set) => set.isUnindexed);
+  if (!("in" in path) || path.in.op !== "referenced")
+    return { plan, values, path, isUnindexed: isSlow };
   // With many ids, another path is better than a search for each.
   const other = choosePath(query, table, { ...options, isUnselective: true });
-  return { plan: { ...plan, most: MAX_SEARCHED, large: toPlan(other, parts) }, values, path };
+  return {
+    plan: { ...plan, most: MAX_SEARCHED, large: toPlan(other, parts) },
+    ...{ values, path, isUnindexed: isSlow || isUnindexed(other) },
+  };
 }
 
 function planSet(
@@ -194,7 +202,7 @@ function planSet(
 ) {
   const isNested = parent !== undefined;
   const where = withRule(asked, toRuleConditions(table.definition, person));
-  const { plan, values } = planBy(
+  const { plan, values, isUnindexed } = planBy(
     { ...WHOLE_SET, where, limit: visits },
     {
       ...{ appId, person, missing, table, visits, isCounted: false },
@@ -203,7 +211,8 @@ function planSet(
       set: isNested ? `${parent}.${column.name}` : column.name,
     },
   );
-  return { call: functionName(table.definition, "query"), plan, values };
+  const call = functionName(table.definition, "query");
+  return { set: { call, plan, values }, isUnindexed };
 }
 
 const MAX_SEARCHED = 100;

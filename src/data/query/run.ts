@@ -21,6 +21,7 @@ import type { AppTables } from "./filter.ts";
 import { explainGroups, type GroupQuery, planGroups, readGroupQuery } from "./group_query.ts";
 import { readListQuery } from "./list_query.ts";
 import {
+  type Exceeded,
   explainNeededIndex,
   explainRuleTimeout,
   explainSet,
@@ -78,19 +79,25 @@ async function walkPage(
   context: KeyRequestContext,
   { table, limit, offset, tags }: PageQuery,
 ): Promise<FoundPage> {
-  const values = { limit, offset, bytes: deps.maxResponseBytes, known: tags.join(",") };
+  const known = tags.join(",");
+  const { person } = context.principal;
   // An API key reads no other rows than those of the page.
-  const limitMs = context.principal.person === undefined ? undefined : deps.queryTimeoutMs;
-  const call = (inline: number | null) =>
-    callTimed(deps, context, {
-      query: { where: [] },
-      call: { table, endpoint: "list", values: { ...values, inline }, limitMs },
+  const limits =
+    person && limitQuery(deps, table, { person, isUnindexed: !isRuleServed(table, person) });
+  const call = async (inline: number | null) => {
+    const values = { limit, offset, bytes: deps.maxResponseBytes, known, inline };
+    const sent = callFunction(deps, context, { table, endpoint: "list", values, ...limits });
+    return await sent.catch((error: unknown) => {
+      throw limits === undefined || !isTimeout(error)
+        ? error
+        : toTimeout(error, { table, person, query: { where: [] }, ...limits });
     });
+  };
   const isShort =
     limit + offset <= MAX_TAGGED_ROWS && (limit <= MAX_INLINE_ROWS || tags.length > 0);
   if (isShort) {
     const found = readFound(await call(INLINE_BYTES));
-    if (found.body !== undefined || values.known.split(",").includes(found.tag)) return found;
+    if (found.body !== undefined || known.split(",").includes(found.tag)) return found;
   }
   return readFound(await call(null));
 }
@@ -279,7 +286,7 @@ async function findQueriedPage(
   // Related rows cost more than the page, also if the caller has them.
   const isShort = (query.limit <= MAX_INLINE_ROWS || tags.length > 0) && query.related.length === 0;
   let inline = isShort ? INLINE_BYTES : null;
-  const sent: SentPlan = { index: undefined, isSelective: false };
+  const sent = makeUnsent(deps);
   const plan = (current: RecordedTable, isRenewed = true) => {
     // Another column set may lack a column of the query.
     const read = isRenewed ? readQuery(deps, context, current) : query;
@@ -288,50 +295,55 @@ async function findQueriedPage(
     const hasWalks = !query.isCounted && !missing.has(NO_WALK) && !options.isFound;
     const walk = hasWalks ? planSeenWalk(read, current, options) : undefined;
     if (walk !== undefined) {
-      sent.index = walk.index;
-      return { endpoint: "walk", values: { ...walk, ...rest, inline }, related } as const;
+      Object.assign(sent, makeUnsent(deps), { index: walk.index });
+      const values = { ...walk, ...rest, inline };
+      return { endpoint: "walk", values, related, limitMs: sent.limitMs } as const;
     }
-    const { index, isSelective, ...planned } = planQuery(read, current, options);
-    Object.assign(sent, { index, isSelective });
-    return { endpoint: "query", values: { ...planned, ...rest }, related } as const;
+    const { index, isSelective, isUnindexed, ...planned } = planQuery(read, current, options);
+    const limits = limitQuery(deps, current, { person, isUnindexed });
+    Object.assign(sent, { index, isSelective, ...limits });
+    return { endpoint: "query", values: { ...planned, ...rest }, related, ...limits } as const;
   };
-  const explain = (cut: string | undefined) => {
-    const message = explainNeededIndex(query, table, { appId, person, cut, missing });
+  const explain = (exceeded: Exceeded) => {
+    const message = explainNeededIndex(query, table, { appId, person, missing, ...exceeded });
     return new Problem("needs_index", { message });
   };
   return await repeatPlanned({ table, query, options, sent, explain }, async () => {
     for (;;) {
-      const call = { table, ...plan(table, false), renew: plan, limitMs: deps.queryTimeoutMs };
-      const found = readFound(await callTimed(deps, context, { query, call }));
+      const call = { table, ...plan(table, false), renew: plan };
+      const found = readFound(await callFunction(deps, context, call));
       if (inline === null || found.body !== undefined || isKnown(found.tag)) return found;
       inline = null;
     }
   });
 }
 
-/** @throws {Problem} timeout — with what would be faster */
-async function callTimed(
-  deps: DataDeps,
-  context: KeyRequestContext,
-  { query, call }: { query: Pick<ListQuery, "where">; call: Parameters<typeof callFunction>[2] },
-): Promise<Uint8Array<ArrayBuffer> | null> {
-  try {
-    return await callFunction(deps, context, call);
-  } catch (error) {
-    if (!(error instanceof Problem) || error.code !== "timeout" || call.limitMs === undefined)
-      throw error;
-    const message = isRuleServed(call.table, context.principal.person)
-      ? explainTimeout(query, deps.queryTimeoutMs)
-      : explainRuleTimeout(deps.queryTimeoutMs);
-    throw new Problem("timeout", { message, cause: error });
-  }
+/** What a call needs of the plan that it sends: a newer table may have another index. */
+export type SentPlan = {
+  index: string | undefined;
+  isSelective: boolean;
+  isUnindexed: boolean;
+  limitMs: number;
+};
+
+export function makeUnsent({ queryTimeoutMs: limitMs }: DataDeps): SentPlan {
+  return { index: undefined, isSelective: false, isUnindexed: false, limitMs };
 }
 
-/** What a call needs of the plan that it sends: a newer table may have another index. */
-export type SentPlan = { index: string | undefined; isSelective: boolean };
+/** The time limit of a query. A person whose rule has an index reads the rows of that index. */
+function limitQuery(
+  { queryTimeoutMs, unindexed }: DataDeps,
+  table: RecordedTable,
+  { person, isUnindexed }: { person: Person | undefined; isUnindexed: boolean },
+): Pick<SentPlan, "isUnindexed" | "limitMs"> {
+  const hasIndex =
+    !isUnindexed || (isRuled(table.definition, person) && isRuleServed(table, person));
+  const limitMs = hasIndex ? queryTimeoutMs : Math.min(unindexed.timeoutMs, queryTimeoutMs);
+  return { isUnindexed, limitMs };
+}
 
 type Repeated = {
-  readonly table: Pick<RecordedTable, "definition">;
+  readonly table: RecordedTable;
   readonly query: Pick<ListQuery, "where">;
   readonly options: {
     readonly appId: string;
@@ -342,20 +354,44 @@ type Repeated = {
   };
   readonly sent: SentPlan;
   /** What would find the rows, by the exceeded limit. */
-  readonly explain: (cut: string | undefined) => Problem;
+  readonly explain: (exceeded: Exceeded) => Problem;
+  /** Whether PostgreSQL finds the rows if a walk visits too many; defaults to true. */
+  readonly canFind?: boolean;
 };
 
 /** The limits of walks. */
 const VISITS: ReadonlySet<string | undefined> = new Set(["visits", "text", "members"]);
 
+function isTimeout(error: unknown): error is Problem {
+  return error instanceof Problem && error.code === "timeout";
+}
+
+type TimedOut = Pick<SentPlan, "isUnindexed" | "limitMs"> &
+  Pick<Repeated, "table" | "query"> & {
+    readonly person: Person | undefined;
+    readonly explain?: Repeated["explain"];
+  };
+
+/** The timeout of a call, with what would be faster. */
+function toTimeout(
+  cause: Problem,
+  { table, person, query, isUnindexed, limitMs, explain }: TimedOut,
+): Problem {
+  const advice = isUnindexed ? explain?.({ limitMs }).message : undefined;
+  const message = isRuleServed(table, person)
+    ? (advice ?? explainTimeout(query, limitMs))
+    : explainRuleTimeout(limitMs);
+  return new Problem("timeout", { message, cause });
+}
+
 /**
- * Calls again with another plan if an index is missing, or if too many rows fulfill a condition. A number of rows never stops a person
- * whose rule no index can narrow: the time of the call does.
+ * Calls again with another plan if an index is missing, or if a walk visited too many rows: PostgreSQL then finds them among all, and only the
+ * time of the call limits it.
  *
- * @throws {Problem} needs_index
+ * @throws {Problem} needs_index; timeout — with what would be faster
  */
 export async function repeatPlanned<Found>(
-  { table, query, options, sent, explain }: Repeated,
+  { table, query, options, sent, explain, canFind = true }: Repeated,
   call: () => Promise<Found>,
 ): Promise<Found> {
   const { appId, person, missing } = options;
@@ -363,15 +399,15 @@ export async function repeatPlanned<Found>(
     try {
       return await call();
     } catch (error) {
+      if (isTimeout(error)) throw toTimeout(error, { table, person, query, explain, ...sent });
       const { signal, detail } = error instanceof SignalError ? error : {};
       if (signal === SIGNALS.tooManyVisits) {
         const problem = explainSet(query.where, { appId, person, cut: detail, missing });
         if (problem !== undefined) throw problem;
         // Too many rows fulfill the condition: another path visits them page by page.
         if (sent.isSelective && !options.isUnselective) options.isUnselective = true;
-        else if (VISITS.has(detail) && isRuled(table.definition, person) && !options.isFound)
-          options.isFound = true;
-        else throw explain(detail);
+        else if (VISITS.has(detail) && canFind && !options.isFound) options.isFound = true;
+        else throw explain({ cut: detail });
         continue;
       }
       // The detail names an index of related rows, or that the function has no walk along the index.
@@ -424,21 +460,22 @@ async function readGroups(
   const missing = new Set<string>();
   const { appId, person } = context.principal;
   const options = { appId, person, missing, isUnselective: false, isFound: false };
-  const sent: SentPlan = { index: undefined, isSelective: false };
+  const sent = makeUnsent(deps);
   const plan = (current: RecordedTable, isRenewed = true) => {
     const read = isRenewed ? readGrouping(deps, context, current) : query;
-    const { index, ...planned } = planGroups(read, current, {
+    const { index, isUnindexed, ...planned } = planGroups(read, current, {
       ...options,
       ...{ visits: deps.maxCounted, setVisits: deps.maxVisits, work: deps.maxWork },
     });
-    Object.assign(sent, { index });
+    const limits = limitQuery(deps, current, { person, isUnindexed });
+    Object.assign(sent, { index, ...limits });
     const rest = { bytes: deps.maxResponseBytes, known: tags.join(",") };
     const related = listSetTables(read.where);
-    return { endpoint: "groups", values: { ...planned, ...rest }, related } as const;
+    return { endpoint: "groups", values: { ...planned, ...rest }, related, ...limits } as const;
   };
-  const explain = (cut: string | undefined) => explainGroups(query, table, cut);
+  const explain = (exceeded: Exceeded) => explainGroups(query, table, exceeded);
   return await repeatPlanned({ table, query, options, sent, explain }, async () => {
-    const call = { table, ...plan(table, false), renew: plan, limitMs: deps.queryTimeoutMs };
-    return readFound(await callTimed(deps, context, { query, call }));
+    const call = { table, ...plan(table, false), renew: plan };
+    return readFound(await callFunction(deps, context, call));
   });
 }

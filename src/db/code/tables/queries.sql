@@ -594,9 +594,7 @@ begin
       count_plan := (plan -> 'total') - 'total' - 'grouped'
         || '{"isCounted": true, "isTotal": true}';
       total := case when seen = 'true' and (count_plan ->> 'merged')::bool is false
-        then rowhouse.found_statement(format('select * from %s as "$t"'
-            ' where "$t"."app_id" operator(pg_catalog.=) $1', source),
-          columns, types, count_plan, true)
+        then rowhouse.found_statement(rowhouse.rows_of_app(source), columns, types, count_plan)
         else rowhouse.view_statement(
           relation, source, seen, walks, columns, keys, types, count_plan) end;
     else
@@ -697,13 +695,17 @@ begin
 end
 $$;
 
--- The statement of a plan that reads all rows that a person sees. "rows_of" is a query of them that
--- PostgreSQL plans by itself, and that nothing of the plan reaches ("offset 0"): no condition or
--- order is evaluated on a row that the person does not see, and no value of a request chooses an
--- index. No number of rows limits it, only the time of the call. "is_limited": the rows of groups
--- have their number "$n", and $4 of them are visited; a count has its own limit.
-create function rowhouse.found_statement(rows_of text, columns text[], types text[], plan jsonb,
-  is_limited bool)
+-- The rows of the app as a query.
+create function rowhouse.rows_of_app(source text) returns text
+language sql immutable
+return pg_catalog.format(
+  'select * from %s as "$t" where "$t"."app_id" operator(pg_catalog.=) $1', source);
+
+-- The statement of a plan that reads all rows, of a person all that the person sees. "rows_of" is a
+-- query of them that PostgreSQL plans by itself, and that nothing of the plan reaches ("offset 0"):
+-- no condition or order is evaluated on a row that the person does not see, and no value of a
+-- request chooses an index. No number of rows limits it but for a count, only the time of the call.
+create function rowhouse.found_statement(rows_of text, columns text[], types text[], plan jsonb)
 returns text language plpgsql stable set search_path = pg_catalog, pg_temp as $$
 declare
   size constant int4 := cardinality(columns);
@@ -719,7 +721,6 @@ declare
   target text;
 begin
   if (ids = array['"$t"."id"'] and cardinality(walk) = 1) is not true or plan ? 'in'
-    or is_limited and not plan ?| array['grouped', 'isTotal']
     or plan ? 'branches' or plan ? 'nulls' or plan ? 'at' then
     raise exception 'no such walk' using errcode = 'RH022';
   end if;
@@ -734,8 +735,7 @@ begin
     return format('(select case when pg_catalog.count(*) operator(pg_catalog.<=) %1$s'
       ' then pg_catalog.count(*) filter (where %2$s) end'
       ' from (select * from %3$s limit %1$s operator(pg_catalog.+) 1) as "$t")',
-      greatest((plan ->> 'counted')::int4, case when is_limited then 0 else ${MAX_VISITS} end),
-      matches, seen);
+      coalesce((plan ->> 'counted')::int4, ${MAX_VISITS}), matches, seen);
   end if;
   if plan ? 'grouped' then
     if exists (select from jsonb_array_elements_text(plan -> 'grouped') as listed (number)
@@ -743,11 +743,9 @@ begin
       raise exception 'no such column' using errcode = 'RH022';
     end if;
     return (select format(
-      '(select true as "$q", %s as "$cut"%s from %s where %s)',
-      case when is_limited then 'case when "$n" operator(pg_catalog.>) $4 then ''visits'' end'
-        else 'null::pg_catalog.text' end,
+      '(select true as "$q", null::pg_catalog.text as "$cut"%s from %s where %s)',
       string_agg(format(', %s as "$c%s"', columns[number::int4], number), '' order by n), seen,
-      case when is_limited then '"$n" operator(pg_catalog.>) $4 or ' else '' end || matches)
+      matches)
       from jsonb_array_elements_text(plan -> 'grouped') with ordinality as listed (number, n));
   end if;
   for part in
@@ -773,7 +771,7 @@ begin
     'select "$t"."id" from %s where %s order by %s limit $3) as "$ids") as "$v"',
     case when plan ? 'set' then '$3' else 'null' end,
     case when (plan ->> 'isCounted')::bool then rowhouse.found_statement(rows_of, columns, types,
-      plan || '{"isTotal": true}', false) else 'null::pg_catalog.int8' end,
+      plan || '{"isTotal": true}') else 'null::pg_catalog.int8' end,
     seen, matches, coalesce(in_order, ids[1]));
 end
 $$;
@@ -785,11 +783,11 @@ create function rowhouse.person_statement(rows_of text, relation text, source te
 language plpgsql stable set search_path = pg_catalog, pg_temp as $$
 begin
   if (plan ->> 'merged')::bool is false then
-    return rowhouse.found_statement(rows_of, columns, types, plan, false);
+    return rowhouse.found_statement(rows_of, columns, types, plan);
   elsif plan ? 'merged' and (plan ->> 'isCounted')::bool and not plan ? 'total' then
     return format('select "$ids", "$cut", %s from (%s) as "$v" ("$ids", "$cut", "$none")',
       rowhouse.found_statement(
-        rows_of, columns, types, plan - 'at' || '{"isTotal": true}', false),
+        rows_of, columns, types, plan - 'at' || '{"isTotal": true}'),
       rowhouse.view_statement(relation, source, seen, walks, columns, keys, types,
         plan - 'isCounted'));
   end if;
@@ -797,22 +795,18 @@ begin
 end
 $$;
 
--- The statement of a plan of an API key. Groups of rows that no index narrows need no order.
+-- The statement of a plan of an API key. A walk needs an index.
 create function rowhouse.query_statement(
   source text, columns text[], keys text[], types text[], plan jsonb) returns text
 language sql stable
 return case when (plan ->> 'merged')::pg_catalog.bool is false
-  and pg_catalog.jsonb_exists(plan, 'grouped')
-  then rowhouse.found_statement(pg_catalog.format(
-    'select *, pg_catalog.row_number() over () as "$n" from (select * from %s as "$t"'
-    ' where "$t"."app_id" operator(pg_catalog.=) $1 limit $4 operator(pg_catalog.+) 1) as "$t"',
-    source), columns, types, plan, true)
+  then rowhouse.found_statement(rowhouse.rows_of_app(source), columns, types, plan)
   else rowhouse.view_statement(source, source, 'true', null, columns, keys, types, plan) end;
 
 grant execute on function rowhouse.query_value, rowhouse.query_operator, rowhouse.query_condition,
   rowhouse.query_bound, rowhouse.query_visits, rowhouse.query_each, rowhouse.query_before_nulls,
   rowhouse.query_label, rowhouse.query_covers, rowhouse.rule_rows, rowhouse.reject_members,
   rowhouse.view_statement, rowhouse.query_statement, rowhouse.sorted_part,
-  rowhouse.found_statement, rowhouse.person_statement,
+  rowhouse.found_statement, rowhouse.person_statement, rowhouse.rows_of_app,
   rowhouse.query_set, rowhouse.with_keys, rowhouse.fill_sets, rowhouse.choose_plan
   to rowhouse_tenant;
