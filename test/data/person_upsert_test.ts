@@ -32,6 +32,7 @@ const rules: Record<string, TableRules> = {
           to: [{ owner: "me", status: ["open", "done"] }],
         },
       },
+      editor: { read: [{ owner: "me" }], update: { from: [{}], to: [{}] } },
       lead: { read: [{ owner: "me" }], create: [{}], update: { from: [{}], to: [{}] } },
     },
     owner: ["owner"],
@@ -44,7 +45,9 @@ type Row = Record<string, unknown>;
 
 const service = await share(openTestService({ service: { previews: ["filters", "live"] } }));
 const app = await service.makeApp(schema);
-const views = await share(openPersonViews(service, { app, schema, rules }, ["upsert"]));
+const views = await share(
+  openPersonViews(service, { app, schema, rules }, ["upsert", "update_keyed"]),
+);
 const ada = await views.makeCaller("member");
 const bob = await views.makeCaller("member");
 beforeEach(async () => {
@@ -54,7 +57,7 @@ beforeEach(async () => {
 async function upsert(
   caller: TestCaller,
   bodies: readonly Row[],
-  { columns = ["code"], isIgnored = false, claim = null as Uint8Array | null } = {},
+  { columns = ["code"], isIgnored = false, isOnly = false, claim = null as Uint8Array | null } = {},
 ): Promise<{ rows: Row[]; results: string[] }> {
   const whole = views.tables.find(({ name }) => name === "todos");
   const view = views.find("todos", caller.role)?.view;
@@ -63,15 +66,19 @@ async function upsert(
   const key = keysOf(whole).find((each) => each.columns.join() === columns.join());
   if (key === undefined) throw new Error("not unique");
   const ids = bodies.map(() => Bun.randomUUIDv7()).sort();
-  const text = await views.call(caller, "todos", {
-    endpoint: "upsert",
-    values: {
-      ...{ ids, bodies: JSON.stringify(bodies), isIgnored, claim, bytes: 8_000_000 },
-      unique: columns.map((name) => names.indexOf(name) + 1),
-      indexes: [key.name, builtIn(key, "search")[0]?.name ?? ""],
-      sequence: bodies.map((_, index) => index + 1),
-    },
-  });
+  const sequence = bodies.map((_, index) => index + 1);
+  const values = {
+    ...{ bodies: JSON.stringify(bodies), claim, bytes: 8_000_000 },
+    unique: columns.map((name) => names.indexOf(name) + 1),
+    indexes: [key.name, builtIn(key, "search")[0]?.name ?? ""],
+  };
+  const text = await views.call(
+    caller,
+    "todos",
+    isOnly
+      ? { endpoint: "update_keyed", values }
+      : { endpoint: "upsert", values: { ...values, ids, isIgnored, sequence } },
+  );
   return JSON.parse(text?.replace(/^[RI]/, "") ?? "null");
 }
 
@@ -87,6 +94,32 @@ const failed = (result: Promise<unknown>) =>
       row: error["hint"],
     }),
   );
+
+test("who may not create updates own rows only, and finds no others", async () => {
+  const editor = await views.makeCaller("editor");
+  await upsert(bob, [
+    { code: "a", title: "of Bob" },
+    { code: "b", title: "own" },
+  ]);
+  await views.admin`update data.todos set owner = ${editor.id} where code = 'b'`;
+  for (const [columns, note] of [
+    [["code"], undefined],
+    [["owner", "title"], editor.id],
+  ] as const) {
+    const bodies = [
+      { code: "a", title: "of Bob" },
+      { code: "b", title: "own", status: "done", ...(note && { owner: note }) },
+      { code: "c", title: "none" },
+    ];
+    const { rows, results } = await upsert(editor, bodies, { columns: [...columns], isOnly: true });
+    expect(results).toEqual(["missing", expect.stringMatching(/updated|unchanged/), "missing"]);
+    expect(rows).toMatchObject([{ code: "b", owner: editor.id, status: "done" }]);
+  }
+  expect((await stored()).map(({ title, status }) => [title, status])).toEqual([
+    ["of Bob", "open"],
+    ["own", "done"],
+  ]);
+});
 
 test("rules hold for created rows and for the new state of updated rows", async () => {
   expect(

@@ -5,6 +5,8 @@ import type { Scope } from "../../src/principal.ts";
 import { issueKey, setAppSwitch } from "../../src/records/apps/mod.ts";
 import { defineSchema, t } from "../../src/schema/mod.ts";
 import { testDeps } from "../support/deps.ts";
+import { eventually } from "../support/eventually.ts";
+import { countLockWaits, whileDone } from "../support/held_lock.ts";
 import { type Call, openTestService } from "../support/service.ts";
 import { share } from "../support/share.ts";
 
@@ -196,6 +198,37 @@ test("an update of rows that exist only requires the columns that find them, and
     ["AA", 3],
     ["B", 2],
   ]);
+});
+
+test("an update of rows that exist only finds them again after it waited for a lock", async () => {
+  const query = "onConflict=text&existing=only";
+  const { json } = await upsert("onConflict=text", [
+    { text: "moved", count: 1 },
+    { text: "other", count: 1 },
+  ]);
+  const [moved, other] = (json as Upserted).rows;
+  const ids = [moved?.id ?? "", other?.id ?? ""] as const;
+  const block = { text: "select from data.things where id = $1 for update", values: [ids[0]] };
+  const waiting = await whileDone(service.database.adminUrl, block, async (session) => {
+    const sent = upsert(query, [
+      { text: "moved", count: 2 },
+      { text: "gone", count: 2 },
+    ]);
+    await eventually(async () => (await countLockWaits(service.service.admin)) > 0, {
+      describe: () => "the wait for the lock",
+    });
+    await session.unsafe("update data.things set text = 'gone' where id = $1", [ids[0]]);
+    await session.unsafe("update data.things set text = 'moved' where id = $1", [ids[1]]);
+    return { sent };
+  });
+  // A row has taken the place of the one that was locked first.
+  expect((await waiting.sent).json).toMatchObject({
+    rows: [
+      { id: ids[1], count: 2 },
+      { id: ids[0], count: 2 },
+    ],
+    results: ["updated", "updated"],
+  });
 });
 
 test("finds a row by several columns in any order; null never conflicts", async () => {
