@@ -32,164 +32,70 @@ function fileOf(migration: Applied, change: (sql: string) => string = (sql) => s
 
 const FILES = RECORDED.map((migration) => fileOf(migration));
 
-type JournalCase = {
-  name: string;
-  files: ((typeof FILES)[number] | undefined)[];
-  issues?: string[];
-  missing?: number[];
-  ahead?: number[];
+const MIGRATIONS: Readonly<Record<string, Applied>> = {
+  ...{ 1: first, 2: second, 3: third, 4: fourth, 5: fifth, resealed },
+  mine: makeMigration(3, "mine", resealed.checksum, ""),
+  notes: makeMigration(1, "create_table_notes", "", "-- notes\n"),
 };
-const CASES: JournalCase[] = [
-  { name: "as recorded", files: FILES },
-  { name: "of a fresh clone without the folder", files: [], missing: [1, 2, 3] },
-  {
-    name: "with CRLF",
-    files: RECORDED.map((m) => fileOf(m, (sql) => sql.replaceAll("\n", "\r\n"))),
-  },
-  {
-    name: "with a byte order mark",
-    files: RECORDED.map((m) => fileOf(m, (sql) => `\uFEFF${sql}`)),
-  },
-  {
-    name: "without the final newline",
-    files: RECORDED.map((m) => fileOf(m, (sql) => sql.trimEnd())),
-  },
-  {
-    name: "with three final newlines",
-    files: RECORDED.map((m) => fileOf(m, (sql) => `${sql}\n\n`)),
-  },
-  { name: "with one missing", files: [FILES[0], FILES[2]], missing: [2] },
-  {
-    name: "with one character changed",
-    files: [FILES[0], fileOf(second, (text) => text.replace("a;", "b;")), FILES[2]],
-    issues: ["edited 0002_add_column_note.sql"],
-  },
-  {
-    name: "with one space changed",
-    files: [fileOf(first, (text) => text.replace("create", "create ")), FILES[1], FILES[2]],
-    issues: ["edited 0001_create_table_todos.sql"],
-  },
-  {
-    name: "with one edited file and a matching checksum",
-    files: [FILES[0], fileOf(resealed), FILES[2]],
-    issues: ["edited 0002_add_column_note.sql"],
-  },
-  {
-    name: "with an edit below the checksum",
-    files: [FILES[0], FILES[1], fileOf(third, (text) => `${text}drop table a;\n`)],
-    issues: ["edited 0003_register.sql"],
-  },
-  { name: "with one more than the service", files: [...FILES, fileOf(fourth)], ahead: [4] },
-  {
-    name: "with two more, and one missing",
-    files: [FILES[0], FILES[2], fileOf(fourth), fileOf(fifth)],
-    missing: [2],
-    ahead: [4, 5],
-  },
-  {
-    name: "with one more that was edited",
-    files: [...FILES, fileOf(fourth, (text) => text.replace("four", "4")), fileOf(fifth)],
-    issues: ["edited 0004_later.sql"],
-    ahead: [5],
-  },
-  {
-    name: "with one more, but without the file before it",
-    files: [...FILES, fileOf(fifth)],
-    issues: ["gap 0005_latest.sql"],
-  },
-  {
-    name: "with a renamed applied file",
-    files: [FILES[0], { ...fileOf(second), file: "0002_other.sql" }, FILES[2]],
-    issues: ["renamed 0002_other.sql"],
-  },
-  {
-    name: "with a renumbered applied file",
-    files: [FILES[0], FILES[1], { ...fileOf(third), file: "0004_register.sql" }],
-    issues: ["renamed 0004_register.sql"],
-    missing: [3],
-  },
-  {
-    name: "with a renamed new file",
-    files: [...FILES, { ...fileOf(fourth), file: "0004_other.sql" }],
-    issues: ["renamed 0004_other.sql"],
-    ahead: [4],
-  },
-  {
-    name: "of another history since the second file",
-    files: [FILES[0], fileOf(resealed), fileOf(makeMigration(3, "mine", resealed.checksum, ""))],
-    issues: ["diverged 0002_add_column_note.sql"],
-    ahead: [2, 3],
-  },
-  {
-    name: "of another app",
-    files: [fileOf(makeMigration(1, "create_table_notes", "", "-- notes\n"))],
-    issues: ["diverged 0001_create_table_notes.sql"],
-    missing: [2, 3],
-    ahead: [1],
-  },
-  {
-    name: "with one more that push did not write",
-    files: [...FILES, { file: "0004_later.sql", text: "x" }],
-    issues: ["unknown 0004_later.sql"],
-  },
-  {
-    name: "with an equal number but another name and content",
-    files: [FILES[0], { file: "0002_other.sql", text: "x" }],
-    issues: ["other_content 0002_other.sql"],
-    missing: [3],
-  },
-  {
-    name: "with a duplicate number",
-    files: [...FILES, { file: "0002_zz.sql", text: "x" }],
-    issues: ["twice 0002_zz.sql"],
-  },
-  {
-    name: "with an unexpected file",
-    files: [...FILES, { file: "notes.txt", text: "x" }],
-    issues: ["stray notes.txt"],
-  },
-  {
-    name: "with an uppercase name",
-    files: [...FILES, { file: "0005_Big.sql", text: "x" }],
-    issues: ["stray 0005_Big.sql"],
-  },
-  {
-    name: "with a name that leaves the folder",
-    files: [...FILES, { file: "0005_..%2fx.sql", text: "x" }],
-    issues: ["stray 0005_..%2fx.sql"],
-  },
-  {
-    name: "with two edited files and one unexpected file",
-    files: [
-      fileOf(first, () => "x"),
-      fileOf(second, () => "y"),
-      FILES[2],
-      { file: "README", text: "" },
-    ],
-    issues: [
-      "edited 0001_create_table_todos.sql",
-      "edited 0002_add_column_note.sql",
-      "stray README",
-    ],
-  },
-];
+const EDITS: Readonly<Record<string, (text: string) => string>> = {
+  crlf: (text) => text.replaceAll("\n", "\r\n"),
+  bom: (text) => `\uFEFF${text}`,
+  trimmed: (text) => text.trimEnd(),
+  lines: (text) => `${text}\n\n`,
+  letter: (text) => text.replace("a;", "b;"),
+  space: (text) => text.replace("create", "create "),
+  below: (text) => `${text}drop table a;\n`,
+  digit: (text) => text.replace("four", "4"),
+  other: () => "x",
+};
 
-test.each(CASES)(
-  "compareJournal() compares files $name",
-  ({ files, issues = [], missing = [], ahead = [] }) => {
-    const compared = compareJournal(
-      files.filter((file) => file !== undefined),
-      RECORDED,
-    );
+/** A file of a case: a migration, or its edited text (`2:letter`), or its text under another name (`2>a.sql`), or another file. */
+function toFile(word: string) {
+  const [, key = "", edit = "", name] = /^(\w+)(?::(\w+))?(?:>(.+))?$/.exec(word) ?? [];
+  const migration = MIGRATIONS[key];
+  if (migration === undefined) return { file: word, text: "x" };
+  const { file, text } = fileOf(migration, EDITS[edit]);
+  return { file: name ?? file, text };
+}
 
-    const found = compared.issues.map(({ code, file }) => `${code} ${file}`);
-    expect(found.toSorted()).toEqual(issues.toSorted());
-    for (const { file, message } of compared.issues)
-      expect(message).toContain(file.replace(/\.sql$/, ""));
-    expect(compared.missing.map(({ seq }) => seq)).toEqual(missing);
-    expect(compared.ahead.map(({ parts }) => parts.seq)).toEqual(ahead);
-  },
-);
+test.each(cases("name", "files", "issues", "missing", "ahead")`
+  as recorded                              | 1 2 3
+  of a fresh clone without the folder      |                             | | 1 2 3
+  with CRLF                                | 1:crlf 2:crlf 3:crlf
+  with a byte order mark                   | 1:bom 2:bom 3:bom
+  without the final newline                | 1:trimmed 2:trimmed 3:trimmed
+  with three final newlines                | 1:lines 2:lines 3:lines
+  with one missing                         | 1 3                         | | 2
+  with one character changed               | 1 2:letter 3                | edited 0002_add_column_note.sql
+  with one space changed                   | 1:space 2 3                 | edited 0001_create_table_todos.sql
+  with one edited, and a matching checksum | 1 resealed 3                | edited 0002_add_column_note.sql
+  with an edit below the checksum          | 1 2 3:below                 | edited 0003_register.sql
+  with one more than the service           | 1 2 3 4                     | | | 4
+  with two more, and one missing           | 1 3 4 5                     | | 2 | 4 5
+  with one more that was edited            | 1 2 3 4:digit 5             | edited 0004_later.sql | | 5
+  with one more, without the one before it | 1 2 3 5                     | gap 0005_latest.sql
+  with a renamed applied file              | 1 2>0002_other.sql 3        | renamed 0002_other.sql
+  with a renumbered applied file           | 1 2 3>0004_register.sql     | renamed 0004_register.sql | 3
+  with a renamed new file                  | 1 2 3 4>0004_other.sql      | renamed 0004_other.sql | | 4
+  of another history since the second file | 1 resealed mine             | diverged 0002_add_column_note.sql | | 2 3
+  of another app                           | notes                       | diverged 0001_create_table_notes.sql | 2 3 | 1
+  with one more that push did not write    | 1 2 3 0004_later.sql        | unknown 0004_later.sql
+  with another file of an equal number     | 1 0002_other.sql            | other_content 0002_other.sql | 3
+  with a duplicate number                  | 1 2 3 0002_zz.sql           | twice 0002_zz.sql
+  with an unexpected file                  | 1 2 3 notes.txt             | stray notes.txt
+  with an uppercase name                   | 1 2 3 0005_Big.sql          | stray 0005_Big.sql
+  with a name that leaves the folder       | 1 2 3 0005_..%2fx.sql       | stray 0005_..%2fx.sql
+  with two edited files and another one    | 1:other 2:other 3 README    | edited 0001_create_table_todos.sql, edited 0002_add_column_note.sql, stray README
+`)("compareJournal() compares files $name", ({ files, issues, missing, ahead }) => {
+  const compared = compareJournal(files.split(" ").filter(Boolean).map(toFile), RECORDED);
+
+  const found = compared.issues.map(({ code, file }) => `${code} ${file}`);
+  expect(found.toSorted().join(", ")).toBe(issues);
+  for (const { file, message } of compared.issues)
+    expect(message).toContain(file.replace(/\.sql$/, ""));
+  expect(compared.missing.map(({ seq }) => seq).join(" ")).toBe(missing);
+  expect(compared.ahead.map(({ parts }) => parts.seq).join(" ")).toBe(ahead);
+});
 
 test("every kind of issue has a distinct message", () => {
   const files = [
