@@ -98,8 +98,11 @@ export type SearchReport =
 export const MAX_SEARCHED = 50_000;
 /** As many as a page shows. */
 const MAX_FIRST = 250;
-/** Errors of an endpoint that does not support the query. The script then compares the rows itself. */
-export const FALLBACK_CODES = ["unsupported_query", "needs_index", "not_implemented"];
+/** Errors of an endpoint that does not support the query, or not in time. The script then compares the rows itself. */
+export const FALLBACK_CODES = [
+  ...["unsupported_query", "needs_index", "not_implemented"],
+  ...["timeout", "rate_limited"],
+];
 
 type Report = (report: SearchReport) => void;
 
