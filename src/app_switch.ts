@@ -95,7 +95,6 @@ export const APP_SWITCHES = {
 
 export type AppSwitchName = keyof typeof APP_SWITCHES;
 export const APP_SWITCH_NAMES = Object.keys(APP_SWITCHES) as AppSwitchName[];
-/** Whether each setting of an app is on. */
 export type SwitchStates = Readonly<Record<AppSwitchName, boolean>>;
 
 /** The bits of the settings that stop an app's writes. */
@@ -104,12 +103,10 @@ export const STOP_BITS = APP_SWITCH_NAMES.map(describeSwitch).reduce(
   0,
 );
 
-/** The switches that are on, and that an archive names. */
 export function listArchived(states: SwitchStates): AppSwitchName[] {
   return APP_SWITCH_NAMES.filter((name) => states[name] && isArchived(name));
 }
 
-/** Whether the archive of an app names the switch. */
 export function isArchived(name: AppSwitchName): boolean {
   return describeSwitch(name).archived !== undefined;
 }

@@ -9,7 +9,6 @@ export type SoundSettings = Partial<Config>;
 /** The text starts with the name of a setting, and has the expected value, the reason and the remedy. Never a secret. */
 type FindConflict = (settings: SoundSettings) => string | false | undefined;
 
-/** All conflicts. */
 export async function findConflicts(settings: SoundSettings): Promise<string[]> {
   return [
     ...(await findSuffixConflict(settings)),

@@ -137,7 +137,6 @@ export function showAddress({ url, variable }: Address): string {
   return `the database ${pathname.slice(1)} at ${host} (${variable})`;
 }
 
-/** The text of a flag as a whole number. */
 export function readWhole(flag: string, text: string, [min, max]: [number, number]): number {
   if (/^\d{1,9}$/.test(text) && Number(text) >= min && Number(text) <= max) return Number(text);
   throw new UsageError(`Cannot read ${flag} ${text}: must be a whole number from ${min} to ${max}`);

@@ -60,7 +60,6 @@ type Head = { name: string; isNumber?: boolean; isHidden?: boolean; sort?: Colum
 /** The link that sorts a list by a column, and its present order. */
 export type ColumnSort = { path: string; order: "ascending" | "descending" | undefined };
 
-/** A column of numbers. */
 export function numeric(name: string): Column {
   return { name, isNumber: true };
 }

@@ -198,14 +198,7 @@ const MAX_PASSED_ON_BYTES = MAX_EVENT_BYTES + MAX_BACKLOG_BYTES;
 export function pumpEvents(
   events: ReadableStream<Uint8Array>,
   memory: StreamMemory,
-  {
-    signal,
-    onEnd,
-    toSent = (bytes) => bytes,
-  }: Pick<EventStreamOptions, "signal" | "onEnd"> & {
-    /** The bytes to send for received bytes. */
-    toSent?: (bytes: Uint8Array) => Uint8Array;
-  },
+  { signal, onEnd }: Pick<EventStreamOptions, "signal" | "onEnd">,
 ): ReadableStream<Uint8Array> {
   const reader = events.getReader();
   const stream = openEventStream(memory, {
@@ -221,7 +214,7 @@ export function pumpEvents(
     for (;;) {
       const { done, value } = await reader.read();
       if (done) return stream.close();
-      stream.send(toSent(value));
+      stream.send(value);
     }
   };
   // A reader of events resumes after any end, so an interrupted stream simply ends.

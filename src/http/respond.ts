@@ -68,7 +68,6 @@ export function respondEmpty(options: ResponseOptions = {}): Response {
   return new Response(null, { status: options.status ?? 204, headers: options.headers ?? {} });
 }
 
-/** The body of an error. */
 export type ProblemBody = v.InferOutput<typeof ProblemBody>;
 export const ProblemBody = v.object({
   error: v.pipe(v.string(), v.description("The stable error code, for programs.")),

@@ -5,7 +5,6 @@ import type { TableRules } from "./rules.ts";
 /** A column. Keys without a value are absent, never undefined. */
 export type ColumnDefinition = { readonly kind: Kind } & ColumnParts;
 
-/** A column and its name. */
 export type NamedColumn = { readonly name: string } & ColumnDefinition;
 
 /** A table: columns in declared order, indexes and unique constraints over two or more columns, and the app's rules. */

@@ -20,7 +20,6 @@ export type Metrics = {
   readonly contentType: string;
   /** Every metric in Prometheus's text format. */
   readonly print: () => Promise<string>;
-  /** Counts a response. */
   readonly record: (response: ResponseRecord) => void;
   /** Counts the outcome of an email. */
   readonly recordMail: (mail: MailResult) => void;

@@ -61,7 +61,6 @@ import {
 } from "./routes.ts";
 import { makeCallGateway, readSecrets, type Streams, type UpstreamOptions } from "./upstreams.ts";
 
-/** Options of every role. */
 export type RoleOptions = UpstreamOptions & {
   keyPrefix: string;
   /** Max size of a list in bytes, exceeded by at most one row; defaults to {@linkcode LIST_BYTES}. */

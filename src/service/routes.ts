@@ -62,7 +62,6 @@ const TEMPLATES: ReadonlySet<string> = new Set(
   [...routes, ...docs, ...pages].map(({ path }) => path),
 );
 
-/** Routes by virtual host. */
 export type RouteTables<Deps> = Readonly<Record<VirtualHost, readonly Route<Deps>[]>>;
 
 export const DATA_TABLES: RouteTables<DataServiceDeps> = toRouteTables<DataServiceDeps>({

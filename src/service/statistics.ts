@@ -33,7 +33,6 @@ import {
 } from "./rejections.ts";
 
 type Statistics = {
-  /** Counts a response. */
   readonly record: (response: ResponseRecord, rejection: Rejection | undefined) => void;
   /** Adds the remaining counts and records that this process has ended; waits at most {@linkcode END_LIMIT_MS}. */
   readonly end: () => Promise<void>;

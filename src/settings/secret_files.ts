@@ -20,7 +20,6 @@ type SecretFiles = {
   issues: string[];
 };
 
-/** Reads the file of each secret. */
 export function readSecretFiles(env: Environment): SecretFiles {
   const values: Record<string, string | undefined> = { ...env };
   const rejected: Record<string, string> = {};

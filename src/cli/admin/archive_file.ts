@@ -63,7 +63,6 @@ export async function writeArchive(
   await rename(temporary, path);
 }
 
-/** The digest of a table's rows, from their lines. */
 export function makeTableDigest(): { add: (rows: RowLines) => void; end: () => TableDigest } {
   const hash = createHash("sha256");
   let rows = 0;

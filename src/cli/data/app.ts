@@ -101,7 +101,6 @@ function findTable(tables: readonly TableDefinition[], name: string): TableDefin
 const PAGE = pageOf(v.custom<Readonly<Record<string, Json>>>(isObject));
 type Row = { readonly values: Readonly<Record<string, Json>>; readonly texts: RowTexts };
 
-/** All rows of a table, page by page. */
 export function listAll(app: App, table: string): AsyncGenerator<readonly Row[], void> {
   return readPages(
     async ({ limit, offset }) => {

@@ -33,7 +33,6 @@ type TestPeopleOptions = {
   readonly admin: Address;
   /** The slug of the app. */
   readonly app: string;
-  /** An origin of the app. */
   readonly origin: string;
   /** Whether another app's test people are behind it, with their own token. */
   readonly passesOn: boolean;

@@ -2,12 +2,8 @@
 
 import { VALUES } from "../../kinds/mod.ts";
 import { LOG_LEVELS, type Log, type LogFields } from "../../observe.ts";
-import {
-  type Definition,
-  listRoles,
-  type NamedColumn,
-  type TableDefinition,
-} from "../../schema/mod.ts";
+import { isNeeded } from "../../rows/mod.ts";
+import { type Definition, listRoles, type TableDefinition } from "../../schema/mod.ts";
 import type { Config, Environment } from "../../settings/mod.ts";
 import { quoteForShell } from "../../std/quote.ts";
 import type { DevFile } from "../dev_file.ts";
@@ -109,7 +105,7 @@ function describePeople(
 /** The first table whose rows require no other row; preferably one that accepts the same row again. */
 function findTable(tables: readonly TableDefinition[]): TableDefinition | undefined {
   const free = tables.filter(({ columns }) =>
-    columns.every((column) => !(isMandatory(column) && column.kind === "ref")),
+    columns.every((column) => !(isNeeded(column) && column.kind === "ref")),
   );
   return free.find(isRepeatable) ?? free[0];
 }
@@ -124,13 +120,9 @@ function isRepeatable(table: TableDefinition): boolean {
   return !uniques.some((names) => names.every((name) => sent.includes(name)));
 }
 
-function isMandatory(column: NamedColumn): boolean {
-  return column.required && column.default === undefined;
-}
-
 /** The mandatory columns; if there are none, the first text column. */
 function toExampleRow(table: TableDefinition): Record<string, unknown> {
-  const mandatory = table.columns.filter(isMandatory);
+  const mandatory = table.columns.filter(isNeeded);
   const text = table.columns.filter((column) => column.kind === "string" && !column.unique);
   const columns = mandatory.length > 0 ? mandatory : text.slice(0, 1);
   return Object.fromEntries(

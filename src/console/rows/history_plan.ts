@@ -95,7 +95,6 @@ type PlanOptions = {
   readonly since?: readonly RowChange[] | undefined;
 };
 
-/** The plan for each row of the changes. */
 export function planRestore(
   changes: readonly RowChange[],
   rows: ReadonlyMap<string, NowRow>,

@@ -148,7 +148,6 @@ export async function checkSizes(admin: Database): Promise<CheckResult[]> {
   );
 }
 
-/** One result per issue of the isolation check. */
 export function evaluateIsolation(issues: readonly string[]): CheckResult[] {
   const about = "isolation";
   if (issues.length === 0)

@@ -277,7 +277,6 @@ function argumentsOf(endpoint: Endpoint): readonly Argument[] {
 /** Characters of a table's name in a function's name: 32 + `__` + 16 + `_` + an endpoint fit into 63 bytes. */
 export const TABLE_LENGTH = 32;
 
-/** A recorded column set, by its table's name and its hash. */
 export type RecordedName = { readonly table: string; readonly hash: string };
 
 export function functionName(set: ColumnSet | RecordedName, endpoint: Endpoint): string {

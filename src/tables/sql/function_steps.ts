@@ -34,7 +34,6 @@ function isFunctionStep(step: Step): step is FunctionStep {
   return ["create_functions", "create_views", "renew_functions"].includes(step.kind);
 }
 
-/** The column sets whose functions a plan adds. */
 export function listAddedSets(plan: Plan): ColumnSet[] {
   return findFunctionSteps(plan).flatMap((step): ColumnSet[] => {
     if (step.kind === "create_functions") return [toColumnSet(step.table)];

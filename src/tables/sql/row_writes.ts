@@ -15,7 +15,6 @@ import { input, isGiven, isRow, type SetColumn, variable } from "./function_term
 /** The app is the first parameter of every function. */
 const { app } = placeholdersOf("get");
 
-/** The row of `"$id"`. */
 export function rowOfId(table: ColumnSet): string {
   return `data.${quoteName(table.name)} as "$t" where ${isRow(app, '"$id"')}`;
 }

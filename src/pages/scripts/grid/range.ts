@@ -163,7 +163,6 @@ function mark(): void {
     for (const line of listCells(range)) for (const cell of line) cell.ariaSelected = "true";
 }
 
-/** The cells of a range, by row. */
 function listCells({ from, to }: Range): HTMLTableCellElement[][] {
   const rows = [...(findGrid()?.tBodies[0]?.rows ?? [])];
   const [top, bottom] = [Math.min(from.row, to.row), Math.max(from.row, to.row)];

@@ -42,7 +42,6 @@ export async function readMatches(
   return matches;
 }
 
-/** All rows of a table, page by page. */
 export function listTable<Row extends { readonly id: string }>(
   url: string,
   toRows: (page: RowsPage) => readonly Row[],
