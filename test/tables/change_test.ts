@@ -13,7 +13,7 @@ import {
   readMigrations,
 } from "../support/push.ts";
 import { applyChange } from "../support/push_steps.ts";
-import { openTestService, type TestApp, type TestService } from "../support/service.ts";
+import { openTestService, type TestApp } from "../support/service.ts";
 import { share } from "../support/share.ts";
 
 const service = await share(openTestService());
@@ -25,16 +25,6 @@ const change = (app: TestApp, request: AnyChange, more: object = {}, at = servic
   postChange(at, app, request, more);
 const create = (app: TestApp, table: string, json: object) =>
   service.call(app, `/v1/data/db/${table}`, { method: "POST", json });
-
-/** Returns the recorded definition and PostgreSQL's columns of a table. */
-const readTable = async (at: TestService, name: string) =>
-  await at.query(
-    `select name, definition::text as definition, array(select attname || ' ' || atttypid::regtype
-        from pg_attribute where attrelid = format('data.%I', name)::regclass and attnum > 0
-        and not attisdropped order by attname) as columns
-      from rowhouse.tables where name = $1`,
-    [name],
-  );
 
 /** Returns a schema with indexes, an enum type and a reference, all named after columns. */
 function makeSchema(name: string, titel: string, rest: object = {}) {
@@ -403,35 +393,6 @@ test("a value that exists only in another app's rows by a default blocks the dro
     error: "incompatible_schema",
     message: expect.stringContaining("rows of this app or another app have it"),
   });
-});
-
-test("a history with changes creates identical tables in an empty service", async () => {
-  const name = freshName();
-  const app = await service.makeApp(makeSchema(name, "titel"));
-  for (const request of [
-    { kind: "rename_column", table: name, column: "titel", to: "title" },
-    { kind: "drop_column", table: name, column: "parent" },
-    { kind: "rename_column", table: name, column: "status", to: "state" },
-    { kind: "drop_value", table: name, column: "state", value: "done" },
-  ])
-    expect((await change(app, request)).json).toMatchObject({ status: "applied" });
-  const now = defineSchema({
-    [name]: t
-      .model({
-        title: t.string().required().unique(),
-        state: t.enum(["open"]).required().default("open"),
-        hours: t.number().index(),
-      })
-      .index("state", "title"),
-  });
-  const there = await other.makeApp();
-  for (const { text } of await readMigrations(service, app))
-    expect((await postMigrations({ service: other, app: there }, [text], now)).json).toMatchObject({
-      status: "applied",
-    });
-  expect(await readTable(other, name)).toEqual(await readTable(service, name));
-  expect((await postSchema(other, there, now)).json).toMatchObject({ status: "unchanged" });
-  expect(await readDrift(other.service.admin)).toEqual([]);
 });
 
 test("a replayed change leaves another app's table unchanged, and the last definition applies", async () => {
