@@ -11,6 +11,7 @@ import { replayOf } from "./claim_terms.ts";
 import { insertNew } from "./create_bodies.ts";
 import { beginAs, declareListens, isTooLarge } from "./function_terms.ts";
 import { declareField } from "./new_row_terms.ts";
+import { READ_ERROR, writesAt } from "./node_writes.ts";
 
 /** The default times of two rows differ by a microsecond, as if the rows were created one after the other. */
 const OFFSET = `("$new"."$nth" * '1 microsecond'::interval)`;
@@ -38,10 +39,7 @@ export function createGroupBody(table: ColumnSet, site: FunctionSite): string {
   "$rows" text[];
   "$lines" text[] := '{}';
   "$text" text;
-  "$state" text;
-  "$constraint" text;
-  "$column" text;
-  "$table" text;
+  ${writesAt(site).raised}
   ${declareWho(table)}
   ${declareField(table)}
   ${declareListens("create_group", site)}
@@ -78,8 +76,7 @@ begin
           end if;
         end if;
       exception when integrity_constraint_violation then
-        get stacked diagnostics "$state" = returned_sqlstate, "$constraint" = constraint_name,
-          "$column" = column_name, "$table" = table_name;
+        ${READ_ERROR}
         "$text" := '${REJECTED}' || json_build_object('code', "$state", 'constraint_name', "$constraint",
           'column_name', "$column", 'table_name', "$table")::text;
       end;

@@ -31,15 +31,16 @@ type Writes = {
   readonly createEach: ((table: ColumnSet) => CreatedRows) | undefined;
 };
 
+/** Reads the constraint of an error into the variables of `raised`, of one server. */
+export const READ_ERROR = `get stacked diagnostics "$state" = returned_sqlstate, "$constraint" = constraint_name,
+        "$column" = column_name, "$table" = table_name;`;
+
 const ONE_SERVER: Writes = {
   raised: `"$state" text;
   "$constraint" text;
   "$column" text;
   "$table" text;`,
-  raiseAgain: (
-    position,
-  ) => `get stacked diagnostics "$state" = returned_sqlstate, "$constraint" = constraint_name,
-        "$column" = column_name, "$table" = table_name;
+  raiseAgain: (position) => `${READ_ERROR}
       raise exception 'a row of a batch breaks a rule' using errcode = "$state", constraint = "$constraint",
         column = "$column", table = "$table", hint = (${position} - 1)::text;`,
   ...{ compareFirst: undefined, createEach: undefined },

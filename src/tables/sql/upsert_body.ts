@@ -23,7 +23,7 @@ import { usingWho } from "./caller_terms.ts";
 import { beginWrite } from "./claim_terms.ts";
 import { insertMany } from "./create_bodies.ts";
 import { isTooLarge, ROW_TEXT, resultsText } from "./function_terms.ts";
-import { writesAt } from "./node_writes.ts";
+import { READ_ERROR, writesAt } from "./node_writes.ts";
 import { declareChange, lockRows, readTime } from "./row_writes.ts";
 import { findExisting, readTarget } from "./upsert_index_terms.ts";
 import { afterInsert, beforeInsert, declareUpsert, meetRow } from "./upsert_rows.ts";
@@ -47,7 +47,7 @@ const { app, ids, bodies, unique, indexes, sequence, bytes } = placeholdersOf("u
 export function upsertBody(table: ColumnSet, site: FunctionSite): string {
   const part = `unnest("$order"["$done" + 1:"$done" + "$step"]) with ordinality as "$p" ("$nth", "$place")`;
   const write = beginWrite(table, "upsert", site, {});
-  const { raised } = writesAt(site);
+  const { raised, raiseAgain } = writesAt(site);
   const isUnseen = andVisible(table) === "" ? "" : '"$isUnseen"';
   return `declare
   "$all" constant jsonb := ${bodies}::jsonb;
@@ -160,8 +160,7 @@ begin
       end loop;
       exit;
     exception when integrity_constraint_violation or cardinality_violation or deadlock_detected or serialization_failure then
-      get stacked diagnostics "$state" = returned_sqlstate, "$constraint" = constraint_name,
-        "$column" = column_name, "$table" = table_name;
+      ${READ_ERROR}
       "$isAlone" := true;
       if left("$state", 2) = '40' then
         "$repeats" := "$repeats" + 1;
@@ -177,8 +176,7 @@ begin
         "$repeats" := "$repeats" + 1;
         "$failed" := "$order"["$done" + 1];
       else
-        raise exception 'a row of a batch breaks a rule' using errcode = "$state", constraint = "$constraint",
-          column = "$column", table = "$table", hint = ("$order"["$done" + 1] - 1)::text;
+        ${raiseAgain('"$order"["$done" + 1]')}
       end if;
     end;
   end loop;
