@@ -231,22 +231,6 @@ test("an update of rows that exist only finds them again after it waited for a l
   });
 });
 
-test("finds a row by several columns in any order; null never conflicts", async () => {
-  const row = { team: "blue", place_no: 1 };
-  const first = await upsert("onConflict=team,place_no", row);
-  expect(first.status).toBe(201);
-  const again = await upsert("onConflict=place_no,team", { ...row, count: 3 });
-  expect(again).toMatchObject({ status: 200, json: { id: (first.json as Row).id, count: 3 } });
-  const open = [{ team: "blue" }, { team: "blue", place_no: null }, { place_no: 1 }];
-  const query = "onConflict=team,place_no";
-  expect(resultsOf(await upsert(query, open))).toEqual(["created", "created", "created"]);
-  expect(resultsOf(await upsert(query, open))).toEqual(["created", "created", "created"]);
-  const three = { place_no: 4, amount: "4.0", label: "c" };
-  const of = "onConflict=place_no,amount,label";
-  expect((await upsert(of, three)).status).toBe(201);
-  expect((await upsert(of, { ...three, amount: "4.00" })).json).toMatchObject({ amount: "4.00" });
-});
-
 test("an unchanged row keeps its tag; a change sets its time", async () => {
   const query = "onConflict=text";
   const first = await upsert(query, { text: "times", count: 1 });
