@@ -21,6 +21,8 @@ const FULL_APPS = 2500;
 /** As a small service has them. */
 const CONNECTIONS = 10;
 const CALLERS = 16;
+/** Mixed requests, for each table. */
+const MIXED_PER_TABLE = 30;
 /** Tables that are pushed to measure it; the median counts. */
 const PUSHES = 5;
 
@@ -93,7 +95,9 @@ async function measure(apps: number, toPrefix: (app: number) => string) {
   const firstMs: Partial<Record<KindName, number>> = {};
   for (const name of NAMES) firstMs[name] = await callAll(service, name, targets);
   report("each kind called once for each table");
+  const begin = performance.now();
   const mixed = await callMixed(service, targets);
+  const mixedPerS = (targets.length * MIXED_PER_TABLE * 1000) / (performance.now() - begin);
   report("mixed requests");
   const backends = await readBackends(service);
   const after = await readCatalog(service);
@@ -102,9 +106,10 @@ async function measure(apps: number, toPrefix: (app: number) => string) {
     textKb: (after.textKb - before.textKb) / targets.length,
     catalogMb: after.catalogMb - before.catalogMb,
     databaseMb: after.databaseMb - before.databaseMb,
+    tableKb: ((after.databaseMb - before.databaseMb) * 1000) / targets.length,
     largestBackendMb: Math.max(0, ...backends),
     backendsMb: sum(backends),
-    ...{ firstMs, mixed, firstPushMs, lastPushMs: await pushOthers(service, "late") },
+    ...{ firstMs, mixed, mixedPerS, firstPushMs, lastPushMs: await pushOthers(service, "late") },
     readyMs: await timeStart(service),
     migrateMs: await timeCommand(service, "migrate"),
     dryRunMs: await timeCommand(service, "migrate", "--dry-run"),
@@ -152,11 +157,11 @@ async function callAll(service: TestService, name: KindName, targets: readonly T
   return median(found);
 }
 
-/** As many requests as 30 for each table, in a random order. */
+/** Requests to all tables, in a random order. */
 async function callMixed(service: TestService, targets: readonly Target[]) {
   const kinds = NAMES.flatMap((name) => Array.from({ length: KINDS[name][0] }, () => name));
   const work = Array.from(
-    { length: targets.length * 30 },
+    { length: targets.length * MIXED_PER_TABLE },
     () => [draw(kinds), draw(targets)] as const,
   );
   const found = Object.fromEntries(NAMES.map((name) => [name, [] as number[]]));
@@ -216,8 +221,10 @@ const FIGURES: readonly [name: string, read: (side: Side) => number, digits?: nu
   ["their text, KB", (side) => side.textKb, 1],
   ["growth of the catalog, MB", (side) => side.catalogMb],
   ["growth of the database, MB", (side) => side.databaseMb],
+  ["growth of the database for a table, KB", (side) => side.tableKb],
   ["largest backend, MB", (side) => side.largestBackendMb],
   ["all backends, MB", (side) => side.backendsMb],
+  ["mixed requests a second", (side) => side.mixedPerS],
   ["push of one table at first, ms", (side) => side.firstPushMs],
   ["push of one table at the end, ms", (side) => side.lastPushMs],
   ["start of a process, ms", (side) => side.readyMs],

@@ -27,6 +27,7 @@ import {
 } from "../tables/catalog/mod.ts";
 import type { DataDeps } from "./deps.ts";
 import { toGrouping } from "./group_creates.ts";
+import { estimateKept, type Kept } from "./kept.ts";
 import { proveKey } from "./prove_key.ts";
 import { isKnown, toProblem } from "./violation.ts";
 
@@ -116,7 +117,8 @@ export async function callFunction(
   const view = table.definition.served?.view;
   if (person !== undefined && (view === undefined || !allowsEndpoint(view, endpoint)))
     return await callNewer(deps, context, call);
-  const statements = statementsOf(table, deps.catalog.dialect());
+  const dialect = deps.catalog.dialect();
+  const statements = statementsOf(table, dialect);
   const { texts } = statements;
   // A write with an idempotency key takes effect once, however often it is sent. Another write is not retried after a broken
   // connection, because it may have happened.
@@ -128,7 +130,7 @@ export async function callFunction(
     queue: appId,
     lane: person && { name: person.id, weight: HEAVY.has(endpoint) ? 2 : 1 },
     isOfApp: true,
-    touched: { tables: namesOf(call), code: texts[endpoint] },
+    touched: findTouched(statements, call, dialect),
     meter: context.meter,
     limitMs: call.limitMs,
     length: lengthOf(call),
@@ -181,9 +183,15 @@ async function callNewer(
   return await callFunction(deps, context, { ...call, ...renewed, table: newer });
 }
 
-/** The tables that the function of a call reads or writes. */
-function namesOf({ table, related = [] }: TableCall): string[] {
-  return [table.name, ...related.map(({ name }) => name)];
+/** The function of a call, and those of other tables that it calls. */
+function findTouched(
+  { kept }: Statements,
+  { endpoint, related = [] }: TableCall,
+  dialect: Dialect,
+) {
+  if (related.length === 0) return kept[endpoint];
+  const called = related.flatMap((table) => statementsOf(table, dialect).kept.children);
+  return [...kept[endpoint], ...called];
 }
 
 /** Calls with conditions can take a hundred times as long as calls by id. */
@@ -236,6 +244,7 @@ type Statements = {
   readonly defaultBytes: number;
   readonly texts: Readonly<Record<Endpoint, string>>;
   readonly briefTexts: Readonly<Record<Endpoint, string | undefined>>;
+  readonly kept: Kept;
 };
 
 /** Cached per definition, because every request needs it. */
@@ -253,7 +262,8 @@ function statementsOf({ definition }: RecordedTable, dialect: Dialect): Statemen
   const briefTexts = textsOf((endpoint) => briefCallText(definition, endpoint, dialect));
   const defaults = definition.columns.map((column) => column.default);
   const defaultBytes = JSON.stringify(defaults).length;
-  const created = { dialect, defaultBytes, texts, briefTexts };
+  const kept = estimateKept(definition, texts);
+  const created = { dialect, defaultBytes, texts, briefTexts, kept };
   cached.set(definition, created);
   return created;
 }

@@ -4,17 +4,22 @@ import { type Grouping, type GroupRow, toDatabaseError } from "../db/mod.ts";
 import type { KeyRequestContext } from "../http/mod.ts";
 import { type EndpointCall, REJECTED, toParameters } from "../tables/catalog/mod.ts";
 import type { DataDeps } from "./deps.ts";
+import type { Kept } from "./kept.ts";
 
 type CreateCall = Extract<EndpointCall, { endpoint: "create" }>;
 /** The statement for a table's groups, and the bytes of all defaults of a row. */
-type CreateStatement = { texts: { create_group: string }; defaultBytes: number };
+type CreateStatement = {
+  texts: { create_group: string };
+  kept: Pick<Kept, "create_group">;
+  defaultBytes: number;
+};
 
 /** How creates are grouped; `undefined` if this service does not group creates. */
 export function toGrouping(
   { catalog, groupsCreates }: DataDeps,
   { principal: { appId, proof } }: KeyRequestContext,
   { values }: CreateCall,
-  { texts: { create_group: text }, defaultBytes }: CreateStatement,
+  { texts: { create_group: text }, kept, defaultBytes }: CreateStatement,
 ): Grouping | undefined {
   if (!groupsCreates || catalog.dialect().lacks !== undefined) return undefined;
   const { id, body, bytes, claim } = values;
@@ -22,6 +27,7 @@ export function toGrouping(
     key: `${appId} ${text} ${proof.toHex()}`,
     row: { id, body, claim },
     bytes: body.length + defaultBytes,
+    touched: kept.create_group,
     toCall: (rows) => {
       const claims = rows.map((row) => row.claim);
       const call = {

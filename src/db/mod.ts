@@ -26,6 +26,7 @@ export {
 export { isClusterFailure } from "./node_errors.ts";
 export * from "./nodes.ts";
 export { type PoolStats, tooBusy } from "./pool/acquire.ts";
+export type { Touched } from "./pool/affinity.ts";
 export { isDriverPatched } from "./pool/connection.ts";
 export type { Grouping, GroupRow } from "./pool/groups.ts";
 export * from "./pool/mod.ts";

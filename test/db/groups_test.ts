@@ -38,6 +38,7 @@ async function send(
         key: "k",
         row: { id, body: "{}", claim: null },
         bytes,
+        touched: [],
         toCall: (rows) => {
           sizes.push(rows.length);
           onSend?.();

@@ -18,8 +18,8 @@ const TEXT = "select public.store($1::text, $2::int4, $3::text) as body";
 const BRIEF = `select case when pg_catalog.set_config('lock_timeout', '100ms', true) <> ''
   then public.store($1::text, $2::int4, $3::text) end as body, ${echoColumn(4)}`;
 const OBSERVE = { retry: "safe", queue: SERVICE_QUEUE } as const;
-/** The tables that a write seems to touch: each session is replaced after about 18 writes. */
-const TABLES = Array.from({ length: 100 }, (_, n) => n);
+/** The tables that a write seems to touch: each session is replaced after about 22 writes. */
+const TABLES = Array.from({ length: 100 }, (_, n) => `table ${n}`);
 /** Longer than all limits of a call together. */
 const LOST_MS = 20_000;
 
@@ -69,7 +69,11 @@ async function writeInTurn({ pool, count, isOver }: Storm, writer: number): Prom
         retry: isKeyed ? "safe" : "unsafe",
         queue: `app ${writer % 8}`,
         brief: BRIEF,
-        touched: { tables: TABLES.map((table) => `${table} of ${note}`), code: TEXT },
+        touched: TABLES.map((table) => ({
+          table: `${table} of ${note}`,
+          code: `${table} of ${note}`,
+          bytes: 0,
+        })),
         ...(signal === undefined ? {} : { caller: { signal } }),
       });
     const toEnd = (writing: Promise<Uint8Array | null>) =>

@@ -41,7 +41,11 @@ export type PoolStats = {
   shed: Readonly<Record<FullQueue | "waited" | "unavailable", number>>;
 };
 
-type Released = { queue: string; lane?: Lane | undefined; touched?: Touched | undefined };
+type Released = {
+  queue: string;
+  lane?: Lane | undefined;
+  touched?: readonly Touched[] | undefined;
+};
 
 /** Determines when a caller can start. */
 type Gate = {

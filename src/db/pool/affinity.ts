@@ -6,36 +6,40 @@
  * @module
  */
 
-/** What a call of a table's function leaves in its session. */
+/** A function of a table that a session keeps after a call. */
 export type Touched = {
-  readonly tables: readonly string[];
+  readonly table: string;
   /** The text of the call. */
   readonly code: string;
+  /** An estimate of the function with the plans of its statements. */
+  readonly bytes: number;
 };
 
 /** PostgreSQL's own data about a table and its indexes. */
 const TABLE_BYTES = 46_000;
-/** A function with the plans of its statements. */
-const CODE_BYTES = 80_000;
 /** A session that probably keeps more is replaced as soon as it is idle. */
-export const MAX_SESSION_BYTES = 80_000_000;
+export const MAX_SESSION_BYTES = 100_000_000;
 
 /** An estimate of what a session keeps. */
 export type Memory = {
-  readonly touch: (touched: Touched) => void;
+  readonly touch: (touched: readonly Touched[]) => void;
   readonly bytes: () => number;
 };
 
 export function makeMemory(): Memory {
   const tables = new Set<string>();
   const codes = new Set<string>();
+  let codeBytes = 0;
   return {
     touch: (touched) => {
-      if (codes.has(touched.code) && touched.tables.length === 1) return;
-      codes.add(touched.code);
-      for (const table of touched.tables) tables.add(table);
+      for (const { table, code, bytes } of touched) {
+        if (codes.has(code)) continue;
+        codes.add(code);
+        codeBytes += bytes;
+        tables.add(table);
+      }
     },
-    bytes: () => tables.size * TABLE_BYTES + codes.size * CODE_BYTES,
+    bytes: () => tables.size * TABLE_BYTES + codeBytes,
   };
 }
 

@@ -16,6 +16,7 @@ import {
   readSqlState,
   toDatabaseError,
 } from "../sqlstate.ts";
+import type { Touched } from "./affinity.ts";
 import type { Connection, Parameter } from "./connection.ts";
 import { isBriefNow, type RunParts, run, type Work } from "./run.ts";
 import { runStatement, type StatementEnd } from "./statement.ts";
@@ -36,6 +37,8 @@ export type Grouping = {
   readonly row: GroupRow;
   /** The approximate size of the row. */
   readonly bytes: number;
+  /** What the statement for a group leaves in its session. */
+  readonly touched: readonly Touched[];
   /** The statement for the rows of a group, in the order of their ids. */
   readonly toCall: (rows: readonly GroupRow[]) => {
     text: string;
@@ -211,7 +214,11 @@ export class Groups {
       if (work.call.meter !== undefined) work.call.meter.dbMs += durationMs;
     const lines = "rows" in end ? readLines(end.rows, grouping, rows) : undefined;
     const isMismatch = "rows" in end && lines === undefined;
-    acquirer.release(call, connection, end.isSuspect || isMismatch);
+    acquirer.release(
+      { ...call, touched: grouping.touched },
+      connection,
+      end.isSuspect || isMismatch,
+    );
     if (isMismatch) this.#options.onMismatch?.();
     if (lines !== undefined) {
       for (const [index, member] of members.entries()) settle(member, lines[index]);

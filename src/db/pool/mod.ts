@@ -34,8 +34,8 @@ export type CallOptions = {
   lane?: Lane | undefined;
   /** Whether the statement calls a function of an app: the app's node can serve it directly. The queue is then the app's id. */
   isOfApp?: boolean;
-  /** For a call of a table's function. */
-  touched?: Touched | undefined;
+  /** For a call of a table's function: this function, and those that it calls. */
+  touched?: readonly Touched[] | undefined;
   /** Sums up the database's time. */
   meter?: { dbMs: number };
 };

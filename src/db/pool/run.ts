@@ -50,7 +50,7 @@ export type Work = {
     queue: string;
     lane?: Lane | undefined;
     caller?: Caller;
-    touched?: Touched | undefined;
+    touched?: readonly Touched[] | undefined;
     meter?: { dbMs: number };
   };
   limitMs: number;

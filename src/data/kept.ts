@@ -1,0 +1,29 @@
+/** What a session of PostgreSQL keeps of a table's functions. @module */
+import type { Touched } from "../db/mod.ts";
+import { ALL_ENDPOINTS, type ColumnSet, type Endpoint } from "../tables/catalog/mod.ts";
+
+/** Functions whose plans do not grow with the columns. */
+const SMALL: ReadonlySet<Endpoint> = new Set<Endpoint>(["get", "delete"]);
+const SMALL_BYTES = 170_000;
+const QUERY_BYTES = 650_000;
+const OTHER_BYTES = 320_000;
+const COLUMN_BYTES = 12_000;
+
+export type Kept = Readonly<Record<Endpoint, readonly [Touched]>>;
+
+/** An estimate for each function, as measured with 4 to 40 columns: `bun run bench tables` measures whole sessions. */
+export function estimateKept(
+  { name: table, columns }: ColumnSet,
+  texts: Readonly<Record<Endpoint, string>>,
+): Kept {
+  const toBytes = (endpoint: Endpoint): number => {
+    if (SMALL.has(endpoint)) return SMALL_BYTES;
+    const bytes = endpoint === "query" ? QUERY_BYTES : OTHER_BYTES;
+    return bytes + columns.length * COLUMN_BYTES;
+  };
+  const kept = ALL_ENDPOINTS.map((endpoint) => [
+    endpoint,
+    [{ table, code: texts[endpoint], bytes: toBytes(endpoint) }],
+  ]);
+  return Object.fromEntries(kept) as Kept;
+}
