@@ -223,7 +223,7 @@ describe("only allowed modules", () => {
       pattern:
         /\b(create|alter|drop) (or replace )?(table|function|index|unique index|type|policy|schema|role|domain|trigger)\b|\b(grant|revoke) (all|execute|select|usage|create|insert)\b/i,
       allowed:
-        /^(tables\/(sql\/(ddl|functions|migration)|plan\/retype_messages)\.ts$|cli\/migrate\.ts$|service\/logins\.ts$|db\/)/,
+        /^(tables\/(sql\/(ddl|functions\/functions|migration)|plan\/retype_messages)\.ts$|cli\/migrate\.ts$|service\/logins\.ts$|db\/)/,
     },
     {
       action: "construct a principal",

@@ -22,7 +22,7 @@ import {
   type TableUse,
   toColumnSet,
 } from "./catalog/mod.ts";
-import { renderBody } from "./sql/functions.ts";
+import { renderBody } from "./sql/functions/functions.ts";
 import { digestOf } from "./sql/release.ts";
 import { type Bodies, digestSet, readVerified, signaturesOf } from "./sql/verified_sets.ts";
 import { RECORD_SQL, readRecorded, readRegistered } from "./state.ts";

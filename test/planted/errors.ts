@@ -72,7 +72,7 @@ export const ERRORS: readonly PlantedError[] = [
   },
   {
     name: "PostgreSQL 15 reads a whole table",
-    file: "src/tables/sql/function_terms.ts",
+    file: "src/tables/sql/functions/function_terms.ts",
     text: 'const INDEXES = [["enable_seqscan", "off"]] as const;',
     error: 'const INDEXES = [["enable_seqscan", "on"]] as const;',
     test: "test/tables/plans_test.ts",
@@ -257,14 +257,14 @@ export const ERRORS: readonly PlantedError[] = [
   },
   {
     name: "a person updates rows of a team that the person has left",
-    file: "src/tables/sql/update_many_body.ts",
+    file: "src/tables/sql/functions/writes/update_many_body.ts",
     text: "if (!reaches)",
     error: "if (reaches !== undefined)",
     test: "test/data/claim_rows_test.ts",
   },
   {
     name: "two workers claim the same row",
-    file: "src/tables/sql/where_bodies.ts",
+    file: "src/tables/sql/functions/writes/where_bodies.ts",
     text: `  if "$ids" <> '{}' then`,
     error: `  if "$ids" <> '{}' and false then`,
     test: "test/data/claim_rows_test.ts",

@@ -15,7 +15,7 @@ import {
   toParameters,
   viewsOf,
 } from "../../src/tables/catalog/mod.ts";
-import { renderFunctions } from "../../src/tables/sql/functions.ts";
+import { renderFunctions } from "../../src/tables/sql/functions/functions.ts";
 import { pushDefinition } from "./push_steps.ts";
 import { definitionOf, type TestApp, type TestService } from "./service.ts";
 

@@ -5,7 +5,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { PREVIEWS } from "../../src/preview.ts";
 import { setAppSwitch } from "../../src/records/apps/mod.ts";
-import { renderFunctions } from "../../src/tables/sql/functions.ts";
+import { renderFunctions } from "../../src/tables/sql/functions/functions.ts";
 import { EVERY_KIND } from "../contract/every_kind.ts";
 import {
   type DebianCluster,

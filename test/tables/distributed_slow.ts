@@ -7,7 +7,7 @@ import { defineSchema, t } from "../../src/schema/mod.ts";
 import { toColumnSet } from "../../src/tables/catalog/mod.ts";
 import { preparePush } from "../../src/tables/plan/prepare.ts";
 import { advanceState } from "../../src/tables/sql/begin_push.ts";
-import { renderBody, renderFunctions } from "../../src/tables/sql/functions.ts";
+import { renderBody, renderFunctions } from "../../src/tables/sql/functions/functions.ts";
 import { renderMessage } from "../../src/tables/sql/message.ts";
 import type { PushState } from "../../src/tables/state.ts";
 import { makeDatabase, withDatabase } from "../support/cluster.ts";

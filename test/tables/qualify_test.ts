@@ -5,7 +5,7 @@ import { type Kind, SQL } from "../../src/kinds/mod.ts";
 import { QUOTAS } from "../../src/schema/mod.ts";
 import { ALL_ENDPOINTS, type ColumnSet, type Walk } from "../../src/tables/catalog/mod.ts";
 import { qualify } from "../../src/tables/qualify.ts";
-import { renderBody } from "../../src/tables/sql/functions.ts";
+import { renderBody } from "../../src/tables/sql/functions/functions.ts";
 import { makeEmptyDatabase, withDatabase } from "../support/cluster.ts";
 
 test.each([

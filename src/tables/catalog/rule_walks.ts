@@ -2,7 +2,7 @@
  * The indexes along which the rows that a person reads are found: each alternative of a rule is a walk, or with a list of values a
  * walk for each of them. Pure.
  *
- * @see ../sql/rule_path_terms.ts for the statements
+ * @see ../sql/functions/rule_path_terms.ts for the statements
  * @module
  */
 

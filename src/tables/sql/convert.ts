@@ -31,7 +31,7 @@ import { PROCESS_SILENT_S } from "../../std/limits.ts";
 import { endpointsOf, functionSignature, listViewSets } from "../catalog/mod.ts";
 import { findDrift, RECORDED_SQL, type RecordedState } from "../verify/drift.ts";
 import { FACTS_QUERY, FACTS_SETTINGS, readFacts } from "../verify/snapshot.ts";
-import { renderDropUnserved, renderFunctions } from "./functions.ts";
+import { renderDropUnserved, renderFunctions } from "./functions/functions.ts";
 
 // The order for distributing tables: each after its reference targets. Pure.
 

@@ -42,7 +42,7 @@ import {
   sqlType,
 } from "../plan/step.ts";
 import { renderFunctionStep } from "./function_steps.ts";
-import { renderDropFunctions } from "./functions.ts";
+import { renderDropFunctions } from "./functions/functions.ts";
 import { type Formed, renderRows, renderTerms, toFormed } from "./index_terms.ts";
 
 const RENDERERS: Cases<Step, string[], [form: IndexForm]> = {

@@ -13,7 +13,7 @@ import {
   toColumnSet,
 } from "../catalog/mod.ts";
 import type { Plan, Step } from "../plan/step.ts";
-import { renderFunctions, renderIndexed } from "./functions.ts";
+import { renderFunctions, renderIndexed } from "./functions/functions.ts";
 
 export type FunctionStep = Extract<
   Step,

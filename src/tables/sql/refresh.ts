@@ -46,7 +46,7 @@ import {
   renderDropFunctions,
   renderDropUnserved,
   renderFunctions,
-} from "./functions.ts";
+} from "./functions/functions.ts";
 import { type IndexedTable, type IndexState, listIndexStates, readIndexes } from "./index_forms.ts";
 import { renderForgetSets, renderLockTable, toRecordedView } from "./message.ts";
 import { digestOf } from "./release.ts";

@@ -15,7 +15,7 @@ import {
   serveSet,
   viewSetsOf,
 } from "../catalog/mod.ts";
-import { renderBody } from "./functions.ts";
+import { renderBody } from "./functions/functions.ts";
 
 /** A column set with every kind and rule: two releases with the same output for it have the same output for every column set. */
 const COLUMNS: ColumnSet = {

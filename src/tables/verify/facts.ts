@@ -36,7 +36,7 @@ import {
 } from "../catalog/mod.ts";
 import { onDeleteClause } from "../plan/step.ts";
 import { toDefaultText } from "../sql/conversions.ts";
-import { renderBody } from "../sql/functions.ts";
+import { renderBody } from "../sql/functions/functions.ts";
 import { type Formed, printRows, printTerms, toFormed } from "../sql/index_terms.ts";
 
 export type Facts = ReadonlyMap<string, string>;

@@ -14,8 +14,8 @@ import {
   viewSetsOf,
 } from "../../../src/tables/catalog/mod.ts";
 import { qualify } from "../../../src/tables/qualify.ts";
-import { outputs } from "../../../src/tables/sql/function_terms.ts";
-import { isAllowed, onRow, type RuleName } from "../../../src/tables/sql/view_terms.ts";
+import { outputs } from "../../../src/tables/sql/functions/function_terms.ts";
+import { isAllowed, onRow, type RuleName } from "../../../src/tables/sql/functions/view_terms.ts";
 import { withDatabase } from "../cluster.ts";
 import { definitionOfTables, type World } from "./world.ts";
 

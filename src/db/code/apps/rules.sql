@@ -1,5 +1,5 @@
 -- What the generated functions of people call. The rules are in these functions: see
--- src/tables/sql/view_terms.ts.
+-- src/tables/sql/functions/view_terms.ts.
 
 -- Raised if the role of the caller does not allow the action on the table.
 create function rowhouse.reject_role() returns text language plpgsql

@@ -6,11 +6,11 @@
  * @module
  */
 
-import { quoteName } from "../../db/mod.ts";
-import { type ColumnSet, placeholdersOf, referenceColumns } from "../catalog/mod.ts";
-import { sqlType } from "../plan/step.ts";
+import { quoteName } from "../../../../db/mod.ts";
+import { type ColumnSet, placeholdersOf, referenceColumns } from "../../../catalog/mod.ts";
+import { sqlType } from "../../../plan/step.ts";
+import { input, isGiven, isRow, type SetColumn, variable } from "../function_terms.ts";
 import { changedOf } from "./changed_row_terms.ts";
-import { input, isGiven, isRow, type SetColumn, variable } from "./function_terms.ts";
 
 /** The app is the first parameter of every function. */
 const { app } = placeholdersOf("get");

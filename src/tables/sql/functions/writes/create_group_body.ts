@@ -5,11 +5,16 @@
  * @module
  */
 
-import { type ColumnSet, type FunctionSite, placeholdersOf, REJECTED } from "../catalog/mod.ts";
-import { callerOf, declareWho } from "./caller_terms.ts";
+import {
+  type ColumnSet,
+  type FunctionSite,
+  placeholdersOf,
+  REJECTED,
+} from "../../../catalog/mod.ts";
+import { callerOf, declareWho } from "../caller_terms.ts";
+import { beginAs, declareListens, isTooLarge } from "../function_terms.ts";
 import { replayOf } from "./claim_terms.ts";
 import { insertNew } from "./create_bodies.ts";
-import { beginAs, declareListens, isTooLarge } from "./function_terms.ts";
 import { declareField } from "./new_row_terms.ts";
 import { READ_ERROR, writesAt } from "./node_writes.ts";
 

@@ -9,14 +9,14 @@
  * @module
  */
 
-import { quoteLiteral, quoteName } from "../../db/mod.ts";
+import { quoteLiteral, quoteName } from "../../../db/mod.ts";
 import {
   type ColumnSet,
   type FunctionSite,
   hashColumnSet,
   placeholdersOf,
   watchedTables,
-} from "../catalog/mod.ts";
+} from "../../catalog/mod.ts";
 import { declareWho } from "./caller_terms.ts";
 import { beginAs, isRow, outputs, ROW_TEXT, rowSize } from "./function_terms.ts";
 import { andVisible } from "./view_terms.ts";

@@ -6,12 +6,12 @@
  * @module
  */
 
-import { quoteLiteral, quoteName } from "../../db/mod.ts";
-import { type ColumnSet, withoutTrue } from "../catalog/mod.ts";
-import { callerOf } from "./caller_terms.ts";
-import { initial, ROW_TEXT } from "./function_terms.ts";
+import { quoteLiteral, quoteName } from "../../../../db/mod.ts";
+import { type ColumnSet, withoutTrue } from "../../../catalog/mod.ts";
+import { callerOf } from "../caller_terms.ts";
+import { initial, ROW_TEXT } from "../function_terms.ts";
+import { checkedReferences, isAllowedNew, isTrueOfNew, onRow, rightsOn } from "../view_terms.ts";
 import { closedColumn, onVariables, rejectClosed, rejectReferences } from "./sent_terms.ts";
-import { checkedReferences, isAllowedNew, isTrueOfNew, onRow, rightsOn } from "./view_terms.ts";
 
 /** Rejects the values of the variables if the rule for new rows does not hold, or a reference is to a row that the person does not read. */
 export function rejectNew(table: ColumnSet, id: string): string {

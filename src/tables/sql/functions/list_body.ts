@@ -1,7 +1,7 @@
 /** The body of the list function. @see function_terms.ts for its parts @module */
 
-import { quoteLiteral, quoteName, SIGNALS } from "../../db/mod.ts";
-import { MAX_VISITS } from "../../std/limits.ts";
+import { quoteLiteral, quoteName, SIGNALS } from "../../../db/mod.ts";
+import { MAX_VISITS } from "../../../std/limits.ts";
 import {
   type ColumnSet,
   type FunctionSite,
@@ -12,7 +12,7 @@ import {
   type ServedSet,
   servesFilters,
   TAG_LENGTH,
-} from "../catalog/mod.ts";
+} from "../../catalog/mod.ts";
 import { callerOf, declareWho } from "./caller_terms.ts";
 import {
   beginAs,

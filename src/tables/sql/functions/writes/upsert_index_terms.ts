@@ -1,13 +1,13 @@
 /** How an upsert finds its index, and a list the rows that exist. @module */
 
-import { quoteLiteral, quoteName, SIGNALS } from "../../db/mod.ts";
-import { SQL, VALUES } from "../../kinds/mod.ts";
-import { type ColumnSet, type IndexForm, keyName, placeholdersOf } from "../catalog/mod.ts";
-import { sqlType } from "../plan/step.ts";
-import { qualify } from "../qualify.ts";
-import type { SetColumn } from "./function_terms.ts";
-import { type ConflictTerm, renderConflictTerm } from "./index_terms.ts";
-import { shownColumns } from "./view_terms.ts";
+import { quoteLiteral, quoteName, SIGNALS } from "../../../../db/mod.ts";
+import { SQL, VALUES } from "../../../../kinds/mod.ts";
+import { type ColumnSet, type IndexForm, keyName, placeholdersOf } from "../../../catalog/mod.ts";
+import { sqlType } from "../../../plan/step.ts";
+import { qualify } from "../../../qualify.ts";
+import { type ConflictTerm, renderConflictTerm } from "../../index_terms.ts";
+import type { SetColumn } from "../function_terms.ts";
+import { shownColumns } from "../view_terms.ts";
 
 /** Finds the rows of a list that exist, as `"$met"`, and their positions, as `"$known"`, both in the order of the ids, by the variables of {@linkcode readTarget}. */
 export function findExisting(table: ColumnSet, list: string): string {

@@ -1,20 +1,20 @@
 /** The body of the function that updates rows by their ids. @see row_writes.ts for the write of a row @module */
 
-import { quoteName } from "../../db/mod.ts";
+import { quoteName } from "../../../../db/mod.ts";
 import {
   type ColumnSet,
   type FunctionSite,
   NO_MATCHES,
   placeholdersOf,
   ROW_MATCH,
-} from "../catalog/mod.ts";
+} from "../../../catalog/mod.ts";
+import { isRow, outputs, returnText, rowsText, tagOf } from "../function_terms.ts";
+import { andAllowed, andVisible, isAllowed, reachesRows } from "../view_terms.ts";
 import { changedOf } from "./changed_row_terms.ts";
 import { beginWrite, shortRows } from "./claim_terms.ts";
-import { isRow, outputs, returnText, rowsText, tagOf } from "./function_terms.ts";
 import { writesAt } from "./node_writes.ts";
 import { changeRow, declareChange, readChange, readRow, readTime, rowOfId } from "./row_writes.ts";
 import { closedColumn, onVariables, rejectClosedRow, rejectReferences } from "./sent_terms.ts";
-import { andAllowed, andVisible, isAllowed, reachesRows } from "./view_terms.ts";
 
 const { app, ids, bodies, bytes } = placeholdersOf("update_many");
 

@@ -6,15 +6,15 @@
  * @module
  */
 
-import { quoteLiteral, quoteName } from "../../db/mod.ts";
+import { quoteLiteral, quoteName } from "../../../db/mod.ts";
 import {
   type ColumnSet,
   findRulePaths,
   placeholdersOf,
   queryColumns,
   type ServedSet,
-} from "../catalog/mod.ts";
-import { qualify } from "../qualify.ts";
+} from "../../catalog/mod.ts";
+import { qualify } from "../../qualify.ts";
 import {
   keepWalk,
   MEMBER,

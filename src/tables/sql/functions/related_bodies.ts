@@ -7,13 +7,18 @@
  * @module
  */
 
-import { quoteLiteral, quoteName, SIGNALS } from "../../db/mod.ts";
-import { SQL } from "../../kinds/mod.ts";
-import { isReadable } from "../../schema/mod.ts";
-import { MAX_ROWS } from "../../std/limits.ts";
-import { type ColumnSet, type FunctionSite, placeholdersOf, queryColumns } from "../catalog/mod.ts";
-import { sqlType } from "../plan/step.ts";
-import { qualify } from "../qualify.ts";
+import { quoteLiteral, quoteName, SIGNALS } from "../../../db/mod.ts";
+import { SQL } from "../../../kinds/mod.ts";
+import { isReadable } from "../../../schema/mod.ts";
+import { MAX_ROWS } from "../../../std/limits.ts";
+import {
+  type ColumnSet,
+  type FunctionSite,
+  placeholdersOf,
+  queryColumns,
+} from "../../catalog/mod.ts";
+import { sqlType } from "../../plan/step.ts";
+import { qualify } from "../../qualify.ts";
 import { declareWho, usingWho } from "./caller_terms.ts";
 import { beginAs, isRow, type SetColumn, startOf } from "./function_terms.ts";
 import { memberOf, pickedMembers, referencesOfRow } from "./page_rows.ts";

@@ -6,11 +6,12 @@
  * @module
  */
 
-import { quoteLiteral, quoteName } from "../../db/mod.ts";
-import { type ColumnSet, placeholdersOf } from "../catalog/mod.ts";
-import { callerOf } from "./caller_terms.ts";
+import { quoteLiteral, quoteName } from "../../../../db/mod.ts";
+import { type ColumnSet, placeholdersOf } from "../../../catalog/mod.ts";
+import { callerOf } from "../caller_terms.ts";
+import { isRow, outputs, ROW_TEXT } from "../function_terms.ts";
+import { andAllowed, andVisible, isAllowedNew, onRow, rightsOn, WHO } from "../view_terms.ts";
 import { changedOf } from "./changed_row_terms.ts";
-import { isRow, outputs, ROW_TEXT } from "./function_terms.ts";
 import {
   comparedByCreate,
   declareField,
@@ -19,7 +20,6 @@ import {
   typeNew,
 } from "./new_row_terms.ts";
 import { changeRow, readChange, readRow, rowOfId } from "./row_writes.ts";
-import { andAllowed, andVisible, isAllowedNew, onRow, rightsOn, WHO } from "./view_terms.ts";
 
 const { app, indexes, isIgnored } = placeholdersOf("upsert");
 const ROWS = { ids: '"$ids"', bodies: '"$bodies"' } as const;

@@ -1,16 +1,15 @@
 /** The bodies of functions that create rows. @see function_terms.ts for their parts @module */
 
-import { quoteName } from "../../db/mod.ts";
+import { quoteName } from "../../../../db/mod.ts";
 import {
   type ColumnSet,
   type FunctionSite,
   functionName,
   placeholdersOf,
   UPDATES,
-} from "../catalog/mod.ts";
-import { sqlType } from "../plan/step.ts";
-import { callerOf } from "./caller_terms.ts";
-import { beginWrite, shortRows } from "./claim_terms.ts";
+} from "../../../catalog/mod.ts";
+import { sqlType } from "../../../plan/step.ts";
+import { callerOf } from "../caller_terms.ts";
 import {
   initial,
   isRow,
@@ -21,7 +20,9 @@ import {
   rowsText,
   target,
   variable,
-} from "./function_terms.ts";
+} from "../function_terms.ts";
+import { andVisible, isOwner, rightsOn, shownColumns, WHO } from "../view_terms.ts";
+import { beginWrite, shortRows } from "./claim_terms.ts";
 import {
   declareField,
   fromNew,
@@ -31,7 +32,6 @@ import {
   shownOfNew,
 } from "./new_row_terms.ts";
 import { type CreatedRows, writesAt } from "./node_writes.ts";
-import { andVisible, isOwner, rightsOn, shownColumns, WHO } from "./view_terms.ts";
 
 export function createBody(table: ColumnSet, site: FunctionSite): string {
   const { app, id, body, bytes } = placeholdersOf("create");

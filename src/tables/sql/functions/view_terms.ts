@@ -5,11 +5,11 @@
  *
  * Terms are plain SQL for `qualify()`. Aliases of the tables that rules reach are `"$o1"` and so on, by depth.
  *
- * @see ../catalog/views.ts
+ * @see ../../catalog/views.ts
  * @module
  */
 
-import { quoteLiteral, quoteName } from "../../db/mod.ts";
+import { quoteLiteral, quoteName } from "../../../db/mod.ts";
 import {
   type Alternative,
   allowsAll,
@@ -20,7 +20,7 @@ import {
   ownValue,
   type Rule,
   type RuleValue,
-} from "../../schema/mod.ts";
+} from "../../../schema/mod.ts";
 import {
   type ColumnSet,
   deriveName,
@@ -29,8 +29,8 @@ import {
   type Rights,
   type ViewColumn,
   withoutTrue,
-} from "../catalog/mod.ts";
-import { sqlType } from "../plan/step.ts";
+} from "../../catalog/mod.ts";
+import { sqlType } from "../../plan/step.ts";
 
 /** The variable with the id of the person who calls. */
 export const WHO = '"$who"';

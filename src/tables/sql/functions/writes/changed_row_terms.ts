@@ -5,11 +5,11 @@
  * @module
  */
 
-import { quoteName } from "../../db/mod.ts";
-import { type ColumnSet, placeholdersOf } from "../catalog/mod.ts";
-import { callerOf } from "./caller_terms.ts";
-import { isRow, outputs, ROW_TEXT } from "./function_terms.ts";
-import { andAllowed, isAllowed, isVisible, readsItself } from "./view_terms.ts";
+import { quoteName } from "../../../../db/mod.ts";
+import { type ColumnSet, placeholdersOf } from "../../../catalog/mod.ts";
+import { callerOf } from "../caller_terms.ts";
+import { isRow, outputs, ROW_TEXT } from "../function_terms.ts";
+import { andAllowed, isAllowed, isVisible, readsItself } from "../view_terms.ts";
 
 /** The app is the first parameter of every function. */
 const APP = placeholdersOf("get").app;

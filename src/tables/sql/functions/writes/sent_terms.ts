@@ -9,10 +9,10 @@
  * @module
  */
 
-import { quoteLiteral } from "../../db/mod.ts";
-import type { ColumnSet } from "../catalog/mod.ts";
-import { isGiven, type SetColumn, variable } from "./function_terms.ts";
-import { checkedReferences, closedColumns, isOwner, type Place, WHO } from "./view_terms.ts";
+import { quoteLiteral } from "../../../../db/mod.ts";
+import type { ColumnSet } from "../../../catalog/mod.ts";
+import { isGiven, type SetColumn, variable } from "../function_terms.ts";
+import { checkedReferences, closedColumns, isOwner, type Place, WHO } from "../view_terms.ts";
 
 /** The values of the body's variables. */
 export function onVariables(table: ColumnSet, id: string): Place {

@@ -8,25 +8,26 @@
  * @module
  */
 
-import { SIGNALS } from "../../db/mod.ts";
-import { DRY_IDS } from "../../std/limits.ts";
+import { SIGNALS } from "../../../../db/mod.ts";
+import { DRY_IDS } from "../../../../std/limits.ts";
 import {
   type FunctionSite,
   placeholdersOf,
   type ServedSet,
   TOO_MANY_ROWS,
-} from "../catalog/mod.ts";
-import { usingWho } from "./caller_terms.ts";
-import { changedOf } from "./changed_row_terms.ts";
-import { beginWrite } from "./claim_terms.ts";
-import { isTooLarge, nameDeleted } from "./function_terms.ts";
+} from "../../../catalog/mod.ts";
+import { usingWho } from "../caller_terms.ts";
+import { isTooLarge, nameDeleted } from "../function_terms.ts";
 import {
   declareQuery,
   fillSets,
   readVisits,
   readWork,
   renderQueryStatement,
-} from "./query_body.ts";
+} from "../query_body.ts";
+import type { RuleName } from "../view_terms.ts";
+import { changedOf } from "./changed_row_terms.ts";
+import { beginWrite } from "./claim_terms.ts";
 import {
   changeRow,
   declareChange,
@@ -38,7 +39,6 @@ import {
   readTime,
 } from "./row_writes.ts";
 import { onVariables, rejectClosed, rejectReferences } from "./sent_terms.ts";
-import type { RuleName } from "./view_terms.ts";
 
 type WhereEndpoint = "update_where" | "delete_where";
 

@@ -16,18 +16,18 @@
  * @module
  */
 
-import { quoteLiteral, quoteName } from "../../db/mod.ts";
-import { type ColumnSet, type FunctionSite, placeholdersOf } from "../catalog/mod.ts";
-import { qualify } from "../qualify.ts";
-import { usingWho } from "./caller_terms.ts";
+import { quoteLiteral, quoteName } from "../../../../db/mod.ts";
+import { type ColumnSet, type FunctionSite, placeholdersOf } from "../../../catalog/mod.ts";
+import { qualify } from "../../../qualify.ts";
+import { usingWho } from "../caller_terms.ts";
+import { isTooLarge, ROW_TEXT, resultsText } from "../function_terms.ts";
+import { andVisible, WHO } from "../view_terms.ts";
 import { beginWrite } from "./claim_terms.ts";
 import { insertMany } from "./create_bodies.ts";
-import { isTooLarge, ROW_TEXT, resultsText } from "./function_terms.ts";
 import { READ_ERROR, writesAt } from "./node_writes.ts";
 import { declareChange, lockRows, readTime } from "./row_writes.ts";
 import { findExisting, readTarget } from "./upsert_index_terms.ts";
 import { afterInsert, beforeInsert, declareUpsert, meetRow } from "./upsert_rows.ts";
-import { andVisible, WHO } from "./view_terms.ts";
 
 /** A setting of the transaction: each proposed id that met a row, with the id of that row. */
 const MET = quoteLiteral("rowhouse.met");

@@ -6,16 +6,16 @@
  * @module
  */
 
-import { quoteName } from "../../db/mod.ts";
+import { quoteName } from "../../../../db/mod.ts";
 import {
   type ColumnSet,
   type FunctionSite,
   isOneServer,
   NO_MATCH,
   placeholdersOf,
-} from "../catalog/mod.ts";
-import { sqlType } from "../plan/step.ts";
-import { initial, isRow, outputs, ROW_TEXT, tagOf, target, variable } from "./function_terms.ts";
+} from "../../../catalog/mod.ts";
+import { sqlType } from "../../../plan/step.ts";
+import { initial, isRow, outputs, ROW_TEXT, tagOf, target, variable } from "../function_terms.ts";
 
 /** How a batch creates the rows of `"$all"`: the variables, and statements that append the texts of the rows to `"$rows"`. */
 export type CreatedRows = { readonly declared: string; readonly create: string };

@@ -5,16 +5,16 @@
  * @module
  */
 
-import { quoteLiteral, quoteName } from "../../db/mod.ts";
+import { quoteLiteral, quoteName } from "../../../../db/mod.ts";
 import {
   type ColumnSet,
   type Endpoint,
   type FunctionSite,
   placeholdersOf,
-} from "../catalog/mod.ts";
-import { callerOf, declareWho } from "./caller_terms.ts";
-import { beginAs, declareListens, isRow, rowsText } from "./function_terms.ts";
-import { isVisible, shownColumns } from "./view_terms.ts";
+} from "../../../catalog/mod.ts";
+import { callerOf, declareWho } from "../caller_terms.ts";
+import { beginAs, declareListens, isRow, rowsText } from "../function_terms.ts";
+import { isVisible, shownColumns } from "../view_terms.ts";
 
 /** The app and the proof are the first parameters of every function. */
 const { app, proof } = placeholdersOf("get");

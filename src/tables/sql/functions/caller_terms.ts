@@ -5,9 +5,9 @@
  * @module
  */
 
-import { quoteLiteral } from "../../db/mod.ts";
-import { PERSON_BIT } from "../../principal.ts";
-import { type ColumnSet, placeholdersOf, type View } from "../catalog/mod.ts";
+import { quoteLiteral } from "../../../db/mod.ts";
+import { PERSON_BIT } from "../../../principal.ts";
+import { type ColumnSet, placeholdersOf, type View } from "../../catalog/mod.ts";
 import { WHO } from "./view_terms.ts";
 
 /** The app is the first parameter of every function. */

@@ -4,17 +4,22 @@
  * one row comparison and in its order, so that only this index has the order. Rows after those of the walk are the last of those that
  * the limit allows.
  *
- * @see ../catalog/rule_walks.ts
+ * @see ../../catalog/rule_walks.ts
  * @see walk_body.ts for the same in pages of API keys
  * @module
  */
 
-import { quoteLiteral, quoteName } from "../../db/mod.ts";
-import { SQL } from "../../kinds/mod.ts";
-import { isMemberOf, type Match, ME, ownValue } from "../../schema/mod.ts";
-import { placeholdersOf, type RulePath, type ServedSet, type WalkColumn } from "../catalog/mod.ts";
-import { sqlType } from "../plan/step.ts";
-import { withoutCollation } from "./index_terms.ts";
+import { quoteLiteral, quoteName } from "../../../db/mod.ts";
+import { SQL } from "../../../kinds/mod.ts";
+import { isMemberOf, type Match, ME, ownValue } from "../../../schema/mod.ts";
+import {
+  placeholdersOf,
+  type RulePath,
+  type ServedSet,
+  type WalkColumn,
+} from "../../catalog/mod.ts";
+import { sqlType } from "../../plan/step.ts";
+import { withoutCollation } from "../index_terms.ts";
 import { type Place, renderRule } from "./view_terms.ts";
 
 const APP = placeholdersOf("get").app;

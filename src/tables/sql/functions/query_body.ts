@@ -8,10 +8,10 @@
  * @module
  */
 
-import { quoteLiteral, quoteName, SIGNALS } from "../../db/mod.ts";
-import { AGGREGATES, SQL, type SqlKind, VALUES } from "../../kinds/mod.ts";
-import { isMemberOf } from "../../schema/mod.ts";
-import { MAX_COUNTED, MAX_VISITS, MIN_WORK } from "../../std/limits.ts";
+import { quoteLiteral, quoteName, SIGNALS } from "../../../db/mod.ts";
+import { AGGREGATES, SQL, type SqlKind, VALUES } from "../../../kinds/mod.ts";
+import { isMemberOf } from "../../../schema/mod.ts";
+import { MAX_COUNTED, MAX_VISITS, MIN_WORK } from "../../../std/limits.ts";
 import {
   type ColumnSet,
   type FunctionSite,
@@ -21,9 +21,9 @@ import {
   queryColumns,
   type ServedSet,
   TAG_LENGTH,
-} from "../catalog/mod.ts";
-import { sqlType } from "../plan/step.ts";
-import { qualify } from "../qualify.ts";
+} from "../../catalog/mod.ts";
+import { sqlType } from "../../plan/step.ts";
+import { qualify } from "../../qualify.ts";
 import { declareWho, usingWho } from "./caller_terms.ts";
 import { beginAs, isTooLarge, rowSize, type SetColumn, startOf } from "./function_terms.ts";
 import { ROW_STATE, STATE_SEED } from "./list_body.ts";

@@ -5,8 +5,8 @@
  * @module
  */
 
-import { dialectOf, quoteBody, quoteName } from "../../db/mod.ts";
-import { canonicalJson } from "../../std/json.ts";
+import { dialectOf, quoteBody, quoteName } from "../../../db/mod.ts";
+import { canonicalJson } from "../../../std/json.ts";
 import {
   ALL_ENDPOINTS,
   type ColumnSet,
@@ -21,12 +21,10 @@ import {
   type ServedSet,
   scopeOf,
   type View,
-} from "../catalog/mod.ts";
-import { qualify } from "../qualify.ts";
+} from "../../catalog/mod.ts";
+import { qualify } from "../../qualify.ts";
 import { declareWho } from "./caller_terms.ts";
 import { changesBody } from "./changes_body.ts";
-import { createBody, createManyBody } from "./create_bodies.ts";
-import { createGroupBody } from "./create_group_body.ts";
 import {
   fromProof,
   isProved,
@@ -39,13 +37,15 @@ import {
 import { listBody } from "./list_body.ts";
 import { groupsBody, queryBody } from "./query_body.ts";
 import { childrenBody, relatedBody } from "./related_bodies.ts";
-import { deleteBody, updateBody } from "./update_bodies.ts";
-import { updateKeyedBody } from "./update_keyed_body.ts";
-import { updateManyBody } from "./update_many_body.ts";
-import { upsertBody } from "./upsert_body.ts";
 import { andVisible, WHO } from "./view_terms.ts";
 import { walkBody } from "./walk_body.ts";
-import { deleteWhereBody, updateWhereBody } from "./where_bodies.ts";
+import { createBody, createManyBody } from "./writes/create_bodies.ts";
+import { createGroupBody } from "./writes/create_group_body.ts";
+import { deleteBody, updateBody } from "./writes/update_bodies.ts";
+import { updateKeyedBody } from "./writes/update_keyed_body.ts";
+import { updateManyBody } from "./writes/update_many_body.ts";
+import { upsertBody } from "./writes/upsert_body.ts";
+import { deleteWhereBody, updateWhereBody } from "./writes/where_bodies.ts";
 
 const BODIES: Readonly<Record<Endpoint, (table: ServedSet, site: FunctionSite) => string>> = {
   list: listBody,
@@ -69,7 +69,7 @@ const BODIES: Readonly<Record<Endpoint, (table: ServedSet, site: FunctionSite) =
 };
 
 /** This file, for readers of the functions in a database. */
-const SOURCE = "src/tables/sql/functions.ts";
+const SOURCE = "src/tables/sql/functions/functions.ts";
 
 /** Functions with several reads must see one state of their table. */
 function volatilityOf(endpoint: Endpoint): "stable" | "volatile" {

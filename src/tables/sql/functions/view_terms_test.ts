@@ -1,8 +1,8 @@
 import { describe, expect, test } from "bun:test";
-import { declareRules, tableOf } from "../../../test/support/rules.ts";
-import type { ColumnSet } from "../catalog/mod.ts";
-import { viewOf } from "../catalog/mod.ts";
-import { qualify } from "../qualify.ts";
+import { declareRules, tableOf } from "../../../../test/support/rules.ts";
+import type { ColumnSet } from "../../catalog/mod.ts";
+import { viewOf } from "../../catalog/mod.ts";
+import { qualify } from "../../qualify.ts";
 import { declareWho } from "./caller_terms.ts";
 import {
   andVisible,

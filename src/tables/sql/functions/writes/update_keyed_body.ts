@@ -9,17 +9,17 @@
  * @module
  */
 
-import { quoteLiteral, quoteName, SIGNALS } from "../../db/mod.ts";
-import { type ColumnSet, type FunctionSite, placeholdersOf } from "../catalog/mod.ts";
+import { quoteLiteral, quoteName, SIGNALS } from "../../../../db/mod.ts";
+import { type ColumnSet, type FunctionSite, placeholdersOf } from "../../../catalog/mod.ts";
+import { isRow, isTooLarge, resultsText } from "../function_terms.ts";
+import { andVisible, rightsOn, WHO } from "../view_terms.ts";
 import { changedOf } from "./changed_row_terms.ts";
 import { beginWrite } from "./claim_terms.ts";
-import { isRow, isTooLarge, resultsText } from "./function_terms.ts";
 import { writesAt } from "./node_writes.ts";
 import { declareChange, lockRows, readRow, readTime } from "./row_writes.ts";
 import { closedColumn, onVariables, rejectClosedRow, rejectReferences } from "./sent_terms.ts";
 import { findExisting, readTarget } from "./upsert_index_terms.ts";
 import { changeMet } from "./upsert_rows.ts";
-import { andVisible, rightsOn, WHO } from "./view_terms.ts";
 
 const { app, bodies, unique, indexes, bytes } = placeholdersOf("update_keyed");
 /** Each repetition is a change of keys by another write, so that more of them are a fault. */

@@ -14,10 +14,10 @@
  * @module
  */
 
-import { quoteLiteral, quoteName, SIGNALS } from "../../db/mod.ts";
-import { SQL } from "../../kinds/mod.ts";
-import { type Alternative, type Match, ME } from "../../schema/mod.ts";
-import { MAX_ROWS } from "../../std/limits.ts";
+import { quoteLiteral, quoteName, SIGNALS } from "../../../db/mod.ts";
+import { SQL } from "../../../kinds/mod.ts";
+import { type Alternative, type Match, ME } from "../../../schema/mod.ts";
+import { MAX_ROWS } from "../../../std/limits.ts";
 import {
   type FunctionSite,
   hashColumnSet,
@@ -28,11 +28,11 @@ import {
   TAG_LENGTH,
   type Walk,
   type WalkColumn,
-} from "../catalog/mod.ts";
-import { sqlType } from "../plan/step.ts";
+} from "../../catalog/mod.ts";
+import { sqlType } from "../../plan/step.ts";
+import { withoutCollation } from "../index_terms.ts";
 import { declareWho, usingWho } from "./caller_terms.ts";
 import { beginAs, isRow, keyOf, outputs, rowSize } from "./function_terms.ts";
-import { withoutCollation } from "./index_terms.ts";
 import { ROW_STATE, STATE_SEED } from "./list_body.ts";
 import {
   buildRows,

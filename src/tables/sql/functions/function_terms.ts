@@ -5,11 +5,11 @@
  * @module
  */
 
-import { APP_SWITCHES, STOP_BITS } from "../../app_switch.ts";
-import { APP_SETTING, dialectOf, quoteLiteral, quoteName, SHORT_WAIT } from "../../db/mod.ts";
-import { type Kind, SQL } from "../../kinds/mod.ts";
-import { SCOPE_BITS } from "../../principal.ts";
-import { allowsAll } from "../../schema/mod.ts";
+import { APP_SWITCHES, STOP_BITS } from "../../../app_switch.ts";
+import { APP_SETTING, dialectOf, quoteLiteral, quoteName, SHORT_WAIT } from "../../../db/mod.ts";
+import { type Kind, SQL } from "../../../kinds/mod.ts";
+import { SCOPE_BITS } from "../../../principal.ts";
+import { allowsAll } from "../../../schema/mod.ts";
 import {
   type ColumnSet,
   type Endpoint,
@@ -20,8 +20,8 @@ import {
   READS_TOO,
   scopeOf,
   TAG_LENGTH,
-} from "../catalog/mod.ts";
-import { sqlDefault, sqlType } from "../plan/step.ts";
+} from "../../catalog/mod.ts";
+import { sqlDefault, sqlType } from "../../plan/step.ts";
 import { callerOf, type Read } from "./caller_terms.ts";
 import { isOwner, rightsOn, shownColumns, WHO } from "./view_terms.ts";
 

@@ -7,9 +7,9 @@
  * @module
  */
 
-import { quoteLiteral, quoteName } from "../../db/mod.ts";
-import { type Alternative, allowsAll, isMemberOf, ownValue } from "../../schema/mod.ts";
-import { MAX_MEMBERSHIPS, MAX_VISITS } from "../../std/limits.ts";
+import { quoteLiteral, quoteName } from "../../../db/mod.ts";
+import { type Alternative, allowsAll, isMemberOf, ownValue } from "../../../schema/mod.ts";
+import { MAX_MEMBERSHIPS, MAX_VISITS } from "../../../std/limits.ts";
 import {
   type ColumnSet,
   type FunctionSite,
@@ -23,7 +23,7 @@ import {
   type ServedSet,
   toWhole,
   type View,
-} from "../catalog/mod.ts";
+} from "../../catalog/mod.ts";
 import { rowSize } from "./function_terms.ts";
 import { keepWalk, leaveOut, type PathTerms, renderRange, toPathTerms } from "./rule_path_terms.ts";
 import { onRow, type Place, renderRule, WHO } from "./view_terms.ts";

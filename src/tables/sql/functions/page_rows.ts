@@ -6,9 +6,9 @@
  * @module
  */
 
-import { quoteLiteral, quoteName } from "../../db/mod.ts";
-import { SQL } from "../../kinds/mod.ts";
-import { type ColumnSet, queryColumns, referenceColumns } from "../catalog/mod.ts";
+import { quoteLiteral, quoteName } from "../../../db/mod.ts";
+import { SQL } from "../../../kinds/mod.ts";
+import { type ColumnSet, queryColumns, referenceColumns } from "../../catalog/mod.ts";
 import {
   isRow,
   isTooLarge,

@@ -1,11 +1,14 @@
 /** The bodies of functions that update and delete rows. @see function_terms.ts for their parts @module */
 
-import { quoteName } from "../../db/mod.ts";
-import { type ColumnSet, type FunctionSite, NO_MATCH, placeholdersOf } from "../catalog/mod.ts";
-import { sqlType } from "../plan/step.ts";
-import { callerOf, declareWho } from "./caller_terms.ts";
-import { changedOf, mayChange, rejectUnchangeable } from "./changed_row_terms.ts";
-import { beginWrite } from "./claim_terms.ts";
+import { quoteName } from "../../../../db/mod.ts";
+import {
+  type ColumnSet,
+  type FunctionSite,
+  NO_MATCH,
+  placeholdersOf,
+} from "../../../catalog/mod.ts";
+import { sqlType } from "../../../plan/step.ts";
+import { callerOf, declareWho } from "../caller_terms.ts";
 import {
   beginAs,
   declareListens,
@@ -16,11 +19,13 @@ import {
   returnText,
   tagOf,
   variable,
-} from "./function_terms.ts";
+} from "../function_terms.ts";
+import { andVisible } from "../view_terms.ts";
+import { changedOf, mayChange, rejectUnchangeable } from "./changed_row_terms.ts";
+import { beginWrite } from "./claim_terms.ts";
 import { writesAt } from "./node_writes.ts";
 import { assignments, isChanged, setsTime } from "./row_writes.ts";
 import { onVariables, rejectClosed, rejectReferences } from "./sent_terms.ts";
-import { andVisible } from "./view_terms.ts";
 
 /** Whether the row has one of the requested tags, computed from its text. Checked again if another write came first. */
 function isMatch(table: ColumnSet, match: string): string {
