@@ -7,6 +7,7 @@ import { getPersonKey, openToBrowsers } from "../support/person_keys.ts";
 import { makeRandom } from "../support/random.ts";
 import { openTestService, type TestServiceOptions } from "../support/service.ts";
 import { share } from "../support/share.ts";
+import { isFull } from "../support/tier.ts";
 
 const KEYS = {
   tag: (n: number) => `tag ${n}`,
@@ -35,6 +36,7 @@ const schema = defineSchema({
 const ORIGIN = "https://things.example.org";
 const THINGS = "/v1/data/db/things";
 const ROWS = 60;
+const ROUNDS = isFull() ? 4 : 2;
 type Key = keyof typeof KEYS | "label,no";
 const NAMES = [...(Object.keys(KEYS) as (keyof typeof KEYS)[]), "label,no"] as const;
 type Row = { id: string; no: number; label: string };
@@ -79,7 +81,7 @@ test("lists of upserts and updates, and updates with conditions, do not deadlock
     });
   const updateWhere = (turn: number) =>
     service.call(app, `${THINGS}?no=gte.0`, { method: "PATCH", json: { count: turn } });
-  for (let round = 0; round < 4; round++) {
+  for (let round = 0; round < ROUNDS; round++) {
     const sent = await Promise.all(
       NAMES.flatMap((key, turn) => [
         upsert(key, round + turn),
@@ -96,7 +98,7 @@ const service = await share(openTestService(OPTIONS));
 const app = await service.makeApp(schema, { origins: [ORIGIN] });
 await openToBrowsers(service, app);
 const CALLERS = 24;
-const LISTS = 10;
+const LISTS = isFull() ? 10 : 5;
 
 test.each(["an API key", "people's keys"])(
   "lists that create, update, ignore and delete the same rows at once are all answered, with %s",
