@@ -4,6 +4,7 @@ import { defineSchema, t } from "../../src/schema/mod.ts";
 import { makePerson, signInAs } from "../support/people.ts";
 import { getPersonKey, openToBrowsers } from "../support/person_keys.ts";
 import { type Call, openTestService, type TestResponse } from "../support/service.ts";
+import { serveAnother } from "../support/shape.ts";
 import { share } from "../support/share.ts";
 
 const ORIGIN = "https://wiki.example.org";
@@ -200,4 +201,16 @@ describe("a change", () => {
     await setAppSwitch(service.service, app.slug, ["read_only", false]);
     expect((await post("member", { title: "x" })).status).toBe(201);
   });
+});
+
+test("a process without the preview browser rejects a live key of a person like an unknown key", async () => {
+  const plain = await serveAnother(service.database, { previews: ["filters", "live"] });
+  const get = (path: string, key: string) =>
+    fetch(plain.url + path, { headers: { authorization: `Bearer ${key}` } });
+  for (const path of [PATH, `${PATH}?status=eq.open`, "/v1/data/db/nothing", "/v1/data/schema"]) {
+    const { status } = await get(path, caller("member").key);
+    expect([path, status]).toEqual([path, 401]);
+  }
+  expect((await get(PATH, app.key)).status).toBe(200);
+  await plain.close();
 });

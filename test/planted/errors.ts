@@ -224,7 +224,7 @@ export const ERRORS: readonly PlantedError[] = [
     file: "src/service/fetch.ts",
     text: 'if (principal.person !== undefined && !isOn(deps, "browser")) throw keyRejected();',
     error: "",
-    test: "test/data/person_previews_test.ts",
+    test: "test/data/person_rows_test.ts",
   },
   {
     name: "good passwords are rejected as common by chance",
