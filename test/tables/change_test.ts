@@ -3,6 +3,7 @@ import { expect, test } from "bun:test";
 import { defineSchema, t } from "../../src/schema/mod.ts";
 import { MAX_ROWS } from "../../src/std/limits.ts";
 import { readDrift } from "../../src/tables/mod.ts";
+import { cases } from "../support/cases.ts";
 import { eventually } from "../support/eventually.ts";
 import { postMigrations } from "../support/history.ts";
 import {
@@ -177,34 +178,18 @@ test("a column that another app declares is rejected without naming the app, and
   expect(await readDrift(service.service.admin)).toEqual([]);
 });
 
-test.each([
-  { name: "a missing column", of: { column: "nope", to: "x" }, says: "has no column nope" },
-  {
-    name: "a name in use",
-    of: { column: "hours", to: "titel" },
-    says: "already has a column titel",
-  },
-  {
-    name: "its current name",
-    of: { column: "hours", to: "hours" },
-    says: "hours already has this name",
-  },
-  {
-    name: "a name that differs only in case",
-    of: { column: "hours", to: "TITEL" },
-    says: "already has a column titel",
-  },
-  {
-    name: "a reserved name",
-    of: { column: "hours", to: "app_id" },
-    says: "every table already has it; leave it out",
-  },
-  { name: "a malformed name", of: { column: "hours", to: 'a"b' }, says: "must be 1 to 63 letters" },
-])("a rename rejects $name, and changes nothing", async ({ of, says }) => {
+test.each(cases("name", "column", "to", "says")`
+  a missing column                    | nope  | x      | has no column nope
+  a name in use                       | hours | titel  | already has a column titel
+  its current name                    | hours | hours  | hours already has this name
+  a name that differs only in case    | hours | TITEL  | already has a column titel
+  a reserved name                     | hours | app_id | every table already has it; leave it out
+  a malformed name                    | hours | a"b    | must be 1 to 63 letters
+`)("a rename rejects $name, and changes nothing", async ({ column, to, says }) => {
   const name = freshName();
   const app = await service.makeApp(makeSchema(name, "titel"));
   const before = await dumpDatabase(service.service.admin);
-  const rejected = await change(app, { kind: "rename_column", table: name, ...of });
+  const rejected = await change(app, { kind: "rename_column", table: name, column, to });
   expect([rejected.status, rejected.text]).toEqual([409, expect.stringContaining(says)]);
   expect(await dumpDatabase(service.service.admin)).toBe(before);
 });

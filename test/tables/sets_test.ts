@@ -7,6 +7,7 @@ import { runAction } from "../../src/records/actions/mod.ts";
 import { defineSchema, t } from "../../src/schema/mod.ts";
 import { endpointsOf } from "../../src/tables/catalog/mod.ts";
 import { readDrift, refreshFunctions, sweepSets } from "../../src/tables/mod.ts";
+import { cases } from "../support/cases.ts";
 import { citusUrl } from "../support/citus.ts";
 import { functionOf } from "../support/functions.ts";
 import { freshName, postSchema } from "../support/push.ts";
@@ -203,35 +204,15 @@ describe("a new owner that declared fewer enum values", () => {
     expect((await create({ kind: "doing" })).status).toBe(201);
   });
 
-  const ORDER = "keep all existing values in their order";
-  test.each([
-    {
-      name: "without a value that it declared",
-      before: kind("open", "done"),
-      after: kind("open"),
-      says: 'does not declare "done", which',
-    },
-    {
-      name: "in another order",
-      before: kind("open", "done"),
-      after: kind("done", "open"),
-      says: ORDER,
-    },
-    {
-      name: "in another order than the table's",
-      before: kind("open", "done"),
-      after: kind("open", "done", "doing"),
-      says: ORDER,
-    },
-    {
-      name: "of a column that it did not declare",
-      before: {},
-      after: kind("open", "done"),
-      says: "db drop-value",
-    },
-  ])("gets one conflict for values $name", async ({ before, after, says }) => {
-    const { pushAs } = await transfer(before);
-    expect((await pushAs(after)).json).toMatchObject({
+  test.each(cases("name", "before", "after", "says")`
+    without a value that it declared     | open,done | open            | does not declare "done", which
+    in another order                     | open,done | done,open       | keep all existing values in their order
+    in another order than the table's    | open,done | open,done,doing | keep all existing values in their order
+    of a column that it did not declare  |           | open,done       | db drop-value
+  `)("gets one conflict for values $name", async ({ before, after, says }) => {
+    const declare = (list: string) => (list === "" ? {} : kind(...(list.split(",") as [string])));
+    const { pushAs } = await transfer(declare(before));
+    expect((await pushAs(declare(after))).json).toMatchObject({
       error: "incompatible_schema",
       details: [{ message: expect.stringContaining(says) }],
     });
