@@ -154,77 +154,60 @@ describe("toDefinition() reports", () => {
 // biome-ignore lint/suspicious/noExplicitAny: the compiler rejects every row below
 const untyped: any = t;
 
+/** A column, and what each issue names. */
+const UNUSED: Readonly<Record<string, readonly [column: () => unknown, ...issues: string[]]>> = {
+  options: [
+    () => untyped.decimal({ precision: 12, scale: 2 }),
+    '"precision" t.decimal()',
+    '"scale" t.decimal()',
+  ],
+  "a length": [() => untyped.string(255), "255 t.string()"],
+  "an empty object": [() => untyped.json({}), "t.json()"],
+  "enum values as separate arguments": [
+    () => untyped.enum("open", "done"),
+    ...['"done" t.enum(', '"open"'],
+  ],
+  "unknown options of a reference": [
+    () => untyped.ref("todos", { onUpdate: "cascade", required: true, kind: "json" }),
+    ...["onUpdate", "required", "kind"].map((option) => `"${option}" t.ref("table")`),
+  ],
+  "a text as options": [() => untyped.ref("todos", "cascade"), '"cascade" t.ref("table")'],
+  "arguments of all modifiers": [
+    () => untyped.number().required(false).unique(true).index("btree").default(1, 2),
+    ...["false .required()", "true .unique()", '"btree" .index()', "2 .default(value)"],
+  ],
+  "the rule for updates with another argument, and on another kind": [
+    () => untyped.date().default("today").onUpdate("now", 1),
+    ...['1 .onUpdate("now")', 'date "onUpdate" timestamp'],
+  ],
+  "the rule for updates with another value": [
+    () => untyped.timestamp().default("now").onUpdate("today"),
+    '"today" "now"',
+  ],
+  "an unknown modifier": [
+    () => untyped.string().notNull().max(5),
+    ...[".notNull() .required() .onUpdate(", ".max() .required() .onUpdate("],
+  ],
+  ...Object.fromEntries(
+    ["day", "text", "int", "varchar"].map((name) => [
+      `an unknown builder, t.${name}()`,
+      [
+        () => untyped[name](1).required().default(new Date()),
+        `t.${name}() t.string() t.ref() t.model()`,
+      ] as const,
+    ]),
+  ),
+  "an unknown builder without a call": [() => untyped.day, "t.string() t.ref()"],
+};
+
 describe("toDefinition() lists unused arguments of a schema:", () => {
-  test.each([
-    {
-      name: "an option of a plain builder",
-      column: () => untyped.decimal({ precision: 12, scale: 2 }),
-      names: [
-        ['"precision"', "t.decimal()"],
-        ['"scale"', "t.decimal()"],
-      ],
-    },
-    { name: "a length", column: () => untyped.string(255), names: [["255", "t.string()"]] },
-    { name: "an empty object", column: () => untyped.json({}), names: [["t.json()"]] },
-    {
-      name: "enum values as separate arguments",
-      column: () => untyped.enum("open", "done"),
-      names: [['"done"', "t.enum("], ['"open"']],
-    },
-    {
-      name: "unknown options of a reference",
-      column: () => untyped.ref("todos", { onUpdate: "cascade", required: true, kind: "json" }),
-      names: ["onUpdate", "required", "kind"].map((option) => [`"${option}"`, 't.ref("table")']),
-    },
-    {
-      name: "options of a reference that are not an object",
-      column: () => untyped.ref("todos", "cascade"),
-      names: [['"cascade"', 't.ref("table")']],
-    },
-    {
-      name: "arguments of all modifiers",
-      column: () => untyped.number().required(false).unique(true).index("btree").default(1, 2),
-      names: [
-        ["false", ".required()"],
-        ["true", ".unique()"],
-        ['"btree"', ".index()"],
-        ["2", ".default(value)"],
-      ],
-    },
-    {
-      name: "the rule for updates with another argument, and on another kind",
-      column: () => untyped.date().default("today").onUpdate("now", 1),
-      names: [
-        ["1", '.onUpdate("now")'],
-        ["date", '"onUpdate"', "timestamp"],
-      ],
-    },
-    {
-      name: "the rule for updates with another value",
-      column: () => untyped.timestamp().default("now").onUpdate("today"),
-      names: [['"today"', '"now"']],
-    },
-    {
-      name: "an unknown modifier",
-      column: () => untyped.string().notNull().max(5),
-      names: [
-        [".notNull()", ".required()", ".onUpdate("],
-        [".max()", ".required()", ".onUpdate("],
-      ],
-    },
-    ...["day", "text", "int", "varchar"].map((name) => ({
-      name: `an unknown builder, t.${name}()`,
-      column: () => untyped[name](1).required().default(new Date()),
-      names: [[`t.${name}()`, "t.string()", "t.ref()", "t.model()"]],
-    })),
-    {
-      name: "an unknown builder without a call",
-      column: () => untyped.day,
-      names: [["t.string()", "t.ref()"]],
-    },
-  ])("$name", ({ column, names }) => {
-    const issues = names.map((each) => ({ table: "todos", column: "a", names: each }));
-    expectIssues(toDefinition({ tables: { todos: { a: column() } } }), issues);
+  test.each(Object.entries(UNUSED))("%s", (_, [column, ...issues]) => {
+    const wanted = issues.map((names) => ({
+      table: "todos",
+      column: "a",
+      names: names.split(" "),
+    }));
+    expectIssues(toDefinition({ tables: { todos: { a: column() } } }), wanted);
   });
 
   test("arguments of t.model() and defineSchema(), and an unknown modifier of a model", () => {
