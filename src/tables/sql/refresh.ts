@@ -92,21 +92,23 @@ export async function refreshFunctions(
 ): Promise<string[]> {
   // First for all: a new function of one table sets what the listeners of others hear when it cascades.
   await fitListeners(admin);
-  const { outdated, isRecorded } = await compareTables(admin);
+  const compared = await compareTables(admin);
+  const { outdated, isRecorded } = compared;
   const refreshed: string[] = [];
   for (const [index, { name }] of outdated.entries()) {
     if (!(await refreshTable(admin, name))) continue;
     refreshed.push(name);
     report({ name, index: index + 1, count: outdated.length });
   }
-  if (refreshed.length > 0 || !isRecorded) await recordCompared(admin);
+  if (outdated.length > 0 || !isRecorded) await recordCompared(admin, compared);
   return refreshed;
 }
 
-/** Records the sets whose functions are this release's output, for the next comparisons. */
-async function recordCompared(admin: Database): Promise<void> {
-  const { verified } = await compareTables(admin);
-  await recordVerified(admin, verified);
+/** Records the sets whose functions are this release's output, for the next comparisons. Generates only what has changed since. */
+async function recordCompared(admin: Database, { outdated, verified }: Compared): Promise<void> {
+  const isCurrent = outdated.length === 0;
+  const now = isCurrent ? verified : (await compareTables(admin, { known: verified })).verified;
+  await recordVerified(admin, now);
 }
 
 /** Gives all tables the listeners that their apps need, and removes others where no request holds the table. */
@@ -197,7 +199,7 @@ export async function findOutdatedTables(
   name: string | null = null,
   hasFilters: boolean | undefined = undefined,
 ): Promise<OutdatedTable[]> {
-  return (await compareTables(db, name, hasFilters)).outdated;
+  return (await compareTables(db, { name, hasFilters })).outdated;
 }
 
 type Compared = {
@@ -208,10 +210,16 @@ type Compared = {
   isRecorded: boolean;
 };
 
+type Comparing = {
+  name?: string | null;
+  hasFilters?: boolean | undefined;
+  /** Sets that a comparison has just verified, instead of the recorded ones. */
+  known?: readonly string[];
+};
+
 async function compareTables(
   db: Database,
-  name: string | null = null,
-  hasFilters: boolean | undefined = undefined,
+  { name = null, hasFilters, known: verifiedNow }: Comparing = {},
 ): Promise<Compared> {
   const values = { wanted: name, endpoints: ALL_ENDPOINTS };
   const recorded = (await call(db, "read_generated", values)) as Recorded;
@@ -219,7 +227,8 @@ async function compareTables(
   const site = { ...found, hasFilters: hasFilters ?? found.hasFilters };
   const wanted = isOneServer(site) ? listViewSets(uses) : new Map<string, ViewSet[]>();
   const bodies = new Map(functions.map((body) => [`${body.name}(${body.arguments})`, body.digest]));
-  const known = name === null ? await readVerified(db) : new Set<string>();
+  const readKnown = async () => (name === null ? await readVerified(db) : new Set<string>());
+  const known = verifiedNow === undefined ? await readKnown() : new Set(verifiedNow);
   const verified: string[] = [];
   const isOutdated = (set: ServedSet) => {
     const name = { table: set.name, hash: hashColumnSet(set) };
