@@ -17,6 +17,9 @@ const makeSchema = (statuses: readonly ("open" | "done")[] = ["open"]) =>
       .allow("member", { read: { name: "open" } })
       .allow("lead", "everything"),
     hidden: t.model({ name: t.string() }),
+    seats: t
+      .model({ team: t.ref("teams").required(), who: t.uuid().required().owner() })
+      .allow("member", { read: { team: { memberOf: "seats" } }, update: { from: {}, to: {} } }),
     todos: t
       .model({
         title: t.string().required(),
@@ -213,4 +216,25 @@ test("a process without the preview browser rejects a live key of a person like 
   }
   expect((await get(PATH, app.key)).status).toBe(200);
   await plain.close();
+});
+
+test("who reads a row by its own table is decided by what the request wrote", async () => {
+  const create = async (table: string, json: object): Promise<string> => {
+    const made = await service.call(app, `/v1/data/db/${table}`, { method: "POST", json });
+    expect([made.status, made.text]).toEqual([201, expect.any(String)]);
+    return idOf(made);
+  };
+  const [left, joined] = [
+    await create("teams", { name: "open" }),
+    await create("teams", { name: "open" }),
+  ];
+  const who = caller("member").id;
+  const seat = await create("seats", { team: left, who });
+  const beside = await create("seats", { team: left, who: caller("bob").id });
+  const moved = await as("member", `/v1/data/db/seats/${seat}`, {
+    method: "PATCH",
+    json: { team: joined },
+  });
+  expect(moved.json).toMatchObject({ id: seat, team: joined, who });
+  expect((await as("member", `/v1/data/db/seats/${beside}`)).status).toBe(404);
 });
