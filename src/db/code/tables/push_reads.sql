@@ -69,9 +69,10 @@ create function rowhouse.read_push_state(
         'isLarge', coalesce((select case when reltuples < 0
             then pg_stat_get_live_tuples(oid) / rows_a_page else relpages end >= large_pages
           from pg_class where oid = relation), false),
+        -- As an array, so that PostgreSQL does not read all of pg_class.
         'bytes', coalesce((select sum(greatest(relpages, 0)::bigint * 8192) from pg_class
-          where oid = relation
-            or oid in (select indexrelid from pg_index where indrelid = relation)), 0),
+          where oid = any (array(select relation union all
+            select indexrelid from pg_index where indrelid = relation))), 0),
         'keys', (select coalesce(json_agg(attname), '[]') from pg_attribute
           where attrelid = relation and attname like '#%' and not attisdropped),
         -- Each reference has triggers on the referenced table, which are found by index.
@@ -174,8 +175,8 @@ set search_path = pg_catalog, pg_temp as $$
           then pg_stat_get_live_tuples(relation.oid) / rows_a_page else relpages end >= large_pages,
         -- From statistics: the size on disk would wait for a lock on the table.
         'bytes', (select sum(greatest(relpages, 0)::bigint * 8192) from pg_class
-          where pg_class.oid = relation.oid
-            or pg_class.oid in (select indexrelid from pg_index where indrelid = relation.oid)),
+          where pg_class.oid = any (array(select relation.oid union all
+            select indexrelid from pg_index where indrelid = relation.oid))),
         'isShared', exists (select from rowhouse.registrations
           where table_name = tables.name and app_id <> owner_app_id)) order by name), '[]')
       from rowhouse.tables join pg_class as relation on relname = tables.name
