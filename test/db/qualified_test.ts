@@ -13,7 +13,7 @@ const PINNED: ReadonlySet<string> = new Set([
   "tables/verify/snapshot.ts",
 ]);
 /** The bodies of generated functions: `qualify()` adds the schemas. */
-const GENERATED = /^tables\/sql\/\w+_(block|body|bodies|terms|rows)\.ts$/;
+const GENERATED = /^tables\/sql\/(functions\/(writes\/)?)?\w+_(block|body|bodies|terms|rows)\.ts$/;
 /** Keywords of the language that look like function calls. PostgreSQL resolves them without a search path. */
 const SYNTAX = new Set(
   `all and any array as by cast coalesce conflict exists extract filter from greatest in into lateral least not nullif on
