@@ -43,7 +43,7 @@ export function foundOf<Row extends v.GenericSchema>(row: Row) {
       v.pipe(
         v.nullable(v.pipe(v.number(), v.integer())),
         v.description(
-          `With \`Prefer: count=exact\` or \`count=estimated\`: the number of rows that match the conditions; null if the service would have to read more than ${MAX_COUNTED.toLocaleString("en-US")} rows, or along an index compare too much text.`,
+          `With \`Prefer: count=exact\` or \`count=estimated\`: the number of rows that match the conditions; null if the service would have to read more than ${MAX_COUNTED.toLocaleString("en-US")} rows, or compare too much text.`,
         ),
       ),
     ),

@@ -287,7 +287,9 @@ describe.each(VERSIONS.map((version) => ({ version })))("$version", ({ version }
     const ask = (path: string, tag: string) =>
       send(served, stage, path, { headers: { "if-none-match": tag } });
     expect((await ask(held.plain.path, held.plain.tag)).status).toBe(304);
-    expect((await ask(held.path, held.tag)).status).toBe(304);
+    // The tag of a sort without an index is another one, once.
+    const { status, tag } = await ask(held.path, held.tag);
+    expect([status, (await ask(held.path, tag)).status]).toEqual([200, 304]);
     const change = { method: "PATCH", body: '{"rank":9}', headers: { "if-match": held.rowTag } };
     expect((await send(served, stage, held.row, change)).status).toBe(200);
     expect((await send(served, stage, held.row, change)).status).toBe(412);
