@@ -58,4 +58,10 @@ export const ACCEPTED: readonly Accepted[] = [
     why: "The history of rows has rows that `onDelete` deleted or changed with another row",
     explains: onPages(/^\/console\/apps\/wiki\/tables\/pages\/(rows\/[^/]+\/)?history$/),
   },
+  {
+    why: "`existing=only` updates the rows of a list that exist, and creates none.",
+    explains: (difference) =>
+      onPages(/^\/docs\/tables\/pages$/)(difference) &&
+      adds(" updates rows that exist, an")(difference),
+  },
 ];
