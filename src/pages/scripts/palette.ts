@@ -61,9 +61,20 @@ function openPalette({ path, label, placeholder }: PaletteSearch): void {
     if (target === dialog) dialog.close();
     if (target instanceof Element) follow(target.closest<HTMLElement>("[role=option]"));
   });
+  let isStale = false;
+  let isEntered = false;
+  /** Follows the first result of what is typed, also if it is still to come. */
+  const enter = (): void => {
+    isEntered = isStale;
+    if (!isStale) follow(findChosen(list));
+  };
+  input.addEventListener("input", () => {
+    isStale = true;
+    isEntered = false;
+  });
   input.addEventListener("keydown", (event) => {
     if (isInputMethodKey(event)) return;
-    if (event.key === "Enter") follow(findChosen(list));
+    if (event.key === "Enter") enter();
     else if (event.key === "ArrowDown") moveChoice(input, list, 1);
     else if (event.key === "ArrowUp") moveChoice(input, list, -1);
     else return;
@@ -80,6 +91,8 @@ function openPalette({ path, label, placeholder }: PaletteSearch): void {
     input.ariaExpanded = String(groups.length > 0);
     chooseOption(input, list, list.querySelector("[role=option]") ?? undefined);
     announce(text);
+    isStale = false;
+    if (isEntered) enter();
   });
   document.body.append(dialog);
   dialog.showModal();
