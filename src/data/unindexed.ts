@@ -1,6 +1,6 @@
 /**
  * Queries that no index serves: PostgreSQL reads all rows of the app. So that they never stop others, a process runs few of them at a
- * time, each for a short time, and an app has a part of each minute for them. They are free where they were quick the last time.
+ * time, each for a short time, and an app has a part of each minute for them. Where the last one of a table was quick, they need no turn.
  *
  * @module
  */
@@ -8,7 +8,7 @@ import { ACQUIRE_LIMIT_MS, makeTurns } from "../db/mod.ts";
 import type { KeyRequestContext } from "../http/mod.ts";
 import { Problem } from "../problem.ts";
 import { BoundedMap } from "../std/bounded.ts";
-import { UNINDEXED_MS_A_MINUTE, UNINDEXED_TIMEOUT_MS } from "../std/limits.ts";
+import { UNINDEXED_A_MINUTE_MS, UNINDEXED_TIMEOUT_MS } from "../std/limits.ts";
 
 export type UnindexedLimits = {
   /** Max execution time of a query. */
@@ -27,7 +27,7 @@ export type Unindexed = {
   ) => Promise<Result>;
 };
 
-/** What takes less of the database's time needs no turn the next time, and uses up nothing. */
+/** What takes less of the database's time is quick, and uses up nothing. */
 const QUICK_MS = 50;
 /** Max queries of an app at a time. */
 const SHARE = 2;
@@ -41,7 +41,7 @@ export function makeUnindexed(
   connections: number,
   {
     timeoutMs = UNINDEXED_TIMEOUT_MS,
-    msAMinute = UNINDEXED_MS_A_MINUTE,
+    msAMinute = UNINDEXED_A_MINUTE_MS,
   }: Partial<UnindexedLimits> = {},
 ): Unindexed {
   const running = Math.max(1, Math.floor(connections / 2));
@@ -49,7 +49,8 @@ export function makeUnindexed(
     ...{ running, share: Math.min(SHARE, running) },
     ...{ waiting: WAITING, waitingPerQueue: WAITING_PER_APP, waitMs: ACQUIRE_LIMIT_MS },
   });
-  const lastMs = new BoundedMap<string, number>(REMEMBERED);
+  /** Tables of apps whose last query was quick. */
+  const quick = new BoundedMap<string, true>(REMEMBERED);
   const budgets = new BoundedMap<string, Budget>(REMEMBERED);
   const run: Unindexed["run"] = async (context, table, query) => {
     const { principal, request, meter } = context;
@@ -65,17 +66,24 @@ export function makeUnindexed(
     const key = `${appId} ${table}`;
     const measured = async () => {
       const before = meter.dbMs;
+      const tookMs = () => meter.dbMs - before;
       try {
-        return await query();
+        const result = await query();
+        // A query that failed says nothing of the next one: its caller may have left.
+        if (tookMs() < QUICK_MS) quick.set(key, true);
+        return result;
       } finally {
-        const tookMs = meter.dbMs - before;
-        lastMs.set(key, tookMs);
-        if (tookMs >= QUICK_MS)
+        if (tookMs() >= QUICK_MS) {
+          quick.delete(key);
           for (const spender of spenders)
-            budgets.set(spender.name, { leftMs: leftOf(spender) - tookMs, at: performance.now() });
+            budgets.set(spender.name, {
+              leftMs: leftOf(spender) - tookMs(),
+              at: performance.now(),
+            });
+        }
       }
     };
-    if ((lastMs.get(key) ?? QUICK_MS) < QUICK_MS) return await measured();
+    if (quick.has(key)) return await measured();
     const lane = person && { name: person.id };
     return await takeTurn({ queue: appId, lane, signal: request.signal }, measured);
   };

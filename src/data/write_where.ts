@@ -162,7 +162,7 @@ async function writeMatching(
     ...{ appId, person, missing, isCounted: false, isUnselective: false, isFound: false },
     ...{ visits: deps.maxVisits, work: deps.maxWork },
   };
-  const plan = makeUnsent(deps);
+  const plan = makeUnsent();
   const explain = (exceeded: Exceeded) => {
     const message = explainWrite(query.where, table, { appId, person, missing, ...exceeded });
     return new Problem("needs_index", { message });
@@ -181,9 +181,11 @@ async function writeMatching(
         const limit = asked.limit ?? (isDry ? deps.maxVisits : MAX_ROWS);
         const list = toList(asked, isPart && !isInOrder ? deps.maxVisits : limit, isInOrder);
         const { index, isSelective, isUnindexed, ...planned } = planWrite(list, current, options);
-        Object.assign(plan, { index, isSelective, isUnindexed });
+        // A write along an index has the time of any write.
+        const limitMs = isUnindexed ? deps.queryTimeoutMs : undefined;
+        Object.assign(plan, { index, isSelective, isUnindexed, limitMs });
         const values = { ...planned, limit, isPart, isDry, claim };
-        const rest = { related: listSetTables(asked.where), isUnindexed, limitMs: plan.limitMs };
+        const rest = { related: listSetTables(asked.where), isUnindexed, limitMs };
         return body === undefined
           ? { endpoint: "delete_where", values, ...rest }
           : { endpoint: "update_where", values: { ...values, body, bytes }, ...rest };

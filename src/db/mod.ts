@@ -34,7 +34,7 @@ export { findNodeFailure } from "./pool/node_pools.ts";
 export type { NodeEntry } from "./pool/nodes.ts";
 export type { ReadLength } from "./pool/pipeline.ts";
 export { ACQUIRE_LIMIT_MS } from "./pool/run.ts";
-export { makeTurns, type TakeTurn, type TurnCaller, type TurnLimits } from "./pool/turns.ts";
+export { makeTurns, type TurnCaller, type TurnLimits } from "./pool/turns.ts";
 export * from "./pooling.ts";
 export * from "./provision.ts";
 export { SIGNALS } from "./signals.ts";

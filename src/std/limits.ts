@@ -89,7 +89,7 @@ export const PERSON_KEYS_A_MINUTE = 60;
 export const PERSON_REQUESTS_A_MINUTE = 6000;
 /** Execution time of a query that no index serves, and the time that each process gives an app for such queries in a minute. */
 export const UNINDEXED_TIMEOUT_MS = 1000;
-export const UNINDEXED_MS_A_MINUTE = 20_000;
+export const UNINDEXED_A_MINUTE_MS = 20_000;
 /** Bytes of a person's body that count as one request: histories keep what people write. */
 export const BODY_BYTES_A_REQUEST = 8192;
 /** Max live keys of a session for an app: the next one ends the oldest. */

@@ -93,19 +93,29 @@ test("a pasted key is revoked from the palette, and no request has its secret", 
   });
 });
 
-test("the palette sets the theme, and the focus returns", async () => {
-  await openConsole("/console", async (page) => {
-    await page.getByRole("link", { name: "Activity" }).first().focus();
-    await page.keyboard.press("Control+k");
-    await options(page).first().waitFor();
-    await palette(page).getByRole("combobox").fill("theme: dark");
-    // At once: what is listed is not of what was typed.
-    await page.keyboard.press("Enter");
-    await palette(page).waitFor({ state: "detached" });
-    expect(await page.evaluate(() => document.documentElement.dataset["theme"])).toBe("dark");
-    expect(await page.evaluate(() => document.activeElement?.textContent)).toBe("Activity");
-  });
-});
+test.each(["before", "after"])(
+  "the palette sets the theme, with its first results %s it is typed, and the focus returns",
+  async (when) => {
+    await openConsole("/console", async (page) => {
+      const typed = Promise.withResolvers<void>();
+      if (when === "before") typed.resolve();
+      await page.route(/\?q=$/, async (route) => {
+        await typed.promise;
+        await route.continue();
+      });
+      await page.getByRole("link", { name: "Activity" }).first().focus();
+      await page.keyboard.press("Control+k");
+      if (when === "before") await options(page).first().waitFor();
+      await palette(page).getByRole("combobox").fill("theme: dark");
+      // At once: no result is of what was typed.
+      await page.keyboard.press("Enter");
+      typed.resolve();
+      await palette(page).waitFor({ state: "detached" });
+      expect(await page.evaluate(() => document.documentElement.dataset["theme"])).toBe("dark");
+      expect(await page.evaluate(() => document.activeElement?.textContent)).toBe("Activity");
+    });
+  },
+);
 
 test("arrows choose in the palette, Escape closes it, and the focus returns", async () => {
   await openConsole("/console", async (page) => {

@@ -195,12 +195,11 @@ const CASES: readonly { query: string; maxBuffers: number; isCounted?: boolean }
   { query: "title=ilike.*nothing*&limit=20", isCounted: true, maxBuffers: 2 * VISITED },
 ];
 
-/** Queries that would sort more than 10,000 rows, or find one row among them. */
+/** Queries of all rows. */
 const UNSERVED = [
   { query: "title=eq.nothing&order=position" },
   { query: "order=title" },
   { query: "order=position.desc&limit=20" },
-  { query: `created_at=gt.${encodeURIComponent(time(10))}&order=title&limit=20` },
 ];
 
 describe.each(MEASURED_SERVERS)("on $name with $statistics statistics", ({ isDebian, isStale }) => {
@@ -239,8 +238,12 @@ describe.each(MEASURED_SERVERS)("on $name with $statistics statistics", ({ isDeb
     expect(json).toMatchObject({ count: 10, hasMore: false });
   });
 
-  test.each(UNSERVED)("a walk does not serve $query", async ({ query }) => {
-    if (planList(app, { ...TODOS, query }).isUnindexed) return;
+  test.each(UNSERVED)("no index serves $query", ({ query }) => {
+    expect(planList(app, { ...TODOS, query }).isUnindexed).toBe(true);
+  });
+
+  test("a walk does not sort more rows of an index than visits", async () => {
+    const query = `created_at=gt.${encodeURIComponent(time(10))}&order=title&limit=20`;
     const measured = measureList(service, app, { ...TODOS, query });
     await expect(measured).rejects.toMatchObject({ signal: SIGNALS.tooManyVisits });
   });

@@ -371,6 +371,25 @@ testUnlessCitus("a cluster has no query functions")(
   },
 );
 
+testUnlessCitus("a cluster has no query functions")(
+  "a write along an index has the time of any write, longer than that of a query",
+  async () => {
+    await using service = await openTestService({
+      service: { previews: ["filters"], queryTimeoutS: 0.2 },
+    });
+    const app = await makeNotes(service, [{ done: true, position: 1 }]);
+    const [note] = (await readAll(service, app, "order=id")).notes;
+    const path = `${NOTES}?id=in.(${note?.id})`;
+    const { write } = await whileLocked(service.database.adminUrl, "notes", async () => {
+      const sent = service.call(app, path, { method: "PATCH", json: { position: 2 } });
+      // Sent later, and with an end of its own.
+      expect((await service.call(app, path)).status).toBe(504);
+      return { write: sent };
+    });
+    expect((await write).json).toEqual({ count: 1 });
+  },
+);
+
 const UNINDEXED = [
   ["GET ?order=position.desc", '0.1 seconds, .index("position")'],
   ["GET ?order=due_at", '.index("due_at")'],

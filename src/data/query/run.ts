@@ -286,7 +286,7 @@ async function findQueriedPage(
   // Related rows cost more than the page, also if the caller has them.
   const isShort = (query.limit <= MAX_INLINE_ROWS || tags.length > 0) && query.related.length === 0;
   let inline = isShort ? INLINE_BYTES : null;
-  const sent = makeUnsent(deps);
+  const sent = makeUnsent();
   const plan = (current: RecordedTable, isRenewed = true) => {
     // Another column set may lack a column of the query.
     const read = isRenewed ? readQuery(deps, context, current) : query;
@@ -295,9 +295,10 @@ async function findQueriedPage(
     const hasWalks = !query.isCounted && !missing.has(NO_WALK) && !options.isFound;
     const walk = hasWalks ? planSeenWalk(read, current, options) : undefined;
     if (walk !== undefined) {
-      Object.assign(sent, makeUnsent(deps), { index: walk.index });
+      const limitMs = deps.queryTimeoutMs;
+      Object.assign(sent, makeUnsent(), { index: walk.index, limitMs });
       const values = { ...walk, ...rest, inline };
-      return { endpoint: "walk", values, related, limitMs: sent.limitMs } as const;
+      return { endpoint: "walk", values, related, limitMs } as const;
     }
     const { index, isSelective, isUnindexed, ...planned } = planQuery(read, current, options);
     const limits = limitQuery(deps, current, { person, isUnindexed });
@@ -323,11 +324,12 @@ export type SentPlan = {
   index: string | undefined;
   isSelective: boolean;
   isUnindexed: boolean;
-  limitMs: number;
+  /** Absent without a limit of its own. */
+  limitMs: number | undefined;
 };
 
-export function makeUnsent({ queryTimeoutMs: limitMs }: DataDeps): SentPlan {
-  return { index: undefined, isSelective: false, isUnindexed: false, limitMs };
+export function makeUnsent(): SentPlan {
+  return { index: undefined, isSelective: false, isUnindexed: false, limitMs: undefined };
 }
 
 /** The time limit of a query. A person whose rule has an index reads the rows of that index. */
@@ -335,7 +337,7 @@ function limitQuery(
   { queryTimeoutMs, unindexed }: DataDeps,
   table: RecordedTable,
   { person, isUnindexed }: { person: Person | undefined; isUnindexed: boolean },
-): Pick<SentPlan, "isUnindexed" | "limitMs"> {
+): { isUnindexed: boolean; limitMs: number } {
   const hasIndex =
     !isUnindexed || (isRuled(table.definition, person) && isRuleServed(table, person));
   const limitMs = hasIndex ? queryTimeoutMs : Math.min(unindexed.timeoutMs, queryTimeoutMs);
@@ -372,11 +374,12 @@ type TimedOut = Pick<SentPlan, "isUnindexed" | "limitMs"> &
     readonly explain?: Repeated["explain"];
   };
 
-/** The timeout of a call, with what would be faster. */
+/** The timeout of a call with a limit of its own, with what would be faster. */
 function toTimeout(
   cause: Problem,
   { table, person, query, isUnindexed, limitMs, explain }: TimedOut,
 ): Problem {
+  if (limitMs === undefined) return cause;
   const advice = isUnindexed ? explain?.({ limitMs }).message : undefined;
   const message = isRuleServed(table, person)
     ? (advice ?? explainTimeout(query, limitMs))
@@ -385,8 +388,8 @@ function toTimeout(
 }
 
 /**
- * Calls again with another plan if an index is missing, or if a walk visited too many rows: PostgreSQL then finds them among all, and only the
- * time of the call limits it.
+ * Calls again with another plan if an index is missing, or if a walk visited too many rows: then PostgreSQL finds the rows among all,
+ * and only the time of the call limits it.
  *
  * @throws {Problem} needs_index; timeout — with what would be faster
  */
@@ -460,7 +463,7 @@ async function readGroups(
   const missing = new Set<string>();
   const { appId, person } = context.principal;
   const options = { appId, person, missing, isUnselective: false, isFound: false };
-  const sent = makeUnsent(deps);
+  const sent = makeUnsent();
   const plan = (current: RecordedTable, isRenewed = true) => {
     const read = isRenewed ? readGrouping(deps, context, current) : query;
     const { index, isUnindexed, ...planned } = planGroups(read, current, {

@@ -24,7 +24,7 @@ export type TurnCaller = {
 };
 
 /** The result of the work, in its turn. @throws {Problem} rate_limited; overloaded */
-export type TakeTurn = <Result>(caller: TurnCaller, work: () => Promise<Result>) => Promise<Result>;
+type TakeTurn = <Result>(caller: TurnCaller, work: () => Promise<Result>) => Promise<Result>;
 
 export function makeTurns(limits: TurnLimits): TakeTurn {
   const queues = makeFairQueue<{ start: () => void }>({

@@ -61,15 +61,15 @@ function openPalette({ path, label, placeholder }: PaletteSearch): void {
     if (target === dialog) dialog.close();
     if (target instanceof Element) follow(target.closest<HTMLElement>("[role=option]"));
   });
-  let isStale = false;
+  /** The text whose results are shown. */
+  let shown: string | undefined;
   let isEntered = false;
-  /** Follows the first result of what is typed, also if it is still to come. */
+  /** Follows the chosen result of what is typed, also if it is still to come. */
   const enter = (): void => {
-    isEntered = isStale;
-    if (!isStale) follow(findChosen(list));
+    isEntered = shown !== input.value;
+    if (!isEntered) follow(findChosen(list));
   };
   input.addEventListener("input", () => {
-    isStale = true;
     isEntered = false;
   });
   input.addEventListener("keydown", (event) => {
@@ -82,7 +82,7 @@ function openPalette({ path, label, placeholder }: PaletteSearch): void {
   });
   const detail = element("p", { class: "quiet", hidden: "" });
   list.after(detail);
-  startSearch(path, input, ({ groups, text }) => {
+  startSearch(path, input, ({ groups, text, typed }) => {
     list.replaceChildren(...groups);
     // A listbox without options is invalid: hide it.
     list.hidden = groups.length === 0;
@@ -91,7 +91,7 @@ function openPalette({ path, label, placeholder }: PaletteSearch): void {
     input.ariaExpanded = String(groups.length > 0);
     chooseOption(input, list, list.querySelector("[role=option]") ?? undefined);
     announce(text);
-    isStale = false;
+    shown = typed;
     if (isEntered) enter();
   });
   document.body.append(dialog);
@@ -115,18 +115,20 @@ function follow(option: HTMLElement | null | undefined): void {
 function startSearch(
   path: string,
   input: HTMLInputElement,
-  show: (results: Results) => void,
+  show: (results: Results & { typed: string }) => void,
 ): void {
   let asked = 0;
   const ask = async () => {
     asked += 1;
     const own = asked;
-    const url = `${path}?${new URLSearchParams({ q: input.value })}`;
+    const typed = input.value;
+    const url = `${path}?${new URLSearchParams({ q: typed })}`;
     const response = await requestPage(url).catch(() => undefined);
     if (own !== asked) return;
     // The session has ended: the page redirects to the sign-in.
     if (response !== undefined && response.url.pathname !== path) location.assign(url);
-    else show(response === undefined ? NO_RESPONSE : toResults(response.page, input.value));
+    else
+      show({ typed, ...(response === undefined ? NO_RESPONSE : toResults(response.page, typed)) });
   };
   let timer: ReturnType<typeof setTimeout> | undefined;
   input.addEventListener("input", () => {

@@ -795,7 +795,7 @@ begin
 end
 $$;
 
--- The statement of a plan of an API key. A walk needs an index.
+-- The statement of a plan of an API key: a walk, or a search of all rows.
 create function rowhouse.query_statement(
   source text, columns text[], keys text[], types text[], plan jsonb) returns text
 language sql stable
