@@ -217,7 +217,7 @@ function makeSides({
       ...{ ...options, isCounted, visits: MAX_VISITS },
       ...(isCounted ? { counted: MAX_COUNTED } : {}),
     });
-    return call({ endpoint: "query", values: { plan, values, ...rest } }, name);
+    return call({ endpoint: "find", values: { plan, values, ...rest } }, name);
   };
   const groups = (text: string) => {
     const recorded = tableOf("tasks");
@@ -225,7 +225,7 @@ function makeSides({
       ...options,
       visits: MAX_COUNTED,
     });
-    return call({ endpoint: "groups", values: { plan, values, ...rest } });
+    return call({ endpoint: "find_groups", values: { plan, values, ...rest } });
   };
   const list = (limit: number) =>
     call({ endpoint: "list", values: { limit, offset: 0, ...rest, inline: null } });

@@ -68,7 +68,7 @@ const TOO_LARGE: Readonly<Partial<Record<Endpoint, (maxBytes: number) => Problem
   update_many: rowsTooLarge,
   upsert: rowsTooLarge,
   update_keyed: rowsTooLarge,
-  update_where: wouldBeTooLarge,
+  update_found: wouldBeTooLarge,
 };
 
 export function rowsTooLarge(maxBytes: number): Problem {
@@ -190,20 +190,20 @@ function findTouched(
   dialect: Dialect,
 ) {
   if (related.length === 0) return kept[endpoint];
-  const called = related.flatMap((table) => statementsOf(table, dialect).kept.children);
+  const called = related.flatMap((table) => statementsOf(table, dialect).kept.children_of);
   return [...kept[endpoint], ...called];
 }
 
 /** Calls with conditions can take a hundred times as long as calls by id. */
 const HEAVY: ReadonlySet<Endpoint> = new Set<Endpoint>([
-  "query",
-  "groups",
-  "update_where",
-  "delete_where",
+  "find",
+  "find_groups",
+  "update_found",
+  "delete_found",
   "upsert",
   "update_keyed",
 ]);
-const DELETES: ReadonlySet<Endpoint> = new Set<Endpoint>(["delete", "delete_where"]);
+const DELETES: ReadonlySet<Endpoint> = new Set<Endpoint>(["delete", "delete_found"]);
 
 /** The length of a read that can be pipelined. A list without a size limit could delay others. */
 function lengthOf({ endpoint, values }: EndpointCall): ReadLength | undefined {

@@ -18,7 +18,7 @@ export function estimateKept(
 ): Kept {
   const toBytes = (endpoint: Endpoint): number => {
     if (SMALL.has(endpoint)) return SMALL_BYTES;
-    const bytes = endpoint === "query" ? QUERY_BYTES : OTHER_BYTES;
+    const bytes = endpoint === "find" ? QUERY_BYTES : OTHER_BYTES;
     return bytes + columns.length * COLUMN_BYTES;
   };
   const kept = ALL_ENDPOINTS.map((endpoint) => [

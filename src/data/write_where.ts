@@ -187,8 +187,8 @@ async function writeMatching(
         const values = { ...planned, limit, isPart, isDry, claim };
         const rest = { related: listSetTables(asked.where), isUnindexed, limitMs };
         return body === undefined
-          ? { endpoint: "delete_where", values, ...rest }
-          : { endpoint: "update_where", values: { ...values, body, bytes }, ...rest };
+          ? { endpoint: "delete_found", values, ...rest }
+          : { endpoint: "update_found", values: { ...values, body, bytes }, ...rest };
       },
       respond: (written) => respondWithBatch(written, 200),
     });

@@ -5,7 +5,7 @@
  * @module
  */
 import { showCount } from "../std/count.ts";
-import { KEPT } from "./code/mod.ts";
+import { fillConstants, KEPT } from "./code/mod.ts";
 import { splitStatements } from "./code/statements.ts";
 import REMOVALS from "./contract.sql" with { type: "text" };
 import { readDialect } from "./dialects.ts";
@@ -35,7 +35,7 @@ import { SignalError } from "./sqlstate.ts";
 /** Something that goes, as an operator reads it, and the statement. */
 type Removal = { readonly what: string; readonly statement: string };
 
-const QUERIES = splitStatements(REMOVALS);
+const QUERIES = splitStatements(fillConstants(REMOVALS));
 
 /** Removes what is left, and returns what that was. @throws {UpgradeError} the database does not allow it; nothing was changed */
 export async function contract(admin: Database, report: Report): Promise<string[]> {

@@ -9,6 +9,7 @@ export { canContract, contract, planContract } from "./contract.ts";
 export { type Dialect, NODES_IN_TURN, PLAIN, SHORT_WAIT } from "./dialect.ts";
 export * from "./dialects.ts";
 export { startCluster } from "./embedded/mod.ts";
+export * from "./endpoints.ts";
 export { APP_SETTING, renderIssues, SERVING_ROLES, TENANT_POLICY } from "./isolation.ts";
 export * from "./migrations/grant_login.ts";
 export { UpgradeError } from "./migrations/message.ts";

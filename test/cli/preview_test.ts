@@ -33,7 +33,7 @@ function run(command: string, preview: string, ...words: string[]) {
 }
 
 /** The tables that have a function of this endpoint. */
-async function listFunctions(endpoint: "query" | "changes"): Promise<string[]> {
+async function listFunctions(endpoint: "find" | "changes"): Promise<string[]> {
   const rows = await readRows<{ name: string }>(
     service.service.admin,
     `select left(proname, strpos(proname, '__') - 1) as name from pg_catalog.pg_proc
@@ -56,18 +56,18 @@ testOne("migrate turns a preview on, and serve starts only with previews that ar
 
   const dry = await run("migrate", "filters", "--dry-run");
   expect(dry.out).toContain("Turns the preview filters on\n");
-  expect(await listFunctions("query")).toEqual([]);
+  expect(await listFunctions("find")).toEqual([]);
   expect(JSON.parse((await run("migrate", "filters", "--json")).out)).toMatchObject({
     previews: { on: ["filters"], turnsOn: ["filters"], ends: [] },
   });
-  expect(await listFunctions("query")).toEqual(["notes"]);
+  expect(await listFunctions("find")).toEqual(["notes"]);
   const { out } = await run("doctor", "live,filters");
   expect(out).toContain("ok   previews: on: filters, live\n");
   expect((await run("doctor", "")).out).toContain("warn previews: PREVIEW does not name filters");
 
   // A push follows the record, whatever the process that pushes was started with.
   await service.pushSchema(app, second);
-  expect(await listFunctions("query")).toEqual(["later", "notes"]);
+  expect(await listFunctions("find")).toEqual(["later", "notes"]);
 });
 
 testOne("without PREVIEW, migrate keeps filters", async () => {
@@ -75,7 +75,7 @@ testOne("without PREVIEW, migrate keeps filters", async () => {
     const { code, out, err } = await run("migrate", "", ...words);
     expect([code, out, err]).toEqual([0, expect.stringMatching(/^Nothing to do\n/), ""]);
   }
-  expect(await listFunctions("query")).toEqual(["later", "notes"]);
+  expect(await listFunctions("find")).toEqual(["later", "notes"]);
   expect((await run("migrate", "live", "--dry-run")).err).toContain(
     "rowhouse migrate --end-preview filters ends it",
   );
@@ -96,14 +96,14 @@ testOne("migrate ends a preview by its name, after a confirmation", async () => 
   expect([unconfirmed.code, unconfirmed.err]).toEqual([1, expect.stringContaining("add --yes")]);
   const dry = await run("migrate", "", "--end-preview", "filters", "--dry-run");
   expect(dry.out).toContain("Ends the preview filters and drops its functions");
-  expect(await listFunctions("query")).toEqual(["later", "notes"]);
+  expect(await listFunctions("find")).toEqual(["later", "notes"]);
 
   const end = () => run("migrate", "", "--end-preview", "filters", "--yes", "--json");
   expect(JSON.parse((await end()).out)).toMatchObject({
     previews: { on: [], ends: ["filters"] },
     refreshed: ["later", "notes"],
   });
-  expect(await listFunctions("query")).toEqual([]);
+  expect(await listFunctions("find")).toEqual([]);
   expect(JSON.parse((await end()).out)).toMatchObject({ previews: { ends: [] }, refreshed: [] });
 });
 
@@ -112,7 +112,7 @@ testOne("processes of other roles leave the record unchanged", async () => {
   const { adminUrl, roleUrls } = service.database;
   const env = { ADMIN_DATABASE_URL: adminUrl, DATABASE_URL: roleUrls.identity, ROLE: "identity" };
   expect((await runHere(["migrate"], { ...project, env })).code).toBe(0);
-  expect(await listFunctions("query")).toEqual(["later", "notes"]);
+  expect(await listFunctions("find")).toEqual(["later", "notes"]);
 });
 
 testOne(

@@ -160,7 +160,7 @@ describe.each(MEASURED_SERVERS)("on $name with $statistics statistics", ({ isDeb
     for (const groups of GROUPS) {
       const query = readGroupQuery(`${where}&${groups}`, table.definition, toTables());
       const planned = planGroups(query, table, { ...toOptions(), visits: MAX_COUNTED });
-      const found = await measure({ schema, table: "todos", endpoint: "groups", ...planned });
+      const found = await measure({ schema, table: "todos", endpoint: "find_groups", ...planned });
       expect([groups, found < BASE + BUFFERS_A_ROW * visits || found]).toEqual([groups, true]);
     }
   });

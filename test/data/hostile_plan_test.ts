@@ -29,14 +29,12 @@ afterAll(async () => {
   await service.close();
 });
 
-const { lists: LISTS, groups: GROUP_PLANS } = makeHostilePlans(
-  functionOf(schema, "notes", "query"),
-);
+const { lists: LISTS, groups: GROUP_PLANS } = makeHostilePlans(functionOf(schema, "notes", "find"));
 
 testUnlessCitus("a cluster has no query functions")(
   "no plan of groups finds another app's rows",
   async () => {
-    const name = functionOf(schema, "notes", "groups");
+    const name = functionOf(schema, "notes", "find_groups");
     const found: string[] = [];
     for (const [, plan] of GROUP_PLANS) {
       const text = typeof plan === "string" ? plan : JSON.stringify(plan);
@@ -57,7 +55,7 @@ testUnlessCitus("a cluster has no query functions")(
 testUnlessCitus("a cluster has no query functions")(
   "no plan finds another app's rows",
   async () => {
-    const name = functionOf(schema, "notes", "query");
+    const name = functionOf(schema, "notes", "find");
     const found: string[] = [];
     for (const [, plan] of [...INCOMPLETE, ...LISTS]) {
       const text = typeof plan === "string" ? plan : JSON.stringify(plan);

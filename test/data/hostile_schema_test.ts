@@ -174,7 +174,7 @@ function callsOf({ name, columns, walks }: ServedSet): EndpointCall[] {
   ];
   const page = { limit: 1, offset: 0, bytes, known: null, inline: null };
   const query = (plan: object): EndpointCall => ({
-    endpoint: "query",
+    endpoint: "find",
     values: { plan: JSON.stringify({ ...PLAN, ...plan }), values: [LAST], bytes, known: "a" },
   });
   const again = { ...PLAN, stop: undefined, in: [[0, 0]] };
@@ -191,7 +191,7 @@ function callsOf({ name, columns, walks }: ServedSet): EndpointCall[] {
     const options = { appId: "", missing: new Set<string>(), visits: 100, work: 1_000_000 };
     const recorded = { name: "a", definition, whole: definition };
     const { plan, values } = planGroups(readGroupQuery(query, definition), recorded, options);
-    return { endpoint: "groups", values: { plan, values, bytes, known: "a" } };
+    return { endpoint: "find_groups", values: { plan, values, bytes, known: "a" } };
   };
   const grouped = columns.filter(({ kind }) => VALUES[kind].operators.length > 0);
   const summed = columns.filter(({ kind }) => VALUES[kind].aggregates?.includes("sum") === true);
@@ -233,7 +233,7 @@ function callsOf({ name, columns, walks }: ServedSet): EndpointCall[] {
     query({ limit: 1, isCounted: true, picked: [1, 2], isDescending: true }),
     query({ filter: ["not", ["null", 2]], sort: [[2, true]] }),
     { endpoint: "related", values: { ids: [ONE, TWO], relation: JSON.stringify(relation) } },
-    { endpoint: "children", values: { ids: [ONE], relation: JSON.stringify(children) } },
+    { endpoint: "children_of", values: { ids: [ONE], relation: JSON.stringify(children) } },
     ...walks.flatMap((walk) => [toCall(walk, {}), toCall(walk, { isDescending: true, limit: 1 })]),
     groups(""),
     ...grouped.map(({ name }) => groups(`by=${name},id&${name}=not.is.null`)),
@@ -252,10 +252,10 @@ function callsOf({ name, columns, walks }: ServedSet): EndpointCall[] {
     },
     { endpoint: "delete", values: { id: ONE, match } },
     { endpoint: "delete", values: { id: ONE, match: null } },
-    { endpoint: "update_where", values: { ...where, isDry: true, body, bytes, claim: null } },
-    { endpoint: "update_where", values: { ...where, isDry: false, body, bytes, claim: null } },
-    { endpoint: "delete_where", values: { ...where, isDry: true, claim: null } },
-    { endpoint: "delete_where", values: { ...where, isDry: false, claim: null } },
+    { endpoint: "update_found", values: { ...where, isDry: true, body, bytes, claim: null } },
+    { endpoint: "update_found", values: { ...where, isDry: false, body, bytes, claim: null } },
+    { endpoint: "delete_found", values: { ...where, isDry: true, claim: null } },
+    { endpoint: "delete_found", values: { ...where, isDry: false, claim: null } },
     changes("a"),
   ];
 }

@@ -50,7 +50,7 @@ describe("unique texts with the same start and MD5", () => {
     const [index] = await superuser`
       select pg_get_indexdef('data.pages__url__search_key'::regclass) as text`;
     await superuser.unsafe(`drop index data.pages__url__search_key; ${replace(index?.["text"])}`);
-    for (const endpoint of ["query", "walk"] as const) {
+    for (const endpoint of ["find", "walk"] as const) {
       const signature = `api.${signatureOf(schema, "pages", endpoint)}`;
       const [found] = await superuser.unsafe(
         `select pg_get_functiondef('${signature}'::regprocedure) as text`,

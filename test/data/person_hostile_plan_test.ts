@@ -49,7 +49,7 @@ const app = made;
 const views = await share(
   openPersonViews(service, { app: made, schema, rules }, [
     ...([
-      ...["query", "groups", "walk", "related", "children", "update_where", "delete_where"],
+      ...["find", "find_groups", "walk", "related", "children_of", "update_found", "delete_found"],
     ] as const),
   ]),
 );
@@ -64,11 +64,11 @@ const { status } = await service.call(made, "/v1/data/db/notes", { method: "POST
 expect(status).toBe(201);
 const set = views.find("notes", "own");
 if (set === undefined) throw new Error("no view");
-const call = functionName(set, "query");
+const call = functionName(set, "find");
 
 async function send(
   caller: TestCaller,
-  endpoint: "query" | "groups",
+  endpoint: "find" | "find_groups",
   plan: HostilePlan[1],
 ): Promise<string> {
   const text = typeof plan === "string" ? plan : JSON.stringify(plan);
@@ -135,9 +135,9 @@ test("no plan finds another person's row, or a hidden column", async () => {
   const { lists, groups } = makeHostilePlans(call);
   const found: string[] = [];
   for (const [, plan] of withFound([...lists, ...OF_HIDDEN, ...ENDS]))
-    found.push(await send(ada, "query", plan));
+    found.push(await send(ada, "find", plan));
   for (const [, plan] of withFound([...groups, ...OF_HIDDEN]))
-    found.push(await send(ada, "groups", plan));
+    found.push(await send(ada, "find_groups", plan));
   expect(found[0]).toContain('"name":"mine"');
   for (const secret of [SECRET, HIDDEN, "price", "zone", all.id]) {
     // A rejected plan is in the error of the driver, not of the service.
@@ -186,7 +186,7 @@ test("no low limit of a plan reveals that others have rows in a range", async ()
   const [own] = await views.admin<
     { id: string }[]
   >`select id from data.notes where owner = ${ada.id}`;
-  const ask = (endpoint: "query" | "groups", plan: HostilePlan[1]) => (highest: string) => {
+  const ask = (endpoint: "find" | "find_groups", plan: HostilePlan[1]) => (highest: string) => {
     const values = { plan: JSON.stringify(plan), values: [highest, own?.id ?? ""], ...REST };
     return views.call(ada, "notes", { endpoint, values }).then(
       (body) => (body ?? "").slice(body?.indexOf("{")),
@@ -194,10 +194,10 @@ test("no low limit of a plan reveals that others have rows in a range", async ()
     );
   };
   for (const [name, plan] of withFound(LOW)) {
-    const [none, some] = await compareRanges(ask("query", plan));
+    const [none, some] = await compareRanges(ask("find", plan));
     expect({ name, some }).toEqual({ name, some: none });
     const grouped = { ...Object(plan), grouped: [], by: [] };
-    const [noGroup, group] = await compareRanges(ask("groups", grouped));
+    const [noGroup, group] = await compareRanges(ask("find_groups", grouped));
     expect({ name, group }).toEqual({ name, group: noGroup });
   }
 });
@@ -267,11 +267,11 @@ test("no plan of a write finds another person's row", async () => {
     };
     await views
       .call(ada, "notes", {
-        endpoint: "update_where",
+        endpoint: "update_found",
         values: { ...values, body: '{"name":"taken"}', bytes: 1e6 },
       })
       .catch(() => undefined);
-    await views.call(ada, "notes", { endpoint: "delete_where", values }).catch(() => undefined);
+    await views.call(ada, "notes", { endpoint: "delete_found", values }).catch(() => undefined);
   }
   const [left] =
     await views.admin`select count(*)::int4 as count from data.notes where name = ${SECRET}`;
@@ -283,16 +283,16 @@ test("the functions of other roles, of API keys and of other apps reject the pro
   const values = { plan, values: VALUES, bytes: 8_388_608, known: "" };
   const set = views.find("notes", "all");
   if (set === undefined) throw new Error("no view");
-  const other = views.call(ada, "notes", { endpoint: "query", values }, { set });
+  const other = views.call(ada, "notes", { endpoint: "find", values }, { set });
   await expect(other).rejects.toMatchObject({ code: "RH401" });
   const { view: _, ...plain } = set;
-  const ofKey = views.call(ada, "notes", { endpoint: "query", values }, { set: plain });
+  const ofKey = views.call(ada, "notes", { endpoint: "find", values }, { set: plain });
   await expect(ofKey).rejects.toMatchObject({ code: "RH401" });
-  expect(functionName(plain, "query")).toBe(functionOf(schema, "notes", "query"));
+  expect(functionName(plain, "find")).toBe(functionOf(schema, "notes", "find"));
   const elsewhere = views.call(
     ada,
     "notes",
-    { endpoint: "query", values },
+    { endpoint: "find", values },
     { app: crypto.randomUUID() },
   );
   await expect(elsewhere).rejects.toMatchObject({ code: "RH401" });

@@ -43,7 +43,7 @@ const teams: Record<string, string> = {};
 
 const service = await share(openTestService({ service: { previews: ["filters", "live"] } }));
 const app = await service.makeApp(schema);
-const views = await share(openPersonViews(service, { app, schema, rules }, ["query", "walk"]));
+const views = await share(openPersonViews(service, { app, schema, rules }, ["find", "walk"]));
 for (const [name, role] of Object.entries({
   ada: "member",
   bob: "member",
@@ -95,7 +95,7 @@ async function query(name: string, text: string, options = {}): Promise<Page> {
   const read = readListQuery(text, table.definition, { appId: app.id, find: () => undefined });
   const all = { ...OPTIONS, counted: 100_000, isCounted: false, appId: app.id, ...options };
   const values = { ...planQuery(read, table, all), bytes: 8_388_608, known: "" };
-  const found = await views.call(caller, "todos", { endpoint: "query", values });
+  const found = await views.call(caller, "todos", { endpoint: "find", values });
   return JSON.parse(found?.slice(32) ?? "null");
 }
 

@@ -34,7 +34,7 @@ const ids: Record<string, string> = {};
 const service = await share(openTestService({ service: { previews: ["filters", "live"] } }));
 const app = await service.makeApp(schema);
 const views = await share(
-  openPersonViews(service, { app, schema, rules }, ["query", "walk", "related", "children"]),
+  openPersonViews(service, { app, schema, rules }, ["find", "walk", "related", "children_of"]),
 );
 const ada = await views.makeCaller("member");
 const bob = await views.makeCaller("member");
@@ -77,21 +77,21 @@ async function list(
   // The functions of the caller's role.
   let named = plan;
   for (const { name: of } of views.tables)
-    for (const endpoint of ["query", "related", "children"] as const) {
+    for (const endpoint of ["find", "related", "children_of"] as const) {
       const set = views.find(of, caller.role);
       const definition = tableOf(of, caller.role)?.definition;
       if (set !== undefined && definition !== undefined)
         named = named.replaceAll(functionName(definition, endpoint), functionName(set, endpoint));
     }
   const found = await views.call(caller, name, {
-    endpoint: "query",
+    endpoint: "find",
     values: { plan: change(named), values, bytes: 8_000_000, known: "" },
   });
   return JSON.parse(found?.slice(32) ?? "null").rows;
 }
 
 test("functions of an API key, and of another role, reject the person", async () => {
-  const plain = (of: string, endpoint: "query" | "related") =>
+  const plain = (of: string, endpoint: "find" | "related") =>
     functionName(
       views.tables.find(({ name }) => name === of) ?? { name: of, columns: [] },
       endpoint,
@@ -103,7 +103,7 @@ test("functions of an API key, and of another role, reject the person", async ()
   );
   await expect(related).rejects.toMatchObject({ code: "RH401" });
   const ofSet = list(ada, "todos", "project.name=like.*", (plan) =>
-    plan.replaceAll(functionName(set, "query"), plain("projects", "query")),
+    plan.replaceAll(functionName(set, "find"), plain("projects", "find")),
   );
   await expect(ofSet).rejects.toMatchObject({ code: "RH401" });
 });

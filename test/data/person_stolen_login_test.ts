@@ -168,7 +168,7 @@ describe("plans of the thief's own", () => {
   test("show no hidden column and no row of others", async () => {
     const { ada, wiki } = world;
     const [own = ""] = await findOpen(wiki.id, proofOf(ada.key));
-    const name = own.replace(/list$/, "query");
+    const name = own.replace(/list$/, "find");
     expect(names).toContain(name);
     let answered = 0;
     for (const plan of [...plans, ...others])
@@ -192,7 +192,7 @@ describe("plans of the thief's own", () => {
     for (const number of numbers)
       for (const [endpoint, rest] of [
         [
-          "groups",
+          "find_groups",
           `'${JSON.stringify({ by: [number], visits: 1000, aggregates: [["max", number]], limit: 100 })}', '{}', 1000000, ''`,
         ],
         [
@@ -200,7 +200,7 @@ describe("plans of the thief's own", () => {
           `array['${bobs.id}'::uuid], '${JSON.stringify({ columns: [number], picked: [number], limit: 10 })}'`,
         ],
         [
-          "children",
+          "children_of",
           `array['${bobs.id}'::uuid], '${JSON.stringify({ columns: [number], picked: [number], limit: 10, via: number })}'`,
         ],
         [

@@ -28,7 +28,7 @@ const service = await share(
 );
 const app = await service.makeApp(schema);
 const views = await share(
-  openPersonViews(service, { app, schema, rules }, ["list", "get", "query", "walk", "groups"]),
+  openPersonViews(service, { app, schema, rules }, ["list", "get", "find", "walk", "find_groups"]),
 );
 const teams = Array.from({ length: 40 }, () => Bun.randomUUIDv7());
 await views.admin`insert into data.teams (app_id, id) select ${app.id}, unnest(${teams}::uuid[])`;

@@ -81,7 +81,7 @@ describe.each(MEASURED_SERVERS)("on $name with $statistics statistics", ({ isDeb
       service: { ...UNGUARDED, previews: ["filters", "live"] },
     });
     app = await service.makeApp(schema);
-    const endpoints = ["list", "query", "walk", "groups"] as const;
+    const endpoints = ["list", "find", "walk", "find_groups"] as const;
     views = await openPersonViews(service, { app, schema, rules }, endpoints);
     const me = crypto.randomUUID();
     for (const role of ROLES) callers[role] = await views.makeCaller(role, { id: me });

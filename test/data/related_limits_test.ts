@@ -38,8 +38,8 @@ testOne("no call of an attacker finds another app's rows", async () => {
   const login = postgres(service.database.servingUrl, { max: 1, prepare: false });
   const [related, children, query] = [
     functionOf(schema, "projects", "related"),
-    functionOf(schema, "todos", "children"),
-    functionOf(schema, "todos", "query"),
+    functionOf(schema, "todos", "children_of"),
+    functionOf(schema, "todos", "find"),
   ];
   const name = { name: "x", bytes: 1_000_000 };
   const up = { call: related, picked: [1, 2], of: 1, ...name };
@@ -122,7 +122,7 @@ testOne("no call of an attacker finds another app's rows", async () => {
 
 testOne("a key of another app is rejected by each function", async () => {
   const login = postgres(service.database.servingUrl, { max: 1, prepare: false });
-  for (const endpoint of ["related", "children"] as const)
+  for (const endpoint of ["related", "children_of"] as const)
     await expect(
       login.unsafe(
         `select api."${functionOf(schema, "todos", endpoint)}"('${app.id}', ${proofOf(other.key)}, '{}', '{}')`,
@@ -175,7 +175,7 @@ testOne("a page ends before a row whose related rows do not fit", async () => {
 testOne("a list follows a push of the related table by another process", async () => {
   const lists = [
     { path: "todos?select=project(name)&title=eq.mine", table: "projects", endpoint: "related" },
-    { path: "projects?select=todos(title)&name=eq.mine", table: "todos", endpoint: "children" },
+    { path: "projects?select=todos(title)&name=eq.mine", table: "todos", endpoint: "children_of" },
   ] as const;
   const before = await Promise.all(
     lists.map(({ path }) => service.call(app, `/v1/data/db/${path}`)),

@@ -32,7 +32,7 @@ const fewer = defineSchema({
 const called: string[] = [];
 const proxy = await share(openPostgresProxy());
 proxy.onMessage(({ type, statement }) => {
-  const [, endpoint] = /"todos__\w+_(walk|query)"/.exec(statement ?? "") ?? [];
+  const [, endpoint] = /"todos__\w+_(walk|find)"/.exec(statement ?? "") ?? [];
   if (type === "B" && endpoint !== undefined) called.push(endpoint);
   return undefined;
 });
@@ -101,7 +101,7 @@ test("an index is used when it is complete, and no longer when it is dropped", a
   const pages = new Map<TestApp, string[]>();
   for (const app of [owner, same, other]) {
     const found = await list(app, BY_TIME);
-    expect(found).toMatchObject({ status: 200, called: ["query"], titles: { length: 9 } });
+    expect(found).toMatchObject({ status: 200, called: ["find"], titles: { length: 9 } });
     pages.set(app, found.titles);
   }
   expect(await requestDuring(service.pushSchema(owner, after))).toEqual(new Set([200]));
@@ -109,15 +109,15 @@ test("an index is used when it is complete, and no longer when it is dropped", a
   // An index that is added to a shared table has only the rows of the table's owner.
   for (const app of [owner, same, other]) {
     const found = await list(app, BY_TIME);
-    expect(found.called).toEqual([app === owner ? "walk" : "query"]);
+    expect(found.called).toEqual([app === owner ? "walk" : "find"]);
     expect(found.titles).toEqual(pages.get(app) ?? []);
   }
   expect(await requestDuring(dropIndex())).toEqual(new Set([200]));
   for (const app of [owner, same, other]) {
     const found = await list(app, BY_TIME);
     // The function still has the statement: a walk finds out that its index is gone.
-    expect(found.called[0]).toBe(app === owner ? "walk" : "query");
-    expect(found.called.at(-1)).toBe("query");
+    expect(found.called[0]).toBe(app === owner ? "walk" : "find");
+    expect(found.called.at(-1)).toBe("find");
     expect(found.titles).toEqual(pages.get(app) ?? []);
   }
 });

@@ -41,7 +41,7 @@ const VISITS = 10_000;
 const PREFIX = "01900000-0000-7000-8000-";
 const id = (n: number) => `${PREFIX}${String(n).padStart(12, "0")}`;
 
-const WRITES = ["update_where", "delete_where"] as const;
+const WRITES = ["update_found", "delete_found"] as const;
 type Endpoint = (typeof WRITES)[number];
 
 /** Conditions, and how many rows they find. No two find the same rows, because the deletes remain. */
@@ -102,12 +102,12 @@ describe.each(MEASURED_SERVERS)("on $name with $statistics statistics", ({ isDeb
     });
     const list = `{${planned.values.map((value) => JSON.stringify(value)).join(",")}}`;
     const name = JSON.stringify(functionOf(schema, "todos", endpoint));
-    const rest = endpoint === "update_where" ? `$7, 8388608, null` : "null";
+    const rest = endpoint === "update_found" ? `$7, 8388608, null` : "null";
     return {
       text: `select api.${name}($1, ${proofOf(app.key)}, $2, $3::text::text[], $4, $5, $6, ${rest}) as body`,
       values: [
         ...[app.id, planned.plan, list, limit, isPart, isDry],
-        ...(endpoint === "update_where" ? [JSON.stringify({ note: "written" })] : []),
+        ...(endpoint === "update_found" ? [JSON.stringify({ note: "written" })] : []),
       ],
     };
   };
@@ -124,11 +124,11 @@ describe.each(MEASURED_SERVERS)("on $name with $statistics statistics", ({ isDeb
   }
 
   test.each(CASES)("$query writes $count rows and reads few buffers", async ({ query, count }) => {
-    expect(await countRows("update_where", query)).toBe(count);
-    const updated = await measure("update_where", query);
-    expect(await countRows("delete_where", query)).toBe(count);
-    const deleted = await measure("delete_where", query);
-    if (!query.includes("limit=")) expect(await countRows("delete_where", query)).toBe(0);
+    expect(await countRows("update_found", query)).toBe(count);
+    const updated = await measure("update_found", query);
+    expect(await countRows("delete_found", query)).toBe(count);
+    const deleted = await measure("delete_found", query);
+    if (!query.includes("limit=")) expect(await countRows("delete_found", query)).toBe(0);
     const most = CALL_BUFFERS + ROW_BUFFERS * count;
     for (const buffers of [updated, deleted]) expect(buffers).toBeLessThan(most);
   });

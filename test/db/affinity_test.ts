@@ -131,7 +131,8 @@ test("a table and the code of a call count once for a session", () => {
   const toTouched = (table: string, code: string) => ({ table, code, bytes: 80_000 });
   for (const code of ["get", "get", "list"]) memory.touch([toTouched("todos", code)]);
   expect(memory.bytes()).toBe(46_000 + 2 * 80_000);
-  for (const _ of [1, 2]) memory.touch([toTouched("todos", "get"), toTouched("lists", "children")]);
+  for (const _ of [1, 2])
+    memory.touch([toTouched("todos", "get"), toTouched("lists", "children_of")]);
   expect(memory.bytes()).toBe(2 * 46_000 + 3 * 80_000);
 });
 

@@ -72,7 +72,7 @@ export async function measureList(
 export type MeasuredList = {
   readonly schema: unknown;
   readonly table: string;
-  readonly endpoint?: "query" | "groups";
+  readonly endpoint?: "find" | "find_groups";
 };
 
 /** Returns the buffers that a call of the query or groups function and its nested calls read. */
@@ -82,7 +82,7 @@ export async function measureBuffers(
   {
     schema,
     table,
-    endpoint = "query",
+    endpoint = "find",
     plan,
     values,
   }: MeasuredList & { plan: string; values: readonly string[] },

@@ -41,7 +41,7 @@ function planPage(views: PersonViews, asked: Asked, asking: string): EndpointCal
   if (walk !== undefined && !isCounted)
     return { endpoint: "walk", values: { ...walk, ...rest, inline: null } };
   const { plan, values } = planQuery(read, table, { ...options, isCounted });
-  return { endpoint: "query", values: { plan, values, ...rest } };
+  return { endpoint: "find", values: { plan, values, ...rest } };
 }
 
 const ANY = { bytes: 8_388_608, known: "" } as const;
@@ -92,7 +92,7 @@ export async function measureGroups(
   const read = readGroupQuery(text, table.definition);
   const query = { ...read, where: withRule(read.where, rule) };
   const { plan, values } = planGroups(query, table, { ...options, visits: MAX_COUNTED });
-  const call = { endpoint: "groups", values: { plan, values, ...ANY } } as const;
+  const call = { endpoint: "find_groups", values: { plan, values, ...ANY } } as const;
   return (await measureCall(views, asked, call)).buffers;
 }
 
@@ -106,7 +106,7 @@ export async function measureDryDelete(
   const list = toList({ ...read, where: withRule(read.where, rule) }, MAX_VISITS, false);
   const { plan, values } = planWrite(list, table, options);
   const rest = { limit: MAX_VISITS, isPart: false, isDry: true, claim: null };
-  const call = { endpoint: "delete_where", values: { plan, values, ...rest } } as const;
+  const call = { endpoint: "delete_found", values: { plan, values, ...rest } } as const;
   return (await measureCall(views, asked, call)).buffers;
 }
 

@@ -43,7 +43,7 @@ import { CARDS, call, type KeyName, openPersonKey, restoreProject, type World } 
 /** What `migrate` itself writes: facts of the program. */
 const FACTS = [
   ...["service_migrations", "code", "release", "isolation_checks", "versions"],
-  ...["verified_sets", "body_digests"],
+  ...["verified_sets", "body_digests", "kept_bodies"],
 ];
 const DECLARED = ["audit_actions", "app_switches", "account_actions"];
 const isOfProgram = (table: string) =>

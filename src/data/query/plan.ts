@@ -211,7 +211,7 @@ function planSet(
       set: isNested ? `${parent}.${column.name}` : column.name,
     },
   );
-  const call = functionName(table.definition, "query");
+  const call = functionName(table.definition, "find");
   return { set: { call, plan, values }, isUnindexed };
 }
 
@@ -352,7 +352,7 @@ export function planRelated(
   const references = referenceColumns(definition).map(({ name }) => name);
   return related.map(({ name, table, column, select, related: nested, children }) => {
     const { numberOf, numberOfTerm } = numberColumns(table.definition);
-    const call = functionName(table.definition, children === undefined ? "related" : "children");
+    const call = functionName(table.definition, children === undefined ? "related" : "children_of");
     const common = {
       ...{ call, name, picked: select.map(numberOf), bytes: options.bytes ?? LIST_BYTES },
       related: planRelated(nested, table, options),

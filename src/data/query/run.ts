@@ -303,7 +303,7 @@ async function findQueriedPage(
     const { index, isSelective, isUnindexed, ...planned } = planQuery(read, current, options);
     const limits = limitQuery(deps, current, { person, isUnindexed });
     Object.assign(sent, { index, isSelective, ...limits });
-    return { endpoint: "query", values: { ...planned, ...rest }, related, ...limits } as const;
+    return { endpoint: "find", values: { ...planned, ...rest }, related, ...limits } as const;
   };
   const explain = (exceeded: Exceeded) => {
     const message = explainNeededIndex(query, table, { appId, person, missing, ...exceeded });
@@ -474,7 +474,12 @@ async function readGroups(
     Object.assign(sent, { index, ...limits });
     const rest = { bytes: deps.maxResponseBytes, known: tags.join(",") };
     const related = listSetTables(read.where);
-    return { endpoint: "groups", values: { ...planned, ...rest }, related, ...limits } as const;
+    return {
+      endpoint: "find_groups",
+      values: { ...planned, ...rest },
+      related,
+      ...limits,
+    } as const;
   };
   const explain = (exceeded: Exceeded) => explainGroups(query, table, exceeded);
   return await repeatPlanned({ table, query, options, sent, explain }, async () => {

@@ -13,6 +13,7 @@ import { LATENCY_BUCKETS } from "../../std/latency.ts";
 import * as limits from "../../std/limits.ts";
 import * as storedText from "../../std/patterns.ts";
 import { quoteLiteral } from "../../std/quote.ts";
+import { ALL_ENDPOINTS, FORMER_ENDPOINTS } from "../endpoints.ts";
 import { FIND_ISSUES } from "../isolation.ts";
 import * as sqlConstants from "../sql_constants.ts";
 import {
@@ -27,6 +28,8 @@ import { defineVisitorFunctions, readActions, renderDispatcher } from "./visitor
 /** SQL files name these. */
 const CONSTANTS: Readonly<Record<string, unknown>> = {
   ...{ ...limits, ...storedText, ...sqlConstants, LATENCY_BUCKETS },
+  ENDPOINT_NAMES: ALL_ENDPOINTS.join("|"),
+  FORMER_NAMES: Object.keys(FORMER_ENDPOINTS).join("|"),
   FOUND_CLASSES: Object.keys(FOUND).map(quoteLiteral).join(", "),
   INTENDED_CODES: INTENDED.map(quoteLiteral).join(", "),
   LISTENING_SWITCHES: quoteLiteral(

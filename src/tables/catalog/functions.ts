@@ -6,10 +6,17 @@
  */
 
 import {
+  CHANGES,
   type Dialect,
   type DialectName,
   dialectOf,
+  ENDPOINTS,
+  type Endpoint,
   echoColumn,
+  FILTERS,
+  FORMER_ENDPOINTS,
+  type FormerEndpoint,
+  GROUPED,
   PLAIN,
   quoteName,
 } from "../../db/mod.ts";
@@ -18,29 +25,7 @@ import { quoteElement } from "../../std/quote.ts";
 import { type ColumnSet, hashColumnSet } from "./catalog.ts";
 import type { IndexForm } from "./names.ts";
 
-const ENDPOINTS = [
-  ...(["list", "get", "create", "create_many", "update", "update_many", "delete"] as const),
-] as const;
-/** Of databases with the preview `filters`. */
-const FILTERS = [
-  "query",
-  "walk",
-  "related",
-  "children",
-  "groups",
-  "upsert",
-  "update_keyed",
-  "update_where",
-  "delete_where",
-] as const;
-/** Creates of several requests. */
-const GROUPED = "create_group";
-const CHANGES = "changes";
-export type Endpoint =
-  | (typeof ENDPOINTS)[number]
-  | (typeof FILTERS)[number]
-  | typeof GROUPED
-  | typeof CHANGES;
+export { ALL_ENDPOINTS, type Endpoint } from "../../db/mod.ts";
 
 /** What the form of a database's functions and indexes depends on. */
 export type FunctionSite = {
@@ -70,8 +55,8 @@ export function endpointsOf(site: FunctionSite): readonly Endpoint[] {
 
 /** Endpoints that a database of an earlier release lacks: only their own requests fail until it is migrated. */
 const OPTIONAL: readonly Endpoint[] = [
-  ...([GROUPED, "update_many", "groups", "upsert"] as const),
-  ...(["update_keyed", "update_where", "delete_where"] as const),
+  ...([GROUPED, "update_many", "find", "children_of", "find_groups", "upsert"] as const),
+  ...(["update_keyed", "update_found", "delete_found"] as const),
   CHANGES,
 ];
 
@@ -80,15 +65,12 @@ export function requiredEndpointsOf(site: FunctionSite): readonly Endpoint[] {
   return endpointsOf(site).filter((endpoint) => !OPTIONAL.includes(endpoint));
 }
 
-/** Every endpoint that can have a function. */
-export const ALL_ENDPOINTS: readonly Endpoint[] = [...ENDPOINTS, GROUPED, ...FILTERS, CHANGES];
-
 /** Writes that find rows by their values, so their keys also need `data:read`. */
 export const READS_TOO: ReadonlySet<Endpoint> = new Set<Endpoint>([
   "upsert",
   "update_keyed",
-  "update_where",
-  "delete_where",
+  "update_found",
+  "delete_found",
 ]);
 
 /** The role that owns apps' tables and types, and nothing else: pushes run as this role. */
@@ -226,10 +208,10 @@ const OF_ENDPOINT = {
   update: { scope: "data:write", values: ["id", "body", "bytes", "match", "claim"] },
   update_many: { scope: "data:write", values: ["ids", "bodies", "bytes", "claim"] },
   delete: { scope: "data:write", values: ["id", "match"] },
-  query: { scope: "data:read", values: ["plan", "values", "bytes", "known"] },
-  groups: { scope: "data:read", values: ["plan", "values", "bytes", "known"] },
+  find: { scope: "data:read", values: ["plan", "values", "bytes", "known"] },
+  find_groups: { scope: "data:read", values: ["plan", "values", "bytes", "known"] },
   related: { scope: "data:read", values: ["ids", "relation"] },
-  children: { scope: "data:read", values: ["ids", "relation"] },
+  children_of: { scope: "data:read", values: ["ids", "relation"] },
   walk: {
     scope: "data:read",
     values: [
@@ -242,11 +224,11 @@ const OF_ENDPOINT = {
     values: ["ids", "bodies", "unique", "indexes", "sequence", "isIgnored", "bytes", "claim"],
   },
   update_keyed: { scope: "data:write", values: ["bodies", "unique", "indexes", "bytes", "claim"] },
-  update_where: {
+  update_found: {
     scope: "data:write",
     values: ["plan", "values", "limit", "isPart", "isDry", "body", "bytes", "claim"],
   },
-  delete_where: {
+  delete_found: {
     scope: "data:write",
     values: ["plan", "values", "limit", "isPart", "isDry", "claim"],
   },
@@ -279,7 +261,10 @@ export const TABLE_LENGTH = 32;
 
 export type RecordedName = { readonly table: string; readonly hash: string };
 
-export function functionName(set: ColumnSet | RecordedName, endpoint: Endpoint): string {
+export function functionName(
+  set: ColumnSet | RecordedName,
+  endpoint: Endpoint | FormerEndpoint,
+): string {
   const { table, hash } = "columns" in set ? { table: set.name, hash: hashColumnSet(set) } : set;
   return `${table.slice(0, TABLE_LENGTH)}__${hash}_${endpoint}`;
 }
@@ -288,6 +273,13 @@ export function functionName(set: ColumnSet | RecordedName, endpoint: Endpoint):
 export function functionSignature(set: ColumnSet | RecordedName, endpoint: Endpoint): string {
   const types = argumentsOf(endpoint).map((name) => TYPES[ARGUMENTS[name]].name);
   return `api.${quoteName(functionName(set, endpoint))}(${types.join(", ")})`;
+}
+
+/** The functions of a set that only processes of an earlier release call, as DDL names them. */
+export function formerSignatures(set: ColumnSet | RecordedName): string[] {
+  return Object.entries(FORMER_ENDPOINTS).map(
+    ([name, types]) => `api.${quoteName(functionName(set, name as FormerEndpoint))}(${types})`,
+  );
 }
 
 /** The types of a function's arguments as PostgreSQL's `oidvectortypes` prints them. */

@@ -92,6 +92,7 @@ export async function refreshFunctions(
 ): Promise<string[]> {
   // First for all: a new function of one table sets what the listeners of others hear when it cascades.
   await fitListeners(admin);
+  await call(admin, "drop_changed_former", {});
   const compared = await compareTables(admin);
   const { outdated, isRecorded } = compared;
   const refreshed: string[] = [];

@@ -33,19 +33,19 @@ type Fault = {
 
 const WRITES = [
   ...["create", "create_many", "create_group", "update", "update_many", "upsert", "update_keyed"],
-  "update_where",
+  "update_found",
 ] as const;
-const READS = ["get", "list", "query", "walk", "groups", "related", "children"] as const;
+const READS = ["get", "list", "find", "walk", "find_groups", "related", "children_of"] as const;
 const NAMES: readonly RuleName[] = ["read", "create", "from", "to", "delete"];
 const always = "true";
 
 export const FAULTS: Readonly<Record<string, Fault>> = {
   "a change is not checked after it": {
-    endpoints: ["update", "update_many", "update_where", "upsert", "update_keyed"],
+    endpoints: ["update", "update_many", "update_found", "upsert", "update_keyed"],
     edit: (text) => text.replaceAll(/if not "\$ok" then/g, "if false then"),
   },
   "the list ignores all but the first column of an alternative": {
-    endpoints: ["list", "query", "walk"],
+    endpoints: ["list", "find", "walk"],
     swaps: (set) => rewrite(set, ["read"], (alternative) => firstOf(alternative)),
   },
   "readable ignores the rule of the other table": {
@@ -53,7 +53,7 @@ export const FAULTS: Readonly<Record<string, Fault>> = {
     swaps: (set) => swapRules(set, NAMES, withOpenOthers(set.view)),
   },
   "a delete ignores its rule": {
-    endpoints: ["delete", "delete_where"],
+    endpoints: ["delete", "delete_found"],
     swaps: (set) => swapRules(set, ["delete"], { ...set.view, delete: [{}] }),
   },
   "references are not checked": {
@@ -89,7 +89,7 @@ export const FAULTS: Readonly<Record<string, Fault>> = {
     },
   },
   "memberOf ignores where": {
-    endpoints: [...READS, ...WRITES, "delete", "delete_where"],
+    endpoints: [...READS, ...WRITES, "delete", "delete_found"],
     swaps: (set) => rewriteAll(set, withoutWhere),
   },
   "an upsert ignores the state before it": {
@@ -118,7 +118,7 @@ export const FAULTS: Readonly<Record<string, Fault>> = {
       }),
   },
   "related rows ignore the rule of their table": {
-    endpoints: ["related", "children"],
+    endpoints: ["related", "children_of"],
     players: ["query", "update", "create"],
     swaps: (set) => swapRules(set, ["read"], { ...set.view, read: [{}] }),
   },

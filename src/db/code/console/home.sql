@@ -114,7 +114,8 @@ begin
     'processes', rowhouse.list_processes(),
     'unserved', (select coalesce(jsonb_agg(to_jsonb(listed)), '[]')
       from rowhouse.unserved_switches() as listed),
-    'canContract', exists (select from rowhouse.code where rowhouse.is_earlier(compatible_from))
+    'canContract', (exists (select from rowhouse.code where rowhouse.is_earlier(compatible_from))
+        or exists (select from rowhouse.kept_bodies))
       and not exists (select from rowhouse.earlier_processes()),
     'devLeftovers', rowhouse.dev_leftovers(),
     'lastPush', (select jsonb_build_object('app', slug, 'at', applied_at) from rowhouse.migrations

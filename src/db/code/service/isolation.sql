@@ -1,19 +1,24 @@
 -- The guard's results. One process checks the whole database for all; the others read the stored
 -- result. No login can store a forged result: the function that stores the result computes it.
 
-grant select on rowhouse.release, rowhouse.verified_sets
+grant select on rowhouse.release, rowhouse.verified_sets, rowhouse.kept_bodies
   to rowhouse_tables, rowhouse_service, rowhouse_gateway, rowhouse_data, rowhouse_identity;
 
--- The functions of apps' tables, each with a digest of its body. A body is read only if the version
--- of its row has changed since it was read: reading all is most of the work.
+-- The functions of apps' tables, each with a digest of its body. Those of an earlier release that
+-- are as they were recorded are left out. A body is read only if the version of its row has changed
+-- since it was read: reading all is most of the work.
 create function rowhouse.list_bodies(out signature text, out digest text) returns setof record
 language sql stable
 set search_path = pg_catalog, pg_temp set quote_all_identifiers = off as $$
-  select proname || '(' || oidvectortypes(proargtypes) || ')',
-    case when known.mark = concat_ws(' ', pg_proc.xmin, pg_proc.ctid) then known.digest
-      else md5(trim(both E'\n' from prosrc)) end
-  from pg_proc left join rowhouse.body_digests as known using (oid)
-  where pronamespace = 'api'::regnamespace
+  select found.* from (
+    select proname || '(' || oidvectortypes(proargtypes) || ')',
+      case when known.mark = concat_ws(' ', pg_proc.xmin, pg_proc.ctid) then known.digest
+        else md5(trim(both E'\n' from prosrc)) end
+    from pg_proc left join rowhouse.body_digests as known using (oid)
+    where pronamespace = 'api'::regnamespace) as found (signature, digest)
+  where not exists (select from rowhouse.kept_bodies as kept
+    where kept.signature = found.signature and kept.digest = found.digest
+      and kept.endpoint ~ '^(${FORMER_NAMES})$')
 $$;
 
 -- A digest of the names and bodies of all functions of apps' tables.
@@ -63,11 +68,29 @@ create function rowhouse.find_unrecorded() returns setof text language sql stabl
 set search_path = pg_catalog, pg_temp as $$
   select 'Function api.' || proname || ' must be one that a push recorded' from pg_proc
   where pronamespace = 'api'::regnamespace
-    and regexp_replace(proname,
-      '_(list|get|create|create_many|create_group|update|update_many|delete|query|groups|walk'
-        '|related|children|upsert|update_keyed|update_where|delete_where|changes)$', '') not in (
-      select left(table_name, 32) || '__' || hash from rowhouse.column_sets
-      union all select left(table_name, 32) || '__' || hash from rowhouse.views)
+    and (regexp_replace(proname, '_(${ENDPOINT_NAMES}|${FORMER_NAMES})$', '') not in (
+        select left(table_name, 32) || '__' || hash from rowhouse.column_sets
+        union all select left(table_name, 32) || '__' || hash from rowhouse.views)
+      or (proname ~ '__[0-9a-f]{16}_(${FORMER_NAMES})$'
+        and proname || '(' || oidvectortypes(proargtypes) || ')' not in (
+          select signature from rowhouse.kept_bodies)))
+$$;
+
+-- Drops the functions of an earlier release that are not as they were recorded.
+create function rowhouse.drop_changed_former() returns void language plpgsql
+set search_path = pg_catalog, pg_temp as $$
+declare
+  changed text;
+begin
+  for changed in select pg_proc.oid::regprocedure from pg_proc
+    where pronamespace = 'api'::regnamespace and proname ~ '__[0-9a-f]{16}_(${FORMER_NAMES})$'
+      and not exists (select from rowhouse.kept_bodies
+        where signature = proname || '(' || oidvectortypes(proargtypes) || ')'
+          and digest = md5(trim(both E'\n' from prosrc)))
+  loop
+    execute 'drop function if exists ' || changed;
+  end loop;
+end
 $$;
 
 -- The issues and their age: at most max_age_s, or a sixth of max_age_s after a push. While another

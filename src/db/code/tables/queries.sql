@@ -112,7 +112,7 @@ declare
   ids text;
 begin
   for part in select value from jsonb_array_elements(sets) loop
-    if (part ->> 'call' ~ '_query$' and part -> 'plan' ? 'set'
+    if (part ->> 'call' ~ '_(find|query)$' and part -> 'plan' ? 'set'
       and (part ->> 'at')::int4 between 1 and cardinality(given)) is not true then
       raise exception 'no such set' using errcode = 'RH022';
     end if;

@@ -1,7 +1,7 @@
 -- Related rows of a page. The functions of a table know only its columns, because apps that share
 -- the columns of one table can differ in those of another. So each calls the functions of other
--- tables by name: "related" finds rows by their ids, "children" the rows that refer to given rows.
--- Each of these checks the proof and sets the tenant itself. A plan numbers columns, as in
+-- tables by name: "related" finds rows by their ids, "children_of" the rows that refer to given
+-- rows. Each of these checks the proof and sets the tenant itself. A plan numbers columns, as in
 -- queries.sql: no name or value of it becomes part of a statement.
 
 -- For each row its members with related rows, such as "project":{…},"todos":{…}: an empty text
@@ -25,7 +25,7 @@ begin
   for relation in
     select value from jsonb_array_elements(relations) with ordinality order by ordinality
   loop
-    if (relation ->> 'call' ~ '_(related|children)$') is not true then
+    if (relation ->> 'call' ~ '_(related|children_of|children)$') is not true then
       raise exception 'no such function' using errcode = 'RH022';
     end if;
     keys := ids;

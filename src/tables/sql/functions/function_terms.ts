@@ -65,14 +65,14 @@ const SINGLE_WALK = [
 const BRIEFLY = [["lock_timeout", SHORT_WAIT]] as const;
 const SETTINGS_OF: Readonly<Partial<Record<Endpoint, readonly (readonly [string, string])[]>>> = {
   list: NO_COMPILATION,
-  query: [...NO_COMPILATION, ...SINGLE_WALK],
-  groups: [...NO_COMPILATION, ...SINGLE_WALK],
+  find: [...NO_COMPILATION, ...SINGLE_WALK],
+  find_groups: [...NO_COMPILATION, ...SINGLE_WALK],
   related: [...NO_COMPILATION, ...SINGLE_WALK],
-  children: [...NO_COMPILATION, ...SINGLE_WALK],
+  children_of: [...NO_COMPILATION, ...SINGLE_WALK],
   walk: [...NO_COMPILATION, ...SINGLE_WALK],
   create_group: BRIEFLY,
-  update_where: [...NO_COMPILATION, ...SINGLE_WALK],
-  delete_where: [...NO_COMPILATION, ...SINGLE_WALK],
+  update_found: [...NO_COMPILATION, ...SINGLE_WALK],
+  delete_found: [...NO_COMPILATION, ...SINGLE_WALK],
 };
 
 /** A list of a person whose rule removes rows is several walks, which end early only without a sort. */

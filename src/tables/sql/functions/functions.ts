@@ -15,11 +15,13 @@ import {
   FUNCTION_CALLERS,
   FUNCTION_OWNER,
   type FunctionSite,
+  formerSignatures,
   functionSignature,
   placeholdersOf,
   type RecordedName,
   type ServedSet,
   scopeOf,
+  servesFilters,
   type View,
 } from "../../catalog/mod.ts";
 import { qualify } from "../../qualify.ts";
@@ -56,15 +58,15 @@ const BODIES: Readonly<Record<Endpoint, (table: ServedSet, site: FunctionSite) =
   update: updateBody,
   update_many: updateManyBody,
   delete: deleteBody,
-  query: queryBody,
-  groups: groupsBody,
+  find: queryBody,
+  find_groups: groupsBody,
   related: relatedBody,
-  children: childrenBody,
+  children_of: childrenBody,
   walk: walkBody,
   upsert: upsertBody,
   update_keyed: updateKeyedBody,
-  update_where: updateWhereBody,
-  delete_where: deleteWhereBody,
+  update_found: updateWhereBody,
+  delete_found: deleteWhereBody,
   changes: changesBody,
 };
 
@@ -107,16 +109,22 @@ export function renderIndexed(table: ServedSet, site: FunctionSite): string[] {
 const INDEXED: ReadonlySet<Endpoint> = new Set(["walk"]);
 /** The statements of a view also walk along the indexes of its rule. */
 const INDEXED_OF_VIEW: ReadonlySet<Endpoint> = new Set([
-  ...(["walk", "list", "query", "groups", "update_where", "delete_where"] as const),
+  ...(["walk", "list", "find", "find_groups", "update_found", "delete_found"] as const),
 ]);
 
 export function renderDropFunctions(set: RecordedName): string[] {
-  return renderDrops(set, ALL_ENDPOINTS);
+  return [...renderDrops(set, ALL_ENDPOINTS), ...renderDropFormer(set)];
 }
 
 /** The statements that drop the functions that this form of a database lacks. */
 export function renderDropUnserved(set: ColumnSet, site: FunctionSite): string[] {
-  return renderDrops(set, findUnserved(set, site));
+  const drops = renderDrops(set, findUnserved(set, site));
+  // Those of earlier releases serve only lists with conditions.
+  return servesFilters(site) ? drops : [...drops, ...renderDropFormer(set)];
+}
+
+function renderDropFormer(set: RecordedName | ColumnSet): string[] {
+  return formerSignatures(set).map((signature) => `drop function if exists ${signature}`);
 }
 
 export function findUnserved(set: ColumnSet, site: FunctionSite): Endpoint[] {

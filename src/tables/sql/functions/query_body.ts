@@ -47,7 +47,7 @@ import { andVisible, type RuleName, renderRule, WHO } from "./view_terms.ts";
  * because the function is stable.
  */
 export function queryBody(table: ServedSet, site: FunctionSite): string {
-  const { app, proof, plan, values, bytes, known } = placeholdersOf("query");
+  const { app, proof, plan, values, bytes, known } = placeholdersOf("find");
   const number = (name: string) => `("$plan" ->> '${name}')::int4`;
   const most = readVisits(table);
   const isMerged = listRuleWalks(table, "") !== undefined;
@@ -75,7 +75,7 @@ export function queryBody(table: ServedSet, site: FunctionSite): string {
   "$refs" uuid[];
   ${PAGE_VARIABLES}
 begin
-  ${beginAs(table, "query", site)}
+  ${beginAs(table, "find", site)}
   ${fillSets(table, { app, proof })}
   ${isMerged ? findMerged(execute) : execute(most)}
   -- The ids of a set, for the query function of another table.
@@ -226,7 +226,7 @@ function toCompared({ compared }: SqlKind, name: string): string {
 
 /** The tag of the groups, a hash of their text, followed by the text unless the caller has that tag. */
 export function groupsBody(table: ServedSet, site: FunctionSite): string {
-  const { app, proof, plan, values, bytes, known } = placeholdersOf("groups");
+  const { app, proof, plan, values, bytes, known } = placeholdersOf("find_groups");
   const columns = queryColumns(table);
   const constants = [
     `array[${columns.map(({ kind }) => kind === "string").join(", ")}]::bool[]`,
@@ -244,7 +244,7 @@ export function groupsBody(table: ServedSet, site: FunctionSite): string {
   "$text" text;
   "$tag" text;
 begin
-  ${beginAs(table, "groups", site)}
+  ${beginAs(table, "find_groups", site)}
   ${fillSets(table, { app, proof })}
   if not "$plan" ? 'grouped' then
     raise exception 'no such query' using errcode = '${SIGNALS.planInvalid}';

@@ -65,7 +65,7 @@ end`;
 
 /** The first children of each id, in the order of an index that begins with the reference. */
 export function childrenBody(table: ColumnSet, site: FunctionSite): string {
-  const { app, proof, ids } = placeholdersOf("children");
+  const { app, proof, ids } = placeholdersOf("children_of");
   const columns = queryColumns(table);
   const texts = (list: readonly (string | undefined)[]) =>
     `array[${list.map((text) => (text === undefined ? "null" : quoteLiteral(text))).join(", ")}]::text[]`;
@@ -91,7 +91,7 @@ export function childrenBody(table: ColumnSet, site: FunctionSite): string {
     ${quoteLiteral(qualify(referencesOfRow(table)))}, ${describeRelation(table)})`;
   return `declare
   ${declareWho(table)}
-  ${declareRelation("children")}
+  ${declareRelation("children_of")}
   "$limit" constant int4 := ("$relation" ->> 'limit')::int4;
   "$found" uuid[];
   "$owners" int4[];
@@ -99,7 +99,7 @@ export function childrenBody(table: ColumnSet, site: FunctionSite): string {
   "$texts" text[];
   "$refs" uuid[];
 begin
-  ${beginAs(table, "children", site)}
+  ${beginAs(table, "children_of", site)}
   if ("$limit" >= 0 and cardinality(${ids}) * "$limit" <= ${MAX_ROWS}
     and cardinality(${ids}) <= ${MAX_ROWS}) is not true then
     ${TOO_MANY}
@@ -139,7 +139,7 @@ function describeRelation(table: ColumnSet): string {
 
 const TOO_MANY = `raise exception 'too many rows' using errcode = '${SIGNALS.planInvalid}';`;
 
-function declareRelation(endpoint: "related" | "children"): string {
+function declareRelation(endpoint: "related" | "children_of"): string {
   return `"$relation" constant jsonb := ${placeholdersOf(endpoint).relation}::jsonb;
   "$bytes" constant int8 := ("$relation" ->> 'bytes')::int8;`;
 }

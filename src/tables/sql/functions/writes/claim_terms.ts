@@ -21,7 +21,7 @@ const { app, proof } = placeholdersOf("get");
 
 type KeyedEndpoint =
   | Extract<Endpoint, "create" | "create_many" | "update" | "update_many">
-  | Extract<Endpoint, "upsert" | "update_keyed" | "update_where" | "delete_where">;
+  | Extract<Endpoint, "upsert" | "update_keyed" | "update_found" | "delete_found">;
 
 type Options = {
   /** The response, if the body knows it before the write. */

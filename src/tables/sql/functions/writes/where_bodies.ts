@@ -40,10 +40,10 @@ import {
 } from "./row_writes.ts";
 import { onVariables, rejectClosed, rejectReferences } from "./sent_terms.ts";
 
-type WhereEndpoint = "update_where" | "delete_where";
+type WhereEndpoint = "update_found" | "delete_found";
 
 export function updateWhereBody(table: ServedSet, site: FunctionSite): string {
-  const { body, bytes } = placeholdersOf("update_where");
+  const { body, bytes } = placeholdersOf("update_found");
   const { text, end } = changedOf(table);
   const ended = end('"$id"');
   const changed = `${text}
@@ -51,7 +51,7 @@ export function updateWhereBody(table: ServedSet, site: FunctionSite): string {
           return rowhouse.reject_row("$id");
         end if;`;
   return renderBody(table, site, {
-    endpoint: "update_where",
+    endpoint: "update_found",
     rule: "from",
     begin: `"$body" := ${body}::jsonb;
   ${readChange(table)}
@@ -70,7 +70,7 @@ export function updateWhereBody(table: ServedSet, site: FunctionSite): string {
 
 export function deleteWhereBody(table: ServedSet, site: FunctionSite): string {
   return renderBody(table, site, {
-    ...{ endpoint: "delete_where", rule: "delete", begin: "", lock: "update" },
+    ...{ endpoint: "delete_found", rule: "delete", begin: "", lock: "update" },
     declared: declareDeletes(table),
     write: `${nameDeleted(table, site, `array_to_string("$ids", ',')`)}
   ${deleteRows(table)}`,

@@ -1,0 +1,45 @@
+/** The names of the functions of apps' tables, which SQL files and generated code share. @module */
+
+/** Of every database. */
+export const ENDPOINTS = [
+  ...(["list", "get", "create", "create_many", "update", "update_many", "delete"] as const),
+] as const;
+/** Of databases with the preview `filters`. */
+export const FILTERS = [
+  "find",
+  "walk",
+  "related",
+  "children_of",
+  "find_groups",
+  "upsert",
+  "update_keyed",
+  "update_found",
+  "delete_found",
+] as const;
+/** Creates of several requests. */
+export const GROUPED = "create_group";
+export const CHANGES = "changes";
+
+export type Endpoint =
+  | (typeof ENDPOINTS)[number]
+  | (typeof FILTERS)[number]
+  | typeof GROUPED
+  | typeof CHANGES;
+
+/** Every endpoint that can have a function. */
+export const ALL_ENDPOINTS: readonly Endpoint[] = [...ENDPOINTS, GROUPED, ...FILTERS, CHANGES];
+
+const PLANNED = "pg_catalog.uuid, pg_catalog.bytea, pg_catalog.text, pg_catalog.text[]";
+
+/**
+ * Endpoints that only processes before 0.2.0 call, with the types of their arguments. Their functions stay as such a process
+ * generated them until `rowhouse migrate --contract`, or until their set is dropped. `rowhouse.kept_bodies` records them.
+ */
+export const FORMER_ENDPOINTS = {
+  query: `${PLANNED}, pg_catalog.int4, pg_catalog.text`,
+  groups: `${PLANNED}, pg_catalog.int4, pg_catalog.text`,
+  children: "pg_catalog.uuid, pg_catalog.bytea, pg_catalog.uuid[], pg_catalog.text",
+  update_where: `${PLANNED}, pg_catalog.int4, pg_catalog.bool, pg_catalog.bool, pg_catalog.text, pg_catalog.int4, pg_catalog.bytea`,
+  delete_where: `${PLANNED}, pg_catalog.int4, pg_catalog.bool, pg_catalog.bool, pg_catalog.bytea`,
+} as const satisfies Readonly<Record<string, string>>;
+export type FormerEndpoint = keyof typeof FORMER_ENDPOINTS;
