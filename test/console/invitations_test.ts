@@ -2,6 +2,7 @@
 import { describe, expect, test } from "bun:test";
 import { showUser } from "../../src/records/people/mod.ts";
 import { listAudit } from "../support/lists.ts";
+import { expectRedirect } from "../support/page_text.ts";
 import {
   type Jar,
   makePerson,
@@ -80,7 +81,7 @@ test("a person with an account gets the role from an invitation without a link",
   const typed = { email: person.email, app: app.slug, role: "editor" };
   const sent = await submit(adminJar, "/console/new-person", typed);
   const to = `/console/apps/${app.slug}/people?done=granted`;
-  expect([sent.status, sent.headers.get("location")]).toEqual([303, to]);
+  expectRedirect(sent, to);
   expect((await showUser(service.service, person.email)).grants).toMatchObject([
     { role: "editor" },
   ]);
@@ -93,7 +94,7 @@ test("resending ends the old link, and withdrawing ends the new link and removes
   const link = readLink(await submit(adminJar, `${pathOf(person, "resend")}?from=list`));
   expect([await isOpen(old), await isOpen(link)]).toEqual([false, true]);
   const gone = await submit(adminJar, `${pathOf(person, "withdraw")}?from=list`);
-  expect([gone.status, gone.headers.get("location")]).toEqual([303, `${LIST}?done=withdrawn`]);
+  expectRedirect(gone, `${LIST}?done=withdrawn`);
   expect([await isOpen(link), await rowOf(person.email)]).toEqual([false, ""]);
   const mine = (await listAudit(service.service, 100)).filter(({ userId }) => userId === person.id);
   expect(mine.filter(({ actor }) => actor === admin.id).map(({ action }) => action)).toEqual([

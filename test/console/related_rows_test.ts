@@ -1,7 +1,7 @@
 /** The page of a row shows what the row references and what references it, with `filters` by one list. */
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { defineSchema, t } from "../../src/schema/mod.ts";
-import { textOf } from "../support/page_text.ts";
+import { expectPage, textOf } from "../support/page_text.ts";
 import { type Jar, makePerson, readHidden, signInAs, visit } from "../support/people.ts";
 import { openTestService, type TestApp, type TestService } from "../support/service.ts";
 
@@ -113,9 +113,7 @@ describe.each([
     const typed = { ...readHidden(text), "value.name": "Home" };
     const path = `${rowsOf("projects")}/rows/${ids.garden}`;
     const rejected = await visit(service, jar, path, { fields: typed });
-    expect(rejected.status).toBe(409);
-    expect(rejected.text).toContain("Open <bdi>Ada Lovelace</bdi>");
-    expect(textOf(rejected)).toContain("todos.project");
+    expectPage(rejected, 409, "Open <bdi>Ada Lovelace</bdi>", "todos.project");
   });
 
   if (!hasFilters) {

@@ -5,6 +5,7 @@ import { revokeKey } from "../../src/records/apps/mod.ts";
 import { defineSchema, t } from "../../src/schema/mod.ts";
 import { testDeps } from "../support/deps.ts";
 import { eventually } from "../support/eventually.ts";
+import { expectRedirect } from "../support/page_text.ts";
 import { makePerson, signInAs, visit } from "../support/people.ts";
 import { openTestService, type TestApp, type TestResponse } from "../support/service.ts";
 import { previewsOfRun } from "../support/shape.ts";
@@ -68,10 +69,7 @@ test("each id that a client got leads to an explanation, before and after its mi
   }
   expect(await show(`/console/requests/${last}`)).toContain("similar requests in the same minute");
   const byReference = await visit(service, jar, `/console/requests?id=${last.slice(-12)}`);
-  expect([byReference.status, byReference.headers.get("location")]).toEqual([
-    303,
-    `/console/requests/${first}`,
-  ]);
+  expectRedirect(byReference, `/console/requests/${first}`);
   // A request that is not stored at all: its time is in its id.
   const succeeded = toId(await service.call(one, LIST));
   ahead += 120_000;

@@ -4,6 +4,7 @@ import { ALL_APPS, CONSOLE_APP, NO_APP, readRows } from "../../src/db/mod.ts";
 import { defineSchema, t } from "../../src/schema/mod.ts";
 import { eventually } from "../support/eventually.ts";
 import { whileRowLocked } from "../support/held_lock.ts";
+import { expectRedirect } from "../support/page_text.ts";
 import { makePerson, signInAs, visit } from "../support/people.ts";
 import { openTestService } from "../support/service.ts";
 import { share } from "../support/share.ts";
@@ -151,7 +152,7 @@ test("a failed request is found by its id and by the end of its id, and unstored
   for (const reference of [id.slice(-12), id.toUpperCase(), ` ${id} `]) {
     const query = new URLSearchParams({ id: reference });
     const { status, headers } = await visit(service, jar, `/console/requests?${query}`);
-    expect([status, headers.get("location")]).toEqual([303, `/console/requests/${id}`]);
+    expectRedirect({ status, headers }, `/console/requests/${id}`);
   }
   for (const path of ["", `?app=${app.slug}`, `?kind=failed&table=todos`, `/${id}`]) {
     const page = await show(`/console/requests${path}`);

@@ -7,7 +7,7 @@ import { withDatabase } from "../support/cluster.ts";
 import { eventually } from "../support/eventually.ts";
 import { whileLocked } from "../support/held_lock.ts";
 import { listAudit } from "../support/lists.ts";
-import { rowsOf, textOf } from "../support/page_text.ts";
+import { expectPage, expectRedirect, rowsOf, textOf } from "../support/page_text.ts";
 import { type Jar, makePerson, signInAs, submitForm, visit } from "../support/people.ts";
 import { freshName } from "../support/push.ts";
 import { openTestService, type TestApp, UNGUARDED } from "../support/service.ts";
@@ -208,10 +208,7 @@ describe("a table is transferred", () => {
     const rejected = await submit(path(), { app: user.slug, typed_name: "other" });
     expect([rejected.status, await ownerOf()]).toEqual([422, owner.slug]);
     const done = await submit(path(), { app: user.slug, typed_name: name });
-    expect([done.status, done.headers.get("location")]).toEqual([
-      303,
-      `/console/tables/${name}?done=transferred`,
-    ]);
+    expectRedirect(done, `/console/tables/${name}?done=transferred`);
     expect(await ownerOf()).toBe(user.slug);
     expect(await listAudit(service.service, 1)).toMatchObject([
       { actor: admin.id, action: "transfer_table", app: user.slug, details: { from: owner.slug } },
@@ -226,8 +223,7 @@ describe("a table is transferred", () => {
       ["no-such-app", "No app has the slug"],
     ] as const) {
       const rejected = await submit(path(), { app: slug, typed_name: name });
-      expect(rejected.status).toBe(422);
-      expect(rejected.text).toContain(says);
+      expectPage(rejected, 422, says);
     }
     expect(await ownerOf()).toBe(owner.slug);
   });
@@ -237,7 +233,7 @@ test("ending an app's use deletes its rows, and the table is then dropped", asyn
   const { owner, user } = await shareTable();
   const end = (app: TestApp) => `/console/apps/${app.slug}/tables/${name}/end`;
   const early = await show(end(owner));
-  expect([early.status, early.text.includes("Apps use the table")]).toEqual([422, true]);
+  expectPage(early, 422, "Apps use the table");
   const used = textOf(await show(`/console/tables/${name}/drop`));
   expect(used).toContain("Apps use the table");
   expect(used).not.toContain("rowhouse ");

@@ -4,6 +4,7 @@ import { IDENTITY_COOKIE, SESSION_COOKIE } from "../../src/identity/mod.ts";
 import { toDeviceName } from "../../src/records/sessions/mod.ts";
 import { RECENT_SIGN_IN, RECENT_SIGN_IN_S } from "../../src/std/limits.ts";
 import { listAudit } from "../support/lists.ts";
+import { expectPage, expectRedirect } from "../support/page_text.ts";
 import {
   type Jar,
   makePerson,
@@ -50,7 +51,7 @@ test("/account changes name and picture, and apps get them immediately", async (
   const jar = await signInAs(service, person);
   const typed = { name: " Ada Lovelace ", picture: "https://pictures.example.org/ada.png" };
   const saved = await send(jar, "/account", typed);
-  expect([saved.status, saved.headers.get("location")]).toEqual([303, "/account?saved=yes"]);
+  expectRedirect(saved, "/account?saved=yes");
   const profile = { displayName: "Ada Lovelace", avatarUrl: typed.picture };
   expect((await whoAmI(jar)).json).toMatchObject(profile);
   await send(jar, "/account", { name: "Ada Lovelace", picture: "" });
@@ -74,10 +75,7 @@ test.each([
 ])("/account rejects $value as $field, and changes nothing", async ({ field, value }) => {
   const jar = await signInAs(service, await makePerson(service, { name: "Bo" }));
   const response = await send(jar, "/account", { name: "Other", picture: "", [field]: value });
-  expect([response.status, response.text.includes(`aria-describedby="${field}`)]).toEqual([
-    422,
-    true,
-  ]);
+  expectPage(response, 422, `aria-describedby="${field}`);
   expect((await whoAmI(jar)).json).toMatchObject({ displayName: "Bo", avatarUrl: null });
 });
 
@@ -87,10 +85,7 @@ test("/account/password sets a new password, and ends every session except this 
   const before = new Map(here);
   const fields = { present: PASSWORD, password: NEW };
   const response = await send(here, "/account/password", fields);
-  expect([response.status, response.headers.get("location")]).toEqual([
-    303,
-    "/account/password?changed=yes",
-  ]);
+  expectRedirect(response, "/account/password?changed=yes");
   expect((await whoAmI(here)).status).toBe(200);
   expect((await visit(service, here, "/account/password?changed=yes")).text).toContain(
     "Password changed.",
@@ -113,7 +108,7 @@ test.each([
   const jar = await signInAs(service, person);
   const typed = { present: PASSWORD, password: NEW };
   const response = await send(jar, "/account/password", { ...typed, ...fields });
-  expect([response.status, response.text.includes(says)]).toEqual([422, true]);
+  expectPage(response, 422, says);
   expect(response.text).not.toContain(NEW);
   expect((await submitSignIn(service, new Map(), { email: person.email })).status).toBe(303);
 });
@@ -214,7 +209,7 @@ test("account pages require both cookies of one session, and a form token", asyn
     const signIn = `/login?${new URLSearchParams({ to: path })}`;
     expect((await visit(service, planted, path)).headers.get("location")).toBe(signIn);
     const sent = await visit(service, planted, path, { fields: { form_token, name: "Eve" } });
-    expect([sent.status, sent.headers.get("location")]).toEqual([303, signIn]);
+    expectRedirect(sent, signIn);
     const foreign = { fields: { form_token, name: "Eve" }, origin: "https://app.example.org" };
     expect((await visit(service, mine, path, foreign)).status).toBe(403);
   }

@@ -6,6 +6,7 @@ import type { ReturnTo } from "../../src/identity/return_to.ts";
 import { setTargets } from "../../src/records/apps/mod.ts";
 import { PROVIDER_STATE_LIFE_S } from "../../src/std/limits.ts";
 import { IDENTITY_SECRETS, testDeps } from "../support/deps.ts";
+import { expectRedirect } from "../support/page_text.ts";
 import { type Jar, visit } from "../support/people.ts";
 import { startProvider } from "../support/provider.ts";
 import { comeBack, invite, signInWith } from "../support/provider_people.ts";
@@ -75,7 +76,7 @@ describe("redirect_uri", () => {
     ),
   )("%s is the target after the sign-in", async (_, { text }) => {
     const response = await signInWith(service, new Map(), { login: LOGIN, path: toStart(text) });
-    expect([response.status, response.headers.get("location")]).toEqual([303, new URL(text).href]);
+    expectRedirect(response, new URL(text).href);
   });
 
   test("that the app has since removed is rejected", async () => {
@@ -134,7 +135,7 @@ describe("the Console", () => {
     const start = await visit(service, jar, again);
     expect(new URL(start.headers.get("location") ?? "").searchParams.get("max_age")).toBe("0");
     const response = await signInWith(service, jar, { login: LOGIN, path: again });
-    expect([response.status, response.headers.get("location")]).toEqual([303, path]);
+    expectRedirect(response, path);
     expect((await visit(service, jar, sensitive())).status).toBe(200);
   });
 

@@ -2,6 +2,7 @@
 import { beforeEach, describe, expect, test } from "bun:test";
 import { STATE_COOKIE } from "../../src/identity/oidc/exchange.ts";
 import { cases } from "../support/cases.ts";
+import { expectPage, expectRedirect } from "../support/page_text.ts";
 import { type Jar, visit } from "../support/people.ts";
 import { passProvider, startProvider } from "../support/provider.ts";
 import { comeBack, invite, signInWith } from "../support/provider_people.ts";
@@ -51,10 +52,7 @@ describe("with several tabs", () => {
       paths.push(await comeBack(service, jar, { login: LOGIN, path: toStart(page) }));
     for (const tab of order) {
       const response = await visit(service, jar, paths[tab] ?? "");
-      expect([response.status, response.headers.get("location")]).toEqual([
-        303,
-        toLocation(PAGES[tab] ?? ""),
-      ]);
+      expectRedirect(response, toLocation(PAGES[tab] ?? ""));
     }
     expect(jar.has(STATE_COOKIE)).toBe(false);
   });
@@ -65,8 +63,7 @@ describe("with several tabs", () => {
     jar.delete(STATE_COOKIE);
     const second = await comeBack(service, jar, { login: LOGIN, path: toStart(PAGES[1]) });
     const early = await visit(service, jar, first);
-    expect(early.status).toBe(400);
-    expect(early.text).toContain(`redirect_uri=${encodeURIComponent(PAGES[0])}`);
+    expectPage(early, 400, `redirect_uri=${encodeURIComponent(PAGES[0])}`);
     expect((await visit(service, jar, second)).headers.get("location")).toBe(toLocation(PAGES[1]));
     expect((await visit(service, jar, first)).headers.get("location")).toBe(toLocation(PAGES[0]));
   });
@@ -99,7 +96,7 @@ describe("a used callback", () => {
     const asked = ours.asked.get("token");
     for (const _ of ["reload", "back"]) {
       const again = await visit(service, jar, path);
-      expect([again.status, again.headers.get("location")]).toEqual([303, toLocation(PAGES[0])]);
+      expectRedirect(again, toLocation(PAGES[0]));
     }
     expect(ours.asked.get("token")).toBe(asked);
   });
@@ -109,8 +106,7 @@ describe("a used callback", () => {
     const path = await comeBack(service, jar, { login: LOGIN, path: toStart(PAGES[0]) });
     await visit(service, jar, path);
     const stranger = await visit(service, new Map(), path);
-    expect(stranger.status).toBe(400);
-    expect(stranger.text).toContain("/authorize?app=");
+    expectPage(stranger, 400, "/authorize?app=");
   });
 
   test("with a changed destination is expired", async () => {
@@ -179,8 +175,7 @@ describe("an invited person whose address the provider does not confirm", () => 
     const { email, id } = await invite(service);
     ours.accounts.set(id, { email, email_verified: given.value });
     const response = await signInWith(service, new Map(), { login: id });
-    expect(response.status).toBe(403);
-    expect(response.text).toContain("open the link in that email");
+    expectPage(response, 403, "open the link in that email");
     expect(await readReason()).toBe(`unlinked: ${given.reason}`);
   });
 
@@ -239,8 +234,7 @@ describe("an error of the provider names who can cure it", () => {
     ours.settings.clientSecret = "expired";
     const response = await visit(service, jar, path);
     ours.settings.clientSecret = clientSecret;
-    expect(response.status).toBe(403);
-    expect(response.text).toContain("does not accept the settings of this service");
+    expectPage(response, 403, "does not accept the settings of this service");
     expect(await readReason()).toBe("invalid_client");
     expect(service.log.some((line) => line.includes("OIDC_OURS_CLIENT_SECRET"))).toBe(true);
   });

@@ -4,6 +4,7 @@ import { DEVICE_COOKIE, IDENTITY_COOKIE, SESSION_COOKIE } from "../../src/identi
 import { setDisabled } from "../../src/records/people/mod.ts";
 import { PROVIDER_STATE_LIFE_S } from "../../src/std/limits.ts";
 import { listEvents } from "../support/audit_events.ts";
+import { expectRedirect } from "../support/page_text.ts";
 import { type Jar, keepCookies, makePerson, sharedCookie, visit } from "../support/people.ts";
 import { startProvider } from "../support/provider.ts";
 import { invite, signInWith } from "../support/provider_people.ts";
@@ -55,7 +56,7 @@ test("an invited person is linked at the first sign-in, and later sign-ins reach
     login: "sub-1",
     path: `/oidc/ours?app=wiki&redirect_uri=${encodeURIComponent(BACK)}`,
   });
-  expect([first.status, first.headers.get("location")]).toEqual([303, BACK]);
+  expectRedirect(first, BACK);
   expect([...jar.keys()].sort()).toEqual([DEVICE_COOKIE, IDENTITY_COOKIE, SESSION_COOKIE].sort());
   const me = await service.call(undefined, "/v1/auth/me?app=wiki", {
     headers: { cookie: sharedCookie(jar) },
@@ -304,7 +305,7 @@ describe("a sign-in starts only by an action of the person", () => {
     const link =
       /href="(\/oidc\/ours\?[^"]+)"/.exec(page.text)?.[1]?.replaceAll("&amp;", "&") ?? "";
     const end = await signInWith(service, jar, { login: "sub-asked", path: link });
-    expect([end.status, end.headers.get("location")]).toEqual([303, BACK]);
+    expectRedirect(end, BACK);
     const wrong = await start({}, "/oidc/ours?app=wiki&redirect_uri=https://evil.example.org/");
     expect(wrong.status).toBe(400);
   });

@@ -3,6 +3,7 @@ import { afterAll, beforeEach, describe, expect, test } from "bun:test";
 import { IDENTITY_COOKIE, SESSION_COOKIE } from "../../src/identity/mod.ts";
 import { STATE_COOKIE } from "../../src/identity/oidc/exchange.ts";
 import { casesBy } from "../support/cases.ts";
+import { expectPage } from "../support/page_text.ts";
 import { type Jar, visit } from "../support/people.ts";
 import { startProvider, type TestProvider, type Wrong } from "../support/provider.ts";
 import { comeBack, invite, signInWith } from "../support/provider_people.ts";
@@ -117,9 +118,7 @@ describe("the service rejects a token", () => {
     ours.wrong = wrong;
     const jar: Jar = new Map();
     const response = await signInWith(service, jar, { login: LOGIN });
-    expect(response.status).toBe(403);
-    expect(response.text).toContain("could not be verified");
-    expect(response.text).toContain('href="/login"');
+    expectPage(response, 403, "could not be verified", 'href="/login"');
     expectNobody(jar);
     expect(jar.has(STATE_COOKIE)).toBe(false);
     expect(await lastEvent()).toBe(`sign_in_rejected ours ${reason}`);

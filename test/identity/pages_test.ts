@@ -10,6 +10,7 @@ import { createUser, makePasswordLink, setDisabled } from "../../src/records/peo
 import { toKeyedPassword, toPasswordRecord } from "../../src/records/secrets/mod.ts";
 import { IDENTITY_SECRETS, TEST_HASHING, testDeps } from "../support/deps.ts";
 import { listAudit } from "../support/lists.ts";
+import { expectPage, expectRedirect } from "../support/page_text.ts";
 import {
   type Jar,
   makePerson,
@@ -59,8 +60,7 @@ describe("/authorize", () => {
   test("redirects a signed-in person immediately", async () => {
     const jar = await signInAs(service, person);
     const response = await visit(service, jar, authorize("https://wiki.example.org/a?b=c#d"));
-    expect(response.status).toBe(303);
-    expect(response.headers.get("location")).toBe("https://wiki.example.org/a?b=c#d");
+    expectRedirect(response, "https://wiki.example.org/a?b=c#d");
     expect(response.headers.get("cache-control")).toBe("no-store");
   });
 
@@ -99,7 +99,7 @@ describe("/authorize", () => {
           fields: { form_token: token, email: "", password: "" },
         });
         if (isAllowed) {
-          expect([back.status, back.headers.get("location")]).toEqual([303, new URL(text).href]);
+          expectRedirect(back, new URL(text).href);
           expect([form.status, posted.status]).toEqual([200, 422]);
           return;
         }
@@ -145,7 +145,7 @@ describe("the cookies of pages", () => {
     const forged: Jar = new Map([...alone, [IDENTITY_COOKIE, theirs.get(SESSION_COOKIE) ?? ""]]);
     for (const jar of [planted, alone, forged]) {
       const response = await visit(service, jar, authorize(CALLBACK));
-      expect([response.status, response.text.includes("<h1>Sign in</h1>")]).toEqual([200, true]);
+      expectPage(response, 200, "<h1>Sign in</h1>");
     }
   });
 
@@ -159,7 +159,7 @@ describe("the cookies of pages", () => {
         cookie: `${sharedCookie(theirs)}; ${sharedCookie(mine)}; ${IDENTITY_COOKIE}=${mine.get(IDENTITY_COOKIE)}`,
       },
     });
-    expect([response.status, response.text.includes("<h1>Sign in</h1>")]).toEqual([200, true]);
+    expectPage(response, 200, "<h1>Sign in</h1>");
     const pages = pageRoutes.map(({ path }) => path).filter((path) => !path.startsWith("/assets/"));
     const wanted = pages
       .flatMap((path) => withParents([path]))
@@ -219,10 +219,7 @@ describe("/login", () => {
   test("lists the apps that the person can open, with the person's name escaped", async () => {
     const jar = await signInAs(service, person);
     const page = await visit(service, jar, "/login");
-    expect(page.status).toBe(200);
-    expect(page.text).toContain("Hello, Ada &lt;b&gt;");
-    expect(page.text).toContain(app.slug);
-    expect(page.text).toContain("editor");
+    expectPage(page, 200, "Hello, Ada &lt;b&gt;", app.slug, "editor");
     expect(page.text.match(/class="app"/g)).toHaveLength(1);
   });
 
@@ -257,7 +254,7 @@ describe("/login", () => {
     const found = await visit(service, jar, "/login?q=MANY-5");
     expect([count(found.text), found.text.includes("many-50")]).toEqual([10, true]);
     const none = await visit(service, jar, "/login?q=%00%25");
-    expect([none.status, none.text.includes("No app has this name.")]).toEqual([200, true]);
+    expectPage(none, 200, "No app has this name.");
     const stranger = await signInAs(service, await makePerson(service));
     expect(count((await visit(service, stranger, "/login?q=many")).text)).toBe(0);
     await service.query("delete from rowhouse.apps where slug = any (string_to_array($1, ','))", [
@@ -269,7 +266,7 @@ describe("/login", () => {
     const [here, there] = [await signInAs(service, person), await signInAs(service, person)];
     const token = readToken((await visit(service, here, "/login")).text);
     const out = await visit(service, here, "/sign-out", { fields: { form_token: token } });
-    expect([out.status, out.headers.get("location")]).toEqual([303, "/login?signed-out=here"]);
+    expectRedirect(out, "/login?signed-out=here");
     const signedOut = (await visit(service, here, "/login?signed-out=here")).text;
     expect(signedOut.match(/notice-\w+|You are signed out\./g)).toEqual([
       "notice-info",
@@ -288,10 +285,7 @@ describe("/login", () => {
 
   test("signing out twice is not an error", async () => {
     const response = await visit(service, new Map(), "/sign-out", { fields: { form_token: "x" } });
-    expect([response.status, response.headers.get("location")]).toEqual([
-      303,
-      "/login?signed-out=here",
-    ]);
+    expectRedirect(response, "/login?signed-out=here");
   });
 });
 
@@ -334,9 +328,7 @@ describe("the sign-in response", () => {
 
   test("displays a missing value next to its field, and retains the address but never the password", async () => {
     const missing = await submitSignIn(service, new Map(), { email: " ", password: "" });
-    expect(missing.status).toBe(422);
-    expect(missing.text).toContain('aria-describedby="email-issue"');
-    expect(missing.text).toContain("Enter your password.");
+    expectPage(missing, 422, 'aria-describedby="email-issue"', "Enter your password.");
     const wrong = await submitSignIn(service, new Map(), {
       email: '"><script>',
       password: "wrong <password>",
@@ -402,10 +394,7 @@ describe("the pages reject a form", () => {
         body,
       });
     const twice = await post("email=a&email=b");
-    expect([twice.status, twice.text]).toEqual([
-      400,
-      expect.stringContaining("<h1>Form rejected</h1>"),
-    ]);
+    expectPage(twice, 400, "<h1>Form rejected</h1>");
     expect((await post("{}", "application/json")).status).toBe(415);
     const encoded = await post("email=a", undefined, { "content-encoding": "gzip" });
     expect(encoded.status).toBe(415);
@@ -460,10 +449,7 @@ describe("/set-password", () => {
     const { email, path } = await makeLink();
     expect((await visit(service, new Map(), path)).text).toContain(email);
     const response = await choose(path, NEW);
-    expect([response.status, response.headers.get("location")]).toEqual([
-      303,
-      "/login?done=password",
-    ]);
+    expectRedirect(response, "/login?done=password");
     const again = await visit(service, new Map(), path);
     expect([again.status, again.text.includes("<form")]).toEqual([404, false]);
     expect((await submitSignIn(service, new Map(), { email, password: NEW })).status).toBe(303);
@@ -491,9 +477,7 @@ describe("/set-password", () => {
   test("displays the reason next to the field of a rejected password, and keeps the link valid", async () => {
     const { email, path } = await makeLink();
     const weak = await choose(path, email);
-    expect(weak.status).toBe(422);
-    expect(weak.text).toContain("your email address");
-    expect(weak.text).toContain('aria-invalid="true"');
+    expectPage(weak, 422, "your email address", 'aria-invalid="true"');
     expect((await choose(path, NEW)).status).toBe(303);
   });
 

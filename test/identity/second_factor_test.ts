@@ -9,7 +9,7 @@ import {
 } from "../../src/identity/mod.ts";
 import { makePasswordLink, runOnPerson, setDisabled } from "../../src/records/people/mod.ts";
 import { testDeps } from "../support/deps.ts";
-import { textOf } from "../support/page_text.ts";
+import { expectRedirect, textOf } from "../support/page_text.ts";
 import {
   type Jar,
   makePerson,
@@ -86,7 +86,7 @@ describe("a person with a second factor", () => {
     const response = await enterFactor(service, jar, {
       code: ` ${app.code().slice(0, 3)} ${app.code().slice(3)}`,
     });
-    expect([response.status, response.headers.get("location")]).toEqual([303, "/login"]);
+    expectRedirect(response, "/login");
     expect([isSignedIn(jar), jar.has(PENDING_COOKIE), jar.has(DEVICE_COOKIE)]).toEqual([
       true,
       false,
@@ -350,10 +350,7 @@ test("changing a factor requires a recent sign-in", async () => {
     "";
   for (const act of ["remove", "codes"]) {
     const response = await visit(service, jar, SECURITY, { fields: { form_token: token, act } });
-    expect([response.status, response.headers.get("location")]).toEqual([
-      303,
-      "/login?to=%2Faccount%2Fsecurity",
-    ]);
+    expectRedirect(response, "/login?to=%2Faccount%2Fsecurity");
   }
   expect((await visit(service, jar, `${SECURITY}/app`)).headers.get("location")).toStartWith(
     "/login?to=",
@@ -396,7 +393,7 @@ test("reloading the page of recovery codes creates no codes, and the page states
   const SHOWN = `${SECURITY}?done=shown`;
   const again = await visit(service, jar, `${SECURITY}/app`, { fields: sent });
   const CHANGED = `${SECURITY}?done=app-changed`;
-  expect([again.status, again.headers.get("location")]).toEqual([303, CHANGED]);
+  expectRedirect(again, CHANGED);
   const page = await visit(service, jar, CHANGED);
   expect(textOf(page)).toContain("The authenticator app was already set up");
   const fields = readHidden(page.text);

@@ -4,7 +4,7 @@ import { exportUser, makePasswordLink } from "../../src/records/people/mod.ts";
 import { SIGN_IN_LIMITS } from "../../src/records/sessions/mod.ts";
 import { TEST_HASHING, testDeps } from "../support/deps.ts";
 import { openMailService } from "../support/mail_service.ts";
-import { textOf } from "../support/page_text.ts";
+import { expectPage, textOf } from "../support/page_text.ts";
 import {
   type Jar,
   makePerson,
@@ -64,8 +64,7 @@ describe("sign-in attempts", () => {
     }
     expect([...notices]).toEqual(["Too many sign-in attempts. then try again."]);
     const right = await submitSignIn(service, new Map(), { email: person.email });
-    expect(right.status).toBe(429);
-    expect(right.text).toContain("Too many sign-in attempts");
+    expectPage(right, 429, "Too many sign-in attempts");
   });
 
   test("with a wrong password are counted by account in one row, until a correct password", async () => {
