@@ -6,6 +6,7 @@ import { defineSchema, t } from "../../src/schema/mod.ts";
 import { splitList, splitObject } from "../../src/std/json_text.ts";
 import { cases } from "../support/cases.ts";
 import { makeProject, type Outcome, runHere, runRedirected } from "../support/command.ts";
+import { openForwarder } from "../support/forwarder.ts";
 import { freshName, postChange } from "../support/push.ts";
 import { expectSentences } from "../support/sentences.ts";
 import { openTestService, type TestApp } from "../support/service.ts";
@@ -264,23 +265,13 @@ test("an import stops if a column of the file is renamed during it", async () =>
   const change = { kind: "rename_column", table: name, column: "size", to: "amount" };
   let isRenamed = false;
   // Renames the column after the first batch.
-  const proxy = Bun.serve({
-    hostname: "127.0.0.1",
-    port: 0,
-    fetch: async (request) => {
-      const response = await fetch(service.url + new URL(request.url).pathname, {
-        method: request.method,
-        headers: request.headers,
-        ...(request.method === "POST" ? { body: await request.text() } : {}),
-      });
-      if (request.method === "POST" && !isRenamed) {
+  const proxy = openForwarder(service.url, {
+    after: async (response, { method }) => {
+      if (method === "POST" && !isRenamed) {
         isRenamed = true;
         expect((await postChange(service, app, change)).status).toBe(200);
       }
-      return new Response(await response.bytes(), {
-        status: response.status,
-        headers: { "content-type": response.headers.get("content-type") ?? "" },
-      });
+      return response;
     },
   });
   const env = { ROWHOUSE_URL: `http://127.0.0.1:${proxy.port}`, ROWHOUSE_API_KEY: app.key };

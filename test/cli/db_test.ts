@@ -4,6 +4,7 @@ import { basename, join } from "node:path";
 import { cases } from "../support/cases.ts";
 import { makeProject, ROOT, runHere, schemaText, startCommand } from "../support/command.ts";
 import { eventually } from "../support/eventually.ts";
+import { openForwarder } from "../support/forwarder.ts";
 import { expectSentences } from "../support/sentences.ts";
 import { openTestService, type TestApp } from "../support/service.ts";
 import { share } from "../support/share.ts";
@@ -263,20 +264,11 @@ describe("a push to an overloaded service", () => {
   /** Returns 503 for the first requests of each method, and forwards the others. */
   function startOverloaded(count: number) {
     const seen = new Map<string, number>();
-    const proxy = Bun.serve({
-      port: 0,
-      fetch: async (request) => {
-        const nth = (seen.get(request.method) ?? 0) + 1;
-        seen.set(request.method, nth);
-        if (nth <= count) return Response.json(OVERLOADED, { status: 503 });
-        const { pathname } = new URL(request.url);
-        const body = request.method === "GET" ? null : await request.text();
-        return await fetch(service.url + pathname, {
-          ...request,
-          headers: request.headers,
-          method: request.method,
-          body,
-        });
+    const proxy = openForwarder(service.url, {
+      before: ({ method }) => {
+        const nth = (seen.get(method) ?? 0) + 1;
+        seen.set(method, nth);
+        return nth <= count ? Response.json(OVERLOADED, { status: 503 }) : undefined;
       },
     });
     return { url: `http://127.0.0.1:${proxy.port}`, seen, stop: () => proxy.stop(true) };

@@ -4,6 +4,7 @@ import { chmodSync, existsSync, readdirSync, readFileSync, rmSync } from "node:f
 import { join } from "node:path";
 import { defineSchema, t } from "../../src/schema/mod.ts";
 import { makeProject, runHere, schemaText, startCommand } from "../support/command.ts";
+import { openForwarder } from "../support/forwarder.ts";
 import { makeHistory } from "../support/history.ts";
 import { dumpDatabase, freshName, postSchema, postSteps, readMigrations } from "../support/push.ts";
 import { openTestService, type TestApp } from "../support/service.ts";
@@ -206,19 +207,10 @@ test("a table of another app is checked against the current schema, even without
 test("a command killed between two migrations continues there on the next run", async () => {
   let victim: ReturnType<typeof startCommand> | undefined;
   let posts = 0;
-  const between = Bun.serve({
-    port: 0,
-    fetch: async (request) => {
-      const { pathname } = new URL(request.url);
-      const body = request.method === "POST" ? await request.text() : undefined;
-      const { method, headers } = request;
-      const response = await fetch(service.url + pathname, {
-        method,
-        headers,
-        ...(body === undefined ? {} : { body }),
-      });
+  const between = openForwarder(service.url, {
+    after: async (response, { method }) => {
       if (method === "POST" && ++posts === 2) await victim?.kill("SIGKILL");
-      return new Response(await response.text(), { status: response.status });
+      return response;
     },
   });
   victim = startCommand(["db", "push"], {

@@ -3,6 +3,7 @@ import { expect, test } from "bun:test";
 import { join } from "node:path";
 import { defineSchema, t } from "../../src/schema/mod.ts";
 import { makeProject, type Outcome, runHere } from "../support/command.ts";
+import { openForwarder } from "../support/forwarder.ts";
 import { freshName, postChange } from "../support/push.ts";
 import { expectSentences } from "../support/sentences.ts";
 import { openTestService, type TestApp } from "../support/service.ts";
@@ -73,33 +74,6 @@ async function fill({ app, name }: TestTable): Promise<void> {
   ]);
 }
 const FILLED = "ZRH,ZRH,,\nOSL,OSL,,\nARN,ARN,,\nHEL,HEL,,\n";
-
-/** A service in front of the service: sees each request before and each response after. */
-function openProxy({
-  before = async () => undefined,
-  after = (response) => response,
-}: {
-  before?: (request: Request) => Promise<void>;
-  after?: (response: Response, request: Request) => Response;
-}): Bun.Server<undefined> {
-  return Bun.serve({
-    hostname: "127.0.0.1",
-    port: 0,
-    fetch: async (request) => {
-      await before(request);
-      const { pathname, search } = new URL(request.url);
-      const response = await fetch(service.url + pathname + search, {
-        method: request.method,
-        headers: request.headers,
-        ...(request.method === "POST" ? { body: await request.text() } : {}),
-      });
-      const headers = new Headers(response.headers);
-      headers.delete("content-encoding");
-      const body = response.status === 204 ? null : await response.bytes();
-      return after(new Response(body, { status: response.status, headers }), request);
-    },
-  });
-}
 
 test("creates, changes, leaves and deletes rows, and writes nothing the second time", async () => {
   const table = await makeTable();
@@ -235,12 +209,13 @@ test("a row that changes meanwhile stays, and is named; so does a row with refer
   await post(app, flights, { airport: osl?.["id"] });
   project.write("few.csv", `${HEADER}${BERLIN}NEW,New,,\n`);
   let isChanged = false;
-  const proxy = openProxy({
+  const proxy = openForwarder(service.url, {
     before: async ({ method }) => {
-      if (method !== "POST" || isChanged) return;
+      if (method !== "POST" || isChanged) return undefined;
       isChanged = true;
       const path = `/v1/data/db/${name}/${muc?.["id"]}`;
       await service.call(app, path, { method: "PATCH", json: { country: "Bavaria" } });
+      return undefined;
     },
   });
   const words = [name, "few.csv", "--update-by", "iata", "--delete-missing", "--accept-deletes"];
@@ -265,7 +240,7 @@ test("a run that stops in between is continued by the next one", async () => {
   const lines = Array.from({ length: 2500 }, (_, n) => `${n},name ${n},${n}.5,`);
   project.write("many.csv", `${HEADER}${lines.join("\n")}\n`);
   let writes = 0;
-  const proxy = openProxy({
+  const proxy = openForwarder(service.url, {
     after: (response, { method }) =>
       method === "POST" && ++writes === 2 ? new Response("lost", { status: 502 }) : response,
   });
@@ -382,10 +357,11 @@ test("a column that a push drops during the writes stops the sync before the del
   await service.pushSchema(app, defineSchema({ [name]: columns }));
   await post(app, name, [{ code: "old" }, { code: "kept" }, { code: "also" }]);
   let requests = 0;
-  const proxy = openProxy({
+  const proxy = openForwarder(service.url, {
     before: async ({ method }) => {
-      if (method !== "POST" || requests++ > 0) return;
-      await postChange(service, app, { kind: "drop_column", table: name, column: "note" });
+      if (method === "POST" && requests++ === 0)
+        await postChange(service, app, { kind: "drop_column", table: name, column: "note" });
+      return undefined;
     },
   });
   try {
@@ -418,7 +394,7 @@ test("a sync over the rate limit waits as long as the service says, and writes e
   const { app, name } = table;
   await fill(table);
   const limited = new Set<string>();
-  const proxy = openProxy({
+  const proxy = openForwarder(service.url, {
     after: (response, { method, url }) => {
       // Each request is rejected once, before and after it takes effect: a repeat has the same key.
       const request = `${method} ${new URL(url).pathname}`;

@@ -3,31 +3,27 @@
  *
  * @module
  */
-import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { describe, expect, test } from "bun:test";
 import type { Socket } from "node:net";
 import { defineSchema, t } from "../../src/schema/mod.ts";
+import { casesBy } from "../support/cases.ts";
 import { codeOf, expectRejection, type Rejection } from "../support/problem.ts";
 import { measureProcessor } from "../support/processor_time.ts";
 import { type RawOptions, type RawResponse, sendRaw, writeRequest } from "../support/raw_http.ts";
-import { openTestService, type TestApp, type TestService } from "../support/service.ts";
+import { openTestService } from "../support/service.ts";
+import { share } from "../support/share.ts";
 
 const LIST = "/v1/data/db/todos";
 const MAX_BYTES = 102_400;
 const JSON_TYPE = "Content-Type: application/json";
 const CHUNKED = "Transfer-Encoding: chunked";
 
-let service: TestService;
-let app: TestApp;
+const service = await share(openTestService());
+const schema = defineSchema({ todos: { title: t.string() } });
+const app = await service.makeApp(schema);
 /** The app of rejected bodies, which must stay empty. */
-let rejectedApp: TestApp;
-beforeAll(async () => {
-  service = await openTestService();
-  const schema = defineSchema({ todos: { title: t.string() } });
-  app = await service.makeApp(schema);
-  rejectedApp = await service.makeApp(schema);
-  await service.call(app, LIST);
-});
-afterAll(() => service.close());
+const rejectedApp = await service.makeApp(schema);
+await service.call(app, LIST);
 
 /** Sends a request with the app's key. */
 async function send(
@@ -51,101 +47,76 @@ const create = (headers: readonly string[], body: string | Uint8Array, key = app
     key,
   });
 
-type Bad = { name: string; headers?: readonly string[]; body: string | Uint8Array };
-
 const utf8 = (...bytes: number[]) =>
   Buffer.concat([Buffer.from('{"title":"'), Buffer.from(bytes), Buffer.from('"}')]);
 const nested = (depth: number) => `{"x":${"[".repeat(depth - 1)}${"]".repeat(depth - 1)}}`;
 
-/** Bodies that are rejected before their values are checked, by their error. */
-const BAD_BODIES: readonly (Rejection & { bodies: readonly Bad[] })[] = [
-  {
-    code: "unsupported_media_type",
-    message: "Send the body as application/json in UTF-8, without a content encoding",
-    bodies: [
-      { name: "with a gzip encoding", headers: [JSON_TYPE, "Content-Encoding: gzip"] },
-      { name: "with identity as its encoding", headers: [JSON_TYPE, "Content-Encoding: identity"] },
-      { name: "without a type", headers: [] },
-      { name: "of the type text", headers: ["Content-Type: text/plain"] },
-      { name: "of the type form", headers: ["Content-Type: application/x-www-form-urlencoded"] },
-      {
-        name: "of the type multipart form",
-        headers: ["Content-Type: multipart/form-data; boundary=x"],
-      },
-      { name: "of another JSON type", headers: ["Content-Type: application/vnd.api+json"] },
-      { name: "in another charset", headers: ["Content-Type: application/json; charset=utf-16"] },
-    ].map((row) => ({ ...row, body: "{}" })),
+/** Bodies that are rejected before their values are checked, by the code and the message. */
+const BAD_BODIES = casesBy<string | Uint8Array>({
+  [`body_too_large: The body is larger than ${MAX_BYTES} bytes`]: {
+    "one byte over the limit": JSON.stringify("x".repeat(MAX_BYTES - 1)),
   },
-  {
-    code: "body_too_large",
-    message: `The body is larger than ${MAX_BYTES} bytes`,
-    bodies: [{ name: "one byte over the limit", body: JSON.stringify("x".repeat(MAX_BYTES - 1)) }],
+  "invalid_json: The body is not UTF-8": {
+    "with a stray byte": utf8(0xff),
+    "with an overlong slash": utf8(0xc0, 0xaf),
+    "with half of a surrogate pair": utf8(0xed, 0xa0, 0x80),
+    "with a truncated character": utf8(0xe2, 0x82),
+    "in UTF-16": Buffer.from('\ufeff{"title":"x"}', "utf16le"),
   },
-  {
-    code: "invalid_json",
-    message: "The body is not UTF-8",
-    bodies: [
-      { name: "with a stray byte", body: utf8(0xff) },
-      { name: "with an overlong slash", body: utf8(0xc0, 0xaf) },
-      { name: "with half of a surrogate pair", body: utf8(0xed, 0xa0, 0x80) },
-      { name: "with a truncated character", body: utf8(0xe2, 0x82) },
-      { name: "in UTF-16", body: Buffer.from('\ufeff{"title":"x"}', "utf16le") },
-    ],
+  "invalid_json: The body is not JSON": {
+    "with a byte order mark": "\ufeff{}",
+    "without content": "",
+    "of white space": "  \n",
+    "without a closing brace": "{",
+    "of two values": "{}{}",
+    "with a trailing comma": '{"title":"x",}',
+    "with a comment": "{}//x",
+    "with single quotes": "{'title':'x'}",
+    "with NaN": '{"title":NaN}',
+    "with a raw newline in a string": '{"title":"a\nb"}',
   },
-  {
-    code: "invalid_json",
-    message: "The body is not JSON",
-    bodies: [
-      { name: "with a byte order mark", body: "\ufeff{}" },
-      { name: "without content", body: "" },
-      { name: "of white space", body: "  \n" },
-      { name: "without a closing brace", body: "{" },
-      { name: "of two values", body: "{}{}" },
-      { name: "with a trailing comma", body: '{"title":"x",}' },
-      { name: "with a comment", body: "{}//x" },
-      { name: "with single quotes", body: "{'title':'x'}" },
-      { name: "with NaN", body: '{"title":NaN}' },
-      { name: "with a raw newline in a string", body: '{"title":"a\nb"}' },
-    ],
+  "invalid_json: The body is not a JSON object": {
+    "of a string": '"x"',
+    "of null": "null",
+    "of a number": "1",
   },
-  {
-    code: "invalid_json",
-    message: "The body is not a JSON object",
-    bodies: [
-      { name: "of a string", body: '"x"' },
-      { name: "of null", body: "null" },
-      { name: "of a number", body: "1" },
-    ],
+  "invalid_json: Cannot read the list: must have 1 to 1000 JSON objects; split a longer list into several requests":
+    { "of an empty list": "[]", "of a list of numbers": "[1]" },
+  "invalid_json: The body is nested deeper than 64": {
+    "nested 65 deep": nested(65),
+    "nested 50,000 deep": nested(50_000),
+    "nested without an end": '{"a":'.repeat(20_000),
   },
-  {
-    code: "invalid_json",
-    message:
-      "Cannot read the list: must have 1 to 1000 JSON objects; split a longer list into several requests",
-    bodies: [
-      { name: "of an empty list", body: "[]" },
-      { name: "of a list of numbers", body: "[1]" },
-    ],
-  },
-  {
-    code: "invalid_json",
-    message: "The body is nested deeper than 64",
-    bodies: [
-      { name: "nested 65 deep", body: nested(65) },
-      { name: "nested 50,000 deep", body: nested(50_000) },
-      { name: "nested without an end", body: '{"a":'.repeat(20_000) },
-    ],
-  },
-];
+});
 
-const CASES = BAD_BODIES.flatMap(({ bodies, ...rejection }) =>
-  bodies.map((bad) => ({ headers: [JSON_TYPE], ...bad, rejection, code: rejection.code })),
-);
+async function expectRejected(
+  headers: readonly string[],
+  body: string | Uint8Array,
+  rejection: Rejection,
+) {
+  const { ms, result } = await measureProcessor(() => create(headers, body, rejectedApp.key));
+  expectRejection(result, rejection);
+  expect(ms).toBeLessThan(1000);
+}
 
 describe("a body", () => {
-  test.each(CASES)("$name is rejected as $code", async ({ headers, body, rejection }) => {
-    const { ms, result } = await measureProcessor(() => create(headers, body, rejectedApp.key));
-    expectRejection(result, rejection);
-    expect(ms).toBeLessThan(1000);
+  test.each(BAD_BODIES)("$name is rejected", async ({ value, expected }) => {
+    const [code = "", message = ""] = expected.split(/: (.*)/);
+    await expectRejected([JSON_TYPE], value, { code, message } as Rejection);
+  });
+
+  test.each<string[]>([
+    [JSON_TYPE, "Content-Encoding: gzip"],
+    [JSON_TYPE, "Content-Encoding: identity"],
+    [],
+    ["Content-Type: text/plain"],
+    ["Content-Type: application/x-www-form-urlencoded"],
+    ["Content-Type: multipart/form-data; boundary=x"],
+    ["Content-Type: application/vnd.api+json"],
+    ["Content-Type: application/json; charset=utf-16"],
+  ])("of another type or encoding is rejected: %s %s", async (...headers) => {
+    const message = "Send the body as application/json in UTF-8, without a content encoding";
+    await expectRejected(headers, "{}", { code: "unsupported_media_type", message });
   });
 
   test("that was rejected creates no row", async () => {
@@ -181,16 +152,12 @@ describe("a body", () => {
     expect(Reflect.get({}, "polluted")).toBeUndefined();
   });
 
-  test.each([
-    { name: "", headers: [`Content-Length: ${MAX_BYTES + 1}`], body: "{" },
-    {
-      name: " with Expect: 100-continue",
-      headers: ["Content-Length: 204800", "Expect: 100-continue"],
-      body: "",
-    },
+  test.each<string[]>([
+    ["{", `Content-Length: ${MAX_BYTES + 1}`],
+    ["", "Content-Length: 204800", "Expect: 100-continue"],
   ])(
-    "with a Content-Length over the limit$name is rejected before it arrives",
-    async ({ headers, body }) => {
+    "%p with a Content-Length over the limit is rejected before it arrives",
+    async (body = "", ...headers) => {
       const response = await send(`POST ${LIST}`, [JSON_TYPE, ...headers], body);
       expect([response.status, codeOf(response.body)]).toEqual([413, "body_too_large"]);
     },
@@ -225,45 +192,32 @@ describe("an endless chunked body", () => {
   // A request that is rejected without its body ends early. A list first reads its rows and discards the body until
   // then; the amount depends on the machine.
   test.each([
-    { name: "a list", start: `GET ${LIST}`, status: 200, maxMiB: 2048 },
-    { name: "an unknown route", start: "POST /v1/nothing", status: 404, code: "unknown_route" },
-    {
-      name: "a path without that method",
-      start: `PUT ${LIST}`,
-      status: 405,
-      code: "method_not_allowed",
+    { start: `GET ${LIST}`, status: 200, maxMiB: 2048 },
+    { start: "POST /v1/nothing", status: 404, code: "unknown_route" },
+    { start: `PUT ${LIST}`, status: 405, code: "method_not_allowed" },
+    { start: `POST ${LIST}?x`, status: 400, code: "unsupported_query" },
+    { start: `POST ${LIST}`, key: null, status: 401, code: "unauthenticated" },
+  ])(
+    "of $start is cut off: $status",
+    async ({ start, key = app.key, status, code, maxMiB = 32 }) => {
+      let written = 0;
+      const response = await send(start, [JSON_TYPE, CHUNKED], "", {
+        key,
+        more: (socket) => {
+          floodChunks(socket);
+          socket.once("close", () => {
+            written = socket.bytesWritten;
+          });
+        },
+      });
+      expect(response.closed).toBe(true);
+      // The limit includes the buffers of both kernels.
+      expect(written).toBeLessThan(maxMiB * 1024 * 1024);
+      // A reset can arrive before the response, or before its body, while the client still writes.
+      if (response.text !== "") expect(response.status).toBe(status);
+      if (response.body.endsWith("}")) expect(codeOf(response.body)).toBe(code);
     },
-    {
-      name: "a list with a query",
-      start: `POST ${LIST}?x`,
-      status: 400,
-      code: "unsupported_query",
-    },
-    {
-      name: "a list without a key",
-      start: `POST ${LIST}`,
-      key: null,
-      status: 401,
-      code: "unauthenticated",
-    },
-  ])("to $name is cut off", async ({ start, key = app.key, status, code, maxMiB = 32 }) => {
-    let written = 0;
-    const response = await send(start, [JSON_TYPE, CHUNKED], "", {
-      key,
-      more: (socket) => {
-        floodChunks(socket);
-        socket.once("close", () => {
-          written = socket.bytesWritten;
-        });
-      },
-    });
-    expect(response.closed).toBe(true);
-    // The limit includes the buffers of both kernels.
-    expect(written).toBeLessThan(maxMiB * 1024 * 1024);
-    // A reset can arrive before the response, or before its body, while the client still writes.
-    if (response.text !== "") expect(response.status).toBe(status);
-    if (response.body.endsWith("}")) expect(codeOf(response.body)).toBe(code);
-  });
+  );
 });
 
 /** Writes chunks until the server stops reading. */

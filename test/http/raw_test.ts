@@ -1,6 +1,7 @@
 /** Bytes on a socket: framing, methods, paths and queries that no well-behaved client sends. @module */
 import { describe, expect, test } from "bun:test";
 import { defineSchema, t } from "../../src/schema/mod.ts";
+import { cases } from "../support/cases.ts";
 import { openPostgresProxy } from "../support/postgres_proxy.ts";
 import { codeOf } from "../support/problem.ts";
 import { measureProcessor } from "../support/processor_time.ts";
@@ -27,83 +28,57 @@ const JSON_TYPE = "Content-Type: application/json";
 const send = (bytes: string | Uint8Array, options: RawOptions = { untilResponse: true }) =>
   sendRaw(service.url, bytes, options);
 
+const UNTIL = { waitMs: 2000, untilResponse: true };
+
 describe("a badly framed request:", () => {
-  test.each([
-    {
-      name: "Content-Length with Transfer-Encoding",
-      headers: ["Content-Length: 2", "Transfer-Encoding: chunked"],
-      body: "0\r\n\r\n",
-    },
-    {
-      name: "two Content-Length headers",
-      headers: ["Content-Length: 2", "Content-Length: 3"],
-      body: "{}",
-    },
-    { name: "a length that is not a number", headers: ["Content-Length: two"], body: "{}" },
-    { name: "a negative length", headers: ["Content-Length: -1"], body: "{}" },
-    {
-      name: "a chunk size that is not a number",
-      headers: ["Transfer-Encoding: chunked"],
-      body: "zz\r\n{}\r\n0\r\n\r\n",
-    },
-    { name: "an unknown transfer encoding", headers: ["Transfer-Encoding: gzip"], body: "{}" },
-  ])("$name is rejected, and the connection is closed", async ({ headers, body }) => {
-    const response = await send(request(`POST ${LIST}`, [JSON_TYPE, ...headers], body), {
-      waitMs: 3000,
-    });
+  test.each(cases("name", "headers", "body")`
+    Content-Length with Transfer-Encoding | Content-Length: 2, Transfer-Encoding: chunked | 0\r\n\r\n
+    two Content-Length headers            | Content-Length: 2, Content-Length: 3          | {}
+    a length that is not a number         | Content-Length: two                           | {}
+    a negative length                     | Content-Length: -1                            | {}
+    a chunk size that is not a number     | Transfer-Encoding: chunked                    | zz\r\n{}\r\n0\r\n\r\n
+    an unknown transfer encoding          | Transfer-Encoding: gzip                       | {}
+  `)("$name is rejected, and the connection is closed", async ({ headers, body }) => {
+    const sent = request(`POST ${LIST}`, [JSON_TYPE, ...headers.split(", ")], body);
+    const response = await send(sent, { waitMs: 3000 });
     expect(response.status === 400 || response.status === 501 || response.status === 0).toBe(true);
     expect(response.closed).toBe(true);
   });
 
+  const MANY = Array.from({ length: 300 }, (_, index) => `X-${index}: 1`);
   test.each([
-    {
-      name: "a header of 17 KB",
-      request: () => request(`GET ${LIST}`, [`X-Long: ${"x".repeat(17_000)}`]),
-    },
-    { name: "a URL of 17 KB", request: () => request(`GET ${LIST}?${"x".repeat(17_000)}`) },
-    {
-      name: "300 headers",
-      request: () =>
-        request(
-          `GET ${LIST}`,
-          Array.from({ length: 300 }, (_, i) => `X-${i}: 1`),
-        ),
-    },
-  ])("$name gets a 4xx response", async ({ request }) => {
-    const response = await send(request(), { waitMs: 2000, untilResponse: true });
+    ["a header of 17 KB", LIST, [`X-Long: ${"x".repeat(17_000)}`]],
+    ["a URL of 17 KB", `${LIST}?${"x".repeat(17_000)}`, []],
+    ["300 headers", LIST, MANY],
+  ])("%s gets a 4xx response", async (_, path, headers) => {
+    const response = await send(request(`GET ${path}`, headers), UNTIL);
     expect([431, 414, 400]).toContain(response.status);
   });
 
-  test.each([
-    {
-      name: "a malformed Host",
-      start: "GET /live HTTP/1.1\r\nHost: <script>alert(1)</script>\r\n\r\n",
-    },
-    { name: "an empty Host", start: "GET /live HTTP/1.1\r\nHost:\r\n\r\n" },
-    { name: "no Host in HTTP/1.0", start: "GET /live HTTP/1.0\r\n\r\n" },
-    { name: "two Hosts", start: "GET /live HTTP/1.1\r\nHost: a.example\r\nHost: <b>evil\r\n\r\n" },
-    { name: "a Host with a path", start: "GET /live HTTP/1.1\r\nHost: evil.example/v1/x?\r\n\r\n" },
-    { name: "a Host with a fragment", start: "GET /live HTTP/1.1\r\nHost: evil#\r\n\r\n" },
-    {
-      name: "an absolute URL as the target",
-      start: "GET http://evil.example/live HTTP/1.1\r\nHost: evil.example\r\n\r\n",
-    },
-    { name: "an empty path", start: "GET * HTTP/1.1\r\nHost: evil.example\r\n\r\n" },
-  ])("$name never causes a 5xx response and is not reflected", async ({ start }) => {
-    const response = await send(start, { waitMs: 2000, untilResponse: true });
+  test.each(cases("name", "start")`
+    a malformed Host              | GET /live HTTP/1.1\r\nHost: <script>alert(1)</script>
+    an empty Host                 | GET /live HTTP/1.1\r\nHost:
+    no Host in HTTP/1.0           | GET /live HTTP/1.0
+    two Hosts                     | GET /live HTTP/1.1\r\nHost: a.example\r\nHost: <b>evil
+    a Host with a path            | GET /live HTTP/1.1\r\nHost: evil.example/v1/x?
+    a Host with a fragment        | GET /live HTTP/1.1\r\nHost: evil#
+    an absolute URL as the target | GET http://evil.example/live HTTP/1.1\r\nHost: evil.example
+    an empty path                 | GET * HTTP/1.1\r\nHost: evil.example
+  `)("$name never causes a 5xx response and is not reflected", async ({ start }) => {
+    const response = await send(`${start}\r\n\r\n`, UNTIL);
     expect(response.status).toBeLessThan(500);
     expect(response.text).not.toMatch(/evil|script/);
   });
 });
 
 test.each([
-  { name: "two Host headers", hosts: "Host: a.example\r\nHost: b.example\r\n" },
-  { name: "a repeated Host header", hosts: "Host: a.example\r\nhost: a.example\r\n" },
-  { name: "a Host header with two hosts", hosts: "Host: a.example, b.example\r\n" },
-])("a request with $name gets 400 on every path", async ({ hosts }) => {
+  "Host: a.example\r\nHost: b.example",
+  "Host: a.example\r\nhost: a.example",
+  "Host: a.example, b.example",
+])("a request with %p gets 400 on every path", async (hosts) => {
   for (const path of ["/live", LIST, "/nowhere", "/v1/auth/me"]) {
-    const start = `GET ${path} HTTP/1.1\r\n${hosts}Authorization: Bearer ${app.key}\r\n\r\n`;
-    const response = await send(start, { waitMs: 2000, untilResponse: true });
+    const start = `GET ${path} HTTP/1.1\r\n${hosts}\r\nAuthorization: Bearer ${app.key}\r\n\r\n`;
+    const response = await send(start, UNTIL);
     expect([response.status, codeOf(response.body)]).toEqual([400, "invalid_request"]);
     expect(response.text).not.toContain("example");
   }
@@ -113,10 +88,7 @@ describe("methods", () => {
   test.each(["TRACE", "PROPFIND", "PUT", "DELETE", "SEARCH", "LOCK"])(
     "%s of a list gets 405 with Allow, or the server rejects it",
     async (method) => {
-      const response = await send(request(`${method} ${LIST}`), {
-        waitMs: 2000,
-        untilResponse: true,
-      });
+      const response = await send(request(`${method} ${LIST}`), UNTIL);
       if (response.status === 400 && response.body === "") return; // a method that the server cannot read
       expect([response.status, codeOf(response.body), response.headers.get("allow")]).toEqual([
         405,
@@ -127,10 +99,7 @@ describe("methods", () => {
   );
 
   test("CONNECT gets 405 with Allow", async () => {
-    const response = await send("CONNECT x:443 HTTP/1.1\r\nHost: x:443\r\n\r\n", {
-      waitMs: 2000,
-      untilResponse: true,
-    });
+    const response = await send("CONNECT x:443 HTTP/1.1\r\nHost: x:443\r\n\r\n", UNTIL);
     expect(response.status).toBe(405);
     expect(response.headers.get("allow")).toContain("GET");
   });
@@ -164,28 +133,13 @@ describe("methods", () => {
 
 describe("paths", () => {
   test.each([
-    "/v1/data/db/%74odos",
-    "/v1/data/db/todos%2f",
-    "/v1/data/db/todos%5c",
-    "/v1/data/db/todos%00",
-    "/v1/data/db/todos%ff",
-    "/v1/data/db/todos%zz",
-    "/v1/data/db/todos%252e",
-    "/v1/data/db/..%2fschema",
-    "/v1/data/db/TODOS",
-    "/v1/data/db/todos;x=1",
-    "/v1/data/db/todos'--",
-    "/v1/data/db/data.todos",
-    '/v1/data/db/"todos"',
-    `/v1/data/db/${"x".repeat(49)}`,
-    "/v1/data/db/pg_class%20",
-    "/v1/data/db//",
-    "/v1/data/db/",
-    "/v1//data/db/todos",
-    "//v1/data/db/todos",
-    "/V1/data/db/todos",
-    "/v1/data/db/todos/",
-    "/v1/data/db/todos/x/y",
+    ...["/v1/data/db/%74odos", "/v1/data/db/todos%2f", "/v1/data/db/todos%5c"],
+    ...["/v1/data/db/todos%00", "/v1/data/db/todos%ff", "/v1/data/db/todos%zz"],
+    ...["/v1/data/db/todos%252e", "/v1/data/db/..%2fschema", "/v1/data/db/TODOS"],
+    ...["/v1/data/db/todos;x=1", "/v1/data/db/todos'--", "/v1/data/db/data.todos"],
+    ...['/v1/data/db/"todos"', `/v1/data/db/${"x".repeat(49)}`, "/v1/data/db/pg_class%20"],
+    ...["/v1/data/db//", "/v1/data/db/", "/v1//data/db/todos", "//v1/data/db/todos"],
+    ...["/V1/data/db/todos", "/v1/data/db/todos/", "/v1/data/db/todos/x/y"],
   ])("%s gets 404 without a query", async (path) => {
     const before = countQueries();
     const response = await send(request(`GET ${path}`));
@@ -194,19 +148,8 @@ describe("paths", () => {
   });
 
   test.each([
-    "%2f",
-    "%5c",
-    "%00",
-    "%ff",
-    "%zz",
-    "%252e",
-    "x",
-    "1",
-    "00000000-0000-0000-0000-00000000000g",
-    "%30".repeat(8),
-    "'",
-    "..",
-    "null",
+    ...["%2f", "%5c", "%00", "%ff", "%zz", "%252e", "x", "1", "'", "..", "null"],
+    ...["00000000-0000-0000-0000-00000000000g", "%30".repeat(8)],
   ])("the id %s gets 400 or 404 without a query", async (id) => {
     const before = countQueries();
     const response = await send(request(`GET ${LIST}/${id}`));

@@ -7,6 +7,7 @@ import {
   type ListOptions,
 } from "../../src/sdk/data.ts";
 import { MAX_BATCH, MAX_ROWS } from "../../src/std/limits.ts";
+import { casesBy } from "../support/cases.ts";
 import { expectSentences } from "../support/sentences.ts";
 import { openTestService, type TestApp } from "../support/service.ts";
 import { share } from "../support/share.ts";
@@ -226,101 +227,64 @@ function requestCount(): number {
 describe("an error response is a DataError:", () => {
   type Client = DataClient<typeof schema>;
   const none = "0190163d-8694-739b-aea5-966c26f8ad91";
-  const wrong: { [name: string]: { title: string } } = {
-    types: JSON.parse('{"rank":"1","price":12.5,"title":null}'),
-    huge: { title: "x".repeat(103_000) },
-  };
-  test.each<{ name: string; call: (db: Client) => Promise<unknown>; want: object }>([
-    {
-      name: "get of a missing row",
-      call: (db) => db.todos.get(none),
-      want: { status: 404, code: "not_found" },
-    },
-    {
-      name: "update of a missing row",
-      call: (db) => db.todos.update(none, { rank: 1 }),
-      want: { status: 404, code: "not_found" },
-    },
-    {
-      name: "delete of a missing row",
-      call: (db) => db.todos.delete(none),
-      want: { status: 404, code: "not_found" },
-    },
-    {
-      name: "an invalid uuid",
-      call: (db) => db.todos.get("a/b?c#d"),
-      want: { status: 400, code: "invalid_id" },
-    },
-    {
-      name: "a fractional limit",
-      call: (db) => db.todos.list({ limit: 0.5 }),
-      want: { status: 400, code: "invalid_query" },
-    },
-    {
-      name: "an offset below 0",
-      call: (db) => db.todos.list({ offset: -1 }),
-      want: { status: 400, code: "invalid_query" },
-    },
-    {
-      name: "several values of wrong types",
-      call: (db) => db.todos.create(wrong["types"] ?? { title: "" }),
-      want: {
-        status: 422,
-        code: "validation_failed",
-        details: expect.arrayContaining([
-          { path: "/title", message: expect.any(String) },
-          { path: "/rank", message: expect.any(String) },
-          { path: "/price", message: expect.any(String) },
-        ]),
+  const types: { title: string } = JSON.parse('{"rank":"1","price":12.5,"title":null}');
+  const name = "Kitchen";
+  test.each(
+    casesBy<(db: Client) => Promise<unknown>>({
+      "404 not_found": {
+        "get of a missing row": (db) => db.todos.get(none),
+        "update of a missing row": (db) => db.todos.update(none, { rank: 1 }),
+        "delete of a missing row": (db) => db.todos.delete(none),
       },
-    },
-    {
-      name: "a dangling reference",
-      call: (db) => db.todos.create({ title: "", project: none }),
-      want: {
-        status: 422,
-        code: "validation_failed",
-        details: [{ path: "/project", message: expect.any(String) }],
+      "400 invalid_id": { "an invalid uuid": (db) => db.todos.get("a/b?c#d") },
+      "400 invalid_query": {
+        "a fractional limit": (db) => db.todos.list({ limit: 0.5 }),
+        "an offset below 0": (db) => db.todos.list({ offset: -1 }),
       },
-    },
-    {
-      name: "a repeated name",
-      call: async (db) => {
-        await db.projects.create({ name: "Kitchen" });
-        await db.projects.create({ name: "Kitchen" });
+      "422 validation_failed /price /rank /title": {
+        "several values of wrong types": (db) => db.todos.create(types),
       },
-      want: {
-        status: 409,
-        code: "unique_violation",
-        details: [{ path: "/name", message: expect.any(String) }],
+      "422 validation_failed /project": {
+        "a dangling reference": (db) => db.todos.create({ title: "", project: none }),
       },
-    },
-    {
-      name: "a delete of a referenced row",
-      call: async (db) => {
-        const { id } = await db.projects.create({ name: "Attic" });
-        await db.todos.create({ title: "", project: id });
-        await db.projects.delete(id);
+      "409 unique_violation /name": {
+        "a repeated name": async (db) => [
+          await db.projects.create({ name }),
+          await db.projects.create({ name }),
+        ],
       },
-      want: { status: 409, code: "still_referenced" },
-    },
-    {
-      name: "more than 100 KB",
-      call: (db) => db.todos.create(wrong["huge"] ?? { title: "" }),
-      want: { status: 413, code: "body_too_large" },
-    },
-  ])("$name", async ({ call, want }) => {
+      "409 still_referenced": {
+        "a delete of a referenced row": async (db) => {
+          const { id } = await db.projects.create({ name: "Attic" });
+          await db.todos.create({ title: "", project: id });
+          await db.projects.delete(id);
+        },
+      },
+      "413 body_too_large": {
+        "more than 100 KB": (db) => db.todos.create({ title: "x".repeat(103_000) }),
+      },
+      "401 unauthenticated": {
+        "an unknown key": () => connect({ ...app, key: `${app.key.slice(0, -1)}_` }).todos.list(),
+      },
+      "404 unknown_table": {
+        "a table that the app has not pushed": () =>
+          createDataClient<{ todoz: { row: { id: string }; insert: object; update: object } }>({
+            baseUrl: service.url,
+            apiKey: app.key,
+          }).todoz.list(),
+      },
+      "404 unknown_route": {
+        "another server": () =>
+          createDataClient({ baseUrl: `${service.url}/api`, apiKey: app.key, schema }).todos.list(),
+      },
+    }),
+  )("$name: $expected", async ({ value: call, expected }) => {
     const error = await failureOf(call(db));
-    expect(error).toBeInstanceOf(DataError);
-    expect(error).toMatchObject({ name: "DataError", retryable: false, ...want });
+    if (!(error instanceof DataError)) throw error;
+    const { status, code, details } = error;
+    expect([status, code, ...details.map(({ path }) => path).sort()].join(" ")).toBe(expected);
+    expect(error).toMatchObject({ name: "DataError", retryable: false });
     expect(error).toHaveProperty("requestId", expect.stringMatching(/./));
-    expect(Bun.inspect(error)).not.toContain(app.key);
-  });
-
-  test("an unknown key", async () => {
-    const stranger = connect({ ...app, key: `${app.key.slice(0, -1)}_` });
-    const error = await failureOf(stranger.todos.list());
-    expect(error).toMatchObject({ status: 401, code: "unauthenticated", retryable: false });
     expect(Bun.inspect(error)).not.toContain(app.key.slice(0, -1));
   });
 
@@ -330,71 +294,36 @@ describe("an error response is a DataError:", () => {
     const error = await failureOf(reader.todos.create({ title: "" }));
     expect(error).toMatchObject({ status: 403, code: "forbidden" });
   });
-
-  test("a table that the app has not pushed", async () => {
-    const { todoz } = createDataClient<{
-      todoz: { row: { id: string }; insert: object; update: object };
-    }>({ baseUrl: service.url, apiKey: app.key });
-    expect(await failureOf(todoz.list())).toMatchObject({ status: 404, code: "unknown_table" });
-  });
-
-  test("another server", async () => {
-    const lost = createDataClient({ baseUrl: `${service.url}/api`, apiKey: app.key, schema });
-    expect(await failureOf(lost.todos.list())).toMatchObject({
-      status: 404,
-      code: "unknown_route",
-    });
-  });
 });
 
 describe("no request is sent for", () => {
   const untyped = (values: object): { title: string } => ({ title: "", ...values });
-  test.each<{ name: string; call: () => Promise<unknown>; want: object; names?: string[] }>([
-    { name: "an empty id", call: () => db.todos.get(""), want: { status: 0, code: "invalid_id" } },
-    {
-      name: "a delete of an empty id",
-      call: () => db.todos.delete(""),
-      want: { code: "invalid_id" },
-    },
-    { name: "an id of one dot", call: () => db.todos.delete("."), want: { code: "invalid_id" } },
-    {
-      name: "an id of two dots",
-      call: () => db.todos.update("..", {}),
-      want: { code: "invalid_id" },
-    },
-    {
-      name: "an unpaired surrogate",
-      call: () => db.todos.get("\ud800"),
-      want: { code: "invalid_id" },
-    },
-    {
-      name: "a bigint",
-      call: () => db.todos.create(untyped({ rank: 1n })),
-      want: { name: "TypeError" },
-      names: ["bigint", '"rank"', "t.decimal()"],
-    },
-    {
-      name: "a number that JSON cannot represent",
-      call: () => db.todos.create(untyped({ rank: Number.NaN })),
-      want: { name: "TypeError" },
-      names: ["NaN", '"rank"'],
-    },
-    {
-      name: "a timeout of 0 ms",
-      call: () => db.todos.list({ timeoutMs: 0 }),
-      want: { name: "TypeError" },
-      names: ["0 ms", "timeoutMs"],
-    },
-    {
-      name: "an aborted signal",
-      call: () => db.todos.list({ signal: AbortSignal.abort() }),
-      want: { name: "AbortError" },
-    },
-  ])("$name", async ({ call, want, names }) => {
+  test.each(
+    casesBy<() => Promise<unknown>>({
+      invalid_id: {
+        "an empty id": () => db.todos.get(""),
+        "a delete of an empty id": () => db.todos.delete(""),
+        "an id of one dot": () => db.todos.delete("."),
+        "an id of two dots": () => db.todos.update("..", {}),
+        "an unpaired surrogate": () => db.todos.get("\ud800"),
+      },
+      TypeError: {
+        "a bigint": () => db.todos.create(untyped({ rank: 1n })),
+        "a number that JSON cannot represent": () => db.todos.create(untyped({ rank: Number.NaN })),
+        "a timeout of 0 ms": () => db.todos.list({ timeoutMs: 0 }),
+      },
+      AbortError: {
+        "an aborted signal": () => db.todos.list({ signal: AbortSignal.abort() }),
+      },
+    }),
+  )("$name", async ({ value: call, expected }) => {
     const before = requestCount();
     const failure = await failureOf(call());
-    expect(failure).toMatchObject(want);
-    if (names !== undefined) expectSentences((failure as Error).message, { names });
+    const { name, message } = failure as Error;
+    expect(failure instanceof DataError ? [failure.status, failure.code] : name).toEqual(
+      expected === "invalid_id" ? [0, expected] : expected,
+    );
+    if (expected === "TypeError") expectSentences(message, {});
     expect(requestCount()).toBe(before);
   });
 });
@@ -441,54 +370,46 @@ describe("createDataClient()", () => {
     await proxy.stop(true);
   });
 
-  test.each([
-    { name: "a missing baseUrl", options: { baseUrl: undefined }, names: ["baseUrl"] },
-    { name: "a path as baseUrl", options: { baseUrl: "/api" }, names: ["baseUrl"] },
-    { name: "a password in baseUrl", options: { baseUrl: "http://a:b@c" }, names: ["baseUrl"] },
-    { name: "a query in baseUrl", options: { baseUrl: "http://a?b" }, names: ["baseUrl"] },
-    { name: "a fragment in baseUrl", options: { baseUrl: "http://a/#b" }, names: ["baseUrl"] },
-    { name: "a wrong port in baseUrl", options: { baseUrl: "http://a:99999" }, names: ["baseUrl"] },
-    { name: "a word as port", options: { baseUrl: "http://a:port" }, names: ["baseUrl"] },
-    { name: "another scheme", options: { baseUrl: "postgres://a/b" }, names: ["baseUrl"] },
-    { name: "a line break in baseUrl", options: { baseUrl: "http://a\n" }, names: ["baseUrl"] },
-    { name: "no host in baseUrl", options: { baseUrl: "https://" }, names: ["baseUrl"] },
-    { name: "a missing key", options: { apiKey: undefined }, names: ["apiKey"] },
-    { name: "an empty key", options: { apiKey: "" }, names: ["apiKey"] },
-    {
-      name: "a key with another alphabet",
-      options: { apiKey: "rh_secret\u0435" },
-      names: ["apiKey"],
-    },
-    {
-      name: "infinite retries",
-      options: { retries: Number.POSITIVE_INFINITY },
-      names: ["Infinity"],
-    },
-    { name: "a NaN timeout", options: { timeoutMs: Number.NaN }, names: ["NaN"] },
-    { name: "a module as schema", options: { schema: { default: schema } }, names: ["schema"] },
-    { name: "null as schema", options: { schema: null }, names: ["schema"] },
-  ])("rejects $name", ({ options, names }) => {
-    const all = { baseUrl: service.url, apiKey: "rh_key", schema, ...options };
+  test.each(
+    casesBy<unknown>({
+      baseUrl: {
+        "a missing baseUrl": undefined,
+        "a path as baseUrl": "/api",
+        "a password in baseUrl": "http://a:b@c",
+        "a query in baseUrl": "http://a?b",
+        "a fragment in baseUrl": "http://a/#b",
+        "a wrong port in baseUrl": "http://a:99999",
+        "a word as port": "http://a:port",
+        "another scheme": "postgres://a/b",
+        "a line break in baseUrl": "http://a\n",
+        "no host in baseUrl": "https://",
+      },
+      apiKey: {
+        "a missing key": undefined,
+        "an empty key": "",
+        "a key with another alphabet": "rh_secret\u0435",
+      },
+      retries: { "infinite retries": Number.POSITIVE_INFINITY },
+      timeoutMs: { "a NaN timeout": Number.NaN },
+      schema: { "a module as schema": { default: schema }, "null as schema": null },
+    }),
+  )("rejects $name", ({ value, expected }) => {
+    const all = { baseUrl: service.url, apiKey: "rh_key", schema, [expected]: value };
     const create: (options: never) => unknown = createDataClient;
-    const call = () => Reflect.apply(create, undefined, [all]);
-    expect(call).toThrow(TypeError);
-    expectSentences(messageOf(call), {
-      names,
-      hides: ["secret", "a:b"],
-      varies: { [service.url]: "<service>" },
+    let error: unknown;
+    try {
+      Reflect.apply(create, undefined, [all]);
+    } catch (thrown) {
+      error = thrown;
+    }
+    if (!(error instanceof TypeError)) throw new Error("No TypeError");
+    const facts = { hides: ["secret", "a:b"], varies: { [service.url]: "<service>" } };
+    expectSentences(error.message, {
+      names: [typeof value === "number" ? `${value}` : expected],
+      ...facts,
     });
   });
 });
-
-/** Returns the message of the error that a call throws. */
-function messageOf(call: () => unknown): string {
-  try {
-    call();
-  } catch (error) {
-    return (error as Error).message;
-  }
-  throw new Error("The call succeeds");
-}
 
 test("a strict client rejects unknown columns, other clients drop them", async () => {
   const options = { baseUrl: service.url, apiKey: app.key };

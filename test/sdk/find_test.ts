@@ -2,6 +2,8 @@
 import { describe, expect, test } from "bun:test";
 import { defineSchema, t } from "../../src/schema/mod.ts";
 import { createDataClient } from "../../src/sdk/data.ts";
+import { casesBy } from "../support/cases.ts";
+import { openForwarder } from "../support/forwarder.ts";
 import { openTestService } from "../support/service.ts";
 import { share } from "../support/share.ts";
 
@@ -34,6 +36,7 @@ function toId(of: "badge" | "org", index: number): string {
   return `0190163d-8694-739b-aea5-${of === "org" ? "a" : "b"}${String(index).padStart(11, "0")}`;
 }
 const LAST = PEOPLE.at(-1);
+const ORG_START = { org: LAST?.org, start: LAST?.start };
 const NO_BADGE = "ffffffff-8694-739b-aea5-000000000000";
 
 /** The query strings of all requests. */
@@ -43,12 +46,10 @@ const service = await share(
 );
 const app = await service.makeApp(schema);
 const proxy = await share(
-  Bun.serve({
-    port: 0,
-    fetch: (request) => {
-      const { pathname, search } = new URL(request.url);
-      asked.push(search);
-      return fetch(service.url + pathname + search, { headers: request.headers });
+  openForwarder(service.url, {
+    before: ({ url }) => {
+      asked.push(new URL(url).search);
+      return undefined;
     },
   }),
 );
@@ -76,16 +77,8 @@ describe("find()", () => {
       "no row by a column that an index serves": { badge: NO_BADGE },
       "a row by a text": { email: LAST?.email },
       "a row by a text and a reference to an organization": { name: LAST?.name, org: LAST?.org },
-      "a row by two columns and a unique one": {
-        org: LAST?.org,
-        start: LAST?.start,
-        email: LAST?.email,
-      },
-      "no row by two columns and another unique one": {
-        org: LAST?.org,
-        start: LAST?.start,
-        email: "person-7@example.org",
-      },
+      "a row by two columns and a unique one": { ...ORG_START, email: LAST?.email },
+      "no row by two columns and another one": { ...ORG_START, email: "person-7@example.org" },
       "no row by values of different rows": { name: LAST?.name, org: toId("org", 1000) },
       "no row by a text": { email: "none@example.org" },
       "a row by a number without an index at the start": { level: 5 },
@@ -107,34 +100,24 @@ describe("find()", () => {
     expect(await db.people.find({ id: row?.id ?? "" })).toEqual(row);
   });
 
-  test.each<{ name: string; where: object; message: string }>([
-    { name: "a column that is not unique", where: { org: NO_BADGE }, message: '"org"' },
-    {
-      name: "a unique column with another column",
-      where: { level: 1, name: LONG },
-      message: '"level", "name"',
-    },
-    {
-      name: "a part of a constraint",
-      where: { name: LONG },
-      message: "id, email, level, badge, name with org, org with start",
-    },
-    {
-      name: "a constraint and a part of another",
-      where: { name: LONG, org: NO_BADGE, start: "2026-01-01" },
-      message: '"name", "org", "start"',
-    },
-    {
-      name: "null in a constraint",
-      where: { name: LONG, org: null },
-      message: '"org": must be a value, not null',
-    },
-    { name: "an unknown column", where: { toString: "" }, message: '"toString"' },
-    { name: "null", where: { level: null }, message: "not null" },
-    { name: "undefined", where: { email: undefined }, message: "not undefined" },
-    { name: "a comparison", where: { level: { gt: 1 } }, message: "not object" },
-    { name: "nothing", where: {}, message: "pass a unique column" },
-  ])("throws for $name, and sends nothing", async ({ where, message }) => {
+  test.each(
+    casesBy<object>({
+      '"org"': { "a column that is not unique": { org: NO_BADGE } },
+      '"level", "name"': { "a unique column with another column": { level: 1, name: LONG } },
+      "id, email, level, badge, name with org, org with start": {
+        "a part of a constraint": { name: LONG },
+      },
+      '"name", "org", "start"': {
+        "a constraint and a part of another": { name: LONG, org: NO_BADGE, start: "2026-01-01" },
+      },
+      '"org": must be a value, not null': { "null in a constraint": { name: LONG, org: null } },
+      '"toString"': { "an unknown column": { toString: "" } },
+      "not null": { null: { level: null } },
+      "not undefined": { undefined: { email: undefined } },
+      "not object": { "a comparison": { level: { gt: 1 } } },
+      "pass a unique column": { nothing: {} },
+    }),
+  )("throws for $name, and sends nothing", async ({ value: where, expected: message }) => {
     const { found, calls } = await countCalls(findUntyped(where));
     expect(found).toBeInstanceOf(TypeError);
     expect((found as Error).message).toStartWith("people.find: Cannot search ");
