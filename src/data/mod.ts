@@ -7,6 +7,7 @@ export {
   IDEMPOTENCY_BYTES,
   LIST_BYTES,
   LIST_CACHE_BYTES,
+  ON_CONFLICT,
   QUERY_TIMEOUT_S,
 } from "./deps.ts";
 export {
@@ -20,7 +21,11 @@ export { makeChangeFeed } from "./live/change_feed.ts";
 export { sealCursor } from "./live/cursors.ts";
 export { QUERY_PARAMETERS } from "./operations.ts";
 export { proveKey } from "./prove_key.ts";
-export { toFilterParameters } from "./query/list_query.ts";
+export {
+  type FilterParameter,
+  toConditionSchema,
+  toFilterParameters,
+} from "./query/list_query.ts";
 export { listSortedColumns } from "./query/path.ts";
 export { MAX_RELATIONS } from "./query/related.ts";
 export { MAX_WORK } from "./query/text_work.ts";

@@ -5,6 +5,7 @@
  * @module
  */
 import type { JsonSchema } from "../http/mod.ts";
+import { followReference } from "./references.ts";
 
 type Value = unknown;
 
@@ -21,8 +22,8 @@ type Value = unknown;
 export function findBreaks(published: JsonSchema, current: JsonSchema): string[] {
   return [
     ...findLostEndpoints(published["paths"], current["paths"]),
-    ...findLostParameters(published["paths"], current["paths"]),
-    ...findNarrowed(schemasOf(published), schemasOf(current)),
+    ...findLostParameters(published, current),
+    ...findNarrowed(published, current),
   ];
 }
 
@@ -32,16 +33,21 @@ function findLostEndpoints(published: Value, current: Value): string[] {
     .map(({ path, method }) => `${method.toUpperCase()} ${path} was removed`);
 }
 
-function findLostParameters(published: Value, current: Value): string[] {
-  return eachEndpoint(published).flatMap(({ path, method, operation }) => {
-    const other = get(get(current, path), method);
+function findLostParameters(published: JsonSchema, current: JsonSchema): string[] {
+  return eachEndpoint(published["paths"]).flatMap(({ path, method, operation }) => {
+    const other = get(get(current["paths"], path), method);
     if (other === undefined) return [];
-    const names = new Set(list(other, "parameters").map((parameter) => get(parameter, "name")));
-    return list(operation, "parameters")
-      .map((parameter) => String(get(parameter, "name")))
+    const names = new Set(namesOf(current, other));
+    return namesOf(published, operation)
       .filter((name) => !names.has(name))
       .map((name) => `${method.toUpperCase()} ${path} no longer accepts ${name}`);
   });
+}
+
+function namesOf(document: JsonSchema, operation: Value): string[] {
+  return list(operation, "parameters").map((parameter) =>
+    String(followReference(document, Object(parameter))["name"]),
+  );
 }
 
 type Endpoint = { path: string; method: string; operation: Value };
@@ -57,18 +63,19 @@ function schemasOf(document: JsonSchema): Value {
 }
 
 /** Skips removed tables, which their endpoints report. */
-function findNarrowed(published: Value, current: Value): string[] {
-  return entries(published).flatMap(([name, schema]) => {
-    const other = get(current, name);
+function findNarrowed(published: JsonSchema, current: JsonSchema): string[] {
+  return entries(schemasOf(published)).flatMap(([name, schema]) => {
+    const other = get(schemasOf(current), name);
     if (other === undefined) return [];
     const isResponse = name.endsWith("-row");
-    const columns = entries(get(schema, "properties")).flatMap(([column, before]) =>
-      compareColumn(`${name}.${column}`, {
-        before,
-        after: get(get(other, "properties"), column),
+    const columns = entries(get(schema, "properties")).flatMap(([column, before]) => {
+      const after = get(get(other, "properties"), column);
+      return compareColumn(`${name}.${column}`, {
+        before: followReference(published, Object(before)),
+        after: after === undefined ? after : followReference(current, Object(after)),
         isResponse,
-      }),
-    );
+      });
+    });
     return [...columns, ...findNewlyRequired(name, schema, other)];
   });
 }

@@ -6,52 +6,56 @@
  * @module
  */
 import type { GenericSchema } from "valibot";
-import { toFilterParameters } from "../data/mod.ts";
+import { type FilterParameter, toFilterParameters } from "../data/mod.ts";
 import {
-  type Deprecation,
   type JsonSchema,
   OPERATION_GROUPS,
   type Operation,
-  type OperationParameter,
   type OperationResponse,
-  RESPONSE_HEADERS,
   type Shape,
 } from "../http/mod.ts";
 import { SESSION_COOKIE } from "../identity/mod.ts";
-import { VALUES } from "../kinds/mod.ts";
 import { PREVIEWS, type Preview } from "../preview.ts";
 import type { Scope } from "../principal.ts";
 import type { NamedColumn, TableDefinition } from "../schema/mod.ts";
 import { MAX_BATCH_KEYWORD, MAX_BODY_BYTES } from "../std/limits.ts";
 import { TABLE_PATTERN } from "../std/patterns.ts";
+import { toBodySchema } from "./body_schemas.ts";
+import { QUOTA_HEADERS, toHeaderSchemas, toHeaders } from "./headers.ts";
+import {
+  nameParameters,
+  toConditionSchemas,
+  toDeprecated,
+  toFilterReference,
+  toParameterComponents,
+  toParameterReference,
+} from "./parameters.ts";
+import {
+  type Components,
+  keepUsed,
+  type NamedParts,
+  nameParts,
+  type Schemas,
+  toComponents,
+  toPartReference,
+  toReference,
+} from "./references.ts";
 import {
   type DescribedRoute,
   formOf,
-  header,
   listRejections,
   type ProblemGroup,
-  QUOTA,
-  REQUEST_ID,
   toErrorSchemas,
   toRejectionName,
   toRejectionResponse,
 } from "./rejections.ts";
-import {
-  type Schemas,
-  toBodySchema,
-  toReference,
-  toSchemaName,
-  toTableSchemas,
-} from "./table_schemas.ts";
+import { toSchemaName, toTableSchemas } from "./table_schemas.ts";
+import { toValueSchemas } from "./value_schemas.ts";
 
 export type Document = {
   readonly openapi: "3.1.1";
   readonly paths: Readonly<Record<string, Readonly<Record<string, JsonSchema>>>>;
-  readonly components: {
-    readonly schemas: Schemas;
-    readonly responses: Schemas;
-    readonly securitySchemes: Schemas;
-  };
+  readonly components: Components & { readonly securitySchemes: Schemas };
   readonly [keyword: string]: unknown;
 };
 
@@ -84,6 +88,9 @@ export function makeDocument(
 ): Document {
   const described = routes.flatMap((route) => describe(route, previews));
   const expanded = described.flatMap((route) => expand(route, tables));
+  const parameters = nameParameters(described.map(({ operation }) => operation));
+  const responses = nameResponses(described);
+  const paths = toPaths(expanded, { parameters, responses });
   return {
     openapi: "3.1.1",
     info: {
@@ -95,12 +102,22 @@ export function makeDocument(
     [MAX_BATCH_KEYWORD]: maxBatchBytes,
     servers: [{ url: server }],
     tags: Object.entries(OPERATION_GROUPS).map(([name, description]) => ({ name, description })),
-    paths: toPaths(expanded),
-    components: {
-      schemas: { ...toErrorSchemas(described), ...toSchemas(tables, previews) },
-      responses: toResponses(described),
+    paths,
+    components: keepUsed(paths, {
+      schemas: {
+        ...toErrorSchemas(described),
+        ...toValueSchemas(),
+        ...toConditionSchemas(),
+        ...toHeaderSchemas(),
+        ...toSchemas(tables, previews),
+      },
+      parameters: toParameterComponents(
+        parameters,
+        expanded.flatMap(({ filters }) => filters),
+      ),
+      responses: { ...toRejections(described), ...toComponents(responses) },
       securitySchemes: SECURITY,
-    },
+    }),
   };
 }
 
@@ -108,11 +125,8 @@ function toSchemas(
   tables: readonly TableDefinition[] | undefined,
   previews: readonly Preview[],
 ): Schemas {
-  const columns = (tables ?? []).flatMap((table) => table.columns);
-  // Linters reject unused components.
-  const shared = Object.assign({}, ...columns.map(({ kind }) => VALUES[kind].components?.()));
   return Object.assign(
-    shared,
+    {},
     ...(tables ?? [undefined]).map((table) => toTableSchemas(table, previews)),
   );
 }
@@ -135,9 +149,7 @@ const SECURITY = {
 type Described = DescribedRoute & { operation: Operation; rejections: readonly ProblemGroup[] };
 type TableRoute = Described & {
   table: string | undefined;
-  columns: readonly NamedColumn[];
-  /** The columns of the rows to which references lead. */
-  find: (table: string) => readonly NamedColumn[];
+  filters: readonly FilterParameter[];
 };
 
 function describe(route: DescribedRoute, previews: readonly Preview[]): Described[] {
@@ -151,38 +163,45 @@ function describe(route: DescribedRoute, previews: readonly Preview[]): Describe
 
 /** Repeats an endpoint of tables for each table. */
 function expand(route: Described, tables: readonly TableDefinition[] | undefined): TableRoute[] {
+  const { parameters = [], isFiltered = false } = route.operation;
+  const find = (table: string) => tables?.find(({ name }) => name === table)?.columns ?? [];
+  const toFilters = (columns: readonly NamedColumn[]) =>
+    isFiltered ? toFilterParameters(columns, parameters, find) : [];
   if (tables === undefined || !route.path.includes(TABLE))
-    return [{ ...route, table: undefined, columns: [], find: () => [] }];
-  const find = (table: string) => tables.find(({ name }) => name === table)?.columns ?? [];
+    return [{ ...route, table: undefined, filters: toFilters([]) }];
   return tables.map(({ name, columns }) => ({
     ...route,
     path: route.path.replace(TABLE, name),
     table: name,
-    columns,
-    find,
+    filters: toFilters(columns),
   }));
 }
 
 const TABLE = ":table";
 
-function toPaths(routes: readonly TableRoute[]): Document["paths"] {
+/** What endpoints share, by its content. */
+type Shared = { readonly parameters: NamedParts; readonly responses: NamedParts };
+
+function toPaths(routes: readonly TableRoute[], shared: Shared): Document["paths"] {
   const byPath = Map.groupBy(routes, ({ path }) => path.replaceAll(/:(\w+)/g, "{$1}"));
   return Object.fromEntries(
     [...byPath].map(([path, ofPath]) => [
       path,
-      Object.fromEntries(ofPath.map((route) => [route.method.toLowerCase(), toOperation(route)])),
+      Object.fromEntries(
+        ofPath.map((route) => [route.method.toLowerCase(), toOperation(route, shared)]),
+      ),
     ]),
   );
 }
 
-function toOperation(route: TableRoute): JsonSchema {
-  const { operation, table, columns, find, path } = route;
+function toOperation(route: TableRoute, shared: Shared): JsonSchema {
+  const { operation, table, filters, path } = route;
   const isOfTables = operation.group === "rows";
   const own = operation.parameters ?? [];
-  const filters = operation.isFiltered === true ? toFilterParameters(columns, own, find) : [];
   const parameters = [
     ...(path.includes(TABLE) ? [TABLE_PARAMETER] : []),
-    ...[...own, ...filters].map(toParameter),
+    ...own.map((parameter) => toParameterReference(shared.parameters, parameter)),
+    ...filters.map(toFilterReference),
   ];
   return {
     operationId: isOfTables ? `${operation.id}_${table ?? "rows"}` : operation.id,
@@ -194,40 +213,39 @@ function toOperation(route: TableRoute): JsonSchema {
     ...(operation.bodies === undefined
       ? {}
       : { requestBody: { required: true, ...toContent(operation.bodies, table) } }),
-    responses: toResponsesOf(route),
+    responses: toResponsesOf(route, shared),
   };
 }
 
-function toParameter(parameter: OperationParameter): JsonSchema {
-  const { deprecated: _, isRequired = false, ...described } = parameter;
-  const required = isRequired || parameter.in === "path";
-  return { ...described, required, ...toDeprecated(parameter) };
-}
-
-type Deprecable = { readonly deprecated?: Deprecation; readonly description?: string };
-
-/** Tools read the flag, people the dates. */
-function toDeprecated({ deprecated, description }: Deprecable): JsonSchema {
-  if (deprecated === undefined) return {};
-  const { since, until } = deprecated;
-  const days = `Deprecated since ${since}${until === undefined ? "" : `, removed from ${until}`}.`;
-  return {
-    deprecated: true,
-    description: description === undefined ? days : `${description} ${days}`,
-  };
-}
-
-function toResponsesOf({ operation, rejections, table, access }: TableRoute): JsonSchema {
+function toResponsesOf(
+  { operation, rejections, table, access }: TableRoute,
+  shared: Shared,
+): JsonSchema {
   const form = formOf(operation);
   const responses = operation.responses.map((response) => [
     String(response.status),
-    toResponse(response, { table, access }),
+    toPartReference("responses", shared.responses, toResponse(response, { table, access })),
   ]);
   const references = rejections.map((rejection) => [
     String(rejection.status),
-    { $ref: `#/components/responses/${toRejectionName(rejection, form)}` },
+    toReference("responses", toRejectionName(rejection, form)),
   ]);
   return Object.fromEntries([...responses, ...references]);
+}
+
+/** Responses without a row of a table, such as 304. */
+function nameResponses(routes: readonly Described[]): NamedParts {
+  return nameParts(
+    routes.flatMap(({ operation, access }) =>
+      operation.responses
+        .filter(({ bodies = [] }) => !bodies.some(isTableShape))
+        .map((response) => ({
+          part: toResponse(response, { table: undefined, access }),
+          name: `${response.status}-${operation.id}`,
+          owner: operation.id,
+        })),
+    ),
+  );
 }
 
 const TABLE_PARAMETER = {
@@ -255,11 +273,10 @@ function toResponse(
   { when, bodies, mediaType, headers = [] }: OperationResponse,
   { table, access }: Pick<TableRoute, "table" | "access">,
 ): JsonSchema {
-  const quota = access === "key" || access === "optional-key" ? QUOTA : {};
-  const named = headers.map((name) => [name, header(RESPONSE_HEADERS[name])]);
+  const isKeyed = access === "key" || access === "optional-key";
   return {
     description: when,
-    headers: { ...REQUEST_ID, ...quota, ...Object.fromEntries(named) },
+    headers: toHeaders(["X-Request-Id", ...(isKeyed ? QUOTA_HEADERS : []), ...headers]),
     ...(bodies === undefined ? {} : toContent(bodies, table, mediaType)),
   };
 }
@@ -277,7 +294,7 @@ function toContent(
 }
 
 function toSchema(shape: Shape, table: string | undefined): JsonSchema {
-  if (isTableShape(shape)) return toReference(toSchemaName(table, shape.table));
+  if (isTableShape(shape)) return toReference("schemas", toSchemaName(table, shape.table));
   return isBody(shape) ? toBodySchema(shape) : shape;
 }
 
@@ -289,7 +306,7 @@ function isBody(shape: Shape): shape is GenericSchema {
   return "~standard" in shape;
 }
 
-function toResponses(routes: readonly Described[]): Schemas {
+function toRejections(routes: readonly Described[]): Schemas {
   return Object.fromEntries(
     routes.flatMap(({ operation, rejections }) => {
       const form = formOf(operation);

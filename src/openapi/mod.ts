@@ -3,4 +3,5 @@ export { findBreaks } from "./breaks.ts";
 export { type Document, makeDocument } from "./document.ts";
 export { guideRoutes, listGuides } from "./guides.tsx";
 export { referenceRoutes } from "./reference/routes.tsx";
+export { followReference } from "./references.ts";
 export { makeDocuments, type OpenapiDeps, openapiRoutes } from "./routes.ts";

@@ -4,7 +4,9 @@ import { type JsonSchema, type Operation, ProblemBody, type Route } from "../htt
 import { ShortProblemBody } from "../identity/mod.ts";
 import type { Scope } from "../principal.ts";
 import { PROBLEMS, type ProblemCode, toSentence } from "../problem.ts";
-import { type Schemas, toBodySchema, toReference } from "./table_schemas.ts";
+import { toBodySchema } from "./body_schemas.ts";
+import { type HeaderName, QUOTA_HEADERS, toHeaders } from "./headers.ts";
+import { type Schemas, toReference } from "./references.ts";
 
 /** The parts of a route that a description needs. */
 export type DescribedRoute = Pick<
@@ -77,14 +79,14 @@ export function toRejectionResponse({ status, codes }: ProblemGroup, form: Form)
         (code) => `\`${listed.includes(code) ? code : "request_failed"}\`: ${PROBLEMS[code].when}.`,
       )
       .join("\n\n"),
-    headers: {
-      ...REQUEST_ID,
-      ...HEADERS[status],
-      ...(form === "short" ? {} : QUOTA),
-    },
+    headers: toHeaders([
+      "X-Request-Id",
+      ...(HEADERS_OF[status] ?? []),
+      ...(form === "short" ? [] : QUOTA_HEADERS),
+    ]),
     content: {
       "application/json": {
-        schema: toReference(SCHEMA_NAMES[form]),
+        schema: toReference("schemas", SCHEMA_NAMES[form]),
         examples: Object.fromEntries(
           listed.map((code) => [code, { value: toExample(code, form) }]),
         ),
@@ -126,25 +128,9 @@ function toExample(code: ProblemCode, form: Form): JsonSchema {
   return { error: code, message: toSentence(PROBLEMS[code].when), requestId: EXAMPLE_ID };
 }
 
-export function header(description: string, schema: JsonSchema = { type: "string" }): JsonSchema {
-  return { description, schema };
-}
-export const REQUEST_ID = { "X-Request-Id": header("The id of this request in the log.") };
-/** Only in responses to an accepted key. */
-export const QUOTA = {
-  RateLimit: header(
-    'The closest limit, such as `"key";r=599999;t=1`: requests left, and seconds until all are available again.',
-  ),
-  "RateLimit-Policy": header(
-    'The limits, such as `"app";q=600000;w=60`: requests per window, and its seconds.',
-  ),
-};
-const RETRY_AFTER = {
-  "Retry-After": header("Seconds to wait before a retry.", { type: "integer" }),
-};
-const HEADERS: Readonly<Record<number, Record<string, JsonSchema>>> = {
-  401: { "WWW-Authenticate": header("`Bearer`, if the endpoint requires a key.") },
-  409: RETRY_AFTER,
-  429: RETRY_AFTER,
-  503: RETRY_AFTER,
+const HEADERS_OF: Readonly<Record<number, readonly HeaderName[]>> = {
+  401: ["WWW-Authenticate"],
+  409: ["Retry-After"],
+  429: ["Retry-After"],
+  503: ["Retry-After"],
 };

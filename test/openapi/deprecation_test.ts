@@ -1,8 +1,13 @@
 /** Responses and the document name deprecated parts with their dates. The service has no deprecated parts yet. */
 import { describe, expect, test } from "bun:test";
 import { makeOpenReceive } from "../../src/gateway/mod.ts";
-import { type Operation, type Route, respondWithJson } from "../../src/http/mod.ts";
-import { makeDocument } from "../../src/openapi/mod.ts";
+import {
+  type JsonSchema,
+  type Operation,
+  type Route,
+  respondWithJson,
+} from "../../src/http/mod.ts";
+import { followReference, makeDocument } from "../../src/openapi/mod.ts";
 import { type FetchDeps, makeFetch } from "../../src/service/fetch.ts";
 import { routes } from "../../src/service/routes.ts";
 
@@ -105,14 +110,16 @@ describe("a response", () => {
 });
 
 test("the description marks deprecated parts with their dates", () => {
-  const { paths } = makeDocument(own, { tables: undefined });
+  const document = makeDocument(own, { tables: undefined });
+  const { paths } = document;
   expect(paths["/old"]?.["get"]).toMatchObject({
     deprecated: true,
     description: "Deprecated since 2027-01-31, removed from 2028-02-01.",
   });
   const parts = paths["/parts"]?.["get"];
   expect(parts).not.toHaveProperty("deprecated");
-  expect(parts?.["parameters"]).toEqual([
+  const references = parts?.["parameters"] as JsonSchema[];
+  expect(references.map((reference) => followReference(document, reference))).toEqual([
     {
       ...{ in: "query", name: "first", required: false, schema: parameter.schema },
       ...{ deprecated: true, description: "Some. Deprecated since 2026-12-01." },

@@ -5,7 +5,12 @@
  * @module
  */
 
-import { type OperationParameter, ofParameter, readParameters } from "../../http/mod.ts";
+import {
+  type JsonSchema,
+  type OperationParameter,
+  ofParameter,
+  readParameters,
+} from "../../http/mod.ts";
 import { type Kind, VALUES } from "../../kinds/mod.ts";
 import { Problem } from "../../problem.ts";
 import type { NamedColumn } from "../../schema/mod.ts";
@@ -190,12 +195,15 @@ function checkLength(query: string): void {
     throw unsupported(`The query string and after can have at most ${bytes} bytes each`);
 }
 
+/** A condition on a column as a parameter. Its schema is that of the column's kind. */
+export type FilterParameter = Omit<OperationParameter, "schema"> & { readonly kind: Kind };
+
 /** The columns of a table and of its references' rows as parameters, except those that another parameter of the operation hides. */
 export function toFilterParameters(
   columns: readonly NamedColumn[],
   others: readonly Pick<OperationParameter, "name">[],
   find: (table: string) => readonly NamedColumn[] | undefined = () => undefined,
-): OperationParameter[] {
+): FilterParameter[] {
   const hidden = new Set<string>([...LIST_PARAMETERS, ...others.map(({ name }) => name)]);
   const isShown = (name: string) => !hidden.has(name) && !GROUP.test(name);
   const own = [ID, ...columns].filter(({ name }) => isShown(name));
@@ -209,11 +217,11 @@ export function toFilterParameters(
   const distinct = [...firsts].flatMap(([name, [first]]) =>
     first === undefined || names.has(name) ? [] : [first],
   );
-  const toParameter = (name: string, kind: Kind, target: string): OperationParameter => ({
+  const toParameter = (name: string, kind: Kind, target: string): FilterParameter => ({
     in: "query",
     name,
-    description: `A condition on the column${target}, which is of kind ${kind}: ${listOperators(kind)}, each also after \`not.\`.`,
-    schema: { type: "string", examples: ["not.is.null"] },
+    kind,
+    description: `A condition on the column${target}, which is of kind ${kind}.`,
   });
   return [
     ...own.map(({ name, kind }) => toParameter(name, kind, "")),
@@ -221,6 +229,15 @@ export function toFilterParameters(
       toParameter(name, kind, ` of the row of ${reference}`),
     ),
   ];
+}
+
+/** The schema of a condition on a column of this kind. */
+export function toConditionSchema(kind: Kind): JsonSchema {
+  return {
+    type: "string",
+    description: `Operators: ${listOperators(kind)}, each also after \`not.\`.`,
+    examples: ["not.is.null"],
+  };
 }
 
 /** Generators of clients make one name of `project.name`, `project_name` and `projectName`. */

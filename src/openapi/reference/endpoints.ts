@@ -3,8 +3,9 @@
 import type { JsonSchema } from "../../http/mod.ts";
 import { VALUES } from "../../kinds/mod.ts";
 import type { Document } from "../document.ts";
+import { followReference } from "../references.ts";
 import type { DescribedRoute } from "../rejections.ts";
-import { followReference, list, listAlternatives, makeSample, printJson } from "./sample.ts";
+import { list, listAlternatives, makeSample, printJson } from "./sample.ts";
 
 // Columns, parameters and the fields of bodies, as a page shows them. Pure.
 
@@ -19,7 +20,8 @@ export type Field = {
   readonly default: unknown;
 };
 
-function toField(document: Document, name: string, schema: JsonSchema): Field {
+function toField(document: Document, name: string, given: JsonSchema): Field {
+  const schema = followReference(document, given);
   return {
     name,
     type: toTypeText(document, schema),
@@ -157,7 +159,7 @@ function toEndpoint(document: Document, { path, method, operation }: Found): End
     isDeprecated: operation["deprecated"] === true,
     ...readAccess(list(operation["security"])),
     parameters: list(operation["parameters"]).map((parameter) =>
-      toParameter(document, Object(parameter)),
+      toParameter(document, followReference(document, Object(parameter))),
     ),
     body: readBody(document, schemasOf(operation["requestBody"])),
     responses: responses
@@ -182,11 +184,12 @@ function readAccess(security: readonly unknown[]): Pick<Endpoint, "access" | "sc
 
 function toParameter(document: Document, parameter: JsonSchema): Parameter {
   const { name, description, deprecated, required } = parameter;
+  const field = toField(document, text(name), Object(parameter["schema"]));
   return {
-    ...toField(document, text(name), Object(parameter["schema"])),
+    ...field,
     in: text(parameter["in"]),
     sample: makeSample(document, Object(parameter["schema"])),
-    about: text(description),
+    about: [text(description), field.about].filter((about) => about !== "").join(" "),
     isRequired: required === true,
     isDeprecated: deprecated === true,
   };

@@ -4,6 +4,7 @@ import { VALUES } from "../../kinds/mod.ts";
 import { escapeTurns } from "../../pages/mod.ts";
 import { quoteForShell } from "../../std/quote.ts";
 import type { Document } from "../document.ts";
+import { followReference } from "../references.ts";
 
 const BY_FORMAT: Readonly<Record<string, unknown>> = {
   email: "ada@example.org",
@@ -197,12 +198,4 @@ function printPythonValue(value: unknown): string {
 
 export function list(value: unknown): unknown[] {
   return Array.isArray(value) ? value : [];
-}
-
-/** The target of a reference; other values unchanged. */
-export function followReference({ components }: Document, schema: JsonSchema): JsonSchema {
-  const reference = schema["$ref"];
-  if (typeof reference !== "string") return schema;
-  const [kind = "", name = ""] = reference.split("/").slice(2);
-  return Object(Object(Object(components)[kind])[name]);
 }

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "bun:test";
 import * as v from "valibot";
-import { toBodySchema } from "./table_schemas.ts";
+import { toBodySchema } from "./body_schemas.ts";
 
 describe("the JSON Schema of a body", () => {
   test("has the rules and the descriptions of its fields", () => {
