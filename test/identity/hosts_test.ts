@@ -1,53 +1,46 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { DEFAULT_SETTINGS, isOwnOrigin, toVirtualHost } from "../../src/identity/settings.ts";
+import { cases } from "../support/cases.ts";
 import { openTestService, type TestService } from "../support/service.ts";
 
 const URLS = { publicUrl: "https://api.example.org", identityUrl: "https://id.example.org" };
+const NONE = { publicUrl: undefined, identityUrl: undefined };
+const ONE = "https://a.example.org";
 
 describe("toVirtualHost() of", () => {
-  test.each([
-    { host: "id.example.org", urls: URLS, want: "identity" },
-    { host: "ID.example.org", urls: URLS, want: "identity" },
-    { host: "id.example.org:443", urls: URLS, want: "identity" },
-    { host: "id.example.org:8443", urls: URLS, want: "gateway" },
-    { host: "api.example.org", urls: URLS, want: "gateway" },
-    { host: "10.0.0.7:8787", urls: URLS, want: "gateway" },
-    { host: "id.example.org, evil.example", urls: URLS, want: "gateway" },
-    { host: "", urls: URLS, want: "gateway" },
-    { host: null, urls: URLS, want: "gateway" },
-    { host: "x", urls: { publicUrl: undefined, identityUrl: undefined }, want: "both" },
-    {
-      host: "x",
-      urls: { publicUrl: "https://a.example.org", identityUrl: undefined },
-      want: "both",
-    },
-    {
-      host: "x",
-      urls: { publicUrl: "https://a.example.org", identityUrl: "https://a.example.org" },
-      want: "both",
-    },
-  ] as const)("$host is $want", ({ host, urls, want }) =>
-    expect(toVirtualHost(host, urls)).toBe(want),
-  );
+  test.each(cases("host", "want")`
+    id.example.org               | identity
+    ID.example.org               | identity
+    id.example.org:443           | identity
+    id.example.org:8443          | gateway
+    api.example.org              | gateway
+    10.0.0.7:8787                | gateway
+    id.example.org, evil.example | gateway
+                                 | gateway
+  `)("$host is $want", ({ host, want }) => expect(toVirtualHost(host, URLS)).toBe(want as "both"));
+
+  test("no host is the gateway, and without separate hosts any is both", () => {
+    expect(toVirtualHost(null, URLS)).toBe("gateway");
+    for (const urls of [NONE, { ...NONE, publicUrl: ONE }, { publicUrl: ONE, identityUrl: ONE }])
+      expect(toVirtualHost("x", urls)).toBe("both");
+  });
 });
 
 describe("isOwnOrigin() of", () => {
-  const none = { publicUrl: undefined, identityUrl: undefined };
-  test.each([
-    { origin: "https://id.example.org", host: "id.example.org", urls: URLS, want: true },
-    { origin: "http://id.example.org", host: "id.example.org", urls: URLS, want: false },
-    { origin: "https://api.example.org", host: "id.example.org", urls: URLS, want: false },
-    { origin: "null", host: "id.example.org", urls: URLS, want: false },
-    { origin: null, host: "id.example.org", urls: URLS, want: false },
-    { origin: "http://127.0.0.1:8787", host: "127.0.0.1:8787", urls: none, want: true },
-    { origin: "https://one.example.org", host: "one.example.org", urls: none, want: true },
-    { origin: "https://two.example.org", host: "one.example.org", urls: none, want: false },
-    { origin: "https://one.example.org/", host: "one.example.org", urls: none, want: false },
-  ])("$origin at $host is $want", ({ origin, host, urls, want }) => {
-    const request = new Request("http://x/", {
-      headers: { host, ...(origin === null ? {} : { origin }) },
-    });
-    expect(isOwnOrigin(request, { ...DEFAULT_SETTINGS, ...urls })).toBe(want);
+  test.each(cases("origin", "host", "urls", "want")`
+    https://id.example.org   | id.example.org  | two  | true
+    http://id.example.org    | id.example.org  | two  | false
+    https://api.example.org  | id.example.org  | two  | false
+    null                     | id.example.org  | two  | false
+                             | id.example.org  | two  | false
+    http://127.0.0.1:8787    | 127.0.0.1:8787  | none | true
+    https://one.example.org  | one.example.org | none | true
+    https://two.example.org  | one.example.org | none | false
+    https://one.example.org/ | one.example.org | none | false
+  `)("$origin at $host is $want", ({ origin, host, urls, want }) => {
+    const headers = { host, ...(origin !== "" && { origin }) };
+    const settings = { ...DEFAULT_SETTINGS, ...(urls === "two" ? URLS : NONE) };
+    expect(String(isOwnOrigin(new Request("http://x/", { headers }), settings))).toBe(want);
   });
 });
 
@@ -58,28 +51,24 @@ describe("with a host for the pages", () => {
   });
   afterAll(() => service.close());
 
-  test.each([
-    { host: "id.example.org", path: "/login", status: 200, type: "text/html; charset=utf-8" },
-    { host: "id.example.org", path: "/", status: 303, type: null },
-    { host: "id.example.org", path: "/v1/auth/me", status: 404, type: "text/html; charset=utf-8" },
-    {
-      host: "id.example.org",
-      path: "/v1/data/db/todos",
-      status: 404,
-      type: "text/html; charset=utf-8",
-    },
-    { host: "id.example.org", path: "/nowhere", status: 404, type: "text/html; charset=utf-8" },
-    { host: "id.example.org", path: "/live", status: 200, type: "application/json" },
-    { host: "api.example.org", path: "/login", status: 404, type: "application/json" },
-    { host: "api.example.org", path: "/authorize", status: 404, type: "application/json" },
-    { host: "api.example.org", path: "/v1/auth/me", status: 401, type: "application/json" },
-    { host: "api.example.org", path: "/v1/auth/nowhere", status: 404, type: "application/json" },
-    { host: "10.0.0.7", path: "/v1/data/db/todos", status: 401, type: "application/json" },
-  ])("$host$path returns $status", async ({ host, path, status, type }) => {
+  test.each(cases("host", "path", "status", "type")`
+    id.example.org  | /login            | 200 | text/html; charset=utf-8
+    id.example.org  | /                 | 303 |
+    id.example.org  | /v1/auth/me       | 404 | text/html; charset=utf-8
+    id.example.org  | /v1/data/db/todos | 404 | text/html; charset=utf-8
+    id.example.org  | /nowhere          | 404 | text/html; charset=utf-8
+    id.example.org  | /live             | 200 | application/json
+    api.example.org | /login            | 404 | application/json
+    api.example.org | /authorize        | 404 | application/json
+    api.example.org | /v1/auth/me       | 401 | application/json
+    api.example.org | /v1/auth/nowhere  | 404 | application/json
+    10.0.0.7        | /v1/data/db/todos | 401 | application/json
+  `)("$host$path returns $status", async ({ host, path, status, type }) => {
     const response = await service.call(undefined, path, {
       headers: { host, "x-forwarded-host": "id.example.org" },
     });
-    expect([response.status, response.headers.get("content-type")]).toEqual([status, type]);
+    const found = response.headers.get("content-type") ?? "";
+    expect([response.status, found]).toEqual([Number(status), type]);
   });
 
   test.each([

@@ -8,10 +8,12 @@ import {
 import { withParents } from "../../src/identity/settings.ts";
 import { createUser, makePasswordLink, setDisabled } from "../../src/records/people/mod.ts";
 import { toKeyedPassword, toPasswordRecord } from "../../src/records/secrets/mod.ts";
+import { cases } from "../support/cases.ts";
 import { IDENTITY_SECRETS, TEST_HASHING, testDeps } from "../support/deps.ts";
-import { listAudit } from "../support/lists.ts";
+import { listApps, listAudit } from "../support/lists.ts";
 import { expectPage, expectRedirect } from "../support/page_text.ts";
 import {
+  identityCookie,
   type Jar,
   makePerson,
   PASSWORD,
@@ -112,79 +114,62 @@ describe("/authorize", () => {
     );
   });
 
-  test.each([
-    { name: "no app", path: () => `/authorize?redirect_uri=${CALLBACK}`, want: 400 },
-    { name: "no redirect_uri", path: () => `/authorize?app=${app.slug}`, want: 400 },
-    { name: "two apps", path: () => `${authorize(CALLBACK)}&app=${app.slug}`, want: 400 },
-    {
-      name: "two redirect_uris",
-      path: () => `${authorize(CALLBACK)}&redirect_uri=${CALLBACK}`,
-      want: 400,
-    },
-    { name: "a malformed app", path: () => authorize(CALLBACK, "A B"), want: 400 },
-    { name: "an unknown app", path: () => authorize(CALLBACK, "no-such-app"), want: 404 },
-  ])("returns a $want page without a form for $name", async ({ path, want }) => {
-    const response = await visit(service, new Map(), path());
-    expect(response.status).toBe(want);
+  test.each(cases("name", "path", "want")`
+    no app            | /authorize?redirect_uri=${CALLBACK}                    | 400
+    no redirect_uri   | /authorize?app=${app.slug}                             | 400
+    two apps          | ${authorize(CALLBACK)}&app=${app.slug}                 | 400
+    two redirect_uris | ${authorize(CALLBACK)}&redirect_uri=${CALLBACK}        | 400
+    a malformed app   | ${authorize(CALLBACK, "A B")}                          | 400
+    an unknown app    | ${authorize(CALLBACK, "no-such-app")}                  | 404
+  `)("returns a $want page without a form for $name", async ({ path, want }) => {
+    const response = await visit(service, new Map(), path);
+    expect(response.status).toBe(Number(want));
     expect(response.headers.get("content-type")).toBe("text/html; charset=utf-8");
     expect(response.text).not.toContain("<form");
   });
 });
 
 describe("the cookies of pages", () => {
+  const openTwo = async () =>
+    [await signInAs(service, person), await signInAs(service, await makePerson(service))] as const;
+  /** Asks for a page with both cookies of a session, after the shared cookie of another. */
+  const askTwice = async (path: string) => {
+    const [mine, theirs] = await openTwo();
+    const cookie = `${sharedCookie(theirs)}; ${sharedCookie(mine)}; ${identityCookie(mine)}`;
+    return await service.call(undefined, path, { headers: { cookie } });
+  };
+
   test("open no page if only the shared cookie is sent, or if the cookies belong to two sessions", async () => {
-    const [mine, theirs] = await Promise.all([
-      signInAs(service, person),
-      signInAs(service, await makePerson(service)),
-    ]);
-    const planted: Jar = new Map([
-      [SESSION_COOKIE, theirs.get(SESSION_COOKIE) ?? ""],
-      [IDENTITY_COOKIE, mine.get(IDENTITY_COOKIE) ?? ""],
-    ]);
-    const alone: Jar = new Map([[SESSION_COOKIE, theirs.get(SESSION_COOKIE) ?? ""]]);
-    const forged: Jar = new Map([...alone, [IDENTITY_COOKIE, theirs.get(SESSION_COOKIE) ?? ""]]);
-    for (const jar of [planted, alone, forged]) {
-      const response = await visit(service, jar, authorize(CALLBACK));
-      expectPage(response, 200, "<h1>Sign in</h1>");
+    const [mine, theirs] = await openTwo();
+    const shared = theirs.get(SESSION_COOKIE) ?? "";
+    for (const own of [undefined, mine.get(IDENTITY_COOKIE), shared]) {
+      const jar: Jar = new Map([[SESSION_COOKIE, shared]]);
+      if (own !== undefined) jar.set(IDENTITY_COOKIE, own);
+      expectPage(await visit(service, jar, authorize(CALLBACK)), 200, "<h1>Sign in</h1>");
     }
   });
 
   test("with a second live shared cookie lead to the sign-in, and are cleared on every path", async () => {
-    const [mine, theirs] = await Promise.all([
-      signInAs(service, person),
-      signInAs(service, await makePerson(service)),
-    ]);
-    const response = await service.call(undefined, authorize(CALLBACK), {
-      headers: {
-        cookie: `${sharedCookie(theirs)}; ${sharedCookie(mine)}; ${IDENTITY_COOKIE}=${mine.get(IDENTITY_COOKIE)}`,
-      },
-    });
+    const response = await askTwice(authorize(CALLBACK));
     expectPage(response, 200, "<h1>Sign in</h1>");
     const pages = pageRoutes.map(({ path }) => path).filter((path) => !path.startsWith("/assets/"));
     const wanted = pages
       .flatMap((path) => withParents([path]))
       .filter((path) => !path.includes(":"));
     expect(wanted).toContain("/oidc/");
-    for (const path of ["/v1", "/v1/auth", "/v1/auth/me", ...wanted])
-      expect({ path, isCleared: readCleared(response).includes(path) }).toEqual({
-        path,
-        isCleared: true,
-      });
+    expect(readCleared(response)).toEqual(
+      expect.arrayContaining(["/v1", "/v1/auth", "/v1/auth/me", ...wanted]),
+    );
   });
 
   test.each(["/account/sessions", "/account/security/passkeys", "/console/apps"])(
     "with a second live shared cookie for only %s are cleared by that page",
     async (path) => {
-      const [mine, theirs] = await Promise.all([
-        signInAs(service, person),
-        signInAs(service, await makePerson(service)),
+      const response = await askTwice(path);
+      expect([response.status, readCleared(response)]).toEqual([
+        303,
+        expect.arrayContaining([path]),
       ]);
-      const response = await service.call(undefined, path, {
-        headers: {
-          cookie: `${sharedCookie(theirs)}; ${sharedCookie(mine)}; ${IDENTITY_COOKIE}=${mine.get(IDENTITY_COOKIE)}`,
-        },
-      });
-      expect([response.status, readCleared(response).includes(path)]).toEqual([303, true]);
     },
   );
 
@@ -227,29 +212,22 @@ describe("/login", () => {
     const jar = await signInAs(service, await makePerson(service, { consoleRole: "admin" }));
     await service.makeApp();
     const page = await visit(service, jar, "/login");
-    const [row] = await service.query<{ count: number }>(
-      "select count(*)::int4 as count from rowhouse.apps",
-    );
-    expect(page.text.match(/class="app"/g)).toHaveLength(row?.count ?? -1);
+    const apps = await listApps(service.service);
+    expect(page.text.match(/class="app"/g)).toHaveLength(apps.length);
   });
 
   test("lists the first 50 of many apps, and finds the others, in 20 KB", async () => {
     const jar = await signInAs(service, await makePerson(service, { consoleRole: "admin" }));
-    const slugs = Array.from(
-      { length: 60 },
-      (_, index) => `many-${String(index).padStart(2, "0")}`,
-    );
+    const slugs = Array.from({ length: 60 }, (_, n) => `many-${String(n).padStart(2, "0")}`);
+    const list = [slugs.join(",")];
     await service.query(
       "insert into rowhouse.apps (id, slug) select gen_random_uuid(), unnest(string_to_array($1, ','))",
-      [slugs.join(",")],
+      list,
     );
     const count = (text: string) => text.match(/class="app"/g)?.length ?? 0;
     const page = await visit(service, jar, "/login?q=many");
-    expect([
-      count(page.text),
-      page.text.includes("many-49"),
-      page.text.includes("many-50"),
-    ]).toEqual([50, true, false]);
+    expect([count(page.text), page.text.match(/many-(49|50)/g)?.[0]]).toEqual([50, "many-49"]);
+    expect(page.text).not.toContain("many-50");
     expect(page.text.length).toBeLessThan(20_000);
     const found = await visit(service, jar, "/login?q=MANY-5");
     expect([count(found.text), found.text.includes("many-50")]).toEqual([10, true]);
@@ -257,9 +235,10 @@ describe("/login", () => {
     expectPage(none, 200, "No app has this name.");
     const stranger = await signInAs(service, await makePerson(service));
     expect(count((await visit(service, stranger, "/login?q=many")).text)).toBe(0);
-    await service.query("delete from rowhouse.apps where slug = any (string_to_array($1, ','))", [
-      slugs.join(","),
-    ]);
+    await service.query(
+      "delete from rowhouse.apps where slug = any (string_to_array($1, ','))",
+      list,
+    );
   });
 
   test("signs out here or everywhere", async () => {
@@ -267,11 +246,8 @@ describe("/login", () => {
     const token = readToken((await visit(service, here, "/login")).text);
     const out = await visit(service, here, "/sign-out", { fields: { form_token: token } });
     expectRedirect(out, "/login?signed-out=here");
-    const signedOut = (await visit(service, here, "/login?signed-out=here")).text;
-    expect(signedOut.match(/notice-\w+|You are signed out\./g)).toEqual([
-      "notice-info",
-      "You are signed out.",
-    ]);
+    const page = await visit(service, here, "/login?signed-out=here");
+    expectPage(page, 200, "notice-info", "You are signed out.");
     expect([here.has(SESSION_COOKIE), here.has(IDENTITY_COOKIE)]).toEqual([false, false]);
     expect((await whoAmI(there)).status).toBe(200);
     const third = await signInAs(service, person);
@@ -302,11 +278,8 @@ describe("the sign-in response", () => {
     const disabled = await makePerson(service);
     await setDisabled({ admin: service.service.admin }, disabled.email, true);
     const invited = `invited-${crypto.randomUUID().slice(-6)}@example.org`;
-    await createUser(testDeps(service.service), {
-      email: invited,
-      displayName: undefined,
-      consoleRole: undefined,
-    });
+    const made = { email: invited, displayName: undefined, consoleRole: undefined };
+    await createUser(testDeps(service.service), made);
     const tries = [
       { email: "nobody@example.org", password: PASSWORD },
       { email: person.email, password: `${PASSWORD}!` },
@@ -314,16 +287,15 @@ describe("the sign-in response", () => {
       { email: invited, password: PASSWORD },
       { email: "not an address\u0000", password: PASSWORD },
     ];
-    const responses = [];
+    const responses = new Set<string>();
     for (const typed of tries) {
-      const response = await submitSignIn(service, new Map(), typed);
-      const text = response.text
+      const { status, text } = await submitSignIn(service, new Map(), typed);
+      const hidden = text
         .replace(/name="form_token" value="[^"]+"/, "")
         .replace(/(type="email"[^>]*) value="[^"]*"/, "$1");
-      responses.push({ status: response.status, text });
+      responses.add(`${status} ${hidden}`);
     }
-    expect(responses[0]?.status).toBe(422);
-    expect(new Set(responses.map((response) => JSON.stringify(response))).size).toBe(1);
+    expect([...responses]).toEqual([expect.stringMatching(/^422 /)]);
   });
 
   test("displays a missing value next to its field, and retains the address but never the password", async () => {
@@ -340,18 +312,16 @@ describe("the sign-in response", () => {
 });
 
 describe("the pages reject a form", () => {
-  const cases = [
-    { name: "without an Origin", origin: null, status: 403 },
-    { name: "from an app's origin", origin: "https://wiki.example.org", status: 403 },
-    { name: "from null", origin: "null", status: 403 },
-    { name: "from a foreign origin", origin: "https://evil.example.com", status: 403 },
-  ];
-  test.each(cases)("$name", async ({ origin, status }) => {
+  test.each([
+    { name: "without an Origin", origin: null },
+    { name: "from an app's origin", origin: "https://wiki.example.org" },
+    { name: "from null", origin: "null" },
+    { name: "from a foreign origin", origin: "https://evil.example.com" },
+  ])("$name", async ({ origin }) => {
     const jar: Jar = new Map();
     const token = readToken((await visit(service, jar, "/login")).text);
     const fields = { form_token: token, email: person.email, password: PASSWORD };
-    const response = await visit(service, jar, "/login", { fields, origin });
-    expect(response.status).toBe(status);
+    expect((await visit(service, jar, "/login", { fields, origin })).status).toBe(403);
     expect(jar.has(SESSION_COOKIE)).toBe(false);
     const mine = await signInAs(service, person);
     const out = readToken((await visit(service, mine, "/login")).text);
@@ -360,16 +330,13 @@ describe("the pages reject a form", () => {
     expect((await whoAmI(mine)).status).toBe(200);
   });
 
+  const tokenOf = async (jar: Jar) => readToken((await visit(service, jar, "/login")).text);
   test.each([
-    { name: "without a token", token: () => "" },
-    {
-      name: "with the token of another browser",
-      token: async () => readToken((await visit(service, new Map(), "/login")).text),
-    },
+    { name: "without a token", token: async () => "" },
+    { name: "with the token of another browser", token: () => tokenOf(new Map()) },
     {
       name: "with a malformed token",
-      token: async () =>
-        readToken((await visit(service, await signInAs(service, person), "/login")).text),
+      token: async () => tokenOf(await signInAs(service, person)),
     },
   ])("$name", async ({ token }) => {
     const jar: Jar = new Map();
@@ -479,14 +446,6 @@ describe("/set-password", () => {
     const weak = await choose(path, email);
     expectPage(weak, 422, "your email address", 'aria-invalid="true"');
     expect((await choose(path, NEW)).status).toBe(303);
-  });
-
-  test("ends all earlier sessions", async () => {
-    const someone = await makePerson(service);
-    const jar = await signInAs(service, someone);
-    const { linkText } = await makePasswordLink(deps(), someone.email);
-    expect((await choose(`/set-password?token=${linkText}`, NEW)).status).toBe(303);
-    expect((await whoAmI(jar)).status).toBe(401);
   });
 
   test("rejects a link that was replaced, has expired, or belongs to a disabled person", async () => {

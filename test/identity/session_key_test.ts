@@ -3,6 +3,7 @@ import { beforeAll, describe, expect, test } from "bun:test";
 import { IDENTITY_COOKIE, SESSION_COOKIE, SESSION_KEY_PATH } from "../../src/identity/mod.ts";
 import { PERSON_BIT } from "../../src/principal.ts";
 import { createApp, setAppSwitch } from "../../src/records/apps/mod.ts";
+import { casesBy } from "../support/cases.ts";
 import { testDeps } from "../support/deps.ts";
 import { identityCookie, type Jar, makePerson, sharedCookie, signInAs } from "../support/people.ts";
 import { exchange, getPersonKey, openToBrowsers, proofOf } from "../support/person_keys.ts";
@@ -90,15 +91,7 @@ describe("a page of the app", () => {
   });
 });
 
-type Attack = {
-  name: string;
-  asked: () =>
-    | Promise<Partial<Parameters<typeof exchange>[1]>>
-    | Partial<Parameters<typeof exchange>[1]>;
-  want: [number, string];
-  /** Whether the page of the app can read the error. */
-  isReadable?: false;
-};
+type Asked = Partial<Parameters<typeof exchange>[1]>;
 
 describe("no key for", () => {
   let bob: Jar;
@@ -108,102 +101,54 @@ describe("no key for", () => {
     stranger = await signInAs(service, await makePerson(service));
   });
 
-  const FORBIDDEN: [number, string] = [403, "forbidden"];
-  const SIGNED_OUT: [number, string] = [401, "unauthenticated"];
   const origins = [
-    "null",
-    "https://wiki.example.org.evil.org",
-    "http://wiki.example.org",
-    "https://evil.org",
-    "https://WIKI.example.org",
-    "https://wiki.example.org:444",
-    "https://wiki.example.org/",
+    ...["null", "https://wiki.example.org.evil.org", "http://wiki.example.org", "https://evil.org"],
+    ...["https://WIKI.example.org", "https://wiki.example.org:444", "https://wiki.example.org/"],
     OTHER_ORIGIN,
   ];
-  test.each<Attack>([
-    ...origins.map(
-      (origin): Attack => ({
-        name: `the origin ${origin}`,
-        asked: () => ({ origin }),
-        want: FORBIDDEN,
-        isReadable: false,
-      }),
-    ),
-    {
-      name: "a frame in another site",
-      asked: () => ({ headers: { "sec-fetch-site": "cross-site" } }),
-      want: FORBIDDEN,
-    },
-    {
-      name: "an address that someone typed",
-      asked: () => ({ headers: { "sec-fetch-site": "none" } }),
-      want: FORBIDDEN,
-    },
-    ...[
-      "text/plain",
-      "application/x-www-form-urlencoded",
-      "multipart/form-data; boundary=a",
-      "text/plain; a=application/json",
-      "application/json-seq",
-    ].map(
-      (type): Attack => ({
-        name: `a form: ${type}`,
-        asked: () => ({ headers: { "content-type": type } }),
-        want: [415, "unsupported_media_type"],
-      }),
-    ),
-    { name: "no cookies", asked: () => ({ cookies: "" }), want: SIGNED_OUT },
-    {
-      name: "a sibling's server, which has only the shared cookie",
-      asked: () => ({ cookies: sharedCookie(jar) }),
-      want: SIGNED_OUT,
-    },
-    {
-      name: "the cookie of the pages alone",
-      asked: () => ({ cookies: identityCookie(jar) }),
-      want: SIGNED_OUT,
-    },
-    {
-      name: "a session that a sibling planted instead of the shared cookie",
-      asked: () => ({ cookies: `${sharedCookie(bob)}; ${identityCookie(jar)}` }),
-      want: SIGNED_OUT,
-    },
-    {
-      name: "the shared cookie as the cookie of the pages",
-      asked: () => ({
-        cookies: `${sharedCookie(jar)}; ${IDENTITY_COOKIE}=${jar.get(SESSION_COOKIE)}`,
-      }),
-      want: SIGNED_OUT,
-    },
-    { name: "a person without a role", asked: () => ({ cookies: stranger }), want: FORBIDDEN },
-    {
-      name: "an unknown app",
-      asked: () => ({ app: { slug: "no-such-app" } }),
-      want: FORBIDDEN,
-      isReadable: false,
-    },
-    {
-      name: "a malformed app",
-      asked: () => ({ app: { slug: "A" } }),
-      want: [400, "invalid_request"],
-      isReadable: false,
-    },
-    {
-      name: "two apps",
-      asked: () => ({ app: { slug: `${app.slug}&app=${other.slug}` } }),
-      want: [400, "invalid_request"],
-      isReadable: false,
-    },
-    {
-      name: "the app's page with another app, for which the person has a role",
-      asked: () => ({ app: other }),
-      want: FORBIDDEN,
-      isReadable: false,
-    },
-  ])("$name", async ({ asked, want: [status, code], isReadable = true }) => {
-    const options = await asked();
-    const response = await ask(options);
-    expect([response.status, response.json]).toEqual([status, { error: code }]);
+  const types = [
+    ...["text/plain", "application/x-www-form-urlencoded", "multipart/form-data; boundary=a"],
+    ...["text/plain; a=application/json", "application/json-seq"],
+  ];
+  const askAs = (list: string[], toAsked: (value: string) => Asked) =>
+    Object.fromEntries(list.map((value) => [value, () => toAsked(value)]));
+
+  test.each(
+    casesBy<() => Asked>({
+      "403 forbidden": {
+        ...askAs(origins, (origin) => ({ origin })),
+        "a frame in another site": () => ({ headers: { "sec-fetch-site": "cross-site" } }),
+        "an address that someone typed": () => ({ headers: { "sec-fetch-site": "none" } }),
+        "a person without a role": () => ({ cookies: stranger }),
+        "an unknown app": () => ({ app: { slug: "no-such-app" } }),
+        "the app's page with another app, for which the person has a role": () => ({ app: other }),
+      },
+      "415 unsupported_media_type": askAs(types, (type) => ({ headers: { "content-type": type } })),
+      "401 unauthenticated": {
+        "no cookies": () => ({ cookies: "" }),
+        "a sibling's server, which has only the shared cookie": () => ({
+          cookies: sharedCookie(jar),
+        }),
+        "the cookie of the pages alone": () => ({ cookies: identityCookie(jar) }),
+        "a session that a sibling planted instead of the shared cookie": () => ({
+          cookies: `${sharedCookie(bob)}; ${identityCookie(jar)}`,
+        }),
+        "the shared cookie as the cookie of the pages": () => ({
+          cookies: `${sharedCookie(jar)}; ${IDENTITY_COOKIE}=${jar.get(SESSION_COOKIE)}`,
+        }),
+      },
+      "400 invalid_request": {
+        "a malformed app": () => ({ app: { slug: "A" } }),
+        "two apps": () => ({ app: { slug: `${app.slug}&app=${other.slug}` } }),
+      },
+    }),
+  )("$name: $expected", async ({ value: toAsked, expected }) => {
+    const asked = toAsked();
+    const response = await ask(asked);
+    const [status, error] = expected.split(" ");
+    expect([response.status, response.json]).toEqual([Number(status), { error }]);
+    // Only a page of the app can read the error.
+    const isReadable = asked.origin === undefined && asked.app === undefined;
     const readable = response.headers.get("access-control-allow-origin");
     expect(readable).toBe(isReadable ? ORIGIN : null);
     expect(response.headers.get("cache-control")).toBe("no-store");
