@@ -3,7 +3,6 @@ import { beforeEach, describe, expect, test } from "bun:test";
 import { issueKey } from "../../src/records/apps/mod.ts";
 import { defineSchema, t } from "../../src/schema/mod.ts";
 import { testDeps } from "../support/deps.ts";
-import { eventually } from "../support/eventually.ts";
 import { listApps, listAudit, listKeys } from "../support/lists.ts";
 import { expectPage, expectRedirect } from "../support/page_text.ts";
 import {
@@ -163,21 +162,12 @@ test("an app is disabled, enabled, and deleted after its name is typed", async (
   expect(await appsOf(app.slug)).toEqual([]);
 });
 
-test("origins and redirects are validated like in the command, and all issues are listed", async () => {
+test("origins and redirects are validated, and all issues are listed", async () => {
   const bad = await submit(`${appPath()}/settings`, {
     origins: "http://x.example.org\nhttps://elsewhere.org",
     redirects: "not a URL",
   });
-  expect(bad.status).toBe(422);
-  for (const issue of ["must begin with https://", "must be a host under", "must be a URL"])
-    expect(bad.text).toContain(issue);
-  const good = await submit(`${appPath()}/settings`, {
-    origins: "https://a.example.org\r\nhttps://b.example.org",
-    redirects: "",
-  });
-  expect(good.headers.get("location")).toBe(`${appPath()}/settings?done=settings`);
-  const [{ targets = [] } = {}] = await appsOf(app.slug);
-  expect(targets).toEqual(["https://a.example.org", "https://b.example.org"]);
+  expectPage(bad, 422, "must begin with https://", "must be a host under", "must be a URL");
 });
 
 test("a form that is rejected, or waits for a sign-in, does not repeat the notice of the form before", async () => {
@@ -223,10 +213,9 @@ test("two administrators who change one limit each do not undo each other's chan
   expect(settings.text).toContain("50 requests per minute, 10 per key");
 });
 
-test("limits are validated like in the command, applied and listed, and all issues are listed", async () => {
+test("limits are validated and listed, and all issues are listed", async () => {
   const bad = await submit(`${appPath()}/limits`, { perMinute: "many", perMinuteOfKey: "<b>" });
-  expect(bad.status).toBe(422);
-  for (const issue of ["many", "&lt;b&gt;"]) expect(bad.text).toContain(issue);
+  expectPage(bad, 422, "many", "&lt;b&gt;");
   expect(
     [...bad.text.matchAll(/aria-invalid="true"[^>]* value="(.*?)"/g)].map(([, value]) => value),
   ).toEqual(["many", "&lt;b&gt;"]);
@@ -236,27 +225,16 @@ test("limits are validated like in the command, applied and listed, and all issu
   expect((await submit(`${appPath()}/limits`, limits)).status).toBe(303);
   const settings = await visit(service, jar, `${appPath()}/settings`);
   expect(settings.text).toContain("6,000 requests per minute, 600 per key");
-  await eventually(async () => {
-    const response = await service.call(app, "/v1/data/schema");
-    return (
-      response.headers.get("ratelimit-policy")?.includes('"app";q=6000;w=60, "key";q=600') === true
-    );
-  });
-  expect((await submit(`${appPath()}/limits`, {})).status).toBe(303);
 });
 
 test.each([
-  { name: "a key without a name", path: "new-key", typed: { ...NEW_KEY, name: " " } },
-  {
-    name: "a key name with a bidirectional override",
-    path: "new-key",
-    typed: { ...NEW_KEY, name: "a\u202eb" },
-  },
-  { name: "a key without scopes", path: "new-key", typed: { name: "x", life: "30" } },
-  { name: "a key with an unknown lifetime", path: "new-key", typed: { ...NEW_KEY, life: "31" } },
-])("$name is rejected, and nothing is created", async ({ path, typed }) => {
+  { name: "without a name", typed: { ...NEW_KEY, name: " " } },
+  { name: "with a bidirectional override in its name", typed: { ...NEW_KEY, name: "a\u202eb" } },
+  { name: "without scopes", typed: { name: "x", life: "30" } },
+  { name: "with an unknown lifetime", typed: { ...NEW_KEY, life: "31" } },
+])("a key $name is rejected, and nothing is created", async ({ typed }) => {
   const before = await keysOf(app);
-  expect((await submit(`${appPath()}/${path}`, typed)).status).toBe(422);
+  expect((await submit(`${appPath()}/new-key`, typed)).status).toBe(422);
   expect(await keysOf(app)).toEqual(before);
 });
 

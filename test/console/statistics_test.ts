@@ -4,7 +4,6 @@ import { ALL_APPS, CONSOLE_APP, NO_APP, readRows } from "../../src/db/mod.ts";
 import { defineSchema, t } from "../../src/schema/mod.ts";
 import { eventually } from "../support/eventually.ts";
 import { whileRowLocked } from "../support/held_lock.ts";
-import { expectRedirect } from "../support/page_text.ts";
 import { makePerson, signInAs, visit } from "../support/people.ts";
 import { openTestService } from "../support/service.ts";
 import { share } from "../support/share.ts";
@@ -138,7 +137,7 @@ test("a guard's result is displayed on top of Home as text", async () => {
   await write("delete from rowhouse.processes where cardinality(isolation_issues) > 0");
 });
 
-test("a failed request is found by its id and by the end of its id, and unstored requests are reported", async () => {
+test("a failed request is listed and found by its id, and unstored requests are reported", async () => {
   const made = await service.call(app, LIST, { method: "POST", json: { title: "x" } });
   const row = made.headers.get("location") ?? "";
   const failed = await whileRowLocked(
@@ -149,27 +148,17 @@ test("a failed request is found by its id and by the end of its id, and unstored
   const id = failed.headers.get("x-request-id") ?? "";
   ahead += 60_000;
   await untilShown(`/console/requests/${id}`, `id="request-id">${id}<`);
-  for (const reference of [id.slice(-12), id.toUpperCase(), ` ${id} `]) {
-    const query = new URLSearchParams({ id: reference });
-    const { status, headers } = await visit(service, jar, `/console/requests?${query}`);
-    expectRedirect({ status, headers }, `/console/requests/${id}`);
-  }
   for (const path of ["", `?app=${app.slug}`, `?kind=failed&table=todos`, `/${id}`]) {
     const page = await show(`/console/requests${path}`);
     for (const word of [id, "PATCH", "/v1/data/db/todos/:id", String(failed.status), app.slug])
       expect(page).toContain(word);
     expect(page).not.toContain(row);
   }
-  const wanted = {
-    "not kept": made.headers.get("x-request-id") ?? "",
-    "no id": "%3Cscript%3E",
-    elsewhere: crypto.randomUUID().slice(0, 24) + id.slice(-12),
-  };
-  for (const id of [wanted["not kept"], wanted.elsewhere])
-    expect(await show(`/console/requests/${id}`)).toContain("No stored request has this id");
-  expect(await show(`/console/requests?id=${wanted["no id"]}`)).toContain(
-    "This is not a request id",
-  );
+  const kept = made.headers.get("x-request-id") ?? "";
+  for (const other of [kept, crypto.randomUUID().slice(0, 24) + id.slice(-12)])
+    expect(await show(`/console/requests/${other}`)).toContain("No stored request has this id");
+  const script = await show("/console/requests?id=%3Cscript%3E");
+  expect(script).toContain("This is not a request id");
   expect(await show("/console/requests?app=none")).toContain("No matching requests");
 });
 

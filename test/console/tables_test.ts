@@ -214,19 +214,6 @@ describe("a table is transferred", () => {
       { actor: admin.id, action: "transfer_table", app: user.slug, details: { from: owner.slug } },
     ]);
   });
-
-  test("never to an app that does not use it, with the error of the command", async () => {
-    const { owner } = await shareTable();
-    const stranger = await service.makeApp();
-    for (const [slug, says] of [
-      [stranger.slug, `${stranger.slug} does not use the table ${name}`],
-      ["no-such-app", "No app has the slug"],
-    ] as const) {
-      const rejected = await submit(path(), { app: slug, typed_name: name });
-      expectPage(rejected, 422, says);
-    }
-    expect(await ownerOf()).toBe(owner.slug);
-  });
 });
 
 test("ending an app's use deletes its rows, and the table is then dropped", async () => {

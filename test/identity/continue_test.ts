@@ -169,17 +169,3 @@ test("a link ends the sessions of another person in the same browser", async () 
   const headers = { cookie: before };
   expect((await service.call(undefined, "/v1/auth/me", { headers })).status).toBe(401);
 });
-
-test("a used link does not sign in", async () => {
-  const { path } = await makeInvitation();
-  const jar: Jar = new Map();
-  const page = await visit(service, jar, path);
-  const fields = { ...readHidden(page.text), password: NEW };
-  await visit(service, jar, "/set-password", { fields });
-  const second: Jar = new Map([...jar].filter(([name]) => !/session|identity/.test(name)));
-  const response = await visit(service, second, "/set-password", { fields });
-  expect([response.status, [...second.keys()].some((name) => name.includes("session"))]).toEqual([
-    404,
-    false,
-  ]);
-});

@@ -142,11 +142,19 @@ describe("the cookies of pages", () => {
   test("open no page if only the shared cookie is sent, or if the cookies belong to two sessions", async () => {
     const [mine, theirs] = await openTwo();
     const shared = theirs.get(SESSION_COOKIE) ?? "";
+    const form_token = readToken((await visit(service, mine, "/account")).text);
     for (const own of [undefined, mine.get(IDENTITY_COOKIE), shared]) {
       const jar: Jar = new Map([[SESSION_COOKIE, shared]]);
       if (own !== undefined) jar.set(IDENTITY_COOKIE, own);
       expectPage(await visit(service, jar, authorize(CALLBACK)), 200, "<h1>Sign in</h1>");
+      for (const path of ["/account", "/account/password", "/account/sessions"]) {
+        const signIn = `/login?${new URLSearchParams({ to: path })}`;
+        expectRedirect(await visit(service, jar, path), signIn);
+        const sent = await visit(service, jar, path, { fields: { form_token, name: "Eve" } });
+        expect([path, sent.status]).toEqual([path, own === mine.get(IDENTITY_COOKIE) ? 303 : 403]);
+      }
     }
+    expect((await whoAmI(mine)).json).toMatchObject({ displayName: "Ada <b>" });
   });
 
   test("with a second live shared cookie lead to the sign-in, and are cleared on every path", async () => {
