@@ -36,7 +36,9 @@ import {
   findDueKeys,
   findOutdatedTables,
   findSearchIssues,
+  findUnread,
   findUnusedKeys,
+  fitReaders,
   hasAbandonedSteps,
   type PlannedRebuilds,
   planRebuilds,
@@ -194,12 +196,17 @@ async function listSteps(
   const outdated = isCurrent ? await findOutdatedTables(admin, null, form?.hasFilters) : [];
   const rebuilds = isCurrent ? await planRebuilds(admin, form?.hasFilters) : [];
   const refreshed = outdated.map(({ name }) => name);
+  const opened = isCurrent ? await findUnread(admin) : [];
   const lines = [
     ...files.map(({ name, runs, locks }) => `${name}, ${runs}: ${showLocks(locks)}`),
     ...(code === undefined ? [] : showCode(code)),
     ...showUnrecorded(historyOff),
     ...(form?.change === "on" ? ["Turns the preview filters on"] : []),
     ...(form?.change === "off" ? [ENDS_FILTERS] : []),
+    ...opened.map(
+      (name) =>
+        `policy of rowhouse_reader on table ${name}: locks it, which blocks reads and writes, for milliseconds`,
+    ),
     ...refreshed.map((name) => `functions of table ${name}: locks no table`),
     ...rebuilds.map(showRebuild),
   ];
@@ -394,6 +401,9 @@ export async function setUpDatabase(
   if (form.change === "on") print("Turned the preview filters on");
   if (form.change === "off") print("Ended the preview filters");
   await sweepSets(admin);
+  const opened = await fitReaders(admin, ({ name, index, count }) =>
+    print(`Added the policy of rowhouse_reader to table ${name} (${index} of ${count})`),
+  );
   const refreshed = await refreshFunctions(admin, ({ name, index, count }) =>
     print(`Renewed the functions of table ${name} (${index} of ${count})`),
   );
@@ -403,7 +413,7 @@ export async function setUpDatabase(
       print(`Warning: ${issue}: conditions and orders of texts cannot use an index`);
   await recordRelease(admin, digestRelease());
   const isUpgraded = applied.length > 0 || code !== undefined;
-  const isChanged = isUpgraded || refreshed.length + rebuilt.length > 0;
+  const isChanged = isUpgraded || opened.length + refreshed.length + rebuilt.length > 0;
   return { applied, form, historyOff, refreshed, rebuilt, login, isChanged, isUpgraded };
 }
 

@@ -8,6 +8,7 @@
 import { SQL } from "../kinds/mod.ts";
 import type { Role } from "../role.ts";
 import { quoteLiteral } from "../std/quote.ts";
+import { type Finders, READER, renderIsReaderPolicy, renderReaderRules } from "./reader.ts";
 
 /** The group role of a serving login, by the role of its process. */
 export const SERVING_ROLES = {
@@ -78,11 +79,11 @@ const IN_DEFAULT = { nodes: ["FUNCEXPR", "CONST"], calls: DEFAULT_FUNCTIONS };
 const PLANTED = `
   select pg_catalog.pg_describe_object(classid, objid, 0) || ' must not be in the schemas of apps'' tables and functions'
     from pg_catalog.pg_depend where refclassid = 'pg_catalog.pg_namespace'::pg_catalog.regclass
-      and refobjid in (pg_catalog.to_regnamespace('data'), pg_catalog.to_regnamespace('api'))
+      and refobjid in (pg_catalog.to_regnamespace('data'), pg_catalog.to_regnamespace('api'), pg_catalog.to_regnamespace('find'))
       and not case classid
         when 'pg_catalog.pg_class'::pg_catalog.regclass then refobjid = pg_catalog.to_regnamespace('data')
           and exists (select from pg_catalog.pg_class where pg_class.oid = objid and relkind in ('r', 'p', 'v', 'm', 'f'))
-        when 'pg_catalog.pg_proc'::pg_catalog.regclass then refobjid = pg_catalog.to_regnamespace('api')
+        when 'pg_catalog.pg_proc'::pg_catalog.regclass then refobjid <> pg_catalog.to_regnamespace('data')
         when 'pg_catalog.pg_type'::pg_catalog.regclass then refobjid = pg_catalog.to_regnamespace('data')
           and exists (select from pg_catalog.pg_type where pg_type.oid = objid and typtype = 'e' and (
             typname ~ '__enum$' or exists (select from pg_catalog.pg_depend as used
@@ -132,6 +133,7 @@ function print(expression: string, by: string): string {
 
 /** The service's table for printing expressions: without or with a copy on every node. */
 type Printer = "rowhouse.registrations" | "rowhouse.shards";
+const isOneServer = (printedBy: Printer) => printedBy === "rowhouse.registrations";
 
 /** The checked objects: apps' tables, functions, logins. Names of shards end with a number. */
 const SUBJECTS = `
@@ -164,6 +166,7 @@ serving as (
 ),
 tenant as (select * from pg_catalog.pg_roles where rolname = 'rowhouse_tenant'),
 listener as (select * from pg_catalog.pg_roles where rolname = 'rowhouse_listener'),
+reader as (select * from pg_catalog.pg_roles where rolname = '${READER.role}'),
 triggers as (
   select tgrelid, pg_catalog.concat_ws(' ', tgname, tgtype, tgfoid, tgenabled, tgconstrrelid, tgnargs, tgattr, tgoldtable, tgnewtable,
       -- Trees also say where in the statement they were.
@@ -174,6 +177,7 @@ owner as (select * from pg_catalog.pg_roles where rolname = 'rowhouse_tables'),`
 
 /** Each query selects the violations of one rule. */
 function renderTableRules(printedBy: Printer): string {
+  const hasReader = isOneServer(printedBy);
   return `
   select 'Table ' || name || ' must have row security enabled and forced'
     from tables where not (relrowsecurity and relforcerowsecurity)
@@ -181,13 +185,13 @@ function renderTableRules(printedBy: Printer): string {
   select 'Table ' || name || ' must belong to ' || wanted_owner
     from tables where relowner is distinct from pg_catalog.to_regrole(wanted_owner)
   union all
-  select 'Table ' || name || ' must have only the tenant policy'
+  select 'Table ' || name || ' must have only the tenant policy'${hasReader ? ` || case wanted_owner when 'rowhouse_tables' then ', and one by which ${READER.role} reads' else '' end` : ""}
     from tables where (
       select pg_catalog.count(*) <> 1 or not pg_catalog.bool_and(
         polname = 'tenant' and polcmd = '*' and polpermissive and polroles = '{0}'
         and coalesce(${print("polqual", printedBy)}, '') in (${POLICIES})
         and coalesce(${print("polwithcheck", printedBy)}, '') in (${POLICIES}))
-      from pg_catalog.pg_policy where polrelid = tables.oid)
+      from pg_catalog.pg_policy where polrelid = tables.oid${hasReader ? ` and not (wanted_owner = 'rowhouse_tables' and ${renderIsReaderPolicy(print("polqual", printedBy))})` : ""})
     or (select attname from pg_catalog.pg_attribute where attrelid = tables.oid and attnum = 1) is distinct from 'app_id'
   union all
   select 'Relation ' || name || ' must be a table' from relations where relkind not in ('r', 'p')
@@ -204,7 +208,13 @@ function renderTableRules(printedBy: Printer): string {
       grantee = (select oid from tenant) and not is_grantable
       and privilege_type in ('SELECT', 'INSERT', 'UPDATE', 'DELETE'))
       and not (grantee = (select oid from listener) and not is_grantable
-        and privilege_type = 'INSERT' and name in ('rowhouse.changes', 'rowhouse.row_changes'))`;
+        and privilege_type = 'INSERT' and name in ('rowhouse.changes', 'rowhouse.row_changes'))${
+          hasReader
+            ? `
+      and not (grantee = (select oid from reader) and not is_grantable
+        and privilege_type = 'SELECT' and wanted_owner = 'rowhouse_tables')`
+            : ""
+        }`;
 }
 
 /** A role that owns functions that run with its rights, and the query that finds it. */
@@ -266,13 +276,15 @@ ${renderOwnerRules("rowhouse_tenant", "tenant")}
   union all
   select 'Role ' || serving.rolname || ' must not be a member of ' || other.rolname
     from serving join pg_catalog.pg_roles as other
-      on other.rolname in ('rowhouse_owner', 'rowhouse_tables', 'rowhouse_tenant', 'rowhouse_rows', 'rowhouse_listener')
+      on other.rolname in ('rowhouse_owner', 'rowhouse_tables', 'rowhouse_tenant', 'rowhouse_rows', 'rowhouse_listener', 'rowhouse_reader')
     where pg_catalog.pg_has_role(serving.oid, other.oid, 'member')`;
 
-/** A statement with one value: the first issues as JSON. */
-export function renderIssues(printedBy: Printer): string {
-  const ofListeners = printedBy === "rowhouse.registrations" ? [LISTENER_RULES] : [];
-  const rules = [renderTableRules(printedBy), FUNCTION_RULES, ROLE_RULES, ...ofListeners, PLANTED];
+/** A statement with one value: the first issues as JSON. `finders`: the functions of the schema find. */
+export function renderIssues(printedBy: Printer, finders: Finders = {}): string {
+  const ofOneServer = isOneServer(printedBy)
+    ? [LISTENER_RULES, renderOwnerRules(READER.role, "reader"), renderReaderRules(finders)]
+    : [];
+  const rules = [renderTableRules(printedBy), FUNCTION_RULES, ROLE_RULES, ...ofOneServer, PLANTED];
   return `${SUBJECTS}
 issues (issue) as (${rules.join("\n  union all")}
 )
@@ -284,11 +296,11 @@ from (select issue from issues order by issue limit ${MAX_ISSUES}) as first_issu
  * The function that reports every issue of a database, including functions that no push recorded. It needs rights that no
  * login has.
  */
-export const FIND_ISSUES = `
+export const renderFindIssues = (finders: Finders): string => `
 create function rowhouse.find_issues() returns jsonb language plpgsql stable security definer
 set search_path = pg_catalog, pg_temp set jit = off as $function$
 begin
-  return (${renderIssues("rowhouse.registrations")})::jsonb
+  return (${renderIssues("rowhouse.registrations", finders)})::jsonb
     || coalesce((select jsonb_agg(issue order by issue) from rowhouse.find_unrecorded() as unrecorded (issue)), '[]');
 end
 $function$;

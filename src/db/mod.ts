@@ -38,6 +38,7 @@ export { ACQUIRE_LIMIT_MS } from "./pool/run.ts";
 export { makeTurns, type TurnCaller, type TurnLimits } from "./pool/turns.ts";
 export * from "./pooling.ts";
 export * from "./provision.ts";
+export { READER } from "./reader.ts";
 export { SIGNALS } from "./signals.ts";
 export * from "./sql_constants.ts";
 export {

@@ -17,6 +17,7 @@ export { type ConversionPlan, convertDatabase, planConversion } from "./sql/conv
 export { hasAbandonedSteps, resumeDeferredSteps } from "./sql/deferred.ts";
 export { findSearchIssues } from "./sql/index_forms.ts";
 export * from "./sql/keys.ts";
+export { findUnread, fitReaders } from "./sql/reader.ts";
 export {
   deferRebuilds,
   findOutdatedTables,

@@ -366,7 +366,7 @@ describe("without a superuser", () => {
 
   test("superuser.sql leaves the lock of migrate to the owner of the database, also before the first migrate", async () => {
     const roles = ROLE_NAMES.map(
-      (role) => `grant ${role} to second_admin with admin true, inherit false`,
+      (role) => `grant ${role} to second_admin with admin true, inherit false, set false`,
     );
     await withDatabase(cluster.url, async (root) => {
       await root.message("create role second_admin login createrole password 'pw'");

@@ -22,8 +22,8 @@ import { share } from "../support/share.ts";
 const LIST = join(ROOT, "test/db/grants.json");
 const NO_RIGHTS = "rowhouse_test_nobody";
 /**
- * The logins as migrate creates them, the role of the generated functions, and a login without
- * rights.
+ * The logins as migrate creates them, the roles of the generated functions and of those that find rows,
+ * and a login without rights.
  */
 const LOGINS = {
   all: SERVING_LOGIN,
@@ -34,6 +34,7 @@ const LOGINS = {
   console: CONSOLE_LOGIN,
   rows: ROWS_LOGIN,
   functions: "rowhouse_tenant",
+  finders: "rowhouse_reader",
   nobody: NO_RIGHTS,
 } as const;
 

@@ -245,10 +245,10 @@ describe("the database", () => {
     ).toEqual([{ owner: "rowhouse_tenant", prosecdef: true }]);
   });
 
-  test("has every app's table under enabled and forced row security with only the tenant policy", async () => {
+  test("has every app's table under enabled and forced row security with only the policies of the tenant and of the finders", async () => {
     const tables = await read<{ relname: string; policies: string[] }>(
       `select relname, relrowsecurity, relforcerowsecurity,
-        (select json_agg(polname::text || ' ' || polcmd::text || ' ' || polpermissive::text) from pg_policy where polrelid = c.oid)::text as policies
+        (select json_agg(polname::text || ' ' || polcmd::text || ' ' || polpermissive::text || ' ' || (polroles = '{0}')::text order by polname desc) from pg_policy where polrelid = c.oid)::text as policies
       from pg_class c where relnamespace = 'data'::regnamespace and relkind in ('r', 'p') order by 1`,
     );
     expect(tables as unknown).toEqual(
@@ -256,7 +256,7 @@ describe("the database", () => {
         relname,
         relrowsecurity: true,
         relforcerowsecurity: true,
-        policies: '["tenant * true"]',
+        policies: '["tenant * true true", "reader r true false"]',
       })),
     );
   });
@@ -280,13 +280,13 @@ describe("the database", () => {
   test("lets PUBLIC run no function and use no object of the service", async () => {
     expect(
       await read(
-        `select proname from pg_proc where pronamespace in ('api'::regnamespace, 'rowhouse'::regnamespace, 'data'::regnamespace)
+        `select proname from pg_proc where pronamespace in ('api'::regnamespace, 'rowhouse'::regnamespace, 'data'::regnamespace, 'find'::regnamespace)
         and (proacl is null or exists (select from aclexplode(proacl) where grantee = 0))`,
       ),
     ).toEqual([]);
     expect(
       await read(
-        `select nspname from pg_namespace where nspname in ('api', 'data', 'rowhouse')
+        `select nspname from pg_namespace where nspname in ('api', 'data', 'rowhouse', 'find')
         and exists (select from aclexplode(nspacl) where grantee = 0)`,
       ),
     ).toEqual([]);
@@ -298,7 +298,7 @@ describe("the database", () => {
     ).toEqual([]);
     expect(
       await read(
-        "select relname from pg_class where relnamespace = 'data'::regnamespace and exists (select from aclexplode(relacl) where grantee not in ('rowhouse_tables'::regrole, 'rowhouse_tenant'::regrole))",
+        "select relname from pg_class where relnamespace = 'data'::regnamespace and exists (select from aclexplode(relacl) where grantee not in ('rowhouse_tables'::regrole, 'rowhouse_tenant'::regrole, 'rowhouse_reader'::regrole))",
       ),
     ).toEqual([]);
   });

@@ -2,9 +2,12 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import postgres from "postgres";
 import demo from "../../schema/mod.ts";
+import { readCode } from "../../src/db/code/statements.ts";
+import { renderFindIssues } from "../../src/db/isolation.ts";
 import { setAppSwitch } from "../../src/records/apps/mod.ts";
 import { defineSchema, t } from "../../src/schema/mod.ts";
 import { casesBy } from "../support/cases.ts";
+import { LOGIN } from "../support/cluster.ts";
 import { functionOf, signatureOf } from "../support/functions.ts";
 import { countLockWaits, whileLocked } from "../support/held_lock.ts";
 import { expectSentences } from "../support/sentences.ts";
@@ -204,6 +207,116 @@ const OF_LISTENERS = casesBy({
   },
 });
 
+/** What one release has in the schema find. */
+const FIND = `create function find.rows() returns uuid language sql security definer as $$ select null::uuid $$;
+  alter function find.rows() owner to rowhouse_reader;
+  revoke all on function find.rows() from public;
+  grant execute on function find.rows() to rowhouse_tenant;`;
+const RELEASE = `${FIND} ${renderFindIssues(readCode(FIND).finders).replace("create", "create or replace")}`;
+
+const ONLY = "must have only the tenant policy, and one by which rowhouse_reader reads";
+const BOTH =
+  "Table data.heard must let rowhouse_reader read by a policy and a grant, or by neither";
+const DROP_READER = "drop policy reader on data.heard";
+const readBy = (rest: string) => `${DROP_READER}; create policy reader on data.heard ${rest}`;
+const MEMBER = "Role rowhouse_reader must have no member that inherits or may set it, not";
+const NO_RIGHT = "Role rowhouse_reader must have no right on";
+const OTHERS = "Role rowhouse_reader must own only functions of the schema find, not";
+
+/** What breaks the functions that find rows, and their role. */
+const OF_READER = casesBy({
+  [`Table data.heard ${ONLY}`]: {
+    "a policy for another role": readBy("for select to rowhouse_tables using (true)"),
+    "a policy for more roles": readBy("for select to rowhouse_reader, rowhouse_data using (true)"),
+    "a policy for all roles": readBy("for select using (true)"),
+    "a policy for writes": readBy("for all to rowhouse_reader using (true)"),
+    "a policy with a check": readBy("for all to rowhouse_reader using (true) with check (true)"),
+    "a policy of another text": readBy("for select to rowhouse_reader using (app_id is not null)"),
+    "a policy that narrows": readBy("as restrictive for select to rowhouse_reader using (true)"),
+  },
+  [`Table data.heard ${ONLY}; ${BOTH}`]: {
+    "a policy of another name": "alter policy reader on data.heard rename to finder",
+  },
+  [BOTH]: {
+    "a dropped policy": DROP_READER,
+    "a lost right": "revoke select on data.heard from rowhouse_reader",
+  },
+  "Table rowhouse.proofs must have only the tenant policy": {
+    "a policy on a table of the service":
+      "create policy reader on rowhouse.proofs for select to rowhouse_reader using (true)",
+  },
+  [`Relation data.heard ${GRANTED}`]: {
+    "a right to write": "grant insert on data.heard to rowhouse_reader",
+    "a right to pass on": "grant select on data.heard to rowhouse_reader with grant option",
+  },
+  [`Relation rowhouse.proofs ${GRANTED}; ${NO_RIGHT} table rowhouse.proofs`]: {
+    "a right on proofs": "grant select on rowhouse.proofs to rowhouse_reader",
+  },
+  [`${NO_RIGHT} table rowhouse.users`]: {
+    "a right on a table of the service": "grant select on rowhouse.users to rowhouse_reader",
+  },
+  [`${NO_RIGHT} column id of table rowhouse.users`]: {
+    "a right on a column": "grant select (id) on rowhouse.users to rowhouse_reader",
+  },
+  [`${NO_RIGHT} function rowhouse.list_origins()`]: {
+    "a function that reads": "grant execute on function rowhouse.list_origins to rowhouse_reader",
+  },
+  "": {
+    "no fault in a function that builds a text":
+      "grant execute on function rowhouse.columns_in to rowhouse_reader",
+    "no fault in a table of an earlier release": `${DROP_READER}; revoke select on data.heard from rowhouse_reader`,
+    "no fault in the functions of the release": RELEASE,
+  },
+  [`${NO_RIGHT} schema rowhouse`]: {
+    "a right to create": "grant create on schema rowhouse to rowhouse_reader",
+  },
+  [`${NO_RIGHT} schema api`]: {
+    "a right on functions of tables": "grant usage on schema api to rowhouse_reader",
+  },
+  [`${MEMBER} rowhouse_owner`]: {
+    "a lasting member": "grant rowhouse_reader to rowhouse_owner",
+  },
+  [`${MEMBER} rowhouse_service; Role rowhouse_service must not be a member of rowhouse_reader`]: {
+    "a serving role as a member": "grant rowhouse_reader to rowhouse_service",
+  },
+  [`${MEMBER} ${LOGIN}`]: { "a login as a member": `grant rowhouse_reader to ${LOGIN}` },
+  "Role rowhouse_reader must be a member of no other role": {
+    "a membership of the reader": "grant rowhouse_rows to rowhouse_reader",
+  },
+  "Role rowhouse_reader must exist, without SUPERUSER, BYPASSRLS and LOGIN": {
+    "a reader that signs in": "alter role rowhouse_reader login",
+    "a reader without row security": "alter role rowhouse_reader bypassrls",
+  },
+  [`Role rowhouse_reader must own no table; ${OTHERS} table public.mine`]: {
+    "a table of the reader":
+      "create table public.mine (); alter table public.mine owner to rowhouse_reader",
+  },
+  [`${OTHERS} view public.mine`]: {
+    "a view of the reader":
+      "create view public.mine as select 1 as one; alter view public.mine owner to rowhouse_reader",
+  },
+  [`${OTHERS} function rowhouse.list_origins()`]: {
+    "a function of the reader elsewhere":
+      "grant create on schema rowhouse to rowhouse_reader; alter function rowhouse.list_origins owner to rowhouse_reader; revoke create on schema rowhouse from rowhouse_reader",
+  },
+  "Function find.rows must belong to rowhouse_reader and be a security definer": {
+    "another owner of a finder": `${RELEASE} alter function find.rows owner to rowhouse_owner`,
+    "a finder with its caller's rights": `${RELEASE} alter function find.rows security invoker`,
+  },
+  "Function find.rows must be granted to rowhouse_tenant only": {
+    "a finder for public": `${RELEASE} grant execute on function find.rows to public`,
+    "a finder for a serving role": `${RELEASE} grant execute on function find.rows to rowhouse_data`,
+    "a finder to pass on": `${RELEASE} grant execute on function find.rows to rowhouse_tenant with grant option`,
+  },
+  "Function find.rows must be one of this release, with its body": {
+    "an unknown finder": FIND,
+    "another body of a finder": `${RELEASE} ${FIND.replace("create", "create or replace").replace("null::uuid", "'00000000-0000-0000-0000-000000000000'::uuid")}`,
+  },
+  "table find.planted must not be in the schemas of apps' tables and functions": {
+    "a table among the finders": "create table find.planted (part text)",
+  },
+});
+
 describe.each(["off", "on"])("with quote_all_identifiers %s, the guard", (isQuoted) => {
   const quoted = `set local quote_all_identifiers = ${isQuoted}`;
   test("finds no issue in listeners", async () => {
@@ -212,8 +325,9 @@ describe.each(["off", "on"])("with quote_all_identifiers %s, the guard", (isQuot
     expect(await findIssues(`${quoted}; ${renewed}`)).toEqual([]);
   });
 
-  test.each(OF_LISTENERS)("finds $name", async ({ value: attack, expected }) => {
-    expect((await findIssues(`${quoted}; ${attack}`)).join("; ")).toBe(expected);
+  test.each([...OF_LISTENERS, ...OF_READER])("finds $name", async ({ value: attack, expected }) => {
+    const issues = (await findIssues(`${quoted}; ${attack}`)).join("; ");
+    expect(issues.replaceAll('"', "")).toBe(expected);
   });
 });
 

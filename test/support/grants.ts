@@ -72,7 +72,7 @@ const KINDS = {
       case when pg_has_role(role, proowner, 'usage') then 'owns'
         when has_function_privilege(role, pg_proc.oid, 'EXECUTE') then 'executes' end
     from pg_proc cross join logins
-    where pronamespace in ('rowhouse'::regnamespace, 'data'::regnamespace, 'api'::regnamespace)`,
+    where pronamespace in ('rowhouse'::regnamespace, 'data'::regnamespace, 'api'::regnamespace, 'find'::regnamespace)`,
 };
 
 // Apps' tables, types and functions have one entry per kind. If rights differ, the entry has all variants.

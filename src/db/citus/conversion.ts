@@ -7,6 +7,7 @@
 import { quoteBody, quoteLiteral, quoteName } from "../../std/quote.ts";
 import { MIGRATE_LOCK } from "../migrations/roles.ts";
 import { type Database, readRows, readValue } from "../pool/mod.ts";
+import { READER } from "../reader.ts";
 import { SIGNALS } from "../signals.ts";
 import { LOCK_BUDGET_MS } from "../sql_constants.ts";
 import { ANCHOR, IS_DISTRIBUTED_SQL } from "./anchor.ts";
@@ -49,7 +50,10 @@ export function renderConversion(conversion: Conversion): string {
       toBlock(`alter table ${toName(child)} drop constraint ${quoteName(name)};`),
     ),
     ...tables.map((table, index) =>
-      toBlock(`perform pg_catalog.create_distributed_table(${quoteLiteral(toName(table))}, 'app_id', colocate_with := '${ANCHOR}');
+      // Nodes have only functions that read rows as the tenant.
+      toBlock(`drop policy if exists ${READER.policy} on ${toName(table)};
+  revoke all on ${toName(table)} from ${READER.role};
+  perform pg_catalog.create_distributed_table(${quoteLiteral(toName(table))}, 'app_id', colocate_with := '${ANCHOR}');
   ${respondBody(`distributed table ${table} (${index + 1} of ${tables.length})`)}`),
     ),
     ...circular.map(({ child, name, definition }) =>

@@ -14,7 +14,7 @@ import * as limits from "../../std/limits.ts";
 import * as storedText from "../../std/patterns.ts";
 import { quoteLiteral } from "../../std/quote.ts";
 import { ALL_ENDPOINTS, FORMER_ENDPOINTS } from "../endpoints.ts";
-import { FIND_ISSUES } from "../isolation.ts";
+import { renderFindIssues } from "../isolation.ts";
 import * as sqlConstants from "../sql_constants.ts";
 import {
   type AuditActions,
@@ -66,12 +66,15 @@ export function labelAction(action: string): string {
   return AUDIT_ACTIONS[action]?.label ?? action;
 }
 
-export const CODE: Code = readCode(
-  [
-    defineVisitorFunctions([WRITTEN, FIND_ISSUES].join("\n")),
-    renderDispatcher(CONSOLE_ACTIONS),
-  ].join("\n"),
+const CODE_BUT_CHECK: Code = readCode(
+  [defineVisitorFunctions(WRITTEN), renderDispatcher(CONSOLE_ACTIONS)].join("\n"),
 );
+const CHECK = readCode(renderFindIssues(CODE_BUT_CHECK.finders));
+
+export const CODE: Code = {
+  ...CODE_BUT_CHECK,
+  functions: { ...CODE_BUT_CHECK.functions, ...CHECK.functions },
+};
 
 /** What only processes of an earlier release use. */
 export const KEPT: Code = readCode(readFiles([KEPT_FILE]));

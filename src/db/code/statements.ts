@@ -4,6 +4,8 @@
  * @module
  */
 
+import type { Finders } from "../reader.ts";
+
 /** Comments, texts, quoted names and bodies, in which a semicolon ends no statement. */
 const TOKENS =
   /--.*|'(?:[^']|'')*'|"[^"]*"|\$(\w*)\$[\s\S]*?\$\1\$|\nbegin atomic\n[\s\S]*?\nend(?=;)|;|[^-'"$;\n]+|[-$'"\n]/g;
@@ -25,6 +27,7 @@ export function splitStatements(sql: string): string[] {
 /** The code of a release, by kind of object. Functions have unique names. */
 export type Code = {
   readonly functions: Readonly<Record<string, string>>;
+  readonly finders: Finders;
   readonly triggers: readonly OnTable[];
   readonly policies: readonly OnTable[];
   /** Grants, owners and comments, in order. */
@@ -36,9 +39,14 @@ export type Code = {
 type OnTable = { readonly name: string; readonly table: string; readonly sql: string };
 
 const FUNCTION = /^create (?:or replace )?function rowhouse\.(\w+)\(/;
+const FINDER = /^create (?:or replace )?function find\.(\w+)\(/;
 const ON_TABLE = /^create (trigger|policy) (\w+)\b[\s\S]*?\bon rowhouse\.(\w+)/;
 const RIGHT =
-  /^(?:grant|revoke|comment on function|alter function rowhouse\.\w+(?:\([^)]*\))? owner to)\b/;
+  /^(?:grant|revoke|comment on function (?!find\.)|alter function rowhouse\.\w+(?:\([^)]*\))? owner to)\b/;
+/** Of functions of the schema find. Their comments are digests. */
+const FINDER_RIGHT =
+  /^(?:alter function find\.\w+(?:\([^)]*\))?\s+owner to rowhouse_reader$|(?:grant|revoke)\s[^;]*?\bon function\s+find\.)/;
+const FINDER_NAMES = /\bfind\.(\w+)/g;
 const DEFAULT = /^alter default privileges\b/;
 
 /**
@@ -48,24 +56,41 @@ const DEFAULT = /^alter default privileges\b/;
  */
 export function readCode(sql: string): Code {
   const functions: Record<string, string> = {};
+  const finders: Record<string, [string, ...string[]]> = {};
   const tables: Record<"trigger" | "policy", OnTable[]> = { trigger: [], policy: [] };
   const [rights, defaults]: [string[], string[]] = [[], []];
   for (const statement of splitStatements(sql)) {
     const [, called] = FUNCTION.exec(statement) ?? [];
+    const [, finder] = FINDER.exec(statement) ?? [];
     const [, kind, name = "", table = ""] = ON_TABLE.exec(statement) ?? [];
     if (called !== undefined) {
-      if (called in functions)
-        throw new Error(
-          `The code defines rowhouse.${called}() twice: a function with other arguments needs another name`,
-        );
-      functions[called] = statement.replace(/^create (?:or replace )?/, "create or replace ");
+      if (called in functions) throw new Error(toTwice(`rowhouse.${called}`));
+      functions[called] = toReplace(statement);
+    } else if (finder !== undefined) {
+      if (finder in finders) throw new Error(toTwice(`find.${finder}`));
+      finders[finder] = [toReplace(statement)];
+    } else if (FINDER_RIGHT.test(statement)) {
+      for (const [, name = ""] of statement.matchAll(FINDER_NAMES)) {
+        if (finders[name] === undefined)
+          throw new Error(`The code has rights of find.${name}() before it defines the function`);
+        finders[name].push(statement);
+      }
     } else if (kind === "trigger" || kind === "policy")
       tables[kind].push({ name, table, sql: statement });
     else if (RIGHT.test(statement)) rights.push(statement);
     else if (DEFAULT.test(statement)) defaults.push(statement);
     else throw new Error(toComplaint(statement));
   }
-  return { functions, triggers: tables.trigger, policies: tables.policy, rights, defaults };
+  const { trigger: triggers, policy: policies } = tables;
+  return { functions, finders, triggers, policies, rights, defaults };
+}
+
+function toReplace(statement: string): string {
+  return statement.replace(/^create (?:or replace )?/, "create or replace ");
+}
+
+function toTwice(name: string): string {
+  return `The code defines ${name}() twice: a function with other arguments needs another name`;
 }
 
 function toComplaint(statement: string): string {

@@ -66,7 +66,7 @@ declare
         where relkind <> 'S' and not attisdropped
       union all
       select concat('schema ', nspname), nspowner, nspacl, '' from pg_namespace
-        where nspname in ('rowhouse', 'data', 'api'))
+        where nspname in ('rowhouse', 'data', 'api', 'find'))
     select coalesce(jsonb_agg(distinct jsonb_build_array(concat(privilege_type, part),
       object, case grantee when 0 then 'public' else quote_ident(pg_get_userbyid(grantee)) end,
       is_grantable)

@@ -8,7 +8,9 @@ import { quoteLiteral } from "../../std/quote.ts";
 import { CODE, CONTRACTED, LOOKUP_ROWS } from "../code/mod.ts";
 import { type Code, readCode } from "../code/statements.ts";
 import type { Dialect } from "../dialect.ts";
+import type { Finders } from "../reader.ts";
 import RENEW from "./renew_code.sql" with { type: "text" };
+import RENEW_FINDERS from "./renew_finders.sql" with { type: "text" };
 
 /** What differs, by the object's name: functions with their arguments, triggers and policies after their table. */
 export type CodeChanges = Readonly<
@@ -63,7 +65,14 @@ export function renderRenewal(
   return `set local search_path = pg_catalog, pg_temp;
 set local check_function_bodies = off;
 select pg_catalog.set_config('rowhouse.wanted', ${quoteLiteral(text)}, true);
-${RENEW}${mode === "renew" ? RENEW_ROWS : ""}`;
+${RENEW}${mode === "renew" ? RENEW_ROWS : ""}${mode === "check" ? "" : renderFinders(code.finders, mode)}`;
+}
+
+/** They stand alone: nothing depends on them, and they replace nothing of others. */
+export function renderFinders(finders: Finders, mode: "try" | "renew"): string {
+  const text = JSON.stringify({ functions: finders, mode });
+  return `select pg_catalog.set_config('rowhouse.finders', ${quoteLiteral(text)}, true);
+${RENEW_FINDERS}`;
 }
 
 /** Adds the number of changed rows to the setting. */

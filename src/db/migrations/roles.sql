@@ -10,15 +10,20 @@
 -- each. `rowhouse_console` can only execute the actions of administrators, which verify the user.
 -- Commands count and delete apps' rows as a member of `rowhouse_rows`, never as an administrator:
 -- it has no more rights than a push. `rowhouse_listener` owns the triggers that record changes of
--- rows, and can only insert these records.
+-- rows, and can only insert these records. `rowhouse_reader` owns the functions that find rows, and
+-- can only read apps' tables, past the tenant's policy: it has no members.
 
 do $$
 declare
   role_name text;
 begin
+  -- From PostgreSQL 16 on, it can make the creator of a role a member.
+  if current_setting('createrole_self_grant', true) <> '' then
+    perform set_config('createrole_self_grant', '', true);
+  end if;
   foreach role_name in array array['rowhouse_owner', 'rowhouse_tables', 'rowhouse_tenant',
     'rowhouse_service', 'rowhouse_gateway', 'rowhouse_data', 'rowhouse_identity',
-    'rowhouse_console', 'rowhouse_rows', 'rowhouse_listener'] loop
+    'rowhouse_console', 'rowhouse_rows', 'rowhouse_listener', 'rowhouse_reader'] loop
     if not exists (select from pg_catalog.pg_roles where rolname = role_name) then
       begin
         execute format('create role %I nologin nosuperuser nocreatedb nocreaterole nobypassrls',

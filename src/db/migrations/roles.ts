@@ -11,6 +11,7 @@ export const ROLE_NAMES = [
   "rowhouse_console",
   "rowhouse_rows",
   "rowhouse_listener",
+  "rowhouse_reader",
 ] as const;
 
 /** SQL that waits for the lock, and holds it until the transaction ends. */

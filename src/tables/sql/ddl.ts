@@ -10,6 +10,7 @@ import {
   quoteBody,
   quoteLiteral,
   quoteName,
+  READER,
   SIGNALS,
   TENANT_POLICY,
 } from "../../db/mod.ts";
@@ -148,7 +149,11 @@ export function renderStatements(
     const keys = isOneServer(site) ? renderKeySteps(step, formAt(site)) : [];
     const statements = [...keys, ...renderStep(step, formAt(site)).map(toStatement)];
     return step.kind === "create_table"
-      ? [...statements, ...placeTable(step.table.name)]
+      ? [
+          ...statements,
+          ...(isOneServer(site) ? renderReader(step.table.name) : []),
+          ...placeTable(step.table.name),
+        ]
       : statements;
   };
   return { early: early.flatMap(render), deferred: deferred.flatMap(render) };
@@ -175,6 +180,15 @@ function renderTable(table: TableDefinition): string[] {
     `alter table ${name} force row level security`,
     `create policy tenant on ${name} for all to public\n  using (${written})\n  with check (${written})`,
     `grant select, insert, update, delete on ${name} to rowhouse_tenant`,
+  ];
+}
+
+/** What lets functions find rows past the tenant's policy. */
+export function renderReader(table: string): string[] {
+  const name = `data.${quoteName(table)}`;
+  return [
+    `create policy ${READER.policy} on ${name} for select to ${READER.role} using (true)`,
+    `grant select on ${name} to ${READER.role}`,
   ];
 }
 

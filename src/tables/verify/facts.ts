@@ -5,7 +5,7 @@
  * @module
  */
 
-import { TENANT_POLICY } from "../../db/mod.ts";
+import { READER, TENANT_POLICY } from "../../db/mod.ts";
 import { SQL } from "../../kinds/mod.ts";
 import type { NamedColumn, TableDefinition } from "../../schema/mod.ts";
 import {
@@ -59,6 +59,7 @@ export function toFacts(
   return new Map([
     ...tables.flatMap((table) => [
       ...toTableFacts(table, listFormed(table, { form: formAt(site), found })),
+      ...(isOneServer(site) ? toReaderFacts(table) : []),
       ...toTypeFacts(table),
     ]),
     ...[...sets, ...views].flatMap((set) => {
@@ -108,6 +109,16 @@ function toTableFacts(table: RecordedDefinition, indexes: readonly Formed[]): Fa
     ),
     ...toKeyFacts(path, indexes),
     ...toConstraintFacts(path, table, indexes),
+  ];
+}
+
+function toReaderFacts({ name }: TableDefinition): Fact[] {
+  return [
+    [
+      `table ${name} / policy ${READER.policy}`,
+      `permissive for r to ${READER.role} using true with check nothing`,
+    ],
+    [`table ${name} / grants to ${READER.role}`, "SELECT"],
   ];
 }
 

@@ -1,0 +1,70 @@
+/**
+ * Gives the tables of earlier releases the policy by which functions find rows; part of `rowhouse migrate`. Locks one table
+ * at a time, for milliseconds.
+ *
+ * @module
+ */
+
+import {
+  type Database,
+  LOCK_BUDGET_MS,
+  quoteBody,
+  quoteLiteral,
+  quoteName,
+  READER,
+  readDialect,
+  readRows,
+} from "../../db/mod.ts";
+import { TABLE_OWNER } from "../catalog/mod.ts";
+import { renderReader } from "./ddl.ts";
+import { whileHeld } from "./refresh.ts";
+
+/** The recorded tables without the policy, whose functions could find no row. Calls no function, because a database of an earlier release lacks them. */
+export async function findUnread(db: Database): Promise<string[]> {
+  if ((await readDialect(db)).hasNodes) return [];
+  const rows = await readRows<{ name: string }>(
+    db,
+    `select tables.name from rowhouse.tables join pg_catalog.pg_class on relname = tables.name
+        and relnamespace = 'data'::pg_catalog.regnamespace
+      where not exists (${renderPolicy("pg_class.oid")}) order by tables.name`,
+  );
+  return rows.map((row) => row.name);
+}
+
+/** Returns the names of the tables that it changed. Idempotent, also concurrently. @throws {Problem} push_busy */
+export async function fitReaders(
+  admin: Database,
+  report: (done: { name: string; index: number; count: number }) => void = () => undefined,
+): Promise<string[]> {
+  const unread = await findUnread(admin);
+  for (const [index, name] of unread.entries()) {
+    await whileHeld(name, "add the policy", async () => {
+      await admin.message(renderFit(name));
+      return true;
+    });
+    report({ name, index: index + 1, count: unread.length });
+  }
+  return unread;
+}
+
+/** Another process can have added the policy, or a push have dropped the table. */
+function renderFit(name: string): string {
+  const table = `${quoteLiteral(`data.${quoteName(name)}`)}`;
+  return [
+    `set local role ${TABLE_OWNER}`,
+    `do ${quoteBody(`begin
+  if pg_catalog.to_regclass(${table}) is null then
+    return;
+  end if;
+  perform rowhouse.lock_tables(array[${quoteLiteral(name)}], '{}', ${LOCK_BUDGET_MS});
+  if not exists (${renderPolicy(`${table}::pg_catalog.regclass`)}) then
+    ${renderReader(name).join(";\n    ")};
+  end if;
+end`)}`,
+    `select ${quoteLiteral(name)} as name`,
+  ].join(";\n");
+}
+
+function renderPolicy(table: string): string {
+  return `select from pg_catalog.pg_policy where polrelid = ${table} and polname = '${READER.policy}'`;
+}
