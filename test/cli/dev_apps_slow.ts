@@ -1,6 +1,6 @@
 /** One `dev` for several apps: each project has its own schema, key and files, and its folder selects it for commands. */
-import { afterAll, describe, expect, test } from "bun:test";
-import { existsSync, readFileSync, writeFileSync } from "node:fs";
+import { afterAll, describe, expect, setDefaultTimeout, test } from "bun:test";
+import { existsSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import {
   makeProject,
@@ -9,10 +9,10 @@ import {
   schemaText,
   startCommand,
 } from "../support/command.ts";
+import { callDev, devFileOf, readDev, startDev } from "../support/dev.ts";
 import { eventually } from "../support/eventually.ts";
-import { callService } from "../support/service.ts";
 
-const LIMIT_MS = 90_000;
+setDefaultTimeout(90_000);
 const CONTACTS = "{ contacts: { name: t.string().required() } }";
 
 let dev: Running;
@@ -24,61 +24,37 @@ const parent = makeProject({
 });
 const wiki = () => join(parent.folder, "Our Wiki");
 const crm = () => join(parent.folder, "mate 2");
-dev = await start();
+dev = await startDev(wiki());
 afterAll(async () => {
   await dev.kill("SIGTERM");
   parent.remove();
 });
 
-async function start(): Promise<Running> {
-  const started = startCommand(["dev", "--port", "0"], { folder: wiki() });
-  await started.until(/Ctrl-C stops everything/);
-  return started;
-}
-
-type Dev = { app: string; baseUrl: string; apiKey: string; testToken: string };
-const readDev = (folder: string) =>
-  JSON.parse(readFileSync(join(folder, ".rowhouse/dev.json"), "utf8")) as Dev;
-
-const call = (folder: string, path: string, json?: object) => {
-  const { baseUrl, apiKey } = readDev(folder);
-  const method = json === undefined ? "GET" : "POST";
-  return callService({ url: baseUrl }, undefined, path, {
-    method,
-    key: apiKey,
-    ...(json && { json }),
+test("dev pushes an edit that is saved while it still starts", async () => {
+  using starting = makeProject({
+    "wiki/rowhouse.json": '{ "app": "wiki", "apps": ["../crm"] }',
+    "wiki/schema/mod.ts": schemaText("{ pages: { title: t.string() } }"),
+    "crm/schema/mod.ts": schemaText(CONTACTS),
   });
-};
-
-test(
-  "dev pushes an edit that is saved while it still starts",
-  async () => {
-    using starting = makeProject({
-      "wiki/rowhouse.json": '{ "app": "wiki", "apps": ["../crm"] }',
-      "wiki/schema/mod.ts": schemaText("{ pages: { title: t.string() } }"),
-      "crm/schema/mod.ts": schemaText(CONTACTS),
-    });
-    const folder = join(starting.folder, "wiki");
-    const started = startCommand(["dev", "--port", "0"], { folder });
-    // The push of the other project follows.
-    await started.until(/^Wrote \.rowhouse\/types\.d\.ts/m);
-    const edited = "{ pages: { title: t.string(), body: t.string() } }";
-    writeFileSync(join(folder, "schema/mod.ts"), schemaText(edited));
-    await started.until(/add column pages\.body/);
-    expect(await started.kill("SIGTERM")).toBe(0);
-  },
-  LIMIT_MS,
-);
+  const folder = join(starting.folder, "wiki");
+  const started = startCommand(["dev", "--port", "0"], { folder });
+  // The push of the other project follows.
+  await started.until(/^Wrote \.rowhouse\/types\.d\.ts/m);
+  const edited = "{ pages: { title: t.string(), body: t.string() } }";
+  writeFileSync(join(folder, "schema/mod.ts"), schemaText(edited));
+  await started.until(/add column pages\.body/);
+  expect(await started.kill("SIGTERM")).toBe(0);
+});
 
 describe("dev with apps in rowhouse.json", () => {
   test("serves each app with its own key and tables", async () => {
     expect([readDev(wiki()).app, readDev(crm()).app]).toEqual(["wiki", "crm"]);
     expect(readDev(crm()).baseUrl).toBe(readDev(wiki()).baseUrl);
     expect(dev.output()).toContain(readDev(crm()).apiKey);
-    expect((await call(wiki(), "/v1/data/db/pages", { title: "Home" })).status).toBe(201);
-    expect((await call(crm(), "/v1/data/db/contacts", { name: "Ada" })).status).toBe(201);
-    expect((await call(wiki(), "/v1/data/db/contacts")).status).toBe(404);
-    expect((await call(crm(), "/v1/data/db/pages")).status).toBe(404);
+    expect((await callDev(wiki(), "/v1/data/db/pages", { title: "Home" })).status).toBe(201);
+    expect((await callDev(crm(), "/v1/data/db/contacts", { name: "Ada" })).status).toBe(201);
+    expect((await callDev(wiki(), "/v1/data/db/contacts")).status).toBe(404);
+    expect((await callDev(crm(), "/v1/data/db/pages")).status).toBe(404);
   });
 
   test("lets the folder select the app for other commands", async () => {
@@ -93,9 +69,9 @@ describe("dev with apps in rowhouse.json", () => {
   test("pushes the schema of the project that changed", async () => {
     const text = CONTACTS.replace("} }", "}, deals: { name: t.string() } }");
     writeFileSync(join(crm(), "schema/mod.ts"), schemaText(text));
-    const hasDeals = async () => (await call(crm(), "/v1/data/db/deals")).status === 200;
+    const hasDeals = async () => (await callDev(crm(), "/v1/data/db/deals")).status === 200;
     await eventually(hasDeals, { describe: dev.output });
-    expect((await call(wiki(), "/v1/data/db/deals")).status).toBe(404);
+    expect((await callDev(wiki(), "/v1/data/db/deals")).status).toBe(404);
   });
 
   test("names the folder of a project in its lines, where an advised command works", async () => {
@@ -109,7 +85,7 @@ describe("dev with apps in rowhouse.json", () => {
       folder: join(wiki(), folder),
     });
     expect(renamed).toMatchObject({ code: 0, out: expect.stringContaining("Applied") });
-    expect((await call(crm(), "/v1/data/db/contacts")).json).toMatchObject({
+    expect((await callDev(crm(), "/v1/data/db/contacts")).json).toMatchObject({
       rows: [{ label: "Ada" }],
     });
   });
@@ -147,21 +123,16 @@ describe("dev with apps in rowhouse.json", () => {
     });
   });
 
-  test(
-    "keeps keys and rows for the next start, and removes its files at the end",
-    async () => {
-      const keys = [wiki(), crm()].map((folder) => readDev(folder).apiKey);
-      expect(await dev.kill("SIGTERM")).toBe(0);
-      for (const folder of [wiki(), crm()])
-        expect(existsSync(join(folder, ".rowhouse/dev.json"))).toBe(false);
-      dev = await start();
-      expect([wiki(), crm()].map((folder) => readDev(folder).apiKey)).toEqual(keys);
-      expect((await call(crm(), "/v1/data/db/contacts")).json).toMatchObject({
-        rows: [{ label: "Ada" }],
-      });
-    },
-    LIMIT_MS,
-  );
+  test("keeps keys and rows for the next start, and removes its files at the end", async () => {
+    const keys = [wiki(), crm()].map((folder) => readDev(folder).apiKey);
+    expect(await dev.kill("SIGTERM")).toBe(0);
+    for (const folder of [wiki(), crm()]) expect(existsSync(devFileOf(folder))).toBe(false);
+    dev = await startDev(wiki());
+    expect([wiki(), crm()].map((folder) => readDev(folder).apiKey)).toEqual(keys);
+    expect((await callDev(crm(), "/v1/data/db/contacts")).json).toMatchObject({
+      rows: [{ label: "Ada" }],
+    });
+  });
 });
 
 test.each([

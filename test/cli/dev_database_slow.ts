@@ -1,7 +1,5 @@
 /** The database that `rowhouse dev` uses: its own, or an empty database of a flag, never the database of a service. */
-import { afterAll, beforeAll, expect, test } from "bun:test";
-import { readFileSync } from "node:fs";
-import { join } from "node:path";
+import { afterAll, beforeAll, expect, setDefaultTimeout, test } from "bun:test";
 import { readRows } from "../../src/db/mod.ts";
 import {
   makeDatabase,
@@ -18,10 +16,10 @@ import {
   startCommand,
 } from "../support/command.ts";
 import { TEST_IDENTITY_SECRET } from "../support/deps.ts";
+import { callDev, DEV_READY, readDev } from "../support/dev.ts";
 
 const TODOS = { "schema/mod.ts": schemaText("{ todos: { title: t.string().required() } }") };
-const READY = /Ctrl-C stops everything/;
-const LIMIT_MS = 180_000;
+setDefaultTimeout(360_000);
 
 let service: TestDatabase;
 beforeAll(async () => {
@@ -80,23 +78,13 @@ async function runDev(
   meanwhile: (dev: Running) => Promise<void> = async () => {},
 ): Promise<void> {
   const dev = startCommand(["dev", "--port", "0", ...flags], { ...project, env });
-  await dev.until(READY);
+  await dev.until(DEV_READY);
   await meanwhile(dev);
   expect(await dev.kill("SIGTERM")).toBe(0);
 }
 
-const readDev = (folder: string) =>
-  JSON.parse(readFileSync(join(folder, ".rowhouse/dev.json"), "utf8")) as Record<string, string>;
-
-async function createRow(folder: string): Promise<number> {
-  const { baseUrl, apiKey } = readDev(folder);
-  const response = await fetch(`${baseUrl}/v1/data/db/todos`, {
-    method: "POST",
-    headers: { authorization: `Bearer ${apiKey}`, "content-type": "application/json" },
-    body: '{"title":"Milk"}',
-  });
-  return response.status;
-}
+const createRow = async (folder: string) =>
+  (await callDev(folder, "/v1/data/db/todos", { title: "Milk" })).status;
 
 test.each([
   { where: "the environment", env: production, dotenv: () => "" },
@@ -123,66 +111,57 @@ test.each([
         gatewayUrl: expect.stringMatching(/^http:\/\/api\.rowhouse\.localhost:/),
         admin: { email: "admin@rowhouse.localhost" },
       });
-      expect(file["databaseUrl"]).not.toContain(service.name);
-      expect(file["identitySecrets"]).not.toContain(TEST_IDENTITY_SECRET);
+      expect(file.databaseUrl).not.toContain(service.name);
+      expect(file.identitySecrets).not.toContain(TEST_IDENTITY_SECRET);
       expect(await createRow(project.folder)).toBe(201);
-      const signIn = await fetch(`${file["baseUrl"]}/login`, {
-        headers: { host: new URL(file["identityUrl"] ?? "").host },
+      const signIn = await fetch(`${file.baseUrl}/login`, {
+        headers: { host: new URL(file.identityUrl).host },
       });
       expect(await signIn.text()).not.toContain("/oidc/corp");
     });
     expect(await readWhole(service.adminUrl)).toEqual(before);
   },
-  LIMIT_MS,
 );
 
-test(
-  "--database marks an empty database, and the next dev uses it again",
-  async () => {
-    await using empty = await makeEmptyDatabase();
-    using project = makeProject(TODOS);
-    const flags = ["--database", empty.url];
-    await runDev(project, { flags }, async () => {
+test("--database marks an empty database, and the next dev uses it again", async () => {
+  await using empty = await makeEmptyDatabase();
+  using project = makeProject(TODOS);
+  const flags = ["--database", empty.url];
+  await runDev(project, { flags }, async () => {
+    expect(await createRow(project.folder)).toBe(201);
+  });
+  // The mark does not depend on other objects that dev creates.
+  await write(empty.url, "truncate rowhouse.users cascade");
+  using other = makeProject(TODOS);
+  await runDev(other, { flags: [...flags, "--app", "other"] }, async (dev) => {
+    expect(dev.output()).toContain("/console\n");
+    expect(await createRow(other.folder)).toBe(201);
+  });
+  expect(await read(empty.url, "select title as line from data.todos")).toEqual(["Milk", "Milk"]);
+  const roles = await read(
+    empty.url,
+    "select current_setting('is_superuser') || count(*) as line from pg_roles where rolname ~ '^rowhouse_dev_[0-9a-f]{8}$' and not rolsuper",
+  );
+  expect(roles[0]).toMatch(/^on[2-9]/);
+});
+
+test("--database reads its password from PGPASSWORD, and warns about a password in the URL", async () => {
+  await using empty = await makeEmptyDatabase();
+  const url = new URL(empty.url);
+  const env = { PGPASSWORD: decodeURIComponent(url.password) };
+  url.password = "";
+  using project = makeProject(TODOS);
+  const runs = [
+    { flags: ["--database", url.href], env, notes: 0 },
+    { flags: ["--database", empty.url], env: {}, notes: 1 },
+  ];
+  for (const { notes, ...options } of runs)
+    await runDev(project, options, async (dev) => {
       expect(await createRow(project.folder)).toBe(201);
+      expect(dev.output().match(/PGPASSWORD/g) ?? []).toHaveLength(notes);
+      expect(dev.output()).not.toContain(env["PGPASSWORD"] ?? "");
     });
-    // The mark does not depend on other objects that dev creates.
-    await write(empty.url, "truncate rowhouse.users cascade");
-    using other = makeProject(TODOS);
-    await runDev(other, { flags: [...flags, "--app", "other"] }, async (dev) => {
-      expect(dev.output()).toContain("/console\n");
-      expect(await createRow(other.folder)).toBe(201);
-    });
-    expect(await read(empty.url, "select title as line from data.todos")).toEqual(["Milk", "Milk"]);
-    const roles = await read(
-      empty.url,
-      "select current_setting('is_superuser') || count(*) as line from pg_roles where rolname ~ '^rowhouse_dev_[0-9a-f]{8}$' and not rolsuper",
-    );
-    expect(roles[0]).toMatch(/^on[2-9]/);
-  },
-  LIMIT_MS,
-);
-
-test(
-  "--database reads its password from PGPASSWORD, and warns about a password in the URL",
-  async () => {
-    await using empty = await makeEmptyDatabase();
-    const url = new URL(empty.url);
-    const env = { PGPASSWORD: decodeURIComponent(url.password) };
-    url.password = "";
-    using project = makeProject(TODOS);
-    const runs = [
-      { flags: ["--database", url.href], env, notes: 0 },
-      { flags: ["--database", empty.url], env: {}, notes: 1 },
-    ];
-    for (const { notes, ...options } of runs)
-      await runDev(project, options, async (dev) => {
-        expect(await createRow(project.folder)).toBe(201);
-        expect(dev.output().match(/PGPASSWORD/g) ?? []).toHaveLength(notes);
-        expect(dev.output()).not.toContain(env["PGPASSWORD"] ?? "");
-      });
-  },
-  LIMIT_MS,
-);
+});
 
 test.each([
   { holds: "a table", text: "create table letters (text text)" },
@@ -227,31 +206,27 @@ test.each([
   expect([code, err]).toEqual([2, expect.stringContaining(says)]);
 });
 
-test(
-  "dev brings keys and indexes of existing tables to the form of its previews",
-  async () => {
-    using project = makeProject({
-      "schema/mod.ts": schemaText(
-        '{ items: t.model({ name: t.string().unique(), price: t.number() }).index("price") }',
-      ),
-    });
-    const forms: string[][] = [];
-    for (const flags of [[], ["--preview", "filters"], []])
-      await runDev(project, { flags }, async (dev) => {
-        expect(dev.output()).not.toMatch(/build-keys|Not built yet|Upgraded the database/);
-        forms.push(
-          await read(
-            readDev(project.folder)["databaseUrl"] ?? "",
-            `select attname::text as line from pg_attribute where attrelid = 'data.items'::regclass
+test("dev brings keys and indexes of existing tables to the form of its previews", async () => {
+  using project = makeProject({
+    "schema/mod.ts": schemaText(
+      '{ items: t.model({ name: t.string().unique(), price: t.number() }).index("price") }',
+    ),
+  });
+  const forms: string[][] = [];
+  for (const flags of [[], ["--preview", "filters"], []])
+    await runDev(project, { flags }, async (dev) => {
+      expect(dev.output()).not.toMatch(/build-keys|Not built yet|Upgraded the database/);
+      forms.push(
+        await read(
+          readDev(project.folder).databaseUrl,
+          `select attname::text as line from pg_attribute where attrelid = 'data.items'::regclass
               and attname like '#%' and not attisdropped
             union all select indexrelid::regclass::text from pg_index
               where indrelid = 'data.items'::regclass and not indisprimary order by line`,
-          ),
-        );
-      });
-    const plain = ["data.items__name__key", "data.items__price__idx"];
-    const search = ["#price", "data.items__name__search_key", "data.items__price__search_idx"];
-    expect(forms).toEqual([plain, search, plain]);
-  },
-  2 * LIMIT_MS,
-);
+        ),
+      );
+    });
+  const plain = ["data.items__name__key", "data.items__price__idx"];
+  const search = ["#price", "data.items__name__search_key", "data.items__price__search_idx"];
+  expect(forms).toEqual([plain, search, plain]);
+});

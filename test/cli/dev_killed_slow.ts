@@ -1,12 +1,12 @@
 /** A `dev` that is killed leaves no process running, and its acknowledged rows stay. */
-import { afterEach, beforeEach, expect, test } from "bun:test";
-import { existsSync, readFileSync } from "node:fs";
+import { afterEach, beforeEach, expect, setDefaultTimeout, test } from "bun:test";
+import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { makeProject, type Running, schemaText, startCommand } from "../support/command.ts";
+import { callDev, startDev } from "../support/dev.ts";
 import { eventually } from "../support/eventually.ts";
-import { callService } from "../support/service.ts";
 
-const LIMIT_MS = 120_000;
+setDefaultTimeout(120_000);
 /** Longer than the deadlines for both ordered shutdowns of a PostgreSQL that hangs. */
 const HUNG_MS = 80_000;
 
@@ -61,14 +61,6 @@ async function untilNoneRuns(patienceMs = 40_000): Promise<void> {
   await eventually(() => listProcesses().length === 0, { patienceMs, describe });
 }
 
-const startDev = () => startCommand(["dev", "--port", "0"], project);
-const untilServing = (dev: Running) => dev.until(/Ctrl-C stops everything/);
-const readDev = () =>
-  JSON.parse(readFileSync(join(project.folder, ".rowhouse/dev.json"), "utf8")) as {
-    baseUrl: string;
-    apiKey: string;
-  };
-
 const MOMENTS = [
   { moment: "at its start", isReached: () => hasFile(".") },
   { moment: "while the data folder is created", isReached: () => hasFile("making/base") },
@@ -78,27 +70,23 @@ const MOMENTS = [
 test.each(MOMENTS.flatMap((row) => [1, 2].map((round) => ({ ...row, round }))))(
   "a dev that is killed $moment leaves nothing, and the next dev serves ($round)",
   async ({ isReached }) => {
-    const killed = startDev();
+    const killed = startCommand(["dev", "--port", "0"], project);
     await eventually(isReached, { describe: killed.output });
     process.kill(killed.pid, "SIGKILL");
     // At the same time as the end of the killed dev's PostgreSQL.
-    const next = startDev();
-    await untilServing(next);
+    const next = await startDev(project.folder);
     expect(await next.kill("SIGTERM")).toBe(0);
     await untilNoneRuns();
   },
-  LIMIT_MS,
 );
 
 /** Creates rows in many requests until a request fails; returns the titles of acknowledged rows. */
 async function writeUntilKilled(): Promise<string[]> {
-  const { baseUrl, apiKey } = readDev();
   const acknowledged: string[] = [];
   const write = async (writer: number) => {
     for (let number = 0; ; number++) {
       const title = `${writer}-${number}`;
-      const call = { method: "POST", key: apiKey, json: { title } };
-      const created = callService({ url: baseUrl }, undefined, "/v1/data/db/todos", call);
+      const created = callDev(project.folder, "/v1/data/db/todos", { title });
       const { status } = await created.catch(() => ({ status: 0 }));
       if (status !== 201) return;
       acknowledged.push(title);
@@ -109,11 +97,10 @@ async function writeUntilKilled(): Promise<string[]> {
 }
 
 async function readTitles(): Promise<Set<string>> {
-  const { baseUrl, apiKey } = readDev();
   const titles = new Set<string>();
   for (let hasMore = true; hasMore; ) {
     const path = `/v1/data/db/todos?limit=1000&offset=${titles.size}`;
-    const { json } = await callService({ url: baseUrl }, undefined, path, { key: apiKey });
+    const { json } = await callDev(project.folder, path);
     const page = json as { rows: { title: string }[]; hasMore: boolean };
     for (const { title } of page.rows) titles.add(title);
     ({ hasMore } = page);
@@ -134,8 +121,7 @@ const VICTIMS = [
 test.each(VICTIMS)(
   "acknowledged rows stay after a kill of $victims, which leaves $leaves",
   async ({ victims, leaves }) => {
-    const dev = startDev();
-    await untilServing(dev);
+    const dev = await startDev(project.folder);
     const writing = writeUntilKilled();
     await Bun.sleep(1000);
     killAll(victims, dev);
@@ -147,14 +133,12 @@ test.each(VICTIMS)(
       await Bun.sleep(2000);
       expect(listProcesses().map(({ args }) => args.includes(ROLES.server))).toEqual([true]);
     }
-    const next = startDev();
-    await untilServing(next);
+    const next = await startDev(project.folder);
     const stored = await readTitles();
     expect(acknowledged.filter((title) => !stored.has(title))).toEqual([]);
     await next.kill("SIGTERM");
     await untilNoneRuns();
   },
-  LIMIT_MS,
 );
 
 /** The processes of sessions, which the server waits for in a fast shutdown. */
@@ -171,32 +155,22 @@ test.each([
   { how: "a signal to stop", victims: undefined },
   { how: "a kill", victims: ["dev"] as const },
   { how: "a kill of everything that watches", victims: ["dev", "supervisor"] as const },
-])(
-  "a PostgreSQL that hangs ends after $how",
-  async ({ victims }) => {
-    const dev = startDev();
-    await untilServing(dev);
-    const sessions = listSessions();
-    expect(sessions.length).toBeGreaterThan(0);
-    for (const session of sessions) process.kill(session, "SIGSTOP");
-    if (victims === undefined) process.kill(dev.pid, "SIGTERM");
-    else killAll(victims, dev);
-    await untilNoneRuns(HUNG_MS);
-    await dev.ended;
-  },
-  LIMIT_MS,
-);
+])("a PostgreSQL that hangs ends after $how", async ({ victims }) => {
+  const dev = await startDev(project.folder);
+  const sessions = listSessions();
+  expect(sessions.length).toBeGreaterThan(0);
+  for (const session of sessions) process.kill(session, "SIGSTOP");
+  if (victims === undefined) process.kill(dev.pid, "SIGTERM");
+  else killAll(victims, dev);
+  await untilNoneRuns(HUNG_MS);
+  await dev.ended;
+});
 
-test(
-  "the supervisor ends after SIGTERM, when its dev hangs",
-  async () => {
-    const dev = startDev();
-    await untilServing(dev);
-    process.kill(dev.pid, "SIGSTOP");
-    const [supervisor] = listProcesses().filter(({ args }) => args.includes(ROLES.supervisor));
-    process.kill(supervisor?.pid ?? 0, "SIGTERM");
-    await untilNoneRuns(HUNG_MS);
-    process.kill(dev.pid, "SIGKILL");
-  },
-  LIMIT_MS,
-);
+test("the supervisor ends after SIGTERM, when its dev hangs", async () => {
+  const dev = await startDev(project.folder);
+  process.kill(dev.pid, "SIGSTOP");
+  const [supervisor] = listProcesses().filter(({ args }) => args.includes(ROLES.supervisor));
+  process.kill(supervisor?.pid ?? 0, "SIGTERM");
+  await untilNoneRuns(HUNG_MS);
+  process.kill(dev.pid, "SIGKILL");
+});

@@ -1,11 +1,12 @@
 /** `rowhouse dev` and the process that started it: a killed npx leaves nothing running, and a detached dev stays. */
-import { afterAll, beforeAll, expect, test } from "bun:test";
+import { afterAll, beforeAll, expect, setDefaultTimeout, test } from "bun:test";
 import { mkdirSync, readFileSync, rmSync, symlinkSync } from "node:fs";
 import { join } from "node:path";
 import { makeProject, ROOT, schemaText } from "../support/command.ts";
+import { callDev } from "../support/dev.ts";
 import { eventually } from "../support/eventually.ts";
 
-const LIMIT_MS = 180_000;
+setDefaultTimeout(180_000);
 const DEV = `"${process.execPath}" "${join(ROOT, "src/cli/rowhouse.ts")}" dev --port 0`;
 const SIGNALS = ["SIGTERM", "SIGKILL"] as const;
 
@@ -71,38 +72,27 @@ test.each(
       { launcher: "a shell", line: `${DEV}; true` },
     ].map((row) => ({ ...row, signal })),
   ),
-)(
-  "dev and its PostgreSQL end after $signal for $launcher",
-  async ({ line, signal }) => {
-    const launcher = await start(line);
-    expect(listLeft()).not.toEqual([]);
-    launcher.kill(signal);
-    await eventually(() => listLeft().length === 0, { describe: () => listLeft().join("\n") });
-    await launcher.exited;
-  },
-  LIMIT_MS,
-);
+)("dev and its PostgreSQL end after $signal for $launcher", async ({ line, signal }) => {
+  const launcher = await start(line);
+  expect(listLeft()).not.toEqual([]);
+  launcher.kill(signal);
+  await eventually(() => listLeft().length === 0, { describe: () => listLeft().join("\n") });
+  await launcher.exited;
+});
 
 test.each([
   { how: "setsid", line: `setsid ${DEV} & wait` },
   { how: "setsid and npx", line: "setsid npx rowhouse dev --port 0 & wait" },
   { how: "nohup", line: `nohup ${DEV} & wait` },
   { how: "& in a script", line: `${DEV} & wait` },
-])(
-  "a dev process detached by $how outlives its shell",
-  async ({ line }) => {
-    const launcher = await start(line);
-    launcher.kill("SIGKILL");
-    await launcher.exited;
-    // Longer than dev needs to notice that a launcher has ended.
-    await Bun.sleep(2000);
-    const { baseUrl } = JSON.parse(
-      readFileSync(join(project.folder, ".rowhouse/dev.json"), "utf8"),
-    ) as { baseUrl: string };
-    expect((await fetch(`${baseUrl}/live`)).status).toBe(200);
-    const [dev] = listLeft().filter((found) => found.includes("src/cli/rowhouse.ts"));
-    process.kill(Number.parseInt(dev ?? "", 10), "SIGTERM");
-    await eventually(() => listLeft().length === 0, { describe: () => listLeft().join("\n") });
-  },
-  LIMIT_MS,
-);
+])("a dev process detached by $how outlives its shell", async ({ line }) => {
+  const launcher = await start(line);
+  launcher.kill("SIGKILL");
+  await launcher.exited;
+  // Longer than dev needs to notice that a launcher has ended.
+  await Bun.sleep(2000);
+  expect((await callDev(project.folder, "/live")).status).toBe(200);
+  const [dev] = listLeft().filter((found) => found.includes("src/cli/rowhouse.ts"));
+  process.kill(Number.parseInt(dev ?? "", 10), "SIGTERM");
+  await eventually(() => listLeft().length === 0, { describe: () => listLeft().join("\n") });
+});

@@ -1,5 +1,5 @@
 /** `rowhouse dev --reset`: what it deletes, and that it asks first. */
-import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import {
@@ -10,10 +10,11 @@ import {
   startCommand,
   startOnTerminal,
 } from "../support/command.ts";
+import { callDev, DEV_READY } from "../support/dev.ts";
 
+const TODOS = "/v1/data/db/todos";
 const SCHEMA = "{ todos: { title: t.string().required() } }";
-const READY = /Ctrl-C stops everything/;
-const LIMIT_MS = 180_000;
+setDefaultTimeout(180_000);
 
 let project: ReturnType<typeof makeProject>;
 beforeAll(async () => {
@@ -21,29 +22,18 @@ beforeAll(async () => {
   await stopOnce(startDev());
   project.write("schema/mod.ts", schemaText(SCHEMA));
   await stopOnce(startDev(), async () => {
-    expect(await call("POST", { title: "Milk" })).toMatchObject({ title: "Milk" });
+    expect((await callDev(project.folder, TODOS, { title: "Milk" })).status).toBe(201);
   });
-}, LIMIT_MS);
+}, 180_000);
 afterAll(() => project.remove());
 
 const startDev = (...flags: string[]) => startCommand(["dev", "--port", "0", ...flags], project);
 
 /** Waits until it serves, and ends it. */
 async function stopOnce(dev: Running, meanwhile = async () => {}): Promise<void> {
-  await dev.until(READY);
+  await dev.until(DEV_READY);
   await meanwhile();
   expect(await dev.kill("SIGTERM")).toBe(0);
-}
-
-async function call(method: string, body?: object): Promise<unknown> {
-  const file = readFileSync(join(project.folder, ".rowhouse/dev.json"), "utf8");
-  const { baseUrl, apiKey } = JSON.parse(file) as { baseUrl: string; apiKey: string };
-  const response = await fetch(`${baseUrl}/v1/data/db/todos`, {
-    method,
-    headers: { authorization: `Bearer ${apiKey}`, "content-type": "application/json" },
-    ...(body === undefined ? {} : { body: JSON.stringify(body) }),
-  });
-  return await response.json();
 }
 
 const readJournal = () =>
@@ -56,85 +46,68 @@ async function expectKept(): Promise<void> {
   expect(readJournal()).toEqual(JOURNAL);
   expect(existsSync(join(project.folder, ".rowhouse/types.d.ts"))).toBe(true);
   await stopOnce(startDev(), async () => {
-    expect(await call("GET")).toMatchObject({ rows: [{ title: "Milk" }] });
+    expect((await callDev(project.folder, TODOS)).json).toMatchObject({
+      rows: [{ title: "Milk" }],
+    });
   });
 }
 
 describe("--reset changes nothing", () => {
   const NO_TERMINAL =
     "Cannot delete the database in .rowhouse/postgres without confirmation: add --yes\n";
-  test(
-    "without a terminal, or if the folder contains other files",
-    async () => {
-      expect(await runCommand(["dev", "--reset"], project)).toEqual({
-        code: 1,
-        out: "",
-        err: NO_TERMINAL,
-      });
-      const words = ["dev", "--reset", "--yes", "--data-dir", "schema"];
-      const { code, err } = await runCommand(words, project);
-      expect(err).toContain("contains other files");
-      expect([code, existsSync(join(project.folder, "schema/mod.ts"))]).toEqual([1, true]);
-      await expectKept();
-    },
-    LIMIT_MS,
-  );
+  test("without a terminal, or if the folder contains other files", async () => {
+    expect(await runCommand(["dev", "--reset"], project)).toEqual({
+      code: 1,
+      out: "",
+      err: NO_TERMINAL,
+    });
+    const words = ["dev", "--reset", "--yes", "--data-dir", "schema"];
+    const { code, err } = await runCommand(words, project);
+    expect(err).toContain("contains other files");
+    expect([code, existsSync(join(project.folder, "schema/mod.ts"))]).toEqual([1, true]);
+    await expectKept();
+  });
 
   test.each([
     { name: "no", typed: "n\n" },
     { name: "nothing", typed: "\n" },
     { name: "a wrong confirmation", typed: "what\n" },
     { name: "the end of input", typed: "\u0004" },
-  ])(
-    "if the response is $name",
-    async ({ typed }) => {
-      const asked = startOnTerminal(["dev", "--port", "0", "--reset"], project);
-      await asked.until(/Continue\? \[y\/N\] $/);
-      asked.type(typed);
-      expect(await asked.ended).toBe(1);
-      await asked.until(/Nothing was deleted/);
-      expect(readJournal()).toEqual(JOURNAL);
-    },
-    LIMIT_MS,
-  );
+  ])("if the response is $name", async ({ typed }) => {
+    const asked = startOnTerminal(["dev", "--port", "0", "--reset"], project);
+    await asked.until(/Continue\? \[y\/N\] $/);
+    asked.type(typed);
+    expect(await asked.ended).toBe(1);
+    await asked.until(/Nothing was deleted/);
+    expect(readJournal()).toEqual(JOURNAL);
+  });
 
-  test(
-    "while another dev process uses the folder",
-    async () => {
-      const dev = startDev();
-      await dev.until(READY);
-      const { code, err } = await runCommand(["dev", "--reset", "--yes"], project);
-      expect([code, err]).toEqual([
-        1,
-        expect.stringContaining("Another rowhouse dev is using this"),
-      ]);
-      await dev.kill("SIGTERM");
-      await expectKept();
-    },
-    LIMIT_MS,
-  );
+  test("while another dev process uses the folder", async () => {
+    const dev = startDev();
+    await dev.until(DEV_READY);
+    const { code, err } = await runCommand(["dev", "--reset", "--yes"], project);
+    expect([code, err]).toEqual([1, expect.stringContaining("Another rowhouse dev is using this")]);
+    await dev.kill("SIGTERM");
+    await expectKept();
+  });
 });
 
-test(
-  "--reset applies the current schema without rows, with a new journal, and retains people and links",
-  async () => {
-    const secrets = () => readFileSync(join(project.folder, ".rowhouse/secrets.json"), "utf8");
-    const { people } = JSON.parse(secrets()) as { people: unknown };
-    const asked = startOnTerminal(["dev", "--port", "0", "--reset"], project);
-    await asked.until(
-      /This deletes the database in \.rowhouse\/postgres with every row in it, \.rowhouse\/migrations and \.rowhouse\/types\.d\.ts\. Continue\? \[y\/N\] $/,
-    );
-    asked.type("y\n");
-    await stopOnce(asked, async () => {
-      expect(await call("GET")).toMatchObject({ rows: [] });
-    });
-    expect(readJournal()).toEqual(["0001_create_table_todos.sql"]);
-    expect(existsSync(join(project.folder, ".rowhouse/types.d.ts"))).toBe(true);
-    expect(JSON.parse(secrets())).toMatchObject({ people });
-    expect(readdirSync(join(project.folder, ".rowhouse/postgres")).sort()).toEqual([
-      "cluster",
-      "lock",
-    ]);
-  },
-  LIMIT_MS,
-);
+test("--reset applies the current schema without rows, with a new journal, and retains people and links", async () => {
+  const secrets = () => readFileSync(join(project.folder, ".rowhouse/secrets.json"), "utf8");
+  const { people } = JSON.parse(secrets()) as { people: unknown };
+  const asked = startOnTerminal(["dev", "--port", "0", "--reset"], project);
+  await asked.until(
+    /This deletes the database in \.rowhouse\/postgres with every row in it, \.rowhouse\/migrations and \.rowhouse\/types\.d\.ts\. Continue\? \[y\/N\] $/,
+  );
+  asked.type("y\n");
+  await stopOnce(asked, async () => {
+    expect((await callDev(project.folder, TODOS)).json).toMatchObject({ rows: [] });
+  });
+  expect(readJournal()).toEqual(["0001_create_table_todos.sql"]);
+  expect(existsSync(join(project.folder, ".rowhouse/types.d.ts"))).toBe(true);
+  expect(JSON.parse(secrets())).toMatchObject({ people });
+  expect(readdirSync(join(project.folder, ".rowhouse/postgres")).sort()).toEqual([
+    "cluster",
+    "lock",
+  ]);
+});

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, expect, test } from "bun:test";
+import { afterAll, beforeAll, expect, setDefaultTimeout, test } from "bun:test";
 import { chmodSync, existsSync, readFileSync, rmSync, statSync } from "node:fs";
 import { basename, join } from "node:path";
 import { toSlug } from "../../src/cli/package.ts";
@@ -15,6 +15,7 @@ import {
   startCommand,
   startOnTerminal,
 } from "../support/command.ts";
+import { DEV_READY, devFileOf, readDev, startDev } from "../support/dev.ts";
 import { eventually } from "../support/eventually.ts";
 import { sharedCookie, submitSignIn } from "../support/people.ts";
 import { callService } from "../support/service.ts";
@@ -22,22 +23,13 @@ import { unpackProgram } from "../upgrade/packed.ts";
 
 const TODOS = "{ todos: { title: t.string().required() } }";
 const SDK = join(ROOT, "src/sdk/data.ts");
-const LIMIT_MS = 180_000;
+setDefaultTimeout(540_000);
 
 let project: ReturnType<typeof makeProject>;
 beforeAll(() => {
   project = makeProject({ "schema/mod.ts": schemaText(TODOS) });
 });
 afterAll(() => project.remove());
-
-const devFile = () => join(project.folder, ".rowhouse/dev.json");
-const readDev = () => JSON.parse(readFileSync(devFile(), "utf8")) as Record<string, string>;
-
-async function startDev(folder = project.folder): Promise<Running> {
-  const dev = startCommand(["dev", "--port", "0"], { folder });
-  await dev.until(/Ctrl-C stops everything/);
-  return dev;
-}
 
 /** Runs a line that `dev` printed, as a person would paste it. */
 async function paste(dev: Running, title: string): Promise<unknown> {
@@ -52,162 +44,143 @@ const processesOf = (folder: string) =>
     .split("\n")
     .filter((line) => line.includes(folder));
 
-test(
-  "printed commands work, edits are pushed, errors are printed, and Ctrl-C leaves no process",
-  async () => {
-    const dev = await startDev();
-    const created = await paste(dev, "Create a row");
-    expect(created).toMatchObject({ title: "Milk" });
-    expect(await paste(dev, "List the rows")).toMatchObject({ rows: [created] });
-    expect(statSync(devFile()).mode & 0o777).toBe(0o600);
-    expect(Object.keys(readDev())).toEqual([
-      ...["version", "rowhouse", "baseUrl", "gatewayUrl", "identityUrl", "app", "apiKey"],
-      ...["databaseUrl", "identitySecrets", "testToken", "admin", "user"],
-    ]);
-    expect(dev.output()).not.toContain(readDev()["databaseUrl"] ?? "");
-    const { host } = new URL(readDev()["identityUrl"] ?? "");
-    expect(dev.output()).toContain(`http://${host}/console\n`);
-    const opened = await fetch(`${readDev()["baseUrl"]}/console`, {
-      headers: { host },
-      redirect: "manual",
-    });
-    expect(opened.headers.get("location")).toBe("/console/sign-in?to=%2Fconsole");
+test("printed commands work, edits are pushed, errors are printed, and Ctrl-C leaves no process", async () => {
+  const dev = await startDev(project.folder);
+  const created = await paste(dev, "Create a row");
+  expect(created).toMatchObject({ title: "Milk" });
+  expect(await paste(dev, "List the rows")).toMatchObject({ rows: [created] });
+  expect(statSync(devFileOf(project.folder)).mode & 0o777).toBe(0o600);
+  expect(Object.keys(readDev(project.folder))).toEqual([
+    ...["version", "rowhouse", "baseUrl", "gatewayUrl", "identityUrl", "app", "apiKey"],
+    ...["databaseUrl", "identitySecrets", "testToken", "admin", "user"],
+  ]);
+  expect(dev.output()).not.toContain(readDev(project.folder).databaseUrl);
+  const { host } = new URL(readDev(project.folder).identityUrl);
+  expect(dev.output()).toContain(`http://${host}/console\n`);
+  const opened = await fetch(`${readDev(project.folder).baseUrl}/console`, {
+    headers: { host },
+    redirect: "manual",
+  });
+  expect(opened.headers.get("location")).toBe("/console/sign-in?to=%2Fconsole");
 
-    // The project has no example app, so its own host is not reserved for one.
-    const own = await fetch(`${readDev()["baseUrl"]}/live`, {
-      headers: { host: host.replace(/^id\./, `${readDev()["app"]}.`) },
-    });
-    expect(own.status).toBe(200);
+  // The project has no example app, so its own host is not reserved for one.
+  const own = await fetch(`${readDev(project.folder).baseUrl}/live`, {
+    headers: { host: host.replace(/^id\./, `${readDev(project.folder).app}.`) },
+  });
+  expect(own.status).toBe(200);
 
-    project.write("schema/mod.ts", schemaText("{ todos: { title: t.strin() } }"));
-    await dev.until(/Cannot use t\.strin\(\)/);
-    expect(await paste(dev, "List the rows")).toMatchObject({ rows: [created] });
-    project.write("schema/mod.ts", schemaText(TODOS.replace("}", ", done: t.boolean() }")));
-    await dev.until(/add column todos\.done/);
-    expect(await paste(dev, "List the rows")).toMatchObject({ rows: [{ done: null }] });
+  project.write("schema/mod.ts", schemaText("{ todos: { title: t.strin() } }"));
+  await dev.until(/Cannot use t\.strin\(\)/);
+  expect(await paste(dev, "List the rows")).toMatchObject({ rows: [created] });
+  project.write("schema/mod.ts", schemaText(TODOS.replace("}", ", done: t.boolean() }")));
+  await dev.until(/add column todos\.done/);
+  expect(await paste(dev, "List the rows")).toMatchObject({ rows: [{ done: null }] });
 
-    const second = await runCommand(["dev"], project);
-    expect(second.err).toContain(`it runs at ${readDev()["baseUrl"]}`);
-    expect(second.code).toBe(1);
+  const second = await runCommand(["dev"], project);
+  expect(second.err).toContain(`it runs at ${readDev(project.folder).baseUrl}`);
+  expect(second.code).toBe(1);
 
-    const listed = await runCommand(["admin", "list-apps", "--json"], project);
-    const { app = "" } = readDev();
-    expect(app).toBe(basename(project.folder).toLowerCase());
-    expect(JSON.parse(listed.out)).toMatchObject({
-      apps: [
-        { slug: app, targets: expect.arrayContaining([`http://${app}.rowhouse.localhost:5173`]) },
-      ],
-    });
-    expect(dev.output()).not.toMatch(/todo\.rowhouse|The app:/);
-    const logged = dev.output().match(/^\{"time".*"event":"request".*\}$/m) ?? [];
-    expect(JSON.parse(logged[0] ?? "")).toMatchObject({ level: "info", status: 200 });
-    expect((await runCommand(["db", "check"], project)).code).toBe(0);
-    const { baseUrl = "", apiKey = "" } = readDev();
-    const env = { ROWHOUSE_URL: baseUrl, ROWHOUSE_API_KEY: apiKey };
-    expect((await runCommand(["db", "pull"], { ...project, env })).code).toBe(0);
-    expect(existsSync(join(project.folder, "schema/migrations"))).toBe(false);
+  const listed = await runCommand(["admin", "list-apps", "--json"], project);
+  const { app } = readDev(project.folder);
+  expect(app).toBe(basename(project.folder).toLowerCase());
+  expect(JSON.parse(listed.out)).toMatchObject({
+    apps: [
+      { slug: app, targets: expect.arrayContaining([`http://${app}.rowhouse.localhost:5173`]) },
+    ],
+  });
+  expect(dev.output()).not.toMatch(/todo\.rowhouse|The app:/);
+  const logged = dev.output().match(/^\{"time".*"event":"request".*\}$/m) ?? [];
+  expect(JSON.parse(logged[0] ?? "")).toMatchObject({ level: "info", status: 200 });
+  expect((await runCommand(["db", "check"], project)).code).toBe(0);
+  const { baseUrl, apiKey } = readDev(project.folder);
+  const env = { ROWHOUSE_URL: baseUrl, ROWHOUSE_API_KEY: apiKey };
+  expect((await runCommand(["db", "pull"], { ...project, env })).code).toBe(0);
+  expect(existsSync(join(project.folder, "schema/migrations"))).toBe(false);
 
-    const health = await runCommand(["health"], project);
-    expect(health.out).toBe(`${readDev()["baseUrl"]}/live is alive\n`);
-    expect((await runCommand(["migrate"], project)).out).toBe("Nothing to do\n");
-    const takers = [
-      ["migrate"],
-      ["doctor"],
-      ["admin", "list-apps"],
-      ["db", "status", "--app", app],
-    ];
-    for (const { err } of await Promise.all(takers.map((words) => runCommand(words, project))))
-      expect(err).toMatch(
-        /^Notice: using the database of rowhouse dev \(\.rowhouse\/dev\.json\), because .*\n$/,
-      );
-
-    expect(await dev.kill("SIGINT")).toBe(0);
-    expect(existsSync(devFile())).toBe(false);
-    expect(processesOf(project.folder)).toEqual([]);
-  },
-  LIMIT_MS,
-);
-
-test(
-  "an edit that may be a rename is pushed only after a decision",
-  async () => {
-    using renaming = makeProject({ "schema/mod.ts": schemaText(TODOS) });
-    const edit = (tables: string) => renaming.write("schema/mod.ts", schemaText(tables));
-    const dev = await startDev(renaming.folder);
-    edit(TODOS.replace("todos", "tasks"));
-    await dev.until(
-      /Not pushed: tasks may be the new name of todos.*db rename todos tasks --to dev;/,
+  const health = await runCommand(["health"], project);
+  expect(health.out).toBe(`${readDev(project.folder).baseUrl}/live is alive\n`);
+  expect((await runCommand(["migrate"], project)).out).toBe("Nothing to do\n");
+  const takers = [["migrate"], ["doctor"], ["admin", "list-apps"], ["db", "status", "--app", app]];
+  for (const { err } of await Promise.all(takers.map((words) => runCommand(words, project))))
+    expect(err).toMatch(
+      /^Notice: using the database of rowhouse dev \(\.rowhouse\/dev\.json\), because .*\n$/,
     );
-    const renamed = await runCommand(
-      ["db", "rename", "todos", "tasks", "--to", "dev", "--yes"],
-      renaming,
-    );
-    expect(renamed).toMatchObject({ code: 0 });
-    await dev.until(/Not pushed: tasks [\s\S]*\nNothing to do/);
-    edit("{ tasks: { title: t.string().required(), done: t.boolean() } }");
-    await dev.until(/add column tasks\.done/);
 
-    edit("{ tasks: { title: t.string().required(), ready: t.boolean() } }");
-    await dev.until(/Not pushed: tasks\.ready .*db rename tasks\.done ready --to dev;/);
-    const pushed = await runCommand(["db", "push"], renaming);
-    expect(pushed.out).toContain("add column tasks.ready");
-    await dev.until(/Not pushed: tasks\.ready [\s\S]*\nNothing to do/);
-    edit("{ tasks: { title: t.string().required(), ready: t.boolean(), due: t.timestamp() } }");
-    await dev.until(/add column tasks\.due/);
+  expect(await dev.kill("SIGINT")).toBe(0);
+  expect(existsSync(devFileOf(project.folder))).toBe(false);
+  expect(processesOf(project.folder)).toEqual([]);
+});
 
-    edit("{ tasks: { title: t.string().required(), ready: t.boolean(), until: t.timestamp() } }");
-    await dev.until(/Not pushed: tasks\.until/);
-    const { app } = JSON.parse(readFileSync(join(renaming.folder, ".rowhouse/dev.json"), "utf8"));
-    // Past the service, in the database of dev.
-    const direct = ["db", "rename", "tasks.due", "until", "--app", app, "--yes"];
-    expect(await runCommand(direct, renaming)).toMatchObject({ code: 0 });
-    await dev.until(/Not pushed: tasks\.until [\s\S]*\nNothing to do/);
-    expect(await dev.kill("SIGINT")).toBe(0);
-  },
-  LIMIT_MS,
-);
+test("an edit that may be a rename is pushed only after a decision", async () => {
+  using renaming = makeProject({ "schema/mod.ts": schemaText(TODOS) });
+  const edit = (tables: string) => renaming.write("schema/mod.ts", schemaText(tables));
+  const dev = await startDev(renaming.folder);
+  edit(TODOS.replace("todos", "tasks"));
+  await dev.until(
+    /Not pushed: tasks may be the new name of todos.*db rename todos tasks --to dev;/,
+  );
+  const renamed = await runCommand(
+    ["db", "rename", "todos", "tasks", "--to", "dev", "--yes"],
+    renaming,
+  );
+  expect(renamed).toMatchObject({ code: 0 });
+  await dev.until(/Not pushed: tasks [\s\S]*\nNothing to do/);
+  edit("{ tasks: { title: t.string().required(), done: t.boolean() } }");
+  await dev.until(/add column tasks\.done/);
+
+  edit("{ tasks: { title: t.string().required(), ready: t.boolean() } }");
+  await dev.until(/Not pushed: tasks\.ready .*db rename tasks\.done ready --to dev;/);
+  const pushed = await runCommand(["db", "push"], renaming);
+  expect(pushed.out).toContain("add column tasks.ready");
+  await dev.until(/Not pushed: tasks\.ready [\s\S]*\nNothing to do/);
+  edit("{ tasks: { title: t.string().required(), ready: t.boolean(), due: t.timestamp() } }");
+  await dev.until(/add column tasks\.due/);
+
+  edit("{ tasks: { title: t.string().required(), ready: t.boolean(), until: t.timestamp() } }");
+  await dev.until(/Not pushed: tasks\.until/);
+  const { app } = readDev(renaming.folder);
+  // Past the service, in the database of dev.
+  const direct = ["db", "rename", "tasks.due", "until", "--app", app, "--yes"];
+  expect(await runCommand(direct, renaming)).toMatchObject({ code: 0 });
+  await dev.until(/Not pushed: tasks\.until [\s\S]*\nNothing to do/);
+  expect(await dev.kill("SIGINT")).toBe(0);
+});
 
 const IDENTITY_PAGE = readBlocks(readFileSync(join(ROOT, "docs/identity.md"), "utf8"));
 const [CREATE_SECOND_APP = ""] = IDENTITY_PAGE.flatMap(({ mark, code }) =>
   mark?.text === "test/cli/dev_slow.ts" ? [code] : [],
 );
 
-test(
-  "a second app shares the sign-in, and a server reaches both apps at 127.0.0.1",
-  async () => {
-    using first = makeProject({ "schema/mod.ts": schemaText(TODOS) });
-    using second = makeProject({ "schema/mod.ts": schemaText("{ posts: { title: t.string() } }") });
-    const dev = await startDev(first.folder);
-    const { identityUrl, app, user } = JSON.parse(
-      readFileSync(join(first.folder, ".rowhouse/dev.json"), "utf8"),
-    );
-    const { port } = new URL(identityUrl);
-    const url = `http://127.0.0.1:${port}`;
-    expect(dev.output()).toContain(`  http://api.rowhouse.localhost:${port} in browsers\n`);
-    expect(dev.output()).toContain(`  ${url} on servers:`);
+test("a second app shares the sign-in, and a server reaches both apps at 127.0.0.1", async () => {
+  using first = makeProject({ "schema/mod.ts": schemaText(TODOS) });
+  using second = makeProject({ "schema/mod.ts": schemaText("{ posts: { title: t.string() } }") });
+  const dev = await startDev(first.folder);
+  const { identityUrl, app, user } = readDev(first.folder);
+  const { port } = new URL(identityUrl);
+  const url = `http://127.0.0.1:${port}`;
+  expect(dev.output()).toContain(`  http://api.rowhouse.localhost:${port} in browsers\n`);
+  expect(dev.output()).toContain(`  ${url} on servers:`);
 
-    let key = "";
-    for (const line of CREATE_SECOND_APP.trim().split("\n")) {
-      const { code, out, err } = await runCommand(line.split(" ").slice(1), first);
-      expect([line, code === 0 ? "" : err]).toEqual([line, ""]);
-      key = out.trim();
-    }
-    const env = { ROWHOUSE_URL: url, ROWHOUSE_API_KEY: key };
-    const pushed = await runCommand(["db", "push"], { ...second, env });
-    expect(pushed.out).toContain("create table posts");
+  let key = "";
+  for (const line of CREATE_SECOND_APP.trim().split("\n")) {
+    const { code, out, err } = await runCommand(line.split(" ").slice(1), first);
+    expect([line, code === 0 ? "" : err]).toEqual([line, ""]);
+    key = out.trim();
+  }
+  const env = { ROWHOUSE_URL: url, ROWHOUSE_API_KEY: key };
+  const pushed = await runCommand(["db", "push"], { ...second, env });
+  expect(pushed.out).toContain("create table posts");
 
-    const pages = { url: identityUrl, call: callService.bind(undefined, { url: identityUrl }) };
-    const jar = new Map();
-    expect((await submitSignIn(pages, jar, user)).status).toBe(303);
-    const headers = { cookie: sharedCookie(jar) };
-    for (const slug of [app, "blog"]) {
-      const me = await fetch(`${url}/v1/auth/me?app=${slug}`, { headers });
-      expect([slug, me.status, await me.json()]).toMatchObject([slug, 200, { email: user.email }]);
-    }
-    expect(await dev.kill("SIGINT")).toBe(0);
-  },
-  LIMIT_MS,
-);
+  const pages = { url: identityUrl, call: callService.bind(undefined, { url: identityUrl }) };
+  const jar = new Map();
+  expect((await submitSignIn(pages, jar, user)).status).toBe(303);
+  const headers = { cookie: sharedCookie(jar) };
+  for (const slug of [app, "blog"]) {
+    const me = await fetch(`${url}/v1/auth/me?app=${slug}`, { headers });
+    expect([slug, me.status, await me.json()]).toMatchObject([slug, 200, { email: user.email }]);
+  }
+  expect(await dev.kill("SIGINT")).toBe(0);
+});
 
 /** In alphabetical order, as in a push. */
 const SCHEMAS = [
@@ -239,83 +212,65 @@ const SCHEMAS = [
   },
 ];
 
-test.each(SCHEMAS)(
-  "dev's printed commands work with $what",
-  async ({ tables, table, repeats }) => {
-    using other = makeProject({ "schema/mod.ts": schemaText(tables) });
-    const dev = await startDev(other.folder);
-    const created = (await paste(dev, "Create a row")) as { id: string };
-    expect(created).toHaveProperty("id");
-    if (repeats) expect(await paste(dev, "Create a row")).toHaveProperty("id");
-    expect(dev.output()).toContain(`/v1/data/db/${table} `);
-    const [, lines = ""] = dev.output().match(/In code, .*:\n((?: {2}.*\n)+)/) ?? [];
-    const code = lines.replace("await", repeats ? "await" : "if (false) await");
-    other.write("app.ts", code.replaceAll('"rowhouse/data"', JSON.stringify(SDK)));
-    const ran = Bun.spawnSync([process.execPath, "app.ts"], { cwd: other.folder });
-    expect(ran.stderr.toString()).toBe("");
-    expect(ran.stdout.toString()).toContain(created.id);
-    const { apiKey = "" } = JSON.parse(
-      readFileSync(join(other.folder, ".rowhouse/dev.json"), "utf8"),
-    );
-    expect(dev.output()).toContain(`The app's key, with every scope:\n  ${apiKey}\n`);
-    expect(await dev.kill("SIGTERM")).toBe(0);
-  },
-  LIMIT_MS,
-);
+test.each(SCHEMAS)("dev's printed commands work with $what", async ({ tables, table, repeats }) => {
+  using other = makeProject({ "schema/mod.ts": schemaText(tables) });
+  const dev = await startDev(other.folder);
+  const created = (await paste(dev, "Create a row")) as { id: string };
+  expect(created).toHaveProperty("id");
+  if (repeats) expect(await paste(dev, "Create a row")).toHaveProperty("id");
+  expect(dev.output()).toContain(`/v1/data/db/${table} `);
+  const [, lines = ""] = dev.output().match(/In code, .*:\n((?: {2}.*\n)+)/) ?? [];
+  const code = lines.replace("await", repeats ? "await" : "if (false) await");
+  other.write("app.ts", code.replaceAll('"rowhouse/data"', JSON.stringify(SDK)));
+  const ran = Bun.spawnSync([process.execPath, "app.ts"], { cwd: other.folder });
+  expect(ran.stderr.toString()).toBe("");
+  expect(ran.stdout.toString()).toContain(created.id);
+  const { apiKey } = readDev(other.folder);
+  expect(dev.output()).toContain(`The app's key, with every scope:\n  ${apiKey}\n`);
+  expect(await dev.kill("SIGTERM")).toBe(0);
+});
 
-test(
-  "a failed push at the start is reported, and the tour follows the first successful push",
-  async () => {
-    using other = makeProject({ "schema/mod.ts": schemaText("{ todos: { Title: 1 } }") });
-    const dev = await startDev(other.folder);
-    expect(dev.output()).toContain("The push failed: correct ./schema/mod.ts");
-    expect(dev.output()).not.toContain("No tables yet");
-    other.write("schema/mod.ts", schemaText(TODOS));
-    await dev.until(/List the rows/);
-    expect(await paste(dev, "Create a row")).toMatchObject({ title: "Milk" });
-    const { port } = new URL(
-      JSON.parse(readFileSync(join(other.folder, ".rowhouse/dev.json"), "utf8")).baseUrl,
-    );
-    using third = makeProject({ "schema/mod.ts": schemaText(TODOS) });
-    const busy = await runCommand(["dev", "--port", port], third);
-    expect([busy.code, busy.err]).toEqual([1, expect.stringContaining("set another --port\n")]);
-    expect(await dev.kill("SIGTERM")).toBe(0);
-  },
-  LIMIT_MS,
-);
+test("a failed push at the start is reported, and the tour follows the first successful push", async () => {
+  using other = makeProject({ "schema/mod.ts": schemaText("{ todos: { Title: 1 } }") });
+  const dev = await startDev(other.folder);
+  expect(dev.output()).toContain("The push failed: correct ./schema/mod.ts");
+  expect(dev.output()).not.toContain("No tables yet");
+  other.write("schema/mod.ts", schemaText(TODOS));
+  await dev.until(/List the rows/);
+  expect(await paste(dev, "Create a row")).toMatchObject({ title: "Milk" });
+  const { port } = new URL(readDev(other.folder).baseUrl);
+  using third = makeProject({ "schema/mod.ts": schemaText(TODOS) });
+  const busy = await runCommand(["dev", "--port", port], third);
+  expect([busy.code, busy.err]).toEqual([1, expect.stringContaining("set another --port\n")]);
+  expect(await dev.kill("SIGTERM")).toBe(0);
+});
 
-test(
-  "dev without a schema reports it and runs, and prints each request as one readable line",
-  async () => {
-    using other = makeProject();
-    const dev = startOnTerminal(["dev", "--port", "0", "--app", "wiki"], other);
-    await dev.until(/Ctrl-C stops everything/);
-    expect(dev.output()).toContain("./schema/mod.ts");
-    const file = JSON.parse(readFileSync(join(other.folder, ".rowhouse/dev.json"), "utf8"));
-    expect(file.app).toBe("wiki");
-    expect(dev.output()).toContain(file.apiKey);
-    const headers = { authorization: `Bearer ${file.apiKey}` };
-    await fetch(`${file.baseUrl}/v1/data/db/secret_name`, { headers });
-    await dev.until(/\d\d:\d\d:\d\d.* GET \/v1\/data\/db\/\S+ .*404.* unknown_table .*ms/);
-    expect(dev.output()).not.toContain('{"time"');
-    expect(dev.output()).not.toContain("secret_name");
-    expect(await dev.kill("SIGTERM")).toBe(0);
-    other.write("schema/mod.ts", schemaText(TODOS));
-    const again = startOnTerminal(["dev", "--port", "0"], other);
-    // The log line of the first push follows dev's own messages.
-    await again.until(/Ctrl-C stops everything[\s\S]*POST \/v1\/data\/schema/);
-    expect(JSON.parse(readFileSync(join(other.folder, ".rowhouse/dev.json"), "utf8")).app).toBe(
-      "wiki",
-    );
-    expect(await again.kill("SIGTERM")).toBe(0);
-    const rejected = await runCommand(["dev", "--app", "id"], other);
-    expect([rejected.code, rejected.err]).toEqual([
-      2,
-      expect.stringContaining('Cannot name an app "id"'),
-    ]);
-  },
-  LIMIT_MS,
-);
+test("dev without a schema reports it and runs, and prints each request as one readable line", async () => {
+  using other = makeProject();
+  const dev = startOnTerminal(["dev", "--port", "0", "--app", "wiki"], other);
+  await dev.until(DEV_READY);
+  expect(dev.output()).toContain("./schema/mod.ts");
+  const file = readDev(other.folder);
+  expect(file.app).toBe("wiki");
+  expect(dev.output()).toContain(file.apiKey);
+  const headers = { authorization: `Bearer ${file.apiKey}` };
+  await fetch(`${file.baseUrl}/v1/data/db/secret_name`, { headers });
+  await dev.until(/\d\d:\d\d:\d\d.* GET \/v1\/data\/db\/\S+ .*404.* unknown_table .*ms/);
+  expect(dev.output()).not.toContain('{"time"');
+  expect(dev.output()).not.toContain("secret_name");
+  expect(await dev.kill("SIGTERM")).toBe(0);
+  other.write("schema/mod.ts", schemaText(TODOS));
+  const again = startOnTerminal(["dev", "--port", "0"], other);
+  // The log line of the first push follows dev's own messages.
+  await again.until(/Ctrl-C stops everything[\s\S]*POST \/v1\/data\/schema/);
+  expect(readDev(other.folder).app).toBe("wiki");
+  expect(await again.kill("SIGTERM")).toBe(0);
+  const rejected = await runCommand(["dev", "--app", "id"], other);
+  expect([rejected.code, rejected.err]).toEqual([
+    2,
+    expect.stringContaining('Cannot name an app "id"'),
+  ]);
+});
 
 test.each([
   { folder: "wiki", slug: "wiki" },
@@ -329,57 +284,45 @@ test.each([
   expect(slug).toMatch(APP_SLUG);
 });
 
-test(
-  "after kill -9 the next start works with the same key and rows",
-  async () => {
-    const killed = await startDev();
-    const { apiKey } = readDev();
-    await paste(killed, "Create a row");
-    const before = await paste(killed, "List the rows");
-    await killed.kill("SIGKILL");
-    expect(existsSync(devFile())).toBe(true);
-    const dev = await startDev();
-    expect(readDev()["apiKey"]).toBe(apiKey);
-    expect(await paste(dev, "List the rows")).toEqual(before);
-    await dev.kill("SIGKILL");
-    await eventually(() => processesOf(project.folder).length === 0);
-  },
-  LIMIT_MS,
-);
+test("after kill -9 the next start works with the same key and rows", async () => {
+  const killed = await startDev(project.folder);
+  const { apiKey } = readDev(project.folder);
+  await paste(killed, "Create a row");
+  const before = await paste(killed, "List the rows");
+  await killed.kill("SIGKILL");
+  expect(existsSync(devFileOf(project.folder))).toBe(true);
+  const dev = await startDev(project.folder);
+  expect(readDev(project.folder).apiKey).toBe(apiKey);
+  expect(await paste(dev, "List the rows")).toEqual(before);
+  await dev.kill("SIGKILL");
+  await eventually(() => processesOf(project.folder).length === 0);
+});
 
-test(
-  "a role that an administrator revoked stays revoked",
-  async () => {
-    const roles = async () =>
-      await withDatabase(readDev()["databaseUrl"] ?? "", (database) =>
-        readRows(database, "select role from rowhouse.grants"),
-      );
-    const first = await startDev();
-    expect(await roles()).toEqual([{ role: "member" }]);
-    const words = ["admin", "revoke", "person@rowhouse.localhost", readDev()["app"] ?? ""];
-    expect((await runCommand(words, project)).code).toBe(0);
-    await first.kill("SIGTERM");
-    const second = await startDev();
-    expect(await roles()).toEqual([]);
-    await second.kill("SIGTERM");
-  },
-  LIMIT_MS,
-);
-
-test(
-  "dev exits with a message after its database has died",
-  async () => {
-    const dev = await startDev();
-    const [server] = await withDatabase(readDev()["databaseUrl"] ?? "", (database) =>
-      readRows<{ folder: string }>(database, "select current_setting('data_directory') as folder"),
+test("a role that an administrator revoked stays revoked", async () => {
+  const roles = async () =>
+    await withDatabase(readDev(project.folder).databaseUrl, (database) =>
+      readRows(database, "select role from rowhouse.grants"),
     );
-    const file = join(server?.folder ?? "", "postmaster.pid");
-    process.kill(Number(readFileSync(file, "utf8").split("\n")[0]), "SIGKILL");
-    await dev.until(/The embedded PostgreSQL has stopped: start rowhouse dev again/);
-    await eventually(() => processesOf(project.folder).length === 0);
-  },
-  LIMIT_MS,
-);
+  const first = await startDev(project.folder);
+  expect(await roles()).toEqual([{ role: "member" }]);
+  const words = ["admin", "revoke", "person@rowhouse.localhost", readDev(project.folder).app];
+  expect((await runCommand(words, project)).code).toBe(0);
+  await first.kill("SIGTERM");
+  const second = await startDev(project.folder);
+  expect(await roles()).toEqual([]);
+  await second.kill("SIGTERM");
+});
+
+test("dev exits with a message after its database has died", async () => {
+  const dev = await startDev(project.folder);
+  const [server] = await withDatabase(readDev(project.folder).databaseUrl, (database) =>
+    readRows<{ folder: string }>(database, "select current_setting('data_directory') as folder"),
+  );
+  const file = join(server?.folder ?? "", "postmaster.pid");
+  process.kill(Number(readFileSync(file, "utf8").split("\n")[0]), "SIGKILL");
+  await dev.until(/The embedded PostgreSQL has stopped: start rowhouse dev again/);
+  await eventually(() => processesOf(project.folder).length === 0);
+});
 
 test.each([{ killsMs: [] }, { killsMs: [800, 1100, 1400, 1700] }])(
   "dev keeps the rows of its database of 0.1.0, killed after $killsMs ms",
@@ -387,7 +330,7 @@ test.each([{ killsMs: [] }, { killsMs: [800, 1100, 1400, 1700] }])(
     using other = makeProject({ "schema/mod.ts": schemaText(TODOS) });
     const { folder: program, remove } = await unpackProgram("0.1.0");
     const first = startCommand(["dev", "--port", "0"], { ...other, program });
-    await first.until(/Ctrl-C stops everything/);
+    await first.until(DEV_READY);
     const created = await paste(first, "Create a row");
     expect(await first.kill("SIGTERM")).toBe(0);
     for (const waitMs of killsMs) {
@@ -403,24 +346,19 @@ test.each([{ killsMs: [] }, { killsMs: [800, 1100, 1400, 1700] }])(
     expect(await last.kill("SIGTERM")).toBe(0);
     remove();
   },
-  3 * LIMIT_MS,
 );
 
-test(
-  "dev runs in a folder that only its owner can enter",
-  async () => {
-    using closed = makeProject({ "schema/mod.ts": schemaText(TODOS) });
-    chmodSync(closed.folder, 0o700);
-    const dev = await startDev(closed.folder);
-    expect(await paste(dev, "Create a row")).toMatchObject({ title: "Milk" });
-    const [data] = processesOf("/postgres -D ").flatMap(
-      (line) => line.match(/-D (\/var\/tmp\/rowhouse-data-\w+)/)?.[1] ?? [],
-    );
-    expect(await dev.kill("SIGTERM")).toBe(0);
-    if (data !== undefined) rmSync(data, { recursive: true, force: true });
-  },
-  LIMIT_MS,
-);
+test("dev runs in a folder that only its owner can enter", async () => {
+  using closed = makeProject({ "schema/mod.ts": schemaText(TODOS) });
+  chmodSync(closed.folder, 0o700);
+  const dev = await startDev(closed.folder);
+  expect(await paste(dev, "Create a row")).toMatchObject({ title: "Milk" });
+  const [data] = processesOf("/postgres -D ").flatMap(
+    (line) => line.match(/-D (\/var\/tmp\/rowhouse-data-\w+)/)?.[1] ?? [],
+  );
+  expect(await dev.kill("SIGTERM")).toBe(0);
+  if (data !== undefined) rmSync(data, { recursive: true, force: true });
+});
 
 test("dev never uses a folder with other content for the database", async () => {
   using other = makeProject({ "data/letter.txt": "dear" });

@@ -1,12 +1,13 @@
 /** `rowhouse/testing`: people with the rights of their role, in `bun test` and `node --test`, only on a running `rowhouse dev`. */
-import { afterAll, describe, expect, test } from "bun:test";
+import { afterAll, describe, expect, setDefaultTimeout, test } from "bun:test";
 import { chmodSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { person, removePeople } from "../../src/sdk/testing.ts";
 import { readBlocks } from "../docs/blocks.ts";
 import { makeProject, ROOT, runCommand, startCommand } from "../support/command.ts";
+import { readDev } from "../support/dev.ts";
 
-const LIMIT_MS = 120_000;
+setDefaultTimeout(120_000);
 
 /** The test file of the docs. */
 const [EXAMPLE = ""] = readBlocks(readFileSync(join(ROOT, "docs/sdk.md"), "utf8")).flatMap(
@@ -75,19 +76,13 @@ async function runTests(command: readonly string[]): Promise<string> {
 }
 
 describe("people of rowhouse dev", () => {
-  test(
-    "test the rules of the docs' example in bun test",
-    async () => {
-      project.write("rules.test.ts", EXAMPLE.replace(/^\/\/ .*\n/, ""));
-      expect(await runTests([process.execPath, "test", "rules.test.ts"])).toContain("1 pass");
-    },
-    LIMIT_MS,
-  );
+  test("test the rules of the docs' example in bun test", async () => {
+    project.write("rules.test.ts", EXAMPLE.replace(/^\/\/ .*\n/, ""));
+    expect(await runTests([process.execPath, "test", "rules.test.ts"])).toContain("1 pass");
+  });
 
-  test(
-    "test the rules in node --test",
-    async () => {
-      const text = `import test, { after } from "node:test";
+  test("test the rules in node --test", async () => {
+    const text = `import test, { after } from "node:test";
 import assert from "node:assert";
 import { person, removePeople } from "rowhouse/testing";
 
@@ -101,46 +96,39 @@ test("members see their own rows", async () => {
   await assert.rejects(lead.db.todos.delete(todo.id), { code: "forbidden" });
 });
 `;
-      writeFileSync(join(project.folder, "rules.test.mjs"), text);
-      await runTests(["node", "--test", "rules.test.mjs"]);
-    },
-    LIMIT_MS,
-  );
+    writeFileSync(join(project.folder, "rules.test.mjs"), text);
+    await runTests(["node", "--test", "rules.test.mjs"]);
+  });
 
-  test(
-    "have a key, and are deleted by remove() and removePeople()",
-    async () => {
-      const { folder } = project;
-      const [ada, bob] = [
-        await person({ role: "member", folder }),
-        await person({ role: "lead", folder }),
-      ];
-      expect(ada.email).toEndWith("@rowhouse.localhost");
-      const { baseUrl } = JSON.parse(readFileSync(join(folder, ".rowhouse/dev.json"), "utf8"));
-      const read = async (key: string) => {
-        const headers = { authorization: `Bearer ${key}` };
-        const response = await fetch(`${baseUrl}/v1/data/me?app=wiki`, { headers });
-        return [response.status, Object(await response.json())["role"]];
-      };
-      const keys = [await ada.key(), await bob.key()] as const;
-      expect([await read(keys[0]), await read(keys[1])]).toEqual([
-        [200, "member"],
-        [200, "lead"],
-      ]);
-      await ada.remove();
-      expect((await read(keys[0]))[0]).toBe(401);
-      await removePeople();
-      expect((await read(keys[1]))[0]).toBe(401);
-      expect((await runCommand(["admin", "list-users", "--json"], project)).out).not.toContain(
-        "test-",
-      );
-    },
-    LIMIT_MS,
-  );
+  test("have a key, and are deleted by remove() and removePeople()", async () => {
+    const { folder } = project;
+    const [ada, bob] = [
+      await person({ role: "member", folder }),
+      await person({ role: "lead", folder }),
+    ];
+    expect(ada.email).toEndWith("@rowhouse.localhost");
+    const { baseUrl } = readDev(folder);
+    const read = async (key: string) => {
+      const headers = { authorization: `Bearer ${key}` };
+      const response = await fetch(`${baseUrl}/v1/data/me?app=wiki`, { headers });
+      return [response.status, Object(await response.json())["role"]];
+    };
+    const keys = [await ada.key(), await bob.key()] as const;
+    expect([await read(keys[0]), await read(keys[1])]).toEqual([
+      [200, "member"],
+      [200, "lead"],
+    ]);
+    await ada.remove();
+    expect((await read(keys[0]))[0]).toBe(401);
+    await removePeople();
+    expect((await read(keys[1]))[0]).toBe(401);
+    expect((await runCommand(["admin", "list-users", "--json"], project)).out).not.toContain(
+      "test-",
+    );
+  });
 
   test("dev has a person for each role of the rules", async () => {
-    const { roles } = JSON.parse(readFileSync(join(project.folder, ".rowhouse/dev.json"), "utf8"));
-    const { email, password } = roles.lead;
+    const { email = "", password } = readDev(project.folder).roles?.["lead"] ?? {};
     expect(email).toBe("lead@rowhouse.localhost");
     expect(started).toContain(`  as ${email} with ${password} (role lead)\n`);
     expect(started).toMatch(/ {2}as person@rowhouse\.localhost with \S+ \(role member\)\n/);
@@ -170,9 +158,7 @@ test("members see their own rows", async () => {
   });
 
   test("are only for the token of this run of dev", async () => {
-    const { baseUrl } = JSON.parse(
-      readFileSync(join(project.folder, ".rowhouse/dev.json"), "utf8"),
-    );
+    const { baseUrl } = readDev(project.folder);
     const ask = (headers: Record<string, string>) =>
       fetch(`${baseUrl}/rowhouse-dev/people`, {
         method: "POST",
