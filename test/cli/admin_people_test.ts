@@ -2,9 +2,10 @@
 import { expect, test } from "bun:test";
 import { openAdmin } from "../support/admin.ts";
 import {
+  choosePassword,
   type Jar,
   makePerson,
-  readHidden,
+  readMe,
   sharedCookie,
   signInAs,
   submitSignIn,
@@ -32,17 +33,8 @@ test("a person is created, sets a password by the link, gets a role, loses the r
   });
   const path = String(user["passwordLink"]).replace("https://id.example.org", "");
   const jar: Jar = new Map();
-  const hidden = readHidden((await visit(admin.service, jar, path)).text);
-  const set = await visit(admin.service, jar, "/set-password", {
-    fields: { ...hidden, password: PASSWORD },
-  });
-  expect(set.status).toBe(303);
-  const status = async () =>
-    (
-      await admin.service.call(undefined, "/v1/auth/me?app=wiki", {
-        headers: { cookie: sharedCookie(jar) },
-      })
-    ).status;
+  expect((await choosePassword(admin.service, path, PASSWORD, jar)).status).toBe(303);
+  const status = async () => (await readMe(admin.service, jar, "wiki")).status;
   expect(await status()).toBe(403);
   expect(await json("grant", email, "wiki", "editor")).toEqual({
     email,

@@ -3,7 +3,6 @@ import { beforeEach, describe, expect, test } from "bun:test";
 import { readList } from "../../src/records/actions/mod.ts";
 import {
   appPeopleList,
-  createUser,
   grantAppRoles,
   grantRole,
   peopleList,
@@ -12,22 +11,23 @@ import {
   showUser,
 } from "../../src/records/people/mod.ts";
 import { cases } from "../support/cases.ts";
-import { testDeps } from "../support/deps.ts";
 import { eventually } from "../support/eventually.ts";
 import { whileDone } from "../support/held_lock.ts";
 import { listAudit } from "../support/lists.ts";
 import { expectPage, expectRedirect } from "../support/page_text.ts";
 import {
+  choosePassword,
   type Jar,
   makePerson,
   type Person,
   readHidden,
-  sharedCookie,
+  readMe,
   signInAs,
   submitForm,
   submitSignIn,
   visit,
 } from "../support/people.ts";
+import { invite } from "../support/provider_people.ts";
 import { openTestService, type TestResponse } from "../support/service.ts";
 import { share } from "../support/share.ts";
 
@@ -41,6 +41,8 @@ beforeEach(async () => {
   person = await makePerson(service, { name: "Mary" });
 });
 
+const NEW = "seven green bottles on a wall";
+service.secrets.add(NEW);
 const newEmail = () => `new-${crypto.randomUUID().slice(-12)}@example.org`;
 const pathOf = ({ id }: Person) => `/console/people/${id}`;
 const shownBy = async (of: Person) => await showUser(service.service, of.email);
@@ -58,18 +60,7 @@ function readLink({ text }: TestResponse): string {
   return link === "" ? "" : new URL(link).pathname + new URL(link).search;
 }
 
-async function usePasswordLink(link: string, password: string): Promise<TestResponse> {
-  service.secrets.add(password);
-  const jar: Jar = new Map();
-  const page = await visit(service, jar, link);
-  const fields = { ...readHidden(page.text), password };
-  return await visit(service, jar, link, { fields });
-}
-
-const me = async (jar: Jar) =>
-  await service.call(undefined, `/v1/auth/me?app=${app.slug}`, {
-    headers: { cookie: sharedCookie(jar) },
-  });
+const me = (jar: Jar) => readMe(service, jar, app.slug);
 
 test("an invited person gets a role, sets the password by the link, and loses the role after its revocation", async () => {
   const email = newEmail();
@@ -81,10 +72,10 @@ test("an invited person gets a role, sets the password by the link, and loses th
   });
   const link = readLink(made);
   expectPage(made, 200, 'data-copy="link"');
-  expect((await usePasswordLink(link, "seven green bottles on a wall")).status).toBe(303);
+  expect((await choosePassword(service, link, NEW)).status).toBe(303);
   const { id } = await showUser(service.service, email);
   const jar: Jar = new Map();
-  await submitSignIn(service, jar, { email, password: "seven green bottles on a wall" });
+  await submitSignIn(service, jar, { email, password: NEW });
   expect((await me(jar)).json).toMatchObject({ email, displayName: "Tim", role: "editor" });
   const role = `/console/apps/${app.slug}/people/${id}`;
   const asked = await submit(adminJar, role, { role: "editr" });
@@ -119,10 +110,10 @@ test.each([
   const email = newEmail();
   const typed = { email, name: row.invited, app: app.slug, role: "editor" };
   const link = readLink(await submit(adminJar, `/console/new-person?app=${app.slug}`, typed));
-  const [jar, password]: [Jar, string] = [new Map(), "seven green bottles on a wall"];
+  const jar: Jar = new Map();
   const { text } = await visit(service, jar, link);
   expect(text.includes('name="name"')).toBe(row.asks);
-  const fields = { ...readHidden(text), password, name: row.given };
+  const fields = { ...readHidden(text), password: NEW, name: row.given };
   expect((await visit(service, jar, link, { fields })).status).toBe(303);
   expect((await showUser(service.service, email)).displayName).toBe(row.name);
 });
@@ -207,13 +198,7 @@ describe("an admin who is not a super_admin", () => {
   });
 
   test("gets no role through an earlier link", async () => {
-    const { email, linkText } = await createUser(testDeps(service.service), {
-      email: newEmail(),
-      displayName: undefined,
-      consoleRole: undefined,
-    });
-    service.secrets.add(linkText);
-    const other = await showUser(service.service, email);
+    const other = await invite(service);
     const link = readLink(await submit(adminJar, `${pathOf(other)}/password-link`));
     await submit(chiefJar, `${pathOf(other)}/console-role`, { console_role: "super_admin" });
     expect((await shownBy(other)).consoleRole).toBe("super_admin");
@@ -481,13 +466,7 @@ test("a person who signed out has signed in", async () => {
 });
 
 test("a person with a provider needs no password", async () => {
-  const { email, linkText } = await createUser(testDeps(service.service), {
-    email: newEmail(),
-    displayName: undefined,
-    consoleRole: undefined,
-  });
-  service.secrets.add(linkText);
-  const { id } = await showUser(service.service, email);
+  const { email, id } = await invite(service);
   const list = async () => (await visit(service, adminJar, `/console/people?q=${email}`)).text;
   expect(await list()).toContain('pill-plain">invited<');
   await write(
@@ -532,12 +511,7 @@ test("people are found by address and by name, and paged", async () => {
 
 test("input of people is escaped, keeps its direction, and does not stretch the page", async () => {
   const name = `<script>alert(1)</script>"'&\u202e${"x".repeat(150)}`;
-  const { id, linkText } = await createUser(testDeps(service.service), {
-    email: newEmail(),
-    displayName: undefined,
-    consoleRole: undefined,
-  });
-  service.secrets.add(linkText);
+  const { id } = await invite(service);
   await service.query("update rowhouse.users set display_name = $1 where id = $2", [name, id]);
   const at = `/console/people/${id}`;
   for (const path of ["/console/people?q=script", at, `${at}/password-link`, `${at}/delete`]) {

@@ -12,8 +12,8 @@ import {
   PASSWORD,
   type Person,
   readHidden,
+  readMe,
   readToken,
-  sharedCookie,
   signInAs,
   submitSignIn,
   visit,
@@ -25,9 +25,7 @@ const service = await share(openTestService({ identity: () => ({ cookieDomain: "
 
 const NEW = "seven slow green boats";
 
-function whoAmI(jar: Jar) {
-  return service.call(undefined, "/v1/auth/me", { headers: { cookie: sharedCookie(jar) } });
-}
+const whoAmI = (jar: Jar) => readMe(service, jar);
 
 async function send(jar: Jar, path: string, fields: Record<string, string>) {
   const form_token = readToken((await visit(service, jar, path)).text);

@@ -10,6 +10,7 @@ import {
   type Jar,
   makePerson,
   readHidden,
+  readMe,
   sharedCookie,
   signInAs,
   submitForm,
@@ -60,10 +61,7 @@ async function accept(path: string, jar: Jar = new Map()) {
   return { page, response, location: response.headers.get("location"), jar };
 }
 
-async function readUser(jar: Jar, slug: string) {
-  const headers = { cookie: sharedCookie(jar) };
-  return await service.call(undefined, `/v1/auth/me?app=${slug}`, { headers });
-}
+const readUser = (jar: Jar, slug: string) => readMe(service, jar, slug);
 
 /** Waits for the reset email, and returns its path. The email to a new account also has a link. */
 async function readMailedPath(email: string): Promise<string> {

@@ -5,20 +5,20 @@
 import { beforeEach, describe, expect, test } from "bun:test";
 import { SERVICE_QUEUE } from "../../src/db/mod.ts";
 import { makePasswordLink } from "../../src/records/people/mod.ts";
-import { openService } from "../../src/service/open.ts";
 import { TEST_HASHING, TEST_IDENTITY_SECRET, testDeps } from "../support/deps.ts";
 import {
   type Jar,
   makePerson,
+  PASSWORD,
   type Person,
+  readMe,
   sharedCookie,
   signInAs,
   submitSignIn,
   type VisitedService,
   visit,
 } from "../support/people.ts";
-import { callService, openTestService } from "../support/service.ts";
-import { type Opened, serve } from "../support/shape.ts";
+import { openBeside, openTestService } from "../support/service.ts";
 import { share } from "../support/share.ts";
 
 const THIEFS_PASSWORD = "nine quiet brass lamps";
@@ -39,15 +39,9 @@ const write = (text: string, parameters: string[] = []) =>
   service.service.admin.query<Record<string, unknown>>(text, parameters, OPTIONS);
 const steal = (text: string, parameters: (string | number | null)[] = []) =>
   service.service.db.query<Record<string, unknown>>(text, parameters, OPTIONS);
-const me = async (of: Jar) =>
-  (await service.call(undefined, "/v1/auth/me", { headers: { cookie: sharedCookie(of) } })).status;
-const signsIn = async (email: string, password?: string) =>
-  (
-    await submitSignIn(service, new Map(), {
-      email,
-      ...(password === undefined ? {} : { password }),
-    })
-  ).status;
+const me = async (of: Jar) => (await readMe(service, of)).status;
+const signsIn = async (email: string, password = PASSWORD) =>
+  (await submitSignIn(service, new Map(), { email, password })).status;
 
 describe("a value that was moved in the database is invalid:", () => {
   test("a session, also on the pages", async () => {
@@ -161,48 +155,25 @@ describe("the serving login", () => {
 
 describe("a new secret", () => {
   const NEXT = "another secret of the tests: 32 bytes or more";
-  const open = (...identitySecrets: string[]) => openWith(TEST_HASHING, identitySecrets);
-  const openWith = (hashing: typeof TEST_HASHING, identitySecrets: string[]) =>
-    serve(
-      openService({
-        databaseUrl: service.database.servingUrl,
-        adminDatabaseUrl: service.database.pushUrl,
-        connections: 2,
-        prepare: service.database.prepare,
-        keyPrefix: "rh",
-        identitySecrets,
-        hashing,
-        log: () => undefined,
-      }),
-    );
-  const visited = ({ url }: Opened): VisitedService => ({
-    url,
-    call: (app, path, call) => callService({ url, secrets: service.secrets }, app, path, call),
-  });
-  const askMe = async (over: Opened) =>
-    (await visited(over).call(undefined, "/v1/auth/me", { headers: { cookie: sharedCookie(jar) } }))
-      .status;
-  const signIn = async (over: Opened, email: string) =>
-    (await submitSignIn(visited(over), new Map(), { email, password: THIEFS_PASSWORD })).status;
-  const secretIdOf = async (id: string) =>
-    (
-      await write("select password_secret_id as id from rowhouse.users where id = $1::text::uuid", [
-        id,
-      ])
-    )[0]?.["id"];
+  const open = (hashing: typeof TEST_HASHING, ...identitySecrets: string[]) =>
+    openBeside(service, { hashing, identitySecrets });
+  const askMe = async (over: VisitedService) => (await readMe(over, jar)).status;
+  const signIn = async (over: VisitedService, email: string) =>
+    (await submitSignIn(over, new Map(), { email, password: THIEFS_PASSWORD })).status;
+  const secretIdOf = async (id: string) => {
+    const read = "select password_secret_id as id from rowhouse.users where id = $1::text::uuid";
+    return (await write(read, [id]))[0]?.["id"];
+  };
 
   test("renews passwords on sign-in, and requires both secrets until then", async () => {
-    const [both, alone] = [await open(NEXT, TEST_IDENTITY_SECRET), await open(NEXT)];
-    try {
-      expect([await askMe(both), await askMe(alone)]).toEqual([200, 401]);
-      expect(await signIn(alone, thief.email)).toBe(422);
-      const before = await secretIdOf(thief.id);
-      expect(await signIn(both, thief.email)).toBe(303);
-      expect(await secretIdOf(thief.id)).not.toBe(before);
-      expect(await signIn(alone, thief.email)).toBe(303);
-    } finally {
-      await Promise.all([both.close(), alone.close()]);
-    }
+    await using both = await open(TEST_HASHING, NEXT, TEST_IDENTITY_SECRET);
+    await using alone = await open(TEST_HASHING, NEXT);
+    expect([await askMe(both), await askMe(alone)]).toEqual([200, 401]);
+    expect(await signIn(alone, thief.email)).toBe(422);
+    const before = await secretIdOf(thief.id);
+    expect(await signIn(both, thief.email)).toBe(303);
+    expect(await secretIdOf(thief.id)).not.toBe(before);
+    expect(await signIn(alone, thief.email)).toBe(303);
   });
 
   test("two sign-ins of one person at the same time both succeed while the hash is renewed", async () => {
@@ -217,12 +188,8 @@ describe("a new secret", () => {
         return await TEST_HASHING.verify(...values);
       },
     };
-    const both = await openWith(hashing, [NEXT, TEST_IDENTITY_SECRET]);
-    try {
-      const statuses = await Promise.all([signIn(both, thief.email), signIn(both, thief.email)]);
-      expect([statuses, reads]).toEqual([[303, 303], 3]);
-    } finally {
-      await both.close();
-    }
+    await using both = await open(hashing, NEXT, TEST_IDENTITY_SECRET);
+    const statuses = await Promise.all([signIn(both, thief.email), signIn(both, thief.email)]);
+    expect([statuses, reads]).toEqual([[303, 303], 3]);
   });
 });

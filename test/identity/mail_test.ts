@@ -17,10 +17,9 @@ import { listAudit } from "../support/lists.ts";
 import { type MailServer, openMailServer, type Received } from "../support/mail_server.ts";
 import { openMailService } from "../support/mail_service.ts";
 import {
-  type Jar,
+  choosePassword,
   makePerson,
   PASSWORD,
-  readHidden,
   readToken,
   signInAs,
   submitSignIn,
@@ -37,18 +36,14 @@ beforeAll(async () => {
 afterAll(() => close());
 
 const NEW = "seven slow green boats";
+const UNNAMED = { displayName: undefined, consoleRole: undefined };
 const deps = () => testDeps(service.service);
 
 /** No email to this person is pending. */
 async function settled(email: string): Promise<void> {
-  await eventually(async () => {
-    const [row] = await service.query<{ left: number }>(
-      `select count(*)::int4 as left from rowhouse.mails join rowhouse.users on users.id = user_id
-      where email = $1 and sent_at is null and given_up_at is null`,
-      [email],
-    );
-    return row?.left === 0;
-  });
+  const pending = `select from rowhouse.mails join rowhouse.users on users.id = user_id
+    where email = $1 and sent_at is null and given_up_at is null`;
+  await eventually(async () => (await service.query(pending, [email])).length === 0);
 }
 
 test("every template in the database's queue is defined, and every defined template is used", async () => {
@@ -72,13 +67,6 @@ function pathOf({ text }: Received): string {
   return path;
 }
 
-async function choose(path: string, password: string) {
-  const jar: Jar = new Map();
-  const page = await visit(service, jar, path);
-  const fields = { ...readHidden(page.text), password };
-  return await visit(service, jar, "/set-password", { fields });
-}
-
 test("an invitation has a link that sets a password, no other text, and a no-reply sender", async () => {
   const email = newAddress();
   await createUser(deps(), { email, displayName: "Ada <b>Lovelace</b>", consoleRole: undefined });
@@ -92,7 +80,7 @@ test("an invitation has a link that sets a password, no other text, and a no-rep
   expect(mail?.html.match(/href="/g)).toHaveLength(1);
   const path = pathOf(mail as Received);
   expect(mail?.html).toContain(path);
-  expect((await choose(path, NEW)).status).toBe(303);
+  expect((await choosePassword(service, path, NEW)).status).toBe(303);
   expect((await submitSignIn(service, new Map(), { email, password: NEW })).status).toBe(303);
 });
 
@@ -210,7 +198,7 @@ test("a changed address is reported to both addresses, unless the invitation is 
     expect(mail?.raw).not.toContain(to === email ? person.email : email);
   }
   const invited = newAddress();
-  await createUser(deps(), { email: invited, displayName: undefined, consoleRole: undefined });
+  await createUser(deps(), { ...UNNAMED, email: invited });
   await settled(invited);
   await changeEmail(deps(), { email: invited, newEmail: later });
   await settled(later);
@@ -222,8 +210,7 @@ test("a changed address is reported to both addresses, unless the invitation is 
 
 test("a temporary SMTP error is retried, and a permanent error is not", async () => {
   const [later, never] = [newAddress(), newAddress()];
-  const invite = (email: string) =>
-    createUser(deps(), { email, displayName: undefined, consoleRole: undefined });
+  const invite = (email: string) => createUser(deps(), { ...UNNAMED, email });
   mails.reject(2, 451);
   await invite(later);
   expect(await mails.waitFor(later)).toHaveLength(1);
@@ -252,7 +239,7 @@ test("a temporary SMTP error is retried, and a permanent error is not", async ()
 test("an email with an ended link, or to a disabled person, is not sent", async () => {
   const email = newAddress();
   mails.reject(1000, 451);
-  await createUser(deps(), { email, displayName: undefined, consoleRole: undefined });
+  await createUser(deps(), { ...UNNAMED, email });
   await setDisabled(deps(), email, true);
   mails.reject(0, 451);
   await settled(email);
@@ -261,7 +248,7 @@ test("an email with an ended link, or to a disabled person, is not sent", async 
 
 test("max five emails of a kind are sent to a person in an hour", async () => {
   const email = newAddress();
-  await createUser(deps(), { email, displayName: undefined, consoleRole: undefined });
+  await createUser(deps(), { ...UNNAMED, email });
   for (let round = 0; round < 8; round++) await makePasswordLink(deps(), email);
   const [row] = await service.query<{ queued: number }>(
     `select count(*)::int4 as queued from rowhouse.mails join rowhouse.users on users.id = user_id
@@ -313,11 +300,7 @@ test.each([
 
 test("neither the database nor the log contains a link", async () => {
   const email = newAddress();
-  const { linkText } = await createUser(deps(), {
-    email,
-    displayName: undefined,
-    consoleRole: undefined,
-  });
+  const { linkText } = await createUser(deps(), { ...UNNAMED, email });
   const [mail] = await mails.waitFor(email);
   expect(pathOf(mail as Received)).toBe(`/set-password?token=${linkText}`);
   const [, secret = ""] = linkText.split(".");

@@ -5,7 +5,14 @@ import { setDisabled } from "../../src/records/people/mod.ts";
 import { PROVIDER_STATE_LIFE_S } from "../../src/std/limits.ts";
 import { listEvents } from "../support/audit_events.ts";
 import { expectPage, expectRedirect } from "../support/page_text.ts";
-import { type Jar, keepCookies, makePerson, sharedCookie, visit } from "../support/people.ts";
+import {
+  type Jar,
+  keepCookies,
+  makePerson,
+  readMe,
+  sharedCookie,
+  visit,
+} from "../support/people.ts";
 import { startProvider } from "../support/provider.ts";
 import { invite, signInWith } from "../support/provider_people.ts";
 import { openTestService } from "../support/service.ts";
@@ -58,9 +65,7 @@ test("an invited person is linked at the first sign-in, and later sign-ins reach
   });
   expectRedirect(first, BACK);
   expect([...jar.keys()].sort()).toEqual([DEVICE_COOKIE, IDENTITY_COOKIE, SESSION_COOKIE].sort());
-  const me = await service.call(undefined, "/v1/auth/me?app=wiki", {
-    headers: { cookie: sharedCookie(jar) },
-  });
+  const me = await readMe(service, jar, "wiki");
   expect(me.json).toMatchObject({ id: person.id, email: person.email, role: "member" });
   // The address no longer counts, even if it belongs to another person.
   const somebody = await makePerson(service);
@@ -126,9 +131,7 @@ describe("a provider that is trusted for a domain", () => {
     const page = await visit(service, jar, "/login");
     expect(page.text).toContain("Hello, New Person");
     expect(page.text).toContain("new.person@example.com");
-    const me = await service.call(undefined, "/v1/auth/me?app=wiki", {
-      headers: { cookie: sharedCookie(jar) },
-    });
+    const me = await readMe(service, jar, "wiki");
     expect(me.status).toBe(403);
   });
 
@@ -144,8 +147,7 @@ describe("a provider that is trusted for a domain", () => {
     other.accounts.set(login, { email, email_verified: true, name: given });
     const jar: Jar = new Map();
     await signInWith(service, jar, { login, path: "/oidc/other" });
-    const headers = { cookie: sharedCookie(jar) };
-    const me = await service.call(undefined, "/v1/auth/me", { headers });
+    const me = await readMe(service, jar);
     expect(me.json).toMatchObject({ email, displayName: stored });
   });
 

@@ -13,11 +13,13 @@ import { IDENTITY_SECRETS, TEST_HASHING, testDeps } from "../support/deps.ts";
 import { listApps, listAudit } from "../support/lists.ts";
 import { expectPage, expectRedirect } from "../support/page_text.ts";
 import {
+  choosePassword,
   identityCookie,
   type Jar,
   makePerson,
   PASSWORD,
   readHidden,
+  readMe,
   readToken,
   sharedCookie,
   signInAs,
@@ -32,15 +34,14 @@ const service = await share(openTestService({ identity: () => ({ cookieDomain: "
 const app = await service.makeApp(undefined, REDIRECT_TARGETS);
 const person = await makePerson(service, { name: "Ada <b>", app, role: "editor" });
 
+const NEW_PERSON = { displayName: undefined, consoleRole: undefined };
 const CALLBACK = "https://app.example.org/callback";
 
 function authorize(redirectUri: string, slug = app.slug): string {
   return `/authorize?${new URLSearchParams({ app: slug, redirect_uri: redirectUri })}`;
 }
 
-function whoAmI(jar: Jar) {
-  return service.call(undefined, "/v1/auth/me", { headers: { cookie: sharedCookie(jar) } });
-}
+const whoAmI = (jar: Jar) => readMe(service, jar);
 
 describe("/authorize", () => {
   test("displays the form, signs in and redirects to the checked address with its cookies", async () => {
@@ -286,8 +287,7 @@ describe("the sign-in response", () => {
     const disabled = await makePerson(service);
     await setDisabled({ admin: service.service.admin }, disabled.email, true);
     const invited = `invited-${crypto.randomUUID().slice(-6)}@example.org`;
-    const made = { email: invited, displayName: undefined, consoleRole: undefined };
-    await createUser(testDeps(service.service), made);
+    await createUser(testDeps(service.service), { ...NEW_PERSON, email: invited });
     const tries = [
       { email: "nobody@example.org", password: PASSWORD },
       { email: person.email, password: `${PASSWORD}!` },
@@ -399,11 +399,7 @@ describe("/set-password", () => {
 
   async function makeLink() {
     const email = `new-${crypto.randomUUID().slice(-8)}@example.org`;
-    const { linkText } = await createUser(deps(), {
-      email,
-      displayName: "Bo",
-      consoleRole: undefined,
-    });
+    const { linkText } = await createUser(deps(), { ...NEW_PERSON, email });
     return { email, path: `/set-password?token=${linkText}` };
   }
 
@@ -415,10 +411,7 @@ describe("/set-password", () => {
       visit(service, jar, "/set-password", { fields: { ...hidden, password } });
   }
 
-  async function choose(path: string, password: string) {
-    const send = await openLink(path);
-    return await send(password);
-  }
+  const choose = (path: string, password: string) => choosePassword(service, path, password);
 
   test("sets a password once, which then signs in", async () => {
     const { email, path } = await makeLink();

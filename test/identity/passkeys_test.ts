@@ -4,11 +4,10 @@ import { SettingsService } from "@simplewebauthn/server";
 import { CHALLENGE_COOKIE } from "../../src/identity/passkeys/response.ts";
 import { findRelyingParty } from "../../src/identity/settings.ts";
 import { exportUser } from "../../src/records/people/mod.ts";
-import { openService } from "../../src/service/open.ts";
 import { CHALLENGE_LIFE_S } from "../../src/std/limits.ts";
 import { listEvents } from "../support/audit_events.ts";
 import { type Lies, makeAuthenticator } from "../support/authenticator.ts";
-import { TEST_HASHING, TEST_IDENTITY_SECRET } from "../support/deps.ts";
+import { TEST_IDENTITY_SECRET } from "../support/deps.ts";
 import { expectPage, expectRedirect, textOf } from "../support/page_text.ts";
 import {
   addPasskey,
@@ -31,8 +30,7 @@ import {
   visit,
 } from "../support/people.ts";
 import { enrol, enterFactor, passPassword, readCodes } from "../support/second_factor.ts";
-import { callService, openTestService, type TestService } from "../support/service.ts";
-import { serve } from "../support/shape.ts";
+import { openBeside, openTestService } from "../support/service.ts";
 import { share } from "../support/share.ts";
 
 const opened = await openTestService({
@@ -178,27 +176,21 @@ test("a passkey whose counter does not increase is rejected as a copy, and the a
 });
 
 describe("a row that the service did not create does not sign in", () => {
+  const copy = (column: string) =>
+    `${column} = (select ${column} from rowhouse.passkeys where user_id = $2::uuid), user_id = $1::uuid`;
   test.each([
-    { name: "of another person", change: "user_id = $2" },
-    {
-      name: "with another key",
-      change:
-        "public_key = (select public_key from rowhouse.passkeys where user_id = $2), user_id = $1",
-    },
-    {
-      name: "with the digest of another row",
-      change: "digest = (select digest from rowhouse.passkeys where user_id = $2), user_id = $1",
-    },
-    {
-      name: "under the name of another secret",
-      change: "secret_id = 'none', user_id = coalesce($1, $2)",
-    },
-  ])("$name", async ({ change }) => {
+    ["of another person", "user_id = $2::uuid"],
+    ["with another key", copy("public_key")],
+    ["with the digest of another row", copy("digest")],
+    [
+      "under the name of another secret",
+      "secret_id = 'none', user_id = coalesce($1::uuid, $2::uuid)",
+    ],
+  ])("%s", async (_, change) => {
     const [one, two] = [await makeHolder(service), await makeHolder(service)];
-    await service.query(
-      `update rowhouse.passkeys set ${change.replaceAll("$1", "$1::uuid").replaceAll("$2", "$2::uuid")} where user_id = $1::uuid`,
-      [one.person.id, two.person.id],
-    );
+    await service.query(`update rowhouse.passkeys set ${change} where user_id = $1::uuid`, [
+      ...[one.person.id, two.person.id],
+    ]);
     const handle = Buffer.from(two.person.id.replaceAll("-", ""), "hex").toString("base64url");
     for (const { authenticator, lies } of [
       { authenticator: one.authenticator, lies: {} },
@@ -527,25 +519,12 @@ test("a passkey of a removed secret does not sign in, and a used passkey moves t
   const { person, authenticator } = await makeHolder(service);
   const NEXT = "another secret of the tests: 32 bytes or more";
   const tryWith = async (...identitySecrets: string[]) => {
-    const opened = await serve(
-      openService({
-        databaseUrl: service.database.servingUrl,
-        adminDatabaseUrl: service.database.pushUrl,
-        connections: 2,
-        prepare: service.database.prepare,
-        keyPrefix: "rh",
-        identitySecrets,
-        hashing: TEST_HASHING,
-        identity: { publicUrl: service.url, identityUrl: service.url },
-        log: () => undefined,
-      }),
-    );
-    const { url } = opened;
-    const call: TestService["call"] = (app, path, sent) =>
-      callService({ url, secrets: service.secrets }, app, path, sent);
-    const response = await submitPasskey({ ...service, call }, new Map(), { authenticator });
-    await opened.close();
-    return response.status;
+    const identity = { publicUrl: service.url, identityUrl: service.url };
+    await using other = await openBeside(service, { identitySecrets, identity });
+    const { status } = await submitPasskey({ ...service, call: other.call }, new Map(), {
+      authenticator,
+    });
+    return status;
   };
   expect(await tryWith(NEXT)).toBe(422);
   expect(await tryWith(NEXT, TEST_IDENTITY_SECRET)).toBe(303);

@@ -3,9 +3,8 @@ import { expect, test } from "bun:test";
 import { readRows } from "../../src/db/mod.ts";
 import { SESSION_COOKIE } from "../../src/identity/mod.ts";
 import { runOnPerson } from "../../src/records/people/mod.ts";
-import { openService } from "../../src/service/open.ts";
 import { FACTOR_GRACE_S } from "../../src/std/limits.ts";
-import { TEST_HASHING, TEST_IDENTITY_SECRET } from "../support/deps.ts";
+import { TEST_IDENTITY_SECRET } from "../support/deps.ts";
 import { expectRedirect } from "../support/page_text.ts";
 import { type Jar, makePerson, signInAs, submitSignIn, visit } from "../support/people.ts";
 import { startProvider } from "../support/provider.ts";
@@ -17,8 +16,7 @@ import {
   passPassword,
   SECURITY,
 } from "../support/second_factor.ts";
-import { callService, openTestService, type TestService } from "../support/service.ts";
-import { serve } from "../support/shape.ts";
+import { openBeside, openTestService, type TestService } from "../support/service.ts";
 import { share } from "../support/share.ts";
 
 /** One service with a provider and no setting, and one with a setting that asks every person. */
@@ -141,44 +139,22 @@ test("resetting a lost factor ends sessions, makes the password sufficient, and 
 test("a new secret seals a factor again on use, and accepts earlier recovery codes", async () => {
   const { person, app: authenticator, codes } = await enrolPerson(strict, await makePerson(strict));
   const next = "another secret of the tests: 32 bytes or more";
-  const open = (...identitySecrets: string[]) =>
-    serve(
-      openService({
-        databaseUrl: strict.database.servingUrl,
-        adminDatabaseUrl: strict.database.pushUrl,
-        connections: 2,
-        prepare: strict.database.prepare,
-        keyPrefix: "rh",
-        identitySecrets,
-        hashing: TEST_HASHING,
-        log: () => undefined,
-      }),
-    );
-  const both = await open(next, TEST_IDENTITY_SECRET);
-  const over = {
-    ...strict,
-    url: both.url,
-    call: (of, path, call) =>
-      callService({ url: both.url, secrets: strict.secrets }, of, path, call),
-  } satisfies TestService as TestService;
+  const secrets = { identitySecrets: [next, TEST_IDENTITY_SECRET] };
+  await using over = await openBeside(strict, secrets);
   const secretIds = async () =>
     await write(
       strict,
       "select secret_id from rowhouse.totp_factors where user_id = $1::text::uuid",
       person.id,
     );
-  try {
-    const before = await secretIds();
-    for (const typed of [
-      { code: authenticator.code() },
-      { code: authenticator.code({ steps: 1 }) },
-      { recovery: codes[0] ?? "" },
-    ]) {
-      const { jar } = await passPassword(over, person);
-      expect((await enterFactor(over, jar, typed)).status).toBe(303);
-    }
-    expect(await secretIds()).not.toEqual(before);
-  } finally {
-    await both.close();
+  const before = await secretIds();
+  for (const typed of [
+    { code: authenticator.code() },
+    { code: authenticator.code({ steps: 1 }) },
+    { recovery: codes[0] ?? "" },
+  ]) {
+    const { jar } = await passPassword(over, person);
+    expect((await enterFactor(over, jar, typed)).status).toBe(303);
   }
+  expect(await secretIds()).not.toEqual(before);
 });

@@ -17,8 +17,8 @@ import {
   PASSWORD,
   type Person,
   readHidden,
+  readMe,
   readToken,
-  sharedCookie,
   signInAs,
   submitSignIn,
   visit,
@@ -47,6 +47,11 @@ async function listEvents({ id }: Person): Promise<string[]> {
     [id],
   );
   return rows.map(({ action }) => action);
+}
+
+async function countFactors({ id }: Person): Promise<number> {
+  const stored = "select from rowhouse.totp_factors where user_id = $1::text::uuid";
+  return (await service.query(stored, [id])).length;
 }
 
 /** By a link from an administrator. */
@@ -226,30 +231,18 @@ describe("a person with a second factor", () => {
 });
 
 describe("a pending sign-in", () => {
+  const PENDING = "rowhouse.pending_sign_ins";
+  const OTHER = `(select id from rowhouse.users where id <> $1 limit 1)`;
   test.each([
-    {
-      name: "has expired",
-      spoil: (id: string) =>
-        `update rowhouse.pending_sign_ins set expires_at = now() where user_id = '${id}'`,
-    },
-    {
-      name: "belongs to another person",
-      spoil: (id: string) =>
-        `update rowhouse.pending_sign_ins set user_id = (select id from rowhouse.users where id <> '${id}' limit 1) where user_id = '${id}'`,
-    },
-    {
-      name: "has ended",
-      spoil: (id: string) => `delete from rowhouse.pending_sign_ins where user_id = '${id}'`,
-    },
-  ])("cannot continue if it $name", async ({ spoil }) => {
+    ["has expired", `update ${PENDING} set expires_at = now() where user_id = $1`],
+    ["belongs to another person", `update ${PENDING} set user_id = ${OTHER} where user_id = $1`],
+    ["has ended", `delete from ${PENDING} where user_id = $1`],
+  ])("cannot continue if it %s", async (_, spoil) => {
     const { person, app } = await enrolPerson(service, await makePerson(service));
     const { jar, location } = await passPassword(service, person);
     const page = await visit(service, jar, location);
-    await write(spoil(person.id));
-    const fields = {
-      form_token: /name="form_token" value="([^"]+)"/.exec(page.text)?.[1] ?? "",
-      code: app.code(),
-    };
+    await service.query(spoil, [person.id]);
+    const fields = { form_token: readToken(page.text), code: app.code() };
     const response = await visit(service, jar, location, { fields });
     expect([response.status, isSignedIn(jar)]).toEqual([400, false]);
     expect((await visit(service, jar, location)).status).toBe(303);
@@ -324,9 +317,7 @@ test("a wrong password gets the same response with and without a second factor",
 test("the first authenticator app ends all other sessions, including those of apps, and another authenticator ends none", async () => {
   const person = await makePerson(service);
   const [stolen, jar] = [await signInAs(service, person), await signInAs(service, person)];
-  const whoAmI = async (one: Jar) =>
-    (await service.call(undefined, "/v1/auth/me", { headers: { cookie: sharedCookie(one) } }))
-      .status;
+  const whoAmI = async (one: Jar) => (await readMe(service, one)).status;
   expect((await visit(service, jar, SECURITY)).text).toContain("ends all your other sessions");
   const { app, response } = await enrol(service, jar);
   expect(response.text).toContain("All your other sessions have ended");
@@ -345,21 +336,15 @@ test("changing a factor requires a recent sign-in", async () => {
   );
   const page = await visit(service, jar, SECURITY);
   expect(page.text).toContain("sign in again");
-  const token =
-    /name="form_token" value="([^"]+)"/.exec((await visit(service, jar, "/account")).text)?.[1] ??
-    "";
+  const form_token = readToken((await visit(service, jar, "/account")).text);
   for (const act of ["remove", "codes"]) {
-    const response = await visit(service, jar, SECURITY, { fields: { form_token: token, act } });
+    const response = await visit(service, jar, SECURITY, { fields: { form_token, act } });
     expectRedirect(response, "/login?to=%2Faccount%2Fsecurity");
   }
   expect((await visit(service, jar, `${SECURITY}/app`)).headers.get("location")).toStartWith(
     "/login?to=",
   );
-  expect(
-    await service.query("select from rowhouse.totp_factors where user_id = $1::text::uuid", [
-      person.id,
-    ]),
-  ).toHaveLength(1);
+  expect(await countFactors(person)).toBe(1);
   // A password without the second factor does not count as a recent sign-in, either.
   await write(
     `update rowhouse.sessions set proven_at = now(), second_factor_at = null where user_id = '${person.id}'`,
@@ -378,11 +363,8 @@ test("new recovery codes replace the old codes, and do not exist without the aut
   expect(textOf(asked)).toContain("This is your only second factor.");
   const removed = await visit(service, jar, SECURITY, { fields: readHidden(asked.text) });
   expect(removed.status).toBe(303);
-  expect(
-    await service.query("select from rowhouse.recovery_codes where user_id = $1::text::uuid", [
-      person.id,
-    ]),
-  ).toEqual([]);
+  const left = "select from rowhouse.recovery_codes where user_id = $1::text::uuid";
+  expect(await service.query(left, [person.id])).toEqual([]);
   const free: Jar = new Map();
   await submitSignIn(service, free, { email: person.email });
   expect(isSignedIn(free)).toBe(true);
@@ -423,27 +405,15 @@ test("removing a second factor requires confirmation, with a warning for the las
 
 test("an authenticator app is added only after a valid code", async () => {
   const person = await makePerson(service);
-  const jar: Jar = new Map();
-  await submitSignIn(service, jar, { email: person.email });
+  const jar = await signInAs(service, person);
   const page = await visit(service, jar, `${SECURITY}/app`);
-  const hidden = Object.fromEntries(
-    [...page.text.matchAll(/name="(form_token|sealed)" value="([^"]+)"/g)].map(
-      ([, name, value]) => [name, value],
-    ),
-  );
-  const wrong = await visit(service, jar, `${SECURITY}/app`, {
-    fields: { ...hidden, code: "000000" },
-  });
-  expect(wrong.status).toBe(422);
-  const other: Jar = new Map();
-  await submitSignIn(service, other, { email: (await makePerson(service)).email });
+  const hidden = readHidden(page.text);
+  const fields = { ...hidden, code: "000000" };
+  expect((await visit(service, jar, `${SECURITY}/app`, { fields })).status).toBe(422);
+  const other = await signInAs(service, await makePerson(service));
   const theirs = await enrol(service, other);
   expect(theirs.codes).toHaveLength(10);
-  expect(
-    await service.query("select from rowhouse.totp_factors where user_id = $1::text::uuid", [
-      person.id,
-    ]),
-  ).toEqual([]);
+  expect(await countFactors(person)).toBe(0);
 });
 
 describe("the long-term limit of codes", () => {

@@ -5,7 +5,14 @@ import { PERSON_BIT } from "../../src/principal.ts";
 import { createApp, setAppSwitch } from "../../src/records/apps/mod.ts";
 import { casesBy } from "../support/cases.ts";
 import { testDeps } from "../support/deps.ts";
-import { identityCookie, type Jar, makePerson, sharedCookie, signInAs } from "../support/people.ts";
+import {
+  identityCookie,
+  type Jar,
+  makePerson,
+  readMe,
+  sharedCookie,
+  signInAs,
+} from "../support/people.ts";
 import { exchange, getPersonKey, openToBrowsers, proofOf } from "../support/person_keys.ts";
 import { openTestService } from "../support/service.ts";
 import { share } from "../support/share.ts";
@@ -33,9 +40,7 @@ describe("a page of the app", () => {
   test("gets a key of the person, with the person as /v1/auth/me returns them", async () => {
     const response = await ask();
     expect(response.status).toBe(200);
-    const me = await service.call(undefined, `/v1/auth/me?app=${app.slug}`, {
-      headers: { cookie: sharedCookie(jar) },
-    });
+    const me = await readMe(service, jar, app.slug);
     expect(response.json).toEqual({
       key: expect.stringMatching(/^rh_[a-z0-9]{16}\.[0-9A-Za-z]{49}$/),
       expiresInS: expect.any(Number),

@@ -6,9 +6,9 @@ import { TEST_HASHING, testDeps } from "../support/deps.ts";
 import { openMailService } from "../support/mail_service.ts";
 import { expectPage, textOf } from "../support/page_text.ts";
 import {
+  choosePassword,
   type Jar,
   makePerson,
-  readHidden,
   signInAs,
   submitSignIn,
   visit,
@@ -116,13 +116,9 @@ describe("sign-in attempts", () => {
     for (let count = 0; count <= SIGN_IN_LIMITS.pair; count++) await tryWrong(person.email);
     expect((await submitSignIn(service, new Map(), { email: person.email })).status).toBe(429);
     const { linkText } = await makePasswordLink(testDeps(service.service), person.email);
-    const path = `/set-password?token=${linkText}`;
-    const jar: Jar = new Map();
-    const hidden = readHidden((await visit(service, jar, path)).text);
-    await visit(service, jar, "/set-password", {
-      fields: { ...hidden, password: "a newer and longer one" },
-    });
-    const again = { email: person.email, password: "a newer and longer one" };
+    const password = "a newer and longer one";
+    await choosePassword(service, `/set-password?token=${linkText}`, password);
+    const again = { email: person.email, password };
     expect((await submitSignIn(service, new Map(), again)).status).toBe(303);
   });
 

@@ -133,6 +133,25 @@ export async function signInAs(service: VisitedService, person: Person): Promise
   return jar;
 }
 
+/** The response of `/v1/auth/me` to a browser's shared cookie, for an app. */
+export function readMe(service: VisitedService, jar: Jar, slug?: string): Promise<TestResponse> {
+  const query = slug === undefined ? "" : `?app=${slug}`;
+  return service.call(undefined, `/v1/auth/me${query}`, { headers: { cookie: sharedCookie(jar) } });
+}
+
+/** Opens the link of a password, and sends its form. */
+export async function choosePassword(
+  service: VisitedService,
+  path: string,
+  password: string,
+  jar: Jar = new Map(),
+): Promise<TestResponse> {
+  const page = await visit(service, jar, path);
+  return await visit(service, jar, "/set-password", {
+    fields: { ...readHidden(page.text), password },
+  });
+}
+
 /** Returns the shared cookie of a browser, as apps and the gateway get it. */
 export function sharedCookie(jar: Jar): string {
   return `${SESSION_COOKIE}=${jar.get(SESSION_COOKIE)}`;

@@ -15,11 +15,11 @@ import {
   type TestDatabase,
   withDatabase,
 } from "./cluster.ts";
-import { TEST_IDENTITY_SECRET, testDeps } from "./deps.ts";
+import { TEST_HASHING, TEST_IDENTITY_SECRET, testDeps } from "./deps.ts";
 import { checkDescribed } from "./described.ts";
 import { pushDefinition } from "./push_steps.ts";
 import { makeSecrets, type Secrets } from "./secrets.ts";
-import { openShape, previewsOfRun, type Shape, TEST_SECRETS } from "./shape.ts";
+import { openShape, previewsOfRun, type Shape, serveAnother, TEST_SECRETS } from "./shape.ts";
 
 export type TestApp = { id: string; slug: string; key: string };
 
@@ -74,6 +74,8 @@ export type TestService = AsyncDisposable & {
   /** Fails if the log contains a secret. */
   close: () => Promise<void>;
 };
+
+export type VisitedProcess = AsyncDisposable & Pick<TestService, "url" | "call">;
 
 export type TestServiceOptions = {
   login?: "least" | "superuser";
@@ -149,6 +151,22 @@ export async function openTestService(options: TestServiceOptions = {}): Promise
     end: close,
     close: closeAll,
     [Symbol.asyncDispose]: closeAll,
+  };
+}
+
+/** Serves another process on the database of a service, with these options. */
+export async function openBeside(
+  service: TestService,
+  options: Partial<ServiceOptions>,
+): Promise<VisitedProcess> {
+  const { url, close } = await serveAnother(service.database, {
+    hashing: TEST_HASHING,
+    ...options,
+  });
+  return {
+    url,
+    call: (app, path, call) => callService({ url, secrets: service.secrets }, app, path, call),
+    [Symbol.asyncDispose]: close,
   };
 }
 
