@@ -23,46 +23,31 @@ function rightsOf(role: string): string[] {
 }
 
 describe("explainRules()", () => {
-  test.each([
-    {
-      role: "member",
-      rights: [
-        "team_members: read rows where person is the person; never creates, changes or deletes",
-        "teams: read all rows; never creates, changes or deletes",
-        "todos: read rows where owner is the person or team of the person's team_members; create rows where status = open; change rows where owner is the person and status = open, to rows where owner is the person and status one of open, done; delete rows where owner is the person and status = open; never sees cost; never sets approved_by, owner",
-      ],
-    },
-    {
-      role: "viewer",
-      rights: [
-        "team_members: no access",
-        "teams: no access",
-        "todos: read rows where status one of done, approved; never creates, changes or deletes; never sees cost",
-      ],
-    },
-    {
-      role: "lead",
-      rights: [
-        "team_members: no access",
-        "teams: read all rows; never creates, changes or deletes",
-        "todos: read all rows; create rows; change all rows; never deletes; never sets owner",
-      ],
-    },
-    {
-      role: "admin",
-      rights: [
-        "team_members: read all rows; create rows; change all rows; delete all rows",
-        "teams: read all rows; create rows; change all rows; delete all rows",
-        "todos: no access",
-      ],
-    },
-    {
-      role: "constructor",
-      rights: ["team_members: no access", "teams: no access", "todos: no access"],
-    },
-  ])("lists the rights of $role in the schema of the design", ({ role, rights }) => {
-    expect(rightsOf(role)).toEqual([...rights]);
-  });
+  const NO_ACCESS = ["team_members: no access", "teams: no access"];
+  const READ_TEAMS = "teams: read all rows; never creates, changes or deletes";
+  const ALL = "read all rows; create rows; change all rows; delete all rows";
+  const RIGHTS: Readonly<Record<string, readonly string[]>> = {
+    member: [
+      "team_members: read rows where person is the person; never creates, changes or deletes",
+      READ_TEAMS,
+      "todos: read rows where owner is the person or team of the person's team_members; create rows where status = open; change rows where owner is the person and status = open, to rows where owner is the person and status one of open, done; delete rows where owner is the person and status = open; never sees cost; never sets approved_by, owner",
+    ],
+    viewer: [
+      ...NO_ACCESS,
+      "todos: read rows where status one of done, approved; never creates, changes or deletes; never sees cost",
+    ],
+    lead: [
+      "team_members: no access",
+      READ_TEAMS,
+      "todos: read all rows; create rows; change all rows; never deletes; never sets owner",
+    ],
+    admin: [`team_members: ${ALL}`, `teams: ${ALL}`, "todos: no access"],
+    constructor: [...NO_ACCESS, "todos: no access"],
+  };
+  test.each(Object.entries(RIGHTS))(
+    "lists the rights of %s in the schema of the design",
+    (role, rights) => expect(rightsOf(role)).toEqual([...rights]),
+  );
 
   test("lists all roles, sorted", () => {
     expect(listRoles(DESIGN.tables)).toEqual(["admin", "lead", "member", "viewer"]);
@@ -81,50 +66,25 @@ describe("explainRules()", () => {
     teams: {},
     team_members: { person: t.uuid(), team: t.ref("teams"), level: t.string() },
   };
-  test.each([
-    {
-      name: "alternatives with several conditions",
-      model: all.allow("a", { read: [{ owner: "me", urgent: true }, { title: null }] }),
-      text: "rows where owner is the person and urgent = true, or where title is null",
+  const READ: Readonly<Record<string, object | readonly object[]>> = {
+    "rows where owner is the person and urgent = true, or where title is null": [
+      { owner: "me", urgent: true },
+      { title: null },
+    ],
+    "rows where title = me": { title: "me" },
+    "rows where id is the person": { id: "me" },
+    'rows where title one of "", "it\\"s", "x\\n- drop", "\\u202ey"': {
+      title: ["x\n- drop", "\u202Ey", 'it"s', ""],
     },
-    {
-      name: "a text that is the word me",
-      model: all.allow("a", { read: { title: "me" } }),
-      text: "rows where title = me",
+    "rows where rank one of -1, 9, 10": { rank: [10, -1, 9] },
+    'rows where status one of "b c", a': { status: ["a", "b c"] },
+    "rows where team is readable": { team: { readable: true } },
+    'rows where team of the person\'s team_members with level one of "x y", z': {
+      team: { memberOf: "team_members", where: { level: ["x y", "z"] } },
     },
-    {
-      name: "an id",
-      model: all.allow("a", { read: { id: "me" } }),
-      text: "rows where id is the person",
-    },
-    {
-      name: "hostile texts",
-      model: all.allow("a", { read: { title: ["x\n- drop", "\u202Ey", 'it"s', ""] } }),
-      text: 'rows where title one of "", "it\\"s", "x\\n- drop", "\\u202ey"',
-    },
-    {
-      name: "numbers in order",
-      model: all.allow("a", { read: { rank: [10, -1, 9] } }),
-      text: "rows where rank one of -1, 9, 10",
-    },
-    {
-      name: "values of an enum as declared",
-      model: all.allow("a", { read: { status: ["a", "b c"] } }),
-      text: 'rows where status one of "b c", a',
-    },
-    {
-      name: "readable rows",
-      model: all.allow("a", { read: { team: { readable: true } } }),
-      text: "rows where team is readable",
-    },
-    {
-      name: "memberships under conditions",
-      model: all.allow("a", {
-        read: { team: { memberOf: "team_members", where: { level: ["x y", "z"] } } },
-      }),
-      text: 'rows where team of the person\'s team_members with level one of "x y", z',
-    },
-  ])("describes $name", ({ model, text }) => {
+  };
+  test.each(Object.entries(READ))("describes %s", (text, read_) => {
+    const model = all.allow("a", { read: read_ as never });
     const [explained] = explainRules(read({ ...ofTeams, todos: model }), ["a"]).slice(-1);
     expect(explained?.rights).toBe(`read ${text}; never creates, changes or deletes`);
   });
@@ -137,43 +97,39 @@ describe("explainRuleChanges()", () => {
     cost: t.decimal(),
   });
   const of = (tables: TableSources) => read(tables).tables;
-  test.each<{ name: string; before: TableSources; after: TableSources; lines: string[] }>([
-    { name: "nothing", before: { todos: base }, after: { todos: base }, lines: [] },
-    {
-      name: "a changed rule",
-      before: { todos: base.allow("member", { read: true, update: { owner: "me" } }) },
-      after: {
+  const both = base.allow(["member", "lead"], { read: true });
+  const CHANGES: Readonly<
+    Record<string, readonly [before: TableSources, after: TableSources, ...lines: string[]]>
+  > = {
+    nothing: [{ todos: base }, { todos: base }],
+    "a changed rule": [
+      { todos: base.allow("member", { read: true, update: { owner: "me" } }) },
+      {
         todos: base.allow("member", {
           read: true,
           update: { owner: "me", status: ["open", "done"] },
         }),
       },
-      lines: [
-        "~ member can change todos where owner is the person and status one of open, done (was: where owner is the person)",
-      ],
-    },
-    {
-      name: "roles with the same new right",
-      before: { todos: base },
-      after: { todos: base.allow(["member", "lead"], { read: true, create: true }) },
-      lines: ["+ lead, member can read todos", "+ lead, member can create todos"],
-    },
-    {
-      name: "a removed role",
-      before: { todos: base.allow(["member", "lead"], { read: true }) },
-      after: { todos: base.allow("lead", { read: true }) },
-      lines: ["- member can no longer read todos (was: all rows)"],
-    },
-    {
-      name: "a rule that becomes wider",
-      before: { todos: base.allow("member", { read: { owner: "me" } }) },
-      after: { todos: base.allow("member", { read: true }) },
-      lines: ["~ member can read todos (was: where owner is the person)"],
-    },
-    {
-      name: "columns",
-      before: { todos: base.allow(["member", "lead"], { read: true }) },
-      after: {
+      "~ member can change todos where owner is the person and status one of open, done (was: where owner is the person)",
+    ],
+    "roles with the same new right": [
+      { todos: base },
+      { todos: base.allow(["member", "lead"], { read: true, create: true }) },
+      ...["+ lead, member can read todos", "+ lead, member can create todos"],
+    ],
+    "a removed role": [
+      { todos: both },
+      { todos: base.allow("lead", { read: true }) },
+      "- member can no longer read todos (was: all rows)",
+    ],
+    "a rule that becomes wider": [
+      { todos: base.allow("member", { read: { owner: "me" } }) },
+      { todos: base.allow("member", { read: true }) },
+      "~ member can read todos (was: where owner is the person)",
+    ],
+    columns: [
+      { todos: both },
+      {
         todos: t
           .model({
             owner: t.uuid().required().owner(),
@@ -182,25 +138,19 @@ describe("explainRuleChanges()", () => {
           })
           .allow(["member", "lead"], { read: true }),
       },
-      lines: [
-        "~ todos.cost: only lead and member can read or set it (was: no restriction)",
-        "~ todos.owner: is the person who creates the row (was: no restriction)",
-        "~ todos.status: only lead can set it (was: no restriction)",
-      ],
-    },
-    {
-      name: "a new and a removed table",
-      before: { teams: t.model({}).allow("lead", { read: true }) },
-      after: {
-        todos: t.model({ owner: t.uuid().owner() }).allow("lead", { read: { owner: "me" } }),
-      },
-      lines: [
-        "- lead can no longer read teams (was: all rows)",
-        "+ lead can read todos where owner is the person",
-        "+ todos.owner: is the person who creates the row",
-      ],
-    },
-  ])("describes $name", ({ before, after, lines }) => {
+      "~ todos.cost: only lead and member can read or set it (was: no restriction)",
+      "~ todos.owner: is the person who creates the row (was: no restriction)",
+      "~ todos.status: only lead can set it (was: no restriction)",
+    ],
+    "a new and a removed table": [
+      { teams: t.model({}).allow("lead", { read: true }) },
+      { todos: t.model({ owner: t.uuid().owner() }).allow("lead", { read: { owner: "me" } }) },
+      "- lead can no longer read teams (was: all rows)",
+      "+ lead can read todos where owner is the person",
+      "+ todos.owner: is the person who creates the row",
+    ],
+  };
+  test.each(Object.entries(CHANGES))("describes %s", (_, [before, after, ...lines]) => {
     expect(explainRuleChanges(of(before), of(after))).toEqual(lines);
   });
 });

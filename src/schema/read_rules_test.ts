@@ -31,77 +31,52 @@ function rulesIn(value: unknown): unknown {
 }
 
 describe("readDefinition() reads rules in their normal form:", () => {
-  test.each([
-    {
-      name: "everything",
-      rules: "everything",
-      read: { read: [{}], create: [{}], update: { from: [{}], to: [{}] }, delete: [{}] },
-    },
-    { name: "true", rules: { read: true }, read: { read: [{}] } },
-    {
-      name: "one alternative",
-      rules: { read: { owner: "me" } },
-      read: { read: [{ owner: "me" }] },
-    },
-    { name: "the id of the person", rules: { read: { id: "me" } }, read: { read: [{ id: "me" }] } },
-    {
-      name: "alternatives, sorted, each once",
-      rules: { read: [{ team: null }, { owner: "me" }, { owner: "me" }] },
-      read: { read: [{ owner: "me" }, { team: null }] },
-    },
-    {
-      name: "an alternative for all rows",
-      rules: { read: [{ owner: "me" }, {}] },
-      read: { read: [{}] },
-    },
-    {
-      name: "values, sorted, each once",
-      rules: { read: { status: ["open", "done", "open"], rank: [10, 9] } },
-      read: { read: [{ rank: [9, 10], status: ["done", "open"] }] },
-    },
-    {
-      name: "a list of one value",
-      rules: { read: { status: ["open"] } },
-      read: { read: [{ status: "open" }] },
-    },
-    { name: "a decimal", rules: { read: { cost: "1.50" } }, read: { read: [{ cost: "1.50" }] } },
-    { name: "false", rules: { read: true, create: false }, read: { read: [{}] } },
-    {
-      name: "a plain update",
-      rules: { read: true, update: { owner: "me" } },
-      read: { read: [{}], update: { from: [{ owner: "me" }], to: [{ owner: "me" }] } },
-    },
-    {
-      name: "from and to",
-      rules: { read: true, update: { from: true, to: { urgent: false } } },
-      read: { read: [{}], update: { from: [{}], to: [{ urgent: false }] } },
-    },
-    {
-      name: "a change to no row",
-      rules: { read: true, update: { from: true, to: false } },
-      read: { read: [{}] },
-    },
-    {
-      name: "a change from no row",
-      rules: { read: true, update: { from: false, to: true } },
-      read: { read: [{}] },
-    },
-    {
-      name: "memberships",
-      rules: { read: { team: { memberOf: "members", where: { level: ["lead"], title: null } } } },
-      read: { read: [{ team: { memberOf: "members", where: { level: "lead", title: null } } }] },
-    },
-    {
-      name: "memberships without conditions",
-      rules: { read: { team: { memberOf: "members", where: {} } } },
-      read: { read: [{ team: { memberOf: "members" } }] },
-    },
-    {
-      name: "readable rows",
-      rules: { read: { team: { readable: true } } },
-      read: { read: [{ team: { readable: true } }] },
-    },
-  ])("$name", ({ rules, read }) => {
+  const FROM_TO = { from: [{ owner: "me" }], to: [{ owner: "me" }] };
+  const LEAD = { memberOf: "members", where: { level: "lead", title: null } };
+  const CASES: Readonly<Record<string, readonly [rules: unknown, read: object]>> = {
+    everything: [
+      "everything",
+      { read: [{}], create: [{}], update: { from: [{}], to: [{}] }, delete: [{}] },
+    ],
+    true: [{ read: true }, { read: [{}] }],
+    "one alternative": [{ read: { owner: "me" } }, { read: [{ owner: "me" }] }],
+    "the id of the person": [{ read: { id: "me" } }, { read: [{ id: "me" }] }],
+    "alternatives, sorted, each once": [
+      { read: [{ team: null }, { owner: "me" }, { owner: "me" }] },
+      { read: [{ owner: "me" }, { team: null }] },
+    ],
+    "an alternative for all rows": [{ read: [{ owner: "me" }, {}] }, { read: [{}] }],
+    "values, sorted, each once": [
+      { read: { status: ["open", "done", "open"], rank: [10, 9] } },
+      { read: [{ rank: [9, 10], status: ["done", "open"] }] },
+    ],
+    "a list of one value": [{ read: { status: ["open"] } }, { read: [{ status: "open" }] }],
+    "a decimal": [{ read: { cost: "1.50" } }, { read: [{ cost: "1.50" }] }],
+    false: [{ read: true, create: false }, { read: [{}] }],
+    "a plain update": [
+      { read: true, update: { owner: "me" } },
+      { read: [{}], update: FROM_TO },
+    ],
+    "from and to": [
+      { read: true, update: { from: true, to: { urgent: false } } },
+      { read: [{}], update: { from: [{}], to: [{ urgent: false }] } },
+    ],
+    "a change to no row": [{ read: true, update: { from: true, to: false } }, { read: [{}] }],
+    "a change from no row": [{ read: true, update: { from: false, to: true } }, { read: [{}] }],
+    memberships: [
+      { read: { team: { ...LEAD, where: { level: ["lead"], title: null } } } },
+      { read: [{ team: LEAD }] },
+    ],
+    "memberships without conditions": [
+      { read: { team: { memberOf: "members", where: {} } } },
+      { read: [{ team: { memberOf: "members" } }] },
+    ],
+    "readable rows": [
+      { read: { team: { readable: true } } },
+      { read: [{ team: { readable: true } }] },
+    ],
+  };
+  test.each(Object.entries(CASES))("%s", (_, [rules, read]) => {
     expect(rulesIn(allow(rules))).toEqual({ allow: { member: read } });
     expect(rulesIn(withRules(rulesIn(allow(rules))))).toEqual({ allow: { member: read } });
   });

@@ -67,71 +67,50 @@ test("toDefinition() distinguishes columns, models and tables with equal names",
 });
 
 describe("toDefinition() rejects an export that is", () => {
-  test.each([
-    { name: "missing", schema: undefined },
-    { name: "null", schema: null },
-    { name: "a text", schema: "todos" },
-    { name: "a list", schema: [] },
-    { name: "a function", schema: () => defineSchema({}) },
-    { name: "a promise", schema: Promise.resolve(defineSchema({})) },
-    { name: "tables without defineSchema()", schema: { todos: { title: t.string() } } },
-    { name: "a schema of a list", schema: { tables: [] } },
-  ])("$name", ({ schema }) => {
+  test.each(
+    Object.entries({
+      missing: undefined,
+      null: null,
+      "a text": "todos",
+      "a list": [],
+      "a function": () => defineSchema({}),
+      "a promise": Promise.resolve(defineSchema({})),
+      "tables without defineSchema()": { todos: { title: t.string() } },
+      "a schema of a list": { tables: [] },
+    }),
+  )("%s", (_, schema) => {
     expectIssues(toDefinition(schema), [{ names: ["export default defineSchema"] }]);
   });
 });
 
 describe("toDefinition() reports", () => {
-  test.each([
-    {
-      name: "a builder without a call",
-      tables: { todos: { due: t.timestamp } },
-      issue: { table: "todos", column: "due", names: ["t.timestamp()"] },
-    },
-    {
-      name: "a modifier without a call",
-      tables: { todos: { title: t.string().required } },
-      issue: { table: "todos", column: "title", names: [".required()"] },
-    },
-    {
-      name: "a text instead of a column",
-      tables: { todos: { title: "string" } },
-      issue: { table: "todos", column: "title", names: ['"string"', "t.string()", "t.ref()"] },
-    },
-    {
-      name: "a column instead of a table",
-      tables: { todos: t.string() },
-      issue: { table: "todos", names: ['("string")'] },
-    },
-    {
-      name: "a function instead of a table",
-      tables: { todos: t.model },
-      issue: { table: "todos", names: ["t.string()"] },
-    },
-    {
-      name: "__proto__ in an object literal of columns",
-      tables: { todos: { __proto__: t.string() } },
-      issue: { table: "todos", names: ['"__proto__"'] },
-    },
-    {
-      name: "__proto__ in a model",
-      tables: {
-        todos: { model: { columns: { __proto__: t.string() }, indexes: [], uniques: [] } },
-      },
-      issue: { table: "todos", names: ['"__proto__"'] },
-    },
-    {
-      name: "__proto__ in an object literal of tables",
-      tables: { __proto__: { title: t.string() } },
-      issue: { names: ['"__proto__"'] },
-    },
-    {
-      name: "a default of undefined",
-      tables: { todos: { title: Reflect.apply(t.string().default, undefined, [undefined]) } },
-      issue: { table: "todos", column: "title", names: ["undefined", "string"] },
-    },
-  ])("$name", ({ tables, issue }) => {
-    expectIssues(toDefinition({ tables }), [issue]);
+  const proto = { __proto__: t.string() };
+  test.each(
+    Object.entries<[todos: unknown, names: string, column?: string]>({
+      "a builder without a call": [{ due: t.timestamp }, "t.timestamp()", "due"],
+      "a modifier without a call": [{ title: t.string().required }, ".required()", "title"],
+      "a text instead of a column": [{ title: "string" }, '"string" t.string() t.ref()', "title"],
+      "a column instead of a table": [t.string(), '("string")'],
+      "a function instead of a table": [t.model, "t.string()"],
+      "__proto__ in an object literal of columns": [proto, '"__proto__"'],
+      "__proto__ in a model": [
+        { model: { columns: proto, indexes: [], uniques: [] } },
+        '"__proto__"',
+      ],
+      "a default of undefined": [
+        { title: Reflect.apply(t.string().default, undefined, [undefined]) },
+        "undefined string",
+        "title",
+      ],
+    }),
+  )("%s", (_, [todos, names, column]) => {
+    const issue = { table: "todos", names: names.split(" "), ...(column && { column }) };
+    expectIssues(toDefinition({ tables: { todos } }), [issue]);
+  });
+
+  test("__proto__ in an object literal of tables", () => {
+    const tables = { __proto__: { title: t.string() } };
+    expectIssues(toDefinition({ tables }), [{ names: ['"__proto__"'] }]);
   });
 
   test("errors of the source and of the definition together, without duplicates", () => {

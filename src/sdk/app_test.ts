@@ -11,13 +11,8 @@ type Tables = {
   };
 };
 
-const ADA = {
-  id: "ada",
-  email: "ada@example.org",
-  displayName: null,
-  avatarUrl: null,
-  role: "lead",
-};
+const NOBODY = { displayName: null, avatarUrl: null, role: "lead" };
+const ADA = { ...NOBODY, id: "ada", email: "ada@example.org" };
 const BOB = { ...ADA, id: "bob", email: "bob@example.org" };
 const ROW = { id: "0190163d-8694-739b-aea5-966c26f8ad91", title: "Milk" };
 const LIFE_S = 600;
@@ -45,15 +40,8 @@ let laterMs = 0;
 
 beforeEach(() => {
   stub = {
-    person: ADA,
-    lifeS: LIFE_S,
-    keys: [],
-    opened: 0,
-    sessions: 0,
-    sessionStatus: 200,
-    calls: [],
-    hold: undefined,
-    failure: undefined,
+    ...{ person: ADA, lifeS: LIFE_S, keys: [], opened: 0, sessions: 0, sessionStatus: 200 },
+    ...{ calls: [], hold: undefined, failure: undefined },
   };
   laterMs = 0;
   performance.now = () => realNow() + laterMs;
@@ -130,16 +118,11 @@ describe("a key", () => {
   });
 
   test.each([
-    { name: "is used until 30 s before its end", lifeS: 600, afterS: 569, key: "key-1" },
-    { name: "is renewed 30 s before its end", lifeS: 600, afterS: 571, key: "key-2" },
-    {
-      name: "of a session that ends soon is used for half its life",
-      lifeS: 20,
-      afterS: 9,
-      key: "key-1",
-    },
-    { name: "of a session that ends soon is then renewed", lifeS: 20, afterS: 11, key: "key-2" },
-  ])("$name", async ({ lifeS, afterS, key }) => {
+    ["is used until 30 s before its end", 600, 569, "key-1"],
+    ["is renewed 30 s before its end", 600, 571, "key-2"],
+    ["of a session that ends soon is used for half its life", 20, 9, "key-1"],
+    ["of a session that ends soon is then renewed", 20, 11, "key-2"],
+  ])("%s", async (_, lifeS, afterS, key) => {
     stub.lifeS = lifeS;
     const { db } = connect();
     await db.todos.list();
@@ -400,35 +383,27 @@ describe("an exchange that fails", () => {
     expect(stub.opened).toBe(2);
   });
 
+  const AWAY = "http://127.0.0.1:1";
   test.each([
-    { name: "names the preview if the API responds", url: undefined, message: /PREVIEW=browser/ },
-    {
-      name: "names the origin if the API does not respond",
-      url: "http://127.0.0.1:1",
-      message: /this page's origin must be an origin of the app/,
-    },
-    {
-      name: "names an app that does not exist",
-      url: undefined,
-      session: 404,
-      message: /has no app wiki$/,
-    },
-  ])("without a response, as in a browser, $name", async ({ url, session = 200, message }) => {
+    ["names the preview if the API responds", undefined, 200, /PREVIEW=browser/],
+    [
+      "names the origin if it does not respond",
+      AWAY,
+      200,
+      /page's origin must be an origin of the app/,
+    ],
+    ["names an app that does not exist", undefined, 404, /has no app wiki$/],
+  ])("without a response, as in a browser, %s", async (_, away, session, message) => {
     stub.sessionStatus = session;
-    const app = createAppClient<Tables>({
-      url: url ?? server.url.origin,
-      identityUrl: "http://127.0.0.1:1",
-      app: "wiki",
-      retries: 0,
-    });
+    const url = away ?? server.url.origin;
+    const app = createAppClient<Tables>({ url, identityUrl: AWAY, app: "wiki", retries: 0 });
     const failure = await failureOf(app.db.todos.list());
     expect(failure).toMatchObject({ status: 0, code: "network_error", retryable: true });
     expect(failure.message).toMatch(message);
   });
 
   test("is the reason why the first getSession() cannot reach the service", async () => {
-    const closed = "http://127.0.0.1:1";
-    const app = createAppClient<Tables>({ url: closed, identityUrl: closed, app: "wiki" });
+    const app = createAppClient<Tables>({ url: AWAY, identityUrl: AWAY, app: "wiki" });
     expect((await failureOf(app.getSession())).message).toMatch(/must be an origin of the app$/);
   });
 });

@@ -1,5 +1,6 @@
 /** Network failures of a call. The stub simulates proxies and cables; data_test.ts tests the service. */
 import { afterEach, describe, expect, test } from "bun:test";
+import { casesBy } from "../../test/support/cases.ts";
 import { createDataClient, DataError } from "./data.ts";
 
 type Tables = {
@@ -28,11 +29,8 @@ function serve(...replies: readonly Reply[]): { url: string; requests: Sent[] } 
     port: 0,
     hostname: "127.0.0.1",
     fetch(request) {
-      requests.push({
-        url: request.url,
-        method: request.method,
-        headers: new Headers(request.headers),
-      });
+      const { url, method, headers } = request;
+      requests.push({ url, method, headers: new Headers(headers) });
       const reply = replies[Math.min(requests.length, replies.length) - 1];
       return reply?.() ?? new Response(null, { status: 500 });
     },
@@ -90,57 +88,48 @@ const calls: { name: string; repeatable: boolean; call: (db: Client) => Promise<
 ];
 
 describe("a response of an intermediary", () => {
-  test.each([
-    { name: "an empty 400", reply: reject(400), want: { status: 400 } },
-    { name: "an empty 413", reply: reject(413), want: { status: 413 } },
-    { name: "an empty 431", reply: reject(431), want: { status: 431 } },
-    { name: "an empty 404 instead of a missing row", reply: reject(404), want: { status: 404 } },
-    {
-      name: "a page",
-      reply: () =>
-        new Response("<h1>Oops</h1>", { status: 500, headers: { "x-request-id": "r1" } }),
-      want: { status: 500, requestId: "r1" },
-    },
-    {
-      name: "a list",
-      reply: () => Response.json(["error"], { status: 500 }),
-      want: { status: 500 },
-    },
-    {
-      name: "other text",
-      reply: () => Response.json({ error: {}, details: 1 }, { status: 403 }),
-      want: { status: 403 },
-    },
-    { name: "a redirect", reply: () => Response.redirect("/login", 302), want: { status: 302 } },
-  ])("is a typed error: $name", async ({ reply, want }) => {
+  test.each(
+    casesBy<Reply>({
+      302: { "a redirect": () => Response.redirect("/login", 302) },
+      400: { "an empty 400": reject(400) },
+      403: { "other text": () => Response.json({ error: {}, details: 1 }, { status: 403 }) },
+      404: { "an empty 404 instead of a missing row": reject(404) },
+      413: { "an empty 413": reject(413) },
+      431: { "an empty 431": reject(431) },
+      500: {
+        "a page": () =>
+          new Response("<h1>Oops</h1>", { status: 500, headers: { "x-request-id": "r1" } }),
+        "a list": () => Response.json(["error"], { status: 500 }),
+      },
+    }),
+  )("is a typed error: $name", async ({ name, value: reply, expected }) => {
     const { url, requests } = serve(reply);
     const error = await failureOf(connect(url).todos.create({ title: "Milk" }));
+    const want = { status: Number(expected), ...(name === "a page" && { requestId: "r1" }) };
     expect(error).toBeInstanceOf(DataError);
     expect(error).toMatchObject({ code: "request_failed", details: [], retryable: false, ...want });
     expect(requests).toHaveLength(1);
   });
 
-  test.each([
-    {
-      name: "get with an HTML page",
-      reply: () => new Response("<h1>Welcome</h1>"),
-      call: calls[1],
-    },
-    { name: "get with another object", reply: () => Response.json({ ok: true }), call: calls[1] },
-    { name: "get with an empty response", reply: gone, call: calls[1] },
-    { name: "list with one row", reply: row, call: calls[0] },
-    {
-      name: "list with invalid rows",
-      reply: () => Response.json({ rows: [1], hasMore: false }),
-      call: calls[0],
-    },
-    {
-      name: "delete with an HTML page",
-      reply: () => new Response("<h1>Welcome</h1>"),
-      call: calls[2],
-    },
-  ])("is not a success: $name", async ({ reply, call }) => {
-    const error = await failureOf(call?.call(connect(serve(reply).url)) ?? Promise.resolve());
+  const page: Reply = () => new Response("<h1>Welcome</h1>");
+  test.each(
+    casesBy<Reply>({
+      get: {
+        "with an HTML page": page,
+        "with another object": () => Response.json({ ok: true }),
+        "with an empty response": gone,
+      },
+      list: {
+        "with one row": row,
+        "with invalid rows": () => Response.json({ rows: [1], hasMore: false }),
+      },
+      delete: { "with an HTML page": page },
+    }),
+  )("is not a success: $expected $name", async ({ value: reply, expected }) => {
+    const { todos } = connect(serve(reply).url);
+    const error = await failureOf(
+      expected === "list" ? todos.list() : todos[expected as "get"](ID),
+    );
     expect(error).toMatchObject({
       name: "DataError",
       code: "unreadable_response",
@@ -151,15 +140,9 @@ describe("a response of an intermediary", () => {
 
 describe("a temporary failure", () => {
   test.each(
-    calls.flatMap((call) =>
-      [429, 502, 503, 504, 521].map((status) => ({
-        ...call,
-        status,
-        at: `${call.name} after ${status}`,
-      })),
-    ),
+    calls.flatMap((call) => [429, 502, 503, 504, 521].map((status) => ({ ...call, status }))),
   )(
-    "is retried only for reads, deletes and creates: $at",
+    "is retried only for reads, deletes and creates: $name after $status",
     async ({ call, status, repeatable, name }) => {
       const responses = {
         list: () => Response.json({ rows: [], limit: 1, offset: 0, hasMore: false }),
@@ -210,12 +193,8 @@ describe("a temporary failure", () => {
   test("is an error after the last try", async () => {
     const { url, requests } = serve(reject(503, "overloaded", { "retry-after": "0" }));
     const error = await failureOf(connect(url, { retries: 3 }).todos.get(ID));
-    expect(error).toMatchObject({
-      status: 503,
-      code: "overloaded",
-      retryable: true,
-      retryAfterMs: 0,
-    });
+    const want = { status: 503, code: "overloaded", retryable: true, retryAfterMs: 0 };
+    expect(error).toMatchObject(want);
     expect(requests).toHaveLength(4);
   });
 
@@ -386,12 +365,8 @@ describe("a call over its timeout", () => {
   test.each(calls)("ends with a timeout: $name", async ({ call, repeatable }) => {
     const { url } = serve(never);
     const error = await failureOf(call(connect(url, { timeoutMs: 50 })));
-    expect(error).toMatchObject({
-      name: "DataError",
-      status: 0,
-      code: "timeout",
-      retryable: repeatable,
-    });
+    const want = { name: "DataError", status: 0, code: "timeout", retryable: repeatable };
+    expect(error).toMatchObject(want);
   });
 
   test("ends during its body", async () => {
@@ -426,10 +401,7 @@ describe("the caller's signal", () => {
     const reason = new Error("The page was left");
     const { url, requests } = serve(() => {
       setTimeout(() => controller.abort(reason), 20);
-      return Response.json(
-        { error: "unavailable" },
-        { status: 503, headers: { "retry-after": "9" } },
-      );
+      return reject(503, "unavailable", { "retry-after": "9" })();
     });
     expect(await failureOf(connect(url).todos.get(ID, { signal: controller.signal }))).toBe(reason);
     expect(requests).toHaveLength(1);
