@@ -190,6 +190,7 @@ const QUOTA_LABELS: Readonly<Record<keyof typeof QUOTAS, string>> = {
   rulesBytes: "bytes of the rules of a table, as JSON",
   conditionsPerRule:
     "conditions of a rule, with those of the rules that it follows by `readable` and `memberOf`",
+  functionSets: "tables of an app, and groups of roles with equal rights on a table, together",
   functions:
     "functions of an app: about 16 for each table, and again for each group of roles with equal rights on it",
   functionBytes: "bytes of an app's functions: about 150,000 for each table and group of roles",

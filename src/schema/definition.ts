@@ -57,6 +57,7 @@ const OWN_QUOTAS = {
   /** A rule that follows references contains the rules of other tables, and doubles with each that it follows twice. */
   conditionsPerRule: 200,
   /** Every process that runs a function holds it in memory, for each of its connections. */
+  functionSets: 1000,
   functions: 10_000,
   functionBytes: 134_217_728,
 } as const;

@@ -91,7 +91,10 @@ test("tables for more functions than an app can have are rejected, in a dry run 
     expect(status).toBe(422);
     expect(json).toMatchObject({
       error: "invalid_schema",
-      details: [{ message: expect.stringMatching(/^The app would have \d+ functions, but/) }],
+      details: [
+        { message: expect.stringMatching(/^The app would have 1350 tables and groups of roles/) },
+        { message: expect.stringMatching(/^The app would have \d+ functions, but/) },
+      ],
     });
   }
 });
@@ -101,6 +104,12 @@ test("an app above the limit can push what does not make it larger", () => {
   expect(() => checkGrowth(large, large)).not.toThrow();
   expect(() => checkGrowth(large, { b: { functions: QUOTAS.functions, bytes: 2 } })).not.toThrow();
   expect(() => checkGrowth({}, large)).toThrow("exceed a limit");
+  const sets = (count: number) =>
+    Object.fromEntries(Array.from({ length: count }, (_, n) => [n, { functions: 1, bytes: 1 }]));
+  expect(() => checkGrowth({}, sets(QUOTAS.functionSets))).not.toThrow();
+  expect(() => checkGrowth({}, sets(QUOTAS.functionSets + 1))).toThrow("exceed a limit");
+  expect(() => checkGrowth(sets(1002), sets(1002))).not.toThrow();
+  expect(() => checkGrowth(sets(1002), sets(1003))).toThrow("exceed a limit");
   expect(() => checkGrowth(large, { ...large, b: { functions: 1, bytes: 1 } })).toThrow();
 });
 

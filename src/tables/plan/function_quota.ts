@@ -1,6 +1,7 @@
 /**
- * The limits of an app's functions: their number and their bytes. Every connection that calls functions holds them in memory. Rejects
- * only what makes an app grow beyond a limit: an app above it works, and can push what does not make it larger. Pure.
+ * The limits of an app's functions: how many tables and groups of roles have functions, their number and their bytes. Every
+ * connection that calls functions holds them in memory. Rejects only what makes an app grow beyond a limit: an app above it
+ * works, and can push what does not make it larger. Pure.
  *
  * @module
  */
@@ -59,7 +60,13 @@ export function checkGrowth(before: FunctionSizes, after: FunctionSizes): void {
 }
 
 const REMEDY = "declare fewer tables, or give more roles the same rules";
-export const LIMITS = [
+const LIMITS = [
+  {
+    part: "sets",
+    max: QUOTAS.functionSets,
+    explain: (count: number) =>
+      `The app would have ${count} tables and groups of roles with equal rights on a table, but an app has at most ${QUOTAS.functionSets} together: ${REMEDY}`,
+  },
   {
     part: "functions",
     max: QUOTAS.functions,
@@ -73,14 +80,17 @@ export const LIMITS = [
       `The functions of the app would have at least ${count} bytes, but those of an app have at most ${QUOTAS.functionBytes}: ${REMEDY}, or rules with fewer conditions`,
   },
 ] as const satisfies readonly {
-  part: keyof FunctionSize;
+  part: keyof Sum;
   max: number;
   explain: (count: number) => string;
 }[];
 
-function sum(sizes: FunctionSizes): FunctionSize {
+type Sum = FunctionSize & { sets: number };
+
+function sum(sizes: FunctionSizes): Sum {
   const all = Object.values(sizes);
   return {
+    sets: all.length,
     functions: all.reduce((total, { functions }) => total + functions, 0),
     bytes: all.reduce((total, { bytes }) => total + bytes, 0),
   };
