@@ -32,6 +32,7 @@ import {
   deferRebuilds,
   describeDueKeys,
   digestRelease,
+  dropChangedFormer,
   dropKeys,
   findDueKeys,
   findOutdatedTables,
@@ -404,6 +405,9 @@ export async function setUpDatabase(
   const opened = await fitReaders(admin, ({ name, index, count }) =>
     print(`Added the policy of rowhouse_reader to table ${name} (${index} of ${count})`),
   );
+  const dropped = await dropChangedFormer(admin);
+  for (const signature of dropped)
+    print(`Dropped ${signature}, which is not as an earlier release generated it`);
   const refreshed = await refreshFunctions(admin, ({ name, index, count }) =>
     print(`Renewed the functions of table ${name} (${index} of ${count})`),
   );
@@ -413,7 +417,8 @@ export async function setUpDatabase(
       print(`Warning: ${issue}: conditions and orders of texts cannot use an index`);
   await recordRelease(admin, digestRelease());
   const isUpgraded = applied.length > 0 || code !== undefined;
-  const isChanged = isUpgraded || opened.length + refreshed.length + rebuilt.length > 0;
+  const isChanged =
+    isUpgraded || opened.length + dropped.length + refreshed.length + rebuilt.length > 0;
   return { applied, form, historyOff, refreshed, rebuilt, login, isChanged, isUpgraded };
 }
 

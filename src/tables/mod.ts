@@ -20,6 +20,7 @@ export * from "./sql/keys.ts";
 export { findUnread, fitReaders } from "./sql/reader.ts";
 export {
   deferRebuilds,
+  dropChangedFormer,
   findOutdatedTables,
   findUncallableTables,
   type PlannedRebuilds,

@@ -1,6 +1,6 @@
 /** The second step of an upgrade, and what a database keeps until then for processes of earlier releases. */
 import { describe, expect, test } from "bun:test";
-import { KEPT } from "../../src/db/code/mod.ts";
+import { CONTRACTED, KEPT } from "../../src/db/code/mod.ts";
 import {
   CONTRACTED_FROM,
   compareMigrations,
@@ -171,6 +171,17 @@ describe("migrate --contract", () => {
     });
     expect(await upgraded.read()).toEqual(BEFORE);
   });
+});
+
+test("the rights of kept functions and of others are separate statements", () => {
+  const kept = Object.keys(KEPT.functions);
+  const names = (right: string) => right.match(/(?<=rowhouse\.)\w+/g) ?? [];
+  expect(
+    CONTRACTED.rights.filter((right) => names(right).some((name) => kept.includes(name))),
+  ).toEqual([]);
+  expect(KEPT.rights.filter((right) => names(right).some((name) => !kept.includes(name)))).toEqual(
+    [],
+  );
 });
 
 test("pushes wait while a process of an earlier release runs", async () => {

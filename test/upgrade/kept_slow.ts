@@ -4,11 +4,13 @@
  */
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { FORMER_ENDPOINTS, readRows } from "../../src/db/mod.ts";
+import { defineSchema, t } from "../../src/schema/mod.ts";
 import { makeIsolationCheck } from "../../src/tables/catalog/mod.ts";
 import { makeCheckBodies, readDrift } from "../../src/tables/mod.ts";
 import { withDatabase } from "../support/cluster.ts";
-import { ROOT } from "../support/command.ts";
-import { migrate, migrateAll } from "./database.ts";
+import { ROOT, runCommand } from "../support/command.ts";
+import { definitionOf } from "../support/service.ts";
+import { migrate, migrateAll, toOperator } from "./database.ts";
 import { send } from "./load.ts";
 import { OLDEST } from "./packed.ts";
 import { type Serving, startServing } from "./serving.ts";
@@ -105,3 +107,38 @@ test("a second run changes nothing", async () => {
   });
   expect(await readFormer()).toEqual(before);
 });
+
+test("an earlier process can be started again after a push, and the second step removes them", async () => {
+  const { keys } = stage.frozen.world;
+  const ours = await start(ROOT);
+  const definition = definitionOf(defineSchema({ added: { title: t.string() } }));
+  const json = { steps: [{ kind: "define", definition }] };
+  const pushed = await send({ url: ours.url, key: keys.diverged }, "/v1/data/schema", {
+    ...{ method: "POST", json },
+  });
+  expect(pushed).toMatchObject({ status: 200 });
+  expect(await readFormer("added__")).toEqual([]);
+  const earlier = await start(stage.program);
+  const ask = async (key: string, path: string) =>
+    (await send({ url: earlier.url, key }, path, {}, () => undefined)).status;
+  expect([
+    await ask(keys.wiki, "/ready"),
+    await ask(keys.wiki, READS[0]),
+    await ask(keys.diverged, `${DB}/added`),
+    await ask(keys.diverged, `${DB}/added?title=neq.none`),
+  ]).toEqual([200, 200, 200, 503]);
+  await earlier.stop();
+  await withDatabase(stage.addresses.admin, (admin) =>
+    admin.message(
+      "update rowhouse.processes set seen_at = seen_at - interval '1 hour' where version like '0.1.%'; select 1",
+    ),
+  );
+  const { folder, addresses } = stage;
+  expect(
+    await runCommand(["migrate", "--contract", "--yes"], { folder, env: toOperator(addresses) }),
+  ).toMatchObject({ code: 0 });
+  expect(await readFormer()).toEqual([]);
+  expect(await listIssues()).toEqual([]);
+  const found = await send({ url: ours.url, key: keys.wiki }, READS[0], {}, () => undefined);
+  expect(found).toMatchObject({ status: 200 });
+}, 120_000);

@@ -92,7 +92,6 @@ export async function refreshFunctions(
 ): Promise<string[]> {
   // First for all: a new function of one table sets what the listeners of others hear when it cascades.
   await fitListeners(admin);
-  await call(admin, "drop_changed_former", {});
   const compared = await compareTables(admin);
   const { outdated, isRecorded } = compared;
   const refreshed: string[] = [];
@@ -103,6 +102,11 @@ export async function refreshFunctions(
   }
   if (outdated.length > 0 || !isRecorded) await recordCompared(admin, compared);
   return refreshed;
+}
+
+/** Drops functions of an earlier release that someone changed or created: no release can renew them. Returns their signatures. */
+export async function dropChangedFormer(admin: Database): Promise<string[]> {
+  return await call(admin, "drop_changed_former", {});
 }
 
 /** Records the sets whose functions are this release's output, for the next comparisons. Generates only what has changed since. */

@@ -76,8 +76,9 @@ set search_path = pg_catalog, pg_temp as $$
           select signature from rowhouse.kept_bodies)))
 $$;
 
--- Drops the functions of an earlier release that are not as they were recorded.
-create function rowhouse.drop_changed_former() returns void language plpgsql
+-- Drops the functions of an earlier release that are not as they were recorded, and returns their
+-- signatures.
+create function rowhouse.drop_changed_former() returns setof text language plpgsql
 set search_path = pg_catalog, pg_temp as $$
 declare
   changed text;
@@ -89,6 +90,7 @@ begin
           and digest = md5(trim(both E'\n' from prosrc)))
   loop
     execute 'drop function if exists ' || changed;
+    return next changed;
   end loop;
 end
 $$;
