@@ -345,6 +345,7 @@ describe("without a superuser", () => {
   test("CREATEROLE and the database's ownership are sufficient", async () => {
     await withDatabase(cluster.url, async (root) => {
       await root.message("create role managed_admin login createrole password 'pw'");
+      await root.message("alter role managed_admin set createrole_self_grant = 'set, inherit'");
       await root.message("create database managed owner managed_admin");
       await root.message("create role poor_admin login password 'pw'");
       await root.message("create database poor");
@@ -358,6 +359,11 @@ describe("without a superuser", () => {
     expect(first).toMatchObject({ code: 0, err: "" });
     expect(first.out).toContain('The role "managed_login" can serve\n');
     expect((await migrate(env)).code).toBe(0);
+    expect(
+      await withDatabase(admin, (managed) =>
+        readRows(managed, "select rowhouse.find_issues() as issues"),
+      ),
+    ).toEqual([{ issues: [] }]);
     await withDatabase(env.DATABASE_URL, async (login) => {
       const rows = await readRows(login, "select name from rowhouse.versions");
       expect(rows.length).toBeGreaterThan(0);

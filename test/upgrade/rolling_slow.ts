@@ -1,10 +1,11 @@
 /**
  * An upgrade under load: each earlier version serves, the working tree migrates its database, and then replaces its workers one by
- * one. No request fails, and every acknowledged write is stored. A full run does it with the newest version on every server and in
- * every shape.
+ * one. No request fails, and every acknowledged write is stored; the earlier processes also serve after all tables have got the policy
+ * of `rowhouse_reader`. A full run does it with the newest version on every server and in every shape.
  */
 import { describe, expect, test } from "bun:test";
 import { defineSchema, t } from "../../src/schema/mod.ts";
+import { findUnread } from "../../src/tables/mod.ts";
 import { withDatabase } from "../support/cluster.ts";
 import { PASSWORD } from "../support/people.ts";
 import { definitionOf } from "../support/service.ts";
@@ -62,6 +63,7 @@ async function upgrade(stage: Stage, shape: Shape): Promise<void> {
       replaceProgram(program);
       const pushing = startPushing(serving, keys.diverged);
       await migrateAll(addresses, program);
+      expect(await withDatabase(addresses.admin, findUnread)).toEqual([]);
       await reach(load, 0.4);
       await serving.reload();
       await reach(load, 1);
