@@ -2,6 +2,7 @@
 import { beforeEach, describe, expect, test } from "bun:test";
 import { DEVICE_COOKIE } from "../../src/identity/mod.ts";
 import { SIGN_IN_LIMITS, sweepThrottle } from "../../src/records/sessions/mod.ts";
+import { cases } from "../support/cases.ts";
 import {
   type Jar,
   makePerson,
@@ -59,33 +60,17 @@ async function lockOut(email: string): Promise<void> {
 }
 
 describe("attempts from an IPv6 network", () => {
-  test.each([
-    {
-      width: 64,
-      bound: SIGN_IN_LIMITS.client,
-      like: "2001:db8:1:100::9",
-      other: "2001:db8:1:101::1",
-    },
-    {
-      width: 56,
-      bound: SIGN_IN_LIMITS.clientOf56,
-      like: "2001:db8:1:1ff::1",
-      other: "2001:db8:1:200::1",
-    },
-    {
-      width: 48,
-      bound: SIGN_IN_LIMITS.clientOf48,
-      like: "2001:db8:1:ffff::1",
-      other: "2001:db8:2::1",
-    },
-  ])("are also counted by /$width", async ({ width, bound, like, other }) => {
+  test.each(cases("network", "bound", "like", "other")`
+    2001:db8:1:100::/64 | ${SIGN_IN_LIMITS.client}     | 2001:db8:1:100::9  | 2001:db8:1:101::1
+    2001:db8:1:100::/56 | ${SIGN_IN_LIMITS.clientOf56} | 2001:db8:1:1ff::1  | 2001:db8:1:200::1
+    2001:db8:1::/48     | ${SIGN_IN_LIMITS.clientOf48} | 2001:db8:1:ffff::1 | 2001:db8:2::1
+  `)("are also counted by $network", async ({ network, bound, like, other }) => {
     const at = from("2001:db8:1:100::1");
     expect(await tryWrong(at, "nobody@example.org")).toBe(422);
-    const network = width === 48 ? "2001:db8:1::/48" : `2001:db8:1:100::/${width}`;
     const digest = new Bun.CryptoHasher("sha256").update(network).digest("hex");
     const set = await write(
       "update rowhouse.throttle set attempts = $1 where key = $2 returning key",
-      [bound - 1, `client ${digest}`],
+      [Number(bound) - 1, `client ${digest}`],
     );
     expect(set).toHaveLength(1);
     expect(await tryWrong(from(like), "nobody-2@example.org")).toBe(422);
@@ -155,8 +140,7 @@ describe("a device with an earlier sign-in", () => {
       name: "with a cookie whose person id was replaced",
       spoil: async () => {
         const own = await makePerson(service);
-        const jar = await makeKnown(own);
-        const text = jar.get(DEVICE_COOKIE) ?? "";
+        const text = (await makeKnown(own)).get(DEVICE_COOKIE) ?? "";
         return new Map([[DEVICE_COOKIE, text.replace(own.id, person.id)]]);
       },
     },

@@ -56,26 +56,31 @@ const later = (claims: Record<string, unknown>, seconds: number) => ({
 });
 
 describe("the service rejects a token", () => {
-  test.each([
-    ...casesBy<Wrong>({
+  /** The provider's claims with some replaced. */
+  const having = (more: object): Wrong => ({ claims: (claims) => ({ ...claims, ...more }) });
+  test.each(
+    casesBy<Wrong>({
       OAUTH_JWT_CLAIM_COMPARISON_FAILED: {
-        "of another issuer": { claims: (claims) => ({ ...claims, iss: other.settings.issuer }) },
-        "for another audience": { claims: (claims) => ({ ...claims, aud: "wiki" }) },
-        "for several audiences, requested by another": {
-          claims: (claims) => ({ ...claims, aud: ["rowhouse", "wiki"], azp: "wiki" }),
-        },
-        "with another nonce": { claims: (claims) => ({ ...claims, nonce: "n".repeat(43) }) },
+        "of another issuer": having({ iss: other.settings.issuer }),
+        "for another audience": having({ aud: "wiki" }),
+        "for several audiences, requested by another": having({
+          ...{ aud: ["rowhouse", "wiki"], azp: "wiki" },
+        }),
+        "with another nonce": having({ nonce: "n".repeat(43) }),
       },
       OAUTH_INVALID_RESPONSE: {
-        "without a nonce": { claims: ({ nonce: _, ...claims }) => claims },
+        "without a nonce": having({ nonce: undefined }),
         "signed with another key that has the id of the published key": {
           signature: "same id, other key",
         },
         "without a signature": { signature: "none" },
-        "without a subject": { claims: ({ sub: _, ...claims }) => claims },
+        "without a subject": having({ sub: undefined }),
+        "with a number as the subject": having({ sub: 1 }),
+        "with a text as the sign-in time": having({ auth_time: "1" }),
+        "with a negative sign-in time": having({ auth_time: -1e300 }),
       },
       OAUTH_JWT_TIMESTAMP_CHECK_FAILED: {
-        "that has expired": { claims: (claims) => ({ ...claims, exp: nowS() - 61 }) },
+        "that has expired": having({ exp: nowS() - 61 }),
         "valid for five minutes, with a clock five minutes behind": {
           claims: (claims) => ({ ...later(claims, -300), exp: nowS() - 300 + 200 }),
         },
@@ -86,35 +91,21 @@ describe("the service rejects a token", () => {
       OAUTH_KEY_SELECTION_FAILED: {
         "signed with an unpublished key": { signature: "unknown key" },
       },
+      "sub is not 1 to 255 printable ASCII characters": {
+        "with an empty subject": having({ sub: "" }),
+        "with a subject of 256 characters": having({ sub: "s".repeat(256) }),
+        "with a subject with U+0000": having({ sub: "ada\u0000" }),
+        "with a subject with a line break": having({ sub: "ada\n" }),
+        "with a subject with U+007F": having({ sub: "ada\u007f" }),
+        "with a subject beyond ASCII": having({ sub: "adä" }),
+        "with a subject with an unpaired surrogate": having({ sub: "\ud800" }),
+      },
+      "auth_time in the future": {
+        "with a distant sign-in time": having({ auth_time: 1e300 }),
+        "with a sign-in in an hour": having({ auth_time: nowS() + 3600 }),
+      },
     }),
-    ...[
-      { name: "with an empty subject", sub: "" },
-      { name: "with a subject of 256 characters", sub: "s".repeat(256) },
-      { name: "with a subject with U+0000", sub: "ada\u0000" },
-      { name: "with a subject with a line break", sub: "ada\n" },
-      { name: "with a subject with U+007F", sub: "ada\u007f" },
-      { name: "with a subject beyond ASCII", sub: "adä" },
-      { name: "with a subject with an unpaired surrogate", sub: "\ud800" },
-    ].map(({ name, sub }) => ({
-      name,
-      value: { claims: (claims: object) => ({ ...claims, sub }) },
-      expected: "sub is not 1 to 255 printable ASCII characters",
-    })),
-    ...[
-      { name: "with a number as the subject", claims: { sub: 1 } },
-      { name: "with a text as the sign-in time", claims: { auth_time: "1" } },
-      { name: "with a negative sign-in time", claims: { auth_time: -1e300 } },
-    ].map(({ name, claims: wrong }) => ({
-      name,
-      value: { claims: (claims: object) => ({ ...claims, ...wrong }) },
-      expected: "OAUTH_INVALID_RESPONSE",
-    })),
-    ...[1e300, nowS() + 3600].map((authTimeS) => ({
-      name: `with the sign-in time ${authTimeS}`,
-      value: { claims: (claims: object) => ({ ...claims, auth_time: authTimeS }) },
-      expected: "auth_time in the future",
-    })),
-  ])("$name", async ({ value: wrong, expected: reason }) => {
+  )("$name", async ({ value: wrong, expected: reason }) => {
     ours.wrong = wrong;
     const jar: Jar = new Map();
     const response = await signInWith(service, jar, { login: LOGIN });
@@ -148,73 +139,37 @@ describe("the service rejects a response of the provider", () => {
     else url.searchParams.set(name, value);
     return url.pathname + url.search;
   };
-  test.each<{
-    name: string;
-    toPath: (path: string) => string;
-    status: number;
-    says: string;
-    reason?: string;
-  }>([
-    {
-      name: "with another state",
-      toPath: (path) => change(path, "state", "s".repeat(43)),
-      status: 400,
-      says: "Sign-in expired",
-    },
-    {
-      name: "without a state",
-      toPath: (path) => change(path, "state", undefined),
-      status: 400,
-      says: "Sign-in expired",
-    },
-    {
-      name: "with two states",
-      toPath: (path) => `${path}&state=x`,
-      status: 400,
-      says: "Sign-in expired",
-    },
-    {
-      name: "at another provider's address (mix-up)",
-      toPath: (path) => path.replace("/ours/", "/other/"),
-      status: 400,
-      says: "Sign-in expired",
-    },
-    {
-      name: "from another issuer",
-      toPath: (path) => change(path, "iss", other.settings.issuer),
-      status: 403,
-      says: "could not be verified",
-      reason: "OAUTH_INVALID_RESPONSE",
-    },
-    {
-      name: "without an issuer, if the provider normally sends an issuer",
-      toPath: (path) => change(path, "iss", undefined),
-      status: 403,
-      says: "could not be verified",
-      reason: "OAUTH_INVALID_RESPONSE",
-    },
-    {
-      name: "with a code that the provider did not issue",
-      toPath: (path) => change(path, "code", "c".repeat(43)),
-      status: 403,
-      says: "could not be verified",
-      reason: "invalid_grant",
-    },
-    {
-      name: "after the person declined",
-      toPath: (path) =>
-        change(change(path, "code", undefined), "error", "access_denied") +
-        "&error_description=%3Cscript%3E",
-      status: 403,
-      says: "The sign-in was canceled",
-      reason: "access_denied",
-    },
-  ])("$name", async ({ toPath, status, says, reason }) => {
+  const EXPIRED = "400, Sign-in expired";
+  const WRONG = "403, could not be verified";
+  test.each(
+    casesBy<(path: string) => string>({
+      [EXPIRED]: {
+        "with another state": (path) => change(path, "state", "s".repeat(43)),
+        "without a state": (path) => change(path, "state", undefined),
+        "with two states": (path) => `${path}&state=x`,
+        "at another provider's address (mix-up)": (path) => path.replace("/ours/", "/other/"),
+      },
+      [`${WRONG}, OAUTH_INVALID_RESPONSE`]: {
+        "from another issuer": (path) => change(path, "iss", other.settings.issuer),
+        "without an issuer, if the provider normally sends an issuer": (path) =>
+          change(path, "iss", undefined),
+      },
+      [`${WRONG}, invalid_grant`]: {
+        "with a code that the provider did not issue": (path) =>
+          change(path, "code", "c".repeat(43)),
+      },
+      "403, The sign-in was canceled, access_denied": {
+        "after the person declined": (path) =>
+          change(change(path, "code", undefined), "error", "access_denied") +
+          "&error_description=%3Cscript%3E",
+      },
+    }),
+  )("$name", async ({ value: toPath, expected }) => {
+    const [status, says = "", reason] = expected.split(", ");
     const jar: Jar = new Map();
     const path = await comeBack(service, jar, { login: LOGIN });
     const response = await visit(service, jar, toPath(path));
-    expect(response.status).toBe(status);
-    expect(response.text).toContain(says);
+    expectPage(response, Number(status), says);
     expect(response.text).not.toContain("<script>");
     expectNobody(jar);
     if (reason !== undefined) expect(await lastEvent()).toBe(`sign_in_rejected ours ${reason}`);
