@@ -2,7 +2,7 @@
  * Access to the pages of the Console and the effects of forms: every route of the table, with the visitor's own token
  * and everything else that the form needs. A new route is tested automatically.
  */
-import { describe, expect, test } from "bun:test";
+import { expect, test } from "bun:test";
 import { FUNCTIONS } from "../../src/db/functions.ts";
 import { type FunctionShape, isForRecentSignIn } from "../../src/db/mod.ts";
 import { IDENTITY_COOKIE, SESSION_COOKIE, toSessionToken } from "../../src/identity/mod.ts";
@@ -11,10 +11,12 @@ import { setAppSwitch } from "../../src/records/apps/mod.ts";
 import { removeConsoleRole, setDisabled } from "../../src/records/people/mod.ts";
 import { docs, pages } from "../../src/service/routes.ts";
 import { FACTOR_GRACE_S } from "../../src/std/limits.ts";
+import { casesBy } from "../support/cases.ts";
 import {
   type Jar,
   makePerson,
   OLD_SIGN_IN,
+  type Person,
   signInAs,
   toCookieHeader,
   visit,
@@ -113,95 +115,49 @@ const run = (text: string) => service.service.admin.message(`${text}; select 1`)
 const administrator = () => makePerson(service, { consoleRole: "super_admin" });
 const half = (jar: Jar, name: string): Jar => new Map([[name, jar.get(name) ?? ""]]);
 
-/** A redirect to sign-in, or access denied. A form without its token is rejected first. */
-const VISITORS: { name: string; make: () => Promise<Jar>; shown: number; sent: number }[] = [
-  { name: "nobody", make: async () => new Map(), shown: 303, sent: 403 },
-  {
-    name: "only the shared cookie",
-    make: async () => half(chief, SESSION_COOKIE),
-    shown: 303,
-    sent: 403,
+/** The browser of an administrator, after something has happened. */
+const after = (happens: (own: Person) => Promise<unknown>) => async () => {
+  const own = await administrator();
+  const jar = await signInAs(service, own);
+  await happens(own);
+  return jar;
+};
+const set = (table: string, change: string) => (own: Person) =>
+  run(
+    `update rowhouse.${table} set ${change} where ${table === "users" ? "id" : "user_id"} = '${own.id}'`,
+  );
+
+/**
+ * By the status of pages and of forms: a redirect to sign-in, or access denied. A form without its token is rejected first.
+ */
+const VISITORS = casesBy<() => Promise<Jar>>({
+  "303, 403": {
+    nobody: async () => new Map(),
+    "only the shared cookie": async () => half(chief, SESSION_COOKIE),
+    "an administrator whose sign-in is waiting for the second factor": async () =>
+      (await passPassword(service, (await enrolPerson(service, await administrator())).person)).jar,
   },
-  {
-    name: "only the pages' cookie",
-    make: async () => half(chief, IDENTITY_COOKIE),
-    shown: 303,
-    sent: 303,
-  },
-  {
-    name: "the cookies of two sessions",
-    make: async () => {
+  "303, 303": {
+    "only the pages' cookie": async () => half(chief, IDENTITY_COOKIE),
+    "the cookies of two sessions": async () => {
       const other = await signInAs(service, await administrator());
       return new Map([...half(chief, SESSION_COOKIE), ...half(other, IDENTITY_COOKIE)]);
     },
-    shown: 303,
-    sent: 303,
+    "a disabled administrator": after(({ email }) => setDisabled(service.service, email, true)),
+    "an administrator who has postponed a second factor for too long": after(
+      set("users", `factor_asked_at = now() - interval '${FACTOR_GRACE_S} seconds'`),
+    ),
+    "an administrator's expired session": after(set("sessions", "expires_at = now()")),
   },
-  {
-    name: "a person without a role",
-    make: async () => await signInAs(service, await makePerson(service)),
-    shown: 403,
-    sent: 403,
+  "403, 403": {
+    "a person without a role": async () => await signInAs(service, await makePerson(service)),
+    "a person who is admin on the app": async () =>
+      await signInAs(service, await makePerson(service, { app, role: "admin" })),
+    "an administrator whose role was removed": after(({ email }) =>
+      removeConsoleRole(service.service, email),
+    ),
   },
-  {
-    name: "a person who is admin on the app",
-    make: async () => await signInAs(service, await makePerson(service, { app, role: "admin" })),
-    shown: 403,
-    sent: 403,
-  },
-  {
-    name: "an administrator whose role was removed",
-    make: async () => {
-      const own = await administrator();
-      const jar = await signInAs(service, own);
-      await removeConsoleRole(service.service, own.email);
-      return jar;
-    },
-    shown: 403,
-    sent: 403,
-  },
-  {
-    name: "a disabled administrator",
-    make: async () => {
-      const own = await administrator();
-      const jar = await signInAs(service, own);
-      await setDisabled(service.service, own.email, true);
-      return jar;
-    },
-    shown: 303,
-    sent: 303,
-  },
-  {
-    name: "an administrator whose sign-in is waiting for the second factor",
-    make: async () =>
-      (await passPassword(service, (await enrolPerson(service, await administrator())).person)).jar,
-    shown: 303,
-    sent: 403,
-  },
-  {
-    name: "an administrator who has postponed a second factor for too long",
-    make: async () => {
-      const own = await administrator();
-      const jar = await signInAs(service, own);
-      const asked = `factor_asked_at = now() - interval '${FACTOR_GRACE_S} seconds'`;
-      await run(`update rowhouse.users set ${asked} where id = '${own.id}'`);
-      return jar;
-    },
-    shown: 303,
-    sent: 303,
-  },
-  {
-    name: "an administrator's expired session",
-    make: async () => {
-      const own = await administrator();
-      const jar = await signInAs(service, own);
-      await run(`update rowhouse.sessions set expires_at = now() where user_id = '${own.id}'`);
-      return jar;
-    },
-    shown: 303,
-    sent: 303,
-  },
-];
+});
 
 test("the matrix has the routes of the Console", () => {
   expect(GETS.length).toBeGreaterThan(20);
@@ -221,8 +177,10 @@ test("every action of an administrator has a form", () => {
   expect(actions.filter((name) => !ofForms.has(name))).toEqual(shared);
 });
 
-describe.each(VISITORS)("$name", ({ make, shown, sent }) => {
-  test("gets no page, and no form has an effect", async () => {
+test.each(VISITORS)(
+  "$name gets no page, and no form has an effect",
+  async ({ value: make, expected }) => {
+    const [shown = 0, sent = 0] = expected.split(", ").map(Number);
     const jar = await make();
     const before = await readState();
     for (const path of GETS) {
@@ -235,8 +193,8 @@ describe.each(VISITORS)("$name", ({ make, shown, sent }) => {
     for (const route of CONSOLE_WRITES)
       expect([route.method, await write(new Map(jar), route)]).toEqual([route.method, sent]);
     expect(await readState()).toBe(before);
-  });
-});
+  },
+);
 
 test.each([
   { name: "of another site", form: { origin: "https://evil.example.org" } },
@@ -253,25 +211,17 @@ test.each([
   expect(await readState()).toBe(before);
 });
 
-test("without a recent sign-in, every sensitive action asks for the password", async () => {
+test.each([
+  { name: "a recent sign-in", column: "proven_at", open: signInAs },
+  {
+    name: "the second factor of a person who has one",
+    column: "second_factor_at",
+    open: async (...of: Parameters<typeof signInAs>) => (await enrolPerson(service, of[1])).jar,
+  },
+])("every sensitive action requires $name", async ({ column, open }) => {
   const own = await administrator();
-  const jar = await signInAs(service, own);
-  const old = `proven_at = ${OLD_SIGN_IN}`;
-  await run(`update rowhouse.sessions set ${old} where user_id = '${own.id}'`);
-  const before = await readState();
-  for (const path of SENSITIVE) {
-    const response = await send(jar, path);
-    const [to] = (response.headers.get("location") ?? "").split("?");
-    expect([path, response.status, to]).toEqual([path, 303, "/console/sign-in"]);
-  }
-  expect(await readState()).toBe(before);
-});
-
-test("every sensitive action requires the second factor of a person who has one", async () => {
-  const { person: own, jar } = await enrolPerson(service, await administrator());
-  await run(
-    `update rowhouse.sessions set second_factor_at = ${OLD_SIGN_IN} where user_id = '${own.id}'`,
-  );
+  const jar = await open(service, own);
+  await set("sessions", `${column} = ${OLD_SIGN_IN}`)(own);
   const before = await readState();
   for (const path of SENSITIVE) {
     const response = await send(jar, path);
