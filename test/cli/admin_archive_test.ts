@@ -31,6 +31,14 @@ const archives = await share(openArchives());
 const { here, there } = archives;
 
 const makeFile = () => archives.makeFile();
+/** Exports an app, and returns the file. */
+async function exportApp({ slug }: { slug: string }, from: Admin = here): Promise<string> {
+  const file = makeFile();
+  expect((await from.run("export-app", slug, file)).code).toBe(0);
+  return file;
+}
+const copySlug = () => `copy-${crypto.randomUUID().slice(-8)}`;
+const REJECTED = [1, expect.stringContaining("must be an app archive")];
 
 test("an app moves to another service with its ids, migrations and origins, and works there", async () => {
   const names = makeNames();
@@ -91,9 +99,8 @@ test("an app moves to another service with its ids, migrations and origins, and 
 test("an app is copied within its service", async () => {
   const names = makeNames();
   const app = await makeArchivedApp(here, names);
-  const file = makeFile();
-  expect((await here.run("export-app", app.slug, file)).code).toBe(0);
-  const slug = `copy-${crypto.randomUUID().slice(-8)}`;
+  const file = await exportApp(app);
+  const slug = copySlug();
   expect((await here.run("import-app", file, "--as", slug)).code).toBe(0);
   const copy = await openApp(here, slug);
   expect(copy.id).not.toBe(app.id);
@@ -110,9 +117,8 @@ test("an app whose files no longer declare a column and a table is copied within
   await postSchema(here.service, app, defineSchema({ [first]: { x: t.string(), q: t.number() } }));
   const { json: status } = await here.service.call(app, "/v1/data/schema");
   const { migrations: history } = status as { migrations: object[] };
-  const file = makeFile();
   await here.run("set-app", app.slug, "disabled", "on");
-  await here.run("export-app", app.slug, file);
+  const file = await exportApp(app);
   const imported = await here.run("import-app", file, "--as", `${app.slug}-copy`);
   expect([imported.code, imported.err]).toEqual([0, expect.not.stringContaining("differ")]);
   const copy = await openApp(here, `${app.slug}-copy`);
@@ -129,9 +135,8 @@ test("an app with tables named as parts of JavaScript's objects is copied within
   const tables = names.map((name) => [name, { x: t.string() }]);
   const app = await here.service.makeApp(defineSchema(Object.fromEntries(tables)));
   for (const name of names) await create(here, app, name, { x: name });
-  const file = makeFile();
-  expect((await here.run("export-app", app.slug, file)).code).toBe(0);
-  const slug = `copy-${crypto.randomUUID().slice(-8)}`;
+  const file = await exportApp(app);
+  const slug = copySlug();
   const imported = await here.run("import-app", file, "--as", slug);
   expect([imported.code, imported.err]).toEqual([0, expect.stringContaining("Next: ")]);
   const copy = await openApp(here, slug);
@@ -148,27 +153,31 @@ describe("settings of an app", () => {
   });
   afterAll(() => live.close());
 
-  async function exportApp(): Promise<{ slug: string; file: string }> {
+  async function exportSet(): Promise<{ slug: string; file: string }> {
     const { slug } = await live.service.makeApp();
-    const file = makeFile();
     await live.json("set-limit", slug, "--per-minute", "6000", "--per-key", "600");
     if (!isOnCitus) await live.json("set-app", slug, "live", "on");
     await live.json("set-app", slug, "people-list", "on");
-    expect((await live.run("export-app", slug, file)).code).toBe(0);
-    return { slug, file };
+    return { slug, file: await exportApp({ slug }, live) };
   }
   async function readSettings(admin: Admin, slug: string): Promise<unknown> {
-    const file = makeFile();
-    expect((await admin.run("export-app", slug, file)).code).toBe(0);
-    const { limits, on } = JSON.parse(readFileSync(file, "utf8").split("\n")[0] ?? "");
+    const text = readFileSync(await exportApp({ slug }, admin), "utf8");
+    const { limits, on } = JSON.parse(text.split("\n")[0] ?? "");
     return { ...limits, on };
+  }
+  /** The outcome of importing an archive after a change of its first line. */
+  async function importForged(file: string, change: (line: string) => string) {
+    const forged = makeFile();
+    writeFileSync(forged, forge(readFileSync(file, "utf8"), change));
+    const { code, err } = await there.run("import-app", forged);
+    return [code, err];
   }
 
   test.skipIf(isOnCitus)(
     "limits and live updates are imported, and the list of people is reported as not imported",
     async () => {
-      const { file } = await exportApp();
-      const slug = `copy-${crypto.randomUUID().slice(-8)}`;
+      const { file } = await exportSet();
+      const slug = copySlug();
       const lines = [
         "Notice: requests per minute as in the archive: 6000, per key 600",
         "Notice: on as in the archive: live updates",
@@ -203,7 +212,7 @@ describe("settings of an app", () => {
   });
 
   test.skipIf(isOnCitus)("live updates are imported, whatever PREVIEW is", async () => {
-    const { slug, file } = await exportApp();
+    const { slug, file } = await exportSet();
     expect((await there.json("import-app", file))["settings"]).toEqual({
       limits: { perMinute: 6000, perMinuteOfKey: 600 },
       on: ["live"],
@@ -221,8 +230,7 @@ describe("settings of an app", () => {
     const id = await create(kept, app, name, { title: "title before" });
     const patch = { method: "PATCH", json: { title: "title now" } };
     await kept.service.call(app, `/v1/data/db/${name}/${id}`, patch);
-    const file = makeFile();
-    expect((await kept.run("export-app", app.slug, file)).code).toBe(0);
+    const file = await exportApp(app, kept);
     const text = readFileSync(file, "utf8");
     expect([text.includes("title now"), text.includes("title before")]).toEqual([true, false]);
     const slug = `${app.slug}-copy`;
@@ -237,7 +245,7 @@ describe("settings of an app", () => {
   });
 
   test("an existing app keeps its limits", async () => {
-    const { slug, file } = await exportApp();
+    const { slug, file } = await exportSet();
     await there.json("create-app", slug);
     await there.json("set-limit", slug, "--per-minute", "60");
     const { err } = await there.run("import-app", file, "--into", slug);
@@ -248,23 +256,17 @@ describe("settings of an app", () => {
   test.each([0, -1, 1.5, 100_000_001, "6000"])(
     "a forged archive with a limit of %p is rejected",
     async (limit) => {
-      const { slug, file } = await exportApp();
-      const forged = makeFile();
+      const { slug, file } = await exportSet();
       const change = (line: string) => line.replace("6000", JSON.stringify(limit));
-      writeFileSync(forged, forge(readFileSync(file, "utf8"), change));
-      const { code, err } = await there.run("import-app", forged);
-      expect([code, err]).toEqual([1, expect.stringContaining("must be an app archive")]);
+      expect(await importForged(file, change)).toEqual(REJECTED);
       expect(await findApp(there, slug)).toBeUndefined();
     },
   );
 
   test("a forged archive cannot turn on a setting that no archive names", async () => {
-    const { slug, file } = await exportApp();
-    const forged = makeFile();
+    const { slug, file } = await exportSet();
     const change = (line: string) => line.replace('"people-list"', '"disabled"');
-    writeFileSync(forged, forge(readFileSync(file, "utf8"), change));
-    const { code, err } = await there.run("import-app", forged);
-    expect([code, err]).toEqual([1, expect.stringContaining("must be an app archive")]);
+    expect(await importForged(file, change)).toEqual(REJECTED);
     expect(await findApp(there, slug)).toBeUndefined();
   });
 });
@@ -277,8 +279,7 @@ test("an app moves without a table whose use an operator has ended", async () =>
   await here.json("end-registration", app.slug, ended, "--yes");
   const more = { ...columns, note: t.string() };
   await here.service.pushSchema(app, defineSchema({ [kept]: more }));
-  const file = makeFile();
-  await here.json("export-app", app.slug, file);
+  const file = await exportApp(app);
   expect(await there.json("import-app", file)).toMatchObject({ rows: 1, dryRun: false });
   const moved = await openApp(there, app.slug);
   const read = async (table: string) =>
@@ -295,8 +296,7 @@ describe("an archive with the name of an existing app", () => {
       origins: EVIL.slice(0, 1),
       redirects: EVIL.slice(1),
     });
-    const file = makeFile();
-    expect((await here.run("export-app", app.slug, file)).code).toBe(0);
+    const file = await exportApp(app);
     await there.json("create-app", app.slug, "--origin", OWN);
     return { slug: app.slug, file };
   };
@@ -414,8 +414,7 @@ test("rows with circular required references are rejected before any write", asy
   const path = `/v1/data/db/${one}/${first}`;
   await here.service.call(app, path, { method: "PATCH", json: { other: second } });
   expect((await postSchema(here.service, app, declare(true))).status).toBe(200);
-  const file = makeFile();
-  await here.run("export-app", app.slug, file);
+  const file = await exportApp(app);
   const { code, err } = await there.run("import-app", file);
   expect(code).toBe(1);
   expect(err).toContain(`Cannot import tables that require each other's rows through `);
@@ -433,8 +432,7 @@ describe("before any write", () => {
       [names.people]: { name: t.json() },
     });
     await there.service.makeApp(owner);
-    const file = makeFile();
-    await here.run("export-app", app.slug, file);
+    const file = await exportApp(app);
     const { code, err } = await there.run("import-app", file);
     expect(code).toBe(1);
     expect(err).toContain(names.todos);
@@ -447,8 +445,7 @@ describe("before any write", () => {
       origins: ["https://wiki.elsewhere.org", "https://a.b.elsewhere.org"],
       cookieDomain: "elsewhere.org",
     });
-    const file = makeFile();
-    await here.run("export-app", app.slug, file);
+    const file = await exportApp(app);
     const result = await there.json("import-app", file, "--dry-run");
     expect(result["targets"]).toEqual([]);
     expect(result["skipped"]).toMatchObject([
@@ -463,8 +460,7 @@ describe("before any write", () => {
   test("a changed, truncated or unrelated file is rejected", async () => {
     const names = makeNames();
     const app = await makeArchivedApp(here, names);
-    const file = makeFile();
-    await here.run("export-app", app.slug, file);
+    const file = await exportApp(app);
     const text = readFileSync(file, "utf8");
     const end = text.trimEnd().lastIndexOf("\n") + 1;
     const changed = [
@@ -489,8 +485,7 @@ describe("before any write", () => {
 test("a failed import leaves the app disabled, and names the next step", async () => {
   const names = makeNames();
   const app = await makeArchivedApp(here, names);
-  const file = makeFile();
-  await here.run("export-app", app.slug, file);
+  const file = await exportApp(app);
   const { service } = there;
   // At the end, the table has other rows than the archive.
   await service.service.admin.message(`
@@ -515,7 +510,7 @@ test("a failed import leaves the app disabled, and names the next step", async (
 test("only the login of ROWS_DATABASE_URL reads and stores rows", async () => {
   const names = makeNames();
   const app = await makeArchivedApp(here, names);
-  const [file, slug] = [makeFile(), `copy-${crypto.randomUUID().slice(-8)}`];
+  const [file, slug] = [makeFile(), copySlug()];
   const { adminUrl, rowsUrl } = here.service.database;
   const wrong = new URL(rowsUrl);
   wrong.username = "no_such_login";

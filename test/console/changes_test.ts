@@ -6,7 +6,7 @@ import { revokeKey, rollKey, setLimit } from "../../src/records/apps/mod.ts";
 import { grantRole } from "../../src/records/people/mod.ts";
 import { defineSchema, t } from "../../src/schema/mod.ts";
 import { testDeps } from "../support/deps.ts";
-import { eventually } from "../support/eventually.ts";
+import { untilShown } from "../support/eventually.ts";
 import { makePerson, signInAs, visit } from "../support/people.ts";
 import { openTestService, type TestApp } from "../support/service.ts";
 import { share } from "../support/share.ts";
@@ -31,22 +31,17 @@ const toText = (page: string) => page.replace(/<[^>]+>/g, "").replace(/\s+/g, " 
 
 // First: the clock of the service is that of the database until a test moves it.
 test("a push is no cause of earlier errors, or of errors that it cannot have caused", async () => {
-  const currency = (values: [string, ...string[]]) =>
-    defineSchema({ bills: { title: t.string(), currency: t.enum(values), note: t.string() } });
+  const currency = (values: [string, ...string[]], isUnique = false) => {
+    const note = isUnique ? t.string().unique() : t.string();
+    return defineSchema({ bills: { title: t.string(), currency: t.enum(values), note } });
+  };
   const own = await service.makeApp(currency(["EUR", "USD"]));
   const fail = () =>
     service.call(own, "/v1/data/db/bills", { method: "POST", json: { currency: "GBP", note: 1 } });
   const showCauses = async (count: number) => {
     ahead += 60_000;
-    let text = "";
-    await eventually(
-      async () => {
-        text = toText(await show(`/console/changes?app=${own.slug}`));
-        return text.includes(`${count} × 422 on /currency`);
-      },
-      { describe: () => text },
-    );
-    return text;
+    const read = async () => toText(await show(`/console/changes?app=${own.slug}`));
+    return await untilShown(read, `${count} × 422 on /currency`);
   };
   await fail();
   // Later, and it only allows more.
@@ -58,16 +53,7 @@ test("a push is no cause of earlier errors, or of errors that it cannot have cau
   text = await showCauses(2);
   expect(text).toMatch(/2 × 422 on \/currency since push 0001 added it/);
   // Stricter, but after the first error.
-  await service.pushSchema(
-    own,
-    defineSchema({
-      bills: {
-        title: t.string(),
-        currency: t.enum(["EUR", "USD", "CHF"]),
-        note: t.string().unique(),
-      },
-    }),
-  );
+  await service.pushSchema(own, currency(["EUR", "USD", "CHF"], true));
   await fail();
   text = await showCauses(3);
   expect(text).not.toContain("since push 0003");
@@ -82,14 +68,7 @@ test("a span names the codes that rose, by table, field and key, and the push th
     await service.call(app, "/v1/data/db/orders", { method: "POST", json: { currency: "none" } });
   ahead += 60_000;
   const path = `/console/changes?app=${app.slug}`;
-  let page = "";
-  await eventually(
-    async () => {
-      page = await show(path);
-      return page.includes("validation_failed");
-    },
-    { describe: () => page },
-  );
+  const page = await untilShown(() => show(path), "validation_failed");
   const text = toText(page);
   expect(text).toContain("3 × 422 validation_failed on orders (0 before)");
   expect(text).toContain("3 × 422 on /currency since push 0002 added it");

@@ -2,7 +2,7 @@
 import { expect, test } from "bun:test";
 import { ALL_APPS, CONSOLE_APP, NO_APP, readRows } from "../../src/db/mod.ts";
 import { defineSchema, t } from "../../src/schema/mod.ts";
-import { eventually } from "../support/eventually.ts";
+import { untilShown } from "../support/eventually.ts";
 import { whileRowLocked } from "../support/held_lock.ts";
 import { makePerson, signInAs, visit } from "../support/people.ts";
 import { openTestService } from "../support/service.ts";
@@ -26,21 +26,11 @@ const write = (text: string) => service.service.admin.message(`${text}; select 1
 /** The rows of a page's table. */
 const rowsOf = (page: string) => page.split("<tbody>")[1]?.split("</tr>").slice(0, -1) ?? [];
 
-async function untilShown(path: string, text: string): Promise<string> {
-  let page = "";
-  const look = async () => {
-    page = await show(path);
-    return page.includes(text);
-  };
-  await eventually(look, { describe: () => page });
-  return page;
-}
-
 test("requests of an app appear on Home and on its page a minute later, for the hour, day and week", async () => {
   for (let count = 0; count < 3; count++) await service.call(app, LIST);
   ahead += 60_000;
   for (const path of ["/console", "/console?span=day", "/console?span=week"]) {
-    const page = await untilShown(path, 'title="3 total"');
+    const page = await untilShown(() => show(path), 'title="3 total"');
     expect(page).toContain('<svg class="chart"');
     expect(page).not.toContain("style=");
   }
@@ -54,7 +44,7 @@ test("the Console's own requests are counted apart, and all counts add up to the
   await service.call(undefined, "/v1/data/db/notes");
   for (const path of [rows, `${rows}/${crypto.randomUUID()}`, rows]) await show(path);
   ahead += 60_000;
-  const page = await untilShown(`/console/apps/${own.slug}`, "1 total");
+  const page = await untilShown(() => show(`/console/apps/${own.slug}`), "1 total");
   expect(page).toContain("1 total");
   const [counted] = await service.query<Record<string, number>>(
     `select sum(requests) filter (where app_id = $1)::int4 as requests,
@@ -125,7 +115,7 @@ test("a silent process is listed until another process replaces it, and a stoppe
 });
 
 test("a guard's result is displayed on top of Home as text", async () => {
-  expect(await untilShown("/console", "every policy is active")).not.toContain(
+  expect(await untilShown(() => show("/console"), "every policy is active")).not.toContain(
     "does not isolate apps",
   );
   await write(`insert into rowhouse.processes (id, role, started_at, minute, isolation_at, isolation_issues)
@@ -147,7 +137,7 @@ test("a failed request is listed and found by its id, and unstored requests are 
   );
   const id = failed.headers.get("x-request-id") ?? "";
   ahead += 60_000;
-  await untilShown(`/console/requests/${id}`, `id="request-id">${id}<`);
+  await untilShown(() => show(`/console/requests/${id}`), `id="request-id">${id}<`);
   for (const path of ["", `?app=${app.slug}`, `?kind=failed&table=todos`, `/${id}`]) {
     const page = await show(`/console/requests${path}`);
     for (const word of [id, "PATCH", "/v1/data/db/todos/:id", String(failed.status), app.slug])

@@ -24,3 +24,14 @@ export async function eventually(
     await Bun.sleep(Math.min(Math.max(waitedMs / 8, PAUSE_MS.min), PAUSE_MS.max));
   }
 }
+
+/** Reads a text until it has this part, and returns it. */
+export async function untilShown(show: () => Promise<string>, part: string): Promise<string> {
+  let text = "";
+  const look = async () => {
+    text = await show();
+    return text.includes(part);
+  };
+  await eventually(look, { describe: () => text });
+  return text;
+}
