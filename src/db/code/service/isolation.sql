@@ -4,18 +4,19 @@
 grant select on rowhouse.release, rowhouse.verified_sets, rowhouse.kept_bodies
   to rowhouse_tables, rowhouse_service, rowhouse_gateway, rowhouse_data, rowhouse_identity;
 
--- The functions of apps' tables, each with a digest of its body. Those of an earlier release that
--- are as they were recorded are left out. A body is read only if the version of its row has changed
--- since it was read: reading all is most of the work.
-create function rowhouse.list_bodies(out signature text, out digest text) returns setof record
-language sql stable
+-- The functions of apps' tables whose names match a pattern, each with a digest of its body. Those
+-- of an earlier release that are as they were recorded are left out. A body is read only if the
+-- version of its row has changed since it was read: reading all is most of the work.
+create function rowhouse.list_bodies(pattern text, out function oid, out signature text,
+  out digest text) returns setof record language sql stable
 set search_path = pg_catalog, pg_temp set quote_all_identifiers = off as $$
   select found.* from (
-    select proname || '(' || oidvectortypes(proargtypes) || ')',
+    select pg_proc.oid, proname || '(' || oidvectortypes(proargtypes) || ')',
       case when known.mark = concat_ws(' ', pg_proc.xmin, pg_proc.ctid) then known.digest
         else md5(trim(both E'\n' from prosrc)) end
     from pg_proc left join rowhouse.body_digests as known using (oid)
-    where pronamespace = 'api'::regnamespace) as found (signature, digest)
+    where pronamespace = 'api'::regnamespace and proname ~ pattern)
+    as found (function, signature, digest)
   where not exists (select from rowhouse.kept_bodies as kept
     where kept.signature = found.signature and kept.digest = found.digest
       and kept.endpoint ~ '^(${FORMER_NAMES})$')
@@ -25,14 +26,14 @@ $$;
 create function rowhouse.digest_bodies() returns text language sql stable
 set search_path = pg_catalog, pg_temp as $$
   select md5(coalesce(string_agg(line, E'\n' order by line collate "C"), ''))
-  from (select signature || ' ' || digest as line from rowhouse.list_bodies()) as functions
+  from (select signature || ' ' || digest as line from rowhouse.list_bodies('')) as functions
 $$;
 
 -- The same functions as JSON.
 create function rowhouse.read_bodies() returns json language sql stable security definer
 set search_path = pg_catalog, pg_temp as $$
   select coalesce(json_agg(json_build_object('signature', signature, 'digest', digest)), '[]')
-  from rowhouse.list_bodies()
+  from rowhouse.list_bodies('')
 $$;
 grant execute on function rowhouse.read_bodies
   to rowhouse_tables, rowhouse_service, rowhouse_gateway, rowhouse_data, rowhouse_identity;
@@ -83,11 +84,8 @@ set search_path = pg_catalog, pg_temp as $$
 declare
   changed text;
 begin
-  for changed in select pg_proc.oid::regprocedure from pg_proc
-    where pronamespace = 'api'::regnamespace and proname ~ '__[0-9a-f]{16}_(${FORMER_NAMES})$'
-      and not exists (select from rowhouse.kept_bodies
-        where signature = proname || '(' || oidvectortypes(proargtypes) || ')'
-          and digest = md5(trim(both E'\n' from prosrc)))
+  for changed in select function::regprocedure
+    from rowhouse.list_bodies('__[0-9a-f]{16}_(${FORMER_NAMES})$')
   loop
     execute 'drop function if exists ' || changed;
     return next changed;
