@@ -282,7 +282,11 @@ ${renderOwnerRules("rowhouse_tenant", "tenant")}
 /** A statement with one value: the first issues as JSON. `finders`: the functions of the schema find. */
 export function renderIssues(printedBy: Printer, finders: Finders = {}): string {
   const ofOneServer = isOneServer(printedBy)
-    ? [LISTENER_RULES, renderOwnerRules(READER.role, "reader"), renderReaderRules(finders)]
+    ? [
+        LISTENER_RULES,
+        renderOwnerRules(READER.role, "reader"),
+        renderReaderRules(finders, "app_tables"),
+      ]
     : [];
   const rules = [renderTableRules(printedBy), FUNCTION_RULES, ROLE_RULES, ...ofOneServer, PLANTED];
   return `${SUBJECTS}

@@ -12,33 +12,35 @@ import { quoteLiteral } from "../std/quote.ts";
  */
 export const READER = { policy: "reader", role: "rowhouse_reader" } as const;
 
+const ROLE = `(select pg_catalog.to_regrole('${READER.role}')::pg_catalog.oid)`;
+
 /** Statements that create the functions of the schema `find`, by name, followed by their rights. */
 export type Finders = Readonly<Record<string, readonly [create: string, ...rights: string[]]>>;
 
 /** A condition on a policy; `qual` prints its expression. Without the role, no policy is one. */
 export function renderIsReaderPolicy(qual: string): string {
   return `coalesce(polname = '${READER.policy}' and polcmd = 'r' and polpermissive
-        and polroles = array[(select oid from reader)] and polwithcheck is null and ${qual} = 'true', false)`;
+        and polroles = array[${ROLE}] and polwithcheck is null and ${qual} = 'true', false)`;
 }
 
 const IN_FIND = "pronamespace = pg_catalog.to_regnamespace('find')";
 /** What the rights, the ownership and the memberships of the role are recorded as. */
-const OF_READER = `refclassid = 'pg_catalog.pg_authid'::pg_catalog.regclass and refobjid = (select oid from reader)
+const OF_READER = `refclassid = 'pg_catalog.pg_authid'::pg_catalog.regclass and refobjid = ${ROLE}
       and dbid in (0, (select oid from pg_catalog.pg_database where datname = pg_catalog.current_database()))`;
 
-/** Each query selects the violations of one rule. Tables of an earlier release have neither policy nor grant. */
-export function renderReaderRules(finders: Finders): string {
+/** Each query selects the violations of one rule. `tables`: the relation of apps' tables. Those of an earlier release have neither policy nor grant. */
+export function renderReaderRules(finders: Finders, tables: string): string {
   return `
   select 'Table ' || name || ' must let ${READER.role} read by a policy and a grant, or by neither'
-    from app_tables where exists (select from pg_catalog.pg_policy where polrelid = app_tables.oid and polname = '${READER.policy}')
-      <> exists (select from pg_catalog.aclexplode(relacl) where grantee = (select oid from reader))
+    from ${tables} as app_tables where exists (select from pg_catalog.pg_policy where polrelid = app_tables.oid and polname = '${READER.policy}')
+      <> exists (select from pg_catalog.aclexplode(relacl) where grantee = ${ROLE})
   union all
   select 'Role ${READER.role} must have no right on ' || pg_catalog.pg_describe_object(classid, objid, objsubid)
     from pg_catalog.pg_shdepend where ${OF_READER} and deptype = 'a' and not case classid
-      when 'pg_catalog.pg_class'::pg_catalog.regclass then objid in (select oid from app_tables)
+      when 'pg_catalog.pg_class'::pg_catalog.regclass then objid in (select oid from ${tables} as listed)
       when 'pg_catalog.pg_namespace'::pg_catalog.regclass then not exists (
         select from pg_catalog.pg_namespace, pg_catalog.aclexplode(nspacl) where pg_namespace.oid = objid
-          and grantee = (select oid from reader) and (is_grantable or not (nspname = 'find'
+          and grantee = ${ROLE} and (is_grantable or not (nspname = 'find'
             or (nspname in ('data', 'rowhouse') and privilege_type = 'USAGE'))))
       when 'pg_catalog.pg_proc'::pg_catalog.regclass then exists (select from pg_catalog.pg_proc where pg_proc.oid = objid
         and (${IN_FIND} or (pronamespace = pg_catalog.to_regnamespace('rowhouse')
@@ -55,17 +57,17 @@ export function renderReaderRules(finders: Finders): string {
   -- From PostgreSQL 16 on, the creator of a role is recorded as a member that may only grant it.
   select 'Role ${READER.role} must have no member that inherits or may set it, not ' || pg_catalog.pg_get_userbyid(member)
     from pg_catalog.pg_auth_members as members
-    where roleid = (select oid from reader)
+    where roleid = ${ROLE}
       and coalesce((pg_catalog.to_jsonb(members) ->> 'inherit_option')::pg_catalog.bool
         or (pg_catalog.to_jsonb(members) ->> 'set_option')::pg_catalog.bool, true)
   union all
   select 'Function find.' || proname || ' must belong to ${READER.role} and be a security definer'
-    from pg_catalog.pg_proc where ${IN_FIND} and (not prosecdef or proowner is distinct from (select oid from reader))
+    from pg_catalog.pg_proc where ${IN_FIND} and (not prosecdef or proowner is distinct from ${ROLE})
   union all
   select distinct 'Function find.' || proname || ' must be granted to rowhouse_tenant only'
     from pg_catalog.pg_proc left join lateral pg_catalog.aclexplode(proacl) as grants on true
     where ${IN_FIND} and (proacl is null or (grantee <> proowner and (
-      is_grantable or grantee is distinct from (select oid from tenant))))
+      is_grantable or grantee is distinct from (select pg_catalog.to_regrole('rowhouse_tenant')))))
   union all
   select 'Function find.' || proname || ' must be one of this release, with its body'
     from pg_catalog.pg_proc where ${IN_FIND} and not exists (

@@ -332,7 +332,7 @@ describe("in PostgreSQL", () => {
     const found = await readRows<{ definition: string }>(
       admin,
       `select pg_get_functiondef(oid) as definition from pg_proc
-      where pronamespace = 'rowhouse'::regnamespace`,
+      where pronamespace in ('rowhouse'::regnamespace, 'find'::regnamespace)`,
     );
     expect(found.length).toBeGreaterThan(150);
     const definitions = found.map(({ definition }) => `${definition};`).join("\n");

@@ -74,7 +74,7 @@ test("every function in the service's SQL sets its search path, or needs none", 
   for (const path of new Glob("**/*.sql").scanSync("src/db/code")) {
     const text = fillConstants(await Bun.file(`src/db/code/${path}`).text());
     for (const [, definition = "", name, body = ""] of text.matchAll(
-      /^(create function (rowhouse\.\w+)[\s\S]*?)\$\$([\s\S]*?)\$\$;/gm,
+      /^(create function ((?:rowhouse|find)\.\w+)[\s\S]*?)\$\$([\s\S]*?)\$\$;/gm,
     )) {
       functions += 1;
       if (definition.includes("set search_path = pg_catalog, pg_temp") || isVisitors(text, name))

@@ -29,7 +29,7 @@ const FUNCTIONS = `
         and prosrc ~ ('\\m' || relname || '\\M')
       group by relname) as named) as columns
   from pg_catalog.pg_proc join pg_catalog.pg_language on pg_language.oid = prolang
-  where pronamespace = any (array['rowhouse', 'api', 'data']::pg_catalog.regnamespace[])
+  where pronamespace = any (array['rowhouse', 'api', 'data', 'find']::pg_catalog.regnamespace[])
     and proargnames is not null and (lanname = 'sql' or lanname = 'plpgsql' and prosrc ~ '#variable_conflict use_column')`;
 
 async function findHidden(): Promise<string[]> {

@@ -1,5 +1,5 @@
 /**
- * Every definition of a database's schemas `rowhouse`, `data` and `api` as text: two databases with the same dump have the
+ * Every definition of a database's schemas `rowhouse`, `data`, `api` and `find` as text: two databases with the same dump have the
  * same tables, code, rights, settings and rows that declarations fill.
  *
  * @module
@@ -15,13 +15,13 @@ const rights = (acl: string, kind: string, owner: string) =>
     from aclexplode(coalesce(${acl}, acldefault('${kind}', ${owner}))))`;
 
 const RELATIONS = `pg_class join pg_namespace on pg_namespace.oid = relnamespace
-  where nspname in ('rowhouse', 'data', 'api')`;
+  where nspname in ('rowhouse', 'data', 'api', 'find')`;
 const NAME = "concat(nspname, '.', relname)";
 
 /** Queries with one text for each object. */
 const QUERIES = {
   schemas: `select concat_ws('; ', nspname, pg_get_userbyid(nspowner), ${rights("nspacl", "n", "nspowner")})
-    from pg_namespace where nspname in ('rowhouse', 'data', 'api')`,
+    from pg_namespace where nspname in ('rowhouse', 'data', 'api', 'find')`,
   relations: `select concat_ws('; ', ${NAME}, relkind, relpersistence, pg_get_userbyid(relowner), relrowsecurity, relforcerowsecurity,
       relreplident, reloptions, relispartition, ${rights("relacl", "r", "relowner")},
       case when relkind in ('v', 'm') then pg_get_viewdef(pg_class.oid) end)
@@ -31,10 +31,10 @@ const QUERIES = {
       case when attacl is not null then ${rights("attacl", "c", "relowner")} end)
     from pg_attribute join pg_class on pg_class.oid = attrelid join pg_namespace on pg_namespace.oid = relnamespace
     left join pg_attrdef on adrelid = attrelid and adnum = attnum
-    where nspname in ('rowhouse', 'data', 'api') and relkind not in ('i', 'I') and attnum > 0 and not attisdropped`,
+    where nspname in ('rowhouse', 'data', 'api', 'find') and relkind not in ('i', 'I') and attnum > 0 and not attisdropped`,
   constraints: `select concat_ws('; ', ${NAME}, conname, contype, convalidated, condeferrable, pg_get_constraintdef(pg_constraint.oid))
     from pg_constraint join pg_class on pg_class.oid = conrelid join pg_namespace on pg_namespace.oid = relnamespace
-    where nspname in ('rowhouse', 'data', 'api')`,
+    where nspname in ('rowhouse', 'data', 'api', 'find')`,
   indexes: `select concat_ws('; ', pg_get_indexdef(indexrelid), indisvalid, indisready, indisreplident, indisclustered)
     from pg_index join ${RELATIONS.replace("where", "on pg_class.oid = indexrelid where")}`,
   sequences: `select concat_ws('; ', ${NAME}, seqtypid::regtype, seqstart, seqincrement, seqmax, seqmin, seqcache, seqcycle)
@@ -42,21 +42,21 @@ const QUERIES = {
   types: `select concat_ws('; ', format_type(pg_type.oid, null), typtype, pg_get_userbyid(typowner),
       ${rights("typacl", "T", "typowner")},
       (select string_agg(quote_literal(enumlabel), ', ' order by enumsortorder) from pg_enum where enumtypid = pg_type.oid))
-    from pg_type join pg_namespace on pg_namespace.oid = typnamespace where nspname in ('rowhouse', 'data', 'api')`,
+    from pg_type join pg_namespace on pg_namespace.oid = typnamespace where nspname in ('rowhouse', 'data', 'api', 'find')`,
   functions: `select concat_ws('; ', pg_proc.oid::regprocedure, pg_get_userbyid(proowner), ${rights("proacl", "f", "proowner")},
       case when prokind <> 'a' then pg_get_functiondef(pg_proc.oid) end)
-    from pg_proc join pg_namespace on pg_namespace.oid = pronamespace where nspname in ('rowhouse', 'data', 'api')`,
+    from pg_proc join pg_namespace on pg_namespace.oid = pronamespace where nspname in ('rowhouse', 'data', 'api', 'find')`,
   triggers: `select concat_ws('; ', tgenabled, pg_get_triggerdef(pg_trigger.oid))
     from pg_trigger join pg_class on pg_class.oid = tgrelid join pg_namespace on pg_namespace.oid = relnamespace
-    where nspname in ('rowhouse', 'data', 'api') and not tgisinternal`,
+    where nspname in ('rowhouse', 'data', 'api', 'find') and not tgisinternal`,
   policies: `select concat_ws('; ', ${NAME}, polname, polcmd, polpermissive, polroles::regrole[], pg_get_expr(polqual, polrelid),
       pg_get_expr(polwithcheck, polrelid))
     from pg_policy join pg_class on pg_class.oid = polrelid join pg_namespace on pg_namespace.oid = relnamespace`,
   rules: `select pg_get_ruledef(pg_rewrite.oid) from pg_rewrite join pg_class on pg_class.oid = ev_class
-    join pg_namespace on pg_namespace.oid = relnamespace where nspname in ('rowhouse', 'data', 'api')`,
+    join pg_namespace on pg_namespace.oid = relnamespace where nspname in ('rowhouse', 'data', 'api', 'find')`,
   eventTriggers: `select concat_ws('; ', evtname, evtevent, evtenabled) from pg_event_trigger`,
   comments: `select concat_ws('; ', pg_describe_object(classoid, objoid, objsubid), description) from pg_description
-    where pg_describe_object(classoid, objoid, objsubid) ~ '\\m(rowhouse|data|api)\\M'`,
+    where pg_describe_object(classoid, objoid, objsubid) ~ '\\m(rowhouse|data|api|find)\\M'`,
   defaults: `select concat_ws('; ', pg_get_userbyid(defaclrole), coalesce(nspname, 'every schema'), defaclobjtype,
       (select string_agg(item::text, ', ' order by item::text) from unnest(defaclacl) as item))
     from pg_default_acl left join pg_namespace on pg_namespace.oid = defaclnamespace`,

@@ -49,8 +49,8 @@ describe.skipIf(!hasPlpgsqlCheck)("plpgsql_check", () => {
     await cluster.stop();
   });
 
-  test.each(["rowhouse", "api"])("finds no issue in the functions of schema %s", (schema) =>
-    expect(findIssues(schema)).toEqual([]),
+  test.each(["rowhouse, find", "api"])("finds no issue in the functions of schema %s", (schemas) =>
+    expect(findIssues(schemas)).toEqual([]),
   );
 
   test("finds no issue in the functions for tables of a Citus cluster", () => {
@@ -67,9 +67,9 @@ describe.skipIf(!hasPlpgsqlCheck)("plpgsql_check", () => {
   });
 });
 
-function findIssues(schema: string): string[] {
+function findIssues(schemas: string): string[] {
   const functions = `from pg_proc left join pg_trigger on tgfoid = pg_proc.oid
-    where pronamespace = '${schema}'::regnamespace
+    where pronamespace = any ('{${schemas}}'::regnamespace[])
       and prolang = (select oid from pg_language where lanname = 'plpgsql')`;
   expect(Number(runSql(`select count(*) ${functions}`))).toBeGreaterThan(50);
   const issues = runSql(`select concat_ws(' ', name, message, detail)
