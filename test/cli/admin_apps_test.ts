@@ -3,19 +3,16 @@ import { expect, test } from "bun:test";
 import { APP_SCOPES } from "../../src/principal.ts";
 import { openAdmin } from "../support/admin.ts";
 import { eventually } from "../support/eventually.ts";
+import { expectSentences } from "../support/sentences.ts";
 import { share } from "../support/share.ts";
 
 const admin = await share(openAdmin());
 
 test("an app is created, listed and issued a key that works until it is revoked", async () => {
-  const app = await admin.json(
-    "create-app",
-    "wiki",
-    "--origin",
-    "https://wiki.example.org",
-    "--redirect",
-    "https://app.example.org/callback",
-  );
+  const origin = "https://wiki.example.org";
+  const callback = "https://app.example.org/callback";
+  const words = ["create-app", "wiki", "--origin", origin, "--redirect", callback];
+  const app = await admin.json(...words);
   expect(app).toEqual({ id: expect.stringMatching(/^[0-9a-f-]{36}$/), slug: "wiki" });
   const listed = await admin.json("list-apps");
   expect(listed["apps"]).toContainEqual({
@@ -26,7 +23,7 @@ test("an app is created, listed and issued a key that works until it is revoked"
     tables: 0,
     keys: 0,
     pushedAt: null,
-    targets: ["https://app.example.org/callback", "https://wiki.example.org"],
+    targets: [callback, origin],
   });
 
   const issued = await admin.json("issue-key", "wiki", "--name", "server");
@@ -36,20 +33,15 @@ test("an app is created, listed and issued a key that works until it is revoked"
     scopes: ["data:read", "data:write"],
     expiresAt: null,
   });
-  const call = () =>
-    admin.service
-      .call(undefined, "/v1/data/db/none", { key: String(issued["key"]) })
-      .then(({ status }) => status);
+  const call = async () => {
+    const key = String(issued["key"]);
+    return (await admin.service.call(undefined, "/v1/data/db/none", { key })).status;
+  };
   expect(await call()).toBe(404);
-  expect(await admin.run("revoke-key", String(issued["keyId"]))).toMatchObject({
-    code: 0,
-    err: "",
-  });
+  const revoke = () => admin.run("revoke-key", String(issued["keyId"]));
+  expect(await revoke()).toMatchObject({ code: 0, err: "" });
   await eventually(async () => (await call()) === 401);
-  expect(await admin.run("revoke-key", String(issued["keyId"]))).toMatchObject({
-    code: 1,
-    out: "",
-  });
+  expect(await revoke()).toMatchObject({ code: 1, out: "" });
 });
 
 test("the command that create-app suggests issues a key that can push, read and write", async () => {
@@ -57,13 +49,9 @@ test("the command that create-app suggests issues a key that can push, read and 
   const [, words = ""] = /: rowhouse (admin .*)\n$/.exec(out) ?? [];
   const key = (await admin.run(...words.split(" ").slice(1))).out.trim();
   const json = { steps: [{ kind: "define", definition: { tables: [] } }] };
-  const push = await admin.service.call(undefined, "/v1/data/schema", {
-    method: "POST",
-    json,
-    key,
-  });
-  expect(push.status).not.toBe(401);
-  expect(push.status).not.toBe(403);
+  const sent = { method: "POST", json, key };
+  const push = await admin.service.call(undefined, "/v1/data/schema", sent);
+  expect([401, 403]).not.toContain(push.status);
   const listed = await admin.json("list-keys", "proposed");
   expect(listed["keys"]).toMatchObject([{ scopes: [...APP_SCOPES] }]);
 });
@@ -122,12 +110,8 @@ test("each output names the next command: add origins, create the first administ
 
 test("issue-key prints only the key", async () => {
   await admin.run("create-app", "quiet");
-  const { code, out, err } = await admin.run(
-    "issue-key",
-    "quiet",
-    "--scope",
-    "schema:push,data:read",
-  );
+  const words = ["issue-key", "quiet", "--scope", "schema:push,data:read"];
+  const { code, out, err } = await admin.run(...words);
   expect([code, err]).toEqual([0, ""]);
   expect(out).toMatch(/^rh_[a-z0-9]{16}\.[0-9A-Za-z]{49}\n$/);
 });
@@ -155,7 +139,7 @@ async function readAudit(slug: string): Promise<Entry[]> {
 test("changes of apps, keys and limits are in the audit log, without a secret", async () => {
   const slug = "audited";
   const { json } = admin;
-  const app = await json("create-app", slug, "--origin", "https://audited.example.org");
+  await json("create-app", slug, "--origin", "https://audited.example.org");
   const issued = await json("issue-key", slug, "--name", "server", "--expires", "90d");
   const rolled = await json("roll-key", String(issued["keyId"]), "--grace", "1h");
   await json("revoke-key", String(rolled["keyId"]));
@@ -170,52 +154,13 @@ test("changes of apps, keys and limits are in the audit log, without a secret", 
   ];
   expect(rejected.map(({ code }) => code)).toEqual(rejected.map(() => 1));
 
-  const entries = await readAudit(slug);
-  expect(entries.map(({ actor, action, details }) => ({ actor, action, details }))).toEqual([
-    {
-      actor: "operator",
-      action: "create_app",
-      details: { id: app["id"], targets: ["https://audited.example.org"] },
-    },
-    {
-      actor: "operator",
-      action: "issue_key",
-      details: {
-        keyId: issued["keyId"],
-        name: "server",
-        scopes: ["data:read", "data:write"],
-        expiresAt: expect.any(String),
-      },
-    },
-    {
-      actor: "operator",
-      action: "roll_key",
-      details: {
-        keyId: issued["keyId"],
-        newKeyId: rolled["keyId"],
-        name: "server",
-        expiresAt: expect.any(String),
-        oldExpiresAt: expect.any(String),
-      },
-    },
-    { actor: "operator", action: "revoke_key", details: { keyId: rolled["keyId"] } },
-    {
-      actor: "operator",
-      action: "set_limit",
-      details: {
-        before: { perMinute: null, perMinuteOfKey: null },
-        after: { perMinute: 6000, perMinuteOfKey: null },
-      },
-    },
-    {
-      actor: "operator",
-      action: "set_limit",
-      details: {
-        before: { perMinute: 6000, perMinuteOfKey: null },
-        after: { perMinute: 60, perMinuteOfKey: 6 },
-      },
-    },
-  ]);
+  const entries = (await readAudit(slug)).map(
+    ({ actor, action, details }) => `${actor} ${action} ${JSON.stringify(details)}`,
+  );
+  const time = /\d{4}-\d\d-\d\dT[\d:.+]+/g;
+  expectSentences(entries.join("\n").replaceAll(time, "<time>"), {
+    varies: { [String(issued["keyId"])]: "<key>", [String(rolled["keyId"])]: "<new key>" },
+  });
   const { out } = await admin.run("audit", "--limit", "500");
   for (const { key } of [issued, rolled] as { key: string }[]) {
     expect(out).not.toContain(key);
@@ -229,14 +174,14 @@ test("a change without an audit entry is rolled back", async () => {
   await admin.run("create-app", slug);
   const issued = await admin.json("issue-key", slug);
   const keyId = String(issued["keyId"]);
-  const readAll = async () =>
-    (
-      await admin.service.query<{
-        text: string;
-      }>(`select concat((select json_agg(a order by id)::text from rowhouse.apps a),
-          (select json_agg(t order by url)::text from rowhouse.targets t),
-          (select json_agg(k order by key_id)::text from rowhouse.api_keys k)) as text`)
-    )[0]?.text;
+  const readAll = async () => {
+    const [row] = await admin.service.query<{ text: string }>(
+      `select concat((select json_agg(a order by id)::text from rowhouse.apps a),
+        (select json_agg(t order by url)::text from rowhouse.targets t),
+        (select json_agg(k order by key_id)::text from rowhouse.api_keys k)) as text`,
+    );
+    return row?.text;
+  };
   const before = await readAll();
   await admin.service.service.admin.message(
     `create trigger reject_insert before insert on rowhouse.audit
@@ -278,10 +223,8 @@ test("a key is rolled and listed, and an app's limit is set", async () => {
   const keyId = String(issued["keyId"]);
   const copy = await admin.json("roll-key", keyId, "--grace", "1h");
   expect(copy).toMatchObject({ expiresAt: null, old: { keyId } });
-  for (const key of [issued["key"], copy["key"]])
-    expect(
-      (await admin.service.call(undefined, "/v1/data/db/none", { key: String(key) })).status,
-    ).toBe(404);
+  for (const key of [String(issued["key"]), String(copy["key"])])
+    expect((await admin.service.call(undefined, "/v1/data/db/none", { key })).status).toBe(404);
 
   const listed = await admin.json("list-keys", "rolling");
   const common = { name: "server", scopes: ["data:read", "data:write"], status: "active" };

@@ -247,10 +247,8 @@ describe("a sensitive action without a recent sign-in", () => {
     const path = `${appPath()}/new-key`;
     const sent = await visit(service, jar, path);
     const asked = sent.headers.get("location") ?? "";
-    expect([sent.status, asked]).toEqual([
-      303,
-      `/console/sign-in?${new URLSearchParams({ to: path })}`,
-    ]);
+    expect(sent.status).toBe(303);
+    expect(asked).toBe(`/console/sign-in?${new URLSearchParams({ to: path })}`);
     expect((await visit(service, jar, asked)).text).toContain(`value="${admin.email}"`);
     const back = await submitSignIn(service, jar, { path: asked, email: admin.email });
     expectRedirect(back, path);

@@ -256,8 +256,6 @@ test("an emailed link renews the proof of an address under an older secret", asy
   await ask(person.email);
   await eventually(() => isMailed(person.email));
   const stored = await readAddress(person.id);
-  expect([stored.secretId, isConfirmed(makeIdentitySecrets([NEXT]), stored)]).toEqual([
-    SECRETS.current.id,
-    true,
-  ]);
+  expect(stored.secretId).toBe(SECRETS.current.id);
+  expect(isConfirmed(makeIdentitySecrets([NEXT]), stored)).toBe(true);
 });

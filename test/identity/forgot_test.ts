@@ -180,10 +180,8 @@ test("requests are counted by address and by client, separately from sign-ins", 
   const ask = await openForm();
   const statuses: number[] = [];
   for (let round = 0; round < 11; round++) statuses.push((await ask(person.email)).status);
-  expect([statuses.slice(0, 10).every((status) => status === 303), statuses[10]]).toEqual([
-    true,
-    429,
-  ]);
+  expect(statuses.slice(0, 10).every((status) => status === 303)).toBe(true);
+  expect(statuses[10]).toBe(429);
   expect((await submitSignIn(service, new Map(), person)).status).toBe(303);
 });
 

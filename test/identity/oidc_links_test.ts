@@ -211,11 +211,9 @@ test("an account that is not linked, or an unknown provider, cannot be unlinked"
   const jar = await signInAs(service, await makePerson(service));
   for (const name of ["ours", "other_session", ""]) {
     const { status, text } = await visit(service, jar, `${PAGE}?remove=${name}`);
-    expect([status, text.includes("not linked"), text.includes("Cancel")]).toEqual([
-      200,
-      true,
-      false,
-    ]);
+    expect(status).toBe(200);
+    expect(text).toContain("not linked");
+    expect(text).not.toContain("Cancel");
   }
 });
 

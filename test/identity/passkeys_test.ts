@@ -497,11 +497,9 @@ test("attempts above the limit are rejected before any check", async () => {
     "update rowhouse.throttle set attempts = 60 where key like 'passkey client %'",
   );
   const { status, headers, text } = await submitPasskey(service, jar, { authenticator });
-  expect([status, Number(headers.get("retry-after")) > 0, textOf({ text })]).toEqual([
-    429,
-    true,
-    expect.stringMatching(/Too many sign-in attempts\. .* Or use your password\./),
-  ]);
+  expect(status).toBe(429);
+  expect(Number(headers.get("retry-after")) > 0).toBe(true);
+  expect(textOf({ text })).toMatch(/Too many sign-in attempts\. .* Or use your password\./);
 });
 
 test("a throttled password has another way in, for an unknown address too", async () => {
@@ -509,10 +507,8 @@ test("a throttled password has another way in, for an unknown address too", asyn
   let response = await submitSignIn(service, new Map(), { email });
   for (let count = 0; response.status === 422 && count < 20; count++)
     response = await submitSignIn(service, new Map(), { email });
-  expect([response.status, textOf(response)]).toEqual([
-    429,
-    expect.stringMatching(/then try again\. Or use a passkey( or a link by email)?\./),
-  ]);
+  expect(response.status).toBe(429);
+  expect(textOf(response)).toMatch(/then try again\. Or use a passkey( or a link by email)?\./);
 });
 
 test("a passkey of a removed secret does not sign in, and a used passkey moves to the new secret", async () => {

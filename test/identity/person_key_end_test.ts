@@ -157,51 +157,28 @@ test("expired keys and their proofs are deleted with the next exchange of anyone
 });
 
 describe("an exchange at the same time", () => {
+  const again = async () => {
+    world = { ...world, jar: await signInAs(service, world.ada) };
+  };
+  const role = () => ({ email: world.ada.email, slug: app.slug, role: "member" });
+  const turn = (name: "disabled" | "browser", isOn: boolean) =>
+    setAppSwitch(actor(), app.slug, [name, isOn]);
   /** Ends the person's keys; then prepares the next round. */
-  const RACES: readonly {
-    name: string;
-    end: () => Promise<unknown>;
-    restore: () => Promise<unknown>;
-  }[] = [
-    {
-      name: "as a revoked role",
-      end: () => revokeRole(actor(), { email: world.ada.email, slug: app.slug }),
-      restore: () => grantRole(actor(), { email: world.ada.email, slug: app.slug, role: "member" }),
-    },
-    {
-      name: "as a sign-out",
-      end: signOut,
-      restore: async () => {
-        world = { ...world, jar: await signInAs(service, world.ada) };
-      },
-    },
-    {
-      name: "as a disabled person",
-      end: () => setDisabled(actor(), world.ada.email, true),
-      restore: async () => {
-        await setDisabled(actor(), world.ada.email, false);
-        world = { ...world, jar: await signInAs(service, world.ada) };
-      },
-    },
-    {
-      name: "as a disabled app",
-      end: () => setAppSwitch(actor(), app.slug, ["disabled", true]),
-      restore: () => setAppSwitch(actor(), app.slug, ["disabled", false]),
-    },
-    {
-      name: "as browser access turned off",
-      end: () => setAppSwitch(actor(), app.slug, ["browser", false]),
-      restore: () => setAppSwitch(actor(), app.slug, ["browser", true]),
-    },
-    {
-      name: "as a removed origin",
-      end: () => targets({ remove: [ORIGIN] }),
-      restore: () => targets({ add: [ORIGIN] }),
-    },
+  const RACES: [name: string, end: () => Promise<unknown>, restore: () => Promise<unknown>][] = [
+    ["as a revoked role", () => revokeRole(actor(), role()), () => grantRole(actor(), role())],
+    ["as a sign-out", signOut, again],
+    [
+      "as a disabled person",
+      () => setDisabled(actor(), world.ada.email, true),
+      () => setDisabled(actor(), world.ada.email, false).then(again),
+    ],
+    ["as a disabled app", () => turn("disabled", true), () => turn("disabled", false)],
+    ["as browser access turned off", () => turn("browser", false), () => turn("browser", true)],
+    ["as a removed origin", () => targets({ remove: [ORIGIN] }), () => targets({ add: [ORIGIN] })],
   ];
   const ROUNDS = 20;
 
-  test.each(RACES)("$name leaves no key", async ({ end, restore }) => {
+  test.each(RACES)("%s leaves no key", async (_, end, restore) => {
     let opened = 0;
     let left = 0;
     for (let round = 0; round < ROUNDS; round++) {
