@@ -1,8 +1,16 @@
-import { afterEach, beforeEach, describe, expect, test } from "bun:test";
+import { afterAll, afterEach, beforeEach, describe, expect, test } from "bun:test";
 import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, symlinkSync } from "node:fs";
 import { basename, join } from "node:path";
-import { cases } from "../support/cases.ts";
-import { makeProject, ROOT, runHere, schemaText, startCommand } from "../support/command.ts";
+import { cases, casesBy } from "../support/cases.ts";
+import {
+  expectFailure,
+  makeProject,
+  ROOT,
+  runHere,
+  type Settings,
+  schemaText,
+  startCommand,
+} from "../support/command.ts";
 import { eventually } from "../support/eventually.ts";
 import { openForwarder } from "../support/forwarder.ts";
 import { expectSentences } from "../support/sentences.ts";
@@ -18,21 +26,30 @@ beforeEach(async () => {
 });
 afterEach(() => project.remove());
 
-const db = (...words: string[]) =>
-  runHere(["db", ...words], {
-    ...project,
-    env: { ROWHOUSE_URL: service.url, ROWHOUSE_API_KEY: app.key },
-  });
+const settings = (key = app.key, url = service.url) => ({
+  ROWHOUSE_URL: url,
+  ROWHOUSE_API_KEY: key,
+});
+const run = (words: readonly string[], env: Settings = settings()) =>
+  runHere(words, { ...project, env });
+const db = (...words: string[]) => run(["db", ...words]);
+/** Declares a table with a fresh name, and returns the name. */
+function declare(columns = "title: t.string()"): string {
+  const name = makeName();
+  project.write("schema/mod.ts", schemaText(`{ ${name}: { ${columns} } }`));
+  return name;
+}
 const makeName = () => `t_${crypto.randomUUID().slice(-12)}`;
 const typesOf = () => join(project.folder, ".rowhouse/types.d.ts");
 
 test("a second push after plan, check, push and status changes nothing", async () => {
-  const name = makeName();
-  project.write("schema/mod.ts", schemaText(`{ ${name}: { title: t.string().required() } }`));
+  const name = declare("title: t.string().required()");
   const plan = await db("plan");
   expect(plan).toMatchObject({ code: 0, err: "" });
+  expect(await db("push", "--dry-run")).toEqual(plan);
   expect(plan.out).toContain(`Would apply 0001_create_table_${name}\n  + create table ${name}\n`);
   expect((await db("check")).code).toBe(3);
+  expect(JSON.parse((await db("status", "--json")).out).migrations).toEqual([]);
   expect(existsSync(typesOf())).toBe(false);
   const pushed = await db("push", "--json");
   expect(JSON.parse(pushed.out)).toMatchObject({
@@ -50,10 +67,10 @@ test("a second push after plan, check, push and status changes nothing", async (
 
 test("push and pull write nothing if a folder is a link that leads out of the project", async () => {
   using outside = makeProject();
-  project.write("schema/mod.ts", schemaText(`{ ${makeName()}: { title: t.string() } }`));
+  declare();
   symlinkSync(outside.folder, join(project.folder, ".rowhouse"));
   const pushed = await db("push");
-  expect([pushed.code, pushed.err]).toEqual([1, expect.stringContaining(".rowhouse is a link")]);
+  expectFailure(pushed, ".rowhouse is a link");
   expect(JSON.parse((await db("status", "--json")).out)).toMatchObject({ migrations: [] });
   using other = makeProject();
   mkdirSync(join(other.folder, "schema"));
@@ -61,7 +78,7 @@ test("push and pull write nothing if a folder is a link that leads out of the pr
   project.remove();
   project = other;
   const pulled = await db("pull");
-  expect([pulled.code, pulled.err]).toEqual([1, expect.stringContaining("migrations is a link")]);
+  expectFailure(pulled, "migrations is a link");
   expect(readdirSync(outside.folder)).toEqual([]);
 });
 
@@ -108,24 +125,28 @@ export const update: Tables["${name}"]["update"] = { title: 1 };
   expect(await compiler.exited).toBe(0);
 });
 
-test.each([
-  {
-    name: "patterns that skip hidden folders",
-    tsconfig: '{ "include": ["src"], /* c */ }',
-    remark: true,
+test.each(
+  casesBy({
+    true: {
+      "patterns that skip hidden folders": '{ "include": ["src"], /* c */ }',
+      "no patterns": "{}",
+    },
+    false: {
+      "a pattern that includes hidden folders": '{ "include": ["src", ".rowhouse/*.d.ts"] }',
+    },
+  }),
+)(
+  "push warns about a tsconfig.json with $name: $expected",
+  async ({ value: tsconfig, expected }) => {
+    project.write("tsconfig.json", tsconfig);
+    declare();
+    const { code, err } = await db("push");
+    expect([code, `${err.includes("does not include .rowhouse/types.d.ts")}`]).toEqual([
+      0,
+      expected,
+    ]);
   },
-  { name: "no patterns", tsconfig: "{}", remark: true },
-  {
-    name: "a pattern that includes hidden folders",
-    tsconfig: '{ "include": ["src", ".rowhouse/*.d.ts"] }',
-    remark: false,
-  },
-])("push warns about a tsconfig.json with $name: $remark", async ({ tsconfig, remark }) => {
-  project.write("tsconfig.json", tsconfig);
-  project.write("schema/mod.ts", schemaText(`{ ${makeName()}: { title: t.string() } }`));
-  const { code, err } = await db("push");
-  expect([code, err.includes("does not include .rowhouse/types.d.ts")]).toEqual([0, remark]);
-});
+);
 
 test("a schema's output goes to standard error", async () => {
   const text = schemaText(`{ ${makeName()}: { title: t.string() } }`);
@@ -163,8 +184,7 @@ describe("a broken schema is reported with file and line, and changes nothing, i
 
   test("loops forever, and its process ends when the command is killed", async () => {
     project.write("schema/mod.ts", 'console.log("looping");\nwhile (true);\n');
-    const env = { ROWHOUSE_URL: service.url, ROWHOUSE_API_KEY: app.key };
-    const pushing = startCommand(["db", "push"], { ...project, env });
+    const pushing = startCommand(["db", "push"], { ...project, env: settings() });
     const evaluates = () =>
       Bun.spawnSync(["ps", "-eo", "args"])
         .stdout.toString()
@@ -188,20 +208,10 @@ describe("a broken schema is reported with file and line, and changes nothing, i
   });
 });
 
-test("conflicts with another app's tables are reported together, with the owner", async () => {
-  const name = makeName();
-  const owner = await service.makeApp({ tables: { [name]: {} } });
-  project.write("schema/mod.ts", schemaText(`{ ${name}: { a: t.string(), b: t.number() } }`));
-  const { code, err } = await db("push");
-  expect(code).toBe(1);
-  for (const part of [`/${name}/a`, `/${name}/b`, owner.slug]) expect(err).toContain(part);
-  expect(err.match(/: leave it out, ask /g)).toHaveLength(1);
-});
-
 test("an operator pushes directly to the database", async () => {
-  project.write("schema/mod.ts", schemaText(`{ ${makeName()}: { title: t.string() } }`));
+  declare();
   const env = { ADMIN_DATABASE_URL: service.database.adminUrl };
-  const direct = (...words: string[]) => runHere(["db", ...words], { ...project, env });
+  const direct = (...words: string[]) => run(["db", ...words], env);
   expect(await direct("push", "--app", app.slug)).toMatchObject({ code: 0, err: "" });
   expect(await direct("push", "--app", app.slug)).toMatchObject({
     code: 0,
@@ -211,51 +221,6 @@ test("an operator pushes directly to the database", async () => {
     code: 1,
     out: "",
     err: expect.stringContaining('"nobody"'),
-  });
-});
-
-describe("a rejected push reports the reason", () => {
-  const push = (env: Record<string, string>) => {
-    project.write("schema/mod.ts", schemaText(`{ ${makeName()}: { title: t.string() } }`));
-    return runHere(["db", "push"], { ...project, env });
-  };
-  test("an unknown key exits with 4", async () => {
-    const { code, err } = await push({
-      ROWHOUSE_URL: service.url,
-      ROWHOUSE_API_KEY: "rh_x.hunter2",
-    });
-    expect(code).toBe(4);
-    expectSentences(err, { hides: ["hunter2"], varies: { [service.url]: "<service>" } });
-  });
-  test("a key without the scope exits with 1 and names it", async () => {
-    const reader = await service.makeApp(undefined, { scopes: ["data:read"] });
-    const { code, err } = await push({ ROWHOUSE_URL: service.url, ROWHOUSE_API_KEY: reader.key });
-    expect(code).toBe(1);
-    expectSentences(err, { names: ["schema:read"], hides: [reader.key] });
-  });
-  test("a key that cannot be sent is named as malformed", async () => {
-    const { code, err } = await push({
-      ROWHOUSE_URL: service.url,
-      ROWHOUSE_API_KEY: `${app.key}é`,
-    });
-    expect(code).toBe(4);
-    expectSentences(err, { names: ["ROWHOUSE_API_KEY"], hides: [app.key] });
-  });
-  test("a service that does not respond exits with 69", async () => {
-    const { code, err } = await push({
-      ROWHOUSE_URL: "http://127.0.0.1:1",
-      ROWHOUSE_API_KEY: app.key,
-    });
-    expect(code).toBe(69);
-    expectSentences(err, { names: ["http://127.0.0.1:1"], hides: [app.key] });
-  });
-  test("a server that is not Rowhouse is detected", async () => {
-    const other = Bun.serve({ port: 0, fetch: () => new Response("<html>") });
-    const url = `http://127.0.0.1:${other.port}`;
-    const { code, err } = await push({ ROWHOUSE_URL: url, ROWHOUSE_API_KEY: app.key });
-    await other.stop(true);
-    expect(code).toBe(1);
-    expectSentences(err, { names: [url], varies: { [url]: "<server>" } });
   });
 });
 
@@ -274,13 +239,10 @@ describe("a push to an overloaded service", () => {
     return { url: `http://127.0.0.1:${proxy.port}`, seen, stop: () => proxy.stop(true) };
   }
   const push = (url: string, wait: string) =>
-    runHere(["db", "push", "--wait", wait], {
-      ...project,
-      env: { ROWHOUSE_URL: url, ROWHOUSE_API_KEY: app.key },
-    });
+    run(["db", "push", "--wait", wait], settings(app.key, url));
 
   test("waits until the service accepts it", async () => {
-    project.write("schema/mod.ts", schemaText(`{ ${makeName()}: { title: t.string() } }`));
+    declare();
     const proxy = startOverloaded(2);
     const { code, err } = await push(proxy.url, "60");
     proxy.stop();
@@ -297,7 +259,7 @@ describe("a push to an overloaded service", () => {
   });
 
   test("exits with 69 after --wait", async () => {
-    project.write("schema/mod.ts", schemaText(`{ ${makeName()}: { title: t.string() } }`));
+    declare();
     const proxy = startOverloaded(1);
     const { code, err } = await push(proxy.url, "0");
     proxy.stop();
@@ -310,8 +272,7 @@ describe("a push to an overloaded service", () => {
 });
 
 test("seven of eight simultaneous pushes wait, and all succeed", async () => {
-  const name = makeName();
-  project.write("schema/mod.ts", schemaText(`{ ${name}: { title: t.string() } }`));
+  declare();
   const runs = await Promise.all(Array.from({ length: 8 }, () => db("push", "--json")));
   const failures = runs.filter(({ code }) => code !== 0).map(({ err }) => err);
   expect(failures).toEqual([]);
@@ -319,19 +280,6 @@ test("seven of eight simultaneous pushes wait, and all succeed", async () => {
     ({ out }) => (JSON.parse(out) as { status: string }).status === "applied",
   );
   expect(applied).toHaveLength(1);
-});
-
-test("push --dry-run prints the plan and writes nothing", async () => {
-  const name = makeName();
-  project.write("schema/mod.ts", schemaText(`{ ${name}: { title: t.string() } }`));
-
-  const dry = await db("push", "--dry-run");
-
-  expect(dry).toEqual(await db("plan"));
-  expect(dry).toMatchObject({ code: 0, err: "" });
-  expect(dry.out).toStartWith(`Would apply 0001_create_table_${name}\n`);
-  expect(existsSync(typesOf())).toBe(false);
-  expect(JSON.parse((await db("status", "--json")).out).migrations).toEqual([]);
 });
 
 describe("status", () => {
@@ -385,8 +333,7 @@ describe("status", () => {
   });
 
   test("names an edited migration with the message of a push", async () => {
-    const name = makeName();
-    project.write("schema/mod.ts", schemaText(`{ ${name}: {} }`));
+    const name = declare("");
     expect((await db("push")).code).toBe(0);
     const [file = ""] = new Bun.Glob("schema/migrations/*.sql").scanSync({ cwd: project.folder });
     project.write(file, `${await Bun.file(join(project.folder, file)).text()}-- edited\n`);
@@ -406,7 +353,7 @@ describe("status", () => {
 
     const env = { ADMIN_DATABASE_URL: service.database.adminUrl };
     const asOperator = (...words: string[]) =>
-      runHere(["db", "status", "--app", app.slug, ...words], { ...project, env });
+      run(["db", "status", "--app", app.slug, ...words], env);
     const users = others.map(({ slug }) => slug).sort();
 
     expect(JSON.parse((await asOperator("--json")).out).apps).toEqual([
@@ -424,107 +371,80 @@ describe("status", () => {
 });
 
 describe("with --json a failure is one document, and standard error has the usual text:", () => {
-  const schema = (columns: string) => schemaText(`{ ${makeName()}: { ${columns} } }`);
-  type Row = {
-    name: string;
-    words: string[];
-    env?: Record<string, string>;
-    text?: string;
-    code: number;
-    error: string;
-    details?: unknown[];
-  };
+  type Failure = { words?: string; env?: () => Settings | Promise<Settings>; text?: string };
+  const UNKNOWN = "rh_x.hunter2";
   const operator = () => ({ ADMIN_DATABASE_URL: service.database.adminUrl });
-  const rows: Row[] = [
-    { name: "an unknown flag", words: ["db", "push", "--jsno"], code: 2, error: "usage" },
-    {
-      name: "no environment for the push",
-      words: ["db", "push"],
-      env: {},
-      code: 2,
-      error: "usage",
+  const other = Bun.serve({ port: 0, hostname: "127.0.0.1", fetch: () => new Response("<html>") });
+  afterAll(() => other.stop(true));
+  const makeReader = () => service.makeApp(undefined, { scopes: ["data:read"] });
+  test.each(
+    casesBy<Failure>({
+      "2 usage": {
+        "an unknown flag": { words: "db push --jsno" },
+        "no environment for the push": { env: () => ({}) },
+      },
+      "69 unreachable": {
+        "a service that does not respond": { env: () => settings(app.key, "http://127.0.0.1:1") },
+      },
+      "4 unauthenticated": {
+        "an unknown key": { env: () => settings(UNKNOWN) },
+        "a key that cannot be sent": { env: () => settings(`${app.key}é`) },
+      },
+      "1 forbidden": {
+        "a key without the scope": { env: async () => settings((await makeReader()).key) },
+      },
+      "1 rejected": {
+        "a server that is not Rowhouse": { env: () => settings(app.key, other.url.origin) },
+      },
+      "1 invalid_schema": { "a schema that throws": { text: "throw new Error('x');\n" } },
+      "1 invalid_schema /todos/a~1b": {
+        "an invalid schema": { text: schemaText('{ todos: { "a/b": t.string() } }') },
+      },
+      "1 invalid_settings ": {
+        "invalid settings": { words: "admin list-apps", env: () => ({ PORT: "hunter2" }) },
+      },
+      "1 unknown_app": {
+        "an unknown app, to an operator": { words: "admin issue-key no-such-app", env: operator },
+      },
+    }),
+  )(
+    "$name: $expected",
+    async ({ value: { words = "db push", env = settings, text }, expected }) => {
+      if (text === undefined) declare();
+      else project.write("schema/mod.ts", text);
+      const failed = await run([...words.split(" "), "--json"], await env());
+      const document = JSON.parse(failed.out);
+      const { error, message, details } = document;
+      expect(Object.keys(document)).toEqual(["error", "message", "details"]);
+      const paths = details.map(({ path }: { path: string }) => ` ${path}`);
+      expect(`${failed.code} ${error}${paths.join("")}`).toBe(expected);
+      expect(failed.err).toContain(message);
+      expect(failed.out + failed.err).not.toMatch(/hunter2|rh_\w+\./);
+      const varies = { [service.url]: "<service>", [other.url.origin]: "<server>" };
+      expectSentences(failed.err, { varies });
     },
-    {
-      name: "an unavailable service",
-      words: ["db", "status"],
-      env: { ROWHOUSE_URL: "http://127.0.0.1:1", ROWHOUSE_API_KEY: "rh_x.hunter2" },
-      code: 69,
-      error: "unreachable",
-    },
-    {
-      name: "a schema that throws",
-      words: ["db", "push"],
-      text: "throw new Error('x');\n",
-      code: 1,
-      error: "invalid_schema",
-    },
-    {
-      name: "an invalid schema",
-      words: ["db", "push"],
-      text: schemaText('{ todos: { "a/b": t.string() } }'),
-      code: 1,
-      error: "invalid_schema",
-      details: [{ path: "/todos/a~1b", message: expect.any(String) }],
-    },
-    {
-      name: "invalid settings",
-      words: ["admin", "list-apps"],
-      env: { PORT: "hunter2" },
-      code: 1,
-      error: "invalid_settings",
-      details: [{ path: "", message: expect.stringContaining("PORT") }],
-    },
-  ];
-  const run = (words: string[], env: Record<string, string>) =>
-    runHere([...words, "--json"], { ...project, env });
-  const settings = () => ({ ROWHOUSE_URL: service.url, ROWHOUSE_API_KEY: app.key });
+  );
 
-  test.each(rows)("$name", async ({ words, env, text, code, error, details = [] }) => {
-    project.write("schema/mod.ts", text ?? schema("title: t.string()"));
-    const failed = await run(words, env ?? settings());
-    const document = JSON.parse(failed.out);
-    expect(document).toEqual({ error, message: expect.any(String), details });
-    expect(Object.keys(document)).toEqual(["error", "message", "details"]);
-    expect(failed.code).toBe(code);
-    expect(failed.err).toContain(document.message);
-    expect(failed.out).not.toContain("hunter2");
-  });
-
-  test("an unknown key", async () => {
-    project.write("schema/mod.ts", schema("title: t.string()"));
-    const failed = await run(["db", "push"], { ...settings(), ROWHOUSE_API_KEY: "rh_x.hunter2" });
-    expect([failed.code, JSON.parse(failed.out).error]).toEqual([4, "unauthenticated"]);
-    expect(failed.out).not.toContain("hunter2");
-  });
-
-  test("an unknown app, to an operator", async () => {
-    const failed = await run(["admin", "issue-key", "no-such-app"], operator());
-    expect([failed.code, JSON.parse(failed.out)]).toEqual([
-      1,
-      { error: "unknown_app", message: failed.err.trim(), details: [] },
-    ]);
-  });
-
-  test("tables that conflict with another app's tables", async () => {
-    const name = makeName();
-    await service.makeApp({ tables: { [name]: {} } });
-    project.write("schema/mod.ts", schemaText(`{ ${name}: { a: t.string(), b: t.number() } }`));
-    const failed = await run(["db", "push"], settings());
+  test("tables that conflict with another app's tables, with their owner", async () => {
+    const name = declare("a: t.string(), b: t.number()");
+    const owner = await service.makeApp({ tables: { [name]: {} } });
+    const failed = await db("push", "--json");
     const { error, details } = JSON.parse(failed.out);
     expect([failed.code, error]).toEqual([1, "incompatible_schema"]);
     expect(details.map(({ path }: { path: string }) => path)).toEqual([
       expect.stringContaining(`/${name}/a`),
       expect.stringContaining(`/${name}/b`),
     ]);
+    expect(failed.err).toContain(owner.slug);
+    expect(failed.err.match(/: leave it out, ask /g)).toHaveLength(1);
   });
 
   test("an edited migration", async () => {
-    const name = makeName();
-    project.write("schema/mod.ts", schemaText(`{ ${name}: { title: t.string() } }`));
+    const name = declare();
     expect((await db("push")).code).toBe(0);
     const file = `0001_create_table_${name}.sql`;
     project.write(`schema/migrations/${file}`, "select 1;\n");
-    const failed = await run(["db", "push"], settings());
+    const failed = await db("push", "--json");
     expect([failed.code, JSON.parse(failed.out)]).toEqual([
       1,
       {

@@ -3,6 +3,7 @@ import { afterAll, describe, expect, setDefaultTimeout, test } from "bun:test";
 import { existsSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import {
+  expectFailure,
   makeProject,
   type Running,
   runCommand,
@@ -145,8 +146,10 @@ test.each([
     "a/rowhouse.json": `{ "app": "same", "apps": ${apps} }`,
     "b/rowhouse.json": '{ "app": "same" }',
   });
-  const { code, err } = await runCommand(["dev", "--port", "0"], {
-    folder: join(other.folder, "a"),
-  });
-  expect([code, err]).toEqual([1, expect.stringContaining(message)]);
+  expectFailure(
+    await runCommand(["dev", "--port", "0"], {
+      folder: join(other.folder, "a"),
+    }),
+    message,
+  );
 });

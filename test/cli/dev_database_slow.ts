@@ -8,6 +8,7 @@ import {
   withDatabase,
 } from "../support/cluster.ts";
 import {
+  expectFailure,
   makeProject,
   type Running,
   runCommand,
@@ -185,8 +186,7 @@ test("--database rejects the database of a service, and changes nothing", async 
   const before = await readWhole(service.adminUrl);
   using project = makeProject(TODOS);
   const words = ["dev", "--port", "0", "--database", service.adminUrl];
-  const { code, err } = await runCommand(words, project);
-  expect([code, err]).toEqual([1, expect.stringContaining("Create an empty database")]);
+  expectFailure(await runCommand(words, project), "Create an empty database");
   expect(await readWhole(service.adminUrl)).toEqual(before);
 });
 
@@ -202,8 +202,7 @@ test.each([
   },
 ])("rowhouse dev $words is a usage error", async ({ words, says }) => {
   using project = makeProject();
-  const { code, err } = await runCommand(["dev", ...words], project);
-  expect([code, err]).toEqual([2, expect.stringContaining(says)]);
+  expectFailure(await runCommand(["dev", ...words], project), says, 2);
 });
 
 test("dev brings keys and indexes of existing tables to the form of its previews", async () => {

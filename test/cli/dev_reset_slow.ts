@@ -3,6 +3,7 @@ import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import {
+  expectFailure,
   makeProject,
   type Running,
   runCommand,
@@ -85,8 +86,10 @@ describe("--reset changes nothing", () => {
   test("while another dev process uses the folder", async () => {
     const dev = startDev();
     await dev.until(DEV_READY);
-    const { code, err } = await runCommand(["dev", "--reset", "--yes"], project);
-    expect([code, err]).toEqual([1, expect.stringContaining("Another rowhouse dev is using this")]);
+    expectFailure(
+      await runCommand(["dev", "--reset", "--yes"], project),
+      "Another rowhouse dev is using this",
+    );
     await dev.kill("SIGTERM");
     await expectKept();
   });

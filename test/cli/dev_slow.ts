@@ -7,6 +7,7 @@ import { APP_SLUG } from "../../src/records/apps/mod.ts";
 import { readBlocks } from "../docs/blocks.ts";
 import { withDatabase } from "../support/cluster.ts";
 import {
+  expectFailure,
   makeProject,
   ROOT,
   type Running,
@@ -241,7 +242,7 @@ test("a failed push at the start is reported, and the tour follows the first suc
   const { port } = new URL(readDev(other.folder).baseUrl);
   using third = makeProject({ "schema/mod.ts": schemaText(TODOS) });
   const busy = await runCommand(["dev", "--port", port], third);
-  expect([busy.code, busy.err]).toEqual([1, expect.stringContaining("set another --port\n")]);
+  expectFailure(busy, "set another --port\n");
   expect(await dev.kill("SIGTERM")).toBe(0);
 });
 
@@ -266,10 +267,7 @@ test("dev without a schema reports it and runs, and prints each request as one r
   expect(readDev(other.folder).app).toBe("wiki");
   expect(await again.kill("SIGTERM")).toBe(0);
   const rejected = await runCommand(["dev", "--app", "id"], other);
-  expect([rejected.code, rejected.err]).toEqual([
-    2,
-    expect.stringContaining('Cannot name an app "id"'),
-  ]);
+  expectFailure(rejected, 'Cannot name an app "id"', 2);
 });
 
 test.each([
@@ -374,7 +372,9 @@ test.each([
   { name: "incomplete", text: '{ "loginPassword": "x", "pushPassword": "x" }' },
 ])("secrets that are $name are reported and never replaced", async ({ text }) => {
   using other = makeProject({ ".rowhouse/secrets.json": text });
-  const { code, err } = await runCommand(["dev", "--port", "0"], other);
-  expect([code, err]).toEqual([1, expect.stringContaining("Cannot read .rowhouse/secrets.json")]);
+  expectFailure(
+    await runCommand(["dev", "--port", "0"], other),
+    "Cannot read .rowhouse/secrets.json",
+  );
   expect(readFileSync(join(other.folder, ".rowhouse/secrets.json"), "utf8")).toBe(text);
 });

@@ -4,7 +4,7 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { findServeIssues } from "../../src/cli/settings.ts";
 import { FETCH_LIMIT } from "../../src/std/network.ts";
-import { ROOT, runHere, startCommand } from "../support/command.ts";
+import { expectFailure, ROOT, runHere, startCommand } from "../support/command.ts";
 import { findFreePort } from "../support/free_port.ts";
 import { share } from "../support/share.ts";
 import { openShop } from "../support/shop.ts";
@@ -61,8 +61,7 @@ test("a limit that is too low or that Bun ignores is an error of serve and docto
 });
 
 test("a process that could not set the limit does not serve", async () => {
-  const { code, err } = await runHere(["serve"], { folder: shop.folder, env });
-  expect([code, err]).toEqual([1, expect.stringContaining(`${variable} is not set`)]);
+  expectFailure(await runHere(["serve"], { folder: shop.folder, env }), `${variable} is not set`);
 });
 
 test("the package's executable and the image set the same limit", async () => {

@@ -4,7 +4,7 @@ import { readRows } from "../../src/db/mod.ts";
 import { setAppSwitch } from "../../src/records/apps/mod.ts";
 import { defineSchema, t } from "../../src/schema/mod.ts";
 import { readDrift } from "../../src/tables/mod.ts";
-import { makeProject, runHere } from "../support/command.ts";
+import { expectFailure, makeProject, runHere } from "../support/command.ts";
 import { TEST_IDENTITY_SECRET } from "../support/deps.ts";
 import { openTestService } from "../support/service.ts";
 import { serveAnother } from "../support/shape.ts";
@@ -43,16 +43,12 @@ async function listFunctions(endpoint: "find" | "changes"): Promise<string[]> {
 }
 
 test("an unknown preview name is an invalid setting", async () => {
-  const { code, err } = await run("migrate", "filters,nothing");
-  expect([code, err]).toEqual([1, expect.stringContaining("PREVIEW must be one of filters")]);
+  expectFailure(await run("migrate", "filters,nothing"), "PREVIEW must be one of filters");
 });
 
 testOne("migrate turns a preview on, and serve starts only with previews that are on", async () => {
   const rejected = await run("serve", "filters");
-  expect([rejected.code, rejected.err]).toEqual([
-    1,
-    expect.stringContaining("PREVIEW names filters, which this database does not have"),
-  ]);
+  expectFailure(rejected, "PREVIEW names filters, which this database does not have");
 
   const dry = await run("migrate", "filters", "--dry-run");
   expect(dry.out).toContain("Turns the preview filters on\n");
@@ -84,16 +80,13 @@ testOne("without PREVIEW, migrate keeps filters", async () => {
 testOne("migrate ends a preview by its name, after a confirmation", async () => {
   await run("migrate", "filters");
   const named = await run("migrate", "filters", "--end-preview", "filters", "--yes");
-  expect([named.code, named.err]).toEqual([2, expect.stringContaining("PREVIEW names it")]);
+  expectFailure(named, "PREVIEW names it", 2);
   const unknown = await run("migrate", "", "--end-preview", "nothing", "--yes");
-  expect([unknown.code, unknown.err]).toEqual([2, expect.stringContaining("must be one of")]);
+  expectFailure(unknown, "must be one of", 2);
   const other = await run("migrate", "", "--end-preview", "history", "--yes");
-  expect([other.code, other.err]).toEqual([
-    2,
-    expect.stringContaining("remove it from PREVIEW and"),
-  ]);
+  expectFailure(other, "remove it from PREVIEW and", 2);
   const unconfirmed = await run("migrate", "", "--end-preview", "filters");
-  expect([unconfirmed.code, unconfirmed.err]).toEqual([1, expect.stringContaining("add --yes")]);
+  expectFailure(unconfirmed, "add --yes");
   const dry = await run("migrate", "", "--end-preview", "filters", "--dry-run");
   expect(dry.out).toContain("Ends the preview filters and drops its functions");
   expect(await listFunctions("find")).toEqual(["later", "notes"]);

@@ -1,4 +1,5 @@
 /** Runs the command `rowhouse` in its own folder, with only the given settings: as a process, or in this process. @module */
+import { expect } from "bun:test";
 import { chmodSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
@@ -9,6 +10,13 @@ import { eventually } from "./eventually.ts";
 export const ROOT = join(import.meta.dirname, "../..");
 
 export type Outcome = { code: number; out: string; err: string };
+
+/** The command fails with this text, and exits with 1 or another code. */
+export function expectFailure({ code, err }: Outcome, text: string | RegExp, exits = 1): void {
+  const says =
+    typeof text === "string" ? expect.stringContaining(text) : expect.stringMatching(text);
+  expect([code, err]).toEqual([exits, says]);
+}
 export type Settings = Readonly<Record<string, string>>;
 export type CommandOptions = {
   folder: string;
