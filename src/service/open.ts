@@ -64,12 +64,18 @@ type Step = () => Promise<boolean>;
 
 type Sweep = { what: string; intervalMs: number; step: Step };
 
-/** Starts the sweeps of a role; the returned function stops them. */
+/** Starts the sweeps of a role, at first one after the other, with one session; the returned function stops them. */
 function startSweeps(deps: SweepDeps, role: Role): () => void {
   const { log } = deps.options;
-  const stops = listSweeps(deps, role).map((sweep) => startSweep(log, sweep));
+  const sweeps = listSweeps(deps, role).map((sweep) => startSweep(log, sweep));
+  const runAll = async () => {
+    for (const { run } of sweeps) await run();
+  };
+  const first = setTimeout(runAll, FIRST_MS);
+  first.unref();
   return () => {
-    for (const stop of stops) stop();
+    clearTimeout(first);
+    for (const { stop } of sweeps) stop();
   };
 }
 
@@ -112,8 +118,11 @@ export function listSweeps(deps: SweepDeps, role: Role): Sweep[] {
   return sweeps;
 }
 
-/** Starts the sweep, which runs once at a time; the returned function stops it. */
-export function startSweep(log: Log, { what, intervalMs, step }: Sweep): () => void {
+/** Starts the sweep at its interval. It runs once at a time; `run` runs it now. */
+export function startSweep(
+  log: Log,
+  { what, intervalMs, step }: Sweep,
+): { run: () => Promise<void>; stop: () => void } {
   let isStopped = false;
   const sweep = async (): Promise<void> => {
     while (!isStopped && (await step())) await Bun.sleep(PAUSE_MS);
@@ -125,13 +134,14 @@ export function startSweep(log: Log, { what, intervalMs, step }: Sweep): () => v
     await sweep().catch(logError(log, `the sweep of ${what}`));
     isRunning = false;
   };
-  const first = setTimeout(run, FIRST_MS);
   const timer = setInterval(run, intervalMs);
-  for (const timeout of [first, timer]) timeout.unref();
-  return () => {
-    isStopped = true;
-    clearTimeout(first);
-    clearInterval(timer);
+  timer.unref();
+  return {
+    run,
+    stop: () => {
+      isStopped = true;
+      clearInterval(timer);
+    },
   };
 }
 

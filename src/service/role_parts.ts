@@ -163,7 +163,8 @@ export function makeCallers(
     },
     origins,
     refresh: async (version) => {
-      await Promise.all([origins.refresh(version), limits.refresh(version)]);
+      await origins.refresh(version);
+      await limits.refresh(version);
     },
   };
 }

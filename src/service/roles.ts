@@ -96,7 +96,9 @@ function follow(
 function followTables(parts: Parts, onVersions?: (versions: Versions) => Promise<void>) {
   const executeJobs = makeRowsJobs(parts);
   const watch = follow(parts, async (versions) => {
-    await Promise.all([catalog.follow(versions.catalog), onVersions?.(versions)]);
+    // One after the other: a starting process needs one session for them, and each session plans every statement again.
+    await catalog.follow(versions.catalog);
+    await onVersions?.(versions);
     executeJobs(versions.catalog);
   });
   const catalog = makeCatalog({

@@ -20,7 +20,7 @@ test("a sweep does not start while its last run continues", async () => {
     steps++;
     return false;
   };
-  const stop = startSweep(() => undefined, { what: "nothing", intervalMs: 2, step });
+  const { stop } = startSweep(() => undefined, { what: "nothing", intervalMs: 2, step });
   await eventually(() => steps >= 5);
   stop();
   expect(most).toBe(1);
