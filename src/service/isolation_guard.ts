@@ -50,11 +50,14 @@ type GuardDeps = {
   now: () => number;
   /** Defaults to {@linkcode CHECK_INTERVAL_MS}. */
   checkIntervalMs?: number | undefined;
+  /** How old the first verdict can be; defaults to 0. */
+  startAgeMs?: number | undefined;
 };
 
 /** A guard that checks on demand, and reads the shared result every ten seconds. */
 export function makeGuard(deps: GuardDeps): Guard {
-  const { db, nodes, checkBodies, log, now, checkIntervalMs = CHECK_INTERVAL_MS } = deps;
+  const { db, nodes, checkBodies, log, now } = deps;
+  const { checkIntervalMs = CHECK_INTERVAL_MS, startAgeMs = 0 } = deps;
   let isolation: Isolation | undefined;
   let foundAt = Number.NEGATIVE_INFINITY;
   const findIsolation = makeIsolationCheck(db, nodes);
@@ -82,7 +85,7 @@ export function makeGuard(deps: GuardDeps): Guard {
       await holdNewNodes(db).catch(logError(log, "keeping rows from a new node"));
     return found;
   };
-  const read = coalesce(() => checkWithin(0));
+  const read = coalesce(() => checkWithin(isolation === undefined ? startAgeMs : 0));
   const checkShared = coalesce(() => checkWithin(READS_PER_CHECK * checkIntervalMs));
   const timer = setInterval(() => {
     checkShared().catch(logError(log, "the check of the isolation"));

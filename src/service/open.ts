@@ -151,6 +151,8 @@ export type ServiceOptions = RoleOptions &
     now?: () => number;
     /** Interval of isolation and readiness checks; defaults to ten seconds. */
     checkIntervalMs?: number;
+    /** How old another process's check of the isolation can be at the start, in milliseconds; defaults to 0, a check of its own. */
+    startAgeMs?: number;
     /** Retention of audit log entries in seconds, 0 for unlimited; defaults to `AUDIT_RETENTION_S`. */
     auditRetentionS?: number;
     /** Hosts, cookies and sessions; defaults to one host for everything, without single sign-on. */
@@ -199,9 +201,10 @@ export function openService(options: ServiceOptions): Service {
   const nodes = makeNodeMap();
   const databases = openDatabases(options, { nodes, outage });
   const { db, admin, identityDb } = databases;
-  const timing = { now: () => performance.now(), checkIntervalMs: options.checkIntervalMs };
+  const { checkIntervalMs, startAgeMs } = options;
+  const timing = { now: () => performance.now(), checkIntervalMs };
   const checkBodies = servesRows(role) ? makeCheckBodies(db) : undefined;
-  const guard = makeGuard({ db, nodes, checkBodies, log, ...timing });
+  const guard = makeGuard({ db, nodes, checkBodies, log, startAgeMs, ...timing });
   const draining = new AbortController();
   const traffic = { inFlight: 0 };
   const streamMemory = makeStreamMemory();

@@ -149,6 +149,23 @@ test("a draining service is alive but not ready", async () => {
   expect([live.status, ready.status]).toEqual([200, 503]);
 });
 
+test.each([
+  ["another process's new result", "now()"],
+  ["a future result after the clock was set back", "now() + interval '1 hour'"],
+])("a process checks at its start, and does not use %s", async (_, checkedAt) => {
+  await using opened = await openTestService({ service: UNGUARDED });
+  await opened.service.admin.message(
+    `update rowhouse.isolation_checks set checked_at = ${checkedAt}; ${PLANT}; select 1`,
+  );
+  const guard = makeGuard({ db: opened.service.db, log: () => undefined, now: () => 0 });
+  try {
+    const { issues } = await guard.read();
+    expect(issues.join()).toContain("data.planted");
+  } finally {
+    guard.stop();
+  }
+});
+
 describe("a check that fails without an outage", () => {
   test("is logged by the watch and by the port for operators", async () => {
     await using opened = await openTestService();
@@ -168,22 +185,6 @@ describe("a check that fails without an outage", () => {
         code: "42703",
       }),
     ]);
-  });
-
-  test("does not count a future result after the clock was set back", async () => {
-    const opened = await openTestService({ service: UNGUARDED });
-    const guard = makeGuard({ db: opened.service.db, log: () => undefined, now: () => 0 });
-    try {
-      await guard.read();
-      await opened.service.admin.message(
-        `update rowhouse.isolation_checks set checked_at = now() + interval '1 hour'; ${PLANT}; select 1`,
-      );
-      const { issues } = await guard.read();
-      expect(issues.join()).toContain("data.planted");
-    } finally {
-      guard.stop();
-      await opened.close();
-    }
   });
 
   test("invalidates an old result: isolation is unknown", async () => {

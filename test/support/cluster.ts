@@ -9,8 +9,8 @@ import {
   migrate,
   openDatabase,
 } from "../../src/db/mod.ts";
+import { makeIsolationCheck } from "../../src/tables/catalog/mod.ts";
 import { digestRelease, recordRelease } from "../../src/tables/mod.ts";
-
 import {
   type CitusDatabase,
   citusUrl,
@@ -208,6 +208,8 @@ async function setUp(root: Database, access: Access, citus?: CitusDatabase): Pro
     await admin.message(`${readFileSync(SUPERUSER_SQL, "utf8")}; select 1`);
     await recordRelease(admin, digestRelease());
     await citus?.spread(admin);
+    const { issues } = await makeIsolationCheck(admin)();
+    if (issues.length > 0) throw new Error(`The template does not isolate apps: ${issues}`);
   });
 }
 
@@ -229,6 +231,19 @@ function makeName(): string {
 
 async function dropDatabase(url: string, name: string): Promise<void> {
   await openRoot(url).message(`drop database ${name} with (force)`);
+}
+
+/** Of databases that tests do not wait for. */
+let drops: Promise<unknown> = Promise.resolve();
+
+/** Drops a database while the next tests run: PostgreSQL waits a tenth of a second if a session is just ending. */
+export function dropLater({ drop }: Pick<TestDatabase, "drop">): void {
+  drops = drops.then(drop);
+}
+
+/** @throws {Error} a database could not be dropped */
+export async function waitForDrops(): Promise<void> {
+  await drops;
 }
 
 /** Runs `use` with a connection, and closes it. */

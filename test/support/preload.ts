@@ -12,8 +12,9 @@ else await prepareServer();
 
 /** Loads the code of servers only if one is needed. */
 async function prepareServer(): Promise<void> {
-  const { clusterUrls, useListedServer } = await import("./cluster.ts");
+  const { clusterUrls, useListedServer, waitForDrops } = await import("./cluster.ts");
   useListedServer();
+  afterAll(waitForDrops);
   if (clusterUrls() !== undefined) return;
   const { startEmbedded } = await import("../ci/servers.ts");
   const { env, stop } = await startEmbedded();

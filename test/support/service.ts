@@ -10,10 +10,10 @@ import type { Service, ServiceOptions } from "../../src/service/open.ts";
 import type { PushDeps } from "../../src/tables/mod.ts";
 import {
   type ClusterUrls,
+  dropLater,
   makeDatabase,
   setDatabase,
   type TestDatabase,
-  withDatabase,
 } from "./cluster.ts";
 import { TEST_HASHING, TEST_IDENTITY_SECRET, testDeps } from "./deps.ts";
 import { checkDescribed } from "./described.ts";
@@ -108,6 +108,9 @@ export type TestServiceOptions = {
  */
 export const UNGUARDED = { checkIntervalMs: 3_600_000 } satisfies Partial<ServiceOptions>;
 
+/** Makes the verdict of the template, which makes a copy's first check unnecessary, one of now. */
+const RENEW_VERDICT = "update rowhouse.isolation_checks set checked_at = clock_timestamp()";
+
 /** Opens and serves a service on a free port. */
 export async function openTestService(options: TestServiceOptions = {}): Promise<TestService> {
   const database = await makeDatabase(options.cluster);
@@ -117,17 +120,22 @@ export async function openTestService(options: TestServiceOptions = {}): Promise
     lines.push(JSON.stringify({ level, event, ...fields }));
   };
   const previews = options.service?.previews ?? previewsOfRun();
-  if (previews.includes("filters"))
-    await withDatabase(database.adminUrl, (admin) => recordFilters(admin, true));
   const secrets = makeSecrets();
   for (const secret of [...Object.values(TEST_SECRETS), TEST_IDENTITY_SECRET]) secrets.add(secret);
   for (const name of ["adminUrl", "servingUrl", "pushUrl"] as const) secrets.addUrl(database[name]);
-  const { service, processes, url, pushing, close } = await openShape(options, database, log);
+  const prepare = async (admin: Database) => {
+    await admin.message(`${RENEW_VERDICT}; select 1`);
+    if (previews.includes("filters")) await recordFilters(admin, true);
+  };
+  const opened = await openShape(options, database, log, prepare);
+  const { service, processes, url, pushing, close } = opened;
   const pushTo = (app: TestApp, schema: unknown) =>
     pushSchema({ admin: pushing, log }, app, schema);
   const closeAll = async () => {
     await close();
-    await database.drop();
+    // The caller stops another cluster next.
+    if (options.cluster === undefined) dropLater(database);
+    else await database.drop();
     secrets.check(lines);
   };
   return {

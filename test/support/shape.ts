@@ -15,6 +15,9 @@ export const SHAPES = ["one", "split"] as const;
 /** `logins`: one process in which identity has its own login. */
 export type Shape = (typeof SHAPES)[number] | "logins";
 
+/** How long the recorded verdict of a copied database counts at the start of a service. */
+const VERDICT_MS = 60_000;
+
 export const TEST_SECRETS = {
   data: "a secret of the tests for data, 32 bytes or more",
   identity: "a secret of the tests for identity, 32 bytes or more",
@@ -43,11 +46,12 @@ type OpenedServices = Opened & { processes: readonly Service[] };
 /** `service.admin` is an administrator's connection. `pushing` is the service's own connection for pushes. */
 export type OpenedShape = OpenedServices & { pushing: Database };
 
-/** Opens and serves a service of the wanted shape. */
+/** Opens and serves a service of the wanted shape, after `prepare`. */
 export async function openShape(
   options: TestServiceOptions,
   database: TestDatabase,
   log: Log,
+  prepare?: (administrator: Database) => Promise<void>,
 ): Promise<OpenedShape> {
   const administrator = openDatabase({
     url: database.adminUrl,
@@ -55,6 +59,7 @@ export async function openShape(
     prepare: database.prepare,
     name: "rowhouse test administrator",
   });
+  await prepare?.(administrator);
   const opened = await openServices(options, database, log);
   return {
     ...opened,
@@ -93,6 +98,8 @@ async function openServices(
     // Property and chaos tests push more often than an app can.
     pushLimits: { ...PUSH_LIMITS, pushesPerHour: 1_000_000 },
     ...(options.limitMs === undefined ? {} : { limitMs: options.limitMs }),
+    // A new database is a copy of one that was checked.
+    startAgeMs: options.settings === undefined ? VERDICT_MS : 0,
     // No test depends on the time of a query.
     unindexedLimits: { timeoutMs: 30_000, msAMinute: 3_600_000 },
     previews: previewsOfRun(),
