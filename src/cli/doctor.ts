@@ -60,9 +60,11 @@ async function runDoctor(setting: Setting): Promise<CommandResult> {
     isOperator,
   };
   const { db, admin, identityDb, consoleDb } = context;
-  const results = await runChecks(context).finally(() =>
-    Promise.all([db, admin, identityDb, consoleDb].map((open) => open?.close())),
-  );
+  const stop = setting.terminal.spin("Checking");
+  const results = await runChecks(context).finally(() => {
+    stop();
+    return Promise.all([db, admin, identityDb, consoleDb].map((open) => open?.close()));
+  });
   const hasFailed = results.some(({ level }) => level === "fail");
   return {
     document: { rowhouse: RELEASE, findings: results },

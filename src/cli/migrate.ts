@@ -143,8 +143,12 @@ async function runMigrate(setting: Setting): Promise<CommandResult> {
     return await runContract(setting, address, config);
   }
   const isEnding = readEnding(args, config);
-  if (args.has("dry-run"))
-    return await withDatabase(address, config, (admin) => listSteps(admin, config, isEnding));
+  if (args.has("dry-run")) {
+    const stop = terminal.spin("Comparing the database with this release");
+    return await withDatabase(address, config, (admin) =>
+      listSteps(admin, config, isEnding),
+    ).finally(stop);
+  }
   if (isEnding)
     await confirm(terminal, args.has("yes"), {
       message: `${ENDS_FILTERS}. Processes whose PREVIEW still names it reject its requests until they restart.`,
