@@ -2,6 +2,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import postgres from "postgres";
 import demo from "../../schema/mod.ts";
+import { CODE } from "../../src/db/code/mod.ts";
 import { readCode } from "../../src/db/code/statements.ts";
 import { renderFindIssues } from "../../src/db/isolation.ts";
 import { setAppSwitch } from "../../src/records/apps/mod.ts";
@@ -207,12 +208,12 @@ const OF_LISTENERS = casesBy({
   },
 });
 
-/** What one release has in the schema find. */
-const FIND = `create function find.rows() returns uuid language sql security definer as $$ select null::uuid $$;
-  alter function find.rows() owner to rowhouse_reader;
-  revoke all on function find.rows() from public;
-  grant execute on function find.rows() to rowhouse_tenant;`;
-const RELEASE = `${FIND} ${renderFindIssues(readCode(FIND).finders).replace("create", "create or replace")}`;
+/** A function of the schema find, and the check of a release that has it. */
+const FIND = `create function find.planted() returns uuid language sql security definer as $$ select null::uuid $$;
+  alter function find.planted() owner to rowhouse_reader;
+  revoke all on function find.planted() from public;
+  grant execute on function find.planted() to rowhouse_tenant;`;
+const RELEASE = `${FIND} ${renderFindIssues({ ...CODE.finders, ...readCode(FIND).finders }).replace("create", "create or replace")}`;
 
 const ONLY = "must have only the tenant policy, and one by which rowhouse_reader reads";
 const BOTH =
@@ -299,21 +300,21 @@ const OF_READER = casesBy({
     "a function of the reader elsewhere":
       "grant create on schema rowhouse to rowhouse_reader; alter function rowhouse.list_origins owner to rowhouse_reader; revoke create on schema rowhouse from rowhouse_reader",
   },
-  "Function find.rows must belong to rowhouse_reader and be a security definer": {
-    "another owner of a finder": `${RELEASE} alter function find.rows owner to rowhouse_owner`,
-    "a finder with its caller's rights": `${RELEASE} alter function find.rows security invoker`,
+  "Function find.planted must belong to rowhouse_reader and be a security definer": {
+    "another owner of a finder": `${RELEASE} alter function find.planted owner to rowhouse_owner`,
+    "a finder with its caller's rights": `${RELEASE} alter function find.planted security invoker`,
   },
-  "Function find.rows must be granted to rowhouse_tenant only": {
-    "a finder for public": `${RELEASE} grant execute on function find.rows to public`,
-    "a finder for a serving role": `${RELEASE} grant execute on function find.rows to rowhouse_data`,
-    "a finder to pass on": `${RELEASE} grant execute on function find.rows to rowhouse_tenant with grant option`,
+  "Function find.planted must be granted to rowhouse_tenant only": {
+    "a finder for public": `${RELEASE} grant execute on function find.planted to public`,
+    "a finder for a serving role": `${RELEASE} grant execute on function find.planted to rowhouse_data`,
+    "a finder to pass on": `${RELEASE} grant execute on function find.planted to rowhouse_tenant with grant option`,
   },
-  "Function find.rows must be one of this release, with its body": {
+  "Function find.planted must be one of this release, with its body": {
     "an unknown finder": FIND,
     "another body of a finder": `${RELEASE} ${FIND.replace("create", "create or replace").replace("null::uuid", "'00000000-0000-0000-0000-000000000000'::uuid")}`,
   },
-  "table find.planted must not be in the schemas of apps' tables and functions": {
-    "a table among the finders": "create table find.planted (part text)",
+  "table find.planted_rows must not be in the schemas of apps' tables and functions": {
+    "a table among the finders": "create table find.planted_rows (part text)",
   },
 });
 
