@@ -147,17 +147,6 @@ describe.each(isFull() ? SHAPES : (["split"] as const))("in the shape %s", (shap
     expect(await historyOf(row)).toContain(admin.email);
   });
 
-  test("a row is restored as it was before a change", async () => {
-    const row = await create({ title: "a", rank: 1 });
-    await patch(row, { title: "b" });
-    await patch(row, { rank: 2 });
-    await patch(row, { title: "c" });
-    const links = linksOf(await historyOf(row), "Restore the row as it was before");
-    expect(links).toHaveLength(3);
-    await submit(links.at(-1) ?? "");
-    expect(await read(row)).toEqual(row);
-  });
-
   test("a deleted row is restored with its id", async () => {
     const row = await create({ title: "x", rank: 3, tag: "gone", meta: null });
     expect(await open(`${table}/rows/${row.id}/delete`)).toContain(
@@ -203,19 +192,6 @@ describe.each(isFull() ? SHAPES : (["split"] as const))("in the shape %s", (shap
     const last = await visit(service, jar, `${table}/restore?from=last`);
     await submit(last.headers.get("location") ?? "");
     expect(await countDone()).toBe(120);
-  });
-
-  test("requests that run at the same time are undone apart", async () => {
-    const titles = Array.from({ length: 80 }, (_, n) => ({ title: `${n}`, rank: n % 2 }));
-    await send(TODOS, { method: "POST", json: titles }, 201);
-    await Promise.all(
-      [0, 1].map((rank) =>
-        send(`${TODOS}?rank=eq.${rank}`, { method: "PATCH", json: { title: `of ${rank}` } }),
-      ),
-    );
-    const links = linksOf(await open(`${table}/history`), "Undo");
-    expect(links).toHaveLength(2);
-    for (const link of links) expect(await open(link)).toContain("Restore 40 rows");
   });
 
   test("acts that follow each other are undone apart, also those of several requests", async () => {

@@ -150,16 +150,6 @@ describe("a passkey response cannot sign in", () => {
     const wrong = holder.authenticator.get({ ...asked, rpId: "localhost" });
     expect((await sendPasskey(service, jar, { page, passkey: wrong })).status).toBe(422);
   });
-
-  test("from a form on another site", async () => {
-    const jar: Jar = new Map();
-    const page = await visit(service, jar, "/login");
-    const passkey = holder.authenticator.get(readAsked(page) ?? { challenge: "" });
-    const { form_token = "" } = readHidden(page.text);
-    const fields = { form_token, passkey };
-    const sent = await visit(service, jar, "/login", { fields, origin: "http://example.org" });
-    expect(sent.status).toBe(403);
-  });
 });
 
 test("a passkey whose counter does not increase is rejected as a copy, and the audit log has an entry", async () => {

@@ -131,14 +131,6 @@ describe("sign-in attempts", () => {
     expect((await tryWrong("nobody-3@example.org")).status).toBe(429);
   });
 
-  test("hash the password once for known and unknown addresses", async () => {
-    const person = await makePerson(service);
-    await tryWrong(person.email);
-    expect(verified).toBe(1);
-    await tryWrong("unknown@example.org");
-    expect(verified).toBe(2);
-  });
-
   test("that succeed do not count, and reset the address", async () => {
     const person = await makePerson(service);
     for (let round = 0; round < 3; round++) {
@@ -191,7 +183,11 @@ describe("sign-in attempts", () => {
     expect((await read())?.count).toBe(4);
   });
 
-  test("over the limit are rejected without hashing the password", async () => {
+  test("hash the password once for known and unknown addresses, and never over the limit", async () => {
+    await tryWrong((await makePerson(service)).email);
+    expect(verified).toBe(1);
+    await service.query("delete from rowhouse.throttle");
+    verified = 0;
     for (let count = 0; count < SIGN_IN_LIMITS.pair; count++)
       expect((await tryWrong("unknown@example.org")).status).toBe(422);
     expect(verified).toBe(SIGN_IN_LIMITS.pair);
