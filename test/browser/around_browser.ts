@@ -56,30 +56,15 @@ test("Ctrl+K finds an app, a person and a table by keyboard, and Enter opens it"
   });
 });
 
-test("a key that is pasted into the palette or a search is sent without its secret", async () => {
-  const { key } = await site.service.makeApp();
-  const [id = "", secret = ""] = key.slice(3).split(".");
-  await openConsole("/console", async (page) => {
-    const sent: string[] = [];
-    page.on("request", (request) => sent.push(request.url()));
-    await page.keyboard.press("Control+k");
-    await palette(page).getByRole("combobox").fill(`ROWHOUSE_API_KEY=${key}`);
-    await options(page).filter({ hasText: id }).first().waitFor();
-    await page.keyboard.press("Escape");
-    await page.getByRole("searchbox", { name: "Find anything" }).fill(key);
-    await page.keyboard.press("Enter");
-    await page.getByRole("main").getByText(id).first().waitFor();
-    expect(sent.filter((url) => url.includes(id)).length).toBeGreaterThan(1);
-    expect(sent.filter((url) => url.includes(secret.slice(0, 8)))).toEqual([]);
-  });
-});
-
-test("a pasted key is revoked from the palette, and no request has its secret", async () => {
+test("a key that is pasted into the palette or a search is sent without its secret, also to revoke it", async () => {
   const { key, slug } = await site.service.makeApp();
   const [id = "", secret = ""] = key.slice(3).split(".");
   await openConsole("/console", async (page) => {
     const sent: string[] = [];
     page.on("request", (request) => sent.push(`${request.url()} ${request.postData() ?? ""}`));
+    await page.getByRole("searchbox", { name: "Find anything" }).fill(key);
+    await page.keyboard.press("Enter");
+    await page.getByRole("main").getByText(id).first().waitFor();
     await page.keyboard.press("Control+k");
     await palette(page).getByRole("combobox").fill(`ROWHOUSE_API_KEY=${key}`);
     await options(page)
@@ -89,7 +74,8 @@ test("a pasted key is revoked from the palette, and no request has its secret", 
     await page.getByRole("button", { name: "Revoke the key" }).click();
     await page.getByRole("main").getByText("Key revoked. It stopped working.").waitFor();
     expect(new URL(page.url()).pathname).toBe(`/console/apps/${slug}/keys`);
-    expect(sent.filter((one) => one.includes(secret.slice(0, 8)))).toEqual([]);
+    expect(sent.filter((text) => text.includes(id)).length).toBeGreaterThan(1);
+    expect(sent.filter((text) => text.includes(secret.slice(0, 8)))).toEqual([]);
   });
 });
 
@@ -231,21 +217,6 @@ test("the navigation's theme switch is remembered and applied before the first p
   );
 });
 
-test("an operator finds a person and gives a role in 4 steps", async () => {
-  await openConsole("/console", async (page) => {
-    await page.keyboard.press("Control+k");
-    await page.keyboard.type(tim.email);
-    await options(page).first().filter({ hasText: "Tim" }).waitFor();
-    await page.keyboard.press("Enter");
-    await page.getByRole("link", { name: "Grant a role" }).click();
-    await page.getByLabel("App", { exact: true }).fill("wiki");
-    await page.getByRole("button", { name: "Grant role" }).click();
-    await page.locator("main").getByRole("status").waitFor();
-    await page.waitForFunction(() => document.activeElement?.matches(".notice[role=status]"));
-    expect(await page.getByRole("row", { name: /wiki/ }).textContent()).toContain("member");
-  });
-});
-
 test("destructive confirmations open over the list with the focus on Cancel, and report success", async () => {
   await openConsole(
     "/console/apps/wiki/keys",
@@ -347,31 +318,6 @@ test("a deletion in a dialog requires the typed name", async () => {
     await page.keyboard.press("Escape");
     await button.waitFor({ state: "detached" });
   });
-});
-
-test("an operator ends all sessions of a person in 4 steps", async () => {
-  const theirs = await browser.newContext();
-  const signIn = await theirs.newPage();
-  await signIn.goto(`${site.identityUrl}/login`);
-  await signIn.fill("#email", tim.email);
-  await signIn.fill("#password", PASSWORD);
-  await signIn.click("button[type=submit]");
-  await signIn.getByText("Signed in as").waitFor();
-  await openConsole("/console", async (page) => {
-    await page.keyboard.press("Control+k");
-    await page.keyboard.type(tim.email);
-    await options(page).first().filter({ hasText: "Tim" }).waitFor();
-    await page.keyboard.press("Enter");
-    await page.getByRole("heading", { level: 1, name: "Tim" }).waitFor();
-    await page.waitForLoadState();
-    await page.getByRole("link", { name: "End all" }).click();
-    await page.getByRole("dialog").getByRole("button", { name: "End all sessions" }).click();
-    await page.getByRole("main").getByText("Sessions ended.").waitFor();
-    await page.getByText("No active sessions").waitFor();
-  });
-  await signIn.reload();
-  await signIn.getByRole("heading", { name: "Sign in" }).waitFor();
-  await theirs.close();
 });
 
 test("an address field suggests people", async () => {

@@ -2,8 +2,13 @@
 import { beforeEach, expect, test } from "bun:test";
 import type { Page } from "playwright-core";
 import { defineSchema, t } from "../../src/schema/mod.ts";
-import { withPage } from "../support/browser.ts";
-import { choose, loseSecondResponse, openImport, press } from "../support/import_page.ts";
+import {
+  choose,
+  importAll,
+  loseSecondResponse,
+  press,
+  withImport,
+} from "../support/import_page.ts";
 import { useTablePages } from "../support/table_pages.ts";
 
 const SCHEMA = defineSchema({
@@ -30,8 +35,7 @@ test("an import that continues after a reload keeps its encoding, and all its ro
     page
       .getByLabel("File", { exact: true })
       .setInputFiles({ name: "todos.csv", mimeType: "text/csv", buffer: FILE });
-  await withPage(pages.browser, async (page) => {
-    await openImport(pages, page);
+  await withImport(pages, async (page) => {
     let sent = 0;
     await page.route("**/data/**", async (route) => {
       // The second batch is never answered.
@@ -44,17 +48,26 @@ test("an import that continues after a reload keeps its encoding, and all its ro
     await press(page, "Import 150 rows");
     await page.getByText(/^[1-9]\d+ of 150 rows stored/).waitFor();
     await page.reload();
+    await page.getByText(/^[1-9]\d+ of 150 rows of todos\.csv are stored\./).waitFor();
     await chooseFile(page);
     await page.getByLabel("What").waitFor();
     expect(await page.getByLabel("Encoding").inputValue()).toBe("windows-1252");
+    expect(await page.getByLabel("What").inputValue()).toBe("title");
     await press(page, "Check the file");
     await press(page, /^Continue with \d+ rows$/);
     await page.getByText("150 rows stored.").waitFor();
-    expect((await pages.listRows())[0]?.["title"]).toStartWith("T\u00fcr 0 x");
+    const rows = await pages.listRows();
+    expect([rows.length, rows[0]?.["title"]]).toEqual([
+      150,
+      expect.stringMatching(/^T\u00fcr 0 x/),
+    ]);
     await press(page, "Remove the rows stored");
     await press(page, "Remove 150 rows");
     await resultsOf(page).getByText("Removed 150 of 150 rows.").waitFor();
     expect(await pages.listRows()).toEqual([]);
+    await page.reload();
+    await page.getByLabel("File", { exact: true }).waitFor();
+    expect(await page.getByText("Choose the file again").count()).toBe(0);
   });
 });
 
@@ -69,8 +82,7 @@ test("after a lost response and a reload, the rows that no one has changed are r
     "end,,parent",
   ].join("\n");
   const end = `${ROWS + 2} rows`;
-  await withPage(pages.browser, async (page) => {
-    await openImport(pages, page);
+  await withImport(pages, async (page) => {
     await loseSecondResponse(pages, page);
     await choose(page, text);
     await press(page, "Check the file");
@@ -103,17 +115,14 @@ test("after a lost response and a reload, the rows that no one has changed are r
 });
 
 test("the same file is imported with other columns, after its rows were deleted", async () => {
-  await withPage(pages.browser, async (page) => {
-    await openImport(pages, page);
+  await withImport(pages, async (page) => {
     for (const [size, stored] of [
       ["size", "7"],
       ["", null],
     ] as const) {
       await choose(page, "title,size\na,7\n");
       await page.getByLabel("size", { exact: true }).selectOption(size);
-      await press(page, "Check the file");
-      await press(page, "Import 1 row");
-      await resultsOf(page).getByText("1 row stored.").waitFor();
+      await importAll(page, "1 row");
       const [row, ...others] = await pages.listRows();
       expect([row?.["size"], others]).toEqual([stored, []]);
       await pages.call(`/v1/data/db/todos/${row?.id}`, { method: "DELETE" });
@@ -122,13 +131,10 @@ test("the same file is imported with other columns, after its rows were deleted"
 });
 
 test("rows that another tab stored from the same file are not offered for removal", async () => {
-  await withPage(pages.browser, async (page) => {
-    await openImport(pages, page);
+  await withImport(pages, async (page) => {
     const store = async (tab: Page) => {
       await choose(tab, "title,size\na,7\n");
-      await press(tab, "Check the file");
-      await press(tab, "Import 1 row");
-      await resultsOf(tab).getByText("1 row stored.").waitFor();
+      await importAll(tab, "1 row");
     };
     const other = await page.context().newPage();
     await other.goto(page.url());
@@ -148,8 +154,7 @@ test("rows that another tab stored from the same file are not offered for remova
 });
 
 test("a file that is read slowly does not replace one that was chosen later", async () => {
-  await withPage(pages.browser, async (page) => {
-    await openImport(pages, page);
+  await withImport(pages, async (page) => {
     await page.evaluate(() => {
       const read = File.prototype.arrayBuffer;
       const wait = new Promise<void>((resolve) => {
@@ -167,9 +172,7 @@ test("a file that is read slowly does not replace one that was chosen later", as
       (window as unknown as { release: () => void }).release();
       await new Promise((resolve) => setTimeout(resolve, 300));
     });
-    await press(page, "Check the file");
-    await press(page, "Import 1 row");
-    await resultsOf(page).getByText("1 row stored.").waitFor();
+    await importAll(page, "1 row");
     expect((await pages.listRows()).map(({ title }) => title)).toEqual(["a"]);
   });
 });

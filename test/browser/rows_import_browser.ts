@@ -6,7 +6,14 @@ import { join } from "node:path";
 import type { Page } from "playwright-core";
 import { defineSchema, t } from "../../src/schema/mod.ts";
 import { displays, expectSound, signInToConsole, weighPage, withPage } from "../support/browser.ts";
-import { choose, loseSecondResponse, openImport, press } from "../support/import_page.ts";
+import {
+  choose,
+  importAll,
+  loseSecondResponse,
+  openImport,
+  press,
+  withImport,
+} from "../support/import_page.ts";
 import { useTablePages } from "../support/table_pages.ts";
 
 const SCHEMA = defineSchema({
@@ -47,8 +54,7 @@ const makeCsv = (count: number, toSize: (index: number) => string) =>
   ].join("\n");
 
 test("a file of German Excel is stored: its encoding is chosen, and a column without a name is left out", async () => {
-  await withPage(pages.browser, async (page) => {
-    await openImport(pages, page);
+  await withImport(pages, async (page) => {
     const text = ";title;size;;\r\n0;Größe;1,5;;\r\n1;'x;2;;\r\n;;;;\r\n";
     await chooseBytes(page, Buffer.from(text, "latin1"));
     await press(page, "Check the file");
@@ -57,9 +63,7 @@ test("a file of German Excel is stored: its encoding is chosen, and a column wit
     await page.getByLabel("Column 1 (no name)").waitFor();
     expect(await page.getByLabel("Column 1 (no name)").inputValue()).toBe("");
     expect(await page.getByText("(no name)").count()).toBe(1);
-    await press(page, "Check the file");
-    await press(page, "Import 2 rows");
-    await page.getByText("2 rows stored.").waitFor();
+    await importAll(page, "2 rows");
   });
   expect(await pages.listRows()).toMatchObject([
     { title: "Größe", size: 1.5 },
@@ -74,8 +78,7 @@ test("references are found by a unique column of their table, also in a later pa
     ...(await pages.addRows(names.slice(1000), "projects")),
   ];
   const idOf = (code: number) => stored[code]?.id ?? "";
-  await withPage(pages.browser, async (page) => {
-    await openImport(pages, page);
+  await withImport(pages, async (page) => {
     await choose(page, "title,What\na,Project 3\nb,Nowhere\nc,\nd,Project 1000\n");
     await page.getByLabel("What").selectOption("project, by its name");
     await press(page, "Check the file");
@@ -86,9 +89,7 @@ test("references are found by a unique column of their table, also in a later pa
     await press(page, "Check the file");
     await page.getByText("Line 2, project").waitFor();
     await page.getByLabel("project", { exact: true }).selectOption("project, by its code");
-    await press(page, "Check the file");
-    await press(page, "Import 1 row");
-    await page.getByText("1 row stored.").waitFor();
+    await importAll(page, "1 row");
   });
   expect(await pages.listRows()).toMatchObject([
     { title: "a", project: idOf(3) },
@@ -101,20 +102,16 @@ test("references are found by a unique column of their table, also in a later pa
 test("two repeated names are left out, and an export for spreadsheets is recognized", async () => {
   const id = "0190163d-8694-739b-aea5-966c26f8ad91";
   const text = `\uFEFFid,title,Comments,Comments\r\n"${id}",'+49 30,x,\r\n`;
-  await withPage(pages.browser, async (page) => {
-    await openImport(pages, page);
+  await withImport(pages, async (page) => {
     await choose(page, text);
     expect(await page.locator("#spreadsheet").isChecked()).toBe(true);
-    await press(page, "Check the file");
-    await press(page, "Import 1 row");
-    await page.getByText("1 row stored.").waitFor();
+    await importAll(page, "1 row");
   });
   expect(await pages.listRows()).toMatchObject([{ title: "+49 30" }]);
 });
 
 test("an import of 2,000 rows with 30 invalid rows groups equal errors, then stores the other rows", async () => {
-  await withPage(pages.browser, async (page) => {
-    await openImport(pages, page);
+  await withImport(pages, async (page) => {
     await choose(
       page,
       makeCsv(2000, (at) => (at % 67 === 0 ? "many" : String(at))),
@@ -138,19 +135,15 @@ test("an import of 2,000 rows with 30 invalid rows groups equal errors, then sto
 
 test("a row that is larger than a batch is stored with the rows around it", async () => {
   const titles = ["a", "b".repeat(150_000), "c"];
-  await withPage(pages.browser, async (page) => {
-    await openImport(pages, page);
+  await withImport(pages, async (page) => {
     await choose(page, ["title", ...titles].join("\n"));
-    await press(page, "Check the file");
-    await press(page, "Import 3 rows");
-    await page.getByText("3 rows stored.").waitFor();
+    await importAll(page, "3 rows");
   });
   expect(await pages.listRows()).toMatchObject(titles.map((title) => ({ title })));
 });
 
 test("a file whose header lacks a required column is an error before any request", async () => {
-  await withPage(pages.browser, async (page) => {
-    await openImport(pages, page);
+  await withImport(pages, async (page) => {
     await choose(page, "size\n1\n");
     await press(page, "Check the file");
     await page.getByText("Line 1: title is missing").waitFor();
@@ -159,8 +152,7 @@ test("a file whose header lacks a required column is an error before any request
 });
 
 test("an import without a response continues with Resume, and stores each row once", async () => {
-  await withPage(pages.browser, async (page) => {
-    await openImport(pages, page);
+  await withImport(pages, async (page) => {
     await loseSecondResponse(pages, page);
     await choose(page, makeCsv(2500, String));
     await page.getByLabel("What").selectOption("title");
@@ -174,8 +166,7 @@ test("an import without a response continues with Resume, and stores each row on
 });
 
 test("a file that was imported before is reported, and is stored again only on request", async () => {
-  await withPage(pages.browser, async (page) => {
-    await openImport(pages, page);
+  await withImport(pages, async (page) => {
     for (const message of [
       "1 row stored.",
       "An earlier import of this file had already stored 1 row.",
@@ -196,8 +187,7 @@ test("a file that was imported before is reported, and is stored again only on r
 });
 
 test("a session that ends during an import can be renewed, and Resume continues", async () => {
-  await withPage(pages.browser, async (page) => {
-    await openImport(pages, page);
+  await withImport(pages, async (page) => {
     await choose(page, "title\na\n");
     await press(page, "Check the file");
     await page.getByRole("button", { name: "Import 1 row" }).waitFor();
@@ -228,39 +218,10 @@ test("a row that another client stores after the check is reported with its line
   });
 });
 
-test("a reload in the middle of an import offers to continue, and no row is stored twice", async () => {
-  await withPage(pages.browser, async (page) => {
-    await openImport(pages, page);
-    let sent = 0;
-    await page.route("**/data/**", async (route) => {
-      // The second batch is never answered.
-      if (route.request().method() !== "POST" || ++sent !== 2) await route.continue();
-    });
-    await choose(page, makeCsv(2500, String));
-    await page.getByLabel("What").selectOption("title");
-    await press(page, "Check the file");
-    await press(page, "Import 2,500 rows");
-    await page.getByText("1000 of 2,500 rows stored").waitFor();
-    await page.reload();
-    await page.getByText("1,000 of 2,500 rows of todos.csv are stored.").waitFor();
-    await choose(page, makeCsv(2500, String));
-    await page.waitForFunction(() => document.querySelector("select[data-name=What]") !== null);
-    expect(await page.getByLabel("What").inputValue()).toBe("title");
-    await press(page, "Check the file");
-    await press(page, "Continue with 1,500 rows");
-    await page.getByText("2,500 rows stored.").waitFor();
-    expect(await countRows()).toBe(2500);
-    await page.reload();
-    await page.getByLabel("File", { exact: true }).waitFor();
-    expect(await page.getByText("Choose the file again").count()).toBe(0);
-  });
-});
-
 test("the rows stored are removed after a failed import, except those that changed, and the file can be imported again", async () => {
   const text = makeCsv(1500, String);
   await pages.addRows([{ title: "before" }]);
-  await withPage(pages.browser, async (page) => {
-    await openImport(pages, page);
+  await withImport(pages, async (page) => {
     await choose(page, text);
     await page.getByLabel("What").selectOption("title");
     await press(page, "Check the file");
@@ -317,8 +278,7 @@ test("each name shows its first values, and zoneless times are read in the chose
 });
 
 test("days are read in the order that the file shows, and otherwise nothing is stored", async () => {
-  await withPage(pages.browser, async (page) => {
-    await openImport(pages, page);
+  await withImport(pages, async (page) => {
     await choose(page, "title,due\na,02.04.2026\n");
     await press(page, "Check the file");
     await page.getByText("--dates dmy").waitFor();
@@ -337,8 +297,7 @@ test("days are read in the order that the file shows, and otherwise nothing is s
 
 test("a file that was corrected after the check can be chosen again", async () => {
   const path = join(mkdtempSync(join(tmpdir(), "rowhouse-")), "todos.csv");
-  await withPage(pages.browser, async (page) => {
-    await openImport(pages, page);
+  await withImport(pages, async (page) => {
     const input = page.getByLabel("File", { exact: true });
     const names = () =>
       input.evaluate((field: HTMLInputElement) => [...(field.files ?? [])].map(({ name }) => name));
@@ -366,22 +325,17 @@ test("a file that was corrected after the check can be chosen again", async () =
     await open();
     await choosePath();
     await page.getByText("it has changed since you chose it").waitFor({ state: "hidden" });
-    await press(page, "Check the file");
-    await press(page, "Import 1 row");
-    await page.getByText("1 row stored.").waitFor();
+    await importAll(page, "1 row");
   });
   expect(await pages.listRows()).toMatchObject([{ title: "a", size: 1.5 }]);
 });
 
 test("a reference is found by the text of its row without a choice, and by its id", async () => {
   const [house] = await pages.addRows([{ name: "House" }], "projects");
-  await withPage(pages.browser, async (page) => {
-    await openImport(pages, page);
+  await withImport(pages, async (page) => {
     await choose(page, `title,project\na,House\nb,${house?.id}\n`);
     expect(await page.getByLabel("project", { exact: true }).inputValue()).toBe("project.name");
-    await press(page, "Check the file");
-    await press(page, "Import 2 rows");
-    await page.getByText("2 rows stored.").waitFor();
+    await importAll(page, "2 rows");
   });
   expect((await pages.listRows()).map(({ project }) => project)).toEqual([house?.id, house?.id]);
 });
@@ -403,8 +357,7 @@ describe.each([
     await site.addRows([{ title: 'last, "quoted"' }]);
     const lines = Array.from({ length: 1498 }, (_, at) => `t${at},${house?.id}`);
     lines.push(`u,${MISSING}`, `"last, ""quoted""",`);
-    await withPage(site.browser, async (page) => {
-      await openImport(site, page);
+    await withImport(site, async (page) => {
       await choose(page, `title,project\n${lines.join("\n")}\n`);
       await press(page, "Check the file");
       await page.getByText("2 errors in 2 lines. Nothing was stored.").waitFor();
@@ -422,8 +375,7 @@ describe.each([
     await site.addRows(
       Array.from({ length: 101 }, (_, at) => ({ title: `s${at}`, limit: `${at}` })),
     );
-    await withPage(site.browser, async (page) => {
-      await openImport(site, page);
+    await withImport(site, async (page) => {
       await choose(page, "title,limit\nt,100\n");
       await press(page, "Check the file");
       await page.getByText("Line 2, limit: A stored row has this value").waitFor();
@@ -446,9 +398,7 @@ describe("the layout", () => {
       await page.getByText("1 error in 1 line").waitFor();
       await expectSound(page, "errors");
       await choose(page, "title,size\na,1\n");
-      await press(page, "Check the file");
-      await press(page, "Import 1 row");
-      await page.getByText("1 row stored.").waitFor();
+      await importAll(page, "1 row");
       await expectSound(page, "stored");
       await context.close();
     },
@@ -467,8 +417,7 @@ describe("the layout", () => {
 });
 
 test("no field can be changed while rows are stored, so that the progress stays", async () => {
-  await withPage(pages.browser, async (page) => {
-    await openImport(pages, page);
+  await withImport(pages, async (page) => {
     const { promise: held, resolve: release } = Promise.withResolvers<void>();
     await page.route("**/data/todos*", async (route) => {
       if (route.request().method() === "POST") await held;

@@ -2,8 +2,8 @@
 import { beforeEach, describe, expect, test } from "bun:test";
 import type { Page } from "playwright-core";
 import { defineSchema, t } from "../../src/schema/mod.ts";
-import { displays, expectSound, withPage } from "../support/browser.ts";
-import { choose, openImport, press } from "../support/import_page.ts";
+import { displays, expectSound } from "../support/browser.ts";
+import { choose, importAll, openImport, press, withImport } from "../support/import_page.ts";
 import { useTablePages } from "../support/table_pages.ts";
 
 const SCHEMA = defineSchema({
@@ -42,8 +42,6 @@ describe("with the preview of conditions,", () => {
     await pages.makeApp();
   });
 
-  const open = (page: Page) => openImport(pages, page);
-
   async function check(page: Page, text: string, { deletes = true } = {}): Promise<void> {
     await choose(page, text);
     await page.getByLabel("Rows", { exact: true }).selectOption(BY_TAG);
@@ -63,8 +61,7 @@ describe("with the preview of conditions,", () => {
   test("rows are created, changed, left and deleted, and the second time nothing is written", async () => {
     const stored = await pages.addRows(STORED);
     const text = `${HEADER}${KEPT}g,Gé,2,\nnew,New,,\n`;
-    await withPage(pages.browser, async (page) => {
-      await open(page);
+    await withImport(pages, async (page) => {
       await choose(page, text);
       await page.getByLabel("Rows", { exact: true }).waitFor();
       expect(await page.getByLabel(DELETE).isVisible()).toBe(false);
@@ -93,8 +90,7 @@ describe("with the preview of conditions,", () => {
 
   test("rows that the file does not have stay, unless their deletion is chosen", async () => {
     const stored = await pages.addRows(STORED);
-    await withPage(pages.browser, async (page) => {
-      await open(page);
+    await withImport(pages, async (page) => {
       await check(page, `${HEADER}new,New,,\n`, { deletes: false });
       await page.getByText("Will create 1, change 0, leave 0 and delete 0 rows.").last().waitFor();
       await press(page, "Create 1 row");
@@ -108,8 +104,7 @@ describe("with the preview of conditions,", () => {
     { text: HEADER, accept: "Delete 8 of 8 rows: the file has no rows", left: 0 },
   ])("many deletes need a checkbox: $accept", async ({ text, accept, left }) => {
     await pages.addRows(STORED);
-    await withPage(pages.browser, async (page) => {
-      await open(page);
+    await withImport(pages, async (page) => {
       await check(page, text);
       const sent = countPosts(page);
       await press(page, /^Delete \d rows$/);
@@ -128,8 +123,7 @@ describe("with the preview of conditions,", () => {
 
   test("a file with errors writes and deletes nothing", async () => {
     const stored = await pages.addRows(STORED);
-    await withPage(pages.browser, async (page) => {
-      await open(page);
+    await withImport(pages, async (page) => {
       await check(page, `${HEADER}${KEPT},no key,,\nh,size,many,\na,again,,\n`);
       await page.getByText("3 errors in 3 lines. Nothing was stored.").waitFor();
       await page.getByText("Line 8, tag: Must have a value: a row is updated by").waitFor();
@@ -150,8 +144,7 @@ describe("with the preview of conditions,", () => {
     ]);
     const gone = Bun.randomUUIDv7();
     const lines = ["b,B,4,", "a,A,2,", "new,New,3,", `d,D,,${gone}`, `a2,A,,${stored[0]?.id}`];
-    await withPage(pages.browser, async (page) => {
-      await open(page);
+    await withImport(pages, async (page) => {
       await check(page, ["tag,title,code,after", ...lines].join("\n"), { deletes: false });
       await page.getByText("2 errors in 2 lines. Nothing was stored.").waitFor();
       await page.getByText("Line 4, code: A stored row has this value").waitFor();
@@ -160,28 +153,11 @@ describe("with the preview of conditions,", () => {
     expect(await pages.listRows()).toEqual(stored);
   });
 
-  test("a file without a required column changes rows that exist, and creates none", async () => {
-    await pages.addRows(STORED);
-    await withPage(pages.browser, async (page) => {
-      await open(page);
-      await check(page, "tag,note\na,new\nb,kept\nz,new\n", { deletes: false });
-      await page
-        .getByText("Line 4, title: Is required and has no default, and no stored")
-        .waitFor();
-      await check(page, "tag,note\na,new\nb,kept\ng,new\n", { deletes: false });
-      await press(page, "Change 2 rows");
-      await page.getByText("Created 0, changed 2, left 1 and deleted 0 rows.").waitFor();
-    });
-    const rows = await pages.listRows();
-    expect(rows.filter(({ note }) => note === "new").map(({ title }) => title)).toEqual(["A", "G"]);
-  });
-
   test("a row that changed since the check stays and is named; so does a row with references", async () => {
     const stored = await pages.addRows(STORED);
     const [a, b] = stored;
     await pages.addRows([{ todo: b?.id }], "steps");
-    await withPage(pages.browser, async (page) => {
-      await open(page);
+    await withImport(pages, async (page) => {
       await check(page, `${HEADER}new,New,,\n`);
       await page.getByLabel("Delete 8 of 8 rows").check();
       await pages.call(`/v1/data/db/todos/${a?.id}`, { method: "PATCH", json: { note: "other" } });
@@ -201,8 +177,7 @@ describe("with the preview of conditions,", () => {
     const tags = Array.from({ length: 24 }, (_, number) => `t${number}`);
     const large = tags.map((tag) => ({ tag, title: tag, long: "x".repeat(50_000) }));
     for (const row of large) await pages.addRows([row]);
-    await withPage(pages.browser, async (page) => {
-      await open(page);
+    await withImport(pages, async (page) => {
       await check(page, `tag,title\n${tags.map((tag) => `${tag},new\n`).join("")}`);
       await press(page, "Change 24 and delete 3 rows");
       await page.getByText("Created 0, changed 24, left 0 and deleted 3 rows.").waitFor();
@@ -215,8 +190,7 @@ describe("with the preview of conditions,", () => {
   test("writes whose response is lost are continued with Resume", async () => {
     await pages.addRows(STORED);
     const lines = Array.from({ length: 1500 }, (_, at) => `t${at},title ${at},${at}.5,\n`);
-    await withPage(pages.browser, async (page) => {
-      await open(page);
+    await withImport(pages, async (page) => {
       let sent = 0;
       await page.route("**/data/**", async (route) => {
         if (route.request().method() === "POST" && ++sent === 2) return await route.abort();
@@ -245,7 +219,7 @@ describe("with the preview of conditions,", () => {
       const options = { colorScheme, viewport: { width, height: 800 }, bypassCSP: true };
       const context = await pages.browser.newContext(options);
       const page = await context.newPage();
-      await open(page);
+      await openImport(pages, page);
       await check(page, `${HEADER}${KEPT}`);
       await page.getByText("2 rows to delete").click();
       await expectSound(page, "counts");
@@ -265,15 +239,12 @@ describe("without the preview of conditions,", () => {
 
   test("all rows are created, without a choice", async () => {
     await pages.makeApp();
-    await withPage(pages.browser, async (page) => {
-      await openImport(pages, page);
+    await withImport(pages, async (page) => {
       await choose(page, `${HEADER}a,A,,\n`);
       await page.getByRole("button", { name: "Check the file" }).waitFor();
       expect(await page.getByLabel("Rows", { exact: true }).count()).toBe(0);
       expect(await page.getByLabel(DELETE).count()).toBe(0);
-      await press(page, "Check the file");
-      await press(page, "Import 1 row");
-      await page.getByText("1 row stored.").waitFor();
+      await importAll(page, "1 row");
     });
     expect(await pages.listRows()).toMatchObject([{ tag: "a" }]);
   });

@@ -182,7 +182,9 @@ test("a file without a required column changes rows that exist, and creates none
   project.write("new.csv", "iata,size\nMUC,1\nNEW,9\n");
   const rejected = await sync(app, [name, "new.csv", "--update-by", "iata"]);
   expect(rejected.code).toBe(1);
-  expect(rejected.err).toContain("new.csv:3: name: ");
+  expect(rejected.err).toContain(
+    "new.csv:3: name: Is required and has no default, and no stored row",
+  );
   expect(byKey(await listRows(app, name)).get("MUC")).toMatchObject({ size: "9" });
 });
 

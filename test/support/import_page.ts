@@ -1,7 +1,7 @@
 /** The page that imports a file into the table `todos`. @module */
 import { expect } from "bun:test";
 import type { Page } from "playwright-core";
-import { signInToConsole } from "./browser.ts";
+import { signInToConsole, withPage } from "./browser.ts";
 import type { useTablePages } from "./table_pages.ts";
 
 export const press = (page: Page, name: string | RegExp): Promise<void> =>
@@ -15,6 +15,24 @@ export async function openImport(
   await signInToConsole(page, pages.person.email);
   await page.getByRole("link", { name: "Import", exact: true }).click();
   await page.getByLabel("File", { exact: true }).waitFor();
+}
+
+/** Runs on the page that imports a file, in a fresh browser. */
+export async function withImport(
+  pages: ReturnType<typeof useTablePages>,
+  run: (page: Page) => Promise<void>,
+): Promise<void> {
+  await withPage(pages.browser, async (page) => {
+    await openImport(pages, page);
+    await run(page);
+  });
+}
+
+/** Checks the chosen file and imports it, without an error: "1 row". */
+export async function importAll(page: Page, rows: string): Promise<void> {
+  await press(page, "Check the file");
+  await press(page, `Import ${rows}`);
+  await page.locator("[data-results]").getByText(`${rows} stored.`).waitFor();
 }
 
 export async function choose(page: Page, text: string, name = "todos.csv"): Promise<void> {
