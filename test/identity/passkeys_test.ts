@@ -43,6 +43,17 @@ const service = await share(toNamed(opened));
 // All tests come from one address.
 beforeEach(() => service.query("delete from rowhouse.throttle").then(() => undefined));
 
+/** Opens a page, and the response of an authenticator to its request. */
+async function prepare(
+  { get, create }: Pick<Holder["authenticator"], "get" | "create">,
+  { path = "/login", jar = new Map() }: { path?: string; jar?: Jar } = {},
+) {
+  const page = await visit(service, jar, path);
+  const asked = readAsked(page) ?? { challenge: "" };
+  const passkey = path === PASSKEYS ? create(asked) : get(asked);
+  return { jar, page, asked, passkey, form_token: readHidden(page.text)["form_token"] ?? "" };
+}
+
 const isSignedIn = async (jar: Jar, email: string) =>
   (await visit(service, jar, "/login")).text.includes(email);
 
@@ -125,10 +136,8 @@ describe("a passkey response cannot sign in", () => {
   );
 
   test("twice, in any browser", async () => {
-    const jar: Jar = new Map();
-    const page = await visit(service, jar, "/login");
+    const { jar, page, passkey } = await prepare(holder.authenticator);
     const before = new Map(jar);
-    const passkey = holder.authenticator.get(readAsked(page) ?? { challenge: "" });
     expect((await sendPasskey(service, jar, { page, passkey })).status).toBe(303);
     const again = await sendPasskey(service, before, { page, passkey });
     expectPage(again, 422, "request expired");
@@ -138,9 +147,7 @@ describe("a passkey response cannot sign in", () => {
   });
 
   test("without its challenge's cookie, or with a cookie for another purpose", async () => {
-    const jar: Jar = new Map();
-    const page = await visit(service, jar, "/login");
-    const passkey = holder.authenticator.get(readAsked(page) ?? { challenge: "" });
+    const { jar, page, passkey } = await prepare(holder.authenticator);
     const own = new Map(jar);
     own.delete(CHALLENGE_COOKIE);
     expect((await sendPasskey(service, own, { page, passkey })).status).toBe(422);
@@ -316,38 +323,31 @@ describe("the account's passkey page", () => {
     const person = await makePerson(service);
     const jar = await signInAs(service, person);
     const authenticator = makeAuthenticator(service.url);
-    const page = await visit(service, jar, PASSKEYS);
-    const passkey = authenticator.create(readAsked(page) ?? { challenge: "" });
+    const { passkey, form_token } = await prepare(authenticator, { path: PASSKEYS, jar });
     const elsewhere = await signInAs(service, person);
     elsewhere.set(CHALLENGE_COOKIE, jar.get(CHALLENGE_COOKIE) ?? "");
-    const { form_token = "" } = readHidden(
-      (await visit(service, new Map(elsewhere), PASSKEYS)).text,
-    );
-    const fields = { form_token, label: "x", passkey };
+    const own = await prepare(authenticator, { path: PASSKEYS, jar: new Map(elsewhere) });
+    const fields = { form_token: own.form_token, label: "x", passkey };
     expect((await visit(service, elsewhere, PASSKEYS, { fields })).status).toBe(422);
     await service.query(
       `update rowhouse.sessions set proven_at = ${OLD_SIGN_IN} where user_id = $1`,
       [person.id],
     );
-    const sent = await visit(service, jar, PASSKEYS, {
-      fields: { ...fields, form_token: readHidden(page.text)["form_token"] ?? "" },
-    });
+    const sent = await visit(service, jar, PASSKEYS, { fields: { ...fields, form_token } });
     expect(sent.headers.get("location")).toBe("/login?to=%2Faccount%2Fsecurity");
     expect(readAsked(await visit(service, jar, PASSKEYS))).toBeUndefined();
   });
 
   test("adds max ten passkeys", async () => {
     const { person, jar, authenticator } = await makeHolder(service);
-    const page = await visit(service, jar, PASSKEYS);
+    const other = makeAuthenticator(service.url);
+    const { form_token, passkey } = await prepare(other, { path: PASSKEYS, jar });
     await service.query(
       `insert into rowhouse.passkeys (credential_id, user_id, public_key, label, digest, secret_id)
       select decode(lpad(n::text, 4, '0'), 'hex') || uuid_send($1::uuid), $1::uuid, '\\x00', 'filler', decode(repeat('00', 32), 'hex'), 'none'
       from generate_series(1, 9) as n`,
       [person.id],
     );
-    const other = makeAuthenticator(service.url);
-    const { form_token = "" } = readHidden(page.text);
-    const passkey = other.create(readAsked(page) ?? { challenge: "" });
     const full = await visit(service, jar, PASSKEYS, {
       fields: { form_token, label: "x", passkey },
     });
@@ -413,8 +413,7 @@ describe("a second factor", () => {
       path: location,
     });
     expect(theirs.status).toBe(422);
-    const page = await visit(service, jar, location);
-    const passkey = one.authenticator.get(readAsked(page) ?? { challenge: "" });
+    const { page, passkey } = await prepare(one.authenticator, { path: location, jar });
     const other: Jar = new Map();
     await passPassword(service, one.person, { jar: other });
     other.set(CHALLENGE_COOKIE, jar.get(CHALLENGE_COOKIE) ?? "");
