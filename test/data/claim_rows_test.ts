@@ -7,6 +7,7 @@ import { makePerson, signInAs } from "../support/people.ts";
 import { getPersonKey, openToBrowsers } from "../support/person_keys.ts";
 import { openTestService } from "../support/service.ts";
 import { share } from "../support/share.ts";
+import { countRuns } from "../support/tier.ts";
 
 const schema = defineSchema({
   teams: { name: t.string().required() },
@@ -27,7 +28,8 @@ const schema = defineSchema({
 const ORIGIN = "https://jobs.example.org";
 const JOBS = "/v1/data/db/jobs";
 const WORKERS = 8;
-const ROWS = 500;
+/** Workers compete for the first rows all the time. */
+const ROWS = countRuns(1000);
 type Row = { id: string; status: string; claim: string | null };
 type Counted = { count: number; hasMore?: boolean; ids?: string[] };
 

@@ -95,27 +95,29 @@ test.each(CASES.map((row) => ({ ...row, name: `${row.values} as ${row.to}` })))(
     const name = freshName();
     const app = await service.makeApp(defineSchema({ [name]: { value: from as never } }));
     for (const value of values) await create(app, name, { value });
-    for (const value of list(row.not)) {
-      const created = await create(app, name, { value });
+    const not = list(row.not).map((value) => ({ value }));
+    if (not.length > 0) {
+      const created = await service.call(app, `/v1/data/db/${name}`, { method: "POST", json: not });
       expect(created.status).toBe(201);
       const rejected = await change(app, retypeOf(name, to));
-      expect([value, rejected.status, rejected.text]).toEqual([
-        value,
-        409,
-        expect.stringContaining(
-          `1 of this app's ${showCount(values.length + 1, "row")} has a value that does not convert`,
-        ),
-      ]);
-      await service.call(app, created.headers.get("location") ?? "", { method: "DELETE" });
+      const count = `${not.length} of this app's ${showCount(values.length + not.length, "row")}`;
+      expect([rejected.status, rejected.text]).toEqual([409, expect.stringContaining(count)]);
+      expect(rejected.text).toContain("a value that does not convert");
+      const { rows } = created.json as { rows: { id: string }[] };
+      for (const { id } of rows)
+        await service.call(app, `/v1/data/db/${name}/${id}`, { method: "DELETE" });
     }
     expect((await change(app, retypeOf(name, to))).json).toMatchObject({
       status: "applied",
       rows: { rows: values.length, values: 0 },
     });
     expect(await listValues(app, name)).toEqual(list(row.become));
-    expect(await readDrift(service.service.admin)).toEqual([]);
   },
 );
+
+test("the tables of all these types are as recorded", async () => {
+  expect(await readDrift(service.service.admin)).toEqual([]);
+});
 
 test("text converts to a timestamp exactly if a write accepts it", async () => {
   const field = (max: number) =>
