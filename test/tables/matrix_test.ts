@@ -188,29 +188,40 @@ const STRANGER = OTHER_APP.map((row): Case => {
 });
 const USER = OTHER_APP.filter(({ outcome }) => outcome === "conflict");
 
-for (const [pusherName, rows] of [
-  ["another app", STRANGER],
-  ["an app that uses it", USER],
-  ["the owner of an unshared table", OWNER_UNSHARED],
-  ["the owner of a shared table", OWNER_SHARED],
-] as const) {
+const PUSHERS = {
+  "another app": STRANGER,
+  "an app that uses it": USER,
+  "the owner of an unshared table": OWNER_UNSHARED,
+  "the owner of a shared table": OWNER_SHARED,
+};
+type Pusher = keyof typeof PUSHERS;
+
+/** A table of an owner, for the push of a case. */
+async function declare(pusherName: Pusher) {
+  const [self, other] = [freshName("self"), freshName("other")];
+  const schema = (...variant: string[]) =>
+    defineSchema({ [self]: table({ self, other }, ...variant), [other]: { name: t.string() } });
+  const owner = await service.makeApp(schema());
+  const second =
+    pusherName === "the owner of an unshared table"
+      ? undefined
+      : await service.makeApp(pusherName === "another app" ? undefined : schema());
+  const isOwner = pusherName.startsWith("the owner");
+  return { self, schema, owner, second, isOwner, pusher: isOwner ? owner : (second ?? owner) };
+}
+
+for (const [name, rows] of Object.entries(PUSHERS)) {
+  const pusherName = name as Pusher;
   describeOpen(`a push by ${pusherName} has the expected result for`, () => {
+    /** Conflicts change nothing, so their cases share a table. */
+    let shared: Awaited<ReturnType<typeof declare>>;
+    beforeAll(async () => {
+      shared = await declare(pusherName);
+    });
+
     test.each(rows)("$name", async ({ outcome, blames, expected, changes, lists }) => {
-      const [self, other] = [freshName("self"), freshName("other")];
-      const schema = (...variant: string[]) =>
-        defineSchema({
-          [self]: table({ self, other }, ...variant),
-          [other]: { name: t.string() },
-        });
-      const owner = await service.makeApp(schema());
-      const second =
-        pusherName === "the owner of an unshared table"
-          ? undefined
-          : await service.makeApp(pusherName === "another app" ? undefined : schema());
-      const isOwner =
-        pusherName === "the owner of an unshared table" ||
-        pusherName === "the owner of a shared table";
-      const pusher = isOwner ? owner : (second ?? owner);
+      const { self, schema, owner, second, isOwner, pusher } =
+        outcome === "conflict" ? shared : await declare(pusherName);
       const before = await dumpDatabase(service.service.admin);
 
       const push = () => postSchema(service, pusher, schema(changes, lists));
