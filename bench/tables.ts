@@ -23,6 +23,8 @@ const CONNECTIONS = 10;
 const CALLERS = 16;
 /** Mixed requests, for each table. */
 const MIXED_PER_TABLE = 30;
+/** Tables that one session meets, below the estimate at which it is replaced. */
+const SESSION_TABLES = 20;
 /** Tables that are pushed to measure it; the median counts. */
 const PUSHES = 5;
 
@@ -43,6 +45,8 @@ const KINDS = {
 type Kind = readonly [share: number, method: string, path: string, json?: object];
 type KindName = keyof typeof KINDS;
 const NAMES = Object.keys(KINDS) as KindName[];
+/** Those without a preview. */
+const PLAIN: readonly KindName[] = ["create", "get", "list", "update", "delete"];
 
 function modelOf() {
   return t
@@ -63,13 +67,21 @@ function modelOf() {
 }
 
 type Side = Awaited<ReturnType<typeof measure>>;
-export type TablesResult = { apps: number; load: number; own: Side; shared: Side };
+type Session = { plainKb: number; allKb: number };
+export type TablesResult = {
+  apps: number;
+  load: number;
+  session: Session;
+  own: Side;
+  shared: Side;
+};
 
 export async function benchTables(options: BenchOptions): Promise<TablesResult> {
   const apps = options.full ? FULL_APPS : options.apps;
   const load = loadavg()[0] ?? 0;
+  const session = await measureSession();
   const own = await measure(apps, (app) => `app${app}`);
-  return { apps, load, own, shared: await measure(apps, () => "shared") };
+  return { apps, load, session, own, shared: await measure(apps, () => "shared") };
 }
 
 type Target = { app: TestApp; path: string; id: string };
@@ -83,13 +95,7 @@ async function measure(apps: number, toPrefix: (app: number) => string) {
   const before = await readCatalog(service);
   const targets: Target[] = [];
   for (let number = 0; number < apps; number++) {
-    const app = await service.makeApp();
-    const names = Array.from({ length: TABLES }, (_, n) => `${toPrefix(number)}_table${n}`);
-    await service.pushSchema(
-      app,
-      defineSchema(Object.fromEntries(names.map((name) => [name, modelOf()]))),
-    );
-    targets.push(...names.map((name) => ({ app, path: `/v1/data/db/${name}`, id: "" })));
+    targets.push(...(await pushTables(service, toPrefix(number), TABLES)));
     report(`${number + 1} of ${apps} apps`);
   }
   const firstMs: Partial<Record<KindName, number>> = {};
@@ -115,6 +121,34 @@ async function measure(apps: number, toPrefix: (app: number) => string) {
     dryRunMs: await timeCommand(service, "migrate", "--dry-run"),
     doctorMs: await timeCommand(service, "doctor"),
   };
+}
+
+/** The memory that a session keeps for each table that it has met, without what all tables share. */
+async function measureSession(): Promise<Session> {
+  await using service = await openTestService({
+    connections: 1,
+    service: { previews: PREVIEWS, checkIntervalMs: 3_600_000 },
+  });
+  const [first, ...targets] = await pushTables(service, "met", SESSION_TABLES + 1);
+  if (first === undefined) throw new Error("No table was pushed");
+  for (const name of NAMES) await send(service, name, first);
+  const before = sum(await readBackends(service));
+  const toKb = async () => ((sum(await readBackends(service)) - before) * 1024) / targets.length;
+  for (const name of PLAIN) await callAll(service, name, targets);
+  const plainKb = await toKb();
+  for (const name of NAMES) if (!PLAIN.includes(name)) await callAll(service, name, targets);
+  const allKb = await toKb();
+  report("memory of a session");
+  return { plainKb, allKb };
+}
+
+/** The tables of a new app. */
+async function pushTables(service: TestService, prefix: string, count: number): Promise<Target[]> {
+  const app = await service.makeApp();
+  const names = Array.from({ length: count }, (_, n) => `${prefix}_table${n}`);
+  const schema = defineSchema(Object.fromEntries(names.map((name) => [name, modelOf()])));
+  await service.pushSchema(app, schema);
+  return names.map((name) => ({ app, path: `/v1/data/db/${name}`, id: "" }));
 }
 
 function report(done: string): void {
@@ -233,7 +267,7 @@ const FIGURES: readonly [name: string, read: (side: Side) => number, digits?: nu
   ["doctor, ms", (side) => side.doctorMs],
 ];
 
-export function printTables({ apps, load, own, shared }: TablesResult): string {
+export function printTables({ apps, load, session, own, shared }: TablesResult): string {
   const rows = FIGURES.map(([name, read, digits = 0]) => [
     ...[name, show(read(own), digits), show(read(shared), digits)],
     times(read(own) / read(shared)),
@@ -254,6 +288,8 @@ export function printTables({ apps, load, own, shared }: TablesResult): string {
   return `${table(["", "own tables", "shared tables", "own ÷ shared"], rows)}
 
 ${table(["ms of a call", "own, first", "shared, first", ...later], calls)}
+
+A session keeps ${show(session.plainKb)} KB for each table that it has met, after ${PLAIN.join(", ")}; ${show(session.allKb)} KB after all kinds.
 
 ${apps} apps with ${TABLES} tables each, a pool of ${CONNECTIONS}, ${CALLERS} callers of mixed requests, with a load of ${show(load, 1)} from other work.`;
 }
