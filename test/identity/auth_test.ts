@@ -367,15 +367,6 @@ test("a session that is used remains, even with a short idle limit", async () =>
   expect(uses).toEqual([200, 200]);
 });
 
-test("an API key opens no identity endpoint, and a cookie opens no data endpoint", async () => {
-  const keyed = await service.call(app, "/v1/auth/me");
-  expect(keyed.status).toBe(401);
-  const cookied = await service.call(undefined, "/v1/data/db/todos", {
-    headers: { cookie: sharedCookie(jar) },
-  });
-  expect(cookied.status).toBe(401);
-});
-
 test("no secret of a session is in the database or in the log", async () => {
   const [, secret = ""] = (jar.get(SESSION_COOKIE) ?? "").split(".");
   expect(secret).toHaveLength(32);

@@ -104,12 +104,6 @@ test("a link expires, and a newer link replaces it", async () => {
     [person.id],
   )) as { life_s: number }[];
   expect(link?.life_s).toBeWithin(FORGOTTEN_LINK_LIFE_S - 5, FORGOTTEN_LINK_LIFE_S + 2);
-  // The stored end is part of the link's proof.
-  await service.query(
-    "update rowhouse.password_links set expires_at = expires_at + interval '1 hour' where user_id = $1::text::uuid",
-    [person.id],
-  );
-  expect(await statusOf(second)).toBe(404);
 });
 
 test("the response has the same status and text for every address", async () => {

@@ -168,18 +168,6 @@ describe("no key for", () => {
     expect(status).toBe(403);
   });
 
-  test.each(["GET", "HEAD", "PUT", "PATCH", "DELETE"])("the method %s", async (method) => {
-    const { status, headers } = await service.call(
-      undefined,
-      `${SESSION_KEY_PATH}?app=${app.slug}`,
-      {
-        method,
-        headers: { cookie: `${sharedCookie(jar)}; ${identityCookie(jar)}`, origin: ORIGIN },
-      },
-    );
-    expect([status, headers.get("allow")]).toEqual([405, "POST, OPTIONS"]);
-  });
-
   test("two live sessions, whose cookies are cleared on every path", async () => {
     const response = await ask({
       cookies: `${sharedCookie(bob)}; ${sharedCookie(jar)}; ${identityCookie(jar)}`,
