@@ -107,6 +107,20 @@ test("a journal grows to its limit, and a push or dry run above the limit is rej
   expect((await postSchema(service, app, large)).json).toMatchObject({ status: "unchanged" });
 });
 
+test("a journal counts its migrations as they are stored, compressed", async () => {
+  const name = freshName();
+  const app = await service.makeApp();
+  for (const count of [80, 81, 82, 83]) {
+    await passTime(app, 3600);
+    const response = await postSchema(service, app, defineSchema({ [name]: wide(count) }));
+    expect(response.json).toMatchObject({ status: "applied" });
+  }
+  const [stored] = await service.query<{ bytes: number }>(
+    `select sum(octet_length(text))::int4 as bytes from rowhouse.migrations where app_id = '${app.id}'`,
+  );
+  expect(stored?.bytes).toBeGreaterThan(JOURNAL_BYTES);
+});
+
 test("a push beyond the last migration number is rejected", async () => {
   const name = freshName();
   const app = await service.makeApp(defineSchema({ [name]: {} }));

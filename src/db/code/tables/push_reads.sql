@@ -102,8 +102,9 @@ create function rowhouse.read_push_state(
     'migrations', (select coalesce(json_agg(json_build_object('seq', seq, 'name', name,
         'checksum', checksum, 'joins', rowhouse.joined_records(joins)) order by seq), '[]')
       from rowhouse.migrations where app_id = app),
-    'journalBytes', (select coalesce(sum(octet_length(text) + octet_length(sql)
-        + coalesce(octet_length(joins::text), 0)), 0)
+    -- As stored: each migration repeats the definition of all tables, and compresses to a tenth or less.
+    'journalBytes', (select coalesce(sum(pg_column_size(text) + pg_column_size(sql)
+        + coalesce(pg_column_size(joins), 0)), 0)
       from rowhouse.migrations where app_id = app),
     'people', rowhouse.read_rule_users(app),
     'unheard', coalesce(rowhouse.list_unheard(app, array(select name from concerned)), '{}'),
