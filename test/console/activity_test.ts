@@ -84,6 +84,7 @@ test("an app's page lists only its entries, in pages, and returns 404 for an unk
   expect((await show("/console/apps/no-such-app/activity")).status).toBe(404);
   const many = await show("/console/activity?action=test_many");
   const older = /href="([^"]+before=\d+)"/.exec(many.text)?.[1]?.replaceAll("&amp;", "&") ?? "";
+  expect(older).toContain("action=test_many");
   const next = await show(older);
   expect(next.text).toContain("{&quot;n&quot;: 2450}");
   expect(next.text).not.toContain("{&quot;n&quot;: 2451}");

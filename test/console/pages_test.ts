@@ -1,5 +1,5 @@
 /** The Console over HTTP: access, the effects of forms, and input that is displayed as text. */
-import { beforeEach, describe, expect, test } from "bun:test";
+import { beforeEach, expect, test } from "bun:test";
 import { issueKey } from "../../src/records/apps/mod.ts";
 import { defineSchema, t } from "../../src/schema/mod.ts";
 import { testDeps } from "../support/deps.ts";
@@ -88,12 +88,8 @@ test("an app, a key that is displayed once, and a first row are created from an 
 });
 
 test("a key for CI reads the schema and cannot push it", async () => {
-  const issued = await submit(`${appPath()}/new-key`, {
-    name: "ci",
-    "scope schema:read": "on",
-    life: "30",
-  });
-  const key = readKey(issued);
+  const typed = { name: "ci", "scope schema:read": "on", life: "30" };
+  const key = readKey(await submit(`${appPath()}/new-key`, typed));
   expect((await service.call({ ...app, key }, "/v1/data/schema")).status).toBe(200);
   const pushed = await postDefinition(service, { ...app, key }, { version: 1, tables: [] });
   expect(pushed).toMatchObject({ status: 403, json: { error: "forbidden" } });
@@ -238,22 +234,17 @@ test.each([
   expect(await keysOf(app)).toEqual(before);
 });
 
-describe("a sensitive action without a recent sign-in", () => {
-  const age = () =>
-    write(`update rowhouse.sessions set proven_at = ${OLD_SIGN_IN} where user_id = '${admin.id}'`);
-
-  test("requires the password again, and returns to the action", async () => {
-    await age();
-    const path = `${appPath()}/new-key`;
-    const sent = await visit(service, jar, path);
-    const asked = sent.headers.get("location") ?? "";
-    expect(sent.status).toBe(303);
-    expect(asked).toBe(`/console/sign-in?${new URLSearchParams({ to: path })}`);
-    expect((await visit(service, jar, asked)).text).toContain(`value="${admin.email}"`);
-    const back = await submitSignIn(service, jar, { path: asked, email: admin.email });
-    expectRedirect(back, path);
-    expect((await visit(service, jar, path)).status).toBe(200);
-  });
+test("a sensitive action without a recent sign-in requires the password again, and returns to the action", async () => {
+  await write(
+    `update rowhouse.sessions set proven_at = ${OLD_SIGN_IN} where user_id = '${admin.id}'`,
+  );
+  const path = `${appPath()}/new-key`;
+  const asked = `/console/sign-in?${new URLSearchParams({ to: path })}`;
+  expectRedirect(await visit(service, jar, path), asked);
+  expect((await visit(service, jar, asked)).text).toContain(`value="${admin.email}"`);
+  const back = await submitSignIn(service, jar, { path: asked, email: admin.email });
+  expectRedirect(back, path);
+  expect((await visit(service, jar, path)).status).toBe(200);
 });
 
 test.each([
@@ -276,12 +267,8 @@ test("a service without a login for the Console has no page of it", async () => 
 
 test("input of people is escaped, keeps its direction, and does not stretch the page", async () => {
   const name = `<script>alert(1)</script>"'&\u202e${"x".repeat(10_000)}`;
-  await issueKey(testDeps(service.service), {
-    slug: app.slug,
-    name,
-    scopes: ["data:read"],
-    expiresAt: new Date(Date.now() + 60_000),
-  });
+  const key = { slug: app.slug, name, scopes: ["data:read" as const], expiresAt: undefined };
+  await issueKey(testDeps(service.service), key);
   await write(
     `insert into rowhouse.audit_actions values ('<i>y</i>', false);
     insert into rowhouse.audit (actor, action, app, details) values ('<b>x</b>', '<i>y</i>', '${app.slug}', jsonb_build_object('z', '<img src=x>'))`,
@@ -298,27 +285,6 @@ test("input of people is escaped, keeps its direction, and does not stretch the 
   }
   const log = await visit(service, jar, `/console/activity?app=${app.slug}`);
   expect(log.text).toContain("<bdi>&lt;b&gt;x&lt;/b&gt;</bdi>");
-});
-
-test("activity is filtered by actor, action, app and person, and paged", async () => {
-  await write(
-    `insert into rowhouse.audit_actions select 'act_' || n, false from generate_series(1, 60) as n;
-    insert into rowhouse.audit (actor, action, app, user_id) select '${admin.id}', 'act_' || n, '${app.slug}', '${admin.id}' from generate_series(1, 60) as n`,
-  );
-  const acts = async (query: Record<string, string>) => {
-    const page = await visit(service, jar, `/console/activity?${new URLSearchParams(query)}`);
-    const found = [...page.text.matchAll(/<code class="action-name">act_(\d+)<\/code>/g)];
-    const older = /href="([^"]+)">Older</.exec(page.text)?.[1]?.replaceAll("&amp;", "&") ?? "";
-    return { found: found.map(([, n]) => Number(n)), older };
-  };
-  const filter = { app: app.slug, actor: admin.email, person: admin.email };
-  const first = await acts(filter);
-  expect([first.found.length, first.found[0]]).toEqual([50, 60]);
-  const rest = await acts(Object.fromEntries(new URLSearchParams(first.older.split("?")[1])));
-  expect([rest.found, rest.older]).toEqual([[10, 9, 8, 7, 6, 5, 4, 3, 2, 1], ""]);
-  expect((await acts({ ...filter, action: "act_7" })).found).toEqual([7]);
-  expect((await acts({ ...filter, actor: "operator" })).found).toEqual([]);
-  expect((await acts({ app: "nope" })).found).toEqual([]);
 });
 
 /** The weight of a page is the bytes of a first visit with gzip, which the least capable browsers use. */
