@@ -47,16 +47,12 @@ describe("readTrace()", () => {
   let spanCount = 0;
   const makeSpanId = () => String(++spanCount).padStart(16, "0");
 
-  test.each([
-    { name: "a current header", header: `00-${TRACE}-${PARENT}-01`, flags: "01" },
-    { name: "unknown flags", header: `00-${TRACE}-${PARENT}-0b`, flags: "0b" },
-    { name: "a later version", header: `cc-${TRACE}-${PARENT}-0b`, flags: "01" },
-    {
-      name: "a later version with more fields",
-      header: `cc-${TRACE}-${PARENT}-02-what-is-it`,
-      flags: "00",
-    },
-  ])("continues $name with a new span, and passes the new span on", ({ header, flags }) => {
+  test.each(cases("name", "header", "flags")`
+    a current header                 | 00-${TRACE}-${PARENT}-01              | 01
+    unknown flags                    | 00-${TRACE}-${PARENT}-0b              | 0b
+    a later version                  | cc-${TRACE}-${PARENT}-0b              | 01
+    a later version with more fields | cc-${TRACE}-${PARENT}-02-what-is-it   | 00
+  `)("continues $name with a new span, and passes the new span on", ({ header, flags }) => {
     const trace = readTrace(header, makeSpanId);
     const spanId = String(spanCount).padStart(16, "0");
     expect(trace).toEqual({ traceId: TRACE, spanId, parentSpanId: PARENT, flags });

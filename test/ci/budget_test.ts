@@ -4,59 +4,39 @@ import { findOverrun, measureSlowness, type Progress } from "./budget.ts";
 const LIMIT = 85;
 const START: Progress = { finished: [], remaining: [10, 10, 10], elapsed: 0, limit: LIMIT };
 
+const of = (expected: number, actual: number) => ({ expected, actual });
+
 describe("a run continues", () => {
-  test.each<{ name: string; progress: Progress }>([
-    { name: "at its start", progress: START },
-    {
-      name: "on a machine that is twice as slow",
-      progress: { ...START, finished: [{ expected: 10, actual: 20 }], elapsed: 20 },
-    },
-    {
-      name: "up to the last minute",
-      progress: {
-        finished: [{ expected: 10, actual: 10 }],
-        remaining: [10],
-        elapsed: 75,
-        limit: 85,
-      },
-    },
-    {
-      name: "after a short part that was slow",
-      progress: { ...START, finished: [{ expected: 1, actual: 9 }], elapsed: 9 },
-    },
-    {
-      name: "if no part remains",
-      progress: { finished: [{ expected: 10, actual: 99 }], remaining: [], elapsed: 99, limit: 85 },
-    },
-  ])("$name", ({ progress }) => expect(findOverrun(progress)).toBeUndefined());
+  test.each(
+    Object.entries<Partial<Progress>>({
+      "at its start": {},
+      "on a machine that is twice as slow": { finished: [of(10, 20)], elapsed: 20 },
+      "up to the last minute": { finished: [of(10, 10)], remaining: [10], elapsed: 75 },
+      "after a short part that was slow": { finished: [of(1, 9)], elapsed: 9 },
+      "if no part remains": { finished: [of(10, 99)], remaining: [], elapsed: 99 },
+    }),
+  )("%s", (_, progress) => expect(findOverrun({ ...START, ...progress })).toBeUndefined());
 });
 
 describe("a run ends early", () => {
-  test.each<{ name: string; progress: Progress; message: string }>([
-    {
-      name: "on a machine that is three times as slow",
-      progress: { ...START, finished: [{ expected: 10, actual: 30 }], elapsed: 30 },
-      message:
+  test.each(
+    Object.entries<[progress: Partial<Progress>, message: string]>({
+      "on a machine that is three times as slow": [
+        { finished: [of(10, 30)], elapsed: 30 },
         "The 3 parts that remain need about 90 minutes on this machine, which is 3.0 times as slow as expected, and 55 of 85 minutes are left",
-    },
-    {
-      name: "if time passed outside the parts",
-      progress: {
-        ...START,
-        remaining: [10],
-        finished: [{ expected: 20, actual: 20 }],
-        elapsed: 80,
-      },
-      message:
+      ],
+      "if time passed outside the parts": [
+        { remaining: [10], finished: [of(20, 20)], elapsed: 80 },
         "The 1 part that remains needs about 10 minutes on this machine, which is 1.0 times as slow as expected, and 5 of 85 minutes are left",
-    },
-    {
-      name: "if the time is over",
-      progress: { ...START, remaining: [1], finished: [{ expected: 29, actual: 58 }], elapsed: 90 },
-      message:
+      ],
+      "if the time is over": [
+        { remaining: [1], finished: [of(29, 58)], elapsed: 90 },
         "The 1 part that remains needs about 2 minutes on this machine, which is 2.0 times as slow as expected, and 0 of 85 minutes are left",
-    },
-  ])("$name", ({ progress, message }) => expect(findOverrun(progress)).toBe(message));
+      ],
+    }),
+  )("%s", (_, [progress, message]) => {
+    expect(findOverrun({ ...START, ...progress })).toBe(message);
+  });
 });
 
 test("the machine counts as the expected one until a twentieth of the work is done", () => {
