@@ -47,7 +47,7 @@ import {
 } from "../std/limits.ts";
 import { systemRandomBytes } from "../std/secrets.ts";
 import type { Catalog } from "../tables/catalog/mod.ts";
-import { makePlanning, makeWorkThread, PUSH_LIMITS, type PushLimits } from "../tables/mod.ts";
+import { makePlanning, PUSH_LIMITS, type PushLimits, workInThread } from "../tables/mod.ts";
 import type { DatabasesOptions } from "./databases.ts";
 import type { FetchDeps } from "./fetch.ts";
 import type { CheckReady } from "./health.ts";
@@ -239,7 +239,7 @@ export function makeDataDeps(parts: Parts, catalog: Catalog): DataServiceDeps {
     idempotencyCapacity,
     pushLimits,
     planning: makePlanning(),
-    work: makeWorkThread(),
+    work: workInThread,
     documents: makeDocuments(described, { previews, maxBatchBytes }),
     checkReady,
     log,

@@ -32,4 +32,4 @@ export * from "./sql/release.ts";
 export { findLargeApps } from "./state.ts";
 export { compareFacts, type Difference, findTableDifferences, readDrift } from "./verify/drift.ts";
 export { workInPlace } from "./work.ts";
-export { makeWorkThread } from "./work_thread.ts";
+export { workInThread } from "./work_thread.ts";

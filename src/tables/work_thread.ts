@@ -22,7 +22,10 @@ type Job = {
   readonly reject: (error: Error) => void;
 };
 
-export function makeWorkThread(): Work {
+/** One thread for all services of the process: to start it needs a tenth of a second of CPU. */
+export const workInThread: Work = makeWorkThread();
+
+function makeWorkThread(): Work {
   const queue = makeFairQueue<Job>({ connections: 1, perQueue: Infinity, total: Infinity });
   let worker: Worker | undefined;
   let current: Job | undefined;
