@@ -7,7 +7,7 @@ import { defineSchema, t } from "../../src/schema/mod.ts";
 import { addRejection, makeRejections, toStored } from "../../src/service/rejections.ts";
 import { MAX_REJECTED_A_MINUTE } from "../../src/std/limits.ts";
 import { testDeps } from "../support/deps.ts";
-import { eventually } from "../support/eventually.ts";
+import { eventually, untilRead } from "../support/eventually.ts";
 import { openTestService, type TestApp, type TestService } from "../support/service.ts";
 import { countRuns } from "../support/tier.ts";
 
@@ -29,21 +29,14 @@ afterEach(() => service.close());
 const post = (json: unknown) => service.call(app, LIST, { method: "POST", json });
 
 /** Returns the counts by span, table and code. */
-const readCounts = (appId = app.id) =>
+const readCounts = () =>
   service.query<{ span: string; table: string; code: string; requests: number }>(
     `select span, table_name as "table", code, sum(requests)::int4 as requests
-    from rowhouse.rejections where app_id = '${appId}' group by 1, 2, 3 order by 1, 2, 3`,
+    from rowhouse.rejections where app_id = '${app.id}' group by 1, 2, 3 order by 1, 2, 3`,
   );
 
 const readSamples = () =>
-  service.query<{
-    id: string;
-    key: string;
-    table: string;
-    code: string;
-    paths: string[];
-    requests: number;
-  }>(
+  service.query<{ id: string; code: string; paths: string[]; requests: number }>(
     `select id, key_id as key, table_name as "table", code, to_json(paths) as paths, requests
     from rowhouse.stored_requests where app_id = '${app.id}' and status between 400 and 499
     order by at, id`,
@@ -51,16 +44,9 @@ const readSamples = () =>
 
 async function untilCounted(requests: number): Promise<void> {
   ahead += 60_000;
-  let found: unknown;
-  await eventually(
-    async () => {
-      const counts = await readCounts();
-      found = counts;
-      const ofHours = counts.filter(({ span }) => span === "hour");
-      return ofHours.reduce((sum, count) => sum + count.requests, 0) >= requests;
-    },
-    { describe: () => JSON.stringify(found) },
-  );
+  const countHours = (counts: Awaited<ReturnType<typeof readCounts>>) =>
+    counts.reduce((sum, { span, requests }) => (span === "hour" ? sum + requests : sum), 0);
+  await untilRead(readCounts, (counts) => countHours(counts) >= requests);
 }
 
 test("rejected requests are counted by table and code, and stored with key and fields but without values", async () => {

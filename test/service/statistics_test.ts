@@ -4,7 +4,7 @@ import { ALL_APPS, CONSOLE_APP, NO_APP, readRows } from "../../src/db/mod.ts";
 import { setAppSwitch } from "../../src/records/apps/mod.ts";
 import { defineSchema, t } from "../../src/schema/mod.ts";
 import { SLOW_MS } from "../../src/std/limits.ts";
-import { eventually } from "../support/eventually.ts";
+import { eventually, untilRead } from "../support/eventually.ts";
 import { whileRowLocked } from "../support/held_lock.ts";
 import { makePerson, signInAs, visit } from "../support/people.ts";
 import { openPostgresProxy, type PostgresProxy } from "../support/postgres_proxy.ts";
@@ -53,14 +53,7 @@ async function readSums(): Promise<[minutes: Sum, hours: Sum]> {
 }
 
 async function untilCounted(requests: number): Promise<void> {
-  let found: unknown;
-  await eventually(
-    async () => {
-      found = await readSums();
-      return (await readSums())[0].requests >= requests;
-    },
-    { describe: () => JSON.stringify(found) },
-  );
+  await untilRead(readSums, ([minutes]) => minutes.requests >= requests);
 }
 
 test("requests of an app, their errors and durations are counted by minute and by hour", async () => {

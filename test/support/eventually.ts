@@ -25,13 +25,24 @@ export async function eventually(
   }
 }
 
-/** Reads a text until it has this part, and returns it. */
-export async function untilShown(show: () => Promise<string>, part: string): Promise<string> {
-  let text = "";
+/** Reads until what is read suffices, and returns it. */
+export async function untilRead<Value>(
+  read: () => Promise<Value>,
+  suffices: (value: Value) => boolean,
+): Promise<Value> {
+  let value = await read();
   const look = async () => {
-    text = await show();
-    return text.includes(part);
+    if (suffices(value)) return true;
+    value = await read();
+    return suffices(value);
   };
-  await eventually(look, { describe: () => text });
-  return text;
+  await eventually(look, {
+    describe: () => (typeof value === "string" ? value : JSON.stringify(value)),
+  });
+  return value;
+}
+
+/** Reads a text until it has this part, and returns it. */
+export function untilShown(show: () => Promise<string>, part: string): Promise<string> {
+  return untilRead(show, (text) => text.includes(part));
 }
