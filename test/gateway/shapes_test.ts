@@ -35,14 +35,11 @@ for (const shape of SHAPES) {
     });
     afterAll(() => service.close());
 
-    async function issue(scopes: readonly ("data:read" | "data:write")[], expiresAt?: Date) {
-      return await issueKey(testDeps(service.service), {
-        slug: app.slug,
-        name: "a name",
-        scopes,
-        expiresAt,
+    /** Issues a key that reads, by default for the app of all tests. */
+    const issue = ({ expiresAt, of = app }: { expiresAt?: Date; of?: TestApp } = {}) =>
+      issueKey(testDeps(service.service), {
+        ...{ slug: of.slug, name: "a name", scopes: ["data:read"], expiresAt },
       });
-    }
 
     const list = (key: string) => service.call(app, LIST, { key });
 
@@ -54,12 +51,9 @@ for (const shape of SHAPES) {
       ]);
       const at = created.headers.get("location") ?? "";
       expect((await service.call(app, at)).text).toBe(created.text);
-      const head = await service.call(app, at, { method: "HEAD" });
-      expect([head.status, head.text, head.headers.get("content-length")]).toEqual([
-        200,
-        "",
-        String(Buffer.byteLength(created.text)),
-      ]);
+      const { status, text, headers } = await service.call(app, at, { method: "HEAD" });
+      expect([status, text]).toEqual([200, ""]);
+      expect(headers.get("content-length")).toBe(String(Buffer.byteLength(created.text)));
       const changed = await service.call(app, at, { method: "PATCH", json: { title: "Silk" } });
       expect(changed.json).toMatchObject({ title: "Silk" });
       expect((await service.call(app, at, { method: "DELETE" })).status).toBe(204);
@@ -68,11 +62,9 @@ for (const shape of SHAPES) {
 
     test("a list of several megabytes is returned completely", async () => {
       const title = "x".repeat(90_000);
-      const created = await Promise.all(
-        Array.from({ length: 40 }, () =>
-          service.call(app, LIST, { method: "POST", json: { title } }),
-        ),
-      );
+      const sent = { method: "POST", json: { title } };
+      const creating = Array.from({ length: 40 }, () => service.call(app, LIST, sent));
+      const created = await Promise.all(creating);
       expect(created.map(({ status }) => status)).toEqual(created.map(() => 201));
       const { json } = await service.call(app, LIST);
       const { rows } = json as { rows: { id: string; title: string }[] };
@@ -94,18 +86,15 @@ for (const shape of SHAPES) {
     });
 
     test("a key without the scope gets 403 before the table is checked", async () => {
-      const { text } = await issue(["data:read"]);
+      const { text } = await issue();
       expect((await list(text)).status).toBe(200);
-      const response = await service.call(app, "/v1/data/db/nothing", {
-        method: "POST",
-        json: {},
-        key: text,
-      });
+      const sent = { method: "POST", json: {}, key: text };
+      const response = await service.call(app, "/v1/data/db/nothing", sent);
       expect([response.status, response.json]).toMatchObject([403, { error: "forbidden" }]);
     });
 
     test("a cached key still expires", async () => {
-      const { text, keyId } = await issue(["data:read"], new Date(Date.now() + 3_600_000));
+      const { text, keyId } = await issue({ expiresAt: new Date(Date.now() + 3_600_000) });
       expect((await list(text)).status).toBe(200);
       // Simulate the end of the hour: the service does not read the key again.
       await service.service.admin.message(`update rowhouse.proofs
@@ -118,15 +107,14 @@ for (const shape of SHAPES) {
       "a key is rolled with a grace of %s",
       async (grace) => {
         const deps = testDeps(service.service);
-        const old = await issue(["data:read"]);
+        const old = await issue();
         expect((await list(old.text)).status).toBe(200);
         const rolled = await rollKey(deps, old.keyId, grace);
         expect((await list(rolled.text)).status).toBe(200);
         expect((await list(old.text)).status).toBe(grace === "0" ? 401 : 200);
         const keys = await listKeys(deps, app.slug);
-        const [copy, source] = [rolled.keyId, old.keyId].map((id) =>
-          keys.find(({ keyId }) => keyId === id),
-        );
+        const of = (id: string) => keys.find(({ keyId }) => keyId === id);
+        const [copy, source] = [of(rolled.keyId), of(old.keyId)];
         expect([copy, source]).toMatchObject([
           { name: "a name", scopes: ["data:read"], status: "active", expiresAt: null },
           { name: "a name", status: grace === "0" ? "expired" : "active" },
@@ -139,22 +127,19 @@ for (const shape of SHAPES) {
     test("a rolled key expires no later than before, and its copy has the same lifetime", async () => {
       const deps = testDeps(service.service);
       const expiresAt = new Date(Date.now() + 600_000);
-      const old = await issue(["data:read"], expiresAt);
+      const old = await issue({ expiresAt });
       const rolled = await rollKey(deps, old.keyId, "24h");
       expect(rolled.oldExpiresAt).toEqual(expiresAt);
-      expect(Math.abs((rolled.expiresAt?.getTime() ?? 0) - expiresAt.getTime())).toBeLessThan(
-        60_000,
-      );
+      const later = (rolled.expiresAt?.getTime() ?? 0) - expiresAt.getTime();
+      expect(Math.abs(later)).toBeLessThan(60_000);
     });
 
     test.each(["revoked", "expired", "unknown"])(
       "a key that is %s cannot be rolled",
       async (state) => {
         const deps = testDeps(service.service);
-        const key = await issue(
-          ["data:read"],
-          state === "expired" ? new Date(Date.now() - 1000) : undefined,
-        );
+        const expiresAt = new Date(Date.now() + (state === "expired" ? -1000 : 60_000));
+        const key = await issue({ expiresAt });
         if (state === "revoked") await revokeKey(deps, key.keyId);
         const id = state === "unknown" ? "a".repeat(16) : key.keyId;
         await expect(rollKey(deps, id, "1h")).rejects.toThrow("no active key has this id");
@@ -162,12 +147,12 @@ for (const shape of SHAPES) {
     );
 
     test("only a request with the full secret counts as the last use of a key", async () => {
-      const key = await issue(["data:read"]);
-      const other = await issue(["data:read"]);
-      const lastUse = async () =>
-        (await listKeys({ admin: service.service.admin }, app.slug)).find(
-          ({ keyId }) => keyId === key.keyId,
-        )?.lastUsedAt;
+      const key = await issue();
+      const other = await issue();
+      const lastUse = async () => {
+        const keys = await listKeys({ admin: service.service.admin }, app.slug);
+        return keys.find(({ keyId }) => keyId === key.keyId)?.lastUsedAt;
+      };
       const start = `rh_${key.keyId}.${other.text.split(".")[1]?.slice(0, -6)}`;
       expect((await list(start + toBase62(Bun.hash.crc32(start), 6))).status).toBe(401);
       expect(await lastUse()).toBeNull();
@@ -191,19 +176,14 @@ for (const shape of SHAPES) {
       test("all keys of an app share its limit, and a key's own limit is separate", async () => {
         const limited = await service.makeApp(SCHEMA);
         const admin = service.service.admin;
-        const second = await issueKey(testDeps({ admin }), {
-          slug: limited.slug,
-          name: "",
-          scopes: ["data:read"],
-          expiresAt: undefined,
-        });
+        const second = await issue({ of: limited });
         await setLimit({ admin }, { slug: limited.slug, perMinute: 5, perMinuteOfKey: 3 });
         const policy = async () =>
           (await service.call(limited, LIST)).headers.get("ratelimit-policy");
         await eventually(async () => (await policy())?.includes("q=5;") === true);
-        const first = await Promise.all(
-          Array.from({ length: 4 }, () => service.call(limited, LIST)),
-        );
+        const sendTimes = (length: number, call = {}) =>
+          Promise.all(Array.from({ length }, () => service.call(limited, LIST, call)));
+        const first = await sendTimes(4);
         const rejected = first.find(({ status }) => status === 429);
         expect(rejected?.json).toMatchObject({
           error: "rate_limited",
@@ -211,11 +191,8 @@ for (const shape of SHAPES) {
         });
         expect(Number(rejected?.headers.get("retry-after"))).toBeGreaterThan(0);
         expect(rejected?.headers.get("ratelimit")).toMatch(/^"key";r=0;t=\d+$/);
-        const others = await Promise.all(
-          Array.from({ length: 6 }, () => service.call(limited, LIST, { key: second.text })),
-        );
-        expect(others.map(({ status }) => status)).toContain(200);
-        expect(others.map(({ status }) => status)).toContain(429);
+        const others = (await sendTimes(6, { key: second.text })).map(({ status }) => status);
+        expect(others).toEqual(expect.arrayContaining([200, 429]));
         expect((await service.call(app, LIST)).status).toBe(200);
         expect((await service.call(undefined, "/live")).status).toBe(200);
       });
