@@ -8,13 +8,7 @@ import { MAX_BATCH } from "../std/limits.ts";
 import { asPart, toBodySchema } from "./body_schemas.ts";
 import { type Schemas, toReference } from "./references.ts";
 import { TABLE_KEYWORD } from "./table_keyword.ts";
-import {
-  IDS,
-  shareFields,
-  toColumnSchema,
-  toFoundReference,
-  UPDATED_ROW,
-} from "./value_schemas.ts";
+import { IDS, MATCH, shareFields, toColumnSchema, toFoundReference } from "./value_schemas.ts";
 
 /** A row for the description of all tables, which has no columns to make one from. */
 const EXAMPLE = { title: "Write the docs", done: false };
@@ -91,7 +85,11 @@ export function toTableSchemas(
       type: "array",
       minItems: 1,
       maxItems: MAX_BATCH,
-      items: { allOf: [UPDATED_ROW, toReference("schemas", name("update"))] },
+      items: {
+        type: "object",
+        properties: { ...MATCH, ...toProperties(columns, toUpdateSchema) },
+        required: ["id"],
+      },
     },
     [name("rows")]: toBodySchema(batchOf(asPart(row))),
   };

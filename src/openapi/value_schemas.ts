@@ -46,8 +46,11 @@ export const IDS: Schemas = {
   app_id: { ...toReference("schemas", "row-app_id"), readOnly: true },
 };
 
-/** What tells which row an update of several rows changes. */
-export const UPDATED_ROW = toReference("schemas", "row-match");
+/** Which row an element of a list of updates changes. */
+export const MATCH: Schemas = {
+  id: toReference("schemas", "match-id"),
+  [ROW_MATCH]: toReference("schemas", "match-tag"),
+};
 
 /** The body with references to the fields that are the same for all tables: those beside the rows. */
 export function shareFields(body: JsonSchema): JsonSchema {
@@ -76,19 +79,6 @@ const ID: JsonSchema = {
   description: "The id of the row: a UUIDv7 that the service generates.",
 };
 
-const MATCH: JsonSchema = {
-  type: "object",
-  properties: {
-    id: { type: "string", format: "uuid", description: "The id of the row to update." },
-    [ROW_MATCH]: {
-      ...TAGS_SCHEMA,
-      description:
-        "The `ETag` of the row. If the row has changed since, the request fails and writes nothing.",
-    },
-  },
-  required: ["id"],
-};
-
 /** All schemas of values to which others can refer. */
 export function toValueSchemas(): Schemas {
   const ofKinds = KINDS.flatMap((kind) =>
@@ -105,7 +95,12 @@ export function toValueSchemas(): Schemas {
       description: "The id of a row, or selected columns of the row.",
       anyOf: [id, { type: "object" }, { type: "null" }],
     },
-    "row-match": MATCH,
+    "match-id": { type: "string", format: "uuid", description: "The id of the row to update." },
+    "match-tag": {
+      ...TAGS_SCHEMA,
+      description:
+        "The `ETag` of the row. If the row has changed since, the request fails and writes nothing.",
+    },
     "row-id": ID,
     "row-app_id": {
       ...ID,

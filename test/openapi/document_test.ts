@@ -47,7 +47,7 @@ describe("the description", () => {
     expect(described.toSorted()).toEqual(served.toSorted());
     expect(
       Object.keys(document.components.schemas).filter(
-        (name) => !/^(any-|row-|field-|header-|(identity-)?error$)/.test(name),
+        (name) => !/^(any-|row-|match-|field-|header-|(identity-)?error$)/.test(name),
       ),
     ).toEqual([]);
   });

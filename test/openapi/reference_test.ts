@@ -5,7 +5,12 @@ import { listEndpoints } from "../../src/openapi/reference/endpoints.ts";
 import { PROBLEMS, toSentence } from "../../src/problem.ts";
 import { defineSchema, t } from "../../src/schema/mod.ts";
 import { routes } from "../../src/service/routes.ts";
-import { openTestService, type TestApp, type TestService } from "../support/service.ts";
+import {
+  definitionOf,
+  openTestService,
+  type TestApp,
+  type TestService,
+} from "../support/service.ts";
 import { SHAPES } from "../support/shape.ts";
 
 /** Compressed size of the page, its stylesheets, its script and the icon. The smallest viewer that we know has 218 KB. */
@@ -197,6 +202,11 @@ test("the reference lists the fields of a body and of a response, including nest
   expect(body?.fields[1]?.type).toBe('always "define"');
   expect(body?.fields[3]?.type).toBe("always 1");
   expect(response?.fields[1]?.type).toBe("object or null");
+  const { tables } = definitionOf(defineSchema({ todos: { label: t.string().required() } }));
+  const ofTable = listEndpoints(makeDocument(routes, { tables }));
+  const sampleOf = (id: string) => ofTable.find((endpoint) => endpoint.id === id)?.body?.sample;
+  expect(sampleOf("create_todos")).toEqual({ label: "Example" });
+  expect(sampleOf("update_many_todos")).toEqual([{ id: expect.any(String) }]);
   const [page] = endpoints.find(({ id }) => id === "list_rows")?.responses ?? [];
   expect(page?.fields.map(({ name }) => name)).toEqual(["rows", "limit", "offset", "hasMore"]);
   const [status] = endpoints.find(({ id }) => id === "get_schema")?.responses ?? [];
