@@ -64,8 +64,7 @@ test("a disabled app's keys and sign-in stop working on the next call, and enabl
     disabled: true,
   });
   expect(await statusesOf(app, path)).toEqual([401, 401]);
-  const pushed = await postDefinition(service, app, definition);
-  expect(pushed.status).toBe(401);
+  expect((await postDefinition(service, app, definition)).status).toBe(401);
   expect(await ask(app.slug)).toEqual(await ask(uniqueSlug()));
   expect((await visit(service, jar, "/login")).text).not.toContain(app.slug);
   expect(await statusesOf(other, path)).toEqual([200, 200]);

@@ -141,8 +141,7 @@ describe.each(isFull() ? SHAPES : (["split"] as const))("in the shape %s", (shap
   test("a value is restored, and the restored value is a change of the administrator", async () => {
     const row = await create({ title: "before", rank: 1, meta: { a: 1 } });
     await patch(row, { title: "after", rank: 2, meta: { b: [2] } });
-    const done = await submit(linkOf(await historyOf(row), "Restore meta"));
-    expect(done.status).toBe(303);
+    expect((await submit(linkOf(await historyOf(row), "Restore meta"))).status).toBe(303);
     expect(await read(row)).toEqual({ ...row, title: "after", rank: 2 });
     expect(await historyOf(row)).toContain(admin.email);
   });
@@ -243,8 +242,7 @@ describe.each(isFull() ? SHAPES : (["split"] as const))("in the shape %s", (shap
       { id: taker.id, tag: "one" },
     ];
     await send(TODOS, { method: "PATCH", json });
-    const done = await submit(linkOf(await open(`${table}/history`), "Undo"));
-    expect(done.status).toBe(303);
+    expect((await submit(linkOf(await open(`${table}/history`), "Undo"))).status).toBe(303);
     expect(await Promise.all([giver, taker].map(read))).toEqual([giver, taker]);
   });
 
@@ -281,8 +279,7 @@ describe.each(isFull() ? SHAPES : (["split"] as const))("in the shape %s", (shap
     const deleted = `/console/apps/${app.slug}/tables/projects/history?deleted=yes`;
     expect(shown).toContain(deleted);
     const first = linkOf(await open(deleted), "Restore");
-    const restored = await submit(first);
-    expect(restored.status).toBe(303);
+    expect((await submit(first)).status).toBe(303);
     expect(await open(link)).not.toContain("that no longer exists");
     await submit(link);
     expect(await read(row)).toEqual(row);
@@ -307,8 +304,7 @@ describe.each(isFull() ? SHAPES : (["split"] as const))("in the shape %s", (shap
     const ofKept = await open(`${rows}/rows/${kept.slice(-36)}/history`);
     const ofGone = await open(`${rows}/history?deleted=yes`);
     for (const link of [linkOf(ofKept, "Restore size"), linkOf(ofGone, "Restore")]) {
-      const page = await submit(link);
-      expectPage(page, 422, "size: Must be");
+      expectPage(await submit(link), 422, "size: Must be");
     }
     expect((await call(kept, "GET")).json).toMatchObject({ size: 7 });
     expect((await call(gone, "GET")).status).toBe(404);

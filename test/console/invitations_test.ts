@@ -202,8 +202,7 @@ describe("one form invites several people", () => {
     const good = newEmail();
     const others = `${good}\n${email || newEmail()}`;
     const fields = { email: others, app: "", role: "", ...JSON.parse(typed || "{}") };
-    const page = await submit(adminJar, "/console/new-person", fields);
-    expectPage(page, 422, ...messages.split(", "));
+    expectPage(await submit(adminJar, "/console/new-person", fields), 422, ...messages.split(", "));
     expect(await people(good)).toBe(0);
   });
 

@@ -108,8 +108,7 @@ test("a service without an administrator names the command that creates an admin
   expect(page.text).toContain("rowhouse admin create-user you@example.org --role super_admin");
   expect(page.text).not.toContain("<form");
   await makePerson(fresh, { consoleRole: "super_admin" });
-  const later = await visit(fresh, new Map(), "/console/sign-in");
-  expect(later.text).toContain('name="password"');
+  expect((await visit(fresh, new Map(), "/console/sign-in")).text).toContain('name="password"');
 });
 
 test("a form for a key that is sent twice creates one key, and the page reports it", async () => {
@@ -242,8 +241,7 @@ test("a sensitive action without a recent sign-in requires the password again, a
   const asked = `/console/sign-in?${new URLSearchParams({ to: path })}`;
   expectRedirect(await visit(service, jar, path), asked);
   expect((await visit(service, jar, asked)).text).toContain(`value="${admin.email}"`);
-  const back = await submitSignIn(service, jar, { path: asked, email: admin.email });
-  expectRedirect(back, path);
+  expectRedirect(await submitSignIn(service, jar, { path: asked, email: admin.email }), path);
   expect((await visit(service, jar, path)).status).toBe(200);
 });
 
@@ -254,8 +252,7 @@ test.each([
   { name: "a backslash", to: "/console/\\evil.example" },
 ])("a sign-in never redirects to $name", async ({ to }) => {
   const path = `/console/sign-in?${new URLSearchParams({ to })}`;
-  const response = await submitSignIn(service, jar, { path, email: admin.email });
-  expectRedirect(response, "/console");
+  expectRedirect(await submitSignIn(service, jar, { path, email: admin.email }), "/console");
 });
 
 test("a service without a login for the Console has no page of it", async () => {

@@ -87,8 +87,7 @@ test("an invited person gets a role, sets the password by the link, and loses th
   );
   expect((await me(jar)).json).toMatchObject({ role: "editor" });
   // The confirmation of another role does not count.
-  const other = await submit(adminJar, role, { role: "reader", new_role: "editr" });
-  expect(other.status).toBe(422);
+  expect((await submit(adminJar, role, { role: "reader", new_role: "editr" })).status).toBe(422);
   expect((await submit(adminJar, role, { role: "reader", new_role: "reader" })).status).toBe(303);
   expect((await me(jar)).json).toMatchObject({ role: "reader" });
   expect((await submit(adminJar, `${role}/revoke`)).status).toBe(303);
@@ -209,8 +208,7 @@ describe("an admin who is not a super_admin", () => {
 });
 
 test("the last super_admin cannot be removed, and the page states the reason", async () => {
-  const page = await visit(service, chiefJar, pathOf(chief));
-  expect(page.text).toContain("is the last super_admin");
+  expect((await visit(service, chiefJar, pathOf(chief))).text).toContain("is the last super_admin");
   for (const { act, typed } of [
     { act: "state", typed: { disabled: "yes" } },
     { act: "delete", typed: {} },
@@ -321,8 +319,7 @@ describe("an account", () => {
     const path = `/console/apps/${own.slug}/end-sessions`;
     const grant = { email: admin.email, slug: own.slug, role: "reader" };
     await grantRole(service.service, grant);
-    const denied = await submit(adminJar, path);
-    expectPage(denied, 403, "a super_admin");
+    expectPage(await submit(adminJar, path), 403, "a super_admin");
     expect((await me(jar)).status).not.toBe(401);
     await revokeRole(service.service, grant);
     expect((await submit(adminJar, path)).status).toBe(303);
@@ -339,8 +336,7 @@ describe("an account", () => {
       ["no address", "must look like ada@example.org"],
       [admin.email, "is already in use"],
     ] as const) {
-      const rejected = await submit(adminJar, path, { new_email });
-      expectPage(rejected, 422, issue);
+      expectPage(await submit(adminJar, path, { new_email }), 422, issue);
     }
     const email = newEmail();
     const changed = await submit(adminJar, path, { new_email: ` ${email.toUpperCase()}` });

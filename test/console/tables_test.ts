@@ -219,8 +219,7 @@ describe("a table is transferred", () => {
 test("ending an app's use deletes its rows, and the table is then dropped", async () => {
   const { owner, user } = await shareTable();
   const end = (app: TestApp) => `/console/apps/${app.slug}/tables/${name}/end`;
-  const early = await show(end(owner));
-  expectPage(early, 422, "Apps use the table");
+  expectPage(await show(end(owner)), 422, "Apps use the table");
   const used = textOf(await show(`/console/tables/${name}/drop`));
   expect(used).toContain("Apps use the table");
   expect(used).not.toContain("rowhouse ");

@@ -82,8 +82,7 @@ test("gateway, data and identity serve together, change their secret without an 
   expect(pushed).toMatchObject({ code: 0 });
   const headers = { authorization: `Bearer ${key}`, "content-type": "application/json" };
   const body = JSON.stringify({ title: "Milk" });
-  const created = await fetch(gateway + LIST, { method: "POST", headers, body });
-  expect(created.status).toBe(201);
+  expect((await fetch(gateway + LIST, { method: "POST", headers, body })).status).toBe(201);
   expect(await (await fetch(gateway + LIST, { headers })).json()).toMatchObject({
     rows: [{ title: "Milk" }],
   });

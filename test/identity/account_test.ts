@@ -81,8 +81,7 @@ test("/account/password sets a new password, and ends every session except this 
   const [here, there] = [await signInAs(service, person), await signInAs(service, person)];
   const before = new Map(here);
   const fields = { present: PASSWORD, password: NEW };
-  const response = await send(here, "/account/password", fields);
-  expectRedirect(response, "/account/password?changed=yes");
+  expectRedirect(await send(here, "/account/password", fields), "/account/password?changed=yes");
   expect((await whoAmI(here)).status).toBe(200);
   expect((await visit(service, here, "/account/password?changed=yes")).text).toContain(
     "Password changed.",

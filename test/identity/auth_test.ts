@@ -214,8 +214,7 @@ describe("POST /v1/auth/logout", () => {
       mine.get(SESSION_COOKIE)?.slice(0, 16) ?? "",
     ]);
     expect(rows).toEqual([]);
-    const page = await visit(service, mine, "/login");
-    expect(page.text).toContain("<h1>Sign in</h1>");
+    expect((await visit(service, mine, "/login")).text).toContain("<h1>Sign in</h1>");
   });
 
   test.each([

@@ -153,8 +153,7 @@ test("no link signs in a person with a second factor before the factor", async (
   expect(location).toBe("/second-factor");
   expect((await visit(service, jar, "/account")).status).toBe(303);
   expect((await visit(service, old, "/account")).status).toBe(303);
-  const entered = await enterFactor(service, jar, { recovery: codes[0] ?? "" });
-  expectRedirect(entered, "/login");
+  expectRedirect(await enterFactor(service, jar, { recovery: codes[0] ?? "" }), "/login");
   expect((await visit(service, jar, "/account")).status).toBe(200);
 });
 

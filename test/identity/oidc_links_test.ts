@@ -109,16 +109,14 @@ describe("the service rejects a link", () => {
     const owner = await signInAs(service, await makePerson(service));
     await link(owner, "link-2");
     const jar = await signInAs(service, await makePerson(service));
-    const response = await link(jar, "link-2");
-    expectPage(response, 403, "already linked to another person");
+    expectPage(await link(jar, "link-2"), 403, "already linked to another person");
   });
 
   test("to a second account of a provider, and ignores a repeated link of the same account", async () => {
     const jar = await signInAs(service, await makePerson(service));
     await link(jar, "link-3");
     expect((await link(jar, "link-3")).status).toBe(303);
-    const response = await link(jar, "link-4");
-    expectPage(response, 403, "Unlink it first");
+    expectPage(await link(jar, "link-4"), 403, "Unlink it first");
   });
 
   test("when the sign-in is no longer recent, before and after the visit to the provider", async () => {

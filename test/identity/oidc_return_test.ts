@@ -134,8 +134,7 @@ describe("the Console", () => {
     expect(page.text).toContain(`href="${again}"`);
     const start = await visit(service, jar, again);
     expect(new URL(start.headers.get("location") ?? "").searchParams.get("max_age")).toBe("0");
-    const response = await signInWith(service, jar, { login: LOGIN, path: again });
-    expectRedirect(response, path);
+    expectRedirect(await signInWith(service, jar, { login: LOGIN, path: again }), path);
     expect((await visit(service, jar, sensitive())).status).toBe(200);
   });
 

@@ -51,8 +51,7 @@ describe("with several tabs", () => {
     for (const page of PAGES)
       paths.push(await comeBack(service, jar, { login: LOGIN, path: toStart(page) }));
     for (const tab of order) {
-      const response = await visit(service, jar, paths[tab] ?? "");
-      expectRedirect(response, toLocation(PAGES[tab] ?? ""));
+      expectRedirect(await visit(service, jar, paths[tab] ?? ""), toLocation(PAGES[tab] ?? ""));
     }
     expect(jar.has(STATE_COOKIE)).toBe(false);
   });
@@ -95,8 +94,7 @@ describe("a used callback", () => {
     await visit(service, jar, path);
     const asked = ours.asked.get("token");
     for (const _ of ["reload", "back"]) {
-      const again = await visit(service, jar, path);
-      expectRedirect(again, toLocation(PAGES[0]));
+      expectRedirect(await visit(service, jar, path), toLocation(PAGES[0]));
     }
     expect(ours.asked.get("token")).toBe(asked);
   });
@@ -105,8 +103,7 @@ describe("a used callback", () => {
     const jar: Jar = new Map();
     const path = await comeBack(service, jar, { login: LOGIN, path: toStart(PAGES[0]) });
     await visit(service, jar, path);
-    const stranger = await visit(service, new Map(), path);
-    expectPage(stranger, 400, "/authorize?app=");
+    expectPage(await visit(service, new Map(), path), 400, "/authorize?app=");
   });
 
   test("with a changed destination is expired", async () => {

@@ -113,8 +113,7 @@ describe("a provider does not link an account by an address", () => {
     const login = `sub-${person.id}`;
     ours.accounts.set(login, { email: change(person.email), ...VERIFIED });
     const jar: Jar = new Map();
-    const response = await signInWith(service, jar, { login });
-    expectPage(response, 403, "Your account at &lt;Ours");
+    expectPage(await signInWith(service, jar, { login }), 403, "Your account at &lt;Ours");
     expect([isSignedIn(jar), await countLinks(login)]).toEqual([false, 0]);
   });
 });
@@ -131,8 +130,7 @@ describe("a provider that is trusted for a domain", () => {
     const page = await visit(service, jar, "/login");
     expect(page.text).toContain("Hello, New Person");
     expect(page.text).toContain("new.person@example.com");
-    const me = await readMe(service, jar, "wiki");
-    expect(me.status).toBe(403);
+    expect((await readMe(service, jar, "wiki")).status).toBe(403);
   });
 
   test.each([
@@ -147,8 +145,7 @@ describe("a provider that is trusted for a domain", () => {
     other.accounts.set(login, { email, email_verified: true, name: given });
     const jar: Jar = new Map();
     await signInWith(service, jar, { login, path: "/oidc/other" });
-    const me = await readMe(service, jar);
-    expect(me.json).toMatchObject({ email, displayName: stored });
+    expect((await readMe(service, jar)).json).toMatchObject({ email, displayName: stored });
   });
 
   test("does not link an address in use", async () => {
@@ -265,8 +262,7 @@ describe("a sign-in starts only by an action of the person", () => {
     keepCookies(jar, page);
     const link =
       /href="(\/oidc\/ours\?[^"]+)"/.exec(page.text)?.[1]?.replaceAll("&amp;", "&") ?? "";
-    const end = await signInWith(service, jar, { login: "sub-asked", path: link });
-    expectRedirect(end, BACK);
+    expectRedirect(await signInWith(service, jar, { login: "sub-asked", path: link }), BACK);
     const wrong = await start({}, "/oidc/ours?app=wiki&redirect_uri=https://evil.example.org/");
     expect(wrong.status).toBe(400);
   });

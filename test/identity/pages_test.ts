@@ -238,8 +238,7 @@ describe("/login", () => {
     expect(page.text.length).toBeLessThan(20_000);
     const found = await visit(service, jar, "/login?q=MANY-5");
     expect([count(found.text), found.text.includes("many-50")]).toEqual([10, true]);
-    const none = await visit(service, jar, "/login?q=%00%25");
-    expectPage(none, 200, "No app has this name.");
+    expectPage(await visit(service, jar, "/login?q=%00%25"), 200, "No app has this name.");
     const stranger = await signInAs(service, await makePerson(service));
     expect(count((await visit(service, stranger, "/login?q=many")).text)).toBe(0);
     await service.query(
@@ -365,11 +364,9 @@ describe("the pages reject a form", () => {
         headers: { origin: service.url, "content-type": type, ...headers },
         body,
       });
-    const twice = await post("email=a&email=b");
-    expectPage(twice, 400, "<h1>Form rejected</h1>");
+    expectPage(await post("email=a&email=b"), 400, "<h1>Form rejected</h1>");
     expect((await post("{}", "application/json")).status).toBe(415);
-    const encoded = await post("email=a", undefined, { "content-encoding": "gzip" });
-    expect(encoded.status).toBe(415);
+    expect((await post("email=a", undefined, { "content-encoding": "gzip" })).status).toBe(415);
     expect((await post(`email=${"a".repeat(17_000)}`)).status).toBe(413);
   });
 });
@@ -413,8 +410,7 @@ describe("/set-password", () => {
   test("sets a password once, which then signs in", async () => {
     const { email, path } = await makeLink();
     expect((await visit(service, new Map(), path)).text).toContain(email);
-    const response = await choose(path, NEW);
-    expectRedirect(response, "/login?done=password");
+    expectRedirect(await choose(path, NEW), "/login?done=password");
     const again = await visit(service, new Map(), path);
     expect([again.status, again.text.includes("<form")]).toEqual([404, false]);
     expect((await submitSignIn(service, new Map(), { email, password: NEW })).status).toBe(303);
@@ -441,8 +437,7 @@ describe("/set-password", () => {
 
   test("displays the reason next to the field of a rejected password, and keeps the link valid", async () => {
     const { email, path } = await makeLink();
-    const weak = await choose(path, email);
-    expectPage(weak, 422, "your email address", 'aria-invalid="true"');
+    expectPage(await choose(path, email), 422, "your email address", 'aria-invalid="true"');
     expect((await choose(path, NEW)).status).toBe(303);
   });
 

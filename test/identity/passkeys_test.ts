@@ -70,8 +70,7 @@ test("a person adds a passkey and signs in with only the passkey, which proves b
     allowCredentials: [],
     userVerification: "required",
   });
-  const done = await submitPasskey(service, jar, { authenticator });
-  expectRedirect(done, "/login");
+  expectRedirect(await submitPasskey(service, jar, { authenticator }), "/login");
   expect(jar.has(CHALLENGE_COOKIE)).toBe(false);
   expect(await isSignedIn(jar, person.email)).toBe(true);
   const [row] = await service.query(
@@ -111,8 +110,7 @@ describe("a passkey response cannot sign in", () => {
   test.each(LIES)("with $name", async ({ name: _, ...lies }) => {
     const jar: Jar = new Map();
     const { authenticator, person } = holder;
-    const rejected = await submitPasskey(service, jar, { authenticator, lies });
-    expectPage(rejected, 422, "was not accepted");
+    expectPage(await submitPasskey(service, jar, { authenticator, lies }), 422, "was not accepted");
     expect(await isSignedIn(jar, person.email)).toBe(false);
     // The same browser's next response is valid.
     expect((await submitPasskey(service, jar, { authenticator })).status).toBe(303);
@@ -139,8 +137,7 @@ describe("a passkey response cannot sign in", () => {
     const { jar, page, passkey } = await prepare(holder.authenticator);
     const before = new Map(jar);
     expect((await sendPasskey(service, jar, { page, passkey })).status).toBe(303);
-    const again = await sendPasskey(service, before, { page, passkey });
-    expectPage(again, 422, "request expired");
+    expectPage(await sendPasskey(service, before, { page, passkey }), 422, "request expired");
     const other: Jar = new Map();
     const own = await visit(service, other, "/login");
     expect((await sendPasskey(service, other, { page: own, passkey })).status).toBe(422);
@@ -246,11 +243,9 @@ describe("a passkey as the first second factor", () => {
     const codes = readCodes(added.text);
     expect([added.status, codes.length, jar.has(CHALLENGE_COOKIE)]).toEqual([200, 10, false]);
     const passkey = authenticator.create({ challenge: "" });
-    const again = await sendPasskey(service, jar, { page, path, passkey });
-    expectPage(again, 422, "already added");
+    expectPage(await sendPasskey(service, jar, { page, path, passkey }), 422, "already added");
     const { jar: other } = await passPassword(service, person);
-    const used = await enterFactor(service, other, { recovery: codes[0] ?? "" });
-    expect(used.status).toBe(303);
+    expect((await enterFactor(service, other, { recovery: codes[0] ?? "" })).status).toBe(303);
     const further = await addPasskey(service, jar, {
       authenticator: makeAuthenticator(service.url),
     });
@@ -278,8 +273,7 @@ describe("the account's passkey page", () => {
     const { jar, authenticator } = await makeHolder(service);
     const other = await signInAs(service, await makePerson(service));
     for (const browser of [jar, other]) {
-      const again = await addPasskey(service, browser, { authenticator });
-      expectPage(again, 422, "already in use");
+      expectPage(await addPasskey(service, browser, { authenticator }), 422, "already in use");
     }
     const page = await visit(service, jar, PASSKEYS);
     expect(readAsked(page)).toMatchObject({
@@ -399,8 +393,7 @@ describe("a second factor", () => {
     ]);
     const jar = new Map(waiting);
     const act = { authenticator, path: "/second-factor", lies };
-    const rejected = await submitPasskey(service, jar, act);
-    expectPage(rejected, 422, "was not accepted");
+    expectPage(await submitPasskey(service, jar, act), 422, "was not accepted");
     expect(await isSignedIn(jar, person.email)).toBe(false);
   });
 
@@ -456,8 +449,7 @@ test("a passkey refreshes an administrator's sign-in for a sensitive action", as
   const page = "/console/new-person";
   const path = (await visit(service, jar, page)).headers.get("location") ?? "";
   expect(path).toBe("/console/sign-in?to=%2Fconsole%2Fnew-person");
-  const proven = await submitPasskey(service, jar, { authenticator, path });
-  expectRedirect(proven, page);
+  expectRedirect(await submitPasskey(service, jar, { authenticator, path }), page);
   expect((await visit(service, jar, page)).status).toBe(200);
 });
 

@@ -86,8 +86,7 @@ describe("a person with a second factor", () => {
       ["__Host-rowhouse_form", PENDING_COOKIE],
     ]);
     expect((await visit(service, jar, "/account")).status).toBe(303);
-    const page = await visit(service, jar, location);
-    expect(page.text).toContain(person.email);
+    expect((await visit(service, jar, location)).text).toContain(person.email);
     const response = await enterFactor(service, jar, {
       code: ` ${app.code().slice(0, 3)} ${app.code().slice(3)}`,
     });
@@ -316,8 +315,7 @@ test("changing a factor requires a recent sign-in", async () => {
   await write(
     `update rowhouse.sessions set proven_at = ${OLD_SIGN_IN} where user_id = '${person.id}'`,
   );
-  const page = await visit(service, jar, SECURITY);
-  expect(page.text).toContain("sign in again");
+  expect((await visit(service, jar, SECURITY)).text).toContain("sign in again");
   const form_token = readToken((await visit(service, jar, "/account")).text);
   for (const act of ["remove", "codes"]) {
     const response = await visit(service, jar, SECURITY, { fields: { form_token, act } });
