@@ -156,6 +156,9 @@ describe("a key without schema:drop", () => {
   });
 });
 
+/** Apps that differ in the values of their row. A plan changes nothing, so the plans share them. */
+const PLANNED = [await makeApp("1234", "open"), await makeApp("secret", "done")];
+
 /** Plans whose rows depend on values. */
 const COUNTED: Made[] = [
   ...DELETING,
@@ -183,11 +186,7 @@ describe.each([
     `of $name ${isCounted ? "counts" : "does not depend on"} rows`,
     async ({ toChange }) => {
       const plans: string[] = [];
-      for (const [pin, state] of [
-        ["1234", "open"],
-        ["secret", "done"],
-      ] as const) {
-        const { app, table } = await makeApp(pin, state);
+      for (const { app, table } of PLANNED) {
         const planned = await post(await withScopes(app, ...scopes), toChange(table), {
           dryRun: true,
         });
