@@ -246,10 +246,11 @@ for (const shape of SHAPES) {
 
   // A separate service, because the test exhausts the limit of this address.
   describe(`guessing keys of a service of the shape "${shape}"`, () => {
-    test("ends in 429 for every key that is not known to be valid", async () => {
+    test("ends in 429, but not for a recently valid key, even if the key must be looked up again", async () => {
       await using service = await openTestService({ shape });
       const app = await service.makeApp(SCHEMA);
-      expect((await service.call(app, LIST)).status).toBe(200);
+      const other = await service.makeApp(SCHEMA);
+      for (const user of [app, other]) expect((await service.call(user, LIST)).status).toBe(200);
       const guess = () => service.call(app, LIST, { key: "rh_guess" });
       const guesses = await Promise.all(Array.from({ length: FAILURES_PER_MINUTE + 50 }, guess));
       const statuses = new Set(guesses.map(({ status }) => status));
@@ -261,15 +262,6 @@ for (const shape of SHAPES) {
         );
       expect((await service.call(app, LIST)).status).toBe(200);
       expect((await service.call(undefined, "/live")).status).toBe(200);
-    });
-
-    test("does not lock out a recently valid key, even if the key must be looked up again", async () => {
-      await using service = await openTestService({ shape });
-      const app = await service.makeApp(SCHEMA);
-      const other = await service.makeApp(SCHEMA);
-      for (const user of [app, other]) expect((await service.call(user, LIST)).status).toBe(200);
-      const guess = () => service.call(app, LIST, { key: "rh_guess" });
-      await Promise.all(Array.from({ length: FAILURES_PER_MINUTE + 50 }, guess));
 
       // A change of any key causes a new lookup of every key.
       await revokeKey({ admin: service.service.admin }, other.key.slice(3, 19));

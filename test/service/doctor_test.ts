@@ -429,7 +429,6 @@ describe("rowhouse doctor", () => {
   /** One login of each kind, since `serve` asks the same function as the doctor. */
   test.each([
     ["an administrator", "login with too many rights"],
-    ["a login without rights", "login cannot push"],
     ["a wrong password", "login cannot push"],
   ])("has the warning with which serve starts: %s for pushes", async (login, event) => {
     const found = REPORTS.find(({ name }) => name === `${login} for pushes`);
