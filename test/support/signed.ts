@@ -54,6 +54,8 @@ export type SignedCall = {
   context: string;
   /** Sent as a POST: text as a form, other values as JSON. */
   body?: unknown;
+  /** Sent instead of the signed body. */
+  sentBody?: string;
   headers?: Record<string, string>;
   /** A secret other than the one that the gateway shares with the audience. */
   secret?: string;
@@ -106,6 +108,6 @@ function signInit(call: SignedCall) {
         : { "content-type": isForm ? "application/x-www-form-urlencoded" : "application/json" }),
       ...call.headers,
     },
-    ...(body === undefined ? {} : { body: text }),
+    ...(body === undefined ? {} : { body: call.sentBody ?? text }),
   };
 }
