@@ -7,6 +7,7 @@ import { ROOT, runCommand, type Settings, startCommand } from "../support/comman
 import { eventually } from "../support/eventually.ts";
 import { findFreePort } from "../support/free_port.ts";
 import { openPostgresProxy } from "../support/postgres_proxy.ts";
+import { callService } from "../support/service.ts";
 import { share } from "../support/share.ts";
 import { openShop } from "../support/shop.ts";
 
@@ -21,31 +22,21 @@ async function startServing(settings: Settings = {}) {
 const listTodos = (url: string) =>
   fetch(`${url}/v1/data/db/todos`, { headers: { authorization: `Bearer ${shop.key}` } });
 
-test("SIGTERM finishes requests in progress and does not wait for idle and half-open sockets", async () => {
+test("SIGTERM does not wait for idle and half-open sockets", async () => {
   const serving = await startServing();
-  expect((await listTodos(serving.url)).status).toBe(200);
   const sockets = [await openSocket(serving.port, ""), await openSocket(serving.port, "GET / HT")];
-  await withDatabase(shop.database.adminUrl, async (admin) => {
-    const lock = admin.message("lock table data.todos; select pg_sleep(30)").catch(() => undefined);
-    await untilLock("granted");
-    const response = listTodos(serving.url);
-    await untilLock("not granted");
-    const ended = serving.kill("SIGTERM");
-    await serving.until(/"event":"stopping"/);
-    await endLock();
-    expect((await response).status).toBe(200);
-    expect(await ended).toBe(0);
-    await lock;
-  });
+  const startedAt = performance.now();
+  expect(await serving.kill("SIGTERM")).toBe(0);
+  expect(performance.now() - startedAt).toBeLessThan(6000);
   for (const socket of sockets) socket.destroy();
-  expect(serving.output()).toContain('"event":"stopped"');
-  expect(serving.output()).not.toContain(shop.key);
 });
 
 test("SIGTERM finishes running requests in time, and does not wait for other connections", async () => {
   const serving = await startServing({ DATABASE_POOL: "40" });
   const sockets = [await openSocket(serving.port, ""), await openSocket(serving.port, "GET / HT")];
-  const ids = await Promise.all(Array.from({ length: 21 }, (_, n) => createTodo(serving.url, n)));
+  const ids = await Promise.all(
+    Array.from({ length: 21 }, (_, n) => createTodo(serving.url, `held ${n}`)),
+  );
   const [slow = "", ...quick] = ids;
   const hold = (held: readonly string[], name: string) =>
     withDatabase(shop.database.adminUrl, (admin) =>
@@ -74,32 +65,20 @@ test("SIGTERM finishes running requests in time, and does not wait for other con
   await endHolder("holder of slow");
   await Promise.all(holders);
   for (const socket of sockets) socket.destroy();
+  expect(serving.output()).toContain('"event":"stopped"');
+  expect(serving.output()).not.toContain(shop.key);
 }, 120_000);
 
-const authorization = () => ({
-  authorization: `Bearer ${shop.key}`,
-  "content-type": "application/json",
-});
+const send = (url: string, method: string, json: object) =>
+  callService({ url }, undefined, "", { method, json, key: shop.key });
 
-async function createTodo(url: string, n: number): Promise<string> {
-  const body = JSON.stringify({ title: `held ${n}` });
-  const response = await fetch(`${url}/v1/data/db/todos`, {
-    method: "POST",
-    headers: authorization(),
-    body,
-  });
-  return ((await response.json()) as { id: string }).id;
+async function createTodo(url: string, title: string): Promise<string> {
+  const { json } = await send(`${url}/v1/data/db/todos`, "POST", { title });
+  return (json as { id: string }).id;
 }
 
-async function change(url: string, id: string): Promise<number> {
-  const body = JSON.stringify({ title: "changed" });
-  const response = await fetch(`${url}/v1/data/db/todos/${id}`, {
-    method: "PATCH",
-    headers: authorization(),
-    body,
-  });
-  return response.status;
-}
+const change = async (url: string, id: string): Promise<number> =>
+  (await send(`${url}/v1/data/db/todos/${id}`, "PATCH", { title: "changed" })).status;
 
 /** The sessions of this database in a state. */
 async function countOf(state: string): Promise<number> {
@@ -213,15 +192,9 @@ test("health succeeds for a service that is alive", async () => {
 
 test("a body over the limit gets 413", async () => {
   const serving = await startServing();
-  const response = await fetch(`${serving.url}/v1/data/db/todos`, {
-    method: "POST",
-    headers: { authorization: `Bearer ${shop.key}`, "content-type": "application/json" },
-    body: JSON.stringify({ title: "x".repeat(3_000_000) }),
-  });
-  expect([response.status, await response.json()]).toMatchObject([
-    413,
-    { error: "body_too_large" },
-  ]);
+  const large = { title: "x".repeat(3_000_000) };
+  const { status, json } = await send(`${serving.url}/v1/data/db/todos`, "POST", large);
+  expect([status, json]).toMatchObject([413, { error: "body_too_large" }]);
   await serving.kill("SIGTERM");
 });
 
