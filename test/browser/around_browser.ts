@@ -1,12 +1,14 @@
 /** Getting around in the Console: the command palette, the search page, recent apps, themes and sign-out, in a real browser. */
 import { describe, expect, test } from "bun:test";
-import type { BrowserContextOptions, Page } from "playwright-core";
+import type { Page } from "playwright-core";
 import { defineSchema, t } from "../../src/schema/mod.ts";
 import {
   displays,
   expectSound,
+  type OnPage,
   openBrowser,
   openSite,
+  readOnPage,
   signInToConsole,
   withConsole,
 } from "../support/browser.ts";
@@ -20,11 +22,8 @@ const tim = await makePerson(site.service, { name: "Tim" });
 await site.service.makeApp(defineSchema({ notes: { title: t.string() } }), { slug: "wiki" });
 await site.service.makeApp(undefined, { slug: "crm" });
 
-async function openConsole(
-  path: string,
-  run: (page: Page) => Promise<void>,
-  options: BrowserContextOptions = {},
-): Promise<void> {
+async function openConsole(path: string, ...given: OnPage): Promise<void> {
+  const { options, run } = readOnPage(given);
   const visitor = { url: site.identityUrl + path, email: chief.email };
   await withConsole(browser, visitor, run, options);
 }
@@ -162,7 +161,7 @@ test("the search page finds the same results without JavaScript", async () => {
     await page.getByRole("main").getByRole("link", { name: "wiki" }).click();
     await page.getByRole("heading", { name: "wiki" }).waitFor();
   };
-  await openConsole("/console", run, { javaScriptEnabled: false });
+  await openConsole("/console", { javaScriptEnabled: false }, run);
 });
 
 test("the palette opens the sign-in page when the session has ended", async () => {
@@ -196,91 +195,76 @@ test("opened apps are listed as recent, only for the person who opened them", as
 test("the navigation's theme switch is remembered and applied before the first paint", async () => {
   const ground = (page: Page) =>
     page.evaluate(() => getComputedStyle(document.body).backgroundColor);
-  await openConsole(
-    "/console",
-    async (page) => {
-      const light = await ground(page);
-      await page.getByLabel("Theme").selectOption("dark");
-      const dark = await ground(page);
-      expect(dark).not.toBe(light);
-      await page.reload();
-      expect(await ground(page)).toBe(dark);
-      expect(await page.getByLabel("Theme").inputValue()).toBe("dark");
-      await page.getByLabel("Theme").selectOption("system");
-      expect(await ground(page)).toBe(light);
-      await page.emulateMedia({ colorScheme: "dark" });
-      expect(await ground(page)).toBe(dark);
-      await page.getByLabel("Theme").selectOption("light");
-      expect(await ground(page)).toBe(light);
-    },
-    { colorScheme: "light" },
-  );
+  await openConsole("/console", { colorScheme: "light" }, async (page) => {
+    const light = await ground(page);
+    await page.getByLabel("Theme").selectOption("dark");
+    const dark = await ground(page);
+    expect(dark).not.toBe(light);
+    await page.reload();
+    expect(await ground(page)).toBe(dark);
+    expect(await page.getByLabel("Theme").inputValue()).toBe("dark");
+    await page.getByLabel("Theme").selectOption("system");
+    expect(await ground(page)).toBe(light);
+    await page.emulateMedia({ colorScheme: "dark" });
+    expect(await ground(page)).toBe(dark);
+    await page.getByLabel("Theme").selectOption("light");
+    expect(await ground(page)).toBe(light);
+  });
 });
 
 test("destructive confirmations open over the list with the focus on Cancel, and report success", async () => {
-  await openConsole(
-    "/console/apps/wiki/keys",
-    async (page) => {
-      const dialog = page.getByRole("dialog");
-      await page.getByRole("link", { name: "Revoke key test" }).click();
-      await dialog.getByRole("heading", { name: "Revoke a key" }).waitFor();
-      expect(await page.evaluate(() => document.activeElement?.textContent)).toBe("Cancel");
-      expect(page.url()).toEndWith("/keys");
-      await expectSound(page);
-      await page.keyboard.press("Enter");
-      await dialog.waitFor({ state: "detached" });
-      expect(await page.evaluate(() => document.activeElement?.textContent)).toContain("Revoke");
-      await page.getByRole("link", { name: "Rotate key test" }).click();
-      await dialog.getByRole("button", { name: "Rotate the key" }).click();
-      await page.getByRole("heading", { name: "Copy this key now" }).waitFor();
-      site.service.secrets.add((await page.textContent("#key")) ?? "");
-      await page.getByRole("link", { name: "I have stored it" }).click();
-      await page.getByText("replaced by").waitFor();
-      const rows = await page.getByRole("row").allTextContents();
-      expect([rows[1]?.includes("replaces"), rows[2]?.includes("replaced by")]).toEqual([
-        true,
-        true,
-      ]);
-      await page.waitForLoadState();
-      await page.getByRole("link", { name: "Revoke key test" }).last().click();
-      await dialog.getByRole("button", { name: "Revoke the key" }).click();
-      await page.getByRole("main").getByText("Key revoked.").waitFor();
-      // The focus stays on the row, and the result is announced.
-      await page.waitForFunction(() => document.activeElement?.matches("tbody tr:nth-child(2)"));
-      await page
-        .locator("#announcements", { hasText: "Key revoked." })
-        .waitFor({ state: "attached" });
-    },
-    { bypassCSP: true },
-  );
+  await openConsole("/console/apps/wiki/keys", { bypassCSP: true }, async (page) => {
+    const dialog = page.getByRole("dialog");
+    await page.getByRole("link", { name: "Revoke key test" }).click();
+    await dialog.getByRole("heading", { name: "Revoke a key" }).waitFor();
+    expect(await page.evaluate(() => document.activeElement?.textContent)).toBe("Cancel");
+    expect(page.url()).toEndWith("/keys");
+    await expectSound(page);
+    await page.keyboard.press("Enter");
+    await dialog.waitFor({ state: "detached" });
+    expect(await page.evaluate(() => document.activeElement?.textContent)).toContain("Revoke");
+    await page.getByRole("link", { name: "Rotate key test" }).click();
+    await dialog.getByRole("button", { name: "Rotate the key" }).click();
+    await page.getByRole("heading", { name: "Copy this key now" }).waitFor();
+    site.service.secrets.add((await page.textContent("#key")) ?? "");
+    await page.getByRole("link", { name: "I have stored it" }).click();
+    await page.getByText("replaced by").waitFor();
+    const rows = await page.getByRole("row").allTextContents();
+    expect([rows[1]?.includes("replaces"), rows[2]?.includes("replaced by")]).toEqual([true, true]);
+    await page.waitForLoadState();
+    await page.getByRole("link", { name: "Revoke key test" }).last().click();
+    await dialog.getByRole("button", { name: "Revoke the key" }).click();
+    await page.getByRole("main").getByText("Key revoked.").waitFor();
+    // The focus stays on the row, and the result is announced.
+    await page.waitForFunction(() => document.activeElement?.matches("tbody tr:nth-child(2)"));
+    await page
+      .locator("#announcements", { hasText: "Key revoked." })
+      .waitFor({ state: "attached" });
+  });
 });
 
 test("an old sign-in is renewed in the dialog, and a wrong password stays there", async () => {
-  await openConsole(
-    "/console/apps/crm/keys",
-    async (page) => {
-      const dialog = page.getByRole("dialog");
-      await site.service.service.admin.message(
-        `update rowhouse.sessions set proven_at = ${OLD_SIGN_IN}; select 1`,
-      );
-      await page.getByRole("link", { name: "Rotate key test" }).click();
-      await dialog.getByRole("heading", { name: "Your password" }).waitFor();
-      expect(await page.evaluate(() => document.activeElement?.id)).toBe("password");
-      await expectSound(page);
-      await page.keyboard.type("not the password");
-      await page.keyboard.press("Enter");
-      await dialog.getByRole("alert").waitFor();
-      await page.keyboard.type(PASSWORD);
-      await page.keyboard.press("Enter");
-      await dialog.getByRole("heading", { name: "Rotate" }).waitFor();
-      expect(page.url()).toEndWith("/keys");
-      // The page behind the dialog gets the tokens of the new session.
-      await Promise.all([page.waitForEvent("load"), page.keyboard.press("Escape")]);
-      await page.getByRole("link", { name: "Sign out" }).click();
-      await page.getByRole("heading", { name: "Sign in" }).waitFor();
-    },
-    { bypassCSP: true },
-  );
+  await openConsole("/console/apps/crm/keys", { bypassCSP: true }, async (page) => {
+    const dialog = page.getByRole("dialog");
+    await site.service.service.admin.message(
+      `update rowhouse.sessions set proven_at = ${OLD_SIGN_IN}; select 1`,
+    );
+    await page.getByRole("link", { name: "Rotate key test" }).click();
+    await dialog.getByRole("heading", { name: "Your password" }).waitFor();
+    expect(await page.evaluate(() => document.activeElement?.id)).toBe("password");
+    await expectSound(page);
+    await page.keyboard.type("not the password");
+    await page.keyboard.press("Enter");
+    await dialog.getByRole("alert").waitFor();
+    await page.keyboard.type(PASSWORD);
+    await page.keyboard.press("Enter");
+    await dialog.getByRole("heading", { name: "Rotate" }).waitFor();
+    expect(page.url()).toEndWith("/keys");
+    // The page behind the dialog gets the tokens of the new session.
+    await Promise.all([page.waitForEvent("load"), page.keyboard.press("Escape")]);
+    await page.getByRole("link", { name: "Sign out" }).click();
+    await page.getByRole("heading", { name: "Sign in" }).waitFor();
+  });
 });
 
 test("a departed person's access ends in one dialog, and a changed role keeps the focus on its row", async () => {
@@ -343,7 +327,7 @@ describe.each(displays("light", 1280))(
         await palette(page).getByText("No results").waitFor();
         await expectSound(page);
       };
-      await openConsole("/console", run, { colorScheme, viewport, bypassCSP: true });
+      await openConsole("/console", { colorScheme, viewport, bypassCSP: true }, run);
     });
   },
 );

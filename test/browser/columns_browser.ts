@@ -113,11 +113,11 @@ test.each(displays("dark", 360))(
   async ({ colorScheme, width }) => {
     await pages.open(
       "todos",
+      { colorScheme, viewport: { width, height: 800 }, bypassCSP: true },
       async (page) => {
         await menu(page);
         await expectSound(page);
       },
-      { colorScheme, viewport: { width, height: 800 }, bypassCSP: true },
     );
   },
 );

@@ -79,15 +79,11 @@ const SURFACES: readonly [name: string, edit: Edit][] = [
   ...([true, false] as const).map((javaScriptEnabled): [string, Edit] => [
     `the page of a row ${javaScriptEnabled ? "with" : "without"} JavaScript`,
     (column, change) =>
-      pages.open(
-        `todos/rows/${id}`,
-        async (page) => {
-          await field(page, column).fill(change(await field(page, column).inputValue()));
-          await page.getByRole("button", { name: "Save", exact: true }).click();
-          await page.waitForURL("**stored=*");
-        },
-        { javaScriptEnabled },
-      ),
+      pages.open(`todos/rows/${id}`, { javaScriptEnabled }, async (page) => {
+        await field(page, column).fill(change(await field(page, column).inputValue()));
+        await page.getByRole("button", { name: "Save", exact: true }).click();
+        await page.waitForURL("**stored=*");
+      }),
   ]),
 ];
 
@@ -124,14 +120,10 @@ test.each([true, false])("a duplicate is the same, with JavaScript: %j", async (
     due_at: "2026-01-02T03:04:05.123456Z",
     meta: { b: 0.1, "10": [1] },
   });
-  await pages.open(
-    `todos/new?like=${id}`,
-    async (page) => {
-      await page.getByRole("button", { name: "Add the row" }).click();
-      await page.waitForURL("**added=*");
-    },
-    { javaScriptEnabled: isOn },
-  );
+  await pages.open(`todos/new?like=${id}`, { javaScriptEnabled: isOn }, async (page) => {
+    await page.getByRole("button", { name: "Add the row" }).click();
+    await page.waitForURL("**added=*");
+  });
   const [original, copy] = await read();
   expect({ ...copy, id: original?.["id"] }).toEqual(original as never);
 });

@@ -136,29 +136,23 @@ describe.each([
     });
 
   test("a link displays the rows that reference a row, without JavaScript", async () => {
-    await pages.open(
-      `projects/rows/${projects[2]}`,
-      async (page) => {
-        if (hasFilters) {
-          expect(await page.locator(".referrers li a").allTextContents()).toEqual(["Milk", "Tea"]);
-          const { pathname } = new URL(pages.toUrl("todos"));
-          await page.goto(
-            new URL(`${pathname}?references=project.${projects[2]}`, page.url()).href,
-          );
-        } else {
-          await page.getByText("todos.project").click();
-          await page.getByRole("link", { name: "Show these rows" }).click();
-        }
-        await page.getByText("2 rows reference").waitFor();
-        expect(await page.locator("tbody td:nth-child(2)").allTextContents()).toEqual([
-          "Milk",
-          "Tea",
-        ]);
-        await page.goto(`${page.url().split("?")[0]}?references=project.${crypto.randomUUID()}`);
-        await page.getByText("No rows reference").waitFor();
-      },
-      { javaScriptEnabled: false },
-    );
+    await pages.open(`projects/rows/${projects[2]}`, { javaScriptEnabled: false }, async (page) => {
+      if (hasFilters) {
+        expect(await page.locator(".referrers li a").allTextContents()).toEqual(["Milk", "Tea"]);
+        const { pathname } = new URL(pages.toUrl("todos"));
+        await page.goto(new URL(`${pathname}?references=project.${projects[2]}`, page.url()).href);
+      } else {
+        await page.getByText("todos.project").click();
+        await page.getByRole("link", { name: "Show these rows" }).click();
+      }
+      await page.getByText("2 rows reference").waitFor();
+      expect(await page.locator("tbody td:nth-child(2)").allTextContents()).toEqual([
+        "Milk",
+        "Tea",
+      ]);
+      await page.goto(`${page.url().split("?")[0]}?references=project.${crypto.randomUUID()}`);
+      await page.getByText("No rows reference").waitFor();
+    });
   });
 
   test("a timestamp is selected in a calendar, and JSON is validated during input", async () => {
@@ -186,32 +180,28 @@ describe.each([
   test.each(["Pacific/Kiritimati", "America/Los_Angeles"])(
     "a date is the same day in %s: in its cell, in the form and in a filter",
     async (timezoneId) => {
-      await pages.open(
-        "todos",
-        async (page) => {
-          const cell = page.locator("tbody tr").first().locator("td").nth(5);
-          await cell.dblclick();
-          await cell.locator('input[type="date"]').fill("2024-02-29");
-          await page.keyboard.press("Enter");
-          await page.locator("#save-state", { hasText: "Saved" }).waitFor();
-          await cell.getByText("2024-02-29", { exact: true }).waitFor();
-          expect((await firstTodo())["day"]).toBe("2024-02-29");
-          await cell.dblclick();
-          expect(await cell.locator('input[type="date"]').inputValue()).toBe("2024-02-29");
-          await page.keyboard.press("Escape");
-          await page.getByRole("button", { name: "Add a filter" }).click();
-          await page.getByLabel("Column", { exact: true }).selectOption("day");
-          await page.getByLabel("Comparison").selectOption("lte");
-          expect(await page.getByLabel("Comparison").locator("option:checked").textContent()).toBe(
-            "is on or before",
-          );
-          await page.getByLabel("Value").fill("2024-02-29");
-          await page.getByRole("button", { name: "Search", exact: true }).click();
-          await page.locator("[data-range]", { hasText: "1 of 1 found" }).waitFor();
-          expect(page.url()).toContain("where=day.lte.2024-02-29");
-        },
-        { timezoneId },
-      );
+      await pages.open("todos", { timezoneId }, async (page) => {
+        const cell = page.locator("tbody tr").first().locator("td").nth(5);
+        await cell.dblclick();
+        await cell.locator('input[type="date"]').fill("2024-02-29");
+        await page.keyboard.press("Enter");
+        await page.locator("#save-state", { hasText: "Saved" }).waitFor();
+        await cell.getByText("2024-02-29", { exact: true }).waitFor();
+        expect((await firstTodo())["day"]).toBe("2024-02-29");
+        await cell.dblclick();
+        expect(await cell.locator('input[type="date"]').inputValue()).toBe("2024-02-29");
+        await page.keyboard.press("Escape");
+        await page.getByRole("button", { name: "Add a filter" }).click();
+        await page.getByLabel("Column", { exact: true }).selectOption("day");
+        await page.getByLabel("Comparison").selectOption("lte");
+        expect(await page.getByLabel("Comparison").locator("option:checked").textContent()).toBe(
+          "is on or before",
+        );
+        await page.getByLabel("Value").fill("2024-02-29");
+        await page.getByRole("button", { name: "Search", exact: true }).click();
+        await page.locator("[data-range]", { hasText: "1 of 1 found" }).waitFor();
+        expect(page.url()).toContain("where=day.lte.2024-02-29");
+      });
     },
   );
 
@@ -221,6 +211,7 @@ describe.each([
       await pages.addRows([{ title: "x".repeat(200), project: projects[2] }]);
       await pages.open(
         `projects/rows/${projects[2]}`,
+        { colorScheme, viewport: { width, height: 800 }, bypassCSP: true },
         async (page) => {
           await openReferrers(page);
           await expectSound(page, "referrers");
@@ -232,7 +223,6 @@ describe.each([
           await page.keyboard.press("ArrowDown");
           await expectSound(page, "options");
         },
-        { colorScheme, viewport: { width, height: 800 }, bypassCSP: true },
       );
     },
   );

@@ -3,9 +3,15 @@
  * growth.
  */
 import { expect, test } from "bun:test";
-import type { BrowserContextOptions, CDPSession, Locator, Page } from "playwright-core";
+import type { CDPSession, Locator, Page } from "playwright-core";
 import { defineSchema, t } from "../../src/schema/mod.ts";
-import { displays, expectSound, signInToConsole } from "../support/browser.ts";
+import {
+  displays,
+  expectSound,
+  type OnPage,
+  readOnPage,
+  signInToConsole,
+} from "../support/browser.ts";
 import { useTablePages } from "../support/table_pages.ts";
 import { isFull } from "../support/tier.ts";
 
@@ -25,11 +31,8 @@ const COLUMNS = ["id", "title", "note", "status", "hours", "due_at", "is_paid", 
 const pages = useTablePages(SCHEMA);
 
 /** The page of rows of a fresh app, in a fresh browser. */
-async function openGrid(
-  titles: readonly string[],
-  run: (page: Page) => Promise<void>,
-  options: BrowserContextOptions = {},
-): Promise<void> {
+async function openGrid(titles: readonly string[], ...given: OnPage): Promise<void> {
+  const { options, run } = readOnPage(given);
   await pages.makeApp();
   await pages.addRows(titles.map((title) => ({ title })));
   const waitFirst = async (page: Page) => {
@@ -38,7 +41,7 @@ async function openGrid(
       .waitFor();
     await run(page);
   };
-  await pages.open("todos", waitFirst, options);
+  await pages.open("todos", options, waitFirst);
 }
 
 async function keys(page: Page, ...chords: string[]): Promise<void> {
@@ -234,29 +237,25 @@ test("text typed on a row's page survives the end of the session", async () => {
 });
 
 test("the drawer has the caret after its first value and a visible Save, and a deletion has Cancel", async () => {
-  await openGrid(
-    ["Milk"],
-    async (page) => {
-      await cell(page, 0, "title").focus();
-      await keys(page, "Shift+Enter");
-      const dialog = page.getByRole("dialog");
-      await dialog.waitFor();
-      const below = await dialog
-        .getByRole("button", { name: "Save" })
-        .evaluate((button) => button.getBoundingClientRect().bottom - innerHeight);
-      expect(below).toBeLessThanOrEqual(0);
-      await page.keyboard.type("!");
-      expect(await control(page, "title").inputValue()).toBe("Milk!");
-      await control(page, "title").fill("Milk");
-      await keys(page, "Escape", "Delete");
-      await dialog.waitFor();
-      expect(await page.evaluate(() => document.activeElement?.textContent)).toBe("Cancel");
-      await keys(page, "Enter");
-      await dialog.waitFor({ state: "detached" });
-      expect((await pages.listRows()).length).toBe(1);
-    },
-    { viewport: { width: 1280, height: 600 } },
-  );
+  await openGrid(["Milk"], { viewport: { width: 1280, height: 600 } }, async (page) => {
+    await cell(page, 0, "title").focus();
+    await keys(page, "Shift+Enter");
+    const dialog = page.getByRole("dialog");
+    await dialog.waitFor();
+    const below = await dialog
+      .getByRole("button", { name: "Save" })
+      .evaluate((button) => button.getBoundingClientRect().bottom - innerHeight);
+    expect(below).toBeLessThanOrEqual(0);
+    await page.keyboard.type("!");
+    expect(await control(page, "title").inputValue()).toBe("Milk!");
+    await control(page, "title").fill("Milk");
+    await keys(page, "Escape", "Delete");
+    await dialog.waitFor();
+    expect(await page.evaluate(() => document.activeElement?.textContent)).toBe("Cancel");
+    await keys(page, "Enter");
+    await dialog.waitFor({ state: "detached" });
+    expect((await pages.listRows()).length).toBe(1);
+  });
 });
 
 test("Undo restores the value before the last change, unless the row has changed since", async () => {
@@ -554,6 +553,7 @@ test.each(displays("dark", 360))(
   async ({ colorScheme, width }) => {
     await openGrid(
       ["Milk"],
+      { colorScheme, viewport: { width, height: 800 }, bypassCSP: true },
       async (page) => {
         await expectSound(page);
         await edit(page, 0, "hours");
@@ -567,25 +567,20 @@ test.each(displays("dark", 360))(
         await page.getByRole("dialog").waitFor();
         await expectSound(page);
       },
-      { colorScheme, viewport: { width, height: 800 }, bypassCSP: true },
     );
   },
 );
 
 test("links and forms open, store and delete a row without JavaScript", async () => {
-  await openGrid(
-    ["Milk"],
-    async (page) => {
-      await cell(page, 0, "id").getByRole("link").click();
-      await control(page, "title").fill("Tea");
-      await page.getByRole("button", { name: "Save", exact: true }).click();
-      await page.getByRole("cell", { name: "Tea" }).waitFor();
-      expect((await pages.listRows())[0]?.["title"]).toBe("Tea");
-      await page.getByRole("link", { name: /^Delete row/ }).click();
-      await page.getByRole("button", { name: "Delete the row" }).click();
-      await page.getByText("No rows yet").waitFor();
-      expect(await pages.listRows()).toEqual([]);
-    },
-    { javaScriptEnabled: false },
-  );
+  await openGrid(["Milk"], { javaScriptEnabled: false }, async (page) => {
+    await cell(page, 0, "id").getByRole("link").click();
+    await control(page, "title").fill("Tea");
+    await page.getByRole("button", { name: "Save", exact: true }).click();
+    await page.getByRole("cell", { name: "Tea" }).waitFor();
+    expect((await pages.listRows())[0]?.["title"]).toBe("Tea");
+    await page.getByRole("link", { name: /^Delete row/ }).click();
+    await page.getByRole("button", { name: "Delete the row" }).click();
+    await page.getByText("No rows yet").waitFor();
+    expect(await pages.listRows()).toEqual([]);
+  });
 });

@@ -32,23 +32,19 @@ async function openGrid(
 ): Promise<void> {
   await pages.makeApp();
   await pages.addRows(titles.map((title) => ({ title })));
-  await pages.open(
-    "todos",
-    async (page) => {
-      await page.locator("table[role=grid]").waitFor();
-      const cells = (row: number) => page.locator("tbody tr").nth(row).locator("td");
-      await run({
-        page,
-        session: await page.context().newCDPSession(page),
-        select: (row, column) => cells(row).nth(COLUMNS.indexOf(column)).focus(),
-        read: async (column) => {
-          await page.locator("td[data-saving]").first().waitFor({ state: "detached" });
-          return (await pages.listRows()).map((row) => row[column]);
-        },
-      });
-    },
-    options,
-  );
+  await pages.open("todos", options, async (page) => {
+    await page.locator("table[role=grid]").waitFor();
+    const cells = (row: number) => page.locator("tbody tr").nth(row).locator("td");
+    await run({
+      page,
+      session: await page.context().newCDPSession(page),
+      select: (row, column) => cells(row).nth(COLUMNS.indexOf(column)).focus(),
+      read: async (column) => {
+        await page.locator("td[data-saving]").first().waitFor({ state: "detached" });
+        return (await pages.listRows()).map((row) => row[column]);
+      },
+    });
+  });
 }
 
 /** Delays each response by this time. */

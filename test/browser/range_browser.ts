@@ -52,14 +52,10 @@ describe.each([
     dialog(page).getByRole("heading", { name: text }).waitFor();
   const selected = (page: Page) => page.locator("td[aria-selected=true]").count();
   const open = (run: (page: Page) => Promise<void>) =>
-    pages.open(
-      "todos",
-      async (page) => {
-        await page.locator("table[role=grid]").waitFor();
-        await run(page);
-      },
-      CLIPBOARD,
-    );
+    pages.open("todos", CLIPBOARD, async (page) => {
+      await page.locator("table[role=grid]").waitFor();
+      await run(page);
+    });
 
   test("40 × 5 cells of a spreadsheet are pasted after a preview, and undone", async () => {
     const [house] = await pages.addRows([{ name: "House" }, { name: "Garden" }], "projects");
@@ -179,45 +175,37 @@ describe.each([
   test("pasted values are read as those of a file, and a choice is never guessed", async () => {
     const [, second] = await pages.addRows([{ limit: "one" }, { limit: "two" }], "ranks");
     await pages.addRows([{ flag: true }, { flag: true }, { grade: "a" }], "cards");
-    await pages.open(
-      "cards",
-      async (page) => {
-        await page.locator("tbody tr td").nth(1).focus();
-        await paste(page, "A\tN\t1,5\t1.234,50\ttwo\nnull\tWAHR\t2\t12\t\nin\tn/a\tx\t1,234\t");
-        await heading(page, "Paste into 2 rows");
-        const text = (await dialog(page).textContent()) ?? "";
-        expect(text).toContain('Row 3, grade: No choice is "in".');
-        expect(text).toContain("Row 3, flag: Must be true or false");
-        expect(text).toContain("Row 3, size: Must be a number");
-        expect(text).toContain("Row 3, price: Can mean two numbers");
-        await press(page, "Save 2 rows");
-        await heading(page, "Changed 2 of 2 rows");
-        const { json } = await pages.call("/v1/data/db/cards");
-        expect((json as { rows: object[] }).rows).toMatchObject([
-          { grade: "A", flag: false, size: 1.5, price: "1234.50", rank: second?.id },
-          { grade: "null", flag: true, size: 2, price: "12", rank: null },
-          { grade: "a", flag: null, size: null, price: null },
-        ]);
-      },
-      CLIPBOARD,
-    );
+    await pages.open("cards", CLIPBOARD, async (page) => {
+      await page.locator("tbody tr td").nth(1).focus();
+      await paste(page, "A\tN\t1,5\t1.234,50\ttwo\nnull\tWAHR\t2\t12\t\nin\tn/a\tx\t1,234\t");
+      await heading(page, "Paste into 2 rows");
+      const text = (await dialog(page).textContent()) ?? "";
+      expect(text).toContain('Row 3, grade: No choice is "in".');
+      expect(text).toContain("Row 3, flag: Must be true or false");
+      expect(text).toContain("Row 3, size: Must be a number");
+      expect(text).toContain("Row 3, price: Can mean two numbers");
+      await press(page, "Save 2 rows");
+      await heading(page, "Changed 2 of 2 rows");
+      const { json } = await pages.call("/v1/data/db/cards");
+      expect((json as { rows: object[] }).rows).toMatchObject([
+        { grade: "A", flag: false, size: 1.5, price: "1234.50", rank: second?.id },
+        { grade: "null", flag: true, size: 2, price: "12", rank: null },
+        { grade: "a", flag: null, size: null, price: null },
+      ]);
+    });
   });
 
   test("nothing is pasted if the script that reads it cannot be loaded", async () => {
     await pages.addRows([{ grade: "a" }], "cards");
-    await pages.open(
-      "cards",
-      async (page) => {
-        await page.route("**/assets/paste.*", (route) => route.abort());
-        await page.locator("tbody tr td").nth(1).focus();
-        await paste(page, "A\ttrue");
-        await heading(page, "Paste into 0 rows");
-        const text = (await dialog(page).textContent()) ?? "";
-        expect(text).toContain("Row 1, grade: Cannot read pasted values: check the connection");
-        expect(text).toContain("Row 1, flag: Cannot read pasted values");
-      },
-      CLIPBOARD,
-    );
+    await pages.open("cards", CLIPBOARD, async (page) => {
+      await page.route("**/assets/paste.*", (route) => route.abort());
+      await page.locator("tbody tr td").nth(1).focus();
+      await paste(page, "A\ttrue");
+      await heading(page, "Paste into 0 rows");
+      const text = (await dialog(page).textContent()) ?? "";
+      expect(text).toContain("Row 1, grade: Cannot read pasted values: check the connection");
+      expect(text).toContain("Row 1, flag: Cannot read pasted values");
+    });
   });
 
   test("a reference accepts the text of its row, typed into its cell", async () => {

@@ -3,9 +3,17 @@
  * values.
  */
 import { expect, test } from "bun:test";
-import type { BrowserContext, BrowserContextOptions, Page } from "playwright-core";
+import type { BrowserContext, Page } from "playwright-core";
 import { defineSchema, t } from "../../src/schema/mod.ts";
-import { displays, expectSound, openBrowser, openSite, withPage } from "../support/browser.ts";
+import {
+  displays,
+  expectSound,
+  type OnPage,
+  openBrowser,
+  openSite,
+  readOnPage,
+  withPage,
+} from "../support/browser.ts";
 import { share } from "../support/share.ts";
 
 const HOSTILE = '<img src=x onerror=alert(1)><script>alert("x")</script>';
@@ -25,9 +33,9 @@ const app = await site.service.makeApp(
 /** Fails the test on any browser error, and on any request to another host. */
 async function open(
   path: string,
-  run: (page: Page, context: BrowserContext) => Promise<void>,
-  options: BrowserContextOptions = {},
+  ...given: OnPage<(page: Page, context: BrowserContext) => Promise<void>>
 ): Promise<void> {
+  const { options, run } = readOnPage(given);
   const goThere = async (page: Page, issues: string[]) => {
     page.on("dialog", (dialog) => issues.push(dialog.message()));
     page.on("console", (message) => {
@@ -59,25 +67,21 @@ test.each(displays("light", 360))(
   async (look) => {
     const { colorScheme, width } = look;
     const viewport = { width, height: 800 };
-    await open(
-      "/docs",
-      async (page) => {
-        await expectSound(page);
-        await enterKey(page);
-        await openTable(page, "todos");
-        for (const each of await page.locator("details").all())
-          await each.evaluate((details) => details.setAttribute("open", ""));
-        await expectSound(page);
-        const menu = page.getByRole("button", { name: "Menu" });
-        if (!(await menu.isVisible())) return;
-        await menu.click();
-        await expectSound(page);
-        await page.locator("#menu").getByRole("link", { name: "Delete a row" }).click();
-        expect(await page.locator("#menu").isVisible()).toBe(false);
-        expect(new URL(page.url()).hash).toBe("#delete_todos");
-      },
-      { colorScheme, viewport, bypassCSP: true },
-    );
+    await open("/docs", { colorScheme, viewport, bypassCSP: true }, async (page) => {
+      await expectSound(page);
+      await enterKey(page);
+      await openTable(page, "todos");
+      for (const each of await page.locator("details").all())
+        await each.evaluate((details) => details.setAttribute("open", ""));
+      await expectSound(page);
+      const menu = page.getByRole("button", { name: "Menu" });
+      if (!(await menu.isVisible())) return;
+      await menu.click();
+      await expectSound(page);
+      await page.locator("#menu").getByRole("link", { name: "Delete a row" }).click();
+      expect(await page.locator("#menu").isVisible()).toBe(false);
+      expect(new URL(page.url()).hash).toBe("#delete_todos");
+    });
   },
 );
 
@@ -86,23 +90,19 @@ test.each(displays("dark", 1280))(
   async (look) => {
     const { colorScheme, width } = look;
     const viewport = { width, height: 800 };
-    await open(
-      "/docs/operating",
-      async (page) => {
-        await expectSound(page);
-        const menu = page.getByRole("button", { name: "Menu" });
-        await page
-          .getByRole("navigation", { name: "On this page" })
-          .getByRole("link", { name: "Keys", exact: true })
-          .click();
-        expect(new URL(page.url()).hash).toBe("#keys");
-        if (await menu.isVisible()) await menu.click();
-        await page.locator("#menu").getByRole("link", { name: "Data", exact: true }).click();
-        await page.getByRole("heading", { name: "Data", level: 1 }).waitFor();
-        await expectSound(page);
-      },
-      { colorScheme, viewport, bypassCSP: true },
-    );
+    await open("/docs/operating", { colorScheme, viewport, bypassCSP: true }, async (page) => {
+      await expectSound(page);
+      const menu = page.getByRole("button", { name: "Menu" });
+      await page
+        .getByRole("navigation", { name: "On this page" })
+        .getByRole("link", { name: "Keys", exact: true })
+        .click();
+      expect(new URL(page.url()).hash).toBe("#keys");
+      if (await menu.isVisible()) await menu.click();
+      await page.locator("#menu").getByRole("link", { name: "Data", exact: true }).click();
+      await page.getByRole("heading", { name: "Data", level: 1 }).waitFor();
+      await expectSound(page);
+    });
   },
 );
 
@@ -130,7 +130,7 @@ test("nothing moves on a phone while the page starts, and one entry of the menu 
       .waitFor({ state: "attached" });
     expect(await current.count()).toBe(1);
   };
-  await open("/docs", read, { viewport: { width: 390, height: 800 } });
+  await open("/docs", { viewport: { width: 390, height: 800 } }, read);
 });
 
 test("a push in Try it is a dry run unless its author changes that", async () => {
@@ -143,6 +143,7 @@ test("a push in Try it is a dry run unless its author changes that", async () =>
 test("an example of a guide is copied by keyboard, and a guide is complete without scripts", async () => {
   await open(
     "/docs/data#values",
+    { permissions: ["clipboard-read", "clipboard-write"] },
     async (page, context) => {
       const copy = page.locator(".copyable").first().getByRole("button");
       await copy.focus();
@@ -153,7 +154,6 @@ test("an example of a guide is copied by keyboard, and a guide is complete witho
       );
       await context.clearPermissions();
     },
-    { permissions: ["clipboard-read", "clipboard-write"] },
   );
   const still = { javaScriptEnabled: false };
   const read = async (page: Page) => {
@@ -161,7 +161,7 @@ test("an example of a guide is copied by keyboard, and a guide is complete witho
     await page.getByRole("link", { name: "This page as Markdown" }).click();
     expect(page.url()).toEndWith("/docs/data.md");
   };
-  await open("/docs/data", read, still);
+  await open("/docs/data", still, read);
 });
 
 test("Try it creates and reads a row by keyboard", async () => {
@@ -303,15 +303,11 @@ test("hostile values are text in examples and in responses", async () => {
 });
 
 test("the page can be read without JavaScript, and has no control that does not work", async () => {
-  await open(
-    "/docs",
-    async (page) => {
-      expect(await page.getByRole("heading", { name: "Create a row" }).isVisible()).toBe(true);
-      expect(await page.getByLabel("API key", { exact: true }).isVisible()).toBe(false);
-      expect(await page.getByText("Try it").first().isVisible()).toBe(false);
-      await page.getByRole("link", { name: "Versions" }).first().click();
-      await page.getByRole("heading", { name: "Versions", level: 1 }).waitFor();
-    },
-    { javaScriptEnabled: false },
-  );
+  await open("/docs", { javaScriptEnabled: false }, async (page) => {
+    expect(await page.getByRole("heading", { name: "Create a row" }).isVisible()).toBe(true);
+    expect(await page.getByLabel("API key", { exact: true }).isVisible()).toBe(false);
+    expect(await page.getByText("Try it").first().isVisible()).toBe(false);
+    await page.getByRole("link", { name: "Versions" }).first().click();
+    await page.getByRole("heading", { name: "Versions", level: 1 }).waitFor();
+  });
 });

@@ -1,9 +1,9 @@
 /** The tools around the rows in a real browser: one toolbar, exports of the rows found, counts after the rows, and the window. */
 import { beforeEach, describe, expect, test } from "bun:test";
 import { readFileSync } from "node:fs";
-import type { BrowserContextOptions, Page } from "playwright-core";
+import type { Page } from "playwright-core";
 import { defineSchema, t } from "../../src/schema/mod.ts";
-import { countEndedFiles } from "../support/browser.ts";
+import { countEndedFiles, type OnPage, readOnPage } from "../support/browser.ts";
 import { useTablePages } from "../support/table_pages.ts";
 
 const SCHEMA = defineSchema({
@@ -35,15 +35,13 @@ describe.each([
 
   const range = (page: Page, text: string | RegExp) =>
     page.locator("[data-range]", { hasText: text }).waitFor();
-  const open = (run: (page: Page) => Promise<void>, options: BrowserContextOptions = {}) =>
-    pages.open(
-      "todos",
-      async (page) => {
-        await page.locator("table[role=grid]").waitFor();
-        await run(page);
-      },
-      options,
-    );
+  const open = (...given: OnPage) => {
+    const { options, run } = readOnPage(given);
+    return pages.open("todos", options, async (page) => {
+      await page.locator("table[role=grid]").waitFor();
+      await run(page);
+    });
+  };
 
   test("the rows are shown and edited before they are counted", async () => {
     await open(async (page) => {
@@ -92,50 +90,44 @@ describe.each([
   });
 
   test("the grid fits the window, long values stay in their cells, and the name stays visible", async () => {
-    await open(
-      async (page) => {
-        const measure = () =>
-          page.evaluate(() => {
-            const boxes = [
-              ...document.querySelectorAll<HTMLElement>("tbody tr:first-child td"),
-            ].map((cell) => cell.getBoundingClientRect());
-            return {
-              page: document.documentElement.scrollHeight - innerHeight,
-              wide: document.documentElement.scrollWidth - innerWidth,
-              overlaps: [...document.querySelectorAll<HTMLElement>("tbody td")].filter(
-                (cell) =>
-                  cell.scrollWidth > cell.clientWidth + 1 &&
-                  getComputedStyle(cell).overflow === "visible",
-              ).length,
-              name: boxes[1]?.left ?? 0,
-              frame: document.querySelector(".sheet-tight")?.getBoundingClientRect().left ?? 0,
-            };
-          });
-        const before = await measure();
-        expect([before.page <= 0, before.wide <= 0, before.overlaps]).toEqual([true, true, 0]);
-        await page.locator(".sheet-tight").evaluate((frame) => {
-          frame.scrollLeft = 600;
+    await open({ viewport: { width: 1000, height: 700 } }, async (page) => {
+      const measure = () =>
+        page.evaluate(() => {
+          const boxes = [...document.querySelectorAll<HTMLElement>("tbody tr:first-child td")].map(
+            (cell) => cell.getBoundingClientRect(),
+          );
+          return {
+            page: document.documentElement.scrollHeight - innerHeight,
+            wide: document.documentElement.scrollWidth - innerWidth,
+            overlaps: [...document.querySelectorAll<HTMLElement>("tbody td")].filter(
+              (cell) =>
+                cell.scrollWidth > cell.clientWidth + 1 &&
+                getComputedStyle(cell).overflow === "visible",
+            ).length,
+            name: boxes[1]?.left ?? 0,
+            frame: document.querySelector(".sheet-tight")?.getBoundingClientRect().left ?? 0,
+          };
         });
-        const after = await measure();
-        expect(Math.abs(after.name - before.name)).toBeLessThan(3);
-      },
-      { viewport: { width: 1000, height: 700 } },
-    );
+      const before = await measure();
+      expect([before.page <= 0, before.wide <= 0, before.overlaps]).toEqual([true, true, 0]);
+      await page.locator(".sheet-tight").evaluate((frame) => {
+        frame.scrollLeft = 600;
+      });
+      const after = await measure();
+      expect(Math.abs(after.name - before.name)).toBeLessThan(3);
+    });
   });
 
   test("on a phone the first row is above 300 px, and a new row is one press away", async () => {
-    await open(
-      async (page) => {
-        const top = await page
-          .locator("tbody tr")
-          .first()
-          .evaluate((row) => row.getBoundingClientRect().top);
-        expect(top).toBeLessThan(300);
-        await page.getByRole("link", { name: "New row" }).click();
-        await page.waitForURL("**/new");
-      },
-      { viewport: { width: 390, height: 844 } },
-    );
+    await open({ viewport: { width: 390, height: 844 } }, async (page) => {
+      const top = await page
+        .locator("tbody tr")
+        .first()
+        .evaluate((row) => row.getBoundingClientRect().top);
+      expect(top).toBeLessThan(300);
+      await page.getByRole("link", { name: "New row" }).click();
+      await page.waitForURL("**/new");
+    });
   });
 
   test("Structure and Rows lead to each other, and Shift and a click check all rows between", async () => {

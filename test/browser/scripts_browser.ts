@@ -5,8 +5,10 @@ import { issueKey } from "../../src/records/apps/mod.ts";
 import {
   displays,
   expectSound,
+  type OnPage,
   openBrowser,
   openSite,
+  readOnPage,
   signInToConsole,
   withPage,
 } from "../support/browser.ts";
@@ -29,11 +31,8 @@ async function open(path: string, run: Run, options: BrowserContextOptions = {})
   await withPage(browser, goThere, options);
 }
 
-async function openConsole(
-  path: string,
-  run: Run,
-  options: BrowserContextOptions = {},
-): Promise<void> {
+async function openConsole(path: string, ...given: OnPage<Run>): Promise<void> {
+  const { options, run } = readOnPage(given);
   const signInFirst: Run = async (page, context) => {
     await signInToConsole(page, person.email);
     await run(page, context);
@@ -86,6 +85,7 @@ test("a page without JavaScript has no button without a function", async () => {
 test("a new key, its snippet and an error's reference can be copied", async () => {
   await openConsole(
     path("/new-key"),
+    { permissions: ["clipboard-read", "clipboard-write"] },
     async (page) => {
       await page.fill("#name", "web server");
       await press(page, "Issue the key");
@@ -103,7 +103,6 @@ test("a new key, its snippet and an error's reference can be copied", async () =
       await said(page, "Copied");
       expect(await clipboard()).toBe((await page.textContent("#reference")) ?? "-");
     },
-    { permissions: ["clipboard-read", "clipboard-write"] },
   );
 });
 
@@ -129,6 +128,7 @@ test("times are in the reader's time zone, with UTC on hover, and stay correct",
   });
   await openConsole(
     path("/keys"),
+    { locale: "de-DE", timezoneId: "Asia/Kathmandu" },
     async (page) => {
       const time = page.getByRole("row", { name: "ends" }).getByRole("time").last();
       const at = (await time.getAttribute("datetime")) ?? "";
@@ -141,7 +141,6 @@ test("times are in the reader's time zone, with UTC on hover, and stay correct",
       expect(title).toContain(format({ dateStyle: "medium", timeStyle: "short" }));
       expect(title).toContain(`${at.slice(0, 16).replace("T", " ")} UTC`);
     },
-    { locale: "de-DE", timezoneId: "Asia/Kathmandu" },
   );
 });
 
@@ -258,12 +257,12 @@ test.each(displays("dark", 1280))(
   async ({ colorScheme, width }) => {
     await openConsole(
       "/console",
+      { colorScheme, viewport: { width, height: 800 }, bypassCSP: true },
       async (page) => {
         await page.keyboard.press("?");
         await page.getByRole("dialog").waitFor();
         await expectSound(page);
       },
-      { colorScheme, viewport: { width, height: 800 }, bypassCSP: true },
     );
   },
 );

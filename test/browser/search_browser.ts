@@ -176,6 +176,7 @@ describe.each([
       test("the search has no accessibility issue and no horizontal scroll", async () => {
         await pages.open(
           "todos",
+          { colorScheme, viewport: { width, height: 800 }, bypassCSP: true },
           async (page) => {
             await addFilter(page, "status", "is", "done");
             await addFilter(page, "due_at", "is before", "2026-01-01T12:00");
@@ -183,21 +184,16 @@ describe.each([
             await range(page, "found");
             await expectSound(page);
           },
-          { colorScheme, viewport: { width, height: 800 }, bypassCSP: true },
         );
       });
     },
   );
 
   test("a sentence explains without JavaScript that search needs it", async () => {
-    await pages.open(
-      "todos",
-      async (page) => {
-        await page.locator("noscript p", { hasText: "need JavaScript" }).waitFor();
-        expect(await page.locator("form[data-search]").isVisible()).toBe(false);
-      },
-      { javaScriptEnabled: false },
-    );
+    await pages.open("todos", { javaScriptEnabled: false }, async (page) => {
+      await page.locator("noscript p", { hasText: "need JavaScript" }).waitFor();
+      expect(await page.locator("form[data-search]").isVisible()).toBe(false);
+    });
   });
 });
 
@@ -231,7 +227,7 @@ describe("what a page displays is found", () => {
     }, 60_000);
 
     const open = (hash: string, run: (page: Page) => Promise<void>) =>
-      pages.open(`visits${hash}`, run, { timezoneId: "America/New_York", locale: "en-US" });
+      pages.open(`visits${hash}`, { timezoneId: "America/New_York", locale: "en-US" }, run);
     const found = async (page: Page, count: number) =>
       await page
         .locator("[data-range]", { hasText: count === 0 ? "No rows" : `of ${count} found` })

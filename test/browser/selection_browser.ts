@@ -179,6 +179,7 @@ test("rows of several pages are copied as JSON and as CSV", async () => {
   await addRows(120);
   await pages.open(
     "todos",
+    { permissions: ["clipboard-read", "clipboard-write"] },
     async (page) => {
       await page.getByRole("searchbox", { name: "Search all columns" }).fill("Row");
       await page.keyboard.press("Enter");
@@ -195,7 +196,6 @@ test("rows of several pages are copied as JSON and as CSV", async () => {
       expect(lines[0]).toBe("id,title,note,status,hours");
       expect(lines[120]).toContain(",Row 120.,,open,");
     },
-    { permissions: ["clipboard-read", "clipboard-write"] },
   );
 });
 
@@ -205,6 +205,7 @@ test.each(displays("dark", 1280))(
     await addRows(3);
     await pages.open(
       "todos",
+      { colorScheme, viewport: { width, height: 800 }, bypassCSP: true },
       async (page) => {
         await page.locator("[data-select-all]").check();
         await expectSound(page, "selection");
@@ -218,7 +219,6 @@ test.each(displays("dark", 1280))(
         await title(page, "Changed 3 of 3 rows");
         await expectSound(page, "results");
       },
-      { colorScheme, viewport: { width, height: 800 }, bypassCSP: true },
     );
   },
 );
@@ -227,26 +227,22 @@ test.each([384, 640, 768, 820, 900, 1024, 1100])(
   "every action is visible at %d px, such as at 200% zoom",
   async (width) => {
     await addRows(3);
-    await pages.open(
-      "todos",
-      async (page) => {
-        await page.getByRole("button", { name: "Add a filter" }).click();
-        await page.locator("[data-select-all]").check();
-        const outside = await page.evaluate(() =>
-          [
-            ...document.querySelectorAll<HTMLElement>(
-              ".head-actions *, .row-search *, .selection *, .pager *",
-            ),
-          ]
-            .filter((part) => part.checkVisibility() && part.closest(".columns > form") === null)
-            .filter((part) => part.getBoundingClientRect().right > innerWidth + 1)
-            .map((part) => part.outerHTML),
-        );
-        expect(outside).toEqual([]);
-        const wide = await page.evaluate(() => document.documentElement.scrollWidth - innerWidth);
-        expect(Math.max(wide, 0)).toBe(0);
-      },
-      { viewport: { width, height: 600 } },
-    );
+    await pages.open("todos", { viewport: { width, height: 600 } }, async (page) => {
+      await page.getByRole("button", { name: "Add a filter" }).click();
+      await page.locator("[data-select-all]").check();
+      const outside = await page.evaluate(() =>
+        [
+          ...document.querySelectorAll<HTMLElement>(
+            ".head-actions *, .row-search *, .selection *, .pager *",
+          ),
+        ]
+          .filter((part) => part.checkVisibility() && part.closest(".columns > form") === null)
+          .filter((part) => part.getBoundingClientRect().right > innerWidth + 1)
+          .map((part) => part.outerHTML),
+      );
+      expect(outside).toEqual([]);
+      const wide = await page.evaluate(() => document.documentElement.scrollWidth - innerWidth);
+      expect(Math.max(wide, 0)).toBe(0);
+    });
   },
 );

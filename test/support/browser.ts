@@ -139,6 +139,18 @@ export async function withConsole(
   await withPage(browser, signInFirst, options);
 }
 
+type Run = (page: Page) => Promise<void>;
+
+/** What a test does on a page, after the options of its browser if it has any. */
+export type OnPage<Does = Run> = [run: Does] | [options: BrowserContextOptions, run: Does];
+
+export function readOnPage<Does>(given: OnPage<Does>): {
+  options: BrowserContextOptions;
+  run: Does;
+} {
+  return given.length === 1 ? { options: {}, run: given[0] } : { options: given[0], run: given[1] };
+}
+
 /** Returns the bytes of all responses that a first visit to a page needs. */
 export async function weighPage(page: Page, url: string): Promise<number> {
   const session = await page.context().newCDPSession(page);

@@ -1,7 +1,14 @@
 /** The pages of a table in a real browser, with an administrator, for all tests of a file or a group. @module */
 import { afterAll, beforeAll, expect } from "bun:test";
-import type { Browser, BrowserContextOptions, Page } from "playwright-core";
-import { openBrowser, openSite, type TestSite, withConsole } from "./browser.ts";
+import type { Browser } from "playwright-core";
+import {
+  type OnPage,
+  openBrowser,
+  openSite,
+  readOnPage,
+  type TestSite,
+  withConsole,
+} from "./browser.ts";
 import { makePerson, type Person } from "./people.ts";
 import type { TestApp, TestResponse, TestService, TestServiceOptions } from "./service.ts";
 
@@ -68,13 +75,10 @@ export function useTablePages(
     /** The address of a page of the app's rows. */
     toUrl,
     /** Opens a page of the app's rows in a fresh browser, signed in. */
-    open: async (
-      path: string,
-      run: (page: Page) => Promise<void>,
-      context: BrowserContextOptions = {},
-    ): Promise<void> => {
+    open: async (path: string, ...given: OnPage): Promise<void> => {
+      const { options, run } = readOnPage(given);
       const { browser, person } = get(opened);
-      await withConsole(browser, { url: toUrl(path), email: person.email }, run, context);
+      await withConsole(browser, { url: toUrl(path), email: person.email }, run, options);
     },
   };
 }
