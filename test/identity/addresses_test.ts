@@ -13,7 +13,7 @@ import { makeIdentitySecrets } from "../../src/records/secrets/mod.ts";
 import { checkIdentitySecrets } from "../../src/service/doctor/identity_values.ts";
 import { IDENTITY_SECRETS, TEST_IDENTITY_SECRET, testDeps } from "../support/deps.ts";
 import { eventually } from "../support/eventually.ts";
-import { openMailServer } from "../support/mail_server.ts";
+import { mailTo, openMailServer } from "../support/mail_server.ts";
 import { textOf } from "../support/page_text.ts";
 import {
   type Jar,
@@ -39,11 +39,7 @@ const service = await share(
     identity: (port) => ({ publicUrl: `http://127.0.0.1:${port}`, providers: [ours.settings] }),
     service: {
       identitySecrets: [NEXT, TEST_IDENTITY_SECRET],
-      mail: {
-        url: mails.url,
-        from: { name: "", address: "no-reply@example.org" },
-        pace: { intervalS: 0.05 },
-      },
+      mail: mailTo(mails),
     },
   }),
 );

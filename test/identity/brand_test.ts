@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { setBrand } from "../../src/pages/mod.ts";
 import { readConfig } from "../../src/settings/mod.ts";
 import { eventually } from "../support/eventually.ts";
-import { openMailServer } from "../support/mail_server.ts";
+import { mailTo, openMailServer } from "../support/mail_server.ts";
 import { makePerson, signInAs, submitForm, visit } from "../support/people.ts";
 import { openTestService } from "../support/service.ts";
 
@@ -24,11 +24,7 @@ const service = await openTestService({
   identity: (port) => ({ publicUrl: `http://127.0.0.1:${port}`, cookieDomain: "example.org" }),
   service: {
     brand: { name: NAME, logo: new Uint8Array(PNG) },
-    mail: {
-      url: mails.url,
-      from: { name: "", address: "no-reply@example.org" },
-      pace: { intervalS: 0.05 },
-    },
+    mail: mailTo(mails),
   },
 });
 afterAll(async () => {

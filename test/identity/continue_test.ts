@@ -4,7 +4,7 @@ import { setAppSwitch, setTargets } from "../../src/records/apps/mod.ts";
 import { invite, makePasswordLink } from "../../src/records/people/mod.ts";
 import { testDeps } from "../support/deps.ts";
 import { eventually } from "../support/eventually.ts";
-import { openMailServer } from "../support/mail_server.ts";
+import { mailTo, openMailServer } from "../support/mail_server.ts";
 import { expectRedirect } from "../support/page_text.ts";
 import {
   type Jar,
@@ -28,11 +28,7 @@ const service = await share(
   openTestService({
     identity: (port) => ({ publicUrl: `http://127.0.0.1:${port}`, cookieDomain: "example.org" }),
     service: {
-      mail: {
-        url: mails.url,
-        from: { name: "", address: "no-reply@example.org" },
-        pace: { intervalS: 0.05 },
-      },
+      mail: mailTo(mails),
     },
   }),
 );

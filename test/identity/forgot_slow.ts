@@ -1,23 +1,21 @@
 /** The duration of a password reset request does not reveal whether the account exists. */
-import { afterAll, beforeAll, expect, test } from "bun:test";
+import { expect, test } from "bun:test";
 import { createUser, setDisabled } from "../../src/records/people/mod.ts";
 import { testDeps } from "../support/deps.ts";
+import { mailTo } from "../support/mail_server.ts";
 import { type Jar, makePerson, readToken, visit } from "../support/people.ts";
-import { openTestService, type TestService } from "../support/service.ts";
+import { openTestService } from "../support/service.ts";
+import { share } from "../support/share.ts";
 
 const ROUNDS = 200;
 
-let service: TestService;
-beforeAll(async () => {
-  // Sends nothing during the test: sending an email would slow down the next request.
-  const from = { name: "", address: "no-reply@example.org" };
-  const mail = { url: "smtp://127.0.0.1:1", from, pace: { intervalS: 3600 } };
-  service = await openTestService({
+const service = await share(
+  openTestService({
     identity: (port) => ({ publicUrl: `http://127.0.0.1:${port}`, cookieDomain: "example.org" }),
-    service: { mail },
-  });
-});
-afterAll(() => service.close());
+    // Sends nothing during the test: sending an email would slow down the next request.
+    service: { mail: mailTo({ url: "smtp://127.0.0.1:1" }, 3600) },
+  }),
+);
 
 test("POST /forgot responds in the same time for known and unknown addresses", async () => {
   const person = await makePerson(service);

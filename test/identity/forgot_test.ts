@@ -5,7 +5,7 @@ import { toDurationText } from "../../src/std/duration.ts";
 import { FORGOTTEN_LINK_LIFE_S } from "../../src/std/limits.ts";
 import { TEST_HASHING, testDeps } from "../support/deps.ts";
 import { eventually } from "../support/eventually.ts";
-import { openMailServer } from "../support/mail_server.ts";
+import { mailTo, openMailServer } from "../support/mail_server.ts";
 import { expectPage, expectRedirect } from "../support/page_text.ts";
 import {
   type Jar,
@@ -22,8 +22,6 @@ import { countRequested } from "../support/requested.ts";
 import { openTestService, UNGUARDED } from "../support/service.ts";
 import { share } from "../support/share.ts";
 
-const FROM = { name: "", address: "no-reply@example.org" };
-
 /** One host for pages and API. */
 const onOneHost = (port: number) => ({
   publicUrl: `http://127.0.0.1:${port}`,
@@ -34,7 +32,7 @@ const mails = await share(openMailServer());
 const service = await share(
   openTestService({
     identity: onOneHost,
-    service: { mail: { url: mails.url, from: FROM, pace: { intervalS: 0.05 } } },
+    service: { mail: mailTo(mails) },
   }),
 );
 
@@ -139,7 +137,7 @@ test("a request costs the same statements, hashes and queued emails for known an
       ...UNGUARDED,
       hashing: { make: count(make), verify: count(verify), isCurrent },
       // Never sends during a test.
-      mail: { url: mails.url, from: FROM, pace: { intervalS: 3600 } },
+      mail: mailTo(mails, 3600),
     },
   });
   const ask = await openForm(counted);

@@ -1,5 +1,5 @@
 /** Emails through a real SMTP server: their text, recipients and number, and that no database or log contains their secrets. */
-import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { describe, expect, test } from "bun:test";
 import { readMailFrom } from "../../src/mail/settings.ts";
 import { TEMPLATES } from "../../src/mail/templates.ts";
 import { makeDeliver } from "../../src/mail/transport.ts";
@@ -14,7 +14,7 @@ import { withDatabase } from "../support/cluster.ts";
 import { testDeps } from "../support/deps.ts";
 import { eventually } from "../support/eventually.ts";
 import { listAudit } from "../support/lists.ts";
-import { type MailServer, openMailServer, type Received } from "../support/mail_server.ts";
+import { openMailServer, type Received } from "../support/mail_server.ts";
 import { openMailService } from "../support/mail_service.ts";
 import {
   choosePassword,
@@ -25,15 +25,9 @@ import {
   submitSignIn,
   visit,
 } from "../support/people.ts";
-import type { TestService } from "../support/service.ts";
+import { share } from "../support/share.ts";
 
-let mails: MailServer;
-let service: TestService;
-let close: () => Promise<void>;
-beforeAll(async () => {
-  ({ mails, service, close } = await openMailService());
-});
-afterAll(() => close());
+const { mails, service } = await share(openMailService());
 
 const NEW = "seven slow green boats";
 const UNNAMED = { displayName: undefined, consoleRole: undefined };

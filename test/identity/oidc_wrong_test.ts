@@ -1,5 +1,5 @@
 /** Wrong responses of a provider, and attacks with its responses: each ends on a page and signs no one in. */
-import { afterAll, beforeEach, describe, expect, test } from "bun:test";
+import { beforeEach, describe, expect, test } from "bun:test";
 import { IDENTITY_COOKIE, SESSION_COOKIE } from "../../src/identity/mod.ts";
 import { STATE_COOKIE } from "../../src/identity/oidc/exchange.ts";
 import { casesBy } from "../support/cases.ts";
@@ -8,6 +8,7 @@ import { type Jar, visit } from "../support/people.ts";
 import { startProvider, type TestProvider, type Wrong } from "../support/provider.ts";
 import { comeBack, invite, signInWith } from "../support/provider_people.ts";
 import { openTestService, type TestResponse } from "../support/service.ts";
+import { share } from "../support/share.ts";
 
 const LOGIN = "ada";
 /** Providers that are always unavailable, by the reason. */
@@ -19,19 +20,21 @@ const NEVER_THERE: Record<string, Wrong> = {
 };
 const away = new Map<string, TestProvider>();
 for (const [name, wrong] of Object.entries(NEVER_THERE)) {
-  const provider = await startProvider({ name });
+  const provider = await share(startProvider({ name }));
   provider.wrong = wrong;
   away.set(name, provider);
 }
-const ours = await startProvider({ name: "ours", trustedDomains: ["example.org"] });
-const other = await startProvider({ name: "other" });
-const service = await openTestService({
-  identity: (port) => ({
-    publicUrl: `http://127.0.0.1:${port}`,
-    providers: everyProvider().map(({ settings }) => settings),
-    providerTimeoutS: 2,
+const ours = await share(startProvider({ name: "ours", trustedDomains: ["example.org"] }));
+const other = await share(startProvider({ name: "other" }));
+const service = await share(
+  openTestService({
+    identity: (port) => ({
+      publicUrl: `http://127.0.0.1:${port}`,
+      providers: everyProvider().map(({ settings }) => settings),
+      providerTimeoutS: 2,
+    }),
   }),
-});
+);
 for (const one of everyProvider()) {
   one.register(`${service.url}/oidc/${one.settings.name}/callback`);
   service.secrets.add(one.settings.clientSecret);
@@ -43,11 +46,6 @@ beforeEach(() => {
   ours.wrong = undefined;
   other.wrong = undefined;
 });
-afterAll(async () => {
-  await service.close();
-  await Promise.all(everyProvider().map((one) => one.stop()));
-});
-
 const nowS = () => Math.floor(Date.now() / 1000);
 const later = (claims: Record<string, unknown>, seconds: number) => ({
   ...claims,

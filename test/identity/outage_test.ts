@@ -14,27 +14,23 @@ import {
 import { openPostgresProxy } from "../support/postgres_proxy.ts";
 import { countRequested } from "../support/requested.ts";
 import { openTestService, UNGUARDED } from "../support/service.ts";
+import { share } from "../support/share.ts";
 
 const ORIGIN = "https://wiki.example.org";
 /** Well-formed, but without a session. */
 const DEAD = `${SESSION_COOKIE}=${"a".repeat(16)}.${"A".repeat(32)}`;
 
-const proxy = await openPostgresProxy();
-const service = await openTestService({
-  ...{ toServingUrl: proxy.toUrl, limitMs: 700, service: UNGUARDED },
-});
+const proxy = await share(openPostgresProxy());
+const service = await share(
+  openTestService({ toServingUrl: proxy.toUrl, limitMs: 700, service: UNGUARDED }),
+);
+afterAll(() => proxy.heal());
 const app = await service.makeApp(undefined, { origins: [ORIGIN] });
 const person = await makePerson(service, { app });
 const jar = await signInAs(service, person);
 const anonymous = new Map();
 const token = readToken((await visit(service, anonymous, "/login")).text);
 await service.service.warm();
-afterAll(async () => {
-  await proxy.heal();
-  await service.close();
-  await proxy.close();
-});
-
 /** Calls that read the database; `cookie` is the live session's if undefined. */
 const CALLS: { name: string; method: string; path: () => string; cookie?: string }[] = [
   { name: "me", method: "GET", path: () => "/v1/auth/me" },

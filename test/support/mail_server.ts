@@ -24,6 +24,11 @@ export type MailServer = {
 } & AsyncDisposable;
 
 /** With TLS, the server has the self-signed certificate of its package. */
+/** Settings of a service that sends to this server at once, or in this interval. */
+export const mailTo = ({ url }: Pick<MailServer, "url">, intervalS = 0.05) => ({
+  ...{ url, from: { name: "", address: "no-reply@example.org" }, pace: { intervalS } },
+});
+
 export async function openMailServer({ isTls = false } = {}): Promise<MailServer> {
   const received: Received[] = [];
   let rejection = { count: 0, code: 0 };
