@@ -7,7 +7,7 @@ import { mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSyn
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Browser, Page } from "playwright-core";
-import { expectSound, openBrowser } from "../support/browser.ts";
+import { enterPassword, expectSound, openBrowser } from "../support/browser.ts";
 import { findFreePort } from "../support/free_port.ts";
 
 const ROOT = join(import.meta.dirname, "..", "..");
@@ -110,9 +110,7 @@ async function signIn(person: DevFile["user"]): Promise<Page> {
 
 async function enter(page: Page, { email, password }: DevFile["user"]): Promise<void> {
   await page.waitForURL(`${file.identityUrl}/authorize**`);
-  await page.fill("#email", email);
-  await page.fill("#password", password);
-  await page.click("button[type=submit]");
+  await enterPassword(page, email, password);
   await page.waitForURL(`${appUrl}/**`);
   await page.waitForSelector("input[name=title]");
 }

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, expect, setDefaultTimeout, test } from "bun:test";
 import { join } from "node:path";
 import type { Browser } from "playwright-core";
 import type { IdentityClient } from "../../src/sdk/identity.ts";
-import { bundleClient, openBrowser } from "../support/browser.ts";
+import { bundleClient, enterPassword, openBrowser } from "../support/browser.ts";
 import { makeProject, ROOT, type Running } from "../support/command.ts";
 import { readDev, startDev } from "../support/dev.ts";
 import { eventually } from "../support/eventually.ts";
@@ -53,9 +53,7 @@ test("pages on port 5173 sign a person in", async () => {
   expect(await session()).toEqual({ status: "unauthenticated" });
   await page.evaluate(() => identity.login());
   await page.waitForURL(`${file.identityUrl}/authorize**`);
-  await page.fill("#email", file.user.email);
-  await page.fill("#password", file.user.password);
-  await page.click("button[type=submit]");
+  await enterPassword(page, file.user.email, file.user.password);
   await page.waitForURL(`${PAGES}/**`);
   await page.waitForFunction(() => "identity" in globalThis);
   expect(await session()).toMatchObject({

@@ -4,7 +4,7 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Browser, Page } from "playwright-core";
-import { displays, expectSound, openBrowser } from "../support/browser.ts";
+import { displays, enterPassword, expectSound, openBrowser } from "../support/browser.ts";
 import { previewsOfRun } from "../support/shape.ts";
 
 const ROOT = join(import.meta.dirname, "..", "..");
@@ -32,25 +32,12 @@ beforeAll(async () => {
   folder = mkdtempSync(join(tmpdir(), "rowhouse-example-"));
   const schema = join(ROOT, "schema", "mod.ts");
   writeFileSync(join(folder, "tsconfig.json"), "{}");
-  dev = Bun.spawn(
-    [
-      process.execPath,
-      join(ROOT, "src/cli/rowhouse.ts"),
-      "dev",
-      "--port",
-      "0",
-      "--app",
-      "todo",
-      "--schema",
-      schema,
-      ...PREVIEW,
-    ],
-    {
-      cwd: folder,
-      env: { PATH: process.env["PATH"], HOME: process.env["HOME"] },
-      stdio: ["ignore", "pipe", "pipe"],
-    },
-  );
+  const words = ["dev", "--port", "0", "--app", "todo", "--schema", schema, ...PREVIEW];
+  dev = Bun.spawn([process.execPath, join(ROOT, "src/cli/rowhouse.ts"), ...words], {
+    cwd: folder,
+    env: { PATH: process.env["PATH"], HOME: process.env["HOME"] },
+    stdio: ["ignore", "pipe", "pipe"],
+  });
   const printed = await readUntil(dev.stdout, "Ctrl-C stops everything");
   appUrl = /The app:\n {2}(http:\S+)/.exec(printed)?.[1] ?? "";
   file = await Bun.file(join(folder, ".rowhouse", "dev.json")).json();
@@ -79,9 +66,7 @@ async function signIn(page: Page, who: { email: string; password: string }): Pro
   await page.goto(appUrl);
   await page.getByRole("button", { name: "Sign in" }).click();
   await page.waitForURL(`${file.identityUrl}/authorize**`);
-  await page.fill("#email", who.email);
-  await page.fill("#password", who.password);
-  await page.click("button[type=submit]");
+  await enterPassword(page, who.email, who.password);
   await page.waitForURL(`${appUrl}/**`);
 }
 
@@ -247,29 +232,12 @@ describe.each(displays("light", 360))("$colorScheme, $width px wide:", ({ colorS
 });
 
 test.each([
-  {
-    name: "another page's POST",
-    method: "POST",
-    headers: { origin: "http://evil.rowhouse.localhost" },
-    status: 403,
-  },
-  { name: "a GET without a page origin", method: "GET", headers: {}, status: 403 },
-  {
-    name: "the localhost origin",
-    method: "POST",
-    headers: { origin: "http://localhost" },
-    status: 403,
-  },
-  {
-    name: "its own page without a session",
-    method: "GET",
-    headers: { "sec-fetch-site": "same-origin" },
-    status: 401,
-  },
-])("the server part responds to $name with $status", async ({ method, headers, status }) => {
-  const response = await fetch(`${appUrl}/api/todos`, {
-    method,
-    headers: headers as Record<string, string>,
-  });
+  ["POST", "origin", "http://evil.rowhouse.localhost", 403],
+  ["GET", "accept", "without a page's origin", 403],
+  ["POST", "origin", "http://localhost", 403],
+  // Its own page, without a session.
+  ["GET", "sec-fetch-site", "same-origin", 401],
+])("the server part responds to %s with %s: %s with %d", async (method, name, value, status) => {
+  const response = await fetch(`${appUrl}/api/todos`, { method, headers: { [name]: value } });
   expect(response.status).toBe(status);
 });

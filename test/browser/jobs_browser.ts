@@ -5,13 +5,14 @@ import { grantRole } from "../../src/records/people/mod.ts";
 import { defineSchema, t } from "../../src/schema/mod.ts";
 import {
   DOMAIN,
+  enterPassword,
   openBrowser,
   openSite,
   type TestSite,
   withConsole,
   withPage,
 } from "../support/browser.ts";
-import { makePerson, PASSWORD, type Person } from "../support/people.ts";
+import { makePerson, type Person } from "../support/people.ts";
 import type { TestApp } from "../support/service.ts";
 
 const ROWS = 5000;
@@ -58,9 +59,7 @@ beforeAll(async () => {
     select 1`);
   await withPage(browser, async (page) => {
     await page.goto(`${site.identityUrl}/login`);
-    await page.fill("#email", person.email);
-    await page.fill("#password", PASSWORD);
-    await page.click("button[type=submit]");
+    await enterPassword(page, person.email);
     await page.getByText("Signed in as").waitFor();
   });
 }, 120_000);

@@ -5,6 +5,7 @@ import { setBrand } from "../../src/pages/mod.ts";
 import { createUser } from "../../src/records/people/mod.ts";
 import {
   displays,
+  enterPassword,
   expectSound,
   openAppHost,
   openBrowser,
@@ -88,9 +89,7 @@ async function go(page: Page, path: string): Promise<void> {
 }
 
 async function submit(page: Page, password: string): Promise<void> {
-  await page.fill("#email", person.email);
-  await page.fill("#password", password);
-  await page.click("button[type=submit]");
+  await enterPassword(page, person.email, password);
 }
 
 describe.each(displays("light", 360))("$colorScheme, $width px wide:", ({ colorScheme, width }) => {

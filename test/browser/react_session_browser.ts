@@ -4,9 +4,9 @@
  */
 import { afterEach, beforeEach, expect, test } from "bun:test";
 import type { BrowserContext, Page } from "playwright-core";
-import { DOMAIN, openBrowser, openSite } from "../support/browser.ts";
+import { DOMAIN, enterPassword, openBrowser, openSite } from "../support/browser.ts";
 import { eventually } from "../support/eventually.ts";
-import { makePerson, PASSWORD, type Person } from "../support/people.ts";
+import { makePerson, type Person } from "../support/people.ts";
 import { openToBrowsers } from "../support/person_keys.ts";
 import { schema } from "../support/samples/app_client_schema.ts";
 import { share } from "../support/share.ts";
@@ -66,9 +66,7 @@ async function open(): Promise<Page> {
 async function signIn(where: Page, who: Person): Promise<void> {
   await where.evaluate("void app.login()");
   await where.waitForURL(`${site.identityUrl}/authorize**`);
-  await where.fill("#email", who.email);
-  await where.fill("#password", PASSWORD);
-  await where.click("button[type=submit]");
+  await enterPassword(where, who.email);
   await where.waitForURL(`${url}/`);
   await shows(where, { person: who.email, status: "authenticated" });
 }

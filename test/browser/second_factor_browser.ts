@@ -4,12 +4,13 @@ import type { Browser, BrowserContext, Page } from "playwright-core";
 import {
   countEndedFiles,
   displays,
+  enterPassword,
   findAxeViolations,
   openAppHost,
   openBrowser,
   openSite,
 } from "../support/browser.ts";
-import { makePerson, PASSWORD, type Person } from "../support/people.ts";
+import { makePerson, type Person } from "../support/people.ts";
 import { makeAuthenticator } from "../support/second_factor.ts";
 import { share } from "../support/share.ts";
 
@@ -21,9 +22,7 @@ const open = (options: Parameters<Browser["newContext"]>[0] = {}): Promise<Brows
   browser.newContext({ bypassCSP: true, ...options });
 
 async function typePassword(page: Page, { email }: Person): Promise<void> {
-  await page.fill("#email", email);
-  await page.fill("#password", PASSWORD);
-  await page.click("button[type=submit]");
+  await enterPassword(page, email);
 }
 
 /** The issues of a page in each theme and width: accessibility, and elements that are wider than the screen. */

@@ -4,7 +4,7 @@ import type { BrowserContext, Page } from "playwright-core";
 import { SESSION_COOKIE } from "../../src/identity/mod.ts";
 import { grantRole, setDisabled } from "../../src/records/people/mod.ts";
 import type { IdentityClient, SessionState } from "../../src/sdk/identity.ts";
-import { DOMAIN, openAppHost, openBrowser, openSite } from "../support/browser.ts";
+import { DOMAIN, enterPassword, openAppHost, openBrowser, openSite } from "../support/browser.ts";
 import { makePerson, PASSWORD, type Person } from "../support/people.ts";
 import { share } from "../support/share.ts";
 
@@ -44,9 +44,7 @@ async function followLogin(page: Page): Promise<void> {
 }
 
 async function fillIn(page: Page, who: Person = person): Promise<void> {
-  await page.fill("#email", who.email);
-  await page.fill("#password", PASSWORD);
-  await page.click("button[type=submit]");
+  await enterPassword(page, who.email);
 }
 
 test("one sign-in opens both apps and returns to the same page", async () => {

@@ -115,11 +115,16 @@ export async function expectSound(page: Page, what = new URL(page.url()).pathnam
   });
 }
 
+/** Submits the sign-in form, by default with the password of people in tests. */
+export async function enterPassword(page: Page, email: string, password = PASSWORD): Promise<void> {
+  await page.fill("#email", email);
+  await page.fill("#password", password);
+  await page.click("button[type=submit]");
+}
+
 /** Submits the sign-in form to which the Console redirected, and waits for the Console page and its script. */
 export async function signInToConsole(page: Page, email: string): Promise<void> {
-  await page.fill("#email", email);
-  await page.fill("#password", PASSWORD);
-  await page.click("button[type=submit]");
+  await enterPassword(page, email);
   await page.getByRole("navigation", { name: "Console" }).waitFor();
   await page.waitForLoadState();
 }
