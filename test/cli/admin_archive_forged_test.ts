@@ -19,6 +19,8 @@ const { here, there } = archives;
 
 const makeFile = () => archives.makeFile();
 
+const TOO_LONG = JSON.stringify("x".repeat(MOST_BATCH_BYTES));
+
 describe("an archive with values that writes reject", () => {
   const name = freshName();
   const schema = defineSchema({
@@ -70,11 +72,7 @@ describe("an archive with values that writes reject", () => {
     { column: "price", json: '"NaN"', message: "Must be a decimal" },
     { column: "due", json: '"infinity"', message: "Must be an existing date" },
     { column: "due", json: '"20000-01-01T00:00:00+00:00"', message: "Must be an existing date" },
-    {
-      column: "label",
-      json: JSON.stringify("x".repeat(MOST_BATCH_BYTES)),
-      message: "a write accepts max",
-    },
+    { column: "label", json: TOO_LONG, message: "a write accepts max" },
     { column: "label", json: '"\\ud800"', message: "surrogate" },
     { column: "extra", json: "[".repeat(3000) + "]".repeat(3000), message: "nested deeper" },
     { column: "extra", json: "[".repeat(100_000), message: "nested deeper" },
@@ -101,37 +99,19 @@ describe("an archive with values that writes reject", () => {
   );
 });
 
-test.each([
-  {
-    name: "a dangling reference",
-    change: (line: string) =>
-      line.replace(/"project": "[^"]*/, '"project": "0190163d-8694-739b-aea5-966c26f8ad91'),
-    err: "violates a constraint",
-  },
-  {
-    name: "null for a required column",
-    change: (line: string) => line.replace('"title": "Dig"', '"title": null'),
-    err: "violates a constraint",
-  },
-  {
-    name: "a column that the table lacks",
-    change: (line: string) => line.replace('"title": "Dig"', '"titel": "Dig", "title": "Dig"'),
-    err: "differ from the archive",
-  },
-  {
-    name: "the id of another app",
-    change: (line: string) =>
-      line.replace(
-        '"title": "Dig"',
-        '"title": "Dig", "app_id": "0190163d-8694-739b-aea5-966c26f8ad91"',
-      ),
-    err: "differ from the archive",
-  },
-])("a forged archive with $name leaves the app disabled", async ({ change, err }) => {
+const OTHER_ID = "0190163d-8694-739b-aea5-966c26f8ad91";
+const TITLE = '"title": "Dig"';
+test.each<[name: string, part: string | RegExp, by: string, err: string]>([
+  ["a dangling reference", /"project": "[^"]*/, `"project": "${OTHER_ID}`, "violates a constraint"],
+  ["null for a required column", TITLE, '"title": null', "violates a constraint"],
+  ["a column that the table lacks", TITLE, `"titel": "Dig", ${TITLE}`, "differ from the archive"],
+  ["the id of another app", TITLE, `${TITLE}, "app_id": "${OTHER_ID}"`, "differ from the archive"],
+])("a forged archive with %s leaves the app disabled", async (_, part, by, err) => {
   const names = makeNames();
   const app = await makeArchivedApp(here, names);
   const [file, forged] = [makeFile(), makeFile()];
   await here.run("export-app", app.slug, file);
+  const change = (line: string) => line.replace(part, by);
   writeFileSync(forged, forge(readFileSync(file, "utf8"), change));
   const failed = await there.run("import-app", forged);
   expect([failed.code, failed.err]).toEqual([1, expect.stringContaining(err)]);

@@ -78,32 +78,26 @@ test("an invitation to an app signs the person in and opens the app", async () =
   expect([me.status, me.json]).toMatchObject([200, { role: "reader" }]);
 });
 
-test.each([
-  { name: "has no address", make: () => makeInvitation() },
-  {
-    name: "has moved since",
-    make: async () => {
-      const made = await makeInvitation({ origins: ["https://old.example.org"] });
-      await setTargets(deps(), {
-        slug: made.app.slug,
-        replaced: ["origin"],
+test.each<[name: string, origins: string[], change: (slug: string) => Promise<unknown>]>([
+  ["has no address", [], async () => undefined],
+  [
+    "has moved since",
+    ["https://old.example.org"],
+    (slug) =>
+      setTargets(deps(), {
+        ...{ slug, replaced: ["origin"], cookieDomain: "example.org" },
         add: { origins: ["https://new.example.org"], redirects: [] },
         remove: { origins: [], redirects: [] },
-        cookieDomain: "example.org",
-      });
-      return made;
-    },
-  },
-  {
-    name: "is disabled",
-    make: async () => {
-      const made = await makeInvitation({ origins: ["https://off.example.org"] });
-      await setAppSwitch(deps(), made.app.slug, ["disabled", true]);
-      return made;
-    },
-  },
-])("an invitation to an app that $name leads to the account page", async ({ make }) => {
-  const { path } = await make();
+      }),
+  ],
+  [
+    "is disabled",
+    ["https://off.example.org"],
+    (slug) => setAppSwitch(deps(), slug, ["disabled", true]),
+  ],
+])("an invitation to an app that %s leads to the account page", async (_, origins, change) => {
+  const { app, path } = await makeInvitation({ origins });
+  await change(app.slug);
   const { page, location, jar } = await accept(path);
   expect(page.headers.get("content-security-policy")).toContain("form-action 'self';");
   expect(location).toBe("/login?done=password");
