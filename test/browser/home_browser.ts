@@ -91,14 +91,3 @@ test("the figures are in one line, or two by two", async () => {
       expect([width, tops.filter((top) => top === tops[0]).length]).toEqual([width, perLine]);
     });
 });
-
-test("the theme can be chosen on a phone", async () => {
-  await openHome({ width: 390, colorScheme: "light" }, async (page) => {
-    await page.getByLabel("Theme").selectOption("dark");
-    const scheme = () =>
-      page.evaluate(() => getComputedStyle(document.documentElement).colorScheme);
-    expect(await scheme()).toBe("dark");
-    await page.reload();
-    expect(await scheme()).toBe("dark");
-  });
-});

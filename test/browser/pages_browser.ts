@@ -37,70 +37,46 @@ const authorize = () =>
   `/authorize?${new URLSearchParams({ app: "wiki", redirect_uri: `${wiki.url}/` })}`;
 
 /** States of pages that no address opens alone: the others are in `every_page_browser.ts`. */
-const PAGES: readonly { name: string; heading: string; open: (page: Page) => Promise<unknown> }[] =
-  [
-    { name: "sign-in for an app", heading: "Sign in", open: (page) => go(page, authorize()) },
-    {
-      name: "a wrong password",
-      heading: "Sign in",
-      open: async (page) => {
-        await go(page, "/login");
-        await submit(page, "wrong");
-      },
+const PAGES: Readonly<Record<string, readonly [heading: string, open: (page: Page) => unknown]>> = {
+  "sign-in for an app": ["Sign in", (page) => go(page, authorize())],
+  "a wrong password": ["Sign in", (page) => signIn(page, "wrong")],
+  "the apps": ["Hello, Ada Lovelace", (page) => signIn(page)],
+  "choose a password": ["Choose a password", (page) => go(page, link)],
+  "a rejected password": [
+    "Choose a password",
+    async (page) => {
+      await go(page, link);
+      await page.fill("#password", "abcabcabcabcabcabc");
+      await page.click("button[type=submit]");
     },
-    {
-      name: "the apps",
-      heading: "Hello, Ada Lovelace",
-      open: async (page) => {
-        await go(page, "/login");
-        await submit(page, PASSWORD);
-      },
-    },
-    { name: "choose a password", heading: "Choose a password", open: (page) => go(page, link) },
-    {
-      name: "a rejected password",
-      heading: "Choose a password",
-      open: async (page) => {
-        await go(page, link);
-        await page.fill("#password", "abcabcabcabcabcabc");
-        await page.click("button[type=submit]");
-      },
-    },
-    {
-      name: "a spent link",
-      heading: "This link cannot be used",
-      open: (page) => go(page, "/set-password"),
-    },
-    {
-      name: "a bad return address",
-      heading: "This link does not work",
-      open: (page) => go(page, "/authorize?app=wiki&redirect_uri=x"),
-    },
-    {
-      name: "an unknown app",
-      heading: "App not found",
-      open: (page) => go(page, "/authorize?app=no-such-app&redirect_uri=x"),
-    },
-    { name: "nothing", heading: "Page not found", open: (page) => go(page, "/nowhere") },
-  ];
+  ],
+  "a spent link": ["This link cannot be used", (page) => go(page, "/set-password")],
+  "a bad return address": [
+    "This link does not work",
+    (page) => go(page, "/authorize?app=wiki&redirect_uri=x"),
+  ],
+  "an unknown app": [
+    "App not found",
+    (page) => go(page, "/authorize?app=no-such-app&redirect_uri=x"),
+  ],
+  nothing: ["Page not found", (page) => go(page, "/nowhere")],
+};
 
 async function go(page: Page, path: string): Promise<void> {
   await page.goto(site.identityUrl + path);
 }
 
-async function submit(page: Page, password: string): Promise<void> {
+async function signIn(page: Page, password = PASSWORD): Promise<void> {
+  await go(page, "/login");
   await enterPassword(page, person.email, password);
 }
 
 describe.each(displays("light", 360))("$colorScheme, $width px wide:", ({ colorScheme, width }) => {
-  test.each(PAGES)(
-    "$name has no accessibility issue and no horizontal scroll",
-    async ({ open, heading }) => {
-      const context = await browser.newContext({
-        colorScheme,
-        viewport: { width, height: 800 },
-        bypassCSP: true,
-      });
+  test.each(Object.entries(PAGES))(
+    "%s has no accessibility issue and no horizontal scroll",
+    async (_, [heading, open]) => {
+      const viewport = { width, height: 800 };
+      const context = await browser.newContext({ colorScheme, viewport, bypassCSP: true });
       const page = await context.newPage();
       await open(page);
       await page.getByRole("heading", { name: heading, exact: true }).waitFor();
@@ -113,7 +89,7 @@ describe.each(displays("light", 360))("$colorScheme, $width px wide:", ({ colorS
 test("the pages work without JavaScript and never violate their policy", async () => {
   const run = async (page: Page) => {
     await go(page, authorize());
-    await submit(page, PASSWORD);
+    await enterPassword(page, person.email);
     await page.waitForURL(`${wiki.url}/`);
     await go(page, "/login");
     await page.getByText("Hello, Ada Lovelace").waitFor();
@@ -128,8 +104,7 @@ test("a person changes the password and ends another session without JavaScript"
   const [here, there] = [await open(), await open()];
   person = await makePerson(site.service);
   for (const page of [here, there]) {
-    await go(page, "/login");
-    await submit(page, PASSWORD);
+    await signIn(page);
     await page.getByRole("link", { name: "Sessions" }).click();
   }
   await here.reload();
