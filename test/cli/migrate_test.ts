@@ -55,51 +55,47 @@ test("six simultaneous runs apply each migration once, only on this server, and 
 describe("a database of another release", () => {
   const OURS = showRelease(RELEASE);
   const NUMBERS = MIGRATIONS.map(({ number }) => number);
-  const BASELINES = [
-    {
-      name: "a build before the first release",
-      says: "was set up by a build before 0.1.0, and cannot be upgraded: set up a new database, or run rowhouse dev --reset if it is the embedded database of rowhouse dev and its rows are not needed",
-      sql: "update rowhouse.service_migrations set checksum = 'sha256:0' where number = 1; select 1",
-    },
-    {
-      name: "an edited migration",
-      says: "has another text of migration 2 than this release: use the release that applied it, or a later one: an applied file never changes",
-      sql: "update rowhouse.service_migrations set checksum = 'sha256:0' where number = 2; select 1",
-    },
-    {
-      name: "a missing record",
-      says: `has migrations ${NUMBERS.filter((number) => number !== 2).join(", ")} without 2: its record was changed, so restore rowhouse.service_migrations from a backup (docs/operating.md)`,
-      sql: "delete from rowhouse.service_migrations where number = 2; select 1",
-    },
-    {
-      name: "a later release whose record has no versions",
-      says: `was upgraded by Rowhouse unknown (tables 9000), which does not let ${OURS} use it: install the release that upgraded it, or restore the backup from before the upgrade (docs/operating.md)`,
-      sql: `insert into rowhouse.service_migrations (number, name, checksum) values (9000, 'later', 'sha256:0');
-        update rowhouse.code set version = '9.1.0;reboot', tables = 9000, compatible_from = '$(reboot)'; select 1`,
-    },
-    {
-      name: "a later release",
-      says: `was upgraded by Rowhouse 9.1.0 (tables 9000), which does not let ${OURS} use it: install 8.0.0 (tables 8000) or later, or restore the backup from before the upgrade (docs/operating.md)`,
-      sql: `insert into rowhouse.service_migrations (number, name, checksum) values (9000, 'later', 'sha256:0');
-        update rowhouse.code set version = '9.1.0', tables = 9000, compatible_from = '8.0.0', compatible_tables = 8000; select 1`,
-    },
-    {
-      name: "an unknown release",
-      says: `was upgraded by Rowhouse unknown (tables 9000), which does not let ${OURS} use it: install the release that upgraded it, or restore the backup from before the upgrade (docs/operating.md)`,
-      sql: "insert into rowhouse.service_migrations (number, name, checksum) values (9000, 'later', 'sha256:0'); delete from rowhouse.code; select 1",
-    },
-  ];
+  const NEWEST = `was upgraded by Rowhouse 9.1.0 (tables 9000), which does not let ${OURS} use it`;
+  const UNKNOWN = `was upgraded by Rowhouse unknown (tables 9000), which does not let ${OURS} use it: install the release that upgraded it, or restore the backup from before the upgrade (docs/operating.md)`;
+  const LATER =
+    "insert into rowhouse.service_migrations (number, name, checksum) values (9000, 'later', 'sha256:0')";
+  const edit = (number: number) =>
+    `update rowhouse.service_migrations set checksum = 'sha256:0' where number = ${number}`;
+  /** What the commands say, and what happened. */
+  const BASELINES: Readonly<Record<string, readonly [says: string, sql: string]>> = {
+    "a build before the first release": [
+      "was set up by a build before 0.1.0, and cannot be upgraded: set up a new database, or run rowhouse dev --reset if it is the embedded database of rowhouse dev and its rows are not needed",
+      edit(1),
+    ],
+    "an edited migration": [
+      "has another text of migration 2 than this release: use the release that applied it, or a later one: an applied file never changes",
+      edit(2),
+    ],
+    "a missing record": [
+      `has migrations ${NUMBERS.filter((number) => number !== 2).join(", ")} without 2: its record was changed, so restore rowhouse.service_migrations from a backup (docs/operating.md)`,
+      "delete from rowhouse.service_migrations where number = 2",
+    ],
+    "a later release whose record has no versions": [
+      UNKNOWN,
+      `${LATER}; update rowhouse.code set version = '9.1.0;reboot', tables = 9000, compatible_from = '$(reboot)'`,
+    ],
+    "a later release": [
+      `${NEWEST}: install 8.0.0 (tables 8000) or later, or restore the backup from before the upgrade (docs/operating.md)`,
+      `${LATER}; update rowhouse.code set version = '9.1.0', tables = 9000, compatible_from = '8.0.0', compatible_tables = 8000`,
+    ],
+    "an unknown release": [UNKNOWN, `${LATER}; delete from rowhouse.code`],
+  };
   const COMMANDS = [["migrate"], ["migrate", "--dry-run"], ["serve"], ["admin", "list-apps"]];
   const readRecord = (url: string) =>
     withDatabase(url, (admin) =>
       readRows(admin, "select * from rowhouse.service_migrations order by number"),
     );
 
-  test.each(BASELINES)(
-    "by $name is rejected in one sentence with the next step",
-    async ({ sql, says }) => {
+  test.each(Object.entries(BASELINES))(
+    "by %s is rejected in one sentence with the next step",
+    async (_, [says, sql]) => {
       await using other = await makeDatabase();
-      await withDatabase(other.adminUrl, (admin) => admin.message(sql));
+      await withDatabase(other.adminUrl, (admin) => admin.message(`${sql}; select 1`));
       const record = await readRecord(other.adminUrl);
       const env = {
         ADMIN_DATABASE_URL: other.adminUrl,
@@ -258,65 +254,37 @@ test("a restored dump of a distributed database becomes a database of a single P
 describe("a database error is reported in one message with the next step", () => {
   const web = Bun.serve({ port: 0, hostname: "127.0.0.1", fetch: () => new Response("") });
   afterAll(() => web.stop(true));
-  const change = (edit: (url: URL) => void) => () => {
-    const url = new URL(database.url);
-    edit(url);
-    return url.href;
-  };
-  test.each([
-    {
-      name: "away",
-      url: change((url) => {
-        url.port = "1";
-      }),
-      code: 69,
-      says: "Cannot reach PostgreSQL at 127.0.0.1:1: start it, or correct ADMIN_DATABASE_URL",
-    },
-    {
-      name: "a host that does not exist",
-      url: change((url) => {
-        url.hostname = "nohost.invalid";
-      }),
-      code: 69,
-      says: "its host is unknown: correct the host in ADMIN_DATABASE_URL",
-    },
-    {
-      name: "a server that is no PostgreSQL",
-      url: change((url) => {
-        url.port = String(web.port);
-      }),
-      code: 69,
-      says: "it closed the connection: try again, check that it is PostgreSQL",
-    },
-    {
-      name: "a server without TLS",
-      url: change((url) => {
-        url.port = String(web.port);
-        url.searchParams.set("sslmode", "require");
-      }),
-      code: 69,
-      says: "that sslmode in ADMIN_DATABASE_URL is what it accepts",
-    },
-    {
-      name: "a wrong password",
-      url: change((url) => {
-        url.password = "hunter2";
-      }),
-      code: 1,
-      says: "rejects the password of the role",
-    },
-    {
-      name: "a missing database",
-      url: change((url) => {
-        url.pathname = "/not_there";
-      }),
-      code: 1,
-      says: 'Database "not_there" does not exist: create it, or correct ADMIN_DATABASE_URL',
-    },
-  ])("$name", async ({ url, code, says }) => {
-    const outcome = await migrate({ ADMIN_DATABASE_URL: url() });
+  const PORT = String(web.port);
+  test.each(
+    Object.entries<[parts: Partial<URL>, says: string, exits?: number]>({
+      away: [
+        { port: "1" },
+        "Cannot reach PostgreSQL at 127.0.0.1:1: start it, or correct ADMIN_DATABASE_URL",
+      ],
+      "a host that does not exist": [
+        { hostname: "nohost.invalid" },
+        "its host is unknown: correct the host in ADMIN_DATABASE_URL",
+      ],
+      "a server that is no PostgreSQL": [
+        { port: PORT },
+        "it closed the connection: try again, check that it is PostgreSQL",
+      ],
+      "a server without TLS": [
+        { port: PORT, search: "?sslmode=require" },
+        "that sslmode in ADMIN_DATABASE_URL is what it accepts",
+      ],
+      "a wrong password": [{ password: "hunter2" }, "rejects the password of the role", 1],
+      "a missing database": [
+        { pathname: "/not_there" },
+        'Database "not_there" does not exist: create it, or correct ADMIN_DATABASE_URL',
+        1,
+      ],
+    }),
+  )("%s", async (_, [parts, says, exits = 69]) => {
+    const url = Object.assign(new URL(database.url), parts).href;
+    const outcome = await migrate({ ADMIN_DATABASE_URL: url });
     expect(outcome.err).toContain(says);
-    expect([outcome.code, outcome.out]).toEqual([code, ""]);
+    expect([outcome.code, outcome.out]).toEqual([exits, ""]);
     expect(outcome.err.trim()).not.toContain("\n");
     expect(outcome.err).not.toContain("hunter2");
   });

@@ -3,6 +3,7 @@ import { rmSync } from "node:fs";
 import { join } from "node:path";
 import { COMMANDS as COMMAND_ROWS } from "../../src/cli/commands.ts";
 import { RELEASE } from "../../src/db/mod.ts";
+import { cases } from "../support/cases.ts";
 import { makeProject, ROOT, runCommand, runHere } from "../support/command.ts";
 import { expectSentences } from "../support/sentences.ts";
 
@@ -95,53 +96,45 @@ test("rowhouse --help opens with an example and lists every command", async () =
 });
 
 describe("usage errors exit with 2 and name what is expected", () => {
-  test.each([
-    { words: ["migrte"], names: ['"migrte"', "rowhouse migrate?", "rowhouse --help"] },
-    { words: ["banana"], names: ['"banana"', "dev", "serve", "migrate", "init", "db", "admin"] },
-    { words: ["amdin", "list-apps"], names: ["rowhouse admin list-apps?"] },
-    { words: ["amdin"], names: ["rowhouse admin?"] },
-    { words: ["admin", "creat-app"], names: ["rowhouse admin create-app?"] },
-    { words: ["dp", "push"], names: ['"dp"', "rowhouse db push?"] },
-    { words: ["psuh", "--yes"], names: ['"psuh"', "rowhouse db push?"] },
-    { words: ["create-app", "x"], names: ["rowhouse admin create-app?"] },
-    { words: ["--verison"], names: ["rowhouse --version?"] },
-    { words: ["help", "amdin"], names: ["rowhouse admin?"] },
-    { words: ["admin", "frob", "--help"], names: ['"admin frob"', "admin create-app, admin list"] },
-    { words: ["db", "x"], names: ['"db x"', "db push, db plan", "rowhouse db --help"] },
-    { words: ["serve", "--rloe", "1"], names: ['"--rloe"', "rowhouse serve", "--role?"] },
-    { words: ["serve", "--prot", "1"], names: ["rowhouse serve --help"] },
-    { words: ["completion", "tcsh"], names: ['"tcsh"', "bash, zsh, fish"] },
-    { words: ["dev", "-p", "1"], names: ['"-p"', "rowhouse dev", "--port <port>"] },
-    { words: ["dev", "--port"], names: ["--port <port>"] },
-    { words: ["dev", "--port", "x"], names: ["--port x", "from 0"] },
-    { words: ["dev", "--preview", "bogus"], names: ["--preview", "filters"] },
-    { words: ["dev", "--yes"], names: ["--yes", "rowhouse dev", "--reset"] },
-    { words: ["migrate", "--json=1"], names: ["--json"] },
-    { words: ["migrate", "now"], names: ['"now"', "rowhouse migrate"] },
-    { words: ["admin", "create-app"], names: ["<slug>"] },
-    {
-      words: ["admin", "grant", "wiki", "editor", "ada@example.org"],
-      names: ["rowhouse admin grant <email> <app> <role>"],
-    },
-    {
-      words: ["admin", "invite", "wiki", "ada@example.org", "editor"],
-      names: ["rowhouse admin invite <email> <app> <role>"],
-    },
-    {
-      words: ["admin", "set-role", "admin", "ada＠example.org"],
-      names: ["rowhouse admin set-role <email> <role>"],
-    },
-    { words: ["dev", "--port", "1", "--port", "2"], names: ["--port", "2 times"] },
-    { words: ["migrate"], names: ["ADMIN_DATABASE_URL", "DATABASE_URL"] },
-    { words: ["admin", "list-apps"], names: ["ADMIN_DATABASE_URL"] },
-    { words: ["db", "status"], names: ["ROWHOUSE_URL", "ROWHOUSE_API_KEY"] },
-    { words: ["db", "push", "--app", "x", "--url", "http://x"], names: ["--app", "--url"] },
-    { words: ["db", "push", "--url", "http://localhost"], names: ["ROWHOUSE_API_KEY"] },
-    { words: ["db", "push", "--wait", "-1"], names: ["--wait"] },
-  ])("rowhouse $words", async ({ words, names }) => {
+  test.each(cases("words", "names")`
+    migrte                                   | "migrte"; rowhouse migrate?; rowhouse --help
+    banana                                   | "banana"; dev; serve; migrate; init; db; admin
+    amdin list-apps                          | rowhouse admin list-apps?
+    amdin                                    | rowhouse admin?
+    admin creat-app                          | rowhouse admin create-app?
+    dp push                                  | "dp"; rowhouse db push?
+    psuh --yes                               | "psuh"; rowhouse db push?
+    create-app x                             | rowhouse admin create-app?
+    --verison                                | rowhouse --version?
+    help amdin                               | rowhouse admin?
+    admin frob --help                        | "admin frob"; admin create-app, admin list
+    db x                                     | "db x"; db push, db plan; rowhouse db --help
+    serve --rloe 1                           | "--rloe"; rowhouse serve; --role?
+    serve --prot 1                           | rowhouse serve --help
+    completion tcsh                          | "tcsh"; bash, zsh, fish
+    dev -p 1                                 | "-p"; rowhouse dev; --port <port>
+    dev --port                               | --port <port>
+    dev --port x                             | --port x; from 0
+    dev --preview bogus                      | --preview; filters
+    dev --yes                                | --yes; rowhouse dev; --reset
+    migrate --json=1                         | --json
+    migrate now                              | "now"; rowhouse migrate
+    admin create-app                         | <slug>
+    admin grant wiki editor ada@example.org  | rowhouse admin grant <email> <app> <role>
+    admin invite wiki ada@example.org editor | rowhouse admin invite <email> <app> <role>
+    admin set-role admin ada＠example.org     | rowhouse admin set-role <email> <role>
+    dev --port 1 --port 2                    | --port; 2 times
+    migrate                                  | ADMIN_DATABASE_URL; DATABASE_URL
+    admin list-apps                          | ADMIN_DATABASE_URL
+    db status                                | ROWHOUSE_URL; ROWHOUSE_API_KEY
+    db push --app x --url http://x           | --app; --url
+    db push --url http://localhost           | ROWHOUSE_API_KEY
+    db push --wait -1                        | --wait
+  `)("rowhouse $words", async ({ words: text, names }) => {
+    const words = text.split(" ");
     const { code, out, err } = await runHere(words, project);
     expect([code, out]).toEqual([2, ""]);
-    expectSentences(err, { names });
+    expectSentences(err, { names: names.split("; ") });
   });
 });
 
