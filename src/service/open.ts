@@ -52,7 +52,8 @@ type SweepDeps = IdempotencySweepDeps & {
   identityDb: Database;
 };
 
-const FIRST_MS = 1000;
+/** Between the checks of every second, whose session they use. */
+const FIRST_MS = 1500;
 /** Pause between steps, so that years of old entries do not overload the database. */
 const PAUSE_MS = 200;
 const HOURLY_MS = HOUR_S * 1000;

@@ -231,14 +231,16 @@ describe("an outage in the log", () => {
     const [outage, ...otherOutages] = named(lines, "database unavailable");
     const [recovery, ...otherRecoveries] = named(lines, "database available");
     expect([otherOutages, otherRecoveries]).toEqual([[], []]);
-    expect(outage).toMatchObject({ level: "warn", cause: "ECONNREFUSED" });
+    // The first statement can also lose an open connection.
+    const cause = expect.stringMatching(/^(ECONNREFUSED|CONNECTION_CLOSED)$/);
+    expect(outage).toMatchObject({ level: "warn", cause });
     expect(recovery).toMatchObject({ level: "warn", ms: expect.any(Number) });
     const rejected = lines
       .slice(lines.indexOf(outage as Line), lines.indexOf(recovery as Line))
       .filter(({ event, code }) => event === "request" && code === "unavailable");
     expect(recovery?.["rejected"]).toBe(rejected.length);
     expect(rejected.length).toBeGreaterThanOrEqual(requests);
-    expect(rejected[0]).toMatchObject({ level: "warn", status: 503, cause: "ECONNREFUSED" });
+    expect(rejected.at(-1)).toMatchObject({ level: "warn", status: 503, cause: "ECONNREFUSED" });
     expect(named(linesSince(first), "request").length).toBeGreaterThanOrEqual(requests);
     const others = lines.filter(
       ({ event }) => !/^(request|database (unavailable|available))$/.test(event),
