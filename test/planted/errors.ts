@@ -276,4 +276,11 @@ export const ERRORS: readonly PlantedError[] = [
     error: `  if "$ids" <> '{}' and false then`,
     test: "test/data/claim_rows_test.ts",
   },
+  {
+    name: "a stop waits for idle sockets",
+    file: "src/cli/serve/listen.ts",
+    text: "await Promise.race([drained, untilServed(listener), Bun.sleep(DRAIN_MS)]);",
+    error: "await Promise.race([drained, Bun.sleep(DRAIN_MS)]);",
+    test: "test/cli/serve_slow.ts",
+  },
 ];
