@@ -173,7 +173,7 @@ export type Service = {
   /** Connections of the pushing login, directly to PostgreSQL. */
   readonly admin: Database;
   /**
-   * Reads versions, tables and origins; fails while the database is unavailable.
+   * Reads versions, tables and origins, after a first check of the isolation; fails while the database is unavailable.
    *
    * @throws {IsolationError} the database does not isolate apps
    */
@@ -248,8 +248,10 @@ export function openService(options: ServiceOptions): Service {
     adminFetch: makeAdminFetch({ checkReady, metrics, log }),
     warm: async () => {
       // First: jobs on rows, which start with the first versions, use the verdict instead of asking for another one.
-      const { issues } = await guard.read();
-      if (issues.length > 0) throw new IsolationError(issues);
+      if (guard.evaluate()?.issues.length !== 0) {
+        const { issues } = await guard.read();
+        if (issues.length > 0) throw new IsolationError(issues);
+      }
       await watch.read();
     },
     drain: () => draining.abort(),
