@@ -6,14 +6,14 @@
  * @module
  */
 
-import { LIST_BYTES, MAX_WORK } from "../src/data/mod.ts";
+import { LIST_BYTES } from "../src/data/mod.ts";
+import { planFind } from "../src/data/query/find_plan.ts";
 import { planGroups, readGroupQuery } from "../src/data/query/group_query.ts";
 import { readListQuery } from "../src/data/query/list_query.ts";
-import { planQuery } from "../src/data/query/plan.ts";
 import { planWalk } from "../src/data/query/walk.ts";
 import { type Database, recordFilters, SERVICE_QUEUE } from "../src/db/mod.ts";
 import { defineSchema, t } from "../src/schema/mod.ts";
-import { MAX_COUNTED, MAX_VISITS } from "../src/std/limits.ts";
+import { MAX_COUNTED } from "../src/std/limits.ts";
 import {
   type EndpointCall,
   functionName,
@@ -205,7 +205,7 @@ function makeSides({
     const called = functionName(tableOf(name).definition, asked.endpoint);
     return { statements: [`select api."${called}"(${values.join(", ")})`] };
   };
-  const options = { appId: app, missing: new Set<string>(), work: MAX_WORK };
+  const options = { appId: app, person: undefined, missing: new Set<string>() };
   const rest = { bytes: LIST_BYTES, known: "" };
   const query = (text: string, name = "tasks", isCounted = false) => {
     const recorded = tableOf(name);
@@ -213,18 +213,17 @@ function makeSides({
     const walk = isCounted ? undefined : planWalk(read, recorded, options);
     if (walk !== undefined)
       return call({ endpoint: "walk", values: { ...walk, ...rest, inline: null } }, name);
-    const { plan, values } = planQuery(read, recorded, {
-      ...{ ...options, isCounted, visits: MAX_VISITS },
-      ...(isCounted ? { counted: MAX_COUNTED } : {}),
-    });
+    const counted = isCounted ? MAX_COUNTED : undefined;
+    const { plan, values } = planFind(read, recorded, { ...options, counted });
     return call({ endpoint: "find", values: { plan, values, ...rest } }, name);
   };
   const groups = (text: string) => {
     const recorded = tableOf("tasks");
-    const { plan, values } = planGroups(readGroupQuery(text, recorded.definition), recorded, {
-      ...options,
-      visits: MAX_COUNTED,
-    });
+    const { plan, values } = planGroups(
+      readGroupQuery(text, recorded.definition),
+      recorded,
+      options,
+    );
     return call({ endpoint: "find_groups", values: { plan, values, ...rest } });
   };
   const list = (limit: number) =>
@@ -269,7 +268,7 @@ function makeSides({
     ),
     "a row by unique text": query("tag=eq.Tag 500"),
     "a row by unique text, PostgREST": postgrest(" and tag = 'Tag 500'"),
-    "a query of 10,000 visits": query("title=ilike.*nothing*&limit=20"),
+    "a text that no row has, without an index": query("title=ilike.*nothing*&limit=20"),
     "1,000 rows of a time counted, a page of 20": query(`${range}&limit=20`, "tasks", true),
     "1,000 rows of a time in groups, summed": groups(`by=status&sum=price&${range}`),
     "1,000 rows of a time in groups, summed, PostgREST": grouped(within),

@@ -43,7 +43,6 @@ export const ADMIN: Modules = {
   import_app: async () => (await import("./admin/import_app.ts")).adminImportAppCommands,
   audit: async () => (await import("./admin/audit.ts")).adminAuditCommands,
   tables: async () => (await import("./admin/tables.ts")).adminTableCommands,
-  build_keys: async () => (await import("./admin/build_keys.ts")).adminBuildKeysCommands,
   cluster: async () => (await import("./admin/cluster.ts")).adminClusterCommands,
 };
 

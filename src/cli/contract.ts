@@ -2,8 +2,9 @@
 
 import { CONTRACTED_FROM, contract, planContract } from "../db/mod.ts";
 import type { Config } from "../settings/mod.ts";
+import { listFormer, removeFormer } from "../tables/mod.ts";
 import type { CommandResult, Setting } from "./command.ts";
-import { withDatabase } from "./database.ts";
+import { withDatabase, withPushDatabase } from "./database.ts";
 import type { Address } from "./settings.ts";
 import { confirm } from "./terminal.ts";
 
@@ -12,7 +13,10 @@ export async function runContract(
   address: Address,
   config: Config,
 ): Promise<CommandResult> {
-  const planned = await withDatabase(address, config, planContract);
+  const planned = await withDatabase(address, config, async (admin) => [
+    ...(await planContract(admin)),
+    ...(await listFormer(admin)),
+  ]);
   const isDry = args.has("dry-run");
   if (isDry || planned.length === 0)
     return {
@@ -23,6 +27,11 @@ export async function runContract(
     message: `Removes what only releases before ${CONTRACTED_FROM} need: they cannot use this database again, and the only way back to them is a backup.`,
   });
   const print = args.has("json") ? () => undefined : terminal.print;
-  const removed = await withDatabase(address, config, (admin) => contract(admin, print));
+  const removed = await withDatabase(address, config, async (admin) => [
+    ...(await contract(admin, print)),
+    ...(await withPushDatabase({ admin, address, config }, (pushing) =>
+      removeFormer(pushing, print),
+    )),
+  ]);
   return { document: { removed }, lines: ["The upgrade is finished"] };
 }

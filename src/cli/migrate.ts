@@ -28,17 +28,12 @@ import {
 import type { Config } from "../settings/mod.ts";
 import { showCount } from "../std/count.ts";
 import {
-  addKeys,
   deferRebuilds,
-  describeDueKeys,
   digestRelease,
   dropChangedFormer,
-  dropKeys,
-  findDueKeys,
   findOutdatedTables,
   findSearchIssues,
   findUnread,
-  findUnusedKeys,
   fitReaders,
   hasAbandonedSteps,
   type PlannedRebuilds,
@@ -160,7 +155,7 @@ async function runMigrate(setting: Setting): Promise<CommandResult> {
     async (admin) => {
       const done = await setUpDatabase(admin, config, { citus, isEnding, print });
       const { warn } = terminal;
-      await renewIndexes({ admin, address, config }, { left: done.rebuilt, print, warn });
+      await rebuild({ admin, address, config }, { left: done.rebuilt, print, warn });
       return done;
     },
     // The second shows the progress of a build.
@@ -268,44 +263,14 @@ function showCode({ changes, locks }: NonNullable<MigrationPlan["code"]>): strin
   ];
 }
 
-/**
- * Brings keys and indexes to the form of a database that is set up. Needs two connections. `left`: the indexes that deferred
- * steps build again.
- */
-export async function renewIndexes(
-  administration: Parameters<typeof withPushDatabase>[0],
-  { left, print, warn }: Rebuild,
-): Promise<void> {
-  const { admin } = administration;
-  const isChanged = await addSmallKeys(administration, warn);
-  const due = isChanged ? await deferRebuilds(admin) : left;
-  await rebuild(administration, { left: due, print, warn });
-  if ((await findUnusedKeys(admin)).length > 0) await withPushDatabase(administration, dropKeys);
-}
-
-/** Adds keys to small tables. Returns whether there were any. */
-async function addSmallKeys(
-  administration: Parameters<typeof withPushDatabase>[0],
-  warn: Print,
-): Promise<boolean> {
-  const due = await findDueKeys(administration.admin);
-  const small = due.filter(({ isPutOff }) => !isPutOff);
-  for (const line of describeDueKeys(due)) warn(line);
-  if (small.length === 0) return false;
-  await withPushDatabase(administration, async (pushing) => {
-    for (const { name } of small) await addKeys(pushing, name);
-  });
-  return true;
-}
-
 /** A build can fail in a deadlock with the build of another process. */
 const MAX_BUILDS = 5;
 const BUILD_AGAIN_MS = 1000;
 
 type Rebuild = { left: readonly string[]; print: Print; warn: Print };
 
-/** Builds indexes again; a process that serves pushes can build some of them. */
-async function rebuild(
+/** Builds indexes again; a process that serves pushes can build some of them. Needs two connections. `left`: those that are recorded. */
+export async function rebuild(
   administration: Parameters<typeof withPushDatabase>[0],
   { left, print, warn }: Rebuild,
 ): Promise<void> {

@@ -46,8 +46,6 @@ export const SUMMARIES: Readonly<Record<string, string>> = {
   "tables admin transfer-table": "transfers a table to another app that uses it",
   "tables admin end-registration": "ends an app's use of a table and deletes the app's rows in it",
   "tables admin drop-table": "drops a table that no app uses",
-  "build_keys admin build-keys":
-    "lets lists search indexes on numbers and decimals of large tables",
   "cluster admin move-app": "moves an app to another node of a Citus cluster",
   "cluster admin convert-to-citus":
     "distributes a database with its rows over the nodes of a Citus cluster",

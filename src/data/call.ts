@@ -34,6 +34,8 @@ import { isKnown, toProblem } from "./violation.ts";
 // Converts an error of a table's function to a Problem.
 
 const NO_SUCH_FUNCTION = "42883";
+/** Also while `rowhouse migrate` has yet to let the functions that find rows read the table. */
+const OF_ANOTHER_RELEASE: ReadonlySet<string | undefined> = new Set([NO_SUCH_FUNCTION, "42501"]);
 
 /**
  * The database rejects a key that has just ended; the gateway rejects it from then on. If the functions belong to another
@@ -50,7 +52,7 @@ function toCallError(error: unknown, { maxResponseBytes }: DataDeps, call: Table
     return rejectWrite?.(maxResponseBytes) ?? tooLarge(error.detail);
   const state = readSqlState(error);
   if (state === PROGRAM_LIMIT) return rejectWrite?.(maxResponseBytes) ?? tooLarge();
-  return state === NO_SUCH_FUNCTION ? ofAnotherRelease(error) : error;
+  return OF_ANOTHER_RELEASE.has(state) ? ofAnotherRelease(error) : error;
 }
 
 /** The error for an action that the person's role cannot do with the table. */

@@ -21,11 +21,8 @@ export type DataDeps = {
   /** Whether creates of one app that arrive together are sent as one statement. */
   groupsCreates: boolean;
   previews: readonly Preview[];
-  maxVisits: number;
   /** Max rows that a count or groups visit. */
   maxCounted: number;
-  /** Max work of comparing texts in a query, and again in its count. */
-  maxWork: number;
   /** Max execution time of a query. */
   queryTimeoutMs: number;
   /** Runs queries that no index serves. */

@@ -21,14 +21,13 @@ export { makeChangeFeed } from "./live/change_feed.ts";
 export { sealCursor } from "./live/cursors.ts";
 export { QUERY_PARAMETERS } from "./operations.ts";
 export { proveKey } from "./prove_key.ts";
+export { listSortedColumns } from "./query/index_use.ts";
 export {
   type FilterParameter,
   toConditionSchema,
   toFilterParameters,
 } from "./query/list_query.ts";
-export { listSortedColumns } from "./query/path.ts";
 export { MAX_RELATIONS } from "./query/related.ts";
-export { MAX_WORK } from "./query/text_work.ts";
 export { SENT_IDS_PREFERENCE } from "./read_row.ts";
 export { dataRoutes } from "./routes.ts";
 export { makeUnindexed, type UnindexedLimits } from "./unindexed.ts";

@@ -21,8 +21,8 @@ import type { Json, NamedColumn, TableDefinition } from "../schema/mod.ts";
 import { canonicalJson } from "../std/json.ts";
 import { quote } from "../std/quote.ts";
 import {
-  builtIn,
   type Constraint,
+  formerNames,
   keysOf,
   type RecordedTable,
   type ServedDefinition,
@@ -168,12 +168,11 @@ function toNumbers(unique: Constraint | undefined, { definition }: RecordedTable
   return (unique?.columns ?? []).map((name) => names.indexOf(name) + 1);
 }
 
-/** The names of the index in each form; another app can have declared the columns in another order. */
+/** The names of the index in each form, as releases before 0.2.0 name them and then its own; another app can have declared the columns in another order. */
 function toIndexes(query: UpsertQuery, { whole, definition }: RecordedTable): string[] {
   const key = findConstraint(whole, query) ?? findConstraint(definition, query);
   if (key === undefined) return [];
-  const search = key.search === undefined ? [] : builtIn(key, "search");
-  return [key.name, search[0]?.name ?? ""];
+  return [key.name, formerNames(whole, key)[0] ?? "", key.search ?? ""];
 }
 
 type ReadUpsert = Omit<ReadBatch, "leastBytes"> & {

@@ -10,19 +10,19 @@ import { checkObject, type KeyRequestContext, ofParameter, scopeMissing } from "
 import { allows } from "../principal.ts";
 import { Problem } from "../problem.ts";
 import type { TableDefinition } from "../schema/mod.ts";
-import { MAX_ROWS } from "../std/limits.ts";
+import { MAX_FOUND_IDS, MAX_ROWS } from "../std/limits.ts";
 import { quote } from "../std/quote.ts";
 import { type RecordedTable, TOO_MANY_ROWS } from "../tables/catalog/mod.ts";
 import type { DataDeps } from "./deps.ts";
 import { readIdempotencyKey } from "./idempotency.ts";
 import { type AppTables, type Condition, ID, invalid } from "./query/filter.ts";
+import { planFind, WHOLE_SET } from "./query/find_plan.ts";
 import { readConditions, toProblem } from "./query/list_query.ts";
-import { type Exceeded, explainWrite } from "./query/needed_index.ts";
-import { planWrite, WHOLE_SET } from "./query/plan.ts";
+import { explainWrite } from "./query/needed_index.ts";
 import type { ListQuery } from "./query/query.ts";
 import { listSetTables } from "./query/referenced.ts";
 import { toRuleConditions, withRule } from "./query/rule_conditions.ts";
-import { makeUnsent, readCurrent, repeatPlanned, toAppTables } from "./query/run.ts";
+import { explain, type Limits, readCurrent, toAppTables } from "./query/run.ts";
 import {
   checkAccept,
   explainUnknown,
@@ -81,9 +81,9 @@ function readMost(text: string | undefined): number | undefined {
   throw invalid(`Cannot read limit ${quote(text)}: must be a whole number from 1 to ${MAX_ROWS}`);
 }
 
-/** The list of the rows: up to `limit` in the order of their ids, or in any order. */
-export function toList({ where }: WriteQuery, limit: number, isInOrder: boolean): ListQuery {
-  const order = isInOrder ? [{ column: ID, isDescending: false }] : [];
+/** The list of the rows: a part of them in the order of their ids, all in any order. */
+export function toList({ where, limit: part }: WriteQuery, limit: number): ListQuery {
+  const order = part === undefined ? [] : [{ column: ID, isDescending: false }];
   return { ...WHOLE_SET, where, limit, order };
 }
 
@@ -157,61 +157,44 @@ async function writeMatching(
   { asked: { table, query }, sent, read }: Matching,
 ): Promise<Response> {
   const { appId, person } = context.principal;
-  const missing = new Set<string>();
-  const options = {
-    ...{ appId, person, missing, isCounted: false, isUnselective: false, isFound: false },
-    ...{ visits: deps.maxVisits, work: deps.maxWork },
-  };
-  const plan = makeUnsent();
-  const explain = (exceeded: Exceeded) => {
-    const message = explainWrite(query.where, table, { appId, person, missing, ...exceeded });
-    return new Problem("needs_index", { message });
-  };
   const isPart = query.limit !== undefined;
   const { isDry } = query;
   // A dry run has no effect that a key could repeat.
   const keyed = isDry ? { ...sent, key: undefined } : sent;
-  const send = (isInOrder: boolean) =>
-    write(deps, context, keyed, {
+  let limits: Limits | undefined;
+  const toCall = (current: RecordedTable) => {
+    // Another column set may lack a column of the query.
+    const asked = current === table ? query : readQuery(deps, context, current);
+    const limit = asked.limit ?? (isDry ? MAX_FOUND_IDS : MAX_ROWS);
+    const planned = planFind(toList(asked, limit), current, { appId, person });
+    // A write along an index has the time of any write. Another has that of a query: a part of it would be nothing.
+    limits = planned.isServed ? undefined : { isUnindexed: true, limitMs: deps.queryTimeoutMs };
+    const { plan, values } = planned;
+    return { values: { plan, values, limit, isPart, isDry }, related: listSetTables(asked.where) };
+  };
+  try {
+    return await write(deps, context, keyed, {
       query: context.query,
       read,
       toCall: ({ text: body }, { bytes, claim }, current) => {
-        // Another column set may lack a column of the query.
-        const asked = current === table ? query : readQuery(deps, context, current);
-        const limit = asked.limit ?? (isDry ? deps.maxVisits : MAX_ROWS);
-        const list = toList(asked, isPart && !isInOrder ? deps.maxVisits : limit, isInOrder);
-        const { index, isSelective, isUnindexed, ...planned } = planWrite(list, current, options);
-        // A write along an index has the time of any write.
-        const limitMs = isUnindexed ? deps.queryTimeoutMs : undefined;
-        Object.assign(plan, { index, isSelective, isUnindexed, limitMs });
-        const values = { ...planned, limit, isPart, isDry, claim };
-        const rest = { related: listSetTables(asked.where), isUnindexed, limitMs };
+        const { values, related } = toCall(current);
         return body === undefined
-          ? { endpoint: "delete_found", values, ...rest }
-          : { endpoint: "update_found", values: { ...values, body, bytes }, ...rest };
+          ? { endpoint: "delete_found", values: { ...values, claim }, related, ...limits }
+          : {
+              endpoint: "update_found",
+              values: { ...values, claim, body, bytes },
+              ...{ related, ...limits },
+            };
       },
       respond: (written) => respondWithBatch(written, 200),
     });
-  const repeat = (isInOrder: boolean, canFind: boolean) =>
-    repeatPlanned({ table, query, options, sent: plan, explain, canFind }, async () => {
-      try {
-        return await send(isInOrder);
-      } catch (error) {
-        throw isTooMany(error) ? new Problem("too_many_rows") : error;
-      }
+  } catch (error) {
+    if (isTooMany(error)) throw new Problem("too_many_rows");
+    throw explain(error, {
+      ...{ table, where: query.where, person, ...limits },
+      explainSlow: (limitMs) => explainWrite(query.where, table, { appId, person, limitMs }),
     });
-  if (!isPart) return await repeat(false, true);
-  // A walk can reach the first rows without the others, and an index of the conditions can have few enough to sort all of them.
-  const whole = planWrite(toList(query, deps.maxVisits, false), table, options);
-  for (const isInOrder of whole.isUnindexed ? [true] : [true, false])
-    try {
-      return await repeat(isInOrder, false);
-    } catch (error) {
-      if (!(error instanceof Problem) || error.code !== "needs_index") throw error;
-      Object.assign(options, { isUnselective: false });
-    }
-  options.isFound = true;
-  return await repeat(true, true);
+  }
 }
 
 function isTooMany(error: unknown): boolean {

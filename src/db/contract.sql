@@ -1,4 +1,4 @@
--- What only processes before 0.2.0 need, besides the functions of code/service/kept.sql, which goes
+-- What only processes before 0.2.0 need, besides the functions of code/kept/, which goes
 -- first. `rowhouse migrate --contract` runs each query, and each statement that it selects in
 -- a transaction of its own, as rowhouse_owner. A query selects what is left, so that a run that
 -- was killed can be repeated; `what` is what an operator reads. It may read only what the login of

@@ -63,7 +63,7 @@ export async function canContract(db: Database): Promise<boolean> {
   return !isContracted || (await listRemovals(db)).length > 0;
 }
 
-const OF_KEPT = `functions that only releases before ${CONTRACTED_FROM} call: ${Object.keys(KEPT.functions).join(", ")}`;
+const OF_KEPT = `${showCount(Object.keys(KEPT.functions).length, "function")} that only releases before ${CONTRACTED_FROM} call`;
 
 async function listRemovals(db: Database): Promise<string[]> {
   const found: string[] = [];

@@ -68,10 +68,16 @@ const IN_INDEX = {
   nodes: ["FUNCEXPR", "OPEXPR", "CASEEXPR", "CASEWHEN", "BOOLEXPR", "NULLTEST", "VAR", "CONST"],
   calls: INDEX_FUNCTIONS,
 };
-/** Stored keys of columns. */
+/** Stored keys of columns, which only processes before 0.2.0 search. */
 const IN_KEY = {
   nodes: IN_INDEX.nodes,
-  calls: [...new Set(Object.values(SQL).flatMap(({ parts }) => parts?.key?.calls ?? []))],
+  calls: [
+    "pg_catalog.float8(pg_catalog.numeric)",
+    "pg_catalog.abs(pg_catalog.numeric)",
+    ...["ge", "gt", "lt"].map(
+      (name) => `pg_catalog.numeric_${name}(pg_catalog.numeric, pg_catalog.numeric)`,
+    ),
+  ],
 };
 const IN_DEFAULT = { nodes: ["FUNCEXPR", "CONST"], calls: DEFAULT_FUNCTIONS };
 

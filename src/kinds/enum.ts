@@ -8,9 +8,6 @@ export type EnumTypes<Value> = { enum: Types<Value> };
 
 export const ENUM_LIMITS = { enumValues: 100, enumValueBytes: 63 } as const;
 
-/** Max values of an enum by which an index is split: each index costs every insert about 2 µs. */
-export const MAX_SPLIT_VALUES = 8;
-
 const DROPPED = "dropped by migration ";
 
 /** The new label of a dropped enum value: PostgreSQL cannot delete labels. */
@@ -77,7 +74,6 @@ export const enumSql: SqlKind = {
   type: undefined,
   comparedAs: "in the order in which the values are declared",
   width: 8,
-  isSplit: true,
   storedBytes: () => 4,
   isPrintedAsGiven: true,
   placeholders: (_, value = "value") => ({ values: [value as string] }),

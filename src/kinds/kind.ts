@@ -130,10 +130,6 @@ export type SqlKind = {
   readonly step?: (value: string, by: 1 | -1) => string | undefined;
   /** The parts of a value by which an index is searched and sorted. Without them, by the value. */
   readonly parts?: SearchParts;
-  /** Whether the values are few and known, so that an index can be split into one for each value. */
-  readonly isSplit?: boolean;
-  /** Whether a kind with ends has so many distinct values that few rows have the same. */
-  readonly isSelective?: boolean;
   /** Max stored bytes of a default, from the bytes of its text. */
   readonly storedBytes: (bytes: number) => number;
   /** The function that returns the size of an unbounded value without decompression. */
@@ -188,8 +184,6 @@ export type SqlKind = {
 export type SearchParts = {
   /** The first part, in the order of the values. Different values can have the same start. */
   readonly start: IndexPart;
-  /** The hidden generated column that stores the start, if no function of the value is leakproof. The start is of this column. */
-  readonly key?: StoredKey;
   /** The start in the condition of an index on its rows: without a collation, which a condition `is null` would not imply. */
   readonly tested: Omit<IndexPart, "type">;
   /** The second part: tells apart values with the same start. */
@@ -200,8 +194,6 @@ export type SearchParts = {
   readonly restEnds?: readonly [lowest: string, highest: string];
   /** The highest start below a start that is a whole value; `undefined` below the lowest start. */
   readonly toBefore?: (start: string) => string | undefined;
-  /** Whether lists without an index are sorted by the parts too. Otherwise they are sorted by the value, in the same order. */
-  readonly isSorted?: boolean;
   /** The functions of these expressions in an index. */
   readonly calls: readonly string[];
   /** A value as its parts; browsers have no MD5. */
@@ -223,15 +215,6 @@ export type IndexPart = {
   readonly render: Render;
   readonly printed: Render;
   readonly type: string;
-  /** Whether it only orders the index: its comparisons are not leakproof. */
-  readonly isUnsearched?: boolean;
-};
-
-/** The expression of a stored key, the same as PostgreSQL prints it without quotation marks, and its functions. */
-export type StoredKey = {
-  readonly render: Render;
-  readonly printed: Render;
-  readonly calls: readonly string[];
 };
 
 /** A bound of starts, and whether it is exact: exactly the values within it have starts within it. */

@@ -25,7 +25,7 @@ import {
 import { type UuidTypes, uuidCompare, uuidField, uuidSql, uuidValue } from "./uuid.ts";
 
 export type { IsoDate } from "./date.ts";
-export { ENUM_LIMITS, isDroppedValue, MAX_SPLIT_VALUES, toDroppedValue } from "./enum.ts";
+export { ENUM_LIMITS, isDroppedValue, toDroppedValue } from "./enum.ts";
 export { DEFAULT_LIMITS, NEVER_ACCEPTED } from "./json.ts";
 export type * from "./kind.ts";
 export { escapePattern, splitPattern } from "./like.ts";

@@ -1,7 +1,7 @@
 /** Columns of JavaScript numbers. @module */
 import { INEXACT, parseExactJson } from "../std/json_text.ts";
 import { parseCell } from "./json.ts";
-import type { FieldKind, SearchParts, SqlKind, Types, ValueKind } from "./kind.ts";
+import type { FieldKind, SqlKind, Types, ValueKind } from "./kind.ts";
 import { AGGREGATES, ORDERED, SEARCHED_BY_ORDER } from "./operators.ts";
 
 export type NumberTypes = {
@@ -59,53 +59,10 @@ export function toPlainNumber(value: unknown): string {
 export const isDecimalSql = (text: string) =>
   `case when pg_catalog.length(${text}) <= 400 then ${text} ~ '^-?[0-9]+([.][0-9]+)?$' else false end`;
 
-const asKey = (key: string): string => key;
-/** The key of a numeric as a part of an index: a double. */
-export const KEY_PART: SearchParts["start"] = {
-  render: asKey,
-  printed: asKey,
-  type: "pg_catalog.float8",
-};
-export const NUMERIC_TO_DOUBLE = "pg_catalog.float8(pg_catalog.numeric)";
-/** The lowest and the highest double. */
-export const DOUBLE_ENDS = ["-infinity", "infinity"] as const;
-
-/** The next or the previous double: as integers, the bits of doubles of one sign have their order. */
-function toNextDouble(text: string, by: 1 | -1): string | undefined {
-  const value = Number(text);
-  const view = new DataView(new ArrayBuffer(8));
-  if (value === 0) return String(by * Number.MIN_VALUE);
-  view.setFloat64(0, value);
-  view.setBigInt64(0, view.getBigInt64(0) + BigInt(value > 0 ? by : -by));
-  const next = view.getFloat64(0);
-  return Number.isFinite(next) ? String(next) : undefined;
-}
-
-/** A number is a double, so its key is the value. */
-const parts: SearchParts = {
-  start: KEY_PART,
-  tested: KEY_PART,
-  key: {
-    render: (value) => `${value}::pg_catalog.float8`,
-    printed: (value) => `(${value})::double precision`,
-    calls: [NUMERIC_TO_DOUBLE],
-  },
-  calls: [],
-  toParts: (value) => [value],
-  readCursor: (value) => [value],
-  isWhole: () => true,
-  toLowest: (value) => ({ value, isExact: true }),
-  toHighest: (value) => ({ value, isExact: true }),
-};
-
 export const numberSql: SqlKind = {
   type: NUMERIC,
   comparedAs: "as numbers: `1.0` equals `1.00`",
   width: 24,
-  ends: DOUBLE_ENDS,
-  step: toNextDouble,
-  isSelective: true,
-  parts,
   storedBytes: toNumericBytes,
   defaultText: toPlainNumber,
   printedText: toPlainNumber,

@@ -74,7 +74,6 @@ const parts: SearchParts = {
     printed: (text) =>
       `( CASE WHEN ${text}::name::text = ${text} THEN '\\x'::bytea ELSE sha256(decode(replace(${text}, '\\'::text, '\\\\'::text), 'escape'::text)) END)`,
   },
-  isSorted: true,
   calls: [
     "pg_catalog.name(pg_catalog.text)",
     "pg_catalog.text(pg_catalog.name)",
@@ -104,7 +103,6 @@ export const stringSql: SqlKind = {
     "by code points, in every database: `B` is before `a`, and `é` after `z`; an order compares the first 63 bytes",
   compared: (name) => `${name} ${BY_CODE_POINT}`,
   ends: ["", HIGHEST_START],
-  isSelective: true,
   parts,
   cursor: (name) =>
     `case when octet_length(${name}) > ${START_BYTES} then concat(left(${name}, ${START_BYTES})::name, md5(${name}), encode(sha256(convert_to(${name}, 'UTF8')), 'hex')) else ${name} end`,

@@ -138,7 +138,6 @@ export const timestampSql: SqlKind = {
   width: 8,
   ends: ["-infinity", "infinity"],
   step: toNextMicrosecond,
-  isSelective: true,
   storedBytes: () => 8,
   cursor: toIsoCursor,
   computed: { now: { render: (now) => now, printed: "now()", calls: ["pg_catalog.now()"] } },

@@ -39,7 +39,6 @@ export const uuidSql: SqlKind = {
   width: 16,
   ends: [FIRST_ID, LAST_ID],
   step: toNextId,
-  isSelective: true,
   storedBytes: () => 16,
   fromText: {
     check: (text) => `${text} ~ '^[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}$'`,

@@ -208,13 +208,9 @@ describe("listRuleNotices()", () => {
     ]);
   });
 
-  test.each([
-    ["an enum of many values", t.enum(["a", ..."bcdefghij"]).index(), "a"],
-    ["a long text", t.string().index(), ["a", "b".repeat(64)]],
-    ["a number", t.number().index(), 1],
-    ["a decimal", t.decimal().index(), "1"],
-  ] as const)("says that no index serves a rule on %s", (_, column, value) => {
-    const model = t.model({ column }).allow("a", { read: { column: value } as never });
+  test("says that no index serves a rule on a long text", () => {
+    const column = t.string().index();
+    const model = t.model({ column }).allow("a", { read: { column: ["a", "b".repeat(64)] } });
     expect(messages({ todos: model })).toEqual([
       expect.stringMatching(
         /^todos: No index can serve the rule "column .*" of todos; its lists read all rows/,
@@ -224,7 +220,9 @@ describe("listRuleNotices()", () => {
 
   test.each([
     ["an enum", t.enum(["a", "b"]), "a"],
-    ["values of an enum", t.enum(["a", "b"]), ["a", "b"]],
+    ["values of an enum", t.enum(["a", ..."bcdefghij"]), ["a", "b"]],
+    ["a number", t.number(), 1],
+    ["a decimal", t.decimal(), "1"],
     ["a text", t.string(), "b".repeat(63)],
     ["a list", t.integer(), [1, 2]],
     ["null", t.uuid(), null],
@@ -236,17 +234,16 @@ describe("listRuleNotices()", () => {
     expect(messages({ todos: model.index("column", "id") })).toEqual([]);
   });
 
-  test("counts no index with a column along which lists cannot walk, or that the role does not see", () => {
-    const state = t.enum(["a", ..."bcdefghij"]);
+  test("counts no index with a column that the role does not see", () => {
+    const state = t.enum(["a", "b"]);
     const columns = { owner: t.uuid(), team: t.ref("teams").only("b"), state };
     const model = t
       .model(columns)
-      .index("owner", "state")
       .index("owner", "team")
       .allow("a", { read: { owner: "me", state: "a" } })
       .allow("b", { read: { owner: "me", state: "a" } });
     const advice =
-      'todos: No index serves the rule "owner is the person and state = a" of todos: add .index("owner", "id"); its lists read all rows of the table';
+      'todos: No index serves the rule "owner is the person and state = a" of todos: add .index("owner", "state", "id"); its lists read all rows of the table';
     const teams = t.model({}).allow("b", { read: true });
     expect(messages({ teams, todos: model })).toEqual([advice]);
     expect(messages({ teams, todos: model.index("owner", "id") })).toEqual([]);

@@ -1,5 +1,5 @@
 /** What authors of rules should know: correct rules that reveal more, or cost more, than they seem to. Pure. @module */
-import { MAX_SPLIT_VALUES, SQL } from "../kinds/mod.ts";
+import { SQL, VALUES } from "../kinds/mod.ts";
 import { listMatches, makeRuleTables, type RuleTables } from "./check_rules.ts";
 import type { NamedColumn, TableDefinition } from "./definition.ts";
 import { explainAlternative, joinWords } from "./explain_rules.ts";
@@ -211,7 +211,7 @@ function findSetNull(
 
 /**
  * Without an index of a rule, a list also reads the rows that the rule leaves out. An index serves a list if it
- * begins with a column that the rule compares with values, or if the rule compares the enum by which it is split.
+ * begins with a column that the rule compares with values.
  */
 function findUnindexed(
   table: TableDefinition,
@@ -223,7 +223,7 @@ function findUnindexed(
     const hidden = hiddenFrom(table.rules, role);
     const known = new Map(
       [ID, ...table.columns]
-        .filter((column) => !hidden.includes(column.name) && isWalked(column))
+        .filter((column) => !hidden.includes(column.name) && isIndexed(column))
         .map((column) => [column.name, column] as const),
     );
     return read
@@ -240,18 +240,12 @@ function findUnindexed(
   }));
 }
 
-type Column = Pick<NamedColumn, "name" | "kind" | "values">;
+type Column = Pick<NamedColumn, "name" | "kind">;
 const ID: Column = { name: "id", kind: "uuid" };
 
 /** Whether an index can find the rows with a value of the column. */
-function isWalked(column: Column): boolean {
-  const { ends, parts } = SQL[column.kind];
-  return isSplit(column) || (ends !== undefined && parts?.key === undefined);
-}
-
-/** Whether an index has a part for each value of the column. */
-function isSplit({ kind, values = [] }: Column): boolean {
-  return SQL[kind].isSplit === true && values.length <= MAX_SPLIT_VALUES;
+function isIndexed({ kind }: Column): boolean {
+  return VALUES[kind].unindexed === undefined;
 }
 
 type Known = ReadonlyMap<string, Column>;
@@ -280,11 +274,9 @@ function isServed(
     .filter(({ index, unique, kind }) => index || unique || kind === "ref")
     .map(({ name }) => [name]);
   return [["id"], ...singles, ...indexes, ...uniques].some((names) => {
-    const list = names.flatMap((name) => known.get(name) ?? []);
-    const [by, ...others] = list.filter(isSplit);
-    const first = by ?? list[0];
-    const isKnown = list.length === names.length && others.length === 0;
-    return isKnown && first !== undefined && searched.includes(first.name);
+    const [first] = names;
+    const isKnown = names.every((name) => known.has(name));
+    return isKnown && first !== undefined && searched.includes(first);
   });
 }
 

@@ -5,7 +5,6 @@ import {
   type IdempotencyCapacity,
   LIST_BYTES,
   LIST_CACHE_BYTES,
-  MAX_WORK,
   makeChangeFeed,
   makeListCache,
   makeUnindexed,
@@ -39,12 +38,7 @@ import { listGuides, makeDocuments } from "../openapi/mod.ts";
 import type { Preview } from "../preview.ts";
 import { makeLimits, makeOrigins, type Origins } from "../records/apps/mod.ts";
 import { makeIdentitySecrets } from "../records/secrets/mod.ts";
-import {
-  MAX_BODY_BYTES,
-  MAX_COUNTED,
-  MAX_VISITS,
-  PERSON_REQUESTS_A_MINUTE,
-} from "../std/limits.ts";
+import { MAX_BODY_BYTES, MAX_COUNTED, PERSON_REQUESTS_A_MINUTE } from "../std/limits.ts";
 import { systemRandomBytes } from "../std/secrets.ts";
 import type { Catalog } from "../tables/catalog/mod.ts";
 import { makePlanning, PUSH_LIMITS, type PushLimits, workInThread } from "../tables/mod.ts";
@@ -75,12 +69,8 @@ export type RoleOptions = UpstreamOptions & {
   listCacheBytes?: number | undefined;
   /** Enabled previews; defaults to none. */
   previews?: readonly Preview[];
-  /** Max rows that a query visits; defaults to {@linkcode MAX_VISITS}. */
-  maxVisits?: number | undefined;
-  /** Max rows that a count or groups visit; defaults to {@linkcode MAX_COUNTED}. */
+  /** The most rows that a count has; defaults to {@linkcode MAX_COUNTED}. */
   maxCounted?: number | undefined;
-  /** Max work of comparing texts in a query; defaults to {@linkcode MAX_WORK}. */
-  maxWork?: number | undefined;
   /** Max execution time of a query in seconds; defaults to {@linkcode QUERY_TIMEOUT_S}. */
   queryTimeoutS?: number | undefined;
   /** Limits of queries that no index serves. */
@@ -204,9 +194,7 @@ export function makeDataDeps(parts: Parts, catalog: Catalog): DataServiceDeps {
     listCacheBytes = LIST_CACHE_BYTES,
     groupsCreates = true,
     previews = [],
-    maxVisits = MAX_VISITS,
     maxCounted = MAX_COUNTED,
-    maxWork = MAX_WORK,
     queryTimeoutS = QUERY_TIMEOUT_S,
     pushLimits = PUSH_LIMITS,
   } = options;
@@ -230,9 +218,7 @@ export function makeDataDeps(parts: Parts, catalog: Catalog): DataServiceDeps {
     listCache,
     groupsCreates,
     previews,
-    maxVisits,
     maxCounted,
-    maxWork,
     queryTimeoutMs: queryTimeoutS * 1000,
     unindexed: makeUnindexed(options.connections, options.unindexedLimits),
     changeFeed,

@@ -59,12 +59,12 @@ export const MAX_BATCH = 1000;
 export const DRY_IDS = 20;
 /** Max rows that a query visits, and children that are read and skipped for a person. */
 export const MAX_VISITS = 10_000;
+/** Max ids of rows that a condition on referenced rows can find, and that a dry run counts. */
+export const MAX_FOUND_IDS = 10_000;
 /** Max memberships of a person whose rows a list walks. With more, PostgreSQL finds and sorts them. */
 export const MAX_MEMBERSHIPS = 1000;
 /** Max rows or index entries that a count reads, and that groups are made of. */
 export const MAX_COUNTED = 100_000;
-/** The least work of comparing texts of a person's query: a set of ids has a third of a query's. */
-export const MIN_WORK = 44_739_242;
 /** Max groups of a response, and max bytes of a text by which rows are grouped. */
 export const MAX_GROUPS = 1000;
 export const MAX_GROUP_KEY_BYTES = 1024;

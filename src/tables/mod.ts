@@ -15,8 +15,8 @@ export { readPush, readTexts } from "./read_push.ts";
 export { type PushRouteDeps, pushRoutes } from "./routes.ts";
 export { type ConversionPlan, convertDatabase, planConversion } from "./sql/convert.ts";
 export { hasAbandonedSteps, resumeDeferredSteps } from "./sql/deferred.ts";
+export { listFormer, removeFormer } from "./sql/former.ts";
 export { findSearchIssues } from "./sql/index_forms.ts";
-export * from "./sql/keys.ts";
 export { findUnread, fitReaders } from "./sql/reader.ts";
 export {
   deferRebuilds,

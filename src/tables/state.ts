@@ -45,10 +45,6 @@ export type TableState = {
   stamp: number;
   /** Whether a build on the table would be slow. */
   isLarge: boolean;
-  /** The bytes of the table and its indexes, by statistics. */
-  bytes: number;
-  /** The names of the hidden columns with keys. */
-  keys: string[];
   /** References to the table from other apps than its owner: from this app, and from all. */
   references: { own: number; foreign: number };
   /** An unfinished retype of one of its columns. */
@@ -80,18 +76,6 @@ type ReadState = Omit<PushState, "migrations" | "head"> & {
 
 /** Tables with at least this many pages defer builds: 32 MB, about one second. */
 export const LARGE_TABLE_PAGES = 4096;
-/** Max bytes of a table and its indexes that a push or migrate writes again for keys, under an exclusive lock: about a second. */
-const MAX_REWRITTEN_BYTES = 10_000_000;
-
-/** Whether only an operator's command adds keys to a table. */
-export function putsOffKeys(table: {
-  isLarge: boolean;
-  isShared: boolean;
-  bytes: number;
-}): boolean {
-  return table.isLarge || table.isShared || table.bytes > MAX_REWRITTEN_BYTES;
-}
-
 /** Assumed rows per page of a table that was never analyzed: few, so that the table counts as large if in doubt. */
 export const ROWS_A_PAGE = 8;
 

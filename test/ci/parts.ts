@@ -39,7 +39,7 @@ const ON_OTHER_SERVERS = [
 /** Slow tests that depend on the server. The others start their own servers (`test/data/query_*` one of each version), or none. */
 const SLOW_ON_OTHER_SERVERS = [
   ...["db/migrate_steps", "db/pool", "db/upgrade", "identity/throttle"],
-  ...["tables/change_*", "tables/limits", "tables/locked", "tables/number_keys", "tables/rules_*"],
+  ...["tables/change_*", "tables/limits", "tables/locked", "tables/rules_*"],
   ...["tables/shared_table", "system/operating_doc"],
 ].map((file) => `test/${file}_slow.ts`);
 
@@ -137,10 +137,9 @@ export const PARTS: readonly Part[] = [
             (file) => `test/db/${file}_test.ts`,
           ),
           ...["cli/migrate_test", "service/doctor_test"].map((file) => `test/${file}.ts`),
-          ...[
-            ...["db/pool", "tables/change_*", "tables/locked", "tables/number_keys"],
-            "tables/rules_*",
-          ].map((file) => `test/${file}_slow.ts`),
+          ...[...["db/pool", "tables/change_*", "tables/locked"], "tables/rules_*"].map(
+            (file) => `test/${file}_slow.ts`,
+          ),
           TOUR,
         ),
         minutes: 3,

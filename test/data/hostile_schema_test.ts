@@ -79,14 +79,12 @@ const [ONE, TWO, THREE, LAST] = [idOf(1), idOf(2), idOf(3), idOf(4)];
 const PLAN = {
   limit: 10,
   offset: 0,
-  visits: 100,
-  work: 1_000_000,
   cursor: "id.asc",
   order: [1],
   picked: [],
-  walk: [1],
-  isDescending: false,
-  stop: { op: "lte", values: [1] },
+  where: ["lte", 1, 1],
+  parts: [{ sort: [[1, false, false]] }],
+  byId: "asc",
 };
 
 /** The unique column. */
@@ -173,24 +171,25 @@ function callsOf({ name, columns, walks }: ServedSet): EndpointCall[] {
     "a",
   ];
   const page = { limit: 1, offset: 0, bytes, known: null, inline: null };
+  const numberOf = (column: string) => 2 + columns.findIndex(({ name }) => name === column);
   const query = (plan: object): EndpointCall => ({
     endpoint: "find",
     values: { plan: JSON.stringify({ ...PLAN, ...plan }), values: [LAST], bytes, known: "a" },
   });
-  const again = { ...PLAN, stop: undefined, in: [[0, 0]] };
   const where = {
-    ...{ plan: JSON.stringify({ ...PLAN, again }), values: [LAST] },
+    ...{ plan: JSON.stringify(PLAN), values: [LAST] },
     ...{ limit: 1, isPart: true },
   };
   const relation = { picked: [1, 2], bytes };
-  const children = { ...relation, limit: 1, walk: [1], index: `${name}__pkey` };
+  const children = { ...relation, limit: 1, by: 1, sort: [[1, true, true]] };
   const optional = { required: false, unique: false, index: false };
   const known = columns.map((column) => ({ ...column, ...optional }));
   const definition = { name: "a", columns: known, indexes: [], uniques: [] };
   const groups = (query: string): EndpointCall => {
-    const options = { appId: "", missing: new Set<string>(), visits: 100, work: 1_000_000 };
     const recorded = { name: "a", definition, whole: definition };
-    const { plan, values } = planGroups(readGroupQuery(query, definition), recorded, options);
+    const { plan, values } = planGroups(readGroupQuery(query, definition), recorded, {
+      ...{ appId: "", person: undefined },
+    });
     return { endpoint: "find_groups", values: { plan, values, bytes, known: "a" } };
   };
   const grouped = columns.filter(({ kind }) => VALUES[kind].operators.length > 0);
@@ -230,8 +229,16 @@ function callsOf({ name, columns, walks }: ServedSet): EndpointCall[] {
     { endpoint: "get", values: { id: ONE, bytes } },
     { endpoint: "get", values: { id: ONE, bytes: 1 } },
     query({}),
-    query({ limit: 1, isCounted: true, picked: [1, 2], isDescending: true }),
-    query({ filter: ["not", ["null", 2]], sort: [[2, true]] }),
+    query({ limit: 1, counted: 5, picked: [1, 2], parts: [{ sort: [[1, true, false]] }] }),
+    ...columns.flatMap(({ name: column, kind }) => {
+      if (VALUES[kind].operators.length === 0) return [];
+      const parts = [
+        { where: ["not", ["null", numberOf(column)]], sort: [[numberOf(column), true, true]] },
+        { where: ["null", numberOf(column)], sort: [[1, true, false]] },
+      ];
+      const after = ["or", ["row", "gte", [1, 1], [1, 1]], ["in", 1, 1, 1], ["set", 1, 1]];
+      return [query({ where: undefined, parts }), query({ where: after, parts, counted: 5 })];
+    }),
     { endpoint: "related", values: { ids: [ONE, TWO], relation: JSON.stringify(relation) } },
     { endpoint: "children_of", values: { ids: [ONE], relation: JSON.stringify(children) } },
     ...walks.flatMap((walk) => [toCall(walk, {}), toCall(walk, { isDescending: true, limit: 1 })]),

@@ -1,7 +1,7 @@
 /** Related rows, children and conditions on referenced rows of people: the rules of the other table hold, and its hidden columns too. */
 import { expect, test } from "bun:test";
+import { planFind } from "../../src/data/query/find_plan.ts";
 import { readListQuery } from "../../src/data/query/list_query.ts";
-import { planQuery } from "../../src/data/query/plan.ts";
 import { defineSchema, type TableRules, t } from "../../src/schema/mod.ts";
 import { definitionFor, functionName, type RecordedTable } from "../../src/tables/catalog/mod.ts";
 import { openPersonViews, type TestCaller } from "../support/person_views.ts";
@@ -67,13 +67,7 @@ async function list(
   if (table === undefined) throw new Error("no table");
   const tables = { appId: app.id, find: (of: string) => tableOf(of, caller.role) };
   const read = readListQuery(text, table.definition, tables);
-  const options = { appId: app.id, missing: new Set<string>(), isUnselective: false };
-  const { plan, values } = planQuery(read, table, {
-    ...options,
-    isCounted: false,
-    visits: 10_000,
-    work: 1e8,
-  });
+  const { plan, values } = planFind(read, table, { appId: app.id, person: undefined });
   // The functions of the caller's role.
   let named = plan;
   for (const { name: of } of views.tables)

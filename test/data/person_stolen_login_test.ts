@@ -73,6 +73,17 @@ test("no table of rows or keys is readable or writable", async () => {
     expect(await run(`select ${call}`)).toStartWith("error");
 });
 
+test("no function that finds rows can be called", async () => {
+  for (const call of [
+    "find.page(gen_random_uuid(), 'select * from data.todos', false, '{\"$t\".id}', '{uuid}', '{\"parts\":[{}]}', '{}', 1, null, null)",
+    "find.groups(gen_random_uuid(), 'select 1', false, '{1}', '{int4}', '{}', '{}', null, '{}', '{}', '{}')",
+    "find.children(gen_random_uuid(), '{}', 'data.todos', 'true', '{1}', '{\"limit\":1,\"by\":1}', null)",
+    "rowhouse.find_sets(gen_random_uuid(), '\\x00', '[]', '{}')",
+    "rowhouse.find_statement('select 1', false, '{}', '{}', '{}', false)",
+  ])
+    expect({ call, answer: await run(`select ${call}`) }).toEqual({ call, answer: "error 42501" });
+});
+
 test("a proof opens the functions of one view of its own app, and no others", async () => {
   const { ada, vera, lena, grace, carl, wiki, blog } = world;
   expect(listOf("todos").length).toBeGreaterThan(4);
@@ -130,9 +141,10 @@ const SAMPLES: Readonly<Record<string, string>> = {
 };
 
 describe("plans of the thief's own", () => {
+  const by = (column: number) => ({ sort: [[column, false]] });
   const base = {
-    ...{ limit: 10, offset: 0, visits: 1000, cursor: "id.asc", order: [1], picked: [], walk: [1] },
-    ...{ isDescending: false, stop: { op: "lte", values: [1] } },
+    ...{ limit: 10, offset: 0, cursor: "id.asc", order: [1], picked: [] },
+    ...{ where: ["lte", 1, 1], parts: [by(1)] },
   };
   const columns = [
     ...["id", "title", "status", "team", "project", "code", "tag", "note", "noted_at", "owner"],
@@ -143,24 +155,18 @@ describe("plans of the thief's own", () => {
   const plans = numbers.flatMap((cost) => [
     { ...base, order: [cost, 1] },
     { ...base, picked: [cost] },
-    { ...base, filter: ["and", ["gt", cost, 2]] },
-    { ...base, filter: ["or", ["not", ["null", cost]], ["null", 1]] },
-    {
-      ...base,
-      sort: [
-        [cost, false],
-        [1, false],
-      ],
-    },
-    { ...base, walk: [cost], stop: { op: "lte", values: [2] } },
-    { ...base, sort: [[1, false]], after: ["gt", cost, 2] },
+    { ...base, where: ["and", ["gt", cost, 2]] },
+    { ...base, where: ["or", ["not", ["null", cost]], ["null", 1]] },
+    { ...base, where: ["row", "gte", [cost, 1], [2, 1]] },
+    { ...base, parts: [{ ...by(1), where: ["gt", cost, 2] }] },
+    { ...base, parts: [by(cost)] },
   ]);
   const others = [
     { ...base, order: [0] },
     { ...base, order: [-1] },
-    { ...base, filter: ["and", ["gt", 99, 2]] },
-    { ...base, filter: ["and", ["gt", "1); drop table data.todos; --", 2]] },
-    { ...base, filter: ["or", ["null", "1) or true or (1"], ["null", 1]] },
+    { ...base, where: ["and", ["gt", 99, 2]] },
+    { ...base, where: ["and", ["gt", "1); drop table data.todos; --", 2]] },
+    { ...base, where: ["or", ["null", "1) or true or (1"], ["null", 1]] },
     { ...base, cursor: '","x' },
     { ...base, limit: 100_000, offset: -1 },
   ];
@@ -191,17 +197,14 @@ describe("plans of the thief's own", () => {
     const proof = proofOf(ada.key);
     for (const number of numbers)
       for (const [endpoint, rest] of [
-        [
-          "find_groups",
-          `'${JSON.stringify({ by: [number], visits: 1000, aggregates: [["max", number]], limit: 100 })}', '{}', 1000000, ''`,
-        ],
+        ["find_groups", `'${JSON.stringify({ by: [number], max: [number] })}', '{}', 1000000, ''`],
         [
           "related",
-          `array['${bobs.id}'::uuid], '${JSON.stringify({ columns: [number], picked: [number], limit: 10 })}'`,
+          `array['${bobs.id}'::uuid], '${JSON.stringify({ picked: [number], bytes: 1e6 })}'`,
         ],
         [
           "children_of",
-          `array['${bobs.id}'::uuid], '${JSON.stringify({ columns: [number], picked: [number], limit: 10, via: number })}'`,
+          `array['${bobs.id}'::uuid], '${JSON.stringify({ picked: [number], limit: 10, bytes: 1e6, ...by(number), by: number })}'`,
         ],
         [
           "walk",

@@ -142,14 +142,12 @@ test.each(ROLES)("children of a parent, of the role %s", async (role) => {
   expect(Math.abs(first - last)).toBeLessThan(20 + last / 50);
 });
 
-test("rows of a reference are walked only for its members", async () => {
-  const ask = (project: string | undefined, from: number) =>
+test("rows of a reference read the same, whatever rows of others have its value", async () => {
+  const ask = (from: number) =>
     measure("member", [
       "measurePage",
-      `project=eq.${project}&amount=gte.${from}&order=amount&limit=20`,
+      `project=eq.${projects[1]}&amount=gte.${from}&order=amount&limit=20`,
     ]);
-  // The person reads thousands of rows of the project.
-  expect(await ask(projects[0], 0)).toBeLessThan(300);
-  for (const from of [200_000, 300_000])
-    await expect(ask(projects[1], from)).rejects.toMatchObject({ code: "RH021" });
+  const [full, empty] = [await ask(200_000), await ask(300_000)];
+  expect(Math.abs(full - empty)).toBeLessThan(20 + empty / 50);
 });

@@ -1,7 +1,7 @@
 /** Upserts by people: each row is created, or found and updated, as far as the rules for all of these allow. */
 import { beforeEach, expect, test } from "bun:test";
 import { defineSchema, type TableRules, t } from "../../src/schema/mod.ts";
-import { builtIn, definitionFor, keysOf } from "../../src/tables/catalog/mod.ts";
+import { definitionFor, keysOf } from "../../src/tables/catalog/mod.ts";
 import { openPersonViews, type TestCaller } from "../support/person_views.ts";
 import { openTestService } from "../support/service.ts";
 import { share } from "../support/share.ts";
@@ -70,7 +70,7 @@ async function upsert(
   const values = {
     ...{ bodies: JSON.stringify(bodies), claim, bytes: 8_000_000 },
     unique: columns.map((name) => names.indexOf(name) + 1),
-    indexes: [key.name, builtIn(key, "search")[0]?.name ?? ""],
+    indexes: [key.name, "", key.search ?? ""],
   };
   const text = await views.call(
     caller,

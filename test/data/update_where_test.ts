@@ -202,7 +202,7 @@ describe("limits", () => {
 });
 
 test("rows that a walk does not reach are found, the first by id", async () => {
-  await using few = await openTestService({ service: { previews: ["filters"], maxVisits: 50 } });
+  await using few = await openTestService({ service: { previews: ["filters"] } });
   const narrow = await few.makeApp(schema);
   const rows = Array.from({ length: 60 }, (_, n) => ({ amount: `${n}`, rank: n, title: "t" }));
   await few.call(narrow, TODOS, { method: "POST", json: rows });

@@ -231,7 +231,7 @@ describe("an outage in the log", () => {
     const [outage, ...otherOutages] = named(lines, "database unavailable");
     const [recovery, ...otherRecoveries] = named(lines, "database available");
     expect([otherOutages, otherRecoveries]).toEqual([[], []]);
-    // The first statement can also lose an open connection.
+    // A statement can also lose an open connection.
     const cause = expect.stringMatching(/^(ECONNREFUSED|CONNECTION_CLOSED)$/);
     expect(outage).toMatchObject({ level: "warn", cause });
     expect(recovery).toMatchObject({ level: "warn", ms: expect.any(Number) });
@@ -240,7 +240,7 @@ describe("an outage in the log", () => {
       .filter(({ event, code }) => event === "request" && code === "unavailable");
     expect(recovery?.["rejected"]).toBe(rejected.length);
     expect(rejected.length).toBeGreaterThanOrEqual(requests);
-    expect(rejected.at(-1)).toMatchObject({ level: "warn", status: 503, cause: "ECONNREFUSED" });
+    expect(rejected.at(-1)).toMatchObject({ level: "warn", status: 503, cause });
     expect(named(linesSince(first), "request").length).toBeGreaterThanOrEqual(requests);
     const others = lines.filter(
       ({ event }) => !/^(request|database (unavailable|available))$/.test(event),

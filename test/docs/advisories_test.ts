@@ -17,9 +17,9 @@ function findMissing([, file = "", title = ""]: RegExpMatchArray): string[] {
   const path = ["test", "src"].map((folder) => join(ROOT, folder, file)).find(existsSync);
   const text = path === undefined ? "" : readFileSync(path, "utf8");
   const name = RegExp.escape(title);
-  // A test of its own, or the first cell of a line of `cases()`.
+  // A test of its own, the first cell of a line of `cases()`, or a key of the object of `test.each()`.
   const isThere = new RegExp(
-    String.raw`(?:test\(|\)\(|describe\(|name: )\s*"${name}"|^\s*${name}\s+\|`,
+    String.raw`(?:test\(|\)\(|describe\(|name: )\s*"${name}"|^\s*${name}\s+\||^\s*"${name}":`,
     "m",
   ).test(text);
   return isThere ? [] : [`${file}: ${title}`];

@@ -14,7 +14,7 @@ test.each([
   { changed: "src/data/violation.ts", finds: "test/data/errors_test.ts" },
   { changed: "src/identity/mod.ts", finds: "test/identity/passkeys_test.ts" },
   { changed: "src/tables/mod.ts", finds: "test/data/list_test.ts" },
-  { changed: "src/db/code/service/kept.sql", finds: "test/db/migrations_test.ts" },
+  { changed: "src/db/code/kept/calls.sql", finds: "test/db/migrations_test.ts" },
   { changed: "src/db/migrations/0001_new.sql", finds: "test/db/migrations_test.ts" },
   { changed: "src/pages/scripts/removed.ts", finds: "test/pages/import_zone_test.ts" },
   { changed: "src/gateway/signature.ts", finds: "test/layers_test.ts" },

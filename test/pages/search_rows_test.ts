@@ -6,7 +6,6 @@ import { defineSchema, t } from "../../src/schema/mod.ts";
 import { definitionOf, openTestService } from "../support/service.ts";
 import { share } from "../support/share.ts";
 
-const VISITS = 40;
 const schema = defineSchema({
   rows: t
     .model({
@@ -20,7 +19,7 @@ const schema = defineSchema({
     .index("title", "id"),
   texts: { indexed: t.string().index(), plain: t.string(), amount: t.decimal() },
 });
-const ROWS = Array.from({ length: VISITS + 5 }, (_, index) => ({
+const ROWS = Array.from({ length: 45 }, (_, index) => ({
   title: `Row ${index % 7}`,
   position: index % 5 === 0 ? null : (index * 17) % 45,
   made_at: `2026-01-01T00:${String((index * 13) % 45).padStart(2, "0")}:00Z`,
@@ -34,7 +33,7 @@ const LONG_TEXTS = ["a", "é", "字", "😀"].flatMap((last) =>
     `${"s".repeat(length)}${last}${last}-end`,
   ]),
 );
-const TEXTS = LONG_TEXTS.slice(0, VISITS - 2).map((text, index) => ({
+const TEXTS = LONG_TEXTS.slice(0, 38).map((text, index) => ({
   indexed: text,
   plain: text,
   amount: `0.${"0".repeat(190 + (index % 20))}1`,
@@ -42,9 +41,7 @@ const TEXTS = LONG_TEXTS.slice(0, VISITS - 2).map((text, index) => ({
 
 /** The query and the status of each request. */
 const sent: { query: string; status: number }[] = [];
-const service = await share(
-  openTestService({ service: { previews: ["filters"], maxVisits: VISITS } }),
-);
+const service = await share(openTestService({ service: { previews: ["filters"] } }));
 const app = await service.makeApp(schema);
 await service.call(app, "/v1/data/db/rows", { method: "POST", json: ROWS });
 const texts = [...TEXTS, { indexed: "" }, {}];

@@ -121,7 +121,7 @@ export const ERRORS: readonly PlantedError[] = [
   },
   {
     name: "a function that the previous release calls is gone",
-    file: "src/db/code/service/kept.sql",
+    file: "src/db/code/kept/calls.sql",
     text: "grant execute on function rowhouse.read_key_person to rowhouse_service, rowhouse_data;",
     error: "drop function rowhouse.read_key_person;",
     test: FROZEN,
@@ -220,11 +220,11 @@ export const ERRORS: readonly PlantedError[] = [
     test: "test/cli/dev_explained_test.ts",
   },
   {
-    name: "a person's list in the order of an optional text has one page",
-    file: "src/db/code/tables/queries.sql",
-    text: "    -- Nulls of a text are compared by its column.\n    target := columns[(ordinal - 1) % size + 1];\n    sorted[(ordinal - 1) % size + 1] := target;",
-    error: "    target := columns[(ordinal - 1) % size + 1];",
-    test: "test/data/person_union_test.ts",
+    name: "a list in the order of an optional column lacks the rows without a value",
+    file: "src/data/query/page_parts.ts",
+    text: "if (!hasNulls) return [valued];",
+    error: "if (column.name !== ID.name) return [valued];",
+    test: "test/data/query_test.ts",
   },
   {
     name: "a person's key is served without the preview browser",

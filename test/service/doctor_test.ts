@@ -316,7 +316,7 @@ const REPORTS = casesBy<Settings>({
     "an administrator for pushes": { ...ENV, ADMIN_DATABASE_URL: database.superuserUrl },
     "another database for pushes": pushing({ pathname: `/${other.name}` }),
   },
-  "FAIL pushing login, FAIL previews, FAIL sizes of apps": {
+  "FAIL pushing login, FAIL upgrade, FAIL sizes of apps": {
     "no separate login for pushes": { ...ENV, ADMIN_DATABASE_URL: "" },
     "a login without rights for pushes": pushing({ username: LOGIN }),
   },

@@ -57,7 +57,7 @@ test("a switch without a process that serves it is a warning of doctor and on Ho
 test("an upgrade that can be finished is a warning of doctor and on Home", async () => {
   const contract = "rowhouse migrate --contract";
   const read = async () => [
-    (await checkContract(db)).map(({ level, remedy }) => [level, remedy?.includes(contract)]),
+    (await checkContract(admin)).map(({ level, remedy }) => [level, remedy?.includes(contract)]),
     (await home()).includes(contract),
   ];
   expect(await read()).toEqual([[], false]);

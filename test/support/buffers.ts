@@ -1,12 +1,12 @@
 /** The buffers that statements read, on each PostgreSQL and with each state of the statistics. @module */
+import { planFind } from "../../src/data/query/find_plan.ts";
 import { readListQuery } from "../../src/data/query/list_query.ts";
-import { planQuery } from "../../src/data/query/plan.ts";
-import { MAX_WORK } from "../../src/data/query/text_work.ts";
-import type { RecordedTable } from "../../src/tables/catalog/mod.ts";
+import { MAX_COUNTED } from "../../src/std/limits.ts";
 import { functionOf } from "./functions.ts";
 import { POSTGRES_VERSIONS } from "./postgres_versions.ts";
 import { proofOf } from "./proof.ts";
-import { definitionOf, type TestApp, type TestService } from "./service.ts";
+import { findIn, findTable } from "./recorded.ts";
+import type { TestApp, TestService } from "./service.ts";
 
 /** Each PostgreSQL, with current statistics and with those of an almost empty table. */
 export const MEASURED_SERVERS = POSTGRES_VERSIONS.flatMap((version) => [
@@ -26,22 +26,6 @@ export async function freezeStatistics(service: TestService, ...tables: string[]
   await analyze(service, ...tables);
 }
 
-/** Returns what finds the tables of a schema, as all their columns. */
-export function findIn(schema: unknown): (name: string) => RecordedTable | undefined {
-  const { tables } = definitionOf(schema);
-  return (name) => {
-    const definition = tables.find((table) => table.name === name);
-    return definition && { name, definition, whole: definition };
-  };
-}
-
-/** @throws {Error} the schema lacks the table */
-export function findTable(schema: unknown, name: string): RecordedTable {
-  const table = findIn(schema)(name);
-  if (table === undefined) throw new Error(`The schema has no table ${name}`);
-  return table;
-}
-
 export type AskedList = {
   readonly schema: unknown;
   readonly table: string;
@@ -50,12 +34,14 @@ export type AskedList = {
 };
 
 /** Plans a list as the service does, with the table that its query reads. */
-export function planList(app: TestApp, { schema, table: name, query, ...asked }: AskedList) {
+export function planList(
+  { id: appId }: Pick<TestApp, "id">,
+  { schema, table: name, query, isCounted = false }: AskedList,
+) {
   const table = findTable(schema, name);
-  const list = readListQuery(query, table.definition, { appId: app.id, find: findIn(schema) });
-  const options = { appId: app.id, missing: new Set<string>(), visits: 10_000, work: MAX_WORK };
-  const planned = planQuery(list, table, { ...options, isCounted: asked.isCounted ?? false });
-  return { ...planned, schema, table: name };
+  const list = readListQuery(query, table.definition, { appId, find: findIn(schema) });
+  const counted = isCounted ? MAX_COUNTED : undefined;
+  return { ...planFind(list, table, { appId, person: undefined, counted }), schema, table: name };
 }
 
 /** Returns the buffers that a list reads in a session that knows the catalogs. */

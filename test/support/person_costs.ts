@@ -1,11 +1,11 @@
 /** The buffers that a page of a person reads, requested as the service requests it. @module */
+import { planFind } from "../../src/data/query/find_plan.ts";
 import { planGroups, readGroupQuery } from "../../src/data/query/group_query.ts";
 import { readListQuery } from "../../src/data/query/list_query.ts";
-import { planQuery, planWrite } from "../../src/data/query/plan.ts";
 import { toRuleConditions, withRule } from "../../src/data/query/rule_conditions.ts";
 import { planSeenWalk } from "../../src/data/query/walk.ts";
 import { readWriteQuery, toList } from "../../src/data/write_where.ts";
-import { MAX_COUNTED, MAX_VISITS } from "../../src/std/limits.ts";
+import { MAX_COUNTED, MAX_FOUND_IDS } from "../../src/std/limits.ts";
 import {
   definitionFor,
   type EndpointCall,
@@ -40,7 +40,8 @@ function planPage(views: PersonViews, asked: Asked, asking: string): EndpointCal
   const walk = planSeenWalk(read, table, options);
   if (walk !== undefined && !isCounted)
     return { endpoint: "walk", values: { ...walk, ...rest, inline: null } };
-  const { plan, values } = planQuery(read, table, { ...options, isCounted });
+  const counted = isCounted ? MAX_COUNTED : undefined;
+  const { plan, values } = planFind(read, table, { ...options, counted });
   return { endpoint: "find", values: { plan, values, ...rest } };
 }
 
@@ -51,10 +52,9 @@ function planFor(views: PersonViews, { appId, caller, table: name }: Asked) {
   const person = { id: caller.id, role: caller.role };
   const find = (other: string) =>
     views.find(other, caller.role) && tableOf(views, { name: other, role: caller.role });
-  const limits = { missing: new Set<string>(), work: 1e8, visits: MAX_VISITS, isCounted: false };
   return {
     ...{ table, rule: toRuleConditions(table.definition, person) },
-    ...{ options: { ...limits, appId, person }, tables: { appId, find } },
+    ...{ options: { appId, person, missing: new Set<string>() }, tables: { appId, find } },
   };
 }
 
@@ -91,7 +91,7 @@ export async function measureGroups(
   const { table, rule, options } = planFor(views, asked);
   const read = readGroupQuery(text, table.definition);
   const query = { ...read, where: withRule(read.where, rule) };
-  const { plan, values } = planGroups(query, table, { ...options, visits: MAX_COUNTED });
+  const { plan, values } = planGroups(query, table, options);
   const call = { endpoint: "find_groups", values: { plan, values, ...ANY } } as const;
   return (await measureCall(views, asked, call)).buffers;
 }
@@ -103,9 +103,9 @@ export async function measureDryDelete(
 ): Promise<number> {
   const { table, rule, options, tables } = planFor(views, asked);
   const read = readWriteQuery(text, table.definition, tables);
-  const list = toList({ ...read, where: withRule(read.where, rule) }, MAX_VISITS, false);
-  const { plan, values } = planWrite(list, table, options);
-  const rest = { limit: MAX_VISITS, isPart: false, isDry: true, claim: null };
+  const list = toList({ ...read, where: withRule(read.where, rule) }, MAX_FOUND_IDS);
+  const { plan, values } = planFind(list, table, options);
+  const rest = { limit: MAX_FOUND_IDS, isPart: false, isDry: true, claim: null };
   const call = { endpoint: "delete_found", values: { plan, values, ...rest } } as const;
   return (await measureCall(views, asked, call)).buffers;
 }

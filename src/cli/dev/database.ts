@@ -26,7 +26,7 @@ import { withDatabase } from "../database.ts";
 import { DEV_JOURNAL } from "../db/journal.ts";
 import { TYPES_FILE } from "../db/types.ts";
 import { HIDDEN_FOLDER } from "../dev_file.ts";
-import { renewIndexes, setUpDatabase } from "../migrate.ts";
+import { rebuild, setUpDatabase } from "../migrate.ts";
 import type { Address } from "../settings.ts";
 import type { Secrets } from "./environment.ts";
 
@@ -172,7 +172,7 @@ async function provision(
         );
       await grantPush(database, pushing.address.url);
       const administration = { admin: database, address: admin, config };
-      await renewIndexes(administration, { left: rebuilt, print: report, warn: report });
+      await rebuild(administration, { left: rebuilt, print: report, warn: report });
     },
     { connections: 2 },
   );

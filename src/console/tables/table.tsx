@@ -8,14 +8,13 @@ import type { TableView } from "../../records/console/mod.ts";
 import type { NamedColumn } from "../../schema/mod.ts";
 import { showCount } from "../../std/count.ts";
 import {
-  type BuiltIndex,
-  builtIn,
   type Constraint,
   indexesOf,
   keysOf,
+  nameIn,
   referencesOf,
 } from "../../tables/catalog/mod.ts";
-import { type Difference, describeTableKeys, findTableDifferences } from "../../tables/mod.ts";
+import { type Difference, findTableDifferences } from "../../tables/mod.ts";
 import type { Visit } from "../enter.tsx";
 import { respondWithConsolePage } from "../frame.tsx";
 import {
@@ -59,7 +58,6 @@ export async function handleTable(visit: Visit): Promise<Response> {
     body: [
       renderDone(visit),
       renderDifferences(findTableDifferences(table)),
-      renderKeys(table),
       renderSummary(table),
       renderBuilds(open, visit.deps.now(), path),
       <h2>Columns</h2>,
@@ -104,19 +102,6 @@ function renderDifferences(differences: readonly Difference[]): Part {
     ...differences.slice(0, MAX_DIFFERENCES).map(renderDifference),
     ...(more > 0 ? [`and ${more} more`] : []),
   ]);
-}
-
-/** What an operator has to run, so that lists use all indexes. */
-function renderKeys(table: TableView): Part {
-  const due = describeTableKeys(table);
-  if (due === undefined) return undefined;
-  const fix = (
-    <span>
-      <b>{due}.</b> An operator runs it in a quiet hour: it locks the table while PostgreSQL writes
-      its rows again. <code>rowhouse admin build-keys --dry-run</code> shows how long.
-    </span>
-  );
-  return renderAttention("Keys", [fix]);
 }
 
 function renderDifference({ thing, wanted, found }: Difference): Html {
@@ -192,32 +177,30 @@ function renderRules({ unique, index, onDelete, onUpdate }: NamedColumn): Part {
 }
 
 function renderConstraints({ name, definition, builds, found }: TableView): Html {
-  const stateOf = (parts: readonly string[]) => {
-    const build = builds.find(({ name: part, state }) => parts.includes(part) && state !== "done");
+  const stateOf = (part: string) => {
+    const build = builds.find((each) => each.name === part && each.state !== "done");
     if (build !== undefined) return renderPill(BUILD_LABELS[build.state] ?? "to be built", "warn");
-    const states = parts.map((part) => findState(found?.parts ?? {}, part));
-    return found !== null && states.includes(undefined) ? (
+    const state = findState(found?.parts ?? {}, part);
+    return found !== null && state === undefined ? (
       renderPill("missing", "warn")
     ) : (
-      <span class="quiet">
-        {states.every((state) => state === "there") ? "valid" : "not valid"}
-      </span>
+      <span class="quiet">{state === "there" ? "valid" : "not valid"}</span>
     );
   };
   const targets = new Map(definition.columns.map((column) => [column.name, column.table]));
   const rows = [
-    { kind: "primary key", names: [`${name}__pkey`], columns: ["id"] },
+    { kind: "primary key", name: `${name}__pkey`, columns: ["id"] },
     ...keysOf(definition).map((constraint) => ({
       ...constraint,
-      ...{ names: findNames(constraint, found), kind: "unique" },
+      ...{ name: findName(constraint, found), kind: "unique" },
     })),
     ...referencesOf(definition).map((reference) => ({
       ...reference,
-      ...{ names: [reference.name], kind: `→ ${targets.get(reference.columns[0] ?? "")}` },
+      kind: `→ ${targets.get(reference.columns[0] ?? "")}`,
     })),
     ...indexesOf(definition).map((constraint) => ({
       ...constraint,
-      ...{ names: findNames(constraint, found), kind: "index" },
+      ...{ name: findName(constraint, found), kind: "index" },
     })),
   ];
   return renderTable(
@@ -226,20 +209,16 @@ function renderConstraints({ name, definition, builds, found }: TableView): Html
     rows.map((row): Part[] => [
       row.kind,
       <code>{row.columns.join(", ")}</code>,
-      <>
-        <code class="quiet">{row.names[0]}</code>
-        {row.names.length > 1 && <span class="quiet"> and {row.names.length - 1} more</span>}
-      </>,
-      stateOf(row.names),
+      <code class="quiet">{row.name}</code>,
+      stateOf(row.name),
     ]),
   );
 }
 
-/** The names of the indexes of the form in which an index exists. */
-function findNames(constraint: Constraint, found: TableView["found"]): string[] {
-  const exists = ({ name }: BuiltIndex) => findState(found?.parts ?? {}, name) !== undefined;
-  const search = builtIn(constraint, "search");
-  return (search.some(exists) ? search : builtIn(constraint, "plain")).map(({ name }) => name);
+/** The name of the index in the form in which it exists. */
+function findName(constraint: Constraint, found: TableView["found"]): string {
+  const search = nameIn(constraint, "search");
+  return findState(found?.parts ?? {}, search) === undefined ? constraint.name : search;
 }
 
 const BUILD_LABELS: Readonly<Record<string, string>> = {

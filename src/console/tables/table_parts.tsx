@@ -10,7 +10,7 @@ import {
   readConsole,
 } from "../../records/console/mod.ts";
 import { showCount } from "../../std/count.ts";
-import { describeTableKeys, findTableDifferences } from "../../tables/mod.ts";
+import { findTableDifferences } from "../../tables/mod.ts";
 import type { Visit } from "../enter.tsx";
 import type { Crumbs } from "../frame.tsx";
 import { joinParts, renderPill, renderTabs, renderTime } from "../parts.tsx";
@@ -75,7 +75,6 @@ export function renderState(table: ConsoleTable): Part {
   const open = builds.filter(({ state }) => state === "waiting" || state === "running").length;
   const pills = [
     differences > 0 && renderPill(showCount(differences, "difference"), "warn"),
-    describeTableKeys(table) !== undefined && renderPill("keys due", "warn"),
     failed > 0 && renderPill(`${showCount(failed, "build")} failed`, "warn"),
     open > 0 && renderPill(`${showCount(open, "build")} running`),
     apps === 0 && renderPill("unused"),

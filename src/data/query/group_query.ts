@@ -8,15 +8,12 @@
 import { ofParameter } from "../../http/mod.ts";
 import { AGGREGATES, type Aggregate, VALUES } from "../../kinds/mod.ts";
 import { Problem } from "../../problem.ts";
-import { MAX_GROUP_KEY_BYTES, MAX_GROUPS, MAX_VISITS } from "../../std/limits.ts";
+import { MAX_GROUP_KEY_BYTES, MAX_GROUPS } from "../../std/limits.ts";
 import { quote } from "../../std/quote.ts";
 import type { RecordedTable } from "../../tables/catalog/mod.ts";
 import { type Condition, invalid, type QueryColumn, unsupported } from "./filter.ts";
-import type { PathOptions } from "./indexes.ts";
+import { type FindOptions, type Planned, planGrouped } from "./find_plan.ts";
 import { LIST_PARAMETERS, NO_TABLES, readConditions, toProblem } from "./list_query.ts";
-import { describeLimit, type Exceeded, NARROW } from "./needed_index.ts";
-import type { QueryPath } from "./path.ts";
-import { planRows, planSets, type SetParts, WHOLE_SET } from "./plan.ts";
 
 export type GroupQuery = {
   /** All of them must be true. */
@@ -99,71 +96,25 @@ function checkAggregates(
   return columns;
 }
 
-// Groups as arguments of their function: columns and values by number, and the values.
-
-type GroupOptions = PathOptions & {
-  readonly visits: number;
-  /** Max rows that are visited for a condition on referenced rows. */
-  readonly setVisits?: number;
-  readonly work: number;
-};
-type GroupPlan = {
-  /** The JSON argument of `rowhouse.query_statement`, which returns its visits, and of `rowhouse.group_statement`. */
-  readonly plan: string;
-  readonly values: readonly string[];
-  readonly index: string | undefined;
-  readonly isUnindexed: boolean;
-};
-
-/** The work of grouping by a text, which hashes it. */
-const KEY_WORK = 2;
-
-export function planGroups(
-  query: GroupQuery,
-  table: RecordedTable,
-  options: GroupOptions,
-): GroupPlan {
-  const { setVisits = MAX_VISITS, ...limits } = options;
-  const { plan, values, path, isUnindexed } = planSets(
-    { ...WHOLE_SET, where: query.where, limit: 0 },
-    { ...limits, visits: setVisits, table },
-    { toPlan: (chosen, parts) => toGroupPlan(chosen, query, { ...options, ...parts, table }) },
-  );
-  const { index = path.branches[0]?.index } = path;
-  return { plan: JSON.stringify(plan), values, index, isUnindexed };
+/** Groups as arguments of their function, also for `rowhouse.find_groups_statement`. */
+export function planGroups(query: GroupQuery, table: RecordedTable, options: FindOptions): Planned {
+  const { where, by, aggregates } = query;
+  return planGrouped(where, table, {
+    ...options,
+    toMore: (numberOf) => ({
+      by: [...new Set(by.map(numberOf))],
+      ...Object.fromEntries(
+        Object.entries(aggregates).map(([name, columns]) => [
+          name,
+          [...new Set(columns.map(numberOf))],
+        ]),
+      ),
+    }),
+  });
 }
 
-function toGroupPlan(
-  path: QueryPath,
-  { where, by, aggregates }: GroupQuery,
-  options: GroupOptions & SetParts & { readonly table: RecordedTable },
-) {
-  const { rows, numberOf, toTexts } = planRows(path, where, options);
-  const keys = by
-    .filter(isText)
-    .map((column) => ({ column, work: KEY_WORK, maxBytes: MAX_GROUP_KEY_BYTES }));
-  const toNumbers = (columns: readonly QueryColumn[]) => [...new Set(columns.map(numberOf))];
-  const used = [...by, ...Object.values(aggregates).flat()];
-  return {
-    ...rows,
-    ...toTexts(keys, used),
-    ...{ grouped: toNumbers(used), by: toNumbers(by) },
-    ...Object.fromEntries(
-      Object.entries(aggregates).map(([name, columns]) => [name, toNumbers(columns)]),
-    ),
-  };
-}
-
-function isText({ kind }: QueryColumn): boolean {
-  return kind === "string";
-}
-
-/** Why rows cannot be grouped, by what ended their visits. */
-export function explainGroups(
-  { by, where }: GroupQuery,
-  { name }: RecordedTable,
-  { cut, limitMs }: Exceeded,
-): Problem {
+/** Why rows cannot be grouped. */
+export function explainGroups({ by }: GroupQuery, cut: string | undefined): Problem | undefined {
   const keys = by.map((column) => column.name).join(", ");
   switch (cut) {
     case "groups":
@@ -179,8 +130,6 @@ export function explainGroups(
         message: "The groups are too large for a response: add conditions, or use fewer columns",
       });
     default:
-      return new Problem("timeout", {
-        message: `Cannot group these rows, because ${describeLimit({ where, order: [] }, { name }, { limitMs })}: ${NARROW}`,
-      });
+      return undefined;
   }
 }

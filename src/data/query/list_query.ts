@@ -33,13 +33,7 @@ import {
 } from "./filter.ts";
 import { givenTwice, type ListQuery, readLimit, readOffset, type SortKey } from "./query.ts";
 import { joinReferenced, listReferenced } from "./referenced.ts";
-import {
-  checkIndexes,
-  fitLimit,
-  parseSelection,
-  readSelection,
-  type SelectionText,
-} from "./related.ts";
+import { fitLimit, parseSelection, readSelection, type SelectionText } from "./related.ts";
 import { withRule } from "./rule_conditions.ts";
 
 type Columns = Pick<RecordedTable["definition"], "name" | "columns">;
@@ -96,7 +90,6 @@ export function readListQuery(
   const known = issues.length === 0 ? order : undefined;
   const after = within("after", () => attempt(() => readAfter(once, known)));
   if (issues.length > 0) throw toProblem(issues);
-  checkIndexes(related, tables);
   const isPlain = [...once.keys()].every((name) => name === "limit" || name === "offset");
   return {
     ...{ where, order, select, related, after, offset, limit },

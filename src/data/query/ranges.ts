@@ -5,8 +5,7 @@
  */
 
 import { type SearchParts, SQL } from "../../kinds/mod.ts";
-import type { Comparison, Condition, QueryColumn, Referenced } from "./filter.ts";
-import type { ListQuery } from "./query.ts";
+import type { Comparison, Condition, QueryColumn } from "./filter.ts";
 import { compareTerms, toTerms } from "./terms.ts";
 
 export function findComparison(
@@ -22,16 +21,6 @@ function isComparisonOf({ name }: Pick<QueryColumn, "name">, ops: readonly strin
     "column" in condition && ops.includes(condition.op) && condition.column.name === name;
 }
 
-export function findReferenced(
-  where: readonly Condition[],
-  { name }: QueryColumn,
-): Referenced | undefined {
-  return where.find(
-    (condition): condition is Referenced =>
-      condition.op === "referenced" && condition.column.name === name,
-  );
-}
-
 const ABOUT_VALUES = ["eq", "neq", "lt", "lte", "gt", "gte", "like", "ilike", "in"];
 
 export function isPresent(where: readonly Condition[], column: QueryColumn): boolean {
@@ -42,12 +31,6 @@ export function isPresent(where: readonly Condition[], column: QueryColumn): boo
       "of" in condition &&
       findComparison(condition.of, column, ["null"]) !== undefined,
   );
-}
-
-export function hasRange({ where }: ListQuery, column: QueryColumn | undefined): boolean {
-  if (column === undefined) return false;
-  const { lower, upper } = findEdges(where, column);
-  return lower !== undefined || upper !== undefined;
 }
 
 /** An end of a range, as a value of the first term of its column. */
@@ -108,9 +91,13 @@ export function findEdges(where: readonly Condition[], column: QueryColumn): End
 /** A pattern that begins with a text, and whether it is only that text and `*`. */
 function findPrefix(where: readonly Condition[], column: QueryColumn) {
   const condition = findComparison(where, column, ["like"]);
-  const pattern = condition?.values[0] ?? "";
+  const { prefix, isWhole } = readPrefix(condition?.values[0] ?? "");
+  return condition === undefined || prefix === "" ? undefined : { condition, prefix, isWhole };
+}
+
+/** The text with which all texts of a pattern begin, and whether these are all that begin with it. */
+export function readPrefix(pattern: string): { prefix: string; isWhole: boolean } {
   const [start = ""] = /^(?:[^\\%]|\\.)*/su.exec(pattern) ?? [];
-  if (condition === undefined || start === "") return undefined;
-  const isWhole = pattern.slice(start.length) === "%";
-  return { condition, prefix: start.replaceAll(/\\(.)/gsu, "$1"), isWhole };
+  const prefix = start.replaceAll(/\\(.)/gsu, "$1");
+  return { prefix, isWhole: pattern.slice(start.length) === "%" };
 }

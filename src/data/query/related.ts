@@ -5,7 +5,6 @@
  * @module
  */
 
-import { Problem } from "../../problem.ts";
 import type { NamedColumn } from "../../schema/mod.ts";
 import { MAX_ROWS } from "../../std/limits.ts";
 import { quote } from "../../std/quote.ts";
@@ -20,10 +19,7 @@ import {
   type QueryColumn,
   unsupported,
 } from "./filter.ts";
-import type { PathOptions } from "./indexes.ts";
-import { chooseChildren } from "./path.ts";
-import { type Children, type Relation, readLimit, type Selection, type SortKey } from "./query.ts";
-import { isSearchable } from "./terms.ts";
+import { type Relation, readLimit, type Selection, type SortKey } from "./query.ts";
 
 export const MAX_RELATIONS = 3;
 const RELATED_LIMITS = {
@@ -245,49 +241,6 @@ function listChildren(related: readonly Relation[], parent = ""): string[] {
     ...(children === undefined ? [] : [`${parent}${name}`]),
     ...listChildren(nested, `${parent}${name}.`),
   ]);
-}
-
-/** @throws {Problem} needs_index; unsupported_query — no index has the order of children */
-export function checkIndexes(related: readonly Relation[], tables: AppTables): void {
-  for (const relation of related) {
-    const { children } = relation;
-    const options = { appId: tables.appId, missing: new Set<string>() };
-    if (children !== undefined && chooseChildren(relation, children, options) === undefined)
-      throw explainChildren(relation, children, options);
-    checkIndexes(relation.related, tables);
-  }
-}
-
-/** Names the index to declare, if it would serve the order, or else why no index has it. */
-function explainChildren(
-  { table, column }: Relation,
-  { order }: Children,
-  options: PathOptions,
-): Problem {
-  const { name, whole } = table;
-  const keys = order.slice(0, -1).map((key) => key.column);
-  const columns = [column, ...keys].map((of) => of.name);
-  const declared = { ...table, whole: { ...whole, indexes: [...whole.indexes, columns] } };
-  if (chooseChildren({ table: declared, column }, { order }, options) !== undefined) {
-    const declaration = columns.map((of) => JSON.stringify(of)).join(", ");
-    return new Problem("needs_index", {
-      message: `Cannot list ${name} by ${keys.map((key) => key.name).join(", ") || column.name} without an index: declare .index(${declaration}) on ${name}`,
-    });
-  }
-  return unsupported(`Cannot sort ${name} ${explainOrder(keys, order)}: no index has this order`);
-}
-
-/** The part of an order that no index of a reference has. */
-function explainOrder(keys: readonly QueryColumn[], order: readonly SortKey[]): string {
-  if (order.some(({ isDescending }) => isDescending !== order[0]?.isDescending))
-    return "in two directions";
-  const unsearchable = keys.find((key) => !isSearchable(key));
-  if (unsearchable !== undefined)
-    return `by ${unsearchable.name}, which is of kind ${unsearchable.kind}`;
-  const optional = keys.slice(1).find(({ required }) => !required);
-  return optional === undefined
-    ? `by ${keys.map((key) => key.name).join(", ")}`
-    : `by ${optional.name} in descending order after another column, because it is optional`;
 }
 
 /** The tables whose functions find the related rows. */

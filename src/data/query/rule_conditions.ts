@@ -13,10 +13,13 @@ import {
   isReadable,
   type Match,
   ME,
+  ownValue,
   type RuleValue,
 } from "../../schema/mod.ts";
 import {
   hasExactWalks,
+  indexesOf,
+  keysOf,
   listRulePaths,
   type RecordedTable,
   serveSet,
@@ -44,15 +47,6 @@ export function isRuled(
   return person !== undefined && !allowsAll(served?.view.read);
 }
 
-/** Whether every row that the person sees fulfills the condition. */
-export function isRule(
-  definition: Definition,
-  person: Person | undefined,
-  condition: Condition,
-): boolean {
-  return toRuleConditions(definition, person).some((each) => isSame(each, condition));
-}
-
 /** The conditions of a query with those of the rule, each once. */
 export function withRule(
   where: readonly Condition[],
@@ -77,37 +71,6 @@ export function isSeen(
   );
 }
 
-/** A reference that a condition compares with a value, and the alternative of the rule by which a member of it sees the rows. */
-export type Membership = { readonly alternative: number; readonly value: string };
-
-/** By which membership the person sees every row that fulfills the conditions, if the person has it: only the database knows. */
-export function findMembership(
-  { columns, served }: Definition,
-  person: Person,
-  where: readonly Condition[],
-): Membership | undefined {
-  for (const [alternative, matches] of (served?.view.read ?? []).entries()) {
-    const { [MEMBER]: members = [], [OTHER]: others = [] } = Object.groupBy(
-      Object.entries(matches),
-      ([, match]) => (isMemberOf(match) ? MEMBER : OTHER),
-    );
-    const [only, ...more] = members;
-    const value = where.find(
-      (condition): condition is Comparison =>
-        condition.op === "eq" && condition.column.name === only?.[0],
-    )?.values[0];
-    if (value === undefined || more.length > 0) continue;
-    const isRest = toConditions(Object.fromEntries(others), columns, person).every(
-      (each) => each !== undefined && where.some((other) => isSame(each, other)),
-    );
-    if (isRest) return { alternative, value };
-  }
-  return undefined;
-}
-
-const MEMBER = "member";
-const OTHER = "other";
-
 /**
  * The query whose rows are those of a walk of the rule, in the order of ids, without the conditions of the rule. `undefined`: no walk
  * has exactly the rows that the person sees, or the query has other conditions.
@@ -127,13 +90,31 @@ export function toWalkOfRule<Query extends Pick<ListQuery, "where" | "order">>(
   return isWalk ? { ...query, where } : undefined;
 }
 
-/** Whether indexes find the rows that the person sees. */
-export function isRuleServed(
+/** Whether the person reads all rows, or a list walks along indexes of the rule. */
+export function isRuleWalked(
   { definition: { served }, whole }: RecordedTable,
   person: Person | undefined,
 ): boolean {
   if (person === undefined || served === undefined || allowsAll(served.view.read)) return true;
   return listRulePaths(serveSet(served, whole)) !== undefined;
+}
+
+/** Whether the person reads all rows, or an index begins with a column of each alternative of the rule. */
+export function isRuleIndexed(
+  { definition: { served }, whole }: RecordedTable,
+  person: Person | undefined,
+): boolean {
+  if (person === undefined || served === undefined || allowsAll(served.view.read)) return true;
+  const { app, read = [] } = served.view;
+  const firsts = [...keysOf(whole), ...indexesOf(whole)]
+    .filter(({ appId }) => appId === undefined || appId === app)
+    .flatMap(({ columns }) => columns.slice(0, 1));
+  return read.every((alternative) =>
+    [ID.name, ...firsts].some((name) => {
+      const match = ownValue(alternative, name);
+      return match !== undefined && !isReadable(match);
+    }),
+  );
 }
 
 function toConditions(

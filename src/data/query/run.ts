@@ -17,21 +17,23 @@ import { NO_WALK, type RecordedTable, TAG_LENGTH } from "../../tables/catalog/mo
 import { callFunction, findCurrent } from "../call.ts";
 import type { DataDeps } from "../deps.ts";
 import { proveKey } from "../prove_key.ts";
-import type { AppTables } from "./filter.ts";
+import type { AppTables, Condition } from "./filter.ts";
+import { planFind } from "./find_plan.ts";
 import { explainGroups, type GroupQuery, planGroups, readGroupQuery } from "./group_query.ts";
+import { type IndexUse, useOfRelated } from "./index_use.ts";
 import { readListQuery } from "./list_query.ts";
 import {
-  type Exceeded,
+  describeTime,
   explainNeededIndex,
   explainRuleTimeout,
   explainSet,
   explainTimeout,
+  NARROW,
 } from "./needed_index.ts";
-import { planQuery } from "./plan.ts";
 import { type ListQuery, ONLY_PAGES, type Page, readPage } from "./query.ts";
 import { listSetTables } from "./referenced.ts";
 import { listTables } from "./related.ts";
-import { isRuled, isRuleServed, toRuleConditions, withRule } from "./rule_conditions.ts";
+import { isRuleIndexed, isRuleWalked, toRuleConditions, withRule } from "./rule_conditions.ts";
 import { planSeenWalk } from "./walk.ts";
 
 // Finds the page of a list: its tag, and its rows unless the caller has them. A page that may be
@@ -59,19 +61,24 @@ const MAX_TAGGED_ROWS = 2000;
 /** A page with more rows is probably too large for a pipelined call. Without a tag, the first call is not pipelined. */
 const MAX_INLINE_ROWS = 100;
 
-/** A person whose rule has too many rows or memberships for the walks of a list gets the page of a query. */
+/** A person whose rule has no walks, or too many rows or memberships for those of a list, gets the page of a query. */
 async function findPage(
   deps: DataDeps,
   context: KeyRequestContext,
   asked: PageQuery,
 ): Promise<FoundPage> {
-  const page = await walkPage(deps, context, asked).catch(async (error: unknown) => {
-    if (!(error instanceof SignalError) || error.signal !== SIGNALS.tooManyVisits) throw error;
-    const { table, tags } = asked;
+  const { table, tags } = asked;
+  const find = () => {
     const query = { ...readQuery(deps, context, table), isCounted: false };
-    return await findQueriedPage(deps, context, { table, tags, query, isFound: true });
+    return findQueriedPage(deps, context, { table, tags, query, isFound: true });
+  };
+  const hasFilters = deps.previews.includes("filters");
+  if (hasFilters && !isRuleWalked(table, context.principal.person)) return await find();
+  const page = await walkPage(deps, context, asked).catch((error: unknown) => {
+    if (error instanceof SignalError && error.signal === SIGNALS.tooManyVisits) return find();
+    throw error;
   });
-  return deps.previews.includes("filters") ? page : withoutCursor(page);
+  return hasFilters ? page : withoutCursor(page);
 }
 
 async function walkPage(
@@ -82,15 +89,13 @@ async function walkPage(
   const known = tags.join(",");
   const { person } = context.principal;
   // An API key reads no other rows than those of the page.
-  const limits =
-    person && limitQuery(deps, table, { person, isUnindexed: !isRuleServed(table, person) });
+  const isServed = isRuleWalked(table, person);
+  const limits = person && toLimits(deps, { isServed, hasIndex: isServed });
   const call = async (inline: number | null) => {
     const values = { limit, offset, bytes: deps.maxResponseBytes, known, inline };
     const sent = callFunction(deps, context, { table, endpoint: "list", values, ...limits });
     return await sent.catch((error: unknown) => {
-      throw limits === undefined || !isTimeout(error)
-        ? error
-        : toTimeout(error, { table, person, query: { where: [] }, ...limits });
+      throw limits === undefined ? error : explain(error, { table, person, where: [], ...limits });
     });
   };
   const isShort =
@@ -255,171 +260,113 @@ function isTable(value: unknown): value is RecordedTable {
 
 type QueryCall = Pick<PageQuery, "table" | "tags"> & {
   readonly query: NonNullable<AskedList["query"]>;
-  /** See `PathOptions.isFound`. */
+  /** Whether walks of the person's rule have too many rows. */
   readonly isFound?: boolean;
 };
 
 /**
  * Finds the page of a query. A walk is as short as a list; another query is never pipelined: it can last half a second.
  *
- * @throws {Problem} needs_index — a complete page would exceed the max visits or the max work; timeout
+ * @throws {Problem} needs_index — too many rows meet a condition on referenced rows; timeout
  */
 async function findQueriedPage(
   deps: DataDeps,
   context: KeyRequestContext,
   { table, query, tags, isFound = false }: QueryCall,
 ): Promise<FoundPage> {
-  if (!isFound && query.offset >= deps.maxVisits)
-    throw new Problem("unsupported_query", {
-      message: `The offset must be below ${deps.maxVisits}: continue with after`,
-    });
   const missing = new Set<string>();
   const { appId, person } = context.principal;
-  const options = {
-    ...{ appId, person, missing, isCounted: query.isCounted },
-    ...{ isUnselective: false, isFound },
-    counted: deps.maxCounted,
-    ...{ visits: deps.maxVisits, work: deps.maxWork, bytes: deps.maxResponseBytes },
-  };
   const known = tags.join(",");
   const isKnown = (tag: string) => known.split(",").includes(tag);
+  let hasWalks = !query.isCounted && !isFound;
   // Related rows cost more than the page, also if the caller has them.
   const isShort = (query.limit <= MAX_INLINE_ROWS || tags.length > 0) && query.related.length === 0;
   let inline = isShort ? INLINE_BYTES : null;
-  const sent = makeUnsent();
+  const rest = { bytes: deps.maxResponseBytes, known };
+  const counted = query.isCounted ? deps.maxCounted : undefined;
   const plan = (current: RecordedTable, isRenewed = true) => {
     // Another column set may lack a column of the query.
     const read = isRenewed ? readQuery(deps, context, current) : query;
-    const rest = { bytes: deps.maxResponseBytes, known };
     const related = [...listTables(read.related), ...listSetTables(read.where)];
-    const hasWalks = !query.isCounted && !missing.has(NO_WALK) && !options.isFound;
-    const walk = hasWalks ? planSeenWalk(read, current, options) : undefined;
+    const options = { appId, person, missing, bytes: deps.maxResponseBytes };
+    const canWalk = hasWalks && !missing.has(NO_WALK);
+    const walk = canWalk ? planSeenWalk(read, current, options) : undefined;
     if (walk !== undefined) {
-      const limitMs = deps.queryTimeoutMs;
-      Object.assign(sent, makeUnsent(), { index: walk.index, limitMs });
-      const values = { ...walk, ...rest, inline };
-      return { endpoint: "walk", values, related, limitMs } as const;
+      const uses = read.related.map((relation) => useOfRelated(relation, { appId, person }));
+      const isUnindexed = uses.some(({ isServed }) => !isServed);
+      const use = { index: walk.index, isUnindexed, limitMs: deps.queryTimeoutMs };
+      return { endpoint: "walk", values: { ...walk, ...rest, inline }, related, ...use } as const;
     }
-    const { index, isSelective, isUnindexed, ...planned } = planQuery(read, current, options);
-    const limits = limitQuery(deps, current, { person, isUnindexed });
-    Object.assign(sent, { index, isSelective, ...limits });
-    return { endpoint: "find", values: { ...planned, ...rest }, related, ...limits } as const;
+    const planned = planFind(read, current, { ...options, counted });
+    const values = { plan: planned.plan, values: planned.values, ...rest };
+    return { endpoint: "find", values, related, ...toLimits(deps, planned) } as const;
   };
-  const explain = (exceeded: Exceeded) => {
-    const message = explainNeededIndex(query, table, { appId, person, missing, ...exceeded });
-    return new Problem("needs_index", { message });
-  };
-  return await repeatPlanned({ table, query, options, sent, explain }, async () => {
-    for (;;) {
-      const call = { table, ...plan(table, false), renew: plan };
-      const found = readFound(await callFunction(deps, context, call));
-      if (inline === null || found.body !== undefined || isKnown(found.tag)) return found;
+  for (;;) {
+    const call = plan(table, false);
+    try {
+      const found = readFound(await callFunction(deps, context, { table, ...call, renew: plan }));
+      if (
+        call.endpoint === "find" ||
+        inline === null ||
+        found.body !== undefined ||
+        isKnown(found.tag)
+      )
+        return found;
       inline = null;
+    } catch (error) {
+      const signal = error instanceof SignalError ? error : undefined;
+      if (call.endpoint === "walk" && signal?.signal === SIGNALS.tooManyVisits) {
+        // The person has too many memberships for walks.
+        hasWalks = false;
+        continue;
+      }
+      if (call.endpoint !== "walk" || signal?.signal !== SIGNALS.indexMissing)
+        throw explain(error, {
+          ...{ table, where: query.where, person, ...call },
+          explainSlow: (limitMs) => explainNeededIndex(query, table, { appId, person, limitMs }),
+        });
+      // The index is a deferred step of a push: until it is built, PostgreSQL finds the rows by another way.
+      missing.add(signal.detail ?? call.index);
     }
-  });
+  }
 }
 
-/** What a call needs of the plan that it sends: a newer table may have another index. */
-export type SentPlan = {
-  index: string | undefined;
-  isSelective: boolean;
-  isUnindexed: boolean;
-  /** Absent without a limit of its own. */
-  limitMs: number | undefined;
-};
+export type Limits = { readonly isUnindexed: boolean; readonly limitMs: number };
 
-export function makeUnsent(): SentPlan {
-  return { index: undefined, isSelective: false, isUnindexed: false, limitMs: undefined };
-}
-
-/** The time limit of a query. A person whose rule has an index reads the rows of that index. */
-function limitQuery(
+export function toLimits(
   { queryTimeoutMs, unindexed }: DataDeps,
-  table: RecordedTable,
-  { person, isUnindexed }: { person: Person | undefined; isUnindexed: boolean },
-): { isUnindexed: boolean; limitMs: number } {
-  const hasIndex =
-    !isUnindexed || (isRuled(table.definition, person) && isRuleServed(table, person));
-  const limitMs = hasIndex ? queryTimeoutMs : Math.min(unindexed.timeoutMs, queryTimeoutMs);
-  return { isUnindexed, limitMs };
+  use: Pick<IndexUse, "isServed" | "hasIndex">,
+): Limits {
+  const limitMs = use.hasIndex ? queryTimeoutMs : Math.min(unindexed.timeoutMs, queryTimeoutMs);
+  return { isUnindexed: !use.isServed, limitMs };
 }
 
-type Repeated = {
+/** Without limits, the call has the time of any. */
+type Explained = Partial<Limits> & {
   readonly table: RecordedTable;
-  readonly query: Pick<ListQuery, "where">;
-  readonly options: {
-    readonly appId: string;
-    readonly person: Person | undefined;
-    readonly missing: Set<string>;
-    isUnselective: boolean;
-    isFound: boolean;
-  };
-  readonly sent: SentPlan;
-  /** What would find the rows, by the exceeded limit. */
-  readonly explain: (exceeded: Exceeded) => Problem;
-  /** Whether PostgreSQL finds the rows if a walk visits too many; defaults to true. */
-  readonly canFind?: boolean;
+  readonly where: readonly Condition[];
+  readonly person: Person | undefined;
+  /** What would be faster than a query that no index serves. */
+  readonly explainSlow?: (limitMs: number) => string;
 };
 
-/** The limits of walks. */
-const VISITS: ReadonlySet<string | undefined> = new Set(["visits", "text", "members"]);
+/** The error of a call that finds rows, with what would find them. */
+export function explain(
+  error: unknown,
+  { table, where, person, isUnindexed, limitMs, explainSlow }: Explained,
+): unknown {
+  if (error instanceof SignalError && error.signal === SIGNALS.tooManyVisits)
+    return explainSet(where, error.detail) ?? error;
+  if (!isTimeout(error) || limitMs === undefined) return error;
+  const advice = isUnindexed === true ? explainSlow?.(limitMs) : undefined;
+  const message = isRuleIndexed(table, person)
+    ? (advice ?? explainTimeout(limitMs))
+    : explainRuleTimeout(limitMs);
+  return new Problem("timeout", { message, cause: error });
+}
 
 function isTimeout(error: unknown): error is Problem {
   return error instanceof Problem && error.code === "timeout";
-}
-
-type TimedOut = Pick<SentPlan, "isUnindexed" | "limitMs"> &
-  Pick<Repeated, "table" | "query"> & {
-    readonly person: Person | undefined;
-    readonly explain?: Repeated["explain"];
-  };
-
-/** The timeout of a call with a limit of its own, with what would be faster. */
-function toTimeout(
-  cause: Problem,
-  { table, person, query, isUnindexed, limitMs, explain }: TimedOut,
-): Problem {
-  if (limitMs === undefined) return cause;
-  const advice = isUnindexed ? explain?.({ limitMs }).message : undefined;
-  const message = isRuleServed(table, person)
-    ? (advice ?? explainTimeout(query, limitMs))
-    : explainRuleTimeout(limitMs);
-  return new Problem("timeout", { message, cause });
-}
-
-/**
- * Calls again with another plan if an index is missing, or if a walk visited too many rows: then PostgreSQL finds the rows among all,
- * and only the time of the call limits it.
- *
- * @throws {Problem} needs_index; timeout — with what would be faster
- */
-export async function repeatPlanned<Found>(
-  { table, query, options, sent, explain, canFind = true }: Repeated,
-  call: () => Promise<Found>,
-): Promise<Found> {
-  const { appId, person, missing } = options;
-  for (;;) {
-    try {
-      return await call();
-    } catch (error) {
-      if (isTimeout(error)) throw toTimeout(error, { table, person, query, explain, ...sent });
-      const { signal, detail } = error instanceof SignalError ? error : {};
-      if (signal === SIGNALS.tooManyVisits) {
-        const problem = explainSet(query.where, { appId, person, cut: detail, missing });
-        if (problem !== undefined) throw problem;
-        // Too many rows fulfill the condition: another path visits them page by page.
-        if (sent.isSelective && !options.isUnselective) options.isUnselective = true;
-        else if (VISITS.has(detail) && canFind && !options.isFound) options.isFound = true;
-        else throw explain({ cut: detail });
-        continue;
-      }
-      // The detail names an index of related rows, or that the function has no walk along the index.
-      const found = signal === SIGNALS.indexMissing ? (detail ?? sent.index) : undefined;
-      if (found === undefined) throw error;
-      // The index is a deferred step of a push: the query runs without it until it is built.
-      missing.add(found);
-    }
-  }
 }
 
 /**
@@ -460,30 +407,27 @@ async function readGroups(
   context: KeyRequestContext,
   { table, query, tags }: GroupsCall,
 ): Promise<FoundPage> {
-  const missing = new Set<string>();
   const { appId, person } = context.principal;
-  const options = { appId, person, missing, isUnselective: false, isFound: false };
-  const sent = makeUnsent();
   const plan = (current: RecordedTable, isRenewed = true) => {
     const read = isRenewed ? readGrouping(deps, context, current) : query;
-    const { index, isUnindexed, ...planned } = planGroups(read, current, {
-      ...options,
-      ...{ visits: deps.maxCounted, setVisits: deps.maxVisits, work: deps.maxWork },
-    });
-    const limits = limitQuery(deps, current, { person, isUnindexed });
-    Object.assign(sent, { index, ...limits });
+    const planned = planGroups(read, current, { appId, person });
     const rest = { bytes: deps.maxResponseBytes, known: tags.join(",") };
+    const values = { plan: planned.plan, values: planned.values, ...rest };
     const related = listSetTables(read.where);
-    return {
-      endpoint: "find_groups",
-      values: { ...planned, ...rest },
-      related,
-      ...limits,
-    } as const;
+    return { endpoint: "find_groups", values, related, ...toLimits(deps, planned) } as const;
   };
-  const explain = (exceeded: Exceeded) => explainGroups(query, table, exceeded);
-  return await repeatPlanned({ table, query, options, sent, explain }, async () => {
-    const call = { table, ...plan(table, false), renew: plan };
-    return readFound(await callFunction(deps, context, call));
-  });
+  const call = plan(table, false);
+  try {
+    return readFound(await callFunction(deps, context, { table, ...call, renew: plan }));
+  } catch (error) {
+    const cut = error instanceof SignalError ? error.detail : undefined;
+    throw (
+      explainGroups(query, cut) ??
+      explain(error, {
+        ...{ table, where: query.where, person, ...call },
+        explainSlow: (limitMs) =>
+          `Cannot group these rows, because ${describeTime(table, limitMs)}: ${NARROW}`,
+      })
+    );
+  }
 }

@@ -14,24 +14,11 @@ export function toTerms(column: QueryColumn): Term[] {
   return parts.rest === undefined ? [start] : [start, { column, part: "rest" }];
 }
 
-export function searchedTerms(column: QueryColumn): Term[] {
-  const terms = toTerms(column);
-  return terms.slice(0, countSearched(terms));
-}
-
 export function toTermValues({ kind }: QueryColumn, value: string): readonly string[] {
   return SQL[kind].parts?.toParts(value, md5) ?? [value];
 }
 
 const md5 = (text: string) => Bun.CryptoHasher.hash("md5", text, "hex");
-
-/** How many leading terms can be searched: the others only order the index. */
-export function countSearched(terms: readonly Term[]): number {
-  const end = terms.findIndex(
-    ({ column, part }) => part !== undefined && SQL[column.kind].parts?.[part]?.isUnsearched,
-  );
-  return end === -1 ? terms.length : end;
-}
 
 /** The lowest and the highest value of a term. */
 export function endsOf({ column, part }: Term): Readonly<Record<"lower" | "upper", string>> {
@@ -56,13 +43,4 @@ export function compareTerms(term: Term, a: string, b: string): number {
 /** Whether exactly the rows with these terms have the value. */
 export function isWholeValue({ kind }: QueryColumn, value: string): boolean {
   return SQL[kind].parts?.isWhole(value) ?? true;
-}
-
-export function isSearchable({ kind }: QueryColumn): boolean {
-  return SQL[kind].ends !== undefined;
-}
-
-/** Whether a list without an index is sorted by the parts of this column. */
-export function isSortedByParts({ kind }: QueryColumn): boolean {
-  return SQL[kind].parts?.isSorted === true;
 }

@@ -6,6 +6,7 @@
  */
 
 import { SQL } from "../../kinds/mod.ts";
+import type { Person } from "../../principal.ts";
 import {
   type EndpointCall,
   listWalks,
@@ -14,15 +15,23 @@ import {
   type Walk,
   type WalkColumn,
 } from "../../tables/catalog/mod.ts";
-import { readCursorValue } from "./after.ts";
-import type { Condition } from "./filter.ts";
+import { type Condition, ID } from "./filter.ts";
+import { planRelated } from "./find_plan.ts";
 import { describeOrder } from "./list_query.ts";
-import { type Bound, choosePath, type QueryPath } from "./path.ts";
-import { planRelated, type RelatedOptions } from "./plan.ts";
+import { readCursorValue } from "./page_parts.ts";
 import type { ListQuery } from "./query.ts";
 import { isSeen, toWalkOfRule } from "./rule_conditions.ts";
 import { compareTerms, endsOf, type Term, toTerms } from "./terms.ts";
+import { type Bound, toWalkPath, type WalkPath } from "./walk_path.ts";
 
+type WalkOptions = {
+  readonly appId: string;
+  readonly person: Person | undefined;
+  /** The indexes that are not built yet. */
+  readonly missing: ReadonlySet<string>;
+  /** Max bytes of the related rows of each relation. */
+  readonly bytes?: number;
+};
 type WalkCall = Extract<EndpointCall, { endpoint: "walk" }>;
 type PlannedWalk = Omit<WalkCall["values"], "bytes" | "known" | "inline">;
 
@@ -30,7 +39,7 @@ type PlannedWalk = Omit<WalkCall["values"], "bytes" | "known" | "inline">;
 export function planSeenWalk(
   query: ListQuery,
   table: RecordedTable,
-  options: RelatedOptions,
+  options: WalkOptions,
 ): PlannedWalk | undefined {
   const { person } = options;
   const walk = isSeen(table.definition, person, query.where)
@@ -43,34 +52,27 @@ export function planSeenWalk(
 
 /**
  * `undefined` if the query needs more than a walk: another condition, a sort, an offset.
- *
- * @throws {Problem} needs_index — an index of related rows is not built yet
  */
 export function planWalk(
   query: ListQuery,
   table: RecordedTable,
-  options: RelatedOptions,
+  options: WalkOptions,
 ): PlannedWalk | undefined {
-  const { where, order, select, limit, offset } = query;
+  const { order, select, limit, offset } = query;
   if (offset > 0) return undefined;
-  const path = choosePath(query, table, options);
-  const walk = listWalks(table.definition, table.whole).find(
-    ({ index }) => index === (path.index ?? ""),
-  );
-  const isFulfilled = (condition: Condition) =>
-    path.fulfilled.includes(condition) ||
-    (path.nulls === undefined && walk?.columns.some((column) => isPresence(condition, column)));
-  // Indexes of the values of an enum have no statements.
-  if (path.branches.length > 0) return undefined;
-  if ("in" in path || !where.every(isFulfilled)) return undefined;
-  const isOneRow = path.isSingle && limit > 0 && query.after === undefined;
-  if (walk === undefined || !(path.isOrdered || isOneRow)) return undefined;
+  const walks = listWalks(table.definition, table.whole).flatMap((walk) => {
+    const path = toServing(query, walk, table, options);
+    return path === undefined ? [] : [{ walk, path }];
+  });
+  const [best] = walks.toSorted((a, b) => b.path.fixed.length - a.path.fixed.length);
+  if (best === undefined) return undefined;
+  const { walk, path } = best;
   const range = toRange(query, path, toWalkTerms(walk, table));
   if (range === undefined) return undefined;
   const names = queryColumns(table.definition).map(({ name }) => name);
   const numberOf = ({ column }: Pick<Term, "column">) => names.indexOf(column.name) + 1;
   const cursor = describeOrder(order);
-  const related = planRelated(query.related, table, options);
+  const related = planRelated(query.related, table, options.bytes);
   return {
     index: walk.index,
     isDescending: path.isDescending,
@@ -80,6 +82,26 @@ export function planWalk(
     order: order.map(numberOf),
     cursor: related === undefined ? cursor : `${cursor}\n${JSON.stringify(related)}`,
   };
+}
+
+/** The range of a built index, if it has exactly the rows of the query. */
+function toServing(
+  query: ListQuery,
+  walk: Walk,
+  { definition }: RecordedTable,
+  { appId, missing }: WalkOptions,
+): WalkPath | undefined {
+  const known = [ID, ...definition.columns];
+  const columns = walk.columns.flatMap(({ name }) => known.find((own) => own.name === name) ?? []);
+  if (missing.has(walk.index) || (walk.appId ?? appId) !== appId) return undefined;
+  const path = toWalkPath(query, walk, columns);
+  if (path === undefined) return undefined;
+  const isFulfilled = (condition: Condition) =>
+    path.fulfilled.includes(condition) ||
+    (path.nulls === undefined && walk.columns.some((column) => isPresence(condition, column)));
+  const isOneRow = path.isSingle && query.limit > 0 && query.after === undefined;
+  const isPage = !path.isSingle || isOneRow;
+  return isPage && query.where.every(isFulfilled) ? path : undefined;
 }
 
 /** Whether the condition excludes only the rows without a value in this column, which no range of an index contains. */
@@ -105,10 +127,10 @@ type WalkRange = Pick<PlannedWalk, "start" | "stop" | "nulls">;
 
 function toRange(
   query: ListQuery,
-  path: QueryPath,
+  path: WalkPath,
   terms: readonly Term[] | undefined,
 ): WalkRange | undefined {
-  if (terms === undefined || "in" in path) return undefined;
+  if (terms === undefined) return undefined;
   const { after } = query;
   const { isDescending } = path;
   const [first] = terms;
@@ -167,7 +189,7 @@ type CursorPosition = { readonly values: readonly string[]; readonly isAmongNull
 
 /** The position of a cursor; among the nulls, without the first column. */
 function toCursorPosition(
-  { fixed, keys, nulls }: QueryPath,
+  { fixed, keys, nulls }: WalkPath,
   { order, after = [] }: ListQuery,
 ): CursorPosition | undefined {
   const isAmongNulls = nulls === "last" && after[0] === null;
@@ -185,7 +207,7 @@ function toCursorPosition(
   return { values, isAmongNulls };
 }
 
-type Begin = { begin: readonly string[]; path: QueryPath; terms: readonly Term[] };
+type Begin = { begin: readonly string[]; path: WalkPath; terms: readonly Term[] };
 
 /** The later of a cursor's position and the start of the range: the cursor can come from a query with other conditions. */
 function toLater(at: readonly string[], { begin, path, terms }: Begin): readonly string[] {

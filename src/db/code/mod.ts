@@ -43,7 +43,6 @@ const CONSTANTS: Readonly<Record<string, unknown>> = {
 };
 
 const FILES = [...new Bun.Glob("*/*.sql").scanSync(import.meta.dir)].sort();
-const KEPT_FILE = "service/kept.sql";
 
 function readFiles(paths: readonly string[]): string {
   return paths
@@ -77,7 +76,7 @@ export const CODE: Code = {
 };
 
 /** What only processes of an earlier release use. */
-export const KEPT: Code = readCode(readFiles([KEPT_FILE]));
+export const KEPT: Code = readCode(readFiles(FILES.filter((path) => path.startsWith("kept/"))));
 
 /** The code after `rowhouse migrate --contract`. */
 export const CONTRACTED: Code = {

@@ -5,6 +5,7 @@
  */
 
 import * as v from "valibot";
+import { DIALECT_NAMES } from "../../db/mod.ts";
 import type { Scope } from "../../principal.ts";
 import { Problem } from "../../problem.ts";
 import { type Json, KINDS, type Match, type TableDefinition } from "../../schema/mod.ts";
@@ -76,10 +77,9 @@ const FOUND = shaped(
     ...{ owner: v.string(), rowSecurity: v.string() },
     /** Name, type, and whether it is required. */
     columns: v.array(v.tuple([v.string(), v.string(), v.boolean()])),
-    /** The hidden columns with keys. */
-    keys: v.array(v.string()),
-    /** With `filters`, the indexes have the form for searches; null on a database that supports no preview. */
-    previews: v.nullable(v.array(v.string())),
+    dialect: v.picklist(DIALECT_NAMES),
+    /** Whether no process before 0.2.0 can use the database any more. */
+    isContracted: v.boolean(),
     /** The values of each enum, by type. */
     types: anyNames(v.array(v.string())),
     /** Constraints, indexes, policies, triggers and rules, such as `index todos__title__idx`, with their validity. */

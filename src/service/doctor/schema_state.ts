@@ -23,12 +23,11 @@ import { errorCode } from "../../std/network.ts";
 import { quoteForShell } from "../../std/quote.ts";
 import type { Isolation } from "../../tables/catalog/mod.ts";
 import {
-  describeDueKeys,
-  findDueKeys,
   findLargeApps,
   findOutdatedTables,
   findSearchIssues,
   findUncallableTables,
+  listFormer,
 } from "../../tables/mod.ts";
 import { type CheckResult, fail, pass, warn } from "../check_result.ts";
 
@@ -63,7 +62,6 @@ export async function checkPreviews(
   const about = "previews";
   const hasFilters = await readFilters(admin);
   const issues = hasFilters ? await findSearchIssues(admin) : [];
-  const due = describeDueKeys(await findDueKeys(admin));
   return [
     comparePreviews(previews ?? (hasFilters ? ["filters"] : []), hasFilters),
     ...issues.map((issue) =>
@@ -71,9 +69,6 @@ export async function checkPreviews(
         message: `${issue}: conditions and orders of texts cannot use an index`,
         remedy: "use PostgreSQL with its own definitions of built-in functions",
       }),
-    ),
-    ...due.map((message) =>
-      warn(about, { message, remedy: "run rowhouse admin build-keys in a quiet hour" }),
     ),
   ];
 }
@@ -110,7 +105,7 @@ export async function checkSwitches(db: Database): Promise<CheckResult[]> {
 
 /** The end of an upgrade. While earlier processes run, or can be needed again, there is nothing to do. */
 export async function checkContract(db: Database): Promise<CheckResult[]> {
-  if (!(await canContract(db))) return [];
+  if (!(await canContract(db)) && (await listFormer(db)).length === 0) return [];
   return [
     warn("upgrade", {
       message: `is not finished: the database keeps what only releases before ${CONTRACTED_FROM} need`,

@@ -87,8 +87,6 @@ export const ROW_MATCH = "ifMatch";
 export const NO_MATCHES = "N";
 /** The detail of the error of a walk along an index that the function does not have. */
 export const NO_WALK = "walk";
-/** The detail of the error of a plan that needs a membership which the person does not have. */
-export const NO_MEMBER = "member";
 /** The detail of the error of a write whose conditions match more rows than its limit. */
 export const TOO_MANY_ROWS = "rows";
 /** The details of errors of a person's list: it would sort too many rows, or skip too many of several walks. */

@@ -16,9 +16,9 @@ import {
   ME,
   ownValue,
 } from "../../schema/mod.ts";
-import { deriveName, type EnumValue, type IndexForm } from "./names.ts";
+import { deriveName, type IndexForm } from "./names.ts";
 import type { View } from "./views.ts";
-import type { ServedSet, SplitWalk, Walk, WalkColumn } from "./walks.ts";
+import type { ServedSet, Walk, WalkColumn } from "./walks.ts";
 
 /** Max walks of an alternative with lists. With more, the conditions of a list are compared in the visited rows. */
 const MAX_WALKS = 16;
@@ -32,7 +32,6 @@ export type RulePath = {
   readonly rest: Alternative;
   /** The first columns of the index, each of which has a condition of the prefix. */
   readonly columns: readonly WalkColumn[];
-  readonly only: EnumValue | undefined;
   /** Whether the rows with the values of the prefix are in the order of ids. */
   readonly isOrdered: boolean;
   readonly next: WalkColumn | undefined;
@@ -54,12 +53,8 @@ export function findRulePaths(
   form: IndexForm,
   alternative: Alternative,
 ): readonly RulePath[] {
-  const [best] = [
-    ...table.walks.map((walk) => toCandidate(toIndex(table, walk, form), form, alternative)),
-    ...(form === "search" ? (table.splits ?? []) : []).map((split) =>
-      toSplitCandidate(split, form, alternative),
-    ),
-  ]
+  const [best] = table.walks
+    .map((walk) => toCandidate(toIndex(table, walk, form), form, alternative))
     .filter(({ index }) => index.appId === undefined || index.appId === view.app)
     .filter(({ matched }) => matched.length > 0)
     .sort(
@@ -76,7 +71,7 @@ const ID: WalkColumn = { name: "id", kind: "uuid" };
 /** All rows of the app, in the order of ids. */
 export function toWhole(alternative: Alternative): RulePath {
   return {
-    ...{ index: "", prefix: undefined, rest: alternative, columns: [], only: undefined },
+    ...{ index: "", prefix: undefined, rest: alternative, columns: [] },
     ...{ isOrdered: true, next: ID, member: undefined, isOwn: false },
   };
 }
@@ -105,7 +100,6 @@ function toIndex({ name }: ServedSet, walk: Walk, form: IndexForm): Index {
 
 type Candidate = {
   readonly index: Index;
-  readonly split: SplitWalk | undefined;
   readonly columns: readonly WalkColumn[];
   /** The columns whose conditions the walks fulfill. */
   readonly matched: readonly string[];
@@ -114,14 +108,14 @@ type Candidate = {
 };
 
 function toCandidate(index: Index, form: IndexForm, alternative: Alternative): Candidate {
-  const { columns, count } = findPrefix(index, { form, alternative, left: MAX_WALKS });
+  const { columns, count } = findPrefix(index, { form, alternative });
   const matched = columns.map(({ name }) => name);
   const isWhole = columns.length === index.columns.length;
   const isOrdered =
     (index.columns[columns.length]?.name === "id" && index.endsInId) ||
     matched.includes("id") ||
     (index.isUnique && isWhole);
-  return { index, split: undefined, columns, matched, isOrdered, count };
+  return { index, columns, matched, isOrdered, count };
 }
 
 /** A plain index can end before the id. */
@@ -133,40 +127,15 @@ function findNext({
   return next?.name === ID.name && !index.endsInId ? undefined : next;
 }
 
-function toSplitCandidate(split: SplitWalk, form: IndexForm, alternative: Alternative): Candidate {
-  const { columns, appId, parts } = split;
-  const index: Index = {
-    ...{ name: "", columns, isUnique: false, hasNulls: true, endsInId: true },
-    ...(appId === undefined ? {} : { appId }),
-  };
-  const by = parts[0]?.only.column ?? "";
-  const values = listValues(ownValue(alternative, by));
-  const known = parts.map(({ only }) => only.value);
-  const isKnown = values?.every((value) => known.some((label) => label === value)) === true;
-  const none = { index, split, columns: [], matched: [], isOrdered: false, count: 0 };
-  if (values === undefined || !isKnown || values.length > MAX_WALKS) return none;
-  const left = Math.floor(MAX_WALKS / values.length);
-  const found = findPrefix(index, { form, alternative, left });
-  const isOrdered =
-    columns[found.columns.length]?.name === "id" || found.columns.at(-1)?.name === "id";
-  return {
-    ...{ index, split, isOrdered, columns: found.columns },
-    matched: [by, ...found.columns.map(({ name }) => name)],
-    count: found.count * values.length,
-  };
-}
-
 type Asked = {
   readonly form: IndexForm;
   readonly alternative: Alternative;
-  /** The most walks. */
-  readonly left: number;
 };
 
 /** The first columns of an index for which the alternative has values, and the number of their combinations. */
 function findPrefix(
   { columns, hasNulls }: Index,
-  { form, alternative, left }: Asked,
+  { form, alternative }: Asked,
 ): { columns: readonly WalkColumn[]; count: number } {
   const found: WalkColumn[] = [];
   let count = 1;
@@ -180,7 +149,7 @@ function findPrefix(
     // No row comparison begins after a value and ends in the rows without one.
     if (match === null && !isEmpty) break;
     const values = listValues(match)?.length ?? 1;
-    if (count * values > left) break;
+    if (count * values > MAX_WALKS) break;
     isEmpty = match === null;
     isMember ||= isMemberOf(match);
     count *= values;
@@ -196,7 +165,7 @@ function isSearched({ kind }: WalkColumn, match: Match, form: IndexForm): boolea
   const { parts, ends } = SQL[kind];
   if (ends === undefined || (kind === "uuid" && match !== ME && match !== null)) return false;
   if (parts === undefined) return true;
-  if (form === "plain" || parts.key !== undefined) return false;
+  if (form === "plain") return false;
   return listValues(match)?.every((value) => value === null || parts.isWhole(`${value}`)) === true;
 }
 
@@ -212,16 +181,14 @@ function listValues(
 }
 
 function toPaths(best: Candidate, alternative: Alternative): readonly RulePath[] {
-  const { index, split, columns, matched, isOrdered } = best;
+  const { index, columns, matched, isOrdered } = best;
   const rest = Object.entries(alternative).filter(([name]) => !matched.includes(name));
   const member = columns.find(({ name }) => isMembership(alternative[name]))?.name;
   const match = member === undefined ? undefined : alternative[member];
   return toSingles(alternative, matched).map((prefix): RulePath => {
-    const by = split?.parts[0]?.only.column ?? "";
-    const part = split?.parts.find(({ only }) => only.value === prefix[by]);
     return {
-      index: part?.index ?? index.name,
-      ...{ prefix, rest: Object.fromEntries(rest), columns, only: part?.only, isOrdered },
+      index: index.name,
+      ...{ prefix, rest: Object.fromEntries(rest), columns, isOrdered },
       next: findNext(best),
       member: member === undefined || match === undefined ? undefined : { column: member, match },
       isOwn: index.appId !== undefined,

@@ -7,15 +7,7 @@
 
 import { type Kind, SQL } from "../../kinds/mod.ts";
 import { type ColumnSet, queryColumns } from "./catalog.ts";
-import {
-  type BuiltIndex,
-  builtIn,
-  type Constraint,
-  type EnumValue,
-  indexesOf,
-  keysOf,
-  type RecordedDefinition,
-} from "./names.ts";
+import { type Constraint, indexesOf, keysOf, nameIn, type RecordedDefinition } from "./names.ts";
 
 export type Walk = {
   /** The name of the index; empty: the primary key. */
@@ -31,23 +23,16 @@ export type Walk = {
   readonly plain: string;
 };
 
-/** An index that is split by an enum: `columns` are those of each part, without the enum. */
-export type SplitWalk = Pick<Walk, "columns" | "appId"> & { readonly parts: readonly SplitPart[] };
-/** The index of the rows with a value of an enum, or without. */
-type SplitPart = { readonly index: string; readonly only: EnumValue };
-
 export type WalkColumn = { readonly name: string; readonly kind: Kind };
 
 /** A column set with the indexes of its table. Its functions depend only on these. */
 export type ServedSet = ColumnSet & {
   readonly walks: readonly Walk[];
-  /** Only the functions of people walk along these. Absent: none. */
-  readonly splits?: readonly SplitWalk[];
 };
 
 /** The column set as functions serve it, for the recorded table. */
 export function serveSet(set: ColumnSet, table: RecordedDefinition): ServedSet {
-  return { ...set, walks: listWalks(set, table), splits: listSplits(set, table) };
+  return { ...set, walks: listWalks(set, table) };
 }
 
 const ID: WalkColumn = { name: "id", kind: "uuid" };
@@ -55,41 +40,17 @@ const PRIMARY_KEY: Walk = {
   ...{ index: "", plain: "", columns: [ID], isUnique: true, hasNulls: false },
 };
 
-function listSplits(set: ColumnSet, table: RecordedDefinition): SplitWalk[] {
-  const known = knownColumns(set);
-  return indexesOf(table).flatMap((index) => {
-    const parts = builtIn(index, "search").flatMap(({ name, only }) =>
-      only === undefined ? [] : [{ index: name, only }],
-    );
-    const by = parts[0]?.only.column;
-    if (by === undefined || !known.has(by)) return [];
-    const names = index.columns.filter((name) => name !== by);
-    if (!names.includes(ID.name)) names.push(ID.name);
-    const columns = names.flatMap((name) => known.get(name) ?? []);
-    if (columns.length < names.length || !columns.every(({ kind }) => isLeakproof(kind))) return [];
-    const { appId } = index;
-    return [{ columns, parts, ...(appId === undefined ? {} : { appId }) }];
-  });
-}
-
-function knownColumns(set: ColumnSet): ReadonlyMap<string, WalkColumn> {
-  return new Map(queryColumns(set).map(({ name, kind }) => [name, { name, kind }]));
-}
-
 export function listWalks(set: ColumnSet, table: RecordedDefinition): Walk[] {
-  const known = knownColumns(set);
-  const walks = [...keysOf(table), ...indexesOf(table)].flatMap((index) =>
-    builtIn(index, "search").flatMap((built) => toWalk({ table, index, built }, known) ?? []),
+  const known = new Map(queryColumns(set).map(({ name, kind }) => [name, { name, kind }]));
+  const walks = [...keysOf(table), ...indexesOf(table)].flatMap(
+    (index) => toWalk({ table, index }, known) ?? [],
   );
   return [PRIMARY_KEY, ...walks];
 }
 
-type Built = { table: RecordedDefinition; index: Constraint; built: BuiltIndex };
+type Built = { table: RecordedDefinition; index: Constraint };
 
-function toWalk(
-  { table, index, built }: Built,
-  known: ReadonlyMap<string, WalkColumn>,
-): Walk | undefined {
+function toWalk({ table, index }: Built, known: ReadonlyMap<string, WalkColumn>): Walk | undefined {
   const isUnique = index.kind === "key";
   const isOpen = !isUnique && !index.columns.includes(ID.name);
   // The plain form of an index ends in its last column.
@@ -105,7 +66,7 @@ function toWalk(
     return undefined;
   const { appId } = index;
   return {
-    ...{ index: built.name, plain: index.name, columns, isUnique },
+    ...{ index: nameIn(index, "search"), plain: index.name, columns, isUnique },
     hasNulls: index.search !== undefined && !isUnique && isOptional,
     ...(appId === undefined ? {} : { appId }),
   };

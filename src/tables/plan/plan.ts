@@ -11,17 +11,10 @@ import { type Definition, QUOTAS, type TableDefinition } from "../../schema/mod.
 import { canonicalJson } from "../../std/json.ts";
 import { findReplaced } from "../../std/names.ts";
 import { quoteForShell } from "../../std/quote.ts";
-import {
-  type Constraint,
-  formAt,
-  type IndexForm,
-  indexesOf,
-  keysOf,
-  type RecordedDefinition,
-} from "../catalog/mod.ts";
+import { type Constraint, indexesOf, keysOf, type RecordedDefinition } from "../catalog/mod.ts";
 import { type Conflict, FOREIGN, RULES, TOO_MANY } from "../conflicts.ts";
 import { isShared, markDeferred } from "../sql/deferred.ts";
-import { type PushState, putsOffKeys, type TableState } from "../state.ts";
+import type { PushState, TableState } from "../state.ts";
 import { accumulate, mergeTable, withoutRules } from "./merge_table.ts";
 import { planRenewal, planSets } from "./plan_sets.ts";
 import { findTooManyReferences } from "./reference_quota.ts";
@@ -117,8 +110,7 @@ export function planPush(
     const table = found.get(declared.name);
     if (table === undefined) return planNewTable(declared);
     const isReplay = replay !== undefined;
-    const form = formAt(state);
-    if (table.ownerAppId === appId) return planOwnTable(declared, { found: table, isReplay, form });
+    if (table.ownerAppId === appId) return planOwnTable(declared, { found: table, isReplay });
     if (replay === "followed") return NOTHING;
     const isNew = findUse(appId, table) === undefined;
     if (isNew && share?.includes(declared.name) === false) return rejectSharing(declared);
@@ -215,10 +207,7 @@ function rejectSharing({ name }: TableDefinition): Plan {
   return { ...NOTHING, conflicts: [{ table: name, ...FOREIGN.unshared }] };
 }
 
-function planOwnTable(
-  declared: TableDefinition,
-  { found, isReplay, form }: Found & { form: IndexForm },
-): Plan {
+function planOwnTable(declared: TableDefinition, { found, isReplay }: Found): Plan {
   const { ownerAppId, definition: recorded } = found;
   const next = markDeferred(mergeTable(declared, recorded), found);
   const use = planUse(ownerAppId, declared, { found, isReplay, next });
@@ -226,12 +215,7 @@ function planOwnTable(
   return {
     steps: [
       // The size of a shared table would reveal other apps' rows.
-      ...planChanges(next, recorded, {
-        isDeferred: found.isLarge || isShared(found),
-        addsKeys: !putsOffKeys({ ...found, isShared: isShared(found) }),
-        keys: found.keys,
-        form,
-      }),
+      ...planChanges(next, recorded, { isDeferred: found.isLarge || isShared(found) }),
       ...planRenewal(next, found),
       ...use,
     ],

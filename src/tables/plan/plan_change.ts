@@ -20,22 +20,18 @@ import {
 import { canonicalJson } from "../../std/json.ts";
 import { type Cases, matchKind } from "../../std/match_kind.ts";
 import {
-  type Constraint,
-  fitKeys,
-  formAt,
   hashColumnSet,
   indexesOf,
-  keyName,
   keysOf,
+  listValueIndexes,
   type RecordedDefinition,
 } from "../catalog/mod.ts";
 import { REASONS, REJECTIONS } from "../conflicts.ts";
 import { isShared, markDeferred, sumExcessDefaults } from "../sql/deferred.ts";
-import { type PushState, putsOffKeys, type TableState } from "../state.ts";
+import type { PushState, TableState } from "../state.ts";
 import { type Change, changeTable, retype } from "./change.ts";
 import { changeRecorded } from "./change_record.ts";
-import { orderSteps, type Plan, type Step } from "./step.ts";
-import { planIndexes } from "./table_steps.ts";
+import type { Plan, Step } from "./step.ts";
 
 type ChangeOf<Kind extends Change["kind"]> = Extract<Change, { kind: Kind }>;
 
@@ -61,23 +57,17 @@ const PLANNERS: Cases<Change, Step[], [table: Changed]> = {
   drop_value: planDropValue,
 };
 
-/** An index of the value is dropped, because it would follow the renamed label. */
 function planDropValue(
   { table, column, value }: ChangeOf<"drop_value">,
-  { found, next, state }: Changed,
+  { found, state }: Changed,
 ): Step[] {
-  const isDeferred = found.isLarge || isShared(found);
-  const form = formAt(state);
-  const { keys } = found;
-  const indexes =
-    next === undefined ? [] : planIndexes(next, found.definition, { isDeferred, keys, form });
-  return orderSteps([
+  return [
     {
       ...{ kind: "drop_enum_value", table, column, value },
       label: toDroppedValue((state.head?.seq ?? 0) + 1),
+      indexes: listValueIndexes(found.definition, { column, value }),
     },
-    ...indexes,
-  ]);
+  ];
 }
 
 /** Indexes of the column are dropped with the column, and created again on its copy. */
@@ -87,20 +77,15 @@ function planRetype(change: ChangeOf<"retype_column">, { found, next }: Changed)
   const table = found.name;
   if (next === undefined) return [];
   const isOver = ({ columns }: { columns: readonly string[] }) => columns.includes(column.name);
-  const isDeferred = found.isLarge || isShared(found);
-  const kind = isDeferred ? "defer_index" : "add_index";
-  const isKeyless = putsOffKeys({ ...found, isShared: isShared(found) });
-  // The key of the column goes with the column.
-  const keys = found.keys.filter((key) => key !== keyName(column.name));
-  const toBuilt = (constraint: Constraint) => (isKeyless ? fitKeys(constraint, keys) : constraint);
+  const kind = found.isLarge || isShared(found) ? "defer_index" : "add_index";
   return [
     { kind: "swap_column", appId: found.ownerAppId, table, before, column },
     ...keysOf(next)
       .filter(isOver)
-      .map((key): Step => ({ kind: "add_key", table, key: toBuilt(key) })),
+      .map((key): Step => ({ kind: "add_key", table, key })),
     ...indexesOf(next)
       .filter(isOver)
-      .map((index): Step => ({ kind, table, index: toBuilt(index) })),
+      .map((index): Step => ({ kind, table, index })),
   ];
 }
 

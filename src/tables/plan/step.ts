@@ -9,7 +9,6 @@ import { SQL } from "../../kinds/mod.ts";
 import type { NamedColumn, TableDefinition, TableRules } from "../../schema/mod.ts";
 import { canonicalJson } from "../../std/json.ts";
 import {
-  type BuiltIndex,
   type ColumnSet,
   type Constraint,
   enumTypeName,
@@ -36,10 +35,6 @@ export type Step =
   | { kind: "add_index"; table: string; index: Constraint }
   /** Built after the push, without locking the table. */
   | { kind: "defer_index"; table: string; index: Constraint }
-  /** Indexes of a declared index that another set of enum values requires, in the form for searches; in the push, or after it. */
-  | { kind: "build_indexes"; table: string; index: Constraint; built: readonly BuiltIndex[] }
-  | { kind: "defer_builds"; table: string; index: Constraint; built: readonly BuiltIndex[] }
-  | { kind: "drop_indexes"; table: string; built: readonly BuiltIndex[] }
   | {
       kind: "add_reference";
       table: TableDefinition;
@@ -84,7 +79,15 @@ export type Step =
   | { kind: "drop_column"; table: string; column: NamedColumn }
   | { kind: "drop_table"; table: RecordedDefinition }
   /** The label remains in PostgreSQL's type, under a name that no value can have. */
-  | { kind: "drop_enum_value"; table: string; column: string; value: string; label: string }
+  | {
+      kind: "drop_enum_value";
+      table: string;
+      column: string;
+      value: string;
+      label: string;
+      /** Indexes of the rows with the value, which follow the label. */
+      indexes: readonly string[];
+    }
   /** Replaces the column by a copy with another type. */
   | { kind: "swap_column"; appId: string; table: string; before: NamedColumn; column: NamedColumn }
   /** A sentence about rules of the app that change. */
@@ -114,7 +117,6 @@ const ORDER: readonly Step["kind"][] = [
   "rename",
   "drop_column",
   "drop_table",
-  "drop_indexes",
   "drop_enum_value",
   "swap_column",
   "add_enum_value",
@@ -125,9 +127,7 @@ const ORDER: readonly Step["kind"][] = [
   "set_required",
   "add_key",
   "add_index",
-  "build_indexes",
   "defer_index",
-  "defer_builds",
   "add_reference",
   "defer_reference",
   "renew_functions",

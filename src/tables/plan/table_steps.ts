@@ -2,26 +2,12 @@
 
 import type { NamedColumn, TableDefinition } from "../../schema/mod.ts";
 import { canonicalJson } from "../../std/json.ts";
-import {
-  type BuiltIndex,
-  builtIn,
-  type Constraint,
-  fitKeys,
-  type IndexForm,
-  indexesOf,
-  keysOf,
-  type RecordedDefinition,
-  referencesOf,
-} from "../catalog/mod.ts";
+import { indexesOf, keysOf, type RecordedDefinition, referencesOf } from "../catalog/mod.ts";
 import type { Step } from "./step.ts";
 
 type ChangeOptions = {
   /** Whether steps that must read all rows run after the push. */
   isDeferred: boolean;
-  /** Whether the push can add keys, for which PostgreSQL writes the table again. */
-  addsKeys: boolean;
-  keys: readonly string[];
-  form: IndexForm;
 };
 
 /** Empty if both are the same; otherwise all steps, in the order of their dependencies. */
@@ -42,7 +28,6 @@ export function planChanges(
     ...added.map((column): Step => ({ kind: "add_column", table: next, column })),
     ...common.flatMap(({ column, old }) => planColumn(next, column, old)),
     ...planConstraints(next, recorded, options),
-    ...planIndexes(next, recorded, options),
     ...planReferences(next, added, options),
     ...planReferences(
       next,
@@ -76,70 +61,23 @@ function planColumn(table: TableDefinition, column: NamedColumn, old: NamedColum
 function planConstraints(
   next: RecordedDefinition,
   recorded: RecordedDefinition,
-  { isDeferred, addsKeys, keys, form }: ChangeOptions,
+  { isDeferred }: ChangeOptions,
 ): Step[] {
   const before = new Set(
     [...keysOf(recorded), ...indexesOf(recorded)].map((constraint) => constraint.name),
   );
   const isNew = (constraint: { name: string }) => !before.has(constraint.name);
-  const toBuilt = (constraint: Constraint) => (addsKeys ? constraint : fitKeys(constraint, keys));
   const table = next.name;
+  const kind = isDeferred ? "defer_index" : "add_index";
   return [
     // A unique constraint is never deferred: if it failed after the COMMIT, a confirmed push would be incomplete.
     ...keysOf(next)
       .filter(isNew)
-      .map((key): Step => ({ kind: "add_key", table, key: toBuilt(key) })),
+      .map((key): Step => ({ kind: "add_key", table, key })),
     ...indexesOf(next)
       .filter(isNew)
-      .map(toBuilt)
-      .flatMap((index): Step[] => {
-        if (isDeferred) return [{ kind: "defer_index", table, index }];
-        const late = builtIn(index, form).filter((built) => isLate(built, recorded));
-        if (late.length === 0) return [{ kind: "add_index", table, index }];
-        const now = builtIn(index, form).filter((built) => !late.includes(built));
-        return [
-          { kind: "add_index", table, index: { ...index, search: now } },
-          { kind: "defer_builds", table, index, built: late },
-        ];
-      }),
+      .map((index): Step => ({ kind, table, index })),
   ];
-}
-
-/** PostgreSQL rejects a new value of an enum in the transaction that adds it. */
-function isLate({ only }: BuiltIndex, recorded: RecordedDefinition): boolean {
-  const values = recorded.columns.find(({ name }) => name === only?.column)?.values;
-  return only?.value != null && values?.includes(only.value) === false;
-}
-
-/**
- * The indexes of recorded constraints that other values of an enum require, or that an optional enum does. An index whose keys
- * are missing remains in the form that it has.
- */
-export function planIndexes(
-  next: RecordedDefinition,
-  recorded: RecordedDefinition,
-  { isDeferred, keys, form }: Pick<ChangeOptions, "isDeferred" | "keys" | "form">,
-): Step[] {
-  const listFitting = (table: RecordedDefinition) =>
-    indexesOf(table).map((index) => fitKeys(index, keys));
-  const before = new Map(listFitting(recorded).map((index) => [index.name, builtIn(index, form)]));
-  return listFitting(next).flatMap((index): Step[] => {
-    const old = before.get(index.name);
-    if (old === undefined) return [];
-    const now = builtIn(index, form);
-    const isIn = (list: readonly BuiltIndex[]) => (built: BuiltIndex) =>
-      list.some(({ name }) => name === built.name);
-    const added = now.filter((built) => !isIn(old)(built));
-    const late = isDeferred ? added : added.filter((built) => isLate(built, recorded));
-    const soon = added.filter((built) => !late.includes(built));
-    const dropped = old.filter((built) => !isIn(now)(built));
-    const table = next.name;
-    return [
-      ...(dropped.length === 0 ? [] : [{ kind: "drop_indexes", table, built: dropped } as const]),
-      ...(soon.length === 0 ? [] : [{ kind: "build_indexes", table, index, built: soon } as const]),
-      ...(late.length === 0 ? [] : [{ kind: "defer_builds", table, index, built: late } as const]),
-    ];
-  });
 }
 
 /** A reference is on a new column, empty in every row, or replaces a reference with another `onDelete`; it is validated anyway. */

@@ -7,14 +7,7 @@ import { allows, type Principal } from "../../principal.ts";
 import { Problem } from "../../problem.ts";
 import type { TableDefinition } from "../../schema/mod.ts";
 import { quoteForShell } from "../../std/quote.ts";
-import {
-  hashColumnSet,
-  indexesOf,
-  keyedColumns,
-  keyName,
-  keysOf,
-  toColumnSet,
-} from "../catalog/mod.ts";
+import { hashColumnSet, toColumnSet } from "../catalog/mod.ts";
 import type { PushLimits } from "../limits.ts";
 import { UNUSED_SET_LIFE_S } from "../plan/plan_sets.ts";
 import type { Plan, Step } from "../plan/step.ts";
@@ -227,12 +220,6 @@ function changeViews({ views }: TableState, { id: appId }: App, step: ViewStep):
   return [...views, ...step.sets.map((set) => ({ appId, hash: hashColumnSet(set), set }))];
 }
 
-/** All keys that its indexes can need: a new table gets them. */
-function listKeys(definition: TableDefinition): string[] {
-  const indexes = [...keysOf(definition), ...indexesOf(definition)];
-  return indexes.flatMap((index) => keyedColumns(index).map(({ name }) => keyName(name)));
-}
-
 function makeTable({ id, slug }: App, definition: TableDefinition): TableState {
   return {
     name: definition.name,
@@ -241,8 +228,6 @@ function makeTable({ id, slug }: App, definition: TableDefinition): TableState {
     definition,
     stamp: 0,
     isLarge: false,
-    bytes: 0,
-    keys: listKeys(definition),
     references: { own: 0, foreign: 0 },
     retype: null,
     uses: [],

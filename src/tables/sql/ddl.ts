@@ -14,24 +14,24 @@ import {
   SIGNALS,
   TENANT_POLICY,
 } from "../../db/mod.ts";
-import { SQL } from "../../kinds/mod.ts";
-import type { Kind, NamedColumn, TableDefinition } from "../../schema/mod.ts";
+import type { NamedColumn, TableDefinition } from "../../schema/mod.ts";
 import { type Cases, matchKind } from "../../std/match_kind.ts";
 import {
-  builtInAny,
   type Constraint,
+  canHaveKey,
   deriveName,
   enumTypeName,
   type FunctionSite,
   formAt,
+  formerNames,
   type IndexForm,
   indexesOf,
   isOneServer,
-  keyedColumns,
   keyName,
   keysOf,
+  namesOf,
+  type RecordedDefinition,
   referencesOf,
-  withoutKeys,
 } from "../catalog/mod.ts";
 import { renderSwap } from "../plan/retype_messages.ts";
 import {
@@ -44,7 +44,7 @@ import {
 } from "../plan/step.ts";
 import { renderFunctionStep } from "./function_steps.ts";
 import { renderDropFunctions } from "./functions/functions.ts";
-import { type Formed, renderRows, renderTerms, toFormed } from "./index_terms.ts";
+import { type Formed, nameOf, renderRows, renderTerms } from "./index_terms.ts";
 
 const RENDERERS: Cases<Step, string[], [form: IndexForm]> = {
   create_table: ({ table }) => renderTable(table),
@@ -64,16 +64,9 @@ const RENDERERS: Cases<Step, string[], [form: IndexForm]> = {
   set_required: ({ table, column, required }) => [
     `alter table data.${quoteName(table)} alter column ${quoteName(column)} ${required ? "set" : "drop"} not null`,
   ],
-  add_key: ({ table, key }, form) =>
-    toFormed(key, form).map((formed) => renderCreate({ table, formed })),
-  add_index: ({ table, index }, form) =>
-    toFormed(index, form).map((formed) => renderCreate({ table, formed })),
+  add_key: ({ table, key }, form) => [renderCreate({ table, formed: { index: key, form } })],
+  add_index: ({ table, index }, form) => [renderCreate({ table, formed: { index, form } })],
   defer_index: () => [],
-  build_indexes: (step, form) =>
-    toSome(step, form).map((formed) => renderCreate({ table: step.table, formed })),
-  defer_builds: () => [],
-  drop_indexes: ({ built }) =>
-    built.map(({ name }) => `drop index if exists data.${quoteName(name)}`),
   add_reference: renderReference,
   defer_reference: () => [],
   // Their text depends on the site.
@@ -122,14 +115,8 @@ export function renderPlan(plan: Plan, site: FunctionSite): RenderedPlan {
   return {
     plan,
     form,
-    recorded: recorded.flatMap((step) => renderStep(toRecorded(step), form)),
+    recorded: recorded.flatMap((step) => renderStep(step, form)),
   };
-}
-
-/** Without keys, which follow from the definition and appear nowhere. */
-function toRecorded(step: Step): Step {
-  if (step.kind === "add_key") return { ...step, key: withoutKeys(step.key) };
-  return step.kind === "add_index" ? { ...step, index: withoutKeys(step.index) } : step;
 }
 
 /** The statements of the steps that create functions, if they were rendered before. */
@@ -146,8 +133,8 @@ export function renderStatements(
   const render = (step: Step) => {
     const created = functions.get(step) ?? renderFunctionStep(step, site).statements;
     if (created.length > 0) return created;
-    const keys = isOneServer(site) ? renderKeySteps(step, formAt(site)) : [];
-    const statements = [...keys, ...renderStep(step, formAt(site)).map(toStatement)];
+    const former = isOneServer(site) ? renderFormer(step) : [];
+    const statements = [...former, ...renderStep(step, formAt(site)).map(toStatement)];
     return step.kind === "create_table"
       ? [
           ...statements,
@@ -192,42 +179,32 @@ export function renderReader(table: string): string[] {
   ];
 }
 
-/** What a step changes in the keys of its table, before the step. A database can have keys of an earlier form. */
-function renderKeySteps(step: Step, form: IndexForm): string[] {
+/** What a step changes, before it, in the keys and indexes of earlier releases. A migration does not record it. */
+function renderFormer(step: Step): string[] {
   switch (step.kind) {
-    case "add_key":
-      return form === "search" ? renderAddKeys(step.table, keyedColumns(step.key)) : [];
-    case "add_index":
-      return form === "search" ? renderAddKeys(step.table, keyedColumns(step.index)) : [];
     case "drop_column":
-      return renderDropKeys(step.table, [step.column]);
+      return renderDropKeys(step.table, step.column);
     case "swap_column":
-      return renderDropKeys(step.table, [step.before]);
+      return renderDropKeys(step.table, step.before);
+    case "drop_enum_value":
+      return step.indexes.map(renderDropFormer);
     case "rename":
-      return step.column === undefined ? [] : renderRenameKey(step.before, step.column);
+      return [
+        ...pairIndexes(step, formerNames).map(renderRenameIndex),
+        ...(step.column === undefined ? [] : renderRenameKey(step.before, step.column)),
+      ];
     default:
       return [];
   }
 }
 
-export type KeyedColumn = { name: string; kind: Kind };
-
-/** Adds keys that are missing. PostgreSQL writes every row and index of the table again, under an exclusive lock. */
-export function renderAddKeys(table: string, columns: readonly KeyedColumn[]): string[] {
-  const added = columns.flatMap(({ name, kind }) => {
-    const { parts } = SQL[kind];
-    if (parts?.key === undefined) return [];
-    const expression = parts.key.render(quoteName(name));
-    return `add column if not exists ${quoteName(keyName(name))} ${parts.start.type} generated always as (${expression}) stored`;
-  });
-  return added.length === 0 ? [] : [`alter table data.${quoteName(table)} ${added.join(", ")}`];
+export function renderDropFormer(index: string): string {
+  return `drop index if exists data.${quoteName(index)}`;
 }
 
 /** PostgreSQL rejects to drop a column before its key. */
-function renderDropKeys(table: string, columns: readonly KeyedColumn[]): string[] {
-  return columns
-    .filter(({ kind }) => SQL[kind].parts?.key !== undefined)
-    .map(({ name }) => renderDropKey(table, keyName(name)));
+function renderDropKeys(table: string, { name, kind }: NamedColumn): string[] {
+  return canHaveKey(kind) ? [renderDropKey(table, keyName(name))] : [];
 }
 
 export function renderDropKey(table: string, key: string): string {
@@ -239,7 +216,7 @@ function renderRenameKey(
   { from, to }: { from: string; to: string },
 ): string[] {
   const kind = table.columns.find(({ name }) => name === from)?.kind;
-  if (kind === undefined || SQL[kind].parts?.key === undefined) return [];
+  if (kind === undefined || !canHaveKey(kind)) return [];
   const name = `data.${quoteName(table.name)}`;
   const [key, renamed] = [keyName(from), keyName(to)];
   return [
@@ -322,12 +299,8 @@ function renderRename({ table, before, column }: Rename): string[] {
   const rename = (name: string) => (name === column?.from ? column.to : name);
   const found = `data.${quoteName(before.name)}`;
   const renamed = `data.${quoteName(table.name)}`;
-  const references = pairNames(referencesOf(before), referencesOf(table));
-  const indexes = pairNames(
-    [...keysOf(before), ...indexesOf(before)],
-    [...keysOf(table), ...indexesOf(table)],
-  );
-  const isRenamed = ({ from, to }: { from: string; to: string }) => from !== to;
+  const toNames = (of: RecordedDefinition) => referencesOf(of).map(({ name }) => name);
+  const references = pairNames(toNames(before), toNames(table));
   const types = before.columns
     .filter(({ kind }) => kind === "enum")
     .map(({ name }) => ({
@@ -346,56 +319,49 @@ function renderRename({ table, before, column }: Rename): string[] {
       : [
           `alter table ${renamed} rename column ${quoteName(column.from)} to ${quoteName(column.to)}`,
         ]),
-    ...indexes
-      .filter(isRenamed)
-      .map(
-        ({ from, to, isSure }) =>
-          `alter index ${isSure ? "" : "if exists "}data.${quoteName(from)} rename to ${quoteName(to)}`,
-      ),
-    ...references
-      .filter(isRenamed)
-      .map(
-        ({ from, to }) =>
-          `alter table ${renamed} rename constraint ${quoteName(from)} to ${quoteName(to)}`,
-      ),
+    ...pairIndexes({ table, before }, (_, index) => namesOf(index)).map(renderRenameIndex),
+    ...references.map(
+      ({ from, to }) =>
+        `alter table ${renamed} rename constraint ${quoteName(from)} to ${quoteName(to)}`,
+    ),
     ...types
       .filter(({ from, to }) => from !== to)
       .map(({ from, to }) => `alter type data.${quoteName(from)} rename to ${quoteName(to)}`),
   ];
 }
 
-type SomeIndexes = Extract<Step, { kind: "build_indexes" | "defer_builds" }>;
-
-function toSome({ index, built }: SomeIndexes, form: IndexForm): Formed[] {
-  return built.map((one) => ({ index, form, built: one }));
-}
-
-/** The indexes that a step leaves to be built after the push. */
+/** The index or reference that a step leaves to be built after the push. */
 export function toDeferred(step: Step, form: IndexForm): DeferredBuild[] {
-  const { table } = step;
-  if (typeof table !== "string") return [];
-  const formed =
-    step.kind === "defer_builds"
-      ? toSome(step, form)
-      : step.kind === "defer_index"
-        ? toFormed(step.index, form)
-        : step.kind === "defer_reference"
-          ? toFormed(step.reference, form)
-          : [];
-  return formed.map((one) => ({ table, formed: one }));
+  if (step.kind === "defer_index") return [toBuild(step.table, step.index, form)];
+  return step.kind === "defer_reference" ? [toBuild(step.table, step.reference, form)] : [];
 }
 
-/** The names of constraints before and after a rename, in the same order. */
-function pairNames(before: readonly Constraint[], after: readonly Constraint[]) {
-  return before.flatMap((constraint, position) => {
-    const to = after[position];
-    if (to === undefined) throw new Error(`Constraint ${constraint.name} has no new name`);
-    const isSure = constraint.search === undefined;
-    const names = builtInAny(to).map(({ name }) => name);
-    return builtInAny(constraint).map(({ name }, built) => ({
-      ...{ from: name, to: names[built] ?? name, isSure },
-    }));
-  });
+function toBuild(table: string, index: Constraint, form: IndexForm): DeferredBuild {
+  return { table, formed: { index, form } };
+}
+
+type Renamed = { readonly from: string; readonly to: string };
+
+/** Names of the indexes before and after a rename. */
+function pairIndexes(
+  { table, before }: Pick<Rename, "table" | "before">,
+  list: (table: RecordedDefinition, index: Constraint) => readonly string[],
+): Renamed[] {
+  const toNames = (of: RecordedDefinition) =>
+    [...keysOf(of), ...indexesOf(of)].flatMap((index) => list(of, index));
+  return pairNames(toNames(before), toNames(table));
+}
+
+/** An index can lack one of its forms. */
+function renderRenameIndex({ from, to }: Renamed): string {
+  return `alter index if exists data.${quoteName(from)} rename to ${quoteName(to)}`;
+}
+
+/** The names before and after a rename, in the same order, if they differ. */
+function pairNames(before: readonly string[], after: readonly string[]): Renamed[] {
+  return before
+    .map((from, position) => ({ from, to: after[position] ?? from }))
+    .filter(({ from, to }) => from !== to);
 }
 
 export type DeferredBuild = { table: string; formed: Formed };
@@ -404,13 +370,13 @@ export type DeferredBuild = { table: string; formed: Formed };
 export function renderDeferred(build: DeferredBuild): string {
   const { table, formed } = build;
   return formed.index.kind === "fkey"
-    ? `alter table data.${quoteName(table)} validate constraint ${quoteName(formed.built.name)}`
+    ? `alter table data.${quoteName(table)} validate constraint ${quoteName(nameOf(formed))}`
     : renderCreate(build, " concurrently");
 }
 
 function renderCreate({ table, formed }: DeferredBuild, how = ""): string {
   const unique = formed.index.kind === "key" ? " unique" : "";
-  return `create${unique} index${how} ${quoteName(formed.built.name)} on data.${quoteName(table)} (${renderTerms(formed)}) where ${renderRows(formed)}`;
+  return `create${unique} index${how} ${quoteName(nameOf(formed))} on data.${quoteName(table)} (${renderTerms(formed)}) where ${renderRows(formed)}`;
 }
 
 /** Drops an index with an unfinished build. On several nodes, some may not have started the build. */

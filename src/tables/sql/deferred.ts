@@ -19,12 +19,12 @@ import { type NamedColumn, QUOTAS } from "../../schema/mod.ts";
 import { canonicalJson } from "../../std/json.ts";
 import { utf8Length } from "../../std/text.ts";
 import {
-  builtInAny,
   type DeferredParts,
   findConstraint,
   formOf,
   indexesOf,
   isNameOf,
+  namesOf,
   type RecordedDefinition,
 } from "../catalog/mod.ts";
 import { showDefault } from "../plan/compare.ts";
@@ -42,7 +42,7 @@ export type DeferredStep = {
   attempts: number;
 };
 
-/** `formed`: absent if the definition no longer has the index, because an enum got more values. */
+/** `formed`: absent if this release does not build the index. */
 type Claimed = {
   id: string;
   table: string;
@@ -94,14 +94,14 @@ async function runDeferredSteps(deps: DeferredDeps): Promise<void> {
 
 async function claimStep(admin: Database, after: string): Promise<Claimed | undefined> {
   const values = { after: Number(after), lease_s: LEASE_S };
-  const [row] = await call(admin, "claim_deferred_step", values);
+  const [row] = await call(admin, "claim_build", values);
   if (row === undefined) return undefined;
   const definition = row.definition as RecordedDefinition;
   const step = { id: String(row.step_id), table: row.table_name, name: row.step_name };
   const index = findConstraint(definition, row.step_name);
-  const built = index && builtInAny(index).find(({ name }) => name === row.step_name);
-  if (index === undefined || built === undefined) return { ...step, formed: undefined };
-  return { ...step, formed: { index, form: formOf(index, built.name), built } };
+  if (index === undefined || !namesOf(index).includes(step.name))
+    return { ...step, formed: undefined };
+  return { ...step, formed: { index, form: formOf(index, step.name) } };
 }
 
 /** Also records the progress of the build, which PostgreSQL shows only to the login that builds. */
@@ -141,7 +141,7 @@ async function buildIndex(admin: Database, { table, name, formed }: Claimed): Pr
   if (found?.is_valid !== true) {
     if (found !== undefined) await admin.message(renderDropIndex(name), BUILD);
     const isObsolete = (await findBuilt(admin, { table, name })).some(
-      ({ wanted }) => !wanted.includes(name),
+      ({ wanted }) => wanted !== name,
     );
     if (formed !== undefined && !isObsolete) await runBuild(admin, { table, formed });
   }
@@ -149,7 +149,7 @@ async function buildIndex(admin: Database, { table, name, formed }: Claimed): Pr
   return DONE;
 }
 
-/** The index with this name in one of its forms, if all indexes of its form are built. */
+/** The index with this name in one of its forms, if it is built in its form. */
 async function findBuilt(
   admin: Database,
   { table, name }: { table: string; name: string },
@@ -157,17 +157,14 @@ async function findBuilt(
   const { tables, ...site } = await readIndexes(admin, table);
   return tables
     .flatMap((state) => listIndexStates(state, site))
-    .filter(({ index, missing }) => missing.length === 0 && isNameOf(table, index, name));
+    .filter(({ index, isBuilt }) => isBuilt && isNameOf(table, index, name));
 }
 
-/**
- * Drops the indexes of a constraint in another form, after all indexes of its form are built, so that a unique constraint
- * holds at all times. A push can have changed the values of an enum during the build.
- */
+/** Drops the indexes of a constraint that no process uses, after that in its form is built, so that a unique constraint holds at all times. */
 async function dropFormer(admin: Database, step: { table: string; name: string }): Promise<void> {
   const built = await findBuilt(admin, step);
-  for (const former of built.flatMap((state) => state.former))
-    await admin.message(renderDropIndex(former), BUILD);
+  for (const unused of built.flatMap((state) => state.unused))
+    await admin.message(renderDropIndex(unused), BUILD);
 }
 
 const DONE: End = { state: "done", issue: null };
@@ -177,17 +174,12 @@ async function runBuild(admin: Database, step: DeferredBuild): Promise<End> {
   return DONE;
 }
 
-/** A key is missing. */
-const UNDEFINED_COLUMN = "42703";
-
 /** Violating rows need a person. Any other failure can succeed on a retry. */
 function toEnd(error: unknown): End {
   if (error instanceof ViolationError) {
     return { state: "failed", issue: "existing rows violate it" };
   }
   const state = readSqlState(error);
-  if (state === UNDEFINED_COLUMN)
-    return { state: "failed", issue: "rowhouse admin build-keys has not run" };
   return { state: "waiting", issue: `interrupted${state === undefined ? "" : ` (${state})`}` };
 }
 

@@ -3,19 +3,16 @@
 import { call, type Database, quoteLiteral, readRows } from "../../db/mod.ts";
 import { SQL } from "../../kinds/mod.ts";
 import {
-  builtIn,
   type Constraint,
   type FunctionSite,
   formAt,
   indexesOf,
+  isFormerName,
   isNameOf,
-  keyedColumns,
-  keyName,
   keysOf,
+  nameIn,
   type RecordedDefinition,
 } from "../catalog/mod.ts";
-import { LARGE_TABLE_PAGES, ROWS_A_PAGE } from "../state.ts";
-import type { KeyedColumn } from "./ddl.ts";
 
 export type IndexedTable = {
   name: string;
@@ -26,49 +23,52 @@ export type IndexedTable = {
   unfinished: string[];
   /** The names of the hidden columns with keys. */
   keys: string[];
-  isLarge: boolean;
-  isShared: boolean;
-  /** The bytes of the table and its indexes. */
-  bytes: number;
 };
+
+/** `isContracted`: whether no process before 0.2.0 can use the database any more. */
+type Site = FunctionSite & { readonly isContracted: boolean };
 
 export async function readIndexes(
   db: Database,
   wanted: string | null,
-): Promise<FunctionSite & { tables: IndexedTable[] }> {
-  const values = { wanted, large_pages: LARGE_TABLE_PAGES, rows_a_page: ROWS_A_PAGE };
-  return (await call(db, "read_indexes", values)) as FunctionSite & { tables: IndexedTable[] };
+): Promise<Site & { tables: IndexedTable[] }> {
+  return (await call(db, "read_built_indexes", { wanted })) as Site & { tables: IndexedTable[] };
 }
 
-/** The names of a constraint's indexes: of its form, those of them that are not built, and built or unfinished ones of another form. */
+/** The names of a constraint's indexes: of its form, and built or unfinished ones of other forms, of which no process uses some. */
 export type IndexState = {
   index: Constraint;
-  wanted: string[];
-  missing: string[];
+  wanted: string;
+  isBuilt: boolean;
   former: string[];
-  /** The columns without the keys that its form needs. */
-  lacking: KeyedColumn[];
+  unused: string[];
 };
 
+/** With the preview `filters`, processes before 0.2.0 search the indexes that these built. */
 export function listIndexStates(
   {
     name: table,
     definition,
     indexes,
     unfinished,
-    keys,
-  }: Pick<IndexedTable, "name" | "definition" | "indexes" | "unfinished" | "keys">,
-  site: FunctionSite,
+  }: Pick<IndexedTable, "name" | "definition" | "indexes" | "unfinished">,
+  site: Site,
 ): IndexState[] {
   const begun = [...new Set([...indexes, ...unfinished])];
+  const form = formAt(site);
+  const isKept = form === "search" && !site.isContracted;
   return [...keysOf(definition), ...indexesOf(definition)].map((index) => {
-    const wanted = builtIn(index, formAt(site)).map(({ name }) => name);
-    const missing = wanted.filter((name) => !indexes.includes(name));
-    const former = begun.filter((name) => !wanted.includes(name) && isNameOf(table, index, name));
-    const keyed = formAt(site) === "search" ? keyedColumns(index) : [];
-    const lacking = keyed.filter(({ name }) => !keys.includes(keyName(name)));
-    return { index, wanted, missing, former, lacking };
+    const wanted = nameIn(index, form);
+    const former = begun.filter((name) => name !== wanted && isNameOf(table, index, name));
+    const isUsed = (name: string) => isKept && isFormerName(table, index, name);
+    const unused = former.filter((name) => !isUsed(name));
+    return { index, wanted, isBuilt: indexes.includes(wanted), former, unused };
   });
+}
+
+/** Whether the index is to be built again, or only another one to be dropped. */
+export function isOutdated({ isBuilt, former, unused }: IndexState): boolean {
+  return isBuilt ? unused.length > 0 : former.length > 0;
 }
 
 /** The comparisons of the parts of a text. */

@@ -30,6 +30,7 @@ import { findCreated, type Plan, type Step } from "../plan/step.ts";
 import type { PushState } from "../state.ts";
 import type { PushingApp } from "./begin_push.ts";
 import { type RenderedSteps, renderStatements, toDeferred } from "./ddl.ts";
+import { nameOf } from "./index_terms.ts";
 import { digestRelease } from "./release.ts";
 
 type Prepared = PreparedPush & {
@@ -106,8 +107,6 @@ const LOCKING: ReadonlySet<Step["kind"]> = new Set([
   "set_required",
   "add_key",
   "add_index",
-  "build_indexes",
-  "drop_indexes",
   "add_reference",
   "rename",
   "drop_column",
@@ -259,8 +258,8 @@ export function renderForgetSets({
 }
 
 function toBuild(step: Step, form: IndexForm): Json[] {
-  return toDeferred(step, form).map(({ table, formed: { index, built } }) => ({
-    ...{ table, kind: index.kind === "fkey" ? "reference" : "index" },
-    ...{ name: built.name, columns: index.columns },
+  return toDeferred(step, form).map(({ table, formed }) => ({
+    ...{ table, kind: formed.index.kind === "fkey" ? "reference" : "index" },
+    ...{ name: nameOf(formed), columns: formed.index.columns },
   }));
 }

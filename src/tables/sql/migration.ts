@@ -30,10 +30,6 @@ const DESCRIPTIONS: Cases<Step, string | undefined> = {
   add_index: ({ table, index }) => `add index (${index.columns.join(", ")}) to ${table}`,
   defer_index: ({ table, index }) =>
     `add index (${index.columns.join(", ")}) to ${table}, after the push`,
-  // They follow from the values of an enum.
-  build_indexes: () => undefined,
-  defer_builds: () => undefined,
-  drop_indexes: () => undefined,
   add_reference: ({ table, column, isReplaced }) =>
     isReplaced
       ? `change onDelete of ${table.name}.${column.name} to ${column.onDelete ?? "none"}`

@@ -37,9 +37,8 @@ import {
 } from "../catalog/mod.ts";
 import { isExpired, planDrop, UNUSED_SET_LIFE_S } from "../plan/plan_sets.ts";
 import { readMessageResult } from "../plan/rejections.ts";
-import { MESSAGE_SETTINGS, MESSAGE_TIMEOUT_MS, renderLock } from "../plan/retype_messages.ts";
+import { MESSAGE_SETTINGS, MESSAGE_TIMEOUT_MS } from "../plan/retype_messages.ts";
 import { readSite, type SetUse } from "../state.ts";
-import { type KeyedColumn, renderAddKeys } from "./ddl.ts";
 import {
   findUnserved,
   renderBody,
@@ -47,7 +46,7 @@ import {
   renderDropUnserved,
   renderFunctions,
 } from "./functions/functions.ts";
-import { type IndexedTable, type IndexState, listIndexStates, readIndexes } from "./index_forms.ts";
+import { type IndexedTable, isOutdated, listIndexStates, readIndexes } from "./index_forms.ts";
 import { renderForgetSets, renderLockTable, toRecordedView } from "./message.ts";
 import { digestOf } from "./release.ts";
 import { digestSet, readVerified, recordVerified } from "./verified_sets.ts";
@@ -301,8 +300,8 @@ export async function sweepSets(admin: Database): Promise<void> {
   }
 }
 
-// Indexes whose form does not fit the database. They are built again as deferred steps, which then drop the former
-// form; part of `rowhouse migrate`.
+// Indexes whose form does not fit the database, or this release. They are built again as deferred steps, which then drop
+// those that no process uses; part of `rowhouse migrate`.
 
 /** Records the rebuilds, and returns the names of the indexes. Idempotent. @throws {Problem} push_busy */
 export async function deferRebuilds(admin: Database): Promise<string[]> {
@@ -317,37 +316,18 @@ export async function deferRebuilds(admin: Database): Promise<string[]> {
   return outdated.flatMap(({ rebuilds }) => rebuilds.map((rebuild) => rebuild.name));
 }
 
-export type Rebuilds = Pick<IndexedTable, "name" | "stamp"> & {
+type Rebuilds = Pick<IndexedTable, "name" | "stamp"> & {
   rebuilds: { name: string; columns: readonly string[] }[];
-  keyed: KeyedColumn[];
 };
 
 async function findRebuilds(db: Database, wanted: string | null = null): Promise<Rebuilds[]> {
   const { tables, ...site } = await readIndexes(db, wanted);
   return tables.flatMap((table) => {
-    const outdated = listIndexStates(table, site).filter(
-      ({ former, lacking }) => former.length > 0 && lacking.length === 0,
-    );
-    return outdated.length === 0 ? [] : [toRebuilds(table, outdated)];
+    const rebuilds = listIndexStates(table, site)
+      .filter(isOutdated)
+      .map((state) => ({ name: state.wanted, columns: state.index.columns }));
+    return rebuilds.length === 0 ? [] : [{ name: table.name, stamp: table.stamp, rebuilds }];
   });
-}
-
-export function toRebuilds(
-  { name, stamp }: IndexedTable,
-  outdated: readonly IndexState[],
-): Rebuilds {
-  const keyed = new Map(
-    outdated.flatMap(({ lacking }) => lacking.map((column) => [column.name, column] as const)),
-  );
-  const rebuilds = outdated.flatMap((state) =>
-    listMissing(state).map((built) => ({ name: built, columns: state.index.columns })),
-  );
-  return { name, stamp, rebuilds, keyed: [...keyed.values()] };
-}
-
-/** Without a missing index, a step only drops the former ones. */
-function listMissing({ wanted, missing }: IndexState): readonly string[] {
-  return missing.length > 0 ? missing : wanted.slice(0, 1);
 }
 
 /** A table whose indexes a run of `rowhouse migrate` would build again. */
@@ -366,7 +346,7 @@ export async function planRebuilds(
 ): Promise<PlannedRebuilds[]> {
   const site = await readSite(db);
   const tables = await readRows<
-    Pick<IndexedTable, "name" | "definition" | "indexes" | "unfinished" | "keys"> &
+    Pick<IndexedTable, "name" | "definition" | "indexes" | "unfinished"> &
       Pick<PlannedRebuilds, "rows" | "bytes">
   >(
     db,
@@ -380,33 +360,26 @@ export async function planRebuilds(
           join pg_catalog.pg_class as index_class on index_class.oid = indexrelid
           where indrelid = table_class.oid and not indisvalid
           union select deferred_steps.name from rowhouse.deferred_steps
-          where table_name = tables.name and kind = 'index' and state <> 'done')) as unfinished,
-        pg_catalog.to_json(array(select attname from pg_catalog.pg_attribute
-          where attrelid = table_class.oid and attname like '#%' and not attisdropped)) as keys
+          where table_name = tables.name and kind = 'index' and state <> 'done')) as unfinished
       from rowhouse.tables
       join pg_catalog.pg_class as table_class on table_class.relname = tables.name
         and relnamespace = 'data'::pg_catalog.regnamespace
       order by tables.name`,
   );
   return tables.flatMap(({ rows, bytes, ...table }) => {
-    const at = { ...site, hasFilters: hasFilters ?? site.hasFilters };
-    const outdated = listIndexStates(table, at).filter(({ former }) => former.length > 0);
-    const indexes = outdated.flatMap(listMissing);
+    // What a contract step left is not built again.
+    const at = { ...site, hasFilters: hasFilters ?? site.hasFilters, isContracted: false };
+    const outdated = listIndexStates(table, at).filter(isOutdated);
+    const indexes = outdated.map(({ wanted }) => wanted);
     return indexes.length === 0 ? [] : [{ table: table.name, indexes, rows, bytes }];
   });
 }
 
-/** Adds the keys under an exclusive lock, and records the rebuilds. */
-export function renderRebuilds(
-  { name, stamp, rebuilds, keyed }: Rebuilds,
-  more: readonly string[] = [],
-): string {
+function renderRebuilds({ name, stamp, rebuilds }: Rebuilds): string {
   const values = [name, JSON.stringify(rebuilds)].map(quoteLiteral).join(", ");
   return [
     renderLockTable(name, stamp),
     ...MESSAGE_SETTINGS,
-    ...more,
-    ...(keyed.length === 0 ? [] : [renderLock(name), ...renderAddKeys(name, keyed)]),
     `select rowhouse.defer_rebuilds(${values})`,
   ].join(";\n");
 }

@@ -1,19 +1,18 @@
 /** Drift: the differences between PostgreSQL and the record of pushes, by name. Repairs nothing. @module */
 
-import { type Database, READER, readValue } from "../../db/mod.ts";
+import { type Database, IS_CONTRACTED_SQL, readValue } from "../../db/mod.ts";
 import type { ConsoleTable, FoundTable } from "../../records/console/mod.ts";
 import {
   type FunctionSite,
   findConstraint,
   indexesOf,
   isNameOf,
-  keyedColumns,
   keysOf,
   type RecordedDefinition,
 } from "../catalog/mod.ts";
 import { COPY, copyTypeName } from "../sql/conversions.ts";
 import { RECORD_SQL } from "../state.ts";
-import { type Facts, keyPath, type Recorded, THERE, toFacts } from "./facts.ts";
+import { type Facts, type Recorded, THERE, toFacts } from "./facts.ts";
 import { readSnapshot, withoutDropped } from "./snapshot.ts";
 
 export type Difference = { thing: string; wanted: string; found: string };
@@ -56,6 +55,7 @@ export async function readDrift(admin: Database): Promise<Difference[]> {
 
 export const RECORDED_SQL = `select pg_catalog.json_build_object(
       ${RECORD_SQL},
+      'isContracted', ${IS_CONTRACTED_SQL},
       'unfinished', (select coalesce(pg_catalog.json_agg(pg_catalog.json_build_object('table', table_name, 'kind', kind, 'name', name)), '[]')
         from rowhouse.deferred_steps where state <> 'done'))`;
 
@@ -88,10 +88,7 @@ function makePathTest(
 ): (path: string) => boolean {
   const start = `table ${table} / ${kind === "index" ? "index" : "constraint"} `;
   const constraint = definition && findConstraint(definition, name);
-  const keys = constraint === undefined ? [] : keyedColumns(constraint);
-  const keyPaths = new Set(keys.map((column) => keyPath(`table ${table}`, column.name)));
   return (path) => {
-    if (keyPaths.has(path)) return true;
     if (!path.startsWith(start)) return false;
     const found = path.slice(start.length);
     return found === name || (constraint !== undefined && isNameOf(table, constraint, found));
@@ -114,17 +111,16 @@ export function findTableDifferences({
   const unfinished = builds.filter(({ state }) => state !== "done");
   const tables = [definition];
   const isSearch = [...keysOf(definition), ...indexesOf(definition)].some(
-    ({ search }) => search?.some((built) => `index ${built.name}` in found.parts) === true,
+    ({ search }) => search !== undefined && `index ${search}` in found.parts,
   );
-  const site: FunctionSite = { dialect: "plain", hasFilters: isSearch };
+  const { dialect, isContracted } = found;
+  const site: FunctionSite = { dialect, hasFilters: isSearch };
   const facts = toFoundFacts(name, found);
-  const recorded = toComparable(toFacts({ tables, sets: [], ...site }, facts));
-  // Several nodes have no previews, and no functions that find rows.
-  if (found.previews === null) recorded.delete(`table ${name} / policy ${READER.policy}`);
-  return compareFinished({ unfinished, tables }, recorded, facts);
+  const recorded = toFacts({ tables, sets: [], isContracted, ...site }, facts);
+  return compareFinished({ unfinished, tables }, toComparable(recorded), facts);
 }
 
-function toComparable(facts: Facts): Map<string, string> {
+function toComparable(facts: Facts): Facts {
   return new Map(
     [...facts]
       .filter(([path]) => REPORTED.test(path) || NAMED.test(path) || path.startsWith("type "))

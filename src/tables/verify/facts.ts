@@ -9,8 +9,8 @@ import { READER, TENANT_POLICY } from "../../db/mod.ts";
 import { SQL } from "../../kinds/mod.ts";
 import type { NamedColumn, TableDefinition } from "../../schema/mod.ts";
 import {
-  builtIn,
   type ColumnSet,
+  canHaveKey,
   endpointsOfSet,
   enumTypeName,
   FUNCTION_CALLERS,
@@ -20,9 +20,9 @@ import {
   functionName,
   type IndexForm,
   indexesOf,
+  isFormerName,
   isOneServer,
   KEY_PREFIX,
-  keyedColumns,
   keyName,
   keysOf,
   listViewSets,
@@ -37,7 +37,7 @@ import {
 import { onDeleteClause } from "../plan/step.ts";
 import { toDefaultText } from "../sql/conversions.ts";
 import { renderBody } from "../sql/functions/functions.ts";
-import { type Formed, printRows, printTerms, toFormed } from "../sql/index_terms.ts";
+import { type Formed, nameOf, printRows, printTerms } from "../sql/index_terms.ts";
 
 export type Facts = ReadonlyMap<string, string>;
 export const THERE = "there";
@@ -48,17 +48,20 @@ export type Recorded = FunctionSite & {
   sets: readonly ColumnSet[];
   /** Everything that apps with rules use. */
   uses?: readonly TableUse[];
+  /** Whether no process before 0.2.0 can use the database any more. */
+  isContracted: boolean;
 };
 
-/** `found`: an index that waits for keys of an operator's command can have its plain form. */
+/** `found`: until the contract step, a table also has the indexes and keys of earlier releases. */
 export function toFacts(
-  { tables, sets, uses = [], ...site }: Recorded,
-  found: Facts = new Map(),
+  { tables, sets, uses = [], isContracted, ...site }: Recorded,
+  found: Facts,
 ): Facts {
   const views = isOneServer(site) ? [...listViewSets(uses).values()].flat() : [];
   return new Map([
     ...tables.flatMap((table) => [
-      ...toTableFacts(table, listFormed(table, { form: formAt(site), found })),
+      ...toTableFacts(table, formAt(site)),
+      ...(isContracted ? [] : findFormer(table, { form: formAt(site), found })),
       ...(isOneServer(site) ? toReaderFacts(table) : []),
       ...toTypeFacts(table),
     ]),
@@ -74,19 +77,25 @@ const EMPTY = { columns: [], indexes: [], uniques: [] };
 
 type Fact = [path: string, value: string];
 
-function listFormed(
+/** What is found of earlier releases. The check of isolation knows what their expressions can be. */
+function findFormer(
   table: RecordedDefinition,
   { form, found }: { form: IndexForm; found: Facts },
-): Formed[] {
-  const isFound = ({ name }: { name: string }) => found.has(`table ${table.name} / index ${name}`);
-  return [...keysOf(table), ...indexesOf(table)].flatMap((index) => {
-    const waits =
-      keyedColumns(index).length > 0 && isFound(index) && !builtIn(index, "search").some(isFound);
-    return toFormed(index, waits ? "plain" : form);
+): Fact[] {
+  const path = `table ${table.name}`;
+  const keys = table.columns.filter(({ kind }) => canHaveKey(kind)).map(({ name }) => name);
+  const keyPaths = new Set(keys.map((name) => keyPath(path, name)));
+  const indexes = [...keysOf(table), ...indexesOf(table)];
+  const start = `${path} / index `;
+  const isFormer = (name: string) => indexes.some((index) => isFormerName(table.name, index, name));
+  return [...found].filter(([at, value]) => {
+    if (keyPaths.has(at)) return true;
+    if (form === "plain" || !at.startsWith(start) || value.endsWith("invalid")) return false;
+    return isFormer(at.slice(start.length));
   });
 }
 
-function toTableFacts(table: RecordedDefinition, indexes: readonly Formed[]): Fact[] {
+function toTableFacts(table: RecordedDefinition, form: IndexForm): Fact[] {
   const path = `table ${table.name}`;
   return [
     [path, THERE],
@@ -107,8 +116,7 @@ function toTableFacts(table: RecordedDefinition, indexes: readonly Formed[]): Fa
         default: toDefaultText(column),
       }),
     ),
-    ...toKeyFacts(path, indexes),
-    ...toConstraintFacts(path, table, indexes),
+    ...toConstraintFacts(path, table, form),
   ];
 }
 
@@ -120,19 +128,6 @@ function toReaderFacts({ name }: TableDefinition): Fact[] {
     ],
     [`table ${name} / grants to ${READER.role}`, "SELECT"],
   ];
-}
-
-/** The stored keys of columns, which the indexes of a form need. */
-function toKeyFacts(path: string, indexes: readonly Formed[]): Fact[] {
-  const columns = indexes
-    .filter(({ form }) => form === "search")
-    .flatMap(({ index }) => keyedColumns(index));
-  return columns.flatMap(({ name, kind }): Fact[] => {
-    const printed = SQL[kind].parts?.key?.printed(name);
-    return printed === undefined
-      ? []
-      : [[keyPath(path, name), `double precision stored as ${printed}`]];
-  });
 }
 
 /** The path of a column's key: its name without the sign that no other column has. */
@@ -157,18 +152,15 @@ function toType(table: TableDefinition, column: NamedColumn): string {
   return SQL[column.kind].type?.printed ?? `data.${enumTypeName(table.name, column.name)}`;
 }
 
-function toConstraintFacts(
-  path: string,
-  table: RecordedDefinition,
-  indexes: readonly Formed[],
-): Fact[] {
+function toConstraintFacts(path: string, table: RecordedDefinition, form: IndexForm): Fact[] {
+  const indexes = [...keysOf(table), ...indexesOf(table)].map((index): Formed => ({ index, form }));
   const list = (columns: readonly string[]) => `(${["app_id", ...columns].join(", ")})`;
   const targets = new Map(table.columns.map((column) => [column.name, column]));
   return [
     [`${path} / constraint ${table.name}__pkey`, "primary key (app_id, id)"],
     ...indexes.map(
       (formed): Fact => [
-        `${path} / index ${formed.built.name}`,
+        `${path} / index ${nameOf(formed)}`,
         `btree (${printTerms(formed)})${formed.index.kind === "key" ? ", unique" : ""} where ${printRows(formed)}`,
       ],
     ),

@@ -71,12 +71,12 @@ export const FAULTS: Readonly<Record<string, Fault>> = {
     endpoints: [],
     players: ["query", "groups", "create", "update"],
     service: {
-      name: "person_statement",
+      name: "find_statement",
       edit: (text) =>
         text.replace(
-          "rows_of, columns, types, plan - 'at'",
-          `format('select * from %s as "$t" where "$t"."app_id" operator(pg_catalog.=) $1', source),
-            columns, types, plan - 'at'`,
+          "rowhouse.seen_source(rows_of, is_fenced, ''), matches",
+          `rowhouse.seen_source(format('select * from %s as "$t" where "$t"."app_id" operator(pg_catalog.=) $1',
+            substring(rows_of from 'data\\."[^"]+"')), is_fenced, ''), matches`,
         ),
     },
   },
@@ -153,7 +153,7 @@ function withOpenOthers(view: View): View {
 /** Texts of the rules in the functions of a view, and of another view. */
 function swapRules(set: ViewSet, names: readonly RuleName[], other: View): Swap[] {
   return names.flatMap((name) =>
-    [onRow(), onRow("$t", '"$p"."person_id"'), onRow("$t", "$6")].map((place): Swap => {
+    [onRow(), onRow("$t", '"$p"."person_id"'), onRow("$t", "$5")].map((place): Swap => {
       const [before, after] = [set, { ...set, view: other }].map((each) =>
         qualify(isAllowed(each, name, place)),
       );

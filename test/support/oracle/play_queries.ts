@@ -77,13 +77,13 @@ type Compared = {
   readonly body: Page;
 };
 
-/** A page has the next rows, and as many as its limit. Only a limit of the service can end it early. */
+/** A page has the next rows, and as many as its limit. */
 function checkPage(turn: Turn, path: string, { query, view, from, all, body }: Compared): void {
-  const { isLimited, counts } = turn.world;
+  const { counts } = turn.world;
   const { limit, select } = query;
   const compare = makeOrder(view, query);
   const left = from === undefined ? all : all.filter((row) => compare(from, row) <= 0);
-  const wanted = left.slice(0, isLimited && body.hasMore ? body.rows.length : limit);
+  const wanted = left.slice(0, limit);
   checkSame(
     turn,
     path,
@@ -92,8 +92,7 @@ function checkPage(turn: Turn, path: string, { query, view, from, all, body }: C
   );
   if (body.rows.length > limit) fail(turn, path, "The page has too many rows");
   if (body.hasMore !== (body.next !== null)) fail(turn, path, "hasMore differs from next");
-  if (!isLimited && body.hasMore !== left.length > limit)
-    fail(turn, path, `hasMore is ${body.hasMore}`);
+  if (body.hasMore !== left.length > limit) fail(turn, path, `hasMore is ${body.hasMore}`);
   if ((query.count === undefined) !== (body.count === undefined))
     fail(turn, path, "The page has no count, or a count without a request");
   if (typeof body.count === "number" && body.count !== all.length)

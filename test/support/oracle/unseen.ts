@@ -1,10 +1,12 @@
 /**
  * What a person gets must not depend on rows that the person does not see: random requests to two apps that differ only in such rows.
+ * Some of these have values that a request fails by which reads them: texts that are too long for a group or a response.
  *
  * @module
  */
 import type { Json } from "../../../src/schema/mod.ts";
 import { toGroupQuery, toManyQuery } from "../../../src/sdk/query_text.ts";
+import { withDatabase } from "../cluster.ts";
 import { openToBrowsers } from "../person_keys.ts";
 import { isTrue, makeRandom, pick, type Random } from "../random.ts";
 import type { Call, TestApp, TestResponse, TestService } from "../service.ts";
@@ -13,6 +15,7 @@ import { drawBody, FEW_ROWS, fill, toFilled } from "./fill.ts";
 import { drawGroups, toNames } from "./groups.ts";
 import { askerOf } from "./play.ts";
 import { actionsOf, type ModelTable, type Row, sees, visibleRows } from "./rules.ts";
+import { DRAW } from "./values.ts";
 import {
   type Caller,
   changeRules,
@@ -32,6 +35,10 @@ export type UnseenOptions = {
   readonly seen: number;
   readonly unseen: number;
   readonly requests: number;
+  /** How often the second app has each of its own rows, with another id. Rows with unique values are there once. */
+  readonly copies?: number;
+  /** Writes by conditions after the requests. */
+  readonly writes?: number;
   /** Only pages of all rows, as without the preview of conditions. */
   readonly isPlain?: boolean;
 };
@@ -60,7 +67,8 @@ export async function compareUnseen(
     addRows({ ...world, app }, { person, table, isSeen, count });
   await add(world.app, true, options.seen);
   const other = await copyApp(world);
-  const unseen = await add(other, false, options.unseen);
+  const added = await add(other, false, options.unseen);
+  const unseen = await copyRows({ ...world, app: other }, table, options.copies ?? 1, added);
   for (const each of world.tables.slice(3))
     if (each !== table)
       await addRows(
@@ -75,11 +83,15 @@ export async function compareUnseen(
   const statuses: Record<number, number> = {};
   const leaks: Leak[] = [];
   let requests = 0;
-  for (let n = 0; n < options.requests; n++) {
-    const asked = isTrue(random, 4) ? pick(random, world.tables) : table;
-    let { path, ...call } = options.isPlain
-      ? { path: drawPage(random, asked) }
-      : drawRequest(asker, asked);
+  const { requests: reads, writes = 0 } = options;
+  for (let n = 0; n < reads + writes; n++) {
+    const asked = isTrue(random, 4) && n < reads ? pick(random, world.tables) : table;
+    let { path, ...call } =
+      n >= reads
+        ? drawWrite(asker, asked)
+        : options.isPlain
+          ? { path: drawPage(random, asked) }
+          : drawRequest(asker, asked);
     for (let pages = 0; pages < 4; pages++) {
       const found = await Promise.all(
         callers.map(({ key }) => service.call(undefined, path, { ...call, key })),
@@ -152,7 +164,10 @@ type Added = {
 };
 
 /** Stores rows that the person sees, or does not see. They reference rows of both apps. @returns how many */
-async function addRows(world: World, { person, table, isSeen, count }: Added): Promise<number> {
+async function addRows(
+  world: World,
+  { person, table, isSeen, count }: Added,
+): Promise<readonly string[]> {
   const filled = toFilled(world);
   const sight = sightOf(world, person);
   const rows: Row[] = [];
@@ -161,7 +176,8 @@ async function addRows(world: World, { person, table, isSeen, count }: Added): P
   for (let n = 0; n < 8 * count && rows.length < count; n++) {
     const id = crypto.randomUUID();
     const drawn = drawBody(filled, table, 1000 + n);
-    const row: Row = { ...(isSeen ? drawn : { ...drawn, ...drawNear(world, near, table) }), id };
+    const others = { ...drawn, ...drawNear(world, near, table), ...drawLong(world, table) };
+    const row: Row = { ...(isSeen ? drawn : others), id };
     const stored = Object.fromEntries(
       table.columns
         .filter(({ onUpdate }) => onUpdate !== undefined)
@@ -177,7 +193,42 @@ async function addRows(world: World, { person, table, isSeen, count }: Added): P
     [world.app.id, JSON.stringify(rows)],
   );
   await world.service.query(`analyze data."${table.name}"`, []);
-  return rows.length;
+  return rows.map(({ id }) => id);
+}
+
+/** Copies rows, without those that a unique constraint has once. @returns how many there are of them */
+async function copyRows(
+  { service, app }: World,
+  table: ModelTable,
+  copies: number,
+  ids: readonly string[],
+): Promise<number> {
+  if (copies === 1) return ids.length;
+  const names = table.columns.map(({ name }) => `"${name}"`).join(", ");
+  // The service's connection has a limit of time.
+  const text = `insert into data."${table.name}" (app_id, id, ${names})
+    select app_id, gen_random_uuid(), ${names} from data."${table.name}", generate_series(2, ${copies})
+    where app_id = '${app.id}' and id = any ('{${ids.join(",")}}') on conflict do nothing;
+    analyze data."${table.name}"; select 1`;
+  await withDatabase(service.database.superuserUrl, (admin) =>
+    admin.message(text, { timeoutMs: 900_000 }),
+  );
+  const [all] = await service.query<{ count: number }>(
+    `select count(*)::int4 as count from data."${table.name}" where app_id = $1`,
+    [app.id],
+  );
+  return all?.count ?? 0;
+}
+
+const LONG = "A long text, which no group can have. ".repeat(60);
+
+/** One row of eight has texts that are too long for the key of a group. */
+function drawLong({ random }: World, { columns }: ModelTable): Body {
+  if (!isTrue(random, 8)) return {};
+  const texts = columns.filter(({ kind, unique }) => kind === "string" && !unique);
+  return Object.fromEntries(
+    texts.map(({ name }) => [name, pick(random, [LONG, `a${LONG}`, `x${LONG}`])]),
+  );
 }
 
 /** Half of the rows are like one that the person sees, but for some columns. Values of unique constraints stay different. */
@@ -192,6 +243,23 @@ function drawNear({ random }: World, near: readonly Row[], table: ModelTable): B
 }
 
 type Request = Call & { readonly path: string };
+
+/** A write that no unique value or reference of another row rejects. Its time is not compared. */
+function drawWrite(asker: Asker, { name, columns, ...table }: ModelTable): Request {
+  const { random } = asker;
+  const unique = new Set(keysOf({ name, columns, ...table }).flat());
+  const free = columns.filter(
+    ({ name: column, kind, onUpdate }) =>
+      onUpdate === undefined && !unique.has(column) && kind !== "ref" && kind !== "uuid",
+  );
+  const column = pick(random, free);
+  const { where } = drawConditions(asker, name);
+  const limit = isTrue(random, 2) ? { limit: 1 + random(5) } : {};
+  const query = new URLSearchParams(toManyQuery({ where, all: true, ...limit }, "test"));
+  if (Object.keys(where).length > 0) query.delete("all");
+  const json = { [column.name]: DRAW[column.kind](random) };
+  return { path: `${pathOf(name)}?${query}`, method: "PATCH", json };
+}
 
 function drawPage(random: Random, { name }: ModelTable): string {
   const limit = pick(random, ["0", "1", "20", "59", "60", "1000"]);

@@ -28,8 +28,6 @@ export type World = {
   readonly random: Random;
   /** People, and the app's server. */
   readonly callers: readonly Caller[];
-  /** Whether a limit can end a page early, or reject a request. */
-  readonly isLimited: boolean;
   readonly counts: Counts;
   tables: readonly ModelTable[];
   state: State;
@@ -59,14 +57,13 @@ export type WorldOptions = {
   readonly suffix: string;
   /** Whether people send requests; otherwise only the app's server does. */
   readonly hasPeople?: boolean;
-  readonly isLimited?: boolean;
   readonly counts?: Counts;
 };
 
 /** An app without rows and rules. Each role has a person, and the first role has two. */
 export async function openWorld(
   service: TestService,
-  { random, suffix, hasPeople = true, isLimited = false, counts = { ...NO_COUNTS } }: WorldOptions,
+  { random, suffix, hasPeople = true, counts = { ...NO_COUNTS } }: WorldOptions,
 ): Promise<World> {
   const all = drawSchema(random, suffix);
   const drawn = hasPeople ? all : { ...all, tables: all.tables.map(withoutOwners) };
@@ -79,7 +76,7 @@ export async function openWorld(
   }
   const state = new Map(drawn.tables.map(({ name }) => [name, []]));
   const { tables } = drawn;
-  return { service, app, drawn, random, callers, isLimited, counts, tables, state };
+  return { service, app, drawn, random, callers, counts, tables, state };
 }
 
 /** Owner columns are rules for people. */

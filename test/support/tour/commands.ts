@@ -13,7 +13,6 @@ import type { TestApp, TestService } from "../service.ts";
 /** Commands that need another database, by the tests that run them. */
 const ELSEWHERE: Readonly<Record<string, readonly string[]>> = {
   "test/citus/": ["admin move-app", "admin convert-to-citus"],
-  "test/tables/number_keys_slow.ts": ["admin build-keys"],
 };
 const EMAIL = "operated@example.org";
 const RENAMED = "operated.again@example.org";

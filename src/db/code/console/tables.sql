@@ -45,10 +45,8 @@ set search_path = pg_catalog, pg_temp set quote_all_identifiers = off as $$
             else format_type(atttypid, atttypmod) end, attnotnull) order by attnum), '[]')
       from pg_attribute join pg_type on pg_type.oid = atttypid
       where attrelid = main.oid and attnum > 0 and not attisdropped and attname not like '#%'),
-    'keys', (select coalesce(jsonb_agg(attname), '[]') from pg_attribute
-      where attrelid = main.oid and attname like '#%' and not attisdropped),
-    'previews', (select to_jsonb(features) from rowhouse.release
-      where rowhouse.dialect() = 'plain'),
+    'dialect', rowhouse.dialect(),
+    'isContracted', exists (select from rowhouse.code where compatible_from = '${CONTRACTED_FROM}'),
     'types', (select coalesce(jsonb_object_agg(typname, labels), '{}') from (
       select typname, jsonb_agg(enumlabel order by enumsortorder) as labels
       from pg_attribute join pg_type on pg_type.oid = atttypid

@@ -70,6 +70,7 @@ create function rowhouse.read_push_state(
             then pg_stat_get_live_tuples(oid) / rows_a_page else relpages end >= large_pages
           from pg_class where oid = relation), false),
         -- As an array, so that PostgreSQL does not read all of pg_class.
+        -- For processes of 0.1, as "keys".
         'bytes', coalesce((select sum(greatest(relpages, 0)::bigint * 8192) from pg_class
           where oid = any (array(select relation union all
             select indexrelid from pg_index where indrelid = relation))), 0),
@@ -102,7 +103,7 @@ create function rowhouse.read_push_state(
     'migrations', (select coalesce(json_agg(json_build_object('seq', seq, 'name', name,
         'checksum', checksum, 'joins', rowhouse.joined_records(joins)) order by seq), '[]')
       from rowhouse.migrations where app_id = app),
-    -- As stored: each migration repeats the definition of all tables, and compresses to a tenth or less.
+    -- As stored: each migration repeats the definition of all tables, and compresses to a tenth.
     'journalBytes', (select coalesce(sum(pg_column_size(text) + pg_column_size(sql)
         + coalesce(pg_column_size(joins), 0)), 0)
       from rowhouse.migrations where app_id = app),
@@ -148,38 +149,26 @@ set search_path = pg_catalog, pg_temp as $$
 $$;
 
 -- For one table or all: the recorded definition, the names of the built and of the unfinished
--- indexes, the hidden columns with keys, and the size.
-create function rowhouse.read_indexes(
-  wanted text, large_pages integer, rows_a_page integer
-) returns json language sql stable
+-- indexes, and the hidden columns of releases before 0.2.0.
+create function rowhouse.read_built_indexes(wanted text) returns json language sql stable
 set search_path = pg_catalog, pg_temp as $$
   select json_build_object(
     'dialect', rowhouse.dialect(),
     'hasFilters', (select 'filters' = any (features) from rowhouse.release),
-    -- For processes of 0.1.
-    'previews', (select to_json(features) from rowhouse.release),
+    'isContracted', exists (select from rowhouse.code where compatible_from = '${CONTRACTED_FROM}'),
     'tables', (select coalesce(json_agg(json_build_object('name', name,
         'stamp', rowhouse.stamp_of(name), 'definition', definition,
-        'indexes', (select coalesce(json_agg(index_class.relname), '[]') from pg_index
-          join pg_class as index_class on index_class.oid = indexrelid
-          join pg_class as table_class on table_class.oid = indrelid
-          where indisvalid and table_class.relname = tables.name
-            and table_class.relnamespace = 'data'::regnamespace),
+        'indexes', (select coalesce(json_agg(relname), '[]') from pg_index
+          join pg_class on pg_class.oid = indexrelid
+          where indrelid = relation.oid and indisvalid),
         'unfinished', (select coalesce(json_agg(index_name), '[]') from (
-          select relname as index_name from pg_index join pg_class as index_class
-            on index_class.oid = indexrelid where indrelid = relation.oid and not indisvalid
+          select relname as index_name from pg_index join pg_class on pg_class.oid = indexrelid
+            where indrelid = relation.oid and not indisvalid
           union select deferred_steps.name from rowhouse.deferred_steps
             where table_name = tables.name and kind = 'index' and state <> 'done') as begun),
         'keys', (select coalesce(json_agg(attname), '[]') from pg_attribute
-          where attrelid = relation.oid and attname like '#%' and not attisdropped),
-        'isLarge', case when reltuples < 0
-          then pg_stat_get_live_tuples(relation.oid) / rows_a_page else relpages end >= large_pages,
-        -- From statistics: the size on disk would wait for a lock on the table.
-        'bytes', (select sum(greatest(relpages, 0)::bigint * 8192) from pg_class
-          where pg_class.oid = any (array(select relation.oid union all
-            select indexrelid from pg_index where indrelid = relation.oid))),
-        'isShared', exists (select from rowhouse.registrations
-          where table_name = tables.name and app_id <> owner_app_id)) order by name), '[]')
+          where attrelid = relation.oid and attname like '#%' and not attisdropped))
+        order by name), '[]')
       from rowhouse.tables join pg_class as relation on relname = tables.name
         and relnamespace = 'data'::regnamespace and relkind in ('r', 'p')
       where name = wanted or wanted is null))
@@ -197,14 +186,7 @@ language sql security definer set search_path = pg_catalog, pg_temp as $$
   where deferred_steps.state in ('done', 'failed')
 $$;
 
--- Logs that an operator adds keys of columns to a table, in the transaction that adds them.
-create function rowhouse.log_keys(wanted_table text, columns jsonb) returns void
-language sql security definer set search_path = pg_catalog, pg_temp as $$
-  select rowhouse.log('operator', 'build_keys',
-    details => jsonb_build_object('table', name, 'columns', columns))
-  from rowhouse.tables where name = wanted_table
-$$;
-grant execute on function rowhouse.read_indexes, rowhouse.defer_rebuilds, rowhouse.log_keys
+grant execute on function rowhouse.read_built_indexes, rowhouse.defer_rebuilds
   to rowhouse_tables;
 
 -- The tables with column sets that no app has used for so many seconds.

@@ -270,7 +270,7 @@ grant execute on function rowhouse.forget_sets, rowhouse.hold_release, rowhouse.
 -- Leases the next deferred step after the given step, if no other process works on its table:
 -- builds of one table would wait for each other, and a step decides under its lease which indexes
 -- to drop.
-create function rowhouse.claim_deferred_step(after bigint, lease_s integer)
+create function rowhouse.claim_build(after bigint, lease_s integer)
 returns table (step_id bigint, table_name text, step_name text, definition jsonb)
 language sql volatile set search_path = pg_catalog, pg_temp as $$
   select pg_advisory_xact_lock(hashtextextended('rowhouse deferred steps', 0));
@@ -321,7 +321,7 @@ set search_path = pg_catalog, pg_temp as $$
   where index_class.relname = index_name and table_class.relname = find_index.table_name
     and index_class.relnamespace = (select oid from pg_namespace where nspname = 'data')
 $$;
-grant execute on function rowhouse.find_index, rowhouse.claim_deferred_step,
+grant execute on function rowhouse.find_index, rowhouse.claim_build,
   rowhouse.renew_deferred_step, rowhouse.end_deferred_step to rowhouse_tables;
 
 -- For operators: the owners and users of an app's tables.

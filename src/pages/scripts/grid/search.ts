@@ -4,7 +4,7 @@
  *
  * @module
  */
-import { MAX_VISITS } from "../../../std/limits.ts";
+import { MAX_FOUND_IDS } from "../../../std/limits.ts";
 import type { Total } from "../../rows/grid.tsx";
 import type { ListedRow } from "../../rows/row.ts";
 import { toDataUrl } from "../data.ts";
@@ -97,7 +97,7 @@ function isLarge(): boolean {
 }
 
 function isSmall(): boolean {
-  return total !== undefined && "count" in total && total.count <= MAX_VISITS;
+  return total !== undefined && "count" in total && total.count <= MAX_FOUND_IDS;
 }
 
 /** Whether an address contains a search, a filter or an order. */

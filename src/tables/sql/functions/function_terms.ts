@@ -15,7 +15,6 @@ import {
   type Endpoint,
   type FunctionSite,
   isOneServer,
-  keyName,
   placeholdersOf,
   READS_TOO,
   scopeOf,
@@ -53,26 +52,27 @@ const INDEXES = [["enable_seqscan", "off"]] as const;
  */
 const NO_COMPILATION = [["jit", "off"]] as const;
 /**
- * A query visits rows in the order of its planned index: a sort would read all rows of the app. Its inner statement is
- * planned per call, without workers, because it lasts milliseconds.
+ * A walk reads rows in the order of its planned index: a sort would read all rows of the app.
  */
 const SINGLE_WALK = [
   ["enable_sort", "off"],
   ["enable_incremental_sort", "off"],
   ["max_parallel_workers_per_gather", "0"],
 ] as const;
+/** The statement that finds ids is planned per call, and is too short for workers. */
+const FOUND = [...NO_COMPILATION, ["max_parallel_workers_per_gather", "0"]] as const;
 /** A row that waits for a lock must not delay its group. After the timeout, the process sends each row individually. */
 const BRIEFLY = [["lock_timeout", SHORT_WAIT]] as const;
 const SETTINGS_OF: Readonly<Partial<Record<Endpoint, readonly (readonly [string, string])[]>>> = {
   list: NO_COMPILATION,
-  find: [...NO_COMPILATION, ...SINGLE_WALK],
-  find_groups: [...NO_COMPILATION, ...SINGLE_WALK],
+  find: FOUND,
+  find_groups: FOUND,
   related: [...NO_COMPILATION, ...SINGLE_WALK],
-  children_of: [...NO_COMPILATION, ...SINGLE_WALK],
+  children_of: FOUND,
   walk: [...NO_COMPILATION, ...SINGLE_WALK],
   create_group: BRIEFLY,
-  update_found: [...NO_COMPILATION, ...SINGLE_WALK],
-  delete_found: [...NO_COMPILATION, ...SINGLE_WALK],
+  update_found: FOUND,
+  delete_found: FOUND,
 };
 
 /** A list of a person whose rule removes rows is several walks, which end early only without a sort. */
@@ -300,12 +300,7 @@ export function resultsText(rows: string): string {
   return `concat('{"rows":[', ${rows}, '],"results":["', array_to_string("$results", '","'), '"]}')`;
 }
 
-/** The first part of a column of "$t" in an index for searches: of its value, or of its key. */
+/** The first part of a column of "$t" in an index for searches. */
 export function startOf({ name, kind }: { name: string; kind: Kind }): string | undefined {
-  return SQL[kind].parts?.start.render(keyOf({ name, kind }));
-}
-
-/** The column of "$t" with the starts of a column's values: its key, or the column. */
-export function keyOf({ name, kind }: { name: string; kind: Kind }): string {
-  return `"$t".${quoteName(SQL[kind].parts?.key === undefined ? name : keyName(name))}`;
+  return SQL[kind].parts?.start.render(`"$t".${quoteName(name)}`);
 }

@@ -27,6 +27,7 @@ import {
 import { qualify } from "../../qualify.ts";
 import { declareWho } from "./caller_terms.ts";
 import { changesBody } from "./changes_body.ts";
+import { findBody, findGroupsBody } from "./find_bodies.ts";
 import {
   fromProof,
   isProved,
@@ -37,7 +38,6 @@ import {
   setTenant,
 } from "./function_terms.ts";
 import { listBody } from "./list_body.ts";
-import { groupsBody, queryBody } from "./query_body.ts";
 import { childrenBody, relatedBody } from "./related_bodies.ts";
 import { andVisible, WHO } from "./view_terms.ts";
 import { walkBody } from "./walk_body.ts";
@@ -58,8 +58,8 @@ const BODIES: Readonly<Record<Endpoint, (table: ServedSet, site: FunctionSite) =
   update: updateBody,
   update_many: updateManyBody,
   delete: deleteBody,
-  find: queryBody,
-  find_groups: groupsBody,
+  find: findBody,
+  find_groups: findGroupsBody,
   related: relatedBody,
   children_of: childrenBody,
   walk: walkBody,

@@ -42,7 +42,7 @@ export type PathTerms = {
 export const MEMBER = `"$m"."$ref"`;
 
 export function toPathTerms(table: ServedSet, path: RulePath, place: Place): PathTerms {
-  const { prefix = {}, columns, only, isOwn, next } = path;
+  const { prefix = {}, columns, isOwn, next } = path;
   const matched = columns.flatMap((column) => {
     const match = ownValue(prefix, column.name);
     return match === undefined ? [] : [{ column, match }];
@@ -53,8 +53,6 @@ export function toPathTerms(table: ServedSet, path: RulePath, place: Place): Pat
   const valued = matched.filter(({ match }) => match !== null);
   const fixed = [
     ...(isOwn ? [`${place.valueOf("app_id")} = ${quoteLiteral(table.view?.app ?? "")}::uuid`] : []),
-    // As a literal, which proves which rows the index has.
-    ...(only === undefined ? [] : [renderRule(table, [{ [only.column]: only.value }], place)]),
     ...empty.map((term) => `${withoutCollation(term)} is null`),
   ];
   return {

@@ -32,7 +32,7 @@ import {
 import { sqlType } from "../../plan/step.ts";
 import { withoutCollation } from "../index_terms.ts";
 import { declareWho, usingWho } from "./caller_terms.ts";
-import { beginAs, isRow, keyOf, outputs, rowSize } from "./function_terms.ts";
+import { beginAs, isRow, outputs, rowSize } from "./function_terms.ts";
 import { ROW_STATE, STATE_SEED } from "./list_body.ts";
 import {
   buildRows,
@@ -285,7 +285,7 @@ function toTerms(table: ServedSet, column: WalkColumn): WalkTerm[] {
   if (parts === undefined) return [{ value, type: sqlType(table, column) }];
   const { start, rest } = parts;
   return [
-    { value: start.render(keyOf(column)), type: start.type },
+    { value: start.render(value), type: start.type },
     ...(rest === undefined ? [] : [{ value: rest.render(value), type: rest.type }]),
   ];
 }
@@ -384,17 +384,11 @@ function hasReferences(table: ServedSet): boolean {
   return referenceColumns(table).length > 0;
 }
 
-/** The terms of the index, and the columns whose values are not in their terms. */
+/** The terms of the index. */
 function renderKeys(named: readonly NamedColumn[]): string[] {
-  return named.flatMap(({ column, value, terms }, position) => [
-    ...(column.name === "id" ? [] : terms.map((term) => `${term.value} as ${term.alias}`)),
-    ...(isCarried(column) ? [`${value} as "$c${position}"`] : []),
-  ]);
-}
-
-function isCarried({ kind }: WalkColumn): boolean {
-  const { parts } = SQL[kind];
-  return parts !== undefined && parts.isSorted !== true;
+  return named.flatMap(({ column, terms }) =>
+    column.name === "id" ? [] : terms.map((term) => `${term.value} as ${term.alias}`),
+  );
 }
 
 function compare(list: readonly string[], { to, isAtLeast }: Compared): string {
@@ -410,20 +404,19 @@ function readPosition(position: string, terms: readonly WalkTerm[]): string[] {
 /** Whether a row has no value in this column. Without the collation, as in the condition of the index. */
 function isEmpty({ column, terms }: NamedColumn): string {
   const [, ...others] = terms.map((term) => withoutCollation(term.value));
-  const key = keyOf(column);
-  const start = SQL[column.kind].parts?.tested.render(key) ?? key;
+  const value = `"$t".${quoteName(column.name)}`;
+  const start = SQL[column.kind].parts?.tested.render(value) ?? value;
   return [start, ...others].map((part) => `${part} is null`).join(" and ");
 }
 
 /** The ids, states, size and texts of the found rows, and the values of the cursor in the last row that the limit allows. */
 function collect(table: ServedSet, named: readonly NamedColumn[]): string {
   const last = (alias: string) => `(array_agg("$v".${alias}))["$left"]`;
-  const keys = named.map(({ column, terms }, position) => {
+  const keys = named.map(({ column, terms }) => {
     const texts = terms.map(({ alias }) => last(alias));
     // A longer text in a cursor has more than its parts: it is read again.
-    if (texts.length > 1 && !isCarried(column))
-      return `case when ${texts[1]} = '' then ${texts[0]}::text end`;
-    const value = isCarried(column) ? last(`"$c${position}"`) : (texts[0] ?? "");
+    if (texts.length > 1) return `case when ${texts[1]} = '' then ${texts[0]}::text end`;
+    const [value = ""] = texts;
     return SQL[column.kind].cursor?.(value) ?? `${value}::text`;
   });
   const id = named.some(({ column }) => column.name === "id") ? [] : [`${last('"$id"')}::text`];

@@ -40,7 +40,6 @@ export function updateKeyedBody(table: ColumnSet, site: FunctionSite): string {
   "$rows" text;
   "$match" text;
   "$types" text;
-  "$keys" text;
   "$met" uuid[];
   "$known" int4[];
   "$ids" uuid[];
@@ -56,7 +55,7 @@ export function updateKeyedBody(table: ColumnSet, site: FunctionSite): string {
 begin
   ${write.begin}
   ${closed === undefined ? "" : rejectClosedRow(closed)}
-  ${readTarget(table, { unique, indexes })}
+  ${readTarget(table, { unique, indexes, isFound: true })}
   if "$match" is null then
     -- Only the form for searches finds a row by these values without a write.
     raise exception 'no such index' using errcode = '${SIGNALS.indexMissing}';

@@ -58,7 +58,6 @@ export function upsertBody(table: ColumnSet, site: FunctionSite): string {
   "$rows" text;
   "$match" text;
   "$types" text;
-  "$keys" text;
   "$ids" uuid[];
   "$bodies" jsonb;
   "$texts" text[];

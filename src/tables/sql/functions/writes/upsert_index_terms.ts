@@ -2,61 +2,65 @@
 
 import { quoteLiteral, quoteName, SIGNALS } from "../../../../db/mod.ts";
 import { SQL, VALUES } from "../../../../kinds/mod.ts";
-import { type ColumnSet, type IndexForm, keyName, placeholdersOf } from "../../../catalog/mod.ts";
+import {
+  type ColumnSet,
+  type Constraint,
+  canHaveKey,
+  keyName,
+  placeholdersOf,
+} from "../../../catalog/mod.ts";
 import { sqlType } from "../../../plan/step.ts";
-import { qualify } from "../../../qualify.ts";
-import { type ConflictTerm, renderConflictTerm } from "../../index_terms.ts";
+import { renderRows, renderTerms, withoutCollation } from "../../index_terms.ts";
 import type { SetColumn } from "../function_terms.ts";
 import { shownColumns } from "../view_terms.ts";
 
 /** Finds the rows of a list that exist, as `"$met"`, and their positions, as `"$known"`, both in the order of the ids, by the variables of {@linkcode readTarget}. */
 export function findExisting(table: ColumnSet, list: string): string {
   if (table.columns.length === 0) return `"$met" := '{}'; "$known" := '{}';`;
-  const rows = `data.${quoteName(table.name)} as "$t"`;
-  // The limit makes PostgreSQL search the index for each row of the list, whatever its statistics.
-  const statement = `select coalesce(array_agg("$met"."id" order by "$met"."id"), '{}'), array_agg("$own"."$nth"::int4 order by "$met"."id")
-    from (select "$one"."$nth", "$values".* "$keys" from jsonb_array_elements($2) with ordinality as "$one" ("$body", "$nth")
-      cross join lateral jsonb_to_record("$one"."$body") as "$values" ("$types") offset 0) as "$own"
-    cross join lateral (select "$t"."id" from ${rows} where "$t"."app_id" = $1 and "$rows" and "$match" limit 1) as "$met"`;
-  const parts = qualify(statement)
-    .split(/("\$(?:keys|types|rows|match)")/)
-    .map((part, index) =>
-      index % 2 === 0
-        ? quoteLiteral(part)
-        : part === '"$match"'
-          ? `coalesce(${part}, 'false')`
-          : part,
-    );
-  return `execute concat(${parts.join(", ")}) into "$met", "$known" using ${app}, ${list};`;
+  const source = quoteLiteral(`data.${quoteName(table.name)}`);
+  return `select "$f"."met", "$f"."known" into "$met", "$known"
+  from find.existing(${app}, ${source}, "$types", "$rows", coalesce("$match", 'false'), ${list}) as "$f";`;
 }
 
 /** The app is the first parameter of every function. */
 const { app } = placeholdersOf("get");
 
-const FORMS: readonly IndexForm[] = ["plain", "search"];
+/**
+ * The forms of an index, as a call names their indexes: the plain one, that for searches as releases before 0.2.0 built it, and that
+ * of this release.
+ */
+const FORMS = ["plain", "former", "search"] as const;
+type Form = (typeof FORMS)[number];
 /** The column in the terms of a kind. */
 const NAME = "$name";
 
-/** Sets the parts of statements that search the index: its terms and rows, the condition of a row (null: the index cannot be searched by it) and the types of its values. It is the index that PostgreSQL searches: a valid one, in the form that the service prefers. */
+type Target = { readonly unique: string; readonly indexes: string };
+
+/**
+ * Sets the parts of statements that search the index: its terms and rows, the condition of a row and the types of its values. It is
+ * the index that PostgreSQL searches: a valid one, in the form that the service prefers. `isFound`: whether rows are found only by
+ * their condition, also if the index cannot be searched by it; otherwise the condition is null then.
+ */
 export function readTarget(
   table: ColumnSet,
-  { unique, indexes }: { readonly unique: string; readonly indexes: string },
+  { unique, indexes, isFound = false }: Target & { readonly isFound?: boolean },
 ): string {
   const columns = shownColumns(table);
   if (columns.length === 0)
     return `raise exception 'no such index' using errcode = '${SIGNALS.indexMissing}';`;
   const kinds = [...new Set(columns.map(({ kind }) => kind))];
-  const toTerms = (key: keyof ConflictTerm) =>
-    FORMS.map((form) => toList(kinds.map((kind) => renderTerm(kind, form)?.[key])));
   const types = toList(kinds.map((kind) => SQL[kind].type?.name));
   const ownTypes = toList(
     columns.map((column) =>
       SQL[column.kind].type === undefined ? sqlType(table, column) : undefined,
     ),
   );
-  const hasKeys = kinds.some((kind) => SQL[kind].parts?.key !== undefined);
-  const toText = (key: keyof ConflictTerm) => {
-    const term = `(array[${toTerms(key).join(", ")}])["$form"]["$o"."$kind"]`;
+  const hasKeys = kinds.some(canHaveKey);
+  const toText = (part: keyof ConflictTerm) => {
+    const terms = FORMS.map((form) =>
+      toList(kinds.map((kind) => renderTerm(kind, form, isFound)?.[part])),
+    );
+    const term = `(array[${terms.join(", ")}])["$form"]["$o"."$kind"]`;
     const keyed = hasKeys
       ? `replace(${term}, ${quoteLiteral(quoteName(keyName(NAME)))}, "$o"."$key")`
       : term;
@@ -77,9 +81,8 @@ export function readTarget(
     where "$x"."indisvalid");
   select '"app_id", ' || string_agg(${toText("terms")}, ', '), string_agg(${toText("rows")}, ' and '),
     case when bool_and(${toText("match")} is not null) then string_agg(${toText("match")}, ' and ') end,
-    string_agg(concat("$o"."$name", ' ', coalesce("$o"."$type", (${types})["$o"."$kind"])), ', '),
-    ${hasKeys ? `string_agg(${toText("key")}, '')` : "''"}
-  into "$terms", "$rows", "$match", "$types", "$keys" from (
+    string_agg(concat("$o"."$name", ' ', coalesce("$o"."$type", (${types})["$o"."$kind"])), ', ')
+  into "$terms", "$rows", "$match", "$types" from (
     select ${own.join(",\n      ")}
     from unnest(${unique}) as "$u" ("$column")) as "$o";
   if "$terms" is null then
@@ -87,10 +90,46 @@ export function readTarget(
   end if;`;
 }
 
-function renderTerm(kind: SetColumn["kind"], form: IndexForm): ConflictTerm | undefined {
-  return VALUES[kind].unindexed === undefined
-    ? renderConflictTerm({ name: NAME, kind }, form)
-    : undefined;
+/** A column of a unique constraint in the target of `on conflict`. PostgreSQL finds an index by its terms in any order. */
+type ConflictTerm = {
+  readonly terms: string;
+  readonly rows: string;
+  /** Whether a row has the value of `"$own"`. */
+  readonly match: string | undefined;
+};
+
+/** A column as the unique indexes in a form contain it; `undefined`: an index cannot contain it. */
+function renderTerm(
+  kind: SetColumn["kind"],
+  form: Form,
+  isFound: boolean,
+): ConflictTerm | undefined {
+  if (VALUES[kind].unindexed !== undefined) return undefined;
+  const match = renderMatch(kind, form, isFound);
+  if (form === "former" && canHaveKey(kind)) {
+    const key = quoteName(keyName(NAME));
+    const exact = kind === "decimal" ? `, ${quoteName(NAME)}` : "";
+    return { terms: `${key}${exact}`, rows: `${key} is not null`, match };
+  }
+  const search = form === "plain" ? {} : { search: "" };
+  const index: Constraint = { kind: "key", name: "", columns: [NAME], kinds: [kind], ...search };
+  const formed = { index, form: form === "plain" ? form : ("search" as const) };
+  const [, terms = ""] = withoutCollation(renderTerms(formed)).split(`"app_id", `);
+  return { terms, rows: renderRows(formed), match };
+}
+
+/** No index of 0.1 is searched by a numeric, and none by a text but in the form for searches. */
+function renderMatch(kind: SetColumn["kind"], form: Form, isFound: boolean): string | undefined {
+  const { parts } = SQL[kind];
+  const compare = (render: (column: string) => string) =>
+    `${render(quoteName(NAME))} operator(pg_catalog.=) ${render(`"$own".${quoteName(NAME)}`)}`;
+  const value = compare((column) => column);
+  if (parts === undefined)
+    return form === "former" && canHaveKey(kind) && !isFound ? undefined : value;
+  if (form === "plain") return undefined;
+  const { start, rest } = parts;
+  const others = rest === undefined ? [] : [compare(rest.render)];
+  return [compare(start.render), ...others, value].join(" and ");
 }
 
 function toList(texts: readonly (string | undefined)[]): string {

@@ -1,10 +1,10 @@
 /**
  * The bodies of functions that update and delete the rows that match conditions. They find the rows as the query function does, lock
- * them in the order of their ids, and compare them again: a row can have changed until it is locked. A person's functions find only
- * rows that the person sees and may write, so that the count of a dry run is the count of the write.
+ * them in the order of their ids, and compare them again: a row can have changed until it is locked. They keep only rows of the app, and
+ * of a person rows that the person sees and may write, whatever was found: the count of a dry run is the count of the write.
  *
  * @see function_terms.ts for the parts
- * @see query_body.ts for the statement
+ * @see find_bodies.ts for the statement
  * @module
  */
 
@@ -16,15 +16,8 @@ import {
   type ServedSet,
   TOO_MANY_ROWS,
 } from "../../../catalog/mod.ts";
-import { usingWho } from "../caller_terms.ts";
+import { declareQuery, fillSets, findIds, keepSeen } from "../find_bodies.ts";
 import { isTooLarge, nameDeleted } from "../function_terms.ts";
-import {
-  declareQuery,
-  fillSets,
-  readVisits,
-  readWork,
-  renderQueryStatement,
-} from "../query_body.ts";
 import type { RuleName } from "../view_terms.ts";
 import { changedOf } from "./changed_row_terms.ts";
 import { beginWrite } from "./claim_terms.ts";
@@ -77,9 +70,6 @@ export function deleteWhereBody(table: ServedSet, site: FunctionSite): string {
   });
 }
 
-const SORT = `"$ids" := array(
-    select "$one"."$id" from unnest("$ids") as "$one" ("$id") order by "$one"."$id");`;
-
 type Parts = {
   readonly endpoint: WhereEndpoint;
   /** What a person's rows must fulfill. */
@@ -101,43 +91,34 @@ function renderBody(
   // A replay has no rows.
   const replay = '"$text"';
   const written = beginWrite(table, endpoint, site, { replay });
-  // The only place that finds rows: before the locks, and again after them.
-  const findIds = (limits: string) => `execute ${renderQueryStatement(table, rule)}
-  into "$ids", "$cut"
-  using ${app}, "$values", ${limits}, ${readWork(table)}${usingWho(table)};
-  if "$cut" is not null then
-    raise exception 'too many rows' using errcode = '${SIGNALS.tooManyVisits}', detail = "$cut";
-  end if;`;
   const counted = `concat('{"count":', cardinality("$ids"),
     case when ${isPart} then concat(',"hasMore":', "$hasMore"::text) end`;
   return `declare
   ${declareQuery({ plan, values })}
   "$ids" uuid[];
   "$id" uuid;
-  "$cut" text;
+  "$total" int8;
   "$hasMore" bool;
   "$text" text;
   ${[declared, written.declared].join("\n  ")}
 begin
   ${written.begin}
   ${begin}
-  ${fillSets(table, { app, proof })}
-  ${findIds(`("$plan" ->> 'limit')::int4 + 1, ${readVisits(table)}`)}
-  "$hasMore" := coalesce(cardinality("$ids"), 0) > ${limit};
+  ${fillSets({ app, proof })}
+  ${findIds(table, `${limit} + 1`, { rule })}
+  "$hasMore" := cardinality("$ids") > ${limit};
   if "$hasMore" and not ${isPart} then
     raise exception 'too many rows' using errcode = '${SIGNALS.tooManyVisits}', detail = '${TOO_MANY_ROWS}';
   end if;
-  ${SORT}
+  ${keepSeen(table, rule)}
   "$ids" := "$ids"[:${limit}];
   if ${isDry} then
     return ${counted}, ',"ids":', to_json("$ids"[:${DRY_IDS}])::text, '}');
   end if;
   ${lockRows(table, lock)}
   if "$ids" <> '{}' then
-    "$plan" := jsonb_set("$plan" -> 'again', '{in}', jsonb_build_array(jsonb_build_array(cardinality("$values") + 1)));
-    "$values" := array_append("$values", array_to_string("$ids", ','));
-    ${findIds(`cardinality("$ids"), cardinality("$ids")`)}
-    ${SORT}
+    ${findIds(table, 'cardinality("$ids")', { rule, among: '"$ids"' })}
+    ${keepSeen(table, rule)}
   end if;
   ${write}
   "$text" := ${counted}, '}');

@@ -1,80 +1,9 @@
--- Lists with conditions, an order or a selection: builds the text of the only statement that is
--- not fixed when a push generates the functions. A generated function calls these functions with
--- its own constants and a plan of numbers. No name, operator or value from a caller becomes part
--- of the text: columns and values are selected by number, operators by name from the list below.
--- Any other name in a plan raises RH022.
---
--- These functions run in each request. A session keeps the plans of plpgsql functions. Before
--- PostgreSQL 18, it parses and plans an SQL function in each transaction, unless it can inline it:
--- without "set", in the form "return …".
+-- The planner of lists with conditions that the functions of 0.1 call: the text of a statement that
+-- searches indexes below row security, by leakproof operators, and visits a limited number of rows.
+-- Processes of 0.1 call these functions until the contract step.
 --
 -- The statement has the parameters $1 app, $2 values, $3 rows wanted, $4 max rows visited, $5 max
 -- work of comparing texts.
-
--- A value of the plan as an expression of this type.
-create function rowhouse.query_value(ordinal int4, type text) returns text
-language sql immutable
-return pg_catalog.format('($2[%s])::%s', ordinal, type);
-
--- The ids that a value of the plan lists as an array of this type.
-create function rowhouse.query_set(ordinal int4, type text) returns text
-language sql immutable
-return pg_catalog.format('pg_catalog.string_to_array($2[%s], '','')::%s[]', ordinal, type);
-
--- The name of an operator as SQL; null for any other name.
-create function rowhouse.query_operator(name text) returns text
-language sql immutable
-return case name
-  when 'eq' then ' operator(pg_catalog.=) '
-  when 'neq' then ' operator(pg_catalog.<>) '
-  when 'lt' then ' operator(pg_catalog.<) '
-  when 'lte' then ' operator(pg_catalog.<=) '
-  when 'gt' then ' operator(pg_catalog.>) '
-  when 'gte' then ' operator(pg_catalog.>=) '
-  when 'like' then ' operator(pg_catalog.~~) '
-  -- A regular expression that lists the cases of each letter.
-  when 'ilike' then ' operator(pg_catalog.~) '
-end;
-
--- A condition as SQL: ["eq", column, value], ["in", column, first value, last value],
--- ["set", column, value], ["null", column], ["and", condition, …], ["or", condition, …] or
--- ["not", condition].
-create function rowhouse.query_condition(columns text[], types text[], condition jsonb)
-returns text language plpgsql immutable set search_path = pg_catalog, pg_temp as $$
-declare
-  name constant text := condition ->> 0;
-  target text;
-  type text;
-  rendered text;
-begin
-  if name in ('and', 'or') then
-    select format('(%s)', string_agg(
-      rowhouse.query_condition(columns, types, part), format(' %s ', name) order by ordinal))
-    into rendered
-    from jsonb_array_elements(condition) with ordinality as parts (part, ordinal) where ordinal > 1;
-  elsif name = 'not' then
-    rendered := format('(not %s)', rowhouse.query_condition(columns, types, condition -> 1));
-  else
-    target := columns[(condition ->> 1)::int4];
-    type := types[(condition ->> 1)::int4];
-    if target is not null then
-      rendered := case name
-        when 'null' then format('(%s is null)', target)
-        when 'set' then format('(%s operator(pg_catalog.=) any (%s))', target,
-          rowhouse.query_set((condition ->> 2)::int4, type))
-        when 'in' then format('(%s operator(pg_catalog.=) any (($2[%s:%s])::%s[]))', target,
-          (condition ->> 2)::int4, (condition ->> 3)::int4, type)
-        else '(' || target || rowhouse.query_operator(name)
-          || rowhouse.query_value((condition ->> 2)::int4, type) || ')'
-      end;
-    end if;
-  end if;
-  if rendered is null then
-    raise exception 'no such condition' using errcode = 'RH022';
-  end if;
-  return rendered;
-end
-$$;
 
 -- Compares columns with values in the order of an index: {"op", "values"}; the values belong to
 -- the first columns of the walk.
@@ -101,28 +30,10 @@ begin
 end
 $$;
 
--- The values of a plan with its sets: the ids of the rows of other tables that meet conditions. A
--- set has the query function of the other table ("call"), its plan and values, and the number of
--- the value that becomes the ids ("at").
+-- The values of a plan with its sets, by the former name of the function.
 create function rowhouse.fill_sets(app uuid, proof bytea, sets jsonb, given text[]) returns text[]
-language plpgsql stable set search_path = pg_catalog, pg_temp as $$
-declare
-  filled text[] := given;
-  part jsonb;
-  ids text;
-begin
-  for part in select value from jsonb_array_elements(sets) loop
-    if (part ->> 'call' ~ '_(find|query)$' and part -> 'plan' ? 'set'
-      and (part ->> 'at')::int4 between 1 and cardinality(given)) is not true then
-      raise exception 'no such set' using errcode = 'RH022';
-    end if;
-    execute format('select api.%I($1, $2, $3, $4, 0, null)', part ->> 'call') into ids
-    using app, proof, (part -> 'plan')::text,
-      array(select jsonb_array_elements_text(part -> 'values'));
-    filled[(part ->> 'at')::int4] := ids;
-  end loop;
-  return filled;
-end
+language sql stable set search_path = pg_catalog, pg_temp as $$
+  select rowhouse.find_sets(app, proof, sets, given)
 $$;
 
 -- The plan, or the plan "large" if the walk would search an index for more than the ids in "most".
@@ -342,15 +253,6 @@ begin
     ' cross join lateral (select * from %2$s as "$t" where "$t"."app_id" operator(pg_catalog.=) $1'
     ' and "$t"."id" operator(pg_catalog.=) "$i"."id" offset 0) as "$t" %4$s',
     united, source, by_id, ' order by "$i"."id"' || way);
-end
-$$;
-
--- Ends a statement that would walk the rows of too many memberships: a service calls again, for
--- rowhouse.found_statement.
-create function rowhouse.reject_members() returns bool language plpgsql
-set search_path = pg_catalog, pg_temp as $$
-begin
-  raise exception 'too many rows' using errcode = 'RH020', detail = 'members';
 end
 $$;
 
@@ -593,10 +495,8 @@ begin
     if plan ? 'total' then
       count_plan := (plan -> 'total') - 'total' - 'grouped'
         || '{"isCounted": true, "isTotal": true}';
-      total := case when seen = 'true' and (count_plan ->> 'merged')::bool is false
-        then rowhouse.found_statement(rowhouse.rows_of_app(source), columns, types, count_plan)
-        else rowhouse.view_statement(
-          relation, source, seen, walks, columns, keys, types, count_plan) end;
+      total := rowhouse.view_statement(
+        relation, source, seen, walks, columns, keys, types, count_plan);
     else
       total := format('(select case when pg_catalog.count("$cut") operator(pg_catalog.=) 0'
         ' then pg_catalog.count(*) filter (where "$q") end from (%s) as "$v")',
@@ -695,118 +595,13 @@ begin
 end
 $$;
 
--- The rows of the app as a query.
-create function rowhouse.rows_of_app(source text) returns text
-language sql immutable
-return pg_catalog.format(
-  'select * from %s as "$t" where "$t"."app_id" operator(pg_catalog.=) $1', source);
-
--- The statement of a plan that reads all rows, of a person all that the person sees. "rows_of" is a
--- query of them that PostgreSQL plans by itself, and that nothing of the plan reaches ("offset 0"):
--- no condition or order is evaluated on a row that the person does not see, and no value of a
--- request chooses an index. No number of rows limits it but for a count, only the time of the call.
-create function rowhouse.found_statement(rows_of text, columns text[], types text[], plan jsonb)
-returns text language plpgsql stable set search_path = pg_catalog, pg_temp as $$
-declare
-  size constant int4 := cardinality(columns);
-  walk constant int4[] := translate(plan ->> 'walk', '[]', '{}');
-  ids constant text[] := array[columns[walk[1]]];
-  id_types constant text[] := array[types[walk[1]]];
-  seen constant text := format('(%s offset 0) as "$t"', rows_of);
-  matches text;
-  sorted text[];
-  in_order text;
-  part jsonb;
-  ordinal int4;
-  target text;
-begin
-  if (ids = array['"$t"."id"'] and cardinality(walk) = 1) is not true or plan ? 'in'
-    or plan ? 'branches' or plan ? 'nulls' or plan ? 'at' then
-    raise exception 'no such walk' using errcode = 'RH022';
-  end if;
-  matches := 'true' || rowhouse.query_bound(ids, id_types, plan -> 'start')
-    || rowhouse.query_bound(ids, id_types, plan -> 'stop');
-  foreach part in array
-    array_remove(array[plan -> 'filter', plan -> 'text' -> 'filter'], null)
-  loop
-    matches := matches || ' and ' || rowhouse.query_condition(columns, types, part);
-  end loop;
-  if plan ? 'isTotal' then
-    return format('(select case when pg_catalog.count(*) operator(pg_catalog.<=) %1$s'
-      ' then pg_catalog.count(*) filter (where %2$s) end'
-      ' from (select * from %3$s limit %1$s operator(pg_catalog.+) 1) as "$t")',
-      coalesce((plan ->> 'counted')::int4, ${MAX_VISITS}), matches, seen);
-  end if;
-  if plan ? 'grouped' then
-    if exists (select from jsonb_array_elements_text(plan -> 'grouped') as listed (number)
-      where columns[number::int4] is null) then
-      raise exception 'no such column' using errcode = 'RH022';
-    end if;
-    return (select format(
-      '(select true as "$q", null::pg_catalog.text as "$cut"%s from %s where %s)',
-      string_agg(format(', %s as "$c%s"', columns[number::int4], number), '' order by n), seen,
-      matches)
-      from jsonb_array_elements_text(plan -> 'grouped') with ordinality as listed (number, n));
-  end if;
-  for part in
-    select value from jsonb_array_elements(plan -> 'sort') with ordinality order by ordinality
-  loop
-    ordinal := (part ->> 0)::int4;
-    if ordinal between 1 and 3 * size is not true then
-      raise exception 'no such column' using errcode = 'RH022';
-    end if;
-    -- Nulls of a text are compared by its column.
-    target := columns[(ordinal - 1) % size + 1];
-    sorted[(ordinal - 1) % size + 1] := target;
-    sorted[ordinal] := rowhouse.sorted_part(target, (ordinal - 1) / size);
-    in_order := concat_ws(', ', in_order,
-      sorted[ordinal] || case when (part ->> 1)::bool then ' desc nulls last' else '' end);
-  end loop;
-  if plan ? 'after' then
-    matches := matches || ' and ' || rowhouse.query_condition(sorted, types, plan -> 'after');
-  end if;
-  return format('select "$ids",'
-    ' case when pg_catalog.cardinality("$ids") operator(pg_catalog.>=) %s then ''visits'' end, %s'
-    ' from (select array('
-    'select "$t"."id" from %s where %s order by %s limit $3) as "$ids") as "$v"',
-    case when plan ? 'set' then '$3' else 'null' end,
-    case when (plan ->> 'isCounted')::bool then rowhouse.found_statement(rows_of, columns, types,
-      plan || '{"isTotal": true}') else 'null::pg_catalog.int8' end,
-    seen, matches, coalesce(in_order, ids[1]));
-end
-$$;
-
--- The statement of a plan of a person. A walk in the order of the page reads some of the rows that
--- the person sees, but a count all of them.
-create function rowhouse.person_statement(rows_of text, relation text, source text, seen text,
-  walks text[], columns text[], keys text[], types text[], plan jsonb) returns text
-language plpgsql stable set search_path = pg_catalog, pg_temp as $$
-begin
-  if (plan ->> 'merged')::bool is false then
-    return rowhouse.found_statement(rows_of, columns, types, plan);
-  elsif plan ? 'merged' and (plan ->> 'isCounted')::bool and not plan ? 'total' then
-    return format('select "$ids", "$cut", %s from (%s) as "$v" ("$ids", "$cut", "$none")',
-      rowhouse.found_statement(
-        rows_of, columns, types, plan - 'at' || '{"isTotal": true}'),
-      rowhouse.view_statement(relation, source, seen, walks, columns, keys, types,
-        plan - 'isCounted'));
-  end if;
-  return rowhouse.view_statement(relation, source, seen, walks, columns, keys, types, plan);
-end
-$$;
-
--- The statement of a plan of an API key: a walk, or a search of all rows.
+-- The statement of a plan of an API key.
 create function rowhouse.query_statement(
   source text, columns text[], keys text[], types text[], plan jsonb) returns text
 language sql stable
-return case when (plan ->> 'merged')::pg_catalog.bool is false
-  then rowhouse.found_statement(rowhouse.rows_of_app(source), columns, types, plan)
-  else rowhouse.view_statement(source, source, 'true', null, columns, keys, types, plan) end;
+return rowhouse.view_statement(source, source, 'true', null, columns, keys, types, plan);
 
-grant execute on function rowhouse.query_value, rowhouse.query_operator, rowhouse.query_condition,
-  rowhouse.query_bound, rowhouse.query_visits, rowhouse.query_each, rowhouse.query_before_nulls,
-  rowhouse.query_label, rowhouse.query_covers, rowhouse.rule_rows, rowhouse.reject_members,
-  rowhouse.view_statement, rowhouse.query_statement, rowhouse.sorted_part,
-  rowhouse.found_statement, rowhouse.person_statement, rowhouse.rows_of_app,
-  rowhouse.query_set, rowhouse.with_keys, rowhouse.fill_sets, rowhouse.choose_plan
-  to rowhouse_tenant;
+grant execute on function rowhouse.query_bound, rowhouse.fill_sets, rowhouse.choose_plan,
+  rowhouse.query_visits, rowhouse.query_each, rowhouse.query_before_nulls, rowhouse.rule_rows,
+  rowhouse.query_label, rowhouse.with_keys, rowhouse.query_covers, rowhouse.sorted_part,
+  rowhouse.view_statement, rowhouse.query_statement to rowhouse_tenant;

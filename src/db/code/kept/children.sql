@@ -1,0 +1,94 @@
+-- The statement that finds children: for each row the number of its parent, its id, its columns as
+-- text, and its references; then the numbers of the parents with more rows. It has the parameters
+-- $1 app, $2 parents, $3 max rows of each, $4 max bytes, $5 the highest value of the first column
+-- of the order.
+--
+-- "walk" numbers the reference and then the order, as an index has them. Only this index has the
+-- whole order, so PostgreSQL cannot choose another; it ends at the limit. There is no comparison
+-- by "=", which would let it walk along another index. Nulls sort last. If the order is
+-- descending, the index has them first ("nulls"): then the rows with a value precede those
+-- without, which are among the first rows of the index.
+--
+-- "members" has each column as a member of an object, "sizes" its bytes, null if it is short.
+--
+-- "seen" is the condition on "$t" for the rows that a person sees, $6 is the person. Only they are
+-- counted. If the person does not see all children of a parent ("areSeen" of the relation), all of
+-- them are read: the time of a walk that ends early would tell where others have values.
+create function rowhouse.view_children_statement(source text, seen text, targets text[],
+  types text[], members text[], sizes text[], refs text, relation jsonb) returns text
+language plpgsql stable set search_path = pg_catalog, pg_temp as $$
+declare
+  walk constant text[] := array(
+    select targets[value::int4] from jsonb_array_elements_text(relation -> 'walk') with ordinality
+    order by ordinality);
+  all_source constant text := rowhouse.with_keys(source, walk);
+  -- With "case" the rule leads to no other index or join than those of the walk.
+  rows_source constant text := case when seen = 'true' then all_source else format(
+    '(select * from %s as "$t" where case when %s then true end)', all_source, seen) end;
+  ends_early constant bool := seen = 'true' or coalesce((relation ->> 'areSeen')::bool, false);
+  second constant text := types[(relation -> 'walk' ->> 1)::int4];
+  way constant text := case when (relation ->> 'isDescending')::bool then ' desc' else '' end;
+  picked constant int4[] := array(select value::int4
+    from jsonb_array_elements_text(relation -> 'picked') with ordinality order by ordinality);
+  in_order constant text := ' order by ' || (
+    select string_agg(target || way, ', ' order by n)
+    from unnest(walk) with ordinality as listed (target, n));
+  part constant text := format('(select * from %s as "$t" where "$t"."app_id"'
+    ' operator(pg_catalog.=) $1 and %s operator(pg_catalog.>=) "$i"."$id"', rows_source, walk[1]);
+  bound constant text := format(' and %s operator(pg_catalog.<=) "$i"."$id"', walk[1]);
+  in_limit constant text := in_order || case when ends_early
+    then ' limit $3 operator(pg_catalog.+) 1)' else ')' end;
+  rows_of text;
+  page text;
+begin
+  if (select indisvalid from pg_index
+    where indexrelid = to_regclass('data.' || quote_ident(relation ->> 'index'))) is not true then
+    raise exception 'no such index' using errcode = 'RH021', detail = relation ->> 'index';
+  end if;
+  rows_of := part || bound || in_limit;
+  if relation ? 'nulls' then
+    rows_of := format('%s and (%s, %s) operator(pg_catalog.<=) ("$i"."$id", $5::%s)%s'
+      ' union all (select * from %s as "$t" where %s is null)',
+      part, walk[1], walk[2], second, in_limit, rows_of, walk[2]);
+  end if;
+  if not ends_early then
+    -- The count reads all rows before the first.
+    rows_of := format('select "$r".* from (select "$id" from (select "$t"."id" as "$id",'
+      ' pg_catalog.count(*) over () as "$all" from (%s) as "$t") as "$t"'
+      ' where "$all" operator(pg_catalog.>) 0 limit $3 operator(pg_catalog.+) 1) as "$k"'
+      ' cross join lateral (select * from %s as "$t" where "$t"."app_id" operator(pg_catalog.=) $1'
+      ' and "$t"."id" operator(pg_catalog.=) "$k"."$id" offset 0) as "$r"', rows_of, all_source);
+  end if;
+  page := format('select pg_catalog.array_agg("$n") filter (where "$m" operator(pg_catalog.<=) $3),'
+    ' pg_catalog.array_agg("$id") filter (where "$m" operator(pg_catalog.<=) $3),'
+    ' pg_catalog.array_agg("$text") filter (where "$m" operator(pg_catalog.<=) $3),'
+    ' pg_catalog.array_agg("$refs") filter (where "$m" operator(pg_catalog.<=) $3),'
+    ' pg_catalog.array_agg("$n") filter (where "$m" operator(pg_catalog.>) $3)'
+    ' from (select "$n", "$m", "$id", "$refs", case when "$bytes" operator(pg_catalog.<=) $4'
+    ' then pg_catalog.array_to_string(array[%s]::pg_catalog.text[], '','') end as "$text"'
+    ' from (select *,'
+    ' pg_catalog.sum((%s)::pg_catalog.int8) over (rows unbounded preceding) as "$bytes" from ('
+    'select "$i"."$n", "$t".*, "$t"."id" as "$id", %s as "$refs"'
+    ' from pg_catalog.unnest($2) with ordinality as "$i" ("$id", "$n") cross join lateral ('
+    'select *, pg_catalog.row_number() over () as "$m" from (%s) as "$t"'
+    ' limit $3 operator(pg_catalog.+) 1) as "$t") as "$t") as "$t") as "$t"',
+    coalesce((select string_agg(members[n], ', ' order by ordinal)
+      from unnest(picked) with ordinality as listed (n, ordinal)), ''),
+    coalesce((select string_agg(sizes[n], ' operator(pg_catalog.+) ')
+      from unnest(picked) as listed (n)), '0'),
+    refs, rows_of);
+  if page is null then
+    raise exception 'no such relation' using errcode = 'RH022';
+  end if;
+  return page;
+end
+$$;
+
+create function rowhouse.children_statement(source text, targets text[], types text[],
+  members text[], sizes text[], refs text, relation jsonb) returns text
+language sql stable
+return rowhouse.view_children_statement(source, 'true', targets, types, members, sizes, refs,
+  relation);
+
+grant execute on function rowhouse.children_statement, rowhouse.view_children_statement
+  to rowhouse_tenant;
