@@ -57,7 +57,7 @@ export const MAX_ROWS = 1000;
 export const MAX_BATCH = 1000;
 /** Max ids of rows that a request would write, in the response to its dry run. */
 export const DRY_IDS = 20;
-/** Max rows that a query visits, and children that are read and skipped for a person. */
+/** Max rows that a list of a person sorts or skips: with more, PostgreSQL finds them as for a query. */
 export const MAX_VISITS = 10_000;
 /** Max ids of rows that a condition on referenced rows can find, and that a dry run counts. */
 export const MAX_FOUND_IDS = 10_000;

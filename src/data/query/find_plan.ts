@@ -84,7 +84,7 @@ function toPlanned(
   return { ...findUse(query, table, options), plan: text, values };
 }
 
-/** A plan and its values, with the sets of ids that its conditions use, as `rowhouse.fill_sets` reads them. */
+/** A plan and its values, with the sets of ids that its conditions use, as `rowhouse.find_sets` reads them. */
 function write(
   table: RecordedTable,
   options: FindOptions,

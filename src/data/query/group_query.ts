@@ -96,7 +96,7 @@ function checkAggregates(
   return columns;
 }
 
-/** Groups as arguments of their function, also for `rowhouse.find_groups_statement`. */
+/** Groups as arguments of their function, as `find.groups` reads them. */
 export function planGroups(query: GroupQuery, table: RecordedTable, options: FindOptions): Planned {
   const { where, by, aggregates } = query;
   return planGrouped(where, table, {
