@@ -10,11 +10,11 @@ import { findUnvisited, openToured, tour } from "../support/tour/mod.ts";
 /** Functions that a correct request or command does not call, by the reason. A new function belongs into the tour. */
 const ELSEWHERE: Readonly<Record<string, string[]>> = {
   "a push of a large table (test/tables/deferred_test.ts)": [
-    ...["claim_deferred_step", "renew_deferred_step", "end_deferred_step", "find_index"],
+    ...["claim_build", "renew_deferred_step", "end_deferred_step", "find_index"],
   ],
   "other work of pushes (test/tables/)": [
     "read_generated",
-    ...["read_indexes", "defer_rebuilds", "log_keys"],
+    ...["read_built_indexes", "defer_rebuilds", "drop_changed_former"],
     "list_table_apps",
     "find_unused_sets",
     "check_drop_key",
