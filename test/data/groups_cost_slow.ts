@@ -149,12 +149,15 @@ describe.each(MEASURED_SERVERS)("on $name with $statistics statistics", ({ isDeb
     return await measureBuffers(service, app, planned);
   }
 
+  // By statistics of other values, a search can seem to find all rows of the app: then a scan of these is as cheap.
+  const toMost = (rows: number) => BASE + BUFFERS_A_ROW * (isStale ? ROWS : rows);
+
   test.each(CONDITIONS)("groups with $where read max $rows rows", async ({ where, rows }) => {
     for (const groups of GROUPS) {
       const query = readGroupQuery(`${where}&${groups}`, table.definition, toTables());
       const planned = planGroups(query, table, toOptions());
       const found = await measure({ schema, table: "todos", endpoint: "find_groups", ...planned });
-      expect([groups, found < BASE + BUFFERS_A_ROW * rows || found]).toEqual([groups, true]);
+      expect([groups, found < toMost(rows) || found]).toEqual([groups, true]);
     }
   });
 
@@ -166,6 +169,6 @@ describe.each(MEASURED_SERVERS)("on $name with $statistics statistics", ({ isDeb
         return measure({ schema, table: "todos", ...planFind(query, table, options) });
       }),
     );
-    expect(counted - paged).toBeLessThan(BASE + BUFFERS_A_ROW * rows);
+    expect(counted - paged).toBeLessThan(toMost(rows));
   });
 });

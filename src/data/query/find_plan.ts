@@ -18,7 +18,7 @@ import {
   type QueryColumn,
   type Referenced,
 } from "./filter.ts";
-import { findUse, type IndexUse } from "./index_use.ts";
+import { findUse, hasOwnIndex, type IndexUse } from "./index_use.ts";
 import { describeOrder } from "./list_query.ts";
 import { type SortTerm, type TermCondition, toParts, toPresence } from "./page_parts.ts";
 import type { ListQuery, Relation } from "./query.ts";
@@ -101,7 +101,7 @@ function write(
       return at;
     },
   });
-  const plan = toPlan(writer);
+  const plan = { ...toPlan(writer), isOwn: hasOwnIndex(table, options.appId) || undefined };
   return { plan: { ...plan, sets: sets.length === 0 ? undefined : sets }, values };
 }
 

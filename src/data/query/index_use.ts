@@ -160,6 +160,11 @@ function isRange(condition: Condition, column: QueryColumn): boolean {
   return findComparison([condition], column, RANGES) !== undefined;
 }
 
+/** Whether an index has only the rows of the app: PostgreSQL uses it only for the id of the app itself. */
+export function hasOwnIndex({ whole }: Pick<RecordedTable, "whole">, appId: string): boolean {
+  return indexesOf(whole).some((index) => index.appId === appId);
+}
+
 /** The columns by which an index sorts a list without conditions. */
 export function listSortedColumns(definition: TableDefinition): string[] {
   const indexes = listIndexes({ whole: definition, definition }, { appId: "" });

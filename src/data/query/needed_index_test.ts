@@ -4,6 +4,7 @@ import { cases } from "../../../test/support/cases.ts";
 import { findTable } from "../../../test/support/recorded.ts";
 import { defineSchema, t } from "../../schema/mod.ts";
 import { indexesOf, type RecordedTable } from "../../tables/catalog/mod.ts";
+import { planFind } from "./find_plan.ts";
 import { findUse } from "./index_use.ts";
 import { readListQuery } from "./list_query.ts";
 import { explainNeededIndex, explainWrite } from "./needed_index.ts";
@@ -110,6 +111,18 @@ test("an index that has only another app's rows serves nothing", () => {
   };
   const other = "01900000-0000-7000-8000-000000000002";
   expect([isServed(READER.appId), isServed(other)]).toEqual([true, false]);
+  // PostgreSQL needs the id of the app for such an index.
+  const planOf = (appId: string) => {
+    const table = {
+      ...TABLE,
+      definition,
+      whole: { ...whole, deferred: { columns: [], indexes: { [name]: READER.appId } } },
+    };
+    return planFind(readOf("order=rank"), table, { ...READER, appId }).plan.includes(
+      '"isOwn":true',
+    );
+  };
+  expect([planOf(READER.appId), planOf(other)]).toEqual([true, false]);
 });
 
 test("children are served by an index of their reference and order", () => {

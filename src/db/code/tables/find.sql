@@ -103,6 +103,13 @@ language sql immutable
 return pg_catalog.format('(%s%s) as "$t"', rows_of,
   case when is_fenced then pg_catalog.concat(in_order, ' offset 0') end);
 
+-- The rows of an app in a query without the rule of a person, by the id itself ("isOwn" of the
+-- plan): only so PostgreSQL uses an index that has only the rows of the app.
+create function rowhouse.own_rows(rows_of text, is_fenced bool, plan jsonb) returns text
+language sql immutable
+return case when plan ? 'isOwn' and not is_fenced
+  then pg_catalog.replace(rows_of, '(select $1)', '$1') else rows_of end;
+
 -- An order as SQL: a list of [column, whether it descends, whether its nulls are then last].
 create function rowhouse.query_order(columns text[], keys jsonb) returns text
 language plpgsql immutable set search_path = pg_catalog, pg_temp as $$
@@ -168,7 +175,8 @@ language plpgsql stable security definer set search_path = pg_catalog, pg_temp a
 begin
   -- Statistics can be old, and a sort would then seem cheap. The function's end undoes this.
   perform set_config('enable_sort', case when plan ? 'isOrdered' then 'off' else 'on' end, true);
-  execute rowhouse.find_statement(rows_of, is_fenced, columns, types, plan, ids_of is not null)
+  execute rowhouse.find_statement(rowhouse.own_rows(rows_of, is_fenced, plan), is_fenced, columns,
+    types, plan, ids_of is not null)
   into ids, total using app, given, wanted, ids_of, who;
 end
 $$;
@@ -266,7 +274,8 @@ create function find.groups(app uuid, rows_of text, is_fenced bool, columns text
   out cut text, out members text)
 language plpgsql stable security definer set search_path = pg_catalog, pg_temp as $$
 begin
-  execute rowhouse.groups_of(rows_of, is_fenced, columns, types, plan, texts, shown, summed)
+  execute rowhouse.groups_of(rowhouse.own_rows(rows_of, is_fenced, plan), is_fenced, columns, types,
+    plan, texts, shown, summed)
   into cut, members using app, given, null::int4, null::uuid[], who;
 end
 $$;
@@ -279,7 +288,8 @@ create function find.children(app uuid, parents uuid[], source text, seen text,
 language plpgsql stable security definer set search_path = pg_catalog, pg_temp as $$
 declare
   most constant int4 := (relation ->> 'limit')::int4;
-  rows_of text := format('select * from %s as "$t" where "$t"."app_id" operator(pg_catalog.=) $1'
+  rows_of text := format('select * from %s as "$t"'
+    ' where "$t"."app_id" operator(pg_catalog.=) (select $1)'
     ' and %s operator(pg_catalog.=) "$i"."$id"', source, columns[(relation ->> 'by')::int4]);
 begin
   if seen <> 'true' then
@@ -355,6 +365,7 @@ $$;
 grant execute on function rowhouse.find_sets, rowhouse.reject_members to rowhouse_tenant;
 grant execute on function rowhouse.query_value, rowhouse.query_set, rowhouse.query_operator,
   rowhouse.query_condition, rowhouse.query_conditions, rowhouse.seen_source, rowhouse.query_order,
+  rowhouse.own_rows,
   rowhouse.find_statement, rowhouse.groups_of to rowhouse_reader;
 -- The planner of 0.1 uses these, too.
 grant execute on function rowhouse.query_value, rowhouse.query_set, rowhouse.query_operator,
