@@ -21,8 +21,8 @@ export async function startDev(folder: string, ...flags: string[]): Promise<Runn
 }
 
 /** Calls the API with the key of the project's app; with a body: POST. */
-export function callDev(folder: string, path: string, json?: object): Promise<TestResponse> {
+export async function callDev(folder: string, path: string, json?: object): Promise<TestResponse> {
   const { baseUrl, apiKey } = readDev(folder);
   const call: Call = json === undefined ? {} : { method: "POST", json };
-  return callService({ url: baseUrl }, undefined, path, { ...call, key: apiKey });
+  return await callService({ url: baseUrl }, undefined, path, { ...call, key: apiKey });
 }

@@ -44,6 +44,8 @@ import { CARDS, call, type KeyName, openPersonKey, restoreProject, type World } 
 const FACTS = [
   ...["service_migrations", "code", "release", "isolation_checks", "versions"],
   ...["verified_sets", "body_digests", "kept_bodies"],
+  // The builds of indexes in their new form.
+  "deferred_steps",
 ];
 const DECLARED = ["audit_actions", "app_switches", "account_actions"];
 const isOfProgram = (table: string) =>
