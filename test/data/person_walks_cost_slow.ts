@@ -68,6 +68,17 @@ const PART = 10_000;
 const SERVED = 900;
 /** Max buffers of a sort. The widest rule has 8,000 rows, and old statistics lead to a scan of the 2,700 pages of the table. */
 const FOUND = 12_000;
+/** Rules whose lists are not walks, because a column is an enum or no index has their order: PostgreSQL can read all of their rows. */
+const UNWALKED = new Set([
+  "status",
+  "statuses",
+  "stage",
+  "noStage",
+  "ownStatuses",
+  "rest",
+  "unordered",
+  "any",
+]);
 
 describe.each(MEASURED_SERVERS)("on $name with $statistics statistics", ({ isDebian, isStale }) => {
   let service: TestService;
@@ -147,7 +158,7 @@ describe.each(MEASURED_SERVERS)("on $name with $statistics statistics", ({ isDeb
       async (text) => {
         const { buffers, rows } = await measure(role, text);
         expect(rows).toBe(20);
-        expect(buffers).toBeLessThan(SERVED);
+        expect(buffers).toBeLessThan(UNWALKED.has(role) ? FOUND : SERVED);
       },
     );
 
@@ -161,7 +172,7 @@ describe.each(MEASURED_SERVERS)("on $name with $statistics statistics", ({ isDeb
       const { next } = await measure(role, "order=id&limit=20");
       const { buffers, rows } = await measure(role, `order=id&limit=20&after=${next}`);
       expect(rows).toBe(20);
-      expect(buffers).toBeLessThan(SERVED);
+      expect(buffers).toBeLessThan(UNWALKED.has(role) ? FOUND : SERVED);
     });
 
     test("a condition that no row meets reads as much as a sort", async () => {

@@ -59,7 +59,7 @@ const CASES = [
 /** What a call reads besides its rows: the key, its plan, the system's tables, the referenced rows. */
 const CALL_BUFFERS = 300;
 /** What it reads more if statistics know no row of the app: PostgreSQL can then compare a condition with each. */
-const MISLED = 5000;
+const MISLED = 6000;
 /** Max buffers of a row: it is found, locked, compared again and written, with an entry in each index, and its comments deleted. */
 const ROW_BUFFERS = 60;
 

@@ -2,7 +2,7 @@
 import { planFind } from "../../src/data/query/find_plan.ts";
 import { planGroups, readGroupQuery } from "../../src/data/query/group_query.ts";
 import { readListQuery } from "../../src/data/query/list_query.ts";
-import { toRuleConditions, withRule } from "../../src/data/query/rule_conditions.ts";
+import { isRuleWalked, toRuleConditions, withRule } from "../../src/data/query/rule_conditions.ts";
 import { planSeenWalk } from "../../src/data/query/walk.ts";
 import { readWriteQuery, toList } from "../../src/data/write_where.ts";
 import { MAX_COUNTED, MAX_FOUND_IDS } from "../../src/std/limits.ts";
@@ -28,11 +28,11 @@ type Asked = { readonly appId: string; readonly caller: TestCaller; readonly tab
 function planPage(views: PersonViews, asked: Asked, asking: string): EndpointCall {
   const rest = ANY;
   const [, limit, offset = "0"] = /^limit=(\d+)(?:&offset=(\d+))?$/.exec(asking) ?? [];
-  if (limit !== undefined) {
+  const { table, rule, options, tables } = planFor(views, asked);
+  if (limit !== undefined && isRuleWalked(table, options.person)) {
     const values = { ...rest, limit: Number(limit), offset: Number(offset), inline: null };
     return { endpoint: "list", values };
   }
-  const { table, rule, options, tables } = planFor(views, asked);
   const [text, isCounted] = asking.endsWith("&count")
     ? [asking.slice(0, -6), true]
     : [asking, false];

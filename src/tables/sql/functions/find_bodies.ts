@@ -71,7 +71,7 @@ export function findBody(table: ServedSet, site: FunctionSite): string {
 begin
   ${beginAs(table, "find", site)}
   ${fillSets({ app, proof })}
-  ${findIds(table, '"$offset" + "$limit" + 1')}
+  ${findIds(table, '"$offset" + "$limit" + 1', { isCounted: true })}
   -- The ids of a set, for the function of another table.
   if "$plan" ? 'set' then
     ${keepSeen(table)}
@@ -134,13 +134,20 @@ type Finding = {
   readonly rule?: RuleName;
   /** The only ids that count. */
   readonly among?: string;
+  /** Whether their number is read into `"$total"`, if the plan asks for it. */
+  readonly isCounted?: boolean;
 };
 
-/** Reads at most `wanted` ids of rows that match into `"$ids"`, and their number into `"$total"`. */
-export function findIds(table: ServedSet, wanted: string, { rule, among }: Finding = {}): string {
+/** Reads at most `wanted` ids of rows that match into `"$ids"`. */
+export function findIds(
+  table: ServedSet,
+  wanted: string,
+  { rule, among, isCounted = false }: Finding = {},
+): string {
   const { app } = placeholdersOf("find");
   const { rows, terms } = renderFound(table, rule);
-  return `select "$f"."ids", "$f"."total" into "$ids", "$total"
+  const [total, variable] = isCounted ? [', "$f"."total"', ', "$total"'] : ["", ""];
+  return `select "$f"."ids"${total} into "$ids"${variable}
   from find.page(${[app, ...rows, ...terms, '"$plan"', '"$values"', wanted, among ?? "null", whoOf(table)].join(", ")}) as "$f";`;
 }
 

@@ -18,11 +18,12 @@ import { qualify } from "../../qualify.ts";
 import { MEMBER, toPathTerms } from "./rule_path_terms.ts";
 import { andAllowed, isAllowed, onRow, type RuleName, renderRule, rightsOn } from "./view_terms.ts";
 
+const APP = placeholdersOf("get").app;
 /**
  * PostgreSQL estimates the rows of an average app. Of the id itself it would know how many rows the last statistics counted: for an app
  * that has grown since, one, so that a scan of all its rows would seem as cheap as a search.
  */
-const AVERAGE_APP = `(select ${placeholdersOf("get").app})`;
+const AVERAGE_APP = `(select ${APP})`;
 const PERSON = "$5";
 
 type SeenRows = {
@@ -41,9 +42,9 @@ export function renderSeenRows(table: ServedSet, rule?: RuleName): SeenRows {
   const { read } = rightsOn(table);
   const place = onRow("$t", PERSON);
   const more = rule === undefined ? "" : andAllowed(table, rule, place);
-  const all = `select * from data.${quoteName(name)} as "$t" where "$t"."app_id" = ${AVERAGE_APP}`;
+  const select = `select * from data.${quoteName(name)} as "$t" where "$t"."app_id" =`;
   if (view === undefined || allowsAll(read))
-    return { rows: toLiteral(`${all}${more}`), isFenced: more !== "" };
+    return { rows: toLiteral(`${select} ${AVERAGE_APP}${more}`), isFenced: more !== "" };
   const queries = (read ?? []).flatMap((alternative, at, alternatives) => {
     const earlier = renderRule(table, alternatives.slice(0, at), place);
     return findRulePaths(table, view, "search", alternative).map((path) => {
@@ -52,7 +53,7 @@ export function renderSeenRows(table: ServedSet, rule?: RuleName): SeenRows {
         values[n] === MEMBER ? "" : ` and ${term} = ${values[n]}`,
       );
       const isOfPath = renderRule(table, [{ ...path.prefix, ...path.rest }], place);
-      return `${all}${fixed}${found.join("")} and (${isOfPath}) and (${earlier}) is not true${more}`;
+      return `${select} ${APP}${fixed}${found.join("")} and (${isOfPath}) and (${earlier}) is not true${more}`;
     });
   });
   return {

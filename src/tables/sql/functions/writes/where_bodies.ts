@@ -97,7 +97,6 @@ function renderBody(
   ${declareQuery({ plan, values })}
   "$ids" uuid[];
   "$id" uuid;
-  "$total" int8;
   "$hasMore" bool;
   "$text" text;
   ${[declared, written.declared].join("\n  ")}
