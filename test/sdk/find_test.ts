@@ -53,7 +53,7 @@ const proxy = await share(
 const to = { apiKey: app.key, schema };
 await createDataClient({ ...to, baseUrl: service.url }).people.createMany(PEOPLE);
 // As while its index is built again: the number has none.
-await service.service.admin.message("drop index data.people__level__search_key");
+await service.service.admin.message("drop index data.people__level__key");
 const db = createDataClient({ ...to, baseUrl: `http://127.0.0.1:${proxy.port}` });
 
 /** Like a caller without types. */
