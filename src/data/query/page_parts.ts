@@ -29,7 +29,7 @@ export type SortTerm = Term & {
   readonly isNullsLast: boolean;
 };
 
-export type PagePart = {
+type PagePart = {
   readonly where: readonly TermCondition[];
   readonly sort: readonly SortTerm[];
 };

@@ -333,7 +333,7 @@ async function findQueriedPage(
 
 export type Limits = { readonly isUnindexed: boolean; readonly limitMs: number };
 
-export function toLimits(
+function toLimits(
   { queryTimeoutMs, unindexed }: DataDeps,
   use: Pick<IndexUse, "isServed" | "hasIndex">,
 ): Limits {

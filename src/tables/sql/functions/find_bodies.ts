@@ -33,6 +33,7 @@ import { ROW_STATE, STATE_SEED } from "./list_body.ts";
 import {
   buildRows,
   ENVELOPE,
+  eachRow,
   findRelated,
   PAGE_VARIABLES,
   readKeys,
@@ -83,7 +84,7 @@ begin
   select array_agg("$row"."id" order by "$i"."$n"), string_agg("$row"."$state", ''::bytea order by "$i"."$n"),
     coalesce(sum("$row"."$size"), 0), array_agg("$row"."$refs" order by "$i"."$n"),
     coalesce(array_agg("$row"."$text" order by "$i"."$n"), '{}'), count("$row"."$text")
-  into "$ids", "$states", "$size", "$refs", "$rows", "$built" from ${eachId('"$ids"["$offset" + 1:]')} (
+  into "$ids", "$states", "$size", "$refs", "$rows", "$built" from ${eachRow('"$ids"["$offset" + 1:]')} (
     select "$t"."id", ${ROW_STATE} as "$state", ${rowSize(table, "$t")} as "$size", ${referencesOfRow(table)} as "$refs",
       case when "$isShort" and ${leastBytes(table, "$t")} <= ${SHORT_ROW_BYTES} then ${wholeRow(table)} end as "$text"
     ${rowOfId(table, app)}) as "$row";
@@ -163,11 +164,6 @@ export function keepSeen(table: ColumnSet, rule?: RuleName): string {
 /** The id of the person who calls. */
 export function whoOf({ view }: ColumnSet): string {
   return view === undefined ? "null" : WHO;
-}
-
-/** Each of the ids as `"$i"."$id"`, before what is read for it. */
-export function eachId(ids: string): string {
-  return `unnest(${ids}) with ordinality as "$i" ("$id", "$n") cross join lateral`;
 }
 
 /** The row of an id, if the caller sees it. "offset 0" makes PostgreSQL look it up by its id, whatever the statistics are. */

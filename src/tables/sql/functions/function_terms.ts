@@ -7,7 +7,7 @@
 
 import { APP_SWITCHES, STOP_BITS } from "../../../app_switch.ts";
 import { APP_SETTING, dialectOf, quoteLiteral, quoteName, SHORT_WAIT } from "../../../db/mod.ts";
-import { type Kind, SQL } from "../../../kinds/mod.ts";
+import { SQL } from "../../../kinds/mod.ts";
 import { SCOPE_BITS } from "../../../principal.ts";
 import { allowsAll } from "../../../schema/mod.ts";
 import {
@@ -298,9 +298,4 @@ export function rowsText(texts: string): string {
 /** What an upsert returns: the texts of rows, and `"$results"`. */
 export function resultsText(rows: string): string {
   return `concat('{"rows":[', ${rows}, '],"results":["', array_to_string("$results", '","'), '"]}')`;
-}
-
-/** The first part of a column of "$t" in an index for searches. */
-export function startOf({ name, kind }: { name: string; kind: Kind }): string | undefined {
-  return SQL[kind].parts?.start.render(`"$t".${quoteName(name)}`);
 }

@@ -134,7 +134,7 @@ export function leaveOut(
 }
 
 /** The rows of the index, without an end. */
-export function renderSource(table: ServedSet, { fixed }: PathTerms, alias: string): string {
+function renderSource(table: ServedSet, { fixed }: PathTerms, alias: string): string {
   return `from data.${quoteName(table.name)} as "${alias}"
         where "${alias}"."app_id" = ${APP}${fixed}`;
 }
@@ -145,7 +145,7 @@ export function renderEnd({ terms, values }: PathTerms, isDescending: boolean): 
   return first === undefined ? "" : ` and ${first} ${isDescending ? ">=" : "<="} ${values[0]}`;
 }
 
-export function renderOrder(
+function renderOrder(
   { empty, terms, hasId, last }: PathTerms,
   { alias, isDescending }: { readonly alias: string; readonly isDescending: boolean },
 ): string {
