@@ -127,9 +127,8 @@ describe.each([
   }, 120_000);
 
   // With conditions, the first page has each row that is found.
-  test.skipIf(previews.length > 0)(
-    "a search that reads on shows its progress, and Stop ends it",
-    async () => {
+  if (previews.length === 0)
+    test("a search that reads on shows its progress, and Stop ends it", async () => {
       await pages.open("people", async (page) => {
         await range(page, "Rows 1 to 50 of 20");
         const { promise: released, resolve: release } = Promise.withResolvers<void>();
@@ -147,6 +146,5 @@ describe.each([
         expect(await page.getByText("No rows match").count()).toBe(0);
         release();
       });
-    },
-  );
+    });
 });
