@@ -28,6 +28,8 @@ const others = {
       title: t.string().required(),
     })
     .index("n"),
+  // Names of other limits.
+  links: { key: t.ref("projects"), rows: t.ref("projects"), bytes: t.ref("projects") },
 };
 const schema = defineSchema({ projects: projectTable(), ...others });
 
@@ -170,4 +172,10 @@ test("too many referenced rows: a message names what finds them", async () => {
     found.push(await call(path));
   found.push(await call("items?project.part=gte.1000", "PATCH"));
   expectSentences(found.join("\n"), {});
+  for (const [path, method] of [
+    ["links/groups?key.part=gte.1000"],
+    ["links/groups?bytes.part=gte.1000"],
+    ["links?rows.part=gte.1000&limit=1", "DELETE"],
+  ] as const)
+    expect(await call(path, method)).toContain("400 needs_index");
 });

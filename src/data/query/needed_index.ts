@@ -5,7 +5,7 @@ import type { Person } from "../../principal.ts";
 import { Problem } from "../../problem.ts";
 import { toDurationText } from "../../std/duration.ts";
 import { MAX_FOUND_IDS } from "../../std/limits.ts";
-import type { RecordedTable } from "../../tables/catalog/mod.ts";
+import { type RecordedTable, TOO_MANY_REFERENCED } from "../../tables/catalog/mod.ts";
 import { type Condition, ID, type QueryColumn } from "./filter.ts";
 import { findUse, type IndexUse, useIndex } from "./index_use.ts";
 import type { ListQuery } from "./query.ts";
@@ -55,13 +55,16 @@ export function describeTime({ name }: Pick<RecordedTable, "name">, limitMs: num
   return `reading the rows of ${name} took longer than ${toDurationText(limitMs / 1000)}`;
 }
 
-/** A condition on referenced rows that too many of them meet, by the path of the reference. */
+/** A condition that too many referenced rows meet, by the detail of the error. */
 export function explainSet(
   where: readonly Condition[],
-  path: string | undefined,
+  detail: string | undefined,
 ): Problem | undefined {
-  const found = listReferenced(where).find((referenced) => referenced.path === path);
+  const found = listReferenced(where).find(
+    (referenced) => `${TOO_MANY_REFERENCED}${referenced.path}` === detail,
+  );
   if (found === undefined) return undefined;
+  const { path } = found;
   const { name } = found.condition.table;
   return new Problem("needs_index", {
     message: `Cannot find the rows of ${path}, because more than ${MAX_FOUND_IDS} rows of ${name} meet the conditions: add a condition on ${path} that few rows of ${name} meet, or use ${path}=in.(…)`,

@@ -89,6 +89,8 @@ export const NO_MATCHES = "N";
 export const NO_WALK = "walk";
 /** The detail of the error of a write whose conditions match more rows than its limit. */
 export const TOO_MANY_ROWS = "rows";
+/** The start of the detail of the error of conditions that too many referenced rows meet, before the path of the reference. */
+export const TOO_MANY_REFERENCED = "reference ";
 /** The details of errors of a person's list: it would sort too many rows, or skip too many of several walks. */
 export const RULE_VISITS = "rule";
 export const RULE_OFFSET = "offset";

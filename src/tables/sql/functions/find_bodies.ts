@@ -17,6 +17,7 @@ import {
   queryColumns,
   type ServedSet,
   TAG_LENGTH,
+  TOO_MANY_REFERENCED,
 } from "../../catalog/mod.ts";
 import { sqlType } from "../../plan/step.ts";
 import { qualify } from "../../qualify.ts";
@@ -77,7 +78,8 @@ begin
   if "$plan" ? 'set' then
     ${keepSeen(table)}
     if cardinality("$ids") > "$limit" then
-      raise exception 'too many rows' using errcode = '${SIGNALS.tooManyVisits}', detail = "$plan" ->> 'set';
+      raise exception 'too many rows' using errcode = '${SIGNALS.tooManyVisits}',
+        detail = concat('${TOO_MANY_REFERENCED}', "$plan" ->> 'set');
     end if;
     return array_to_string("$ids", ',');
   end if;
