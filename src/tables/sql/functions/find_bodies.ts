@@ -35,6 +35,8 @@ import {
   buildRows,
   ENVELOPE,
   eachRow,
+  FOUND_ROW_BYTES,
+  FOUND_ROWS,
   findRelated,
   PAGE_VARIABLES,
   readKeys,
@@ -44,10 +46,6 @@ import {
 } from "./page_rows.ts";
 import { renderSeenRows } from "./seen_rows.ts";
 import { andAllowed, andVisible, type RuleName, WHO } from "./view_terms.ts";
-
-/** Rows of a page of up to so many are built as they are read, except large ones: those of a longer page after its size is known. */
-const SHORT_ROWS = 100;
-const SHORT_ROW_BYTES = 8192;
 
 /** The tag of the page, followed by the rows unless the caller has that tag. All reads see one state of the table: the function is stable. */
 export function findBody(table: ServedSet, site: FunctionSite): string {
@@ -63,7 +61,7 @@ export function findBody(table: ServedSet, site: FunctionSite): string {
   "$offset" constant int4 := ${number("offset")};
   "$picked" constant int4[] := array(select "$p"."$v"::int4
     from jsonb_array_elements_text("$plan" -> 'picked') as "$p" ("$v"));
-  "$isShort" constant bool := ${known} = '' and "$limit" <= ${SHORT_ROWS} and "$picked" = '{}' and not "$plan" ? 'related';
+  "$isShort" constant bool := ${known} = '' and "$limit" <= ${FOUND_ROWS} and "$picked" = '{}' and not "$plan" ? 'related';
   "$built" int8;
   "$total" int8;
   "$states" bytea;
@@ -88,7 +86,7 @@ begin
     coalesce(array_agg("$row"."$text" order by "$i"."$n"), '{}'), count("$row"."$text")
   into "$ids", "$states", "$size", "$refs", "$rows", "$built" from ${eachRow('"$ids"["$offset" + 1:]')} (
     select "$t"."id", ${ROW_STATE} as "$state", ${rowSize(table, "$t")} as "$size", ${referencesOfRow(table)} as "$refs",
-      case when "$isShort" and ${leastBytes(table, "$t")} <= ${SHORT_ROW_BYTES} then ${wholeRow(table)} end as "$text"
+      case when "$isShort" and ${leastBytes(table, "$t")} <= ${FOUND_ROW_BYTES} then ${wholeRow(table)} end as "$text"
     ${rowOfId(table, app)}) as "$row";
   "$returned" := least("$limit", coalesce(cardinality("$ids"), 0));
   "$related" := "$plan" -> 'related';

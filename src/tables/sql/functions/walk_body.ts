@@ -37,6 +37,8 @@ import { ROW_STATE, STATE_SEED } from "./list_body.ts";
 import {
   buildRows,
   ENVELOPE,
+  FOUND_ROW_BYTES,
+  FOUND_ROWS,
   findRelated,
   PAGE_VARIABLES,
   readKeys,
@@ -48,10 +50,6 @@ import { toRow } from "./rule_path_terms.ts";
 import { listRuleWalks, type RuleWalk, renderBuilt, renderMergedIds } from "./seen_walks_terms.ts";
 import { isVisible, WHO } from "./view_terms.ts";
 
-/** Up to this many bytes, a row is built as it is found. Larger rows are built after the size of the page is known. */
-const FOUND_ROW_BYTES = 8192;
-/** Max rows that are built as they are found. */
-const FOUND_ROWS = 100;
 /** Max characters of all statements that build rows. With more, for hundreds of columns, rows are built by id. */
 const FOUND_ROWS_TEXT = 200_000;
 
