@@ -91,6 +91,7 @@ export function walkBody(table: ServedSet, site: FunctionSite): string {
   "$moreKeys" text[];
   "$found" text;
   "$moreFound" text;
+  "$hasLong" bool;
   "$refs" uuid[];
   ${PAGE_VARIABLES}
 begin
@@ -128,6 +129,9 @@ begin
     )
     .join("\n  ")}
   ${statements.length === 0 ? NO_SUCH_WALK : `else\n    ${NO_SUCH_WALK}\n  end if;`}
+  if "$hasLong" then
+    ${NO_SUCH_WALK}
+  end if;
   if "$moreIds" is not null then
     "$ids" := "$ids" || "$moreIds";
     "$states" := coalesce("$states", ''::bytea) || "$moreStates";
@@ -314,6 +318,8 @@ function renderWalk(table: ServedSet, walk: Walk, finds: boolean): RenderedWalk 
     `order by ${terms.map(({ alias }) => `${alias}${isDescending ? " desc" : ""}`).join(", ")} limit "$left"`;
   const values = terms.map(({ value }) => value);
   const collected = `select ${collect(table, named)}`;
+  // Nothing in a unique index tells apart texts with the same parts. Pages in the order of ids do.
+  const long = walk.isUnique ? listLong(named) : [];
   const found = (isDescending: boolean) => {
     // A condition on the first column alone, by which PostgreSQL can use an index of the rows with a value.
     const present = compare([first.value], {
@@ -332,8 +338,10 @@ function renderWalk(table: ServedSet, walk: Walk, finds: boolean): RenderedWalk 
         : `from (${renderMergedIds(table, merged, { start: startId, isDescending, limit: '"$left"' })}) as "$i"
         cross join lateral (select "$t".*, "$t"."xmin", "$t"."ctid" from data.${quoteName(table.name)} as "$t"
           where ${isRow(app, '"$i"."id"')} offset 0) as "$t"${lateral}`;
-    return `${collected}
-      into "$ids", "$states", "$size", "$rows", "$built", "$found", "$keys" from (select ${row}
+    const [isLong, variable] =
+      long.length === 0 ? ["", ""] : [`, bool_or(${long.join(" or ")})`, `, "$hasLong"`];
+    return `${collected}${isLong}
+      into "$ids", "$states", "$size", "$rows", "$built", "$found", "$keys"${variable} from (select ${row}
         ${rows}
         ${order(isDescending)}) as "$v" where ${isBeforeStop}`;
   };
@@ -405,6 +413,13 @@ function isEmpty({ column, terms }: NamedColumn): string {
   const value = `"$t".${quoteName(column.name)}`;
   const start = SQL[column.kind].parts?.tested.render(value) ?? value;
   return [start, ...others].map((part) => `${part} is null`).join(" and ");
+}
+
+/** For each text of the index, whether it has more than its start. */
+function listLong(named: readonly NamedColumn[]): string[] {
+  return named.flatMap(({ terms: [, rest] }) =>
+    rest === undefined ? [] : `"$v".${rest.alias} <> ''`,
+  );
 }
 
 /** The ids, states, size and texts of the found rows, and the values of the cursor in the last row that the limit allows. */
