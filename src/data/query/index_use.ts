@@ -122,9 +122,11 @@ export function useIndex({ where, order }: Asked, { columns, isUnique }: Index):
   // A unique index lacks the rows without a value.
   const hasAll = !isUnique || next === undefined || next.required || isPresent(where, next);
   const isServed = hasAll && (isOrdered || isWhole) && !where.some(isLeft);
+  // All rows have the order of their ids: it does not tell which of them to read.
+  const hasOrder = (isOrdered || isStarted) && columns[0]?.name !== ID.name;
   return {
     isServed,
-    hasIndex: isNarrowed || isOrdered || isStarted,
+    hasIndex: isServed || isNarrowed || hasOrder,
     isNarrowed,
     isOrdered: isServed && isOrdered && !ranges.some(isList),
   };

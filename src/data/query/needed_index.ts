@@ -94,7 +94,6 @@ function isOwn({ op }: Condition): boolean {
 
 function rank({ isServed, isNarrowed, hasIndex }: IndexUse): number {
   if (isServed) return 3;
-  // All rows are in the order of their ids.
   return isNarrowed ? 2 : Number(hasIndex);
 }
 

@@ -1,4 +1,4 @@
-/** Which declaration a slow query is told, and that it serves the query: without a database. */
+/** Which declaration the error of a slow query names, and that it serves the query: without a database. */
 import { expect, test } from "bun:test";
 import { cases } from "../../../test/support/cases.ts";
 import { findTable } from "../../../test/support/recorded.ts";
@@ -73,7 +73,7 @@ test.each(cases("query", "declared", "served")`
   project.size=eq.5&order=title                 | title               | false
   project=not.is.null&order=title               | title               | false
   order=title&offset=500                        | title               | true
-`)("?$query is told to declare $declared", ({ query, declared, served }) => {
+`)("the error of ?$query names $declared", ({ query, declared, served }) => {
   const asked = readOf(query);
   expect(findUse(asked, TABLE, READER).isServed).toBe(false);
   const message = explainNeededIndex(asked, TABLE, { ...READER, limitMs: 1000 });
@@ -99,6 +99,18 @@ test.each([
   "select=title,project(name)&order=due_at",
 ])("?%s is served", (query) => {
   expect(findUse(readOf(query), TABLE, READER).isServed).toBe(true);
+});
+
+test.each(cases("query", "has")`
+  note=ilike.*a*                       | false
+  note=ilike.*a*&order=id.desc         | false
+  note=ilike.*a*&order=rank            | false
+  note=ilike.*a*&order=due_at          | true
+  note=ilike.*a*&due_at=is.null        | true
+  rank=eq.5&order=status.desc          | true
+  id=gte.01900000-0000-7000-8000-000000000001&note=ilike.*a* | true
+`)("?$query: an index has its order or narrows its rows: $has", ({ query, has }) => {
+  expect(`${findUse(readOf(query), TABLE, READER).hasIndex}`).toBe(`${has}`);
 });
 
 test("an index that has only another app's rows serves nothing", () => {
@@ -132,7 +144,7 @@ test("children are served by an index of their reference and order", () => {
   expect([use("id").isServed, use("title").isServed]).toEqual([true, false]);
 });
 
-test("a write is told what finds its rows", () => {
+test("the error of a write names what finds its rows", () => {
   const { where } = readOf("rank=eq.5");
   const message = explainWrite(where, TABLE, { ...READER, limitMs: 1000 });
   expect(message).toContain('declare .index("rank") on todos');
