@@ -66,7 +66,7 @@ const boxes = await sql<(Row & { app_id: string })[]>`select * from data.boxes`;
 const isMine = (row: Row) => row["owner"] === me || row["isFree"] === true;
 const idsOf = (rows: readonly Row[]) => rows.map(({ id }) => id);
 const ofOthers = idsOf([...all, ...boxes].filter((row) => row["app_id"] !== app.id));
-// A row that the person sees has the id of a box, whoever reads that.
+// Without the boxes of the app: a row that the person sees has the id of its box.
 const hidden = [...ofOthers, ...idsOf(all.filter((row) => !isMine(row)))];
 
 /** Every id of the app and of the other one, whatever was asked. */

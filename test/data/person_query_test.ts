@@ -100,7 +100,7 @@ async function query(name: string, text: string, counted?: number): Promise<Page
 const ids = (rows: readonly Record<string, unknown>[]) => rows.map(({ id }) => id);
 const shownTo = (name: string) => all.filter((row) => sees[name]?.(row));
 
-test("a page is full, whoever has the rows before it", async () => {
+test("a page is full, also after rows of other owners", async () => {
   const addFirst = (owner: string, start: string) => views.admin`
     insert into data.todos (app_id, id, title, owner, status)
     select ${app.id}, (${start} || lpad(n::text, 12, '0'))::uuid, 'x', ${owner}, 'open' from generate_series(1, 10050) as n`;

@@ -181,8 +181,8 @@ begin
 end
 $$;
 
--- The groups of the rows that match, as JSON objects, sorted by their keys with nulls last; or why
--- there are none: "groups", or "key" for a text of a key that is too long.
+-- The groups of the rows that match, as JSON objects, sorted by their keys with nulls last; or the
+-- limit that they exceed: "groups", or "key" for a text of a key that is too long.
 --
 -- "by" of the plan and the names of aggregates number columns. "shown" renders "$value" as a JSON
 -- member with the name of the column, "summed" renders a sum; they are null for a column that has
