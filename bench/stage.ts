@@ -16,6 +16,7 @@ import {
   clusterUrls,
   makeDatabase,
   type TestDatabase,
+  waitForDrops,
   withDatabase,
 } from "../test/support/cluster.ts";
 import { testDeps } from "../test/support/deps.ts";
@@ -75,7 +76,9 @@ export async function withCluster<Result>(use: () => Promise<Result>): Promise<R
   const cluster = await startCluster({ dataDir, durable: true, settings });
   process.env["ADMIN_DATABASE_URL"] = cluster.url;
   try {
-    return await use();
+    const result = await use();
+    await waitForDrops();
+    return result;
   } finally {
     delete process.env["ADMIN_DATABASE_URL"];
     await cluster.stop();
