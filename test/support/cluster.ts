@@ -1,6 +1,7 @@
 /** The PostgreSQL that the tests run on, and disposable databases in it. @module */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
+import postgres from "postgres";
 import {
   type Database,
   grantLogin,
@@ -18,7 +19,7 @@ import {
   makeCitusDatabase,
   TEST_TEMPLATE,
 } from "./citus.ts";
-import { copyDatabase, findTemplate } from "./template.ts";
+import { copyDatabase, findTemplate, type Root } from "./template.ts";
 
 /** The URLs of the cluster's administrator and of the service: the same server, or a pooler in front of it. */
 export type ClusterUrls = {
@@ -152,7 +153,7 @@ export async function makeTemplate(urls: ClusterUrls): Promise<void> {
   await withDatabase(urls.admin, (root) => findOrMakeTemplate(root, urls));
 }
 
-function findOrMakeTemplate(root: Database, urls: ClusterUrls): Promise<string> {
+function findOrMakeTemplate(root: Root, urls: ClusterUrls): Promise<string> {
   return findTemplate(root, async (making) => {
     await root.message(`create database ${making}`);
     await setUp(root, toAccess(urls, making));
@@ -161,15 +162,26 @@ function findOrMakeTemplate(root: Database, urls: ClusterUrls): Promise<string> 
 
 /** The template of each server, by the URL of its administrator. */
 const templates = new Map<string, Promise<string>>();
-const roots = new Map<string, Database>();
+const roots = new Map<string, Root>();
+/** Creating and dropping wait for a checkpoint: with more, they only wait for each other. */
+const ROOT_CONNECTIONS = 4;
 
-/** The administrator's connections, which all databases of a process share: a new connection costs a third of a database. */
-function openRoot(url: string): Database {
-  const root =
-    roots.get(url) ??
-    openDatabase({ url, connections: 2, prepare: true, name: "rowhouse test root" });
+/**
+ * The administrator's connections, which all databases of a process share: a new connection costs a third of a database. Not a pool of
+ * the service, which rejects a caller after three seconds: beside a checkpoint, each of these statements can take longer.
+ */
+function openRoot(url: string): Root {
+  const root = roots.get(url) ?? makeRoot(url);
   roots.set(url, root);
   return root;
+}
+
+function makeRoot(url: string): Root {
+  const sql = postgres(url, {
+    ...{ max: ROOT_CONNECTIONS, fetch_types: false, onnotice: () => undefined },
+    connection: { application_name: "rowhouse test root" },
+  });
+  return { message: (text) => sql.unsafe(text) };
 }
 
 function isDistributed({ admin, isPlain = false }: ClusterUrls): boolean {
@@ -186,7 +198,7 @@ async function createDistributed(
 }
 
 /** Migrates an empty database and creates its logins. */
-async function setUp(root: Database, access: Access, citus?: CitusDatabase): Promise<void> {
+async function setUp(root: Root, access: Access, citus?: CitusDatabase): Promise<void> {
   for (const login of [
     LOGIN,
     PUSH_LOGIN,
@@ -241,9 +253,11 @@ export function dropLater({ drop }: Pick<TestDatabase, "drop">): void {
   drops = drops.then(drop);
 }
 
-/** @throws {Error} a database could not be dropped */
+/** @throws {Error} a database could not be dropped since the last call */
 export async function waitForDrops(): Promise<void> {
-  await drops;
+  const pending = drops;
+  drops = Promise.resolve();
+  await pending;
 }
 
 /** Runs `use` with a connection, and closes it. */
@@ -263,7 +277,7 @@ export function toLogin(role: SplitRole): string {
   return `rowhouse_test_${role}`;
 }
 
-async function makeLogin(root: Database, login: string): Promise<void> {
+async function makeLogin(root: Root, login: string): Promise<void> {
   await root.message(`do $$ begin
     if not exists (select from pg_roles where rolname = '${login}') then
       create role ${login} login connection limit 1000 password '${PASSWORD}';

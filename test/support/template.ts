@@ -7,8 +7,9 @@
 import { join } from "node:path";
 import { MIGRATIONS } from "../../src/db/migrations/mod.ts";
 import { DIGEST } from "../../src/db/migrations/state.ts";
-import type { Database } from "../../src/db/mod.ts";
-import { readRows } from "../../src/db/mod.ts";
+
+/** The administrator of a server: runs statements, and returns the rows of one. */
+export type Root = { message: (text: string) => Promise<readonly unknown[]> };
 
 /** Sources of a template's contents, in addition to the migrations: logins and their rights. */
 const SOURCES = [
@@ -22,13 +23,13 @@ const SOURCES = [
  * which becomes the template.
  */
 export async function findTemplate(
-  root: Database,
+  root: Root,
   make: (name: string) => Promise<void>,
 ): Promise<string> {
   const template = `rowhouse_template_${await readDigest()}`;
-  const [found] = await readRows(root, "select from pg_catalog.pg_database where datname = $1", [
-    template,
-  ]);
+  const [found] = await root.message(
+    `select from pg_catalog.pg_database where datname = '${template}'`,
+  );
   if (found !== undefined) return template;
   const making = `rowhouse_making_${crypto.randomUUID().replaceAll("-", "")}`;
   await make(making);
@@ -50,7 +51,7 @@ async function readDigest(): Promise<string> {
 
 /** Copies a database, including rights on the database and settings of roles in it, which PostgreSQL does not copy. */
 export async function copyDatabase(
-  root: Database,
+  root: Root,
   { template, name }: { template: string; name: string },
 ): Promise<void> {
   // Copies the cache of the catalogs too, which the first connection would build.
@@ -64,13 +65,13 @@ export async function copyDatabase(
 }
 
 /** Makes the server reject new connections to a database, because PostgreSQL cannot copy a database with connections. */
-export async function rejectSessions(root: Database, name: string): Promise<void> {
+export async function rejectSessions(root: Root, name: string): Promise<void> {
   await root.message(
     `update pg_database set datallowconn = false where datname = '${name}'; select 1`,
   );
 }
 
-export async function endSessions(root: Database, name: string): Promise<void> {
+export async function endSessions(root: Root, name: string): Promise<void> {
   await root.message(
     `select pg_terminate_backend(pid, 5000) from pg_stat_activity where datname = '${name}'`,
   );
