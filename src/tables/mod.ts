@@ -5,6 +5,7 @@ export * from "./check_bodies.ts";
 export type { MigrationRecord } from "./history/migration_text.ts";
 export type { CheckedMigration } from "./history/replayed_migration.ts";
 export * from "./history/status.ts";
+export { findLargeApps } from "./large_apps.ts";
 export { MAX_BYTES, MAX_REPLAY_BYTES, PUSH_LIMITS, type PushLimits } from "./limits.ts";
 export type { Change } from "./plan/change.ts";
 export { planPush } from "./plan/plan.ts";
@@ -29,7 +30,6 @@ export {
   sweepSets,
 } from "./sql/refresh.ts";
 export * from "./sql/release.ts";
-export { findLargeApps } from "./state.ts";
 export { compareFacts, type Difference, findTableDifferences, readDrift } from "./verify/drift.ts";
 export { workInPlace } from "./work.ts";
 export { workInThread } from "./work_thread.ts";

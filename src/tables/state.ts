@@ -9,7 +9,7 @@ import {
   HAS_FILTERS_SQL,
   readValue,
 } from "../db/mod.ts";
-import { checkRules, QUOTAS, readDefinition, type TableDefinition } from "../schema/mod.ts";
+import { checkRules, readDefinition, type TableDefinition } from "../schema/mod.ts";
 import { anyNames } from "../std/any_names.ts";
 import {
   ALL_ENDPOINTS,
@@ -111,24 +111,6 @@ export async function readState(
 export async function readFunctionSizes(admin: Database, appId: string): Promise<FunctionSizes> {
   const values = { app: appId, endpoints: ALL_ENDPOINTS };
   return (await call(admin, "read_function_sizes", values, { queue: appId })) as FunctionSizes;
-}
-
-type Limits = { functions: number; functionBytes: number };
-
-/** The apps above the limits of functions, as sentences for the operator. */
-export async function findLargeApps(
-  admin: Database,
-  { functions: maxFunctions, functionBytes }: Limits = QUOTAS,
-): Promise<string[]> {
-  const found = await call(admin, "find_large_apps", {
-    endpoints: ALL_ENDPOINTS,
-    max_functions: maxFunctions,
-    max_bytes: functionBytes,
-  });
-  return found.map(
-    ({ app_slug, functions, bytes }) =>
-      `app ${app_slug} has ${functions} functions of ${bytes} bytes; a push accepts at most ${maxFunctions} of ${functionBytes} bytes`,
-  );
 }
 
 // The site of a database's functions, as recorded by `rowhouse migrate`.

@@ -1,6 +1,6 @@
 /** Limits of an app's functions and of long rules: a dry run rejects what a push would, and only what grows. */
 import { expect, test } from "bun:test";
-import { defineSchema, QUOTAS, type TableDefinition, t } from "../../src/schema/mod.ts";
+import { QUOTAS, type TableDefinition } from "../../src/schema/mod.ts";
 import { findLargeApps } from "../../src/tables/mod.ts";
 import { checkGrowth } from "../../src/tables/plan/function_quota.ts";
 import { findLongRules } from "../../src/tables/plan/rule_quota.ts";
@@ -114,11 +114,25 @@ test("an app above the limit can push what does not make it larger", () => {
 });
 
 test("doctor names an app above the limits", async () => {
-  const { slug } = await service.makeApp(defineSchema({ [freshName()]: { title: t.string() } }));
-  const found = (limits: { functions: number; functionBytes: number }) =>
-    findLargeApps(service.service.admin, limits);
-  expect(await found(QUOTAS)).toEqual([]);
-  const named = expect.stringMatching(new RegExp(`^app ${slug} has \\d+ functions of \\d+ bytes;`));
-  expect(await found({ ...QUOTAS, functions: 1 })).toContainEqual(named);
-  expect(await found({ ...QUOTAS, functionBytes: 1 })).toContainEqual(named);
+  const app = await service.makeApp();
+  const { slug } = app;
+  await postDefinition(service, app, { version: 1, tables: makeChain(3) });
+  const none = 1_000_000_000;
+  const max = { functions: none, functionBytes: none, functionSets: none, conditionsPerRule: none };
+  const found = (limits: Partial<typeof max>) =>
+    findLargeApps(service.service.admin, { ...max, ...limits });
+  expect(await findLargeApps(service.service.admin)).toEqual([]);
+  expect(await found({})).toEqual([]);
+  for (const [limits, says] of [
+    [{ functions: 1 }, "\\d+ functions of \\d+ bytes;"],
+    [{ functionBytes: 1 }, "\\d+ functions of \\d+ bytes;"],
+    [{ functionSets: 5 }, "6 tables and groups of roles with equal rights on a table;"],
+    [{ conditionsPerRule: 9 }, "a rule of 10 conditions, with those of the rules that it follows;"],
+  ] as const)
+    expect(await found(limits)).toContainEqual(
+      expect.stringMatching(new RegExp(`^app ${slug} has ${says} a push accepts at most`)),
+    );
+  expect(await found({ functionSets: 6, conditionsPerRule: 10 })).not.toContainEqual(
+    expect.stringContaining(slug),
+  );
 });

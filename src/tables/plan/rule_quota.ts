@@ -34,6 +34,11 @@ export function findLongRules(before: Tables, now: Tables): Detail[] {
     }));
 }
 
+/** The conditions of the longest rule, with those of the rules that it follows. */
+export function countLongestRule(tables: Tables): number {
+  return Math.max(0, ...[...countConditions(tables).values()].map(({ count }) => count));
+}
+
 type Counted = { table: string; role: string; action: string; count: number };
 
 function countConditions(tables: Tables): Map<string, Counted> {
