@@ -118,6 +118,7 @@ export const PARTS: readonly Part[] = [
       full: {
         command: tests(
           ...["data", "http", "gateway", "identity"].map((module) => `test/${module}/*_test.ts*`),
+          "test/db/outage_test.ts",
           TOUR,
         ),
         minutes: 3,

@@ -6,7 +6,7 @@ import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { makeStatement } from "../../src/db/call.ts";
 import { KEPT } from "../../src/db/code/mod.ts";
 import { FUNCTIONS } from "../../src/db/functions.ts";
-import { type Database, openDatabase, SERVICE_QUEUE } from "../../src/db/mod.ts";
+import { call, type Database, openDatabase, SERVICE_QUEUE } from "../../src/db/mod.ts";
 import { pickCalled, readFunctions } from "../../tools/functions.ts";
 import { makeDatabase } from "../support/cluster.ts";
 import { share } from "../support/share.ts";
@@ -19,6 +19,20 @@ const admin = await share(
 test("db/functions.ts is current: bun run generate changes nothing", async () => {
   await admin.message([...Object.values(KEPT.functions), ...KEPT.rights, "select 1"].join(";\n"));
   expect(await pickCalled(await readFunctions(admin))).toEqual(FUNCTIONS);
+});
+
+test("a flood of one function, such as by forged cookies, leaves the other functions of the service room", async () => {
+  const options = { url: database.adminUrl, connections: 4, prepare: true, name: "test" };
+  const db = openDatabase(options);
+  const flood = Array.from({ length: 400 }, () =>
+    call(db, "cursor_secret", {}).then(
+      () => "done",
+      () => "rejected",
+    ),
+  );
+  expect(await call(db, "has_administrator", {})).toBe(false);
+  expect(new Set(await Promise.all(flood))).toEqual(new Set(["done", "rejected"]));
+  await db.close();
 });
 
 /** Creates a function in the test database and calls it like `call()`. */

@@ -23,6 +23,9 @@ import {
 const LIST = "/v1/data/db/todos";
 /** The time limit of statements in tests that wait for the limit. The isolation check needs this long on a busy machine. */
 const LIMIT_MS = 2000;
+/** The sessions that serve rows, in one process or in a data service. */
+const OF_ROWS =
+  "datname = current_database() and application_name in ('rowhouse', 'rowhouse data')";
 
 const schema = defineSchema({
   todos: { title: t.string(), parent: t.ref("todos", { onDelete: "cascade" }) },
@@ -105,7 +108,7 @@ async function countSessions(state: string): Promise<number> {
   const [row] = await service.query<{
     count: number;
   }>(`select count(*)::int4 as count from pg_stat_activity
-    where application_name = 'rowhouse' and datname = current_database() and ${state}`);
+    where ${OF_ROWS} and ${state}`);
   return row?.count ?? 0;
 }
 
@@ -119,8 +122,7 @@ async function cancelWaiting(after: string): Promise<string> {
   await eventually(async () => {
     const [row] = await service.query<{ began: string }>(
       `select query_start::text as began, pg_cancel_backend(pid) from pg_stat_activity
-      where application_name = 'rowhouse' and datname = current_database() and wait_event_type = 'Lock'
-        and query_start > $1::text::timestamptz`,
+      where ${OF_ROWS} and wait_event_type = 'Lock' and query_start > $1::text::timestamptz`,
       [after],
     );
     began = row?.began ?? after;
@@ -204,8 +206,8 @@ test("requests succeed after the database has discarded their prepared statement
 });
 
 describe("an outage in the log", () => {
-  // The end of an earlier outage can be logged later.
-  beforeEach(async () => use(await open()));
+  // The end of an earlier outage can be logged later. Of a split service, each process logs it.
+  beforeEach(async () => use(await open({ shape: "one" })));
 
   type Line = Record<string, unknown> & { event: string };
   const linesSince = (start: number) =>
@@ -253,7 +255,7 @@ describe("an outage in the log", () => {
 
   test("is not reported when a single connection is lost", async () => {
     await service.query(`select pg_terminate_backend(pid) from pg_stat_activity
-      where datname = current_database() and application_name = 'rowhouse'`);
+      where ${OF_ROWS}`);
     await untilServed();
     expect(named(linesSince(0), "database unavailable")).toEqual([]);
   });

@@ -1,9 +1,10 @@
 /** How a gateway limits what it has open at its services: by app, key, visitor and in total. Counts, never seconds. */
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import type { Socket } from "node:net";
+import { SESSION_COOKIE } from "../../src/identity/mod.ts";
 import { eventually } from "../support/eventually.ts";
 import { codeOf } from "../support/problem.ts";
-import { openTestService, type TestApp, type TestService } from "../support/service.ts";
+import { type Call, openTestService, type TestApp, type TestService } from "../support/service.ts";
 import { headOf, openStub, type Stub } from "../support/stub.ts";
 
 const LIST = "/v1/data/db/todos";
@@ -43,10 +44,10 @@ async function answerUntil(isDone: () => boolean): Promise<void> {
 
 type Calls = { statuses: Promise<number>[]; settled: number[] };
 
-function callTimes(app: TestApp | undefined, times: number, path = LIST): Calls {
+function callTimes(app: TestApp | undefined, times: number, path = LIST, call: Call = {}): Calls {
   const settled: number[] = [];
   const statuses = Array.from({ length: times }, async () => {
-    const { status } = await service.call(app, path);
+    const { status } = await service.call(app, path, call);
     settled.push(status);
     return status;
   });
@@ -84,6 +85,18 @@ describe("requests", () => {
     await eventually(() => held.length === 5);
     await answerUntil(() => visits.settled.length === 9);
     expect(await Promise.all(statuses)).toEqual([200]);
+  });
+
+  test("with forged cookies leave a turn to others of the visitor, who sign in", async () => {
+    const headers = { cookie: `${SESSION_COOKIE}=aaaaaaaaaaaaaaaa.${"A".repeat(32)}` };
+    const forged = callTimes(undefined, 9, "/v1/auth/me", { headers });
+    await eventually(() => forged.settled.length === 3 && held.length === 3);
+    expect(forged.settled).toEqual([503, 503, 503]);
+    const signIns = callTimes(undefined, 1, "/login");
+    await eventually(() => held.length === 4);
+    expect(held.at(-1)?.request).toStartWith("GET /login ");
+    await answerUntil(() => forged.settled.length === 9 && signIns.settled.length === 1);
+    expect(signIns.settled).toEqual([200]);
   });
 
   test("that wait leave when their caller disconnects", async () => {
