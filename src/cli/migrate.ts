@@ -193,9 +193,10 @@ async function listSteps(
   const isCurrent = isSetUp && later === undefined;
   const form = isSetUp ? await planForm(admin, config, isEnding) : undefined;
   const historyOff = await listUnrecorded(admin);
-  const outdated = isCurrent ? await findOutdatedTables(admin, null, form?.hasFilters) : [];
+  const refreshed = isCurrent
+    ? await findOutdatedTables(admin, { hasFilters: form?.hasFilters })
+    : [];
   const rebuilds = isCurrent ? await planRebuilds(admin, form?.hasFilters) : [];
-  const refreshed = outdated.map(({ name }) => name);
   const opened = isCurrent ? await findUnread(admin) : [];
   const lines = [
     ...files.map(({ name, runs, locks }) => `${name}, ${runs}: ${showLocks(locks)}`),

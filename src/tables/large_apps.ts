@@ -4,7 +4,7 @@ import { call, type Database, readRows } from "../db/mod.ts";
 import { QUOTAS } from "../schema/mod.ts";
 import { ALL_ENDPOINTS } from "./catalog/mod.ts";
 import { countLongestRule } from "./plan/rule_quota.ts";
-import { readRegistered } from "./state.ts";
+import { readRegistered } from "./stored_definitions.ts";
 
 type Maxima = Readonly<
   Record<"functions" | "functionBytes" | "functionSets" | "conditionsPerRule", number>

@@ -1,6 +1,7 @@
 /** A record of verified functions saves reading and generating all of them again. A changed body is found nevertheless. */
 import { afterEach, expect, test } from "bun:test";
 import schema from "../../schema/mod.ts";
+import { defineSchema, t } from "../../src/schema/mod.ts";
 import { makeIsolationCheck } from "../../src/tables/catalog/mod.ts";
 import { findOutdatedTables, makeCheckBodies, refreshFunctions } from "../../src/tables/mod.ts";
 import { signatureOf } from "../support/functions.ts";
@@ -23,7 +24,7 @@ afterEach(async () => {
 });
 const READ_ALL = "update rowhouse.isolation_checks set marks = ''";
 
-const listOutdated = async () => (await findOutdatedTables(admin)).map(({ name }) => name);
+const listOutdated = () => findOutdatedTables(admin, { isReread: true });
 const count = async (table: string) =>
   (await service.query<{ rows: number }>(`select count(*)::int4 as rows from rowhouse.${table}`))[0]
     ?.rows;
@@ -67,4 +68,36 @@ test("a body whose version does not tell that it changed is found within a day, 
     "update rowhouse.body_digests set read_at = now() - interval '25 hours'; select 1",
   );
   expect(await listIssues()).toEqual([expect.stringContaining("todos")]);
+});
+
+test("a table is not verified with a record that no push writes", async () => {
+  const set = (value: string) =>
+    admin.message(`update rowhouse.column_sets set definition = ${value}
+      where table_name = 'todos'; select 1`);
+  await set(`definition || '{"other": 1}'`);
+  expect(await refreshFunctions(admin)).toEqual([]);
+  expect(await listIssues()).toContainEqual(expect.stringContaining("todos"));
+  await set("definition - 'other'");
+  expect(await listIssues()).toEqual([]);
+});
+
+test("a process compares a table again only after a change of its functions or of its record", async () => {
+  await admin.message("delete from rowhouse.verified_sets; select 1");
+  const read: string[] = [];
+  const check = makeCheckBodies({
+    ...db,
+    query: (text, values, options) => {
+      if (text.includes("read_generated_tables")) read.push(JSON.stringify(values));
+      return db.query(text, values, options);
+    },
+  });
+  const checkNow = async () => await check((await makeIsolationCheck(db)()).bodies);
+  expect(await checkNow()).toEqual([]);
+  expect(read.splice(0)).toEqual([expect.stringContaining("projects")]);
+  await service.makeApp(defineSchema({ others: t.model({ name: t.string() }) }));
+  expect(await checkNow()).toEqual([]);
+  expect(read.splice(0)).toEqual([expect.stringMatching(/others(?!.*(projects|todos))/)]);
+  await plant();
+  expect(await checkNow()).toHaveLength(1);
+  expect(read).toEqual([expect.stringMatching(/todos(?!.*(projects|others))/)]);
 });

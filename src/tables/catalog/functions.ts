@@ -275,6 +275,11 @@ export function functionSignature(set: ColumnSet | RecordedName, endpoint: Endpo
   return `api.${quoteName(functionName(set, endpoint))}(${types.join(", ")})`;
 }
 
+/** A function's name and arguments as PostgreSQL prints them. */
+export function printedSignature(set: ColumnSet, endpoint: Endpoint): string {
+  return `${functionName(set, endpoint)}(${printedArguments(endpoint)})`;
+}
+
 /** The functions of a set that only processes of an earlier release call, as DDL names them. */
 export function formerSignatures(set: ColumnSet | RecordedName): string[] {
   return Object.entries(FORMER_ENDPOINTS).map(

@@ -16,22 +16,20 @@ import {
   readRows,
 } from "../../db/mod.ts";
 import { Problem } from "../../problem.ts";
+import { makeGiveWay } from "../../std/give_way.ts";
 import { canonicalJson } from "../../std/json.ts";
 import {
   ALL_ENDPOINTS,
   type ColumnSet,
-  type Endpoint,
-  endpointsOfSet,
   type FunctionSite,
-  functionName,
   hashColumnSet,
   isOneServer,
   listViewSets,
   printedArguments,
-  type RecordedDefinition,
+  printedSignature,
   requiredEndpointsOf,
-  type ServedSet,
   serveSet,
+  TABLE_LENGTH,
   type TableUse,
   type ViewSet,
 } from "../catalog/mod.ts";
@@ -39,80 +37,73 @@ import { isExpired, planDrop, UNUSED_SET_LIFE_S } from "../plan/plan_sets.ts";
 import { readMessageResult } from "../plan/rejections.ts";
 import { MESSAGE_SETTINGS, MESSAGE_TIMEOUT_MS } from "../plan/retype_messages.ts";
 import { readSite, type SetUse } from "../state.ts";
+import { findForeign, type Generate, makeGenerate } from "./foreign_functions.ts";
 import {
   findUnserved,
-  renderBody,
   renderDropFunctions,
   renderDropUnserved,
   renderFunctions,
 } from "./functions/functions.ts";
 import { type IndexedTable, isOutdated, listIndexStates, readIndexes } from "./index_forms.ts";
 import { renderForgetSets, renderLockTable, toRecordedView } from "./message.ts";
-import { digestOf } from "./release.ts";
-import { digestSet, readVerified, recordVerified } from "./verified_sets.ts";
+import {
+  findUnverified,
+  forgetFormerDigests,
+  hasRecord,
+  readStoredTables,
+  recordVerified,
+  type StoredTable,
+  type StoredTables,
+  toSlices,
+} from "./verified_tables.ts";
 
-type OutdatedTable = {
-  name: string;
-  definition: RecordedDefinition;
-  /** The column sets that apps use or used. */
-  sets: ColumnSet[];
-  views: { appId: string; hash: string }[];
+type OutdatedTable = StoredTable & {
   /** The views of apps as of their rules. */
   viewSets: readonly ViewSet[];
-  /** Its highest recorded version: its functions are renewed only if this is still current. */
-  stamp: number;
   site: FunctionSite;
 };
-
-/** An earlier build's function, which a dry run calls, has no views and uses. */
-type Recorded = FunctionSite & {
-  tables: (Omit<OutdatedTable, "site" | "viewSets" | "views"> &
-    Partial<Pick<OutdatedTable, "views">>)[];
-  /** Everything that apps with rules use. */
-  uses?: TableUse[];
-  functions: RecordedFunction[];
-};
-
-type RecordedFunction = { name: string; arguments: string; digest: string };
 
 /** How long to retry a table that other pushes hold. */
 const PATIENCE_MS = 60_000;
 const TRY_AGAIN_MS = 100;
 
+/** `index` of `count` tables whose functions were not verified before. */
+type Report = (done: { name: string; index: number; count: number }) => void;
+
 /**
  * Renews the functions of every outdated table, and returns the tables' names. Idempotent, even if several processes run it
- * concurrently or apps push: leaves functions that others have created since.
+ * concurrently or apps push: leaves functions that others have created since. Records what it has compared after each slice of
+ * tables, so that a run after one that was ended goes on there.
  *
  * @throws {Problem} push_busy — pushes hold a table for longer than a minute
  */
 export async function refreshFunctions(
   admin: Database,
-  report: (done: { name: string; index: number; count: number }) => void = () => undefined,
+  report: Report = () => undefined,
 ): Promise<string[]> {
   // First for all: a new function of one table sets what the listeners of others hear when it cascades.
   await fitListeners(admin);
-  const compared = await compareTables(admin);
-  const { outdated, isRecorded } = compared;
+  const { tables, hasOthers } = await findUnverified(admin);
+  const names = tables.map(({ name }) => name);
   const refreshed: string[] = [];
-  for (const [index, { name }] of outdated.entries()) {
-    if (!(await refreshTable(admin, name))) continue;
-    refreshed.push(name);
-    report({ name, index: index + 1, count: outdated.length });
+  for (const slice of toSlices(names)) {
+    const { outdated, verified } = await compareTables(await readStoredTables(admin, slice));
+    for (const { name } of outdated) {
+      if (!(await refreshTable(admin, name))) continue;
+      refreshed.push(name);
+      report({ name, index: names.indexOf(name) + 1, count: names.length });
+    }
+    const renewed = outdated.map(({ name }) => name);
+    const again = await compareTables(await readStoredTables(admin, renewed));
+    await recordVerified(admin, [...verified, ...again.verified]);
   }
-  if (outdated.length > 0 || !isRecorded) await recordCompared(admin, compared);
+  if (tables.length > 0 || hasOthers) await forgetFormerDigests(admin);
   return refreshed;
 }
 
 /** Drops functions of an earlier release that someone changed or created: no release can renew them. Returns their signatures. */
 export async function dropChangedFormer(admin: Database): Promise<string[]> {
   return await call(admin, "drop_changed_former", {});
-}
-
-/** Records the sets whose functions are this release's output, for the next comparisons. Generates only what has changed since. */
-async function recordCompared(admin: Database, { outdated, verified }: Compared): Promise<void> {
-  const isCurrent = outdated.length === 0;
-  const now = isCurrent ? verified : (await compareTables(admin, { known: verified })).verified;
-  await recordVerified(admin, now);
 }
 
 /** Gives all tables the listeners that their apps need, and removes others where no request holds the table. */
@@ -130,7 +121,8 @@ async function fitListeners(admin: Database): Promise<void> {
 /** Whether this call renewed the functions. */
 async function refreshTable(admin: Database, name: string): Promise<boolean> {
   return await whileHeld(name, "renew the functions", async () => {
-    const [table] = await findOutdatedTables(admin, name);
+    const { outdated } = await compareTables(await readStoredTables(admin, [name]));
+    const [table] = outdated;
     if (table === undefined) return false;
     await admin.message(renderRefresh(table), { timeoutMs: MESSAGE_TIMEOUT_MS });
     return true;
@@ -197,70 +189,97 @@ function renderRenewViews({ name, viewSets }: OutdatedTable): string {
   return `select rowhouse.renew_views(${values})`;
 }
 
-/** The tables with functions of another release, or of the other form; one table by name, or all. `hasFilters`: instead of what is recorded. */
+type Finding = {
+  /** Instead of what is recorded. */
+  hasFilters?: boolean | undefined;
+  /** Whether to read each body, also if the version of its row says that it has not changed. */
+  isReread?: boolean;
+};
+
+/** The names of tables with functions of another release, or of the other form. */
 export async function findOutdatedTables(
   db: Database,
-  name: string | null = null,
-  hasFilters: boolean | undefined = undefined,
-): Promise<OutdatedTable[]> {
-  return (await compareTables(db, { name, hasFilters })).outdated;
+  { hasFilters, isReread = false }: Finding = {},
+): Promise<string[]> {
+  const outdated: string[] = [];
+  const compare = async (stored: StoredTables) => {
+    const compared = await compareTables(stored);
+    outdated.push(...compared.outdated.map(({ name }) => name));
+  };
+  const site = await readSite(db);
+  if ((hasFilters ?? site.hasFilters) !== site.hasFilters || !(await hasRecord(db))) {
+    await compare({
+      ...(await readAllTables(db)),
+      ...(hasFilters !== undefined && { hasFilters }),
+    });
+    return outdated;
+  }
+  const { tables } = await findUnverified(db, isReread);
+  for (const slice of toSlices(tables.map(({ name }) => name)))
+    await compare(await readStoredTables(db, slice, isReread));
+  return outdated;
+}
+
+/** All tables of a database, also of one that an earlier release migrated: its function has no views and uses. */
+async function readAllTables(db: Database): Promise<StoredTables> {
+  type Stored = Omit<StoredTable, "views" | "functions"> & Partial<Pick<StoredTable, "views">>;
+  const { tables, functions, uses, ...site } = (await call(db, "read_generated", {
+    ...{ wanted: null, endpoints: ALL_ENDPOINTS },
+  })) as FunctionSite & {
+    tables: Stored[];
+    functions: { name: string; arguments: string; digest: string }[];
+    uses?: TableUse[];
+  };
+  const bySet = Map.groupBy(functions, ({ name }) => name.slice(0, name.lastIndexOf("__") + 18));
+  return {
+    ...site,
+    uses: uses ?? [],
+    tables: tables.map(({ views = [], ...table }) => ({
+      ...{ ...table, views },
+      functions: [...table.sets.map(hashColumnSet), ...views.map(({ hash }) => hash)]
+        .flatMap((hash) => bySet.get(`${table.name.slice(0, TABLE_LENGTH)}__${hash}`) ?? [])
+        .map((found) => ({ signature: `${found.name}(${found.arguments})`, digest: found.digest })),
+    })),
+  };
 }
 
 type Compared = {
   outdated: OutdatedTable[];
-  /** Digests of the sets whose functions are this release's output. */
+  /** The digests of tables whose functions are this release's output. */
   verified: string[];
-  /** Whether exactly these are recorded. */
-  isRecorded: boolean;
 };
 
-type Comparing = {
-  name?: string | null;
-  hasFilters?: boolean | undefined;
-  /** Sets that a comparison has just verified, instead of the recorded ones. */
-  known?: readonly string[];
-};
-
-async function compareTables(
-  db: Database,
-  { name = null, hasFilters, known: verifiedNow }: Comparing = {},
-): Promise<Compared> {
-  const values = { wanted: name, endpoints: ALL_ENDPOINTS };
-  const recorded = (await call(db, "read_generated", values)) as Recorded;
-  const { tables, functions, uses = [], ...found } = recorded;
-  const site = { ...found, hasFilters: hasFilters ?? found.hasFilters };
+async function compareTables(stored: StoredTables): Promise<Compared> {
+  const { tables, uses, ...site } = stored;
+  const giveWay = makeGiveWay();
+  const generate = makeGenerate(site, giveWay);
   const wanted = isOneServer(site) ? listViewSets(uses) : new Map<string, ViewSet[]>();
-  const bodies = new Map(functions.map((body) => [`${body.name}(${body.arguments})`, body.digest]));
-  const readKnown = async () => (name === null ? await readVerified(db) : new Set<string>());
-  const known = verifiedNow === undefined ? await readKnown() : new Set(verifiedNow);
-  const verified: string[] = [];
-  const isOutdated = (set: ServedSet) => {
-    const name = { table: set.name, hash: hashColumnSet(set) };
-    const find = (endpoint: Endpoint) =>
-      bodies.get(`${functionName(name, endpoint)}(${printedArguments(endpoint)})`);
-    const digest = digestSet(set, site, bodies);
-    const isOther = (endpoint: Endpoint) =>
-      find(endpoint) !== digestOf(renderBody(set, endpoint, site));
-    if (!known.has(digest) && endpointsOfSet(set, site).some(isOther)) return true;
-    if (findUnserved(set, site).some((endpoint) => find(endpoint) !== undefined)) return true;
-    verified.push(digest);
-    return false;
-  };
-  const outdated = tables
-    .map(({ views = [], ...table }) => ({
-      ...table,
-      ...{ views, viewSets: wanted.get(table.name) ?? [], site },
-    }))
-    .filter(
-      (table) =>
-        !areRecorded(table) ||
-        [...table.sets, ...table.viewSets]
-          .map((set) => serveSet(set, table.definition))
-          .some(isOutdated),
-    );
-  const isRecorded =
-    verified.length === known.size && verified.every((digest) => known.has(digest));
-  return { outdated, verified, isRecorded };
+  const outdated: OutdatedTable[] = [];
+  const current: StoredTable[] = [];
+  for (const table of tables) {
+    const served = { ...table, viewSets: wanted.get(table.name) ?? [], site };
+    if (await isOutdatedTable(served, generate)) outdated.push(served);
+    else current.push(table);
+  }
+  const foreign = await findForeign({ ...stored, tables: current }, generate, giveWay);
+  const verified = current
+    .filter(({ name }) => foreign.get(name)?.length === 0)
+
+    .flatMap(({ digest }) => digest ?? []);
+  return { outdated, verified };
+}
+
+async function isOutdatedTable(table: OutdatedTable, generate: Generate): Promise<boolean> {
+  const { definition, sets, viewSets, functions, site } = table;
+  if (!areRecorded(table)) return true;
+  const found = new Map(functions.map(({ signature, digest }) => [signature, digest]));
+  for (const set of [...sets, ...viewSets]) {
+    const generated = await generate(serveSet(set, definition));
+    if ([...generated].some(([signature, digest]) => found.get(signature) !== digest)) return true;
+    if (findUnserved(set, site).some((endpoint) => found.has(printedSignature(set, endpoint))))
+      return true;
+  }
+  return false;
 }
 
 /** The tables that this release cannot serve: a function is missing or has other arguments. */

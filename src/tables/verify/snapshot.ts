@@ -67,7 +67,7 @@ export const FACTS_QUERY = `with tables as (
 functions as (
   select *, 'function ' || proname || '(' || oidvectortypes(proargtypes) || ')' as path
   from pg_proc where pronamespace = 'api'::regnamespace
-    and proname || '(' || oidvectortypes(proargtypes) || ')' in (select signature from rowhouse.list_bodies(''))
+    and proname || '(' || oidvectortypes(proargtypes) || ')' in (select signature from rowhouse.list_bodies('', null, false))
 ),
 facts (path, value) as (
   select path, 'there' from tables

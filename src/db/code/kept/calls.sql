@@ -93,3 +93,12 @@ language sql security definer set search_path = pg_catalog, pg_temp as $$
   from rowhouse.tables where name = wanted_table
 $$;
 grant execute on function rowhouse.read_indexes, rowhouse.log_keys to rowhouse_tables;
+
+-- The functions of apps' tables, each with a digest of its body.
+create function rowhouse.read_bodies() returns json language sql stable security definer
+set search_path = pg_catalog, pg_temp as $$
+  select coalesce(json_agg(json_build_object('signature', signature, 'digest', digest)), '[]')
+  from rowhouse.list_bodies('', null, false)
+$$;
+grant execute on function rowhouse.read_bodies
+  to rowhouse_tables, rowhouse_service, rowhouse_gateway, rowhouse_data, rowhouse_identity;

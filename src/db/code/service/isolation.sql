@@ -4,39 +4,183 @@
 grant select on rowhouse.release, rowhouse.verified_sets, rowhouse.kept_bodies
   to rowhouse_tables, rowhouse_service, rowhouse_gateway, rowhouse_data, rowhouse_identity;
 
--- The functions of apps' tables whose names match a pattern, each with a digest of its body. Those
--- of an earlier release that are as they were recorded are left out. A body is read only if the
--- version of its row has changed since it was read: reading all is most of the work.
-create function rowhouse.list_bodies(pattern text, out function oid, out signature text,
-  out digest text) returns setof record language sql stable
-set search_path = pg_catalog, pg_temp set quote_all_identifiers = off as $$
-  select found.* from (
+-- The functions of apps' tables whose names match a pattern, of these or of all, each with a digest
+-- of its body. Those of an earlier release that are as they were recorded are left out. A body is
+-- read only if the version of its row has changed since it was read, unless `is_reread`: reading
+-- all is most of the work.
+create function rowhouse.list_bodies(pattern text, wanted oid[], is_reread boolean,
+  out function oid, out signature text, out digest text) returns setof record language plpgsql
+stable set search_path = pg_catalog, pg_temp set quote_all_identifiers = off
+set plan_cache_mode = force_custom_plan as $$
+#variable_conflict use_column
+begin
+  return query select found.* from (
     select pg_proc.oid, proname || '(' || oidvectortypes(proargtypes) || ')',
-      case when known.mark = concat_ws(' ', pg_proc.xmin, pg_proc.ctid) then known.digest
-        else md5(trim(both E'\n' from prosrc)) end
+      case when not is_reread and known.mark = concat_ws(' ', pg_proc.xmin, pg_proc.ctid)
+        then known.digest else md5(trim(both E'\n' from prosrc)) end
     from pg_proc left join rowhouse.body_digests as known using (oid)
-    where pronamespace = 'api'::regnamespace and proname ~ pattern)
+    where pronamespace = 'api'::regnamespace and (pattern = '' or proname ~ pattern)
+      and (wanted is null or pg_proc.oid = any (wanted)))
     as found (function, signature, digest)
   where not exists (select from rowhouse.kept_bodies as kept
     where kept.signature = found.signature and kept.digest = found.digest
-      and kept.endpoint ~ '^(${FORMER_NAMES})$')
+      and kept.endpoint ~ '^(${FORMER_NAMES})$');
+end
 $$;
 
--- A digest of the names and bodies of all functions of apps' tables.
-create function rowhouse.digest_bodies() returns text language sql stable
+-- The functions of these sets, by the start of their names; null without sets.
+create function rowhouse.find_functions(set_names text[]) returns oid[] language sql stable
 set search_path = pg_catalog, pg_temp as $$
-  select md5(coalesce(string_agg(line, E'\n' order by line collate "C"), ''))
-  from (select signature || ' ' || digest as line from rowhouse.list_bodies('')) as functions
+  select case when set_names is not null then array(
+    select pg_proc.oid from unnest(set_names) as sets (set_name), pg_proc
+    where pronamespace = 'api'::regnamespace
+      and proname >= (set_name || '_')::name and proname < (set_name || '`')::name) end
 $$;
 
--- The same functions as JSON.
-create function rowhouse.read_bodies() returns json language sql stable security definer
+-- A digest of the functions of each set, by the start of their names: of these sets, or of all.
+create function rowhouse.digest_sets(wanted text[], is_reread boolean, out set_name text,
+  out digest text) returns setof record language sql stable
 set search_path = pg_catalog, pg_temp as $$
-  select coalesce(json_agg(json_build_object('signature', signature, 'digest', digest)), '[]')
-  from rowhouse.list_bodies('')
+  select named.set_name, md5(string_agg(line, E'\n' order by line collate "C"))
+  from (
+    -- The last two underscores of a name are before a hash of 16 digits.
+    select left(signature, length(signature) - strpos(reverse(signature), '__') + 17),
+      signature || ' ' || digest
+    from rowhouse.list_bodies('', rowhouse.find_functions(wanted), is_reread)
+  ) as named (set_name, line)
+  group by named.set_name
 $$;
-grant execute on function rowhouse.read_bodies
-  to rowhouse_tables, rowhouse_service, rowhouse_gateway, rowhouse_data, rowhouse_identity;
+
+-- A digest of the functions of all sets.
+create function rowhouse.digest_bodies(set_names text[], digests text[]) returns text
+language sql immutable set search_path = pg_catalog, pg_temp as $$
+  select md5(coalesce(string_agg(concat_ws(' ', set_name, digest), E'\n'
+    order by set_name collate "C"), ''))
+  from unnest(set_names, digests) as sets (set_name, digest)
+$$;
+
+-- For these recorded tables or all, a digest of everything that their functions are generated from,
+-- and of the functions that they have.
+create function rowhouse.digest_tables(release text, wanted text[], set_names text[],
+  digests text[], out table_name text, out digest text) returns setof record language plpgsql
+stable set search_path = pg_catalog, pg_temp set plan_cache_mode = force_custom_plan as $$
+#variable_conflict use_column
+begin
+  return query with existing as materialized (
+    select * from unnest(set_names, digests) as sets (set_name, digest)
+  ), sets as (
+    select table_name, string_agg(concat_ws(' ', source, hash, existing.digest), E'\n'
+      order by source collate "C", hash) as lines
+    from (
+      select distinct table_name, hash, definition::text as source from rowhouse.column_sets
+      where wanted is null or table_name = any (wanted)
+      union all
+      select table_name, hash, app_id::text from rowhouse.views
+      where wanted is null or table_name = any (wanted)
+    ) as recorded
+    left join existing on set_name = left(table_name, 32) || '__' || hash
+    group by table_name
+  ), ruled as (
+    select table_name, app_id from rowhouse.registrations
+    where definition ? 'rules' and (wanted is null or table_name = any (wanted))
+  ), uses as (
+    select app_id, md5(string_agg(definition::text, E'\n' order by table_name)) as digest
+    from rowhouse.registrations where app_id in (select app_id from ruled) group by app_id
+  ), rules as (
+    select table_name, string_agg(concat_ws(' ', app_id, uses.digest), E'\n' order by app_id) as lines
+    from ruled join uses using (app_id) group by table_name
+  )
+  select name, md5(concat_ws(E'\n\n', release, rowhouse.dialect(),
+      (select features::text from rowhouse.release), definition, sets.lines, rules.lines))
+    from rowhouse.tables left join sets on sets.table_name = name
+    left join rules on rules.table_name = name
+    where wanted is null or name = any (wanted);
+end
+$$;
+
+-- The recorded tables, except those of which `rowhouse migrate` has recorded that the functions are
+-- the output of this release: a digest for each, and one of all functions.
+create function rowhouse.find_unverified(release text, is_reread boolean) returns json
+language sql stable security definer set search_path = pg_catalog, pg_temp as $$
+  with sets as materialized (
+    select coalesce(array_agg(set_name), '{}') as names, coalesce(array_agg(digest), '{}') as digests
+    from rowhouse.digest_sets(null, is_reread)
+  ), tables as materialized (
+    select digested.*, digested.digest in (select digest from rowhouse.verified_sets) as is_verified
+    from sets, rowhouse.digest_tables(release, null, names, digests) as digested
+  )
+  select json_build_object(
+    'bodies', (select rowhouse.digest_bodies(names, digests) from sets),
+    'tables', (select coalesce(json_agg(json_build_object('name', table_name, 'digest', digest)
+      order by table_name), '[]') from tables where not is_verified),
+    'hasOthers', (select count(*) from rowhouse.verified_sets)
+      > (select count(*) from tables where is_verified))
+$$;
+
+-- These tables as pushes recorded them, with their functions and digests, and everything that apps
+-- with rules for them declare, because a view depends on several tables.
+create function rowhouse.read_generated_tables(release text, wanted text[], is_reread boolean)
+returns json language sql stable security definer set search_path = pg_catalog, pg_temp as $$
+  with recorded as materialized (
+    select table_name, hash, left(table_name, 32) || '__' || hash as set_name from (
+      select table_name, hash from rowhouse.column_sets where table_name = any (wanted)
+      union select table_name, hash from rowhouse.views where table_name = any (wanted)) as named
+  ), sets as materialized (
+    select coalesce(array_agg(set_name), '{}') as names, coalesce(array_agg(digest), '{}') as digests
+    from rowhouse.digest_sets(array(select set_name from recorded), is_reread)
+  ), functions as (
+    select table_name, json_agg(json_build_object('signature', signature, 'digest', digest)) as list
+    from rowhouse.list_bodies('', rowhouse.find_functions(array(select set_name from recorded)),
+      is_reread)
+    join recorded on set_name = left(signature, length(signature) - strpos(reverse(signature), '__') + 17)
+    group by table_name
+  ), columns as (
+    select table_name, json_agg(definition order by hash) as list from (
+      select distinct on (table_name, hash) table_name, hash, definition
+      from rowhouse.column_sets where table_name = any (wanted)) as distinct_sets
+    group by table_name
+  ), seen as (
+    select table_name, json_agg(json_build_object('appId', app_id, 'hash', hash)) as list
+    from rowhouse.views where table_name = any (wanted) group by table_name
+  )
+  select json_build_object(
+    'dialect', rowhouse.dialect(),
+    'hasFilters', (select 'filters' = any (features) from rowhouse.release),
+    'tables', (select coalesce(json_agg(json_build_object('name', name, 'digest', digested.digest,
+        'stamp', rowhouse.stamp_of(name), 'definition', definition,
+        'sets', coalesce(columns.list, '[]'), 'views', coalesce(seen.list, '[]'),
+        'functions', coalesce(functions.list, '[]')) order by name), '[]')
+      from rowhouse.tables
+      join (select digested.* from sets, rowhouse.digest_tables(release, wanted, names, digests) as digested)
+        as digested on digested.table_name = name
+      left join columns on columns.table_name = name
+      left join seen on seen.table_name = name
+      left join functions on functions.table_name = name
+      where name = any (wanted)),
+    'uses', (select coalesce(json_agg(json_build_object('appId', app_id,
+        'definition', definition)), '[]') from rowhouse.registrations
+      where app_id in (select app_id from rowhouse.registrations
+        where definition ? 'rules' and table_name = any (wanted))))
+$$;
+grant execute on function rowhouse.find_unverified, rowhouse.read_generated_tables
+  to rowhouse_tables, rowhouse_service, rowhouse_data;
+
+-- Records tables, by their digests, whose functions are the output of this release.
+create function rowhouse.record_verified(verified text[]) returns void language sql
+set search_path = pg_catalog, pg_temp as $$
+  insert into rowhouse.verified_sets select distinct unnest(verified) on conflict do nothing
+$$;
+
+-- Forgets tables and functions as they were before.
+create function rowhouse.forget_former_digests(release text) returns void language sql
+set search_path = pg_catalog, pg_temp as $$
+  with sets as materialized (
+    select coalesce(array_agg(set_name), '{}') as names, coalesce(array_agg(digest), '{}') as digests
+    from rowhouse.digest_sets(null, false)
+  )
+  delete from rowhouse.verified_sets where digest not in (
+    select digested.digest from sets, rowhouse.digest_tables(release, null, names, digests) as digested)
+$$;
 
 -- Reads the bodies that have changed, and in slices, whatever their versions say, those that were
 -- not read for a day.
@@ -85,7 +229,7 @@ declare
   changed text;
 begin
   for changed in select function::regprocedure
-    from rowhouse.list_bodies('__[0-9a-f]{16}_(${FORMER_NAMES})$')
+    from rowhouse.list_bodies('__[0-9a-f]{16}_(${FORMER_NAMES})$', null, false)
   loop
     execute 'drop function if exists ' || changed;
     return next changed;
@@ -127,7 +271,9 @@ begin
         if is_ours then
           perform rowhouse.refresh_bodies();
         end if;
-        known.bodies := rowhouse.digest_bodies();
+        known.bodies := (select rowhouse.digest_bodies(
+            coalesce(array_agg(set_name), '{}'), coalesce(array_agg(digest), '{}'))
+          from rowhouse.digest_sets(null, false));
       end if;
       age_s := 0;
       if is_ours then
