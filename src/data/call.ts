@@ -16,6 +16,7 @@ import {
   allowsEndpoint,
   briefCallText,
   type Caller,
+  callInTurnText,
   callText,
   type Endpoint,
   type EndpointCall,
@@ -144,7 +145,13 @@ export async function callFunction(
         : statements.briefTexts[endpoint],
     grouping: endpoint === "create" ? toGrouping(deps, context, call, statements) : undefined,
   };
-  const send = () => deps.db.bytes(texts[endpoint], parameters, options);
+  // A cluster has none of the functions that find rows.
+  const textInTurn = () =>
+    dialect.lacks === undefined
+      ? callInTurnText(table.definition, endpoint, dialect)
+      : texts[endpoint];
+  const send = (isInTurn = false) =>
+    deps.db.bytes(isInTurn ? textInTurn() : texts[endpoint], parameters, options);
   try {
     return await (call.isUnindexed === true
       ? deps.unindexed.run(context, table.name, send)

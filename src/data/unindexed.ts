@@ -1,14 +1,25 @@
 /**
- * Queries that no index serves: PostgreSQL reads all rows of the app. So that they never stop others, a process runs few of them at a
- * time, each for a short time, and an app has a part of each minute for them. Where the last one of a table was quick, they need no turn.
+ * Queries that no index serves: PostgreSQL reads all rows of the app. So that they never stop others, an app runs few of them at a
+ * time, each for a short time, and has a part of each minute for them, in all processes together. They use half of a process's
+ * connections.
+ *
+ * A turn is a lock that the statement takes itself, so it ends with the statement, also if the process does. The time is leased as
+ * requests are (`db/shared_buckets.ts`). Where an app's queries of a table were quick for a minute, they need no turn and use no time.
  *
  * @module
  */
-import { ACQUIRE_LIMIT_MS, makeTurns } from "../db/mod.ts";
+import {
+  ACQUIRE_LIMIT_MS,
+  makeTurns,
+  type SharedBucket,
+  type SharedBuckets,
+  tooBusy,
+  waitSeconds,
+} from "../db/mod.ts";
 import type { KeyRequestContext } from "../http/mod.ts";
-import { Problem } from "../problem.ts";
+import { Problem, toSentence } from "../problem.ts";
 import { BoundedMap } from "../std/bounded.ts";
-import { UNINDEXED_A_MINUTE_MS, UNINDEXED_TIMEOUT_MS } from "../std/limits.ts";
+import { UNINDEXED_A_MINUTE_MS, UNINDEXED_AT_A_TIME, UNINDEXED_TIMEOUT_MS } from "../std/limits.ts";
 
 export type UnindexedLimits = {
   /** Max execution time of a query. */
@@ -17,95 +28,135 @@ export type UnindexedLimits = {
   readonly msAMinute: number;
 };
 
+type UnindexedDeps = {
+  /** Of the pool, of which these queries use at most half. */
+  readonly connections: number;
+  /** The milliseconds that are left, in all processes. */
+  readonly buckets: SharedBuckets;
+};
+
+type Body = Uint8Array<ArrayBuffer> | null;
+
 export type Unindexed = {
   readonly timeoutMs: number;
-  /** The result of a query of a table. @throws {Problem} rate_limited; overloaded */
-  readonly run: <Result>(
+  /**
+   * The result of a query of a table. A query in turn has an empty result if other processes have the app's turns.
+   *
+   * @throws {UsedUpError}
+   * @throws {Problem} rate_limited; overloaded
+   */
+  readonly run: (
     context: KeyRequestContext,
     table: string,
-    query: () => Promise<Result>,
-  ) => Promise<Result>;
+    query: (isInTurn: boolean) => Promise<Body>,
+  ) => Promise<Body>;
 };
 
 /** What takes less of the database's time is quick, and uses up nothing. */
 const QUICK_MS = 50;
-/** Max queries of an app at a time. */
-const SHARE = 2;
+const MINUTE_MS = 60_000;
+/** Max time until a query asks for its turn again: at random, so that no process has more turns than another. */
+const PAUSE_MS = 50;
 const WAITING = 256;
 const WAITING_PER_APP = 64;
 /** Apps and tables that the process remembers. */
 const REMEMBERED = 10_000;
 
-/** `connections`: of the pool, of which these queries use at most half. */
+/** An app, or a person, has used its time. */
+export class UsedUpError extends Problem {
+  /** Why the query cannot run, within a sentence. */
+  readonly reason: string;
+  readonly retryAfterS: number;
+
+  constructor({ perMinute }: SharedBucket, retryAfterS: number) {
+    const reason = `queries that no index serves have used their ${perMinute / 1000} seconds a minute`;
+    super("rate_limited", {
+      message: `${toSentence(reason)}: declare an index for them, or narrow them with a condition on an indexed column`,
+      retryAfterS,
+    });
+    this.reason = reason;
+    this.retryAfterS = retryAfterS;
+  }
+}
+
 export function makeUnindexed(
-  connections: number,
+  { connections, buckets }: UnindexedDeps,
   {
     timeoutMs = UNINDEXED_TIMEOUT_MS,
     msAMinute = UNINDEXED_A_MINUTE_MS,
   }: Partial<UnindexedLimits> = {},
 ): Unindexed {
-  const running = Math.max(1, Math.floor(connections / 2));
+  const half = Math.max(1, Math.floor(connections / 2));
   const takeTurn = makeTurns({
-    ...{ running, share: Math.min(SHARE, running) },
+    ...{ running: half, share: Math.min(UNINDEXED_AT_A_TIME, half) },
     ...{ waiting: WAITING, waitingPerQueue: WAITING_PER_APP, waitMs: ACQUIRE_LIMIT_MS },
   });
-  /** Tables of apps whose last query was quick. */
-  const quick = new BoundedMap<string, true>(REMEMBERED);
-  const budgets = new BoundedMap<string, Budget>(REMEMBERED);
+  const speeds = new BoundedMap<string, Speed>(REMEMBERED);
+  let free = 0;
   const run: Unindexed["run"] = async (context, table, query) => {
     const { principal, request, meter } = context;
     const { appId, person } = principal;
-    const spenders = [{ name: appId, msAMinute }];
-    if (person !== undefined)
-      spenders.push({ name: `${appId} ${person.id}`, msAMinute: msAMinute / 2 });
-    const leftOf = ({ name, msAMinute }: Spender) => refill(budgets.get(name), msAMinute);
-    for (const spender of spenders) {
-      const leftMs = leftOf(spender);
-      if (leftMs <= 0) throw usedUp(spender, leftMs);
-    }
+    const askedAt = performance.now();
+    const budgets = [buckets.find(appId, msAMinute)];
+    if (person !== undefined) budgets.push(buckets.find(`${appId} ${person.id}`, msAMinute / 2));
+    const reject = (empty: SharedBucket | undefined): void => {
+      if (empty !== undefined) throw new UsedUpError(empty, waitSeconds(empty));
+    };
+    reject(budgets.find(({ tokens }) => tokens < 1));
+
     const key = `${appId} ${table}`;
-    const measured = async () => {
+    const measured = async (isInTurn: boolean): Promise<Body> => {
       const before = meter.dbMs;
       const tookMs = () => meter.dbMs - before;
+      let hasRun = true;
       try {
-        const result = await query();
+        const found = await query(isInTurn);
+        hasRun = !isEmpty(found);
+        const { slowAt = Number.NEGATIVE_INFINITY } = speeds.get(key) ?? {};
         // A query that failed says nothing of the next one: its caller may have left.
-        if (tookMs() < QUICK_MS) quick.set(key, true);
-        return result;
+        const isQuick = tookMs() < QUICK_MS && performance.now() - slowAt > MINUTE_MS;
+        if (hasRun && isQuick) speeds.set(key, { slowAt, isQuick });
+        return found;
       } finally {
-        if (tookMs() >= QUICK_MS) {
-          quick.delete(key);
-          for (const spender of spenders)
-            budgets.set(spender.name, {
-              leftMs: leftOf(spender) - tookMs(),
-              at: performance.now(),
-            });
+        if (hasRun && tookMs() >= QUICK_MS) {
+          speeds.set(key, { slowAt: performance.now(), isQuick: false });
+          for (const budget of budgets) buckets.record(budget, tookMs());
         }
       }
     };
-    if (quick.has(key)) return await measured();
+
+    if (speeds.get(key)?.isQuick === true && free < half) {
+      free++;
+      try {
+        return await measured(false);
+      } finally {
+        free--;
+      }
+    }
     const lane = person && { name: person.id };
-    return await takeTurn({ queue: appId, lane, signal: request.signal }, measured);
+    return await takeTurn({ queue: appId, lane, signal: request.signal }, async () => {
+      // After others of this process, those of other processes are as likely to be next.
+      if (performance.now() - askedAt > 1) await pause();
+      reject(await buckets.spend(budgets));
+      while (!request.signal.aborted && performance.now() - askedAt < ACQUIRE_LIMIT_MS) {
+        const found = await measured(true);
+        if (!isEmpty(found)) return found;
+        await pause();
+      }
+      throw tooBusy("waited");
+    });
   };
   return { timeoutMs, run };
 }
 
-/** An app, or a person on an app, who can use half of the app's time. */
-type Spender = { readonly name: string; readonly msAMinute: number };
-/** The time that is left, in milliseconds, below zero if the last query took longer, and when it was. */
-type Budget = { readonly leftMs: number; readonly at: number };
+/** Of an app's queries of a table. */
+type Speed = { readonly slowAt: number; readonly isQuick: boolean };
 
-const MINUTE_MS = 60_000;
-
-function refill(budget: Budget | undefined, msAMinute: number): number {
-  if (budget === undefined) return msAMinute;
-  const passedMs = performance.now() - budget.at;
-  return Math.min(msAMinute, budget.leftMs + (passedMs * msAMinute) / MINUTE_MS);
+/** Whether the query had no turn. */
+function isEmpty(found: Body): boolean {
+  return found?.byteLength === 0;
 }
 
-function usedUp({ msAMinute }: Spender, leftMs: number): Problem {
-  return new Problem("rate_limited", {
-    message: `Queries that no index serves have used their ${msAMinute / 1000} seconds a minute: declare an index for them, or narrow them with a condition on an indexed column`,
-    retryAfterS: Math.max(1, Math.ceil((-leftMs * MINUTE_MS) / msAMinute / 1000)),
-  });
+function pause(): Promise<void> {
+  return Bun.sleep(Math.random() * PAUSE_MS);
 }

@@ -192,7 +192,7 @@ async function writeMatching(
     if (isTooMany(error)) throw new Problem("too_many_rows");
     throw explain(error, {
       ...{ table, where: query.where, person, ...limits },
-      explainSlow: (limitMs) => explainWrite(query.where, table, { appId, person, limitMs }),
+      explainSlow: (reason) => explainWrite(query.where, table, { appId, person, reason }),
     });
   }
 }

@@ -11,6 +11,7 @@ export * from "./dialects.ts";
 export { startCluster } from "./embedded/mod.ts";
 export * from "./endpoints.ts";
 export { APP_SETTING, renderIssues, SERVING_ROLES, TENANT_POLICY } from "./isolation.ts";
+export { makeLease, sweepLeases } from "./leases.ts";
 export * from "./migrations/grant_login.ts";
 export { UpgradeError } from "./migrations/message.ts";
 export * from "./migrations/migrate.ts";
@@ -39,6 +40,7 @@ export { makeTurns, type TurnCaller, type TurnLimits } from "./pool/turns.ts";
 export * from "./pooling.ts";
 export * from "./provision.ts";
 export { READER } from "./reader.ts";
+export * from "./shared_buckets.ts";
 export { SIGNALS } from "./signals.ts";
 export * from "./sql_constants.ts";
 export {

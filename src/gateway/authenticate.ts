@@ -9,7 +9,13 @@
  * @module
  */
 
-import type { Database, VersionWatch } from "../db/mod.ts";
+import {
+  type Database,
+  type SharedBucket,
+  type SharedBuckets,
+  type VersionWatch,
+  waitSeconds,
+} from "../db/mod.ts";
 import { keyRejected } from "../http/mod.ts";
 import { makePrincipal, type Principal } from "../principal.ts";
 import { Problem } from "../problem.ts";
@@ -25,7 +31,6 @@ import {
 import { BoundedMap } from "../std/bounded.ts";
 import { toClientNetwork } from "../std/network.ts";
 import { makeBatch } from "./nonces.ts";
-import { type SharedBucket, type SharedBuckets, waitSeconds } from "./shared_buckets.ts";
 
 // Limits failed authentications by client address: a client over the limit gets 429 before any
 // lookup. Keys that this process recently found valid are exempt.

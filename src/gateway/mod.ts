@@ -2,7 +2,6 @@
 export * from "./authenticate.ts";
 export { makeReadAddress, trustsAllAddresses } from "./client_address.ts";
 export { type Forward, makeForward, toForwarded } from "./forward.ts";
-export { makeLease, sweepLeases } from "./leases.ts";
 export { makeUseNonce, sweepNonces } from "./nonces.ts";
 export {
   makeSendOut,
@@ -12,6 +11,5 @@ export {
 } from "./outgoing.ts";
 export { makeSpendQuota, type Quota, type SpendQuota } from "./rate_limits.ts";
 export * from "./receive.ts";
-export { makeSharedBuckets } from "./shared_buckets.ts";
 export { AUDIENCES, type Audience } from "./signature.ts";
 export { makeVerify } from "./verify.ts";

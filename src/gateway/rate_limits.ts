@@ -7,11 +7,11 @@
  * @module
  */
 
+import { type SharedBucket, type SharedBuckets, waitFor, waitSeconds } from "../db/mod.ts";
 import type { Principal } from "../principal.ts";
 import { Problem } from "../problem.ts";
 import type { Limits } from "../records/apps/mod.ts";
 import { BODY_BYTES_A_REQUEST, MOST_BATCH_BYTES } from "../std/limits.ts";
-import { type SharedBucket, type SharedBuckets, waitFor, waitSeconds } from "./shared_buckets.ts";
 
 export type Quota = { readonly "ratelimit-policy": string; readonly ratelimit: string };
 

@@ -10,8 +10,8 @@ import {
   makeIdempotencyCapacity,
   sweepIdempotency,
 } from "../data/mod.ts";
-import { call, type Database, makeNodeMap } from "../db/mod.ts";
-import { type Peer, readPresentedKeyId, sweepLeases, sweepNonces } from "../gateway/mod.ts";
+import { call, type Database, makeNodeMap, sweepLeases } from "../db/mod.ts";
+import { type Peer, readPresentedKeyId, sweepNonces } from "../gateway/mod.ts";
 import { MAX_STREAMS, makeCountStream, makeStreamMemory } from "../http/mod.ts";
 import { DEFAULT_SETTINGS, type IdentitySettings } from "../identity/mod.ts";
 import { type Log, logError, type ResponseRecord } from "../observe.ts";

@@ -11,14 +11,12 @@ import {
   QUERY_TIMEOUT_S,
   type UnindexedLimits,
 } from "../data/mod.ts";
-import type { Database, VersionWatch } from "../db/mod.ts";
+import { type Database, makeLease, makeSharedBuckets, type VersionWatch } from "../db/mod.ts";
 import {
   type Audience,
   makeAuthenticate,
-  makeLease,
   makeOpenReceive,
   makeReadAddress,
-  makeSharedBuckets,
   makeSignedReceive,
   makeSpendQuota,
   makeUseNonce,
@@ -200,6 +198,10 @@ export function makeDataDeps(parts: Parts, catalog: Catalog): DataServiceDeps {
   } = options;
   const { log, guard } = shared;
   const listCache = makeListCache(listCacheBytes);
+  const buckets = makeSharedBuckets({
+    lease: makeLease(db, crypto.randomUUID(), "lease_unindexed"),
+    logError: logError(log, "the limits of queries that no index serves"),
+  });
   const changeFeed = previews.includes("live")
     ? makeChangeFeed({
         ...{ db, catalog, log, ...streams },
@@ -220,7 +222,10 @@ export function makeDataDeps(parts: Parts, catalog: Catalog): DataServiceDeps {
     previews,
     maxCounted,
     queryTimeoutMs: queryTimeoutS * 1000,
-    unindexed: makeUnindexed(options.connections, options.unindexedLimits),
+    unindexed: makeUnindexed(
+      { connections: options.connections, buckets },
+      options.unindexedLimits,
+    ),
     changeFeed,
     idempotencyCapacity,
     pushLimits,

@@ -87,8 +87,9 @@ export const PERSON_KEY_LIFE_S = 600;
 export const PERSON_KEYS_A_MINUTE = 60;
 /** Requests per minute of a person on an app: far more than a page needs. */
 export const PERSON_REQUESTS_A_MINUTE = 6000;
-/** Execution time of a query that no index serves, and the time that each process gives an app for such queries in a minute. */
+/** Execution time of a query that no index serves; how many of an app's run at a time, and for how long in a minute, in all processes. */
 export const UNINDEXED_TIMEOUT_MS = 1000;
+export const UNINDEXED_AT_A_TIME = 2;
 export const UNINDEXED_A_MINUTE_MS = 20_000;
 /** Bytes of a person's body that count as one request: histories keep what people write. */
 export const BODY_BYTES_A_REQUEST = 8192;

@@ -268,7 +268,9 @@ testUnlessCitus("a cluster has no query functions")(
     const { status, wait, text } = await ask(app, "order=position");
     expect([status, JSON.parse(text).error]).toEqual([429, "rate_limited"]);
     expect(wait).toBeGreaterThan(0);
-    expectSentences(JSON.parse(text).message, { names: ["0.1 seconds", "declare an index"] });
+    expectSentences(JSON.parse(text).message, {
+      names: ["0.1 seconds a minute", 'declare .index("position")'],
+    });
     for (const [by, query] of [
       [app, "order=id"],
       [other, "order=position"],

@@ -21,7 +21,9 @@ const ELSEWHERE: Readonly<Record<string, string[]>> = {
     "check_rules_key",
   ],
   "an action that fails (test/cli/, test/console/)": [...["cancel_rows_job", "find_app_id"]],
-  "processes apart, and limits (test/gateway/)": ["lease_tokens", "use_nonces", "sweep_nonces"],
+  "processes apart, and limits (test/gateway/, test/data/)": [
+    ...["lease_tokens", "lease_unindexed", "use_nonces", "sweep_nonces"],
+  ],
   "doctor, dev and the front page (test/service/)": [
     ...["count_claimed_roles", "count_identity_values", "count_users", "has_administrator"],
     ...["mail_state", "add_origin", "find_large_apps"],

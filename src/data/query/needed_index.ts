@@ -21,34 +21,35 @@ const INDEXABLE = LIST.format(KINDS.filter((kind) => VALUES[kind].unindexed === 
 export const NARROW = `narrow the list with a condition on an indexed ${INDEXABLE} column`;
 
 type Reader = { readonly appId: string; readonly person: Person | undefined };
+/** `reason`: why the query did not run to its end. */
+type Ended = Reader & { readonly reason: string };
 type Asked = Pick<ListQuery, "where" | "order" | "offset">;
 
-/** What took too long, and what serves the query: the declaration of an index, if one can. */
+/** Why a query ended, and what serves it: the declaration of an index, if one can. */
 export function explainNeededIndex(
   query: Asked,
   table: RecordedTable,
-  { limitMs, ...reader }: Reader & { readonly limitMs: number },
+  { reason, ...reader }: Ended,
 ): string {
-  const slow = describeTime(table, limitMs);
   const isSorted = query.order.some(({ column }) => column.name !== ID.name);
   const isSkipped = query.offset > 0;
   const action = isSkipped ? "skip rows by offset" : isSorted ? "sort" : "find these rows";
   const other = isSkipped ? "continue with after, or narrow the list" : "or narrow the list";
   const cure = findCure(query, table, reader);
   return cure === undefined
-    ? `Cannot ${action}, because ${slow}: ${isSkipped ? other : NARROW}`
-    : `Cannot ${action} without an index, because ${slow}: declare ${showIndex(cure)}, ${other}`;
+    ? `Cannot ${action}, because ${reason}: ${isSkipped ? other : NARROW}`
+    : `Cannot ${action} without an index, because ${reason}: declare ${showIndex(cure)}, ${other}`;
 }
 
 /** The same for a write. */
 export function explainWrite(
   where: readonly Condition[],
   table: RecordedTable,
-  { limitMs, ...reader }: Reader & { readonly limitMs: number },
+  { reason, ...reader }: Ended,
 ): string {
   const cure = findCure({ where, order: [] }, table, reader);
   const declare = cure === undefined ? "" : `declare ${showIndex(cure)} on ${table.name}, or `;
-  return `Nothing was written: cannot find the rows${cure === undefined ? "" : " without an index"}, because ${describeTime(table, limitMs)}: ${declare}add a condition that few rows meet, or write a part of the rows with limit`;
+  return `Nothing was written: cannot find the rows${cure === undefined ? "" : " without an index"}, because ${reason}: ${declare}add a condition that few rows meet, or write a part of the rows with limit`;
 }
 
 export function describeTime({ name }: Pick<RecordedTable, "name">, limitMs: number): string {
@@ -130,6 +131,6 @@ export function explainTimeout(limitMs: number): string {
 }
 
 /** The same for a person whose rule has no index: no condition leads to fewer rows. */
-export function explainRuleTimeout(limitMs: number): string {
-  return `The request took longer than ${toDurationText(limitMs / 1000)} and was canceled: the app needs an index that begins with the columns that the rules of your role compare, and ends in the id`;
+export function explainRule(reason: string): string {
+  return `${reason}: the app needs an index that begins with the columns that the rules of your role compare, and ends in the id`;
 }

@@ -7,7 +7,7 @@ import { indexesOf, type RecordedTable } from "../../tables/catalog/mod.ts";
 import { planFind } from "./find_plan.ts";
 import { findUse } from "./index_use.ts";
 import { readListQuery } from "./list_query.ts";
-import { explainNeededIndex, explainWrite } from "./needed_index.ts";
+import { describeTime, explainNeededIndex, explainWrite } from "./needed_index.ts";
 
 const schema = defineSchema({
   projects: { name: t.string().required(), size: t.integer().index() },
@@ -76,7 +76,10 @@ test.each(cases("query", "declared", "served")`
 `)("the error of ?$query names $declared", ({ query, declared, served }) => {
   const asked = readOf(query);
   expect(findUse(asked, TABLE, READER).isServed).toBe(false);
-  const message = explainNeededIndex(asked, TABLE, { ...READER, limitMs: 1000 });
+  const message = explainNeededIndex(asked, TABLE, {
+    ...READER,
+    reason: describeTime(TABLE, 1000),
+  });
   const [, list] = /declare \.index\((.*?)\)/.exec(message) ?? [];
   const columns: string[] = list === undefined ? [] : JSON.parse(`[${list}]`);
   expect(columns.join(", ") || "nothing").toBe(String(declared));
@@ -146,6 +149,6 @@ test("children are served by an index of their reference and order", () => {
 
 test("the error of a write names what finds its rows", () => {
   const { where } = readOf("rank=eq.5");
-  const message = explainWrite(where, TABLE, { ...READER, limitMs: 1000 });
+  const message = explainWrite(where, TABLE, { ...READER, reason: describeTime(TABLE, 1000) });
   expect(message).toContain('declare .index("rank") on todos');
 });

@@ -12,11 +12,13 @@ import {
   type TaggedBody,
 } from "../../http/mod.ts";
 import type { Person } from "../../principal.ts";
-import { Problem } from "../../problem.ts";
+import { Problem, toSentence } from "../../problem.ts";
+import { toDurationText } from "../../std/duration.ts";
 import { NO_WALK, type RecordedTable, TAG_LENGTH } from "../../tables/catalog/mod.ts";
 import { callFunction, findCurrent } from "../call.ts";
 import type { DataDeps } from "../deps.ts";
 import { proveKey } from "../prove_key.ts";
+import { UsedUpError } from "../unindexed.ts";
 import type { AppTables, Condition } from "./filter.ts";
 import { planFind } from "./find_plan.ts";
 import { explainGroups, type GroupQuery, planGroups, readGroupQuery } from "./group_query.ts";
@@ -25,7 +27,7 @@ import { readListQuery } from "./list_query.ts";
 import {
   describeTime,
   explainNeededIndex,
-  explainRuleTimeout,
+  explainRule,
   explainSet,
   explainTimeout,
   NARROW,
@@ -323,7 +325,7 @@ async function findQueriedPage(
       if (call.endpoint !== "walk" || signal?.signal !== SIGNALS.indexMissing)
         throw explain(error, {
           ...{ table, where: query.where, person, ...call },
-          explainSlow: (limitMs) => explainNeededIndex(query, table, { appId, person, limitMs }),
+          explainSlow: (reason) => explainNeededIndex(query, table, { appId, person, reason }),
         });
       // The index is a deferred step of a push: until it is built, PostgreSQL finds the rows by another way.
       missing.add(signal.detail ?? call.index);
@@ -346,8 +348,8 @@ type Explained = Partial<Limits> & {
   readonly table: RecordedTable;
   readonly where: readonly Condition[];
   readonly person: Person | undefined;
-  /** What would be faster than a query that no index serves. */
-  readonly explainSlow?: (limitMs: number) => string;
+  /** What would be faster than a query that no index serves, after the reason that it ended. */
+  readonly explainSlow?: (reason: string) => string;
 };
 
 /** The error of a call that finds rows, with what would find them. */
@@ -357,11 +359,21 @@ export function explain(
 ): unknown {
   if (error instanceof SignalError && error.signal === SIGNALS.tooManyVisits)
     return explainSet(where, error.detail) ?? error;
+  const isIndexed = isRuleIndexed(table, person);
+  if (error instanceof UsedUpError) {
+    const { reason, retryAfterS } = error;
+    const message = isIndexed ? explainSlow?.(reason) : explainRule(toSentence(reason));
+    return new Problem("rate_limited", {
+      ...{ message: message ?? error.message, retryAfterS, cause: error },
+    });
+  }
   if (!isTimeout(error) || limitMs === undefined) return error;
-  const advice = isUnindexed === true ? explainSlow?.(limitMs) : undefined;
-  const message = isRuleIndexed(table, person)
+  const advice = isUnindexed === true ? explainSlow?.(describeTime(table, limitMs)) : undefined;
+  const message = isIndexed
     ? (advice ?? explainTimeout(limitMs))
-    : explainRuleTimeout(limitMs);
+    : explainRule(
+        `The request took longer than ${toDurationText(limitMs / 1000)} and was canceled`,
+      );
   return new Problem("timeout", { message, cause: error });
 }
 
@@ -425,8 +437,7 @@ async function readGroups(
       explainGroups(query, cut) ??
       explain(error, {
         ...{ table, where: query.where, person, ...call },
-        explainSlow: (limitMs) =>
-          `Cannot group these rows, because ${describeTime(table, limitMs)}: ${NARROW}`,
+        explainSlow: (reason) => `Cannot group these rows, because ${reason}: ${NARROW}`,
       })
     );
   }

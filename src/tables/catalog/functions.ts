@@ -315,6 +315,21 @@ export function callText(
   return PIPELINED.has(endpoint) ? callWithEcho(call, echo) : `select ${call} as body`;
 }
 
+/**
+ * The same call, which reads nothing and has an empty body while the app has all its turns for queries that no index serves. A turn ends
+ * with the statement.
+ */
+export function callInTurnText(
+  set: ColumnSet,
+  endpoint: Endpoint,
+  { callWithEcho }: Dialect = PLAIN,
+): string {
+  const { call, echo } = callParts(set, endpoint);
+  const { app, proof } = placeholdersOf(endpoint);
+  const inTurn = `case when rowhouse.take_unindexed_turn(${app}, ${proof}) then ${call} else '' end`;
+  return PIPELINED.has(endpoint) ? callWithEcho(inTurn, echo) : `select ${inTurn} as body`;
+}
+
 /** Endpoints that write one row, and can share a connection. A delete can delete many rows, by references. */
 const BRIEF: ReadonlySet<Endpoint> = new Set(["create", "update"]);
 

@@ -368,6 +368,8 @@ export const SERVING_LOGINS: Page = {
             "select rowhouse.begin_end_registration('x', 'todos', null, 'me')",
           ]);
         },
+      "use up the time that an app, which it can name, has for queries without an index: they get 429 until a minute after it stops. It cannot use up another limit, or take the turns for such queries without a proof of a key of the app.":
+        usesUpTime,
     },
     Cannot: {
       "read or write a row with the proof of another app's key, or of a revoked key.": async (
@@ -783,6 +785,30 @@ async function usesUpLimits(world: World, login: Login): Promise<void> {
     "update rowhouse.buckets set tokens = 1",
     "delete from rowhouse.leases",
   ]);
+}
+
+async function usesUpTime(world: World): Promise<void> {
+  const lease = (name: string, taken: number) =>
+    `rowhouse.lease_unindexed(gen_random_uuid(), array['${name}'], array[1000], array[${taken}], array[1])`;
+  const { rows } = await world.tryAs(
+    "data",
+    `select bucket, left_over::int4 from ${lease(`${world.mine.id}`, 1e9)}`,
+  );
+  expect(rows).toEqual([{ bucket: world.mine.id, left_over: 0 }]);
+  const limit = `app ${world.mine.id}`;
+  const { admin } = world.service.service;
+  await admin.message(`select ${lease(limit, 1e9)}`);
+  const buckets = "select name from rowhouse.buckets where position($1 in name) > 0";
+  expect(await readRows(admin, buckets, [limit])).toEqual([{ name: `unindexed ${limit}` }]);
+  await world.rejects("data", [
+    `select rowhouse.lease_tokens(gen_random_uuid(), array['${limit}'], array[1000], array[1], array[1])`,
+    "select * from rowhouse.buckets",
+    "delete from rowhouse.leases",
+  ]);
+  const turn = (proof: string) =>
+    `select rowhouse.take_unindexed_turn('${world.mine.id}', ${proof}) as is_taken`;
+  await world.rejects("data", [turn(proofOf(world.other.key)), turn("null")], SIGNALS.keyRejected);
+  await world.allows("data", [turn(proofOf(world.mine.key))]);
 }
 
 async function usesNonces(world: World, login: Login): Promise<void> {

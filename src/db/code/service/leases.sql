@@ -6,7 +6,7 @@
 -- the tokens that it wants: at most its share of the total demand, from the tokens that no other
 -- process holds. Replaces its previous lease. Uses the database's clock. Reports are limited, so
 -- that no bucket is ever more than a minute in debt. A lease ends later than its process stops
--- using it: `LEASE_MS` of `gateway/leases.ts`.
+-- using it: `LEASE_MS` of `db/leases.ts`.
 create function rowhouse.lease_tokens(
   reporter uuid, names text[], limits double precision[], spent double precision[],
   wanted double precision[]
@@ -70,6 +70,37 @@ $$;
 comment on function rowhouse.sweep_leases is 'idempotent';
 grant execute on function rowhouse.lease_tokens, rowhouse.sweep_leases
   to rowhouse_service, rowhouse_gateway;
+
+-- The same for milliseconds of queries that no index serves, and for no other limit.
+create function rowhouse.lease_unindexed(
+  reporter uuid, names text[], limits double precision[], spent double precision[],
+  wanted double precision[]
+) returns table (bucket text, leased double precision, left_over double precision)
+  language sql volatile security definer set search_path = pg_catalog, pg_temp as $$
+  select substr(granted.bucket, length('unindexed ') + 1), granted.leased, granted.left_over
+  from rowhouse.lease_tokens(reporter,
+    array(select 'unindexed ' || name from unnest(names) with ordinality as named (name, n)
+      order by n), limits, spent, wanted) as granted
+$$;
+
+-- Whether the app may run another of these queries: UNINDEXED_AT_A_TIME in all processes. The turn
+-- is a lock that ends with the statement, also if its process does. Owned by the owner, because
+-- advisory locks can be revoked from all other roles.
+create function rowhouse.take_unindexed_turn(app uuid, presented_proof bytea) returns boolean
+language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
+begin
+  perform rowhouse.check_caller(app, presented_proof, 'data:read');
+  for turn in 1..${UNINDEXED_AT_A_TIME} loop
+    if pg_try_advisory_xact_lock(hashtextextended('rowhouse unindexed ' || app || ' ' || turn, 0))
+    then
+      return true;
+    end if;
+  end loop;
+  return false;
+end
+$$;
+grant execute on function rowhouse.lease_unindexed, rowhouse.take_unindexed_turn
+  to rowhouse_service, rowhouse_data;
 
 -- The records of applied migrations and of the code.
 

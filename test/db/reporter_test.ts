@@ -1,6 +1,6 @@
 /** The reporter's time limit for the database, with a proxy that delays responses. */
 import { afterEach, expect, test } from "bun:test";
-import { makeLease, makeReporter, type SharedBucket } from "../../src/gateway/leases.ts";
+import { makeLease, makeReporter, type SharedBucket } from "../../src/db/leases.ts";
 import { openPostgresProxy } from "../support/postgres_proxy.ts";
 import { openTestService } from "../support/service.ts";
 import { share } from "../support/share.ts";

@@ -5,7 +5,8 @@
  *
  * @module
  */
-import { call, type Database } from "../db/mod.ts";
+import { call } from "./call.ts";
+import type { Database } from "./pool/mod.ts";
 
 export const MINUTE_MS = 60_000;
 
@@ -187,12 +188,19 @@ type Lease = (reports: readonly Report[]) => Promise<ReadonlyMap<string, Leased>
 /** A separate queue, so that leases and other queries do not wait for each other. */
 const LEASE_QUEUE = "leases";
 
+/** The functions that lease tokens: for requests, and for the time of queries that no index serves. */
+type LeaseFunction = "lease_tokens" | "lease_unindexed";
+
 /** Leases for the process with the given id, a UUID. */
-export function makeLease(db: Database, processId: string): Lease {
+export function makeLease(
+  db: Database,
+  processId: string,
+  name: LeaseFunction = "lease_tokens",
+): Lease {
   return async (reports) => {
     const rows = await call(
       db,
-      "lease_tokens",
+      name,
       {
         reporter: processId,
         names: reports.map(({ name }) => name),
