@@ -27,6 +27,7 @@ import {
   isRow,
   isTooLarge,
   leastBytes,
+  outputs,
   rowSize,
   type SetColumn,
 } from "./function_terms.ts";
@@ -40,9 +41,9 @@ import {
   findRelated,
   PAGE_VARIABLES,
   readKeys,
+  readNumbers,
   referencesOfRow,
   setNext,
-  wholeRow,
 } from "./page_rows.ts";
 import { renderSeenRows } from "./seen_rows.ts";
 import { andAllowed, andVisible, type RuleName, WHO } from "./view_terms.ts";
@@ -54,22 +55,23 @@ export function findBody(table: ServedSet, site: FunctionSite): string {
   const person = callerOf(table)
     .reads.map(([who]) => `, ${who}`)
     .join("");
+  const [seed, ...others] = STATE_SEED;
   return `declare
   ${declareWho(table)}
   ${declareQuery({ plan, values })}
   "$limit" constant int4 := ${number("limit")};
   "$offset" constant int4 := ${number("offset")};
-  "$picked" constant int4[] := array(select "$p"."$v"::int4
-    from jsonb_array_elements_text("$plan" -> 'picked') as "$p" ("$v"));
+  "$picked" constant int4[] := ${readNumbers("$plan", "picked")};
   "$isShort" constant bool := ${known} = '' and "$limit" <= ${FOUND_ROWS} and "$picked" = '{}' and not "$plan" ? 'related';
   "$built" int8;
   "$total" int8;
   "$states" bytea;
+  "$seed" bytea;
   "$tag" text;
   "$refs" uuid[];
   ${PAGE_VARIABLES}
 begin
-  ${beginAs(table, "find", site)}
+  ${beginAs(table, "find", site, [['"$seed"', seed]])}
   ${fillSets({ app, proof })}
   ${findIds(table, '"$offset" + "$limit" + 1', { isCounted: true })}
   -- The ids of a set, for the function of another table.
@@ -86,13 +88,13 @@ begin
     coalesce(array_agg("$row"."$text" order by "$i"."$n"), '{}'), count("$row"."$text")
   into "$ids", "$states", "$size", "$refs", "$rows", "$built" from ${eachRow('"$ids"["$offset" + 1:]')} (
     select "$t"."id", ${ROW_STATE} as "$state", ${rowSize(table, "$t")} as "$size", ${referencesOfRow(table)} as "$refs",
-      case when "$isShort" and ${leastBytes(table, "$t")} <= ${FOUND_ROW_BYTES} then ${wholeRow(table)} end as "$text"
+      case when "$isShort" and ${leastBytes(table, "$t")} <= ${FOUND_ROW_BYTES} then row_to_json("$o")::text end as "$text"
     ${rowOfId(table, app)}) as "$row";
   "$returned" := least("$limit", coalesce(cardinality("$ids"), 0));
   "$related" := "$plan" -> 'related';
   ${findRelated({ app, proof })}
   "$tag" := left(encode(sha256(${[
-    ...STATE_SEED,
+    ...['"$seed"', ...others],
     `${quoteLiteral(hashColumnSet(table))}::bytea`,
     `convert_to(concat_ws(' ', ${plan}, ${values}::text, ${bytes}, "$total", array_to_string("$members", ',')${person}), 'UTF8')`,
     `coalesce("$states", ''::bytea)`,
@@ -166,9 +168,10 @@ export function whoOf({ view }: ColumnSet): string {
   return view === undefined ? "null" : WHO;
 }
 
-/** The row of an id, if the caller sees it. "offset 0" makes PostgreSQL look it up by its id, whatever the statistics are. */
+/** The row of an id as "$t", and its output as "$o", if the caller sees it. "offset 0" makes PostgreSQL look it up by its id, whatever the statistics are. */
 function rowOfId(table: ColumnSet, app: string): string {
-  return `from data.${quoteName(table.name)} as "$t" where ${isRow(app, '"$i"."$id"')}${andVisible(table)} offset 0`;
+  return `from data.${quoteName(table.name)} as "$t" cross join lateral (select ${outputs(table)}) as "$o"
+    where ${isRow(app, '"$i"."$id"')}${andVisible(table)} offset 0`;
 }
 
 /** The arguments of the functions that find: the rows that the caller sees, and the columns, parts and types that a plan numbers. */

@@ -136,6 +136,11 @@ export function readKeys(table: ColumnSet, { app, numbers }: { app: string; numb
     where ${isRow(app, `"$ids"["$count" + 1]`)};`;
 }
 
+/** A list of numbers of a plan. */
+export function readNumbers(plan: string, name: string): string {
+  return `coalesce(translate("${plan}" ->> '${name}', '[]', '{}')::int4[], '{}')`;
+}
+
 /** The cursor of the page that begins with the first row that this page does not contain. */
 export function setNext(cursor: string): string {
   return `"$next" := concat('"', ${toBase64Url(`to_json(array_prepend(${cursor}, "$keys"))::text`)}, '"');`;

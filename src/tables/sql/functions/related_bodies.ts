@@ -19,7 +19,7 @@ import {
 import { declareWho } from "./caller_terms.ts";
 import { renderSortTerms, whoOf } from "./find_bodies.ts";
 import { beginAs, isRow, type SetColumn } from "./function_terms.ts";
-import { pickedMembers, referencesOfRow } from "./page_rows.ts";
+import { pickedMembers, readNumbers, referencesOfRow } from "./page_rows.ts";
 import { renderSeen } from "./seen_rows.ts";
 import { andVisible } from "./view_terms.ts";
 
@@ -109,8 +109,7 @@ const TOO_MANY = `raise exception 'too many rows' using errcode = '${SIGNALS.pla
 function declareRelation(endpoint: "related" | "children_of"): string {
   return `"$relation" constant jsonb := ${placeholdersOf(endpoint).relation}::jsonb;
   "$bytes" constant int8 := ("$relation" ->> 'bytes')::int8;
-  "$picked" constant int4[] := array(select "$p"."$v"::int4
-    from jsonb_array_elements_text("$relation" -> 'picked') as "$p" ("$v"));`;
+  "$picked" constant int4[] := ${readNumbers("$relation", "picked")};`;
 }
 
 /** The bytes of an unbounded value, without decompression. */
