@@ -8,6 +8,7 @@ import type { Json, TableDefinition } from "../schema/mod.ts";
 import { splitObject } from "../std/json_text.ts";
 import { utf8Length } from "../std/text.ts";
 import {
+  CUT_SHORT,
   type FileFormat,
   type MappingOptions,
   type Match,
@@ -311,6 +312,17 @@ describe("a CSV", () => {
       expect(rows).toEqual([]);
       expect(issues.map(({ column }) => column)).toEqual([name]);
     }
+  });
+
+  // A comma that is no delimiter is in quotes.
+  test.each([
+    { name: "size", message: CUT_SHORT },
+    { name: "count", message: expect.stringContaining("an exponent can hide some") },
+    { name: "price", message: CUT_SHORT },
+  ])("rejects a shortened number in quotes in $name", ({ name, message }) => {
+    const { rows, issues } = read(`${name},due\n"1,23E+12",\n`);
+    expect(rows).toEqual([]);
+    expect(issues).toMatchObject([{ column: name, message }]);
   });
 
   test("has a text in quotes as it is written", () => {
