@@ -194,9 +194,10 @@ function renderResult(called: string, { returns, isSet }: FunctionShape) {
   return { selected: VALUE_COLUMN, from: ` from ${called} as called (${VALUE_COLUMN})` };
 }
 
-/** The driver parses JSON, but no arrays. */
+/** The driver parses JSON, but no arrays; and a time only in the format of one DateStyle, which a database can change. */
 function renderColumn(column: string, type: string, value = quoteName(column)): string {
-  const read = type.includes("[]") ? `pg_catalog.to_json(${value})` : value;
+  const isJson = type.includes("[]") || type.startsWith("timestamptz");
+  const read = isJson ? `pg_catalog.to_json(${value})` : value;
   return `${read} as ${quoteName(column)}`;
 }
 
@@ -223,15 +224,18 @@ function toRecordText(visitor: PresentedVisitor): string {
 
 type Decode = (value: unknown) => unknown;
 
+const toMoment: Decode = (value) => new Date(String(value));
+
 /** Values that the driver does not return with the declared types. */
 const DECODERS: Partial<Record<string, Decode>> = {
   int8: Number,
+  timestamptz: toMoment,
   bytea: (value) => Buffer.from(value as Uint8Array).toString("hex"),
 };
 
 /** The same for values within JSON. */
 const JSON_DECODERS: typeof DECODERS = {
-  timestamptz: (value) => new Date(String(value)),
+  timestamptz: toMoment,
   bytea: (value) => String(value).slice(2),
 };
 

@@ -86,17 +86,17 @@ async function readCurrent(admin: Database): Promise<MigrationState> {
   return state;
 }
 
-type Earlier = { version: string; processes: number; seen_at: Date };
+type Earlier = { version: string; processes: number; until: string };
 
 async function rejectEarlier(admin: Database): Promise<void> {
   const found = await readRows<Earlier>(
     admin,
-    "select version, processes, seen_at from rowhouse.earlier_processes()",
+    "select version, processes, pg_catalog.to_json(seen_at) as until from rowhouse.earlier_processes()",
   );
   if (found.length === 0) return;
   const lines = found.map(
-    ({ version, processes, seen_at }) =>
-      `  ${showCount(processes, "process", "processes")} of ${version}, until ${seen_at.toISOString().slice(0, 19)}Z`,
+    ({ version, processes, until }) =>
+      `  ${showCount(processes, "process", "processes")} of ${version}, until ${new Date(until).toISOString().slice(0, 19)}Z`,
   );
   throw new UpgradeError(
     `Processes of releases before ${CONTRACTED_FROM} have used the database in the last hour, and cannot use it after this. Restart all with this release, and run this again an hour later:\n${lines.join("\n")}`,

@@ -5,10 +5,12 @@
 import { expect, test } from "bun:test";
 import { CODE } from "../../src/db/code/mod.ts";
 import { PREVIEWS } from "../../src/preview.ts";
+import { issueKey, rollKey } from "../../src/records/apps/mod.ts";
 import { defineSchema, t } from "../../src/schema/mod.ts";
-import { type Change, readDrift } from "../../src/tables/mod.ts";
+import { type Change, makeCheckBodies, readDrift } from "../../src/tables/mod.ts";
 import { makeEmptyDatabase, setDatabase } from "../support/cluster.ts";
 import { makeProject, runHere } from "../support/command.ts";
+import { TEST_IDENTITY_SECRET, testDeps } from "../support/deps.ts";
 import { postChange, postSchema } from "../support/push.ts";
 import { openTestService, type TestService } from "../support/service.ts";
 import { isFull } from "../support/tier.ts";
@@ -47,6 +49,9 @@ const SETTINGS: Readonly<Record<string, string>> = {
   xmlbinary: "hex",
   xmloption: "document",
 };
+
+const HOUR_MS = 3_600_000;
+const DAY_MS = 24 * HOUR_MS;
 
 const CASES = isFull()
   ? Object.entries(SETTINGS).map(([name, value]) => ({ name, settings: { [name]: value } }))
@@ -134,6 +139,14 @@ async function use(service: TestService): Promise<string[]> {
     expect([to, changed.status, changed.text]).toEqual([to, 200, changed.text]);
     await call(`r${n}`);
   }
+  const deps = testDeps(service.service);
+  const { keyId } = await issueKey(deps, {
+    ...{ slug: app.slug, name: "ends", scopes: ["data:read"] },
+    expiresAt: new Date(Date.now() + DAY_MS),
+  });
+  const { expiresAt, oldExpiresAt } = await rollKey(deps, keyId, "1h");
+  for (const date of [expiresAt, oldExpiresAt])
+    seen.push(`ends after ${Math.round((Number(date) - Date.now()) / HOUR_MS)} hours`);
   const value = { kind: "drop_value", table: "notes", column: "state", value: "it's \\ done" };
   expect((await postChange(service, app, value as Change)).text).toContain('"applied"');
   await call("notes");
@@ -167,8 +180,16 @@ test.each(CASES)("responses do not depend on $name", async ({ settings }) => {
   await using service = await openTestService({ settings, service: { previews } });
   expect(await use(service)).toEqual(wanted);
   expect((await service.call(undefined, "/ready")).status).toBe(200);
+  expect(await makeCheckBodies(service.service.db)("")).toEqual([]);
   const env = { ADMIN_DATABASE_URL: service.database.adminUrl, PREVIEW: previews.join(",") };
   using project = makeProject();
+  const serving = {
+    DATABASE_URL: service.database.servingUrl,
+    IDENTITY_SECRET: TEST_IDENTITY_SECRET,
+  };
+  const checked = await runHere(["doctor"], { ...project, env: { ...env, ...serving } });
+  expect(checked.out).toContain("ok   isolation");
+  expect(checked.out).not.toContain("could not run");
   const plan = await runHere(["migrate", "--dry-run"], { ...project, env });
   expect([plan.code, plan.out, plan.err]).toEqual([0, "Nothing to do\n", ""]);
 });
