@@ -150,12 +150,15 @@ export async function callFunction(
     dialect.lacks === undefined
       ? callInTurnText(table.definition, endpoint, dialect)
       : texts[endpoint];
-  const send = (isInTurn = false) =>
-    deps.db.bytes(isInTurn ? textInTurn() : texts[endpoint], parameters, options);
+  const send = (text: string, limits = options) => deps.db.bytes(text, parameters, limits);
+  const find = (freeMs?: number) =>
+    freeMs === undefined
+      ? send(textInTurn())
+      : send(texts[endpoint], { ...options, limitMs: Math.min(freeMs, call.limitMs ?? freeMs) });
   try {
     return await (call.isUnindexed === true
-      ? deps.unindexed.run(context, table.name, send)
-      : send());
+      ? deps.unindexed.run(context, table.name, find)
+      : send(texts[endpoint]));
   } catch (error) {
     if (CHANGED.has(readSqlState(error) ?? "")) {
       // The app may have been deleted, with the functions of its tables.

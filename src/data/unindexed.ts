@@ -4,7 +4,8 @@
  * connections.
  *
  * A turn is a lock that the statement takes itself, so it ends with the statement, also if the process does. The time is leased as
- * requests are (`db/shared_buckets.ts`). Where an app's queries of a table were quick for a minute, they need no turn and use no time.
+ * requests are (`db/shared_buckets.ts`). Where an app's queries of a table were quick for a minute, they need no turn and use no time, until
+ * one is not.
  *
  * @module
  */
@@ -40,7 +41,8 @@ type Body = Uint8Array<ArrayBuffer> | null;
 export type Unindexed = {
   readonly timeoutMs: number;
   /**
-   * The result of a query of a table. A query in turn has an empty result if other processes have the app's turns.
+   * The result of a query of a table. Without `freeMs`, the query takes a turn, and has an empty result if other processes have them.
+   * With it, the query needs no turn, and is canceled after this time.
    *
    * @throws {UsedUpError}
    * @throws {Problem} rate_limited; overloaded
@@ -48,12 +50,14 @@ export type Unindexed = {
   readonly run: (
     context: KeyRequestContext,
     table: string,
-    query: (isInTurn: boolean) => Promise<Body>,
+    query: (freeMs?: number) => Promise<Body>,
   ) => Promise<Body>;
 };
 
 /** What takes less of the database's time is quick, and uses up nothing. */
 const QUICK_MS = 50;
+/** Max time of a query without a turn, which takes a turn after that. */
+const FREE_MS = 2 * QUICK_MS;
 const MINUTE_MS = 60_000;
 /** Max time until a query asks for its turn again: at random, so that no process has more turns than another. */
 const PAUSE_MS = 50;
@@ -105,12 +109,12 @@ export function makeUnindexed(
     reject(budgets.find(({ tokens }) => tokens < 1));
 
     const key = `${appId} ${table}`;
-    const measured = async (isInTurn: boolean): Promise<Body> => {
+    const measured = async (freeMs?: number): Promise<Body> => {
       const before = meter.dbMs;
       const tookMs = () => meter.dbMs - before;
       let hasRun = true;
       try {
-        const found = await query(isInTurn);
+        const found = await query(freeMs);
         hasRun = !isEmpty(found);
         const { slowAt = Number.NEGATIVE_INFINITY } = speeds.get(key) ?? {};
         // A query that failed says nothing of the next one: its caller may have left.
@@ -128,7 +132,10 @@ export function makeUnindexed(
     if (speeds.get(key)?.isQuick === true && free < half) {
       free++;
       try {
-        return await measured(false);
+        return await measured(FREE_MS);
+      } catch (error) {
+        // PostgreSQL has canceled it, so it had no effect.
+        if (!(error instanceof Problem) || error.code !== "timeout") throw error;
       } finally {
         free--;
       }
@@ -139,7 +146,7 @@ export function makeUnindexed(
       if (performance.now() - askedAt > 1) await pause();
       reject(await buckets.spend(budgets));
       while (!request.signal.aborted && performance.now() - askedAt < ACQUIRE_LIMIT_MS) {
-        const found = await measured(true);
+        const found = await measured();
         if (!isEmpty(found)) return found;
         await pause();
       }

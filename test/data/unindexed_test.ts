@@ -2,6 +2,7 @@
 import { expect, test } from "bun:test";
 import { makeUnindexed } from "../../src/data/mod.ts";
 import { makeSharedBuckets } from "../../src/db/mod.ts";
+import { Problem } from "../../src/problem.ts";
 import { eventually } from "../support/eventually.ts";
 
 type Context = Parameters<ReturnType<typeof makeUnindexed>["run"]>[0];
@@ -27,7 +28,8 @@ function open(connections: number, msAMinute = 1_000_000) {
       request: new Request("http://localhost"),
       meter: { dbMs: 0 },
     } as unknown as Context;
-    return run(context, table, (isInTurn) => {
+    return run(context, table, (freeMs) => {
+      const isInTurn = freeMs === undefined;
       const { promise, resolve, reject } = Promise.withResolvers<typeof FOUND>();
       const end = ({ tookMs, error, isBusy = false }: Ended): void => {
         context.meter.dbMs += tookMs;
@@ -110,6 +112,19 @@ test("quick ones without a turn are on half of the connections, and for a minute
   expect(await progress(1)).toEqual(["a"]);
   await endNext(1);
   expect(await last).toBe("found");
+});
+
+test("one without a turn that is canceled after a moment takes a turn", async () => {
+  const { ask, progress, endNext } = open(4);
+  const first = ask("a");
+  await endNext(1);
+  expect(await first).toBe("found");
+  const asked = ask("a");
+  expect(await progress(1)).toEqual([FREE]);
+  await endNext(SLOW_MS, { error: new Problem("timeout") });
+  expect(await progress(1)).toEqual(["a"]);
+  await endNext(SLOW_MS, { error: new Problem("timeout") });
+  expect(await asked).toBe("timeout");
 });
 
 test("while other processes have the app's turns, a query asks again, and uses no time", async () => {
