@@ -13,6 +13,7 @@ import { benchQueries, printQueries } from "./queries.ts";
 import { benchRequests, printRequests } from "./requests.ts";
 import { benchSoak, printSoak } from "./soak.ts";
 import { benchTables, printTables } from "./tables.ts";
+import { benchUnindexed, printUnindexed } from "./unindexed.ts";
 import { benchWeights, printWeights } from "./weights.ts";
 
 export type Bench = {
@@ -37,6 +38,7 @@ export const BENCHES: Readonly<Record<Part, Bench>> = {
   live: pair(benchLive, printLive),
   "live-soak": pair(benchLiveSoak, printLiveSoak),
   commands: pair(benchCommands, printCommands),
+  unindexed: pair(benchUnindexed, printUnindexed),
 };
 
 function pair<Result>(

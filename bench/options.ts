@@ -16,6 +16,7 @@ export const PARTS = [
   "live",
   "live-soak",
   "commands",
+  "unindexed",
 ] as const;
 export type Part = (typeof PARTS)[number];
 const COMMANDS = [...PARTS, "figures"] as const;
@@ -39,6 +40,8 @@ export const USAGE = `bun run bench [<command>] [--quick] [--only get,list-100] 
   live       event streams: what a write costs, an idle check, and 1,000 and 8,000 readers
   live-soak  memory over minutes of event streams whose readers come and go, at a low rate
   commands   seconds of twelve common commands, started directly, by bunx, bun run and npx
+  unindexed  others' requests while one app sends conditions that no index serves, to one process and to four workers; as large as
+             --rows 1000000 --minutes 2
   figures    writes the newest saved result into docs/figures.md and README.md
   --rounds 5 --seconds 5 (people: 3 and 2) --minutes 5 --connections 32 --pool 20 --apps 100 --rows 1000 --profile <folder>
   ADMIN_DATABASE_URL names the PostgreSQL to use; if it is empty, an embedded PostgreSQL is started`;
@@ -57,6 +60,7 @@ const DEFAULTS = {
 const DEFAULTS_OF: Partial<Record<Command, Partial<typeof DEFAULTS>>> = {
   people: { rounds: 3, seconds: 2 },
   tables: { apps: 25 },
+  unindexed: { rows: 200_000, rounds: 2, seconds: 20, minutes: 0.5 },
 };
 const QUICK: typeof DEFAULTS = { ...DEFAULTS, rounds: 3, seconds: 1.5, minutes: 0.5 };
 const NUMBERS = ["rounds", "seconds", "minutes", "connections", "pool", "apps", "rows"] as const;
