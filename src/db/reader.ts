@@ -8,9 +8,14 @@ import { quoteLiteral } from "../std/quote.ts";
 
 /**
  * The second policy of apps' tables on one PostgreSQL. It comes with its grant, in one transaction: a table that an earlier release
- * created has neither until `rowhouse migrate` reaches it.
+ * created has neither until `rowhouse migrate` reaches it. `estimate` is an option of the column `app_id`, as PostgreSQL stores it,
+ * which counts from the next analyze on.
  */
-export const READER = { policy: "reader", role: "rowhouse_reader" } as const;
+export const READER = {
+  policy: "reader",
+  role: "rowhouse_reader",
+  estimate: "n_distinct=1",
+} as const;
 
 const ROLE = `(select pg_catalog.to_regrole('${READER.role}')::pg_catalog.oid)`;
 

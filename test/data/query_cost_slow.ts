@@ -57,7 +57,7 @@ const SERVED = 1000;
  * Max buffers if statistics know no row of the app: PostgreSQL then finds all indexes equal, and a condition can be compared with each row
  * of the app.
  */
-const MISLED = 120_000;
+const MISLED = 16_000;
 /** Max buffers of a page of few matching rows among those of an index. */
 const VISITED = 120_000;
 

@@ -52,7 +52,8 @@ const MANY = [
   "project.part=gte.100&project.part=lt.4100&done=eq.true&order=due_at&limit=20",
   "or=(project.part.lt.300,title.eq.Task 7)&order=title&limit=20",
 ];
-const MANY_BUFFERS = 10_000;
+/** PostgreSQL 15 searches an index anew for each id of a set. */
+const MANY_BUFFERS = { newer: 1500, older: 10_000 };
 
 describe.each(MEASURED_SERVERS)("on $name with $statistics statistics", ({ isDebian, isStale }) => {
   let service: TestService;
@@ -75,7 +76,7 @@ describe.each(MEASURED_SERVERS)("on $name with $statistics statistics", ({ isDeb
     for (const app of apps) found.push(await measureList(service, app, { ...TODOS, query }));
     // A page by id, and two searches of an index for each of the referenced rows, at most 111. If statistics know no row of the app,
     // PostgreSQL can compare a condition with each.
-    expect(Math.max(...found)).toBeLessThan(isStale ? 10_000 : 4000);
+    expect(Math.max(...found)).toBeLessThan(isStale ? 10_000 : 1200);
     if (isStale) return;
     expect((found[1] ?? 0) - (found[0] ?? 0)).toBeLessThan(query.includes("p99*") ? 1000 : 100);
   });
@@ -83,7 +84,9 @@ describe.each(MEASURED_SERVERS)("on $name with $statistics statistics", ({ isDeb
   test.each(MANY)("%s reads few rows of its index", async (query) => {
     const [, app] = apps;
     if (app === undefined) throw new Error("There is no app");
-    expect(await measureList(service, app, { ...TODOS, query })).toBeLessThan(MANY_BUFFERS);
+    expect(await measureList(service, app, { ...TODOS, query })).toBeLessThan(
+      MANY_BUFFERS[isDebian ? "older" : "newer"],
+    );
   });
 });
 

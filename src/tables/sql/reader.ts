@@ -1,6 +1,6 @@
 /**
- * Gives the tables of earlier releases the policy by which functions find rows; part of `rowhouse migrate`. Locks one table
- * at a time, for milliseconds.
+ * Gives the tables of earlier releases the policy by which functions find rows, and the estimate of an app's rows; part of
+ * `rowhouse migrate`. Locks one table at a time, for milliseconds.
  *
  * @module
  */
@@ -16,17 +16,18 @@ import {
   readRows,
 } from "../../db/mod.ts";
 import { TABLE_OWNER } from "../catalog/mod.ts";
-import { renderReader } from "./ddl.ts";
+import { renderAppEstimate, renderReader } from "./ddl.ts";
 import { whileHeld } from "./refresh.ts";
 
-/** The recorded tables without the policy, whose functions could find no row. Calls no function, because a database of an earlier release lacks them. */
+/** The recorded tables without the policy, whose functions could find no row, or without the estimate. Calls no function, because a database of an earlier release lacks them. */
 export async function findUnread(db: Database): Promise<string[]> {
   if ((await readDialect(db)).hasNodes) return [];
   const rows = await readRows<{ name: string }>(
     db,
     `select tables.name from rowhouse.tables join pg_catalog.pg_class on relname = tables.name
         and relnamespace = 'data'::pg_catalog.regnamespace
-      where not exists (${renderPolicy("pg_class.oid")}) order by tables.name`,
+      where not exists (${renderPolicy("pg_class.oid")}) or not exists (${renderEstimate("pg_class.oid")})
+      order by tables.name`,
   );
   return rows.map((row) => row.name);
 }
@@ -60,6 +61,7 @@ function renderFit(name: string): string {
   if not exists (${renderPolicy(`${table}::pg_catalog.regclass`)}) then
     ${renderReader(name).join(";\n    ")};
   end if;
+  ${renderAppEstimate(name)};
 end`)}`,
     `select ${quoteLiteral(name)} as name`,
   ].join(";\n");
@@ -67,4 +69,9 @@ end`)}`,
 
 function renderPolicy(table: string): string {
   return `select from pg_catalog.pg_policy where polrelid = ${table} and polname = '${READER.policy}'`;
+}
+
+function renderEstimate(table: string): string {
+  return `select from pg_catalog.pg_attribute where attrelid = ${table} and attname = 'app_id'
+        and attoptions operator(pg_catalog.@>) array['${READER.estimate}']`;
 }

@@ -127,6 +127,7 @@ function toReaderFacts({ name }: TableDefinition): Fact[] {
       `permissive for r to ${READER.role} using true with check nothing`,
     ],
     [`table ${name} / grants to ${READER.role}`, "SELECT"],
+    [`table ${name} / options of app_id`, READER.estimate],
   ];
 }
 
