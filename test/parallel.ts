@@ -2,7 +2,8 @@
  * Runs `bun test` in several workers. Each worker has its own PostgreSQL, because files change roles and server settings.
  * `TEST_SERVERS` lists the servers as a JSON array of environments; without it, they are embedded.
  * `--tier=check` (default), `unit` (without a server), `slow`, `browser` or `all` selects files, and paths narrow them down. `--profile`
- * runs the files one after the other, and prints the CPU time of each. Other arguments go to `bun test`.
+ * runs the files one after the other, and prints the CPU time of each. `--update-timings` records the durations of the files in
+ * `test/timings.json`. Other arguments go to `bun test`.
  *
  * @module
  */
@@ -27,6 +28,8 @@ const KEEP_MEMORY = {
 /** Without the compiler for code that runs for minutes: in the worker of a short run, it costs more than it saves. */
 const QUICK_START = { BUN_JSC_useFTLJIT: "0" };
 const PROFILE = "--profile";
+/** The durations of files on an idle machine: the slowest start first, so that none is left at the end. */
+const TIMINGS = "--timings=test/timings.json";
 const { tier, rest } = readTier(Bun.argv.slice(2));
 const paths = rest.filter((argument) => !argument.startsWith("-"));
 const flags = rest.filter((argument) => argument.startsWith("-") && argument !== PROFILE);
@@ -50,7 +53,8 @@ let exitCode = 1;
 try {
   if (hasServers && listed === undefined) {
     const prepared = await prepareEmbedded();
-    while (started.length < workers) started.push(await startEmbedded(prepared));
+    const starting = Array.from({ length: workers }, () => startEmbedded(prepared));
+    started.push(...(await Promise.all(starting)));
     rmSync(prepared, { recursive: true });
   }
   const ours = JSON.stringify(started.map(({ env }) => env));
@@ -58,7 +62,7 @@ try {
   const count = hasServers ? (JSON.parse(environments) as unknown[]).length : workers;
   child = Bun.spawn(
     // --no-isolate: files share loaded modules. Loading them again for each file needs a fifth of the run.
-    [...command, `--parallel=${count}`, "--no-isolate", ...selection],
+    [...command, `--parallel=${count}`, "--no-isolate", TIMINGS, ...selection],
     {
       env: { ...process.env, ...env, [TEST_SERVERS]: environments },
       stdio: ["ignore", "inherit", "inherit"],
@@ -66,6 +70,6 @@ try {
   );
   exitCode = await child.exited;
 } finally {
-  for (const { stop } of started) await stop();
+  await Promise.all(started.map(({ stop }) => stop()));
 }
 process.exit(exitCode);

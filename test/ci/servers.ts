@@ -10,6 +10,7 @@ import {
   PASSWORD,
   SPLIT_ROLES,
   toLogin,
+  withDatabase,
 } from "../support/cluster.ts";
 import { startDebianCluster } from "../support/debian_cluster.ts";
 import { findFastFolder } from "../support/fast_folder.ts";
@@ -97,10 +98,13 @@ export async function startPooled(): Promise<Server> {
   };
 }
 
-function startTestCluster(dataDir: string): Promise<Cluster> {
-  return startCluster({
-    dataDir,
-    durable: false,
-    settings: [...SETTINGS, FAST_PASSWORDS, UNCHECKED_BODIES],
-  });
+async function startTestCluster(dataDir: string): Promise<Cluster> {
+  const settings = [...SETTINGS, FAST_PASSWORDS, UNCHECKED_BODIES];
+  const cluster = await startCluster({ dataDir, durable: false, settings });
+  const { username, password } = new URL(cluster.url);
+  // Stored before the setting, its password would take a connection longer than its first statement.
+  await withDatabase(cluster.url, (admin) =>
+    admin.message(`alter role ${username} password '${decodeURIComponent(password)}'; select 1`),
+  );
+  return cluster;
 }

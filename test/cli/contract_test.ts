@@ -20,15 +20,15 @@ import { share } from "../support/share.ts";
 const project = await share(makeProject());
 const EARLIER = "0.1.1 (tables 11, code 0123456789ab)";
 
-/** A database that an earlier release has set up, and this one has migrated. */
+/** A database that an earlier release has set up, and this one has migrated; the tests copy it. */
+const original = await share(makeEmptyDatabase());
+await withDatabase(original.url, async (admin) => {
+  await migrate(admin, { keepsEarlier: true });
+  await admin.message("update rowhouse.release set features = '{filters,history,live}'; select 1");
+});
+
 async function openUpgraded() {
-  const empty = await makeEmptyDatabase();
-  await withDatabase(empty.url, async (admin) => {
-    await migrate(admin, { keepsEarlier: true });
-    await admin.message(
-      "update rowhouse.release set features = '{filters,history,live}'; select 1",
-    );
-  });
+  const empty = await makeEmptyDatabase(original.url);
   const env = { ADMIN_DATABASE_URL: empty.url };
   return {
     url: empty.url,

@@ -225,14 +225,18 @@ async function setUp(root: Root, access: Access, citus?: CitusDatabase): Promise
   });
 }
 
-/** Creates an empty database; returns its administrator's URL and the function that drops it. */
-export async function makeEmptyDatabase(): Promise<
-  Pick<TestDatabase, "drop" | typeof Symbol.asyncDispose> & { url: string }
-> {
+/**
+ * Creates an empty database, or a copy of one without sessions; returns its administrator's URL and the function that drops it.
+ */
+export async function makeEmptyDatabase(
+  original?: string,
+): Promise<Pick<TestDatabase, "drop" | typeof Symbol.asyncDispose> & { url: string }> {
   const urls = clusterUrls();
   if (urls === undefined) throw new Error("No PostgreSQL: run bun test from the project");
   const name = makeName();
-  await openRoot(urls.admin).message(`create database ${name}`);
+  const root = openRoot(urls.admin);
+  if (original === undefined) await root.message(`create database ${name} strategy file_copy`);
+  else await copyDatabase(root, { template: new URL(original).pathname.slice(1), name });
   const drop = () => dropDatabase(urls.admin, name);
   return { url: withParts(urls.admin, { database: name }), drop, [Symbol.asyncDispose]: drop };
 }

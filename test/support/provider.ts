@@ -61,8 +61,7 @@ export async function startProvider({
     roles: [],
     ...options,
   };
-  let current = await makeKey();
-  const foreign = await makeKey();
+  let current = await findKey();
   const started: TestProvider = {
     settings,
     accounts: new Map(),
@@ -87,14 +86,14 @@ export async function startProvider({
         if (path === "openid-configuration")
           ctx.body = { ...(ctx.body as Claims), ...started.wrong?.metadata };
         if (path === "token" && ctx.status === 200)
-          ctx.body = await tamper(ctx.body as Claims, { current, foreign }, started.wrong ?? {});
+          ctx.body = await tamper(ctx.body as Claims, current, started.wrong ?? {});
       });
       const handle = provider.callback();
       server.removeAllListeners("request");
       server.on("request", (request, response) => void handle(request, response));
     },
     rotateKey: async () => {
-      current = await makeKey();
+      current = await findKey(current);
     },
     stop: async () => {
       server.closeAllConnections();
@@ -158,6 +157,19 @@ function withoutWarnings<Result>(use: () => Result): Result {
   }
 }
 
+/** A process makes few keys, because each takes as long as a test. Consecutive providers have different keys. */
+const MAX_KEYS = 4;
+const keys: Promise<Key>[] = [];
+let findings = 0;
+
+/** A key other than the given key. */
+async function findKey(other?: Key): Promise<Key> {
+  const index = findings++ % MAX_KEYS;
+  keys[index] ??= makeKey();
+  const key = await keys[index];
+  return key === other ? await findKey(other) : key;
+}
+
 async function makeKey(): Promise<Key> {
   const pair = await crypto.subtle.generateKey(
     {
@@ -179,14 +191,10 @@ async function makeKey(): Promise<Key> {
 }
 
 /** Applies the changes to the token and signs it with the published key, or as the test requests. */
-async function tamper(
-  body: Claims,
-  { current, foreign }: { current: Key; foreign: Key },
-  { claims, signature }: Wrong,
-): Promise<Claims> {
+async function tamper(body: Claims, current: Key, { claims, signature }: Wrong): Promise<Claims> {
   const [, payload = ""] = String(body["id_token"]).split(".");
   const original = JSON.parse(Buffer.from(payload, "base64url").toString("utf8")) as Claims;
-  const key = signature === undefined || signature === "none" ? current : foreign;
+  const key = signature === undefined || signature === "none" ? current : await findKey(current);
   const kid = signature === "same id, other key" ? current.kid : key.kid;
   const header = signature === "none" ? { alg: "none" } : { alg: "RS256", kid };
   const signed = [header, claims?.(original) ?? original].map(toPart).join(".");
