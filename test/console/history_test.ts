@@ -285,6 +285,32 @@ describe.each(isFull() ? SHAPES : (["split"] as const))("in the shape %s", (shap
     expect(await read(row)).toEqual(row);
   });
 
+  test("a preview names a choice that was dropped since", async () => {
+    const name = freshName();
+    const choices = t.enum(["open", "old"]);
+    const made = await service.makeApp(defineSchema({ [name]: { state: choices } }));
+    await setAppSwitch(service.service, made.slug, ["history", true]);
+    const list = `/v1/data/db/${name}`;
+    const ids = [];
+    for (const _ of [1, 2]) {
+      const { json } = await service.call(made, list, { method: "POST", json: { state: "old" } });
+      ids.push((json as Row).id);
+    }
+    const [kept, gone] = ids;
+    await service.call(made, `${list}/${kept}`, { method: "PATCH", json: { state: "open" } });
+    await service.call(made, `${list}/${gone}`, { method: "DELETE" });
+    const rows = `/console/apps/${made.slug}/tables/${name}`;
+    const links = [
+      linkOf(await open(`${rows}/rows/${kept}/history`), "Restore state"),
+      linkOf(await open(`${rows}/history?deleted=yes`), "Restore"),
+    ];
+    const says = "no longer has the choice <bdi>old</bdi>";
+    for (const link of links) expect(await open(link)).not.toContain(says);
+    const drop = { kind: "drop_value", table: name, column: "state", value: "old" };
+    expect((await postChange(service, made, drop)).json).toMatchObject({ status: "applied" });
+    for (const link of links) expect(await open(link)).toContain(says);
+  });
+
   test("values from before a retype are named where they do not fit, and nothing is written", async () => {
     const name = freshName();
     const made = await service.makeApp(defineSchema({ [name]: { size: t.string() } }));
