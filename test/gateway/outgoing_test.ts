@@ -2,7 +2,9 @@
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import type { Socket } from "node:net";
 import { SESSION_COOKIE } from "../../src/identity/mod.ts";
+import { setAppSwitch } from "../../src/records/apps/mod.ts";
 import { eventually } from "../support/eventually.ts";
+import { mintPersonKey } from "../support/minted_key.ts";
 import { codeOf } from "../support/problem.ts";
 import { type Call, openTestService, type TestApp, type TestService } from "../support/service.ts";
 import { headOf, openStub, type Stub } from "../support/stub.ts";
@@ -20,6 +22,7 @@ beforeEach(async () => {
     shape: "split",
     upstreams: { data: stub.url, identity: stub.url },
     service: {
+      previews: ["browser"],
       outgoing: { running: 6, share: 4, waitingPerQueue: 3, waiting: 5 },
       maxStreams: { process: 5, app: 4, key: 3, visitor: 2 },
     },
@@ -97,6 +100,31 @@ describe("requests", () => {
     expect(held.at(-1)?.request).toStartWith("GET /login ");
     await answerUntil(() => forged.settled.length === 9 && signIns.settled.length === 1);
     expect(signIns.settled).toEqual([200]);
+  });
+
+  test("of one person leave a turn to the app's other people and its server", async () => {
+    const app = await service.makeApp();
+    await setAppSwitch(service.service, app.slug, ["browser", true]);
+    const { admin } = service.service;
+    const make = async () => {
+      const person = crypto.randomUUID();
+      const key = await mintPersonKey(admin, { app: app.id, person, role: "member" });
+      service.secrets.add(key);
+      return { ...app, key };
+    };
+    const [ada, bob] = [await make(), await make()];
+    const flood = callTimes(ada, 9);
+    await eventually(() => flood.settled.length === 3 && held.length === 3);
+    expect(flood.settled).toEqual([429, 429, 429]);
+    for (const other of [bob, app]) {
+      const { settled } = callTimes(other, 1);
+      await eventually(() => held.length === 4);
+      const last = held.pop();
+      last?.socket.write(`${headOf(last.request, "Content-Length: 2")}{}`);
+      await eventually(() => settled.length === 1);
+      expect(settled).toEqual([200]);
+    }
+    await answerUntil(() => flood.settled.length === 9);
   });
 
   test("that wait leave when their caller disconnects", async () => {
