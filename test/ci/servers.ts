@@ -20,11 +20,6 @@ import { startPooler } from "../support/pgbouncer.ts";
 const SETTINGS = ["max_connections=300", "max_wal_size=128MB", "autovacuum=off"];
 /** Of the logins' passwords: each new connection of a test proves one. PostgreSQL 15 lacks the setting. */
 const FAST_PASSWORDS = "scram_iterations=1";
-/**
- * Two thirds of the server's time of a push are its check of the functions' bodies, which their first call repeats. The tests on
- * PostgreSQL 15 keep it, and `test/system/database_settings_test.ts` for all kinds of columns.
- */
-const UNCHECKED_BODIES = "check_function_bodies=off";
 /** The server's files, in its folder. */
 const DATA = "postgres";
 
@@ -99,7 +94,7 @@ export async function startPooled(): Promise<Server> {
 }
 
 async function startTestCluster(dataDir: string): Promise<Cluster> {
-  const settings = [...SETTINGS, FAST_PASSWORDS, UNCHECKED_BODIES];
+  const settings = [...SETTINGS, FAST_PASSWORDS];
   const cluster = await startCluster({ dataDir, durable: false, settings });
   const { username, password } = new URL(cluster.url);
   // Stored before the setting, its password would take a connection longer than its first statement.
