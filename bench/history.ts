@@ -36,39 +36,35 @@ export async function benchHistory(options: BenchOptions): Promise<HistoryResult
   const found = findPgbench();
   if (found === undefined) throw new Error("Cannot measure statements: pgbench is not installed");
   return await withStage(options, (off) =>
-    withStage(
-      options,
-      async (stage) => {
-        await withDatabase(stage.database.adminUrl, (admin) =>
-          setAppSwitch(testDeps({ admin }), "bench-1", ["history", true]),
-        );
-        const writes: Record<string, Comparison> = {};
-        for (const [name, lines] of Object.entries(WRITES)) {
-          const write = (of: Stage, app: number) => () =>
-            runPgbench(
-              found,
-              {
-                ...{
-                  url: of.database.servingUrl,
-                  body: CREATE.http.body ?? "none",
-                  seconds,
-                  connections: 1,
-                },
-                script: `${[drawRowOf(of.size, app), ...lines].join("\n")}\n`,
+    withStage(options, async (stage) => {
+      await withDatabase(stage.database.adminUrl, (admin) =>
+        setAppSwitch(testDeps({ admin }), "bench-1", ["history", true]),
+      );
+      const writes: Record<string, Comparison> = {};
+      for (const [name, lines] of Object.entries(WRITES)) {
+        const write = (of: Stage, app: number) => () =>
+          runPgbench(
+            found,
+            {
+              ...{
+                url: of.database.servingUrl,
+                body: CREATE.http.body ?? "none",
+                seconds,
+                connections: 1,
               },
-              of.postmaster,
-            );
-          const sides = {
-            "the preview off": write(off, 1),
-            "an app without a history": write(stage, 2),
-            "an app with a history": write(stage, 1),
-          };
-          writes[name] = await compare(name, sides, { rounds, seconds, connections: 1 });
-        }
-        return { writes };
-      },
-      { previews: ["history"] },
-    ),
+              script: `${[drawRowOf(of.size, app), ...lines].join("\n")}\n`,
+            },
+            of.postmaster,
+          );
+        const sides = {
+          "the preview off": write(off, 1),
+          "an app without a history": write(stage, 2),
+          "an app with a history": write(stage, 1),
+        };
+        writes[name] = await compare(name, sides, { rounds, seconds, connections: 1 });
+      }
+      return { writes };
+    }),
   );
 }
 

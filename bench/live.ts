@@ -20,7 +20,6 @@ import { findScenario } from "./scenarios.ts";
 import { startServer } from "./servers.ts";
 import { PROOF, type Stage, withStage } from "./stage.ts";
 
-const LIVE = { previews: ["live"] } as const;
 const WRITES = ["update", "create"];
 const APPS_PER_CHECK = [1, 50];
 /** The maximum number of streams of a key. */
@@ -54,39 +53,35 @@ async function benchStatements(options: BenchOptions): Promise<Omit<LiveResult, 
   const { rounds, seconds } = options;
   const asked = { rounds, seconds, connections: 1 };
   return await withStage(options, (off) =>
-    withStage(
-      options,
-      async (stage) => {
-        // The second app does not become live.
-        await startLive({ ...stage, apps: stage.apps.filter(({ number }) => number !== 2) });
-        const run = (of: Stage, script: string, body = "none") => {
-          const plan = { url: of.database.servingUrl, script, body, seconds, connections: 1 };
-          return runPgbench(found, plan, of.postmaster);
+    withStage(options, async (stage) => {
+      // The second app does not become live.
+      await startLive({ ...stage, apps: stage.apps.filter(({ number }) => number !== 2) });
+      const run = (of: Stage, script: string, body = "none") => {
+        const plan = { url: of.database.servingUrl, script, body, seconds, connections: 1 };
+        return runPgbench(found, plan, of.postmaster);
+      };
+      const writes: Record<string, Comparison> = {};
+      for (const name of WRITES) {
+        const { call, http } = findScenario(name);
+        const write = (of: Stage, app: number) =>
+          run(of, `${drawRowOf(of.size, app)}\n${call};\n`, http.body);
+        const sides = {
+          "the preview off": () => write(off, 1),
+          "an app that is not live": () => write(stage, 2),
+          "a live app": () => write(stage, 1),
         };
-        const writes: Record<string, Comparison> = {};
-        for (const name of WRITES) {
-          const { call, http } = findScenario(name);
-          const write = (of: Stage, app: number) =>
-            run(of, `${drawRowOf(of.size, app)}\n${call};\n`, http.body);
-          const sides = {
-            "the preview off": () => write(off, 1),
-            "an app that is not live": () => write(stage, 2),
-            "a live app": () => write(stage, 1),
-          };
-          writes[name] = await compare(name, sides, asked);
-        }
-        const cursor = await readCursor(stage);
-        const check = (apps: number) => () => run(stage, toCheck(cursor, apps));
-        const sides = Object.fromEntries(
-          APPS_PER_CHECK.map((apps) => [
-            `a check of ${apps} ${apps === 1 ? "app" : "apps"}`,
-            check(apps),
-          ]),
-        );
-        return { writes, checks: await compare("checks", sides, asked) };
-      },
-      LIVE,
-    ),
+        writes[name] = await compare(name, sides, asked);
+      }
+      const cursor = await readCursor(stage);
+      const check = (apps: number) => () => run(stage, toCheck(cursor, apps));
+      const sides = Object.fromEntries(
+        APPS_PER_CHECK.map((apps) => [
+          `a check of ${apps} ${apps === 1 ? "app" : "apps"}`,
+          check(apps),
+        ]),
+      );
+      return { writes, checks: await compare("checks", sides, asked) };
+    }),
   );
 }
 
@@ -117,49 +112,44 @@ async function measureCrowd(
   options: BenchOptions,
 ) {
   const size = { apps: readers / READERS_PER_APP, rows: 10 };
-  return await withStage(
-    size,
-    async (stage) => {
-      await startLive(stage);
-      await using server = await startServer("service", stage, options, {
-        env: { BENCH_PREVIEWS: "live" },
-      });
-      const readMb = () => residentMb(server.pid)?.now ?? Number.NaN;
-      const measureShare = async (work: () => Promise<void>) => {
-        const [startedAt, before] = [performance.now(), readCpu(server.pid, stage.postmaster)];
-        await work();
-        const after = readCpu(server.pid, stage.postmaster);
-        const share = (from = 0, to = 0) =>
-          (100_000 * (to - from)) / (performance.now() - startedAt);
-        return {
-          server: share(before.server, after.server),
-          database: share(before.database, after.database),
-        };
-      };
-      const emptyMb = readMb();
-      const crowd = await openReaders(server.url, stage.apps, READERS_PER_APP);
-      const openMb = readMb();
-      const idle = await measureShare(() => Bun.sleep(IDLE_S * 1000));
-      const count = CROWD_S * writesPerSecond;
-      const busy = await measureShare(async () => {
-        for (let written = 0; written < count; written++) {
-          const app = stage.apps[written % stage.apps.length];
-          if (app !== undefined) await create(server.url, app.key);
-          await Bun.sleep(1000 / writesPerSecond);
-        }
-      });
-      await Bun.sleep(SETTLE_MS);
-      const { delivered, delays } = crowd.close();
-      const sorted = delays.toSorted((a, b) => a - b);
+  return await withStage(size, async (stage) => {
+    await startLive(stage);
+    await using server = await startServer("service", stage, options, {
+      env: { BENCH_PREVIEWS: "live" },
+    });
+    const readMb = () => residentMb(server.pid)?.now ?? Number.NaN;
+    const measureShare = async (work: () => Promise<void>) => {
+      const [startedAt, before] = [performance.now(), readCpu(server.pid, stage.postmaster)];
+      await work();
+      const after = readCpu(server.pid, stage.postmaster);
+      const share = (from = 0, to = 0) => (100_000 * (to - from)) / (performance.now() - startedAt);
       return {
-        ...{ readers, writesPerSecond, delivered, idle, busy, emptyMb, openMb },
-        expected: count * READERS_PER_APP,
-        p50Ms: percentile(sorted, 0.5),
-        p95Ms: percentile(sorted, 0.95),
+        server: share(before.server, after.server),
+        database: share(before.database, after.database),
       };
-    },
-    LIVE,
-  );
+    };
+    const emptyMb = readMb();
+    const crowd = await openReaders(server.url, stage.apps, READERS_PER_APP);
+    const openMb = readMb();
+    const idle = await measureShare(() => Bun.sleep(IDLE_S * 1000));
+    const count = CROWD_S * writesPerSecond;
+    const busy = await measureShare(async () => {
+      for (let written = 0; written < count; written++) {
+        const app = stage.apps[written % stage.apps.length];
+        if (app !== undefined) await create(server.url, app.key);
+        await Bun.sleep(1000 / writesPerSecond);
+      }
+    });
+    await Bun.sleep(SETTLE_MS);
+    const { delivered, delays } = crowd.close();
+    const sorted = delays.toSorted((a, b) => a - b);
+    return {
+      ...{ readers, writesPerSecond, delivered, idle, busy, emptyMb, openMb },
+      expected: count * READERS_PER_APP,
+      p50Ms: percentile(sorted, 0.5),
+      p95Ms: percentile(sorted, 0.95),
+    };
+  });
 }
 
 /** Creates a row whose title is the current time, to measure the delay of its events. */

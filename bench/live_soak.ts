@@ -50,42 +50,38 @@ type LiveSoakResult = Awaited<ReturnType<typeof benchLiveSoak>>;
 
 export async function benchLiveSoak(options: BenchOptions) {
   const { minutes } = options;
-  return await withStage(
-    SIZE,
-    async (stage) => {
-      await startLive(stage);
-      await using server = await startServer("service", stage, options, {
-        env: { BENCH_PREVIEWS: "live" },
-      });
-      const counts = {
-        writes: 0,
-        failedWrites: 0,
-        events: 0,
-        resumes: 0,
-        resets: 0,
-        foreignRows: 0,
-      };
-      const soak = { server, endsAt: performance.now() + minutes * 60_000, counts };
-      const readers = stage.apps.flatMap((app) =>
-        Array.from({ length: READERS_PER_APP }, (_, index) => ({
-          app,
-          rows: new Map<string, string>(),
-          habit: HABITS[index] ?? ("restless" as const),
-        })),
-      );
-      const stopped = new AbortController();
-      const reading = readers.map((reader) => follow(soak, reader, stopped.signal));
-      const writing = stage.apps.map((app) => write(soak, app));
-      const [samples, cpu] = await watch(stage, soak);
-      await Promise.all(writing);
-      const equal = await compareAll(soak, stage.apps, readers);
-      stopped.abort();
-      await Promise.all(reading);
-      const slopeMb = slope(samples.slice(Math.floor(samples.length / 4)));
-      return { minutes, readers: readers.length, equal, counts, cpu, samples, slopeMb };
-    },
-    { previews: ["live"] },
-  );
+  return await withStage(SIZE, async (stage) => {
+    await startLive(stage);
+    await using server = await startServer("service", stage, options, {
+      env: { BENCH_PREVIEWS: "live" },
+    });
+    const counts = {
+      writes: 0,
+      failedWrites: 0,
+      events: 0,
+      resumes: 0,
+      resets: 0,
+      foreignRows: 0,
+    };
+    const soak = { server, endsAt: performance.now() + minutes * 60_000, counts };
+    const readers = stage.apps.flatMap((app) =>
+      Array.from({ length: READERS_PER_APP }, (_, index) => ({
+        app,
+        rows: new Map<string, string>(),
+        habit: HABITS[index] ?? ("restless" as const),
+      })),
+    );
+    const stopped = new AbortController();
+    const reading = readers.map((reader) => follow(soak, reader, stopped.signal));
+    const writing = stage.apps.map((app) => write(soak, app));
+    const [samples, cpu] = await watch(stage, soak);
+    await Promise.all(writing);
+    const equal = await compareAll(soak, stage.apps, readers);
+    stopped.abort();
+    await Promise.all(reading);
+    const slopeMb = slope(samples.slice(Math.floor(samples.length / 4)));
+    return { minutes, readers: readers.length, equal, counts, cpu, samples, slopeMb };
+  });
 }
 
 /** Turns live updates on for these apps. */

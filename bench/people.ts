@@ -5,7 +5,7 @@
  * @module
  */
 
-import { type Database, recordFilters, SERVICE_QUEUE } from "../src/db/mod.ts";
+import { type Database, SERVICE_QUEUE } from "../src/db/mod.ts";
 import { issueKey, setAppSwitch } from "../src/records/apps/mod.ts";
 import { defineSchema, t } from "../src/schema/mod.ts";
 import { makeDatabase, withDatabase } from "../test/support/cluster.ts";
@@ -87,7 +87,6 @@ async function benchSize(rows: number, options: BenchOptions): Promise<PeopleSiz
   const database = await makeDatabase();
   try {
     return await withDatabase(database.adminUrl, async (admin) => {
-      await recordFilters(admin, true);
       const callers = await fill(admin, rows);
       const [row] = await admin.query<{ version: string; pid: number }>(
         "select current_setting('server_version') as version, pg_backend_pid() as pid",

@@ -11,7 +11,7 @@ import { planFind } from "../src/data/query/find_plan.ts";
 import { planGroups, readGroupQuery } from "../src/data/query/group_query.ts";
 import { readListQuery } from "../src/data/query/list_query.ts";
 import { planWalk } from "../src/data/query/walk.ts";
-import { type Database, recordFilters, SERVICE_QUEUE } from "../src/db/mod.ts";
+import { type Database, SERVICE_QUEUE } from "../src/db/mod.ts";
 import { defineSchema, t } from "../src/schema/mod.ts";
 import { MAX_COUNTED } from "../src/std/limits.ts";
 import {
@@ -111,7 +111,6 @@ function listSizes({ only }: BenchOptions): readonly number[] {
 }
 
 async function fill(admin: Database, sizes: readonly number[]): Promise<void> {
-  await recordFilters(admin, true);
   await admin.message(`insert into rowhouse.apps (id, slug)
     select ${appIdSql("n")}, 'bench-' || n from generate_series(1, ${sizes.length}) as n; select 1`);
   for (const index of sizes.keys()) {

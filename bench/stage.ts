@@ -8,8 +8,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { startCluster } from "../src/db/embedded/mod.ts";
-import { type Database, recordFilters, SERVICE_QUEUE } from "../src/db/mod.ts";
-import type { Preview } from "../src/preview.ts";
+import { type Database, SERVICE_QUEUE } from "../src/db/mod.ts";
 import { issueKey } from "../src/records/apps/mod.ts";
 import { defineSchema, type TableDefinition, t } from "../src/schema/mod.ts";
 import {
@@ -90,12 +89,10 @@ export async function withCluster<Result>(use: () => Promise<Result>): Promise<R
 export async function withStage<Result>(
   size: Size,
   use: (stage: Stage) => Promise<Result>,
-  { previews = [] }: { previews?: readonly Preview[] } = {},
 ): Promise<Result> {
   const database = await makeDatabase();
   try {
     return await withDatabase(database.adminUrl, async (admin) => {
-      await recordFilters(admin, previews.includes("filters"));
       return await use(await fill(admin, database, size));
     });
   } finally {

@@ -60,25 +60,21 @@ const SIDES = { "one process": 1, "four workers": 4 } as const;
 
 export async function benchUnindexed(options: BenchOptions): Promise<UnindexedResult> {
   const { rows, rounds, seconds, minutes } = options;
-  return await withStage(
-    { apps: 1 + OTHERS.apps, rows: OTHERS.rows },
-    async (stage) => {
-      await withDatabase(stage.database.adminUrl, (admin) => fillSender(admin, rows));
-      const sides = Object.fromEntries(
-        Object.entries(SIDES).map(([name, workers]) => [
-          name,
-          () => measure(stage, workers, { seconds, minutes }),
-        ]),
-      );
-      const done = await alternate("unindexed", rounds, sides);
-      const byName = Object.keys(SIDES).map((name) => [
+  return await withStage({ apps: 1 + OTHERS.apps, rows: OTHERS.rows }, async (stage) => {
+    await withDatabase(stage.database.adminUrl, (admin) => fillSender(admin, rows));
+    const sides = Object.fromEntries(
+      Object.entries(SIDES).map(([name, workers]) => [
         name,
-        done.flatMap((round) => round[name] ?? []),
-      ]);
-      return { rows, rounds, seconds, minutes, sides: Object.fromEntries(byName) };
-    },
-    { previews: ["filters"] },
-  );
+        () => measure(stage, workers, { seconds, minutes }),
+      ]),
+    );
+    const done = await alternate("unindexed", rounds, sides);
+    const byName = Object.keys(SIDES).map((name) => [
+      name,
+      done.flatMap((round) => round[name] ?? []),
+    ]);
+    return { rows, rounds, seconds, minutes, sides: Object.fromEntries(byName) };
+  });
 }
 
 async function fillSender(admin: Database, rows: number): Promise<void> {

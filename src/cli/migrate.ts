@@ -16,7 +16,6 @@ import {
   quietLogins,
   readDialect,
   readValue,
-  recordFilters,
   runOnNodes,
   SHARDS,
   setUpCluster,
@@ -53,17 +52,9 @@ import {
 import { runContract } from "./contract.ts";
 import { withDatabase, withPushDatabase } from "./database.ts";
 import { findDevDatabase } from "./dev_file.ts";
-import {
-  ENDS_FILTERS,
-  type FormPlan,
-  planForm,
-  readEnding,
-  showKept,
-  toPreviews,
-} from "./filters_form.ts";
 import { OWN_LOGINS } from "./setting_conflicts.ts";
 import { announceAddress, findAdminAddress, readMigrateSettings, readShards } from "./settings.ts";
-import { confirm, YES } from "./terminal.ts";
+import { YES } from "./terminal.ts";
 import { listUnrecorded, showUnrecorded } from "./unrecorded_history.ts";
 
 export const migrateCommand: Command = {
@@ -73,11 +64,8 @@ DATABASE_URL=postgres://rowhouse_login:…@db.example.org/rowhouse rowhouse migr
   about: `Safe to run at every start and on several machines in parallel: applied migrations are skipped. Run it at each
 deploy, before the processes of the new release start. It also replaces the functions of apps' tables that this release
 generates differently, table by table and without changing rows. Processes of the previous release keep working.
-Of the previews, only filters changes a database: migrate turns it on if PREVIEW names it, and without PREVIEW leaves it as
-it is. After such a change it also builds indexes again, without locking their tables. Requests use the former index until then.
-To end it, remove it from PREVIEW everywhere, restart the service, and run migrate --end-preview filters.
 An upgrade has two steps: migrate only adds, so that processes of the previous release keep working and can be started
-again. An hour or more after the last of them, migrate --contract removes what only they need.
+again. It also builds indexes of this release, without locking their tables, beside those of the previous one. An hour or more after the last of them, migrate --contract removes what only they need.
 
 A managed PostgreSQL needs no superuser. Once, as the provider's administrator:
   create role rowhouse_admin login createrole password '…';
@@ -102,21 +90,14 @@ Exits with 69 if the database cannot be reached, 2 if no address is set, and 1 f
       value: "number",
       about: `the number of shards of a new cluster with --citus, which cannot be changed later; default: ${SHARDS}`,
     },
-    "end-preview": {
-      value: "name",
-      about: "turn the preview filters off, and drop its functions and indexes; stored rows stay",
-    },
     contract: {
       about: `finish an upgrade: remove what only releases before ${CONTRACTED_FROM} need, after which they cannot use the database`,
     },
     ...YES,
-    "dry-run": {
-      about:
-        "list the steps, their locks and the change of the preview filters, and change nothing",
-    },
+    "dry-run": { about: "list the steps and their locks, and change nothing" },
     json: {
       about:
-        "one JSON document on standard output: { applied, previews, historyOff, refreshed, login }, or with --dry-run { files, code, previews, historyOff, refreshed, rebuilds, laterRelease }; with --contract { removed }, or with --dry-run { removals }",
+        "one JSON document on standard output: { applied, historyOff, refreshed, login }, or with --dry-run { files, code, historyOff, refreshed, rebuilds, laterRelease }; with --contract { removed }, or with --dry-run { removals }",
     },
   },
   run: runMigrate,
@@ -137,23 +118,16 @@ async function runMigrate(setting: Setting): Promise<CommandResult> {
     rejectOthers(args);
     return await runContract(setting, address, config);
   }
-  const isEnding = readEnding(args, config);
   if (args.has("dry-run")) {
     const stop = terminal.spin("Comparing the database with this release");
-    return await withDatabase(address, config, (admin) =>
-      listSteps(admin, config, isEnding),
-    ).finally(stop);
+    return await withDatabase(address, config, listSteps).finally(stop);
   }
-  if (isEnding)
-    await confirm(terminal, args.has("yes"), {
-      message: `${ENDS_FILTERS}. Processes whose PREVIEW still names it reject its requests until they restart.`,
-    });
   const print = args.has("json") ? () => undefined : terminal.print;
-  const { applied, form, historyOff, refreshed, login, isChanged } = await withDatabase(
+  const { applied, historyOff, refreshed, login, isChanged } = await withDatabase(
     address,
     config,
     async (admin) => {
-      const done = await setUpDatabase(admin, config, { citus, isEnding, print });
+      const done = await setUpDatabase(admin, config, { citus, print });
       const { warn } = terminal;
       await rebuild({ admin, address, config }, { left: done.rebuilt, print, warn });
       return done;
@@ -162,48 +136,36 @@ async function runMigrate(setting: Setting): Promise<CommandResult> {
     { connections: 2 },
   );
   return {
-    document: { applied, previews: toPreviews(form), historyOff, refreshed, login: login ?? null },
+    document: { applied, historyOff, refreshed, login: login ?? null },
     lines: [
-      ...(isChanged || form.change !== undefined ? [] : ["Nothing to do"]),
+      ...(isChanged ? [] : ["Nothing to do"]),
       ...(login === undefined ? [] : [`The role "${login}" can serve`]),
     ],
-    notes: showKept(form, config),
   };
 }
 
 /** @throws {UsageError} a flag of another step */
 function rejectOthers(args: Arguments): void {
-  const other = ["citus", "shards", "end-preview"].find(
-    (flag) => args.has(flag) || args.text(flag) !== undefined,
-  );
+  const other = ["citus", "shards"].find((flag) => args.has(flag) || args.text(flag) !== undefined);
   if (other !== undefined) throw new UsageError(`Flag --contract cannot be used with --${other}`);
 }
 
 /** `migrate --dry-run`. */
-async function listSteps(
-  admin: Database,
-  config: Config,
-  isEnding: boolean,
-): Promise<CommandResult> {
+async function listSteps(admin: Database): Promise<CommandResult> {
   const { files, code, later } = await planMigrate(admin);
   const isSetUp = await readValue<boolean>(
     admin,
     "select pg_catalog.to_regclass('rowhouse.column_sets') is not null as is_set_up",
   );
   const isCurrent = isSetUp && later === undefined;
-  const form = isSetUp ? await planForm(admin, config, isEnding) : undefined;
   const historyOff = await listUnrecorded(admin);
-  const refreshed = isCurrent
-    ? await findOutdatedTables(admin, { hasFilters: form?.hasFilters })
-    : [];
-  const rebuilds = isCurrent ? await planRebuilds(admin, form?.hasFilters) : [];
+  const refreshed = isCurrent ? await findOutdatedTables(admin) : [];
+  const rebuilds = isCurrent ? await planRebuilds(admin) : [];
   const opened = isCurrent ? await findUnread(admin) : [];
   const lines = [
     ...files.map(({ name, runs, locks }) => `${name}, ${runs}: ${showLocks(locks)}`),
     ...(code === undefined ? [] : showCode(code)),
     ...showUnrecorded(historyOff),
-    ...(form?.change === "on" ? ["Turns the preview filters on"] : []),
-    ...(form?.change === "off" ? [ENDS_FILTERS] : []),
     ...opened.map(
       (name) =>
         `policy of rowhouse_reader on table ${name}: locks it, which blocks reads and writes, for milliseconds`,
@@ -213,10 +175,9 @@ async function listSteps(
   ];
   return {
     document: {
-      ...{ files, code: code ?? null, previews: form === undefined ? null : toPreviews(form) },
-      ...{ historyOff, refreshed, rebuilds, laterRelease: later ?? null },
+      ...{ files, code: code ?? null, historyOff, refreshed, rebuilds },
+      laterRelease: later ?? null,
     },
-    notes: form === undefined ? [] : showKept(form, config),
     lines:
       later === undefined
         ? lines.length === 0
@@ -228,7 +189,7 @@ async function listSteps(
 
 function showRebuild({ table, indexes, rows, bytes }: PlannedRebuilds): string {
   const size = `${rows === null ? "" : `about ${showCount(Math.round(rows), "row")}, `}${Math.ceil(bytes / 1024)} KB`;
-  return `indexes of table ${table} (${size}), built again without locking it: ${indexes.join(", ")}`;
+  return `indexes of table ${table} (${size}), built beside those of the earlier release without locking it: ${indexes.join(", ")}`;
 }
 
 function showLater(later: NonNullable<MigrationPlan["later"]>): string {
@@ -270,14 +231,16 @@ const BUILD_AGAIN_MS = 1000;
 
 type Rebuild = { left: readonly string[]; print: Print; warn: Print };
 
-/** Builds indexes again; a process that serves pushes can build some of them. Needs two connections. `left`: those that are recorded. */
+/** Builds indexes beside those of an earlier release; a process that serves pushes can build some of them. Needs two connections. `left`: those that are recorded. */
 export async function rebuild(
   administration: Parameters<typeof withPushDatabase>[0],
   { left, print, warn }: Rebuild,
 ): Promise<void> {
   if (left.length === 0 && !(await hasAbandonedSteps(administration.admin))) return;
   if (left.length > 0)
-    print(`Building ${showCount(left.length, "index", "indexes")} in another form`);
+    print(
+      `Building ${showCount(left.length, "index", "indexes")} beside those of the earlier release`,
+    );
   for (let builds = 1; ; builds++) {
     await withPushDatabase(administration, (pushing) =>
       resumeDeferredSteps({ admin: pushing, log: (_, event) => warn(event) }),
@@ -304,11 +267,10 @@ function readCitus(args: Arguments): Citus | undefined {
 
 type SetUp = {
   applied: string[];
-  form: FormPlan;
   /** Apps whose history of rows was not recorded, and is off now. */
   historyOff: string[];
   refreshed: string[];
-  /** Indexes that deferred steps build again. */
+  /** Indexes that deferred steps build. */
   rebuilt: string[];
   login: string | undefined;
   /** Whether tables, the service's code or apps' functions changed, or a later release forbids it. */
@@ -319,8 +281,6 @@ type SetUp = {
 
 type SetUpOptions = {
   citus?: Citus | undefined;
-  /** Ends the preview `filters`. */
-  isEnding?: boolean;
   print?: Print | undefined;
 };
 
@@ -328,7 +288,7 @@ type SetUpOptions = {
 export async function setUpDatabase(
   admin: Database,
   config: Addresses,
-  { citus, isEnding, print = () => undefined }: SetUpOptions = {},
+  { citus, print = () => undefined }: SetUpOptions = {},
 ): Promise<SetUp> {
   const restored = await isRestored(admin);
   if (restored && citus !== undefined) throw new ClusterError([RESTORED]);
@@ -338,9 +298,8 @@ export async function setUpDatabase(
   const { applied, code, later } = await migrate(admin, { report: print });
   if (later !== undefined) {
     print(`Nothing to do: ${showLater(later)}`);
-    const form = await planForm(admin, {});
     const nothing = { historyOff: [], refreshed: [], rebuilt: [], login: undefined };
-    return { applied, form, ...nothing, isChanged: true, isUpgraded: false };
+    return { applied, ...nothing, isChanged: true, isUpgraded: false };
   }
   for (const line of showUnrecorded(historyOff)) print(line);
   if (code !== undefined) print("Renewed the service's functions and rights");
@@ -367,10 +326,6 @@ export async function setUpDatabase(
   }
   // Without a recorded release, processes do not compare function bodies until all functions are renewed.
   await recordRelease(admin, null);
-  const form = await planForm(admin, config, isEnding);
-  await recordFilters(admin, form.hasFilters);
-  if (form.change === "on") print("Turned the preview filters on");
-  if (form.change === "off") print("Ended the preview filters");
   await sweepSets(admin);
   const opened = await fitReaders(admin, ({ name, index, count }) =>
     print(`Added the policy of rowhouse_reader to table ${name} (${index} of ${count})`),
@@ -382,14 +337,13 @@ export async function setUpDatabase(
     print(`Renewed the functions of table ${name} (${index} of ${count})`),
   );
   const rebuilt = await deferRebuilds(admin);
-  if (form.hasFilters)
-    for (const issue of await findSearchIssues(admin))
-      print(`Warning: ${issue}: conditions and orders of texts cannot use an index`);
+  for (const issue of await findSearchIssues(admin))
+    print(`Warning: ${issue}: conditions and orders of texts cannot use an index`);
   await recordRelease(admin, digestRelease());
   const isUpgraded = applied.length > 0 || code !== undefined;
   const isChanged =
     isUpgraded || opened.length + dropped.length + refreshed.length + rebuilt.length > 0;
-  return { applied, form, historyOff, refreshed, rebuilt, login, isChanged, isUpgraded };
+  return { applied, historyOff, refreshed, rebuilt, login, isChanged, isUpgraded };
 }
 
 const RESTORED =
@@ -404,7 +358,7 @@ const TASKS = {
 
 type Print = (line: string) => void;
 type Addresses = Pick<Config, "DATABASE_URL" | "ADMIN_DATABASE_URL"> &
-  Partial<Pick<Config, "ROLE" | "PREVIEW" | keyof typeof TASKS>>;
+  Partial<Pick<Config, "ROLE" | keyof typeof TASKS>>;
 
 /** The login that can now serve; `undefined` if it is the administrator. */
 async function grantServingLogin(admin: Database, config: Addresses): Promise<string | undefined> {

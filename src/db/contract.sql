@@ -5,11 +5,9 @@
 -- pushes can, for doctor.
 
 -- Such a process starts only if these names include those of its PREVIEW.
-select 'names of previews that no longer change a database' as what,
-  $$update rowhouse.release set features = array(
-    select name from pg_catalog.unnest(features) as listed (name) where name = 'filters')$$
-    as statement
-from rowhouse.release where features && array['browser', 'history', 'live'];
+select 'the recorded names of previews' as what,
+  $$update rowhouse.release set features = '{}'$$ as statement
+from rowhouse.release where features <> '{}';
 
 -- PostgreSQL locks each dropped function until the transaction ends.
 select pg_catalog.format('functions %s to %s of %s of apps'' tables that only these releases call',

@@ -1,11 +1,12 @@
 /** The names of the functions of apps' tables, which SQL files and generated code share. @module */
 
-/** Of every database. */
+/** Of every database, also of a cluster. */
 export const ENDPOINTS = [
   ...(["list", "get", "create", "create_many", "update", "update_many", "delete"] as const),
 ] as const;
-/** Of databases with the preview `filters`. */
-export const FILTERS = [
+/** Of databases on one server. */
+const OTHERS = [
+  "create_group",
   "find",
   "walk",
   "related",
@@ -15,19 +16,13 @@ export const FILTERS = [
   "update_keyed",
   "update_found",
   "delete_found",
+  "changes",
 ] as const;
-/** Creates of several requests. */
-export const GROUPED = "create_group";
-export const CHANGES = "changes";
 
-export type Endpoint =
-  | (typeof ENDPOINTS)[number]
-  | (typeof FILTERS)[number]
-  | typeof GROUPED
-  | typeof CHANGES;
+export type Endpoint = (typeof ENDPOINTS)[number] | (typeof OTHERS)[number];
 
 /** Every endpoint that can have a function. */
-export const ALL_ENDPOINTS: readonly Endpoint[] = [...ENDPOINTS, GROUPED, ...FILTERS, CHANGES];
+export const ALL_ENDPOINTS: readonly Endpoint[] = [...ENDPOINTS, ...OTHERS];
 
 const PLANNED = "pg_catalog.uuid, pg_catalog.bytea, pg_catalog.text, pg_catalog.text[]";
 

@@ -78,7 +78,6 @@ export const FUNCTIONS = {
   describe_app: { retry: "safe", parameters: { app_slug: "text" }, returns: "jsonb" },
   describe_archive: { retry: "safe", parameters: { app_slug: "text" }, returns: "json?" },
   dev_leftovers: { retry: "safe", parameters: {}, returns: "jsonb?" },
-  dialect: { retry: "safe", parameters: {}, returns: "text" },
   drop_changed_former: { parameters: {}, returns: "text", isSet: true },
   drop_listeners: { parameters: { names: "text[]" }, returns: "void" },
   drop_table: { caller: "operator", parameters: { wanted_table: "text", expected: "text[]" }, returns: "jsonb", input: { wanted_table: "text", expected: "text[]" }, needs: "recent sign-in" },

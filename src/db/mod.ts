@@ -50,5 +50,4 @@ export {
   type Violation,
   ViolationError,
 } from "./sqlstate.ts";
-export { HAS_FILTERS_SQL, readFilters, recordFilters } from "./switches.ts";
 export { coalesce, type Versions, type VersionWatch, watchVersions } from "./versions.ts";

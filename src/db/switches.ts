@@ -1,13 +1,12 @@
 /**
- * Words that the database stores: the actions of the audit log, the settings of apps that are on or off, and the form of
- * tables. The database rejects an entry of any other action.
+ * Words that the database stores: the actions of the audit log, and the settings of apps that are on or off. The database rejects an
+ * entry of any other action.
  *
  * @module
  */
 
 import { APP_SWITCH_NAMES, type AppSwitchName, describeSwitch } from "../app_switch.ts";
 import { quoteLiteral } from "../std/quote.ts";
-import { type Database, readValue, SERVICE_QUEUE } from "./pool/mod.ts";
 
 export type AuditAction = {
   /** The predicate of a sentence about the actor. */
@@ -77,8 +76,7 @@ export function renderAuditActions(actions: AuditActions): string {
   });
 }
 
-// The table of an app's settings that are on or off.
-
+/** Fills the table of an app's settings that are on or off. */
 export function renderSwitches(): string {
   const rows = APP_SWITCH_NAMES.map((name) => {
     const { proofBit = 0, notOnCluster, stops } = describeSwitch(name);
@@ -107,23 +105,4 @@ on conflict (${key}) do update set ${others.map((name) => `${name} = excluded.${
 where (${others.map((name) => `${table}.${name}`).join(", ")}) is distinct from (${others.map((name) => `excluded.${name}`).join(", ")})
   returning ${key})
 select * from deleted union all select * from written`;
-}
-
-// Whether tables have the form of the preview `filters`, as `rowhouse migrate` recorded. The other names in `features` stay as
-// they are: a process of 0.1 starts only if the column has all names of its PREVIEW.
-
-export const HAS_FILTERS_SQL = "(select 'filters' = any (features) from rowhouse.release)";
-
-export async function readFilters(db: Database): Promise<boolean> {
-  return (await readValue<boolean | null>(db, `select ${HAS_FILTERS_SQL}`)) === true;
-}
-
-export async function recordFilters(admin: Database, isOn: boolean): Promise<void> {
-  const change = isOn ? "array_append" : "array_remove";
-  await admin.query(
-    `update rowhouse.release set features = pg_catalog.${change}(features, 'filters')
-    where ('filters' = any (features)) <> $1::pg_catalog.bool`,
-    [isOn],
-    { retry: "safe", queue: SERVICE_QUEUE },
-  );
 }

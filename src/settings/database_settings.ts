@@ -114,6 +114,6 @@ export const DATABASE_SETTINGS = {
     ),
     initial: "",
     about:
-      "Comma-separated preview features to enable: filters (conditions, order and selection on lists), live (event streams of changes for apps with live updates turned on), browser (pages that read and write rows as their person, for apps with browser access turned on), history (who or what changed rows, and the values before, in the Console, for apps with the history of rows turned on). A restart turns them on and off. Only filters also changes the database: before adding it, run rowhouse migrate with the new value; after removing it, run rowhouse migrate --end-preview filters. In a split service, set it for the gateway, the data service and the identity service. Empty: this process serves none.",
+      "Comma-separated preview features to enable: filters (conditions, order and selection on lists), live (event streams of changes for apps with live updates turned on), browser (pages that read and write rows as their person, for apps with browser access turned on), history (who or what changed rows, and the values before, in the Console, for apps with the history of rows turned on). A restart turns them on and off. In a split service, set it for the gateway, the data service and the identity service. Empty: this process serves none.",
   },
 } as const satisfies Record<string, Setting>;

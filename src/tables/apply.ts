@@ -188,13 +188,13 @@ export async function renderFunctionSteps(
   const left = removeDropped(before, { appId, plan, state });
   const counted = { ...left, ...countAdded({ plan, state }) };
   checkGrowth(before, counted);
-  const { dialect, hasFilters } = state;
+  const { dialect } = state;
   let sizes = counted;
   for (const step of steps) {
     const statements: string[] = [];
     for (const part of splitSets(step)) {
       const rendered = await work(appId, "render", {
-        ...{ step: part, site: { dialect, hasFilters } },
+        ...{ step: part, site: { dialect } },
       });
       // Joined in pieces: the whole is many megabytes.
       statements.push(rendered.statements.join(";\n"));

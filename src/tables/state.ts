@@ -1,13 +1,6 @@
 /** The input of a plan: the recorded tables and registrations of one app, read in one statement. @module */
 
-import {
-  call,
-  type Database,
-  DIALECT_SQL,
-  dialectOf,
-  HAS_FILTERS_SQL,
-  readValue,
-} from "../db/mod.ts";
+import { call, type Database, DIALECT_SQL, dialectOf, readValue } from "../db/mod.ts";
 import type { TableDefinition } from "../schema/mod.ts";
 import {
   ALL_ENDPOINTS,
@@ -111,10 +104,8 @@ export async function readFunctionSizes(admin: Database, appId: string): Promise
   return (await call(admin, "read_function_sizes", values, { queue: appId })) as FunctionSizes;
 }
 
-// The site of a database's functions, as recorded by `rowhouse migrate`.
-
 /** The fields of a {@linkcode FunctionSite}, as arguments of `json_build_object`. */
-export const SITE_SQL = `'dialect', ${DIALECT_SQL}, 'hasFilters', ${HAS_FILTERS_SQL}`;
+export const SITE_SQL = `'dialect', ${DIALECT_SQL}`;
 
 /**
  * What pushes recorded of tables and their functions: the site, the tables, their column sets, and everything that apps with rules

@@ -58,7 +58,7 @@ const BEFORE = {
   features: ["filters", "history", "live"],
   isContracted: false,
 };
-const AFTER = { kept: [], features: ["filters"], isContracted: true };
+const AFTER = { kept: [], features: [], isContracted: true };
 
 describe("migrate --contract", () => {
   test("removes what only earlier releases need, after a confirmation, and migrate never does", async () => {
@@ -158,12 +158,10 @@ describe("migrate --contract", () => {
     await upgraded.query("update rowhouse.code set digest = 'sha256:0'");
     const runs = [
       await upgraded.run("--contract", "--yes"),
-      await upgraded.run("--contract", "--end-preview", "filters"),
       await upgraded.run("--contract", "--citus"),
     ];
     expect(runs.map(({ code, out }) => [code, out])).toEqual([
       [1, ""],
-      [2, ""],
       [2, ""],
     ]);
     expectSentences(runs.map(({ err }) => err).join(""), {

@@ -1,6 +1,6 @@
-/** `PREVIEW`: migrate turns filters on and ends it only by name, pushes follow the record, and every other preview needs only a restart. */
+/** `PREVIEW` needs only a restart, and changes nothing in the database. */
 import { expect, test } from "bun:test";
-import { readRows } from "../../src/db/mod.ts";
+import { PREVIEWS } from "../../src/preview.ts";
 import { setAppSwitch } from "../../src/records/apps/mod.ts";
 import { defineSchema, t } from "../../src/schema/mod.ts";
 import { readDrift } from "../../src/tables/mod.ts";
@@ -13,7 +13,6 @@ import { testUnlessCitus } from "../support/skip.ts";
 
 const testOne = testUnlessCitus("the preview does not cover it");
 const first = defineSchema({ notes: { title: t.string() } });
-const second = defineSchema({ notes: { title: t.string() }, later: { title: t.string() } });
 
 const project = await share(makeProject());
 const service = await share(openTestService({ service: { previews: [] } }));
@@ -32,108 +31,59 @@ function run(command: string, preview: string, ...words: string[]) {
   return runHere([command, ...words], { ...project, env });
 }
 
-/** The tables that have a function of this endpoint. */
-async function listFunctions(endpoint: "find" | "changes"): Promise<string[]> {
-  const rows = await readRows<{ name: string }>(
-    service.service.admin,
-    `select left(proname, strpos(proname, '__') - 1) as name from pg_catalog.pg_proc
-    where pronamespace = 'api'::regnamespace and proname like '%\\_${endpoint}' order by name`,
-  );
-  return rows.map(({ name }) => name);
-}
-
 test("an unknown preview name is an invalid setting", async () => {
   expectFailure(await run("migrate", "filters,nothing"), "PREVIEW must be one of filters");
 });
 
-testOne("migrate turns a preview on, and serve starts only with previews that are on", async () => {
-  const rejected = await run("serve", "filters");
-  expectFailure(rejected, "PREVIEW names filters, which this database does not have");
-
-  const dry = await run("migrate", "filters", "--dry-run");
-  expect(dry.out).toContain("Turns the preview filters on\n");
-  expect(await listFunctions("find")).toEqual([]);
-  expect(JSON.parse((await run("migrate", "filters", "--json")).out)).toMatchObject({
-    previews: { on: ["filters"], turnsOn: ["filters"], ends: [] },
-  });
-  expect(await listFunctions("find")).toEqual(["notes"]);
-  const { out } = await run("doctor", "live,filters");
-  expect(out).toContain("ok   previews: on: filters, live\n");
-  expect((await run("doctor", "")).out).toContain("warn previews: PREVIEW does not name filters");
-
-  // A push follows the record, whatever the process that pushes was started with.
-  await service.pushSchema(app, second);
-  expect(await listFunctions("find")).toEqual(["later", "notes"]);
+testOne("no preview changes the database, and each setting can be on without it", async () => {
+  for (const preview of ["", PREVIEWS.join()])
+    for (const words of [["--dry-run"], []]) {
+      const { code, out, err } = await run("migrate", preview, ...words);
+      expect([code, out, err]).toEqual([0, expect.stringMatching(/^Nothing to do\n/), ""]);
+    }
+  expect((await run("doctor", "live,filters")).out).toContain("ok   previews: on: filters, live\n");
+  expect((await run("doctor", "")).out).toContain("ok   previews: on: none\n");
+  for (const name of ["live", "browser", "history"] as const)
+    expect(await setAppSwitch(service.service, app.slug, [name, true])).toBe(true);
+  expect(await readDrift(service.service.admin)).toEqual([]);
 });
 
-testOne("without PREVIEW, migrate keeps filters", async () => {
-  for (const words of [["--dry-run"], []]) {
-    const { code, out, err } = await run("migrate", "", ...words);
-    expect([code, out, err]).toEqual([0, expect.stringMatching(/^Nothing to do\n/), ""]);
-  }
-  expect(await listFunctions("find")).toEqual(["later", "notes"]);
-  expect((await run("migrate", "live", "--dry-run")).err).toContain(
-    "rowhouse migrate --end-preview filters ends it",
-  );
-});
-
-testOne("migrate ends a preview by its name, after a confirmation", async () => {
-  await run("migrate", "filters");
-  const named = await run("migrate", "filters", "--end-preview", "filters", "--yes");
-  expectFailure(named, "PREVIEW names it", 2);
-  const unknown = await run("migrate", "", "--end-preview", "nothing", "--yes");
-  expectFailure(unknown, "must be one of", 2);
-  const other = await run("migrate", "", "--end-preview", "history", "--yes");
-  expectFailure(other, "remove it from PREVIEW and", 2);
-  const unconfirmed = await run("migrate", "", "--end-preview", "filters");
-  expectFailure(unconfirmed, "add --yes");
-  const dry = await run("migrate", "", "--end-preview", "filters", "--dry-run");
-  expect(dry.out).toContain("Ends the preview filters and drops its functions");
-  expect(await listFunctions("find")).toEqual(["later", "notes"]);
-
-  const end = () => run("migrate", "", "--end-preview", "filters", "--yes", "--json");
-  expect(JSON.parse((await end()).out)).toMatchObject({
-    previews: { on: [], ends: ["filters"] },
-    refreshed: ["later", "notes"],
-  });
-  expect(await listFunctions("find")).toEqual([]);
-  expect(JSON.parse((await end()).out)).toMatchObject({ previews: { ends: [] }, refreshed: [] });
-});
-
-testOne("processes of other roles leave the record unchanged", async () => {
-  await run("migrate", "filters");
-  const { adminUrl, roleUrls } = service.database;
-  const env = { ADMIN_DATABASE_URL: adminUrl, DATABASE_URL: roleUrls.identity, ROLE: "identity" };
-  expect((await runHere(["migrate"], { ...project, env })).code).toBe(0);
-  expect(await listFunctions("find")).toEqual(["later", "notes"]);
-});
-
-testOne(
-  "no other preview changes the database, and each setting can be on without it",
-  async () => {
-    const before = await listFunctions("changes");
-    expect(before).toEqual(["later", "notes"]);
-    const { out } = await run("migrate", "live,browser,history");
-    expect(out).toMatch(/^Nothing to do\n/);
-    expect(await listFunctions("changes")).toEqual(before);
-    for (const name of ["live", "browser", "history"] as const)
-      expect(await setAppSwitch(service.service, app.slug, [name, true])).toBe(true);
-    expect(await readDrift(service.service.admin)).toEqual([]);
-  },
-);
-
-testOne("a process serves what its own PREVIEW names", async () => {
-  const path = "/v1/data/db/notes/changes";
-  const other = await serveAnother(service.database, { previews: ["live"] });
+testOne("a process serves what its own PREVIEW names, at the same time as others", async () => {
+  const table = "/v1/data/db/notes";
+  const other = await serveAnother(service.database, { previews: ["filters", "live"] });
   try {
-    const ask = async (url: string) => {
+    const ask = async (url: string, path: string, accept = "application/json") => {
       const stopping = new AbortController();
-      const headers = { authorization: `Bearer ${app.key}`, accept: "text/event-stream" };
-      const { status } = await fetch(url + path, { headers, signal: stopping.signal });
+      const headers = { authorization: `Bearer ${app.key}`, accept };
+      const response = await fetch(url + path, { headers, signal: stopping.signal });
+      if (accept === "application/json") return response;
       stopping.abort();
-      return status;
+      return response;
     };
-    expect([await ask(service.url), await ask(other.url)]).toEqual([501, 200]);
+    for (const title of ["b", "a"])
+      await service.call(app, table, { method: "POST", json: { title } });
+    for (const [path, accept] of [
+      [`${table}/changes`, "text/event-stream"],
+      [`${table}?title=eq.a`],
+      [`${table}/groups?by=title`],
+    ] as const) {
+      const answers = [service.url, other.url].map((url) => ask(url, path, accept));
+      const statuses = (await Promise.all(answers)).map(({ status }) => status);
+      expect([path, ...statuses]).toEqual([path, expect.any(Number), 200]);
+      expect([400, 404, 501]).toContain(statuses[0] ?? 0);
+    }
+    const pages = [service.url, other.url].map(async (url) => {
+      const response = await ask(url, `${table}?limit=1`);
+      const { rows, ...rest } = (await response.json()) as { rows: object[] };
+      return { tag: response.headers.get("etag"), rows, rest };
+    });
+    const [plain, more] = await Promise.all(pages);
+    const rest = { limit: 1, offset: 0, hasMore: true };
+    expect(plain?.rest).toEqual(rest);
+    expect(more?.rest).toEqual({ ...rest, next: expect.any(String) } as typeof rest);
+    expect(more?.rows).toEqual(plain?.rows ?? []);
+    // A client must not take one for the other after a restart.
+    expect(more?.tag).not.toBe(plain?.tag ?? null);
   } finally {
     await other.close();
   }

@@ -63,9 +63,7 @@ const TABLES = declareRules({
 
 const service = await share(openTestService({ service: { ...UNGUARDED, previews: ["browser"] } }));
 const app = await service.makeApp();
-const views = await share(
-  openPersonViews(service, { app, tables: TABLES, hasFilters: false }, ROW_ENDPOINTS),
-);
+const views = await share(openPersonViews(service, { app, tables: TABLES }, ROW_ENDPOINTS));
 const ada = await views.makeCaller("member");
 const bob = await views.makeCaller("member");
 const lead = await views.makeCaller("lead");

@@ -24,7 +24,7 @@ afterEach(async () => {
 });
 const READ_ALL = "update rowhouse.isolation_checks set marks = ''";
 
-const listOutdated = () => findOutdatedTables(admin, { isReread: true });
+const listOutdated = () => findOutdatedTables(admin, true);
 const count = async (table: string) =>
   (await service.query<{ rows: number }>(`select count(*)::int4 as rows from rowhouse.${table}`))[0]
     ?.rows;

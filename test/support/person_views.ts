@@ -70,7 +70,7 @@ export type PersonViews = {
 /** Pushes the tables without their rules, and creates the functions of every role. */
 export async function openPersonViews(
   service: TestService,
-  { app, hasFilters = true, ...ruled }: { app: TestApp; hasFilters?: boolean } & Ruled,
+  { app, ...ruled }: { app: TestApp } & Ruled,
   endpoints: readonly Endpoint[],
 ): Promise<PersonViews> {
   const tables = tablesOf(ruled);
@@ -79,7 +79,7 @@ export async function openPersonViews(
     { admin: service.pushing, log: () => undefined },
     { app, definition: { version: 1, tables: plain }, options: { dryRun: false } },
   );
-  const site: FunctionSite = { dialect: "plain", hasFilters };
+  const site: FunctionSite = { dialect: "plain" };
   const sets = tables.flatMap((table) =>
     viewsOf(app.id, tables, table).map((view) => serveSet({ ...toColumnSet(table), view }, table)),
   );

@@ -15,7 +15,7 @@ import { declareRules } from "./rules.ts";
 import type { TestApp, TestService } from "./service.ts";
 
 export const RULE_PREVIEWS: readonly Preview[] = ["filters", "browser"];
-const SITE = { dialect: "plain", hasFilters: true } as const;
+const SITE = { dialect: "plain" } as const;
 
 export type Names = { teams: string; members: string; todos: string };
 

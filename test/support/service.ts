@@ -1,6 +1,6 @@
 /** A served service on a disposable database, with apps: the basis of every HTTP test. @module */
 
-import { type Database, readRows, recordFilters } from "../../src/db/mod.ts";
+import { type Database, readRows } from "../../src/db/mod.ts";
 import type { IdentitySettings } from "../../src/identity/mod.ts";
 import type { Log } from "../../src/observe.ts";
 import type { Scope } from "../../src/principal.ts";
@@ -19,7 +19,7 @@ import { TEST_HASHING, TEST_IDENTITY_SECRET, testDeps } from "./deps.ts";
 import { checkDescribed } from "./described.ts";
 import { pushDefinition } from "./push_steps.ts";
 import { makeSecrets, type Secrets } from "./secrets.ts";
-import { openShape, previewsOfRun, type Shape, serveAnother, TEST_SECRETS } from "./shape.ts";
+import { openShape, type Shape, serveAnother, TEST_SECRETS } from "./shape.ts";
 
 export type TestApp = { id: string; slug: string; key: string };
 
@@ -119,13 +119,11 @@ export async function openTestService(options: TestServiceOptions = {}): Promise
   const log: Log = (level, event, fields) => {
     lines.push(JSON.stringify({ level, event, ...fields }));
   };
-  const previews = options.service?.previews ?? previewsOfRun();
   const secrets = makeSecrets();
   for (const secret of [...Object.values(TEST_SECRETS), TEST_IDENTITY_SECRET]) secrets.add(secret);
   for (const name of ["adminUrl", "servingUrl", "pushUrl"] as const) secrets.addUrl(database[name]);
   const prepare = async (admin: Database) => {
     await admin.message(`${RENEW_VERDICT}; select 1`);
-    if (previews.includes("filters")) await recordFilters(admin, true);
   };
   const opened = await openShape(options, database, log, prepare);
   const { service, processes, url, pushing, close } = opened;

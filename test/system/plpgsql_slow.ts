@@ -55,7 +55,7 @@ describe.skipIf(!hasPlpgsqlCheck)("plpgsql_check", () => {
 
   test("finds no issue in the functions for tables of a Citus cluster", () => {
     const { tables } = definitionOf(EVERY_KIND);
-    const site = { dialect: "citus", hasFilters: false } as const;
+    const site = { dialect: "citus" } as const;
     const statements = tables.flatMap((table) => renderFunctions({ ...table, walks: [] }, site));
     // This server has no nodes.
     const local = statements.filter(

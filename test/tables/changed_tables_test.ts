@@ -16,7 +16,7 @@ import { countRuns } from "../support/tier.ts";
 const OWNER = { id: "owner", slug: "owner" };
 const GUEST = { id: "guest", slug: "guest" };
 const EMPTY: PushState = {
-  ...{ dialect: "plain", hasFilters: false, tables: [], migrations: [], head: undefined },
+  ...{ dialect: "plain", tables: [], migrations: [], head: undefined },
   ...{ journalBytes: 0, unheard: [], hasDeferredSteps: false, people: { isOpen: true, roles: [] } },
 };
 const SCHEMAS = countRuns(40);

@@ -59,7 +59,7 @@ test("an index and a reference on a large table are built after the push, as its
     `validate reference (parent) of ${name}, after the push`,
   ]);
   expect(result.migration?.sql).toContain(
-    `-- after the push: create index concurrently "${name}__title__idx"`,
+    `-- after the push: create index concurrently "${name}__title__search_idx"`,
   );
   expect(await readSteps(app)).toMatchObject([
     { kind: "index", columns: ["title"], state: "done", attempts: 1, fault: null },
@@ -184,7 +184,7 @@ test.each([
 
 test("an invalid index left by an interrupted build is dropped and rebuilt by a later push", async () => {
   const { name, app } = await makeTable(2);
-  const index = `${name}__title__idx`;
+  const index = `${name}__title__search_idx`;
   const schema = defineSchema({ [name]: { title: t.string().index() } });
   await pushLarge(app, schema);
   await run(`update pg_index set indisvalid = false where indexrelid = 'data.${index}'::regclass`);
@@ -202,9 +202,9 @@ test("pushes of every app skip a step that another process is running", async ()
   const { name, app } = await makeTable(1);
   const schema = defineSchema({ [name]: { title: t.string().index() } });
   await pushLarge(app, schema);
-  const where = `where name = '${name}__title__idx'`;
+  const where = `where name = '${name}__title__search_idx'`;
   await run(
-    `drop index data.${name}__title__idx`,
+    `drop index data.${name}__title__search_idx`,
     `update rowhouse.deferred_steps set state = 'running', lease_until = now() + interval '1 minute' ${where}`,
   );
 

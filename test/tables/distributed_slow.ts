@@ -51,7 +51,6 @@ const EMPTY: PushState = {
   hasDeferredSteps: false,
   people: { isOpen: true, roles: [] },
   dialect: "citus",
-  hasFilters: false,
 };
 
 /** Returns the message of a push and the state after it. */
@@ -241,7 +240,7 @@ test("the functions that read differ only in how statements are planned", () => 
     const set = { ...toColumnSet({ name, columns }), walks: [] };
     for (const endpoint of ["list", "get"] as const) {
       const [single, distributed] = DIALECT_NAMES.map((dialect) =>
-        renderBody(set, endpoint, { dialect, hasFilters: false }),
+        renderBody(set, endpoint, { dialect }),
       );
       expect(distributed?.replace("force_custom_plan", "force_generic_plan")).toBe(single ?? "");
     }

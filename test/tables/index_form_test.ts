@@ -1,14 +1,15 @@
-/** The form of indexes that conditions of lists can search: `PREVIEW=filters` gives it to them, and `migrate` changes it. */
+/** The indexes that conditions of lists can search: a push builds them, and `migrate` beside those of releases before 0.2.0. */
 import { expect } from "bun:test";
 import postgres from "postgres";
 import { readRows } from "../../src/db/mod.ts";
 import { defineSchema, t } from "../../src/schema/mod.ts";
-import { checkPreviews } from "../../src/service/doctor/schema_state.ts";
+import { checkSearch } from "../../src/service/doctor/schema_state.ts";
 import { makeIsolationCheck } from "../../src/tables/catalog/mod.ts";
 import { readDrift } from "../../src/tables/mod.ts";
 import { makeProject, runHere } from "../support/command.ts";
 import { TEST_IDENTITY_SECRET } from "../support/deps.ts";
 import { eventually } from "../support/eventually.ts";
+import { buildFormer } from "../support/former_form.ts";
 import { whileDone } from "../support/held_lock.ts";
 import { postChange, postSchema } from "../support/push.ts";
 import { openTestService } from "../support/service.ts";
@@ -36,7 +37,8 @@ const makeSchema = (more: object = {}) =>
       .index("level", "Name", "id")
       .index("status", "team"),
   });
-const PLAIN = [
+/** Those of 0.1 without the preview `filters`. */
+const FORMER = [
   ...["members__Name__idx", "members__email__key", "members__friend__idx"],
   ...["members__joined_at__idx", "members__level__Name__id__idx", "members__status__team__idx"],
   ...["members__team__joined_at__idx", "members__team__level__key"],
@@ -64,22 +66,20 @@ const rows = Array.from({ length: 12 }, (_, n) => ({
 for (let start = 0; start < rows.length; start += 5) await create(rows.slice(start, start + 5));
 
 /** Runs a command as an operator. */
-async function run(preview: string, ...words: string[]): Promise<string> {
+async function run(...words: string[]): Promise<string> {
   const { adminUrl, servingUrl, prepare } = service.database;
   const env = {
     ADMIN_DATABASE_URL: adminUrl,
     DATABASE_URL: servingUrl,
     DATABASE_PREPARE: prepare ? "on" : "off",
     IDENTITY_SECRET: TEST_IDENTITY_SECRET,
-    PREVIEW: preview,
   };
   const { code, out, err } = await runHere(words, { ...project, env });
   expect([code, err]).toEqual([0, expect.any(String)]);
   return out;
 }
 
-const END = ["--end-preview", "filters", "--yes"];
-const migrate = (preview: string) => run(preview, "migrate", ...(preview === "" ? END : []));
+const BOTH = [...FORMER, ...SEARCH].sort();
 
 /** The valid indexes of a table except its primary key. */
 async function listIndexes(table = "members"): Promise<string[]> {
@@ -114,7 +114,7 @@ async function find(query: string): Promise<unknown[]> {
   return (json as { rows: { level: number }[] }).rows.map(({ level }) => level);
 }
 
-testOne("a push with the preview gives indexes the form for searches", async () => {
+testOne("a push builds indexes that conditions can search", async () => {
   expect(await listIndexes()).toEqual(SEARCH);
   await expectClean();
   await expectUnique();
@@ -123,85 +123,21 @@ testOne("a push with the preview gives indexes the form for searches", async () 
   expect(await find("Name=is.null&order=id.desc")).toEqual([9, 6, 3, 0]);
 });
 
-testOne("migrate builds the indexes again in the form of the recorded previews", async () => {
-  await migrate("");
-  expect(await listIndexes()).toEqual(PLAIN);
-  await expectClean();
-  await expectUnique();
-  await migrate("filters");
-  expect(await listIndexes()).toEqual(SEARCH);
-  await expectClean();
-  await expectUnique();
-  expect(await find(`email=eq.${LONG}7`)).toEqual([7]);
-});
-
-testOne(
-  "migrate --dry-run lists the rebuilds for its setting PREVIEW, and changes nothing",
-  async () => {
-    type Planned = { refreshed: string[]; rebuilds: { table: string; indexes: string[] }[] };
-    const plan = async (preview: string) =>
-      JSON.parse(
-        await run(preview, "migrate", "--dry-run", "--json", ...(preview === "" ? END : [])),
-      ) as Planned;
-    expect(await plan("filters")).toMatchObject({ refreshed: [], rebuilds: [] });
-    const { refreshed, rebuilds } = await plan("");
-    expect(refreshed).toEqual(["members"]);
-    expect(rebuilds).toEqual([
-      expect.objectContaining({ table: "members", bytes: expect.any(Number) }),
-    ]);
-    const built = rebuilds[0]?.indexes ?? [];
-    expect(built.toSorted()).toEqual(PLAIN.filter((name) => !SEARCH.includes(name)));
-    expect(await run("", "migrate", "--dry-run", ...END)).toContain(
-      "without locking it: members__",
-    );
-    expect(await listIndexes()).toEqual(SEARCH);
-  },
-);
-
 testOne("migrate and doctor report built-ins that are not leakproof", async () => {
   const superuser = postgres(service.database.superuserUrl, { max: 1, onnotice: () => undefined });
   const warning = "name(text) is not leakproof";
-  expect(await migrate("filters")).not.toContain(warning);
+  expect(await run("migrate")).not.toContain(warning);
   await superuser.unsafe("alter function pg_catalog.name(pg_catalog.text) not leakproof");
-  expect(await migrate("filters")).toContain(warning);
-  expect(await migrate("")).not.toContain(warning);
-  await migrate("filters");
-  const results = await checkPreviews(service.service.admin, ["filters"]);
-  expect(results).toMatchObject([{ level: "ok" }, { level: "warn" }]);
+  expect(await run("migrate")).toContain(warning);
+  const results = await checkSearch(service.service.admin);
+  expect(results).toMatchObject([{ level: "warn" }]);
   expect(JSON.stringify(results)).toContain(warning);
   await superuser.unsafe("alter function pg_catalog.name(pg_catalog.text) leakproof");
   await superuser.end();
-  expect(await checkPreviews(service.service.admin, ["filters"])).toHaveLength(1);
+  expect(await checkSearch(service.service.admin)).toEqual([]);
 });
 
-testOne("a rebuild keeps the former form until the new one is built", async () => {
-  await migrate("");
-  const text = "update data.members set level = level where level = 0";
-  const { migrated } = await whileDone(service.database.superuserUrl, { text }, async () => {
-    const migrated = migrate("filters");
-    await eventually(async () => {
-      const [row] = await readRows<{ count: number }>(
-        service.service.admin,
-        "select count(*)::integer as count from rowhouse.deferred_steps where state = 'running'",
-      );
-      return row?.count === 1;
-    });
-    expect(await listIndexes()).toEqual(PLAIN);
-    // The status of an app has only the deferred steps of its pushes.
-    expect((await service.call(app, "/v1/data/schema")).json).toMatchObject({ deferredSteps: [] });
-    await expectUnique();
-    expect(await find(`email=eq.${LONG}7`)).toEqual([7]);
-    const rename = { kind: "rename_column", table: "members", column: "email", to: "mail" };
-    expect((await postChange(service, app, rename)).json).toMatchObject({ error: "push_busy" });
-    // Not the promise itself: the build ends only after this transaction.
-    return { migrated };
-  });
-  await migrated;
-  expect(await listIndexes()).toEqual(SEARCH);
-  await expectClean();
-});
-
-testOne("changes of a table keep the form", async () => {
+testOne("changes of a table keep its indexes", async () => {
   const change = async (request: { kind: string } & Record<string, unknown>) => {
     const { json } = await postChange(service, app, request);
     expect([request.kind, json]).toEqual([
@@ -228,3 +164,56 @@ testOne("changes of a table keep the form", async () => {
   await change({ kind: "drop_column", table: "members", column: "note" });
   expect(await listIndexes()).toEqual(SEARCH);
 });
+
+testOne(
+  "migrate builds indexes beside those of an earlier release, until the contract step",
+  async () => {
+    await buildFormer(service.service.admin, "members");
+    expect(await listIndexes()).toEqual(FORMER);
+    await expectUnique();
+    expect(await find(`email=eq.${LONG}7`)).toEqual([7]);
+    const { rebuilds } = JSON.parse(await run("migrate", "--dry-run", "--json")) as {
+      rebuilds: { table: string; indexes: string[] }[];
+    };
+    expect(rebuilds.map(({ table }) => table)).toEqual(["members"]);
+    expect(rebuilds[0]?.indexes.toSorted()).toEqual(SEARCH);
+    expect(await run("migrate", "--dry-run")).toContain("without locking it: members__");
+    expect(await listIndexes()).toEqual(FORMER);
+
+    const text = "update data.members set level = level where level = 0";
+    const { migrated } = await whileDone(service.database.superuserUrl, { text }, async () => {
+      const migrated = run("migrate");
+      await eventually(async () => {
+        const [row] = await readRows<{ count: number }>(
+          service.service.admin,
+          "select count(*)::integer as count from rowhouse.deferred_steps where state = 'running'",
+        );
+        return row?.count === 1;
+      });
+      expect(await listIndexes()).toEqual(FORMER);
+      // The status of an app has only the deferred steps of its pushes.
+      expect((await service.call(app, "/v1/data/schema")).json).toMatchObject({
+        deferredSteps: [],
+      });
+      await expectUnique();
+      expect(await find(`email=eq.${LONG}7`)).toEqual([7]);
+      const rename = { kind: "rename_column", table: "members", column: "email", to: "mail" };
+      expect((await postChange(service, app, rename)).json).toMatchObject({ error: "push_busy" });
+      // Not the promise itself: the build ends only after this transaction.
+      return { migrated };
+    });
+    await migrated;
+    expect(await listIndexes()).toEqual(BOTH);
+    await expectClean();
+    await expectUnique();
+    const rename = { kind: "rename_column", table: "members", column: "email", to: "mail" };
+    await postChange(service, app, rename);
+    expect(await listIndexes()).toContain("members__mail__key");
+    await expectClean();
+    await postChange(service, app, { ...rename, column: "mail", to: "email" });
+    await run("migrate", "--contract", "--yes");
+    expect(await listIndexes()).toEqual(SEARCH);
+    await expectClean();
+    await expectUnique();
+  },
+);

@@ -9,7 +9,13 @@ import { describe, expect, test } from "bun:test";
 import * as fc from "fast-check";
 import { defineSchema, t } from "../../src/schema/mod.ts";
 import { MAX_ROWS } from "../../src/std/limits.ts";
-import { deriveName, indexesOf, keysOf, referencesOf } from "../../src/tables/catalog/mod.ts";
+import {
+  deriveName,
+  indexesOf,
+  keysOf,
+  nameOf,
+  referencesOf,
+} from "../../src/tables/catalog/mod.ts";
 import { openTestService } from "../support/service.ts";
 import { share } from "../support/share.ts";
 import { drawRuns } from "../support/tier.ts";
@@ -260,7 +266,7 @@ test("every constraint of the tables has its derived name", async () => {
   );
   const derived = rows.flatMap(({ definition }) => {
     const table = JSON.parse(definition);
-    return [...keysOf(table), ...indexesOf(table), ...referencesOf(table)].map(({ name }) => name);
+    return [...keysOf(table), ...indexesOf(table), ...referencesOf(table)].map(nameOf);
   });
   expect(found.map(({ name }) => name).sort()).toEqual(derived.sort());
 });

@@ -32,6 +32,8 @@ const schema = defineSchema({
 const APPS = 100;
 const ROWS = 1000;
 const FIRST = "00000000-0000-7000-8000-000000000001";
+/** Of rows that all had the same reference, PostgreSQL would know that its index finds all rows of the app. */
+const SECOND = "00000000-0000-7000-8000-000000000002";
 
 const service = await share(openTestService());
 const app = await service.makeApp(schema);
@@ -47,11 +49,11 @@ const CALLS = ({ id, key }: TestApp, fresh: string): SqlCall[] => {
   return [
     {
       name: "list",
-      text: `select api.${functionOf(schema, "todos", "list")}('${id}', ${proof}, 1000, 0, 8388608, null, null)`,
+      text: `select api.${functionOf(schema, "todos", "list")}('${id}', ${proof}, 1000, 0, 8388608, 'page', null)`,
     },
     {
       name: "a page of the list",
-      text: `select api.${functionOf(schema, "todos", "list")}('${id}', ${proof}, 10, 500, 8388608, null, null)`,
+      text: `select api.${functionOf(schema, "todos", "list")}('${id}', ${proof}, 10, 500, 8388608, 'page', null)`,
     },
     {
       name: "get",
@@ -145,9 +147,10 @@ function findWasteful(found: { call: string; scans: PlanNode[] }[]): unknown[] {
 async function seed(apps: number): Promise<void> {
   await service.service.admin.message(`
 insert into data.projects (app_id, id, name) select case when a = 0 then '${app.id}'::uuid else gen_random_uuid() end, '${FIRST}', 'p' from generate_series(0, ${apps - 1}) a;
+insert into data.projects (app_id, id, name) select app_id, '${SECOND}', 'q' from data.projects;
 insert into data.todos (app_id, id, title, kind, rank, project)
-  select app_id, case when n = 1 then '${FIRST}' else gen_random_uuid() end::uuid, 'title ' || n, 'a', n, '${FIRST}'
-  from data.projects, generate_series(1, ${ROWS}) n order by n returning id`);
+  select app_id, case when n = 1 then '${FIRST}' else gen_random_uuid() end::uuid, 'title ' || n, 'a', n, case n % 2 when 0 then '${FIRST}' else '${SECOND}' end::uuid
+  from data.projects, generate_series(1, ${ROWS}) n where name = 'p' order by n returning id`);
 }
 
 describe("the functions scan by app_id", () => {
@@ -166,9 +169,8 @@ describe("the functions scan by app_id", () => {
     await seed(1);
     await service.service.admin.message("analyze data.todos, data.projects; select 1");
     expect(findWasteful(await readScans(app))).toEqual([]);
-    await service.service.admin.message(
-      "delete from data.todos; delete from data.projects returning id",
-    );
+    // Of a table that has lost its rows, its statistics still know the pages.
+    await service.service.admin.message("truncate data.todos, data.projects; select 1");
     await service.service.admin.message(
       "insert into data.projects (app_id, id, name) select gen_random_uuid(), gen_random_uuid(), 'p' returning id",
     );

@@ -135,7 +135,6 @@ const EMPTY: PushState = {
   hasDeferredSteps: false,
   people: { isOpen: true, roles: [] },
   dialect: "plain",
-  hasFilters: false,
 };
 
 const applyPlan = (state: PushState, app: string, plan: ReturnType<typeof planPush>) =>

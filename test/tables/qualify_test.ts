@@ -82,7 +82,7 @@ describe("has no safe form for", () => {
 });
 
 test("a body names the file that generates it, and has no empty lines", async () => {
-  const site = { dialect: "plain" as const, hasFilters: true };
+  const site = { dialect: "plain" as const };
   for (const endpoint of ALL_ENDPOINTS) {
     const body = renderBody(
       { name: "a", columns: [{ name: "a", kind: "string" }], walks: [] },
@@ -113,7 +113,7 @@ test("the functions of the widest table have max 300 KB each, and a walk of the 
     for (const endpoint of ALL_ENDPOINTS) {
       const set = { name: "t".repeat(48), columns, walks };
       const max = endpoint === "walk" ? 1_000_000 : 300_000;
-      const body = renderBody(set, endpoint, { dialect, hasFilters: true });
+      const body = renderBody(set, endpoint, { dialect });
       expect([endpoint, body.length < max]).toEqual([endpoint, true]);
     }
 });
@@ -129,7 +129,7 @@ test("the functions of the widest table of each kind have max 500 KB each", () =
     })) as ColumnSet["columns"];
     for (const endpoint of ALL_ENDPOINTS) {
       const set = { name: "t".repeat(48), columns, walks: [] };
-      const body = renderBody(set, endpoint, { dialect: "plain", hasFilters: true });
+      const body = renderBody(set, endpoint, { dialect: "plain" });
       expect([kind, endpoint, body.length < 500_000]).toEqual([kind, endpoint, true]);
     }
   }

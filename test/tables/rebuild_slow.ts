@@ -1,4 +1,4 @@
-/** Rebuilds of indexes after a change of `PREVIEW`, with writers and killed processes. */
+/** Builds of indexes beside those of releases before 0.2.0, with writers and killed processes. */
 import { describe, expect, test } from "bun:test";
 import postgres from "postgres";
 import { call, readRows } from "../../src/db/mod.ts";
@@ -9,6 +9,7 @@ import { citusUrl } from "../support/citus.ts";
 import { makeProject, runHere, startCommand } from "../support/command.ts";
 import { TEST_IDENTITY_SECRET } from "../support/deps.ts";
 import { eventually } from "../support/eventually.ts";
+import { buildFormer } from "../support/former_form.ts";
 import { whileDone } from "../support/held_lock.ts";
 import { postChange } from "../support/push.ts";
 import { openTestService } from "../support/service.ts";
@@ -29,7 +30,8 @@ const schema = defineSchema({
     .unique("status", "team")
     .index("status", "note"),
 });
-const PLAIN = [
+/** Those of 0.1 without the preview `filters`. */
+const FORMER = [
   "members__email__key",
   "members__note__idx",
   "members__status__note__idx",
@@ -41,7 +43,7 @@ const SEARCH = [
   "members__status__note__sorted_idx",
   "members__status__team__sorted_key",
 ];
-const INDEXES: Readonly<Record<string, string[]>> = { "": PLAIN, filters: SEARCH };
+const BOTH = [...FORMER, ...SEARCH].sort();
 
 const project = await share(makeProject());
 const service = await share(openTestService({ service: { previews: ["filters"] } }));
@@ -49,25 +51,26 @@ const app = await service.makeApp(schema);
 const create = (json: object) => service.call(app, MEMBERS, { method: "POST", json });
 for (let n = 0; n < 20; n++) expect((await create({ email: `first ${n}` })).status).toBe(201);
 
-function settings(preview: string) {
+function settings() {
   const { adminUrl, servingUrl, prepare } = service.database;
   const env = {
     ADMIN_DATABASE_URL: adminUrl,
     DATABASE_URL: servingUrl,
     DATABASE_PREPARE: prepare ? "on" : "off",
     IDENTITY_SECRET: TEST_IDENTITY_SECRET,
-    PREVIEW: preview,
   };
   return { ...project, env };
 }
 
-/** Without the preview, the command ends it. */
-const toMigrate = (preview: string) =>
-  preview === "" ? ["migrate", "--end-preview", "filters", "--yes"] : ["migrate"];
-
-async function migrate(preview: string): Promise<void> {
-  const { code, err } = await runHere(toMigrate(preview), settings(preview));
+async function migrate(...words: string[]): Promise<void> {
+  const { code, err } = await runHere(["migrate", ...words], settings());
   expect([code, err]).toEqual([0, ""]);
+}
+
+/** As before the upgrade. */
+async function goBack(): Promise<void> {
+  for (const table of ["members", "prices"]) await buildFormer(service.service.admin, table);
+  expect(await listIndexes(true)).toEqual(FORMER);
 }
 
 /** Runs statements as an operator. */
@@ -93,8 +96,8 @@ async function readUnfinished(): Promise<unknown[]> {
   return await readRows(service.service.admin, sql);
 }
 
-async function expectForm(preview: string): Promise<void> {
-  expect(await listIndexes(true)).toEqual(INDEXES[preview] ?? []);
+async function expectIndexes(indexes: readonly string[]): Promise<void> {
+  expect(await listIndexes(true)).toEqual([...indexes]);
   expect(await listIndexes(false)).toEqual([]);
   expect(await readUnfinished()).toEqual([]);
   expect(await readDrift(service.service.admin)).toEqual([]);
@@ -153,26 +156,28 @@ async function upsert(writer: number, state: { isOver: boolean }): Promise<void>
         method: "POST",
         json,
       });
-      // Without the preview, its functions do not exist.
-      if (status !== 503) expect([path, status < 300 ? "" : text]).toEqual([path, ""]);
+      expect([path, status < 300 ? "" : text]).toEqual([path, ""]);
     }
   }
 }
 
-describe.skipIf(citusUrl() !== undefined)("during a rebuild", () => {
-  test.each(["", "filters", ""])(
-    "writers with the same values get one row each while indexes are built for PREVIEW='%s'",
-    async (preview) => {
+describe.skipIf(citusUrl() !== undefined)("during a build", () => {
+  test("writers with the same values get one row each, also while the contract step drops the former indexes", async () => {
+    await goBack();
+    for (const [words, indexes] of [
+      [[], BOTH],
+      [["--contract", "--yes"], SEARCH],
+    ] as const) {
       const state = { isOver: false };
       const writers = [0, 1, 2, 3].flatMap((writer) => [
         write(writer, state),
         upsert(writer, state),
       ]);
-      await migrate(preview).finally(() => {
+      await migrate(...words).finally(() => {
         state.isOver = true;
       });
       await Promise.all(writers);
-      await expectForm(preview);
+      await expectIndexes(indexes);
       const columns = ["members (email)", "members (status, team)", "prices (code)"];
       for (const listed of columns) {
         const [table = "", values = ""] = listed.split(/ (.*)/);
@@ -185,35 +190,19 @@ describe.skipIf(citusUrl() !== undefined)("during a rebuild", () => {
         "select id::text from data.members where note = 'kept'",
       );
       expect(new Set(rows.map(({ id }) => id))).toEqual(kept);
-    },
-  );
+    }
+  });
 });
 
 const WRITE = "update data.members set note = note where email = 'first 0'";
-/** It holds a lock but no snapshot, so that only the drop of an index waits for it. */
-const READ = "select from data.members limit 1";
 
-type Cut = { from: string; to: string; hold: string; unfinished: string };
-const CUTS: Cut[] = [
-  { from: "", to: "filters", hold: WRITE, unfinished: "search_key" },
-  { from: "", to: "filters", hold: READ, unfinished: "__key" },
-  { from: "filters", to: "", hold: WRITE, unfinished: "__key" },
-  { from: "filters", to: "", hold: READ, unfinished: "search_key" },
-];
-
-/** Kills a run of migrate, and its sessions as a restart of PostgreSQL would, while an index is unfinished. */
-async function cutMigrate({ from, to, hold, unfinished }: Cut): Promise<void> {
-  await migrate(from);
-  await whileDone(service.database.superuserUrl, { text: hold }, async () => {
-    const migrating = startCommand(toMigrate(to), settings(to));
-    await eventually(
-      async () =>
-        (await listIndexes(false)).some(
-          (name) =>
-            name.endsWith(unfinished) && (INDEXES[hold === READ ? from : to] ?? []).includes(name),
-        ),
-      { describe: migrating.output },
-    );
+testOne("a killed run leaves an invalid index, and the next run is clean", async () => {
+  await goBack();
+  await whileDone(service.database.superuserUrl, { text: WRITE }, async () => {
+    const migrating = startCommand(["migrate"], settings());
+    await eventually(async () => (await listIndexes(false)).length > 0, {
+      describe: migrating.output,
+    });
     await migrating.kill("SIGKILL");
     await run(
       `select pg_terminate_backend(pid) from pg_stat_activity
@@ -221,36 +210,25 @@ async function cutMigrate({ from, to, hold, unfinished }: Cut): Promise<void> {
       "update rowhouse.deferred_steps set lease_until = '-infinity'",
     );
   });
-  expect(await listIndexes(false)).not.toEqual([]);
-}
-
-describe.skipIf(citusUrl() !== undefined)("a killed run", () => {
-  test.each(CUTS)(
-    "from PREVIEW='$from' to '$to' leaves $unfinished, and the next run with either setting is clean",
-    async (cut) => {
-      for (const preview of [cut.to, cut.from]) {
-        await cutMigrate(cut);
-        const { status, json } = await create({ email: "first 3" });
-        expect([status, json]).toEqual([
-          409,
-          expect.objectContaining({ details: [expect.objectContaining({ path: "/email" })] }),
-        ]);
-        await migrate(preview);
-        await expectForm(preview);
-      }
-    },
-  );
+  expect(SEARCH).toEqual(expect.arrayContaining(await listIndexes(false)));
+  const { status, json } = await create({ email: "first 3" });
+  expect([status, json]).toEqual([
+    409,
+    expect.objectContaining({ details: [expect.objectContaining({ path: "/email" })] }),
+  ]);
+  await migrate();
+  await expectIndexes(BOTH);
 });
 
 testOne(
   "a build renews its lease, and other logins neither drop it nor take steps of its table",
   async () => {
-    await migrate("");
+    await goBack();
     const { migrated } = await whileDone(
       service.database.superuserUrl,
       { text: WRITE },
       async () => {
-        const migrated = migrate("filters");
+        const migrated = migrate();
         await eventually(async () => (await listIndexes(false)).length > 0);
         const readLease = async () =>
           await readRows<{ name: string; until: string }>(
@@ -273,6 +251,6 @@ testOne(
       },
     );
     await migrated;
-    await expectForm("filters");
+    await expectIndexes(BOTH);
   },
 );

@@ -33,7 +33,7 @@ const RULES = {
 const ruled = read(RULES);
 const plain = read(undefined);
 const EMPTY: PushState = {
-  ...{ dialect: "plain", hasFilters: false, tables: [], migrations: [], head: undefined },
+  ...{ dialect: "plain", tables: [], migrations: [], head: undefined },
   ...{ journalBytes: 0, unheard: [], hasDeferredSteps: false, people: { isOpen: true, roles: [] } },
 };
 

@@ -12,14 +12,12 @@ import { citusUrl } from "../support/citus.ts";
 import { functionOf } from "../support/functions.ts";
 import { freshName, postSchema } from "../support/push.ts";
 import { openTestService, type TestApp } from "../support/service.ts";
-import { previewsOfRun } from "../support/shape.ts";
 import { share } from "../support/share.ts";
 
 const service = await share(openTestService());
 
 const ENDPOINTS = endpointsOf({
   dialect: citusUrl() === undefined ? "plain" : "citus",
-  hasFilters: previewsOfRun().includes("filters"),
 }).toSorted();
 
 const post = (json: object) => ({ method: "POST", json });

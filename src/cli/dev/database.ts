@@ -152,7 +152,6 @@ async function provision(
     DATABASE_URL: serving.address.url,
     ADMIN_DATABASE_URL: admin.url,
     CONSOLE_DATABASE_URL: acting.address.url,
-    PREVIEW: config.PREVIEW,
   };
   await withDatabase(
     admin,
@@ -160,16 +159,11 @@ async function provision(
     async (database) => {
       for (const login of [serving, pushing, acting]) await makeLogin(database, login);
       const isNew = !(await hasTables(database));
-      const { applied, refreshed, rebuilt, isUpgraded } = await setUpDatabase(database, urls, {
-        // dev has exactly the form of its start.
-        isEnding: !config.PREVIEW.includes("filters"),
-      });
+      const { applied, refreshed, rebuilt, isUpgraded } = await setUpDatabase(database, urls);
       if (!isNew && isUpgraded)
         report(`Upgraded the database to this release, with all rows${describeSteps(applied)}`);
       else if (!isNew && refreshed.length > 0)
-        report(
-          `Renewed the functions of ${showCount(refreshed.length, "table")} ${config.PREVIEW.includes("filters") ? "for" : "without"} the preview filters`,
-        );
+        report(`Renewed the functions of ${showCount(refreshed.length, "table")}`);
       await grantPush(database, pushing.address.url);
       const administration = { admin: database, address: admin, config };
       await rebuild(administration, { left: rebuilt, print: report, warn: report });

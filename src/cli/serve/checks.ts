@@ -18,7 +18,6 @@ import { showCount } from "../../std/count.ts";
 import { findUncallableTables } from "../../tables/mod.ts";
 import { RejectedError } from "../command.ts";
 import { checkMigrated, checkVersion, isUnavailable } from "../database.ts";
-import { checkForm } from "../filters_form.ts";
 import type { ServeConfig } from "../settings.ts";
 
 /** How often to retry a database that was unavailable at the start. */
@@ -50,18 +49,6 @@ export async function warnOfLogins(
   );
 }
 
-/** A process can leave filters out, such as before an operator ends them. A forgotten setting looks the same. */
-export async function warnOfForm(
-  { db }: Service,
-  { config: { ROLE, PREVIEW }, log }: { config: Config; log: Log },
-): Promise<void> {
-  if (servesRows(ROLE) && (await checkForm(db, PREVIEW)))
-    log("warn", "preview not served", {
-      message:
-        "The database has the preview filters, and this process does not serve it: add filters to PREVIEW, or end it with rowhouse migrate --end-preview filters",
-    });
-}
-
 /** The pushing login is not required at the start: if it cannot connect, that is only a warning. */
 async function checkPoolers(config: ServeConfig): Promise<CheckResult[]> {
   const { DATABASE_URL, ADMIN_DATABASE_URL, DATABASE_PREPARE: prepare, ROLE } = config;
@@ -79,15 +66,12 @@ async function checkPoolers(config: ServeConfig): Promise<CheckResult[]> {
 
 /** Whether the database is available. @throws {RejectedError} it is available, but cannot be served */
 export async function checkService(service: Service, config: ServeConfig): Promise<boolean> {
-  const { ROLE, COOKIE_DOMAIN, PREVIEW } = config;
+  const { ROLE, COOKIE_DOMAIN } = config;
   try {
     reject(await checkPoolers(config));
     await checkVersion(service.db);
     await checkMigrated(service.db);
-    if (servesRows(ROLE)) {
-      await checkForm(service.db, PREVIEW);
-      await checkFunctions(service.db);
-    }
+    if (servesRows(ROLE)) await checkFunctions(service.db);
     if (servesPeople(ROLE)) reject(await checkCookieDomain(service.db, COOKIE_DOMAIN));
     await service.warm();
     return true;

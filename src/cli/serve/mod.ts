@@ -10,13 +10,7 @@ import { explainFailure } from "../database.ts";
 import { openFrom } from "../open_service.ts";
 import { openLog, readServeSettings, readWhole } from "../settings.ts";
 import { STOP_SIGNALS, untilSignal } from "../signals.ts";
-import {
-  checkService,
-  waitForDatabase,
-  warnOfForm,
-  warnOfLogins,
-  warnOfSettings,
-} from "./checks.ts";
+import { checkService, waitForDatabase, warnOfLogins, warnOfSettings } from "./checks.ts";
 import { type ListenOptions, listen } from "./listen.ts";
 import { reportListening, superviseWorkers, untilStopSignal } from "./workers.ts";
 
@@ -67,7 +61,6 @@ async function runServe({ args, env, terminal }: Setting): Promise<ExitCode> {
     // Only the first of several workers warns.
     if (isThere && (worker ?? "0") === "0") {
       await warnOfLogins(service, { config, log });
-      await warnOfForm(service, { config, log });
     }
     const serving = listen(service, { ...toListenOptions(config, worker), log });
     log("info", "listening", {

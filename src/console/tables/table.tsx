@@ -11,7 +11,7 @@ import {
   type Constraint,
   indexesOf,
   keysOf,
-  nameIn,
+  nameOf,
   referencesOf,
 } from "../../tables/catalog/mod.ts";
 import { type Difference, findTableDifferences } from "../../tables/mod.ts";
@@ -215,10 +215,10 @@ function renderConstraints({ name, definition, builds, found }: TableView): Html
   );
 }
 
-/** The name of the index in the form in which it exists. */
+/** The name of the index; until it is built, that of the one before. */
 function findName(constraint: Constraint, found: TableView["found"]): string {
-  const search = nameIn(constraint, "search");
-  return findState(found?.parts ?? {}, search) === undefined ? constraint.name : search;
+  const name = nameOf(constraint);
+  return findState(found?.parts ?? {}, name) === undefined ? constraint.name : name;
 }
 
 const BUILD_LABELS: Readonly<Record<string, string>> = {

@@ -14,7 +14,7 @@ import {
 import type { Person } from "../../principal.ts";
 import { Problem, toSentence } from "../../problem.ts";
 import { toDurationText } from "../../std/duration.ts";
-import { NO_WALK, type RecordedTable, TAG_LENGTH } from "../../tables/catalog/mod.ts";
+import { NO_WALK, PAGE_ENDS, type RecordedTable, TAG_LENGTH } from "../../tables/catalog/mod.ts";
 import { callFunction, findCurrent } from "../call.ts";
 import type { DataDeps } from "../deps.ts";
 import { proveKey } from "../prove_key.ts";
@@ -63,6 +63,11 @@ const MAX_TAGGED_ROWS = 2000;
 /** A page with more rows is probably too large for a pipelined call. Without a tag, the first call is not pipelined. */
 const MAX_INLINE_ROWS = 100;
 
+/** Whether lists have conditions, and end in a cursor. */
+function servesQueries({ previews, catalog }: DataDeps): boolean {
+  return previews.includes("filters") && catalog.dialect().lacks === undefined;
+}
+
 /** A person whose rule has no walks, or too many rows or memberships for those of a list, gets the page of a query. */
 async function findPage(
   deps: DataDeps,
@@ -70,17 +75,16 @@ async function findPage(
   asked: PageQuery,
 ): Promise<FoundPage> {
   const { table, tags } = asked;
-  const find = () => {
+  const find = async () => {
     const query = { ...readQuery(deps, context, table), isCounted: false };
-    return findQueriedPage(deps, context, { table, tags, query, isFound: true });
+    const page = await findQueriedPage(deps, context, { table, tags, query, isFound: true });
+    return servesQueries(deps) ? page : withoutCursor(page);
   };
-  const hasFilters = deps.previews.includes("filters");
-  if (hasFilters && !isRuleWalked(table, context.principal.person)) return await find();
-  const page = await walkPage(deps, context, asked).catch((error: unknown) => {
+  if (!isRuleWalked(table, context.principal.person)) return await find();
+  return await walkPage(deps, context, asked).catch((error: unknown) => {
     if (error instanceof SignalError && error.signal === SIGNALS.tooManyVisits) return find();
     throw error;
   });
-  return hasFilters ? page : withoutCursor(page);
 }
 
 async function walkPage(
@@ -88,7 +92,7 @@ async function walkPage(
   context: KeyRequestContext,
   { table, limit, offset, tags }: PageQuery,
 ): Promise<FoundPage> {
-  const known = tags.join(",");
+  const known = [PAGE_ENDS[servesQueries(deps) ? "cursor" : "plain"], ...tags].join(",");
   const { person } = context.principal;
   // An API key reads no other rows than those of the page.
   const isServed = isRuleWalked(table, person);
@@ -109,7 +113,7 @@ async function walkPage(
   return readFound(await call(null));
 }
 
-/** The cursor at the end of a page, which a process without the preview `filters` does not send. */
+/** The cursor at the end of the page of a query, which a process without the preview `filters` does not send. */
 const CURSOR = /(?<="hasMore":(?:true|false)),"next":(?:null|"[\w-]+")(?=\}$)/;
 /** Longer than the cursor of a list. */
 const END_BYTES = 256;

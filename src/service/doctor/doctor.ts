@@ -60,13 +60,14 @@ import {
   checkFunctions,
   checkNodeAddresses,
   checkNodes,
-  checkPreviews,
   checkProcesses,
+  checkSearch,
   checkSizes,
   checkSwitches,
   evaluateIsolation,
   evaluateMigrations,
   evaluateRelease,
+  showPreviews,
 } from "./schema_state.ts";
 import { checkNodeLogs, evaluateSession } from "./session.ts";
 
@@ -120,7 +121,10 @@ export const CHECKS: readonly Check[] = [
   check("migrations", ["checking"], findMigrations),
   check("processes", ["checking", "migrated"], ({ checking }) => checkProcesses(checking)),
   check("previews", ["checking", "migrated"], (known) =>
-    readsTables(known) ? checkPreviews(known.checking, known.previews) : [],
+    readsTables(known) ? showPreviews(known.previews) : [],
+  ),
+  check("search", ["checking", "migrated"], (known) =>
+    readsTables(known) ? checkSearch(known.checking) : [],
   ),
   check("switches", ["checking", "migrated"], ({ checking }) => checkSwitches(checking)),
   check("upgrade", ["checking", "migrated"], (known) =>

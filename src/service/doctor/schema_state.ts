@@ -12,7 +12,6 @@ import {
   type NodeEntry,
   RELEASE_TEXT,
   type Result,
-  readFilters,
   showRelease,
   toNodeRemedy,
 } from "../../db/mod.ts";
@@ -54,40 +53,20 @@ export function evaluateMigrations(state: MigrationState): CheckResult {
   });
 }
 
-/** Compares PREVIEW with the form of the database, which only `filters` changes; if PREVIEW is invalid, reports the form. */
-export async function checkPreviews(
-  admin: Database,
-  previews: readonly Preview[] | undefined,
-): Promise<CheckResult[]> {
-  const about = "previews";
-  const hasFilters = await readFilters(admin);
-  const issues = hasFilters ? await findSearchIssues(admin) : [];
-  return [
-    comparePreviews(previews ?? (hasFilters ? ["filters"] : []), hasFilters),
-    ...issues.map((issue) =>
-      warn(about, {
-        message: `${issue}: conditions and orders of texts cannot use an index`,
-        remedy: "use PostgreSQL with its own definitions of built-in functions",
-      }),
-    ),
-  ];
+/** The previews of this setting; if PREVIEW is invalid, none. */
+export function showPreviews(previews: readonly Preview[] = []): CheckResult {
+  return pass("previews", `on: ${previews.toSorted().join(", ") || "none"}`);
 }
 
-function comparePreviews(named: readonly Preview[], hasFilters: boolean): CheckResult {
-  const about = "previews";
-  const isNamed = named.includes("filters");
-  if (isNamed === hasFilters)
-    return pass(about, `on: ${named.length === 0 ? "none" : named.toSorted().join(", ")}`);
-  if (isNamed)
-    return fail(about, {
-      message: "PREVIEW names filters, which the database does not have",
-      remedy: "run rowhouse migrate with this PREVIEW, or correct the setting",
-    });
-  return warn(about, {
-    message: "PREVIEW does not name filters: a process with this setting does not serve it",
-    remedy:
-      "add it to PREVIEW, or restart the service without it and run rowhouse migrate --end-preview filters",
-  });
+/** What keeps the server from searching the indexes of texts. */
+export async function checkSearch(admin: Database): Promise<CheckResult[]> {
+  const issues = await findSearchIssues(admin);
+  return issues.map((issue) =>
+    warn("search", {
+      message: `${issue}: conditions and orders of texts cannot use an index`,
+      remedy: "use PostgreSQL with its own definitions of built-in functions",
+    }),
+  );
 }
 
 /** An app's switch without a process that serves it: clients get errors, and the database records what no one reads. */
@@ -118,7 +97,7 @@ export async function checkContract(db: Database): Promise<CheckResult[]> {
 /** Whether this release generated the functions of all tables, and otherwise whether it can call them. */
 export async function checkFunctions(admin: Database): Promise<CheckResult> {
   const about = "functions";
-  const outdated = (await findOutdatedTables(admin, { isReread: true })).length;
+  const outdated = (await findOutdatedTables(admin, true)).length;
   const uncallable = (await findUncallableTables(admin)).length;
   if (outdated === 0) return pass(about, "of all tables are from this release");
   const tables = `${outdated} ${outdated === 1 ? "table" : "tables"}`;

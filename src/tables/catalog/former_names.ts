@@ -1,8 +1,9 @@
 /**
  * The names that indexes and hidden columns of a database can have besides those of this release. Databases have them until
- * `rowhouse migrate --contract`, because processes before 0.2.0 search by them. Pure.
+ * `rowhouse migrate --contract`, because processes before 0.2.0 use them. Pure.
  *
- * Such a release stored a number or decimal of an index for searches once more, as a double in the column `#price`. It split an index
+ * Such a release built an index under its name in the record, without the parts by which it is searched, unless the database had the
+ * preview `filters`. With it, it stored a number or decimal of an index for searches once more, as a double in the column `#price`. It split an index
  * with an enum into an index for each value, and had the enums of a unique index at its end.
  *
  * @module
@@ -17,6 +18,7 @@ import {
   indexesOf,
   keysOf,
   MAX_BYTES,
+  nameOf,
   namesOf,
   type RecordedDefinition,
   referencesOf,
@@ -38,7 +40,7 @@ export function canHaveKey(kind: Kind): boolean {
   return kind === "number" || kind === "decimal";
 }
 
-/** Every name that an index can have had. */
+/** Every name that an index can have had, besides that in the record. */
 export function formerNames({ name, columns }: TableDefinition, index: Constraint): string[] {
   const search = formerName(name, index);
   const enums = columns.filter((column) => column.kind === "enum");
@@ -74,7 +76,8 @@ function splitName(search: string, value: string | null): string {
 
 /** Whether an index had this name, also before its enums got other values. */
 export function isFormerName(table: string, index: Constraint, name: string): boolean {
-  if (namesOf(index).includes(name)) return false;
+  if (name === nameOf(index)) return false;
+  if (name === index.name) return true;
   const search = formerName(table, index);
   if (name === search) return true;
   const start = search.replace(/search_idx$/, "");
@@ -82,9 +85,9 @@ export function isFormerName(table: string, index: Constraint, name: string): bo
   return index.kind === "idx" && name.startsWith(start) && end.test(name.slice(start.length));
 }
 
-/** Whether an index has this name in one of its forms, now or before. */
+/** Whether an index has this name, now or before. */
 export function isNameOf(table: string, index: Constraint, name: string): boolean {
-  return namesOf(index).includes(name) || isFormerName(table, index, name);
+  return name === nameOf(index) || isFormerName(table, index, name);
 }
 
 /** The constraint or index of this table with this name. A shard can have shortened the name. */
@@ -96,6 +99,8 @@ export function findConstraint(table: RecordedDefinition, name: string): Constra
     (named) => named.kind !== "fkey" && isFormerName(table.name, named, name),
   );
   if (former !== undefined) return former;
-  const [shortened, other] = all.filter((named) => isNamed(named.name, name));
+  const [shortened, other] = all.filter((named) =>
+    namesOf(named).some((whole) => isNamed(whole, name)),
+  );
   return other === undefined ? shortened : undefined;
 }

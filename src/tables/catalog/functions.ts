@@ -6,64 +6,38 @@
  */
 
 import {
-  CHANGES,
+  ALL_ENDPOINTS,
   type Dialect,
   type DialectName,
   dialectOf,
   ENDPOINTS,
   type Endpoint,
   echoColumn,
-  FILTERS,
   FORMER_ENDPOINTS,
   type FormerEndpoint,
-  GROUPED,
   PLAIN,
   quoteName,
 } from "../../db/mod.ts";
 import { Problem } from "../../problem.ts";
 import { quoteElement } from "../../std/quote.ts";
 import { type ColumnSet, hashColumnSet } from "./catalog.ts";
-import type { IndexForm } from "./names.ts";
 
 export { ALL_ENDPOINTS, type Endpoint } from "../../db/mod.ts";
 
-/** What the form of a database's functions and indexes depends on. */
-export type FunctionSite = {
-  readonly dialect: DialectName;
-  /** Whether `rowhouse migrate` turned the preview `filters` on. No other preview changes a database. */
-  readonly hasFilters: boolean;
-};
-
-/** Whether the tables have functions for lists with conditions. */
-export function servesFilters(site: FunctionSite): boolean {
-  return site.hasFilters && isOneServer(site);
-}
+/** What the functions and indexes of a database depend on: no setting changes them. */
+export type FunctionSite = { readonly dialect: DialectName };
 
 /** Whether one server has the rows: a cluster has only functions for API keys, each of which writes rows one by one. */
-export function isOneServer(site: Pick<FunctionSite, "dialect">): boolean {
+export function isOneServer(site: FunctionSite): boolean {
   return dialectOf(site).lacks === undefined;
 }
 
-export function formAt(site: FunctionSite): IndexForm {
-  return servesFilters(site) ? "search" : "plain";
-}
-
 export function endpointsOf(site: FunctionSite): readonly Endpoint[] {
-  if (!isOneServer(site)) return ENDPOINTS;
-  return [...ENDPOINTS, GROUPED, ...(servesFilters(site) ? FILTERS : []), CHANGES];
+  return isOneServer(site) ? ALL_ENDPOINTS : ENDPOINTS;
 }
 
-/** Endpoints that a database of an earlier release lacks: only their own requests fail until it is migrated. */
-const OPTIONAL: readonly Endpoint[] = [
-  ...([GROUPED, "update_many", "find", "children_of", "find_groups", "upsert"] as const),
-  ...(["update_keyed", "update_found", "delete_found"] as const),
-  CHANGES,
-];
-
-/** The endpoints without which a table cannot be served. */
-export function requiredEndpointsOf(site: FunctionSite): readonly Endpoint[] {
-  return endpointsOf(site).filter((endpoint) => !OPTIONAL.includes(endpoint));
-}
+/** The endpoints without which a table cannot be served. Until a database of an earlier release is migrated, only requests to others fail. */
+export const REQUIRED: readonly Endpoint[] = ENDPOINTS.filter((name) => name !== "update_many");
 
 /** Writes that find rows by their values, so their keys also need `data:read`. */
 export const READS_TOO: ReadonlySet<Endpoint> = new Set<Endpoint>([
@@ -87,6 +61,8 @@ export const ROW_MATCH = "ifMatch";
 export const NO_MATCHES = "N";
 /** The detail of the error of a walk along an index that the function does not have. */
 export const NO_WALK = "walk";
+/** What `known` of a list begins with: whether the page ends in a cursor. Processes before 0.2.0 send only tags. */
+export const PAGE_ENDS = { cursor: "next", plain: "page" } as const;
 /** The detail of the error of a write whose conditions match more rows than its limit. */
 export const TOO_MANY_ROWS = "rows";
 /** The start of the detail of the error of conditions that too many referenced rows meet, before the path of the reference. */
@@ -151,7 +127,7 @@ const ARGUMENTS = {
   bytes: "int4",
   /** The accepted tags of the row for a write, separated by commas; `null` accepts any. */
   match: "tags",
-  /** The tags of the page that the caller has, separated by commas; `null` if it has none. */
+  /** The tags of the page that the caller has, separated by commas; of a list after one of {@linkcode PAGE_ENDS}. */
   known: "tags",
   /** Above about this many bytes, the function returns only the tag of the page; `null`: no limit. */
   inline: "bound",

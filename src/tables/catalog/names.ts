@@ -23,28 +23,23 @@ export type DeferredParts = {
 
 export type Constraint = {
   readonly kind: "key" | "idx" | "fkey";
+  /** The name in the record. */
   readonly name: string;
   readonly columns: readonly string[];
   /** The kinds of these columns, in the same order. */
   readonly kinds: readonly Kind[];
-  /** The name of the index in the form that conditions and orders can search, if it has another form than `name`. */
+  /** The name of the index that conditions and orders can search; absent: it is searched only by its values, and has the name in the record. */
   readonly search?: string;
   /** The app whose rows the index contains; absent: all apps. */
   readonly appId?: string;
 };
 
-/** The forms of an index: `plain`, or `search`, which conditions and orders of lists use if the database has the preview `filters`. */
-export type IndexForm = "plain" | "search";
-
-export function nameIn({ name, search }: Constraint, form: IndexForm): string {
-  return (form === "search" ? search : undefined) ?? name;
+/** The name in the database. */
+export function nameOf({ name, search }: Pick<Constraint, "name" | "search">): string {
+  return search ?? name;
 }
 
-export function formOf({ search }: Constraint, name: string): IndexForm {
-  return name === search ? "search" : "plain";
-}
-
-/** The names of an index in its forms. */
+/** The names of an index in the record and in the database. */
 export function namesOf({ name, search }: Constraint): readonly string[] {
   return search === undefined ? [name] : [name, search];
 }
@@ -53,16 +48,16 @@ export function namesOf({ name, search }: Constraint): readonly string[] {
 const MAX_TERMS = 30;
 
 /**
- * Whether the index has a form for searches. It has parts of texts instead of their prefix or digest. An index that is not unique ends in
+ * Whether conditions and orders can search the index. It has parts of texts instead of their prefix or digest. An index that is not unique ends in
  * the id, and contains the rows without a value in its first column.
  */
-function hasSearchForm({ kind, kinds }: Pick<Constraint, "kind" | "kinds">): boolean {
+function isSearched({ kind, kinds }: Pick<Constraint, "kind" | "kinds">): boolean {
   const terms = kinds.reduce((sum, column) => sum + countTerms(column, kind), 0);
   if (terms > MAX_TERMS) return false;
   return kind === "idx" || kinds.some((column) => SQL[column].parts !== undefined);
 }
 
-/** The terms of a column of this kind in an index for searches. */
+/** The terms of a column of this kind in such an index. */
 function countTerms(column: Kind, kind: Constraint["kind"]): number {
   const { parts } = SQL[column];
   if (parts === undefined) return 1;
@@ -123,7 +118,7 @@ export const keysOf = remember((table): readonly Constraint[] => {
   return toConstraints(table, [...single, ...table.uniques], "key");
 });
 
-/** The plain indexes of a table: the declared indexes, and one for each reference. */
+/** The indexes of a table that are not unique: the declared indexes, and one for each reference. */
 export const indexesOf = remember((table): readonly Constraint[] => {
   const single = toSingles(table, ({ index, kind }) => index || kind === "ref");
   return toConstraints(table, [...single, ...table.indexes], "idx").map((index) => {
@@ -158,10 +153,10 @@ function toConstraints(
     const name = deriveName(table.name, columns, kind);
     const kinds = columns.flatMap((column) => kindOf.get(column) ?? []);
     const constraint = { kind, name, columns, kinds };
-    const hasForm = kind !== "fkey" && hasSearchForm(constraint);
+    const hasSearch = kind !== "fkey" && isSearched(constraint);
     byName.set(
       name,
-      hasForm ? { ...constraint, search: searchName(table.name, constraint) } : constraint,
+      hasSearch ? { ...constraint, search: searchName(table.name, constraint) } : constraint,
     );
   }
   return [...byName.values()];

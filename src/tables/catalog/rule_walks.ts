@@ -16,7 +16,6 @@ import {
   ME,
   ownValue,
 } from "../../schema/mod.ts";
-import { deriveName, type IndexForm } from "./names.ts";
 import type { View } from "./views.ts";
 import type { ServedSet, Walk, WalkColumn } from "./walks.ts";
 
@@ -50,12 +49,11 @@ export function isExact({ prefix, rest, isOrdered }: RulePath): boolean {
 export function findRulePaths(
   table: ServedSet,
   view: View,
-  form: IndexForm,
   alternative: Alternative,
 ): readonly RulePath[] {
   const [best] = table.walks
-    .map((walk) => toCandidate(toIndex(table, walk, form), form, alternative))
-    .filter(({ index }) => index.appId === undefined || index.appId === view.app)
+    .filter(({ appId }) => appId === undefined || appId === view.app)
+    .map((walk) => toCandidate(walk, alternative))
     .filter(({ matched }) => matched.length > 0)
     .sort(
       (one, other) =>
@@ -76,30 +74,8 @@ export function toWhole(alternative: Alternative): RulePath {
   };
 }
 
-/** An index as a rule can use it. */
-type Index = Pick<Walk, "columns" | "isUnique" | "hasNulls" | "appId"> & {
-  readonly name: string;
-  /** Whether it ends in the id if its columns do: a plain index can end in its last column. */
-  readonly endsInId: boolean;
-};
-
-function toIndex({ name }: ServedSet, walk: Walk, form: IndexForm): Index {
-  const { index, plain, columns, isUnique, hasNulls, appId } = walk;
-  const names = columns.map((column) => column.name);
-  const isSearch = form === "search";
-  return {
-    ...{ columns, isUnique, hasNulls: hasNulls && isSearch },
-    ...(appId === undefined ? {} : { appId }),
-    name: isSearch ? index : plain,
-    endsInId:
-      isSearch ||
-      index === "" ||
-      (["idx", "key"] as const).some((end) => plain === deriveName(name, names, end)),
-  };
-}
-
 type Candidate = {
-  readonly index: Index;
+  readonly walk: Walk;
   readonly columns: readonly WalkColumn[];
   /** The columns whose conditions the walks fulfill. */
   readonly matched: readonly string[];
@@ -107,35 +83,21 @@ type Candidate = {
   readonly count: number;
 };
 
-function toCandidate(index: Index, form: IndexForm, alternative: Alternative): Candidate {
-  const { columns, count } = findPrefix(index, { form, alternative });
+function toCandidate(walk: Walk, alternative: Alternative): Candidate {
+  const { columns, count } = findPrefix(walk, alternative);
   const matched = columns.map(({ name }) => name);
-  const isWhole = columns.length === index.columns.length;
+  const isWhole = columns.length === walk.columns.length;
   const isOrdered =
-    (index.columns[columns.length]?.name === "id" && index.endsInId) ||
-    matched.includes("id") ||
-    (index.isUnique && isWhole);
-  return { index, columns, matched, isOrdered, count };
+    walk.columns[columns.length]?.name === ID.name ||
+    matched.includes(ID.name) ||
+    (walk.isUnique && isWhole);
+  return { walk, columns, matched, isOrdered, count };
 }
-
-/** A plain index can end before the id. */
-function findNext({
-  index,
-  columns,
-}: Pick<Candidate, "index" | "columns">): WalkColumn | undefined {
-  const next = index.columns[columns.length];
-  return next?.name === ID.name && !index.endsInId ? undefined : next;
-}
-
-type Asked = {
-  readonly form: IndexForm;
-  readonly alternative: Alternative;
-};
 
 /** The first columns of an index for which the alternative has values, and the number of their combinations. */
 function findPrefix(
-  { columns, hasNulls }: Index,
-  { form, alternative }: Asked,
+  { columns, hasNulls }: Walk,
+  alternative: Alternative,
 ): { columns: readonly WalkColumn[]; count: number } {
   const found: WalkColumn[] = [];
   let count = 1;
@@ -143,7 +105,7 @@ function findPrefix(
   let isMember = false;
   for (const column of columns) {
     const match = ownValue(alternative, column.name);
-    if (match === undefined || !isSearched(column, match, form)) break;
+    if (match === undefined || !isSearched(column, match)) break;
     // The rows of one membership are a walk.
     if (isMemberOf(match) && isMember) break;
     // No row comparison begins after a value and ends in the rows without one.
@@ -159,13 +121,12 @@ function findPrefix(
 }
 
 /** Whether the index has the values of a condition, in whole. */
-function isSearched({ kind }: WalkColumn, match: Match, form: IndexForm): boolean {
+function isSearched({ kind }: WalkColumn, match: Match): boolean {
   if (isReadable(match)) return false;
   if (isMemberOf(match)) return true;
   const { parts, ends } = SQL[kind];
   if (ends === undefined || (kind === "uuid" && match !== ME && match !== null)) return false;
   if (parts === undefined) return true;
-  if (form === "plain") return false;
   return listValues(match)?.every((value) => value === null || parts.isWhole(`${value}`)) === true;
 }
 
@@ -181,17 +142,17 @@ function listValues(
 }
 
 function toPaths(best: Candidate, alternative: Alternative): readonly RulePath[] {
-  const { index, columns, matched, isOrdered } = best;
+  const { walk, columns, matched, isOrdered } = best;
   const rest = Object.entries(alternative).filter(([name]) => !matched.includes(name));
   const member = columns.find(({ name }) => isMembership(alternative[name]))?.name;
   const match = member === undefined ? undefined : alternative[member];
   return toSingles(alternative, matched).map((prefix): RulePath => {
     return {
-      index: index.name,
+      index: walk.index,
       ...{ prefix, rest: Object.fromEntries(rest), columns, isOrdered },
-      next: findNext(best),
+      next: walk.columns[columns.length],
       member: member === undefined || match === undefined ? undefined : { column: member, match },
-      isOwn: index.appId !== undefined,
+      isOwn: walk.appId !== undefined,
     };
   });
 }
@@ -220,7 +181,7 @@ export function listRulePaths(table: ServedSet): readonly RulePath[] | undefined
   const { view } = table;
   const { read = [] } = view ?? {};
   if (view === undefined || read.length === 0 || allowsAll(read)) return undefined;
-  const paths = read.flatMap((alternative) => findRulePaths(table, view, "search", alternative));
+  const paths = read.flatMap((alternative) => findRulePaths(table, view, alternative));
   const areWalks = paths.every(({ prefix, isOrdered }) => prefix !== undefined && isOrdered);
   return areWalks ? paths : undefined;
 }

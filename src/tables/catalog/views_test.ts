@@ -121,7 +121,7 @@ describe("views", () => {
   });
 
   test("a view has only the functions that its actions allow", () => {
-    const site = { dialect: "plain", hasFilters: true } as const;
+    const site = { dialect: "plain" } as const;
     const allowed = (view: View) =>
       ALL_ENDPOINTS.filter((endpoint) => allowsEndpoint(view, endpoint));
     expect(allowed(todosView("clerk"))).toEqual(["create", "create_many", "create_group"]);

@@ -7,7 +7,7 @@
 
 import { type Kind, SQL } from "../../kinds/mod.ts";
 import { type ColumnSet, queryColumns } from "./catalog.ts";
-import { type Constraint, indexesOf, keysOf, nameIn, type RecordedDefinition } from "./names.ts";
+import { type Constraint, indexesOf, keysOf, nameOf, type RecordedDefinition } from "./names.ts";
 
 export type Walk = {
   /** The name of the index; empty: the primary key. */
@@ -19,8 +19,6 @@ export type Walk = {
   readonly hasNulls: boolean;
   /** The app whose rows the index contains; absent: all apps. */
   readonly appId?: string;
-  /** Its name in the form without searches. */
-  readonly plain: string;
 };
 
 export type WalkColumn = { readonly name: string; readonly kind: Kind };
@@ -37,7 +35,7 @@ export function serveSet(set: ColumnSet, table: RecordedDefinition): ServedSet {
 
 const ID: WalkColumn = { name: "id", kind: "uuid" };
 const PRIMARY_KEY: Walk = {
-  ...{ index: "", plain: "", columns: [ID], isUnique: true, hasNulls: false },
+  ...{ index: "", columns: [ID], isUnique: true, hasNulls: false },
 };
 
 export function listWalks(set: ColumnSet, table: RecordedDefinition): Walk[] {
@@ -53,7 +51,7 @@ type Built = { table: RecordedDefinition; index: Constraint };
 function toWalk({ table, index }: Built, known: ReadonlyMap<string, WalkColumn>): Walk | undefined {
   const isUnique = index.kind === "key";
   const isOpen = !isUnique && !index.columns.includes(ID.name);
-  // The plain form of an index ends in its last column.
+  // Such an index ends in its last column.
   if (isOpen && index.search === undefined) return undefined;
   const names = [...index.columns, ...(isOpen ? [ID.name] : [])];
   const columns = names.flatMap((name) => known.get(name) ?? []);
@@ -61,12 +59,12 @@ function toWalk({ table, index }: Built, known: ReadonlyMap<string, WalkColumn>)
   const isSearched = columns.every(({ kind }) => isLeakproof(kind));
   if (first === undefined || columns.length < names.length || !isSearched) return undefined;
   const isOptional = table.columns.some(({ name, required }) => name === first.name && !required);
-  // Without its form for searches, an index contains only the starts of texts.
+  // Such an index contains only the starts of texts.
   if (index.search === undefined && columns.some(({ kind }) => SQL[kind].parts !== undefined))
     return undefined;
   const { appId } = index;
   return {
-    ...{ index: nameIn(index, "search"), plain: index.name, columns, isUnique },
+    ...{ index: nameOf(index), columns, isUnique },
     hasNulls: index.search !== undefined && !isUnique && isOptional,
     ...(appId === undefined ? {} : { appId }),
   };

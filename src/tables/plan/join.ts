@@ -54,7 +54,7 @@ export function prepareJoin(
   const after = advanceState(state, app, plan);
   const conflicts = [...plan.conflicts, ...findSurplus(app.id, join.declared, after)];
   if (conflicts.length > 0) throw unequal(conflicts);
-  const rendered = renderPlan(plan, state);
+  const rendered = renderPlan(plan);
   const previous = state.migrations.at(-1);
   const migration = makeMigration(rendered, { definition, joins: joins.at(-1), previous });
   checkSize(migration, { ...options, joins, state });

@@ -38,10 +38,7 @@ export type PrepareRequest = {
   options: PrepareOptions;
 };
 
-export const NOTHING: RenderedPlan = renderPlan(
-  { steps: [], conflicts: [], notes: [] },
-  { dialect: "plain", hasFilters: false },
-);
+export const NOTHING: RenderedPlan = renderPlan({ steps: [], conflicts: [], notes: [] });
 
 export type PreparedPush = RenderedPlan & {
   migration: Applied | null;
@@ -61,7 +58,7 @@ export function preparePush(state: PushState, request: PrepareRequest): Prepared
     return { ...NOTHING, migration: null };
   const plan = addViews(planRequest(state, request), { app: request.app, state, change });
   if (plan.conflicts.length > 0) throw incompatible(plan.conflicts);
-  const rendered = renderPlan(plan, state);
+  const rendered = renderPlan(plan);
   const previous = state.migrations.at(-1);
   if (replayed === undefined && plan.steps.length === 0) return { ...rendered, migration: null };
   const migration =

@@ -14,7 +14,7 @@ import {
 import { type Detail, Problem, toSentence } from "../../problem.ts";
 import { toDurationText } from "../../std/duration.ts";
 import { PROCESS_SILENT_S } from "../../std/limits.ts";
-import { findConstraint } from "../catalog/mod.ts";
+import { findConstraint, nameOf } from "../catalog/mod.ts";
 import { BROKEN, type Conflict, REJECTIONS } from "../conflicts.ts";
 import type { Step } from "./step.ts";
 
@@ -133,7 +133,7 @@ function brokenByRows(error: ViolationError, steps: readonly Step[]): Problem {
 function findBroken(step: Step, { table, column, constraint }: Violation): string[] {
   if (step.kind === "set_required" && step.table === table && step.column === column)
     return [`/${table}/${column}`];
-  if (step.kind === "add_key" && isNamed(step.key.name, constraint ?? ""))
+  if (step.kind === "add_key" && isNamed(nameOf(step.key), constraint ?? ""))
     return step.key.columns.map((name) => `/${step.table}/${name}`);
   if (step.kind !== "add_reference" || table !== step.table.name) return [];
   const reference = findConstraint(step.table, constraint ?? "");

@@ -82,7 +82,7 @@ export type ConversionPlan = {
 type ConvertedTable = { name: string; rows: string; apps: number };
 
 /** The site of all functions afterwards. */
-const SITE = { dialect: "citus", hasFilters: false } as const;
+const SITE = { dialect: "citus" } as const;
 
 /** How long to retry while others hold tables, and the max duration of the conversion: 12 hours. */
 const PATIENCE_MS = 60_000;

@@ -22,13 +22,12 @@ import {
   deriveName,
   enumTypeName,
   type FunctionSite,
-  formAt,
   formerNames,
-  type IndexForm,
   indexesOf,
   isOneServer,
   keyName,
   keysOf,
+  nameOf,
   namesOf,
   type RecordedDefinition,
   referencesOf,
@@ -44,9 +43,9 @@ import {
 } from "../plan/step.ts";
 import { renderFunctionStep } from "./function_steps.ts";
 import { renderDropFunctions } from "./functions/functions.ts";
-import { type Formed, nameOf, renderRows, renderTerms } from "./index_terms.ts";
+import { renderRows, renderTerms } from "./index_terms.ts";
 
-const RENDERERS: Cases<Step, string[], [form: IndexForm]> = {
+const RENDERERS: Cases<Step, string[]> = {
   create_table: ({ table }) => renderTable(table),
   add_enum_value: ({ table, column, value, before }) => [
     `alter type data.${quoteName(enumTypeName(table, column))} add value ${quoteLiteral(value)}` +
@@ -64,8 +63,8 @@ const RENDERERS: Cases<Step, string[], [form: IndexForm]> = {
   set_required: ({ table, column, required }) => [
     `alter table data.${quoteName(table)} alter column ${quoteName(column)} ${required ? "set" : "drop"} not null`,
   ],
-  add_key: ({ table, key }, form) => [renderCreate({ table, formed: { index: key, form } })],
-  add_index: ({ table, index }, form) => [renderCreate({ table, formed: { index, form } })],
+  add_key: ({ table, key }) => [renderCreate({ table, index: key })],
+  add_index: ({ table, index }) => [renderCreate({ table, index })],
   defer_index: () => [],
   add_reference: renderReference,
   defer_reference: () => [],
@@ -97,7 +96,7 @@ const RENDERERS: Cases<Step, string[], [form: IndexForm]> = {
 };
 
 /** A plan with the statements that a migration records, without semicolons. */
-export type RenderedPlan = { plan: Plan; form: IndexForm; recorded: readonly string[] };
+export type RenderedPlan = { plan: Plan; recorded: readonly string[] };
 
 /** Omits generated functions: they follow from the definition, and are many times larger. */
 const UNRECORDED: ReadonlySet<Step["kind"]> = new Set([
@@ -108,15 +107,10 @@ const UNRECORDED: ReadonlySet<Step["kind"]> = new Set([
   "drop_views",
 ]);
 
-export function renderPlan(plan: Plan, site: FunctionSite): RenderedPlan {
+export function renderPlan(plan: Plan): RenderedPlan {
   const { early, deferred } = splitSteps(plan.steps);
   const recorded = [...early, ...deferred].filter(({ kind }) => !UNRECORDED.has(kind));
-  const form = formAt(site);
-  return {
-    plan,
-    form,
-    recorded: recorded.flatMap((step) => renderStep(step, form)),
-  };
+  return { plan, recorded: recorded.flatMap(renderStep) };
 }
 
 /** The statements of the steps that create functions, if they were rendered before. */
@@ -134,7 +128,7 @@ export function renderStatements(
     const created = functions.get(step) ?? renderFunctionStep(step, site).statements;
     if (created.length > 0) return created;
     const former = isOneServer(site) ? renderFormer(step) : [];
-    const statements = [...former, ...renderStep(step, formAt(site)).map(toStatement)];
+    const statements = [...former, ...renderStep(step).map(toStatement)];
     return step.kind === "create_table"
       ? [
           ...statements,
@@ -147,8 +141,8 @@ export function renderStatements(
 }
 
 /** The statements of a step; empty for steps that only change the record. */
-function renderStep(step: Step, form: IndexForm): string[] {
-  return matchKind(RENDERERS, step, form);
+function renderStep(step: Step): string[] {
+  return matchKind(RENDERERS, step);
 }
 
 function renderTable(table: TableDefinition): string[] {
@@ -302,8 +296,8 @@ end`)}`,
 type Rename = Extract<Step, { kind: "rename" }>;
 
 /**
- * Indexes, constraints and types are named after their table and columns, so they are renamed too. An index can have either
- * form, and both while it is rebuilt.
+ * Indexes, constraints and types are named after their table and columns, so they are renamed too. An index of a release before 0.2.0
+ * can have its name in the record.
  */
 function renderRename({ table, before, column }: Rename): string[] {
   const rename = (name: string) => (name === column?.from ? column.to : name);
@@ -341,13 +335,9 @@ function renderRename({ table, before, column }: Rename): string[] {
 }
 
 /** The index or reference that a step leaves to be built after the push. */
-export function toDeferred(step: Step, form: IndexForm): DeferredBuild[] {
-  if (step.kind === "defer_index") return [toBuild(step.table, step.index, form)];
-  return step.kind === "defer_reference" ? [toBuild(step.table, step.reference, form)] : [];
-}
-
-function toBuild(table: string, index: Constraint, form: IndexForm): DeferredBuild {
-  return { table, formed: { index, form } };
+export function toDeferred(step: Step): DeferredBuild[] {
+  if (step.kind === "defer_index") return [{ table: step.table, index: step.index }];
+  return step.kind === "defer_reference" ? [{ table: step.table, index: step.reference }] : [];
 }
 
 type Renamed = { readonly from: string; readonly to: string };
@@ -362,7 +352,7 @@ function pairIndexes(
   return pairNames(toNames(before), toNames(table));
 }
 
-/** An index can lack one of its forms. */
+/** A table has only some of its former indexes. */
 function renderRenameIndex({ from, to }: Renamed): string {
   return `alter index if exists data.${quoteName(from)} rename to ${quoteName(to)}`;
 }
@@ -374,19 +364,19 @@ function pairNames(before: readonly string[], after: readonly string[]): Renamed
     .filter(({ from, to }) => from !== to);
 }
 
-export type DeferredBuild = { table: string; formed: Formed };
+export type DeferredBuild = { table: string; index: Constraint };
 
 /** A deferred step is the only statement of its message, as a concurrent build requires. */
 export function renderDeferred(build: DeferredBuild): string {
-  const { table, formed } = build;
-  return formed.index.kind === "fkey"
-    ? `alter table data.${quoteName(table)} validate constraint ${quoteName(nameOf(formed))}`
+  const { table, index } = build;
+  return index.kind === "fkey"
+    ? `alter table data.${quoteName(table)} validate constraint ${quoteName(index.name)}`
     : renderCreate(build, " concurrently");
 }
 
-function renderCreate({ table, formed }: DeferredBuild, how = ""): string {
-  const unique = formed.index.kind === "key" ? " unique" : "";
-  return `create${unique} index${how} ${quoteName(nameOf(formed))} on data.${quoteName(table)} (${renderTerms(formed)}) where ${renderRows(formed)}`;
+function renderCreate({ table, index }: DeferredBuild, how = ""): string {
+  const unique = index.kind === "key" ? " unique" : "";
+  return `create${unique} index${how} ${quoteName(nameOf(index))} on data.${quoteName(table)} (${renderTerms(index)}) where ${renderRows(index)}`;
 }
 
 /** Drops an index with an unfinished build. On several nodes, some may not have started the build. */

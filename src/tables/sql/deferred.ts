@@ -21,16 +21,13 @@ import { utf8Length } from "../../std/text.ts";
 import {
   type DeferredParts,
   findConstraint,
-  formOf,
   indexesOf,
-  isNameOf,
-  namesOf,
+  nameOf,
   type RecordedDefinition,
 } from "../catalog/mod.ts";
 import { showDefault } from "../plan/compare.ts";
 import type { TableState } from "../state.ts";
 import { type DeferredBuild, renderDeferred, renderDropIndex } from "./ddl.ts";
-import { type IndexState, listIndexStates, readIndexes } from "./index_forms.ts";
 
 export type DeferredStep = {
   table: string;
@@ -42,12 +39,12 @@ export type DeferredStep = {
   attempts: number;
 };
 
-/** `formed`: absent if this release does not build the index. */
+/** `index`: absent if the table no longer has it. */
 type Claimed = {
   id: string;
   table: string;
   name: string;
-  formed: DeferredBuild["formed"] | undefined;
+  index: DeferredBuild["index"] | undefined;
 };
 
 const LEASE_S = 60;
@@ -98,10 +95,7 @@ async function claimStep(admin: Database, after: string): Promise<Claimed | unde
   if (row === undefined) return undefined;
   const definition = row.definition as RecordedDefinition;
   const step = { id: String(row.step_id), table: row.table_name, name: row.step_name };
-  const index = findConstraint(definition, row.step_name);
-  if (index === undefined || !namesOf(index).includes(step.name))
-    return { ...step, formed: undefined };
-  return { ...step, formed: { index, form: formOf(index, step.name) } };
+  return { ...step, index: findConstraint(definition, row.step_name) };
 }
 
 /** Also records the progress of the build, which PostgreSQL shows only to the login that builds. */
@@ -121,8 +115,8 @@ async function endStep(admin: Database, id: string, { state, issue }: End): Prom
 
 async function build({ admin, log }: DeferredDeps, step: Claimed): Promise<End> {
   try {
-    const { table, formed } = step;
-    if (formed?.index.kind === "fkey") return await runBuild(admin, { table, formed });
+    const { table, index } = step;
+    if (index?.kind === "fkey") return await runBuild(admin, { table, index });
     return await buildIndex(admin, step);
   } catch (error) {
     if (!(error instanceof ViolationError)) logError(log, "a deferred step")(error);
@@ -131,40 +125,20 @@ async function build({ admin, log }: DeferredDeps, step: Claimed): Promise<End> 
 }
 
 /**
- * An interrupted build leaves an invalid index, which slows every write and serves no query: drop it. Builds none in a form
- * that the database no longer needs.
+ * An interrupted build leaves an invalid index, which slows every write and serves no query: drop it. A step of a release before 0.2.0
+ * names a former index.
  */
-async function buildIndex(admin: Database, { table, name, formed }: Claimed): Promise<End> {
-  const [found] = await call(admin, "find_index", { index_name: name, table_name: table });
-  if (found?.is_building === true)
-    return { state: "waiting", issue: "another session is building it" };
-  if (found?.is_valid !== true) {
-    if (found !== undefined) await admin.message(renderDropIndex(name), BUILD);
-    const isObsolete = (await findBuilt(admin, { table, name })).some(
-      ({ wanted }) => wanted !== name,
-    );
-    if (formed !== undefined && !isObsolete) await runBuild(admin, { table, formed });
+async function buildIndex(admin: Database, { table, name, index }: Claimed): Promise<End> {
+  const wanted = index && nameOf(index);
+  for (const index_name of new Set([name, wanted ?? name])) {
+    const [found] = await call(admin, "find_index", { index_name, table_name: table });
+    if (found?.is_building === true)
+      return { state: "waiting", issue: "another session is building it" };
+    if (found?.is_valid === false) await admin.message(renderDropIndex(index_name), BUILD);
+    if (index !== undefined && index_name === wanted && found?.is_valid !== true)
+      await runBuild(admin, { table, index });
   }
-  await dropFormer(admin, { table, name });
   return DONE;
-}
-
-/** The index with this name in one of its forms, if it is built in its form. */
-async function findBuilt(
-  admin: Database,
-  { table, name }: { table: string; name: string },
-): Promise<IndexState[]> {
-  const { tables, ...site } = await readIndexes(admin, table);
-  return tables
-    .flatMap((state) => listIndexStates(state, site))
-    .filter(({ index, isBuilt }) => isBuilt && isNameOf(table, index, name));
-}
-
-/** Drops the indexes of a constraint that no process uses, after that in its form is built, so that a unique constraint holds at all times. */
-async function dropFormer(admin: Database, step: { table: string; name: string }): Promise<void> {
-  const built = await findBuilt(admin, step);
-  for (const unused of built.flatMap((state) => state.unused))
-    await admin.message(renderDropIndex(unused), BUILD);
 }
 
 const DONE: End = { state: "done", issue: null };

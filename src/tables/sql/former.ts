@@ -38,10 +38,9 @@ export async function removeFormer(
 }
 
 async function findFormer(db: Database, wanted: string | null = null): Promise<FormerTable[]> {
-  const { tables, ...site } = await readIndexes(db, wanted);
   const unbuilt: string[] = [];
-  const found = tables.flatMap((table) => {
-    const states = listIndexStates(table, site).filter(({ former }) => former.length > 0);
+  const found = (await readIndexes(db, wanted)).flatMap((table) => {
+    const states = listIndexStates(table).filter(({ former }) => former.length > 0);
     unbuilt.push(...states.filter(({ isBuilt }) => !isBuilt).map((state) => state.wanted));
     const { name, stamp, keys } = table;
     const indexes = states.flatMap(({ former }) => former);
@@ -55,7 +54,7 @@ async function findFormer(db: Database, wanted: string | null = null): Promise<F
 }
 
 function describe({ name, keys, indexes }: FormerTable): string {
-  return `what only these releases search in table ${name}: ${[...indexes, ...keys].join(", ")}`;
+  return `what only these releases use in table ${name}: ${[...indexes, ...keys].join(", ")}`;
 }
 
 function renderDrops({ name, stamp, keys, indexes }: FormerTable): string {

@@ -1,16 +1,13 @@
-/** The indexes that a table has, next to those of the form at this site, and whether the server can search them. @module */
+/** The indexes that a table has, next to those of this release, and whether the server can search them. @module */
 
 import { call, type Database, quoteLiteral, readRows } from "../../db/mod.ts";
 import { SQL } from "../../kinds/mod.ts";
 import {
   type Constraint,
-  type FunctionSite,
-  formAt,
   indexesOf,
   isFormerName,
-  isNameOf,
   keysOf,
-  nameIn,
+  nameOf,
   type RecordedDefinition,
 } from "../catalog/mod.ts";
 
@@ -25,50 +22,30 @@ export type IndexedTable = {
   keys: string[];
 };
 
-/** `isContracted`: whether no process before 0.2.0 can use the database any more. */
-type Site = FunctionSite & { readonly isContracted: boolean };
-
-export async function readIndexes(
-  db: Database,
-  wanted: string | null,
-): Promise<Site & { tables: IndexedTable[] }> {
-  return (await call(db, "read_built_indexes", { wanted })) as Site & { tables: IndexedTable[] };
+export async function readIndexes(db: Database, wanted: string | null): Promise<IndexedTable[]> {
+  return (await call(db, "read_built_indexes", { wanted })) as IndexedTable[];
 }
 
-/** The names of a constraint's indexes: of its form, and built or unfinished ones of other forms, of which no process uses some. */
-export type IndexState = {
-  index: Constraint;
-  wanted: string;
-  isBuilt: boolean;
-  former: string[];
-  unused: string[];
-};
+/** The names of a constraint's index, and of built or unfinished ones that only processes before 0.2.0 use. */
+type IndexState = { index: Constraint; wanted: string; isBuilt: boolean; former: string[] };
 
-/** With the preview `filters`, processes before 0.2.0 search the indexes that these built. */
-export function listIndexStates(
-  {
-    name: table,
-    definition,
-    indexes,
-    unfinished,
-  }: Pick<IndexedTable, "name" | "definition" | "indexes" | "unfinished">,
-  site: Site,
-): IndexState[] {
+export function listIndexStates({
+  name: table,
+  definition,
+  indexes,
+  unfinished,
+}: Pick<IndexedTable, "name" | "definition" | "indexes" | "unfinished">): IndexState[] {
   const begun = [...new Set([...indexes, ...unfinished])];
-  const form = formAt(site);
-  const isKept = form === "search" && !site.isContracted;
   return [...keysOf(definition), ...indexesOf(definition)].map((index) => {
-    const wanted = nameIn(index, form);
-    const former = begun.filter((name) => name !== wanted && isNameOf(table, index, name));
-    const isUsed = (name: string) => isKept && isFormerName(table, index, name);
-    const unused = former.filter((name) => !isUsed(name));
-    return { index, wanted, isBuilt: indexes.includes(wanted), former, unused };
+    const wanted = nameOf(index);
+    const former = begun.filter((name) => isFormerName(table, index, name));
+    return { index, wanted, isBuilt: indexes.includes(wanted), former };
   });
 }
 
-/** Whether the index is to be built again, or only another one to be dropped. */
-export function isOutdated({ isBuilt, former, unused }: IndexState): boolean {
-  return isBuilt ? unused.length > 0 : former.length > 0;
+/** Whether an index is to be built beside a former one. */
+export function isOutdated({ isBuilt, former }: IndexState): boolean {
+  return !isBuilt && former.length > 0;
 }
 
 /** The comparisons of the parts of a text. */

@@ -1,36 +1,28 @@
 /**
  * The expressions in an index. They keep every entry within PostgreSQL's limit of 2,704 bytes: a larger entry would fail
- * the write. A plain index contains prefixes of texts. A unique index contains digests, because
- * values with the same prefix must remain different. The form for searches contains the parts of texts by which PostgreSQL can
- * search under row security, and ends in the id. Also the rows that an index contains. Pure.
+ * the write. Another index contains prefixes of texts. A unique index contains digests, because
+ * values with the same prefix must remain different. An index that conditions and orders can search contains the parts of texts by which
+ * PostgreSQL can search under row security, and ends in the id. Also the rows that an index contains. Pure.
  *
  * @module
  */
 
 import { quoteLiteral, quoteName } from "../../db/mod.ts";
 import { type IndexPart, type Kind, SQL } from "../../kinds/mod.ts";
-import { type Constraint, type IndexForm, nameIn } from "../catalog/mod.ts";
+import type { Constraint } from "../catalog/mod.ts";
 
 /** Bytes of an index entry that its columns share. The app's id, headers and padding use the rest. */
 const BUDGET = 2400;
 /** Max bytes of a character. */
 const CHARACTER = 4;
 
-/** An index in a form. */
-export type Formed = { readonly index: Constraint; readonly form: IndexForm };
-
-export function nameOf({ index, form }: Formed): string {
-  return nameIn(index, form);
-}
-
-/** An index without a form for searches has one form. */
-function isSearch({ index, form }: Formed): boolean {
-  return form === "search" && index.search !== undefined;
+function isSearch({ search }: Constraint): boolean {
+  return search !== undefined;
 }
 
 /** The columns of an index or a constraint in DDL. Each starts with the app, because constraint checks bypass row security. */
-export function renderTerms(formed: Formed): string {
-  const terms = toTerms(formed, {
+export function renderTerms(index: Constraint): string {
+  const terms = toTerms(index, {
     start: (column, length) => `pg_catalog.left(${quoteName(column)}, ${length})`,
     digest: (column) =>
       `pg_catalog.sha256(pg_catalog.decode(pg_catalog.replace(${quoteName(column)}, ${quoteLiteral("\\")}, ${quoteLiteral("\\\\")}), 'escape'))`,
@@ -41,8 +33,8 @@ export function renderTerms(formed: Formed): string {
 }
 
 /** The columns as PostgreSQL prints them, without quotation marks and in one line. */
-export function printTerms(formed: Formed): string {
-  const terms = toTerms(formed, {
+export function printTerms(index: Constraint): string {
+  const terms = toTerms(index, {
     start: (column, length) => `left(${column}, ${length})`,
     digest: (column) =>
       `sha256(decode(replace(${column}, '\\'::text, '\\\\'::text), 'escape'::text))`,
@@ -58,26 +50,24 @@ export function printTerms(formed: Formed): string {
  * rows of a reference, with any of them, as each starts with the app; for a small table it chooses the newest index.
  * An index that the owner added to a table of several apps contains the owner's rows.
  *
- * An index for searches that is not unique contains all rows, but by a condition that only a condition on its first column
+ * An index that is searched and not unique contains all rows, but by a condition that only a condition on its first column
  * implies.
  */
-export function renderRows(formed: Formed): string {
-  const { index } = formed;
+export function renderRows(index: Constraint): string {
   if (index.appId !== undefined) return `"app_id" = ${quoteLiteral(index.appId)}::pg_catalog.uuid`;
-  const { parts, name } = firstTerm(formed);
+  const { parts, name } = firstTerm(index);
   const first = parts?.tested.render(quoteName(name)) ?? quoteName(name);
-  return isSearch(formed) && index.kind === "idx"
+  return isSearch(index) && index.kind === "idx"
     ? `${first} is null or ${first} is not null`
     : `${first} is not null`;
 }
 
 /** The condition as PostgreSQL prints it, without quotation marks. */
-export function printRows(formed: Formed): string {
-  const { index } = formed;
+export function printRows(index: Constraint): string {
   if (index.appId !== undefined) return `app_id = '${index.appId}'::uuid`;
-  const { parts, name } = firstTerm(formed);
+  const { parts, name } = firstTerm(index);
   const first = parts?.tested.printed(name) ?? name;
-  return isSearch(formed) && index.kind === "idx"
+  return isSearch(index) && index.kind === "idx"
     ? `${first} IS NULL OR ${first} IS NOT NULL`
     : `${first} IS NOT NULL`;
 }
@@ -87,13 +77,13 @@ export function withoutCollation(expression: string): string {
   return expression.replaceAll(' collate pg_catalog."C"', "");
 }
 
-/** The first column of an index, and its parts in an index for searches. */
-function firstTerm(formed: Formed) {
-  const { name, columns, kinds } = formed.index;
+/** The first column of an index, and its parts if these are searched. */
+function firstTerm(index: Constraint) {
+  const { name, columns, kinds } = index;
   const [column] = columns;
   const [kind] = kinds;
   if (column === undefined || kind === undefined) throw new Error(`Index ${name} has no columns`);
-  return { name: column, parts: isSearch(formed) ? SQL[kind].parts : undefined };
+  return { name: column, parts: isSearch(index) ? SQL[kind].parts : undefined };
 }
 
 type Part = Pick<IndexPart, "render" | "printed">;
@@ -105,9 +95,8 @@ type Forms = {
   part: (column: string, part: Part) => string;
 };
 
-function toTerms(formed: Formed, forms: Forms): string[] {
-  const { index } = formed;
-  return isSearch(formed) ? toSearchTerms(index, forms) : toPlainTerms(index, forms);
+function toTerms(index: Constraint, forms: Forms): string[] {
+  return isSearch(index) ? toSearchTerms(index, forms) : toPlainTerms(index, forms);
 }
 
 function toPlainTerms({ kind, columns, kinds }: Constraint, forms: Forms): string[] {

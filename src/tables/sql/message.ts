@@ -5,24 +5,10 @@
  * @module
  */
 
-import {
-  DIALECT_SQL,
-  dialectOf,
-  HAS_FILTERS_SQL,
-  LOCK_BUDGET_MS,
-  quoteLiteral,
-  SIGNALS,
-} from "../../db/mod.ts";
+import { DIALECT_SQL, dialectOf, LOCK_BUDGET_MS, quoteLiteral, SIGNALS } from "../../db/mod.ts";
 import type { Json } from "../../schema/mod.ts";
 import { canonicalJson } from "../../std/json.ts";
-import {
-  formAt,
-  hashColumnSet,
-  type IndexForm,
-  isOneServer,
-  toColumnSet,
-  type ViewSet,
-} from "../catalog/mod.ts";
+import { hashColumnSet, isOneServer, nameOf, toColumnSet, type ViewSet } from "../catalog/mod.ts";
 import { type Applied, NO_PARENT } from "../history/migration_text.ts";
 import type { PreparedPush } from "../plan/prepare.ts";
 import { type Copied, MESSAGE_SETTINGS, renderCopied } from "../plan/retype_messages.ts";
@@ -30,7 +16,6 @@ import { findCreated, type Plan, type Step } from "../plan/step.ts";
 import type { PushState } from "../state.ts";
 import type { PushingApp } from "./begin_push.ts";
 import { type RenderedSteps, renderStatements, toDeferred } from "./ddl.ts";
-import { nameOf } from "./index_terms.ts";
 import { digestRelease } from "./release.ts";
 
 type Prepared = PreparedPush & {
@@ -80,7 +65,7 @@ function renderLockPush(appId: string, { plan, state }: Prepared): string {
   const seen = Object.fromEntries(tables.map((name) => [name, stamps.get(name) ?? 0]));
   const head = state.head?.seq ?? 0;
   const names = [`app ${appId}`, ...tables.map((name) => `table ${name}`)].map(quoteLiteral);
-  const body = `begin perform rowhouse.hold_release(${quoteLiteral(digestRelease())}); perform rowhouse.lock_push(array[${names.join(", ")}], ${quoteLiteral(JSON.stringify(seen))}, ${quoteLiteral(appId)}, ${head});${rejectOtherDialect(state)}${rejectOtherForm(state)} end`;
+  const body = `begin perform rowhouse.hold_release(${quoteLiteral(digestRelease())}); perform rowhouse.lock_push(array[${names.join(", ")}], ${quoteLiteral(JSON.stringify(seen))}, ${quoteLiteral(appId)}, ${head});${rejectOtherDialect(state)} end`;
   return `do $rowhouse$ ${body} $rowhouse$`;
 }
 
@@ -88,11 +73,6 @@ function renderLockPush(appId: string, { plan, state }: Prepared): string {
 function rejectOtherDialect(state: PushState): string {
   if (!dialectOf(state).canChange) return "";
   return ` if ${DIALECT_SQL} <> ${quoteLiteral(state.dialect)} then raise exception 'the dialect has changed' using errcode = '${SIGNALS.catalogMoved}'; end if;`;
-}
-
-/** The form can change between the plan and the lock; functions and indexes then differ. */
-function rejectOtherForm({ hasFilters }: PushState): string {
-  return ` if ${HAS_FILTERS_SQL} <> ${hasFilters} then raise exception 'the form of the database has changed' using errcode = '${SIGNALS.catalogMoved}'; end if;`;
 }
 
 function toTables(step: Step): string[] {
@@ -176,7 +156,7 @@ function renderRecord(
     },
     plan.steps.flatMap((step) => (step.kind === "record_table" ? [step.table] : [])),
     plan.steps.flatMap(toUse),
-    plan.steps.flatMap((step) => toBuild(step, formAt(state))),
+    plan.steps.flatMap(toBuild),
   ].map((part) => `${quoteLiteral(canonicalJson(part))}::jsonb`);
   return [
     `select rowhouse.record_push(${quoteLiteral(id)}, ${parts.join(", ")}) as version`,
@@ -257,9 +237,9 @@ export function renderForgetSets({
   return `do $rowhouse$ begin perform rowhouse.forget_sets(${parts}); end $rowhouse$`;
 }
 
-function toBuild(step: Step, form: IndexForm): Json[] {
-  return toDeferred(step, form).map(({ table, formed }) => ({
-    ...{ table, kind: formed.index.kind === "fkey" ? "reference" : "index" },
-    ...{ name: nameOf(formed), columns: formed.index.columns },
+function toBuild(step: Step): Json[] {
+  return toDeferred(step).map(({ table, index }) => ({
+    ...{ table, kind: index.kind === "fkey" ? "reference" : "index" },
+    ...{ name: nameOf(index), columns: index.columns },
   }));
 }

@@ -1,7 +1,6 @@
 /** Converts a plan to its description and its migration. Pure. @module */
 import type { Definition } from "../../schema/mod.ts";
 import { type Cases, matchKind } from "../../std/match_kind.ts";
-import type { IndexForm } from "../catalog/mod.ts";
 import {
   type Applied,
   type MigrationRecord,
@@ -139,16 +138,12 @@ export function adoptMigration(
 }
 
 /** The executed and the deferred statements. Omits generated functions, which follow from the definition. */
-function renderSql({ plan, recorded, form }: RenderedPlan): string {
+function renderSql({ plan, recorded }: RenderedPlan): string {
   const changes = recorded.map((statement) => `${statement};\n`);
   const later = plan.steps
-    .flatMap((step) => renderLater(step, form))
+    .flatMap((step) => toDeferred(step).map(renderDeferred))
     .map((line) => `-- after the push: ${line};\n`);
   return [...changes, ...later].join("");
-}
-
-function renderLater(step: Step, form: IndexForm): string[] {
-  return toDeferred(step, form).map(renderDeferred);
 }
 
 /** A short name in `[a-z0-9_]`, from the first step of the plan. */

@@ -27,7 +27,7 @@ import {
   listViewSets,
   printedArguments,
   printedSignature,
-  requiredEndpointsOf,
+  REQUIRED,
   serveSet,
   TABLE_LENGTH,
   type TableUse,
@@ -36,7 +36,7 @@ import {
 import { isExpired, planDrop, UNUSED_SET_LIFE_S } from "../plan/plan_sets.ts";
 import { readMessageResult } from "../plan/rejections.ts";
 import { MESSAGE_SETTINGS, MESSAGE_TIMEOUT_MS } from "../plan/retype_messages.ts";
-import { readSite, type SetUse } from "../state.ts";
+import type { SetUse } from "../state.ts";
 import { findForeign, type Generate, makeGenerate } from "./foreign_functions.ts";
 import {
   findUnserved,
@@ -189,29 +189,15 @@ function renderRenewViews({ name, viewSets }: OutdatedTable): string {
   return `select rowhouse.renew_views(${values})`;
 }
 
-type Finding = {
-  /** Instead of what is recorded. */
-  hasFilters?: boolean | undefined;
-  /** Whether to read each body, also if the version of its row says that it has not changed. */
-  isReread?: boolean;
-};
-
-/** The names of tables with functions of another release, or of the other form. */
-export async function findOutdatedTables(
-  db: Database,
-  { hasFilters, isReread = false }: Finding = {},
-): Promise<string[]> {
+/** The names of tables with functions of another release. `isReread`: reads each body, also if the version of its row says that it has not changed. */
+export async function findOutdatedTables(db: Database, isReread = false): Promise<string[]> {
   const outdated: string[] = [];
   const compare = async (stored: StoredTables) => {
     const compared = await compareTables(stored);
     outdated.push(...compared.outdated.map(({ name }) => name));
   };
-  const site = await readSite(db);
-  if ((hasFilters ?? site.hasFilters) !== site.hasFilters || !(await hasRecord(db))) {
-    await compare({
-      ...(await readAllTables(db)),
-      ...(hasFilters !== undefined && { hasFilters }),
-    });
+  if (!(await hasRecord(db))) {
+    await compare(await readAllTables(db));
     return outdated;
   }
   const { tables } = await findUnverified(db, isReread);
@@ -284,10 +270,7 @@ async function isOutdatedTable(table: OutdatedTable, generate: Generate): Promis
 
 /** The tables that this release cannot serve: a function is missing or has other arguments. */
 export async function findUncallableTables(db: Database): Promise<string[]> {
-  const wanted = requiredEndpointsOf(await readSite(db)).map((endpoint) => ({
-    endpoint,
-    arguments: printedArguments(endpoint),
-  }));
+  const wanted = REQUIRED.map((endpoint) => ({ endpoint, arguments: printedArguments(endpoint) }));
   return await call(db, "find_uncallable_tables", { wanted });
 }
 
@@ -319,8 +302,8 @@ export async function sweepSets(admin: Database): Promise<void> {
   }
 }
 
-// Indexes whose form does not fit the database, or this release. They are built again as deferred steps, which then drop
-// those that no process uses; part of `rowhouse migrate`.
+// Indexes of releases before 0.2.0, which these use until `rowhouse migrate --contract`. Beside them, deferred steps build those of this
+// release; part of `rowhouse migrate`.
 
 /** Records the rebuilds, and returns the names of the indexes. Idempotent. @throws {Problem} push_busy */
 export async function deferRebuilds(admin: Database): Promise<string[]> {
@@ -340,9 +323,8 @@ type Rebuilds = Pick<IndexedTable, "name" | "stamp"> & {
 };
 
 async function findRebuilds(db: Database, wanted: string | null = null): Promise<Rebuilds[]> {
-  const { tables, ...site } = await readIndexes(db, wanted);
-  return tables.flatMap((table) => {
-    const rebuilds = listIndexStates(table, site)
+  return (await readIndexes(db, wanted)).flatMap((table) => {
+    const rebuilds = listIndexStates(table)
       .filter(isOutdated)
       .map((state) => ({ name: state.wanted, columns: state.index.columns }));
     return rebuilds.length === 0 ? [] : [{ name: table.name, stamp: table.stamp, rebuilds }];
@@ -358,12 +340,8 @@ export type PlannedRebuilds = {
   readonly bytes: number;
 };
 
-/** The rebuilds with or without filters, or as recorded. Calls no function, because a database of an earlier release lacks them. */
-export async function planRebuilds(
-  db: Database,
-  hasFilters: boolean | undefined,
-): Promise<PlannedRebuilds[]> {
-  const site = await readSite(db);
+/** Calls no function, because a database of an earlier release lacks them. */
+export async function planRebuilds(db: Database): Promise<PlannedRebuilds[]> {
   const tables = await readRows<
     Pick<IndexedTable, "name" | "definition" | "indexes" | "unfinished"> &
       Pick<PlannedRebuilds, "rows" | "bytes">
@@ -386,9 +364,7 @@ export async function planRebuilds(
       order by tables.name`,
   );
   return tables.flatMap(({ rows, bytes, ...table }) => {
-    // What a contract step left is not built again.
-    const at = { ...site, hasFilters: hasFilters ?? site.hasFilters, isContracted: false };
-    const outdated = listIndexStates(table, at).filter(isOutdated);
+    const outdated = listIndexStates(table).filter(isOutdated);
     const indexes = outdated.map(({ wanted }) => wanted);
     return indexes.length === 0 ? [] : [{ table: table.name, indexes, rows, bytes }];
   });

@@ -36,11 +36,7 @@ export function digestRelease(): string {
 
 function renderSamples(): string[] {
   const sets = [makeSample(), ...listSampleViews()];
-  const sites = [
-    ...DIALECT_NAMES.map((dialect) => ({ dialect, hasFilters: false })),
-    { dialect: "plain" as const, hasFilters: true },
-  ];
-  return sites.flatMap((site) =>
+  return DIALECT_NAMES.map((dialect) => ({ dialect })).flatMap((site) =>
     sets.flatMap((set) =>
       endpointsOfSet(set, site).map((endpoint) => renderBody(set, endpoint, site)),
     ),

@@ -2,14 +2,7 @@
 
 import { type Database, IS_CONTRACTED_SQL, readValue } from "../../db/mod.ts";
 import type { ConsoleTable, FoundTable } from "../../records/console/mod.ts";
-import {
-  type FunctionSite,
-  findConstraint,
-  indexesOf,
-  isNameOf,
-  keysOf,
-  type RecordedDefinition,
-} from "../catalog/mod.ts";
+import { findConstraint, isNameOf, type RecordedDefinition } from "../catalog/mod.ts";
 import { COPY, copyTypeName } from "../sql/conversions.ts";
 import { RECORD_SQL } from "../state.ts";
 import { type Facts, type Recorded, THERE, toFacts } from "./facts.ts";
@@ -81,7 +74,7 @@ function compareFinished(
 
 type Unfinished = { table: string; kind: "index" | "reference"; name: string };
 
-/** Builds in progress appear as deferred steps, not as drift. An index can be built in another form beside its former one. */
+/** Builds in progress appear as deferred steps, not as drift. An index can be built beside its former one. */
 function makePathTest(
   { table, kind, name }: Unfinished,
   definition: RecordedDefinition | undefined,
@@ -110,13 +103,9 @@ export function findTableDifferences({
   if (found === null) return [{ thing: `table ${name}`, wanted: THERE, found: NOTHING }];
   const unfinished = builds.filter(({ state }) => state !== "done");
   const tables = [definition];
-  const isSearch = [...keysOf(definition), ...indexesOf(definition)].some(
-    ({ search }) => search !== undefined && `index ${search}` in found.parts,
-  );
   const { dialect, isContracted } = found;
-  const site: FunctionSite = { dialect, hasFilters: isSearch };
   const facts = toFoundFacts(name, found);
-  const recorded = toFacts({ tables, sets: [], isContracted, ...site }, facts);
+  const recorded = toFacts({ tables, sets: [], isContracted, dialect }, facts);
   return compareFinished({ unfinished, tables }, toComparable(recorded), facts);
 }
 

@@ -16,9 +16,7 @@ import {
   FUNCTION_CALLERS,
   FUNCTION_OWNER,
   type FunctionSite,
-  formAt,
   functionName,
-  type IndexForm,
   indexesOf,
   isFormerName,
   isOneServer,
@@ -26,6 +24,7 @@ import {
   keyName,
   keysOf,
   listViewSets,
+  nameOf,
   printedArguments,
   type RecordedDefinition,
   referencesOf,
@@ -37,7 +36,7 @@ import {
 import { onDeleteClause } from "../plan/step.ts";
 import { toDefaultText } from "../sql/conversions.ts";
 import { renderBody } from "../sql/functions/functions.ts";
-import { type Formed, nameOf, printRows, printTerms } from "../sql/index_terms.ts";
+import { printRows, printTerms } from "../sql/index_terms.ts";
 
 export type Facts = ReadonlyMap<string, string>;
 export const THERE = "there";
@@ -60,8 +59,8 @@ export function toFacts(
   const views = isOneServer(site) ? [...listViewSets(uses).values()].flat() : [];
   return new Map([
     ...tables.flatMap((table) => [
-      ...toTableFacts(table, formAt(site)),
-      ...(isContracted ? [] : findFormer(table, { form: formAt(site), found })),
+      ...toTableFacts(table),
+      ...(isContracted ? [] : findFormer(table, found)),
       ...(isOneServer(site) ? toReaderFacts(table) : []),
       ...toTypeFacts(table),
     ]),
@@ -78,10 +77,7 @@ const EMPTY = { columns: [], indexes: [], uniques: [] };
 type Fact = [path: string, value: string];
 
 /** What is found of earlier releases. The check of isolation knows what their expressions can be. */
-function findFormer(
-  table: RecordedDefinition,
-  { form, found }: { form: IndexForm; found: Facts },
-): Fact[] {
+function findFormer(table: RecordedDefinition, found: Facts): Fact[] {
   const path = `table ${table.name}`;
   const keys = table.columns.filter(({ kind }) => canHaveKey(kind)).map(({ name }) => name);
   const keyPaths = new Set(keys.map((name) => keyPath(path, name)));
@@ -90,12 +86,12 @@ function findFormer(
   const isFormer = (name: string) => indexes.some((index) => isFormerName(table.name, index, name));
   return [...found].filter(([at, value]) => {
     if (keyPaths.has(at)) return true;
-    if (form === "plain" || !at.startsWith(start) || value.endsWith("invalid")) return false;
+    if (!at.startsWith(start) || value.endsWith("invalid")) return false;
     return isFormer(at.slice(start.length));
   });
 }
 
-function toTableFacts(table: RecordedDefinition, form: IndexForm): Fact[] {
+function toTableFacts(table: RecordedDefinition): Fact[] {
   const path = `table ${table.name}`;
   return [
     [path, THERE],
@@ -116,7 +112,7 @@ function toTableFacts(table: RecordedDefinition, form: IndexForm): Fact[] {
         default: toDefaultText(column),
       }),
     ),
-    ...toConstraintFacts(path, table, form),
+    ...toConstraintFacts(path, table),
   ];
 }
 
@@ -153,16 +149,15 @@ function toType(table: TableDefinition, column: NamedColumn): string {
   return SQL[column.kind].type?.printed ?? `data.${enumTypeName(table.name, column.name)}`;
 }
 
-function toConstraintFacts(path: string, table: RecordedDefinition, form: IndexForm): Fact[] {
-  const indexes = [...keysOf(table), ...indexesOf(table)].map((index): Formed => ({ index, form }));
+function toConstraintFacts(path: string, table: RecordedDefinition): Fact[] {
   const list = (columns: readonly string[]) => `(${["app_id", ...columns].join(", ")})`;
   const targets = new Map(table.columns.map((column) => [column.name, column]));
   return [
     [`${path} / constraint ${table.name}__pkey`, "primary key (app_id, id)"],
-    ...indexes.map(
-      (formed): Fact => [
-        `${path} / index ${nameOf(formed)}`,
-        `btree (${printTerms(formed)})${formed.index.kind === "key" ? ", unique" : ""} where ${printRows(formed)}`,
+    ...[...keysOf(table), ...indexesOf(table)].map(
+      (index): Fact => [
+        `${path} / index ${nameOf(index)}`,
+        `btree (${printTerms(index)})${index.kind === "key" ? ", unique" : ""} where ${printRows(index)}`,
       ],
     ),
     ...referencesOf(table).map((reference): Fact => {

@@ -129,6 +129,14 @@ begin
 end
 $$;
 grant execute on function rowhouse.reject_row to rowhouse_tenant;
+
+-- Whether the lists of processes before 0.2.0 end in a cursor, by the PREVIEW with which such a
+-- release migrated the database. Later processes say it.
+create function rowhouse.had_filters() returns boolean language sql stable security definer
+set search_path = pg_catalog, pg_temp as $$
+  select 'filters' = any (features) from rowhouse.release
+$$;
+grant execute on function rowhouse.had_filters to rowhouse_tenant;
 grant select on rowhouse.tag_seed to rowhouse_tenant;
 
 create function rowhouse.scope_bits(scopes text[]) returns smallint language sql immutable

@@ -56,7 +56,6 @@ create function rowhouse.read_indexes(
 set search_path = pg_catalog, pg_temp as $$
   select json_build_object(
     'dialect', rowhouse.dialect(),
-    'hasFilters', (select 'filters' = any (features) from rowhouse.release),
     'previews', (select to_json(features) from rowhouse.release),
     'tables', (select coalesce(json_agg(json_build_object('name', name,
         'stamp', rowhouse.stamp_of(name), 'definition', definition,

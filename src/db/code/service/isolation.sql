@@ -90,8 +90,8 @@ begin
     select table_name, string_agg(concat_ws(' ', app_id, uses.digest), E'\n' order by app_id) as lines
     from ruled join uses using (app_id) group by table_name
   )
-  select name, md5(concat_ws(E'\n\n', release, rowhouse.dialect(),
-      (select features::text from rowhouse.release), definition, sets.lines, rules.lines))
+  select name, md5(concat_ws(E'\n\n', release, rowhouse.dialect(), definition, sets.lines,
+      rules.lines))
     from rowhouse.tables left join sets on sets.table_name = name
     left join rules on rules.table_name = name
     where wanted is null or name = any (wanted);
@@ -145,7 +145,6 @@ returns json language sql stable security definer set search_path = pg_catalog, 
   )
   select json_build_object(
     'dialect', rowhouse.dialect(),
-    'hasFilters', (select 'filters' = any (features) from rowhouse.release),
     'tables', (select coalesce(json_agg(json_build_object('name', name, 'digest', digested.digest,
         'stamp', rowhouse.stamp_of(name), 'definition', definition,
         'sets', coalesce(columns.list, '[]'), 'views', coalesce(seen.list, '[]'),

@@ -110,7 +110,6 @@ create function rowhouse.read_push_state(
     'people', rowhouse.read_rule_users(app),
     'unheard', coalesce(rowhouse.list_unheard(app, array(select name from concerned)), '{}'),
     'dialect', rowhouse.dialect(),
-    'hasFilters', (select 'filters' = any (features) from rowhouse.release),
     -- For processes of 0.1.
     'previews', (select to_json(features) from rowhouse.release),
     'hasDeferredSteps', exists (select from rowhouse.deferred_steps where state <> 'done'))
@@ -152,26 +151,22 @@ $$;
 -- indexes, and the hidden columns of releases before 0.2.0.
 create function rowhouse.read_built_indexes(wanted text) returns json language sql stable
 set search_path = pg_catalog, pg_temp as $$
-  select json_build_object(
-    'dialect', rowhouse.dialect(),
-    'hasFilters', (select 'filters' = any (features) from rowhouse.release),
-    'isContracted', exists (select from rowhouse.code where compatible_from = '${CONTRACTED_FROM}'),
-    'tables', (select coalesce(json_agg(json_build_object('name', name,
-        'stamp', rowhouse.stamp_of(name), 'definition', definition,
-        'indexes', (select coalesce(json_agg(relname), '[]') from pg_index
-          join pg_class on pg_class.oid = indexrelid
-          where indrelid = relation.oid and indisvalid),
-        'unfinished', (select coalesce(json_agg(index_name), '[]') from (
-          select relname as index_name from pg_index join pg_class on pg_class.oid = indexrelid
-            where indrelid = relation.oid and not indisvalid
-          union select deferred_steps.name from rowhouse.deferred_steps
-            where table_name = tables.name and kind = 'index' and state <> 'done') as begun),
-        'keys', (select coalesce(json_agg(attname), '[]') from pg_attribute
-          where attrelid = relation.oid and attname like '#%' and not attisdropped))
-        order by name), '[]')
-      from rowhouse.tables join pg_class as relation on relname = tables.name
-        and relnamespace = 'data'::regnamespace and relkind in ('r', 'p')
-      where name = wanted or wanted is null))
+  select coalesce(json_agg(json_build_object('name', name,
+    'stamp', rowhouse.stamp_of(name), 'definition', definition,
+    'indexes', (select coalesce(json_agg(relname), '[]') from pg_index
+      join pg_class on pg_class.oid = indexrelid
+      where indrelid = relation.oid and indisvalid),
+    'unfinished', (select coalesce(json_agg(index_name), '[]') from (
+      select relname as index_name from pg_index join pg_class on pg_class.oid = indexrelid
+        where indrelid = relation.oid and not indisvalid
+      union select deferred_steps.name from rowhouse.deferred_steps
+        where table_name = tables.name and kind = 'index' and state <> 'done') as begun),
+    'keys', (select coalesce(json_agg(attname), '[]') from pg_attribute
+      where attrelid = relation.oid and attname like '#%' and not attisdropped))
+    order by name), '[]')
+  from rowhouse.tables join pg_class as relation on relname = tables.name
+    and relnamespace = 'data'::regnamespace and relkind in ('r', 'p')
+  where name = wanted or wanted is null
 $$;
 
 -- Records that these indexes of a table are built again, in another form.
@@ -223,7 +218,6 @@ language sql stable set search_path = pg_catalog, pg_temp set quote_all_identifi
   )
   select json_build_object(
     'dialect', rowhouse.dialect(),
-    'hasFilters', (select 'filters' = any (features) from rowhouse.release),
     -- For processes of 0.1.
     'previews', (select to_json(features) from rowhouse.release),
     'tables', (select coalesce(json_agg(json_build_object('name', name,

@@ -17,11 +17,11 @@ import {
   type FunctionSite,
   formerSignatures,
   functionSignature,
+  isOneServer,
   placeholdersOf,
   type RecordedName,
   type ServedSet,
   scopeOf,
-  servesFilters,
   type View,
 } from "../../catalog/mod.ts";
 import { qualify } from "../../qualify.ts";
@@ -116,11 +116,10 @@ export function renderDropFunctions(set: RecordedName): string[] {
   return [...renderDrops(set, ALL_ENDPOINTS), ...renderDropFormer(set)];
 }
 
-/** The statements that drop the functions that this form of a database lacks. */
+/** The statements that drop the functions that a database of this kind lacks. */
 export function renderDropUnserved(set: ColumnSet, site: FunctionSite): string[] {
   const drops = renderDrops(set, findUnserved(set, site));
-  // Those of earlier releases serve only lists with conditions.
-  return servesFilters(site) ? drops : [...drops, ...renderDropFormer(set)];
+  return isOneServer(site) ? drops : [...drops, ...renderDropFormer(set)];
 }
 
 function renderDropFormer(set: RecordedName | ColumnSet): string[] {

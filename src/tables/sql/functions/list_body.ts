@@ -6,11 +6,12 @@ import {
   type ColumnSet,
   type FunctionSite,
   hashColumnSet,
+  isOneServer,
+  PAGE_ENDS,
   placeholdersOf,
   RULE_OFFSET,
   RULE_VISITS,
   type ServedSet,
-  servesFilters,
   TAG_LENGTH,
 } from "../../catalog/mod.ts";
 import { callerOf, declareWho } from "./caller_terms.ts";
@@ -40,7 +41,7 @@ export const SINGLE_STEP_BYTES = 786_432;
 export function listBody(table: ServedSet, site: FunctionSite): string {
   const { app, limit, offset, bytes, known, inline } = placeholdersOf("list");
   const upTo = `(${offset}::int8 + ${limit} + 1)`;
-  const walks = planList(table, site, upTo);
+  const walks = planList(table, upTo);
   const rows = `data.${quoteName(table.name)} as "$t" where "$t"."app_id" = ${app}`;
   const isBuilt = walks.kind === "all" ? "" : walks.isBuilt;
   const page = renderPage();
@@ -125,10 +126,14 @@ end`;
 /** The end of the text of a page with `counted` rows. More rows exist if the query found more than `counted`. */
 function envelopeEnd(counted: string, site: FunctionSite): string {
   const { limit, offset } = placeholdersOf("list");
-  const next = servesFilters(site) ? ` ',"next":', ${nextOf(counted)},` : "";
+  const next = `case when ${HAS_CURSOR} then concat(',"next":', ${nextOf(counted)}) end, `;
   return `'],"limit":', ${limit}, ',"offset":', ${offset}, ',"hasMore":',
-      case when "$found" > ${counted} then 'true' else 'false' end,${next} '}'`;
+      case when "$found" > ${counted} then 'true' else 'false' end, ${isOneServer(site) ? next : ""}'}'`;
 }
+
+const FIRST = `split_part(${placeholdersOf("list").known}, ',', 1)`;
+/** Whether the page ends in a cursor. A process before 0.2.0 sends neither word. */
+const HAS_CURSOR = `(${FIRST} = '${PAGE_ENDS.cursor}' or ${FIRST} <> '${PAGE_ENDS.plain}' and rowhouse.had_filters())`;
 
 /** A cursor at the first row after the page, as JSON. A statement of its own would cost more than it saves. */
 function nextOf(counted: string): string {
@@ -212,7 +217,7 @@ function tagOfPage(table: ColumnSet, site: FunctionSite): string {
   const { limit, offset, bytes } = placeholdersOf("list");
   const parts = [
     ...STATE_SEED,
-    ...(servesFilters(site) ? [`'next'::bytea`] : []),
+    ...(isOneServer(site) ? [`(case when ${HAS_CURSOR} then 'next' else '' end)::bytea`] : []),
     `${quoteLiteral(hashColumnSet(table))}::bytea`,
     // The hash has the roles and their rules.
     ...callerOf(table).reads.map(([who]) => `uuid_send(${who})`),

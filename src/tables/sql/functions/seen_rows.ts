@@ -47,7 +47,7 @@ export function renderSeenRows(table: ServedSet, rule?: RuleName): SeenRows {
     return { rows: toLiteral(`${select} ${AVERAGE_APP}${more}`), isFenced: more !== "" };
   const queries = (read ?? []).flatMap((alternative, at, alternatives) => {
     const earlier = renderRule(table, alternatives.slice(0, at), place);
-    return findRulePaths(table, view, "search", alternative).map((path) => {
+    return findRulePaths(table, view, alternative).map((path) => {
       const { fixed, terms, values } = toPathTerms(table, path, place);
       const found = terms.map((term, n) =>
         values[n] === MEMBER ? "" : ` and ${term} = ${values[n]}`,

@@ -12,9 +12,7 @@ import { type Alternative, allowsAll, isMemberOf, ownValue } from "../../../sche
 import { MAX_MEMBERSHIPS, MAX_VISITS } from "../../../std/limits.ts";
 import {
   type ColumnSet,
-  type FunctionSite,
   findRulePaths,
-  formAt,
   isExact,
   listRulePaths,
   membershipOf,
@@ -54,12 +52,11 @@ type ListWalks =
     };
 
 /** How a list of a view finds its rows. `upTo`: the rows to find. */
-export function planList(table: ServedSet, site: FunctionSite, upTo: string): ListWalks {
+export function planList(table: ServedSet, upTo: string): ListWalks {
   const { view } = table;
   const { read = [] } = view ?? {};
   if (view === undefined || allowsAll(read)) return { kind: "all" };
-  const form = formAt(site);
-  const paths = read.flatMap((alternative) => findRulePaths(table, view, form, alternative));
+  const paths = read.flatMap((alternative) => findRulePaths(table, view, alternative));
   const isBuilt = renderBuilt(paths.map(({ index }) => index));
   // While an index is built, a list visits the rows of the app.
   const unbuilt = read.map((alternative) => renderPath(table, view, toWhole(alternative), upTo));

@@ -25,10 +25,7 @@ export function findExisting(table: ColumnSet, list: string): string {
 /** The app is the first parameter of every function. */
 const { app } = placeholdersOf("get");
 
-/**
- * The forms of an index, as a call names their indexes: the plain one, that for searches as releases before 0.2.0 built it, and that
- * of this release.
- */
+/** The forms of an index, as a call names their indexes: two of releases before 0.2.0, with and without searches, and that of this release. */
 const FORMS = ["plain", "former", "search"] as const;
 type Form = (typeof FORMS)[number];
 /** The column in the terms of a kind. */
@@ -113,9 +110,8 @@ function renderTerm(
   }
   const search = form === "plain" ? {} : { search: "" };
   const index: Constraint = { kind: "key", name: "", columns: [NAME], kinds: [kind], ...search };
-  const formed = { index, form: form === "plain" ? form : ("search" as const) };
-  const [, terms = ""] = withoutCollation(renderTerms(formed)).split(`"app_id", `);
-  return { terms, rows: renderRows(formed), match };
+  const [, terms = ""] = withoutCollation(renderTerms(index)).split(`"app_id", `);
+  return { terms, rows: renderRows(index), match };
 }
 
 /** No index of 0.1 is searched by a numeric, and none by a text but in the form for searches. */
