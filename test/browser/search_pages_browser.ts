@@ -7,6 +7,7 @@ import { useTablePages } from "../support/table_pages.ts";
 const SCHEMA = defineSchema({
   people: { email: t.string().required(), note: t.string() },
   todos: { title: t.string(), person: t.ref("people") },
+  papers: { title: t.string(), text: t.string() },
 });
 const ROWS = 20_001;
 /** 40 rows before the end of the first response, and 56 after it. */
@@ -93,6 +94,18 @@ describe.each([
       ).toEqual(hits);
     });
   });
+
+  test("rows that are too large for one response are one page", async () => {
+    // A response ends after 8 MB.
+    const text = "x".repeat(99_000);
+    for (let n = 0; n < 90; n++) await pages.addRows([{ title: "a hit", text }], "papers");
+    await pages.open("papers?limit=100", async (page) => {
+      page.setDefaultTimeout(60_000);
+      await search(page, ["title", "hit"]);
+      await range(page, "Rows 1 to 90 of 90 found");
+      expect(await page.locator("tbody tr").count()).toBe(90);
+    });
+  }, 120_000);
 
   test("a reference finds a row near the end: typed, searched, and pasted", async () => {
     const [{ rows: people }] = [
