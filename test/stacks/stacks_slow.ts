@@ -19,10 +19,45 @@ describePage("docs/node.md", async (folder) => {
 });
 
 const python = await findPython(REQUIREMENTS);
-describePage("docs/python.md", async (folder) => {
-  if ("missing" in python) throw new Error(python.missing);
-  return (await openStack(folder, { page: "docs/python.md", programs: [python.programs] })).setting;
-});
+let pythonStack: Stack;
+describePage(
+  "docs/python.md",
+  async (folder) => {
+    if ("missing" in python) throw new Error(python.missing);
+    const programs = [python.programs];
+    pythonStack = await openStack(folder, { page: "docs/python.md", programs });
+    return pythonStack.setting;
+  },
+  () => {
+    test("the sync job creates more rows, and more bytes, than a request can have", async () => {
+      const { shell } = pythonStack.setting;
+      const tasks = [2500, 300].flatMap((count, part) =>
+        Array.from(
+          { length: count },
+          (_, n) => `Real,${part} ${n} ${"x".repeat(part * 900)},1.00,2026-03-01T08:00:00Z`,
+        ),
+      );
+      writeFile(shell.folder(), "real.csv", ["project,title,hours,noted", ...tasks].join("\n"));
+      expect(await shell.run("python sync.py real.csv")).toEqual({
+        code: 0,
+        output: "1 projects and 2800 todos created, 0 todos changed\n",
+      });
+    });
+
+    test("a call is sent again while the service starts", async () => {
+      const code = `import db
+db.time.sleep = lambda s: print(f"{s} s")
+try:
+    db.call("GET", "/todos")
+except db.httpx.ConnectError:
+    print("refused")`;
+      const { output } = await pythonStack.setting.shell.run(
+        `ROWHOUSE_URL=http://127.0.0.1:1 python -c '${code}'`,
+      );
+      expect(output).toBe("1 s\n2 s\n4 s\n8 s\nrefused\n");
+    });
+  },
+);
 
 let react: Stack;
 let project: string;
