@@ -89,8 +89,10 @@ facts (path, value) as (
     case when grantee = 0 then 'public' else grantee::regrole::text end,
     string_agg(privilege_type, ', ' order by privilege_type)
     from tables join pg_attribute on attrelid = tables.oid, aclexplode(attacl) group by path, attname, grantee
-  union all select path || ' / options of app_id', array_to_string(attoptions, ', ')
-    from tables join pg_attribute on attrelid = tables.oid and attname = 'app_id' where attoptions is not null
+  -- Extensions of a server can add options of their own, such as pg_attver.
+  union all select path || ' / options of app_id', string_agg(attoption, ', ' order by attoption)
+    from tables join pg_attribute on attrelid = tables.oid and attname = 'app_id', unnest(attoptions) as attoption
+    where left(attoption, 10) = 'n_distinct' group by path
   union all select path || ' / column ' || attname || fact, value
     from tables join pg_attribute on attrelid = tables.oid and attnum > 0 and not attisdropped and attname not like '#%'
     left join pg_attrdef on adrelid = attrelid and adnum = attnum,
