@@ -244,6 +244,10 @@ function makeSides({
         `select status, count(*), sum(price) from data.tasks where app_id = '${app}'${where} group by status`,
       ),
     );
+  const middleId = rowId({ apps: 0, rows: 10_000_000 }, index + 1, rows / 2);
+  const middle = Buffer.from(
+    JSON.stringify(["position.asc,id.asc", String(rows / 2), middleId]),
+  ).toString("base64url");
   const [from, to] = ["2026-01-01T00:00:00Z", "2026-01-01T16:39:00Z"];
   const range = `due_at=gte.${from}&due_at=lte.${to}`;
   const within = ` and due_at >= '${from}' and due_at <= '${to}'`;
@@ -258,6 +262,7 @@ function makeSides({
     "20 by text, PostgREST": postgrest("", "title, id"),
     "20 by number": query("order=position&limit=20"),
     "20 by number, PostgREST": postgrest("", "position, id"),
+    "20 by number from the middle, by cursor": query(`order=position&limit=20&after=${middle}`),
     "20 by decimal": query("order=price&limit=20"),
     "20 by decimal, PostgREST": postgrest("", "price, id"),
     "20 of a value of an enum by time": query("status=eq.open&order=due_at.desc&limit=20"),
