@@ -1,10 +1,12 @@
 /**
- * `bench unindexed`: others' requests before and while one app sends conditions that no index serves, to one process and to four
- * workers. 300 callers send them all the time, and wait a second after a rejection.
+ * `bench unindexed`: others' requests while one app sends conditions that no index serves, to one process and to four workers. 300
+ * callers send them all the time, and wait a second after a rejection. Before, and for comparison, the others alone, and while the
+ * 300 callers send as many requests that an index serves: what is more than that is the cost of the queries.
  *
  * @module
  */
 import { loadavg } from "node:os";
+import { fileURLToPath } from "node:url";
 import { type Database, SERVICE_QUEUE } from "../src/db/mod.ts";
 import { withDatabase } from "../test/support/cluster.ts";
 import { makeProject, startCommand } from "../test/support/command.ts";
@@ -15,12 +17,14 @@ import type { BenchOptions } from "./options.ts";
 import { show, table, times } from "./print.ts";
 import { alternate, median, percentile } from "./rounds.ts";
 import { type Stage, type StageApp, withStage } from "./stage.ts";
+import type { SendersPlan } from "./unindexed_senders.ts";
 
+const SCRIPT = fileURLToPath(new URL("unindexed_senders.ts", import.meta.url));
 const SENDERS = 300;
+const PACE = { senders: SENDERS, pauseMs: 1000 };
 const OTHERS = { apps: 8, rows: 1000 };
 /** Between two requests of a caller of another app. */
 const THINK_MS = 15;
-const REJECTED_MS = 1000;
 const POOL = 10;
 /** Before the first phase: sessions compile functions. */
 const WARM_MS = 3000;
@@ -37,7 +41,11 @@ const CONDITIONS = [
   "price=gt.100&title=like.*5",
   "notes=ilike.*roses*&limit=1",
 ];
-const GROUPS = ["groups?by=done&sum=price", "groups?by=title"];
+const UNINDEXED = [
+  ...CONDITIONS.map((query) => `${TASKS}?${query}`),
+  ...["groups?by=done&sum=price", "groups?by=title"].map((path) => `${TASKS}/${path}`),
+];
+const INDEXED = `${TASKS}?status=eq.open&limit=1`;
 
 type Phase = {
   count: number;
@@ -47,7 +55,14 @@ type Phase = {
   failures: Readonly<Record<string, number>>;
   load: number;
 };
-type Measured = { before: Phase; during: Phase; sent: Readonly<Record<string, number>> };
+type Measured = {
+  /** Without the app. */
+  before: Phase;
+  /** While the app sends a query along an index each second from each caller. */
+  indexed: Phase;
+  during: Phase;
+  sent: Readonly<Record<string, number>>;
+};
 type UnindexedResult = {
   rows: number;
   rounds: number;
@@ -119,9 +134,14 @@ async function measure(
   if (sender === undefined) throw new Error("The stage has no app");
   await observe(url, others, WARM_MS);
   const before = await observe(url, others, seconds * 1000);
-  const sending = startSending(url, sender);
-  const during = await observe(url, others, minutes * 60_000);
-  return { before, during, sent: await sending.stop() };
+  const watch = (paths: readonly string[], isSteady: boolean) =>
+    Promise.all([
+      observe(url, others, minutes * 60_000),
+      send({ url, key: sender.key, paths, isSteady, seconds: minutes * 60, ...PACE }),
+    ]);
+  const [indexed] = await watch([INDEXED], true);
+  const [during, sent] = await watch(UNINDEXED, false);
+  return { before, indexed, during, sent };
 }
 
 /** The times of gets and lists of other apps. */
@@ -152,93 +172,58 @@ async function observe(url: string, apps: readonly StageApp[], ms: number): Prom
   };
 }
 
-/** Sends queries that no index serves until `stop`, which returns the number of responses by status. */
-function startSending(url: string, { key }: StageApp) {
-  const headers = { authorization: `Bearer ${key}` };
-  const paths = [
-    ...CONDITIONS.map((query) => `${TASKS}?${query}`),
-    ...GROUPS.map((path) => `${TASKS}/${path}`),
-  ];
-  const sent: Record<string, number> = {};
-  let isOver = false;
-  const send = async (_: unknown, sender: number): Promise<void> => {
-    for (let count = sender; !isOver; count++) {
-      const { status } = await skim(url + (paths[count % paths.length] ?? ""), headers);
-      sent[status] = (sent[status] ?? 0) + 1;
-      if (status === 429 || status === 503) await Bun.sleep(REJECTED_MS);
-    }
-  };
-  const all = Promise.all(Array.from({ length: SENDERS }, send));
-  return {
-    stop: async () => {
-      isOver = true;
-      await all;
-      return sent;
-    },
-  };
+/** The number of responses by status. */
+async function send(plan: SendersPlan) {
+  const child = Bun.spawn([process.execPath, SCRIPT], {
+    stdin: new Blob([JSON.stringify(plan)]),
+    env: { ...process.env, BUN_CONFIG_MAX_HTTP_REQUESTS: String(2 * SENDERS) },
+    stdout: "pipe",
+    stderr: "inherit",
+  });
+  const output = await new Response(child.stdout).text();
+  await child.exited;
+  return JSON.parse(output) as Measured["sent"];
 }
 
-async function skim(url: string, headers: Record<string, string>): Promise<Response> {
-  const response = await fetch(url, { headers });
-  await response.arrayBuffer();
-  return response;
-}
+const PHASES = {
+  before: "alone",
+  indexed: "while it sends queries along an index",
+  during: "while it sends queries without an index",
+} as const satisfies Record<Exclude<keyof Measured, "sent">, string>;
 
 export function printUnindexed({ rows, rounds, minutes, sides }: UnindexedResult): string {
   const head = [
-    ...["others while one app sends queries without an index", "p50 ms", "p99 ms", "rejected"],
-    ...["during ÷ before, p50", "p99", "queries answered", "canceled", "rejected", "load"],
+    ...["others beside an app", "p50 ms", "p99 ms", "rejected", "p50 ÷ alone", "p99"],
+    ...["p99 ÷ along an index", "load"],
   ];
-  const lines = Object.entries(sides).flatMap(([name, measured]) => {
-    const of = (read: (each: Measured) => number) => median(measured.map(read));
-    const sum = (read: (each: Measured) => number) =>
-      measured.reduce((total, each) => total + read(each), 0);
-    const sent = (status: number) => sum((each) => each.sent[status] ?? 0);
-    const failed = (phase: "before" | "during") =>
-      sum((each) => Object.values(each[phase].failures).reduce((total, count) => total + count, 0));
-    return [
-      [
-        `${name}, before`,
-        ...[
-          show(
-            of(({ before }) => before.p50Ms),
-            1,
-          ),
-          show(
-            of(({ before }) => before.p99Ms),
-            1,
-          ),
-        ],
-        ...[failed("before"), "", "", "", "", ""],
+  const lines = Object.entries(sides).flatMap(([name, measured]) =>
+    Object.entries(PHASES).map(([key, title]) => {
+      const phase = key as keyof typeof PHASES;
+      const of = (read: (each: Phase, measured: Measured) => number) =>
+        median(measured.map((each) => read(each[phase], each)));
+      const failed = measured.reduce((sum, each) => sum + sumUp(each[phase].failures), 0);
+      const [p50, p99] = [of(({ p50Ms }) => p50Ms), of(({ p99Ms }) => p99Ms)];
+      return [
+        ...[`${name}, ${title}`, show(p50, 1), show(p99, 1), failed],
+        times(of(({ p50Ms }, { before }) => p50Ms / before.p50Ms)),
+        times(of(({ p99Ms }, { before }) => p99Ms / before.p99Ms)),
+        times(of(({ p99Ms }, { indexed }) => p99Ms / indexed.p99Ms)),
         show(
-          of(({ before }) => before.load),
+          of(({ load }) => load),
           1,
         ),
-      ],
-      [
-        `${name}, during`,
-        ...[
-          show(
-            of(({ during }) => during.p50Ms),
-            1,
-          ),
-          show(
-            of(({ during }) => during.p99Ms),
-            1,
-          ),
-        ],
-        failed("during"),
-        times(of(({ before, during }) => during.p50Ms / before.p50Ms)),
-        times(of(({ before, during }) => during.p99Ms / before.p99Ms)),
-        ...[show(sent(200)), show(sent(504)), show(sent(429) + sent(503))],
-        show(
-          of(({ during }) => during.load),
-          1,
-        ),
-      ],
-    ];
+      ];
+    }),
+  );
+  const answers = Object.entries(sides).map(([name, measured]) => {
+    const of = (status: number) => measured.reduce((sum, { sent }) => sum + (sent[status] ?? 0), 0);
+    return `${name}: ${of(200)} answered, ${of(504)} canceled, ${of(429) + of(503)} rejected`;
   });
   return `${table(head, lines)}
 
-Medians of ${rounds} × ${show(minutes, 1)} minutes of ${SENDERS} callers on ${show(rows)} rows; sums of responses.`;
+Medians of ${rounds} × ${show(minutes, 1)} minutes of ${SENDERS} callers on ${show(rows)} rows. Queries without an index: ${answers.join("; ")}.`;
+}
+
+function sumUp(counts: Readonly<Record<string, number>>): number {
+  return Object.values(counts).reduce((sum, count) => sum + count, 0);
 }
