@@ -239,8 +239,9 @@ function renderOwnerRules(role: string, query: string): string {
 /** Listeners record rows of apps. A cluster has none. */
 const LISTENER_RULES = `
   select 'Table ' || name || ' must have the listeners of its apps'
-    from app_tables where (select pg_catalog.count(*) from triggers where tgrelid = app_tables.oid)
-      not in (case when rowhouse.is_heard(pg_catalog.substr(name, 6)) then 3 else 0 end, 3)
+    from app_tables left join (select tgrelid, pg_catalog.count(*) as listeners from triggers group by tgrelid) as listening on tgrelid = oid
+    where listeners <> 3
+      or (listeners is null and name in (select 'data.' || heard from rowhouse.list_heard() as heard))
   union all
   select 'Function rowhouse.' || proname || ' must belong to rowhouse_listener'
     from pg_catalog.pg_proc where oid in (select tgfoid from pg_catalog.pg_trigger

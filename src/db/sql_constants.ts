@@ -19,6 +19,9 @@ set local quote_all_identifiers = off;`;
  */
 export const LOCK_BUDGET_MS = 700;
 
+/** How many bodies of functions a statement reads to compare them: it takes about a second. */
+export const BODIES_AT_ONCE = 20_000;
+
 /**
  * Processes of earlier releases need what `rowhouse migrate --contract` removes. Also the earliest release that works on a new
  * database, which never has it.

@@ -14,6 +14,7 @@ const service = await share(openTestService({ service: { checkIntervalMs: 50 } }
 const app = await service.makeApp(schema);
 
 const GET_SIGNATURE = signatureOf(schema, "todos", "get");
+const NO_ENDPOINT = GET_SIGNATURE.replace(/_get\(.*/, "get");
 
 const PLANT =
   "create function data.planted(value text) returns text language sql immutable as 'select value'";
@@ -58,6 +59,14 @@ const BREAKS = [
       revoke execute on function api.planted() from public`,
     repair: "drop function api.planted()",
     issue: "Function api.planted must be one that a push recorded",
+  },
+  {
+    name: "a function whose name only begins with that of a set",
+    attack: `create function api.${NO_ENDPOINT}() returns text language plpgsql security definer as 'begin return null; end';
+      alter function api.${NO_ENDPOINT}() owner to rowhouse_tenant;
+      revoke execute on function api.${NO_ENDPOINT}() from public`,
+    repair: `drop function api.${NO_ENDPOINT}()`,
+    issue: `Function api.${NO_ENDPOINT} must be one that a push recorded`,
   },
 ];
 

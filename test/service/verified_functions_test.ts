@@ -101,3 +101,17 @@ test("a process compares a table again only after a change of its functions or o
   expect(await checkNow()).toHaveLength(1);
   expect(read).toEqual([expect.stringMatching(/todos(?!.*(projects|others))/)]);
 });
+
+test("bodies that have changed are read in slices", async () => {
+  await listIssues();
+  const all = (await count("body_digests")) ?? 0;
+  await admin.message("delete from rowhouse.body_digests where oid::int8 % 2 = 0; select 1");
+  const left = (await count("body_digests")) ?? 0;
+  const read = async () =>
+    (await service.query<{ read: number }>("select rowhouse.refresh_bodies(4) as read"))[0]?.read;
+  const slices: (number | undefined)[] = [];
+  do slices.push(await read());
+  while (slices.at(-1) === 4);
+  expect(slices.reduce((sum = 0, rows = 0) => sum + rows)).toBe(all - left);
+  expect(await count("body_digests")).toBe(all);
+});

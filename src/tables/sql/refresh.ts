@@ -50,8 +50,10 @@ import {
   findUnverified,
   forgetFormerDigests,
   hasRecord,
+  readChangedBodies,
   readStoredTables,
   recordVerified,
+  rereadTables,
   type StoredTable,
   type StoredTables,
   toSlices,
@@ -83,6 +85,7 @@ export async function refreshFunctions(
 ): Promise<string[]> {
   // First for all: a new function of one table sets what the listeners of others hear when it cascades.
   await fitListeners(admin);
+  await readChangedBodies(admin);
   const { tables, hasOthers } = await findUnverified(admin);
   const names = tables.map(({ name }) => name);
   const refreshed: string[] = [];
@@ -97,6 +100,8 @@ export async function refreshFunctions(
     const again = await compareTables(await readStoredTables(admin, renewed));
     await recordVerified(admin, [...verified, ...again.verified]);
   }
+  // A process that starts next does not read them.
+  if (refreshed.length > 0) await readChangedBodies(admin);
   if (tables.length > 0 || hasOthers) await forgetFormerDigests(admin);
   return refreshed;
 }
@@ -200,9 +205,10 @@ export async function findOutdatedTables(db: Database, isReread = false): Promis
     await compare(await readAllTables(db));
     return outdated;
   }
-  const { tables } = await findUnverified(db, isReread);
-  for (const slice of toSlices(tables.map(({ name }) => name)))
-    await compare(await readStoredTables(db, slice, isReread));
+  const names = isReread
+    ? await rereadTables(db)
+    : (await findUnverified(db)).tables.map(({ name }) => name);
+  for (const slice of toSlices(names)) await compare(await readStoredTables(db, slice, isReread));
   return outdated;
 }
 

@@ -5,7 +5,14 @@
  *
  * @module
  */
-import { call, type Database, RELEASE_TEXT, readValue } from "../../db/mod.ts";
+import {
+  BODIES_AT_ONCE,
+  call,
+  type Database,
+  RELEASE_TEXT,
+  readRows,
+  readValue,
+} from "../../db/mod.ts";
 import type { ColumnSet, FunctionSite, RecordedDefinition, TableUse } from "../catalog/mod.ts";
 import { digestOf, digestRelease } from "./release.ts";
 
@@ -44,10 +51,25 @@ function toRelease(): string {
   return digestOf([RELEASE_TEXT, digestRelease()].join("\n"));
 }
 
-/** @param isReread whether to read each body, also if the version of its row says that it has not changed */
-export async function findUnverified(db: Database, isReread = false): Promise<Unverified> {
-  const values = { release: toRelease(), is_reread: isReread };
+/** The tables that are not in the record, of all. */
+export async function findUnverified(db: Database): Promise<Unverified> {
+  const values = { release: toRelease(), wanted: null, is_reread: false };
   return (await call(db, "find_unverified", values)) as Unverified;
+}
+
+/** The names of the tables that are not in the record after a reading of each body, whatever the version of its row says. */
+export async function rereadTables(db: Database): Promise<string[]> {
+  const rows = await readRows<{ name: string }>(
+    db,
+    "select name from rowhouse.tables order by name",
+  );
+  const names: string[] = [];
+  for (const slice of toSlices(rows.map(({ name }) => name))) {
+    const values = { release: toRelease(), wanted: slice, is_reread: true };
+    const { tables } = (await call(db, "find_unverified", values)) as Unverified;
+    names.push(...tables.map(({ name }) => name));
+  }
+  return names;
 }
 
 export async function readStoredTables(
@@ -57,6 +79,12 @@ export async function readStoredTables(
 ): Promise<StoredTables> {
   const values = { release: toRelease(), wanted: names, is_reread: isReread };
   return (await call(db, "read_generated_tables", values)) as StoredTables;
+}
+
+/** Reads the bodies that have changed, some at once, so that no statement that compares them reads many. Needs an administrator. */
+export async function readChangedBodies(admin: Database): Promise<void> {
+  const values = { max_bodies: BODIES_AT_ONCE };
+  while ((await call(admin, "refresh_bodies", values)) === BODIES_AT_ONCE);
 }
 
 /** Lists of at most {@linkcode SLICE}. */

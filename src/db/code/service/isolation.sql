@@ -28,13 +28,15 @@ begin
 end
 $$;
 
--- The functions of these sets, by the start of their names; null without sets.
+-- The functions of these sets, by the start of their names; null without sets. Each set is a search
+-- by an index: as a join, PostgreSQL can compare each set with all functions.
 create function rowhouse.find_functions(set_names text[]) returns oid[] language sql stable
-set search_path = pg_catalog, pg_temp as $$
+set search_path = pg_catalog, pg_temp set enable_seqscan = off as $$
   select case when set_names is not null then array(
-    select pg_proc.oid from unnest(set_names) as sets (set_name), pg_proc
-    where pronamespace = 'api'::regnamespace
-      and proname >= (set_name || '_')::name and proname < (set_name || '`')::name) end
+    select found.oid from unnest(set_names) as sets (set_name), lateral (
+      select pg_proc.oid from pg_proc where pronamespace = 'api'::regnamespace
+        and proname >= (set_name || '_')::name and proname < (set_name || '`')::name
+      offset 0) as found) end
 $$;
 
 -- A digest of the functions of each set, by the start of their names: of these sets, or of all.
@@ -98,16 +100,27 @@ begin
 end
 $$;
 
--- The recorded tables, except those of which `rowhouse migrate` has recorded that the functions are
--- the output of this release: a digest for each, and one of all functions.
-create function rowhouse.find_unverified(release text, is_reread boolean) returns json
-language sql stable security definer set search_path = pg_catalog, pg_temp as $$
+-- The names of the sets of these tables, whose functions have names that begin with them.
+create function rowhouse.find_set_names(tables text[]) returns text[] language sql stable
+set search_path = pg_catalog, pg_temp as $$
+  select array(
+    select left(table_name, 32) || '__' || hash from rowhouse.column_sets
+    where table_name = any (tables)
+    union select left(table_name, 32) || '__' || hash from rowhouse.views
+    where table_name = any (tables))
+$$;
+
+-- These recorded tables, or all, except those of which `rowhouse migrate` has recorded that the
+-- functions are the output of this release: a digest for each, and one of all functions.
+create function rowhouse.find_unverified(release text, wanted text[], is_reread boolean)
+returns json language sql stable security definer set search_path = pg_catalog, pg_temp as $$
   with sets as materialized (
     select coalesce(array_agg(set_name), '{}') as names, coalesce(array_agg(digest), '{}') as digests
-    from rowhouse.digest_sets(null, is_reread)
+    from rowhouse.digest_sets(
+      case when wanted is not null then rowhouse.find_set_names(wanted) end, is_reread)
   ), tables as materialized (
     select digested.*, digested.digest in (select digest from rowhouse.verified_sets) as is_verified
-    from sets, rowhouse.digest_tables(release, null, names, digests) as digested
+    from sets, rowhouse.digest_tables(release, wanted, names, digests) as digested
   )
   select json_build_object(
     'bodies', (select rowhouse.digest_bodies(names, digests) from sets),
@@ -122,15 +135,15 @@ $$;
 create function rowhouse.read_generated_tables(release text, wanted text[], is_reread boolean)
 returns json language sql stable security definer set search_path = pg_catalog, pg_temp as $$
   with recorded as materialized (
-    select table_name, hash, left(table_name, 32) || '__' || hash as set_name from (
+    select table_name, left(table_name, 32) || '__' || hash as set_name from (
       select table_name, hash from rowhouse.column_sets where table_name = any (wanted)
       union select table_name, hash from rowhouse.views where table_name = any (wanted)) as named
   ), sets as materialized (
     select coalesce(array_agg(set_name), '{}') as names, coalesce(array_agg(digest), '{}') as digests
-    from rowhouse.digest_sets(array(select set_name from recorded), is_reread)
+    from rowhouse.digest_sets(rowhouse.find_set_names(wanted), is_reread)
   ), functions as (
     select table_name, json_agg(json_build_object('signature', signature, 'digest', digest)) as list
-    from rowhouse.list_bodies('', rowhouse.find_functions(array(select set_name from recorded)),
+    from rowhouse.list_bodies('', rowhouse.find_functions(rowhouse.find_set_names(wanted)),
       is_reread)
     join recorded on set_name = left(signature, length(signature) - strpos(reverse(signature), '__') + 17)
     group by table_name
@@ -177,28 +190,42 @@ set search_path = pg_catalog, pg_temp as $$
     select coalesce(array_agg(set_name), '{}') as names, coalesce(array_agg(digest), '{}') as digests
     from rowhouse.digest_sets(null, false)
   )
-  delete from rowhouse.verified_sets where digest not in (
-    select digested.digest from sets, rowhouse.digest_tables(release, null, names, digests) as digested)
+  delete from rowhouse.verified_sets where not exists (
+    select from sets, rowhouse.digest_tables(release, null, names, digests) as digested
+    where digested.digest = verified_sets.digest)
 $$;
 
--- Reads the bodies that have changed, and in slices, whatever their versions say, those that were
--- not read for a day.
-create function rowhouse.refresh_bodies() returns void language plpgsql
+-- Reads bodies that have changed, and whatever their versions say, a thousand of those that were not
+-- read for a day: at most so many, or all. Returns how many. One process reads at a time.
+create function rowhouse.refresh_bodies(max_bodies integer) returns integer language plpgsql
 set search_path = pg_catalog, pg_temp as $$
+declare
+  read integer;
 begin
-  delete from rowhouse.body_digests
-    where oid not in (select oid from pg_proc where pronamespace = 'api'::regnamespace);
-  insert into rowhouse.body_digests as known (oid, mark, digest, read_at)
-    select oid, concat_ws(' ', pg_proc.xmin, pg_proc.ctid), md5(trim(both E'\n' from prosrc)), now()
+  perform from rowhouse.isolation_checks for update;
+  -- All changes are listed first: for a few of them, PostgreSQL would compare each with all.
+  with changed as materialized (
+    select oid, concat_ws(' ', pg_proc.xmin, pg_proc.ctid) as mark
     from pg_proc left join rowhouse.body_digests as earlier using (oid)
     where pronamespace = 'api'::regnamespace and (
       earlier.mark is distinct from concat_ws(' ', pg_proc.xmin, pg_proc.ctid)
       or oid in (select due.oid from rowhouse.body_digests as due
         where read_at < now() - interval '1 day' order by read_at limit 1000))
+  )
+  insert into rowhouse.body_digests as known (oid, mark, digest, read_at)
+    select oid, mark, md5(trim(both E'\n' from prosrc)), now()
+    from (select * from changed limit max_bodies) as slice join pg_proc using (oid)
     on conflict (oid) do update
       set mark = excluded.mark, digest = excluded.digest, read_at = excluded.read_at;
+  get diagnostics read = row_count;
+  if max_bodies is null or read < max_bodies then
+    delete from rowhouse.body_digests where not exists (select from pg_proc
+      where pg_proc.oid = body_digests.oid and pronamespace = 'api'::regnamespace);
+  end if;
+  return read;
 end
 $$;
+comment on function rowhouse.refresh_bodies is 'idempotent';
 
 -- A digest of the versions of the functions' rows.
 create function rowhouse.digest_marks() returns text language sql stable
@@ -209,15 +236,27 @@ $$;
 
 -- Functions that no push recorded.
 create function rowhouse.find_unrecorded() returns setof text language sql stable
-set search_path = pg_catalog, pg_temp as $$
-  select 'Function api.' || proname || ' must be one that a push recorded' from pg_proc
-  where pronamespace = 'api'::regnamespace
-    and (regexp_replace(proname, '_(${ENDPOINT_NAMES}|${FORMER_NAMES})$', '') not in (
-        select left(table_name, 32) || '__' || hash from rowhouse.column_sets
-        union all select left(table_name, 32) || '__' || hash from rowhouse.views)
-      or (proname ~ '__[0-9a-f]{16}_(${FORMER_NAMES})$'
-        and proname || '(' || oidvectortypes(proargtypes) || ')' not in (
-          select signature from rowhouse.kept_bodies)))
+set search_path = pg_catalog, pg_temp set quote_all_identifiers = off as $$
+  with named as (
+    select proname, proargtypes, left(proname, set_length) as set_name,
+      substr(proname, set_length + 1) as ending
+    from (
+      -- The last two underscores of a name are before a hash of 16 digits.
+      select proname, proargtypes, length(proname) - strpos(reverse(proname), '__') + 17
+      from pg_proc where pronamespace = 'api'::regnamespace
+    ) as measured (proname, proargtypes, set_length)
+  )
+  select 'Function api.' || proname || ' must be one that a push recorded'
+  from named left join (
+    select left(table_name, 32) || '__' || hash as known_name from rowhouse.column_sets
+    union select left(table_name, 32) || '__' || hash from rowhouse.views
+  ) as recorded on known_name = set_name
+  where known_name is null
+    or ending <> all (string_to_array(
+      replace('|${ENDPOINT_NAMES}|${FORMER_NAMES}', '|', '|_'), '|'))
+    or (ending = any (string_to_array(replace('|${FORMER_NAMES}', '|', '|_'), '|'))
+      and proname || '(' || oidvectortypes(proargtypes) || ')' not in (
+        select signature from rowhouse.kept_bodies))
 $$;
 
 -- Drops the functions of an earlier release that are not as they were recorded, and returns their
@@ -237,7 +276,8 @@ end
 $$;
 
 -- The issues and their age: at most max_age_s, or a sixth of max_age_s after a push. While another
--- process checks, the previous result stays valid for another max_age_s.
+-- process checks, the previous result stays valid for another max_age_s. An infinite age: only
+-- bodies were read, and more are left.
 create function rowhouse.check_isolation(max_age_s double precision, out issues jsonb,
   out bodies text, out release text, out age_s double precision)
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
@@ -262,18 +302,22 @@ begin
         or (known.catalog_version <> catalog_now and age_s >= max_age_s / 6)))
       or age_s >= 2 * max_age_s
     then
-      known.issues := rowhouse.find_issues();
       marks_now := rowhouse.digest_marks();
       if marks_now <> known.marks or exists (
         select from rowhouse.body_digests where read_at < moment - interval '1 day')
       then
-        if is_ours then
-          perform rowhouse.refresh_bodies();
+        if is_ours and rowhouse.refresh_bodies(${BODIES_AT_ONCE}) = ${BODIES_AT_ONCE} then
+          -- The caller asks again: no statement reads many bodies.
+          issues := known.issues;
+          bodies := known.bodies;
+          age_s := 'Infinity';
+          return;
         end if;
         known.bodies := (select rowhouse.digest_bodies(
             coalesce(array_agg(set_name), '{}'), coalesce(array_agg(digest), '{}'))
           from rowhouse.digest_sets(null, false));
       end if;
+      known.issues := rowhouse.find_issues();
       age_s := 0;
       if is_ours then
         update rowhouse.isolation_checks set checked_at = moment, catalog_version = catalog_now,
