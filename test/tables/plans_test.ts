@@ -29,7 +29,7 @@ const schema = defineSchema({
     })
     .unique("project", "title"),
 });
-const APPS = 100;
+const APPS = 50;
 const ROWS = 1000;
 const FIRST = "00000000-0000-7000-8000-000000000001";
 /** Of rows that all had the same reference, PostgreSQL would know that its index finds all rows of the app. */
@@ -179,7 +179,7 @@ describe("the functions scan by app_id", () => {
     await service.service.admin.message("delete from data.projects returning id");
   });
 
-  test("when 100 apps have 1,000 rows each, before and after ANALYZE", async () => {
+  test("when 50 apps have 1,000 rows each, before and after ANALYZE", async () => {
     await seed(APPS);
     const before = await readScans(app);
     await service.service.admin.message("analyze data.todos, data.projects; select 1");
