@@ -28,6 +28,8 @@ export function renderIsReaderPolicy(qual: string): string {
         and polroles = array[${ROLE}] and polwithcheck is null and ${qual} = 'true', false)`;
 }
 
+/** The end of the name of a table's finder, as a pattern: `db/code/tables/finders.sql`. */
+const OF_TABLE = "\\_\\_finder";
 const IN_FIND = "pronamespace = pg_catalog.to_regnamespace('find')";
 /** What the rights, the ownership and the memberships of the role are recorded as. */
 const OF_READER = `refclassid = 'pg_catalog.pg_authid'::pg_catalog.regclass and refobjid = ${ROLE}
@@ -69,16 +71,18 @@ export function renderReaderRules(finders: Finders, tables: string): string {
   select 'Function find.' || proname || ' must belong to ${READER.role} and be a security definer'
     from pg_catalog.pg_proc where ${IN_FIND} and (not prosecdef or proowner is distinct from ${ROLE})
   union all
-  select distinct 'Function find.' || proname || ' must be granted to rowhouse_tenant only'
-    from pg_catalog.pg_proc left join lateral pg_catalog.aclexplode(proacl) as grants on true
+  select distinct 'Function find.' || proname || ' must be granted to ' || caller || ' only'
+    from pg_catalog.pg_proc cross join lateral (
+        select case proname when 'make' then 'rowhouse_tables' else 'rowhouse_tenant' end) as allowed (caller)
+      left join lateral pg_catalog.aclexplode(proacl) as grants on true
     where ${IN_FIND} and (proacl is null or (grantee <> proowner and (
-      is_grantable or grantee is distinct from (select pg_catalog.to_regrole('rowhouse_tenant')))))
+      is_grantable or grantee is distinct from (select pg_catalog.to_regrole(caller)))))
   union all
   select 'Function find.' || proname || ' must be one of this release, with its body'
     from pg_catalog.pg_proc where ${IN_FIND} and not exists (
       select from pg_catalog.json_each_text(${quoteLiteral(JSON.stringify(digestBodies(finders)))}) as known (name, digest)
       where name = proname and digest = pg_catalog.md5(prosrc)
-    )`;
+    ) and not (proname like '%${OF_TABLE}' and rowhouse.is_finder(prosrc))`;
 }
 
 const BODY = /\bas (\$\w*\$)([\s\S]*)\1$/;

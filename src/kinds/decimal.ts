@@ -54,6 +54,7 @@ export const decimalSql: SqlKind = {
   type: NUMERIC,
   comparedAs: "as numbers: `1.0` equals `1.00`",
   // Up to 400 digits, four of them in two bytes.
+  ends: ["-Infinity", "Infinity"],
   width: 216,
   storedBytes: toNumericBytes,
   isSentAsText: true,

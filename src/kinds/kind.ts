@@ -124,7 +124,7 @@ export type SqlKind = {
   readonly type: { readonly name: string; readonly printed: string } | undefined;
   /** Max bytes of a value in an index, padding included; `undefined`: unbounded, so that an index has a prefix or digest. */
   readonly width: number | undefined;
-  /** The lowest and the highest value, if PostgreSQL can search an index for it under row security: by leakproof operators. */
+  /** A lowest and a highest value, in the order of an index. */
   readonly ends?: readonly [lowest: string, highest: string];
   /** The next or the previous value, for kinds without values between; `undefined` if the type has none. */
   readonly step?: (value: string, by: 1 | -1) => string | undefined;

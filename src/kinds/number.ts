@@ -62,6 +62,7 @@ export const isDecimalSql = (text: string) =>
 export const numberSql: SqlKind = {
   type: NUMERIC,
   comparedAs: "as numbers: `1.0` equals `1.00`",
+  ends: ["-Infinity", "Infinity"],
   width: 24,
   storedBytes: toNumericBytes,
   defaultText: toPlainNumber,

@@ -25,6 +25,7 @@ const schema = defineSchema({
       isFree: t.boolean().required(),
     })
     .index("at")
+    .index("owner", "at")
     .allow("member", { read: [OWN, { isFree: true }], update: OWN, delete: OWN })
     .allow("admin", "everything"),
 });
@@ -93,6 +94,12 @@ begin
   ids := ${EVERY("things", quoted)};
   owners := array_fill(1, array[cardinality(ids)]);
 end
+$$;
+create or replace function find.things__finder(uuid, text, bool, text[], text[], text[], int4)
+returns tid[] language plpgsql stable security definer as $$
+begin
+  return (select array_agg(ctid order by random()) from data.things);
+end
 $$;`;
 
 beforeAll(async () => {
@@ -118,6 +125,9 @@ test.each([
   "things?order=id&limit=5&offset=2&at=lt.7",
   "things?at=gt.0&select=name,box(name)&limit=100",
   "things?box.name=like.*&limit=100",
+  `things?owner=eq.${me}&order=at&limit=100`,
+  `things?owner=eq.${me}&order=at.desc&limit=3`,
+  `things?owner=eq.${me}&order=at&limit=100&select=name,at`,
   "boxes?name=eq.mine&select=name,things(name,at)&things.limit=30",
   "boxes?order=name&limit=10&select=name,things(name)&things.limit=3&things.order=at.desc",
 ])("a person's %s has only visible rows and columns", async (path) => {
@@ -127,6 +137,16 @@ test.each([
   // The planted finder returns ids in any order.
   expect(text).toMatch(/mine|free/);
 });
+
+test.each(["things?order=at&limit=100", "things?order=at&limit=3&select=name,owner"])(
+  "an app's %s has no row of another app",
+  async (path) => {
+    const { status, text } = await ask(path, { key: app.key });
+    expect({ status, text }).toMatchObject({ status: 200 });
+    expectNone(text, ofOthers);
+    expect(text).toMatch(/secret|mine|free|null/);
+  },
+);
 
 test("a page has the tag of its visible rows", async () => {
   const path = "/v1/data/db/boxes?name=eq.mine&limit=50";
@@ -211,7 +231,7 @@ test("a delete of a part deletes only rows that the caller writes", async () => 
 test("the guard finds the planted functions", async () => {
   const [row] = await sql<{ issues: string[] }[]>`select rowhouse.find_issues() as issues`;
   expect(row?.issues).toEqual(
-    ["children", "page"].map(
+    ["children", "page", "things__finder"].map(
       (name) => `Function find.${name} must be one of this release, with its body`,
     ),
   );

@@ -14,7 +14,7 @@ import { countLockWaits, whileLocked } from "../support/held_lock.ts";
 import { expectSentences } from "../support/sentences.ts";
 import { openTestService, type TestService, UNGUARDED } from "../support/service.ts";
 
-const schema = defineSchema({ heard: { name: t.string() } });
+const schema = defineSchema({ heard: t.model({ name: t.string() }).index("name") });
 const WHEN = "when (current_setting('rowhouse.listens', true) <> '')";
 const CALL = "execute function rowhouse.listen_to_delete()";
 const LISTENER = `after delete on data.heard referencing old table as "$was" for each statement ${WHEN} ${CALL}`;
@@ -26,7 +26,7 @@ const GRANTED = "must be granted only to rowhouse_tenant, and only for rows";
 let service: TestService;
 let superuser: postgres.Sql;
 beforeAll(async () => {
-  service = await openTestService({ service: { previews: ["history"], ...UNGUARDED } });
+  service = await openTestService({ service: { previews: ["filters", "history"], ...UNGUARDED } });
   const app = await service.makeApp(schema);
   await service.makeApp(defineSchema({ unheard: { name: t.string() } }));
   await service.makeApp(demo);
@@ -213,6 +213,16 @@ const FIND = `create function find.planted() returns uuid language sql security 
   alter function find.planted() owner to rowhouse_reader;
   revoke all on function find.planted() from public;
   grant execute on function find.planted() to rowhouse_tenant;`;
+/** A finder of a table with a condition less. */
+const OTHER_FINDER = `do $$ declare body text := rowhouse.finder_body('{"table": "heard", "walks": [{"index": "i",
+    "isUnique": false, "hasNulls": false, "terms": [{"column": "id", "type": "pg_catalog.uuid"}]}]}'); begin
+  body := replace(body, 't.app_id operator(pg_catalog.=) $1', 't.app_id is not null');
+  execute format('create or replace function find.heard__finder(uuid, text, bool, text[], text[], text[], int4)
+    returns tid[] language plpgsql stable security definer as %L', body);
+  alter function find.heard__finder owner to rowhouse_reader;
+  revoke all on function find.heard__finder from public;
+  grant execute on function find.heard__finder to rowhouse_tenant;
+end $$`;
 const RELEASE = `${FIND} ${renderFindIssues({ ...CODE.finders, ...readCode(FIND).finders }).replace("create", "create or replace")}`;
 
 const ONLY = "must have only the tenant policy, and one by which rowhouse_reader reads";
@@ -308,6 +318,12 @@ const OF_READER = casesBy({
     "a finder for public": `${RELEASE} grant execute on function find.planted to public`,
     "a finder for a serving role": `${RELEASE} grant execute on function find.planted to rowhouse_data`,
     "a finder to pass on": `${RELEASE} grant execute on function find.planted to rowhouse_tenant with grant option`,
+  },
+  "Function find.make must be granted to rowhouse_tables only": {
+    "the maker of finders for the functions": `grant execute on function find.make to rowhouse_tenant`,
+  },
+  "Function find.heard__finder must be one of this release, with its body": {
+    "another body of a table's finder": OTHER_FINDER,
   },
   "Function find.planted must be one of this release, with its body": {
     "an unknown finder": FIND,

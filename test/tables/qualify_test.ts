@@ -105,7 +105,13 @@ test("the functions of the widest table have max 300 KB each, and a walk of the 
   const walks = Array.from(
     { length: 2 * QUOTAS.indexesPerTable },
     (_, n): Walk => ({
-      ...{ index: `i${n}`.padEnd(63, "_"), plain: `p${n}`, isUnique: false, hasNulls: true },
+      ...{
+        index: `i${n}`.padEnd(63, "_"),
+        plain: `p${n}`,
+        isUnique: false,
+        hasNulls: true,
+        isLeakproof: true,
+      },
       columns: columns.slice(0, 4).map(({ name }) => ({ name, kind: "string" })),
     }),
   );

@@ -52,7 +52,8 @@ const isOfProgram = (table: string) =>
   [...FACTS, ...DECLARED].some((name) => table === `rowhouse.${name}`);
 
 /** The lines of objects of apps. */
-const OF_APPS = /^(CREATE (UNIQUE )?INDEX \S+ ON |[OD]; CREATE .* ON |[a-z ]+ )?(data|api)\./;
+const OF_APPS =
+  /^(CREATE (UNIQUE )?INDEX \S+ ON |[OD]; CREATE .* ON |[a-z ]+ )?(data\.|api\.|find\.\w+__finder\()/;
 
 const COMBINATIONS = VERSIONS.flatMap((version) =>
   (["18", "15"] as const)

@@ -75,12 +75,10 @@ export function toPresence(column: QueryColumn): TermCondition[] {
   if (column.name === ID.name) return [];
   const { ends, type } = SQL[column.kind];
   const [term = { column }] = toTerms(column);
-  const highest = type?.printed === "numeric" ? HIGHEST_NUMBER : ends?.[1];
+  const highest = ends?.[1];
   if (highest !== undefined) return [{ ...term, op: "lte", values: [highest] }];
   return type === undefined ? [{ column, op: "first", values: [] }] : [];
 }
-
-const HIGHEST_NUMBER = "Infinity";
 
 function toSortTerms({ column, isDescending }: SortKey, isLater = false): SortTerm[] {
   const isNullsLast = isLater && isDescending && !column.required;

@@ -15,11 +15,12 @@ import {
   type Walk,
   type WalkColumn,
 } from "../../tables/catalog/mod.ts";
-import { type Condition, ID } from "./filter.ts";
+import { type Condition, ID, type QueryColumn } from "./filter.ts";
 import { planRelated } from "./find_plan.ts";
 import { describeOrder } from "./list_query.ts";
 import { readCursorValue } from "./page_parts.ts";
 import type { ListQuery } from "./query.ts";
+import { findComparison } from "./ranges.ts";
 import { isSeen, toWalkOfRule } from "./rule_conditions.ts";
 import { compareTerms, endsOf, type Term, toTerms } from "./terms.ts";
 import { type Bound, toWalkPath, type WalkPath } from "./walk_path.ts";
@@ -94,6 +95,11 @@ function toServing(
   const known = [ID, ...definition.columns];
   const columns = walk.columns.flatMap(({ name }) => known.find((own) => own.name === name) ?? []);
   if (missing.has(walk.index) || (walk.appId ?? appId) !== appId) return undefined;
+  // No value of an enum is certainly the first.
+  const isFixed = (column: QueryColumn) =>
+    findComparison(query.where, column, ["eq"]) !== undefined;
+  if (columns.some((column) => SQL[column.kind].ends === undefined && !isFixed(column)))
+    return undefined;
   const path = toWalkPath(query, walk, columns);
   if (path === undefined) return undefined;
   const isFulfilled = (condition: Condition) =>

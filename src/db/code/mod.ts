@@ -6,6 +6,7 @@
  */
 import { readFileSync } from "node:fs";
 import { APP_SWITCH_NAMES, APP_SWITCHES, describeSwitch } from "../../app_switch.ts";
+import { type IndexPart, SQL } from "../../kinds/mod.ts";
 import { PERSON_BIT } from "../../principal.ts";
 import { INTENDED } from "../../problem.ts";
 import { FOUND } from "../../std/found.ts";
@@ -40,7 +41,15 @@ const CONSTANTS: Readonly<Record<string, unknown>> = {
   PREVIEW_SWITCHES: APP_SWITCH_NAMES.filter((name) => describeSwitch(name).preview !== undefined)
     .map(quoteLiteral)
     .join(", "),
+  // Of a column that `format` inserts.
+  TEXT_REST: toFormat(SQL.string.parts?.rest),
+  TEXT_START: toFormat(SQL.string.parts?.start),
+  TEXT_TESTED: toFormat(SQL.string.parts?.tested),
 };
+
+function toFormat(part: Pick<IndexPart, "render"> | undefined): string {
+  return quoteLiteral(part?.render("%1$s").replaceAll(" = ", " operator(pg_catalog.=) ") ?? "");
+}
 
 const FILES = [...new Bun.Glob("*/*.sql").scanSync(import.meta.dir)].sort();
 

@@ -16,7 +16,9 @@ declare
       'digest', concat('Code ', encode(sha256(convert_to(concat($1 -> 'functions' -> proname,
         case when prokind <> 'a' then pg_get_functiondef(oid) end, proowner::regrole, proacl),
         'UTF8')), 'hex')))), '{}')
-    from pg_proc where pronamespace = to_regnamespace('find') $query$;
+    from pg_proc where pronamespace = to_regnamespace('find')
+      -- Those of tables come with their other functions.
+      and not (proname like '%\_\_finder' and proowner = to_regrole('rowhouse_reader')) $query$;
   found jsonb;
   renewed jsonb;
   changes jsonb;

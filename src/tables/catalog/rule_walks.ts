@@ -52,6 +52,7 @@ export function findRulePaths(
   alternative: Alternative,
 ): readonly RulePath[] {
   const [best] = table.walks
+    .filter(({ isLeakproof }) => isLeakproof)
     .filter(({ appId }) => appId === undefined || appId === view.app)
     .map((walk) => toCandidate(walk, alternative))
     .filter(({ matched }) => matched.length > 0)

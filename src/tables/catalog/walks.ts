@@ -17,6 +17,8 @@ export type Walk = {
   readonly isUnique: boolean;
   /** Whether the index contains rows without a value in its first column. */
   readonly hasNulls: boolean;
+  /** Whether PostgreSQL can search the index under row security. */
+  readonly isLeakproof: boolean;
   /** The app whose rows the index contains; absent: all apps. */
   readonly appId?: string;
 };
@@ -26,16 +28,18 @@ export type WalkColumn = { readonly name: string; readonly kind: Kind };
 /** A column set with the indexes of its table. Its functions depend only on these. */
 export type ServedSet = ColumnSet & {
   readonly walks: readonly Walk[];
+  /** The walks of the table, which its finder has; absent: those of the set. */
+  readonly whole?: readonly Walk[];
 };
 
 /** The column set as functions serve it, for the recorded table. */
 export function serveSet(set: ColumnSet, table: RecordedDefinition): ServedSet {
-  return { ...set, walks: listWalks(set, table) };
+  return { ...set, walks: listWalks(set, table), whole: listWalks(table, table) };
 }
 
 const ID: WalkColumn = { name: "id", kind: "uuid" };
 const PRIMARY_KEY: Walk = {
-  ...{ index: "", columns: [ID], isUnique: true, hasNulls: false },
+  ...{ index: "", columns: [ID], isUnique: true, hasNulls: false, isLeakproof: true },
 };
 
 export function listWalks(set: ColumnSet, table: RecordedDefinition): Walk[] {
@@ -56,8 +60,8 @@ function toWalk({ table, index }: Built, known: ReadonlyMap<string, WalkColumn>)
   const names = [...index.columns, ...(isOpen ? [ID.name] : [])];
   const columns = names.flatMap((name) => known.get(name) ?? []);
   const [first] = columns;
-  const isSearched = columns.every(({ kind }) => isLeakproof(kind));
-  if (first === undefined || columns.length < names.length || !isSearched) return undefined;
+  const isSorted = columns.every(({ kind }) => kind === "enum" || SQL[kind].ends !== undefined);
+  if (first === undefined || columns.length < names.length || !isSorted) return undefined;
   const isOptional = table.columns.some(({ name, required }) => name === first.name && !required);
   // Such an index contains only the starts of texts.
   if (index.search === undefined && columns.some(({ kind }) => SQL[kind].parts !== undefined))
@@ -66,11 +70,12 @@ function toWalk({ table, index }: Built, known: ReadonlyMap<string, WalkColumn>)
   return {
     ...{ index: nameOf(index), columns, isUnique },
     hasNulls: index.search !== undefined && !isUnique && isOptional,
+    isLeakproof: columns.every(({ kind }) => isLeakproof(kind)),
     ...(appId === undefined ? {} : { appId }),
   };
 }
 
-/** The types whose row comparisons PostgreSQL can search behind row security: their operators are leakproof. */
+/** The types whose row comparisons PostgreSQL can search under row security: their operators are leakproof. */
 const LEAKPROOF = new Set(
   ["bool", "int8", "float8", "text", "name", "uuid", "date", "timestamptz"].map(
     (name) => `pg_catalog.${name}`,
@@ -78,8 +83,8 @@ const LEAKPROOF = new Set(
 );
 
 function isLeakproof(kind: Kind): boolean {
-  const { ends, type, parts } = SQL[kind];
-  if (ends === undefined) return false;
-  const types = parts === undefined ? [type?.name] : [parts.start.type, parts.rest?.type];
-  return types.every((name) => name === undefined || LEAKPROOF.has(name));
+  const { type, parts } = SQL[kind];
+  const types =
+    parts === undefined ? [type?.name] : [parts.start.type, parts.rest?.type ?? parts.start.type];
+  return types.every((name) => name !== undefined && LEAKPROOF.has(name));
 }

@@ -42,6 +42,7 @@ import {
   sqlType,
 } from "../plan/step.ts";
 import { renderFunctionStep } from "./function_steps.ts";
+import { renderDropFinder } from "./functions/finder.ts";
 import { renderDropFunctions } from "./functions/functions.ts";
 import { renderRows, renderTerms } from "./index_terms.ts";
 
@@ -127,7 +128,7 @@ export function renderStatements(
   const render = (step: Step) => {
     const created = functions.get(step) ?? renderFunctionStep(step, site).statements;
     if (created.length > 0) return created;
-    const former = isOneServer(site) ? renderFormer(step) : [];
+    const former = isOneServer(site) ? [...renderFormer(step), ...renderFormerFinder(step)] : [];
     const statements = [...former, ...renderStep(step).map(toStatement)];
     return step.kind === "create_table"
       ? [
@@ -291,6 +292,13 @@ end`)}`,
     `alter table ${name} force row level security`,
     `alter type data.${quoteName(enumTypeName(table, column))} rename value ${quoteLiteral(value)} to ${quoteLiteral(label)}`,
   ];
+}
+
+/** Drops the finder of a table that gets another name, or none. */
+function renderFormerFinder(step: Step): string[] {
+  if (step.kind === "drop_table") return [renderDropFinder(step.table.name)];
+  const isRenamed = step.kind === "rename" && step.before.name !== step.table.name;
+  return isRenamed ? [renderDropFinder(step.before.name)] : [];
 }
 
 type Rename = Extract<Step, { kind: "rename" }>;

@@ -292,6 +292,10 @@ begin
     from unnest(names) as listed (name)
     join pg_attribute on attrelid = format('data.%I', name)::regclass
     join pg_type on pg_type.oid = atttypid and typnamespace = 'data'::regnamespace
+  ) || array(
+    select format('select find.make(%L)', json_build_object('table', name, 'walks', null))
+    from unnest(names) as listed (name)
+    join pg_proc on pronamespace = 'find'::regnamespace and proname = name || '__finder'
   );
   foreach statement in array statements loop
     execute statement;

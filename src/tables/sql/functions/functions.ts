@@ -28,6 +28,7 @@ import { qualify } from "../../qualify.ts";
 import { declareWho } from "./caller_terms.ts";
 import { changesBody } from "./changes_body.ts";
 import { findBody, findGroupsBody } from "./find_bodies.ts";
+import { renderMakeFinder } from "./finder.ts";
 import {
   fromProof,
   isProved,
@@ -96,7 +97,8 @@ export function renderFunctions(
       `grant execute on function ${signature} to ${FUNCTION_CALLERS.join(", ")}`,
     ];
   });
-  return [...dialectOf(site).createFunctions(statements, signatures)];
+  const created = dialectOf(site).createFunctions(statements, signatures);
+  return [...created, ...(endpoints.includes("walk") ? [renderMakeFinder(table)] : [])];
 }
 
 /** The statements that replace the functions of a column set whose bodies depend on the indexes of the table. */

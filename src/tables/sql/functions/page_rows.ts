@@ -119,7 +119,7 @@ export function eachRow(ids: string): string {
 }
 
 /** "offset 0" makes PostgreSQL look up each row by its id, regardless of the table's statistics at plan time. */
-export function rowOf({ name }: ColumnSet, app: string): string {
+function rowOf({ name }: ColumnSet, app: string): string {
   return `from data.${quoteName(name)} as "$t" where ${isRow(app, `"$i"."$id"`)} offset 0`;
 }
 
@@ -150,7 +150,7 @@ export function setNext(cursor: string): string {
 export const ENVELOPE = `'{"rows":[', "$text", '],"limit":', "$limit", ',"offset":', "$offset",
     ',"hasMore":', case when "$next" <> 'null' then 'true' else 'false' end, ',"next":', "$next"`;
 
-export function wholeRow(table: ColumnSet): string {
+function wholeRow(table: ColumnSet): string {
   return `(select row_to_json("$o")::text from (select ${outputs(table)}) as "$o")`;
 }
 
