@@ -334,7 +334,11 @@ export async function setUpDatabase(
   for (const signature of dropped)
     print(`Dropped ${signature}, which is not as an earlier release generated it`);
   const refreshed = await refreshFunctions(admin, ({ name, index, count }) =>
-    print(`Renewed the functions of table ${name} (${index} of ${count})`),
+    print(
+      name === undefined
+        ? `Compared the functions of ${index} of ${count} tables`
+        : `Renewed the functions of table ${name} (${index} of ${count})`,
+    ),
   );
   const rebuilt = await deferRebuilds(admin);
   for (const issue of await findSearchIssues(admin))

@@ -69,8 +69,8 @@ type OutdatedTable = StoredTable & {
 const PATIENCE_MS = 60_000;
 const TRY_AGAIN_MS = 100;
 
-/** `index` of `count` tables whose functions were not verified before. */
-type Report = (done: { name: string; index: number; count: number }) => void;
+/** `index` of `count` tables that were not verified before. Without a name: so many are compared. */
+type Report = (done: { name?: string; index: number; count: number }) => void;
 
 /**
  * Renews the functions of every outdated table, and returns the tables' names. Idempotent, even if several processes run it
@@ -89,6 +89,7 @@ export async function refreshFunctions(
   const { tables, hasOthers } = await findUnverified(admin);
   const names = tables.map(({ name }) => name);
   const refreshed: string[] = [];
+  let done = 0;
   for (const slice of toSlices(names)) {
     const { outdated, verified } = await compareTables(await readStoredTables(admin, slice));
     for (const { name } of outdated) {
@@ -99,6 +100,8 @@ export async function refreshFunctions(
     const renewed = outdated.map(({ name }) => name);
     const again = await compareTables(await readStoredTables(admin, renewed));
     await recordVerified(admin, [...verified, ...again.verified]);
+    done += slice.length;
+    if (slice.length < names.length) report({ index: done, count: names.length });
   }
   // A process that starts next does not read them.
   if (refreshed.length > 0) await readChangedBodies(admin);
