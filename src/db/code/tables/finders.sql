@@ -27,7 +27,7 @@ declare
   columns text;
   terms text;
   downwards text;
-  found text;
+  aliases text;
   starts text;
   stops text;
   -- The first term, and where it ends.
@@ -62,7 +62,7 @@ begin
           filter (where part = 'rest'),
         bool_and(term is not null
           and type ~ '^(pg_catalog\.[a-z0-9]+|data\."([^"]|"")+")$') is true
-      into columns, terms, downwards, found, starts, stops, first, stop, later, rests, is_empty,
+      into columns, terms, downwards, aliases, starts, stops, first, stop, later, rests, is_empty,
         is_long, is_known
       from (
         select n, value ->> 'type' as type, value ->> 'part' as part, named,
@@ -85,7 +85,7 @@ begin
     page := format('from (select t.ctid, %s %s and (%s) operator(pg_catalog.%%1$s) (%s) and (%s)'
       ' operator(pg_catalog.%%2$s) (%s) order by %%3$s limit $7) as v'
       ' where (%s) operator(pg_catalog.%%2$s) (%s)', columns, source, terms, starts, first, stop,
-      found, stops);
+      aliases, stops);
     -- Nothing in a unique index tells apart texts with the same parts.
     page := case when is_long is not null and (walk ->> 'isUnique')::bool
       then format('(select case when pg_catalog.bool_or(%s) is not true then'
