@@ -235,14 +235,22 @@ test("every function that the functions of a table call is on every node", () =>
   expect(called.filter((name) => !distributed.has(name))).toEqual([]);
 });
 
-test("the functions that read differ only in how statements are planned", () => {
+/** A list of a cluster has no cursor. */
+const withoutCursor = (body = "") =>
+  body
+    .replace(/ \(case when [^\n]*?had_filters\(\)\) then 'next' else '' end\)::\S+ \S+/, "")
+    .replaceAll(/ case when \([^\n]*?had_filters\(\)\) then [^\n]*? else 'null' end\) end,/g, "");
+
+test("the functions that read differ only in how statements are planned, and in the cursor of a list", () => {
   for (const { columns, name } of definitionOf(FIRST).tables) {
     const set = { ...toColumnSet({ name, columns }), walks: [] };
     for (const endpoint of ["list", "get"] as const) {
       const [single, distributed] = DIALECT_NAMES.map((dialect) =>
         renderBody(set, endpoint, { dialect }),
       );
-      expect(distributed?.replace("force_custom_plan", "force_generic_plan")).toBe(single ?? "");
+      expect(distributed?.replace("force_custom_plan", "force_generic_plan")).toBe(
+        withoutCursor(single),
+      );
     }
     expect(renderFunctions(set, EMPTY).join()).toContain("'$1', 'rowhouse.shards'");
   }
