@@ -89,7 +89,8 @@ begin
     select app_id, md5(string_agg(definition::text, E'\n' order by table_name)) as digest
     from rowhouse.registrations where app_id in (select app_id from ruled) group by app_id
   ), rules as (
-    select table_name, string_agg(concat_ws(' ', app_id, uses.digest), E'\n' order by app_id) as lines
+    select table_name,
+      string_agg(concat_ws(' ', app_id, uses.digest), E'\n' order by app_id) as lines
     from ruled join uses using (app_id) group by table_name
   )
   select name, md5(concat_ws(E'\n\n', release, rowhouse.dialect(), definition, sets.lines,
@@ -115,7 +116,8 @@ $$;
 create function rowhouse.find_unverified(release text, wanted text[], is_reread boolean)
 returns json language sql stable security definer set search_path = pg_catalog, pg_temp as $$
   with sets as materialized (
-    select coalesce(array_agg(set_name), '{}') as names, coalesce(array_agg(digest), '{}') as digests
+    select coalesce(array_agg(set_name), '{}') as names,
+      coalesce(array_agg(digest), '{}') as digests
     from rowhouse.digest_sets(
       case when wanted is not null then rowhouse.find_set_names(wanted) end, is_reread)
   ), tables as materialized (
@@ -139,13 +141,15 @@ returns json language sql stable security definer set search_path = pg_catalog, 
       select table_name, hash from rowhouse.column_sets where table_name = any (wanted)
       union select table_name, hash from rowhouse.views where table_name = any (wanted)) as named
   ), sets as materialized (
-    select coalesce(array_agg(set_name), '{}') as names, coalesce(array_agg(digest), '{}') as digests
+    select coalesce(array_agg(set_name), '{}') as names,
+      coalesce(array_agg(digest), '{}') as digests
     from rowhouse.digest_sets(rowhouse.find_set_names(wanted), is_reread)
   ), functions as (
     select table_name, json_agg(json_build_object('signature', signature, 'digest', digest)) as list
     from rowhouse.list_bodies('', rowhouse.find_functions(rowhouse.find_set_names(wanted)),
       is_reread)
-    join recorded on set_name = left(signature, length(signature) - strpos(reverse(signature), '__') + 17)
+    join recorded
+      on set_name = left(signature, length(signature) - strpos(reverse(signature), '__') + 17)
     group by table_name
   ), columns as (
     select table_name, json_agg(definition order by hash) as list from (
@@ -163,7 +167,8 @@ returns json language sql stable security definer set search_path = pg_catalog, 
         'sets', coalesce(columns.list, '[]'), 'views', coalesce(seen.list, '[]'),
         'functions', coalesce(functions.list, '[]')) order by name), '[]')
       from rowhouse.tables
-      join (select digested.* from sets, rowhouse.digest_tables(release, wanted, names, digests) as digested)
+      join (select digested.*
+        from sets, rowhouse.digest_tables(release, wanted, names, digests) as digested)
         as digested on digested.table_name = name
       left join columns on columns.table_name = name
       left join seen on seen.table_name = name
@@ -187,7 +192,8 @@ $$;
 create function rowhouse.forget_former_digests(release text) returns void language sql
 set search_path = pg_catalog, pg_temp as $$
   with sets as materialized (
-    select coalesce(array_agg(set_name), '{}') as names, coalesce(array_agg(digest), '{}') as digests
+    select coalesce(array_agg(set_name), '{}') as names,
+      coalesce(array_agg(digest), '{}') as digests
     from rowhouse.digest_sets(null, false)
   )
   delete from rowhouse.verified_sets where not exists (
@@ -195,8 +201,8 @@ set search_path = pg_catalog, pg_temp as $$
     where digested.digest = verified_sets.digest)
 $$;
 
--- Reads bodies that have changed, and whatever their versions say, a thousand of those that were not
--- read for a day: at most so many, or all. Returns how many. One process reads at a time.
+-- Reads bodies that have changed, and whatever their versions say, a thousand of those that were
+-- not read for a day: at most so many, or all. Returns how many. One process reads at a time.
 create function rowhouse.refresh_bodies(max_bodies integer) returns integer language plpgsql
 set search_path = pg_catalog, pg_temp as $$
 declare
