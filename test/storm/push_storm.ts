@@ -22,6 +22,8 @@ import { countRuns, isFull } from "../support/tier.ts";
 const MAX_WAIT_MS = 60_000;
 /** A kill at every message, or in a reduced run at every tenth. */
 const STRIDE = isFull() ? 1 : 10;
+/** A push has more than a hundred statements, each of which is slowed down. */
+const STATEMENT_STRIDE = isFull() ? 5 : 20;
 const MIN_STOPS = countRuns(5);
 const CONNECTIONS = [
   { name: "directly", isPooled: false },
@@ -190,8 +192,8 @@ describe.each(CONNECTIONS)("pushes $name", ({ isPooled }) => {
       const stops: Stop[] = [];
       await service.service.admin.message(SLOW_DDL);
       try {
-        for (let step = 1; stops.at(-1)?.isWhole !== true; step += STRIDE) {
-          expect(step).toBeLessThan(60);
+        for (let step = 1; stops.at(-1)?.isWhole !== true; step += STATEMENT_STRIDE) {
+          expect(step).toBeLessThan(200);
           const [app, name] = [await service.makeApp(), freshName()];
           const proxy = await openPostgresProxy();
           const { child, port } = await startService({
