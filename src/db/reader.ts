@@ -28,8 +28,8 @@ export function renderIsReaderPolicy(qual: string): string {
         and polroles = array[${ROLE}] and polwithcheck is null and ${qual} = 'true', false)`;
 }
 
-/** The end of the name of a table's finder, as a pattern: `db/code/tables/finders.sql`. */
-const OF_TABLE = "\\_\\_finder";
+/** The end of the name of a table's finder: `db/code/tables/finders.sql`. */
+const OF_TABLE = "__finder";
 const IN_FIND = "pronamespace = pg_catalog.to_regnamespace('find')";
 /** What the rights, the ownership and the memberships of the role are recorded as. */
 const OF_READER = `refclassid = 'pg_catalog.pg_authid'::pg_catalog.regclass and refobjid = ${ROLE}
@@ -82,7 +82,7 @@ export function renderReaderRules(finders: Finders, tables: string): string {
     from pg_catalog.pg_proc where ${IN_FIND} and not exists (
       select from pg_catalog.json_each_text(${quoteLiteral(JSON.stringify(digestBodies(finders)))}) as known (name, digest)
       where name = proname and digest = pg_catalog.md5(prosrc)
-    ) and not (proname like '%${OF_TABLE}' and rowhouse.is_finder(prosrc))`;
+    ) and not (pg_catalog.right(proname, ${OF_TABLE.length}) = '${OF_TABLE}' and rowhouse.is_finder(prosrc))`;
 }
 
 const BODY = /\bas (\$\w*\$)([\s\S]*)\1$/;

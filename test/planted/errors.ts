@@ -329,9 +329,9 @@ export const ERRORS: readonly PlantedError[] = [
   },
   {
     name: "a page loses rows of unique long texts with the same start",
-    file: "src/tables/sql/functions/walk_body.ts",
-    text: "walk.isUnique ? listLong(named) : []",
-    error: "walk.isUnique && named.length === 0 ? listLong(named) : []",
+    file: "src/db/code/tables/finders.sql",
+    text: "page := case when is_long is not null and (walk ->> 'isUnique')::bool",
+    error: "page := case when is_long is null and (walk ->> 'isUnique')::bool",
     test: "test/data/long_texts_test.ts",
   },
   {

@@ -42,7 +42,7 @@ declare
   page text;
 begin
   -- "format" would read it.
-  if spec::text like '%\%%' then
+  if position('%' in spec::text) > 0 then
     raise exception 'no such name' using errcode = 'RH022';
   end if;
   for walk in select value from jsonb_array_elements(spec -> 'walks') loop
@@ -61,7 +61,7 @@ begin
         string_agg(format('v.k%s operator(pg_catalog.<>) ''''', n), ' or ' order by n)
           filter (where part = 'rest'),
         bool_and(term is not null
-          and type ~ '^(pg_catalog\.[a-z0-9]+|data\."([^"]|"")+")$') is true
+          and type ~ '^(pg_catalog[.][a-z0-9]+|data[.]"([^"]|"")+")$') is true
       into columns, terms, downwards, aliases, starts, stops, first, stop, later, rests, is_empty,
         is_long, is_known
       from (
