@@ -336,7 +336,7 @@ export async function setUpDatabase(
   const refreshed = await refreshFunctions(admin, ({ name, index, count }) =>
     print(
       name === undefined
-        ? `Compared the functions of ${index} of ${count} tables`
+        ? `Compared the functions of tables (${index} of ${count})`
         : `Renewed the functions of table ${name} (${index} of ${count})`,
     ),
   );

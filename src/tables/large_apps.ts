@@ -20,7 +20,7 @@ export async function findLargeApps(admin: Database, max: Maxima = QUOTAS): Prom
   const used = await readRows<{ slug: string; sets: number; tables: unknown[] }>(
     admin,
     `select slug, sets, (select pg_catalog.json_agg(definition) from rowhouse.registrations where app_id = apps.id) as tables
-    from rowhouse.apps, lateral (select pg_catalog.count(*)::int4 as sets from (
+    from rowhouse.apps, lateral (select pg_catalog.count(*)::pg_catalog.int4 as sets from (
       select table_name, hash from rowhouse.column_sets where app_id = apps.id and unused_since is null
       union select table_name, hash from rowhouse.views where app_id = apps.id) as used) as counted
     where sets > $1 or exists (select from rowhouse.registrations

@@ -96,8 +96,8 @@ test("a table's page has every column, rule and app, and no difference after a p
     `list → ${name}_lists yes on delete cascade`,
     ...(citusUrl() === undefined ? [`origin → ${name}_lists yes on delete set null`] : []),
     `primary key id ${name}__pkey valid`,
-    `unique title, count ${name}__title__count__key valid`,
-    `index done, at ${name}__done__at__idx valid`,
+    `unique title, count ${name}__title__count__sorted_key valid`,
+    `index done, at ${name}__done__at__search_idx valid`,
     `→ ${name}_lists list ${name}__list__fkey valid`,
     `${owner.slug} all`,
   ])
@@ -132,7 +132,7 @@ test("sizes come from statistics, and no page waits for a locked table", async (
     ]) {
       const page = await show(path);
       expect(page.status).toBe(200);
-      if (!path.endsWith("pushes")) expect(page.text).toMatch(/≈ 2K.*\d+ kB/s);
+      if (!path.endsWith("pushes")) expect(page.text).toMatch(/≈ 2K.*\d+ [kM]B/s);
     }
   });
 });
@@ -186,8 +186,8 @@ test.each(cases("what", "sql", "says")`
 
 test("a deferred build is listed with its progress, and is not a difference", async () => {
   const app = await service.makeApp(rich(name));
-  await write(`drop index data.${name}__count__idx; insert into rowhouse.deferred_steps (app_id, table_name, kind, name, columns, state, progress)
-    values ('${app.id}', '${name}', 'index', '${name}__count__idx', '["count"]', 'running',
+  await write(`drop index data.${name}__count__sorted_idx; insert into rowhouse.deferred_steps (app_id, table_name, kind, name, columns, state, progress)
+    values ('${app.id}', '${name}', 'index', '${name}__count__sorted_idx', '["count"]', 'running',
       '{"phase": "building index: scanning table", "unit": "blocks", "done": 30, "total": 120}')`);
   for (const path of [`/console/tables/${name}`, `/console/apps/${app.slug}/pushes`]) {
     const page = await show(path);

@@ -82,7 +82,7 @@ const LEAKPROOF = new Set(
   ),
 );
 
-function isLeakproof(kind: Kind): boolean {
+export function isLeakproof(kind: Kind): boolean {
   const { type, parts } = SQL[kind];
   const types =
     parts === undefined ? [type?.name] : [parts.start.type, parts.rest?.type ?? parts.start.type];
