@@ -91,12 +91,14 @@ export function makeUnindexed(
   }: Partial<UnindexedLimits> = {},
 ): Unindexed {
   const half = Math.max(1, Math.floor(connections / 2));
-  const takeTurn = makeTurns({
-    ...{ running: half, share: Math.min(UNINDEXED_AT_A_TIME, half) },
-    ...{ waiting: WAITING, waitingPerQueue: WAITING_PER_APP, waitMs: ACQUIRE_LIMIT_MS },
-  });
+  const limits = {
+    ...{ running: half, waiting: WAITING, waitingPerQueue: WAITING_PER_APP },
+    waitMs: ACQUIRE_LIMIT_MS,
+  };
+  const takeTurn = makeTurns({ ...limits, share: Math.min(UNINDEXED_AT_A_TIME, half) });
+  /** With and without a turn, these queries together are on half of the connections. */
+  const onHalf = makeTurns({ ...limits, share: half });
   const speeds = new BoundedMap<string, Speed>(REMEMBERED);
-  let free = 0;
   const run: Unindexed["run"] = async (context, table, query) => {
     const { principal, request, meter } = context;
     const { appId, person } = principal;
@@ -109,12 +111,14 @@ export function makeUnindexed(
     reject(budgets.find(({ tokens }) => tokens < 1));
 
     const key = `${appId} ${table}`;
+    const lane = person && { name: person.id };
+    const caller = { queue: appId, lane, signal: request.signal };
     const measured = async (freeMs?: number): Promise<Body> => {
       const before = meter.dbMs;
       const tookMs = () => meter.dbMs - before;
       let hasRun = true;
       try {
-        const found = await query(freeMs);
+        const found = await onHalf(caller, () => query(freeMs));
         hasRun = !isEmpty(found);
         const { slowAt = Number.NEGATIVE_INFINITY } = speeds.get(key) ?? {};
         // A query that failed says nothing of the next one: its caller may have left.
@@ -129,19 +133,14 @@ export function makeUnindexed(
       }
     };
 
-    if (speeds.get(key)?.isQuick === true && free < half) {
-      free++;
+    if (speeds.get(key)?.isQuick === true)
       try {
         return await measured(FREE_MS);
       } catch (error) {
         // PostgreSQL has canceled it, so it had no effect.
         if (!(error instanceof Problem) || error.code !== "timeout") throw error;
-      } finally {
-        free--;
       }
-    }
-    const lane = person && { name: person.id };
-    return await takeTurn({ queue: appId, lane, signal: request.signal }, async () => {
+    return await takeTurn(caller, async () => {
       // After others of this process, those of other processes are as likely to be next.
       if (performance.now() - askedAt > 1) await pause();
       reject(await buckets.spend(budgets));
