@@ -2,13 +2,11 @@
 import { afterAll, expect, test } from "bun:test";
 import { readRows } from "../../src/db/mod.ts";
 import { defineSchema, t } from "../../src/schema/mod.ts";
-import { openService } from "../../src/service/open.ts";
-import { TEST_IDENTITY_SECRET } from "../support/deps.ts";
 import { eventually } from "../support/eventually.ts";
 import { whileLocked } from "../support/held_lock.ts";
 import { openPostgresProxy } from "../support/postgres_proxy.ts";
 import { callService, openTestService, type TestApp } from "../support/service.ts";
-import { type Opened, serve, TEST_SECRETS } from "../support/shape.ts";
+import { type Opened, serveAnother, TEST_SECRETS } from "../support/shape.ts";
 
 const SCHEMA = defineSchema({ notes: { position: t.number().required(), body: t.string() } });
 const NOTES = "/v1/data/db/notes";
@@ -35,19 +33,15 @@ function open(
   role: "all" | "gateway" | "data",
   upstreams?: { data: string; identity: string },
 ): Promise<Opened> {
-  const { roleUrls, servingUrl, pushUrl, prepare } = service.database;
-  return serve(
-    openService({
-      ...{ adminDatabaseUrl: pushUrl, connections: 5, prepare, keyPrefix: "rh", role },
-      databaseUrl: proxy.toUrl(role === "all" ? servingUrl : roleUrls[role]),
-      identitySecrets: [TEST_IDENTITY_SECRET],
-      secrets: { data: [TEST_SECRETS.data], identity: [TEST_SECRETS.identity] },
-      previews: ["filters"],
-      unindexedLimits: LIMITS,
-      ...(upstreams === undefined ? {} : { upstreams }),
-      log: () => undefined,
-    }),
-  );
+  const { roleUrls, servingUrl } = service.database;
+  return serveAnother(service.database, {
+    databaseUrl: proxy.toUrl(role === "all" ? servingUrl : roleUrls[role]),
+    ...{ connections: 5, role },
+    secrets: { data: [TEST_SECRETS.data], identity: [TEST_SECRETS.identity] },
+    previews: ["filters"],
+    unindexedLimits: LIMITS,
+    ...(upstreams === undefined ? {} : { upstreams }),
+  });
 }
 
 const ask = (app: TestApp, at: number, path: string) =>

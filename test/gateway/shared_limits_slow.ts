@@ -3,12 +3,10 @@ import { afterAll, expect, test } from "bun:test";
 import { FAILURES_PER_MINUTE } from "../../src/gateway/authenticate.ts";
 import { setLimit } from "../../src/records/apps/mod.ts";
 import { defineSchema, t } from "../../src/schema/mod.ts";
-import { openService } from "../../src/service/open.ts";
-import { TEST_IDENTITY_SECRET } from "../support/deps.ts";
 import { eventually } from "../support/eventually.ts";
 import { openPostgresProxy } from "../support/postgres_proxy.ts";
 import { callService, openTestService, type TestApp } from "../support/service.ts";
-import { type Opened, serve, TEST_SECRETS } from "../support/shape.ts";
+import { type Opened, serveAnother, TEST_SECRETS } from "../support/shape.ts";
 
 const LIST = "/v1/data/db/todos?limit=1";
 const SCHEMA = defineSchema({ todos: { title: t.string() } });
@@ -29,18 +27,14 @@ function open(
   role: "all" | "gateway" | "data",
   upstreams?: { data: string; identity: string },
 ): Promise<Opened> {
-  const { roleUrls, servingUrl, pushUrl, prepare } = service.database;
-  return serve(
-    openService({
-      ...{ adminDatabaseUrl: pushUrl, connections: 5, prepare, keyPrefix: "rh", role },
-      databaseUrl: proxy.toUrl(role === "all" ? servingUrl : roleUrls[role]),
-      identitySecrets: [TEST_IDENTITY_SECRET],
-      trustedProxies: ["127.0.0.1"],
-      secrets: { data: [TEST_SECRETS.data], identity: [TEST_SECRETS.identity] },
-      ...(upstreams === undefined ? {} : { upstreams }),
-      log: () => undefined,
-    }),
-  );
+  const { roleUrls, servingUrl } = service.database;
+  return serveAnother(service.database, {
+    databaseUrl: proxy.toUrl(role === "all" ? servingUrl : roleUrls[role]),
+    ...{ connections: 5, role },
+    secrets: { data: [TEST_SECRETS.data], identity: [TEST_SECRETS.identity] },
+    trustedProxies: ["127.0.0.1"],
+    ...(upstreams === undefined ? {} : { upstreams }),
+  });
 }
 
 const PROCESSES = [0, 1, 2, 3];

@@ -6,11 +6,11 @@ import { expect, test } from "bun:test";
 import { type Database, readRows } from "../../src/db/mod.ts";
 import { defineSchema, t } from "../../src/schema/mod.ts";
 import { checkContract } from "../../src/service/doctor/schema_state.ts";
-import { makeIsolationCheck } from "../../src/tables/catalog/mod.ts";
 import { readDrift } from "../../src/tables/mod.ts";
 import { withDatabase } from "../support/cluster.ts";
 import { ROOT, runCommand, startCommand } from "../support/command.ts";
 import { eventually } from "../support/eventually.ts";
+import { expectClean, listIndexes } from "../support/former_form.ts";
 import { whileLocked } from "../support/held_lock.ts";
 import { definitionOf } from "../support/service.ts";
 import { migrate, migrateAll, toOperator } from "./database.ts";
@@ -130,11 +130,11 @@ test.each(servers)(
           await ask(earlier, "/v1/data/db/goods", { method: "POST", json: rows }),
         ).toMatchObject({ status: 201 });
         const withSame = (...lists: string[][]) => [...SAME, ...lists.flat()].sort();
-        expect(await listIndexes(admin)).toEqual(withSame(FORMER));
+        expect(await listIndexes(admin, "goods")).toEqual(withSame(FORMER));
         await expectLists(earlier);
 
         await migrateAll(addresses, ROOT);
-        expect(await listIndexes(admin)).toEqual(withSame(FORMER, NOW));
+        expect(await listIndexes(admin, "goods")).toEqual(withSame(FORMER, NOW));
         expect(await listKeys(admin)).toEqual(KEYS);
         // Its process would take a build for one of another form, and drop the index.
         await admin.message("update rowhouse.deferred_steps set state = 'waiting'; select 1");
@@ -155,7 +155,7 @@ test.each(servers)(
             await upsert(serving, on, [item, { ...item, code: crypto.randomUUID(), weight: null }]),
           ]).toMatchObject([on, { status: 200 }]);
         expect((await runCommand(contract, command)).code).toBe(1);
-        expect(await listIndexes(admin)).toEqual(withSame(FORMER, NOW));
+        expect(await listIndexes(admin, "goods")).toEqual(withSame(FORMER, NOW));
 
         await earlier.stop();
         const change = async (changed: object) => {
@@ -168,11 +168,11 @@ test.each(servers)(
         const rename = { kind: "rename_column", table: "goods", column: "price", to: "cost" };
         await change(rename);
         expect(await listKeys(admin)).toEqual(["#cost", "#weight"]);
-        expect(await listIndexes(admin)).toContain("goods__cost__code__search_key");
+        expect(await listIndexes(admin, "goods")).toContain("goods__cost__code__search_key");
         await change({ ...rename, column: "cost", to: "price" });
         await change({ kind: "rename_table", table: "goods", to: "wares" });
         await change({ kind: "rename_table", table: "wares", to: "goods" });
-        expect(await listIndexes(admin)).toEqual(withSame(FORMER, NOW));
+        expect(await listIndexes(admin, "goods")).toEqual(withSame(FORMER, NOW));
         const grown = definitionOf(makeSchema(["new", "sold", "lost", "kept"]));
         expect(await push(ours, { kind: "define", definition: grown })).toMatchObject({
           status: 200,
@@ -182,7 +182,7 @@ test.each(servers)(
         const retype = { kind: "retype_column", table: "goods", column: "weight" };
         await change({ ...retype, type: { kind: "decimal" } });
         expect(await listKeys(admin)).toEqual(["#price"]);
-        expect(await listIndexes(admin)).not.toContain("goods__weight__search_key");
+        expect(await listIndexes(admin, "goods")).not.toContain("goods__weight__search_key");
         await change({ ...retype, type: { kind: "number" } });
         await expectLists(ours);
         await expectUnique(ours);
@@ -214,7 +214,7 @@ test.each(servers)(
         expect(warning).toMatchObject({ level: "warn" });
         expect(await readDrift(admin)).not.toEqual([]);
         expect(await runCommand(contract, command)).toMatchObject({ code: 0 });
-        expect(await listIndexes(admin)).toEqual(withSame(NOW));
+        expect(await listIndexes(admin, "goods")).toEqual(withSame(NOW));
         expect(await listKeys(admin)).toEqual([]);
         expect(await checkContract(admin)).toEqual([]);
         await expectClean(admin);
@@ -232,16 +232,6 @@ test.each(servers)(
   },
   600_000,
 );
-
-async function listIndexes(admin: Database): Promise<string[]> {
-  const rows = await readRows<{ name: string }>(
-    admin,
-    `select relname as name from pg_catalog.pg_index join pg_catalog.pg_class on oid = indexrelid
-    where indrelid = 'data.goods'::regclass and indisvalid and not indisprimary
-    order by relname collate "C"`,
-  );
-  return rows.map(({ name }) => name);
-}
 
 async function listKeys(admin: Database): Promise<string[]> {
   const rows = await readRows<{ name: string }>(
@@ -261,9 +251,4 @@ async function expectBuilt(admin: Database): Promise<void> {
     );
     return row?.count === 0;
   });
-}
-
-async function expectClean(admin: Database): Promise<void> {
-  expect(await readDrift(admin)).toEqual([]);
-  expect((await makeIsolationCheck(admin)()).issues).toEqual([]);
 }

@@ -3,12 +3,10 @@
  * processes answer as before until `rowhouse migrate --contract`, beside processes with and without the preview.
  */
 import { expect, test } from "bun:test";
-import { type Database, readRows } from "../../src/db/mod.ts";
 import { defineSchema, t } from "../../src/schema/mod.ts";
-import { makeIsolationCheck } from "../../src/tables/catalog/mod.ts";
-import { readDrift } from "../../src/tables/mod.ts";
 import { withDatabase } from "../support/cluster.ts";
 import { ROOT, runCommand } from "../support/command.ts";
+import { expectClean, listIndexes } from "../support/former_form.ts";
 import { definitionOf } from "../support/service.ts";
 import { migrate, migrateAll, toOperator } from "./database.ts";
 import { send } from "./load.ts";
@@ -86,13 +84,13 @@ test.each(servers)(
         }));
         const created = await ask(earlier, GOODS, { method: "POST", json: rows });
         expect(created.status).toBe(201);
-        expect(await listIndexes(admin)).toEqual(FORMER);
+        expect(await listIndexes(admin, "goods")).toEqual(FORMER);
         const before = await readDefault(earlier);
         expect(before).toMatchObject({ unchanged: 304, condition: 400 });
         expect(before.page[0]).not.toContain('"next"');
 
         await migrateAll(addresses, ROOT);
-        expect(await listIndexes(admin)).toEqual([...FORMER, ...NOW].sort());
+        expect(await listIndexes(admin, "goods")).toEqual([...FORMER, ...NOW].sort());
         await expectClean(admin);
         const [without, with_] = [await start(ROOT), await start(ROOT, "filters")];
         for (const serving of [earlier, without])
@@ -114,7 +112,7 @@ test.each(servers)(
         expect(await runCommand(["migrate", "--contract", "--yes"], command)).toMatchObject({
           code: 0,
         });
-        expect(await listIndexes(admin)).toEqual(NOW);
+        expect(await listIndexes(admin, "goods")).toEqual(NOW);
         await expectClean(admin);
         const { page: after, ...others } = await readDefault(without);
         expect(others).toEqual({ ...before, page: undefined } as never);
@@ -128,18 +126,3 @@ test.each(servers)(
   },
   600_000,
 );
-
-async function listIndexes(admin: Database): Promise<string[]> {
-  const rows = await readRows<{ name: string }>(
-    admin,
-    `select relname as name from pg_catalog.pg_index join pg_catalog.pg_class on oid = indexrelid
-    where indrelid = 'data.goods'::regclass and indisvalid and not indisprimary
-    order by relname collate "C"`,
-  );
-  return rows.map(({ name }) => name);
-}
-
-async function expectClean(admin: Database): Promise<void> {
-  expect(await readDrift(admin)).toEqual([]);
-  expect((await makeIsolationCheck(admin)()).issues).toEqual([]);
-}
