@@ -18,7 +18,7 @@ declare
         'UTF8')), 'hex')))), '{}')
     from pg_proc where pronamespace = to_regnamespace('find')
       -- Those of tables come with their other functions.
-      and not (proname like '%\_\_finder' and proowner = to_regrole('rowhouse_reader')) $query$;
+      and not (right(proname, 8) = '__finder' and proowner = to_regrole('rowhouse_reader')) $query$;
   found jsonb;
   renewed jsonb;
   changes jsonb;

@@ -1,8 +1,8 @@
 /**
  * The expressions in an index. They keep every entry within PostgreSQL's limit of 2,704 bytes: a larger entry would fail
- * the write. Another index contains prefixes of texts. A unique index contains digests, because
- * values with the same prefix must remain different. An index that conditions and orders can search contains the parts of texts by which
- * PostgreSQL can search under row security, and ends in the id. Also the rows that an index contains. Pure.
+ * the write. An index that conditions and orders can search contains the parts of texts by which PostgreSQL can search under row security,
+ * and ends in the id. Any other index contains prefixes of texts, or digests if it is unique, because values with the same prefix must
+ * remain different. Also the rows that an index contains. Pure.
  *
  * @module
  */

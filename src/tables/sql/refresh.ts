@@ -259,7 +259,6 @@ async function compareTables(stored: StoredTables): Promise<Compared> {
   const foreign = await findForeign({ ...stored, tables: current }, generate, giveWay);
   const verified = current
     .filter(({ name }) => foreign.get(name)?.length === 0)
-
     .flatMap(({ digest }) => digest ?? []);
   return { outdated, verified };
 }
