@@ -56,11 +56,11 @@ function toStatements(text: string): string {
 }
 
 /**
- * Moves the times of the service's records by whole hours, as if the database had been filled within the last hour. Otherwise
- * sessions, links and idempotency keys would have expired.
+ * Moves the times of the service's records, as if the database had just been filled. Otherwise sessions, links and idempotency keys
+ * would have expired, and column sets without a use would go.
  */
 export async function renewTimes(admin: Database, { madeAt, world }: Frozen): Promise<void> {
-  const hours = Math.floor((Date.now() - Date.parse(madeAt)) / 3_600_000);
+  const seconds = Math.floor((Date.now() - Date.parse(madeAt)) / 1000);
   const columns = await readRows<{ table: string; name: string }>(
     admin,
     `select table_name as "table", column_name as name from information_schema.columns
@@ -69,7 +69,7 @@ export async function renewTimes(admin: Database, { madeAt, world }: Frozen): Pr
   );
   const updates = columns.map(
     ({ table, name }) =>
-      `update rowhouse.${table} set ${name} = ${name} + interval '${hours} hours' where isfinite(${name});`,
+      `update rowhouse.${table} set ${name} = ${name} + interval '${seconds} seconds' where isfinite(${name});`,
   );
   await admin.message(
     `set local session_replication_role = replica; ${updates.join("\n")} select 1`,
