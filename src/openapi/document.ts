@@ -18,6 +18,7 @@ import { SESSION_COOKIE } from "../identity/mod.ts";
 import { PREVIEWS, type Preview } from "../preview.ts";
 import type { Scope } from "../principal.ts";
 import type { NamedColumn, TableDefinition } from "../schema/mod.ts";
+import { finish, type InPieces } from "../std/give_way.ts";
 import { MAX_BATCH_KEYWORD, MAX_BODY_BYTES } from "../std/limits.ts";
 import { TABLE_PATTERN } from "../std/patterns.ts";
 import { toBodySchema } from "./body_schemas.ts";
@@ -26,6 +27,7 @@ import {
   nameParameters,
   toConditionSchemas,
   toDeprecated,
+  toFilterName,
   toFilterReference,
   toParameterComponents,
   toParameterReference,
@@ -84,13 +86,20 @@ const ABOUT_PREVIEW: Readonly<Record<Preview, string>> = {
 /** The OpenAPI document of these routes. With `tables`, describes the endpoints of rows once per table. */
 export function makeDocument(
   routes: readonly DescribedRoute[],
-  { tables, previews = [], maxBatchBytes = MAX_BODY_BYTES, server = "/" }: DocumentOptions,
+  options: DocumentOptions,
 ): Document {
+  return finish(makeDocumentInPieces(routes, options));
+}
+
+/** {@linkcode makeDocument} in pieces: an app can have hundreds of tables. */
+export function* makeDocumentInPieces(
+  routes: readonly DescribedRoute[],
+  { tables, previews = [], maxBatchBytes = MAX_BODY_BYTES, server = "/" }: DocumentOptions,
+): InPieces<Document> {
   const described = routes.flatMap((route) => describe(route, previews));
-  const expanded = described.flatMap((route) => expand(route, tables));
   const parameters = nameParameters(described.map(({ operation }) => operation));
-  const responses = nameResponses(described);
-  const paths = toPaths(expanded, { parameters, responses });
+  const shared = { parameters, responses: nameResponses(described) };
+  const { paths, filters } = yield* toPaths(described, tables, shared);
   return {
     openapi: "3.1.1",
     info: {
@@ -103,32 +112,31 @@ export function makeDocument(
     servers: [{ url: server }],
     tags: Object.entries(OPERATION_GROUPS).map(([name, description]) => ({ name, description })),
     paths,
-    components: keepUsed(paths, {
+    components: yield* keepUsed(paths, {
       schemas: {
         ...toErrorSchemas(described),
         ...toValueSchemas(),
         ...toConditionSchemas(),
         ...toHeaderSchemas(),
-        ...toSchemas(tables, previews),
+        ...(yield* toSchemas(tables, previews)),
       },
-      parameters: toParameterComponents(
-        parameters,
-        expanded.flatMap(({ filters }) => filters),
-      ),
-      responses: { ...toRejections(described), ...toComponents(responses) },
+      parameters: toParameterComponents(parameters, filters),
+      responses: { ...toRejections(described), ...toComponents(shared.responses) },
       securitySchemes: SECURITY,
     }),
   };
 }
 
-function toSchemas(
+function* toSchemas(
   tables: readonly TableDefinition[] | undefined,
   previews: readonly Preview[],
-): Schemas {
-  return Object.assign(
-    {},
-    ...(tables ?? [undefined]).map((table) => toTableSchemas(table, previews)),
-  );
+): InPieces<Schemas> {
+  const schemas = {};
+  for (const table of tables ?? [undefined]) {
+    Object.assign(schemas, toTableSchemas(table, previews));
+    yield;
+  }
+  return schemas;
 }
 
 const SECURITY = {
@@ -162,19 +170,24 @@ function describe(route: DescribedRoute, previews: readonly Preview[]): Describe
 }
 
 /** Repeats an endpoint of tables for each table. */
-function expand(route: Described, tables: readonly TableDefinition[] | undefined): TableRoute[] {
+function* expand(
+  route: Described,
+  tables: ReadonlyMap<string, readonly NamedColumn[]> | undefined,
+): Generator<TableRoute> {
   const { parameters = [], isFiltered = false } = route.operation;
-  const find = (table: string) => tables?.find(({ name }) => name === table)?.columns ?? [];
+  const find = (table: string) => tables?.get(table) ?? [];
   const toFilters = (columns: readonly NamedColumn[]) =>
     isFiltered ? toFilterParameters(columns, parameters, find) : [];
   if (tables === undefined || !route.path.includes(TABLE))
-    return [{ ...route, table: undefined, filters: toFilters([]) }];
-  return tables.map(({ name, columns }) => ({
-    ...route,
-    path: route.path.replace(TABLE, name),
-    table: name,
-    filters: toFilters(columns),
-  }));
+    yield { ...route, table: undefined, filters: toFilters([]) };
+  else
+    for (const [table, columns] of tables)
+      yield {
+        ...route,
+        path: route.path.replace(TABLE, table),
+        table,
+        filters: toFilters(columns),
+      };
 }
 
 const TABLE = ":table";
@@ -182,16 +195,24 @@ const TABLE = ":table";
 /** What endpoints share, by its content. */
 type Shared = { readonly parameters: NamedParts; readonly responses: NamedParts };
 
-function toPaths(routes: readonly TableRoute[], shared: Shared): Document["paths"] {
-  const byPath = Map.groupBy(routes, ({ path }) => path.replaceAll(/:(\w+)/g, "{$1}"));
-  return Object.fromEntries(
-    [...byPath].map(([path, ofPath]) => [
-      path,
-      Object.fromEntries(
-        ofPath.map((route) => [route.method.toLowerCase(), toOperation(route, shared)]),
-      ),
-    ]),
-  );
+/** The endpoints, and the conditions that they accept, each once. */
+function* toPaths(
+  routes: readonly Described[],
+  tables: readonly TableDefinition[] | undefined,
+  shared: Shared,
+): InPieces<{ paths: Document["paths"]; filters: FilterParameter[] }> {
+  const columns = tables && new Map(tables.map((table) => [table.name, table.columns]));
+  const paths: Record<string, Record<string, JsonSchema>> = {};
+  const filters = new Map<string, FilterParameter>();
+  for (const described of routes)
+    for (const route of expand(described, columns)) {
+      const path = route.path.replaceAll(/:(\w+)/g, "{$1}");
+      paths[path] ??= {};
+      paths[path][route.method.toLowerCase()] = toOperation(route, shared);
+      for (const filter of route.filters) filters.set(toFilterName(filter), filter);
+      yield;
+    }
+  return { paths, filters: [...filters.values()] };
 }
 
 function toOperation(route: TableRoute, shared: Shared): JsonSchema {

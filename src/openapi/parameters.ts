@@ -50,7 +50,8 @@ export function toConditionSchemas(): Schemas {
   return Object.fromEntries(KINDS.map((kind) => [toConditionName(kind), toConditionSchema(kind)]));
 }
 
-function toFilterName({ name, kind }: FilterParameter): string {
+/** The component of a condition. */
+export function toFilterName({ name, kind }: FilterParameter): string {
   return `${name}-${kind}`;
 }
 

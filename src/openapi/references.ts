@@ -1,5 +1,6 @@
 /** References to the components of a document, and what they refer to. Pure. @module */
 import type { JsonSchema } from "../http/mod.ts";
+import type { InPieces } from "../std/give_way.ts";
 
 export type Schemas = Readonly<Record<string, JsonSchema>>;
 
@@ -68,7 +69,10 @@ export function toComponents(named: NamedParts): Schemas {
 }
 
 /** The components to which the paths refer, directly or by other components. Linters reject all others. */
-export function keepUsed<Given extends Components>(paths: JsonSchema, components: Given): Given {
+export function* keepUsed<Given extends Components>(
+  paths: JsonSchema,
+  components: Given,
+): InPieces<Given> {
   const used = new Set<string>();
   const visit = (value: unknown): void => {
     if (typeof value !== "object" || value === null) return;
@@ -80,7 +84,10 @@ export function keepUsed<Given extends Components>(paths: JsonSchema, components
       }
     }
   };
-  visit(paths);
+  for (const path of Object.values(paths)) {
+    visit(path);
+    yield;
+  }
   const isUsed = (section: string, name: string) => used.has(`#/components/${section}/${name}`);
   const keep = (section: keyof Components) =>
     Object.fromEntries(

@@ -26,8 +26,10 @@ import {
 import type { Preview } from "../preview.ts";
 import { Problem } from "../problem.ts";
 import type { TableDefinition } from "../schema/mod.ts";
+import { finishInPieces, type InPieces } from "../std/give_way.ts";
+import { isObject } from "../std/json.ts";
 import type { Catalog } from "../tables/catalog/mod.ts";
-import { makeDocument } from "./document.ts";
+import { type Document, makeDocumentInPieces } from "./document.ts";
 import type { DescribedRoute } from "./rejections.ts";
 import { OPENAPI_PATH } from "./table_keyword.ts";
 
@@ -41,13 +43,15 @@ export type Documents = {
   readonly previews: readonly Preview[];
   readonly maxBatchBytes: number;
   readonly cache: ListCache;
+  /** Documents that are being built, by app and state of its tables. */
+  readonly begun: Map<string, Promise<TaggedBody>>;
 };
 
 export function makeDocuments(
   routes: readonly DescribedRoute[],
   options: Pick<Documents, "previews" | "maxBatchBytes">,
 ): Documents {
-  return { routes, ...options, cache: makeListCache(CACHE_BYTES) };
+  return { routes, ...options, cache: makeListCache(CACHE_BYTES), begun: new Map() };
 }
 
 const OPERATION: Operation = {
@@ -88,21 +92,21 @@ async function handleDocument(
   if (principal !== undefined) await proveKey(deps, principal);
   const encoding = readEncoding(request.headers.get("accept-encoding"));
   const appId = principal?.appId;
-  const packed = findPacked(deps, appId);
+  const packed = await findPacked(deps, appId);
   const { tag } = packed;
   if (isNamed(known, tag)) return respondNotModified(tag, known);
   return respondTagged(await unpack(deps, packed, { appId, encoding }));
 }
 
 /**
- * The compressed document: small enough to cache for any number of tables, because building it blocks all other callers.
+ * The compressed document: small enough to cache for any number of tables.
  *
  * @throws {Problem} response_too_large — the app declares more than one document can describe
  */
-function findPacked(
-  { catalog, documents: { routes, previews: named, maxBatchBytes, cache } }: OpenapiDeps,
+async function findPacked(
+  { catalog, documents: { routes, previews: named, maxBatchBytes, cache, begun } }: OpenapiDeps,
   appId: string | undefined,
-): TaggedBody {
+): Promise<TaggedBody> {
   const tables = appId === undefined ? undefined : catalog.tablesOf(appId);
   const previews = catalog.dialect().lacks === undefined ? named : [];
   const declared = (tables ?? []).map(toDisplayed);
@@ -111,13 +115,48 @@ function findPacked(
   if (found !== undefined) return found;
   if (declared.reduce((sum, { chars }) => sum + chars, 0) > MAX_DECLARED_CHARS)
     throw new Problem("response_too_large", { message: TOO_LARGE });
-  const document = makeDocument(routes, { tables, previews, maxBatchBytes });
-  const body = new TextEncoder().encode(JSON.stringify(document));
-  const tag = Bun.CryptoHasher.hash("sha256", body, "base64url");
-  const packed = new Uint8Array(Bun.zstdCompressSync(body, { level: 1 }));
-  const created = { tag, encoding: "zstd", body: packed } as const;
-  cache.keep(appId ?? "", terms, created);
-  return created;
+  return await begun.getOrInsertComputed(`${appId} ${terms}`, async (name) => {
+    try {
+      const made = makeDocumentInPieces(routes, { tables, previews, maxBatchBytes });
+      const { body, tag } = await finishInPieces(writeInPieces(made));
+      const packed = new Uint8Array(await Bun.zstdCompress(body, { level: 1 }));
+      const created = { tag, encoding: "zstd", body: packed } as const;
+      cache.keep(appId ?? "", terms, created);
+      return created;
+    } finally {
+      begun.delete(name);
+    }
+  });
+}
+
+/** The document as JSON, and the tag of this text. */
+function* writeInPieces(made: InPieces<Document>): InPieces<{ body: Uint8Array; tag: string }> {
+  const encoder = new TextEncoder();
+  const hash = new Bun.CryptoHasher("sha256");
+  const parts: Uint8Array[] = [];
+  for (const text of writeMembers(yield* made, DEPTH)) {
+    const part = encoder.encode(text);
+    hash.update(part);
+    parts.push(part);
+    yield;
+  }
+  return { body: Buffer.concat(parts), tag: hash.digest("base64url") };
+}
+
+/** Paths and components are members of members. */
+const DEPTH = 3;
+
+/** The JSON of an object, member by member down to this depth. */
+function* writeMembers(value: unknown, depth: number): Generator<string> {
+  if (depth === 0 || !isObject(value)) return yield JSON.stringify(value);
+  let start = "{";
+  for (const [name, member] of Object.entries(value)) {
+    if (member === undefined) continue;
+    yield `${start}${JSON.stringify(name)}:`;
+    yield* writeMembers(member, depth - 1);
+    start = ",";
+  }
+  yield start === "{" ? "{}" : "}";
 }
 
 /** The tables' declarations as JSON, with a limit: their description is several times as long. */

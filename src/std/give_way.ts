@@ -28,3 +28,24 @@ export function makeGiveWay(): GiveWay {
     startedAt = performance.now();
   };
 }
+
+/** Work that yields after each piece. */
+export type InPieces<Result> = Generator<void, Result>;
+
+/** Does the work at once. */
+export function finish<Result>(work: InPieces<Result>): Result {
+  for (;;) {
+    const { done, value } = work.next();
+    if (done === true) return value;
+  }
+}
+
+/** Does the work, and gives way between its pieces. */
+export async function finishInPieces<Result>(work: InPieces<Result>): Promise<Result> {
+  const giveWay = makeGiveWay();
+  for (;;) {
+    const { done, value } = work.next();
+    if (done === true) return value;
+    await giveWay();
+  }
+}

@@ -1,4 +1,5 @@
 import { describe, expect, test } from "bun:test";
+import { makeDocumentInPieces } from "../../src/openapi/document.ts";
 import { type Document, followReference, makeDocument } from "../../src/openapi/mod.ts";
 import { PREVIEWS, type Preview } from "../../src/preview.ts";
 import { revokeKey } from "../../src/records/apps/mod.ts";
@@ -203,6 +204,18 @@ describe("the description", () => {
     const two = sizeOf({ projects, first: every, second: every });
     // 70,000 where each table repeats parameters, headers and values.
     expect(two - one).toBeLessThan(30_000);
+  });
+
+  test("is made in pieces, so that other requests do not wait for the tables of an app", async () => {
+    const names = Array.from({ length: 50 }, (_, n) => `table_${n}`);
+    const tables = Object.fromEntries(names.map((name) => [name, schema.tables.projects]));
+    const { tables: defined } = definitionOf(defineSchema(tables));
+    const pieces = [...makeDocumentInPieces(described, { tables: defined, previews: PREVIEWS })];
+    const perTable = described.filter(({ path }) => path.includes(":table")).length;
+    expect(pieces.length).toBeGreaterThan(perTable * names.length);
+
+    const { text } = await service.call(app, PATH);
+    expect(text).toBe(JSON.stringify(JSON.parse(text)));
   });
 
   test("changes only with the app's own push", async () => {
