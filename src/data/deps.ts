@@ -2,6 +2,7 @@
 
 import type { Database } from "../db/mod.ts";
 import type { Preview } from "../preview.ts";
+import type { Principal } from "../principal.ts";
 import type { Catalog } from "../tables/catalog/mod.ts";
 import type { IdempotencyCapacity } from "./idempotency.ts";
 import type { ListCache } from "./list_cache.ts";
@@ -31,6 +32,17 @@ export type DataDeps = {
   changeFeed: ChangeFeed | undefined;
   idempotencyCapacity: IdempotencyCapacity;
 };
+
+/**
+ * Whether a caller can use conditions, orders, cursors, groups and `onConflict`. The Console's keys always can: its pages search and
+ * sort by them. API keys and people can with the preview `filters`.
+ */
+export function allowsQueries(
+  { previews }: Pick<DataDeps, "previews">,
+  { isOfConsole }: Pick<Principal, "isOfConsole">,
+): boolean {
+  return isOfConsole || previews.includes("filters");
+}
 
 export const DATA_PATH = "/v1/data/db";
 

@@ -23,7 +23,7 @@ import { Problem } from "../problem.ts";
 import { isObject } from "../std/json.ts";
 import { MAX_CHANGES, MAX_EVENT_BYTES } from "../std/limits.ts";
 import { callFunction, rowsTooLarge } from "./call.ts";
-import { DATA_PATH, type DataDeps } from "./deps.ts";
+import { allowsQueries, DATA_PATH, type DataDeps } from "./deps.ts";
 import type { News, ReadNews } from "./live/change_hub.ts";
 import { OPERATIONS } from "./operations.ts";
 import { type FoundBody, findGroups, findListed, readAskedList } from "./query/run.ts";
@@ -131,7 +131,7 @@ function respondToLister({ tag, page }: FoundBody, known: NamedTags | undefined)
 
 /** Without the preview, `groups` is an id that is not valid. */
 async function groupRows(deps: DataDeps, context: KeyRequestContext): Promise<Response> {
-  if (!deps.previews.includes("filters")) return await getRow(deps, context);
+  if (!allowsQueries(deps, context.principal)) return await getRow(deps, context);
   const table = await requireTable(deps, context);
   checkAccept(context.request);
   const known = readIfNoneMatch(context.request);
@@ -213,7 +213,7 @@ async function updateRows(deps: DataDeps, context: KeyRequestContext): Promise<R
   const table = await readTableRequest(deps, context);
   rejectIfMatch(context.request, "a list: give each row its tag as ifMatch");
   const sent = await readSent(deps, table, context);
-  if (deps.previews.includes("filters") && isObject(sent.value)) throw withoutCondition();
+  if (allowsQueries(deps, context.principal) && isObject(sent.value)) throw withoutCondition();
   const rows = checkBatch(sent.value);
   const stored = readStored(deps, context, sent.text);
   return await write(deps, context, sent, {

@@ -28,7 +28,7 @@ import {
   type ServedDefinition,
 } from "../tables/catalog/mod.ts";
 import { findCurrent } from "./call.ts";
-import { type DataDeps, ON_CONFLICT } from "./deps.ts";
+import { allowsQueries, type DataDeps, ON_CONFLICT } from "./deps.ts";
 import { proveKey } from "./prove_key.ts";
 import { invalid } from "./query/filter.ts";
 import { givenTwice } from "./query/query.ts";
@@ -75,12 +75,12 @@ function readUpsertQuery(query: string): UpsertQuery {
   return { columns: named.split(","), existing };
 }
 
-/** Whether a write of a table has parameters, which only the preview knows. */
+/** Whether a write of a table has parameters that this caller can use. */
 export function hasWriteQuery(
-  { previews }: Pick<DataDeps, "previews">,
-  { query }: KeyRequestContext,
+  deps: Pick<DataDeps, "previews">,
+  { principal, query }: KeyRequestContext,
 ): boolean {
-  return previews.includes("filters") && !readParameters(query).next().done;
+  return allowsQueries(deps, principal) && !readParameters(query).next().done;
 }
 
 /** @throws {Problem} invalid_query; forbidden; invalid_precondition; not_implemented; and as a create */

@@ -25,7 +25,11 @@ describe.each([...SHAPES])("in the shape %s", (shape) => {
   let other: TestApp;
   let api: string;
   beforeAll(async () => {
-    service = await openTestService({ shape, identity: () => ({ cookieDomain: "example.org" }) });
+    service = await openTestService({
+      shape,
+      identity: () => ({ cookieDomain: "example.org" }),
+      service: { previews: ["filters"] },
+    });
     jar = await signInAs(service, await makePerson(service, { consoleRole: "admin" }));
     other = await service.makeApp(OTHER);
   });

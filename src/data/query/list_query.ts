@@ -1,5 +1,5 @@
 /**
- * The query string of a list if `PREVIEW` contains `filters`: conditions, order, selection and page, checked against the
+ * The query string of a list for callers with queries: conditions, order, selection and page, checked against the
  * columns that the app is served. Collects every issue. Pure.
  *
  * @module

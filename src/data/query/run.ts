@@ -1,4 +1,4 @@
-/** Lists if `PREVIEW` contains `filters`: reads the query, and calls the function that finds the page. @module */
+/** Lists: reads the query, and calls the function that finds the page. @module */
 
 import { SIGNALS, SignalError } from "../../db/mod.ts";
 import {
@@ -16,7 +16,7 @@ import { Problem, toSentence } from "../../problem.ts";
 import { toDurationText } from "../../std/duration.ts";
 import { NO_WALK, PAGE_ENDS, type RecordedTable, TAG_LENGTH } from "../../tables/catalog/mod.ts";
 import { callFunction, findCurrent } from "../call.ts";
-import type { DataDeps } from "../deps.ts";
+import { allowsQueries, type DataDeps } from "../deps.ts";
 import { proveKey } from "../prove_key.ts";
 import { UsedUpError } from "../unindexed.ts";
 import type { AppTables, Condition } from "./filter.ts";
@@ -63,9 +63,10 @@ const MAX_TAGGED_ROWS = 2000;
 /** A page with more rows is probably too large for a pipelined call. Without a tag, the first call is not pipelined. */
 const MAX_INLINE_ROWS = 100;
 
-/** Whether lists have conditions, and end in a cursor. */
-function servesQueries({ previews, catalog }: DataDeps): boolean {
-  return previews.includes("filters") && catalog.dialect().lacks === undefined;
+/** The end of this caller's lists of all rows. */
+function toPageEnd(deps: DataDeps, { principal }: KeyRequestContext): keyof typeof PAGE_ENDS {
+  const { lacks } = deps.catalog.dialect();
+  return allowsQueries(deps, principal) && lacks === undefined ? "cursor" : "plain";
 }
 
 /** A person whose rule has no walks, or too many rows or memberships for those of a list, gets the page of a query. */
@@ -78,7 +79,7 @@ async function findPage(
   const find = async () => {
     const query = { ...readQuery(deps, context, table), isCounted: false };
     const page = await findQueriedPage(deps, context, { table, tags, query, isFound: true });
-    return servesQueries(deps) ? page : withoutCursor(page);
+    return toPageEnd(deps, context) === "cursor" ? page : withoutCursor(page);
   };
   if (!isRuleWalked(table, context.principal.person)) return await find();
   return await walkPage(deps, context, asked).catch((error: unknown) => {
@@ -92,7 +93,7 @@ async function walkPage(
   context: KeyRequestContext,
   { table, limit, offset, tags }: PageQuery,
 ): Promise<FoundPage> {
-  const known = [PAGE_ENDS[servesQueries(deps) ? "cursor" : "plain"], ...tags].join(",");
+  const known = [PAGE_ENDS[toPageEnd(deps, context)], ...tags].join(",");
   const { person } = context.principal;
   // An API key reads no other rows than those of the page.
   const isServed = isRuleWalked(table, person);
@@ -113,7 +114,7 @@ async function walkPage(
   return readFound(await call(null));
 }
 
-/** The cursor at the end of the page of a query, which a process without the preview `filters` does not send. */
+/** The cursor at the end of the page of a query, which a caller without queries does not get. */
 const CURSOR = /(?<="hasMore":(?:true|false)),"next":(?:null|"[\w-]+")(?=\}$)/;
 /** Longer than the cursor of a list. */
 const END_BYTES = 256;
@@ -156,7 +157,7 @@ export async function readAskedList(
   context: KeyRequestContext,
   table: RecordedTable,
 ): Promise<AskedList> {
-  const isOn = deps.previews.includes("filters");
+  const isOn = allowsQueries(deps, context.principal);
   const { lacks } = deps.catalog.dialect();
   if (!isOn || lacks !== undefined) {
     if (isOn && lacks !== undefined) rejectQueries(context.query, lacks.conditions);
