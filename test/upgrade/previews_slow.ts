@@ -1,7 +1,7 @@
 /**
  * A rolling restart with another `PREVIEW`, in both directions and under load: two processes on one database, behind a balancer. No
  * default request fails, each request of a preview gets its answer or the error of a service without it, streams end after a
- * whole event, and a client that continues them loses no change.
+ * whole event, and a client that continues them loses no change. A reduced run takes one server.
  */
 import { expect, test } from "bun:test";
 import { connect, createServer, type Socket } from "node:net";
@@ -9,13 +9,13 @@ import { withDatabase } from "../support/cluster.ts";
 import { ROOT } from "../support/command.ts";
 import { findFreePort } from "../support/free_port.ts";
 import { PASSWORD } from "../support/people.ts";
-import { countRuns } from "../support/tier.ts";
+import { countRuns, isFull } from "../support/tier.ts";
 import { migrateAll } from "./database.ts";
 import { readContents } from "./frozen.ts";
 import { type LoadOptions, send, startLoad } from "./load.ts";
 import { PREVIOUS } from "./packed.ts";
 import { type Serving, startServing } from "./serving.ts";
-import { openStage, type Stage } from "./stage.ts";
+import { isInstalled, openStage, SERVERS, type Stage } from "./stage.ts";
 
 const REQUESTS_A_STEP = countRuns(3000);
 const TABLE = "/v1/data/db/pages";
@@ -32,76 +32,82 @@ const PREVIEWED = [
   { method: "GET", path: "/console/apps/wiki/tables/pages/history" },
 ] as const;
 
-test("a rolling restart with another PREVIEW fails no request, in both directions", async () => {
-  const stage = await openStage(PREVIOUS, "18");
-  const balancer = await openBalancer();
-  const processes: Serving[] = [];
-  const start = async (preview: string) => {
-    const serving = await startServing({
-      ...{ program: ROOT, shape: "one", workers: 1, publicUrl: balancer.url },
-      addresses: { ...stage.addresses, preview },
-    });
-    processes.push(serving);
-    return serving;
-  };
-  try {
-    await migrateAll(stage.addresses, ROOT);
-    const { keys, people, sessions } = stage.frozen.world;
-    const all = stage.addresses.preview;
-    const options: LoadOptions = {
-      ...{ url: balancer.url, key: keys.wiki, table: "pages", callers: 8, pauseMs: 20 },
-      ...{ seed: 20_261_129, administrator: sessions.administrator },
-      person: { email: people.password, password: PASSWORD, slug: "wiki" },
-    };
-    const [with_, without] = [await start(all), await start("")];
-    const answers = await readAnswers(options, [with_, without], balancer);
-    for (const [path, found] of answers) expect([path, found.size]).toEqual([path, 2]);
-    await without.stop();
-    const serving = [with_, await start(all)];
-    balancer.use(serving);
+const SERVED = SERVERS.filter((server) => isInstalled[server] && (isFull() || server === "18"));
 
-    const before = await readTitles(stage);
-    const load = await startLoad(options);
-    const asking = startAsking(options, answers);
-    const reach = async () => {
-      const wanted = load.count() + REQUESTS_A_STEP;
-      while (load.count() < wanted && load.failures.length < 20) await Bun.sleep(20);
+test.each(SERVED)(
+  "a restart with another PREVIEW fails no request on %s",
+  async (server) => {
+    const stage = await openStage(PREVIOUS, server);
+    const balancer = await openBalancer();
+    const processes: Serving[] = [];
+    const start = async (preview: string) => {
+      const serving = await startServing({
+        ...{ program: ROOT, shape: "one", workers: 1, publicUrl: balancer.url },
+        addresses: { ...stage.addresses, preview },
+      });
+      processes.push(serving);
+      return serving;
     };
-    const ends: string[] = [];
     try {
-      for (const preview of ["", all])
-        for (const index of [0, 1]) {
-          await reach();
-          const former = serving[index] as Serving;
-          const stream = preview === "" ? await openStream(options, former) : undefined;
-          balancer.use(serving.filter((other) => other !== former));
-          await former.stop();
-          if (stream !== undefined) ends.push(await stream.text);
-          serving[index] = await start(preview);
-          balancer.use(serving);
-        }
-      await reach();
+      await migrateAll(stage.addresses, ROOT);
+      const { keys, people, sessions } = stage.frozen.world;
+      const all = stage.addresses.preview;
+      const options: LoadOptions = {
+        ...{ url: balancer.url, key: keys.wiki, table: "pages", callers: 8, pauseMs: 20 },
+        ...{ seed: 20_261_129, administrator: sessions.administrator },
+        person: { email: people.password, password: PASSWORD, slug: "wiki" },
+      };
+      const [with_, without] = [await start(all), await start("")];
+      const answers = await readAnswers(options, [with_, without], balancer);
+      for (const [path, found] of answers) expect([path, found.size]).toEqual([path, 2]);
+      await without.stop();
+      const serving = [with_, await start(all)];
+      balancer.use(serving);
+
+      const before = await readTitles(stage);
+      const load = await startLoad(options);
+      const asking = startAsking(options, answers);
+      const reach = async () => {
+        const wanted = load.count() + REQUESTS_A_STEP;
+        while (load.count() < wanted && load.failures.length < 20) await Bun.sleep(20);
+      };
+      const ends: string[] = [];
+      try {
+        for (const preview of ["", all])
+          for (const index of [0, 1]) {
+            await reach();
+            const former = serving[index] as Serving;
+            const stream = preview === "" ? await openStream(options, former) : undefined;
+            balancer.use(serving.filter((other) => other !== former));
+            await former.stop();
+            if (stream !== undefined) ends.push(await stream.text);
+            serving[index] = await start(preview);
+            balancer.use(serving);
+          }
+        await reach();
+      } finally {
+        await asking.stop();
+        await load.stop();
+      }
+      console.log(`${load.count()} requests, ${load.resets()} connections reset;`, asking.counts);
+      expect(load.failures).toEqual([]);
+      expect(asking.others).toEqual([]);
+      for (const [path, found] of asking.counts) expect([path, found.size]).toEqual([path, 2]);
+      expect(ends).toHaveLength(2);
+      for (const text of ends) expect(text).toMatch(/^id: [\s\S]*\n\n$/);
+      const stored = await readTitles(stage);
+      expect([...load.rows].filter(([id, title]) => stored.get(id) !== title)).toEqual([]);
+      expect([...load.deleted].filter((id) => stored.has(id))).toEqual([]);
+      expect([...before].filter(([id, title]) => stored.get(id) !== title)).toEqual([]);
     } finally {
-      await asking.stop();
-      await load.stop();
+      for (const serving of processes) await serving.stop();
+      balancer.close();
+      await stage.close();
     }
-    console.log(`${load.count()} requests, ${load.resets()} connections reset;`, asking.counts);
-    expect(load.failures).toEqual([]);
-    expect(asking.others).toEqual([]);
-    for (const [path, found] of asking.counts) expect([path, found.size]).toEqual([path, 2]);
-    expect(ends).toHaveLength(2);
-    for (const text of ends) expect(text).toMatch(/^id: [\s\S]*\n\n$/);
-    const stored = await readTitles(stage);
-    expect([...load.rows].filter(([id, title]) => stored.get(id) !== title)).toEqual([]);
-    expect([...load.deleted].filter((id) => stored.has(id))).toEqual([]);
-    expect([...before].filter(([id, title]) => stored.get(id) !== title)).toEqual([]);
-  } finally {
-    for (const serving of processes) await serving.stop();
-    balancer.close();
-    await stage.close();
-  }
-  for (const serving of processes) expect(serving.output()).not.toMatch(/"level":"error"/);
-}, 900_000);
+    for (const serving of processes) expect(serving.output()).not.toMatch(/"level":"error"/);
+  },
+  900_000,
+);
 
 /** The status and code of an answer. */
 type Outcome = string;
