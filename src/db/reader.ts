@@ -79,10 +79,13 @@ export function renderReaderRules(finders: Finders, tables: string): string {
       is_grantable or grantee is distinct from (select pg_catalog.to_regrole(caller)))))
   union all
   select 'Function find.' || proname || ' must be one of this release, with its body'
-    from pg_catalog.pg_proc where ${IN_FIND} and not exists (
+    from pg_catalog.pg_proc where ${IN_FIND} and pg_catalog.right(proname, ${OF_TABLE.length}) <> '${OF_TABLE}' and not exists (
       select from pg_catalog.json_each_text(${quoteLiteral(JSON.stringify(digestBodies(finders)))}) as known (name, digest)
       where name = proname and digest = pg_catalog.md5(prosrc)
-    ) and not (pg_catalog.right(proname, ${OF_TABLE.length}) = '${OF_TABLE}' and rowhouse.is_finder(prosrc))`;
+    )
+  union all
+  select 'Function find.' || name || '${OF_TABLE} must be one of this release, with its body'
+    from rowhouse.find_false_finders(null, false) as found (name)`;
 }
 
 const BODY = /\bas (\$\w*\$)([\s\S]*)\1$/;

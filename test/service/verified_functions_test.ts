@@ -70,6 +70,31 @@ test("a body whose version does not tell that it changed is found within a day, 
   expect(await listIssues()).toEqual([expect.stringContaining("todos")]);
 });
 
+test("a finder is made again after its text or its maker changed, within a day, and by doctor", async () => {
+  const finder = "(select oid from pg_proc where proname = 'todos__finder')";
+  const readIssues = async () => (await makeIsolationCheck(db)()).issues;
+  const change = (text: string) => admin.message(`${text}; ${READ_ALL}; select 1`);
+  const swapText = (name: string, swapped: string) =>
+    admin.message(`do $do$ begin execute (select replace(pg_get_functiondef(oid), ${swapped})
+      from pg_proc where proname = '${name}'); end $do$; select 1`);
+  const ISSUE = [expect.stringContaining("find.todos__finder")];
+  // As a release with other finders.
+  await swapText("finder_body", "'order by %%3$s', 'order  by %%3$s'");
+  expect(await readIssues()).toContainEqual(...ISSUE);
+  await swapText("finder_body", "'order  by %%3$s', 'order by %%3$s'");
+  expect(await readIssues()).toEqual([]);
+  await swapText("todos__finder", "'t.app_id operator(pg_catalog.=) $1', 'true'");
+  expect(await readIssues()).toEqual(ISSUE);
+  await change(`update rowhouse.body_digests as known set digest = md5('other'), mark = concat_ws(' ',
+    rowhouse.mark_of(known.oid), rowhouse.mark_of('rowhouse.finder_body'::regproc)) where oid = ${finder}`);
+  expect(await readIssues()).toEqual([]);
+  expect(await listOutdated()).toEqual(["todos"]);
+  await change(`update rowhouse.body_digests set read_at = now() - interval '25 hours'`);
+  expect(await readIssues()).toEqual(ISSUE);
+  expect(await refreshFunctions(admin)).toEqual(["todos"]);
+  expect(await readIssues()).toEqual([]);
+});
+
 test("a table is not verified with a record that no push writes", async () => {
   const set = (value: string) =>
     admin.message(`update rowhouse.column_sets set definition = ${value}

@@ -266,6 +266,7 @@ async function compareTables(stored: StoredTables): Promise<Compared> {
 async function isOutdatedTable(table: OutdatedTable, generate: Generate): Promise<boolean> {
   const { definition, sets, viewSets, functions, site } = table;
   if (!areRecorded(table)) return true;
+  if (functions.some(({ signature }) => signature.startsWith("find."))) return true;
   const found = new Map(functions.map(({ signature, digest }) => [signature, digest]));
   for (const set of [...sets, ...viewSets]) {
     const generated = await generate(serveSet(set, definition));

@@ -29,6 +29,7 @@ export type StoredTable = {
   /** The column sets that apps use or used. */
   sets: ColumnSet[];
   views: { appId: string; hash: string }[];
+  /** Those of the schema `api`, and its finder in `find` if its text is none. */
   functions: FoundFunction[];
 };
 

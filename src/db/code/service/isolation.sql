@@ -28,6 +28,32 @@ begin
 end
 $$;
 
+-- The version of a function's row.
+create function rowhouse.mark_of(function oid) returns text language sql stable
+set search_path = pg_catalog, pg_temp as $$
+  select concat_ws(' ', xmin, ctid) from pg_proc where oid = function
+$$;
+
+-- The tables, of these or of all, whose finders have a text that no table's finder has. A text is
+-- made again only if the version of its row, or of the function that makes it, has changed since
+-- that was done; with `is_reread` also if it is not the text of then.
+create function rowhouse.find_false_finders(wanted text[], is_reread boolean) returns setof text
+language plpgsql stable
+set search_path = pg_catalog, pg_temp set plan_cache_mode = force_custom_plan as $$
+declare
+  maker constant text := rowhouse.mark_of('rowhouse.finder_body'::regproc);
+begin
+  return query select left(proname, -8)
+    from pg_proc left join rowhouse.body_digests as known using (oid)
+    where pronamespace = 'find'::regnamespace and right(proname, 8) = '__finder'
+      and (wanted is null
+        or proname = any (array(select (name || '__finder')::name from unnest(wanted) as name)))
+      and not case when known.mark = concat_ws(' ', pg_proc.xmin, pg_proc.ctid, maker)
+          and (not is_reread or known.digest = md5(prosrc))
+        then known.digest <> '' else rowhouse.is_finder(prosrc) end;
+end
+$$;
+
 -- The functions of these sets, by the start of their names; null without sets. Each set is a search
 -- by an index: as a join, PostgreSQL can compare each set with all functions.
 create function rowhouse.find_functions(set_names text[]) returns oid[] language sql stable
@@ -121,7 +147,8 @@ returns json language sql stable security definer set search_path = pg_catalog, 
     from rowhouse.digest_sets(
       case when wanted is not null then rowhouse.find_set_names(wanted) end, is_reread)
   ), tables as materialized (
-    select digested.*, digested.digest in (select digest from rowhouse.verified_sets) as is_verified
+    select digested.*, digested.digest in (select digest from rowhouse.verified_sets)
+      and table_name not in (select rowhouse.find_false_finders(wanted, is_reread)) as is_verified
     from sets, rowhouse.digest_tables(release, wanted, names, digests) as digested
   )
   select json_build_object(
@@ -132,8 +159,9 @@ returns json language sql stable security definer set search_path = pg_catalog, 
       > (select count(*) from tables where is_verified))
 $$;
 
--- These tables as pushes recorded them, with their functions and digests, and everything that apps
--- with rules for them declare, because a view depends on several tables.
+-- These tables as pushes recorded them, with their functions and digests, a finder only if its text
+-- is none, and everything that apps with rules for them declare, because a view depends on several
+-- tables.
 create function rowhouse.read_generated_tables(release text, wanted text[], is_reread boolean)
 returns json language sql stable security definer set search_path = pg_catalog, pg_temp as $$
   with recorded as materialized (
@@ -146,10 +174,15 @@ returns json language sql stable security definer set search_path = pg_catalog, 
     from rowhouse.digest_sets(rowhouse.find_set_names(wanted), is_reread)
   ), functions as (
     select table_name, json_agg(json_build_object('signature', signature, 'digest', digest)) as list
-    from rowhouse.list_bodies('', rowhouse.find_functions(rowhouse.find_set_names(wanted)),
-      is_reread)
-    join recorded
-      on set_name = left(signature, length(signature) - strpos(reverse(signature), '__') + 17)
+    from (
+      select table_name, signature, digest
+      from rowhouse.list_bodies('', rowhouse.find_functions(rowhouse.find_set_names(wanted)),
+        is_reread)
+      join recorded
+        on set_name = left(signature, length(signature) - strpos(reverse(signature), '__') + 17)
+      union all
+      select table_name, concat('find.', table_name, '__finder'), ''
+      from rowhouse.find_false_finders(wanted, is_reread) as table_name) as listed
     group by table_name
   ), columns as (
     select table_name, json_agg(definition order by hash) as list from (
@@ -202,42 +235,53 @@ set search_path = pg_catalog, pg_temp as $$
 $$;
 
 -- Reads bodies that have changed, and whatever their versions say, a thousand of those that were
--- not read for a day: at most so many, or all. Returns how many. One process reads at a time.
+-- not read for a day: at most so many, or all. Returns how many. One process reads at a time. The
+-- digest of a finder is empty if its text is none, and its version has that of the function that
+-- makes the text.
 create function rowhouse.refresh_bodies(max_bodies integer) returns integer language plpgsql
 set search_path = pg_catalog, pg_temp as $$
 declare
+  maker constant text := rowhouse.mark_of('rowhouse.finder_body'::regproc);
   read integer;
 begin
   perform from rowhouse.isolation_checks for update;
   -- All changes are listed first: for a few of them, PostgreSQL would compare each with all.
-  with changed as materialized (
-    select oid, concat_ws(' ', pg_proc.xmin, pg_proc.ctid) as mark
-    from pg_proc left join rowhouse.body_digests as earlier using (oid)
-    where pronamespace = 'api'::regnamespace and (
-      earlier.mark is distinct from concat_ws(' ', pg_proc.xmin, pg_proc.ctid)
+  with bodies as (
+    select oid, concat_ws(' ', xmin, ctid,
+      case when pronamespace = 'find'::regnamespace then maker end) as mark
+    from pg_proc where pronamespace = 'api'::regnamespace
+      or (pronamespace = 'find'::regnamespace and right(proname, 8) = '__finder')
+  ), changed as materialized (
+    select oid, bodies.mark
+    from bodies left join rowhouse.body_digests as earlier using (oid)
+    where earlier.mark is distinct from bodies.mark
       or oid in (select due.oid from rowhouse.body_digests as due
-        where read_at < now() - interval '1 day' order by read_at limit 1000))
+        where read_at < now() - interval '1 day' order by read_at limit 1000)
   )
   insert into rowhouse.body_digests as known (oid, mark, digest, read_at)
-    select oid, mark, md5(trim(both E'\n' from prosrc)), now()
+    select oid, mark, case when pronamespace = 'api'::regnamespace
+      then md5(trim(both E'\n' from prosrc))
+      when rowhouse.is_finder(prosrc) then md5(prosrc) else '' end, now()
     from (select * from changed limit max_bodies) as slice join pg_proc using (oid)
     on conflict (oid) do update
       set mark = excluded.mark, digest = excluded.digest, read_at = excluded.read_at;
   get diagnostics read = row_count;
   if max_bodies is null or read < max_bodies then
     delete from rowhouse.body_digests where not exists (select from pg_proc
-      where pg_proc.oid = body_digests.oid and pronamespace = 'api'::regnamespace);
+      where pg_proc.oid = body_digests.oid
+        and pronamespace in ('api'::regnamespace, 'find'::regnamespace));
   end if;
   return read;
 end
 $$;
 comment on function rowhouse.refresh_bodies is 'idempotent';
 
--- A digest of the versions of the functions' rows.
+-- A digest of the versions of the rows of functions, and of the maker of finders.
 create function rowhouse.digest_marks() returns text language sql stable
 set search_path = pg_catalog, pg_temp as $$
   select md5(coalesce(string_agg(concat_ws(' ', oid, xmin, ctid), ',' order by oid), ''))
-  from pg_proc where pronamespace = 'api'::regnamespace
+  from pg_proc where pronamespace in ('api'::regnamespace, 'find'::regnamespace)
+    or oid = 'rowhouse.finder_body'::regproc
 $$;
 
 -- Functions that no push recorded.
