@@ -15,8 +15,8 @@ import { type Database, SERVICE_QUEUE } from "../src/db/mod.ts";
 import { defineSchema, t } from "../src/schema/mod.ts";
 import { MAX_COUNTED } from "../src/std/limits.ts";
 import {
+  calledName,
   type EndpointCall,
-  functionName,
   printedArguments,
   type RecordedTable,
   toParameters,
@@ -198,11 +198,12 @@ function makeSides({
   };
   const call = (asked: EndpointCall, name = "tasks"): Side => {
     const types = printedArguments(asked.endpoint).split(", ");
-    const values = toParameters({ app, proof: PROOF }, asked).map(
+    const { definition } = tableOf(name);
+    const values = toParameters(definition, { app, proof: PROOF }, asked).map(
       (value, position) => `${toSql(value)}::${types[position]}`,
     );
-    const called = functionName(tableOf(name).definition, asked.endpoint);
-    return { statements: [`select api."${called}"(${values.join(", ")})`] };
+    const called = calledName(definition, asked.endpoint);
+    return { statements: [`select ${called}(${values.join(", ")})`] };
   };
   const options = { appId: app, person: undefined, missing: new Set<string>() };
   const rest = { bytes: LIST_BYTES, known: "" };

@@ -2,11 +2,16 @@
 
 import { type Grouping, type GroupRow, toDatabaseError } from "../db/mod.ts";
 import type { KeyRequestContext } from "../http/mod.ts";
-import { type EndpointCall, REJECTED, toParameters } from "../tables/catalog/mod.ts";
+import {
+  type EndpointCall,
+  REJECTED,
+  type RecordedTable,
+  toParameters,
+} from "../tables/catalog/mod.ts";
 import type { DataDeps } from "./deps.ts";
 import type { Kept } from "./kept.ts";
 
-type CreateCall = Extract<EndpointCall, { endpoint: "create" }>;
+type CreateCall = Extract<EndpointCall, { endpoint: "create" }> & { readonly table: RecordedTable };
 /** The statement for a table's groups, and the bytes of all defaults of a row. */
 type CreateStatement = {
   texts: { create_group: string };
@@ -18,7 +23,7 @@ type CreateStatement = {
 export function toGrouping(
   { catalog, groupsCreates }: DataDeps,
   { principal: { appId, proof } }: KeyRequestContext,
-  { values }: CreateCall,
+  { values, table: { definition } }: CreateCall,
   { texts: { create_group: text }, kept, defaultBytes }: CreateStatement,
 ): Grouping | undefined {
   if (!groupsCreates || catalog.dialect().lacks !== undefined) return undefined;
@@ -39,7 +44,7 @@ export function toGrouping(
           claims: claims.every((claim) => claim === null) ? null : claims,
         },
       } as const;
-      return { text, parameters: toParameters({ app: appId, proof }, call) };
+      return { text, parameters: toParameters(definition, { app: appId, proof }, call) };
     },
     readLines,
   };

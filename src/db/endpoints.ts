@@ -16,13 +16,26 @@ const OTHERS = [
   "update_keyed",
   "update_found",
   "delete_found",
-  "changes",
 ] as const;
+/**
+ * Of databases on one server: one function of the schema rowhouse for all tables, which builds its statements from the terms of a set
+ * (`tables/sql/functions/terms_body.ts`).
+ */
+export const SHARED_ENDPOINTS = { changes: "read_changes" } as const;
 
-export type Endpoint = (typeof ENDPOINTS)[number] | (typeof OTHERS)[number];
+export type OwnEndpoint = (typeof ENDPOINTS)[number] | (typeof OTHERS)[number];
+export type SharedEndpoint = keyof typeof SHARED_ENDPOINTS;
+export type Endpoint = OwnEndpoint | SharedEndpoint;
+export const ALL_ENDPOINTS: readonly Endpoint[] = [
+  ...ENDPOINTS,
+  ...OTHERS,
+  ...(Object.keys(SHARED_ENDPOINTS) as SharedEndpoint[]),
+];
 
-/** Every endpoint that can have a function. */
-export const ALL_ENDPOINTS: readonly Endpoint[] = [...ENDPOINTS, ...OTHERS];
+/** The functions of a set: those of its own endpoints, and one that is only read. */
+export type SetFunction = OwnEndpoint | "terms";
+/** Every function that a set can have. */
+export const SET_FUNCTIONS: readonly SetFunction[] = [...ENDPOINTS, ...OTHERS, "terms"];
 
 const PLANNED = "pg_catalog.uuid, pg_catalog.bytea, pg_catalog.text, pg_catalog.text[]";
 
@@ -34,6 +47,7 @@ export const FORMER_ENDPOINTS = {
   query: `${PLANNED}, pg_catalog.int4, pg_catalog.text`,
   groups: `${PLANNED}, pg_catalog.int4, pg_catalog.text`,
   children: "pg_catalog.uuid, pg_catalog.bytea, pg_catalog.uuid[], pg_catalog.text",
+  changes: "pg_catalog.uuid, pg_catalog.bytea, pg_catalog.text, pg_catalog.int4, pg_catalog.int4",
   update_where: `${PLANNED}, pg_catalog.int4, pg_catalog.bool, pg_catalog.bool, pg_catalog.text, pg_catalog.int4, pg_catalog.bytea`,
   delete_where: `${PLANNED}, pg_catalog.int4, pg_catalog.bool, pg_catalog.bool, pg_catalog.bytea`,
 } as const satisfies Readonly<Record<string, string>>;

@@ -149,6 +149,7 @@ export const FUNCTIONS = {
   read_built_indexes: { retry: "safe", parameters: { wanted: "text" }, returns: "json" },
   read_caller: { retry: "safe", parameters: { app: "uuid", presented_proof: "bytea", app_slug: "text" }, returns: "json?" },
   read_catalog: { retry: "safe", parameters: { since: "int8" }, returns: "json" },
+  read_changes: { retry: "safe", parameters: { app: "uuid", proof: "bytea", set_name: "text", since: "text", max_rows: "int4", max_bytes: "int4" }, returns: "text" },
   read_function_sizes: { retry: "safe", parameters: { app: "uuid", endpoints: "text[]" }, returns: "json" },
   read_generated: { retry: "safe", parameters: { wanted: "text", endpoints: "text[]" }, returns: "json" },
   read_generated_tables: { retry: "safe", parameters: { release: "text", wanted: "text[]", is_reread: "bool" }, returns: "json" },

@@ -266,6 +266,19 @@ const FUNCTION_RULES = `
     where proacl is null or (grantee <> proowner and (
       is_grantable or not exists (select from serving where serving.oid = grantee)))`;
 
+/** The functions of all tables run as rowhouse_tenant, whose members can change everything of them but their bodies. */
+function renderSharedRules(names: readonly string[]): string {
+  const listed = names.map(quoteLiteral).join(", ");
+  return `
+  select 'Function rowhouse.' || proname || ' must be as rowhouse migrate creates it'
+    from pg_catalog.pg_proc where pronamespace = pg_catalog.to_regnamespace('rowhouse')
+      and (proname in (${listed}) or proowner = (select oid from tenant))
+      and (proname not in (${listed}) or proowner is distinct from (select oid from tenant)
+        or not prosecdef or prosupport <> 0 or proconfig is distinct from array['search_path=pg_catalog, pg_temp'] or proacl is null
+        or exists (select from pg_catalog.aclexplode(proacl) where grantee <> proowner
+          and (is_grantable or not exists (select from serving where serving.oid = grantee))))`;
+}
+
 const ROLE_RULES = `
 ${renderOwnerRules("rowhouse_tenant", "tenant")}
   union all
@@ -286,10 +299,21 @@ ${renderOwnerRules("rowhouse_tenant", "tenant")}
       on other.rolname in ('rowhouse_owner', 'rowhouse_tables', 'rowhouse_tenant', 'rowhouse_rows', 'rowhouse_listener', 'rowhouse_reader')
     where pg_catalog.pg_has_role(serving.oid, other.oid, 'member')`;
 
-/** A statement with one value: the first issues as JSON. `finders`: the functions of the schema find. */
-export function renderIssues(printedBy: Printer, finders: Finders = {}): string {
+type Guarded = {
+  /** The functions of the schema find. */
+  readonly finders: Finders;
+  /** The names of those that belong to rowhouse_tenant. */
+  readonly shared: readonly string[];
+};
+
+/** A statement with one value: the first issues as JSON. */
+export function renderIssues(
+  printedBy: Printer,
+  { finders, shared }: Guarded = { finders: {}, shared: [] },
+): string {
   const ofOneServer = isOneServer(printedBy)
     ? [
+        renderSharedRules(shared),
         LISTENER_RULES,
         renderOwnerRules(READER.role, "reader"),
         renderReaderRules(finders, "app_tables"),
@@ -307,11 +331,11 @@ from (select issue from issues order by issue limit ${MAX_ISSUES}) as first_issu
  * The function that reports every issue of a database, including functions that no push recorded. It needs rights that no
  * login has.
  */
-export const renderFindIssues = (finders: Finders): string => `
+export const renderFindIssues = (guarded: Guarded): string => `
 create function rowhouse.find_issues() returns jsonb language plpgsql stable security definer
 set search_path = pg_catalog, pg_temp set jit = off as $function$
 begin
-  return (${renderIssues("rowhouse.registrations", finders)})::jsonb
+  return (${renderIssues("rowhouse.registrations", guarded)})::jsonb
     || coalesce((select jsonb_agg(issue order by issue) from rowhouse.find_unrecorded() as unrecorded (issue)), '[]');
 end
 $function$;

@@ -2,7 +2,7 @@
 
 import { call, type Database, readRows } from "../db/mod.ts";
 import { QUOTAS } from "../schema/mod.ts";
-import { ALL_ENDPOINTS } from "./catalog/mod.ts";
+import { SET_FUNCTIONS } from "./catalog/mod.ts";
 import { countLongestRule } from "./plan/rule_quota.ts";
 import { readRegistered } from "./stored_definitions.ts";
 
@@ -13,7 +13,7 @@ type Maxima = Readonly<
 /** The apps above the limits of functions and of long rules, as sentences for the operator. */
 export async function findLargeApps(admin: Database, max: Maxima = QUOTAS): Promise<string[]> {
   const found = await call(admin, "find_large_apps", {
-    endpoints: ALL_ENDPOINTS,
+    endpoints: SET_FUNCTIONS,
     max_functions: max.functions,
     max_bytes: max.functionBytes,
   });

@@ -3,10 +3,10 @@
 import { call, type Database, DIALECT_SQL, dialectOf, readValue } from "../db/mod.ts";
 import type { TableDefinition } from "../schema/mod.ts";
 import {
-  ALL_ENDPOINTS,
   type ColumnSet,
   type FunctionSite,
   type RecordedDefinition,
+  SET_FUNCTIONS,
   type ViewSet,
 } from "./catalog/mod.ts";
 import { type RecordedMigration, toProjectHistory } from "./history/journal_files.ts";
@@ -100,7 +100,7 @@ export async function readState(
 
 /** The functions that an app uses, by the hash of their column set or view. */
 export async function readFunctionSizes(admin: Database, appId: string): Promise<FunctionSizes> {
-  const values = { app: appId, endpoints: ALL_ENDPOINTS };
+  const values = { app: appId, endpoints: SET_FUNCTIONS };
   return (await call(admin, "read_function_sizes", values, { queue: appId })) as FunctionSizes;
 }
 

@@ -11,9 +11,9 @@ import { PREVIEWS } from "../../src/preview.ts";
 import { setAppSwitch, toProof } from "../../src/records/apps/mod.ts";
 import {
   ALL_ENDPOINTS,
+  calledName,
   type Endpoint,
   type EndpointCall,
-  functionName,
   type ServedSet,
   serveSet,
   toColumnSet,
@@ -142,10 +142,10 @@ async function callAll(set: ServedSet, index: number): Promise<string[]> {
   const proof = toProof(app.key.slice(app.key.indexOf(".") + 1));
   const results: string[] = [];
   for (const call of callsOf(set)) {
-    const parameters = toParameters({ app: app.id, proof }, call);
+    const parameters = toParameters(set, { app: app.id, proof }, call);
     const list = parameters.map((_, position) => `$${position + 1}`).join(", ");
     const [row] = await session
-      .unsafe(`select api."${functionName(set, call.endpoint)}"(${list}) as body`, parameters)
+      .unsafe(`select ${calledName(set, call.endpoint)}(${list}) as body`, parameters)
       .catch((error: Error) => [{ body: error.message }]);
     const text = String(row?.["body"]).replaceAll(app.id, "APP");
     // Tags and snapshots contain numbers of transactions, and the time is a default.

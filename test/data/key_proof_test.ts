@@ -9,7 +9,7 @@ import { defineSchema, t } from "../../src/schema/mod.ts";
 import { endpointsOf, READS_TOO, scopeOf } from "../../src/tables/catalog/functions.ts";
 import { citusUrl } from "../support/citus.ts";
 import { testDeps } from "../support/deps.ts";
-import { functionOf } from "../support/functions.ts";
+import { functionOf, renderCall } from "../support/functions.ts";
 import { proofOf } from "../support/proof.ts";
 import { openTestService } from "../support/service.ts";
 import { testUnlessCitus } from "../support/skip.ts";
@@ -104,7 +104,11 @@ describe.each(ENDPOINTS)("the function of %s", (endpoint) => {
   const needed: Scope[] = [scope, ...(READS_TOO.has(endpoint) ? ["data:read" as const] : [])];
   const callWith = (login: postgres.Sql, proof: string) =>
     login.unsafe(
-      `select api.${functionOf(schema, "notes", endpoint)}('${mine.id}', ${proof}, ${ARGUMENTS[endpoint].replace("NEW", crypto.randomUUID())})`,
+      `select ${renderCall(schema, "notes", endpoint, {
+        app: `'${mine.id}'`,
+        proof,
+        values: ARGUMENTS[endpoint].replace("NEW", crypto.randomUUID()),
+      })}`,
     );
 
   test.each(UNPROVED)("rejects %s", async (_, makeProof) => {

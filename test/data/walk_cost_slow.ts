@@ -153,8 +153,12 @@ describe.each(MEASURED_SERVERS)("on $name with $statistics statistics", ({ isDeb
     expect(found).toMatch(/^(RH02[12]|22P02|[0-9a-f]{64}\{"rows":\[\])/);
   });
 
-  async function measure(asked: Parameters<typeof toParameters>[1], of = "todos"): Promise<number> {
-    const [, , ...values] = toParameters({ app: app.id, proof: new Uint8Array() }, asked);
+  async function measure(asked: Parameters<typeof toParameters>[2], of = "todos"): Promise<number> {
+    const [, , ...values] = toParameters(
+      findTable(schema, of).definition,
+      { app: app.id, proof: new Uint8Array() },
+      asked,
+    );
     const list = values.map((_, position) => `$${position + 2}`).join(", ");
     const name = functionOf(schema, of, "walk");
     const call = `select api."${name}"($1, ${proofOf(app.key)}, ${list})`;

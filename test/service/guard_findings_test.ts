@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import postgres from "postgres";
 import demo from "../../schema/mod.ts";
-import { CODE } from "../../src/db/code/mod.ts";
+import { CODE, SHARED } from "../../src/db/code/mod.ts";
 import { readCode } from "../../src/db/code/statements.ts";
 import { renderFindIssues } from "../../src/db/isolation.ts";
 import { setAppSwitch } from "../../src/records/apps/mod.ts";
@@ -63,6 +63,7 @@ const PLANT =
   "create function data.planted(value text) returns text language sql immutable as 'select value'";
 const ADD = "alter table data.todos add constraint planted";
 const alterGet = (change: string) => `alter function api.${GET_SIGNATURE} ${change}`;
+const alterShared = (change: string) => `alter function rowhouse.${SHARED[0]} ${change}`;
 const allowBy = (column: string) =>
   `alter policy tenant on data.todos using (${column} = nullif(current_setting('rowhouse.app_id', true), '')::uuid)`;
 
@@ -98,6 +99,16 @@ const OF_ISOLATION = casesBy({
     "a function granted to public": `grant execute on function api.${GET_SIGNATURE} to public`,
     "a function with settings": alterGet("set search_path = data"),
     "a function that can be called during planning": alterGet("immutable"),
+  },
+  [`Function rowhouse.${SHARED[0]}`]: {
+    "a function of all tables that runs with its caller's rights": alterShared("security invoker"),
+    "a function of all tables with another owner": alterShared("owner to rowhouse_tables"),
+    "a function of all tables granted to public": `grant execute on function rowhouse.${SHARED[0]} to public`,
+    "a function of all tables with other settings": alterShared("set search_path = data"),
+  },
+  "Function rowhouse.mine": {
+    "another function that runs as rowhouse_tenant":
+      "create function rowhouse.mine() returns text language sql as 'select 1'; alter function rowhouse.mine() owner to rowhouse_tenant",
   },
   "Role rowhouse_tables": {
     "a table of the service that belongs to the owner of apps' tables":
@@ -223,7 +234,7 @@ const OTHER_FINDER = `do $$ declare body text := rowhouse.finder_body('{"table":
   revoke all on function find.heard__finder from public;
   grant execute on function find.heard__finder to rowhouse_tenant;
 end $$`;
-const RELEASE = `${FIND} ${renderFindIssues({ ...CODE.finders, ...readCode(FIND).finders }).replace("create", "create or replace")}`;
+const RELEASE = `${FIND} ${renderFindIssues({ finders: { ...CODE.finders, ...readCode(FIND).finders }, shared: SHARED }).replace("create", "create or replace")}`;
 
 const ONLY = "must have only the tenant policy, and one by which rowhouse_reader reads";
 const BOTH =

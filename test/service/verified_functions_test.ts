@@ -13,10 +13,11 @@ const { admin, db } = service.service;
 await service.makeApp(schema);
 await refreshFunctions(admin);
 const GET = `'api.${signatureOf(schema, "todos", "get")}'::regprocedure`;
+const TERMS = `'api.${signatureOf(schema, "todos", "terms")}'::regprocedure`;
 
-const swap = (from: string, to: string) =>
+const swap = (from: string, to: string, of = GET) =>
   admin.message(`do $do$ begin execute regexp_replace(
-    pg_get_functiondef(${GET}), '\\m${from}', '${to}'); end $do$; select 1`);
+    pg_get_functiondef(${of}), '\\m${from}', '${to}'); end $do$; select 1`);
 const plant = () => swap("begin", "begin perform 1;");
 afterEach(async () => {
   await swap("begin perform 1;", "begin");
@@ -42,6 +43,15 @@ test("a planted body is found in a verified set", async () => {
   await plant();
   expect(await listOutdated()).toEqual(["todos"]);
   expect(await listIssues()).toHaveLength(1);
+});
+
+test("a planted term is found in a verified set", async () => {
+  expect(await listIssues()).toEqual([]);
+  await swap("app_id", "id", TERMS);
+  expect(await listOutdated()).toEqual(["todos"]);
+  expect(await listIssues()).toHaveLength(1);
+  expect(await refreshFunctions(admin)).toEqual(["todos"]);
+  expect(await listIssues()).toEqual([]);
 });
 
 test("a renewal verifies what it renewed, and forgets what is gone", async () => {

@@ -7,9 +7,9 @@ import { planSeenWalk } from "../../src/data/query/walk.ts";
 import { readWriteQuery, toList } from "../../src/data/write_where.ts";
 import { MAX_COUNTED, MAX_FOUND_IDS } from "../../src/std/limits.ts";
 import {
+  calledName,
   definitionFor,
   type EndpointCall,
-  functionName,
   placeholdersOf,
   type RecordedTable,
   toParameters,
@@ -117,9 +117,9 @@ async function measureCall(
 ): Promise<{ body: string; buffers: number }> {
   const set = views.find(asked.table, asked.caller.role);
   if (set === undefined) throw new Error(asked.table);
-  const parameters = toParameters({ app: asked.appId, proof: asked.caller.proof }, call);
+  const parameters = toParameters(set, { app: asked.appId, proof: asked.caller.proof }, call);
   const placeholders = Object.values(placeholdersOf(call.endpoint)).join(", ");
-  const statement = `select api."${functionName(set, call.endpoint)}"(${placeholders}) as body`;
+  const statement = `select ${calledName(set, call.endpoint)}(${placeholders}) as body`;
   const [page] = await views.admin.unsafe(statement, [...parameters]);
   const explained = await views.admin.unsafe(`${EXPLAIN} ${statement}`, [...parameters]);
   return { body: String(page?.["body"]), buffers: buffersOf(explained) };

@@ -3,12 +3,11 @@ import postgres from "postgres";
 import { PERSON_BIT } from "../../src/principal.ts";
 import type { TableDefinition, TableRules } from "../../src/schema/mod.ts";
 import {
-  allowsEndpoint,
+  calledName,
   type Endpoint,
   type EndpointCall,
-  endpointsOf,
   type FunctionSite,
-  functionName,
+  functionsOfSet,
   type ServedSet,
   serveSet,
   toColumnSet,
@@ -85,10 +84,8 @@ export async function openPersonViews(
   );
   const admin = postgres(service.database.adminUrl, { max: 1, onnotice: () => undefined });
   for (const set of sets) {
-    const { view } = set;
-    const served = endpointsOf(site).filter(
-      (endpoint) =>
-        endpoints.includes(endpoint) && view !== undefined && allowsEndpoint(view, endpoint),
+    const served = functionsOfSet(set, site).filter(
+      (name) => name === "terms" || endpoints.includes(name),
     );
     for (const statement of renderFunctions(set, site, served)) await admin.unsafe(statement);
   }
@@ -98,9 +95,9 @@ export async function openPersonViews(
   const callAs: PersonViews["call"] = async ({ role, proof }, table, call, of = {}) => {
     const set = of.set ?? find(table, role);
     if (set === undefined) throw new Error(`The role ${role} has no functions of ${table}`);
-    const parameters = toParameters({ app: of.app ?? app.id, proof }, call);
+    const parameters = toParameters(set, { app: of.app ?? app.id, proof }, call);
     const [found] = await login.unsafe(
-      `select api."${functionName(set, call.endpoint)}"(${parameters.map((_, index) => `$${index + 1}`).join(", ")}) as body`,
+      `select ${calledName(set, call.endpoint)}(${parameters.map((_, index) => `$${index + 1}`).join(", ")}) as body`,
       parameters.map((value) => (value instanceof Uint8Array ? Buffer.from(value) : value)),
     );
     return (found?.["body"] ?? null) as string | null;

@@ -3,8 +3,8 @@ import { expect } from "bun:test";
 import type { Preview } from "../../src/preview.ts";
 import type { Definition } from "../../src/schema/mod.ts";
 import {
-  endpointsOfSet,
   functionName,
+  functionsOfSet,
   hashColumnSet,
   type ViewSet,
   viewSetsOf,
@@ -118,7 +118,7 @@ export async function listViewSets(service: TestService, app: TestApp): Promise<
 export async function listWanted(service: TestService, app: TestApp): Promise<string[]> {
   const sets = await listViewSets(service, app);
   return sets
-    .flatMap((set) => endpointsOfSet(set, SITE).map((endpoint) => functionName(set, endpoint)))
+    .flatMap((set) => functionsOfSet(set, SITE).map((name) => functionName(set, name)))
     .sort();
 }
 

@@ -5,7 +5,7 @@
 import { afterEach, beforeEach, expect, test } from "bun:test";
 import { openDatabase, readRows } from "../../src/db/mod.ts";
 import { defineSchema, t } from "../../src/schema/mod.ts";
-import type { Endpoint } from "../../src/tables/catalog/mod.ts";
+import type { SetFunction } from "../../src/tables/catalog/mod.ts";
 import { digestRelease, readDrift, recordRelease } from "../../src/tables/mod.ts";
 import { withDatabase } from "../support/cluster.ts";
 import { makeProject, type Outcome, runHere } from "../support/command.ts";
@@ -17,8 +17,7 @@ import { openTestService, type TestApp, type TestService } from "../support/serv
 
 const NOTES = { notes: { text: t.string() } };
 const LIST_NAME = functionOf(defineSchema(NOTES), "notes", "list");
-const signature = (endpoint: Endpoint) =>
-  `api.${signatureOf(defineSchema(NOTES), "notes", endpoint)}`;
+const signature = (name: SetFunction) => `api.${signatureOf(defineSchema(NOTES), "notes", name)}`;
 /** A list function of a hypothetical other release, with fewer arguments. */
 const OTHER_LIST = `api.${LIST_NAME}(uuid, integer, integer)`;
 const OTHER_RELEASE = `

@@ -5,7 +5,7 @@
 import { describe, expect, test } from "bun:test";
 import { runAction } from "../../src/records/actions/mod.ts";
 import { defineSchema, t } from "../../src/schema/mod.ts";
-import { endpointsOf } from "../../src/tables/catalog/mod.ts";
+import { functionsAt } from "../../src/tables/catalog/mod.ts";
 import { readDrift, refreshFunctions, sweepSets } from "../../src/tables/mod.ts";
 import { cases } from "../support/cases.ts";
 import { citusUrl } from "../support/citus.ts";
@@ -16,7 +16,7 @@ import { share } from "../support/share.ts";
 
 const service = await share(openTestService());
 
-const ENDPOINTS = endpointsOf({
+const ENDPOINTS = functionsAt({
   dialect: citusUrl() === undefined ? "plain" : "citus",
 }).toSorted();
 

@@ -5,7 +5,7 @@
  * @module
  */
 import { readFileSync } from "node:fs";
-import { APP_SWITCH_NAMES, APP_SWITCHES, describeSwitch } from "../../app_switch.ts";
+import { APP_SWITCH_NAMES, APP_SWITCHES, describeSwitch, STOP_BITS } from "../../app_switch.ts";
 import { type IndexPart, SQL } from "../../kinds/mod.ts";
 import { PERSON_BIT } from "../../principal.ts";
 import { INTENDED } from "../../problem.ts";
@@ -14,7 +14,7 @@ import { LATENCY_BUCKETS } from "../../std/latency.ts";
 import * as limits from "../../std/limits.ts";
 import * as storedText from "../../std/patterns.ts";
 import { quoteLiteral } from "../../std/quote.ts";
-import { ALL_ENDPOINTS, FORMER_ENDPOINTS } from "../endpoints.ts";
+import { FORMER_ENDPOINTS, SET_FUNCTIONS } from "../endpoints.ts";
 import { renderFindIssues } from "../isolation.ts";
 import * as sqlConstants from "../sql_constants.ts";
 import {
@@ -29,7 +29,7 @@ import { defineVisitorFunctions, readActions, renderDispatcher } from "./visitor
 /** SQL files name these. */
 const CONSTANTS: Readonly<Record<string, unknown>> = {
   ...{ ...limits, ...storedText, ...sqlConstants, LATENCY_BUCKETS },
-  ENDPOINT_NAMES: ALL_ENDPOINTS.join("|"),
+  ENDPOINT_NAMES: SET_FUNCTIONS.join("|"),
   FORMER_NAMES: Object.keys(FORMER_ENDPOINTS).join("|"),
   FOUND_CLASSES: Object.keys(FOUND).map(quoteLiteral).join(", "),
   INTENDED_CODES: INTENDED.map(quoteLiteral).join(", "),
@@ -41,6 +41,7 @@ const CONSTANTS: Readonly<Record<string, unknown>> = {
   PREVIEW_SWITCHES: APP_SWITCH_NAMES.filter((name) => describeSwitch(name).preview !== undefined)
     .map(quoteLiteral)
     .join(", "),
+  STOP_BITS,
   // Of a column that `format` inserts.
   TEXT_REST: toFormat(SQL.string.parts?.rest),
   TEXT_START: toFormat(SQL.string.parts?.start),
@@ -77,7 +78,11 @@ export function labelAction(action: string): string {
 const CODE_BUT_CHECK: Code = readCode(
   [defineVisitorFunctions(WRITTEN), renderDispatcher(CONSOLE_ACTIONS)].join("\n"),
 );
-const CHECK = readCode(renderFindIssues(CODE_BUT_CHECK.finders));
+/** The names of the functions of all tables, which run as rowhouse_tenant. */
+export const SHARED = CODE_BUT_CHECK.rights.flatMap(
+  (right) => /^alter function rowhouse\.(\w+) owner to rowhouse_tenant$/.exec(right)?.[1] ?? [],
+);
+const CHECK = readCode(renderFindIssues({ finders: CODE_BUT_CHECK.finders, shared: SHARED }));
 
 export const CODE: Code = {
   ...CODE_BUT_CHECK,

@@ -17,12 +17,16 @@ import {
   type FormerEndpoint,
   PLAIN,
   quoteName,
+  SET_FUNCTIONS,
+  type SetFunction,
+  SHARED_ENDPOINTS,
+  type SharedEndpoint,
 } from "../../db/mod.ts";
 import { Problem } from "../../problem.ts";
 import { quoteElement } from "../../std/quote.ts";
 import { type ColumnSet, hashColumnSet } from "./catalog.ts";
 
-export { ALL_ENDPOINTS, type Endpoint } from "../../db/mod.ts";
+export { ALL_ENDPOINTS, type Endpoint, SET_FUNCTIONS, type SetFunction } from "../../db/mod.ts";
 
 /** What the functions and indexes of a database depend on: no setting changes them. */
 export type FunctionSite = { readonly dialect: DialectName };
@@ -34,6 +38,11 @@ export function isOneServer(site: FunctionSite): boolean {
 
 export function endpointsOf(site: FunctionSite): readonly Endpoint[] {
   return isOneServer(site) ? ALL_ENDPOINTS : ENDPOINTS;
+}
+
+/** The functions that a set for API keys has. */
+export function functionsAt(site: FunctionSite): readonly SetFunction[] {
+  return isOneServer(site) ? SET_FUNCTIONS : ENDPOINTS;
 }
 
 /** The endpoints without which a table cannot be served. Until a database of an earlier release is migrated, only requests to others fail. */
@@ -73,8 +82,12 @@ export const RULE_OFFSET = "offset";
 /** The start of a group's line for a row that violates a rule, after its id. */
 export const REJECTED = "E";
 
-/** The roles that may execute the functions. */
-export const FUNCTION_CALLERS = ["rowhouse_service", "rowhouse_data"] as const;
+const FUNCTION_CALLERS = ["rowhouse_service", "rowhouse_data"] as const;
+
+/** The roles that may execute a function of a set. */
+export function callersOf(name: SetFunction): readonly string[] {
+  return name === "terms" ? [] : FUNCTION_CALLERS;
+}
 
 /** Argument types as statements name them, and as PostgreSQL prints them. */
 const TYPES = {
@@ -112,6 +125,8 @@ const ARGUMENTS = {
   app: "uuid",
   /** The proof of a live key of that app with the scope for the call. */
   proof: "bytea",
+  /** The start of the names of a set's functions, for a function of all sets. */
+  set: "text",
   /** The id of the existing or new row. */
   id: "uuid",
   /** The ids of new rows, in ascending order; of rows to update, in any order; of rows to find, or of the rows that they refer to. */
@@ -174,7 +189,9 @@ type Argument = keyof typeof ARGUMENTS;
 
 /** The first arguments of every function: the caller. */
 const OF_CALLER = ["app", "proof"] as const satisfies readonly Argument[];
-/** The scope that a function requires of the key, and its arguments after the caller. */
+/** The next one of a function of all sets. */
+const OF_SET = ["set"] as const satisfies readonly Argument[];
+/** The scope that a function requires of the key, and its other arguments. */
 const OF_ENDPOINT = {
   list: { scope: "data:read", values: ["limit", "offset", "bytes", "known", "inline"] },
   get: { scope: "data:read", values: ["id", "bytes"] },
@@ -228,8 +245,13 @@ export type EndpointCall = {
   [E in Endpoint]: { readonly endpoint: E; readonly values: Values<EndpointArgument<E>> };
 }[Endpoint];
 
-function argumentsOf(endpoint: Endpoint): readonly Argument[] {
-  return [...OF_CALLER, ...OF_ENDPOINT[endpoint].values];
+function argumentsOf(called: Endpoint | SetFunction): readonly Argument[] {
+  if (called === "terms") return [];
+  return [...OF_CALLER, ...(isShared(called) ? OF_SET : []), ...OF_ENDPOINT[called].values];
+}
+
+export function isShared(endpoint: Endpoint): endpoint is SharedEndpoint {
+  return endpoint in SHARED_ENDPOINTS;
 }
 
 /** Characters of a table's name in a function's name: 32 + `__` + 16 + `_` + an endpoint fit into 63 bytes. */
@@ -239,21 +261,26 @@ export type RecordedName = { readonly table: string; readonly hash: string };
 
 export function functionName(
   set: ColumnSet | RecordedName,
-  endpoint: Endpoint | FormerEndpoint,
+  name: SetFunction | FormerEndpoint,
 ): string {
+  return `${setName(set)}_${name}`;
+}
+
+/** The start of the names of a set's functions. */
+export function setName(set: ColumnSet | RecordedName): string {
   const { table, hash } = "columns" in set ? { table: set.name, hash: hashColumnSet(set) } : set;
-  return `${table.slice(0, TABLE_LENGTH)}__${hash}_${endpoint}`;
+  return `${table.slice(0, TABLE_LENGTH)}__${hash}`;
 }
 
 /** A function as DDL names it: qualified, with the types of its arguments. */
-export function functionSignature(set: ColumnSet | RecordedName, endpoint: Endpoint): string {
-  const types = argumentsOf(endpoint).map((name) => TYPES[ARGUMENTS[name]].name);
-  return `api.${quoteName(functionName(set, endpoint))}(${types.join(", ")})`;
+export function functionSignature(set: ColumnSet | RecordedName, name: SetFunction): string {
+  const types = argumentsOf(name).map((argument) => TYPES[ARGUMENTS[argument]].name);
+  return `api.${quoteName(functionName(set, name))}(${types.join(", ")})`;
 }
 
 /** A function's name and arguments as PostgreSQL prints them. */
-export function printedSignature(set: ColumnSet, endpoint: Endpoint): string {
-  return `${functionName(set, endpoint)}(${printedArguments(endpoint)})`;
+export function printedSignature(set: ColumnSet, name: SetFunction): string {
+  return `${functionName(set, name)}(${printedArguments(name)})`;
 }
 
 /** The functions of a set that only processes of an earlier release call, as DDL names them. */
@@ -264,9 +291,9 @@ export function formerSignatures(set: ColumnSet | RecordedName): string[] {
 }
 
 /** The types of a function's arguments as PostgreSQL's `oidvectortypes` prints them. */
-export function printedArguments(endpoint: Endpoint): string {
-  return argumentsOf(endpoint)
-    .map((name) => TYPES[ARGUMENTS[name]].printed)
+export function printedArguments(name: Endpoint | SetFunction): string {
+  return argumentsOf(name)
+    .map((argument) => TYPES[ARGUMENTS[argument]].printed)
     .join(", ");
 }
 
@@ -323,17 +350,25 @@ export function briefCallText(
 function callParts(set: ColumnSet, endpoint: Endpoint): { call: string; echo: string } {
   const parameters = argumentsOf(endpoint).map((_, index) => `$${index + 1}`);
   return {
-    call: `api.${quoteName(functionName(set, endpoint))}(${parameters.join(", ")})`,
+    call: `${calledName(set, endpoint)}(${parameters.join(", ")})`,
     echo: echoColumn(parameters.length + 1),
   };
 }
 
+/** The function of an endpoint, as statements name it. */
+export function calledName(set: ColumnSet, endpoint: Endpoint): string {
+  return isShared(endpoint)
+    ? `rowhouse.${SHARED_ENDPOINTS[endpoint]}`
+    : `api.${quoteName(functionName(set, endpoint))}`;
+}
+
 export function toParameters(
+  set: ColumnSet,
   caller: Caller,
   call: EndpointCall,
 ): (string | number | boolean | Uint8Array | null)[] {
   // A call has all arguments of its endpoint, and only these are read.
-  const values = { ...caller, ...call.values } as Values<Argument>;
+  const values = { ...caller, set: setName(set), ...call.values } as Values<Argument>;
   return argumentsOf(call.endpoint).map((name) => {
     const value = values[name];
     // The driver does not know the types of arrays.

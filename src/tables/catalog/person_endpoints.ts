@@ -2,7 +2,13 @@
 
 import type { TableDefinition } from "../../schema/mod.ts";
 import { type ColumnSet, toColumnSet } from "./catalog.ts";
-import { type Endpoint, endpointsOf, type FunctionSite, isOneServer } from "./functions.ts";
+import {
+  type Endpoint,
+  type FunctionSite,
+  functionsAt,
+  isOneServer,
+  type SetFunction,
+} from "./functions.ts";
 import { type View, viewsOf } from "./views.ts";
 
 const reads = ({ read }: View) => read !== undefined;
@@ -33,13 +39,13 @@ const PERSON_ENDPOINTS: Readonly<Record<Endpoint, (view: View) => boolean>> = {
   changes: reads,
 };
 
-export function endpointsOfView(view: View, site: FunctionSite): Endpoint[] {
+export function functionsOfView(view: View, site: FunctionSite): SetFunction[] {
   if (!isOneServer(site)) return [];
-  return endpointsOf(site).filter((endpoint) => allowsEndpoint(view, endpoint));
+  return functionsAt(site).filter((name) => name === "terms" || allowsEndpoint(view, name));
 }
 
-export function endpointsOfSet({ view }: ColumnSet, site: FunctionSite): readonly Endpoint[] {
-  return view === undefined ? endpointsOf(site) : endpointsOfView(view, site);
+export function functionsOfSet({ view }: ColumnSet, site: FunctionSite): readonly SetFunction[] {
+  return view === undefined ? functionsAt(site) : functionsOfView(view, site);
 }
 
 /** Whether people with these roles can use the endpoint. */

@@ -3,7 +3,7 @@ import { declareRules, tableOf } from "../../../test/support/rules.ts";
 import type { TableDefinition } from "../../schema/mod.ts";
 import { ALL_ENDPOINTS } from "./functions.ts";
 import { functionName, hashColumnSet, queryColumns, type View } from "./mod.ts";
-import { allowsEndpoint, endpointsOfView } from "./person_endpoints.ts";
+import { allowsEndpoint, functionsOfView } from "./person_endpoints.ts";
 import { definitionFor, membershipOf, viewOf, viewsOf } from "./views.ts";
 
 const APP = "01a1fcb7-5606-7633-8805-3f89707cdb6c";
@@ -127,7 +127,7 @@ describe("views", () => {
     expect(allowed(todosView("clerk"))).toEqual(["create", "create_many", "create_group"]);
     expect(allowed(todosView("member"))).not.toContain("update");
     expect(allowed(todosView("boss"))).toEqual([...ALL_ENDPOINTS]);
-    expect(endpointsOfView(todosView("boss"), site)).toContain("walk");
-    expect(endpointsOfView(todosView("boss"), { ...site, dialect: "citus" })).toEqual([]);
+    expect(functionsOfView(todosView("boss"), site)).toContain("walk");
+    expect(functionsOfView(todosView("boss"), { ...site, dialect: "citus" })).toEqual([]);
   });
 });

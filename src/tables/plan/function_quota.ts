@@ -6,7 +6,7 @@
  * @module
  */
 import { QUOTAS } from "../../schema/mod.ts";
-import { endpointsOfSet, hashColumnSet } from "../catalog/mod.ts";
+import { functionsOfSet, hashColumnSet } from "../catalog/mod.ts";
 import { type FunctionSize, type FunctionSizes, listAddedSets } from "../sql/function_steps.ts";
 import type { PushState } from "../state.ts";
 import { overQuota } from "./rejections.ts";
@@ -42,7 +42,7 @@ export function removeDropped(
 /** The functions that a plan adds, before they are rendered: their bytes are not known. */
 export function countAdded({ plan, state }: Pick<Planned, "plan" | "state">): FunctionSizes {
   const added = listAddedSets(plan).map((set) => {
-    const functions = endpointsOfSet(set, state).length;
+    const functions = functionsOfSet(set, state).length;
     return [hashColumnSet(set), { functions, bytes: 0 }] as const;
   });
   return Object.fromEntries(added);

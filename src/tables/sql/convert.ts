@@ -28,7 +28,7 @@ import {
   spreadLogins,
 } from "../../db/mod.ts";
 import { PROCESS_SILENT_S } from "../../std/limits.ts";
-import { endpointsOf, functionSignature, listViewSets } from "../catalog/mod.ts";
+import { functionSignature, functionsAt, listViewSets } from "../catalog/mod.ts";
 import { findDrift, RECORDED_SQL, type RecordedState } from "../verify/drift.ts";
 import { FACTS_QUERY, FACTS_SETTINGS, readFacts } from "../verify/snapshot.ts";
 import { renderDropUnserved, renderFunctions } from "./functions/functions.ts";
@@ -136,7 +136,7 @@ function toConversion(
       ...renderFunctions({ ...set, walks: [] }, SITE),
     ]),
     signatures: recorded.sets.flatMap((set) =>
-      endpointsOf(SITE).map((endpoint) => functionSignature(set, endpoint)),
+      functionsAt(SITE).map((name) => functionSignature(set, name)),
     ),
     checked: { settings: FACTS_SETTINGS, query: FACTS_QUERY, digest },
     actor: OPERATOR,

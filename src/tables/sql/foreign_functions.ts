@@ -10,8 +10,8 @@ import type { GiveWay } from "../../std/give_way.ts";
 import { canonicalJson } from "../../std/json.ts";
 import {
   type ColumnSet,
-  endpointsOfSet,
   type FunctionSite,
+  functionsOfSet,
   isOneServer,
   listViewSets,
   printedSignature,
@@ -35,8 +35,8 @@ export function makeGenerate(site: FunctionSite, giveWay: GiveWay): Generate {
   const generated = new Map<string, Promise<Bodies>>();
   const generate = async (set: ServedSet) => {
     const digests = new Map<string, string>();
-    for (const endpoint of endpointsOfSet(set, site)) {
-      digests.set(printedSignature(set, endpoint), digestOf(renderBody(set, endpoint, site)));
+    for (const name of functionsOfSet(set, site)) {
+      digests.set(printedSignature(set, name), digestOf(renderBody(set, name, site)));
       await giveWay();
     }
     return digests;

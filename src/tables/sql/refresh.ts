@@ -19,7 +19,6 @@ import { Problem } from "../../problem.ts";
 import { makeGiveWay } from "../../std/give_way.ts";
 import { canonicalJson } from "../../std/json.ts";
 import {
-  ALL_ENDPOINTS,
   type ColumnSet,
   type FunctionSite,
   hashColumnSet,
@@ -28,6 +27,7 @@ import {
   printedArguments,
   printedSignature,
   REQUIRED,
+  SET_FUNCTIONS,
   serveSet,
   TABLE_LENGTH,
   type TableUse,
@@ -219,7 +219,7 @@ export async function findOutdatedTables(db: Database, isReread = false): Promis
 async function readAllTables(db: Database): Promise<StoredTables> {
   type Stored = Omit<StoredTable, "views" | "functions"> & Partial<Pick<StoredTable, "views">>;
   const { tables, functions, uses, ...site } = (await call(db, "read_generated", {
-    ...{ wanted: null, endpoints: ALL_ENDPOINTS },
+    ...{ wanted: null, endpoints: SET_FUNCTIONS },
   })) as FunctionSite & {
     tables: Stored[];
     functions: { name: string; arguments: string; digest: string }[];
@@ -271,8 +271,7 @@ async function isOutdatedTable(table: OutdatedTable, generate: Generate): Promis
   for (const set of [...sets, ...viewSets]) {
     const generated = await generate(serveSet(set, definition));
     if ([...generated].some(([signature, digest]) => found.get(signature) !== digest)) return true;
-    if (findUnserved(set, site).some((endpoint) => found.has(printedSignature(set, endpoint))))
-      return true;
+    if (findUnserved(set, site).some((name) => found.has(printedSignature(set, name)))) return true;
   }
   return false;
 }

@@ -10,7 +10,7 @@ import type { Rule, TableDefinition } from "../../schema/mod.ts";
 import {
   type ColumnSet,
   deriveName,
-  endpointsOfSet,
+  functionsOfSet,
   type ServedSet,
   serveSet,
   viewSetsOf,
@@ -37,9 +37,7 @@ export function digestRelease(): string {
 function renderSamples(): string[] {
   const sets = [makeSample(), ...listSampleViews()];
   return DIALECT_NAMES.map((dialect) => ({ dialect })).flatMap((site) =>
-    sets.flatMap((set) =>
-      endpointsOfSet(set, site).map((endpoint) => renderBody(set, endpoint, site)),
-    ),
+    sets.flatMap((set) => functionsOfSet(set, site).map((name) => renderBody(set, name, site))),
   );
 }
 

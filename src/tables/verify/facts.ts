@@ -10,13 +10,12 @@ import { SQL } from "../../kinds/mod.ts";
 import type { NamedColumn, TableDefinition } from "../../schema/mod.ts";
 import {
   type ColumnSet,
+  callersOf,
   canHaveKey,
-  endpointsOfSet,
   enumTypeName,
-  FUNCTION_CALLERS,
   FUNCTION_OWNER,
   type FunctionSite,
-  functionName,
+  functionsOfSet,
   indexesOf,
   isFormerName,
   isOneServer,
@@ -25,7 +24,7 @@ import {
   keysOf,
   listViewSets,
   nameOf,
-  printedArguments,
+  printedSignature,
   type RecordedDefinition,
   referencesOf,
   type ServedSet,
@@ -181,8 +180,8 @@ function toTypeFacts(table: TableDefinition): Fact[] {
 }
 
 function toFunctionFacts(set: ServedSet, site: FunctionSite): Fact[] {
-  return endpointsOfSet(set, site).flatMap((endpoint): Fact[] => {
-    const path = `function ${functionName(set, endpoint)}(${printedArguments(endpoint)})`;
+  return functionsOfSet(set, site).flatMap((name): Fact[] => {
+    const path = `function ${printedSignature(set, name)}`;
     return [
       [path, THERE],
       [`${path} / owner`, FUNCTION_OWNER],
@@ -190,8 +189,8 @@ function toFunctionFacts(set: ServedSet, site: FunctionSite): Fact[] {
       [`${path} / language`, "plpgsql"],
       [`${path} / settings`, "none"],
       [`${path} / argument defaults`, "none"],
-      ...FUNCTION_CALLERS.map((role): Fact => [`${path} / executed by ${role}`, "allowed"]),
-      [`${path} / body`, renderBody(set, endpoint, site)],
+      ...callersOf(name).map((role): Fact => [`${path} / executed by ${role}`, "allowed"]),
+      [`${path} / body`, renderBody(set, name, site)],
     ];
   });
 }

@@ -7,8 +7,8 @@
 import { type Database, quoteName, readRows } from "../../../src/db/mod.ts";
 import type { Alternative, Rule } from "../../../src/schema/mod.ts";
 import {
-  type Endpoint,
   functionName,
+  type SetFunction,
   type View,
   type ViewSet,
   viewSetsOf,
@@ -21,7 +21,7 @@ import { definitionOfTables, type World } from "./world.ts";
 
 type Swap = readonly [before: string, after: string];
 type Fault = {
-  readonly endpoints: readonly Endpoint[];
+  readonly endpoints: readonly SetFunction[];
   /** The players that can find it; default: all. */
   readonly players?: readonly string[];
   /** Texts of a view's functions, and what replaces them. */
@@ -123,7 +123,7 @@ export const FAULTS: Readonly<Record<string, Fault>> = {
     swaps: (set) => swapRules(set, ["read"], { ...set.view, read: [{}] }),
   },
   "events ignore the rule for reading": {
-    endpoints: ["changes"],
+    endpoints: ["terms"],
     players: ["changes", "create", "update"],
     swaps: (set) => swapRules(set, ["read"], { ...set.view, read: [{}] }),
   },
@@ -152,14 +152,18 @@ function withOpenOthers(view: View): View {
 
 /** Texts of the rules in the functions of a view, and of another view. */
 function swapRules(set: ViewSet, names: readonly RuleName[], other: View): Swap[] {
-  return names.flatMap((name) =>
-    [onRow(), onRow("$t", '"$p"."person_id"'), onRow("$t", "$5")].map((place): Swap => {
-      const [before, after] = [set, { ...set, view: other }].map((each) =>
-        qualify(isAllowed(each, name, place)),
-      );
-      return [before ?? "", after === "false" ? always : (after ?? "")];
-    }),
-  );
+  return names.flatMap((name) => [
+    ...[onRow(), onRow("$t", '"$p"."person_id"'), onRow("$t", "$5")].map((place) =>
+      swapRule(set, other, (each) => qualify(isAllowed(each, name, place))),
+    ),
+    // In the terms of a set.
+    swapRule(set, other, (each) => JSON.stringify(isAllowed(each, name, onRow("$t", "$2")))),
+  ]);
+}
+
+function swapRule(set: ViewSet, other: View, render: (set: ViewSet) => string): Swap {
+  const after = render({ ...set, view: other });
+  return [render(set), after === "false" ? always : after];
 }
 
 function rewrite(

@@ -5,28 +5,27 @@
  * @module
  */
 
-import { dialectOf, quoteBody, quoteName } from "../../../db/mod.ts";
+import { dialectOf, type OwnEndpoint, quoteBody, quoteName } from "../../../db/mod.ts";
 import { canonicalJson } from "../../../std/json.ts";
 import {
-  ALL_ENDPOINTS,
   type ColumnSet,
-  type Endpoint,
-  endpointsOfSet,
-  FUNCTION_CALLERS,
+  callersOf,
   FUNCTION_OWNER,
   type FunctionSite,
   formerSignatures,
   functionSignature,
+  functionsOfSet,
   isOneServer,
   placeholdersOf,
   type RecordedName,
+  SET_FUNCTIONS,
   type ServedSet,
+  type SetFunction,
   scopeOf,
   type View,
 } from "../../catalog/mod.ts";
 import { qualify } from "../../qualify.ts";
 import { declareWho } from "./caller_terms.ts";
-import { changesBody } from "./changes_body.ts";
 import { findBody, findGroupsBody } from "./find_bodies.ts";
 import { renderMakeFinder } from "./finder.ts";
 import {
@@ -40,6 +39,7 @@ import {
 } from "./function_terms.ts";
 import { listBody } from "./list_body.ts";
 import { childrenBody, relatedBody } from "./related_bodies.ts";
+import { termsBody } from "./terms_body.ts";
 import { andVisible, WHO } from "./view_terms.ts";
 import { walkBody } from "./walk_body.ts";
 import { createBody, createManyBody } from "./writes/create_bodies.ts";
@@ -50,7 +50,7 @@ import { updateManyBody } from "./writes/update_many_body.ts";
 import { upsertBody } from "./writes/upsert_body.ts";
 import { deleteWhereBody, updateWhereBody } from "./writes/where_bodies.ts";
 
-const BODIES: Readonly<Record<Endpoint, (table: ServedSet, site: FunctionSite) => string>> = {
+const BODIES: Readonly<Record<OwnEndpoint, (table: ServedSet, site: FunctionSite) => string>> = {
   list: listBody,
   get: getBody,
   create: createBody,
@@ -68,54 +68,57 @@ const BODIES: Readonly<Record<Endpoint, (table: ServedSet, site: FunctionSite) =
   update_keyed: updateKeyedBody,
   update_found: updateWhereBody,
   delete_found: deleteWhereBody,
-  changes: changesBody,
 };
 
 /** This file, for readers of the functions in a database. */
 const SOURCE = "src/tables/sql/functions/functions.ts";
 
 /** Functions with several reads must see one state of their table. */
-function volatilityOf(endpoint: Endpoint): "stable" | "volatile" {
-  return scopeOf(endpoint) === "data:read" && endpoint !== "get" ? "stable" : "volatile";
+function volatilityOf(name: SetFunction): "stable" | "volatile" {
+  if (name === "terms") return "stable";
+  return scopeOf(name) === "data:read" && name !== "get" ? "stable" : "volatile";
 }
 
 /** The statements that create or replace the functions of a column set, and grant their execution. */
 export function renderFunctions(
   table: ServedSet,
   site: FunctionSite,
-  endpoints = endpointsOfSet(table, site),
+  names = functionsOfSet(table, site),
 ): string[] {
-  const signatures = endpoints.map((endpoint) => functionSignature(table, endpoint));
-  const statements = endpoints.flatMap((endpoint) => {
-    const signature = functionSignature(table, endpoint);
+  const signatures = names.map((name) => functionSignature(table, name));
+  const statements = names.flatMap((name) => {
+    const signature = functionSignature(table, name);
     // A default can contain any text, even a dollar quote.
-    const body = quoteBody(renderBody(table, endpoint, site));
+    const body = quoteBody(renderBody(table, name, site));
+    const callers = callersOf(name);
     return [
-      `create or replace function ${signature} returns pg_catalog.text language plpgsql ${volatilityOf(endpoint)} security definer as ${body}`,
+      `create or replace function ${signature} returns pg_catalog.text language plpgsql ${volatilityOf(name)} security definer as ${body}`,
       `alter function ${signature} owner to ${FUNCTION_OWNER}`,
       `revoke all on function ${signature} from public`,
-      `grant execute on function ${signature} to ${FUNCTION_CALLERS.join(", ")}`,
+      ...(callers.length === 0
+        ? []
+        : [`grant execute on function ${signature} to ${callers.join(", ")}`]),
     ];
   });
   const created = dialectOf(site).createFunctions(statements, signatures);
-  return [...created, ...(endpoints.includes("walk") ? [renderMakeFinder(table)] : [])];
+  return [...created, ...(names.includes("walk") ? [renderMakeFinder(table)] : [])];
 }
 
 /** The statements that replace the functions of a column set whose bodies depend on the indexes of the table. */
 export function renderIndexed(table: ServedSet, site: FunctionSite): string[] {
   const indexed = table.view === undefined ? INDEXED : INDEXED_OF_VIEW;
-  const endpoints = endpointsOfSet(table, site).filter((endpoint) => indexed.has(endpoint));
-  return renderFunctions(table, site, endpoints);
+  const names = functionsOfSet(table, site).filter((name) => indexed.has(name));
+  return renderFunctions(table, site, names);
 }
 
-const INDEXED: ReadonlySet<Endpoint> = new Set(["walk"]);
+const INDEXED: ReadonlySet<SetFunction> = new Set(["walk"]);
 /** The statements of a view also walk along the indexes of its rule. */
-const INDEXED_OF_VIEW: ReadonlySet<Endpoint> = new Set([
+const INDEXED_OF_VIEW: ReadonlySet<SetFunction> = new Set([
   ...(["walk", "list", "find", "find_groups", "update_found", "delete_found"] as const),
 ]);
 
 export function renderDropFunctions(set: RecordedName): string[] {
-  return [...renderDrops(set, ALL_ENDPOINTS), ...renderDropFormer(set)];
+  return [...renderDrops(set, SET_FUNCTIONS), ...renderDropFormer(set)];
 }
 
 /** The statements that drop the functions that a database of this kind lacks. */
@@ -128,19 +131,22 @@ function renderDropFormer(set: RecordedName | ColumnSet): string[] {
   return formerSignatures(set).map((signature) => `drop function if exists ${signature}`);
 }
 
-export function findUnserved(set: ColumnSet, site: FunctionSite): Endpoint[] {
-  const served = endpointsOfSet(set, site);
-  return ALL_ENDPOINTS.filter((endpoint) => !served.includes(endpoint));
+export function findUnserved(set: ColumnSet, site: FunctionSite): SetFunction[] {
+  const served = functionsOfSet(set, site);
+  return SET_FUNCTIONS.filter((name) => !served.includes(name));
 }
 
-function renderDrops(set: RecordedName | ColumnSet, endpoints: readonly Endpoint[]): string[] {
-  return endpoints.map((endpoint) => `drop function if exists ${functionSignature(set, endpoint)}`);
+function renderDrops(set: RecordedName | ColumnSet, names: readonly SetFunction[]): string[] {
+  return names.map((name) => `drop function if exists ${functionSignature(set, name)}`);
 }
 
 /** A function's body, as PostgreSQL stores it. */
-export function renderBody(table: ServedSet, endpoint: Endpoint, site: FunctionSite): string {
-  const header = `-- The endpoint ${endpoint} of a table. Generated by ${SOURCE}: a push replaces it.`;
-  return qualify(`${header}\n${BODIES[endpoint](sortView(table), site)}`);
+export function renderBody(table: ServedSet, name: SetFunction, site: FunctionSite): string {
+  const what = name === "terms" ? name : `endpoint ${name}`;
+  const header = `-- The ${what} of a table. Generated by ${SOURCE}: a push replaces it.`;
+  const set = sortView(table);
+  if (name === "terms") return `${header}\n${termsBody(set)}`;
+  return qualify(`${header}\n${BODIES[name](set, site)}`);
 }
 
 /** PostgreSQL stores a view with its keys in another order, which must not change the body. */

@@ -1,0 +1,57 @@
+/**
+ * The terms of a set: what the functions of all tables (`db/code/tables/sets.sql`) need to build their statements for it, as JSON in the body
+ * of a function. Nobody may execute that function, and a session that only reads its text keeps nothing of it. So it is dropped, renewed,
+ * compared and guarded like every other function of a set.
+ *
+ * A term is plain SQL for a search path that has only `pg_catalog`. Its row is "$t", and its parameters are those of {@linkcode PARAMETERS}.
+ *
+ * @module
+ */
+
+import { type ColumnSet, watchedTables } from "../../catalog/mod.ts";
+import { outputs, rowSize } from "./function_terms.ts";
+import { isVisible } from "./view_terms.ts";
+
+/** Of every statement that has terms. The app is also the first parameter of a set's own functions. */
+const PARAMETERS = { person: "$2" } as const;
+
+type Terms = {
+  readonly table: string;
+  /** Whose view it is: people with these roles on the app. Without both, the set is for API keys. */
+  readonly app?: string;
+  readonly roles?: readonly string[];
+  /** The tables whose changes can change what a person sees. */
+  readonly watched?: readonly string[];
+  /** The values of the columns that the caller sees. */
+  readonly outputs: string;
+  /** About the bytes of a row's text. */
+  readonly size: string;
+  /** Whether the caller sees a row. */
+  readonly read: string;
+};
+
+function makeTerms(table: ColumnSet): Terms {
+  const { name, view } = table;
+  const { person } = PARAMETERS;
+  return {
+    table: name,
+    ...(view && { app: view.app, roles: view.roles, watched: watchedTables(view) }),
+    outputs: outputs(table),
+    size: rowSize(table, "$t"),
+    read: isVisible(table, "$t", person),
+  };
+}
+
+const MARK = "$terms$";
+
+export function termsBody(table: ColumnSet): string {
+  const members = Object.entries(makeTerms(table)).map((member) => member.map(toJson).join(": "));
+  return `begin
+  return ${MARK}{${members.join(",\n")}}${MARK};
+end`;
+}
+
+/** A value in which the mark does not occur. */
+function toJson(value: unknown): string {
+  return JSON.stringify(value).replaceAll(MARK, `\\u0024${MARK.slice(1)}`);
+}
