@@ -4,7 +4,7 @@
  *
  * @module
  */
-import type { Kind } from "../kinds/mod.ts";
+import { isPerson, type Kind, VALUES } from "../kinds/mod.ts";
 import type { Detail } from "../problem.ts";
 import {
   type Alternative,
@@ -130,13 +130,11 @@ function toList(match: RuleValue | readonly RuleValue[]): readonly RuleValue[] {
   return typeof match === "object" && match !== null ? match : [match];
 }
 
-const NUMBERS: readonly Kind[] = ["number", "integer", "decimal"];
-
 function isSame(wanted: RuleValue, { kind, value }: Stored, person: string): boolean {
   if (wanted === null || value === null || typeof value === "object") return wanted === value;
   const text = String(value);
-  if (kind === "uuid" && wanted === ME) return text.toLowerCase() === person;
-  if (!NUMBERS.includes(kind)) return String(wanted) === text;
+  if (isPerson({ kind }) && wanted === ME) return text.toLowerCase() === person;
+  if (VALUES[kind].aggregates?.includes("sum") !== true) return String(wanted) === text;
   const [one, other] = [String(wanted), text].map(decimalParts);
   return JSON.stringify(one) === JSON.stringify(other);
 }

@@ -14,6 +14,7 @@ const FALSE =
   "false f no n off 0 falsch faux falso onwaar fałsz falskt falsk usann epätosi nepravda hamis yanlış yanliş ложь";
 
 export const booleanValue: ValueKind = {
+  compared: "values",
   default: { wanted: "must be true or false" },
   read: (value) => (typeof value === "boolean" ? { value } : { issue: "Must be true or false" }),
   fromQuery: (text) => (text === "true" ? true : text === "false" ? false : undefined),
@@ -31,6 +32,7 @@ export const booleanSql: SqlKind = {
   type: { name: "pg_catalog.bool", printed: "boolean" },
   width: 8,
   ends: ["false", "true"],
+  isFixed: true,
   storedBytes: () => 4,
   fromText: {
     check: (text) => `${text} in ('true', 'false')`,

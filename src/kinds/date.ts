@@ -17,7 +17,7 @@ export type IsoDate = `${number}-${number}-${number}`;
 
 export type DateTypes = {
   /** A column of calendar dates, as strings such as `"2026-01-31"`. `.default("today")` is the day of the insert in UTC. */
-  date: Types<string, "today" | IsoDate>;
+  date: Types<string, "today" | IsoDate, never>;
 };
 
 function isDate(text: string): boolean {
@@ -38,6 +38,7 @@ function readFileDate(text: string, { readDay }: FileNotation): Unread {
 }
 
 export const dateValue: ValueKind = {
+  compared: "never",
   default: {
     wanted: 'must be "today" or a date such as "2026-01-31"',
     computed: {

@@ -10,7 +10,13 @@ export type DecimalTypes = {
   decimal: Types<string>;
 };
 
+export const DECIMAL_LIMITS = {
+  /** An index entry contains decimals of up to 400 digits in full. */
+  decimalsPerIndex: 8,
+} as const;
+
 export const decimalValue: ValueKind = {
+  compared: "values",
   default: { wanted: 'must be a string of digits such as "12.50", at most 400 characters' },
   read: (value) =>
     typeof value === "string" && isDecimal(value)
@@ -19,6 +25,7 @@ export const decimalValue: ValueKind = {
           issue: 'Must be a decimal number as a string, such as "12.50", of at most 400 characters',
         },
   fromCsv: (text, { readNumber }) => readNumber(text),
+  maxPerIndex: DECIMAL_LIMITS.decimalsPerIndex,
   archived: "decimals",
   toKey: (value) => ({ ...decimalParts(String(value)) }),
   schema: () => ({
@@ -55,6 +62,7 @@ export const decimalSql: SqlKind = {
   comparedAs: "as numbers: `1.0` equals `1.00`",
   // Up to 400 digits, four of them in two bytes.
   ends: ["-Infinity", "Infinity"],
+  formerKey: "rounded",
   width: 216,
   storedBytes: toNumericBytes,
   isSentAsText: true,

@@ -24,6 +24,7 @@ export const enumValue: ValueKind = {
     keys: ["values"],
     read: (fields, report) => ({ values: readValues(fields.get("values"), report) }),
   },
+  compared: "values",
   default: { wanted: "must be one of the column's values" },
   read: (value, { values = [] }) =>
     typeof value === "string" && values.includes(value)

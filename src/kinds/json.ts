@@ -5,7 +5,7 @@ import { INEXACT, indentJson, parseExactJson } from "../std/json_text.ts";
 import { isStorableText } from "../std/text.ts";
 import type { FieldKind, Json, SqlKind, Types, Unread, ValueKind } from "./kind.ts";
 
-export type JsonTypes<Shape> = { json: Types<Shape> };
+export type JsonTypes<Shape> = { json: Types<Shape, Shape, never> };
 
 /** Bounds of numbers inside JSON: jsonb stores `1e131071` in a few bytes but prints all its digits. */
 const JSON_NUMBERS = { least: 1e-39, below: 1e40 } as const;
@@ -54,6 +54,7 @@ function makeJsonSchema() {
 }
 
 export const jsonValue: ValueKind = {
+  compared: "never",
   default: {
     get wanted() {
       const { defaultBytes, defaultDepth } = DEFAULT_LIMITS;

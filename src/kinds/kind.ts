@@ -37,8 +37,24 @@ export type OnDelete = "cascade" | "set null";
 /** The parts of a column that only its kind has. */
 export type Details = Pick<ColumnParts, "values" | "table" | "onDelete" | "onUpdate">;
 
-/** The TypeScript types of a kind: its values, and what `.default()` accepts. Nothing here exists at run time. */
-export type Types<Value, Default = Value> = { readonly value: Value; readonly default: Default };
+/**
+ * The TypeScript types of a kind: its values, what `.default()` accepts, what a rule for people compares, and further facts. Nothing
+ * here exists at run time.
+ */
+export type Types<
+  Value,
+  Default = Value,
+  Compared = Value | readonly Value[],
+  Facts extends Partial<TypeFacts> = Record<never, never>,
+> = { readonly value: Value; readonly default: Default; readonly compared: Compared } & Facts;
+
+type TypeFacts = {
+  /** What `.onUpdate()` accepts. */
+  readonly onUpdate: "now";
+  /** Whether a value can be the id of a person. */
+  readonly isPerson: true;
+  readonly isReference: true;
+};
 
 export type Read = { readonly value: Json } | { readonly issue: string };
 /** A value that its column's reader has not read yet, or an error. */
@@ -67,6 +83,8 @@ export type ValueKind = {
     readonly keys: readonly string[];
     readonly read: (fields: ReadonlyMap<string, unknown>, report: DetailsReport) => Details;
   };
+  /** What a rule for people compares with a column: constants, the person, or the rows of another table. */
+  readonly compared: "values" | "person" | "reference" | "never";
   readonly default: {
     readonly wanted: string;
     /** Without it, the default is a value as the kind reads it. */
@@ -84,6 +102,8 @@ export type ValueKind = {
   readonly fromJsonFile?: (value: unknown, notation: FileNotation) => Unread;
   /** Why an index cannot contain the values. */
   readonly unindexed?: string;
+  /** Max columns of the kind in an index. */
+  readonly maxPerIndex?: number;
   /** How numbers in an archive are read. Without it, a number that JavaScript would round is an error. */
   readonly archived?: "rounded" | "decimals";
   /** Whether an empty text in a CSV is a value, not null. */
@@ -126,6 +146,10 @@ export type SqlKind = {
   readonly width: number | undefined;
   /** A lowest and a highest value, in the order of an index. */
   readonly ends?: readonly [lowest: string, highest: string];
+  /** Whether PostgreSQL knows that a condition fixes the value, and omits the column from an order. */
+  readonly isFixed?: boolean;
+  /** How an index of releases before 0.2.0 sorts it: by a double in a hidden column, and then, if that is rounded, by the value. */
+  readonly formerKey?: "double" | "rounded";
   /** The next or the previous value, for kinds without values between; `undefined` if the type has none. */
   readonly step?: (value: string, by: 1 | -1) => string | undefined;
   /** The parts of a value by which an index is searched and sorted. Without them, by the value. */

@@ -25,6 +25,7 @@ import {
 import { type UuidTypes, uuidCompare, uuidField, uuidSql, uuidValue } from "./uuid.ts";
 
 export type { IsoDate } from "./date.ts";
+export { DECIMAL_LIMITS } from "./decimal.ts";
 export { ENUM_LIMITS, isDroppedValue, toDroppedValue } from "./enum.ts";
 export { DEFAULT_LIMITS, NEVER_ACCEPTED } from "./json.ts";
 export type * from "./kind.ts";
@@ -121,3 +122,26 @@ export const COMPARES: Readonly<Partial<Record<Kind, Compare>>> = {
   enum: enumCompare,
   ref: uuidCompare,
 };
+
+/** Nothing outside this folder compares the name of a kind: these and the declarations tell what a column is. */
+type OfKind = { readonly kind: Kind };
+
+/** Whether the values are ids of rows. */
+export function isReference({ kind }: OfKind): boolean {
+  return VALUES[kind].compared === "reference";
+}
+
+/** Whether a value can be the id of a person, to whom rules compare it. */
+export function isPerson({ kind }: OfKind): boolean {
+  return VALUES[kind].compared === "person";
+}
+
+/** Whether the values are texts that conditions search by patterns. */
+export function isText({ kind }: OfKind): boolean {
+  return VALUES[kind].operators.includes("like");
+}
+
+/** Whether each column has a type of its own in PostgreSQL, made with it and dropped with it. */
+export function hasOwnType({ kind }: OfKind): boolean {
+  return SQL[kind].type === undefined;
+}

@@ -12,6 +12,7 @@ export type NumberTypes = {
 const JSON_NUMBER = /^-?(0|[1-9]\d*)(\.\d+)?([eE][+-]?\d+)?$/;
 
 export const numberValue: ValueKind = {
+  compared: "values",
   default: { wanted: "must be a finite number" },
   read: (value) => {
     if (value === INEXACT)
@@ -63,6 +64,7 @@ export const numberSql: SqlKind = {
   type: NUMERIC,
   comparedAs: "as numbers: `1.0` equals `1.00`",
   ends: ["-Infinity", "Infinity"],
+  formerKey: "double",
   width: 24,
   storedBytes: toNumericBytes,
   defaultText: toPlainNumber,

@@ -7,7 +7,21 @@ import { uuidField, uuidSql, uuidValue } from "./uuid.ts";
 export type Id<Table extends string> = string & { readonly "~table"?: Table };
 
 /** A reference cannot have a default: its row would have to exist in every app. */
-export type RefTypes<Table> = { ref: Types<Table extends string ? Id<Table> : string, never> };
+export type RefTypes<Table> = {
+  ref: Types<
+    Table extends string ? Id<Table> : string,
+    never,
+    Membership | { readonly readable: true },
+    { readonly isReference: true }
+  >;
+};
+
+/** The person has a row in that table with the same reference. The table has one uuid column, the person. */
+type Membership = {
+  readonly memberOf: string;
+  readonly where?: { readonly [column: string]: Constant | readonly Constant[] | null };
+};
+type Constant = string | number | boolean;
 
 export const refValue: ValueKind = /* @__PURE__ */ Object.assign({}, uuidValue, {
   details: {
@@ -17,6 +31,7 @@ export const refValue: ValueKind = /* @__PURE__ */ Object.assign({}, uuidValue, 
       ...readOnDelete(fields, report),
     }),
   },
+  compared: "reference" as const,
   default: {
     wanted: "a reference cannot have a default, because the row would have to exist in every app",
     read: () => undefined,

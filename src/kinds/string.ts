@@ -24,6 +24,7 @@ export type StringTypes = {
 };
 
 export const stringValue: ValueKind = {
+  compared: "values",
   default: { wanted: "must be a string without U+0000 or lone surrogates" },
   read: (value) => {
     if (typeof value !== "string") return { issue: "Must be a string" };

@@ -21,7 +21,7 @@ export type IsoTime = `${number}-${number}-${number}T${string}`;
 
 export type TimestampTypes = {
   /** A column of times, as ISO 8601 strings. `.default("now")` is the time of the insert. */
-  timestamp: Types<string, "now" | IsoTime>;
+  timestamp: Types<string, "now" | IsoTime, never, { readonly onUpdate: "now" }>;
 };
 
 /** The pattern of the days from the year 0001 to 9999, to follow the start of a text. */
@@ -68,6 +68,7 @@ function readFileTime(text: string, { readDay, offsetOf }: FileNotation): Unread
 
 export const timestampValue: ValueKind = {
   details: { keys: ["onUpdate"], read: readOnUpdate },
+  compared: "never",
   default: {
     wanted: 'must be "now" or an ISO 8601 time with Z or an offset',
     computed: { now: { insert: "the time of the insert", push: "the time of this push" } },

@@ -6,10 +6,11 @@ import { compareTexts } from "./text_parts.ts";
 
 export type UuidTypes = {
   /** A column of UUIDs. */
-  uuid: Types<string>;
+  uuid: Types<string, string, "me", { readonly isPerson: true }>;
 };
 
 export const uuidValue: ValueKind = {
+  compared: "person",
   default: { wanted: "must be a uuid string" },
   read: (value) =>
     typeof value === "string" && isUuid(value)

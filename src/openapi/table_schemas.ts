@@ -1,7 +1,7 @@
 /** The schemas of one table, or of a generic table. Pure. @module */
 import { batchOf, foundOf, groupsOf, pageOf, toValueSchema, upsertedOf } from "../data/mod.ts";
 import type { JsonSchema, TableShape } from "../http/mod.ts";
-import { type Aggregate, VALUES } from "../kinds/mod.ts";
+import { type Aggregate, isReference, VALUES } from "../kinds/mod.ts";
 import type { Preview } from "../preview.ts";
 import type { NamedColumn, TableDefinition } from "../schema/mod.ts";
 import { MAX_BATCH } from "../std/limits.ts";
@@ -136,7 +136,7 @@ function addSentence(column: NamedColumn, sentence: string): JsonSchema {
 }
 
 function listReferences(columns: readonly NamedColumn[]): NamedColumn[] {
-  return columns.filter(({ kind }) => kind === "ref");
+  return columns.filter(isReference);
 }
 
 function toProperties(

@@ -4,6 +4,7 @@
  *
  * @module
  */
+import { isPerson, isReference } from "../kinds/mod.ts";
 import { quote } from "../std/quote.ts";
 import type { Issue, NamedColumn, TableDefinition } from "./definition.ts";
 import { type IssueLocation, type Issues, makeIssues } from "./issues.ts";
@@ -118,9 +119,9 @@ function findMembership(
   { memberOf }: Pick<MemberOf, "memberOf">,
 ): { table: TableDefinition; person: string; ref: string } | undefined {
   const table = tables.find(({ name }) => name === memberOf);
-  const [person, secondPerson] = table?.columns.filter(({ kind }) => kind === "uuid") ?? [];
+  const [person, secondPerson] = table?.columns.filter(isPerson) ?? [];
   const [ref, secondRef] =
-    table?.columns.filter((each) => each.kind === "ref" && each.table === column.table) ?? [];
+    table?.columns.filter((each) => isReference(each) && each.table === column.table) ?? [];
   if (table === undefined || person === undefined || ref === undefined) return undefined;
   if (secondPerson !== undefined || secondRef !== undefined) return undefined;
   return { table, person: person.name, ref: ref.name };
@@ -141,7 +142,7 @@ function checkMembership(
   }
   const found = findMembership([table], column, match);
   if (found === undefined) {
-    const people = table.columns.filter(({ kind }) => kind === "uuid").length;
+    const people = table.columns.filter(isPerson).length;
     const refs = table.columns.filter((each) => each.table === column.table).length;
     const target = quote(column.table ?? "");
     issues.add(

@@ -47,14 +47,16 @@ export type KnownOf<C> = C extends { readonly "~known"?: infer K }
 type DefaultOf<K extends Kind, Detail> = NonNullable<KindTypes<Detail>[K]["default"]>;
 
 /** The type that `.onUpdate()` accepts: only a timestamp with a default has it. */
-type OnUpdateOf<K extends Kind, HasDefault extends boolean> = K extends "timestamp"
+type OnUpdateOf<K extends Kind, HasDefault extends boolean> = KindTypes<never>[K] extends {
+  readonly onUpdate: "now";
+}
   ? HasDefault extends true
     ? "now"
     : never
   : never;
 
 /** The arguments of `.owner()`: none for a uuid column. */
-type OwnerArguments<K extends Kind> = K extends "uuid"
+type OwnerArguments<K extends Kind> = KindTypes<never>[K] extends { readonly isPerson: true }
   ? []
   : [{ readonly "Rowhouse: only a t.uuid() column can be an owner": never }];
 

@@ -1,5 +1,11 @@
 /** An app's schema as plain data: the format that is sent, recorded and planned. Contains no functions. @module */
-import { type ColumnParts, DEFAULT_LIMITS, ENUM_LIMITS, type Kind } from "../kinds/mod.ts";
+import {
+  type ColumnParts,
+  DECIMAL_LIMITS,
+  DEFAULT_LIMITS,
+  ENUM_LIMITS,
+  type Kind,
+} from "../kinds/mod.ts";
 import type { TableRules } from "./rules.ts";
 
 /** A column. Keys without a value are absent, never undefined. */
@@ -42,8 +48,6 @@ const OWN_QUOTAS = {
   columnsPerTable: 200,
   onUpdatePerTable: 4,
   indexesPerTable: 16,
-  /** An index entry contains decimals of up to 400 digits in full. */
-  decimalsPerIndex: 8,
   /** All defaults of a table together: each row that omits the columns contains them. */
   tableDefaultBytes: 8192,
   /** Max stored bytes of defaults of columns added to a table that other apps use: each row of these apps stores them. */
@@ -63,8 +67,12 @@ const OWN_QUOTAS = {
 } as const;
 
 /** Limits of one app's schema. */
-export const QUOTAS: typeof OWN_QUOTAS & typeof ENUM_LIMITS & typeof DEFAULT_LIMITS = {
+export const QUOTAS: typeof OWN_QUOTAS &
+  typeof ENUM_LIMITS &
+  typeof DEFAULT_LIMITS &
+  typeof DECIMAL_LIMITS = {
   ...OWN_QUOTAS,
   ...ENUM_LIMITS,
   ...DEFAULT_LIMITS,
+  ...DECIMAL_LIMITS,
 };

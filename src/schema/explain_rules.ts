@@ -4,6 +4,7 @@
  *
  * @module
  */
+import { isPerson } from "../kinds/mod.ts";
 import { escapeUnseen } from "../std/quote.ts";
 import type { TableDefinition } from "./definition.ts";
 import { findRuleColumn } from "./read_rule.ts";
@@ -156,12 +157,17 @@ export function explainAlternative(table: TableDefinition, alternative: Alternat
 function explainMatch(table: TableDefinition, column: string, match: Match): string {
   if (match === null) return `${column} is null`;
   if (typeof match !== "object")
-    return match === ME && findRuleColumn(table.columns, column)?.kind === "uuid"
+    return match === ME && isPersonColumn(table, column)
       ? `${column} is the person`
       : `${column} = ${showValue(match)}`;
   if (isMemberOf(match)) return `${column} of the person's ${match.memberOf}${explainWhere(match)}`;
   if (isReadable(match)) return `${column} is readable`;
   return `${column} one of ${sortAsDeclared(table, column, match).map(showValue).join(", ")}`;
+}
+
+function isPersonColumn({ columns }: TableDefinition, name: string): boolean {
+  const column = findRuleColumn(columns, name);
+  return column !== undefined && isPerson(column);
 }
 
 function explainWhere({ where }: { readonly where?: Alternative }): string {

@@ -4,6 +4,7 @@
  *
  * @module
  */
+import type { Kind, KindTypes } from "../kinds/mod.ts";
 import type { Columns, KnownOf, RoleNames } from "./column.ts";
 import { addIssues, findExtraArguments, type Issued, withUnknown } from "./issues.ts";
 
@@ -112,31 +113,10 @@ type AlternativeOf<C> = { readonly [Name in keyof C]?: MatchOf<C[Name]> } & {
 };
 
 type MatchOf<C> =
-  KnownOf<C> extends { kind: infer Kind; required: infer Required; detail: infer Detail }
-    ? CompareOf<Kind, Detail> | (Required extends true ? never : NullOf<Kind>)
+  KnownOf<C> extends { kind: infer K extends Kind; required: infer Required; detail: infer Detail }
+    ? CompareOf<KindTypes<Detail>[K]["compared"], Required>
     : never;
 
-type CompareOf<Kind, Detail> = Kind extends "uuid"
-  ? "me"
-  : Kind extends "ref"
-    ? MembershipOf | { readonly readable: true }
-    : ValueOf<Kind, Detail> | readonly ValueOf<Kind, Detail>[];
-
-type ValueOf<Kind, Detail> = Kind extends "enum"
-  ? Detail
-  : Kind extends "string" | "decimal"
-    ? string
-    : Kind extends "number" | "integer"
-      ? number
-      : Kind extends "boolean"
-        ? boolean
-        : never;
-
-type NullOf<Kind> = Kind extends "timestamp" | "date" | "json" ? never : null;
-
-type Constant = string | number | boolean;
-/** The person has a row in that table with the same reference. The table has one uuid column, the person. */
-type MembershipOf = {
-  readonly memberOf: string;
-  readonly where?: { readonly [column: string]: Constant | readonly Constant[] | null };
-};
+type CompareOf<Compared, Required> = [Compared] extends [never]
+  ? never
+  : Compared | (Required extends true ? never : null);

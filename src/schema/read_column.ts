@@ -84,10 +84,16 @@ function readNamedColumn(name: string, fields: Fields, report: Report): NamedCol
     report.issues.add(report.at, `Cannot index a ${kind} column: ${unindexed}`);
   const add = (message: string) => report.issues.add(report.at, message);
   const details = VALUES[kind].details?.read(fields, { add, isReservedTable }) ?? {};
-  const { values = [] } = details;
+  const { values } = details;
   // The default of an enum without values would only cause a second error.
-  if (kind === "enum" && values.length === 0) return { name, kind, ...flags, ...details };
-  return { name, kind, ...flags, ...details, ...readDefaultOf({ kind, values }, fields, report) };
+  if (values?.length === 0) return { name, kind, ...flags, ...details };
+  return {
+    name,
+    kind,
+    ...flags,
+    ...details,
+    ...readDefaultOf({ kind, ...details }, fields, report),
+  };
 }
 
 /** Replaces an unreadable column, so that an index on it is not reported too. */
@@ -122,7 +128,7 @@ function readFlag(key: string, fields: Fields, { at, issues }: Report): boolean 
 }
 
 function readDefaultOf(
-  column: { kind: Kind; values: readonly string[] },
+  column: Column,
   fields: Fields,
   { at, issues }: Report,
 ): Pick<NamedColumn, "default"> {

@@ -1,5 +1,5 @@
 /** Reads one rule: its alternatives, and what each column is compared with. Never loosens a rule. @module */
-import { type Kind, VALUES } from "../kinds/mod.ts";
+import { VALUES } from "../kinds/mod.ts";
 import { isObject } from "../std/json.ts";
 import { describe, quote } from "../std/quote.ts";
 import { isStorableText } from "../std/text.ts";
@@ -17,20 +17,6 @@ import {
   toSortedObject,
 } from "./rules.ts";
 
-/** How the values of a column can be compared. */
-const COMPARED: Readonly<Record<Kind, "values" | "person" | "reference" | "never">> = {
-  string: "values",
-  number: "values",
-  integer: "values",
-  decimal: "values",
-  boolean: "values",
-  uuid: "person",
-  timestamp: "never",
-  date: "never",
-  json: "never",
-  enum: "values",
-  ref: "reference",
-};
 const EXPECTED = {
   values: "a value, a list of values or null",
   person: '"me" or null',
@@ -117,7 +103,7 @@ type Report = { readonly at: IssueLocation; readonly issues: Issues; readonly st
 
 function readMatch(value: unknown, column: NamedColumn, report: Report): Match | undefined {
   const { at, issues, start } = report;
-  const compared = COMPARED[column.kind];
+  const { compared } = VALUES[column.kind];
   if (compared === "never")
     return issues.add(at, `${start}: it cannot compare ${column.kind} columns`);
   if (value === null) {
@@ -196,7 +182,7 @@ export function readWhereValues(
   const start = `${report.start}: ${quote(name)} of "where"`;
   if (column === undefined)
     report.issues.add(report.at, `${start} is no column of ${quote(table.name)}`);
-  else if (COMPARED[column.kind] === "values" || value === null)
+  else if (VALUES[column.kind].compared === "values" || value === null)
     readMatch(value, column, { ...report, start });
   else report.issues.add(report.at, `${start} cannot compare ${column.kind} columns`);
 }

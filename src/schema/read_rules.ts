@@ -1,4 +1,5 @@
 /** Reads the rules of one table from a value of any type, independently of other tables. Never loosens a rule. @module */
+import { isPerson } from "../kinds/mod.ts";
 import { canonicalJson, isObject } from "../std/json.ts";
 import { ROLE_LABELS, ROLE_PATTERN } from "../std/patterns.ts";
 import { describe, quote } from "../std/quote.ts";
@@ -143,7 +144,7 @@ function readOwners(value: unknown, { columns, at, issues }: RuleContext): strin
   const read = names.flatMap((name) => {
     const column =
       typeof name === "string" ? columns.find((each) => each.name === name) : undefined;
-    if (column?.kind === "uuid") return column.name;
+    if (column !== undefined && isPerson(column)) return column.name;
     const reason = column === undefined ? "the table declares no such column" : "must be t.uuid()";
     issues.add(at, `Cannot use ${describe(name)} as an owner: ${reason}`);
     return [];

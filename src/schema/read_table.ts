@@ -1,6 +1,6 @@
 /** Reads one table of a definition from a value of any type, independently of other tables. @module */
 
-import { VALUES } from "../kinds/mod.ts";
+import { isReference, VALUES } from "../kinds/mod.ts";
 import { describe, quote } from "../std/quote.ts";
 import { sortLists } from "../std/sort_lists.ts";
 import { type NamedColumn, QUOTAS, type TableDefinition } from "./definition.ts";
@@ -48,15 +48,16 @@ function readColumnList(value: unknown, wanted: Wanted, issues: Issues): string[
     if (issue === undefined && typeof item === "string") names.push(item);
     else issues.add(at, `Cannot create ${what} on ${describe(item)}: ${issue}`);
   }
-  const isDecimal = (name: string) =>
-    wanted.columns.some((column) => column.name === name && column.kind === "decimal");
-  const decimals = names.filter(isDecimal).length;
-  const max = QUOTAS.decimalsPerIndex;
-  if (decimals > max)
-    issues.add(
-      at,
-      `Cannot create ${what} on ${decimals} decimal columns: at most ${max} are allowed`,
-    );
+  const kinds = wanted.columns.flatMap(({ name, kind }) => (names.includes(name) ? kind : []));
+  for (const kind of new Set(kinds)) {
+    const count = kinds.filter((other) => other === kind).length;
+    const { maxPerIndex: max = count } = VALUES[kind];
+    if (count > max)
+      issues.add(
+        at,
+        `Cannot create ${what} on ${count} ${kind} columns: at most ${max} are allowed`,
+      );
+  }
   return names.length === list?.length ? names : [];
 }
 
@@ -136,8 +137,8 @@ function toLists(
   return columns.filter(has).map(({ name }) => [name]);
 }
 
-function isIndexed({ index, kind }: NamedColumn): boolean {
-  return index || kind === "ref";
+function isIndexed(column: NamedColumn): boolean {
+  return column.index || isReference(column);
 }
 
 function isUnique({ unique }: NamedColumn): boolean {

@@ -1,5 +1,5 @@
 /** What authors of rules should know: correct rules that reveal more, or cost more, than they seem to. Pure. @module */
-import { SQL, VALUES } from "../kinds/mod.ts";
+import { isPerson, isReference, isText, SQL, VALUES } from "../kinds/mod.ts";
 import { listMatches, makeRuleTables, type RuleTables } from "./check_rules.ts";
 import type { NamedColumn, TableDefinition } from "./definition.ts";
 import { explainAlternative, joinWords } from "./explain_rules.ts";
@@ -159,7 +159,7 @@ function findUnreadable(
 function findTextMe(table: TableDefinition, { allow }: TableRules): Notice[] {
   return Object.values(allow)
     .flatMap((allowed) => listMatches(table, allowed))
-    .filter(({ column, match }) => column.kind === "string" && [match].flat().includes(ME))
+    .filter(({ column, match }) => isText(column) && [match].flat().includes(ME))
     .map(({ column }) => ({
       table: table.name,
       message: `A rule compares the text ${table.name}.${column.name} with "me": only on a t.uuid() column, "me" is the person`,
@@ -271,7 +271,7 @@ function isServed(
   { known, searched }: { readonly known: Known; readonly searched: readonly string[] },
 ): boolean {
   const singles = columns
-    .filter(({ index, unique, kind }) => index || unique || kind === "ref")
+    .filter((column) => column.index || column.unique || isReference(column))
     .map(({ name }) => [name]);
   return [["id"], ...singles, ...indexes, ...uniques].some((names) => {
     const [first] = names;
@@ -287,10 +287,10 @@ function explainUnserved(
 ): string {
   if (searched.length === 0) return `No index can serve the rule "${text}" of ${name}`;
   // The columns with many different values come first: a person, and then the others.
-  const isPerson = (column: string) =>
-    columns.some((each) => each.name === column && each.kind === "uuid");
+  const namesPerson = (column: string) =>
+    columns.some((each) => each.name === column && isPerson(each));
   const names = [...searched]
-    .sort((a, b) => Number(isPerson(b)) - Number(isPerson(a)) || compareTexts(a, b))
+    .sort((a, b) => Number(namesPerson(b)) - Number(namesPerson(a)) || compareTexts(a, b))
     .slice(0, 3);
   const index = `.index(${[...names, "id"].map((column) => `"${column}"`).join(", ")})`;
   return `No index serves the rule "${text}" of ${name}: ${isOwn ? `add ${index}` : `only the app that owns the table can add ${index}`}`;

@@ -1,6 +1,13 @@
 /** The builders of schemas: one per column kind, and `model`. @module */
 
-import { type Json, KINDS, type Kind, type OnDelete, type PlainTypes } from "../kinds/mod.ts";
+import {
+  type Json,
+  KINDS,
+  type Kind,
+  type KindTypes,
+  type OnDelete,
+  type PlainTypes,
+} from "../kinds/mod.ts";
 import { isObject } from "../std/json.ts";
 import {
   type Column,
@@ -179,8 +186,10 @@ type CheckColumns<C, Names> = {
         : CheckRef<KnownOf<C[Name]>, Names>;
 };
 
-type CheckRef<Known, Names> = Known extends { kind: "ref"; detail: infer Table extends string }
-  ? Table extends Names
-    ? unknown
-    : CompilerMessage<`table \`${Table}\` is not declared in this schema`>
+type CheckRef<Known, Names> = Known extends { kind: infer K extends Kind; detail: infer Table }
+  ? KindTypes<never>[K] extends { readonly isReference: true }
+    ? Table extends Names
+      ? unknown
+      : CompilerMessage<`table \`${Table & string}\` is not declared in this schema`>
+    : unknown
   : unknown;

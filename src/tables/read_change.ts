@@ -1,5 +1,7 @@
 /** The schema of an explicit change, which is read as hostile input like a definition. @module */
+
 import * as v from "valibot";
+import { isReference } from "../kinds/mod.ts";
 import { KINDS, readDefinition } from "../schema/mod.ts";
 import { isStorableText } from "../std/text.ts";
 import { kind, only, type Reading, readValue } from "./issues.ts";
@@ -67,7 +69,7 @@ type Checked = { change: Change } | { issues: string[]; at: string[] };
 function checkType(asked: v.InferOutput<typeof AnyChange>): Checked {
   if (asked.kind !== "retype_column") return { change: asked };
   const { table, column, type } = asked;
-  if (type.kind === "ref") return { issues: [NO_REFERENCE], at: ["type", "kind"] };
+  if (isReference(type)) return { issues: [NO_REFERENCE], at: ["type", "kind"] };
   const flags = { required: false, unique: false, index: false };
   const columns = [{ name: column, ...flags, ...type }];
   const tables = [{ name: table, columns, indexes: [], uniques: [] }];

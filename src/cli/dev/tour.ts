@@ -1,6 +1,6 @@
 /** The start message of `dev`: commands to paste, rendered from the pushed schema. Pure. @module */
 
-import { VALUES } from "../../kinds/mod.ts";
+import { isReference, isText, VALUES } from "../../kinds/mod.ts";
 import { LOG_LEVELS, type Log, type LogFields } from "../../observe.ts";
 import { isNeeded } from "../../rows/mod.ts";
 import { type Definition, listRoles, type TableDefinition } from "../../schema/mod.ts";
@@ -105,7 +105,7 @@ function describePeople(
 /** The first table whose rows require no other row; preferably one that accepts the same row again. */
 function findTable(tables: readonly TableDefinition[]): TableDefinition | undefined {
   const free = tables.filter(({ columns }) =>
-    columns.every((column) => !(isNeeded(column) && column.kind === "ref")),
+    columns.every((column) => !(isNeeded(column) && isReference(column))),
   );
   return free.find(isRepeatable) ?? free[0];
 }
@@ -123,7 +123,7 @@ function isRepeatable(table: TableDefinition): boolean {
 /** The mandatory columns; if there are none, the first text column. */
 function toExampleRow(table: TableDefinition): Record<string, unknown> {
   const mandatory = table.columns.filter(isNeeded);
-  const text = table.columns.filter((column) => column.kind === "string" && !column.unique);
+  const text = table.columns.filter((column) => isText(column) && !column.unique);
   const columns = mandatory.length > 0 ? mandatory : text.slice(0, 1);
   return Object.fromEntries(
     columns.map((column) => [column.name, VALUES[column.kind].sample(column)]),

@@ -1,5 +1,5 @@
 /** The differences between two definitions of an app by table, as lines of text. Pure. @module */
-import { FIELDS } from "../../kinds/mod.ts";
+import { FIELDS, isReference } from "../../kinds/mod.ts";
 import {
   type Definition,
   explainRights,
@@ -84,7 +84,7 @@ function describe(column: NamedColumn): string {
   const { name, kind, table, values, required, unique, index, onDelete, onUpdate } = column;
   const parts = [
     name,
-    kind === "ref" ? `ref ${table}` : kind === "enum" ? `enum (${values?.join(", ")})` : kind,
+    [kind, table ?? (values && `(${values.join(", ")})`)].filter((part) => part).join(" "),
     required && "required",
     unique && "unique",
     index && "index",
@@ -105,7 +105,7 @@ export function explainRejected(
   const column = columns?.find(({ name }) => name === field);
   if (column === undefined) return undefined;
   const expected = FIELDS[column.kind].expected(column);
-  if (column.kind === "ref" && found === "id_text")
+  if (isReference(column) && found === "id_text")
     return { expected, found: "an id that no row has" };
   return { expected, found: isFound(found) ? FOUND[found] : undefined };
 }

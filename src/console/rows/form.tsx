@@ -97,16 +97,16 @@ export async function makeFields(
 
 function toTarget(
   { slug }: RowsTable,
-  { kind, table = "" }: NamedColumn,
+  { table }: NamedColumn,
   { id, label }: { id: string; label: string | undefined },
 ) {
-  if (kind !== "ref" || !isUuid(id)) return undefined;
+  if (table === undefined || !isUuid(id)) return undefined;
   return { path: toRowPath(toRowsPath(slug, table), id), label };
 }
 
 /** The data of a script that searches for a referenced row. */
-function toPicked(table: RowsTable, { kind, table: name = "" }: NamedColumn) {
-  const target = kind === "ref" ? findTable(table, name) : undefined;
+function toPicked(table: RowsTable, { table: name = "" }: NamedColumn) {
+  const target = name === "" ? undefined : findTable(table, name);
   const path = `${toAppPath(table.slug)}/data/${encodeURIComponent(name)}`;
   return target && { path, label: findLabelColumn(target)?.name };
 }

@@ -59,8 +59,8 @@ function groupTargets(
 ): ReadonlyMap<string, ReadonlySet<string>> {
   const groups = new Map<string, Set<string>>();
   let left = MAX_LABELS;
-  for (const { name, kind, table } of columns) {
-    if (kind !== "ref" || table === undefined) continue;
+  for (const { name, table } of columns) {
+    if (table === undefined) continue;
     const ids = groups.get(table) ?? new Set();
     groups.set(table, ids);
     for (const row of rows) {
@@ -78,7 +78,7 @@ export function listReferrers({ table, definition, related }: RowsTable) {
   const others = related.filter(({ name }) => name !== table);
   return [definition, ...others].flatMap((referrer) =>
     referrer.columns
-      .filter((column) => column.kind === "ref" && column.table === table)
+      .filter((column) => column.table === table)
       .map((column) => ({ referrer, column })),
   );
 }
@@ -93,8 +93,8 @@ export async function resolveReferences(
     values.map(async (value) => {
       const { column, state } = value;
       const text = typeof state === "string" ? "" : state.text.trim();
-      if (column.kind !== "ref" || text === "" || isUuid(text)) return value;
-      const [id, ...more] = await findNamed(visit, table, { target: column.table ?? "", text });
+      if (column.table === undefined || text === "" || isUuid(text)) return value;
+      const [id, ...more] = await findNamed(visit, table, { target: column.table, text });
       return id === undefined || more.length > 0 ? value : { ...value, state: { text: id } };
     }),
   );

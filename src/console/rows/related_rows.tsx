@@ -70,8 +70,8 @@ export async function readRelatedRows(
 }
 
 function listReferences(table: RowsTable, row: Row): Relation[] {
-  return table.definition.columns.flatMap(({ name, kind, table: of = "" }) => {
-    const target = kind === "ref" && row[name] !== null ? findTable(table, of) : undefined;
+  return table.definition.columns.flatMap(({ name, table: of }) => {
+    const target = of !== undefined && row[name] !== null ? findTable(table, of) : undefined;
     const label = target && findLabelColumn(target);
     return target === undefined || label === undefined
       ? []

@@ -136,19 +136,19 @@ function renderColumns({ definition, uses, apps: users }: TableView): Html {
   );
 }
 
-function renderKind({ kind, table, values = [] }: NamedColumn): Part {
+function renderKind({ kind, table, values }: NamedColumn): Part {
   if (table !== undefined)
     return (
       <span>
         → <a href={toTablePath(table)}>{table}</a>
       </span>
     );
-  if (kind !== "enum") return kind;
+  if (values === undefined) return kind;
   const visible = values.slice(0, MAX_VALUES);
   const more = values.length - visible.length;
   return (
     <span>
-      enum{" "}
+      {kind}{" "}
       <span class="quiet">
         {joinParts(visible.map(renderText))}
         {more > 0 && ` and ${more} more`}

@@ -6,6 +6,7 @@
  */
 
 import {
+  isReference,
   type Kind,
   type Operator as KindOperator,
   OPERATORS,
@@ -141,7 +142,7 @@ export function makeFilterReader(
       const table = target === undefined ? undefined : tables?.find(target);
       if (table === undefined)
         throw invalid(
-          `Cannot read ${quote(path)}: ${column.kind === "ref" ? `the app does not use the table ${target}` : `${reference} is not a reference`}`,
+          `Cannot read ${quote(path)}: ${isReference(column) ? `the app does not use the table ${target}` : `${reference} is not a reference`}`,
         );
       if (steps.length === QUERY_LIMITS.referenceDepth)
         throw unsupported(
@@ -252,8 +253,8 @@ export function makeFilterReader(
 
   function scanPath(scanner: Scanner): string {
     const names = [scanner.readName()];
-    const isReference = columns.some(({ name, kind }) => name === names[0] && kind === "ref");
-    while (isReference && !scanner.isAt(COMPARISON)) {
+    const isPath = columns.some((column) => column.name === names[0] && isReference(column));
+    while (isPath && !scanner.isAt(COMPARISON)) {
       const name = scanner.match(NAME)?.[1];
       if (name === undefined) break;
       names.push(name);

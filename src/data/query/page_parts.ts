@@ -65,8 +65,7 @@ export function toParts({ where, order, after }: PagedQuery): PagePart[] {
 }
 
 function isFixed(condition: Condition): condition is Comparison {
-  // PostgreSQL knows that a boolean is fixed, and removes it from the order of the index.
-  if (condition.op === "eq") return condition.column.kind !== "boolean";
+  if (condition.op === "eq") return SQL[condition.column.kind].isFixed !== true;
   return condition.op === "null" && VALUES[condition.column.kind].unindexed === undefined;
 }
 

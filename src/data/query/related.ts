@@ -5,6 +5,7 @@
  * @module
  */
 
+import { isReference } from "../../kinds/mod.ts";
 import type { NamedColumn } from "../../schema/mod.ts";
 import { MAX_ROWS } from "../../std/limits.ts";
 import { quote } from "../../std/quote.ts";
@@ -171,7 +172,7 @@ function findRelation(
     const target = column.table === undefined ? undefined : tables.find(column.table);
     if (target !== undefined && via === undefined)
       return { table: target, column, isReference: true };
-    if (column.kind !== "ref")
+    if (!isReference(column))
       throw invalid(`Cannot read ${quote(`${name}(…)`)}: the column is not a reference`);
     throw invalid(
       via === undefined
@@ -181,7 +182,7 @@ function findRelation(
   }
   const children = tables.find(name);
   const references = (children?.definition.columns ?? []).filter(
-    (reference) => reference.kind === "ref" && reference.table === table.name,
+    (reference) => isReference(reference) && reference.table === table.name,
   );
   const [first] = references;
   if (children === undefined || first === undefined)

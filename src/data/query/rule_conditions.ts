@@ -5,6 +5,7 @@
  * @module
  */
 
+import { isPerson } from "../../kinds/mod.ts";
 import type { Person } from "../../principal.ts";
 import {
   type Alternative,
@@ -132,7 +133,7 @@ function toConditions(
 function toCondition(column: QueryColumn, match: Match, { id }: Person): Comparison | undefined {
   if (isMemberOf(match) || isReadable(match)) return undefined;
   if (match === null) return { op: "null", column, values: [] };
-  if (match === ME && column.kind === "uuid") return { op: "eq", column, values: [id] };
+  if (match === ME && isPerson(column)) return { op: "eq", column, values: [id] };
   if (isList(match)) return { op: "in", column, values: match.map(String) };
   return { op: "eq", column, values: [String(match)] };
 }

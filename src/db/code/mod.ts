@@ -6,7 +6,7 @@
  */
 import { readFileSync } from "node:fs";
 import { APP_SWITCH_NAMES, APP_SWITCHES, describeSwitch, STOP_BITS } from "../../app_switch.ts";
-import { type IndexPart, SQL } from "../../kinds/mod.ts";
+import { type IndexPart, KINDS, SQL } from "../../kinds/mod.ts";
 import { PERSON_BIT } from "../../principal.ts";
 import { INTENDED } from "../../problem.ts";
 import { FOUND } from "../../std/found.ts";
@@ -42,6 +42,12 @@ const CONSTANTS: Readonly<Record<string, unknown>> = {
     .map(quoteLiteral)
     .join(", "),
   STOP_BITS,
+  // Their values in responses are texts, also if a row had another value before.
+  TEXT_KINDS: KINDS.filter(
+    (kind) => SQL[kind].isSentAsText === true || SQL[kind].type?.printed === "text",
+  )
+    .map(quoteLiteral)
+    .join(", "),
   // Of a column that `format` inserts.
   TEXT_REST: toFormat(SQL.string.parts?.rest),
   TEXT_START: toFormat(SQL.string.parts?.start),

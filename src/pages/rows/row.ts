@@ -1,4 +1,5 @@
 /** A row as the endpoints send it, and the names of rows. Used by the server and by the scripts of the grid. @module */
+import { FIELDS } from "../../kinds/mod.ts";
 import type { NamedColumn, TableDefinition } from "../../schema/mod.ts";
 import { isObject } from "../../std/json.ts";
 import { splitObject } from "../../std/json_text.ts";
@@ -32,11 +33,11 @@ export type Labels = ReadonlyMap<string, string>;
 
 const LABEL_CHARS = 60;
 
-/** The column with the label of a row: the first unique text column, otherwise the first text column. */
+/** The column with the label of a row: the first unique column of free text, otherwise the first one. */
 export function findLabelColumn({
   columns,
 }: Pick<TableDefinition, "columns">): NamedColumn | undefined {
-  const texts = columns.filter(({ kind }) => kind === "string");
+  const texts = columns.filter(({ kind }) => FIELDS[kind].isFreeText === true);
   return texts.find(({ unique }) => unique) ?? texts[0];
 }
 

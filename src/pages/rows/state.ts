@@ -43,7 +43,7 @@ export function toState({ name, kind }: NamedColumn, row: Row): State {
 /** The exact text of a state: its lines end as in the row, where it has the same lines. */
 export function withLineEnds(column: NamedColumn, state: State, row: Row): State {
   const original = row[column.name];
-  if (typeof state === "string" || column.kind !== "string" || typeof original !== "string")
+  if (typeof state === "string" || !isFreeText(column) || typeof original !== "string")
     return state;
   return { text: restoreLineEnds(state.text, original) };
 }

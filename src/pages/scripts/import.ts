@@ -5,6 +5,7 @@
  * @module
  */
 
+import { FIELDS } from "../../kinds/mod.ts";
 import {
   DAY_ORDERS,
   decideDayOrder,
@@ -147,7 +148,7 @@ async function chooseFile(
     {},
     ...renderFormat({ encoding, protection, isCsv: file.format === "csv" }),
     ...renderMapping(table, read, targets),
-    ...(table.columns.some(({ kind }) => kind === "timestamp") ? [zone.field] : []),
+    ...(table.columns.some(({ kind }) => FIELDS[kind].control === "moment") ? [zone.field] : []),
     ...(page.hasFilters && hasUniques(table) ? sync.fields : []),
     element("div", { class: "action-buttons" }, button),
   );

@@ -1,5 +1,5 @@
 /** Reads pasted texts in the notations that a file can have. The grid loads it at the first paste: most visits need no paste. @module */
-import { VALUES } from "../../kinds/mod.ts";
+import { FIELDS, VALUES } from "../../kinds/mod.ts";
 import {
   CUT_SHORT,
   decideDayOrder,
@@ -16,7 +16,7 @@ export function makePasteReader() {
   return (column: NamedColumn, text: string, line: number) => {
     if (column.values === undefined && isCutShort(text)) return { issue: CUT_SHORT };
     const { fromCsv } = VALUES[column.kind];
-    const isTyped = column.kind === "json" || column.kind === "ref";
+    const isTyped = ["json", "reference"].includes(FIELDS[column.kind].control);
     if (fromCsv === undefined || isTyped || text.trim() === "") return undefined;
     const position = { line, column: column.name, delimiter: "\t" };
     const unread = fromCsv(text, {

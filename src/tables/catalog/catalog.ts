@@ -13,6 +13,7 @@ import {
   dialectOf,
   PLAIN,
 } from "../../db/mod.ts";
+import { isReference } from "../../kinds/mod.ts";
 import type { Principal } from "../../principal.ts";
 import type { NamedColumn, TableDefinition } from "../../schema/mod.ts";
 import { canonicalJson } from "../../std/json.ts";
@@ -199,5 +200,5 @@ export function queryColumns({ columns, view }: ColumnSet): ColumnSet["columns"]
 
 /** The references among {@linkcode queryColumns}. Plans number them from 1. */
 export function referenceColumns(set: ColumnSet): ColumnSet["columns"] {
-  return queryColumns(set).filter(({ kind }) => kind === "ref");
+  return queryColumns(set).filter(isReference);
 }

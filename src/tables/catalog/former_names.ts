@@ -8,7 +8,9 @@
  *
  * @module
  */
+
 import { isNamed } from "../../db/mod.ts";
+import { hasOwnType, SQL } from "../../kinds/mod.ts";
 import type { Kind, TableDefinition } from "../../schema/mod.ts";
 import {
   type Constraint,
@@ -37,13 +39,13 @@ export function keyName(column: string): string {
 
 /** Whether a column of this kind can have a key. */
 export function canHaveKey(kind: Kind): boolean {
-  return kind === "number" || kind === "decimal";
+  return SQL[kind].formerKey !== undefined;
 }
 
 /** Every name that an index can have had, besides that in the record. */
 export function formerNames({ name, columns }: TableDefinition, index: Constraint): string[] {
   const search = formerName(name, index);
-  const enums = columns.filter((column) => column.kind === "enum");
+  const enums = columns.filter(hasOwnType);
   const split = enums
     .filter((column) => index.kind === "idx" && index.columns.includes(column.name))
     .flatMap(({ values = [] }) => [...values, null].map((value) => splitName(search, value)));

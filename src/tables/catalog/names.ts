@@ -4,7 +4,7 @@
  *
  * @module
  */
-import { SQL } from "../../kinds/mod.ts";
+import { hasOwnType, isReference, SQL } from "../../kinds/mod.ts";
 import type { Kind, NamedColumn, TableDefinition } from "../../schema/mod.ts";
 
 export const MAX_BYTES = 63;
@@ -73,9 +73,10 @@ function searchName(table: string, index: Pick<Constraint, "kind" | "columns" | 
 
 /** Whether releases before 0.2.0 gave the other name to another index: see {@linkcode formerNames}. */
 function isNewForm({ kind, kinds }: Pick<Constraint, "kind" | "kinds">): boolean {
-  if (kinds.some((column) => column === "number" || column === "decimal")) return true;
-  const first = kinds.indexOf("enum");
-  return first !== -1 && (kind === "idx" || kinds.slice(first).some((column) => column !== "enum"));
+  if (kinds.some((column) => SQL[column].formerKey !== undefined)) return true;
+  const isOwn = kinds.map((column) => hasOwnType({ kind: column }));
+  const first = isOwn.indexOf(true);
+  return first !== -1 && (kind === "idx" || isOwn.slice(first).includes(false));
 }
 
 type Suffix =
@@ -120,7 +121,7 @@ export const keysOf = remember((table): readonly Constraint[] => {
 
 /** The indexes of a table that are not unique: the declared indexes, and one for each reference. */
 export const indexesOf = remember((table): readonly Constraint[] => {
-  const single = toSingles(table, ({ index, kind }) => index || kind === "ref");
+  const single = toSingles(table, (column) => column.index || isReference(column));
   return toConstraints(table, [...single, ...table.indexes], "idx").map((index) => {
     const appId = table.deferred?.indexes[index.name];
     return appId === undefined ? index : { ...index, appId };
@@ -128,7 +129,7 @@ export const indexesOf = remember((table): readonly Constraint[] => {
 });
 
 export function referencesOf(table: TableDefinition): Constraint[] {
-  const single = toSingles(table, ({ kind }) => kind === "ref");
+  const single = toSingles(table, isReference);
   return toConstraints(table, single, "fkey");
 }
 

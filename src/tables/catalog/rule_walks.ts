@@ -6,7 +6,7 @@
  * @module
  */
 
-import { SQL } from "../../kinds/mod.ts";
+import { isPerson, SQL } from "../../kinds/mod.ts";
 import {
   type Alternative,
   allowsAll,
@@ -126,7 +126,7 @@ function isSearched({ kind }: WalkColumn, match: Match): boolean {
   if (isReadable(match)) return false;
   if (isMemberOf(match)) return true;
   const { parts, ends } = SQL[kind];
-  if (ends === undefined || (kind === "uuid" && match !== ME && match !== null)) return false;
+  if (ends === undefined || (isPerson({ kind }) && match !== ME && match !== null)) return false;
   if (parts === undefined) return true;
   return listValues(match)?.every((value) => value === null || parts.isWhole(`${value}`)) === true;
 }

@@ -6,6 +6,7 @@
  * @module
  */
 
+import { isPerson } from "../../kinds/mod.ts";
 import {
   type Alternative,
   type Change,
@@ -179,7 +180,7 @@ function reachMatch(reach: Reach, { table: target }: NamedColumn, match: Match):
   if (members === undefined) return;
   const { where = {} } = match;
   const found = members.columns.filter(
-    ({ kind, table }) => kind === "uuid" || (table !== undefined && table === target),
+    (column) => isPerson(column) || (column.table !== undefined && column.table === target),
   );
   useColumns(reach, members, [...found.map(({ name }) => name), ...Object.keys(where)]);
   reachRule(reach, members, [where]);
@@ -200,7 +201,7 @@ export function membershipOf(
   target: string | undefined,
 ): { readonly person: string; readonly reference: string } {
   const columns = ownValue(others, members)?.columns ?? [];
-  const [person, secondPerson] = columns.filter(({ kind }) => kind === "uuid");
+  const [person, secondPerson] = columns.filter(isPerson);
   const [reference, secondReference] = columns.filter(
     ({ table }) => table !== undefined && table === target,
   );

@@ -5,7 +5,7 @@
  * @module
  */
 
-import { type Kind, SQL } from "../../kinds/mod.ts";
+import { hasOwnType, type Kind, SQL } from "../../kinds/mod.ts";
 import { type ColumnSet, queryColumns } from "./catalog.ts";
 import { type Constraint, indexesOf, keysOf, nameOf, type RecordedDefinition } from "./names.ts";
 
@@ -60,7 +60,9 @@ function toWalk({ table, index }: Built, known: ReadonlyMap<string, WalkColumn>)
   const names = [...index.columns, ...(isOpen ? [ID.name] : [])];
   const columns = names.flatMap((name) => known.get(name) ?? []);
   const [first] = columns;
-  const isSorted = columns.every(({ kind }) => kind === "enum" || SQL[kind].ends !== undefined);
+  const isSorted = columns.every(
+    ({ kind }) => hasOwnType({ kind }) || SQL[kind].ends !== undefined,
+  );
   if (first === undefined || columns.length < names.length || !isSorted) return undefined;
   const isOptional = table.columns.some(({ name, required }) => name === first.name && !required);
   // Such an index contains only the starts of texts.

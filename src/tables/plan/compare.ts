@@ -31,7 +31,7 @@ const ASPECTS: readonly { name: string; show: (column: NamedColumn) => string }[
 ];
 
 export function showType(column: NamedColumn): string {
-  return column.kind === "ref" ? `ref(${column.table})` : column.kind;
+  return column.table !== undefined ? `ref(${column.table})` : column.kind;
 }
 
 /** Every difference by which another app's declaration does not fit the table. */

@@ -6,7 +6,7 @@
  */
 
 import { dialectOf } from "../../db/mod.ts";
-import { VALUES } from "../../kinds/mod.ts";
+import { isReference, VALUES } from "../../kinds/mod.ts";
 import { type Definition, QUOTAS, type TableDefinition } from "../../schema/mod.ts";
 import { canonicalJson } from "../../std/json.ts";
 import { findReplaced } from "../../std/names.ts";
@@ -158,7 +158,7 @@ const NOTHING: Plan = { steps: [], conflicts: [], notes: [] };
 function planNewTable(declared: TableDefinition): Plan {
   const { name } = declared;
   const table = withoutRules(declared);
-  const references = declared.columns.filter((column) => column.kind === "ref");
+  const references = declared.columns.filter(isReference);
   return {
     steps: [
       { kind: "create_table", table },

@@ -6,7 +6,7 @@
  */
 
 import { dialectOf } from "../../db/mod.ts";
-import { VALUES } from "../../kinds/mod.ts";
+import { isReference, VALUES } from "../../kinds/mod.ts";
 import { Problem } from "../../problem.ts";
 import {
   findColumnNameIssue,
@@ -223,7 +223,7 @@ function findUnfit(found: TableState, change: ChangeOf<"retype_column">) {
   const { column, type } = change;
   const before = findColumn(found, change);
   if (before.kind === type.kind) return REASONS.sameType(change, type.kind);
-  if (before.kind === "ref") return REASONS.isReference(change);
+  if (isReference(before)) return REASONS.isReference(change);
   const next = changeTable(found.definition, change);
   const isOver = ({ columns }: { columns: readonly string[] }) => columns.includes(column);
   const isKey = keysOf(found.definition).some(isOver);

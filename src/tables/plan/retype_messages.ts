@@ -15,6 +15,7 @@ import {
   quoteName,
   SIGNALS,
 } from "../../db/mod.ts";
+import { hasOwnType } from "../../kinds/mod.ts";
 import { allows } from "../../principal.ts";
 import type { NamedColumn } from "../../schema/mod.ts";
 import { canonicalJson } from "../../std/json.ts";
@@ -62,7 +63,7 @@ export function renderBegin(
     lock,
     ...MESSAGE_SETTINGS,
     `select rowhouse.begin_retype(${quoteLiteral(appId)}, ${quoteLiteral(table)}, ${quoteLiteral(canonicalJson(change))}::pg_catalog.jsonb)`,
-    ...(column.kind === "enum" ? [`create type ${type} as enum (${labels})`] : []),
+    ...(hasOwnType(column) ? [`create type ${type} as enum (${labels})`] : []),
     renderLock(table),
     `alter table data.${quoteName(table)} add column "${COPY}" ${type}${initial}`,
   ].join(";\n");
@@ -183,9 +184,9 @@ begin
   end if;
 end`)}`,
     `alter table ${name} drop column ${renamed}`,
-    ...(before.kind === "enum" ? [`drop type data.${quoteName(type)}`] : []),
+    ...(hasOwnType(before) ? [`drop type data.${quoteName(type)}`] : []),
     `alter table ${name} rename column "${COPY}" to ${renamed}`,
-    ...(column.kind === "enum"
+    ...(hasOwnType(column)
       ? [`alter type data."${copyTypeName(table)}" rename to ${quoteName(type)}`]
       : []),
     ...(column.required ? [`alter table ${name} alter column ${renamed} set not null`] : []),
@@ -206,7 +207,7 @@ export function renderLock(table: string): string {
 /** The default of the copy. The name of its type can differ from the column's. */
 function copyDefault(table: string, column: NamedColumn): string {
   const text = sqlDefault({ name: table }, column);
-  if (column.kind !== "enum") return text;
+  if (!hasOwnType(column)) return text;
   return `${quoteLiteral(String(column.default))}::${copyType({ table, column })}`;
 }
 

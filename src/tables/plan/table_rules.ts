@@ -6,6 +6,7 @@
  * @module
  */
 
+import { isReference } from "../../kinds/mod.ts";
 import {
   countUpdated,
   type NamedColumn,
@@ -71,8 +72,7 @@ function findUnfillable(table: string, column: NamedColumn): Conflict[] {
 
 function findOtherType(table: string, column: NamedColumn, before: NamedColumn): Conflict[] {
   if (showType(column) === showType(before)) return [];
-  const isReference = column.kind === "ref" || before.kind === "ref";
-  const differ = isReference ? OWN.otherReference : OWN.otherType;
+  const differ = isReference(column) || isReference(before) ? OWN.otherReference : OWN.otherType;
   const compared = { wanted: showType(column), found: showType(before) };
   return [{ table, column: column.name, ...differ(compared) }];
 }
@@ -120,7 +120,7 @@ function findOtherValues({ declared, own, before }: Declarations): Conflict[] {
 
 /** PostgreSQL cannot use an enum value as a default in the transaction that adds it (55P04). */
 function findNewDefault(table: string, column: NamedColumn, before: NamedColumn): Conflict[] {
-  if (column.kind !== "enum" || column.default === undefined) return [];
+  if (column.values === undefined || column.default === undefined) return [];
   if (before.values === undefined || before.values.some((value) => value === column.default))
     return [];
   const conflict = OWN.newValueAsDefault(showDefault(column), showDefault(before));

@@ -6,6 +6,7 @@
  */
 
 import {
+  hasOwnType,
   type Conversion as KindConversion,
   SQL,
   type SqlKind,
@@ -59,9 +60,7 @@ export function copyTypeName(table: string): string {
 }
 
 export function copyType({ table, column }: Target): string {
-  return column.kind === "enum"
-    ? `data."${copyTypeName(table)}"`
-    : sqlType({ name: table }, column);
+  return hasOwnType(column) ? `data."${copyTypeName(table)}"` : sqlType({ name: table }, column);
 }
 
 // Defaults in one notation, to compare recorded defaults with PostgreSQL's output. Pure.

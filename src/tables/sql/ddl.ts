@@ -14,6 +14,7 @@ import {
   SIGNALS,
   TENANT_POLICY,
 } from "../../db/mod.ts";
+import { hasOwnType } from "../../kinds/mod.ts";
 import type { NamedColumn, TableDefinition } from "../../schema/mod.ts";
 import { type Cases, matchKind } from "../../std/match_kind.ts";
 import {
@@ -79,13 +80,11 @@ const RENDERERS: Cases<Step, string[]> = {
   rename: renderRename,
   drop_column: ({ table, column }) => [
     `alter table data.${quoteName(table)} drop column ${quoteName(column.name)}`,
-    ...(column.kind === "enum" ? [`drop type ${sqlType({ name: table }, column)}`] : []),
+    ...(hasOwnType(column) ? [`drop type ${sqlType({ name: table }, column)}`] : []),
   ],
   drop_table: ({ table }) => [
     `drop table data.${quoteName(table.name)}`,
-    ...table.columns
-      .filter(({ kind }) => kind === "enum")
-      .map((column) => `drop type ${sqlType(table, column)}`),
+    ...table.columns.filter(hasOwnType).map((column) => `drop type ${sqlType(table, column)}`),
   ],
   drop_enum_value: renderDropValue,
   swap_column: renderSwap,
@@ -235,12 +234,10 @@ end`)}`,
 }
 
 function renderEnumTypes(table: TableDefinition, columns: readonly NamedColumn[]): string[] {
-  return columns
-    .filter((column) => column.kind === "enum")
-    .map((column) => {
-      const labels = (column.values ?? []).map(quoteLiteral).join(", ");
-      return `create type data.${quoteName(enumTypeName(table.name, column.name))} as enum (${labels})`;
-    });
+  return columns.filter(hasOwnType).map((column) => {
+    const labels = (column.values ?? []).map(quoteLiteral).join(", ");
+    return `create type data.${quoteName(enumTypeName(table.name, column.name))} as enum (${labels})`;
+  });
 }
 
 function renderColumn(table: TableDefinition, column: NamedColumn): string {
@@ -313,12 +310,10 @@ function renderRename({ table, before, column }: Rename): string[] {
   const renamed = `data.${quoteName(table.name)}`;
   const toNames = (of: RecordedDefinition) => referencesOf(of).map(({ name }) => name);
   const references = pairNames(toNames(before), toNames(table));
-  const types = before.columns
-    .filter(({ kind }) => kind === "enum")
-    .map(({ name }) => ({
-      from: enumTypeName(before.name, name),
-      to: enumTypeName(table.name, rename(name)),
-    }));
+  const types = before.columns.filter(hasOwnType).map(({ name }) => ({
+    from: enumTypeName(before.name, name),
+    to: enumTypeName(table.name, rename(name)),
+  }));
   return [
     ...(before.name === table.name
       ? []

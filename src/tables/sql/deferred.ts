@@ -13,7 +13,7 @@ import {
   readValue,
   ViolationError,
 } from "../../db/mod.ts";
-import { SQL } from "../../kinds/mod.ts";
+import { isReference, SQL } from "../../kinds/mod.ts";
 import { type Log, logError } from "../../observe.ts";
 import { type NamedColumn, QUOTAS } from "../../schema/mod.ts";
 import { canonicalJson } from "../../std/json.ts";
@@ -192,7 +192,8 @@ function findDeferredColumns(next: RecordedDefinition, recorded: RecordedDefinit
 function findDeferredIndexes(next: RecordedDefinition, found: TableState): Record<string, string> {
   const before = new Set(indexesOf(found.definition).map(({ name }) => name));
   const deferred = indexesOf(next).filter(
-    ({ name, kinds }) => !before.has(name) && (kinds.length > 1 || kinds[0] !== "ref"),
+    ({ name, kinds }) =>
+      !before.has(name) && (kinds.length > 1 || !kinds.every((kind) => isReference({ kind }))),
   );
   return Object.fromEntries(deferred.map(({ name }) => [name, found.ownerAppId]));
 }

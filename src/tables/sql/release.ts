@@ -5,7 +5,7 @@
  * @module
  */
 import { type Database, DIALECT_NAMES, quoteLiteral } from "../../db/mod.ts";
-import { KINDS } from "../../kinds/mod.ts";
+import { isReference, KINDS } from "../../kinds/mod.ts";
 import type { Rule, TableDefinition } from "../../schema/mod.ts";
 import {
   type ColumnSet,
@@ -93,7 +93,7 @@ function listSampleViews(): ServedSet[] {
     columns: COLUMNS.columns.map((column) => ({
       ...plain,
       ...column,
-      ...(column.kind === "ref" ? { table: "teams" } : {}),
+      ...(isReference(column) ? { table: "teams" } : {}),
     })),
     rules: {
       allow: {

@@ -6,7 +6,7 @@
  */
 
 import { READER, TENANT_POLICY } from "../../db/mod.ts";
-import { SQL } from "../../kinds/mod.ts";
+import { hasOwnType, SQL } from "../../kinds/mod.ts";
 import type { NamedColumn, TableDefinition } from "../../schema/mod.ts";
 import {
   type ColumnSet,
@@ -172,7 +172,7 @@ function toConstraintFacts(path: string, table: RecordedDefinition): Fact[] {
 
 function toTypeFacts(table: TableDefinition): Fact[] {
   return table.columns
-    .filter((column) => column.kind === "enum")
+    .filter(hasOwnType)
     .map((column) => [
       `type ${enumTypeName(table.name, column.name)}`,
       JSON.stringify(column.values ?? []),

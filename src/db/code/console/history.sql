@@ -21,7 +21,7 @@ begin
     raise exception 'no such table' using errcode = 'RH004';
   end if;
   texts := array(select listed ->> 'name' from jsonb_array_elements(declared -> 'columns') as listed
-    where listed ->> 'kind' in ('decimal', 'string'));
+    where listed ->> 'kind' in (${TEXT_KINDS}));
   perform rowhouse.enter_app(app.id);
   perform set_config('enable_seqscan', 'off', true),
     set_config('plan_cache_mode', 'force_custom_plan', true);

@@ -68,7 +68,11 @@ export async function toValue(column: NamedColumn, input: Input, row?: Row): Pro
   const state = "state" in input ? input.state : readText(column, input);
   if (typeof state === "object" && "issue" in state) return state;
   if (state === "default") return { issue: "A stored row has no default" };
-  if (typeof state === "object" && column.kind === "ref" && !isUuid(state.text))
+  if (
+    typeof state === "object" &&
+    FIELDS[column.kind].control === "reference" &&
+    !isUuid(state.text)
+  )
     return await findReferenced(column, state.text);
   const exact = row === undefined ? state : withLineEnds(column, state, row);
   const json = toJson(column, exact);
@@ -156,14 +160,16 @@ export function describeSize(rows: number, columns: number): string {
 export function toShown(cell: HTMLTableCellElement, { row }: ListedRow): string {
   const column = findColumn(columnOf(cell) ?? "");
   const state = column === undefined ? "null" : toState(column, row);
-  if (typeof state === "string") return "";
-  return column?.kind === "ref" ? (labels.get(state.text) ?? state.text) : state.text;
+  if (column === undefined || typeof state === "string") return "";
+  return FIELDS[column.kind].control === "reference"
+    ? (labels.get(state.text) ?? state.text)
+    : state.text;
 }
 
 /** A copied reference is pasted by its text: the id could be of another table. */
-export function isSameKind({ kind, required }: NamedColumn, json: string): boolean {
-  if (json === "null") return !required;
-  return kind === "string" && json.startsWith('"');
+export function isSameKind(column: NamedColumn, json: string): boolean {
+  if (json === "null") return !column.required;
+  return isFreeText(column) && json.startsWith('"');
 }
 
 /** The references among new values, whose labels the preview shows. */

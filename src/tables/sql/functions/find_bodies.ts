@@ -214,7 +214,7 @@ export function findGroupsBody(table: ServedSet, site: FunctionSite): string {
   const columns = queryColumns(table);
   const { rows, terms } = renderFound(table);
   const constants = [
-    `array[${columns.map(({ kind }) => kind === "string").join(", ")}]::bool[]`,
+    `array[${columns.map(({ kind }) => SQL[kind].width === undefined).join(", ")}]::bool[]`,
     toTextArray(columns.map(toShown)),
     toTextArray(columns.map(toSummed)),
   ];

@@ -10,7 +10,7 @@
  */
 
 import { quoteLiteral, quoteName } from "../../../db/mod.ts";
-import { SQL } from "../../../kinds/mod.ts";
+import { isPerson, SQL } from "../../../kinds/mod.ts";
 import { isMemberOf, type Match, ME, ownValue } from "../../../schema/mod.ts";
 import {
   placeholdersOf,
@@ -80,7 +80,7 @@ function valuesOf(
   { who }: Place,
 ): string[] {
   if (isMemberOf(match)) return [MEMBER];
-  if (match === ME && column.kind === "uuid") return [who];
+  if (match === ME && isPerson(column)) return [who];
   const { parts } = SQL[column.kind];
   const text = String(match);
   if (parts === undefined) return [`${quoteLiteral(text)}::${sqlType(table, column)}`];

@@ -10,6 +10,7 @@
  */
 
 import { quoteLiteral, quoteName } from "../../../db/mod.ts";
+import { isPerson } from "../../../kinds/mod.ts";
 import {
   type Alternative,
   allowsAll,
@@ -159,7 +160,7 @@ function renderMatch(table: Compared, { column: named, match }: ColumnMatch, pla
   if (isMemberOf(match)) return renderMembership(table, { column, match, value }, place);
   if (isReadable(match)) return renderReadable(table, column, { ...place, value });
   if (match === null) return `${value} is null`;
-  if (match === ME && column.kind === "uuid") return `${value} = ${place.who}`;
+  if (match === ME && isPerson(column)) return `${value} = ${place.who}`;
   const type = sqlType(table, column);
   const literal = (each: RuleValue) =>
     `${quoteLiteral(typeof each === "string" ? each : JSON.stringify(each))}::${type}`;

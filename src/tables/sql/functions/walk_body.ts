@@ -12,7 +12,7 @@
  */
 
 import { quoteLiteral, quoteName, SIGNALS } from "../../../db/mod.ts";
-import { SQL } from "../../../kinds/mod.ts";
+import { isPerson, SQL } from "../../../kinds/mod.ts";
 import { type Alternative, type Match, ME } from "../../../schema/mod.ts";
 import { MAX_ROWS } from "../../../std/limits.ts";
 import {
@@ -244,7 +244,7 @@ function proveAlternative(
 
 /** A value of a rule as the texts of the terms of its column in a position; `undefined`: no range has exactly its rows. */
 function toTexts({ kind }: WalkColumn, match: Match): string[] | undefined {
-  if (match === ME && kind === "uuid") return [`${WHO}::text`];
+  if (match === ME && isPerson({ kind })) return [`${WHO}::text`];
   if (typeof match === "object") return undefined;
   const { parts } = SQL[kind];
   const text = String(match);

@@ -105,7 +105,7 @@ function renderTerm(
   const match = renderMatch(kind, form, isFound);
   if (form === "former" && canHaveKey(kind)) {
     const key = quoteName(keyName(NAME));
-    const exact = kind === "decimal" ? `, ${quoteName(NAME)}` : "";
+    const exact = SQL[kind].formerKey === "rounded" ? `, ${quoteName(NAME)}` : "";
     return { terms: `${key}${exact}`, rows: `${key} is not null`, match };
   }
   const search = form === "plain" ? {} : { search: "" };
