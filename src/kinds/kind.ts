@@ -266,6 +266,8 @@ export type FieldKind = {
     | "json"
     | "choice"
     | "reference";
+  /** The input of a `line`, which selects a keyboard. Without it, of any text. */
+  readonly input?: "email" | "url";
   /** The values to choose from. */
   readonly choices?: (column: Details) => readonly string[];
   /** Whether an empty text is a value, and spaces at its ends are significant. */
@@ -276,7 +278,9 @@ export type FieldKind = {
   readonly toText?: (value: unknown, json: string) => string;
   /** Typed text as JSON. Without it, a JSON string. */
   readonly toJson?: (text: string) => string;
-  readonly cell: "text" | "plain" | "mono" | "moment" | "json" | "pill" | "reference";
+  readonly cell: "text" | "plain" | "mono" | "moment" | "json" | "pill" | "link" | "reference";
+  /** The address that a value names, of http, https or mailto; `undefined` if it names none. */
+  readonly toLink?: (text: string) => string | undefined;
   /** Whether values are compared by their digits. */
   readonly isNumeric?: boolean;
   readonly search: SearchField;

@@ -8,6 +8,7 @@ import {
   decimalSql,
   decimalValue,
 } from "./decimal.ts";
+import { type EmailTypes, emailCompare, emailField, emailSql, emailValue } from "./email.ts";
 import { type EnumTypes, enumCompare, enumField, enumSql, enumValue } from "./enum.ts";
 import { type IntegerTypes, integerField, integerSql, integerValue } from "./integer.ts";
 import { type JsonTypes, jsonField, jsonSql, jsonValue } from "./json.ts";
@@ -22,6 +23,7 @@ import {
   timestampSql,
   timestampValue,
 } from "./timestamp.ts";
+import { type UrlTypes, urlField, urlSql, urlValue } from "./url.ts";
 import { type UuidTypes, uuidCompare, uuidField, uuidSql, uuidValue } from "./uuid.ts";
 
 export type { IsoDate } from "./date.ts";
@@ -41,6 +43,8 @@ export { shortenId } from "./uuid.ts";
 /** All column kinds, in the order of the documentation. */
 export const KINDS = [
   "string",
+  "email",
+  "url",
   "number",
   "integer",
   "decimal",
@@ -58,6 +62,8 @@ export type Kind = (typeof KINDS)[number];
 
 /** The types of the kinds whose builders have no arguments. */
 export type PlainTypes = StringTypes &
+  EmailTypes &
+  UrlTypes &
   NumberTypes &
   IntegerTypes &
   DecimalTypes &
@@ -74,6 +80,8 @@ export type KindTypes<Detail> = PlainTypes &
 
 export const VALUES: Readonly<Record<Kind, ValueKind>> = {
   string: stringValue,
+  email: emailValue,
+  url: urlValue,
   number: numberValue,
   integer: integerValue,
   decimal: decimalValue,
@@ -88,6 +96,8 @@ export const VALUES: Readonly<Record<Kind, ValueKind>> = {
 
 export const SQL: Readonly<Record<Kind, SqlKind>> = {
   string: stringSql,
+  email: emailSql,
+  url: urlSql,
   number: numberSql,
   integer: integerSql,
   decimal: decimalSql,
@@ -102,6 +112,8 @@ export const SQL: Readonly<Record<Kind, SqlKind>> = {
 
 export const FIELDS: Readonly<Record<Kind, FieldKind>> = {
   string: stringField,
+  email: emailField,
+  url: urlField,
   number: numberField,
   integer: integerField,
   decimal: decimalField,
@@ -116,6 +128,7 @@ export const FIELDS: Readonly<Record<Kind, FieldKind>> = {
 
 /** The order of values. Without it, texts are compared by code points, other values as numbers. */
 export const COMPARES: Readonly<Partial<Record<Kind, Compare>>> = {
+  email: emailCompare,
   decimal: decimalCompare,
   uuid: uuidCompare,
   timestamp: timestampCompare,

@@ -40,6 +40,12 @@ export const ID_PATTERN: string = `^[a-z0-9]{${ID_LENGTH}}$`;
 
 /** Maximum number of characters in an email address. @see https://www.rfc-editor.org/errata/eid1690 */
 export const EMAIL_MAX_CHARS = 254;
+/** An address of ASCII letters, with a domain of several labels. */
+export const EMAIL_PATTERN: string = (() => {
+  const local = "[A-Za-z0-9!#$%&'*+/=?^_`{|}~-]+";
+  const label = "[A-Za-z0-9]([A-Za-z0-9-]{0,61}[A-Za-z0-9])?";
+  return `^${local}(\\.${local})*@(${label}\\.)+${label}$`;
+})();
 
 // UUIDs as text. Ignores version and variant, like PostgreSQL.
 

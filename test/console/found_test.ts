@@ -16,6 +16,8 @@ const SCHEMA = defineSchema({
     code: t.string().unique(),
     needed: t.string().required(),
     string: t.string(),
+    email: t.email(),
+    url: t.url(),
     integer: t.integer(),
     number: t.number(),
     decimal: t.decimal(),
@@ -32,6 +34,8 @@ const SCHEMA = defineSchema({
 const EXPECTED: Readonly<Record<(typeof KINDS)[number] | "needed", string>> = {
   needed: "a text",
   string: "a text",
+  email: "an email address, such as ada@example.org",
+  url: "an absolute http or https URL, such as https://example.org/path",
   integer: "a whole number",
   number: "a number",
   decimal: "a decimal number as a text, such as “12.50”",
@@ -53,6 +57,8 @@ const BODIES: readonly Record<string, readonly [value: unknown, found: string]>[
   {
     needed: [null, "null"],
     string: [17_431_743, "a whole number"],
+    email: [`${SECRET}@x`, "a text of up to 10 characters"],
+    url: [`ftp://${SECRET}`, "a text of up to 100 characters"],
     integer: [1743.25, "a decimal number"],
     number: ["17431743", "a text that looks like a number"],
     decimal: [17_431_743, "a whole number"],
@@ -67,6 +73,8 @@ const BODIES: readonly Record<string, readonly [value: unknown, found: string]>[
   {
     needed: [[SECRET], "a list"],
     string: [{ [SECRET]: SECRET }, "an object"],
+    email: [[SECRET], "a list"],
+    url: ["", "an empty text"],
     integer: ["", "an empty text"],
     number: ["   ", "a text of spaces"],
     decimal: ["1e17", "a text that looks like a number"],

@@ -11,6 +11,18 @@ export const EVERY_KIND = defineSchema({
     usual: t.string().required().default("a default"),
     single: t.string().unique(),
   },
+  emails: {
+    plain: t.email(),
+    wanted: t.email().required(),
+    usual: t.email().required().default("ada@example.org"),
+    single: t.email().unique(),
+  },
+  urls: {
+    plain: t.url(),
+    wanted: t.url().required(),
+    usual: t.url().required().default("https://example.org/"),
+    single: t.url().unique(),
+  },
   numbers: {
     plain: t.number(),
     wanted: t.number().required(),
@@ -66,6 +78,8 @@ export const EVERY_KIND = defineSchema({
 /** The table for each kind. */
 export const TABLE_OF: Readonly<Record<Kind, string>> = {
   string: "strings",
+  email: "emails",
+  url: "urls",
   number: "numbers",
   integer: "integers",
   decimal: "decimals",

@@ -129,6 +129,14 @@ const uuid = {
   fromText: (typed) => (UUID.test(typed) ? typed.toLowerCase() : undefined),
 } satisfies KindCase;
 
+const EMAIL =
+  /^[\w!#$%&'*+/=?^`{|}~-]+(\.[\w!#$%&'*+/=?^`{|}~-]+)*@([a-z\d][a-z\d-]*\.)+[a-z\d]+$/i;
+/** As browsers read and write it: the same text, or with the path that a host without one has. */
+function isUrl(value: string): boolean {
+  const { protocol = "", href = "", username = "" } = URL.canParse(value) ? new URL(value) : {};
+  return /^https?:$/.test(protocol) && username === "" && [value, `${value}/`].includes(href);
+}
+
 /** A new kind does not compile until it is here. */
 export const KIND_CASES: Readonly<Record<Kind, KindCase>> = {
   string: {
@@ -137,6 +145,13 @@ export const KIND_CASES: Readonly<Record<Kind, KindCase>> = {
       ...["\n", "\t", "'=1+1", "=1+1", "@x", "\u{10ffff}", "\uffee", "\ufeffx", "a\u0301", "ς"],
       ...["-7", "007", "1.50", "1e5", "9007199254740991", "9007199254740992", "true", "TRUE"],
       ...["2026-01-02", "2026-02-30", "2026-01-02T03:04:05.5Z", "0001-01-01T00:00:00+01:00"],
+      ...[
+        "Ada@Example.org",
+        "ada@example",
+        "https://example.org/a",
+        "https://a@b.org",
+        "ftp://a.org",
+      ],
       ...[IDS[0]?.toUpperCase() ?? "", '{"a":1}', "open", "x".repeat(5000), "*", "a*b", "%", "_"],
     ],
     any: fc.oneof(
@@ -146,6 +161,41 @@ export const KIND_CASES: Readonly<Record<Kind, KindCase>> = {
     order: byCodePoint,
     toText: text,
     fromText: (typed) => typed,
+  },
+  email: {
+    edges: [
+      ...[
+        "ada@example.org",
+        "a@b.c",
+        "0@0.0",
+        "!#$%&'*+/=?^_`{|}~-@x.org",
+        "a.b+c@x-y.example.org",
+      ],
+      `${"x".repeat(187)}@${"y".repeat(60)}.org`,
+    ],
+    any: fc
+      .tuple(fc.stringMatching(/^[a-z0-9_+-]{1,20}$/), fc.domain())
+      .map(([local, domain]) => `${local}@${domain.toLowerCase()}`)
+      .filter((value) => value.length <= 254),
+    spell: (value) => [text(value).toUpperCase()],
+    order: byText,
+    toText: text,
+    fromText: (typed) => (EMAIL.test(typed) ? typed.toLowerCase() : undefined),
+  },
+  url: {
+    edges: [
+      ...["https://example.org", "http://a:65535/?q=1#x", "https://1.2.3.4/~ada/(b);c='d'"],
+      ...[
+        "https://xn--bcher-kva.example/%C3%A4?a[b]=|c",
+        `https://example.org/${"x".repeat(2028)}`,
+      ],
+    ],
+    any: fc
+      .webUrl({ withQueryParameters: true, withFragments: true })
+      .map((value) => new URL(value).href),
+    order: byText,
+    toText: text,
+    fromText: (typed) => (isUrl(typed) ? typed : undefined),
   },
   number: {
     edges: [

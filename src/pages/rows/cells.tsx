@@ -140,6 +140,7 @@ const CELLS = {
     return { text, content: renderCode(text) };
   },
   pill: (text) => ({ text, content: <span class="pill pill-plain">{text}</span> }),
+  link: (text, { column }) => ({ text, content: renderLink(text, column) }),
   reference: (text, input) => ({ content: renderReference(text, input) }),
 } satisfies Record<FieldKind["cell"], (text: string, input: CellInput) => Cell>;
 
@@ -178,6 +179,26 @@ function renderReference(id: string, { column: { table = "" }, tables, labels }:
     <>
       {name}
       <a class="cell-link" href={path} aria-label={`Open row ${shortenId(id)} of ${table}`}>
+        ↗
+      </a>
+    </>
+  );
+}
+
+/** The link is next to the text, because a press on the text edits the value. */
+function renderLink(text: string, { kind }: NamedColumn): Html {
+  const to = FIELDS[kind].toLink?.(text);
+  if (to === undefined) return renderString(text);
+  return (
+    <>
+      {renderString(text)}
+      <a
+        class="cell-link"
+        href={to}
+        rel="noopener noreferrer"
+        target="_blank"
+        aria-label={`Open ${cut(text)}`}
+      >
         ↗
       </a>
     </>

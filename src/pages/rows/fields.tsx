@@ -39,7 +39,8 @@ const TEXT_ROWS = 8;
 export function renderRowField(field: RowField): Html {
   const { column, issues, now, target } = field;
   const { name } = column;
-  const hint = FIELDS[column.kind].hint;
+  const { hint, toLink } = FIELDS[column.kind];
+  const link = toLink?.(toText(field.state));
   const isInvalid = issues.length > 0;
   const ids = [
     hint !== undefined && `hint.${name}`,
@@ -61,6 +62,13 @@ export function renderRowField(field: RowField): Html {
       {hint !== undefined && (
         <p class="hint" id={`hint.${name}`}>
           {hint}
+        </p>
+      )}
+      {link !== undefined && (
+        <p class="hint">
+          <a href={link} rel="noopener noreferrer" target="_blank">
+            Open the address
+          </a>
         </p>
       )}
       {target !== undefined && (
@@ -110,7 +118,10 @@ const CONTROLS = {
   date: ({ text, common }) => (
     <input type="date" {...common} min="0001-01-01" max="9999-12-31" value={text} />
   ),
-  line: ({ text, common }) => <input type="text" {...common} value={text} />,
+  line: ({ field, text, common }) => {
+    const type = FIELDS[field.column.kind].input ?? "text";
+    return <input type={type} {...common} inputmode={type} value={text} />;
+  },
   number: ({ text, common }) => <input type="text" {...common} inputmode="decimal" value={text} />,
   moment: ({ text, common }) => <input type="text" {...common} data-moment value={text} />,
   lines: ({ text, common }) => (

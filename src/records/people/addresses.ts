@@ -10,7 +10,7 @@ import { domainToASCII } from "node:url";
 import { call, type Database } from "../../db/mod.ts";
 import { Problem } from "../../problem.ts";
 import { cleanPasted } from "../../std/pasted_text.ts";
-import { EMAIL_MAX_CHARS } from "../../std/patterns.ts";
+import { EMAIL_MAX_CHARS, EMAIL_PATTERN } from "../../std/patterns.ts";
 import { quote } from "../../std/quote.ts";
 import { type Actor, runAction } from "../actions/action.ts";
 import { findIssues, rejectFor, unknownUser, usedEmail } from "../actions/rejections.ts";
@@ -141,8 +141,7 @@ export async function confirmAddresses(
 
 // People's addresses in their canonical form.
 
-const EMAIL =
-  /^[a-z0-9!#$%&'*+/=?^_`{|}~-]+(\.[a-z0-9!#$%&'*+/=?^_`{|}~-]+)*@([a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?\.)+[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$/;
+const EMAIL = new RegExp(EMAIL_PATTERN);
 
 /**
  * An address in the form that is compared and stored: lowercase, and the domain in ASCII letters (`xn--`). Also understands

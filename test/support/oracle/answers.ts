@@ -4,6 +4,7 @@
  *
  * @module
  */
+import { isText } from "../../../src/kinds/mod.ts";
 import type { Json, TableDefinition } from "../../../src/schema/mod.ts";
 import { makeCompare, matches, type TableKinds } from "../../../src/sdk/matches.ts";
 import type { Row } from "./rules.ts";
@@ -91,7 +92,9 @@ export function makeOrder(view: View, query: Pick<Query, "table" | "orderBy">): 
       if (left === null || right === null) return left === null ? 1 : -1;
       const column = kinds.get(name);
       const [first, second] = [left, right].map((value) =>
-        column?.kind === "string" ? toParts(value as string) : [value as number | boolean],
+        column !== undefined && isText(column)
+          ? toParts(value as string)
+          : [value as number | boolean],
       );
       const difference =
         first

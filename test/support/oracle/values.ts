@@ -57,6 +57,8 @@ const EDGE_DECIMALS = [
 
 export const DRAW: Readonly<Record<Kind, (random: Random) => Json>> = {
   string: (random) => pick(random, isTrue(random, 3) ? CUT_TEXTS : TEXTS),
+  email: (random) => `${pick(random, ["ada", "a+b", "x.y"])}@${pick(random, ["a.org", "b.org"])}`,
+  url: (random) => `https://${pick(random, ["a.org/", "b.org/?c=(d)", `${"x".repeat(50)}.org`])}`,
   number: (random) =>
     pick(random, [
       ...[0, -0, -1, 1, 2.5, 1e21, 1e-7, 12_345_678_901_234, 0.1, 0.1 + 2 ** -56],
@@ -98,6 +100,10 @@ export function drawUnique(kind: Kind, n: number, random: Random): Json {
   switch (kind) {
     case "string":
       return `${[...pick(random, CUT_TEXTS)].slice(0, 66).join("")}${n}`;
+    case "email":
+      return `ada${n}@example.org`;
+    case "url":
+      return `https://example.org/${n}`;
     case "number":
     case "integer":
       return n - 50;

@@ -67,7 +67,9 @@ function focusFirst(dialog: HTMLDialogElement): void {
   );
   const first = field ?? dialog.querySelector<HTMLElement>(".action-buttons a");
   first?.focus();
-  if (first instanceof HTMLTextAreaElement || first instanceof HTMLInputElement)
+  const isField = first instanceof HTMLTextAreaElement || first instanceof HTMLInputElement;
+  // A date and an email address have no selection.
+  if (isField && first.selectionStart !== null)
     first.setSelectionRange(first.value.length, first.value.length);
 }
 

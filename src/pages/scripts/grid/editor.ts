@@ -170,7 +170,8 @@ export async function openCell(cell: HTMLTableCellElement): Promise<boolean> {
   if (shown === undefined || typed === "") return true;
   const control = findControl(shown.form, column);
   if (isTextField(control)) {
-    control.setRangeText(typed, 0, control.value.length, "end");
+    // The end of an input for addresses cannot be selected otherwise.
+    control.value = typed;
     control.dispatchEvent(new Event("input", { bubbles: true }));
   } else {
     // A choice or a calendar cannot take the text over: the text replaces the value, and the focus closes the form.

@@ -1,0 +1,66 @@
+/** Columns of email addresses: text in one form, so that two spellings of an address are equal. @module */
+import { EMAIL_MAX_CHARS, EMAIL_PATTERN } from "../std/patterns.ts";
+import { quoteLiteral } from "../std/quote.ts";
+import type { Compare, FieldKind, SqlKind, Types, ValueKind } from "./kind.ts";
+import { OPERATORS } from "./operators.ts";
+import { stringField, stringSql } from "./string.ts";
+import { compareTexts } from "./text_parts.ts";
+
+export type EmailTypes = {
+  /** A column of email addresses, in lowercase. */
+  email: Types<string>;
+};
+
+const EMAIL = new RegExp(EMAIL_PATTERN);
+
+function isEmail(text: string): boolean {
+  return text.length <= EMAIL_MAX_CHARS && EMAIL.test(text);
+}
+
+export const emailValue: ValueKind = {
+  compared: "values",
+  default: { wanted: 'must be an address such as "ada@example.org"' },
+  read: (value: unknown) =>
+    typeof value === "string" && isEmail(value)
+      ? { value: value.toLowerCase() }
+      : {
+          issue: `Must be an email address such as "ada@example.org", of ASCII letters, digits and symbols, max ${EMAIL_MAX_CHARS} characters`,
+        },
+  fromCsv: (text: string) => ({ value: text.trim() }),
+  schema: () => ({
+    type: "string",
+    format: "email",
+    pattern: EMAIL_PATTERN,
+    maxLength: EMAIL_MAX_CHARS,
+    description: "An email address, returned in lowercase.",
+  }),
+  formatName: ["email", "email address"],
+  sample: () => "ada@example.org",
+  operators: OPERATORS,
+};
+
+export const emailCompare: Compare = (a, b) =>
+  compareTexts(`${a}`.toLowerCase(), `${b}`.toLowerCase());
+
+const PATTERN = quoteLiteral(EMAIL_PATTERN);
+
+export const emailSql: SqlKind = /* @__PURE__ */ Object.assign({}, stringSql, {
+  fromText: {
+    check: (text: string) =>
+      `(pg_catalog.length(${text}) <= ${EMAIL_MAX_CHARS} and ${text} ~ ${PATTERN})`,
+    // Letters other than those of ASCII do not match the pattern.
+    toValue: (text: string) => `pg_catalog.lower(${text} collate pg_catalog."C")`,
+  },
+  reversible: ["string", "json"],
+});
+
+export const emailField: FieldKind = {
+  label: "email",
+  expected: () => "an email address, such as ada@example.org",
+  control: "line",
+  input: "email",
+  cell: "link",
+  toLink: (text: string) =>
+    isEmail(text) ? `mailto:${text.split("@").map(encodeURIComponent).join("@")}` : undefined,
+  search: stringField.search,
+};

@@ -1,0 +1,81 @@
+/** Columns of addresses of the web, as they were written. @module */
+import { quoteLiteral } from "../std/quote.ts";
+import type { FieldKind, SqlKind, Types, ValueKind } from "./kind.ts";
+import { OPERATORS } from "./operators.ts";
+import { stringField, stringSql } from "./string.ts";
+
+export type UrlTypes = {
+  /** A column of absolute http and https URLs. */
+  url: Types<string>;
+};
+
+const MAX_CHARS = 2048;
+
+/** The same in JavaScript, PostgreSQL and JSON Schema: what `new URL(text).href` returns, without a user and IPv6 addresses. */
+function toPattern(): string {
+  const label = "[A-Za-z0-9_]([A-Za-z0-9_-]{0,61}[A-Za-z0-9_])?";
+  // Another last label would be the end of a number.
+  const name = `(${label}\\.)*[A-Za-z]([A-Za-z0-9_-]{0,61}[A-Za-z0-9_])?`;
+  const byte = "(25[0-5]|2[0-4][0-9]|1[0-9][0-9]|[1-9]?[0-9])";
+  const port =
+    "(6553[0-5]|655[0-2][0-9]|65[0-4][0-9][0-9]|6[0-4][0-9]{3}|[1-5][0-9]{4}|[0-9]{1,4})";
+  return `^https?://(${name}|${byte}(\\.${byte}){3})(:${port})?([/?#][!#-;=?-~]*)?$`;
+}
+
+const PATTERN = /* @__PURE__ */ toPattern();
+const URL_TEXT = /* @__PURE__ */ new RegExp(PATTERN);
+
+function isUrl(text: string): boolean {
+  return text.length <= MAX_CHARS && URL_TEXT.test(text);
+}
+
+/** A typed address as browsers send it: letters other than those of ASCII are encoded. */
+function toUrl(typed: string): string {
+  const text = typed.trim();
+  if (isUrl(text) || !URL.canParse(text)) return text;
+  const { href } = new URL(text);
+  return isUrl(href) ? href : text;
+}
+
+export const urlValue: ValueKind = {
+  compared: "values",
+  default: { wanted: 'must be an address such as "https://example.org/path"' },
+  read: (value: unknown) =>
+    typeof value === "string" && isUrl(value)
+      ? { value }
+      : {
+          issue: `Must be an absolute http or https URL such as "https://example.org/path", without a user, with other than ASCII characters encoded, max ${MAX_CHARS} characters`,
+        },
+  fromCsv: (text: string) => ({ value: toUrl(text) }),
+  schema: () => ({
+    type: "string",
+    format: "uri",
+    pattern: PATTERN,
+    maxLength: MAX_CHARS,
+    description: "An absolute http or https URL, returned as it was written.",
+  }),
+  formatName: ["uri", "URL"],
+  sample: () => "https://example.org/path",
+  operators: OPERATORS,
+};
+
+export const urlSql: SqlKind = /* @__PURE__ */ Object.assign({}, stringSql, {
+  fromText: {
+    check: (text: string) =>
+      `(pg_catalog.length(${text}) <= ${MAX_CHARS} and ${text} ~ ${quoteLiteral(PATTERN)})`,
+    toValue: (text: string) => text,
+  },
+  reversible: ["string", "json"],
+  exactFrom: ["string"],
+});
+
+export const urlField: FieldKind = {
+  label: "URL",
+  expected: () => "an absolute http or https URL, such as https://example.org/path",
+  control: "line",
+  input: "url",
+  toJson: (text: string) => JSON.stringify(toUrl(text)),
+  cell: "link",
+  toLink: (text: string) => (isUrl(text) ? text : undefined),
+  search: stringField.search,
+};
