@@ -40,14 +40,13 @@ export type TestProvider = AsyncDisposable & {
   stop: () => Promise<void>;
 };
 
-export async function startProvider({
-  port: wantedPort = 0,
-  ...options
-}: Partial<ProviderSettings> & { name: string; port?: number }): Promise<TestProvider> {
+export async function startProvider(
+  options: Partial<ProviderSettings> & { name: string },
+): Promise<TestProvider> {
   const server = createServer();
   await new Promise<void>((resolve, reject) => {
     server.once("error", reject);
-    server.listen(wantedPort, "127.0.0.1", resolve);
+    server.listen(0, "127.0.0.1", resolve);
   });
   const { port } = server.address() as AddressInfo;
   const settings: ProviderSettings = {

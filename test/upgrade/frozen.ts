@@ -97,6 +97,32 @@ async function renewLink(admin: Database, link: string): Promise<void> {
   );
 }
 
+/**
+ * Moves the links of people to another issuer: the provider of a test is at a free port. The digests of the earlier version must be
+ * those of this release, because the moved ones are made by it.
+ *
+ * @throws {Error} a digest differs
+ */
+export async function moveLinks(admin: Database, from: string, to: string): Promise<void> {
+  const { current } = makeIdentitySecrets([TEST_IDENTITY_SECRET]);
+  const links = await readRows<{ subject: string; user: string; digest: string }>(
+    admin,
+    `select subject, user_id as user, encode(digest, 'hex') as digest from rowhouse.provider_links where issuer = $1`,
+    [from],
+  );
+  if (links.length === 0) throw new Error(`The frozen database has no link of ${from}`);
+  for (const { subject, user, digest } of links) {
+    const digestOf = (issuer: string) =>
+      toStoredDigest(current.prove("provider link", issuer, subject, user), user);
+    if (digestOf(from) !== digest) throw new Error(`The link of ${subject} has another digest`);
+    await admin.query(
+      "update rowhouse.provider_links set issuer = $2, digest = decode($3, 'hex') where issuer = $4 and subject = $1",
+      [subject, to, digestOf(to), from],
+      { retry: "safe", queue: SERVICE_QUEUE },
+    );
+  }
+}
+
 /** Reads all rows of the service and of apps; `only`: the columns that these contents have. */
 export async function readContents(admin: Database, only?: Contents): Promise<Contents> {
   const tables = await readRows<{ name: string; columns: string }>(

@@ -33,7 +33,7 @@ import {
 import { type Call, callService, type TestApp, type TestResponse } from "../support/service.ts";
 import { isFull } from "../support/tier.ts";
 import { finishDatabase, LOGINS, migrateAll, toOperator } from "./database.ts";
-import { type Contents, readContents } from "./frozen.ts";
+import { type Contents, moveLinks, readContents } from "./frozen.ts";
 import { PREVIOUS, VERSIONS } from "./packed.ts";
 import { startOurs, toProviderSettings } from "./provider.ts";
 import { type Serving, startServing } from "./serving.ts";
@@ -82,7 +82,10 @@ describe.each(COMBINATIONS)(
       world = stage.frozen.world;
       provider = await startOurs();
       provider.accounts.set("provided", { email: "provided@example.org", email_verified: true });
-      const { addresses, program } = stage;
+      const { addresses, program, frozen } = stage;
+      await withDatabase(addresses.admin, (admin) =>
+        moveLinks(admin, frozen.issuer, provider.settings.issuer),
+      );
       const settings = toProviderSettings(provider);
       const one = { addresses, settings, shape: "one", workers: 1 } as const;
       serving = await startServing({ ...one, program });

@@ -2,13 +2,9 @@
 import type { Settings } from "../support/command.ts";
 import { startProvider, type TestProvider } from "../support/provider.ts";
 
-/** The links of people contain the issuer, so its port is fixed: below those of other servers of the tests. */
-const PORT = 19_787;
-
 export function startOurs(): Promise<TestProvider> {
   return startProvider({
     name: "ours",
-    port: PORT,
     trustedDomains: ["example.org"],
     creates: true,
   });
