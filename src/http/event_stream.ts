@@ -9,7 +9,7 @@
 
 import type { Principal } from "../principal.ts";
 import { Problem } from "../problem.ts";
-import { MAX_BACKLOG_BYTES, MAX_EVENT_BYTES, MAX_STREAMED_BYTES } from "../std/limits.ts";
+import { MAX_BACKLOG_BYTES, MAX_EVENT_BYTES } from "../std/limits.ts";
 
 /** The runtime copies bytes that it cannot send immediately, so it gets an event in pieces. */
 const PIECE_BYTES = 16_384;
@@ -34,6 +34,9 @@ export type StreamMemory = {
 };
 
 type Ending = { readonly unread: () => number; readonly end: () => void };
+
+/** Max bytes that all streams of a process hold. */
+const MAX_STREAMED_BYTES = 67_108_864;
 
 export function makeStreamMemory(maxBytes = MAX_STREAMED_BYTES): StreamMemory {
   const holders = new Map<Uint8Array, number>();

@@ -7,7 +7,7 @@ import type { CreateAllOptions } from "./table_client.ts";
 type Row = { readonly id: string };
 
 /** The limits per call, unless the service states a higher one. */
-const MAX_ROWS: typeof MAX_BATCH = 1000;
+const MAX_CALL_ROWS: typeof MAX_BATCH = 1000;
 const MAX_BYTES: typeof MAX_BODY_BYTES = 102_400;
 
 /** The body of one call. */
@@ -47,7 +47,7 @@ async function* splitRows(values: AnyRows, { toJson, findMaxBytes }: Task): Asyn
     const size = encoder.encode(text).length + 1;
     // Most calls are small enough for every service.
     if (bytes + size > MAX_BYTES) maxBytes ??= await findMaxBytes();
-    if (texts.length === MAX_ROWS || (bytes + size > (maxBytes ?? MAX_BYTES) && bytes > 1)) {
+    if (texts.length === MAX_CALL_ROWS || (bytes + size > (maxBytes ?? MAX_BYTES) && bytes > 1)) {
       yield flush();
       texts = [];
       bytes = 1;

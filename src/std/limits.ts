@@ -1,6 +1,7 @@
 /**
- * Lifetimes and limits that several parts of the service share. SQL files name them as `${NAME}`; on the pages of docs/ a comment
- * follows the number, `10 minutes<!-- RECENT_SIGN_IN_S -->`, and `bun run generate` writes it.
+ * Lifetimes and limits that several parts of the service share, or that SQL files or docs name; others are beside their use. SQL
+ * files name them as `${NAME}`; on the pages of docs/ a comment follows the number, `10 minutes<!-- RECENT_SIGN_IN_S -->`, and
+ * `bun run generate` writes it.
  *
  * @module
  */
@@ -108,8 +109,6 @@ export const MAX_CHANGES = 1000;
 /** Max bytes of one event of a stream, and of unread bytes of a stream behind it. */
 export const MAX_EVENT_BYTES = 1_048_576;
 export const MAX_BACKLOG_BYTES = 65_536;
-/** Max bytes that all streams of a process hold. */
-export const MAX_STREAMED_BYTES = 67_108_864;
 /** A stream ends then and its reader reconnects, so that no stream outlives its reader for long. */
 export const STREAM_LIFE_S = 900;
 
@@ -122,9 +121,6 @@ export const CHANGE_BYTES = 200;
 export const HISTORY_BYTES = 268_435_456;
 /** Max changes that a step of the sweep, or of the deletion of an app, deletes. */
 export const HISTORY_STEP = 10_000;
-/** Max changes, and about max bytes, of a page of history. */
-export const HISTORY_PAGE = 100;
-export const HISTORY_PAGE_BYTES = 2_097_152;
 
 /** How long counts of requests by minute and by hour are stored: a week and the week before. */
 export const MINUTES_LIFE_S: number = DAY_S;

@@ -21,7 +21,7 @@ import { toRequestsPath } from "../requests_filter.tsx";
 import { renderMoment, toMinuteText } from "./axis.tsx";
 import { findRestriction } from "./definition_changes.ts";
 
-const MAX_ROWS = 50;
+const MAX_LISTED = 50;
 
 export async function handleChanges({ deps, context }: Visit): Promise<Response> {
   const asked = readAsked(context.query, deps.now());
@@ -31,7 +31,7 @@ export async function handleChanges({ deps, context }: Visit): Promise<Response>
     unit,
     from_at: from,
     until_at: until,
-    max_rows: MAX_ROWS,
+    max_rows: MAX_LISTED,
   });
   return respondWithConsolePage({
     me: page.me,

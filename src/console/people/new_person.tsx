@@ -23,7 +23,7 @@ import { respondWithConsolePage } from "../frame.tsx";
 import { renderLink, renderTable, renderText, renderTextField } from "../parts.tsx";
 import { INVITATIONS, PEOPLE, redirectWithNotice, toAppPath } from "../paths.ts";
 import { checkNewRole, renderNewRole } from "./app_people.tsx";
-import { COPY_LINK, renderPasswordLink, toPasswordLink } from "./person_page.tsx";
+import { COPY_LINK, renderPasswordLink, toPasswordLink } from "./person_parts.tsx";
 import { MAX_CHOICES } from "./person_roles.tsx";
 
 /** Max people per form: one statement invites all. */

@@ -31,7 +31,7 @@ import { renderRole, renderRoleActions } from "./app_people.tsx";
 import { renderInviter, renderLinkEnd, renderMail } from "./invitations.tsx";
 import { renderState, toRoleText } from "./people.tsx";
 import { renderEnd } from "./person_endings.tsx";
-import { findBlocker, hasFactor, toPersonName } from "./person_page.tsx";
+import { findBlocker, hasFactor, toPersonName } from "./person_parts.tsx";
 
 const SLUG_MAX = 40;
 

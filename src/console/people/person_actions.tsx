@@ -33,7 +33,7 @@ import {
   renderName,
   renderPasswordLink,
   toPersonCrumbs,
-} from "./person_page.tsx";
+} from "./person_parts.tsx";
 import { newRoleAction } from "./person_roles.tsx";
 
 /** The pages below a person's page, by the last part of their path. */

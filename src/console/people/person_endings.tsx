@@ -9,7 +9,7 @@ import { EMAIL_MAX_CHARS } from "../../std/patterns.ts";
 import type { Visit } from "../enter.tsx";
 import { renderCheck, renderLink, renderText, renderTime } from "../parts.tsx";
 import { ACTIVITY, PEOPLE, redirectWithNotice, SESSIONS_ENDED, toPersonPath } from "../paths.ts";
-import { findBlocker, findLastBlocker, makePersonAction, renderName } from "./person_page.tsx";
+import { findBlocker, findLastBlocker, makePersonAction, renderName } from "./person_parts.tsx";
 
 /** The pages below a person's page, by the last part of their path. */
 export const PERSON_ENDINGS = {

@@ -13,7 +13,7 @@ import { readText, type Visit } from "../enter.tsx";
 import { renderCheck, renderText } from "../parts.tsx";
 import { ROLE_SAVED, toAppPath, toPersonPath } from "../paths.ts";
 import { checkNewRole, type NamedRole, renderNewRole, toLabel } from "./app_people.tsx";
-import { makePersonAction, toPersonName } from "./person_page.tsx";
+import { makePersonAction, toPersonName } from "./person_parts.tsx";
 
 /** Max suggested apps. */
 export const MAX_CHOICES = 200;

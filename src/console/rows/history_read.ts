@@ -2,7 +2,7 @@
 
 import { Problem } from "../../problem.ts";
 import { type RowChange, readConsole } from "../../records/console/mod.ts";
-import { HISTORY_PAGE, HISTORY_PAGE_BYTES, MAX_ROWS } from "../../std/limits.ts";
+import { MAX_ROWS } from "../../std/limits.ts";
 import type { Visit } from "../enter.tsx";
 import { canContinue, groupChanges } from "./history_plan.ts";
 import type { RowsTable } from "./table.tsx";
@@ -30,10 +30,14 @@ export async function readHistory(
     wanted: changes ?? null,
     is_deleted: isDeleted,
     before_id: before ?? null,
-    max_rows: HISTORY_PAGE,
-    max_bytes: HISTORY_PAGE_BYTES,
+    max_rows: PAGE_ROWS,
+    max_bytes: PAGE_BYTES,
   });
 }
+
+/** Max changes, and about max bytes, of a page of history. */
+const PAGE_ROWS = 100;
+const PAGE_BYTES = 2_097_152;
 
 /** Pages that are read to complete groups of changes, or to find one of the visitor. */
 const MAX_PAGES = 50;

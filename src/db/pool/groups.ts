@@ -54,7 +54,7 @@ export type Grouping = {
 type GroupedWork = Work & { grouping: Grouping };
 
 /** Limits of a group, so that it delays the requests of other apps by only a few milliseconds. */
-const MAX_ROWS = 32;
+const MAX_GROUP_ROWS = 32;
 const MAX_BYTES = 262_144;
 /** Max statements in progress per key. With only 1, slow commits would halve the throughput of a few clients. */
 const MAX_STATEMENTS = 2;
@@ -184,7 +184,7 @@ export class Groups {
     for (const member of isAvoided ? [] : members) {
       if (hasLeft(member.work)) continue;
       bytes += member.work.grouping.bytes;
-      if (group.length === MAX_ROWS || bytes > MAX_BYTES) break;
+      if (group.length === MAX_GROUP_ROWS || bytes > MAX_BYTES) break;
       members.delete(member);
       member.leave();
       group.push(member);

@@ -208,3 +208,20 @@ $$;
 comment on function rowhouse.list_origins is 'null origin';
 grant execute on function rowhouse.read_limits, rowhouse.list_origins
   to rowhouse_service, rowhouse_gateway, rowhouse_identity;
+
+-- For operators: the progress of an app's setup; without a slug, of the newest app without a key.
+create function rowhouse.read_setup(app_slug text) returns jsonb language sql stable
+set search_path = pg_catalog, pg_temp as $$
+  select jsonb_build_object(
+    'app', (select jsonb_build_object('slug', slug, 'hasTargets', has_targets, 'hasKeys', has_keys)
+      from (
+        select slug, created_at,
+          exists (select from rowhouse.targets where app_id = apps.id) as has_targets,
+          exists (select from rowhouse.api_keys where app_id = apps.id and revoked_at is null)
+            as has_keys
+        from rowhouse.apps where slug = app_slug or app_slug is null) as listed
+      where slug = app_slug or not has_keys order by created_at desc limit 1),
+    'hasApps', exists (select from rowhouse.apps),
+    'hasAdministrator', exists (
+      select from rowhouse.users where console_role = 'super_admin' and disabled_at is null))
+$$;

@@ -1,12 +1,9 @@
--- People: users, their grants on apps, invitations, sessions, password links, and the audit log.
+-- Administrators' actions on people: accounts, password links, roles, sessions. None of these
+-- functions is granted: only administrators run them, by a command or through a function that
+-- verifies the user. Each writes the audit log with the name of "actor".
 --
 -- A serving login reads users without their password hashes, and updates or ends sessions. A hash
--- is read, and a rule across rows is enforced, only by functions that lock first. The audit log is
--- append-only for every writer; only its retention deletes entries.
---
--- The proof of a session, a link or a password depends on a secret that is not stored in a
--- database. The tables store a digest of the proof and of the person's id, and the id of the
--- secret: a row that is inserted by hand, or copied to another person, proves nothing.
+-- is read, and a rule across rows is enforced, only by functions that lock first.
 
 grant select (id, email, email_digest, email_secret_id, display_name, avatar_url, console_role,
   disabled_at, password_secret_id) on rowhouse.users
@@ -14,248 +11,479 @@ grant select (id, email, email_digest, email_secret_id, display_name, avatar_url
 grant select on rowhouse.grants to rowhouse_service, rowhouse_identity;
 grant select on rowhouse.sessions to rowhouse_service, rowhouse_identity;
 grant select on rowhouse.password_links to rowhouse_service, rowhouse_identity;
-create function rowhouse.reject_change() returns trigger language plpgsql
+
+create function rowhouse.find_user(email text) returns uuid language plpgsql stable
 set search_path = pg_catalog, pg_temp as $$
-begin
-  if tg_op = 'DELETE' and current_setting('rowhouse.sweeps_audit', true) = 'on' then
-    return null;
-  end if;
-  raise exception 'the audit log is append-only' using errcode = 'RH012';
-end
-$$;
-
-create trigger reject_change before update or delete or truncate on rowhouse.audit
-  for each statement execute function rowhouse.reject_change();
-
--- Adds an entry to the audit log.
-create function rowhouse.log(actor text, action text, person uuid default null,
-  app text default null, details jsonb default '{}',
-  client text default nullif(current_setting('rowhouse.client', true), '')) returns void
-language sql volatile set search_path = pg_catalog, pg_temp as $$
-  insert into rowhouse.audit (actor, action, is_change, user_id, app, details, client)
-  values (log.actor, log.action,
-    coalesce((select is_change from rowhouse.audit_actions where name = log.action), false),
-    person, log.app, log.details, log.client)
-$$;
-
--- Deletes a batch of entries older than the retention; returns their number. Never deletes entries
--- younger than thirty days, regardless of the argument: a stolen login must not remove traces.
-create function rowhouse.sweep_audit(keep_s integer) returns integer
-language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 declare
-  swept integer;
+  person uuid := (select id from rowhouse.users where users.email = find_user.email);
 begin
-  perform set_config('rowhouse.sweeps_audit', 'on', true);
-  delete from rowhouse.audit where id in (
-    select id from rowhouse.audit
-      where at < now() - make_interval(secs => greatest(keep_s, ${MIN_AUDIT_RETENTION_S}))
-    order by at limit ${SWEEP_STEP} for update skip locked);
-  get diagnostics swept = row_count;
-  perform set_config('rowhouse.sweeps_audit', 'off', true);
-  return swept;
-end
-$$;
-grant execute on function rowhouse.sweep_audit to rowhouse_service, rowhouse_identity;
-
--- Replaces the presented sessions with a new one. Queues a mail if the person has not signed in on
--- this device before.
-create function rowhouse.start_session(
-  who uuid, presented text, new_id text, new_session_digest bytea, new_identity_digest bytea,
-  new_secret_id text, max_s integer, proven timestamptz, second_factor timestamptz,
-  client_address text, device_name text, is_known_device boolean
-) returns void language plpgsql volatile set search_path = pg_catalog, pg_temp as $$
-declare
-  is_first boolean;
-begin
-  -- The audit log: 0009_known_sign_ins can still be running.
-  select last_sign_in_at is null and not exists (
-    select from rowhouse.audit where user_id = who and action = 'sign_in')
-  into is_first from rowhouse.users where id = who for no key update;
-  update rowhouse.users set last_sign_in_at = now() where id = who;
-  delete from rowhouse.sessions as old using unnest(string_to_array(presented, ',')) as pair
-  where old.id = split_part(pair, '.', 1)
-    and sha256(decode(split_part(pair, '.', 2), 'hex') || uuid_send(old.user_id))
-      in (old.session_digest, old.identity_digest);
-  delete from rowhouse.sessions where id in (
-    select id from rowhouse.sessions where expires_at < now()
-      order by expires_at limit 20 for update skip locked);
-  insert into rowhouse.sessions (id, session_digest, identity_digest, secret_id, user_id, device,
-    address, proven_at, second_factor_at, expires_at)
-  values (new_id, new_session_digest, new_identity_digest, new_secret_id, who,
-    left(device_name, 80), left(client_address, 64),
-    proven, second_factor, now() + make_interval(secs => max_s));
-  -- The audit log reads this setting until this statement ends.
-  perform set_config('rowhouse.client', client_address, true);
-  -- No mail for the first sign-in, which follows an invitation.
-  if not is_known_device and not is_first then
-    perform rowhouse.queue_mail(who, 'new_device', null, jsonb_build_object('device', device_name,
-      'from', client_address));
+  if person is null then
+    raise exception 'unknown user' using errcode = 'RH011';
   end if;
+  return person;
 end
 $$;
 
--- Returns whether the password was correct. False if the person was disabled or got another
--- password in between, or if the proof from the hash and the service's secret is wrong: a serving
--- login cannot create a session, or replace a hash, without the secret. Restores the counted
--- attempt.
-create function rowhouse.prove_password(
-  who uuid, presented_proof bytea, fresh_hash text, fresh_digest bytea, fresh_secret_id text,
-  client_networks text[], known_device text
-) returns boolean language plpgsql volatile set search_path = pg_catalog, pg_temp as $$
+create function rowhouse.email_of(person uuid) returns text language plpgsql stable
+set search_path = pg_catalog, pg_temp as $$
+declare
+  mail text := (select email from rowhouse.users where id = person);
+begin
+  if mail is null then
+    raise exception 'unknown user' using errcode = 'RH011';
+  end if;
+  return mail;
+end
+$$;
+
+-- Creates a link that sets a person's password, and ends an older link. The digest covers the
+-- person.
+create function rowhouse.put_password_link(
+  person uuid, new_id text, proof bytea, new_secret_id text, ends_at timestamptz
+) returns void language sql set search_path = pg_catalog, pg_temp as $$
+  insert into rowhouse.password_links (user_id, id, digest, secret_id, expires_at)
+  values (person, new_id, sha256(proof || uuid_send(person)), new_secret_id, ends_at)
+  on conflict (user_id) do update set id = excluded.id, digest = excluded.digest,
+    secret_id = excluded.secret_id, created_at = now(), expires_at = excluded.expires_at
+$$;
+
+-- Creates an invited person without a password, and the link that sets it. Returns whether it is
+-- mailed.
+create function rowhouse.create_user(
+  new_id uuid, email text, mail_digest bytea, new_name text, new_role text,
+  link_id text, proof bytea, link_secret_id text, ends_at timestamptz, actor text
+) returns boolean language plpgsql set search_path = pg_catalog, pg_temp as $$
+begin
+  insert into rowhouse.users (id, email, email_digest, email_secret_id, display_name, console_role)
+  values (new_id, email, mail_digest, link_secret_id, new_name, new_role);
+  insert into rowhouse.invitations (user_id, invited_by) values (new_id, actor);
+  perform rowhouse.put_password_link(new_id, link_id, proof, link_secret_id, ends_at);
+  perform rowhouse.log(actor, 'create_user', person => new_id,
+    details => jsonb_build_object('consoleRole', new_role));
+  return rowhouse.queue_mail(new_id, 'invitation', link_id, '{}');
+end
+$$;
+
+-- Creates several invited people: all, or with an error none. Returns for each whether the link is
+-- mailed.
+create function rowhouse.create_users(
+  people jsonb, link_secret_id text, ends_at timestamptz, actor text
+) returns boolean[] language plpgsql set search_path = pg_catalog, pg_temp as $$
+declare
+  person jsonb;
+  mailed boolean[] := '{}';
+begin
+  for person in select jsonb_array_elements(people) loop
+    mailed := mailed || rowhouse.create_user((person ->> 'id')::uuid, person ->> 'email',
+      decode(person ->> 'digest', 'hex'), person ->> 'name', null, person ->> 'linkId',
+      decode(person ->> 'proof', 'hex'), link_secret_id, ends_at, actor);
+  end loop;
+  return mailed;
+end
+$$;
+
+-- For an invited person it is the link of the invitation. Returns whether it is mailed.
+-- action: admin, recent sign-in; logs "created a password link"
+--   email = rowhouse.hold_account(who, person uuid)
+create function rowhouse.make_password_link(
+  email text, link_id text, proof bytea, link_secret_id text, ends_at timestamptz, actor text
+) returns boolean language plpgsql set search_path = pg_catalog, pg_temp as $$
+declare
+  person uuid := rowhouse.find_user(email);
+  outcome text := rowhouse.resend_invitation(email, link_id, proof, link_secret_id, ends_at, actor);
+begin
+  if outcome is not null then
+    return outcome = 'mailed';
+  end if;
+  perform rowhouse.put_password_link(person, link_id, proof, link_secret_id, ends_at);
+  perform rowhouse.log(actor, 'make_password_link', person => person);
+  return rowhouse.queue_mail(person, 'password_link', link_id, '{}');
+end
+$$;
+
+-- Grants a role on an app, and replaces the previous role: claims no longer change it.
+-- action: admin, recent sign-in; logs grant = "granted a role", a change
+create function rowhouse.grant_role(email text, app_slug text, new_role text, actor text)
+returns void language plpgsql set search_path = pg_catalog, pg_temp as $$
+declare
+  person uuid;
+  app uuid := (select id from rowhouse.apps where slug = app_slug);
+  old_role text;
+begin
+  -- Waits for a concurrent deletion of the person.
+  select id into person from rowhouse.users where users.email = grant_role.email for key share;
+  if person is null then
+    raise exception 'unknown user' using errcode = 'RH011',
+      detail = case when app is null then 'unknown app' else '' end;
+  end if;
+  app := rowhouse.find_app(app_slug);
+  select role into old_role from rowhouse.grants where user_id = person and app_id = app
+    for update;
+  insert into rowhouse.grants (user_id, app_id, role) values (person, app, new_role)
+  on conflict (user_id, app_id) do update
+  set role = excluded.role, granted_at = now(), provider = null, digest = null, secret_id = null;
+  perform rowhouse.log(actor, 'grant', person => person, app => app_slug,
+    details => jsonb_strip_nulls(jsonb_build_object('role', new_role, 'before', old_role)));
+end
+$$;
+
+-- Revokes a role; returns whether there was one.
+-- action: admin, recent sign-in; logs revoke = "revoked a role", a change
+--   email = rowhouse.email_of(person uuid)
+create function rowhouse.revoke_role(email text, app_slug text, actor text) returns boolean
+language plpgsql set search_path = pg_catalog, pg_temp as $$
+declare
+  person uuid := rowhouse.find_user(email);
+  app uuid := rowhouse.find_app(app_slug);
+  old_role text;
+begin
+  delete from rowhouse.grants where user_id = person and app_id = app returning role into old_role;
+  if old_role is null then
+    return false;
+  end if;
+  perform rowhouse.log(actor, 'revoke', person => person, app => app_slug,
+    details => jsonb_build_object('role', old_role));
+  return true;
+end
+$$;
+
+-- Grants a role on several apps: on all, or with an error on none.
+-- action: admin, recent sign-in
+create function rowhouse.grant_app_roles(
+  email text, app_slugs text[], new_role text, actor text
+) returns void language plpgsql set search_path = pg_catalog, pg_temp as $$
+declare
+  app_slug text;
+begin
+  foreach app_slug in array app_slugs loop
+    perform rowhouse.grant_role(email, app_slug, new_role, actor);
+  end loop;
+end
+$$;
+
+-- Grants a role to several people: to all, or with an error to none.
+create function rowhouse.grant_roles(emails text[], app_slug text, new_role text, actor text)
+returns void language plpgsql set search_path = pg_catalog, pg_temp as $$
+declare
+  email text;
+begin
+  foreach email in array emails loop
+    perform rowhouse.grant_role(email, app_slug, new_role, actor);
+  end loop;
+end
+$$;
+
+-- Revokes the roles of several people. If one of them has none, it revokes nothing. Returns the
+-- addresses without a role.
+create function rowhouse.revoke_roles(
+  emails text[], app_slug text, is_dry_run boolean, actor text
+) returns text[] language plpgsql set search_path = pg_catalog, pg_temp as $$
+declare
+  app uuid := rowhouse.find_app(app_slug);
+  lacking text[] := array(select wanted from unnest(emails) as wanted where not exists (
+    select from rowhouse.grants join rowhouse.users on users.id = user_id
+    where users.email = wanted and app_id = app));
+  email text;
+begin
+  if is_dry_run or lacking <> '{}' then
+    return lacking;
+  end if;
+  foreach email in array emails loop
+    perform rowhouse.revoke_role(email, app_slug, actor);
+  end loop;
+  return lacking;
+end
+$$;
+
+-- Revokes every role that a provider's claims granted; returns the person, the app and the role of
+-- each.
+create function rowhouse.revoke_claimed_roles(by_provider text, actor text)
+returns table (email text, app text, role text)
+language plpgsql set search_path = pg_catalog, pg_temp as $$
+declare
+  revoked record;
+begin
+  for revoked in
+    with deleted as (
+      delete from rowhouse.grants using rowhouse.apps
+      where provider = by_provider and apps.id = app_id returning user_id, slug, grants.role
+    )
+    select user_id, users.email, slug, deleted.role
+    from deleted join rowhouse.users on users.id = user_id
+    order by slug, users.email
+  loop
+    perform rowhouse.log(actor, 'revoke', person => revoked.user_id, app => revoked.slug,
+      details => jsonb_build_object('role', revoked.role, 'provider', by_provider));
+    email := revoked.email;
+    app := revoked.slug;
+    role := revoked.role;
+    return next;
+  end loop;
+end
+$$;
+
+-- Ends all sessions of a person; returns their number.
+-- action: admin, recent sign-in; logs "ended sessions"
+--   email = rowhouse.hold_account(who, person uuid)
+create function rowhouse.end_sessions(email text, actor text) returns integer
+language plpgsql set search_path = pg_catalog, pg_temp as $$
+declare
+  person uuid := rowhouse.find_user(email);
+  ended integer;
+begin
+  delete from rowhouse.pending_sign_ins where user_id = person;
+  delete from rowhouse.sessions where user_id = person;
+  get diagnostics ended = row_count;
+  perform rowhouse.log(actor, 'end_sessions', person => person,
+    details => jsonb_build_object('sessions', ended));
+  return ended;
+end
+$$;
+
+-- Ends all sessions of the people with a role on an app; returns their number.
+-- action: admin, recent sign-in
+--   app_slug = rowhouse.hold_app_accounts(who, app_slug text)
+create function rowhouse.end_app_sessions(app_slug text, actor text) returns integer
+language plpgsql set search_path = pg_catalog, pg_temp as $$
+declare
+  app uuid := rowhouse.find_app(app_slug);
+  people uuid[] := array(select user_id from rowhouse.grants where app_id = app);
+  ended integer;
+begin
+  delete from rowhouse.pending_sign_ins where user_id = any (people);
+  delete from rowhouse.sessions where user_id = any (people);
+  get diagnostics ended = row_count;
+  perform rowhouse.log(actor, 'end_sessions', app => app_slug,
+    details => jsonb_build_object('sessions', ended));
+  return ended;
+end
+$$;
+
+-- Ends one session of a person; returns whether it existed.
+-- action: admin, recent sign-in
+--   email = rowhouse.hold_account(who, person uuid)
+create function rowhouse.end_session(email text, session_id text, actor text) returns boolean
+language plpgsql set search_path = pg_catalog, pg_temp as $$
+declare
+  person uuid := rowhouse.find_user(email);
+begin
+  delete from rowhouse.sessions where id = session_id and user_id = person;
+  if not found then
+    return false;
+  end if;
+  perform rowhouse.log(actor, 'end_sessions', person => person,
+    details => jsonb_build_object('sessions', 1));
+  return true;
+end
+$$;
+create function rowhouse.lock_user(email text) returns rowhouse.users
+language plpgsql volatile set search_path = pg_catalog, pg_temp as $$
 declare
   person rowhouse.users;
-  client_keys text[] := rowhouse.client_keys('client', client_networks);
-  address_key text;
-  failures integer;
 begin
-  select * into person from rowhouse.users where id = who for no key update;
-  if person.id is null or person.disabled_at is not null
-     or person.password_digest is distinct from sha256(presented_proof || uuid_send(who)) then
+  perform from rowhouse.account_actions for update;
+  select * into person from rowhouse.users where users.email = lock_user.email for no key update;
+  if person.id is null then
+    raise exception 'unknown user' using errcode = 'RH011';
+  end if;
+  return person;
+end
+$$;
+
+-- Returns whether no one else is a super_admin. People with a pending invitation count only if all
+-- others are invited too.
+create function rowhouse.is_last_super_admin(person rowhouse.users) returns boolean
+language sql stable set search_path = pg_catalog, pg_temp as $$
+  select coalesce(person.console_role = 'super_admin', false)
+    and person.disabled_at is null and not exists (
+    select from rowhouse.users as other
+    where other.console_role = 'super_admin' and other.disabled_at is null and other.id <> person.id
+      and (not exists (select from rowhouse.invitations where user_id = other.id)
+        or exists (select from rowhouse.invitations where user_id = person.id)))
+$$;
+
+create function rowhouse.keep_super_admin(person rowhouse.users) returns void
+language plpgsql volatile set search_path = pg_catalog, pg_temp as $$
+begin
+  if rowhouse.is_last_super_admin(person) then
+    raise exception 'the last super_admin cannot be removed' using errcode = 'RH010';
+  end if;
+end
+$$;
+
+-- Returns whether the service has set the address of a person: a proof matches the stored digest.
+-- There is one proof per identity secret, because an email can renew the digest at any time.
+create function rowhouse.has_proved_address(person rowhouse.users, proofs bytea[]) returns boolean
+language sql immutable set search_path = pg_catalog, pg_temp as $$
+  select exists (select from unnest(proofs) as proof
+    where sha256(proof || uuid_send(person.id)) = person.email_digest)
+$$;
+
+-- A role is granted only to a person whose address the service has set. A serving login can create
+-- a person with any address and a session of that person, but not a proof of the address.
+-- action: admin, recent sign-in; logs "set the Console role", a change
+--   email = rowhouse.find_by_super_admin(who, person uuid)
+create function rowhouse.set_console_role(email text, new_role text, proofs bytea[], actor text)
+returns void language plpgsql volatile set search_path = pg_catalog, pg_temp as $$
+declare
+  person rowhouse.users := rowhouse.lock_user(email);
+begin
+  if new_role is not null and not rowhouse.has_proved_address(person, proofs) then
+    raise exception 'address not confirmed' using errcode = 'RH018';
+  end if;
+  if new_role is distinct from 'super_admin' then
+    perform rowhouse.keep_super_admin(person);
+  end if;
+  -- A holder of an earlier link, created for fewer rights, would get these rights.
+  if new_role is not null and new_role is distinct from person.console_role then
+    delete from rowhouse.password_links where user_id = person.id;
+  end if;
+  update rowhouse.users set console_role = new_role where id = person.id;
+  perform rowhouse.log(actor, 'set_console_role', person => person.id,
+    details => jsonb_build_object('before', person.console_role, 'after', new_role));
+  if person.console_role is distinct from new_role then
+    perform rowhouse.queue_mail(person.id, 'console_role', null,
+      jsonb_build_object('role', new_role));
+  end if;
+end
+$$;
+
+-- action: admin, recent sign-in
+--   email = rowhouse.hold_account(who, person uuid)
+create function rowhouse.set_disabled(email text, disabled boolean, actor text) returns void
+language plpgsql volatile set search_path = pg_catalog, pg_temp as $$
+declare
+  person rowhouse.users := rowhouse.lock_user(email);
+begin
+  if disabled then
+    perform rowhouse.keep_super_admin(person);
+    delete from rowhouse.password_links where user_id = person.id;
+  end if;
+  update rowhouse.users set disabled_at = case when disabled
+    then coalesce(disabled_at, now()) end where id = person.id;
+  delete from rowhouse.sessions where user_id = person.id and disabled;
+  delete from rowhouse.pending_sign_ins where user_id = person.id and disabled;
+  perform rowhouse.log(actor, case when disabled then 'disable' else 'enable' end,
+    person => person.id);
+end
+$$;
+
+-- Disables or enables several people: all, or with an error none.
+create function rowhouse.set_all_disabled(emails text[], disabled boolean, actor text)
+returns void language plpgsql volatile set search_path = pg_catalog, pg_temp as $$
+declare
+  email text;
+begin
+  foreach email in array emails loop
+    perform rowhouse.set_disabled(email, disabled, actor);
+  end loop;
+end
+$$;
+
+-- Ends the access of a person who leaves, in one step: sessions, links, roles and the given keys of
+-- those that the person issued. What has already ended stays as it is, without an entry.
+-- action: admin, recent sign-in
+--   email = rowhouse.hold_account(who, person uuid)
+create function rowhouse.end_access(email text, old_key_ids text[], actor text) returns void
+language plpgsql volatile set search_path = pg_catalog, pg_temp as $$
+declare
+  person rowhouse.users := rowhouse.lock_user(email);
+  ended text;
+begin
+  -- First: it keeps the last super_admin.
+  if person.disabled_at is null then
+    perform rowhouse.set_disabled(email, true, actor);
+  end if;
+  -- A person who was already disabled can have got another one since.
+  delete from rowhouse.password_links where user_id = person.id;
+  if person.console_role is not null then
+    perform rowhouse.set_console_role(email, null, null, actor);
+  end if;
+  for ended in select slug from rowhouse.grants join rowhouse.apps on apps.id = app_id
+    where user_id = person.id order by slug
+  loop
+    perform rowhouse.revoke_role(email, ended, actor);
+  end loop;
+  for ended in select key_id from rowhouse.issued_keys(person.id) as issued (key_id)
+    where key_id = any (old_key_ids) order by key_id
+  loop
+    perform rowhouse.revoke_key(ended, actor);
+  end loop;
+end
+$$;
+
+-- Removes every second factor of a person who has lost it; false without a factor. Ends sessions
+-- and pending sign-ins, and restarts the grace period for a required second factor.
+-- action: admin, recent sign-in; logs "reset the second factor"
+--   email = rowhouse.hold_account(who, person uuid)
+create function rowhouse.reset_second_factor(email text, actor text) returns boolean
+language plpgsql volatile set search_path = pg_catalog, pg_temp as $$
+declare
+  person rowhouse.users := rowhouse.lock_user(email);
+begin
+  if not rowhouse.has_second_factor(person.id) then
     return false;
   end if;
-  if fresh_hash is not null then
-    update rowhouse.users
-    set password_hash = fresh_hash, password_digest = fresh_digest,
-      password_secret_id = fresh_secret_id where id = who;
+  delete from rowhouse.totp_factors where user_id = person.id;
+  delete from rowhouse.recovery_codes where user_id = person.id;
+  delete from rowhouse.passkeys where user_id = person.id;
+  delete from rowhouse.sessions where user_id = person.id;
+  perform rowhouse.end_pending_sign_ins(person.id);
+  -- Resets the counters of attempts.
+  delete from rowhouse.throttle where starts_with(key, person.id || ' ');
+  update rowhouse.users set factor_asked_at = null where id = person.id;
+  perform rowhouse.log(actor, 'reset_second_factor', person => person.id);
+  perform rowhouse.queue_mail(person.id, 'second_factor_reset', null, '{}');
+  return true;
+end
+$$;
+
+-- Changes the sign-in address. Ends links, which went to the previous address: an invitation must
+-- be sent again. A person with an account gets an email at both addresses. False if the address is
+-- unchanged. The digest covers the person and the new address. Requires a proof of the previous
+-- address: otherwise the new address would confirm an account that an attacker with a serving login
+-- has inserted.
+-- action: admin, recent sign-in; logs "changed the address"
+--   person = rowhouse.find_user(rowhouse.hold_account(who, person uuid))
+create function rowhouse.change_email(
+  person uuid, proofs bytea[], new_email text, mail_digest bytea, mail_secret_id text, actor text
+) returns boolean language plpgsql volatile set search_path = pg_catalog, pg_temp as $$
+declare
+  before rowhouse.users := rowhouse.lock_user(rowhouse.email_of(person));
+begin
+  if not rowhouse.has_proved_address(before, proofs) then
+    raise exception 'address not confirmed' using errcode = 'RH018';
   end if;
-  -- In the order of counting. A known device has a separate counter.
-  if known_device is not null then
-    delete from rowhouse.throttle where key = rowhouse.device_key(known_device, person.email);
-  else
-    address_key := rowhouse.throttle_key('address', person.email);
-    delete from rowhouse.throttle where key = rowhouse.pair_key(address_key, client_keys[1]);
-    delete from rowhouse.throttle where key = address_key;
-    perform rowhouse.give_back_attempts(client_keys || array['all']);
+  if before.email = new_email then
+    return false;
   end if;
-  -- This attempt is included.
-  delete from rowhouse.failed_sign_ins where user_id = who returning attempts - 1 into failures;
-  if failures > 0 then
-    perform rowhouse.log('sign-in', 'sign_in_failed', person => who,
-      details => jsonb_build_object('attempts', failures));
+  update rowhouse.users set email = new_email, email_digest = mail_digest,
+    email_secret_id = mail_secret_id
+  where id = before.id;
+  delete from rowhouse.password_links where user_id = before.id;
+  perform rowhouse.log(actor, 'change_email', person => person);
+  if rowhouse.invitation_state(before.id) is null then
+    perform rowhouse.queue_mail(before.id, 'address_changed', null, '{}');
+    perform rowhouse.queue_mail(before.id, 'address_changed', null,
+      jsonb_build_object('to', before.email));
   end if;
   return true;
 end
 $$;
 
--- After a correct password: replaces the presented sessions with a new one, or creates a pending
--- sign-in. Returns the outcome; "wrong" without a proof of the password.
-create function rowhouse.finish_sign_in(
-  who uuid, presented_proof bytea, fresh_hash text, fresh_digest bytea, fresh_secret_id text,
-  presented text, new_id text, new_session_digest bytea, new_identity_digest bytea,
-  new_secret_id text, max_s integer, client_networks text[], known_device text, client_address text,
-  device_name text, pending_id text, pending_digest bytea, factor_rule text
-) returns text language plpgsql volatile security definer
-  set search_path = pg_catalog, pg_temp as $$
-begin
-  if not rowhouse.prove_password(
-    who, presented_proof, fresh_hash, fresh_digest, fresh_secret_id, client_networks, known_device)
-      then
-    return 'wrong';
-  end if;
-  return rowhouse.admit(who, presented, new_id, new_session_digest, new_identity_digest,
-    new_secret_id, max_s, now(), client_address, device_name, known_device is not null, null,
-    pending_id, pending_digest, factor_rule);
-end
-$$;
-grant execute on function rowhouse.finish_sign_in to rowhouse_service, rowhouse_identity;
-
--- A link sets a password once: of two concurrent uses the second finds no row. Accepts an
--- invitation. Ends earlier sessions, and the wait after failed attempts: attempts at the old
--- password do not count for the new one.
-create function rowhouse.use_password_link(
-  link_id text, presented_proof bytea, new_hash text, new_digest bytea, new_secret_id text
-) returns boolean
-language plpgsql volatile security definer set search_path = pg_catalog, pg_temp as $$
+-- Deletes the person with grants, sessions and link. The audit log keeps the id, but nothing that
+-- identifies the person.
+-- action: admin, recent sign-in; logs "deleted the person"
+--   email = rowhouse.hold_account(who, person uuid)
+create function rowhouse.delete_user(email text, actor text) returns uuid
+language plpgsql volatile set search_path = pg_catalog, pg_temp as $$
 declare
-  who uuid := (select user_id from rowhouse.password_links where id = link_id);
-  address_key text;
-  had_password boolean;
+  person rowhouse.users := rowhouse.lock_user(email);
 begin
-  -- Locks the person before the link, like every function that changes both.
-  select password_hash is not null into had_password
-  from rowhouse.users where id = who and disabled_at is null for no key update;
-  if not found then
-    return false;
-  end if;
-  delete from rowhouse.password_links
-  where id = link_id and user_id = who and digest = sha256(presented_proof || uuid_send(who))
-    and expires_at > now();
-  if not found then
-    return false;
-  end if;
-  update rowhouse.users
-  set password_hash = new_hash, password_digest = new_digest, password_secret_id = new_secret_id
-  where id = who
-  returning rowhouse.throttle_key('address', email) into address_key;
-  delete from rowhouse.invitations where user_id = who;
-  delete from rowhouse.sessions where user_id = who;
-  perform rowhouse.end_pending_sign_ins(who);
-  delete from rowhouse.throttle where starts_with(key, rowhouse.pair_key(address_key, ''));
-  delete from rowhouse.throttle where key = address_key;
-  perform rowhouse.log(who::text, 'set_password', person => who);
-  if had_password then
-    perform rowhouse.queue_mail(who, 'password_changed', null, '{}');
-  end if;
-  return true;
+  perform rowhouse.keep_super_admin(person);
+  delete from rowhouse.throttle where starts_with(key, person.id || ' ');
+  delete from rowhouse.users where id = person.id;
+  perform rowhouse.log(actor, 'delete_user', person => person.id);
+  return person.id;
 end
 $$;
-
--- Stores the name that a person gave when accepting an invitation, unless the person has a name.
-create function rowhouse.name_new_person(person uuid, new_name text) returns void
-language sql volatile set search_path = pg_catalog, pg_temp as $$
-  update rowhouse.users set display_name = new_name
-  where id = person and display_name is null and new_name is not null
-$$;
-
--- Sets the password with the link and signs the person in: "done", "asked" or "pending", as for
--- any sign-in; "wrong" if the link is invalid. The changed password has its own mail, so that no
--- second mail reports the device. An invited person can give a name.
-create function rowhouse.accept_by_link(
-  link_id text, presented_proof bytea, fresh_hash text, fresh_digest bytea, fresh_secret_id text,
-  presented text, new_id text, new_session_digest bytea, new_identity_digest bytea,
-  new_secret_id text, max_s integer, client_address text, device_name text,
-  pending_id text, pending_digest bytea, factor_rule text, new_name text
-) returns text language plpgsql volatile security definer
-  set search_path = pg_catalog, pg_temp as $$
-declare
-  who uuid := (select user_id from rowhouse.password_links where id = link_id);
-begin
-  -- The audit log reads this setting until this statement ends.
-  perform set_config('rowhouse.client', client_address, true);
-  if not rowhouse.use_password_link(
-    link_id, presented_proof, fresh_hash, fresh_digest, fresh_secret_id) then
-    return 'wrong';
-  end if;
-  perform rowhouse.name_new_person(who, new_name);
-  return rowhouse.admit(who, presented, new_id, new_session_digest, new_identity_digest,
-    new_secret_id, max_s, now(), client_address, device_name, true, null, pending_id,
-    pending_digest, factor_rule);
-end
-$$;
-grant execute on function rowhouse.use_password_link, rowhouse.accept_by_link
-  to rowhouse_service, rowhouse_identity;
-
--- For operators: the progress of an app's setup; without a slug, of the newest app without a key.
-create function rowhouse.read_setup(app_slug text) returns jsonb language sql stable
-set search_path = pg_catalog, pg_temp as $$
-  select jsonb_build_object(
-    'app', (select jsonb_build_object('slug', slug, 'hasTargets', has_targets, 'hasKeys', has_keys)
-      from (
-        select slug, created_at,
-          exists (select from rowhouse.targets where app_id = apps.id) as has_targets,
-          exists (select from rowhouse.api_keys where app_id = apps.id and revoked_at is null)
-            as has_keys
-        from rowhouse.apps where slug = app_slug or app_slug is null) as listed
-      where slug = app_slug or not has_keys order by created_at desc limit 1),
-    'hasApps', exists (select from rowhouse.apps),
-    'hasAdministrator', exists (
-      select from rowhouse.users where console_role = 'super_admin' and disabled_at is null))
-$$;
-
--- Returns whether anyone can use the Console.
-create function rowhouse.has_administrator() returns boolean language sql stable
-set search_path = pg_catalog, pg_temp as $$
-  select exists (select from rowhouse.users where console_role is not null and disabled_at is null)
-$$;
-grant execute on function rowhouse.has_administrator to rowhouse_service, rowhouse_identity;
-comment on function rowhouse.sweep_audit is 'idempotent';

@@ -270,3 +270,10 @@ set search_path = pg_catalog, pg_temp as $$
     group by secret_id) as found
 $$;
 grant execute on function rowhouse.count_identity_values to rowhouse_service, rowhouse_identity;
+
+-- Returns whether anyone can use the Console.
+create function rowhouse.has_administrator() returns boolean language sql stable
+set search_path = pg_catalog, pg_temp as $$
+  select exists (select from rowhouse.users where console_role is not null and disabled_at is null)
+$$;
+grant execute on function rowhouse.has_administrator to rowhouse_service, rowhouse_identity;

@@ -19,7 +19,7 @@ export type Result = {
 type Act = ReturnType<typeof startAct>;
 
 const MAX_CALLS = 8;
-const MAX_ROWS = 100;
+const MAX_CALL_ROWS = 100;
 /** A body has at most 100 KB. */
 const MAX_CHARS = 40_000;
 
@@ -42,7 +42,7 @@ function toGroups(changes: readonly Change[]): Change[][] {
   for (const change of changes) {
     const size = [...change.values].join().length + 200;
     const last = groups.at(-1);
-    if (last === undefined || last.length === MAX_ROWS || chars + size > MAX_CHARS) {
+    if (last === undefined || last.length === MAX_CALL_ROWS || chars + size > MAX_CHARS) {
       groups.push([change]);
       chars = size;
     } else {
