@@ -55,13 +55,13 @@ export function respondWithAppPage({
 
 type Tab = { readonly name: string; readonly path: string };
 
-function listTabs(slug: string, { hasBrowser }: Visit["deps"]): Tab[] {
+function listTabs(slug: string, { previews }: Visit["deps"]): Tab[] {
   return [
     { name: "Overview", path: toAppPath(slug) },
     { name: "Keys", path: toKeysPath(slug) },
     { name: "People", path: `${toAppPath(slug)}/people` },
     { name: "Tables", path: toAppTablesPath(slug) },
-    ...(hasBrowser ? [{ name: "Rules", path: toAppRulesPath(slug) }] : []),
+    ...(previews.includes("browser") ? [{ name: "Rules", path: toAppRulesPath(slug) }] : []),
     { name: "Pushes", path: toPushesPath(slug) },
     { name: "Activity", path: `${toAppPath(slug)}/activity` },
     { name: "Settings", path: `${toAppPath(slug)}/settings` },

@@ -25,6 +25,7 @@ import {
   toConsoleSignIn,
 } from "../identity/mod.ts";
 import { redirect, renderCopyable, respondWithMessage } from "../pages/mod.ts";
+import type { Preview } from "../preview.ts";
 import { Problem } from "../problem.ts";
 import {
   type ConsoleActor,
@@ -51,14 +52,7 @@ export type ConsolePageDeps = PageDeps & {
   isRoute: (path: string) => boolean;
   /** Whether a path is the template of a page. */
   isPage: (path: string) => boolean;
-  /** Whether the list endpoint supports search and sorting. */
-  hasFilters: boolean;
-  /** Whether apps can have live updates. */
-  hasLive: boolean;
-  /** Whether apps can have a history of their rows. */
-  hasHistory: boolean;
-  /** Whether apps can have rules for people. */
-  hasBrowser: boolean;
+  previews: readonly Preview[];
   /** The pages of the docs on the API's host. */
   guides: readonly { readonly title: string; readonly path: string }[];
   streamMemory: StreamMemory;

@@ -21,7 +21,6 @@ export { makeChangeFeed } from "./live/change_feed.ts";
 export { sealCursor } from "./live/cursors.ts";
 export { QUERY_PARAMETERS } from "./operations.ts";
 export { proveKey } from "./prove_key.ts";
-export { listSortedColumns } from "./query/index_use.ts";
 export {
   type FilterParameter,
   toConditionSchema,

@@ -293,8 +293,6 @@ export type SearchField = {
   readonly pattern?: { readonly pattern: string; readonly title: string };
   /** The input of a value, if it is no text. */
   readonly input?: "date" | "datetime-local";
-  /** A text whose order is that of the list endpoint. Without it, the value. */
-  readonly toSortKey?: (text: string, md5: (text: string) => string) => string;
   /** The tests that find a text in any column. Without it, the choices that contain it. */
   readonly toTests?: (text: string) => readonly object[];
   /** A typed text as a value. Without it, the text. */

@@ -124,8 +124,6 @@ export const stringField: FieldKind = {
   cell: "text",
   search: {
     operators: ["contains", "starts", "eq", "neq"],
-    // No text contains U+0000.
-    toSortKey: (text, md5) => toTextParts(text, md5).join("\0"),
     toTests: (text) =>
       listSpellings(text).map((spelling) => ({ ilike: `*${escapePattern(spelling)}*` })),
   },

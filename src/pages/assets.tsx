@@ -23,8 +23,8 @@ const SOURCES = [
 
 /**
  * A page has at most one of the first four. Pages of rows also have `grid` or `import`, and pages that request a passkey have
- * `passkey`. The Console's pages have `theme`, which is not a module, so that it runs before the page is displayed. `grid` starts
- * the worker `search`, and loads `paste`.
+ * `passkey`. The Console's pages have `theme`, which is not a module, so that it runs before the page is displayed. `grid` loads
+ * `paste`.
  */
 export const SCRIPT_NAMES = [
   "page",
@@ -35,7 +35,6 @@ export const SCRIPT_NAMES = [
   "import",
   "passkey",
   "theme",
-  "search",
   "paste",
 ] as const;
 export type ScriptName = (typeof SCRIPT_NAMES)[number];
@@ -112,8 +111,7 @@ function toRoute({ path, type, read }: Asset): Route<unknown> {
     "content-type": type,
     "cache-control": CACHE_FOREVER,
     "cross-origin-resource-policy": "same-origin",
-    // A script that runs as a worker does not have the CSP of the page.
-    "content-security-policy": "default-src 'none'; connect-src 'self'",
+    "content-security-policy": "default-src 'none'",
     vary: "accept-encoding",
   };
   return {

@@ -118,15 +118,12 @@ function toPermissions(scripts: readonly ScriptName[]): string {
 const CALLERS: readonly ScriptName[] = ["console", "guide", "reference"];
 
 /**
- * Trusted types prevent scripts from turning text into markup or code. Only `grid` starts a worker: the policy `search` allows
- * only the worker's address.
+ * Trusted types prevent scripts from turning text into markup or code. No script makes a policy.
  */
 function toScriptPolicy(scripts: readonly ScriptName[]): string {
   if (scripts.length === 0) return "";
   const connect = scripts.some((name) => CALLERS.includes(name)) ? "; connect-src 'self'" : "";
-  const hasWorker = scripts.includes("grid");
-  const worker = hasWorker ? "; worker-src 'self'" : "";
-  return `; script-src 'self'${connect}${worker}; require-trusted-types-for 'script'; trusted-types ${hasWorker ? "search" : "'none'"}`;
+  return `; script-src 'self'${connect}; require-trusted-types-for 'script'; trusted-types 'none'`;
 }
 
 /** The page that ends sessions, which the frames link to. */

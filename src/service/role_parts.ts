@@ -271,10 +271,7 @@ export function makeIdentityDeps(
     rowsKeys: makeRowsKeys(),
     isPage,
     isRoute,
-    hasFilters: options.previews?.includes("filters") ?? false,
-    hasLive: options.previews?.includes("live") ?? false,
-    hasHistory: options.previews?.includes("history") ?? false,
-    hasBrowser: options.previews?.includes("browser") ?? false,
+    previews: options.previews ?? [],
     guides: listGuides(),
     draining,
   };

@@ -80,7 +80,9 @@ test("edits and searches follow the chosen column order", async () => {
     await page.keyboard.press("Enter");
     await page.locator("#save-state", { hasText: "Saved" }).waitFor();
     expect(await firstRow(page)).toEqual(["9.5", "Milk"]);
-    await page.getByRole("searchbox", { name: "Search all columns" }).fill("hot");
+    await page
+      .getByRole("searchbox", { name: "Search texts, choices, numbers, dates and ids" })
+      .fill("hot");
     await page.keyboard.press("Enter");
     await page.locator("[data-range]", { hasText: "of 1 found" }).waitFor();
     expect(await firstRow(page)).toEqual(["2.5", "Tea"]);

@@ -16,11 +16,8 @@ const SCHEMA = defineSchema({
   },
 });
 
-describe.each([
-  { name: "with rows in the browser", previews: [] },
-  { name: "with search in the list endpoint", previews: ["filters"] },
-] as const)("$name,", ({ previews }) => {
-  const pages = useTablePages(SCHEMA, { previews });
+describe("the fields of a row:", () => {
+  const pages = useTablePages(SCHEMA, { previews: [] });
   let projects: string[];
   beforeEach(async () => {
     await pages.makeApp();
@@ -35,14 +32,6 @@ describe.each([
       { title: "Salt", project: projects[3] },
     ]);
   });
-
-  const hasFilters = previews.length > 0;
-  /** Without filters, a list is searched when it opens. */
-  async function openReferrers(page: Page): Promise<void> {
-    if (hasFilters) return;
-    await page.getByText("todos.project").click();
-    await page.getByText(/^\d rows$/).waitFor();
-  }
 
   async function firstTodo(): Promise<Record<string, unknown>> {
     const response = await pages.call("/v1/data/db/todos?limit=1");
@@ -99,52 +88,37 @@ describe.each([
 
   test("a row links to the rows that reference it", async () => {
     await pages.open(`projects/rows/${projects[2]}`, async (page) => {
-      await openReferrers(page);
       expect(await page.locator(".referrers li a").allTextContents()).toEqual(["Milk", "Tea"]);
-      if (!hasFilters) {
-        await page.getByRole("link", { name: "Show these rows" }).click();
-        await page.locator("[data-range]", { hasText: "Rows 1 to 2 of 2 found" }).waitFor();
-        expect(page.url()).toContain("/tables/todos#where=project.eq.");
-        return;
-      }
       await page.getByRole("link", { name: "Tea" }).press("Enter");
       await page.getByRole("link", { name: "Open Project 3." }).press("Enter");
       await page.getByRole("link", { name: "Milk" }).waitFor();
     });
   });
 
-  if (hasFilters)
-    test("a row links to all rows that reference it, from its page and from its dialog", async () => {
-      const titles = Array.from({ length: 30 }, (_, place) => `Todo ${place + 1}`);
-      await pages.addRows(titles.map((title) => ({ title, project: projects[4] })));
-      const showAll = async (page: Page) => {
-        expect(await page.locator(".referrers li a").allTextContents()).toEqual(
-          titles.slice(0, 10),
-        );
-        await page.getByRole("link", { name: "show all rows of todos.project" }).press("Enter");
-        await page.locator("[data-range]", { hasText: "Rows 1 to 30 of 30 found" }).waitFor();
-        expect(await page.locator("tbody td:nth-child(2)").allTextContents()).toEqual(titles);
-        expect(page.url()).toContain("#where=project.eq.");
-      };
-      await pages.open(`projects/rows/${projects[4]}`, showAll);
-      await pages.open("projects", async (page) => {
-        await page.locator(`tr[data-row-id="${projects[4]}"] td`).nth(1).focus();
-        await page.keyboard.press("Shift+Enter");
-        await page.getByRole("dialog").waitFor();
-        await showAll(page);
-      });
+  test("a row links to all rows that reference it, from its page and from its dialog", async () => {
+    const titles = Array.from({ length: 30 }, (_, place) => `Todo ${place + 1}`);
+    await pages.addRows(titles.map((title) => ({ title, project: projects[4] })));
+    const showAll = async (page: Page) => {
+      expect(await page.locator(".referrers li a").allTextContents()).toEqual(titles.slice(0, 10));
+      await page.getByRole("link", { name: "show all rows of todos.project" }).press("Enter");
+      await page.locator("[data-range]", { hasText: "Rows 1 to 30 of 30 found" }).waitFor();
+      expect(await page.locator("tbody td:nth-child(2)").allTextContents()).toEqual(titles);
+      expect(page.url()).toContain("#where=project.eq.");
+    };
+    await pages.open(`projects/rows/${projects[4]}`, showAll);
+    await pages.open("projects", async (page) => {
+      await page.locator(`tr[data-row-id="${projects[4]}"] td`).nth(1).focus();
+      await page.keyboard.press("Shift+Enter");
+      await page.getByRole("dialog").waitFor();
+      await showAll(page);
     });
+  });
 
   test("a link displays the rows that reference a row, without JavaScript", async () => {
     await pages.open(`projects/rows/${projects[2]}`, { javaScriptEnabled: false }, async (page) => {
-      if (hasFilters) {
-        expect(await page.locator(".referrers li a").allTextContents()).toEqual(["Milk", "Tea"]);
-        const { pathname } = new URL(pages.toUrl("todos"));
-        await page.goto(new URL(`${pathname}?references=project.${projects[2]}`, page.url()).href);
-      } else {
-        await page.getByText("todos.project").click();
-        await page.getByRole("link", { name: "Show these rows" }).click();
-      }
+      expect(await page.locator(".referrers li a").allTextContents()).toEqual(["Milk", "Tea"]);
+      const { pathname } = new URL(pages.toUrl("todos"));
+      await page.goto(new URL(`${pathname}?references=project.${projects[2]}`, page.url()).href);
       await page.getByText("2 rows reference").waitFor();
       expect(await page.locator("tbody td:nth-child(2)").allTextContents()).toEqual([
         "Milk",
@@ -213,7 +187,6 @@ describe.each([
         `projects/rows/${projects[2]}`,
         { colorScheme, viewport: { width, height: 800 }, bypassCSP: true },
         async (page) => {
-          await openReferrers(page);
           await expectSound(page, "referrers");
           await page.goto(pages.toUrl("todos/new"));
           await page.locator('[id="value.meta"]').fill("{");

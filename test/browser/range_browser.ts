@@ -26,11 +26,8 @@ const SCHEMA = defineSchema({
 const COLUMNS = ["id", "title", "note", "status", "hours", "project"];
 const CLIPBOARD = { permissions: ["clipboard-read", "clipboard-write"] };
 
-describe.each([
-  { name: "with filters", previews: ["filters"] as const },
-  { name: "without previews", previews: [] as const },
-])("$name", ({ previews }) => {
-  const pages = useTablePages(SCHEMA, { previews });
+describe("a range of cells", () => {
+  const pages = useTablePages(SCHEMA, { previews: [] });
   beforeEach(async () => {
     await pages.makeApp();
   });

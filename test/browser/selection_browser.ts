@@ -181,7 +181,9 @@ test("rows of several pages are copied as JSON and as CSV", async () => {
     "todos",
     { permissions: ["clipboard-read", "clipboard-write"] },
     async (page) => {
-      await page.getByRole("searchbox", { name: "Search all columns" }).fill("Row");
+      await page
+        .getByRole("searchbox", { name: "Search texts, choices, numbers, dates and ids" })
+        .fill("Row");
       await page.keyboard.press("Enter");
       await page.getByRole("button", { name: "Select all 120" }).click();
       const read = () => page.evaluate(() => navigator.clipboard.readText());

@@ -1,4 +1,4 @@
-/** The page of a row shows what the row references and what references it, with `filters` by one list. */
+/** The page of a row shows what the row references and what references it, by one list. */
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { defineSchema, t } from "../../src/schema/mod.ts";
 import { expectPage, textOf } from "../support/page_text.ts";
@@ -23,11 +23,7 @@ const TITLES = Array.from({ length: 12 }, (_, index) => `Todo ${index + 1}`);
 const MAX_BYTES = 500_000;
 const LONG = `${"<b>é".repeat(40)}end`;
 
-describe.each([
-  { name: "with filters", previews: ["filters"] as const },
-  { name: "without filters", previews: [] as const },
-])("$name", ({ previews }) => {
-  const hasFilters = previews.length > 0;
+describe("the page of a row", () => {
   let service: TestService;
   let jar: Jar;
   let app: TestApp;
@@ -36,7 +32,7 @@ describe.each([
   beforeAll(async () => {
     service = await openTestService({
       identity: () => ({ cookieDomain: "example.org" }),
-      service: { previews, maxResponseBytes: MAX_BYTES },
+      service: { previews: [], maxResponseBytes: MAX_BYTES },
     });
     jar = await signInAs(service, await makePerson(service, { name: "Ada", consoleRole: "admin" }));
     app = await service.makeApp(SCHEMA);
@@ -116,18 +112,6 @@ describe.each([
     expectPage(rejected, 409, "Open <bdi>Ada Lovelace</bdi>", "todos.project");
   });
 
-  if (!hasFilters) {
-    test("a script searches for the rows of each list", async () => {
-      const { text } = await open("projects", ids.garden);
-      expect(text.match(/<details data-referrer=/g)).toHaveLength(5);
-      expect(text).not.toContain("Todo 1");
-      expect(text).toContain(
-        `${rowsOf("todos")}?references=project.${ids.garden}#where=project.eq.${ids.garden}`,
-      );
-    });
-    return;
-  }
-
   test("the first rows of each list are displayed, with a link to all of them", async () => {
     const { text } = await open("projects", ids.garden);
     const lists = readLists(text);
@@ -144,14 +128,14 @@ describe.each([
     expect(text).not.toContain("<b>");
     expect(text).toContain(`<a href="${rowsOf("todos")}/rows/${ids.first}" title="${ids.first}">`);
     // A selection prefers the column with the name of this table.
-    expect(text.match(/<details data-referrer="[^"]*\/owner"/g)).toHaveLength(1);
+    expect(text.match(/>Show all rows of <bdi>owner\.project/g)).toHaveLength(1);
   });
 
   test("a row without a text is displayed by its id, and a row without others has empty lists", async () => {
     const home = readLists((await open("projects", ids.home)).text);
     expect(home.get("points.project")?.texts).toEqual([expect.stringMatching(/^[\w…]+$/)]);
     const { text } = await open("projects", ids.empty);
-    expect([...readLists(text).values()].map(({ texts }) => texts)).toEqual([[], [], [], []]);
+    expect([...readLists(text).values()].flatMap(({ texts }) => texts)).toEqual([]);
     expect(textOf({ text }).match(/No rows/g)).toHaveLength(4);
   });
 
@@ -174,7 +158,7 @@ describe.each([
     expect(await countCalls("projects", ids.garden)).toBe(5);
   });
 
-  test("a list that is rejected leaves the search of the script", async () => {
+  test("a list that is rejected leaves a link to its rows", async () => {
     const [huge = ""] = await add("projects", [{ name: "Huge" }]);
     const todo = { title: "x".repeat(90_000), project: huge };
     for (let count = 0; count < MAX_BYTES / 90_000; count++) await add("todos", [todo]);
@@ -183,9 +167,8 @@ describe.each([
     expect(page.status).toBe(200);
     expect(page.text).not.toContain("x".repeat(61));
     expect(page.text).toContain(
-      `?references=project.${huge}#where=project.eq.${huge}">Show these rows</a>`,
+      `?references=project.${huge}#where=project.eq.${huge}">Show all rows of <bdi>todos.project</bdi></a>`,
     );
-    expect(readLists(page.text).has("todos.project")).toBe(false);
     expect(readLists(page.text).get("todos.former")?.texts).toEqual([]);
   });
 });

@@ -132,10 +132,9 @@ function renderSetting({ id, title, text, link: { name, path, tone } }: Setting)
 }
 
 /** A setting that is on can be turned off without its preview, because it records. */
-function isShown(name: AppSwitchName, { switches }: AppView, deps: Visit["deps"]): boolean {
+function isShown(name: AppSwitchName, { switches }: AppView, { previews }: Visit["deps"]) {
   const { preview } = describeSwitch(name);
-  const { hasFilters: filters, hasLive: live, hasBrowser: browser, hasHistory: history } = deps;
-  return preview === undefined || switches[name] || { filters, live, browser, history }[preview];
+  return preview === undefined || switches[name] || previews.includes(preview);
 }
 
 function renderSwitch(slug: string, name: AppSwitchName, isOn: boolean): Html {

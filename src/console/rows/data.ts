@@ -109,9 +109,9 @@ function pick(headers: Headers, names: readonly string[]): Record<string, string
 
 /** The changes of a live app's table. The stream ends with the key that opened it. @throws {Problem} unknown_route */
 async function streamChanges(visit: Visit): Promise<Response> {
-  const { hasLive, draining, streamMemory } = visit.deps;
+  const { previews, draining, streamMemory } = visit.deps;
   const { request, query } = visit.context;
-  if (!hasLive) throw new Problem("unknown_route");
+  if (!previews.includes("live")) throw new Problem("unknown_route");
   const { appId, table, cursor, isDisabled }: RowsTable = await readRowsTable(visit);
   const isAsked = acceptsEventStream(request.headers.get("accept"));
   // A response to HEAD has no body, so nothing would end the stream.

@@ -13,7 +13,6 @@ import {
   TOKEN_FIELD,
   toLabel,
   toRowPath,
-  toScriptPath,
 } from "../../pages/mod.ts";
 import type { Detail, Problem } from "../../problem.ts";
 import type { NamedColumn } from "../../schema/mod.ts";
@@ -150,7 +149,7 @@ type RowForm = {
   duplicate?: string;
 };
 
-export function renderRowForm({ token, deps }: Visit, form: RowForm): Html {
+export function renderRowForm({ token }: Visit, form: RowForm): Html {
   const hidden = Object.entries({ ...form.hidden, [TOKEN_FIELD]: token });
   return (
     <form
@@ -159,8 +158,6 @@ export function renderRowForm({ token, deps }: Visit, form: RowForm): Html {
       action={form.action}
       data-row-form
       data-unsaved
-      data-worker={toScriptPath("search")}
-      data-has-filters={deps.hasFilters}
     >
       {hidden.map(([name, value]) => (
         <input type="hidden" name={name} value={value} />

@@ -263,5 +263,9 @@ export function renderHistoryLink(
   { path }: RowsTable,
   { id }: Pick<Row, "id">,
 ): Part {
-  return deps.hasHistory && <>{renderLink("History", toHistoryPath(toRowPath(path, id)))} </>;
+  return (
+    deps.previews.includes("history") && (
+      <>{renderLink("History", toHistoryPath(toRowPath(path, id)))} </>
+    )
+  );
 }

@@ -77,12 +77,12 @@ export async function findLost(
 /** Max values of a condition. */
 const MAX_VALUES = 50;
 
-/** The other rows that have the unique values, by column and value. Only with conditions; later values are checked by the restore. */
+/** The other rows that have the unique values, by column and value. Later values are checked by the restore. */
 async function findHolders(visit: Visit, table: RowsTable, planned: readonly Restored[]) {
   const holders = new Map<string, ReadonlyMap<string, string>>();
   // Their own values move on.
   const own = new Set(planned.map(({ id }) => id));
-  for (const { name, unique } of visit.deps.hasFilters ? table.definition.columns : []) {
+  for (const { name, unique } of table.definition.columns) {
     const all = planned.map((restored) => readValues(restored).get(name));
     const values = all.filter((value) => value !== null && value !== undefined).map(String);
     if (!unique || values.length === 0) continue;

@@ -22,7 +22,7 @@ export async function readHistory(
   { slug, table }: RowsTable,
   { row, changes, isDeleted = false, before }: Asked,
 ) {
-  if (!deps.hasHistory) throw new Problem("unknown_route");
+  if (!deps.previews.includes("history")) throw new Problem("unknown_route");
   return await readConsole(deps, "show_history", {
     app_slug: slug,
     wanted_table: table,

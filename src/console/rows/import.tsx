@@ -6,7 +6,7 @@ import { toAppPath } from "../paths.ts";
 import { findTable, listReferrers } from "./related.ts";
 import { type RowsTable, respondWithRowsPage } from "./table.tsx";
 
-export function handleImport(visit: Visit, table: RowsTable): Response {
+export function handleImport(_visit: Visit, table: RowsTable): Response {
   const { path, definition, slug } = table;
   return respondWithRowsPage(table, {
     title: "Import rows",
@@ -22,7 +22,6 @@ export function handleImport(visit: Visit, table: RowsTable): Response {
         data-import={JSON.stringify(definition)}
         data-rows-path={path}
         data-api={`${toAppPath(slug)}/data`}
-        data-has-filters={visit.deps.hasFilters}
         data-cascades={JSON.stringify(listCascades(table))}
         data-targets={JSON.stringify(listTargets(table))}
         hidden

@@ -5,11 +5,10 @@ import { type ListedRow, type Place, readPlace, readRow, type State } from "../.
 import { mapBounded } from "../../std/bounded.ts";
 import { isObject, tryParseJson } from "../../std/json.ts";
 import { splitList, splitObject } from "../../std/json_text.ts";
-import { MAX_ROWS } from "../../std/limits.ts";
 import { isUuid } from "../../std/patterns.ts";
 import { rowTag } from "../../tables/catalog/mod.ts";
 import type { Visit } from "../enter.tsx";
-import { callRows, toRejection } from "./call.ts";
+import { callRows } from "./call.ts";
 
 /** The place in the address of a page. Forms that were opened from the page return to it. */
 export function readPosition({ context }: Visit): Place {
@@ -76,56 +75,35 @@ export function toReferencePath(path: string, { column, id }: Reference): string
   return `${path}?references=${column}.${id}#where=${column}.eq.${id}`;
 }
 
-/** Max rows to search for references. */
-export const MAX_SEARCHED = 10_000;
-
-/** The first rows whose column references a row. `hasMore` is also true if not all rows were searched. */
+/** The first rows whose column references a row. */
 export async function findReferring(
   visit: Visit,
   { appId, table, limit }: Pick<ListOptions, "appId" | "table" | "limit">,
   { column, id }: Reference,
 ): Promise<Omit<RowsPage, "next">> {
-  const found: ListedRow[] = [];
-  let hasMore = true;
-  for (let offset = 0; hasMore && offset < MAX_SEARCHED && found.length <= limit; ) {
-    const page = await listRows(visit, { appId, table, limit: MAX_ROWS, offset });
-    found.push(...page.rows.filter(({ row }) => row[column] === id));
-    offset += page.rows.length;
-    hasMore = page.hasMore;
-  }
-  return { rows: found.slice(0, limit), hasMore: hasMore || found.length > limit };
+  const parameters = { and: `(${column}.eq.${id})` };
+  const rows = await queryRows(visit, { appId, table, parameters, max: limit + 1 });
+  return { rows: rows.slice(0, limit), hasMore: rows.length > limit };
 }
 
-/** Max concurrent calls for single rows. */
+/** Max concurrent calls. */
 const MAX_CALLS = 10;
 /** Max ids of one condition. */
 const MAX_IDS = 100;
 
-/** The rows with these ids; omits ids without a row. With conditions, one call reads many rows. */
+/** The rows with these ids; omits ids without a row. */
 export async function findRows(
   visit: Visit,
   { appId, table, ids, select }: { appId: string; table: string; ids: string[]; select: string },
 ): Promise<ListedRow[]> {
-  if (visit.deps.hasFilters) {
-    const groups = Array.from({ length: Math.ceil(ids.length / MAX_IDS) }, (_, index) =>
-      ids.slice(index * MAX_IDS, (index + 1) * MAX_IDS),
-    );
-    const found = await mapBounded(groups, MAX_CALLS, (group) => {
-      const parameters = { id: `in.(${group})`, select };
-      return queryRows(visit, { appId, table, parameters, max: group.length });
-    });
-    return found.flat();
-  }
-  const found = await mapBounded(ids, MAX_CALLS, async (id) => {
-    try {
-      const { text } = await callRows(visit, { appId, path: `${table}/${id}` });
-      return { row: readRow(text), text };
-    } catch (error) {
-      if (toRejection(error).code !== "not_found") throw error;
-      return undefined;
-    }
+  const groups = Array.from({ length: Math.ceil(ids.length / MAX_IDS) }, (_, index) =>
+    ids.slice(index * MAX_IDS, (index + 1) * MAX_IDS),
+  );
+  const found = await mapBounded(groups, MAX_CALLS, (group) => {
+    const parameters = { id: `in.(${group})`, select };
+    return queryRows(visit, { appId, table, parameters, max: group.length });
   });
-  return found.filter((listed) => listed !== undefined);
+  return found.flat();
 }
 
 /** The `If-Match` value for a row of a list. */

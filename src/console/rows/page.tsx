@@ -5,7 +5,6 @@
  *
  * @module
  */
-import { listSortedColumns } from "../../data/mod.ts";
 import { readParameters } from "../../http/mod.ts";
 import { shortenId } from "../../kinds/mod.ts";
 import {
@@ -18,7 +17,6 @@ import {
   renderNotice,
   renderRowsPage,
   toRowPath,
-  toScriptPath,
   withPlace,
 } from "../../pages/mod.ts";
 import { isUuid } from "../../std/patterns.ts";
@@ -29,7 +27,6 @@ import { toHistoryPath } from "./history_read.ts";
 import {
   findReferring,
   listRows,
-  MAX_SEARCHED,
   type Reference,
   readPosition,
   readReference,
@@ -47,7 +44,7 @@ export async function handleRows(visit: Visit, table: RowsTable): Promise<Respon
     isList: true,
     actions: [
       renderLink("Structure", `${toTablePath(table.table)}?app=${encodeURIComponent(table.slug)}`),
-      visit.deps.hasHistory && renderLink("History", toHistoryPath(table.path)),
+      visit.deps.previews.includes("history") && renderLink("History", toHistoryPath(table.path)),
     ],
     body: [renderDone(table, query), await renderRows(visit, table)],
     script: "grid",
@@ -68,7 +65,7 @@ async function renderRows(visit: Visit, table: RowsTable): Promise<Part> {
     table,
     rows.map(({ row }) => row),
   );
-  const grid = toGridTable(visit, table);
+  const grid = toGridTable(table);
   return [
     <noscript>
       <p class="quiet">Search, filters, sorting and changes of several rows need JavaScript.</p>
@@ -88,8 +85,7 @@ async function renderRows(visit: Visit, table: RowsTable): Promise<Part> {
       data-rows
       data-table={JSON.stringify(grid)}
       data-more={hasMore}
-      data-worker={toScriptPath("search")}
-      {...(visit.deps.hasLive && describeChanges(table, grid))}
+      {...(visit.deps.previews.includes("live") && describeChanges(table, grid))}
     >
       {reference === undefined
         ? renderRowsPage(grid, { rows, hasMore, place, labels, total: undefined, toTag: tagOf })
@@ -103,7 +99,7 @@ async function renderRows(visit: Visit, table: RowsTable): Promise<Part> {
   ];
 }
 
-function toGridTable({ deps }: Visit, table: RowsTable): GridTable {
+function toGridTable(table: RowsTable): GridTable {
   const { columns } = table.definition;
   const names = new Set(columns.flatMap((column) => column.table ?? []));
   const targets = [...names].map((name) => {
@@ -114,8 +110,6 @@ function toGridTable({ deps }: Visit, table: RowsTable): GridTable {
     ...{ table: table.table, columns, path: table.path, tables: table.tables },
     api: `${toAppPath(table.slug)}/data`,
     targets: Object.fromEntries(targets),
-    sorted: listSortedColumns(table.definition),
-    hasFilters: deps.hasFilters,
     hasHistory: table.hasHistory,
   };
 }
@@ -150,11 +144,10 @@ function renderReference(
   { count, hasMore }: { count: number; hasMore: boolean },
 ): Html {
   const rows = count === 1 ? "1 row references" : `${count || "No"} rows reference`;
-  const limit = `of the first ${MAX_SEARCHED.toLocaleString("en")} rows`;
   return (
     <p>
       {rows} <span class="mono">{shortenId(id)}</span> in <bdi>{column}</bdi>
-      {hasMore && `, ${limit}. There may be more`}. <a href={path}>All rows</a>
+      {hasMore && ". There are more"}. <a href={path}>All rows</a>
     </p>
   );
 }

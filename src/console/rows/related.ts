@@ -10,14 +10,13 @@ import {
   type Row,
   type TypedValue,
   toLabel,
-  toLabelText,
 } from "../../pages/mod.ts";
 import type { TableDefinition } from "../../schema/mod.ts";
 import { isUuid } from "../../std/patterns.ts";
 import { quoteElement } from "../../std/quote.ts";
 import type { Visit } from "../enter.tsx";
 import { toRejection } from "./call.ts";
-import { findRows, listRows, MAX_SEARCHED, queryRows } from "./list.ts";
+import { findRows, queryRows } from "./list.ts";
 import type { RowsTable } from "./table.tsx";
 
 /** The limit for one page, over all columns. */
@@ -43,7 +42,12 @@ export async function readLabels(
       const column = definition && findLabelColumn(definition);
       if (column === undefined) return;
       const of = { appId, table: name, ids: [...ids], select: `id,${column.name}` };
-      for (const { row } of await findRows(visit, of)) {
+      // Without them, the page shows ids.
+      const found = await findRows(visit, of).catch((error: unknown) => {
+        toRejection(error);
+        return [];
+      });
+      for (const { row } of found) {
         const label = toLabel(definition, row);
         if (label !== undefined) labels.set(row.id, label);
       }
@@ -100,8 +104,6 @@ export async function resolveReferences(
   );
 }
 
-const PAGE_ROWS = 1000;
-
 /** The ids of the rows with this text; nothing if the endpoint does not search the table. */
 async function findNamed(
   visit: Visit,
@@ -112,24 +114,12 @@ async function findNamed(
   const definition = findTable(table, target);
   const label = definition && findLabelColumn(definition)?.name;
   if (label === undefined) return [];
-  const found: string[] = [];
-  try {
-    if (visit.deps.hasFilters) {
-      const parameters = { and: `(${label}.eq.${quoteElement(text)})`, select: "id" };
-      const rows = await queryRows(visit, { appId, table: target, parameters, max: 2 });
-      return rows.map(({ row }) => row.id);
-    }
-    let hasMore = true;
-    for (let offset = 0; hasMore && offset < MAX_SEARCHED; ) {
-      const page = await listRows(visit, { appId, table: target, limit: PAGE_ROWS, offset });
-      // A page of large rows has fewer.
-      offset += page.rows.length;
-      for (const { row } of page.rows)
-        if (toLabelText(row[label])?.trim() === text) found.push(row.id);
-      hasMore = page.hasMore;
-    }
-  } catch (error) {
-    toRejection(error);
-  }
-  return found;
+  const parameters = { and: `(${label}.eq.${quoteElement(text)})`, select: "id" };
+  const rows = await queryRows(visit, { appId, table: target, parameters, max: 2 }).catch(
+    (error: unknown) => {
+      toRejection(error);
+      return [];
+    },
+  );
+  return rows.map(({ row }) => row.id);
 }

@@ -1,7 +1,7 @@
 /** @jsxImportSource #html @jsxRuntime automatic */
 /**
- * The rows related to a row: the labels of the rows that it references, and the first rows that reference it. With the preview
- * `filters`, the list endpoint returns them with the row; otherwise a script searches for the rows of a list when it opens.
+ * The rows related to a row: the labels of the rows that it references, and the first rows that reference it. The list endpoint
+ * returns them with the row.
  *
  * @module
  */
@@ -21,10 +21,10 @@ import type { TableDefinition } from "../../schema/mod.ts";
 import { mapBounded } from "../../std/bounded.ts";
 import { isObject, tryParseJson } from "../../std/json.ts";
 import type { Visit } from "../enter.tsx";
-import { toAppPath, toRowsPath } from "../paths.ts";
+import { toRowsPath } from "../paths.ts";
 import { callRows, toRejection } from "./call.ts";
 import { toReferencePath } from "./list.ts";
-import { findTable, listReferrers, readLabels } from "./related.ts";
+import { findTable, listReferrers } from "./related.ts";
 import type { RowsTable } from "./table.tsx";
 
 /** Max rows of each list. */
@@ -57,8 +57,6 @@ export async function readRelatedRows(
   table: RowsTable,
   row: Row,
 ): Promise<RelatedRows> {
-  if (!visit.deps.hasFilters)
-    return { labels: await readLabels(visit, table, [row]), referring: new Map() };
   const groups = groupRelations([...listReferences(table, row), ...listChildren(table)]);
   const found = await mapBounded(groups, MAX_CALLS, (group) =>
     readGroup(visit, table, { row, group }),
@@ -155,22 +153,19 @@ export function renderReferrers(table: RowsTable, row: Row, { referring }: Relat
     <div class="field referrers">
       <h2>Referenced by</h2>
       {referrers.map((found) => {
-        const first = referring.get(found.column);
         const path = toRowsPath(table.slug, found.referrer.name);
-        const api = `${toAppPath(table.slug)}/data/${encodeURIComponent(found.referrer.name)}`;
-        const list = { ...found, path, api, id: row.id };
-        return first === undefined ? renderSearch(list) : renderRows(list, first);
+        const first = referring.get(found.column);
+        return renderRows({ ...found, path, id: row.id }, first);
       })}
     </div>
   );
 }
 
-type ReferrerList = Referrer & Readonly<Record<"path" | "api" | "id", string>>;
+type ReferrerList = Referrer & Readonly<Record<"path" | "id", string>>;
 
-function renderRows(
-  { referrer, column, path, id }: ReferrerList,
-  { rows, hasMore }: ReferringRows,
-): Html {
+/** Without the first rows, which could not be read, it is a link to all of them. */
+function renderRows({ referrer, column, path, id }: ReferrerList, first?: ReferringRows): Html {
+  const { rows = [], hasMore = true } = first ?? {};
   const name = `${referrer.name}.${column.name}`;
   return (
     <section aria-label={`Rows of ${name}`}>
@@ -196,30 +191,10 @@ function renderRows(
       )}
       {hasMore && (
         <a href={toReferencePath(path, { column: column.name, id })}>
-          And more: show all rows of <bdi>{name}</bdi>
+          {rows.length > 0 && "And more: "}
+          {rows.length > 0 ? "show" : "Show"} all rows of <bdi>{name}</bdi>
         </a>
       )}
     </section>
-  );
-}
-
-/** A script lists the first of the rows here. */
-function renderSearch({ referrer, column, path, api, id }: ReferrerList): Html {
-  return (
-    <details
-      data-referrer={path}
-      data-referrer-api={api}
-      data-referrer-column={column.name}
-      data-referrer-id={id}
-      data-referrer-label={findLabelColumn(referrer)?.name ?? "id"}
-    >
-      <summary>
-        <bdi>
-          {referrer.name}.{column.name}
-        </bdi>
-      </summary>
-      <ul />
-      <a href={toReferencePath(path, { column: column.name, id })}>Show these rows</a>
-    </details>
   );
 }

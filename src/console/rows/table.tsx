@@ -24,7 +24,7 @@ export async function readRowsTable({ deps, context }: Visit) {
       ? null
       : sealCursor(Buffer.from(cursorKey, "hex"), table, position);
   const tables = toAppTablesPath(slug);
-  const shown = { hasHistory: hasHistory && deps.hasHistory };
+  const shown = { hasHistory: hasHistory && deps.previews.includes("history") };
   return { ...page, ...shown, cursor, slug, table, tables, path: toRowsPath(slug, table) };
 }
 

@@ -44,7 +44,7 @@ export async function handleAppRules(visit: Visit): Promise<Response> {
 
 /** @throws {Problem} unknown_route — the preview is off */
 function rejectUnlessOn({ deps }: Visit): void {
-  if (!deps.hasBrowser) throw new Problem("unknown_route");
+  if (!deps.previews.includes("browser")) throw new Problem("unknown_route");
 }
 
 function renderOff(slug: string): Html {

@@ -173,7 +173,7 @@ export function toTableCrumbs({
 
 /** Tabs of a table, if apps can have rules. */
 export function renderTableTabs({ deps }: Visit, table: string, tab: "Definition" | "Rules"): Part {
-  if (!deps.hasBrowser) return undefined;
+  if (!deps.previews.includes("browser")) return undefined;
   const tabs = [
     { name: "Definition", path: toTablePath(table) },
     { name: "Rules", path: toTableRulesPath(table) },

@@ -1,7 +1,6 @@
 /** Whether an index of the table serves a query: limits of time and advice depend on it. PostgreSQL chooses what it uses. Pure. @module */
 
 import type { Person } from "../../principal.ts";
-import type { TableDefinition } from "../../schema/mod.ts";
 import { indexesOf, keysOf, type RecordedTable } from "../../tables/catalog/mod.ts";
 import { type Condition, ID, type QueryColumn } from "./filter.ts";
 import type { ListQuery, Relation } from "./query.ts";
@@ -165,14 +164,4 @@ function isRange(condition: Condition, column: QueryColumn): boolean {
 /** Whether an index has only the rows of the app: PostgreSQL uses it only for the id of the app itself. */
 export function hasOwnIndex({ whole }: Pick<RecordedTable, "whole">, appId: string): boolean {
   return indexesOf(whole).some((index) => index.appId === appId);
-}
-
-/** The columns by which an index sorts a list without conditions. */
-export function listSortedColumns(definition: TableDefinition): string[] {
-  const indexes = listIndexes({ whole: definition, definition }, { appId: "" });
-  const sorted = definition.columns.filter((column) => {
-    const order = [column, ID].map((key) => ({ column: key, isDescending: false }));
-    return indexes.some((index) => useIndex({ where: [], order }, index).isServed);
-  });
-  return [ID.name, ...sorted.map(({ name }) => name)];
 }

@@ -16,10 +16,6 @@ export type GridTable = {
   readonly api: string;
   /** The column with the labels of each referenced table; `null` without one. */
   readonly targets: Readonly<Record<string, string | null>>;
-  /** The columns by which an index sorts the table. */
-  readonly sorted: readonly string[];
-  /** Whether the list endpoint supports conditions, orders and counts. */
-  readonly hasFilters: boolean;
   /** Whether the history can restore deleted rows. */
   readonly hasHistory: boolean;
 };

@@ -31,7 +31,8 @@ export function textOf(row: Row, column: string): string {
 /** Labels of referenced rows, by their ids. */
 export type Labels = ReadonlyMap<string, string>;
 
-const LABEL_CHARS = 60;
+/** The characters of a longer text that are shown as the label of its row. */
+export const LABEL_CHARS = 60;
 
 /** The column with the label of a row: the first unique column of free text, otherwise the first one. */
 export function findLabelColumn({

@@ -23,6 +23,8 @@ export type Lost = {
   readonly reason: string;
   /** Whether the server responded: a write may have happened all the same. */
   readonly isServerError?: true;
+  /** The error code of its response. */
+  readonly code?: string;
 };
 export type Answer =
   | {
@@ -111,7 +113,8 @@ function toAnswer({ ok, status, headers }: Response, text: string): Answer {
     return status === 403
       ? { ...NO_DETAILS, status, code: "forbidden", message: SIGNED_OUT }
       : { kind: "lost", reason: `the server responded with ${status}.` };
-  if (status >= 500) return { kind: "lost", reason: `${message}.`, isServerError: true };
+  if (status >= 500)
+    return { kind: "lost", reason: `${message}.`, isServerError: true, code: error };
   return {
     ...{ ...NO_DETAILS, status, code: error },
     message: typeof message === "string" ? message : `The server responded with ${status}`,

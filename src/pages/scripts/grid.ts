@@ -43,13 +43,11 @@ import {
   openFound,
   openState,
   renewFound,
-  setSearchTotal,
 } from "./grid/search.ts";
 import { showSelection, startSelection } from "./grid/selection.ts";
 import { toNextOrder } from "./grid/sort.ts";
 import { countRows, findTable, readTable } from "./grid/store.ts";
 import { isInputMethodKey } from "./input.ts";
-import { startReferrers } from "./referrers.ts";
 import { pressSaveAction } from "./save_state.ts";
 
 /** The effects of keys on the focused cell, except moves. */
@@ -70,7 +68,6 @@ function undoLast(): void {
 
 openAnnouncements();
 for (const form of document.querySelectorAll<HTMLFormElement>("form.action")) addFieldHelp(form);
-startReferrers();
 // The page of a single row has no grid.
 if (findTable() !== undefined) startTable();
 
@@ -114,11 +111,10 @@ async function startCount(): Promise<void> {
   const hasMore = document.querySelector(`${ROWS}[data-more]`) !== null;
   const show = (total: Parameters<typeof showTotal>[0] & object) => {
     showTotal(total);
-    setSearchTotal(total);
     addLast(total);
   };
   if (!hasMore && offset + count > 0) show({ count: offset + count });
-  else if (hasMore) await countRows(offset + count, show);
+  else if (hasMore) await countRows(show);
 }
 
 /** Shows the rows of an address: a page of rows, or the results of a search. */

@@ -80,7 +80,6 @@ function start(parent: HTMLElement): void {
   const api = parent.dataset["api"] ?? "";
   const url = toDataUrl(api, table.name);
   const cascades = JSON.parse(parent.dataset["cascades"] ?? "[]") as string[];
-  const hasFilters = "hasFilters" in parent.dataset;
   const begun = readBegun(url);
   if (begun !== undefined && begun.isRemoved !== true && begun.stored < begun.rows) {
     const done = `${toText(begun.stored)} of ${count(begun.rows, "row")} of ${begun.name} are stored.`;
@@ -93,7 +92,7 @@ function start(parent: HTMLElement): void {
     open({ file, format: findFormat(file.name) ?? "csv" });
   };
   const open = (file: NewFile) => {
-    const page = { table, targets, path, steps: openPlace(steps), api, url, hasFilters, cascades };
+    const page = { table, targets, path, steps: openPlace(steps), api, url, cascades };
     void show(() => chooseFile(page, file, open), page.steps);
   };
   input.addEventListener("change", () => choose(input.files?.[0]));
@@ -149,7 +148,7 @@ async function chooseFile(
     ...renderFormat({ encoding, protection, isCsv: file.format === "csv" }),
     ...renderMapping(table, read, targets),
     ...(table.columns.some(({ kind }) => FIELDS[kind].control === "moment") ? [zone.field] : []),
-    ...(page.hasFilters && hasUniques(table) ? sync.fields : []),
+    ...(hasUniques(table) ? sync.fields : []),
     element("div", { class: "action-buttons" }, button),
   );
   const results = element("div", { "data-results": "" });
@@ -177,7 +176,7 @@ async function chooseFile(
 type NamedFile = ImportFile & Pick<Begun, "digest" | "choices">;
 
 async function check(page: Page, file: NamedFile, choice?: SyncChoice): Promise<void> {
-  const { steps, table, url, api, hasFilters } = page;
+  const { steps, table, url, api } = page;
   const status = element("p", { role: "status" }, "Checking…");
   steps.replaceChildren(status);
   const onRead = (rows: number) => {
@@ -192,10 +191,9 @@ async function check(page: Page, file: NamedFile, choice?: SyncChoice): Promise<
   const last = readBegun(url);
   const begun = isSame(last, file) && last?.isRemoved !== true ? last : undefined;
   const isUpdate = comparison !== undefined;
-  const stored = openStoredCheck(table, { api, hasFilters, matched: file.matches, isUpdate });
+  const stored = openStoredCheck(table, { api, matched: file.matches, isUpdate });
   const counted = { ...file, offsetOf };
   const result = await checkFile(counted, {
-    onRead,
     // The rows that this import has stored are no duplicates.
     stored: begun === undefined ? stored : undefined,
     comparison,

@@ -4,11 +4,12 @@
  * @see https://www.w3.org/WAI/ARIA/apg/patterns/combobox/
  * @module
  */
+
+import { toLabelText } from "../../rows/row.ts";
 import { announce, element, findChosen, moveChoice } from "../dom.ts";
 import { isInputMethodKey } from "../input.ts";
-import type { Search } from "../search/rows.ts";
-import type { SearchColumn } from "../search/state.ts";
-import { makeSearcher } from "../search_worker.ts";
+import { readQuery, SearchError } from "../search/pages.ts";
+import { NO_SEARCH, type SearchColumn, toParameters } from "../search/state.ts";
 
 const MAX_OPTIONS = 20;
 const TYPING_MS = 200;
@@ -16,7 +17,7 @@ const ID = /^[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}$/i;
 
 let count = 0;
 
-export function addReferencePicker(field: HTMLInputElement, form: HTMLFormElement): void {
+export function addReferencePicker(field: HTMLInputElement): void {
   count += 1;
   const list = element("ul", {
     class: "options",
@@ -35,13 +36,14 @@ export function addReferencePicker(field: HTMLInputElement, form: HTMLFormElemen
     field.setAttribute(name, value);
   const picked = element("p", { class: "quiet picked" });
   field.after(list, picked);
-  const searcher = makeSearcher();
+  /** The results of an earlier search are discarded. */
+  let searches = 0;
   let timer: ReturnType<typeof setTimeout> | undefined;
   let isPicking = false;
 
   function close(): void {
     clearTimeout(timer);
-    searcher.cancel();
+    searches += 1;
     list.hidden = true;
     field.setAttribute("aria-expanded", "false");
     field.removeAttribute("aria-activedescendant");
@@ -56,12 +58,16 @@ export function addReferencePicker(field: HTMLInputElement, form: HTMLFormElemen
   }
   async function search(): Promise<void> {
     const text = field.value.trim();
-    const found = await searcher.run(form.dataset["worker"] ?? "", toSearch(field, form, text));
-    if (found === undefined || !field.isConnected) return;
-    const options = found.kind === "failed" ? [] : found.ids.slice(0, MAX_OPTIONS);
+    searches += 1;
+    const asked = searches;
+    const found = await findRows(field, text).catch((error: unknown) => {
+      if (error instanceof SearchError) return error.message;
+      throw error;
+    });
+    if (asked !== searches || !field.isConnected) return;
+    const options = typeof found === "string" ? [] : found;
     list.replaceChildren(
-      ...options.map((id, position) => {
-        const label = (found.kind === "found" && found.labels[position]) || id;
+      ...options.map(({ id, label }, position) => {
         const end = element("span", { class: "mono quiet" }, ` ${id.slice(0, 4)}…${id.slice(-4)}`);
         const item = element("li", { role: "option", id: `${list.id}-${position}`, "data-id": id });
         item.append(element("bdi", {}, label), end);
@@ -71,9 +77,8 @@ export function addReferencePicker(field: HTMLInputElement, form: HTMLFormElemen
     );
     list.hidden = options.length === 0;
     field.setAttribute("aria-expanded", String(options.length > 0));
-    if (found.kind === "failed") announce(found.reason);
-    else if (options.length > 0) announce(`${options.length} rows`);
-    else announce(found.isCut ? "No rows found so far: type the id" : "No rows found");
+    if (typeof found === "string") announce(found);
+    else announce(options.length > 0 ? `${options.length} rows` : "No rows found");
   }
   field.addEventListener("input", () => {
     if (isPicking) return;
@@ -104,17 +109,17 @@ export function addReferencePicker(field: HTMLInputElement, form: HTMLFormElemen
   field.addEventListener("blur", close);
 }
 
-function toSearch(field: HTMLInputElement, form: HTMLFormElement, text: string): Search {
+/** @throws {SearchError} a request failed */
+async function findRows(field: HTMLInputElement, text: string) {
   const label = field.dataset["pickLabel"] ?? "id";
   const columns: SearchColumn[] = [{ name: "id", kind: "uuid", required: true }];
   if (label !== "id") columns.push({ name: label, kind: "string", required: false });
-  return {
-    url: new URL(field.dataset["pick"] ?? "", location.href).href,
-    columns,
-    state: { text: ID.test(text) ? "" : text, conditions: [], order: undefined },
-    hasFilters: form.dataset["hasFilters"] !== undefined,
-    isLarge: true,
-    label,
-    max: MAX_OPTIONS,
-  };
+  const parameters = [
+    ...toParameters({ ...NO_SEARCH, text: ID.test(text) ? "" : text }, columns),
+    ["select", columns.map(({ name }) => name).join(",")] as const,
+  ];
+  const pages = await readQuery(field.dataset["pick"] ?? "", { parameters, max: MAX_OPTIONS });
+  return pages
+    .flatMap(({ rows }) => rows)
+    .map((row) => ({ id: row.id, label: toLabelText(row[label]) ?? row.id }));
 }

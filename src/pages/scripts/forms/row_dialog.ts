@@ -160,7 +160,7 @@ export function toAction(form: HTMLFormElement): string {
 /** Runs before the form is displayed: later, a new button would move other elements under the pointer. */
 export function addFieldHelp(form: HTMLFormElement): void {
   for (const field of form.querySelectorAll<HTMLInputElement>("input[data-pick]:not([role])"))
-    addReferencePicker(field, form);
+    addReferencePicker(field);
   for (const field of form.querySelectorAll<HTMLInputElement>("input[data-moment]"))
     if (field.nextElementSibling?.matches(".calendar") !== true) addCalendar(field);
 }

@@ -76,8 +76,6 @@ export async function showCellForm(
   const form = element("form", {
     class: "cell-form",
     "data-row-form": "",
-    "data-worker": document.querySelector<HTMLElement>("[data-rows]")?.dataset["worker"] ?? "",
-    ...(readTable().hasFilters ? { "data-has-filters": "" } : {}),
     action: toRowPath(readTable().path, rowId),
   });
   form.noValidate = true;

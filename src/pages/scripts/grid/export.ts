@@ -2,9 +2,9 @@
 import { makeButton, saveFile } from "../dom.ts";
 import { showFailure, showSaved } from "../save_state.ts";
 import { countOf } from "./drawer.ts";
-import { isSearch, readFoundIds } from "./search.ts";
+import { isSearch, readFound } from "./search.ts";
 import { toText } from "./selection.ts";
-import { readRows, readTable } from "./store.ts";
+import { readTable } from "./store.ts";
 
 export function startExport(): void {
   const menu = document.querySelector<HTMLDetailsElement>("details.export");
@@ -24,12 +24,14 @@ export function startExport(): void {
   });
 }
 
+/** The file is made in memory. */
+const MAX_EXPORTED = 50_000;
+
 async function save(format: "csv" | "json"): Promise<void> {
   try {
-    const { ids, isCut } = await readFoundIds();
-    const rows = await readRows(ids, true);
+    const { rows, isCut } = await readFound(MAX_EXPORTED);
     saveFile(`${readTable().table}-found.${format}`, toText(rows, format, true), TYPES[format]);
-    const rest = isCut ? ". The search ended before the last row: narrow it to export all" : "";
+    const rest = isCut ? ". More rows were found: narrow the search to export all" : "";
     showSaved(`Exported ${countOf(rows.length)}${rest}`);
   } catch (error) {
     showFailure(`Not exported: ${error instanceof Error ? error.message : error}`);

@@ -1,60 +1,46 @@
 /**
  * Search, filters and order over all rows of a table. The fragment of the address contains the search. The list endpoint answers
- * page by page if it can; otherwise a worker finds the ids of the matching rows, and the first ones are shown at once.
+ * page by page.
  *
  * @module
  */
-import { MAX_FOUND_IDS } from "../../../std/limits.ts";
-import type { Total } from "../../rows/grid.tsx";
 import type { ListedRow } from "../../rows/row.ts";
-import { toDataUrl } from "../data.ts";
 import { announce, element, restoreFragment, SMALL_BUTTON } from "../dom.ts";
 import { makeSearchForm, type SearchForm } from "../search/form.ts";
-import { readPage, readQueryPages, SearchError } from "../search/pages.ts";
-import { FALLBACK_CODES, MAX_SEARCHED, type Search, toParameters } from "../search/rows.ts";
+import { isUnserved, readPage, readQuery, readQueryPages, SearchError } from "../search/pages.ts";
 import {
   NO_SEARCH,
   readPageNumber,
   readState,
-  SEARCHED_BY_ENDPOINT,
   type SearchColumn,
   type SearchState,
   toFragment,
+  toParameters,
 } from "../search/state.ts";
-import { makeSearcher } from "../search_worker.ts";
 import { findGrid, focusCell, type Position } from "./cells.ts";
 import { currentLimit, openRows, showFoundRows, showNone } from "./rows.ts";
 import { describeFound, hideProgress, showPager, showProgress } from "./search_parts.ts";
 import { makeSelectAll } from "./selection.ts";
 import { markSorted } from "./sort.ts";
-import { readRows, readTable, toListed, toUrl } from "./store.ts";
+import { readTable, toListed, toUrl } from "./store.ts";
 
 const ID: SearchColumn = { name: "id", kind: "uuid", required: true };
 /** Names with another meaning in conditions. */
 const UNSEARCHED = ["and", "or", "not"];
 
-/** The rows of a search: all their ids, or pages of the list endpoint, each with the cursor of the next. */
-type Found = { readonly fragment: string; count: number | undefined } & (
-  | {
-      readonly kind: "ids";
-      ids: readonly string[];
-      readonly searched: number;
-      readonly isCut: boolean;
-    }
-  | {
-      readonly kind: "pages";
-      /** Where the pages begin that follow those that were read. */
-      readonly starts: { readonly start: number; readonly after: string | undefined }[];
-    }
-);
+/** A search, whose rows are pages of the list endpoint. */
+type Found = {
+  readonly fragment: string;
+  parameters: ReturnType<typeof toParameters>;
+  count: number | undefined;
+  /** Where the pages begin that follow those that were read, with the cursor of each. */
+  readonly starts: { readonly start: number; readonly after: string | undefined }[];
+};
 type OpenOptions = { focus?: Position; isBack?: boolean };
 
-const searcher = makeSearcher();
-let form: HTMLFormElement | undefined;
 let parts: SearchForm | undefined;
 let columns: readonly SearchColumn[] = [ID];
 let found: Found | undefined;
-let total: Total | undefined;
 
 /** The form above the rows. */
 export function makeSearch(): HTMLFormElement {
@@ -66,38 +52,18 @@ export function makeSearch(): HTMLFormElement {
       return {
         ...{ name, kind, required },
         ...(values === undefined ? {} : { values }),
-        ...(table.sorted.includes(name) ? { isSorted: true } : {}),
-        ...(label === null
-          ? {}
-          : { target: { url: new URL(toDataUrl(table.api, target), location.href).href, label } }),
+        ...(label === null ? {} : { label }),
       };
     });
   columns = [...described, ID];
   restoreFragment();
-  form = element("form", { class: "row-search", role: "search", "aria-label": "Rows" });
+  const form = element("form", { class: "row-search", role: "search", "aria-label": "Rows" });
   parts = makeSearchForm(form, { columns, onClear: () => void openState(NO_SEARCH) });
-  parts.name("Search all columns");
   form.addEventListener("submit", (event) => {
     event.preventDefault();
     void openState({ ...(parts?.read() ?? NO_SEARCH), order: currentState().order });
   });
   return form;
-}
-
-/** The known number of all rows. */
-export function setSearchTotal(next: Total): void {
-  total = next;
-  parts?.name(isLarge() ? SEARCHED_BY_ENDPOINT : "Search all columns");
-}
-
-/** Whether only the list endpoint can search all rows. */
-function isLarge(): boolean {
-  if (total === undefined || !readTable().hasFilters) return false;
-  return "over" in total || total.count > MAX_SEARCHED;
-}
-
-function isSmall(): boolean {
-  return total !== undefined && "count" in total && total.count <= MAX_FOUND_IDS;
 }
 
 /** Whether an address contains a search, a filter or an order. */
@@ -115,7 +81,6 @@ export function currentState(): SearchState {
 export async function openState(state: SearchState): Promise<void> {
   const fragment = toFragment(state);
   if (fragment !== "") return await openFound(fragment);
-  searcher.cancel();
   hideProgress();
   found = undefined;
   parts?.show(NO_SEARCH);
@@ -129,14 +94,9 @@ export async function openFound(url: string, options: OpenOptions = {}): Promise
   const state = currentState();
   parts.show(state);
   const fragment = toFragment(state);
-  if (found?.fragment !== fragment) {
-    searcher.cancel();
-    hideProgress();
-    found = undefined;
-    if (canAskEndpoint(state)) found = { fragment, kind: "pages", count: undefined, starts: [] };
-    found ??= await search(state, fragment);
-  }
-  if (found !== undefined) await showFound(options.focus);
+  if (found?.fragment !== fragment)
+    found = { fragment, parameters: toParameters(state, columns), count: undefined, starts: [] };
+  await showFound(options.focus);
 }
 
 /** Reloads the displayed results. */
@@ -144,83 +104,37 @@ export async function renewFound(focus?: Position): Promise<void> {
   if (found !== undefined) await showFound(focus, true);
 }
 
-/** Whether the list endpoint finds and sorts the rows without reading them all. */
-function canAskEndpoint({ text, order }: SearchState): boolean {
-  if (!readTable().hasFilters || (text !== "" && !isLarge())) return false;
-  return order === undefined || isSmall() || readTable().sorted.includes(order.column);
-}
-
-function toSearch(state: SearchState): Search {
-  const { hasFilters } = readTable();
-  const url = new URL(toUrl(), location.href).href;
-  return { url, columns, state, hasFilters, isSmall: isSmall(), isLarge: isLarge() };
-}
-
-function runWorker(search: Search, onProgress?: Parameters<typeof searcher.run>[2]) {
-  const { worker } = document.querySelector<HTMLElement>("[data-rows]")?.dataset ?? {};
-  return searcher.run(worker ?? "", search, onProgress);
-}
-
-function openProgress(options: { cancel: () => void; button?: "Stop" } = searcher) {
-  const count = () => (total !== undefined && "count" in total ? total.count : undefined);
-  return showProgress({ ...options, form, total: count });
-}
-
-async function search(state: SearchState, fragment: string): Promise<Found | undefined> {
-  const progress = openProgress();
-  let shown: Promise<void> | undefined;
-  const report = await runWorker(toSearch(state), ({ searched, found: count, first = [] }) => {
-    progress.show(searched, count);
-    const size = currentLimit();
-    const isPage = first.length >= size && readPageNumber(location.hash) === 1;
-    if (isPage) shown ??= showEarly(first.slice(0, size));
-  });
-  await shown;
-  progress.end(report?.kind === "failed" ? `Search failed: ${report.reason}` : undefined);
-  if (report?.kind !== "found") return undefined;
-  const { ids, searched, isCut } = report;
-  return { fragment, kind: "ids", count: ids.length, ids, searched, isCut };
-}
-
-/** The first rows, while the search goes on. */
-async function showEarly(ids: readonly string[]): Promise<void> {
-  await showFoundRows(await readRows(ids), 0);
-  showPager(`Rows 1 to ${ids.length} found so far`, []);
-}
-
 async function showFound(focus?: Position, isFresh = false): Promise<void> {
   const of = found;
   if (of === undefined) return;
-  const size = currentLimit();
-  const number = readPageNumber(location.hash);
-  const page =
-    of.kind === "ids" ? await readIds(of, size, isFresh) : await readNext(of, number, size);
+  const progress = showProgress();
+  const page = await readFoundPage(of).catch((error: unknown) => {
+    if (!(error instanceof SearchError)) throw error;
+    return error;
+  });
   // Another search has begun.
-  if (page === undefined || found !== of) return;
-  const { rows, start, number: at, hasMore, isStopped = false } = page;
+  if (found !== of) return;
+  if (page instanceof SearchError) return progress.end(`Search failed: ${page.message}`);
+  progress.end();
+  const { rows, start, number, hasMore } = page;
   await showFoundRows(rows, start);
   if (rows.length === 0) {
     document.querySelector("[data-rows]")?.replaceChildren();
-    const isCut = of.kind === "ids" && of.isCut;
-    showNone(
-      isStopped || isCut
-        ? "No row matches among those that were searched. The table has more."
-        : "No rows match this search.",
-    );
+    showNone("No rows match this search.");
   }
-  const range = describeFound(of, { start, count: rows.length, isStopped });
+  const range = describeFound(of.count, { start, count: rows.length });
   const link = (name: string, rel: string, to: number) =>
     element("a", { class: SMALL_BUTTON, rel, href: toFragment(currentState(), to) || "#" }, name);
   showPager(range, [
-    ...(at > 1 ? [link("Previous", "prev", at - 1)] : []),
-    ...(hasMore ? [link(isStopped ? "Search on" : "Next", "next", at + 1)] : []),
-    ...(of.count !== undefined && of.count > size ? [makeSelectFound(of)] : []),
+    ...(number > 1 ? [link("Previous", "prev", number - 1)] : []),
+    ...(hasMore ? [link("Next", "next", number + 1)] : []),
+    ...(of.count !== undefined && of.count > currentLimit() ? [makeSelectFound(of)] : []),
   ]);
   markSorted(currentState().order);
   const grid = findGrid();
   if (focus !== undefined && grid !== null) focusCell(grid, focus);
   announce(range);
-  if (of.kind === "pages" && (of.count === undefined || isFresh)) void countFound(of, page);
+  if (of.count === undefined || isFresh) void countFound(of, page);
 }
 
 type FoundPage = {
@@ -228,108 +142,75 @@ type FoundPage = {
   readonly start: number;
   readonly number: number;
   readonly hasMore: boolean;
-  /** Whether the user ended the search before the page was complete. */
-  readonly isStopped?: boolean;
 };
 
-async function readIds(
-  of: Found & { kind: "ids" },
-  size: number,
-  isFresh: boolean,
-): Promise<FoundPage> {
-  const pages = Math.max(1, Math.ceil(of.ids.length / size));
-  const number = Math.min(readPageNumber(location.hash), pages);
-  const start = (number - 1) * size;
-  const ids = of.ids.slice(start, start + size);
-  const rows = await readRows(ids, isFresh);
-  // Rows can have been deleted since the search.
-  const left = new Set(rows.map(({ row }) => row.id));
-  const deleted = new Set(ids.filter((id) => !left.has(id)));
-  of.ids = of.ids.filter((id) => !deleted.has(id));
-  of.count = of.ids.length;
-  return { rows, start, number, hasMore: number < pages };
+/** A text is searched in the tables of the references only if that is not too much. @throws {SearchError} a request failed */
+async function readFoundPage(of: Found): Promise<FoundPage> {
+  try {
+    return await readPageOf(of);
+  } catch (error) {
+    const state = currentState();
+    const fewer = toParameters(
+      state,
+      columns.map(({ label, ...column }) => column),
+    );
+    if (!isUnserved(error) || String(fewer) === String(of.parameters)) throw error;
+    of.parameters = fewer;
+    return await readPageOf(of);
+  }
 }
 
-/** A page of the list endpoint, read on until it is complete; if the endpoint cannot answer, the worker searches. */
-async function readNext(
-  of: Found & { kind: "pages" },
-  number: number,
-  size: number,
-): Promise<FoundPage | undefined> {
-  const state = currentState();
+/** A response ends early after many bytes. */
+async function readPageOf(of: Found): Promise<FoundPage> {
+  const size = currentLimit();
+  const number = readPageNumber(location.hash);
   const { start, after } = of.starts[number - 1] ?? { start: (number - 1) * size };
-  const parameters = toParameters(state, columns);
-  const offset = after === undefined ? start : 0;
-  const rows: ListedRow[] = [];
-  let next: string | undefined;
-  let isStopped = false;
-  let progress: ReturnType<typeof openProgress> | undefined;
-  const { promise: stopped, resolve: stop } = Promise.withResolvers<undefined>();
-  const pages = readQueryPages(toUrl(), { parameters, max: size, after, offset });
-  try {
-    for (;;) {
-      const read = await Promise.race([pages.next(), stopped]);
-      // Another search has begun.
-      if (found !== of) return undefined;
-      isStopped = read === undefined;
-      if (read === undefined || read.done === true) break;
-      rows.push(...read.value.texts().map(toListed));
-      next = read.value.next;
-      if (next === undefined || rows.length >= size) break;
-      progress ??= openProgress({ cancel: () => stop(undefined), button: "Stop" });
-      progress.show(undefined, rows.length);
-    }
-  } catch (error) {
-    if (!(error instanceof SearchError)) throw error;
-    if (FALLBACK_CODES.includes(error.code)) {
-      found = await search(state, of.fragment);
-      await showFound();
-    } else openProgress().end(`Search failed: ${error.message}`);
-    return undefined;
-  }
-  progress?.end(undefined);
+  const { parameters } = of;
+  const from = after === undefined ? { offset: start } : { after };
+  const pages = await readQuery(toUrl(), { parameters, max: size, ...from });
+  const rows = pages.flatMap((page) => page.texts().map(toListed));
+  const next = pages.at(-1)?.next;
   of.starts[number] = { start: start + rows.length, after: next };
   if (start === 0 && next === undefined) of.count = rows.length;
-  return { rows, start, number, hasMore: next !== undefined, isStopped };
+  return { rows, start, number, hasMore: next !== undefined };
 }
 
 /** The number of all rows found, after the first are shown. */
-async function countFound(
-  of: Found & { kind: "pages" },
-  { start, rows, isStopped = false }: FoundPage,
-): Promise<void> {
-  const query = new URLSearchParams([...toParameters(currentState(), columns), ["limit", "1"]]);
+async function countFound(of: Found, { start, rows }: FoundPage): Promise<void> {
+  const query = new URLSearchParams([...of.parameters, ["limit", "1"]]).toString();
   const headers = { prefer: "count=exact" };
-  const page = await readPage(toUrl(), { query: query.toString(), headers }).catch(() => undefined);
+  const page = await readPage(toUrl(), { query, headers }).catch(() => undefined);
   if (found !== of || page?.count === undefined) return;
   const line = document.querySelector<HTMLElement>("[data-rows] [data-range=found]");
   of.count = page.count ?? undefined;
   if (line === null) return;
-  line.textContent = describeFound(of, { start, count: rows.length, isStopped });
+  line.textContent = describeFound(of.count, { start, count: rows.length });
   const links = document.querySelector("[data-rows] .pager-links");
   if (of.count !== undefined && of.count > rows.length && links?.querySelector("button") === null)
     links.append(makeSelectFound(of));
 }
 
 function makeSelectFound(of: Found): HTMLButtonElement {
-  return makeSelectAll(of.count ?? 0, async (max) => (await readFoundIds(max)).ids);
+  return makeSelectAll(of.count ?? 0, async (max) => {
+    const { rows } = await readFound(max, [["select", "id"]]);
+    return rows.map(({ row }) => row.id);
+  });
 }
 
 /**
- * The ids of all rows found, or of the first `max`, in their order; `isCut`: the search ended before the last row.
+ * The first rows found, in their order; `isCut`: more rows follow.
  *
- * @throws {SearchError} the search failed or was canceled
+ * @throws {SearchError} a request failed
  */
-export async function readFoundIds(
-  max?: number,
-): Promise<{ readonly ids: readonly string[]; readonly isCut: boolean }> {
-  if (found?.kind === "ids") return found;
-  const progress = openProgress();
-  const wanted = { ...toSearch(currentState()), ...(max === undefined ? {} : { max }) };
-  const report = await runWorker(wanted, ({ searched, found: count }) =>
-    progress.show(searched, count),
-  );
-  progress.end(undefined);
-  if (report?.kind === "found") return report;
-  throw new SearchError(report?.reason ?? "The search was canceled.");
+export async function readFound(
+  max: number,
+  more: Found["parameters"] = [],
+): Promise<{ readonly rows: readonly ListedRow[]; readonly isCut: boolean }> {
+  const rows: ListedRow[] = [];
+  const parameters = [...(found?.parameters ?? []), ...more];
+  for await (const page of readQueryPages(toUrl(), { parameters, max })) {
+    rows.push(...page.texts().map(toListed));
+    if (page.next === undefined) return { rows, isCut: false };
+  }
+  return { rows, isCut: true };
 }

@@ -1,5 +1,5 @@
 /** What a search shows beside its rows: its progress, and the line with its range and pages. @module */
-import { announce, element, makeButton } from "../dom.ts";
+import { announce, element } from "../dom.ts";
 
 const inDigits = (count: number) => count.toLocaleString("en");
 
@@ -7,40 +7,23 @@ export function hideProgress(): void {
   document.getElementById("search-progress")?.remove();
 }
 
-type Progress = {
-  /** The form above the rows. */
-  readonly form: HTMLElement | undefined;
-  readonly cancel: () => void;
-  /** The text of the button that ends it. */
-  readonly button?: "Cancel" | "Stop";
-  /** The known number of all rows. */
-  readonly total: () => number | undefined;
-};
+/** A shorter search shows no progress. */
+const SHOWN_AFTER_MS = 300;
 
-/** The progress of a search, with a button that cancels it. */
-export function showProgress({ form, cancel, button: name = "Cancel", total }: Progress) {
+/** The progress of a search, and the reason of its failure. The rows before it stay. */
+export function showProgress() {
   hideProgress();
   const bar = element("progress", { "aria-label": "Search" });
-  const text = element("span", {}, "Searching…");
-  const button = makeButton(name, cancel);
-  const line = element("p", { id: "search-progress", class: "search-progress" }, bar, text, button);
-  form?.after(line);
+  const line = element("p", { id: "search-progress", class: "search-progress" }, bar, "Searching…");
+  const show = () => document.querySelector("form.row-search")?.after(line);
+  const timer = setTimeout(show, SHOWN_AFTER_MS);
   return {
-    show: (searched: number | undefined, count: number) => {
-      if (searched === undefined) {
-        text.textContent = `Searching… ${inDigits(count)} found`;
-        return;
-      }
-      const known = total();
-      const of = known === undefined ? "" : ` of ${inDigits(Math.max(known, searched))}`;
-      if (known !== undefined)
-        Object.assign(bar, { max: Math.max(known, searched), value: searched });
-      text.textContent = `${inDigits(searched)}${of} searched, ${inDigits(count)} found`;
-    },
-    end: (reason: string | undefined) => {
+    end: (reason?: string) => {
+      clearTimeout(timer);
       if (reason === undefined) return line.remove();
       line.replaceChildren(reason);
       line.classList.add("notice", "notice-error");
+      show();
       announce(reason);
     },
   };
@@ -55,21 +38,10 @@ export function showPager(range: string, links: readonly HTMLElement[]): void {
   document.querySelector("[data-rows]")?.prepend(nav);
 }
 
-type Found = { readonly count: number | undefined } & (
-  | { readonly kind: "ids"; readonly searched: number; readonly isCut: boolean }
-  | { readonly kind: "pages" }
-);
+type Shown = { readonly start: number; readonly count: number };
 
-type Shown = { readonly start: number; readonly count: number; readonly isStopped: boolean };
-
-export function describeFound(of: Found, { start, count, isStopped }: Shown): string {
-  const all = of.count === undefined ? "" : ` of ${inDigits(of.count)}`;
-  const rows =
-    count === 0
-      ? "No rows found"
-      : `Rows ${inDigits(start + 1)} to ${inDigits(start + count)}${all} found`;
-  if (isStopped) return `${rows} so far: the search was stopped`;
-  return of.kind === "ids" && of.isCut
-    ? `${rows} in the first ${inDigits(of.searched)} rows; the table has more`
-    : rows;
+export function describeFound(total: number | undefined, { start, count }: Shown): string {
+  if (count === 0) return "No rows found";
+  const all = total === undefined ? "" : ` of ${inDigits(total)}`;
+  return `Rows ${inDigits(start + 1)} to ${inDigits(start + count)}${all} found`;
 }

@@ -187,9 +187,6 @@ function openSet(name: string, renew: () => void): void {
   const column = findColumn(name);
   if (column === undefined) return;
   const drawer = openDrawer(renew);
-  const { worker } = document.querySelector<HTMLElement>("[data-rows]")?.dataset ?? {};
-  drawer.form.dataset["worker"] = worker ?? "";
-  if (readTable().hasFilters) drawer.form.dataset["hasFilters"] = "";
   const ask = (state: State, issues: readonly string[]) => {
     const { api, targets } = readTable();
     const { table } = column;

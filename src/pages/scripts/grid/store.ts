@@ -135,23 +135,13 @@ export async function readRows(ids: readonly string[], isFresh = false): Promise
   return ids.flatMap((id) => stored.get(id) ?? []);
 }
 
-/** With conditions, one request reads many rows. @throws {Error} a request failed; the message gives the reason */
+/** One request reads many rows. @throws {Error} a request failed; the message gives the reason */
 async function fetchRows(
   table: string,
   ids: readonly string[],
   select?: string,
 ): Promise<ListedRow[]> {
-  const { api, hasFilters } = readTable();
-  const url = toDataUrl(api, table);
-  if (!hasFilters) {
-    const rows = await mapBounded(ids, MAX_CALLS, async (id) => {
-      const answer = await callPatiently(`${url}/${id}`);
-      if (answer.kind === "done") return [toListed(answer.text)];
-      if (answer.kind === "rejected" && answer.status === 404) return [];
-      throw new Error(answer.kind === "lost" ? answer.reason : answer.message);
-    });
-    return rows.flat();
-  }
+  const url = toDataUrl(readTable().api, table);
   const groups = Array.from({ length: Math.ceil(ids.length / MAX_IDS) }, (_, index) =>
     ids.slice(index * MAX_IDS, (index + 1) * MAX_IDS),
   );
@@ -190,15 +180,11 @@ export async function readLabels(rows: readonly ListedRow[]): Promise<void> {
   );
 }
 
-/** Max total if the list endpoint does not count. */
-const MAX_SHOWN = 50_000;
-
-/** Calls `onFound` with each better number. `min` rows exist. */
-export async function countRows(min: number, onFound: (total: Total) => void): Promise<void> {
+/** Calls `onFound` with each better number; never on a database that cannot count. */
+export async function countRows(onFound: (total: Total) => void): Promise<void> {
   const page = await ask("estimated");
-  if (page === undefined) return;
+  if (page?.count === undefined) return;
   const { count, isEstimate } = page;
-  if (count === undefined) return onFound((await bisect(min)) ?? { over: MAX_SHOWN });
   if (count === null) return onFound({ over: MAX_COUNTED });
   onFound({ count, ...(isEstimate ? { isEstimate: true } : {}) });
   if (!isEstimate || count > MAX_COUNTED) return;
@@ -215,23 +201,4 @@ async function ask(preference: "exact" | "estimated"): Promise<RowsPage | undefi
     if (error instanceof SearchError) return undefined;
     throw error;
   });
-}
-
-/** Reads single rows at doubled offsets, and then bisects. */
-async function bisect(min: number): Promise<Total | undefined> {
-  const isThere = async (offset: number) =>
-    (await readPage(toUrl(), { query: `limit=1&offset=${offset}` })).rows.length > 0;
-  let low = min;
-  let high = Math.min(Math.max(min * 2, 1), MAX_SHOWN);
-  while (await isThere(high)) {
-    if (high === MAX_SHOWN) return undefined;
-    low = high + 1;
-    high = Math.min(high * 2, MAX_SHOWN);
-  }
-  while (low < high) {
-    const middle = Math.floor((low + high) / 2);
-    if (await isThere(middle)) low = middle + 1;
-    else high = middle;
-  }
-  return { count: low };
 }

@@ -5,16 +5,14 @@
  * @module
  */
 
-import { FIELDS, NEVER_ACCEPTED } from "../../../kinds/mod.ts";
-import { readPages } from "../../../rows/mod.ts";
+import { escapePattern, FIELDS, NEVER_ACCEPTED } from "../../../kinds/mod.ts";
 import type { NamedColumn } from "../../../schema/mod.ts";
-import { MAX_ROWS } from "../../../std/limits.ts";
 import { isUuid } from "../../../std/patterns.ts";
 import { quoteElement } from "../../../std/quote.ts";
-import { type ListedRow, type Row, toLabelText } from "../../rows/row.ts";
+import { LABEL_CHARS, type ListedRow, type Row } from "../../rows/row.ts";
 import { isFreeText, type State, toJson, toState, withLineEnds } from "../../rows/state.ts";
 import { toDataUrl } from "../data.ts";
-import { readPage, readQuery, SearchError } from "../search/pages.ts";
+import { readQuery, SearchError } from "../search/pages.ts";
 import { columnOf } from "./cells.ts";
 import { labels, readTable } from "./store.ts";
 
@@ -90,66 +88,31 @@ function readText(
   return findChoice(column, text, !isPasted);
 }
 
-const LABEL_CHARS = 60;
-const MAX_SEARCHED = 50_000;
-
 /** The only row of the referenced table with this label. */
 async function findReferenced({ table = "", name }: NamedColumn, text: string): Promise<Value> {
-  const { api, targets, hasFilters } = readTable();
+  const { api, targets } = readTable();
   const label = targets[table] ?? null;
   const wanted = text.trim();
   if (label === null) return { issue: `${name} needs the id of a row of ${table}` };
+  // A longer text is shown cut off.
+  const test =
+    wanted.length < LABEL_CHARS
+      ? `eq.${quoteElement(wanted)}`
+      : `like.${quoteElement(`${escapePattern(wanted)}*`)}`;
+  const parameters = [
+    ["and", `(${label}.${test})`],
+    ["select", "id"],
+  ] as const;
   try {
-    const url = toDataUrl(api, table);
-    const { ids, isCut = false } =
-      (hasFilters && wanted.length < LABEL_CHARS
-        ? await findEqual(url, label, wanted)
-        : undefined) ?? (await findShown(url, label, wanted));
-    const [id] = ids;
-    if (isCut && ids.length < 2)
-      return { issue: `${table} has too many rows to find ${JSON.stringify(wanted)}: use its id` };
-    if (ids.length === 1 && id !== undefined) return { json: JSON.stringify(id) };
-    const count = ids.length === 0 ? "No row" : "More than one row";
+    const pages = await readQuery(toDataUrl(api, table), { parameters, max: 2 });
+    const [only, ...more] = pages.flatMap(({ rows }) => rows);
+    if (only !== undefined && more.length === 0) return { json: JSON.stringify(only.id) };
+    const count = only === undefined ? "No row" : "More than one row";
     return { issue: `${count} of ${table} is shown as ${JSON.stringify(wanted)}` };
   } catch (error) {
     if (error instanceof SearchError) return { issue: error.message };
     throw error;
   }
-}
-
-/** The rows with a label; `isCut`: more rows than those that were compared can have it. */
-type Labeled = { readonly ids: readonly string[]; readonly isCut?: boolean };
-
-/** `undefined` if the endpoint cannot find rows by this column. */
-async function findEqual(url: string, label: string, wanted: string): Promise<Labeled | undefined> {
-  const parameters = [
-    ["and", `(${label}.eq.${quoteElement(wanted)})`],
-    ["select", "id"],
-  ] as const;
-  try {
-    const pages = await readQuery(url, { parameters, max: 2 });
-    return { ids: pages.flatMap(({ rows }) => rows.map(({ id }) => id)) };
-  } catch (error) {
-    if (error instanceof SearchError && error.code !== "") return undefined;
-    throw error;
-  }
-}
-
-async function findShown(url: string, label: string, wanted: string): Promise<Labeled> {
-  const ids: string[] = [];
-  let searched = 0;
-  let isCut = false;
-  const list = async ({ limit, offset }: { limit: number; offset: number }) => {
-    const page = await readPage(`${url}?limit=${limit}&offset=${offset}`);
-    isCut = page.hasMore;
-    return page;
-  };
-  for await (const rows of readPages(list, { limit: MAX_ROWS, idOf: ({ id }) => id })) {
-    for (const row of rows) if (toLabelText(row[label])?.trim() === wanted) ids.push(row.id);
-    searched += rows.length;
-    if (ids.length > 1 || searched >= MAX_SEARCHED) break;
-  }
-  return { ids, isCut };
 }
 
 export function describeSize(rows: number, columns: number): string {

@@ -145,7 +145,6 @@ export type FileCheck = {
 
 type CheckOptions = {
   onProgress: (rows: number) => void;
-  onRead: (rows: number) => void;
   stored: StoredCheck | undefined;
   /** Of an import that updates rows. */
   comparison: Pick<Comparison, "add" | "findTaken"> | undefined;
@@ -154,7 +153,7 @@ type CheckOptions = {
 /** Reads the whole file. Counts its rows and errors. */
 export async function checkFile(
   file: ImportFile,
-  { onProgress, onRead, comparison, stored }: CheckOptions,
+  { onProgress, comparison, stored }: CheckOptions,
 ): Promise<FileCheck> {
   const batcher = makeBatcher(LIMITS);
   const faults = makeFaultList();
@@ -178,7 +177,7 @@ export async function checkFile(
     }
     onProgress(rows);
   }
-  const found = await stored?.end(onRead);
+  const found = await stored?.end();
   const issues = [...(found?.issues ?? []), ...(comparison?.findTaken() ?? [])];
   issues.forEach(add);
   const left = new Set(issues.map(({ line }) => line));

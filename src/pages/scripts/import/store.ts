@@ -20,8 +20,6 @@ export type Page = {
   url: string;
   /** The tables whose rows are deleted with a row that they reference. */
   cascades: readonly string[];
-  /** Whether the service finds and updates rows by values. */
-  hasFilters: boolean;
 };
 
 export async function show(task: () => Promise<void>, steps: HTMLElement): Promise<void> {

@@ -10,10 +10,9 @@ import type { NamedColumn, TableDefinition } from "../../../schema/mod.ts";
 import { mapBounded } from "../../../std/bounded.ts";
 import { quoteElement } from "../../../std/quote.ts";
 import { toDataUrl } from "../data.ts";
-import { type Row, readQuery, SearchError } from "../search/pages.ts";
-import { listTable } from "./match.ts";
+import { isUnserved, type Row, readQuery } from "../search/pages.ts";
 
-/** Max rows that are read of a table that the endpoint cannot search. */
+/** Max rows with the same value of a unique constraint's first column that are compared. */
 const MAX_READ = 50_000;
 /** Max compared values of a column: later rows are checked while they are stored. */
 const MAX_KEYS = 100_000;
@@ -40,7 +39,6 @@ type Lookup = {
 type StoredOptions = {
   /** The address of the app's data. */
   readonly api: string;
-  readonly hasFilters: boolean;
   /** The references whose rows are found by another value. */
   readonly matched: ReadonlyMap<string, unknown>;
   /** Whether rows are updated: then their comparison with the table checks unique values. */
@@ -51,7 +49,7 @@ export type StoredRows = { readonly issues: readonly LineIssue[]; readonly isCom
 export type StoredCheck = {
   readonly add: (row: FileRow) => void;
   /** `isComplete`: all rows were compared. */
-  readonly end: (onRead: (rows: number) => void) => Promise<StoredRows>;
+  readonly end: () => Promise<StoredRows>;
 };
 
 export function openStoredCheck(table: TableDefinition, options: StoredOptions): StoredCheck {
@@ -60,13 +58,9 @@ export function openStoredCheck(table: TableDefinition, options: StoredOptions):
     add: (row) => {
       for (const lookup of lookups) addRow(lookup, row);
     },
-    end: async (onRead) => {
+    end: async () => {
       const asked = lookups.filter((lookup) => lookup.asked.size > 0);
-      const left: Lookup[] = [];
-      for (const lookup of asked)
-        if (!options.hasFilters || !(await findByValues(lookup))) left.push(lookup);
-      for (const [url, same] of Map.groupBy(left, (lookup) => lookup.url))
-        await readTable(url, same, onRead);
+      for (const lookup of asked) await findStored(lookup);
       const issues = asked.flatMap(listIssues).sort((a, b) => a.line - b.line);
       return { issues, isComplete: asked.every(({ isComplete }) => isComplete) };
     },
@@ -119,25 +113,28 @@ function addFound({ columns, asked, found }: Lookup, row: Row): void {
   if (key !== undefined && asked.has(key)) found.add(key);
 }
 
-/** Returns whether the endpoint finds rows by these values. */
-async function findByValues(lookup: Lookup): Promise<boolean> {
+/** By the values of the first column: rows with the same one are compared here. */
+async function findStored(lookup: Lookup): Promise<void> {
   const [column, ...more] = lookup.columns;
-  if (column === undefined || more.length > 0) return false;
-  const groups = toGroups([...lookup.asked.values()].map(({ text }) => quoteElement(text)));
+  if (column === undefined) return;
+  const all = new Set([...lookup.asked.values()].map(({ text }) => quoteElement(text)));
+  const texts = [...all].filter(({ length }) => length <= MAX_CHARS);
+  if (texts.length < all.size) lookup.isComplete = false;
+  const select = [...new Set(["id", ...lookup.columns.map(({ name }) => name)])].join(",");
   try {
-    await mapBounded(groups, MAX_CALLS, async (group) => {
-      const select = [...new Set(["id", column.name])].join(",");
+    await mapBounded(toGroups(texts), MAX_CALLS, async (group) => {
       const parameters = [
         ["and", `(${column.name}.in.(${group.join(",")}))`],
         ["select", select],
       ] as const;
-      const pages = await readQuery(lookup.url, { parameters, max: group.length });
+      const max = more.length === 0 ? group.length : MAX_READ;
+      const pages = await readQuery(lookup.url, { parameters, max });
       for (const { rows } of pages) for (const row of rows) addFound(lookup, row);
+      if (more.length > 0 && pages.at(-1)?.next !== undefined) lookup.isComplete = false;
     });
-    return true;
   } catch (error) {
-    if (error instanceof SearchError && error.code !== "") return false;
-    throw error;
+    if (!isUnserved(error)) throw error;
+    lookup.isComplete = false;
   }
 }
 
@@ -154,23 +151,6 @@ function toGroups(values: readonly string[]): string[][] {
     size += length;
   }
   return groups;
-}
-
-async function readTable(
-  url: string,
-  lookups: readonly Lookup[],
-  onRead: (rows: number) => void,
-): Promise<void> {
-  let read = 0;
-  for await (const rows of listTable(url, (page) => page.rows)) {
-    for (const row of rows) for (const lookup of lookups) addFound(lookup, row);
-    read += rows.length;
-    onRead(read);
-    if (lookups.every(({ found, asked }) => found.size === asked.size)) return;
-    if (read < MAX_READ) continue;
-    for (const lookup of lookups) lookup.isComplete = false;
-    return;
-  }
 }
 
 function listIssues({ asked, found, isUnique, isComplete, issue }: Lookup): LineIssue[] {

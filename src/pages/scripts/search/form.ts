@@ -12,12 +12,12 @@ import {
 } from "./state.ts";
 
 export type SearchForm = {
-  /** Names what the text is searched in. */
-  readonly name: (label: string) => void;
   readonly show: (state: SearchState) => void;
   /** The form has no field for the order. */
   readonly read: () => Omit<SearchState, "order">;
 };
+
+const SEARCHED = "Search texts, choices, numbers, dates and ids";
 
 type Control = HTMLInputElement | HTMLSelectElement;
 
@@ -31,6 +31,8 @@ export function makeSearchForm(
     autocomplete: "off",
     spellcheck: "false",
     maxlength: "180",
+    placeholder: SEARCHED,
+    "aria-label": SEARCHED,
   });
   const conditions = element("div", { class: "conditions" });
   const add = makeButton("Add a filter", () => {
@@ -42,10 +44,6 @@ export function makeSearchForm(
   const submit = element("button", { class: SMALL_BUTTON }, "Search");
   form.append(text, submit, add, clear, conditions);
   return {
-    name: (label) => {
-      text.ariaLabel = label;
-      text.placeholder = label;
-    },
     show: (state) => {
       text.value = state.text;
       conditions.replaceChildren(

@@ -27,13 +27,26 @@ export class SearchError extends Error {
   }
 }
 
+/** Whether the endpoint rejects the query itself: it does not support it, or would need too long. */
+export function isUnserved(error: unknown): boolean {
+  return error instanceof SearchError && UNSERVED.includes(error.code);
+}
+
+const UNSERVED = [
+  "unsupported_query",
+  "invalid_query",
+  "needs_index",
+  "timeout",
+  "not_implemented",
+];
+
 type PageOptions = { readonly query?: string; readonly headers?: Readonly<Record<string, string>> };
 
 /** @throws {SearchError} the request failed; the message gives the reason */
 export async function readPage(url: string, options: PageOptions = {}): Promise<RowsPage> {
   const answer = await callPatiently(url, options);
   if (answer.kind === "rejected") throw new SearchError(answer.message, answer.code);
-  if (answer.kind === "lost") throw new SearchError(toSentence(answer.reason));
+  if (answer.kind === "lost") throw new SearchError(toSentence(answer.reason), answer.code);
   return toPage(tryParseJson(answer.text), answer.text);
 }
 

@@ -4,6 +4,8 @@
  * @module
  */
 import { escapePattern, FIELDS, type Kind } from "../../../kinds/mod.ts";
+import { toConditionParameters } from "../../../sdk/query_text.ts";
+import type { Parameter } from "../../../sdk/related.ts";
 import { listSpellings } from "../../../std/letter_case.ts";
 import { listSameTimes, toNextSecond } from "../times.ts";
 
@@ -13,10 +15,8 @@ export type SearchColumn = {
   readonly kind: Kind;
   readonly required: boolean;
   readonly values?: readonly string[];
-  /** Whether an index sorts the table by this column. */
-  readonly isSorted?: boolean;
-  /** The rows of a reference: the address of their JSON, and the column with their labels. */
-  readonly target?: { readonly url: string; readonly label: string };
+  /** The column with the labels of the rows of a reference. */
+  readonly label?: string;
 };
 
 export type SearchCondition = {
@@ -36,7 +36,7 @@ export const NO_SEARCH: SearchState = { text: "", conditions: [], order: undefin
 
 type Operator = {
   readonly label: string;
-  /** The condition, for `matches()` and the list endpoint. */
+  /** The condition, as the client has it. */
   readonly toTests: (value: unknown) => object;
   readonly hasValue: boolean;
 };
@@ -109,7 +109,17 @@ export function toFragment({ text, conditions, order }: SearchState, page = 1): 
   return fragment === "" ? "" : `#${fragment}`;
 }
 
-/** The conditions in the format of the client's `matches()` and the list endpoint. */
+/** The query of the list endpoint for a search. */
+export function toParameters(state: SearchState, columns: readonly SearchColumn[]): Parameter[] {
+  const { order } = state;
+  const direction = order?.isDescending === true ? "desc" : "asc";
+  return [
+    ...toConditionParameters(toWhere(state, columns)),
+    ...(order === undefined ? [] : [["order", `${order.column}.${direction}`] as Parameter]),
+  ];
+}
+
+/** The conditions in the format of the client. */
 export function toWhere(state: SearchState, columns: readonly SearchColumn[]): object {
   const and = state.conditions.map((condition) => {
     const { column, operator } = condition;
@@ -148,9 +158,7 @@ function toTimeTest(column: string, operator: OperatorName, value: string): obje
   return { [column]: OPERATORS[operator].toTests(value) };
 }
 
-/** The list endpoint finds a text in texts and choices, a whole number, and the start of an id. */
-export const SEARCHED_BY_ENDPOINT = "Search texts, choices, numbers, dates and ids";
-
+/** A text in texts, choices and labels of references, a number, a date, and the start of an id. */
 function toAnywhere(text: string, columns: readonly SearchColumn[]): object[] {
   const folded = text.toLowerCase();
   const found = columns.flatMap((column): object[] => {
@@ -158,7 +166,11 @@ function toAnywhere(text: string, columns: readonly SearchColumn[]): object[] {
     const choices = FIELDS[column.kind].choices?.(column) ?? [];
     const chosen = choices.filter((value) => value.toLowerCase().includes(folded));
     const tests = toTests?.(text) ?? chosen.map((value) => ({ eq: readValue(column.kind, value) }));
-    return tests.map((test) => ({ [column.name]: test }));
+    const labeled = column.label === undefined ? [] : FIELDS.string.search.toTests?.(text);
+    return [
+      ...tests.map((test) => ({ [column.name]: test })),
+      ...(labeled ?? []).map((test) => ({ [`${column.name}.${column.label}`]: test })),
+    ];
   });
   // No column can contain the text, so no row matches.
   return found.length === 0 ? [{ id: { is: null } }] : found;
