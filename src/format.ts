@@ -14,7 +14,7 @@ type Format = {
   file: string;
   /** What names the version; without it, the version is 1. */
   names: string;
-  /** The version that this release writes. It reads all versions from 1. */
+  /** The newest version. This release reads all versions from 1, and writes it unless an older release can read the content. */
   current: number;
 };
 
@@ -22,10 +22,10 @@ export const FORMATS = {
   archive: {
     file: "archive of `rowhouse admin export-app`",
     names: "`version` in the first line",
-    current: 2,
+    current: 3,
   },
   project: { file: "`rowhouse.json`", names: "`version`", current: 1 },
-  migration: { file: "`migrations/NNNN_<name>.sql`", names: "the first line", current: 1 },
+  migration: { file: "`migrations/NNNN_<name>.sql`", names: "the first line", current: 2 },
   dev: {
     file: "`.rowhouse/`, the folder of `rowhouse dev`",
     names: "`version` in `secrets.json` and `dev.json`",
@@ -36,8 +36,11 @@ export const FORMATS = {
 export type FormatName = keyof typeof FORMATS;
 
 /** The fields that name the format in a JSON file. */
-export function nameFormat(format: FormatName): { version: number; rowhouse: string } {
-  return { version: FORMATS[format].current, rowhouse: VERSION };
+export function nameFormat(
+  format: FormatName,
+  version: number = FORMATS[format].current,
+): { version: number; rowhouse: string } {
+  return { version, rowhouse: VERSION };
 }
 
 /** No format will have more versions. */

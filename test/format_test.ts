@@ -25,7 +25,7 @@ const rejection = (format: FormatName, version?: unknown): string =>
 const toJson = (value: object) => `${JSON.stringify(value)}\n`;
 
 /** The first line of a migration, as a later release writes it. */
-const toNewerMigration = (text: string, version: unknown = 2) =>
+const toNewerMigration = (text: string, version: unknown = FORMATS.migration.current + 1) =>
   text.replace("\n", `, version ${version} (rowhouse 9.1.0)\n`);
 
 /** A command that reads a newer file, and what must stay as it was. */
@@ -132,7 +132,7 @@ test("a service rejects a newer migration, and does not name its own version", a
     schema,
   );
   expect(status).toBe(422);
-  expect(body).toContain("it has version 2 of its format, but this service reads only version 1");
+  expect(body).toContain("it has version 3 of its format, but this service reads versions 1 to 2");
   expect(body).not.toContain(VERSION);
 });
 
@@ -179,7 +179,7 @@ describe("an archive", () => {
     await here.run("export-app", app.slug, file);
     expect(JSON.parse(readFileSync(file, "utf8").split("\n")[0] ?? "")).toMatchObject({
       format: "rowhouse app archive",
-      version: FORMATS.archive.current,
+      version: 2,
       rowhouse: VERSION,
     });
   });

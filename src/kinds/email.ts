@@ -18,6 +18,7 @@ function isEmail(text: string): boolean {
 }
 
 export const emailValue: ValueKind = {
+  since: "0.2.0",
   compared: "values",
   default: { wanted: 'must be an address such as "ada@example.org"' },
   read: (value: unknown) =>

@@ -78,6 +78,8 @@ export type OffsetOf = (local: string) => string;
 type JsonSchema = { readonly [keyword: string]: unknown };
 
 export type ValueKind = {
+  /** The first release that knows the kind. Without it, 0.1.0. */
+  readonly since?: string;
   /** The parts of a declaration that only this kind has: their keys, and how they are read. */
   readonly details?: {
     readonly keys: readonly string[];

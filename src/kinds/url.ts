@@ -38,6 +38,7 @@ function toUrl(typed: string): string {
 }
 
 export const urlValue: ValueKind = {
+  since: "0.2.0",
   compared: "values",
   default: { wanted: 'must be an address such as "https://example.org/path"' },
   read: (value: unknown) =>

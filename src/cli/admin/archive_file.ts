@@ -16,6 +16,7 @@ import { ARCHIVE_BATCH, MAX_PER_MINUTE, type RowLines } from "../../records/apps
 import { readDefinition, type TableDefinition } from "../../schema/mod.ts";
 import { anyNames } from "../../std/any_names.ts";
 import { canonicalJson, isObject, tryParseJson } from "../../std/json.ts";
+import { findSince } from "../../tables/history/migration_text.ts";
 import { RejectedError } from "../command.ts";
 
 /** The version of the format changes with the header, the blocks, and the settings that `on` can name. */
@@ -46,7 +47,9 @@ export async function writeArchive(
       hash.update(text);
       await file.writeFile(text);
     };
-    await write(`${JSON.stringify({ format: FORMAT, ...nameFormat("archive"), ...header })}\n`);
+    await write(
+      `${JSON.stringify({ format: FORMAT, ...nameFormat("archive", findSince(header.tables) === undefined ? 2 : 3), ...header })}\n`,
+    );
     const tables = await writeRows(async (table, { count, lines }) => {
       await write(`${JSON.stringify({ table, rows: count })}\n`);
       await write(lines);
@@ -85,7 +88,8 @@ const Limit = v.nullable(
 const On = v.picklist(APP_SWITCH_NAMES.filter(isArchived).map(toDashed));
 const Header = v.object({
   format: v.literal(FORMAT),
-  version: v.literal(FORMATS.archive.current),
+  /** Version 3 has kinds of columns that releases before 0.2.0 do not know. */
+  version: v.picklist([2, 3]),
   slug: v.string(),
   targets: Targets,
   limits: v.object({ perMinute: Limit, perMinuteOfKey: Limit }),
@@ -109,7 +113,7 @@ const FirstVersion = v.pipe(
     }),
   }),
   v.transform(({ settings: { isLive, listsPeople, ...limits } }) => ({
-    version: FORMATS.archive.current,
+    version: 2,
     limits,
     on: [...(isLive ? ["live"] : []), ...(listsPeople ? ["people-list"] : [])],
   })),

@@ -7,9 +7,11 @@
  */
 import { createHash } from "node:crypto";
 import { describeUnreadable } from "../../format.ts";
+import { VALUES } from "../../kinds/mod.ts";
 import { type Definition, QUOTAS, readDefinition } from "../../schema/mod.ts";
 import { canonicalJson, jsonDepth, tryParseJson } from "../../std/json.ts";
 import { isStorableText } from "../../std/text.ts";
+import { compareVersions } from "../../std/version.ts";
 import type { Change } from "../plan/change.ts";
 import { readChange } from "../read_change.ts";
 
@@ -35,11 +37,21 @@ export type Migration = {
   change?: string;
 };
 
+/** The first release that knows all kinds of columns; `undefined`: every release. */
+export function findSince(tables: Definition["tables"]): string | undefined {
+  const since = tables.flatMap(({ columns }) =>
+    columns.flatMap(({ kind }) => VALUES[kind].since ?? []),
+  );
+  return since.sort(compareVersions).at(-1);
+}
+
 export const NO_PARENT = "";
 /** Max bytes of a migration that an app's key can push or apply. */
 export const MAX_MIGRATION_BYTES = 2_097_152;
 
-const HEADER = /^-- rowhouse migration (\d{4})_([a-z0-9_]{1,40})\n/;
+/** Version 2 has kinds of columns that releases before 0.2.0 do not know. */
+const HEADER =
+  /^-- rowhouse migration (\d{4})_([a-z0-9_]{1,40})(?:, version 2 \(rowhouse [^)\n]{1,60}\))?\n/;
 /** The first line of a later version of the format, which {@linkcode HEADER} rejects, also in releases before 0.1.0. */
 const NEWER_HEADER =
   /^-- rowhouse migration \d{4}_[a-z0-9_]{1,40}, version (\d{1,4}) \(rowhouse ([^)\n]{1,60})\)\n/;
@@ -62,8 +74,10 @@ export function writeMigrationText(parts: {
   joins?: MigrationRecord | undefined;
   sql: string;
 }): { checksum: string; text: string } {
+  const since = findSince(parts.definition.tables);
+  const version = since === undefined ? "" : `, version 2 (rowhouse ${since})`;
   const header = [
-    `-- rowhouse migration ${showMigration(parts)}`,
+    `-- rowhouse migration ${showMigration(parts)}${version}`,
     ...parts.steps.map((step) => `--   ${step}`),
     ...(parts.joins === undefined ? [] : [showJoin(parts.joins)]),
     WARNING,
