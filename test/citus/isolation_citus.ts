@@ -79,7 +79,7 @@ const BREAKS = [
     change:
       "create trigger spy before delete on data.SHARD for each row execute function pg_catalog.suppress_redundant_updates_trigger()",
     repair: "drop trigger spy on data.SHARD",
-    issue: "Table data.SHARD must have no triggers and no rules",
+    issue: "Table data.SHARD must have no triggers but listeners, and no rules",
   },
   {
     name: "a function that public can execute on one node",

@@ -63,7 +63,9 @@ export async function startDebianCluster(options: DebianOptions = {}): Promise<D
   const { bin = DEBIAN_BIN } = options;
   const data = options.data ?? createCluster(bin, options);
   const folder = dirname(data);
-  const as = { ...findAccount(), cwd: folder, stdio: "ignore" } as const;
+  // A server that connects to another one reads files of its home.
+  const env = { ...process.env, HOME: folder };
+  const as = { ...findAccount(), cwd: folder, stdio: "ignore", env } as const;
   const port = await findFreePort();
   const settings = [...SETTINGS, ...(options.settings ?? [])];
   const flags = [
