@@ -41,6 +41,12 @@ beforeAll(async () => {
   service = await openTestService({ cluster: { ...urls, isPlain: true } });
   apps = [await service.makeApp(defineSchema(TABLES)), await service.makeApp(defineSchema(TABLES))];
   for (const app of apps) firsts.push(await fill(app));
+  // A cluster has no live updates: its tables lose what listens to them.
+  const live = await runCommand(["admin", "set-app", apps[0]?.slug ?? "", "live", "on"], {
+    ...project,
+    env: env(),
+  });
+  expect(live).toMatchObject({ code: 0 });
   await addWorkers(citusUrl() ?? "", service.database.name, withDatabase);
 });
 afterAll(async () => {

@@ -53,6 +53,10 @@ export function renderConversion(conversion: Conversion): string {
       // Nodes have only functions that read rows as the tenant.
       toBlock(`drop policy if exists ${READER.policy} on ${toName(table)};
   revoke all on ${toName(table)} from ${READER.role};
+  alter table ${toName(table)} alter column app_id reset (n_distinct);
+  -- Its only triggers are listeners.
+  execute coalesce((select pg_catalog.string_agg(pg_catalog.format('drop trigger %I on %s', tgname, tgrelid::pg_catalog.regclass), '; ')
+    from pg_catalog.pg_trigger where tgrelid = ${quoteLiteral(toName(table))}::pg_catalog.regclass and not tgisinternal), 'select');
   perform pg_catalog.create_distributed_table(${quoteLiteral(toName(table))}, 'app_id', colocate_with := '${ANCHOR}');
   ${respondBody(`distributed table ${table} (${index + 1} of ${tables.length})`)}`),
     ),
@@ -185,4 +189,4 @@ select 1`);
 }
 
 /** The functions that the set-up replaces. */
-const OWN = ["enter_app", "delete_proof", "delete_stored", "drop_tables"];
+const OWN = ["enter_app", "delete_proof", "delete_stored", "is_listening", "drop_tables"];

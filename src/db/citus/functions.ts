@@ -24,6 +24,8 @@ export const FUNCTIONS = `${defineInBlock(
     "delete from rowhouse.proofs where app_id = %1$L; delete from rowhouse.idempotency_keys where app_id = %1$L;",
     "app",
   )}
+  create or replace function rowhouse.is_listening(switches text[]) returns boolean language sql immutable
+set search_path = pg_catalog, pg_temp as $$ select false $$;
   ${defineDropTables()}`;
 
 function defineInBlock(signature: string, statements: string, values: string): string {

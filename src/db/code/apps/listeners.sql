@@ -151,18 +151,24 @@ create trigger listen_to_delete after delete on rowhouse.listened
   for each statement when (current_setting('rowhouse.listens', true) <> '')
   execute function rowhouse.listen_to_delete();
 
+-- Whether listeners hear of an app with these switches. None do on a cluster, which replaces this.
+create function rowhouse.is_listening(switches text[]) returns boolean language sql immutable
+set search_path = pg_catalog, pg_temp as $$
+  select switches && ${LISTENING_SWITCHES}
+$$;
+
 -- The tables that listening apps use.
 create function rowhouse.list_heard() returns setof text language sql stable
 set search_path = pg_catalog, pg_temp as $$
   select distinct table_name from rowhouse.registrations join rowhouse.apps on apps.id = app_id
-  where switches && ${LISTENING_SWITCHES}
+  where rowhouse.is_listening(switches)
 $$;
 
 -- Whether an app that uses the table listens.
 create function rowhouse.is_heard(wanted_table text) returns boolean language sql stable
 set search_path = pg_catalog, pg_temp as $$
   select exists (select from rowhouse.registrations join rowhouse.apps on apps.id = app_id
-    where table_name = wanted_table and switches && ${LISTENING_SWITCHES})
+    where table_name = wanted_table and rowhouse.is_listening(switches))
 $$;
 
 -- The listeners that these tables lack, by table.
@@ -188,7 +194,7 @@ $$;
 create function rowhouse.list_unheard(app uuid, names text[]) returns text[]
 language sql stable security definer set search_path = pg_catalog, pg_temp as $$
   select array(select distinct on_table from rowhouse.find_missing(names))
-  from rowhouse.apps where id = app and switches && ${LISTENING_SWITCHES}
+  from rowhouse.apps where id = app and rowhouse.is_listening(switches)
 $$;
 grant execute on function rowhouse.list_unheard to rowhouse_tables;
 
