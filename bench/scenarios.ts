@@ -6,7 +6,7 @@
  */
 
 import { LIST_BYTES } from "../src/data/mod.ts";
-import { type Endpoint, functionName } from "../src/tables/catalog/mod.ts";
+import { functionName, type SetFunction } from "../src/tables/catalog/mod.ts";
 import type { LoadRequest } from "./load_process.ts";
 import { DRAWN_APP, DRAWN_ROW, drawRow, rowId, type Size } from "./names.ts";
 import { PROOF, type Stage, TASKS } from "./stage.ts";
@@ -37,9 +37,9 @@ const BODY = ":body";
 const NEW_ID = "gen_random_uuid()";
 
 /** Renders the call of a function as the service sends it, for a drawn app. */
-export function callOf(endpoint: Endpoint, values: string): string {
+export function callOf(name: SetFunction, values: string): string {
   const proof = `decode('${Buffer.from(PROOF).toString("hex")}', 'hex')`;
-  return `select api."${functionName(TASKS, endpoint)}"(${DRAWN_APP}, ${proof}, ${values})`;
+  return `select api."${functionName(TASKS, name)}"(${DRAWN_APP}, ${proof}, ${values})`;
 }
 
 /** Writes are last, because they change the results of reads. */

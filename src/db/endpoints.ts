@@ -13,7 +13,6 @@ const OTHERS = [
   "children_of",
   "find_groups",
   "upsert",
-  "update_keyed",
   "update_found",
   "delete_found",
 ] as const;
@@ -21,7 +20,10 @@ const OTHERS = [
  * Of databases on one server: one function of the schema rowhouse for all tables, which builds its statements from the terms of a set
  * (`tables/sql/functions/terms_body.ts`).
  */
-export const SHARED_ENDPOINTS = { changes: "read_changes" } as const;
+export const SHARED_ENDPOINTS = {
+  changes: "read_changes",
+  update_keyed: "update_keyed_rows",
+} as const;
 
 export type OwnEndpoint = (typeof ENDPOINTS)[number] | (typeof OTHERS)[number];
 export type SharedEndpoint = keyof typeof SHARED_ENDPOINTS;

@@ -147,3 +147,6 @@ export const MAX_SORTED_ROWS = 5000;
 export const MAIL_PAUSE_S = 600;
 /** How long an email that was not delivered is stored, and reported. */
 export const GIVEN_UP_LIFE_S: number = 30 * DAY_S;
+
+/** Up to about this many bytes, the texts of rows are built in one step and then measured. */
+export const SINGLE_STEP_BYTES = 786_432;

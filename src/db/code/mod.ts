@@ -32,6 +32,7 @@ const CONSTANTS: Readonly<Record<string, unknown>> = {
   ENDPOINT_NAMES: SET_FUNCTIONS.join("|"),
   FORMER_NAMES: Object.keys(FORMER_ENDPOINTS).join("|"),
   FOUND_CLASSES: Object.keys(FOUND).map(quoteLiteral).join(", "),
+  HISTORY_BIT: APP_SWITCHES.history.proofBit,
   INTENDED_CODES: INTENDED.map(quoteLiteral).join(", "),
   LISTENING_SWITCHES: quoteLiteral(
     `{${APP_SWITCH_NAMES.filter((name) => describeSwitch(name).hasListeners).join(",")}}`,

@@ -32,8 +32,8 @@ type Fault = {
 };
 
 const WRITES = [
-  ...["create", "create_many", "create_group", "update", "update_many", "upsert", "update_keyed"],
-  "update_found",
+  ...["create", "create_many", "create_group", "update", "update_many", "upsert"],
+  ...["update_found", "terms"],
 ] as const;
 const READS = ["get", "list", "find", "walk", "find_groups", "related", "children_of"] as const;
 const NAMES: readonly RuleName[] = ["read", "create", "from", "to", "delete"];
@@ -41,8 +41,12 @@ const always = "true";
 
 export const FAULTS: Readonly<Record<string, Fault>> = {
   "a change is not checked after it": {
-    endpoints: ["update", "update_many", "update_found", "upsert", "update_keyed"],
+    endpoints: ["update", "update_many", "update_found", "upsert"],
     edit: (text) => text.replaceAll(/if not "\$ok" then/g, "if false then"),
+    service: {
+      name: "change_set_rows",
+      edit: (text) => text.replace("if false = any (allowed) then", "if false then"),
+    },
   },
   "the list ignores all but the first column of an alternative": {
     endpoints: ["list", "find", "walk"],
@@ -59,6 +63,10 @@ export const FAULTS: Readonly<Record<string, Fault>> = {
   "references are not checked": {
     endpoints: [...WRITES],
     edit: (text) => text.replaceAll(/perform rowhouse\.reject_reference\([^;]*\);/g, "null;"),
+    service: {
+      name: "reject_changes",
+      edit: (text) => text.replace(/execute reference using [^;]*;/, "null;"),
+    },
   },
   "a response has a hidden column": {
     endpoints: ["get", "list"],
@@ -157,7 +165,10 @@ function swapRules(set: ViewSet, names: readonly RuleName[], other: View): Swap[
       swapRule(set, other, (each) => qualify(isAllowed(each, name, place))),
     ),
     // In the terms of a set.
-    swapRule(set, other, (each) => JSON.stringify(isAllowed(each, name, onRow("$t", "$2")))),
+    swapRule(set, other, (each) => {
+      const term = isAllowed(each, name, onRow("$t", "$2"));
+      return JSON.stringify(term).slice(1, -1);
+    }),
   ]);
 }
 

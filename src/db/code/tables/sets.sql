@@ -4,9 +4,10 @@
 
 -- Begins a call: sets the app and how PostgreSQL plans, reads the terms of the set, and looks for a
 -- live proof with these scopes, in bits. The set says who may call: keys, or people of its roles.
--- Raises an error if a read has no proof; the bits of a write are then null.
+-- Sets what the listeners of the table hear of a write: nothing if neither live updates nor the
+-- history is on. Raises an error if a read has no proof; the bits of a write are then null.
 create function rowhouse.enter_set(app uuid, presented_proof bytea, set_name text, wanted smallint,
-  out terms jsonb, out person uuid, out bits smallint)
+  out terms jsonb, out person uuid, out bits smallint, out listens text)
 language plpgsql stable set search_path = pg_catalog, pg_temp as $$
 declare
   -- Settings that stop the writes of the app.
@@ -23,7 +24,12 @@ begin
   if terms is null then
     raise undefined_function using message = 'no such set';
   end if;
-  select person_id, scopes into person, bits from rowhouse.proofs as held
+  select person_id, scopes, case when wanted & 2::smallint <> 0 then set_config('rowhouse.listens',
+      concat_ws(' ', case when scopes & ${LIVE_BIT}::smallint <> 0 then 'live' end,
+        case when scopes & ${HISTORY_BIT}::smallint <> 0 then
+          coalesce('console ' || console_id || coalesce(' ' || act, ''), 'person ' || person_id,
+            'key ' || encode(digest, 'hex')) end), true) end
+    into person, bits, listens from rowhouse.proofs as held
   where held.app_id = app and held.digest = sha256(presented_proof)
     and held.expires_at > clock_timestamp()
     and terms ->> 'table' <> all (coalesce(held.ended, '{}'))

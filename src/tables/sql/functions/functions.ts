@@ -45,7 +45,6 @@ import { walkBody } from "./walk_body.ts";
 import { createBody, createManyBody } from "./writes/create_bodies.ts";
 import { createGroupBody } from "./writes/create_group_body.ts";
 import { deleteBody, updateBody } from "./writes/update_bodies.ts";
-import { updateKeyedBody } from "./writes/update_keyed_body.ts";
 import { updateManyBody } from "./writes/update_many_body.ts";
 import { upsertBody } from "./writes/upsert_body.ts";
 import { deleteWhereBody, updateWhereBody } from "./writes/where_bodies.ts";
@@ -65,7 +64,6 @@ const BODIES: Readonly<Record<OwnEndpoint, (table: ServedSet, site: FunctionSite
   children_of: childrenBody,
   walk: walkBody,
   upsert: upsertBody,
-  update_keyed: updateKeyedBody,
   update_found: updateWhereBody,
   delete_found: deleteWhereBody,
 };

@@ -1,7 +1,7 @@
 /** The body of the list function. @see function_terms.ts for its parts @module */
 
 import { quoteLiteral, quoteName, SIGNALS } from "../../../db/mod.ts";
-import { MAX_VISITS } from "../../../std/limits.ts";
+import { MAX_VISITS, SINGLE_STEP_BYTES } from "../../../std/limits.ts";
 import {
   type ColumnSet,
   type FunctionSite,
@@ -28,9 +28,6 @@ import {
 import { planList, ROW_STATE } from "./seen_walks_terms.ts";
 
 export { ROW_STATE } from "./seen_walks_terms.ts";
-
-/** Up to about this many bytes, a page is built in one step and then measured. */
-export const SINGLE_STEP_BYTES = 786_432;
 
 /**
  * The tag and the identity of the page, followed by the rows unless the caller has that tag or the page may exceed the

@@ -8,6 +8,7 @@
 
 import { quoteLiteral, quoteName } from "../../../db/mod.ts";
 import { SQL } from "../../../kinds/mod.ts";
+import { SINGLE_STEP_BYTES } from "../../../std/limits.ts";
 import { type ColumnSet, queryColumns, referenceColumns } from "../../catalog/mod.ts";
 import {
   isRow,
@@ -17,7 +18,6 @@ import {
   type SetColumn,
   toBase64Url,
 } from "./function_terms.ts";
-import { SINGLE_STEP_BYTES } from "./list_body.ts";
 
 /**
  * The ids of the found rows, with the first row of the next page; how many of them the page may contain; their approximate bytes;

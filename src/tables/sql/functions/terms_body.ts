@@ -3,19 +3,20 @@
  * of a function. Nobody may execute that function, and a session that only reads its text keeps nothing of it. So it is dropped, renewed,
  * compared and guarded like every other function of a set.
  *
- * A term is plain SQL for a search path that has only `pg_catalog`. Its row is "$t", and its parameters are those of {@linkcode PARAMETERS}.
+ * A term is plain SQL for a search path that has only `pg_catalog`. Its row is "$t", and its first parameters are $1 the app and $2 the person.
  *
  * @module
  */
 
 import { type ColumnSet, watchedTables } from "../../catalog/mod.ts";
 import { outputs, rowSize } from "./function_terms.ts";
-import { isVisible } from "./view_terms.ts";
+import { isVisible, WHO } from "./view_terms.ts";
+import { type WriteTerms, writeTerms } from "./writes/write_terms.ts";
 
 /** Of every statement that has terms. The app is also the first parameter of a set's own functions. */
-const PARAMETERS = { person: "$2" } as const;
+const PERSON = "$2";
 
-type Terms = {
+type Terms = WriteTerms & {
   readonly table: string;
   /** Whose view it is: people with these roles on the app. Without both, the set is for API keys. */
   readonly app?: string;
@@ -32,13 +33,13 @@ type Terms = {
 
 function makeTerms(table: ColumnSet): Terms {
   const { name, view } = table;
-  const { person } = PARAMETERS;
   return {
     table: name,
     ...(view && { app: view.app, roles: view.roles, watched: watchedTables(view) }),
     outputs: outputs(table),
     size: rowSize(table, "$t"),
-    read: isVisible(table, "$t", person),
+    read: isVisible(table),
+    ...writeTerms(table),
   };
 }
 
@@ -51,7 +52,13 @@ export function termsBody(table: ColumnSet): string {
 end`;
 }
 
-/** A value in which the mark does not occur. */
+/** A value with the parameter of the person, in which the mark does not occur. */
 function toJson(value: unknown): string {
-  return JSON.stringify(value).replaceAll(MARK, `\\u0024${MARK.slice(1)}`);
+  return JSON.stringify(value, (_, part) =>
+    typeof part === "string" ? withPerson(part) : part,
+  ).replaceAll(MARK, `\\u0024${MARK.slice(1)}`);
+}
+
+function withPerson(sql: string): string {
+  return sql.replaceAll(/e?'(?:[^']|'')*'|"\$who"/gi, (part) => (part === WHO ? PERSON : part));
 }

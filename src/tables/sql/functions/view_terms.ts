@@ -250,8 +250,8 @@ export function reachesRows(table: ColumnSet, name: RuleName): boolean {
   return matches.some((match) => isMemberOf(match) || isReadable(match));
 }
 
-/** Whether the rule for reading reaches the table itself, so that a write of its rows can change who reads them. */
-export function readsItself(table: ColumnSet): boolean {
+/** Whether one of these rules reaches the table itself, so that a write of its rows can change for whom it holds. */
+export function readsItself(table: ColumnSet, names: readonly RuleName[] = ["read"]): boolean {
   const { name } = table;
   const follows = (rule: Rule | undefined, seen: readonly string[]): boolean =>
     (rule ?? []).some((alternative) =>
@@ -260,5 +260,5 @@ export function readsItself(table: ColumnSet): boolean {
         return isReadable(match);
       }),
     );
-  return follows(rightsOn(table).read, []);
+  return names.some((rule) => follows(findRule(rightsOn(table), rule), []));
 }

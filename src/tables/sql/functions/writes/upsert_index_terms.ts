@@ -87,6 +87,20 @@ export function readTarget(
   end if;`;
 }
 
+export type ConflictTerms = {
+  readonly [Part in keyof ConflictTerm]: string | null;
+};
+
+/** How a unique index has a column of a kind, in each form; empty if an index cannot have it, `undefined` if by its value in all. */
+export function renderKind(kind: SetColumn["kind"]): ConflictTerms[] | undefined {
+  const terms = FORMS.flatMap((form) => {
+    const { match = null, ...term } = renderTerm(kind, form, true) ?? {};
+    return "terms" in term ? [{ ...term, match }] : [];
+  });
+  const isPlain = terms.length > 0 && terms.every((term) => term.terms === quoteName(NAME));
+  return isPlain ? undefined : terms;
+}
+
 /** A column of a unique constraint in the target of `on conflict`. PostgreSQL finds an index by its terms in any order. */
 type ConflictTerm = {
   readonly terms: string;
