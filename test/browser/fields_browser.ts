@@ -114,21 +114,6 @@ describe("the fields of a row:", () => {
     });
   });
 
-  test("a link displays the rows that reference a row, without JavaScript", async () => {
-    await pages.open(`projects/rows/${projects[2]}`, { javaScriptEnabled: false }, async (page) => {
-      expect(await page.locator(".referrers li a").allTextContents()).toEqual(["Milk", "Tea"]);
-      const { pathname } = new URL(pages.toUrl("todos"));
-      await page.goto(new URL(`${pathname}?references=project.${projects[2]}`, page.url()).href);
-      await page.getByText("2 rows reference").waitFor();
-      expect(await page.locator("tbody td:nth-child(2)").allTextContents()).toEqual([
-        "Milk",
-        "Tea",
-      ]);
-      await page.goto(`${page.url().split("?")[0]}?references=project.${crypto.randomUUID()}`);
-      await page.getByText("No rows reference").waitFor();
-    });
-  });
-
   test("a timestamp is selected in a calendar, and JSON is validated during input", async () => {
     await pages.open("todos", async (page) => {
       await page.locator("tbody td").nth(1).focus();

@@ -335,7 +335,6 @@ describe("the form of a row", () => {
     const { id } = await addRow({ title: "Milk", project });
     const page = await visit(service, jar, `${path}/rows/${id}`);
     expect(page.text).toContain(`/tables/projects/rows/${project}"`);
-    expect(page.text).toContain(`<option value="${project}">Household</option>`);
     const rejected = await submit(`${path}/rows/${id}`, { "value.project": crypto.randomUUID() });
     expect([rejected.status, issuesOf(rejected, "project") === undefined]).toEqual([422, false]);
   });

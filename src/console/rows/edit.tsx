@@ -156,7 +156,7 @@ async function respondWithForm(
   const form = renderRowForm(visit, {
     action: withPlace(path, position),
     hidden: { etag, opened: marks.join(" ") },
-    fields: await makeFields(visit, table, {
+    fields: makeFields(table, {
       ...{ states, issues, now, labels: related.labels },
     }),
     created: (

@@ -1,7 +1,6 @@
 /** @jsxImportSource #html @jsxRuntime automatic */
-/** The form of a new or existing row: fields, their errors, and the choices of references. @module */
+/** The form of a new or existing row: fields and their errors. @module */
 
-import { shortenId } from "../../kinds/mod.ts";
 import {
   findLabelColumn,
   type Html,
@@ -11,7 +10,6 @@ import {
   renderRowField,
   type State,
   TOKEN_FIELD,
-  toLabel,
   toRowPath,
 } from "../../pages/mod.ts";
 import type { Detail, Problem } from "../../problem.ts";
@@ -19,10 +17,8 @@ import type { NamedColumn } from "../../schema/mod.ts";
 import { MAX_BODY_BYTES } from "../../std/limits.ts";
 import { isUuid } from "../../std/patterns.ts";
 import type { Visit } from "../enter.tsx";
-import { type Choice, renderError, renderLink } from "../parts.tsx";
+import { renderError, renderLink } from "../parts.tsx";
 import { toAppPath, toRowsPath } from "../paths.ts";
-import { toRejection } from "./call.ts";
-import { listRows } from "./list.ts";
 import { findTable } from "./related.ts";
 import type { RowsTable } from "./table.tsx";
 
@@ -67,12 +63,10 @@ type FieldValues = {
 const MAX_FORM_BYTES = 3 * MAX_BODY_BYTES;
 
 /** A field for each column, up to the max bytes of a form. */
-export async function makeFields(
-  visit: Visit,
+export function makeFields(
   table: RowsTable,
   { states, issues, now, labels }: FieldValues,
-): Promise<RowField[]> {
-  const targets = await readTargets(visit, table);
+): RowField[] {
   let freeBytes = MAX_FORM_BYTES;
   return table.definition.columns.map((column): RowField => {
     const state = states.get(column.name) ?? "null";
@@ -86,7 +80,6 @@ export async function makeFields(
       state,
       issues: issues?.of.get(column.name) ?? [],
       now: now?.get(column.name),
-      targets: targets.get(column.table ?? ""),
       target: toTarget(table, column, { id: text, label: labels?.get(text) }),
       picked: toPicked(table, column),
       isTooLong,
@@ -108,30 +101,6 @@ function toPicked(table: RowsTable, { table: name = "" }: NamedColumn) {
   const target = name === "" ? undefined : findTable(table, name);
   const path = `${toAppPath(table.slug)}/data/${encodeURIComponent(name)}`;
   return target && { path, label: findLabelColumn(target)?.name };
-}
-
-const MAX_TARGET_TABLES = 5;
-const MAX_TARGETS = 100;
-
-/** The first rows of the referenced tables; other rows can be entered by id. */
-async function readTargets(visit: Visit, of: RowsTable): Promise<ReadonlyMap<string, Choice[]>> {
-  const { appId, definition } = of;
-  const tables = new Set(definition.columns.flatMap(({ table }) => table ?? []));
-  const read = async (table: string): Promise<[string, Choice[]]> => {
-    const position = { limit: MAX_TARGETS, offset: 0 };
-    // If the page cannot be read, for example because a row is too large, the user types the id.
-    const { rows } = await listRows(visit, { appId, table, ...position }).catch((error) => {
-      toRejection(error);
-      return { rows: [] };
-    });
-    const known = findTable(of, table);
-    return [
-      table,
-      rows.map(({ row }) => ({ value: row.id, label: toLabel(known, row) ?? shortenId(row.id) })),
-    ];
-  };
-  const some = [...tables].slice(0, MAX_TARGET_TABLES);
-  return new Map(await Promise.all(some.map(read)));
 }
 
 type RowForm = {

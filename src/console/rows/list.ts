@@ -5,7 +5,6 @@ import { type ListedRow, type Place, readPlace, readRow, type State } from "../.
 import { mapBounded } from "../../std/bounded.ts";
 import { isObject, tryParseJson } from "../../std/json.ts";
 import { splitList, splitObject } from "../../std/json_text.ts";
-import { isUuid } from "../../std/patterns.ts";
 import { rowTag } from "../../tables/catalog/mod.ts";
 import type { Visit } from "../enter.tsx";
 import { callRows } from "./call.ts";
@@ -59,31 +58,6 @@ function readPage(text: string): RowsPage {
   }));
   const { hasMore, next } = isObject(page) ? page : {};
   return { rows, hasMore: hasMore === true, next: typeof next === "string" ? next : undefined };
-}
-
-/** The rows whose column references a row. */
-export type Reference = { column: string; id: string };
-
-export function readReference({ context }: Visit): Reference | undefined {
-  const text = new Map(readParameters(context.query)).get("references") ?? "";
-  const [, column = "", id = ""] = /^(\w+)\.([^.]+)$/.exec(text) ?? [];
-  return isUuid(id) ? { column, id } : undefined;
-}
-
-/** The address of these rows; with a script, the page is a search. */
-export function toReferencePath(path: string, { column, id }: Reference): string {
-  return `${path}?references=${column}.${id}#where=${column}.eq.${id}`;
-}
-
-/** The first rows whose column references a row. */
-export async function findReferring(
-  visit: Visit,
-  { appId, table, limit }: Pick<ListOptions, "appId" | "table" | "limit">,
-  { column, id }: Reference,
-): Promise<Omit<RowsPage, "next">> {
-  const parameters = { and: `(${column}.eq.${id})` };
-  const rows = await queryRows(visit, { appId, table, parameters, max: limit + 1 });
-  return { rows: rows.slice(0, limit), hasMore: rows.length > limit };
 }
 
 /** Max concurrent calls. */

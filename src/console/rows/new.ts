@@ -121,7 +121,7 @@ async function respondWithForm(
   const issues =
     problem &&
     sortIssues(problem, table.definition, [...findTypingIssues(values), ...findUnasked(values)]);
-  const fields = await makeFields(visit, table, { states, issues });
+  const fields = makeFields(table, { states, issues });
   const form = renderRowForm(visit, {
     action: withPlace(`${table.path}/new`, position),
     hidden: { create_key: key, ...(like === undefined ? {} : { like }) },

@@ -13,7 +13,6 @@ import {
   type Html,
   type Part,
   redirect,
-  renderGrid,
   renderNotice,
   renderRowsPage,
   toRowPath,
@@ -24,14 +23,7 @@ import type { Visit } from "../enter.tsx";
 import { renderEmpty, renderLink } from "../parts.tsx";
 import { toAppPath, toTablePath } from "../paths.ts";
 import { toHistoryPath } from "./history_read.ts";
-import {
-  findReferring,
-  listRows,
-  type Reference,
-  readPosition,
-  readReference,
-  tagOf,
-} from "./list.ts";
+import { listRows, readPosition, tagOf } from "./list.ts";
 import { findTable, readLabels } from "./related.ts";
 import { type RowsTable, respondWithRowsPage } from "./table.tsx";
 
@@ -55,11 +47,7 @@ export async function handleRows(visit: Visit, table: RowsTable): Promise<Respon
 async function renderRows(visit: Visit, table: RowsTable): Promise<Part> {
   const { path } = table;
   const place = readPosition(visit);
-  const reference = readReference(visit);
-  const { rows, hasMore } =
-    reference === undefined
-      ? await listRows(visit, { ...table, ...place })
-      : await findReferring(visit, { ...table, ...place }, reference);
+  const { rows, hasMore } = await listRows(visit, { ...table, ...place });
   const labels = await readLabels(
     visit,
     table,
@@ -87,14 +75,8 @@ async function renderRows(visit: Visit, table: RowsTable): Promise<Part> {
       data-more={hasMore}
       {...(visit.deps.previews.includes("live") && describeChanges(table, grid))}
     >
-      {reference === undefined
-        ? renderRowsPage(grid, { rows, hasMore, place, labels, total: undefined, toTag: tagOf })
-        : [
-            renderReference(path, reference, { count: rows.length, hasMore }),
-            rows.length > 0 &&
-              renderGrid(grid, { rows, place, labels, total: undefined, toTag: tagOf }),
-          ]}
-      {rows.length === 0 && reference === undefined && renderNone(path, place.offset)}
+      {renderRowsPage(grid, { rows, hasMore, place, labels, total: undefined, toTag: tagOf })}
+      {rows.length === 0 && renderNone(path, place.offset)}
     </div>,
   ];
 }
@@ -135,20 +117,6 @@ function renderDone({ path }: RowsTable, query: ReadonlyMap<string, string>): Pa
     <>
       The row {row} was added. New rows come last. <a href={`${path}/new`}>Add another</a>
     </>,
-  );
-}
-
-function renderReference(
-  path: string,
-  { column, id }: Reference,
-  { count, hasMore }: { count: number; hasMore: boolean },
-): Html {
-  const rows = count === 1 ? "1 row references" : `${count || "No"} rows reference`;
-  return (
-    <p>
-      {rows} <span class="mono">{shortenId(id)}</span> in <bdi>{column}</bdi>
-      {hasMore && ". There are more"}. <a href={path}>All rows</a>
-    </p>
   );
 }
 

@@ -23,7 +23,6 @@ import { isObject, tryParseJson } from "../../std/json.ts";
 import type { Visit } from "../enter.tsx";
 import { toRowsPath } from "../paths.ts";
 import { callRows, toRejection } from "./call.ts";
-import { toReferencePath } from "./list.ts";
 import { findTable, listReferrers } from "./related.ts";
 import type { RowsTable } from "./table.tsx";
 
@@ -190,7 +189,7 @@ function renderRows({ referrer, column, path, id }: ReferrerList, first?: Referr
         </ul>
       )}
       {hasMore && (
-        <a href={toReferencePath(path, { column: column.name, id })}>
+        <a href={`${path}#where=${column.name}.eq.${id}`}>
           {rows.length > 0 && "And more: "}
           {rows.length > 0 ? "show" : "Show"} all rows of <bdi>{name}</bdi>
         </a>

@@ -20,8 +20,6 @@ export type RowField = {
   issues: readonly string[];
   /** The value that another user has stored since the form was opened. */
   now?: string | undefined;
-  /** Rows that a reference can point to. */
-  targets?: readonly Choice[] | undefined;
   /** The rows of the referenced table, and the column with their labels. */
   picked?: { path: string; label: string | undefined } | undefined;
   /** The address and the label of the referenced row. */
@@ -139,26 +137,15 @@ const CONTROLS = {
 } satisfies Record<FieldKind["control"], (control: Control) => Html>;
 
 function renderReference({ field, text, common }: Control): Html {
-  const { column, targets = [], picked } = field;
-  const hasTargets = targets.length > 0;
+  const { picked } = field;
   return (
-    <>
-      <input
-        type="text"
-        {...common}
-        list={hasTargets && `targets.${column.name}`}
-        data-pick={picked?.path}
-        data-pick-label={picked && (picked.label ?? "id")}
-        value={text}
-      />
-      {hasTargets && (
-        <datalist id={`targets.${column.name}`}>
-          {targets.map(({ value, label }) => (
-            <option value={value}>{label}</option>
-          ))}
-        </datalist>
-      )}
-    </>
+    <input
+      type="text"
+      {...common}
+      data-pick={picked?.path}
+      data-pick-label={picked && (picked.label ?? "id")}
+      value={text}
+    />
   );
 }
 

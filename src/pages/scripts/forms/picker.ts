@@ -26,7 +26,6 @@ export function addReferencePicker(field: HTMLInputElement): void {
     "aria-label": "Rows",
     hidden: "",
   });
-  field.removeAttribute("list");
   for (const [name, value] of [
     ["role", "combobox"],
     ["aria-autocomplete", "list"],
