@@ -29,6 +29,7 @@ const LAYERS: Readonly<Record<string, number>> = {
   "observe.ts": 2,
   "problem.ts": 1,
   "format.ts": 1,
+  "limit_setting.ts": 1,
   "preview.ts": 1,
   "role.ts": 1,
   "principal.ts": 1,

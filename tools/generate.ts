@@ -12,14 +12,16 @@ import { openTerminal } from "../src/cli/terminal.ts";
 import { type FunctionShape, migrate, openDatabase, startCluster } from "../src/db/mod.ts";
 import { readIfThere, writeIfChanged } from "../src/std/files.ts";
 import { pickCalled, readFunctions, renderFunctions } from "./functions.ts";
-import { renderEnvExample, renderPage, renderSummaries } from "./generated.ts";
+import { renderCompose, renderEnvExample, renderPage, renderSummaries } from "./generated.ts";
 
+const COMPOSE_FILE = "compose.yaml";
 const FUNCTIONS_FILE = "src/db/functions.ts";
 const terminal = openTerminal(process.env);
 const root = join(import.meta.dirname, "..");
 const pages = readdirSync(join(root, "docs")).filter((name) => name.endsWith(".md"));
 const texts = [
   { path: ".env.example", text: renderEnvExample() },
+  { path: COMPOSE_FILE, text: renderCompose(readIfThere(join(root, COMPOSE_FILE)) ?? "") },
   { path: "src/cli/summaries.ts", text: renderSummaries() },
   { path: FUNCTIONS_FILE, text: renderFunctions(await readMigrated()) },
   ...pages.map((name) => {

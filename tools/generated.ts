@@ -9,6 +9,7 @@ import { FAILURES_PER_MINUTE } from "../src/gateway/mod.ts";
 import { MIN_SECRET_BYTES } from "../src/gateway/signature.ts";
 import { KEEP_ALIVE_S, MAX_STREAMS } from "../src/http/mod.ts";
 import { KINDS, SQL, VALUES } from "../src/kinds/mod.ts";
+import { LIMIT_ROWS } from "../src/limit_setting.ts";
 import { DEFAULT_PER_MINUTE } from "../src/records/apps/mod.ts";
 import { QUOTAS } from "../src/schema/mod.ts";
 import { PROVIDER_SETTINGS, SETTINGS, toFileVariable } from "../src/settings/mod.ts";
@@ -40,6 +41,25 @@ ${parts.join("\n")}
 COMPOSE_PROFILES=single
 
 ${variables.join("\n")}`;
+}
+
+/**
+ * compose.yaml with the settings that each process reads. A comment there names the others with the reason, and a secret reaches only
+ * the processes that need it. What is already passed stays as it is.
+ */
+export function renderCompose(text: string): string {
+  const fixed = [...text.matchAll(/^# {3}([A-Z_, ]+): \S/gm)].flatMap(([, names = ""]) =>
+    names.split(", "),
+  );
+  const passed = Object.keys(SETTINGS).filter(
+    (name) => !fixed.includes(name) && !/SECRET|^MAIL_/.test(name),
+  );
+  return text.replace(/(?<=^x-settings: &settings\n)(?: {2}[A-Z_]+: .*\n)+/m, (lines) => {
+    const known = lines.split("\n").map((line) => line.split(":")[0]?.trim() ?? "");
+    const kept = lines.split("\n").filter((_, index) => passed.includes(known[index] ?? ""));
+    const added = passed.filter((name) => !text.includes(`\${${name}:`));
+    return [...kept, ...added.map((name) => `  ${name}: \${${name}:-}`), ""].join("\n");
+  });
 }
 
 /** Settings that only compose.yaml reads. */
@@ -125,7 +145,7 @@ const NUMBERS: Readonly<Record<string, number | string>> = {
   MAX_STREAMS_OF_KEY: MAX_STREAMS.key,
   MAX_STREAMS_OF_PERSON: MAX_STREAMS.person,
   MIN_SECRET_LENGTH: MIN_SECRET_BYTES,
-  PUSHES_PER_HOUR: Number(SETTINGS.PUSHES_PER_HOUR.initial),
+  ...Object.fromEntries(LIMIT_ROWS.map(([, { variable, initial }]) => [variable, initial])),
 };
 const NUMBER =
   /(\d[\d,]*(?: to \d+)?(?: (?:second|minute|hour|day)s?| [KM]B)?)?<!-- ([A-Z]\w+) -->/g;

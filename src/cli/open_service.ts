@@ -1,9 +1,9 @@
 /** Opens a service from the configuration, for `serve` and `dev`. @module */
 
+import { readLimits } from "../limit_setting.ts";
 import type { Log } from "../observe.ts";
 import { openService, type Service } from "../service/mod.ts";
 import type { Config } from "../settings/mod.ts";
-import { PUSH_LIMITS } from "../tables/mod.ts";
 
 type OpenOptions = { databaseUrl: string; adminDatabaseUrl: string; log: Log };
 
@@ -18,13 +18,8 @@ export function openFrom(config: Config, options: OpenOptions): Service {
     connections: config.DATABASE_POOL,
     nodeConnections: config.CITUS_NODE_POOL,
     prepare: config.DATABASE_PREPARE,
-    maxResponseBytes: config.MAX_RESPONSE_BYTES,
-    maxBatchBytes: config.MAX_BATCH_BYTES,
-    idempotencyBytes: config.IDEMPOTENCY_BYTES,
-    queryTimeoutS: config.QUERY_TIMEOUT,
-    personPerMinute: config.PERSON_REQUESTS_PER_MINUTE,
+    ...readLimits((_, variable) => config[variable]),
     previews: config.PREVIEW,
-    pushLimits: { ...PUSH_LIMITS, pushesPerHour: config.PUSHES_PER_HOUR },
     keyPrefix: config.API_KEY_PREFIX,
     identity: {
       publicUrl: config.PUBLIC_URL,

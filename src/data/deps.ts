@@ -1,6 +1,7 @@
 /** Dependencies of the data endpoints, and their limits. @module */
 
 import type { Database } from "../db/mod.ts";
+import { LIMIT_SETTINGS, type SetLimits } from "../limit_setting.ts";
 import type { Preview } from "../preview.ts";
 import type { Principal } from "../principal.ts";
 import type { Catalog } from "../tables/catalog/mod.ts";
@@ -9,14 +10,11 @@ import type { ListCache } from "./list_cache.ts";
 import type { ChangeFeed } from "./live/change_feed.ts";
 import type { Unindexed } from "./unindexed.ts";
 
-export type DataDeps = {
+export type DataDeps = SetLimits & {
   db: Database;
   catalog: Catalog;
   /** A new UUIDv7: ids sort in order of creation. */
   makeId: () => string;
-  /** Max bytes of a response: exact for a row, within one row for a list. */
-  maxResponseBytes: number;
-  maxBatchBytes: number;
   /** Cached pages, used only after the database confirms their tags. */
   listCache: ListCache;
   /** Whether creates of one app that arrive together are sent as one statement. */
@@ -24,8 +22,6 @@ export type DataDeps = {
   previews: readonly Preview[];
   /** Max rows that a count or groups visit. */
   maxCounted: number;
-  /** Max execution time of a query. */
-  queryTimeoutMs: number;
   /** Runs queries that no index serves. */
   unindexed: Unindexed;
   /** Live updates, if `PREVIEW` contains `live`. */
@@ -54,14 +50,8 @@ export function toUpsertPath(table: string, unique: string): string {
   return `${table}?${ON_CONFLICT}=${encodeURIComponent(unique)}`;
 }
 
-/** Default execution time of a query, far above that of a query within its other limits. */
-export const QUERY_TIMEOUT_S = 5;
-
 /** Bytes of memory for cached pages. */
 export const LIST_CACHE_BYTES = 16_777_216;
 
-/** Default bytes of stored write responses per app. */
-export const IDEMPOTENCY_BYTES = 67_108_864;
-
 /** Default max bytes of a response. */
-export const LIST_BYTES = 8_388_608;
+export const LIST_BYTES = LIMIT_SETTINGS.maxResponseBytes.initial;

@@ -4,11 +4,9 @@ export { batchOf, foundOf, groupsOf, pageOf, upsertedOf } from "./bodies.ts";
 export { callerRoute, formerCallerRoute } from "./caller.ts";
 export {
   type DataDeps,
-  IDEMPOTENCY_BYTES,
   LIST_BYTES,
   LIST_CACHE_BYTES,
   ON_CONFLICT,
-  QUERY_TIMEOUT_S,
 } from "./deps.ts";
 export {
   type IdempotencyCapacity,

@@ -168,7 +168,9 @@ async function writeMatching(
     const limit = asked.limit ?? (isDry ? MAX_FOUND_IDS : MAX_ROWS);
     const planned = planFind(toList(asked, limit), current, { appId, person });
     // A write along an index has the time of any write. Another has that of a query: a part of it would be nothing.
-    limits = planned.isServed ? undefined : { isUnindexed: true, limitMs: deps.queryTimeoutMs };
+    limits = planned.isServed
+      ? undefined
+      : { isUnindexed: true, limitMs: deps.queryTimeoutS * 1000 };
     const { plan, values } = planned;
     return { values: { plan, values, limit, isPart, isDry }, related: listSetTables(asked.where) };
   };

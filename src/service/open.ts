@@ -5,7 +5,6 @@
  */
 
 import {
-  IDEMPOTENCY_BYTES,
   type IdempotencySweepDeps,
   makeIdempotencyCapacity,
   sweepIdempotency,
@@ -14,6 +13,7 @@ import { call, type Database, makeNodeMap, sweepLeases } from "../db/mod.ts";
 import { type Peer, readPresentedKeyId, sweepNonces } from "../gateway/mod.ts";
 import { MAX_STREAMS, makeCountStream, makeStreamMemory } from "../http/mod.ts";
 import { DEFAULT_SETTINGS, type IdentitySettings } from "../identity/mod.ts";
+import { readLimits, type SetLimits } from "../limit_setting.ts";
 import { type Log, logError, type ResponseRecord } from "../observe.ts";
 import { type Brand, setBrand } from "../pages/mod.ts";
 import { isFailure } from "../problem.ts";
@@ -147,6 +147,7 @@ export function startSweep(
 }
 
 export type ServiceOptions = RoleOptions &
+  Partial<SetLimits> &
   DatabasesOptions & {
     /** The clock for keys, limits and signatures; defaults to the system clock. */
     now?: () => number;
@@ -219,12 +220,11 @@ export function openService(options: ServiceOptions): Service {
     findTable: (appId, name) => findTable?.(appId, name),
     makeId: () => crypto.randomUUID(),
   });
-  const idempotencyCapacity = makeIdempotencyCapacity(
-    options.idempotencyBytes ?? IDEMPOTENCY_BYTES,
-  );
+  const limits = readLimits((name) => options[name]);
+  const idempotencyCapacity = makeIdempotencyCapacity(limits.idempotencyBytes);
   const { fetch, watch, checkReady, findTable } = ROLE_BUILDERS[role]({
     ...databases,
-    ...{ options, idempotencyCapacity, draining: draining.signal },
+    ...{ options, limits, idempotencyCapacity, draining: draining.signal },
     streams: {
       countStream: makeCountStream({ ...MAX_STREAMS, ...options.maxStreams }),
       streamMemory,

@@ -3,12 +3,10 @@
 import { makeRowsKeys } from "../console/mod.ts";
 import {
   type IdempotencyCapacity,
-  LIST_BYTES,
   LIST_CACHE_BYTES,
   makeChangeFeed,
   makeListCache,
   makeUnindexed,
-  QUERY_TIMEOUT_S,
   type UnindexedLimits,
 } from "../data/mod.ts";
 import { type Database, makeLease, makeSharedBuckets, type VersionWatch } from "../db/mod.ts";
@@ -31,12 +29,13 @@ import {
   makeProviders,
   toVirtualHost,
 } from "../identity/mod.ts";
+import type { SetLimits } from "../limit_setting.ts";
 import { logError } from "../observe.ts";
 import { listGuides, makeDocuments } from "../openapi/mod.ts";
 import type { Preview } from "../preview.ts";
 import { makeLimits, makeOrigins, type Origins } from "../records/apps/mod.ts";
 import { makeIdentitySecrets } from "../records/secrets/mod.ts";
-import { MAX_BODY_BYTES, MAX_COUNTED, PERSON_REQUESTS_A_MINUTE } from "../std/limits.ts";
+import { MAX_COUNTED } from "../std/limits.ts";
 import { systemRandomBytes } from "../std/secrets.ts";
 import type { Catalog } from "../tables/catalog/mod.ts";
 import { makePlanning, PUSH_LIMITS, type PushLimits, workInThread } from "../tables/mod.ts";
@@ -55,12 +54,6 @@ import { makeCallGateway, readSecrets, type Streams, type UpstreamOptions } from
 
 export type RoleOptions = UpstreamOptions & {
   keyPrefix: string;
-  /** Max size of a list in bytes, exceeded by at most one row; defaults to {@linkcode LIST_BYTES}. */
-  maxResponseBytes?: number;
-  /** Max bytes of a body that is a list of rows; defaults to {@linkcode MAX_BODY_BYTES}. */
-  maxBatchBytes?: number | undefined;
-  /** Max bytes per app of stored responses to writes with an idempotency key; defaults to `IDEMPOTENCY_BYTES`. */
-  idempotencyBytes?: number | undefined;
   /** Whether creates are grouped; defaults to true. */
   groupsCreates?: boolean | undefined;
   /** Size of the cache for pages of lists; defaults to {@linkcode LIST_CACHE_BYTES}. */
@@ -69,12 +62,8 @@ export type RoleOptions = UpstreamOptions & {
   previews?: readonly Preview[];
   /** The most rows that a count has; defaults to {@linkcode MAX_COUNTED}. */
   maxCounted?: number | undefined;
-  /** Max execution time of a query in seconds; defaults to {@linkcode QUERY_TIMEOUT_S}. */
-  queryTimeoutS?: number | undefined;
   /** Limits of queries that no index serves. */
   unindexedLimits?: Partial<UnindexedLimits>;
-  /** Max requests of a person on an app in a minute; defaults to {@linkcode PERSON_REQUESTS_A_MINUTE}. */
-  personPerMinute?: number | undefined;
   /** Defaults to {@linkcode MAX_STREAMS}. */
   maxStreams?: Partial<MaxStreams>;
   /** Defaults to {@linkcode PUSH_LIMITS}. */
@@ -91,6 +80,7 @@ export type RoleOptions = UpstreamOptions & {
 
 export type Parts = {
   options: RoleOptions & Pick<DatabasesOptions, "connections">;
+  limits: SetLimits;
   identity: IdentitySettings;
   db: Database;
   admin: Database;
@@ -115,7 +105,7 @@ type CallerParts = {
 
 /** Authentication, limits and origins for callers. */
 export function makeCallers(
-  { options, identity, db, shared }: Parts,
+  { options, limits: { personPerMinute }, identity, db, shared }: Parts,
   watch: VersionWatch,
 ): CallerParts {
   const { now } = shared;
@@ -135,7 +125,6 @@ export function makeCallers(
   });
   const { keyPrefix } = options;
   const authenticate = makeAuthenticate({ db, watch, now, keyPrefix, buckets });
-  const { personPerMinute = PERSON_REQUESTS_A_MINUTE } = options;
   const spendQuota = makeSpendQuota({ limits, buckets, personPerMinute });
   return {
     deps: {
@@ -168,8 +157,10 @@ function once(warn: (message: string) => void): (message: string) => void {
 }
 
 /** A service behind a gateway accepts only requests that the gateway signed, and knows no keys. */
-export function makeSignedDeps({ options, db, shared }: Parts, audience: Audience): FetchDeps {
-  const { maxResponseBytes = LIST_BYTES, maxBatchBytes = MAX_BODY_BYTES } = options;
+export function makeSignedDeps(
+  { options, limits, db, shared }: Parts,
+  audience: Audience,
+): FetchDeps {
   const verify = makeVerify({ audience, secrets: readSecrets(options, audience), now: shared.now });
   return {
     ...shared,
@@ -178,23 +169,21 @@ export function makeSignedDeps({ options, db, shared }: Parts, audience: Audienc
       useNonce: makeUseNonce(db),
       log: shared.log,
       makeRequestId: makeId,
-      maxBytes: toWallBytes(maxResponseBytes, maxBatchBytes),
+      maxBytes: toWallBytes(limits.maxResponseBytes, limits.maxBatchBytes),
     }),
     callers: undefined,
   };
 }
 
 export function makeDataDeps(parts: Parts, catalog: Catalog): DataServiceDeps {
-  const { db, admin, options, idempotencyCapacity, streams, draining, checkReady, shared } = parts;
+  const { db, admin, options, limits, idempotencyCapacity, streams, draining, checkReady, shared } =
+    parts;
   const {
-    maxResponseBytes = LIST_BYTES,
-    maxBatchBytes = MAX_BODY_BYTES,
     listCacheBytes = LIST_CACHE_BYTES,
     groupsCreates = true,
     previews = [],
     maxCounted = MAX_COUNTED,
-    queryTimeoutS = QUERY_TIMEOUT_S,
-    pushLimits = PUSH_LIMITS,
+    pushLimits = { ...PUSH_LIMITS, pushesPerHour: limits.pushesPerHour },
   } = options;
   const { log, guard } = shared;
   const listCache = makeListCache(listCacheBytes);
@@ -215,13 +204,11 @@ export function makeDataDeps(parts: Parts, catalog: Catalog): DataServiceDeps {
     admin,
     catalog,
     makeId,
-    maxResponseBytes,
-    maxBatchBytes,
+    ...limits,
     listCache,
     groupsCreates,
     previews,
     maxCounted,
-    queryTimeoutMs: queryTimeoutS * 1000,
     unindexed: makeUnindexed(
       { connections: options.connections, buckets },
       options.unindexedLimits,
@@ -231,7 +218,7 @@ export function makeDataDeps(parts: Parts, catalog: Catalog): DataServiceDeps {
     pushLimits,
     planning: makePlanning(),
     work: workInThread,
-    documents: makeDocuments(described, { previews, maxBatchBytes }),
+    documents: makeDocuments(described, { previews, maxBatchBytes: limits.maxBatchBytes }),
     checkReady,
     log,
   };

@@ -64,7 +64,7 @@ function buildGateway(parts: Parts): BuiltRole {
   };
   const deps = { ...callers.deps, checkReady, previews: options.previews ?? [] };
   return {
-    fetch: makeFetch(deps, toForwardedTables(forwards, options)),
+    fetch: makeFetch(deps, toForwardedTables(forwards, parts.limits)),
     watch,
     checkReady,
   };

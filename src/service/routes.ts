@@ -3,17 +3,13 @@
  *
  * @module
  */
+
 import { type ConsolePageDeps, consoleRoutes } from "../console/mod.ts";
-import {
-  callerRoute,
-  type DataDeps,
-  dataRoutes,
-  formerCallerRoute,
-  LIST_BYTES,
-} from "../data/mod.ts";
+import { callerRoute, type DataDeps, dataRoutes, formerCallerRoute } from "../data/mod.ts";
 import { type Audience, type Forward, toForwarded } from "../gateway/mod.ts";
 import { type Route, toWallBytes, type VirtualHost } from "../http/mod.ts";
 import { type AuthDeps, authRoutes, pageRoutes } from "../identity/mod.ts";
+import type { SetLimits } from "../limit_setting.ts";
 import { guideRoutes, type OpenapiDeps, openapiRoutes, referenceRoutes } from "../openapi/mod.ts";
 import { assetRoutes } from "../pages/mod.ts";
 import { MAX_BODY_BYTES, MAX_PAGE_BYTES } from "../std/limits.ts";
@@ -93,12 +89,10 @@ function toAll(own: readonly Route<IdentityServiceDeps>[]): Route<AllDeps>[] {
   });
 }
 
-type BodyLimits = { maxBatchBytes?: number | undefined; maxResponseBytes?: number | undefined };
-
 /** The gateway's tables: the same paths and checks, forwarded to the services. */
 export function toForwardedTables(
   { data, identity }: Readonly<Record<Audience, Forward>>,
-  { maxBatchBytes = MAX_BODY_BYTES, maxResponseBytes = LIST_BYTES }: BodyLimits,
+  { maxBatchBytes, maxResponseBytes }: SetLimits,
 ): RouteTables<HealthDeps> {
   const consoleLimit = toWallBytes(maxResponseBytes, maxBatchBytes);
   const api = { virtualHost: "gateway", limit: MAX_BODY_BYTES, consoleLimit } as const;

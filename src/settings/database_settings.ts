@@ -1,21 +1,28 @@
 /** The settings of the database: its logins, pools and limits, the first rows of `SETTINGS`. @module */
 import * as v from "valibot";
-import { IDEMPOTENCY_BYTES, LIST_BYTES, QUERY_TIMEOUT_S } from "../data/deps.ts";
+import { LIMIT_ROWS, type LimitVariable } from "../limit_setting.ts";
 import { isPreview, PREVIEWS } from "../preview.ts";
-import { toDurationText } from "../std/duration.ts";
-import {
-  IDEMPOTENCY_COUNT_S,
-  IDEMPOTENCY_HOURS,
-  MAX_BODY_BYTES,
-  MOST_BATCH_BYTES,
-  PERSON_REQUESTS_A_MINUTE,
-} from "../std/limits.ts";
-import { PUSH_LIMITS } from "../tables/limits.ts";
 import { toTerm } from "./environment.ts";
 import { bytes, Duration, list, OnOrOff, PostgresUrl, type Setting, whole } from "./forms.ts";
 
-/** The max execution time of every other statement. */
-const MAX_QUERY_TIMEOUT_S = 30;
+const LIMIT_FORMS = {
+  bytes,
+  whole,
+  seconds: (_: number, max: number) => v.pipe(Duration, v.maxValue(max, `must be at most ${max}s`)),
+};
+
+type Limit = Omit<Setting, "form" | "initial"> & {
+  form: v.GenericSchema<string, number>;
+  initial: string;
+};
+
+function toLimits(): Readonly<Record<LimitVariable, Limit>> {
+  const rows = LIMIT_ROWS.map(([, { variable, form, range, initial, about }]) => {
+    const text = form === "seconds" ? `${initial}s` : String(initial);
+    return [variable, { form: LIMIT_FORMS[form](...range), initial: text, about }];
+  });
+  return Object.fromEntries(rows);
+}
 
 export const DATABASE_SETTINGS = {
   DATABASE_URL: {
@@ -65,40 +72,7 @@ export const DATABASE_SETTINGS = {
     about:
       "On a Citus cluster: max connections per worker to each node. Calls of apps' tables then go straight to the node with the app's rows, as the login of DATABASE_URL, at the address in pg_dist_node. 0: all calls go through the coordinator.",
   },
-  MAX_RESPONSE_BYTES: {
-    form: bytes(65_536, 268_435_456),
-    initial: String(LIST_BYTES),
-    about:
-      "Max size in bytes of a row as JSON, and of a page of a list, which can exceed it by one row. A write that would create a larger row is rejected. In a split service, set it for the gateway and the data service.",
-  },
-  MAX_BATCH_BYTES: {
-    form: bytes(MAX_BODY_BYTES, MOST_BATCH_BYTES),
-    initial: String(MAX_BODY_BYTES),
-    about: `Max size in bytes of a request body that is a list of rows; the body for one row keeps its limit of ${MAX_BODY_BYTES} bytes. Clients read it from /v1/openapi.json. In a split service, set it for the gateway and the data service.`,
-  },
-  QUERY_TIMEOUT: {
-    form: v.pipe(Duration, v.maxValue(MAX_QUERY_TIMEOUT_S, "must be at most 30s")),
-    initial: `${QUERY_TIMEOUT_S}s`,
-    about:
-      "Max execution time of a list with conditions or an order (PREVIEW=filters), at most 30s. Then the service cancels the statement, and the response is 504.",
-  },
-  PERSON_REQUESTS_PER_MINUTE: {
-    form: whole(1, 100_000_000),
-    initial: String(PERSON_REQUESTS_A_MINUTE),
-    about:
-      "Max requests of a person on an app in a minute, with all keys of the person together (PREVIEW=browser). Each started 8 KB of a body count as one. They also count for the app's limit. More get 429. In a split service, set it for the gateway.",
-  },
-  IDEMPOTENCY_BYTES: {
-    form: bytes(0, 1_099_511_627_776),
-    initial: String(IDEMPOTENCY_BYTES),
-    about: `Max size in bytes of the stored responses to writes with an Idempotency-Key, per app; responses are stored for ${IDEMPOTENCY_HOURS} hours. Over the limit, new keys get 429. The database counts the usage every ${toDurationText(IDEMPOTENCY_COUNT_S)}; in between, each process adds only its own writes.`,
-  },
-  PUSHES_PER_HOUR: {
-    form: whole(1, 1_000_000),
-    initial: String(PUSH_LIMITS.pushesPerHour),
-    about:
-      "Max pushes and dry runs per app and hour. Each counts once, even if it fails; the allowance refills evenly. Does not apply to operators' pushes (--app).",
-  },
+  ...toLimits(),
   DATABASE_PREPARE: {
     form: OnOrOff,
     initial: "on",

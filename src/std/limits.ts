@@ -86,8 +86,6 @@ export const ROWS_KEY_LIFE_S = 300;
 export const PERSON_KEY_LIFE_S = 600;
 /** Max new keys of a person for an app in a minute. */
 export const PERSON_KEYS_A_MINUTE = 60;
-/** Requests per minute of a person on an app: far more than a page needs. */
-export const PERSON_REQUESTS_A_MINUTE = 6000;
 /** Execution time of a query that no index serves; how many of an app's run at a time, and for how long in a minute, in all processes. */
 export const UNINDEXED_TIMEOUT_MS = 1000;
 export const UNINDEXED_AT_A_TIME = 2;

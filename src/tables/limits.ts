@@ -1,4 +1,5 @@
 /** Limits of pushes, and their path. @module */
+import { LIMIT_SETTINGS } from "../limit_setting.ts";
 import { MAX_MIGRATION_BYTES } from "./history/migration_text.ts";
 
 /** Limits of one app's keys. */
@@ -8,7 +9,10 @@ export type PushLimits = {
   /** Max bytes of all migrations of the app together. */
   journalBytes: number;
 };
-export const PUSH_LIMITS: PushLimits = { pushesPerHour: 300, journalBytes: 67_108_864 };
+export const PUSH_LIMITS: PushLimits = {
+  pushesPerHour: LIMIT_SETTINGS.pushesPerHour.initial,
+  journalBytes: 67_108_864,
+};
 
 /** Max migrations that one request contains, to plan or to join them. */
 export const MAX_MIGRATIONS_SENT = 100;

@@ -1,7 +1,11 @@
 /** Settings are understood as people paste them, or the error names the expected form, never the value. */
 import { describe, expect, test } from "bun:test";
 import { findServeIssues, hasPeople } from "../../src/cli/settings.ts";
+import { LIMIT_ROWS, type LimitVariable } from "../../src/limit_setting.ts";
 import { type PROVIDER_SETTINGS, readConfig, SETTINGS } from "../../src/settings/mod.ts";
+
+const toTexts = <Name extends LimitVariable>(names: readonly Name[]) =>
+  Object.fromEntries(names.map((name) => [name, SETTINGS[name].initial])) as Record<Name, string>;
 
 /** A value of each setting in the form that .env.example shows. */
 const PLAIN: Record<keyof typeof SETTINGS, string> = {
@@ -13,12 +17,7 @@ const PLAIN: Record<keyof typeof SETTINGS, string> = {
   ROWS_DATABASE_URL: "postgres://u:p%40@db.example.org/rowhouse",
   DATABASE_POOL: "7",
   CITUS_NODE_POOL: "7",
-  MAX_RESPONSE_BYTES: "1048576",
-  MAX_BATCH_BYTES: "1048576",
-  QUERY_TIMEOUT: "5s",
-  PERSON_REQUESTS_PER_MINUTE: "7",
-  IDEMPOTENCY_BYTES: "1048576",
-  PUSHES_PER_HOUR: "7",
+  ...toTexts(LIMIT_ROWS.map(([, { variable }]) => variable)),
   DATABASE_PREPARE: "off",
   PREVIEW: "filters",
   HOST: "::1",

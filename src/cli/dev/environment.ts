@@ -3,6 +3,7 @@
 import { join } from "node:path";
 import * as v from "valibot";
 import { describeUnreadable, nameFormat } from "../../format.ts";
+import { LIMIT_ROWS } from "../../limit_setting.ts";
 import { makeSecret } from "../../records/secrets/mod.ts";
 import {
   type Environment,
@@ -28,12 +29,7 @@ const READ: ReadonlySet<string> = new Set<SettingName>([
   "API_KEY_PREFIX",
   "DATABASE_POOL",
   "DATABASE_PREPARE",
-  "MAX_RESPONSE_BYTES",
-  "MAX_BATCH_BYTES",
-  "QUERY_TIMEOUT",
-  "PERSON_REQUESTS_PER_MINUTE",
-  "IDEMPOTENCY_BYTES",
-  "PUSHES_PER_HOUR",
+  ...LIMIT_ROWS.map(([, { variable }]) => variable),
   "SESSION_IDLE",
   "SESSION_MAX",
   "REQUIRE_SECOND_FACTOR",

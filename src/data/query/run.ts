@@ -301,7 +301,7 @@ async function findQueriedPage(
     if (walk !== undefined) {
       const uses = read.related.map((relation) => useOfRelated(relation, { appId, person }));
       const isUnindexed = uses.some(({ isServed }) => !isServed);
-      const use = { index: walk.index, isUnindexed, limitMs: deps.queryTimeoutMs };
+      const use = { index: walk.index, isUnindexed, limitMs: deps.queryTimeoutS * 1000 };
       return { endpoint: "walk", values: { ...walk, ...rest, inline }, related, ...use } as const;
     }
     const planned = planFind(read, current, { ...options, counted });
@@ -341,10 +341,11 @@ async function findQueriedPage(
 export type Limits = { readonly isUnindexed: boolean; readonly limitMs: number };
 
 function toLimits(
-  { queryTimeoutMs, unindexed }: DataDeps,
+  { queryTimeoutS, unindexed }: DataDeps,
   use: Pick<IndexUse, "isServed" | "hasIndex">,
 ): Limits {
-  const limitMs = use.hasIndex ? queryTimeoutMs : Math.min(unindexed.timeoutMs, queryTimeoutMs);
+  const timeoutMs = queryTimeoutS * 1000;
+  const limitMs = use.hasIndex ? timeoutMs : Math.min(unindexed.timeoutMs, timeoutMs);
   return { isUnindexed: !use.isServed, limitMs };
 }
 
