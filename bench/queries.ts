@@ -9,7 +9,7 @@
 import { LIST_BYTES } from "../src/data/mod.ts";
 import { planFind } from "../src/data/query/find_plan.ts";
 import { planGroups, readGroupQuery } from "../src/data/query/group_query.ts";
-import { readListQuery } from "../src/data/query/list_query.ts";
+import { readListQuery } from "../src/data/query/read_list_query.ts";
 import { planWalk } from "../src/data/query/walk.ts";
 import { type Database, SERVICE_QUEUE } from "../src/db/mod.ts";
 import { defineSchema, t } from "../src/schema/mod.ts";

@@ -23,8 +23,8 @@ export {
   type FilterParameter,
   toConditionSchema,
   toFilterParameters,
-} from "./query/list_query.ts";
-export { MAX_RELATIONS } from "./query/related.ts";
+} from "./query/read_list_query.ts";
+export { MAX_RELATIONS } from "./query/related_rows.ts";
 export { SENT_IDS_PREFERENCE } from "./read_row.ts";
 export { dataRoutes } from "./routes.ts";
 export { makeUnindexed, type UnindexedLimits } from "./unindexed.ts";

@@ -13,7 +13,7 @@ import { DRY_IDS, IDEMPOTENCY_HOURS, MAX_BATCH, MAX_GROUPS, MAX_ROWS } from "../
 import { COUNTED } from "./bodies.ts";
 import { ON_CONFLICT } from "./deps.ts";
 import { GROUP_LIMITS } from "./query/group_query.ts";
-import { MAX_OFFSET } from "./query/query.ts";
+import { MAX_OFFSET } from "./query/list_query.ts";
 import { EXISTING_VALUES } from "./upsert.ts";
 
 const ID: OperationParameter = {

@@ -20,7 +20,7 @@ import { MAX_CATALOG_AGE_MS, type RecordedTable } from "../tables/catalog/mod.ts
 import { findCurrent } from "./call.ts";
 import type { DataDeps } from "./deps.ts";
 import { proveKey } from "./prove_key.ts";
-import { ONLY_LISTS } from "./query/query.ts";
+import { ONLY_LISTS } from "./query/list_query.ts";
 import type { UnknownField } from "./read_row.ts";
 import { toInvalid } from "./violation.ts";
 

@@ -26,7 +26,7 @@ import { callFunction, rowsTooLarge } from "./call.ts";
 import { allowsQueries, DATA_PATH, type DataDeps } from "./deps.ts";
 import type { News, ReadNews } from "./live/change_hub.ts";
 import { OPERATIONS } from "./operations.ts";
-import { type FoundBody, findGroups, findListed, readAskedList } from "./query/run.ts";
+import { type FoundBody, findGroups, findListed, readAskedList } from "./query/find_pages.ts";
 import {
   checkAccept,
   checkAge,

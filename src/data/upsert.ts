@@ -31,7 +31,7 @@ import { findCurrent } from "./call.ts";
 import { allowsQueries, type DataDeps, ON_CONFLICT } from "./deps.ts";
 import { proveKey } from "./prove_key.ts";
 import { invalid } from "./query/filter.ts";
-import { givenTwice } from "./query/query.ts";
+import { givenTwice } from "./query/list_query.ts";
 import { checkAccept, rejectIfMatch, requireTable } from "./read_request.ts";
 import {
   atRow,

@@ -16,13 +16,13 @@ import { type RecordedTable, TOO_MANY_ROWS } from "../tables/catalog/mod.ts";
 import type { DataDeps } from "./deps.ts";
 import { readIdempotencyKey } from "./idempotency.ts";
 import { type AppTables, type Condition, ID, invalid } from "./query/filter.ts";
+import { explain, type Limits, readCurrent, toAppTables } from "./query/find_pages.ts";
 import { planFind, WHOLE_SET } from "./query/find_plan.ts";
-import { readConditions, toProblem } from "./query/list_query.ts";
+import type { ListQuery } from "./query/list_query.ts";
 import { explainWrite } from "./query/needed_index.ts";
-import type { ListQuery } from "./query/query.ts";
-import { listSetTables } from "./query/referenced.ts";
+import { readConditions, toProblem } from "./query/read_list_query.ts";
+import { listSetTables } from "./query/referenced_conditions.ts";
 import { toRuleConditions, withRule } from "./query/rule_conditions.ts";
-import { explain, type Limits, readCurrent, toAppTables } from "./query/run.ts";
 import {
   checkAccept,
   explainUnknown,

@@ -22,8 +22,8 @@ const SOURCES = [
 ];
 
 /**
- * A page has at most one of the first four. Pages of rows also have `grid` or `import`, and pages that request a passkey have
- * `passkey`. The Console's pages have `theme`, which is not a module, so that it runs before the page is displayed. `grid` loads
+ * A page has at most one of the first four. Pages of rows also have `rows_page` or `import_page`, and pages that request a passkey have
+ * `passkey`. The Console's pages have `theme`, which is not a module, so that it runs before the page is displayed. `rows_page` loads
  * `paste`.
  */
 export const SCRIPT_NAMES = [
@@ -31,8 +31,8 @@ export const SCRIPT_NAMES = [
   "console",
   "reference",
   "guide",
-  "grid",
-  "import",
+  "rows_page",
+  "import_page",
   "passkey",
   "theme",
   "paste",

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import type { AppTables } from "../../src/data/query/filter.ts";
 import { planFind } from "../../src/data/query/find_plan.ts";
 import { planGroups, readGroupQuery } from "../../src/data/query/group_query.ts";
-import { readListQuery } from "../../src/data/query/list_query.ts";
+import { readListQuery } from "../../src/data/query/read_list_query.ts";
 import { defineSchema, t } from "../../src/schema/mod.ts";
 import { MAX_COUNTED } from "../../src/std/limits.ts";
 import { analyze, freezeStatistics, MEASURED_SERVERS, measureBuffers } from "../support/buffers.ts";

@@ -1,7 +1,7 @@
 /** Pages by conditions and walks have rows that the person sees, whatever rows a rule removes before them. */
 import { expect, test } from "bun:test";
 import { planFind } from "../../src/data/query/find_plan.ts";
-import { readListQuery } from "../../src/data/query/list_query.ts";
+import { readListQuery } from "../../src/data/query/read_list_query.ts";
 import { planWalk } from "../../src/data/query/walk.ts";
 import { defineSchema, type TableRules, t } from "../../src/schema/mod.ts";
 import { definitionFor, type RecordedTable } from "../../src/tables/catalog/mod.ts";

@@ -1,7 +1,7 @@
 /** Related rows, children and conditions on referenced rows of people: the rules of the other table hold, and its hidden columns too. */
 import { expect, test } from "bun:test";
 import { planFind } from "../../src/data/query/find_plan.ts";
-import { readListQuery } from "../../src/data/query/list_query.ts";
+import { readListQuery } from "../../src/data/query/read_list_query.ts";
 import { defineSchema, type TableRules, t } from "../../src/schema/mod.ts";
 import { definitionFor, functionName, type RecordedTable } from "../../src/tables/catalog/mod.ts";
 import { openPersonViews, type TestCaller } from "../support/person_views.ts";

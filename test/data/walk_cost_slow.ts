@@ -1,7 +1,7 @@
 /** The buffers that walks along each index read in an app of 100,000 rows, and hostile calls, on PostgreSQL 18 and 15. */
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import postgres from "postgres";
-import { readListQuery } from "../../src/data/query/list_query.ts";
+import { readListQuery } from "../../src/data/query/read_list_query.ts";
 import { planWalk } from "../../src/data/query/walk.ts";
 import { defineSchema, t } from "../../src/schema/mod.ts";
 import { toParameters } from "../../src/tables/catalog/mod.ts";

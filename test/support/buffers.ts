@@ -1,6 +1,6 @@
 /** The buffers that statements read, on each PostgreSQL and with each state of the statistics. @module */
 import { planFind } from "../../src/data/query/find_plan.ts";
-import { readListQuery } from "../../src/data/query/list_query.ts";
+import { readListQuery } from "../../src/data/query/read_list_query.ts";
 import { MAX_COUNTED } from "../../src/std/limits.ts";
 import { functionOf } from "./functions.ts";
 import { POSTGRES_VERSIONS } from "./postgres_versions.ts";

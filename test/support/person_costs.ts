@@ -1,7 +1,7 @@
 /** The buffers that a page of a person reads, requested as the service requests it. @module */
 import { planFind } from "../../src/data/query/find_plan.ts";
 import { planGroups, readGroupQuery } from "../../src/data/query/group_query.ts";
-import { readListQuery } from "../../src/data/query/list_query.ts";
+import { readListQuery } from "../../src/data/query/read_list_query.ts";
 import { isRuleWalked, toRuleConditions, withRule } from "../../src/data/query/rule_conditions.ts";
 import { planSeenWalk } from "../../src/data/query/walk.ts";
 import { readWriteQuery, toList } from "../../src/data/write_where.ts";

@@ -189,7 +189,7 @@ async function respondWithForm(
       </div>,
     ],
     status: isOutdated ? 412 : (problem?.status ?? 200),
-    script: "grid",
+    script: "rows_page",
   });
 }
 

@@ -10,7 +10,7 @@ export function handleImport(_visit: Visit, table: RowsTable): Response {
   const { path, definition, slug } = table;
   return respondWithRowsPage(table, {
     title: "Import rows",
-    script: "import",
+    script: "import_page",
     body: [
       <noscript>
         <p class="quiet">

@@ -39,7 +39,7 @@ export async function handleRows(visit: Visit, table: RowsTable): Promise<Respon
       visit.deps.previews.includes("history") && renderLink("History", toHistoryPath(table.path)),
     ],
     body: [renderDone(table, query), await renderRows(visit, table)],
-    script: "grid",
+    script: "rows_page",
   });
 }
 

@@ -19,10 +19,10 @@ import {
   type Referenced,
 } from "./filter.ts";
 import { findUse, hasOwnIndex, type IndexUse } from "./index_use.ts";
-import { describeOrder } from "./list_query.ts";
+import type { ListQuery, Relation } from "./list_query.ts";
 import { type SortTerm, type TermCondition, toParts, toPresence } from "./page_parts.ts";
-import type { ListQuery, Relation } from "./query.ts";
 import { readPrefix } from "./ranges.ts";
+import { describeOrder } from "./read_list_query.ts";
 import { type Term, toTerms, toTermValues } from "./terms.ts";
 
 type Numbers = readonly (string | number | boolean | Numbers)[];

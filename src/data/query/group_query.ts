@@ -13,7 +13,7 @@ import { quote } from "../../std/quote.ts";
 import type { RecordedTable } from "../../tables/catalog/mod.ts";
 import { type Condition, invalid, type QueryColumn, unsupported } from "./filter.ts";
 import { type FindOptions, type Planned, planGrouped } from "./find_plan.ts";
-import { LIST_PARAMETERS, NO_TABLES, readConditions, toProblem } from "./list_query.ts";
+import { LIST_PARAMETERS, NO_TABLES, readConditions, toProblem } from "./read_list_query.ts";
 
 export type GroupQuery = {
   /** All of them must be true. */

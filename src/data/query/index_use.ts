@@ -3,9 +3,9 @@
 import type { Person } from "../../principal.ts";
 import { indexesOf, keysOf, type RecordedTable } from "../../tables/catalog/mod.ts";
 import { type Condition, ID, type QueryColumn } from "./filter.ts";
-import type { ListQuery, Relation } from "./query.ts";
+import type { ListQuery, Relation } from "./list_query.ts";
 import { findComparison, isPresent, readPrefix } from "./ranges.ts";
-import { listOwnReferenced } from "./referenced.ts";
+import { listOwnReferenced } from "./referenced_conditions.ts";
 import { isRuled, isRuleIndexed } from "./rule_conditions.ts";
 
 export type IndexUse = {

@@ -8,8 +8,8 @@ import { MAX_FOUND_IDS } from "../../std/limits.ts";
 import { type RecordedTable, TOO_MANY_REFERENCED } from "../../tables/catalog/mod.ts";
 import { type Condition, ID, type QueryColumn } from "./filter.ts";
 import { findUse, type IndexUse, useIndex } from "./index_use.ts";
-import type { ListQuery } from "./query.ts";
-import { listReferenced } from "./referenced.ts";
+import type { ListQuery } from "./list_query.ts";
+import { listReferenced } from "./referenced_conditions.ts";
 import { isRuled } from "./rule_conditions.ts";
 
 const LIST = new Intl.ListFormat("en", { type: "disjunction", style: "long" });

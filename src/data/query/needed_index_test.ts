@@ -6,8 +6,8 @@ import { defineSchema, t } from "../../schema/mod.ts";
 import { indexesOf, type RecordedTable } from "../../tables/catalog/mod.ts";
 import { planFind } from "./find_plan.ts";
 import { findUse } from "./index_use.ts";
-import { readListQuery } from "./list_query.ts";
 import { describeTime, explainNeededIndex, explainWrite } from "./needed_index.ts";
+import { readListQuery } from "./read_list_query.ts";
 
 const schema = defineSchema({
   projects: { name: t.string().required(), size: t.integer().index() },

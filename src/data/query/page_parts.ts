@@ -7,9 +7,9 @@
 
 import { SQL, VALUES } from "../../kinds/mod.ts";
 import { type Comparison, type Condition, ID, invalid, type QueryColumn } from "./filter.ts";
-import { UNREADABLE_CURSOR } from "./list_query.ts";
-import type { ListQuery, SortKey } from "./query.ts";
+import type { ListQuery, SortKey } from "./list_query.ts";
 import { isPresent } from "./ranges.ts";
+import { UNREADABLE_CURSOR } from "./read_list_query.ts";
 import { type Term, toTerms } from "./terms.ts";
 
 /** A condition on terms, as `rowhouse.query_condition` reads it, with names for numbers. */

@@ -26,7 +26,7 @@ import {
   serveSet,
 } from "../../tables/catalog/mod.ts";
 import { type Comparison, type Condition, ID, type QueryColumn } from "./filter.ts";
-import type { ListQuery } from "./query.ts";
+import type { ListQuery } from "./list_query.ts";
 
 type Definition = Pick<RecordedTable["definition"], "columns" | "served">;
 

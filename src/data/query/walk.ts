@@ -17,10 +17,10 @@ import {
 } from "../../tables/catalog/mod.ts";
 import { type Condition, ID, type QueryColumn } from "./filter.ts";
 import { planRelated } from "./find_plan.ts";
-import { describeOrder } from "./list_query.ts";
+import type { ListQuery } from "./list_query.ts";
 import { readCursorValue } from "./page_parts.ts";
-import type { ListQuery } from "./query.ts";
 import { findComparison } from "./ranges.ts";
+import { describeOrder } from "./read_list_query.ts";
 import { isSeen, toWalkOfRule } from "./rule_conditions.ts";
 import { compareTerms, endsOf, type Term, toTerms } from "./terms.ts";
 import { type Bound, toWalkPath, type WalkPath } from "./walk_path.ts";

@@ -9,7 +9,7 @@ import { SQL } from "../../kinds/mod.ts";
 import type { Walk } from "../../tables/catalog/mod.ts";
 import type { Comparison, Condition, QueryColumn } from "./filter.ts";
 import { isInOrder } from "./index_use.ts";
-import type { ListQuery, SortKey } from "./query.ts";
+import type { ListQuery, SortKey } from "./list_query.ts";
 import { type End, findComparison, findEdges, isPresent } from "./ranges.ts";
 import { isWholeValue, type Term, toTerms, toTermValues } from "./terms.ts";
 

@@ -23,7 +23,7 @@ import type { AppTables, Condition } from "./filter.ts";
 import { planFind } from "./find_plan.ts";
 import { explainGroups, type GroupQuery, planGroups, readGroupQuery } from "./group_query.ts";
 import { type IndexUse, useOfRelated } from "./index_use.ts";
-import { readListQuery } from "./list_query.ts";
+import { type ListQuery, ONLY_PAGES, type Page, readPage } from "./list_query.ts";
 import {
   describeTime,
   explainNeededIndex,
@@ -32,9 +32,9 @@ import {
   explainTimeout,
   NARROW,
 } from "./needed_index.ts";
-import { type ListQuery, ONLY_PAGES, type Page, readPage } from "./query.ts";
-import { listSetTables } from "./referenced.ts";
-import { listTables } from "./related.ts";
+import { readListQuery } from "./read_list_query.ts";
+import { listSetTables } from "./referenced_conditions.ts";
+import { listTables } from "./related_rows.ts";
 import { isRuleIndexed, isRuleWalked, toRuleConditions, withRule } from "./rule_conditions.ts";
 import { planSeenWalk } from "./walk.ts";
 

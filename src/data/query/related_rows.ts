@@ -20,7 +20,7 @@ import {
   type QueryColumn,
   unsupported,
 } from "./filter.ts";
-import { type Relation, readLimit, type Selection, type SortKey } from "./query.ts";
+import { type Relation, readLimit, type Selection, type SortKey } from "./list_query.ts";
 
 export const MAX_RELATIONS = 3;
 const RELATED_LIMITS = {
