@@ -1,7 +1,8 @@
 /**
  * An upgrade under load: each earlier version serves, the working tree migrates its database, and then replaces its workers one by
  * one. No request fails, and every acknowledged write is stored; the earlier processes also serve after all tables have got the policy
- * of `rowhouse_reader`. A full run does it with the newest version on every server and in every shape.
+ * of `rowhouse_reader`. A full run does it with the newest version on every server and in every shape. With `TEST_ROWS=1000000`, the
+ * table of the load is large.
  */
 import { describe, expect, test } from "bun:test";
 import { defineSchema, t } from "../../src/schema/mod.ts";
@@ -18,6 +19,8 @@ import { replaceProgram, type Serving, type Shape, startServing } from "./servin
 import { isInstalled, openStage, SERVERS, type Stage } from "./stage.ts";
 
 const REQUESTS = isFull() ? 20_000 : 2_000;
+const MORE_ROWS = Number(process.env["TEST_ROWS"] ?? 0);
+const SLICE = 50_000;
 const TIMEOUT_MS = 900_000;
 const TABLE = "pages";
 const SHAPES: readonly Shape[] = ["one", "split"];
@@ -49,6 +52,7 @@ describe.each(COMBINATIONS)(
 async function upgrade(stage: Stage, shape: Shape): Promise<void> {
   const { program, addresses, frozen } = stage;
   const { keys, people, sessions } = frozen.world;
+  if (MORE_ROWS > 0) await addRows(stage);
   const before = await readRows(stage);
   const serving = await startServing({ program, addresses, shape, workers: 2 });
   try {
@@ -62,7 +66,9 @@ async function upgrade(stage: Stage, shape: Shape): Promise<void> {
       await reach(load, 0.2);
       replaceProgram(program);
       const pushing = startPushing(serving, keys.diverged);
+      const startedAt = performance.now();
       await migrateAll(addresses, program);
+      console.log(`migrate: ${Math.round(performance.now() - startedAt)} ms`);
       expect(await withDatabase(addresses.admin, findUnread)).toEqual([]);
       await reach(load, 0.4);
       await serving.reload();
@@ -85,6 +91,16 @@ async function upgrade(stage: Stage, shape: Shape): Promise<void> {
     await serving.stop();
   }
   expect(serving.output()).not.toMatch(/"level":"error"/);
+}
+
+async function addRows({ addresses }: Stage): Promise<void> {
+  await withDatabase(addresses.admin, async (admin) => {
+    for (let first = 0; first < MORE_ROWS; first += SLICE)
+      await admin.message(`insert into data.${TABLE} (app_id, id, title, slug, rank, price)
+        select apps.id, gen_random_uuid(), 'Row ' || n, 'row-' || n, n % 100, n / 100.0
+        from rowhouse.apps, generate_series(${first + 1}, ${first + SLICE}) as n where slug = 'wiki'`);
+    await admin.message(`analyze data.${TABLE}`);
+  });
 }
 
 /** Waits for a share of the requests. */
