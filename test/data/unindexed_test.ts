@@ -1,9 +1,17 @@
 /** Who runs a query that no index serves, and when: by counts, in a process without a database to share its limits with. */
-import { expect, test } from "bun:test";
+import { afterAll, beforeAll, expect, spyOn, test } from "bun:test";
 import { makeUnindexed } from "../../src/data/mod.ts";
 import { makeSharedBuckets } from "../../src/db/mod.ts";
 import { Problem } from "../../src/problem.ts";
 import { eventually } from "../support/eventually.ts";
+
+// The clock stands still: on a busy machine, a query that took its turn after a moment would pause at random, and others begin before it.
+let clock: ReturnType<typeof stopClock>;
+const stopClock = () => spyOn(performance, "now").mockReturnValue(performance.now());
+beforeAll(() => {
+  clock = stopClock();
+});
+afterAll(() => clock.mockRestore());
 
 type Context = Parameters<ReturnType<typeof makeUnindexed>["run"]>[0];
 type Ended = { tookMs: number; error?: Error | undefined; isBusy?: boolean };

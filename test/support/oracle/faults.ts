@@ -42,6 +42,7 @@ const always = "true";
 export const FAULTS: Readonly<Record<string, Fault>> = {
   "a change is not checked after it": {
     endpoints: ["update", "update_many", "update_found", "upsert"],
+    players: ["update", "updateMany", "updateWhere", "upsert", "create"],
     edit: (text) => text.replaceAll(/if not "\$ok" then/g, "if false then"),
     service: {
       name: "change_set_rows",
@@ -54,10 +55,12 @@ export const FAULTS: Readonly<Record<string, Fault>> = {
   },
   "readable ignores the rule of the other table": {
     endpoints: [...READS, ...WRITES, "delete"],
+    players: ["get", "list", "query", "update"],
     swaps: (set) => swapRules(set, NAMES, withOpenOthers(set.view)),
   },
   "a delete ignores its rule": {
     endpoints: ["delete", "delete_found"],
+    players: ["delete", "deleteWhere", "create"],
     swaps: (set) => swapRules(set, ["delete"], { ...set.view, delete: [{}] }),
   },
   "references are not checked": {
