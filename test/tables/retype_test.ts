@@ -41,45 +41,17 @@ const listValues = async (app: TestApp, table: string) => {
   return (json as { rows: { value: unknown }[] }).rows.map(({ value }) => value);
 };
 
-const zeros = (count: number) => "0".repeat(count);
-const ID = "0190a0b0-0000-7000-8000-000000000000";
-/** A value of the first kind is stored, and becomes a value of the second, or prevents the change. */
+/**
+ * A value of the first kind is stored, and becomes a value of the second, or prevents the change. All kinds with all values:
+ * `test/kinds/conversions_slow.ts`.
+ */
 const CASES = cases("from", "to", "values", "become", "not")`
   string    | decimal   | ["1", "-007.50", "0", null] | ["1", "-7.50", "0", null] | ["", "1e3", " 1", "1.", "x", "1,5"]
-  string    | number    | ["1", "0.1", "-2.50", "1${zeros(308)}", "0.${zeros(323)}5"] | [1, 0.1, -2.5, 1e308, 5e-324] | ["0.12345678901234567890", "00501", "-01", "NaN", "Infinity", "1${zeros(320)}"]
-  string    | boolean   | ["true", "false"] | [true, false] | ["yes", "TRUE", "1"]
-  string    | uuid      | ["${ID.toUpperCase()}"] | ["${ID}"] | ["${ID.slice(1)}", "{${ID}}"]
   string    | timestamp | ["2026-01-02T03:04:05Z"] | ["2026-01-02T03:04:05+00:00"] | ["2026-02-30T00:00:00Z", "2026-01-02T03:04:05"]
-  string    | timestamp | ["2026-01-02T03:04:05.123456+02:00"] | ["2026-01-02T01:04:05.123456+00:00"] | ["now", "0001-01-01T00:00:00+02:00"]
-  string    | integer   | ["0", "-7", "9007199254740991"] | [0, -7, 9007199254740991] | ["1.0", "-0", "007", "+1", "", " 1"]
-  string    | integer   | ["0"] | [0] | ["1e3", "9007199254740992", "${"9".repeat(400)}"]
-  number    | integer   | [0, -7, 9007199254740991] | [0, -7, 9007199254740991] | [1.5, 1e21, 9007199254740992]
-  decimal   | integer   | ["7"]       | [7]      | ["7.0", "7.5"]
-  integer   | number    | [-7]        | [-7]     | []
-  integer   | decimal   | [-7]        | ["-7"]   | []
-  integer   | string    | [-7]        | ["-7"]   | []
-  integer   | json      | [-7]        | [-7]     | []
   json      | integer   | [5, "6"]    | [5, 6]   | [1.5, true]
-  string    | date      | ["2024-02-29", "0001-01-01", "9999-12-31"] | ["2024-02-29", "0001-01-01", "9999-12-31"] | ["2026-02-29", "2026-1-2"]
-  string    | date      | ["2024-02-29"] | ["2024-02-29"] | ["0000-01-01", "today", "2026-01-02T00:00:00+00:00", ""]
-  timestamp | date      | ["2026-01-02T00:00:00Z", "9999-12-31T00:00:00Z"] | ["2026-01-02", "9999-12-31"] | ["2026-01-02T00:00:00.000001Z"]
   timestamp | date      | ["2026-01-02T22:00:00-02:00"] | ["2026-01-03"] | ["2026-01-02T00:00:00+01:00"]
-  date      | string    | ["0001-01-01"] | ["0001-01-01"] | []
-  date      | timestamp | ["0001-01-01", "9999-12-31"] | ["0001-01-01T00:00:00+00:00", "9999-12-31T00:00:00+00:00"] | []
-  date      | timestamp | ["2026-01-02"] | ["2026-01-02T00:00:00+00:00"] | []
-  string    | json      | ["plain", "{\\"a\\":1}"] | ["plain", "{\\"a\\":1}"] | []
   string    | enum      | ["b"]       | ["b"]    | ["c"]
-  number    | decimal   | [1.5, 1e21, -3] | ["1.5", "1000000000000000000000", "-3"] | []
-  decimal   | number    | ["1.50", "12345678901234567000"] | [1.5, 12345678901234567000] | ["0.1234567890123456789", "12345678901234567890"]
-  number    | string    | [1.5]       | ["1.5"]  | []
-  boolean   | string    | [true]      | ["true"] | []
-  boolean   | json      | [false]     | [false]  | []
-  boolean   | number    | []          | []       | [true]
-  timestamp | string    | ["2026-01-02T03:04:05.120Z"] | ["2026-01-02T03:04:05.12+00:00"] | []
-  uuid      | string    | ["${ID}"]   | ["${ID}"] | []
-  enum      | string    | ["a"]       | ["a"]    | []
   enum      | number    | ["1"]       | [1]      | ["a"]
-  json      | string    | ["x", 5, true] | ["x", "5", "true"] | [[1], {"a": 1}]
   number    | json      | [1.5, 0]    | [1.5, 0] | [1e50]
 `;
 const list = (json: string) => JSON.parse(json) as unknown[];

@@ -6,9 +6,8 @@ import { describe, expect, test } from "bun:test";
 import { SIGNALS } from "../../src/db/mod.ts";
 import { SCOPES, type Scope } from "../../src/principal.ts";
 import { issueKey, toProof } from "../../src/records/apps/mod.ts";
-import { defineSchema, KINDS, type Kind, t } from "../../src/schema/mod.ts";
+import { defineSchema, t } from "../../src/schema/mod.ts";
 import type { Change } from "../../src/tables/mod.ts";
-import { keepsValues } from "../../src/tables/sql/conversions.ts";
 import { testDeps } from "../support/deps.ts";
 import { makeHistory, postMigrations } from "../support/history.ts";
 import { proofOf } from "../support/proof.ts";
@@ -235,69 +234,3 @@ test("the error of a retype says only that a value does not convert", async () =
     },
   });
 });
-
-const SAMPLES: Partial<Record<Kind, unknown[]>> = {
-  string: ["a", "true", "7", "  ", "{}"],
-  number: [0, -7.5, 1e21, 1e-7],
-  decimal: ["7", "7.50", "-0.10"],
-  boolean: [true, false],
-  uuid: ["0198a1b2-0000-7000-8000-000000000000"],
-  timestamp: ["2026-01-02T03:04:05.678901Z", "0001-01-01T00:00:00Z", "9999-12-31T23:59:59.999999Z"],
-  integer: [0, -7, 9007199254740991],
-  date: ["2024-02-29", "0001-01-01"],
-  enum: ["true", "7"],
-};
-/** Values of texts and times that convert, and of any kind that convert to an integer. */
-const FITTING: Partial<Record<Kind, unknown[]>> = {
-  enum: ["true", "7"],
-  boolean: ["true"],
-  date: ["2024-02-29"],
-};
-const MIDNIGHTS = ["2024-02-29T00:00:00Z", "2026-01-02T01:30:00+01:30", "9999-12-31T00:00:00Z"];
-const WHOLE: Partial<Record<Kind, unknown[]>> = {
-  string: ["7", "-12"],
-  number: [0, -12],
-  decimal: ["7", "-12"],
-};
-const ANY = { name: "value", required: false, unique: false, index: false };
-const PAIRS = KINDS.flatMap((from) =>
-  KINDS.filter((to) => keepsValues({ ...ANY, kind: from }, { ...ANY, kind: to })).map((to) => ({
-    from,
-    to,
-  })),
-);
-
-test.each(PAIRS)(
-  "values of a $from are the same after a retype to $to and back",
-  async ({ from, to }) => {
-    const table = freshName();
-    const builders = { string: t.string(), number: t.number(), decimal: t.decimal() } as const;
-    const more = { boolean: t.boolean(), uuid: t.uuid(), timestamp: t.timestamp() } as const;
-    const all: Partial<Record<Kind, unknown>> = {
-      ...{
-        ...builders,
-        ...more,
-        date: t.date(),
-        integer: t.integer(),
-        enum: t.enum(["true", "7"]),
-      },
-    };
-    const app = await service.makeApp(defineSchema({ [table]: { value: all[from] as never } }));
-    const ofText = from === "string" ? FITTING[to] : undefined;
-    const midnights = from === "timestamp" && to === "date" ? MIDNIGHTS : undefined;
-    const fitting = to === "integer" ? WHOLE[from] : (ofText ?? midnights);
-    const values = fitting ?? SAMPLES[from] ?? [];
-    const json = values.map((value) => ({ value }));
-    expect((await service.call(app, `/v1/data/db/${table}`, { method: "POST", json })).status).toBe(
-      201,
-    );
-    const list = async () => (await service.call(app, `/v1/data/db/${table}`)).text;
-    const before = await list();
-    for (const kind of [to, from]) {
-      const type = kind === "enum" ? { kind, values: ["true", "7"] } : { kind };
-      const change = { kind: "retype_column", table, column: "value", type } as const;
-      expect((await post(app, change)).json).toMatchObject({ status: "applied" });
-    }
-    expect(await list()).toBe(before);
-  },
-);
