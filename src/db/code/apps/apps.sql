@@ -223,5 +223,6 @@ set search_path = pg_catalog, pg_temp as $$
       where slug = app_slug or not has_keys order by created_at desc limit 1),
     'hasApps', exists (select from rowhouse.apps),
     'hasAdministrator', exists (
-      select from rowhouse.users where console_role = 'super_admin' and disabled_at is null))
+      select from rowhouse.users
+      where console_role = 'super_admin' and rowhouse.is_active(disabled_at)))
 $$;

@@ -140,7 +140,7 @@ begin
   select sessions.expires_at into session_ends from rowhouse.sessions
     where id = found_session.session_id for no key update;
   select * into who from rowhouse.users where id = found_session.person_id
-    and session_ends is not null and disabled_at is null
+    and session_ends is not null and rowhouse.is_active(disabled_at)
     and not (demands_factor and rowhouse.is_factor_overdue(id)) for share;
   if who.id is null then
     return;

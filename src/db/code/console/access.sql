@@ -17,7 +17,7 @@ begin
   select users.id, second_factor_at into who, factor_at
   from rowhouse.sessions join rowhouse.users on users.id = sessions.user_id
   where sessions.id = own
-    and users.disabled_at is null and users.console_role in (needed, 'super_admin')
+    and rowhouse.is_active(users.disabled_at) and users.console_role in (needed, 'super_admin')
   for share;
   if who is null then
     raise exception 'no user with the role' using errcode = 'RH402';

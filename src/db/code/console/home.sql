@@ -87,7 +87,7 @@ set search_path = pg_catalog, pg_temp as $$
   select jsonb_build_object(
     'people', (select coalesce(jsonb_agg(to_jsonb(found) order by email), '[]') from (
       select id, email from rowhouse.users
-      where email ~ '[@.]localhost$' and disabled_at is null
+      where email ~ '[@.]localhost$' and rowhouse.is_active(disabled_at)
       order by email limit 10) as found),
     'keys', (select coalesce(jsonb_agg(to_jsonb(found) order by app, "keyId"), '[]') from (
       select slug as app, key_id as "keyId"

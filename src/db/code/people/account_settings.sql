@@ -33,7 +33,8 @@ declare
   who uuid;
 begin
   select id into who from rowhouse.users
-  where id = (select user_id from rowhouse.sessions where sessions.id = own) and disabled_at is null
+  where id = (select user_id from rowhouse.sessions where sessions.id = own)
+    and rowhouse.is_active(disabled_at)
   for no key update;
   if who is null then
     raise exception 'no live session' using errcode = 'RH400';

@@ -118,7 +118,8 @@ create function rowhouse.resend_invitation(
 declare
   person uuid := rowhouse.find_user(email);
 begin
-  perform from rowhouse.users where id = person and disabled_at is null for no key update;
+  perform from rowhouse.users where id = person and rowhouse.is_active(disabled_at)
+    for no key update;
   if not found then
     return null;
   end if;

@@ -56,7 +56,7 @@ begin
     return wait;
   end if;
   select id into person from rowhouse.users where users.email = ask_for_password.email
-    and disabled_at is null and password_hash is not null
+    and rowhouse.is_active(disabled_at) and password_hash is not null
   for key share;
   is_allowed := rowhouse.may_mail(person, 'forgotten_password');
   insert into rowhouse.mails (user_id, template, details)
@@ -101,7 +101,8 @@ begin
     'email', coalesce(case when template = 'address_changed'
       and link_id is null then details ->> 'to' end, email),
     'emailDigest', encode(email_digest, 'hex'), 'emailSecretId', email_secret_id,
-    'displayName', display_name, 'isDisabled', disabled_at is not null, 'details', details,
+    'displayName', display_name, 'isDisabled', not rowhouse.is_active(disabled_at),
+    'details', details,
     'createdAt', picked.created_at,
     'hasLink', link_id is not null,
     'link', case when links.id is not null then jsonb_build_object('id', links.id,
@@ -160,7 +161,8 @@ begin
   where mails.id = mail_id and template = 'forgotten_password'
     and link_id is null and sent_at is null
     and users.id = user_id
-      and disabled_at is null and password_digest = sha256(presented_proof || uuid_send(users.id))
+      and rowhouse.is_active(disabled_at)
+      and password_digest = sha256(presented_proof || uuid_send(users.id))
   returning users.id into who;
   if who is null then
     return false;
@@ -197,7 +199,7 @@ create function rowhouse.find_link_mail(link_id text) returns table (
 ) language sql stable set search_path = pg_catalog, pg_temp as $$
   select users.id, users.email, users.email_digest, users.email_secret_id,
     exists (select from rowhouse.mails where mails.link_id = find_link_mail.link_id),
-    rowhouse.has_mail_sender(), users.disabled_at is not null
+    rowhouse.has_mail_sender(), not rowhouse.is_active(users.disabled_at)
   from rowhouse.password_links as links join rowhouse.users on users.id = links.user_id
   where links.id = find_link_mail.link_id
 $$;

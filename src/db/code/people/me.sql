@@ -48,7 +48,8 @@ begin atomic
       from (select users.id, users.display_name, users.avatar_url, users.console_role,
           grants.role, grants.provider, grants.digest, grants.secret_id
         from rowhouse.grants join rowhouse.users on users.id = grants.user_id
-        where grants.app_id = apps.id and grants.user_id > after_id and users.disabled_at is null
+        where grants.app_id = apps.id and grants.user_id > after_id
+          and rowhouse.is_active(users.disabled_at)
         order by grants.user_id limit max_rows) as listed
       having apps.id is not null)
   from rowhouse.read_me(presented, idle_s, app_slug, demands_factor) as me

@@ -12,6 +12,13 @@ grant select on rowhouse.grants to rowhouse_service, rowhouse_identity;
 grant select on rowhouse.sessions to rowhouse_service, rowhouse_identity;
 grant select on rowhouse.password_links to rowhouse_service, rowhouse_identity;
 
+-- Whether a person can sign in and use a session, a key or a link. Every check is a call of this
+-- function, which PostgreSQL puts into the query of the caller.
+create function rowhouse.is_active(disabled_at timestamptz) returns boolean
+language sql immutable
+return disabled_at is null;
+grant execute on function rowhouse.is_active to rowhouse_service, rowhouse_identity;
+
 create function rowhouse.find_user(email text) returns uuid language plpgsql stable
 set search_path = pg_catalog, pg_temp as $$
 declare
@@ -295,9 +302,10 @@ $$;
 create function rowhouse.is_last_super_admin(person rowhouse.users) returns boolean
 language sql stable set search_path = pg_catalog, pg_temp as $$
   select coalesce(person.console_role = 'super_admin', false)
-    and person.disabled_at is null and not exists (
+    and rowhouse.is_active(person.disabled_at) and not exists (
     select from rowhouse.users as other
-    where other.console_role = 'super_admin' and other.disabled_at is null and other.id <> person.id
+    where other.console_role = 'super_admin' and rowhouse.is_active(other.disabled_at)
+      and other.id <> person.id
       and (not exists (select from rowhouse.invitations where user_id = other.id)
         or exists (select from rowhouse.invitations where user_id = person.id)))
 $$;

@@ -237,7 +237,7 @@ create function rowhouse.find_password_link(link_id text) returns table (
       and not exists (select from rowhouse.provider_links where provider_links.user_id = users.id),
     rowhouse.find_return_app(links.return_app), links.return_to
   from rowhouse.password_links as links join rowhouse.users on users.id = links.user_id
-  where links.id = link_id and links.expires_at > now() and users.disabled_at is null
+  where links.id = link_id and links.expires_at > now() and rowhouse.is_active(users.disabled_at)
 $$;
 comment on function rowhouse.find_password_link
   is 'null display_name, return_app, return_to';
@@ -274,6 +274,7 @@ grant execute on function rowhouse.count_identity_values to rowhouse_service, ro
 -- Returns whether anyone can use the Console.
 create function rowhouse.has_administrator() returns boolean language sql stable
 set search_path = pg_catalog, pg_temp as $$
-  select exists (select from rowhouse.users where console_role is not null and disabled_at is null)
+  select exists (select from rowhouse.users
+    where console_role is not null and rowhouse.is_active(disabled_at))
 $$;
 grant execute on function rowhouse.has_administrator to rowhouse_service, rowhouse_identity;

@@ -104,7 +104,7 @@ create function rowhouse.finish_provider_sign_in(
 declare
   outcome text;
 begin
-  perform from rowhouse.users where id = who and disabled_at is null for no key update;
+  perform from rowhouse.users where id = who and rowhouse.is_active(disabled_at) for no key update;
   if not found then
     return 'wrong';
   end if;
@@ -143,7 +143,7 @@ begin
   perform from rowhouse.users
   where id = who and users.email = accept_by_provider.email
     and email_digest = sha256(presented_proof || uuid_send(who))
-    and password_hash is null and disabled_at is null for no key update;
+    and password_hash is null and rowhouse.is_active(disabled_at) for no key update;
   if not found or exists (select from rowhouse.provider_links where user_id = who)
      or rowhouse.invitation_state(who) is distinct from 'pending' then
     return false;
@@ -249,9 +249,9 @@ returns table (
   link_user uuid, digest bytea, secret_id text, is_disabled boolean, mail_user uuid,
   mail_digest bytea, mail_secret_id text, is_invited boolean
 ) language sql stable set search_path = pg_catalog, pg_temp as $$
-  select link.user_id, link.digest, link.secret_id, owner.disabled_at is not null, mailed.id,
-    mailed.email_digest, mailed.email_secret_id,
-    mailed.password_secret_id is null and mailed.disabled_at is null
+  select link.user_id, link.digest, link.secret_id, not rowhouse.is_active(owner.disabled_at),
+    mailed.id, mailed.email_digest, mailed.email_secret_id,
+    mailed.password_secret_id is null and rowhouse.is_active(mailed.disabled_at)
       and not exists (select from rowhouse.provider_links where user_id = mailed.id)
       and exists (select from rowhouse.password_links
         where user_id = mailed.id and expires_at > now())

@@ -115,7 +115,7 @@ declare
 begin
   -- Serialized per person.
   select id into who from rowhouse.users where id = pending.user_id
-    and disabled_at is null for no key update;
+    and rowhouse.is_active(disabled_at) for no key update;
   if who is null or not exists (select from rowhouse.pending_sign_ins where id = pending.id) then
     return 'no_sign_in';
   end if;

@@ -82,7 +82,7 @@ declare
 begin
   -- The audit log reads this setting until this statement ends.
   perform set_config('rowhouse.client', client_address, true);
-  perform from rowhouse.users where id = who and disabled_at is null for no key update;
+  perform from rowhouse.users where id = who and rowhouse.is_active(disabled_at) for no key update;
   if not found then
     return 'unknown';
   end if;

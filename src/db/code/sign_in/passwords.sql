@@ -56,7 +56,7 @@ declare
   failures integer;
 begin
   select * into person from rowhouse.users where id = who for no key update;
-  if person.id is null or person.disabled_at is not null
+  if person.id is null or not rowhouse.is_active(person.disabled_at)
      or person.password_digest is distinct from sha256(presented_proof || uuid_send(who)) then
     return false;
   end if;
@@ -120,7 +120,7 @@ declare
 begin
   -- Locks the person before the link, like every function that changes both.
   select password_hash is not null into had_password
-  from rowhouse.users where id = who and disabled_at is null for no key update;
+  from rowhouse.users where id = who and rowhouse.is_active(disabled_at) for no key update;
   if not found then
     return false;
   end if;

@@ -64,7 +64,7 @@ language sql stable set search_path = pg_catalog, pg_temp as $$
   join rowhouse.pending_sign_ins as pending on pending.id = sent.id
     and pending.digest = sha256(sent.proof || uuid_send(pending.user_id))
   join rowhouse.users on users.id = pending.user_id
-  where users.disabled_at is null and pending.expires_at > clock_timestamp()
+  where rowhouse.is_active(users.disabled_at) and pending.expires_at > clock_timestamp()
   limit 1
 $$;
 

@@ -73,7 +73,7 @@ begin
     where sessions.id = split_part(pair, '.', 1)
       and sessions.session_digest = sha256(decode(split_part(pair, '.', 2), 'hex')
         || uuid_send(sessions.user_id))
-      and users.disabled_at is null and sessions.expires_at > clock_timestamp()
+      and rowhouse.is_active(users.disabled_at) and sessions.expires_at > clock_timestamp()
       and sessions.last_seen_at > clock_timestamp() - make_interval(secs => idle_s);
     if found and found_session.id <> all (live_ids) then
       live_ids := live_ids || found_session.id;

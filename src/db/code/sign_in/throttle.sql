@@ -123,7 +123,7 @@ create function rowhouse.record_password_attempt(person uuid, client_address tex
 language sql volatile set search_path = pg_catalog, pg_temp as $$
   insert into rowhouse.failed_sign_ins as failed (user_id, attempts, last_at, last_from)
   select id, 1, now(), left(client_address, 64) from rowhouse.users
-  where id = person and disabled_at is null for key share
+  where id = person and rowhouse.is_active(disabled_at) for key share
   on conflict (user_id) do update set attempts = least(failed.attempts, 1000000) + 1,
     last_at = excluded.last_at, last_from = excluded.last_from
 $$;
@@ -169,7 +169,7 @@ begin
   perform rowhouse.record_password_attempt(person.id, client_address);
   perform rowhouse.sweep_throttle(20);
   return query select 0, person.id, person.password_hash, person.password_secret_id,
-    person.disabled_at is not null, is_known;
+    not rowhouse.is_active(person.disabled_at), is_known;
 end
 $$;
 comment on function rowhouse.begin_sign_in is 'null user_id, password_hash, password_secret_id';
