@@ -109,7 +109,8 @@ export const update: Tables["${name}"]["update"] = { title: 1 };
     target: "ESNext",
     moduleResolution: "bundler",
     types: [],
-    lib: ["ESNext"],
+    // The sources, unlike the packed types, use the global URL.
+    lib: ["ESNext", "DOM"],
     allowImportingTsExtensions: true,
     paths: { "rowhouse/schema": [join(ROOT, "src/schema/mod.ts")] },
   };
