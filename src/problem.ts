@@ -5,7 +5,7 @@
  * @module
  */
 import type { Found } from "./std/found.ts";
-import { MAX_BODY_DEPTH } from "./std/json.ts";
+import { MAX_BODY_DEPTH } from "./std/json_depth.ts";
 import { IDEMPOTENCY_HOURS, MAX_BATCH, MAX_GROUPS, MAX_ROWS } from "./std/limits.ts";
 
 /** A validation error of one field: `path` is a JSON pointer into the request body, with names for tables and columns of a push. */

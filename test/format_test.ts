@@ -2,7 +2,7 @@
 import { describe, expect, test } from "bun:test";
 import { existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { openSecrets } from "../src/cli/dev/environment.ts";
+import { openSecrets } from "../src/cli/dev/secrets.ts";
 import { describeUnreadable, FORMATS, type FormatName } from "../src/format.ts";
 import { defineSchema, t } from "../src/schema/mod.ts";
 import { VERSION } from "../src/std/version.ts";

@@ -1,5 +1,7 @@
 /** Help texts, rendered from the table of commands. Each starts with an example. @module */
-import { type Command, type CommandRow, type Flag, showFlag } from "./command.ts";
+
+import { showFlag } from "./arguments.ts";
+import type { Command, CommandRow, Flag } from "./command.ts";
 
 const EXIT_CODES = `Exit codes: 0 success, 1 failure, 2 invalid command line, 3 changes are pending (db check, db status --to all),
 4 not authenticated, 69 service or database unreachable (try again later)`;

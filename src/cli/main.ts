@@ -7,18 +7,13 @@ import type { Environment } from "../settings/mod.ts";
 import { findNearest } from "../std/names.ts";
 import { quote } from "../std/quote.ts";
 import { VERSION } from "../std/version.ts";
-import {
-  type CommandRow,
-  EXIT,
-  type ExitCode,
-  readArguments,
-  type Setting,
-  UsageError,
-} from "./command.ts";
+import { readArguments } from "./arguments.ts";
+import { type CommandRow, EXIT, type ExitCode, type Setting, UsageError } from "./command.ts";
 import { COMMANDS, EXAMPLES } from "./commands.ts";
 import { explain, toExitCode, toFailure } from "./failures.ts";
 import { describeCommand, overview } from "./help.ts";
-import { makePaint, toDocument } from "./terminal.ts";
+import { makePaint } from "./paint.ts";
+import { toDocument } from "./terminal.ts";
 
 type BaseSetting = Omit<Setting, "args">;
 

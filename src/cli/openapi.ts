@@ -4,8 +4,8 @@ import { findBreaks, makeDocument } from "../openapi/mod.ts";
 import { routes } from "../service/mod.ts";
 import { isObject, tryParseJson } from "../std/json.ts";
 import { type Command, type CommandResult, RejectedError, type Setting } from "./command.ts";
-import { FILE_FLAGS } from "./db/destination.ts";
 import { evaluateSchema, findSchemaFile } from "./db/evaluate.ts";
+import { FILE_FLAGS } from "./db/flags.ts";
 import { toDocument } from "./terminal.ts";
 
 export const openapiCommand: Command = {

@@ -11,30 +11,7 @@ import type { Environment } from "../settings/mod.ts";
 import { errorCode } from "../std/network.ts";
 import { escapeUnseen } from "../std/quote.ts";
 import { type Flags, RejectedError, type Terminal } from "./command.ts";
-
-// Color on terminals, unless it is disabled. Color is never the only sign.
-
-const CODES = { green: 32, yellow: 33, red: 31, dim: 2 } as const;
-type Color = keyof typeof CODES;
-export type Paint = (color: Color, text: string) => string;
-
-/** @see https://no-color.org */
-export function makePaint(env: Environment, isTerminal: boolean): Paint {
-  const isPlain = !isTerminal || !isColorful(env);
-  return (color, text) => (isPlain ? text : `${toSequence(CODES[color])}${text}${toSequence(0)}`);
-}
-
-/** Those of colors, and their end. */
-const SEQUENCES: ReadonlySet<string> = new Set([0, ...Object.values(CODES)].map(toSequence));
-
-function toSequence(code: number): string {
-  return `\u001B[${code}m`;
-}
-
-/** Whether the environment allows color and redrawing. */
-function isColorful(env: Environment): boolean {
-  return !env["NO_COLOR"] && env["TERM"] !== "dumb";
-}
+import { isColorful, SEQUENCES } from "./paint.ts";
 
 // A progress indicator on one line, cleared before other output.
 

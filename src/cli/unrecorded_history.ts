@@ -1,7 +1,7 @@
 /** Histories of rows that an upgrade from 0.1 turns off, because they were not recorded. @module */
 
 import { type Database, readRows, readValue } from "../db/mod.ts";
-import { quoteForShell } from "../std/quote.ts";
+import { quoteForShell } from "../std/quote_shell.ts";
 
 /**
  * The apps whose history of rows the migration `0012_listeners` turns off: 0.1 did not record it, because the database did not

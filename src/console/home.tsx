@@ -6,7 +6,7 @@ import { CONTRACTED_FROM } from "../db/mod.ts";
 import { CONSOLE_PATH } from "../identity/mod.ts";
 import type { Html, Part } from "../pages/mod.ts";
 import { type ConsoleHome, readConsole } from "../records/console/mod.ts";
-import { quoteForShell } from "../std/quote.ts";
+import { quoteForShell } from "../std/quote_shell.ts";
 import { renderAxis } from "./activity/axis.tsx";
 import type { Visit } from "./enter.tsx";
 import { respondWithConsolePage } from "./frame.tsx";

@@ -11,7 +11,7 @@ import {
   renderPill,
 } from "../pages/mod.ts";
 import type { Scope } from "../principal.ts";
-import { quoteForShell } from "../std/quote.ts";
+import { quoteForShell } from "../std/quote_shell.ts";
 import type { Visit } from "./enter.tsx";
 import { toAppPath } from "./paths.ts";
 

@@ -6,6 +6,7 @@ export type { FunctionShape, PresentedVisitor } from "./call_types.ts";
 export { AUDIT_ACTIONS, CONSOLE_ACTIONS, labelAction } from "./code/mod.ts";
 export { type Condition, findCondition } from "./conditions.ts";
 export { canContract, contract, planContract } from "./contract.ts";
+export * from "./dev_session.ts";
 export { type Dialect, NODES_IN_TURN, PLAIN, SHORT_WAIT } from "./dialect.ts";
 export * from "./dialects.ts";
 export { startCluster } from "./embedded/mod.ts";
@@ -34,10 +35,11 @@ export type { Grouping, GroupRow } from "./pool/groups.ts";
 export * from "./pool/mod.ts";
 export { findNodeFailure } from "./pool/node_pools.ts";
 export type { NodeEntry } from "./pool/nodes.ts";
-export type { ReadLength } from "./pool/pipeline.ts";
+export type { ReadLength } from "./pool/pipelines.ts";
 export { ACQUIRE_LIMIT_MS } from "./pool/run.ts";
 export { makeTurns, type TurnCaller, type TurnLimits } from "./pool/turns.ts";
 export * from "./pooling.ts";
+export * from "./postgres_version.ts";
 export * from "./provision.ts";
 export { READER } from "./reader.ts";
 export * from "./shared_buckets.ts";
@@ -50,4 +52,5 @@ export {
   type Violation,
   ViolationError,
 } from "./sqlstate.ts";
+export * from "./temporary_login.ts";
 export { coalesce, type Versions, type VersionWatch, watchVersions } from "./versions.ts";

@@ -9,7 +9,7 @@
  */
 
 import { readOrigin } from "./pool/connection.ts";
-import { type Database, openDatabase, readValue, SERVICE_QUEUE } from "./pool/mod.ts";
+import { type Database, openDatabase, SERVICE_QUEUE } from "./pool/mod.ts";
 import { readSqlState } from "./sqlstate.ts";
 
 export type Pooling =
@@ -86,20 +86,4 @@ async function probe(client: Database): Promise<Probe> {
   const { pid: backend = 0, known = "[]" } = rows[0] ?? {};
   const { pid, statement: given } = readOrigin(rows);
   return { backend, isBackend: pid === backend, given, known: JSON.parse(known) as string[] };
-}
-
-// PostgreSQL's version, and whether it is supported.
-
-/** The first version with `on delete set null (column)` and the row security features that the service needs. */
-export const MIN_POSTGRES_VERSION = 15;
-
-export function isSupportedVersion(version: number): boolean {
-  return version >= MIN_POSTGRES_VERSION;
-}
-
-export async function readMajorVersion(db: Database): Promise<number> {
-  return await readValue<number>(
-    db,
-    "select pg_catalog.current_setting('server_version_num')::pg_catalog.int4 / 10000 as version",
-  );
 }

@@ -29,8 +29,8 @@ import {
   useKeys,
 } from "../records/apps/mod.ts";
 import { BoundedMap } from "../std/bounded.ts";
-import { toClientNetwork } from "../std/network.ts";
-import { makeBatch } from "./nonces.ts";
+import { toClientNetwork } from "../std/client_network.ts";
+import { makeBatch } from "./batch.ts";
 
 // Limits failed authentications by client address: a client over the limit gets 429 before any
 // lookup. Keys that this process recently found valid are exempt.

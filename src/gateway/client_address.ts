@@ -5,7 +5,7 @@
  * @module
  */
 import { BlockList, isIP, isIPv6 } from "node:net";
-import { toPlainAddress } from "../std/network.ts";
+import { toPlainAddress } from "../std/client_network.ts";
 
 export type ReadAddress = (socketAddress: string, headers: Headers) => string;
 

@@ -22,7 +22,8 @@ import {
 import { type Trace, toTraceparent } from "../observe.ts";
 import type { Principal } from "../principal.ts";
 import { Problem, type ProblemCode } from "../problem.ts";
-import { errorCode, isConnectFailure, toClientNetwork } from "../std/network.ts";
+import { toClientNetwork } from "../std/client_network.ts";
+import { errorCode, isConnectFailure } from "../std/network.ts";
 import { toCallerHeaders, toServiceHeaders } from "./forward_headers.ts";
 import { makeNonce } from "./nonces.ts";
 import { type Caller, isShort, type Outgoing, passOn, type SendOut } from "./outgoing.ts";

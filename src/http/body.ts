@@ -5,7 +5,8 @@
  * @module
  */
 import { Problem } from "../problem.ts";
-import { isObject, jsonDepth, MAX_BODY_DEPTH } from "../std/json.ts";
+import { isObject } from "../std/json.ts";
+import { jsonDepth, MAX_BODY_DEPTH } from "../std/json_depth.ts";
 import { WALL_BYTES } from "../std/limits.ts";
 
 /** Time limit for receiving a body of any size. */

@@ -4,7 +4,10 @@ export * from "./body.ts";
 export * from "./conditional.ts";
 export { readCookies, toSetCookie, withCookies } from "./cookies.ts";
 export { corsHeaders, preflightHeaders } from "./cors.ts";
+export * from "./deprecation.ts";
 export * from "./event_stream.ts";
+export * from "./keep_alive.ts";
+export * from "./key_problems.ts";
 export {
   acceptsEventStream,
   acceptsHtml,
@@ -14,12 +17,8 @@ export {
   readEncoding,
 } from "./negotiation.ts";
 export * from "./operation.ts";
-export {
-  ofParameter,
-  prefers,
-  readParameters,
-  rejectQuery,
-  unsupportedParameter,
-} from "./query.ts";
+export { prefers } from "./prefer.ts";
+export { ofParameter, readParameters, rejectQuery, unsupportedParameter } from "./query.ts";
 export * from "./respond.ts";
 export * from "./router.ts";
+export * from "./stream_count.ts";

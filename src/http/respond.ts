@@ -1,9 +1,7 @@
 /** JSON responses, with the headers that every response has. @module */
 
 import * as v from "valibot";
-import type { Scope } from "../principal.ts";
-import { Problem } from "../problem.ts";
-import type { Operation, OperationParameter } from "./operation.ts";
+import type { Problem } from "../problem.ts";
 
 const JSON_TYPE = "application/json";
 
@@ -107,67 +105,4 @@ export function respondWithProblem(
     ...(problem.details === undefined ? {} : { details: problem.details }),
   };
   return respondWithJson(body, { status: problem.status, headers: problem.headers });
-}
-
-// The responses to a key that is invalid, whether the gateway or the database rejects it, or lacks
-// a scope.
-
-/** A 401 with its `WWW-Authenticate`. */
-export function keyRejected(cause?: unknown): Problem {
-  return new Problem("unauthenticated", {
-    message: "Send a valid API key as Authorization: Bearer <API_KEY>",
-    headers: { "www-authenticate": "Bearer" },
-    cause,
-  });
-}
-
-/** A 403 that names the scope that the key lacks. */
-export function scopeMissing(scope: Scope): Problem {
-  const name = scope === "schema:read" ? `${scope}, which schema:push includes` : scope;
-  return new Problem("forbidden", {
-    message: `This key lacks the scope ${name}: use a key that has it, because the scopes of a key cannot be changed`,
-  });
-}
-
-// How long connections stay open between requests.
-
-/**
- * Longer than the 60 s of AWS and nginx, so that the balancer closes a connection first, never during a request. Longer than
- * all other deadlines of the service, because the limit also holds while a request is handled. Bun's limit is 255.
- */
-export const KEEP_ALIVE_S = 75;
-
-// The `Deprecation` and `Sunset` headers of responses to callers that use deprecated parts of the
-// API. @see https://www.rfc-editor.org/rfc/rfc9745 @see https://www.rfc-editor.org/rfc/rfc8594
-
-/** Link to the deprecation policy. */
-const RULE = '</docs/versioning.md>; rel="deprecation"; type="text/markdown"';
-
-/** The headers of a response; empty if the request uses nothing deprecated. */
-export function deprecationHeaders(
-  operation: Operation | undefined,
-  sent: { headers: Headers; query: string },
-): Record<string, string> {
-  const { parameters = [] } = operation ?? {};
-  const used = parameters.filter(
-    (parameter) => parameter.deprecated !== undefined && isSent(parameter, sent),
-  );
-  const found = [operation, ...used].flatMap((part) => part?.deprecated ?? []);
-  const [since] = found.map((deprecation) => deprecation.since).sort();
-  if (since === undefined) return {};
-  const [until] = found.flatMap((deprecation) => deprecation.until ?? []).sort();
-  return {
-    deprecation: `@${Date.parse(since) / 1000}`,
-    ...(until === undefined ? {} : { sunset: new Date(until).toUTCString() }),
-    link: RULE,
-  };
-}
-
-/** A parameter in the path is always sent. */
-function isSent(
-  parameter: OperationParameter,
-  { headers, query }: { headers: Headers; query: string },
-): boolean {
-  if (parameter.in === "query") return new URLSearchParams(query).has(parameter.name);
-  return parameter.in === "path" || headers.has(parameter.name);
 }

@@ -2,7 +2,7 @@
 
 import { type Html, renderTabs } from "../pages/mod.ts";
 import type { PageDeps } from "./page_deps.tsx";
-import { PATHS } from "./settings.ts";
+import { PATHS } from "./paths.ts";
 
 /** An account page needs a line here and a line in page_routes.ts. */
 const TABS = [

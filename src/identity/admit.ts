@@ -4,7 +4,7 @@ import { redirect } from "../pages/mod.ts";
 import type { finishSignIn } from "../records/sessions/mod.ts";
 import { markDevice, toPendingCookie, toSessionCookies } from "./cookies.ts";
 import { makeSignInStart, type PageDeps } from "./page_deps.tsx";
-import { PATHS } from "./settings.ts";
+import { PATHS } from "./paths.ts";
 
 /** `done`: a session. `asked`: a session, but the person should add a second factor. `pending`: the second factor is due. */
 export type Admitted = { kind: "done" | "asked" | "pending"; cookies: string[] };

@@ -22,8 +22,9 @@ import { MAX_PEOPLE } from "../std/limits.ts";
 import { isUuid } from "../std/patterns.ts";
 import { clearSession, readSessionCookie } from "./cookies.ts";
 import { OPERATIONS, type PeopleBody, type ShortProblemBody, type UserBody } from "./operations.ts";
+import { LOGOUT_PATH, ME_PATH, PEOPLE_PATH } from "./paths.ts";
 import type { Providers } from "./providers.ts";
-import { type IdentitySettings, LOGOUT_PATH, ME_PATH, PEOPLE_PATH } from "./settings.ts";
+import type { IdentitySettings } from "./settings.ts";
 
 export type AuthDeps = {
   db: Database;

@@ -25,9 +25,8 @@ import {
 } from "../records/sessions/mod.ts";
 import { DAY_S } from "../std/duration.ts";
 import { PENDING_LIFE_S } from "../std/limits.ts";
-import type { RandomBytes } from "../std/secrets.ts";
+import type { RandomBytes } from "../std/random_text.ts";
 import {
-  type IdentitySettings,
   LOGOUT_PATH,
   ME_PATH,
   OIDC_PATH,
@@ -35,7 +34,8 @@ import {
   PEOPLE_PATH,
   SESSION_KEY_PATH,
   withParents,
-} from "./settings.ts";
+} from "./paths.ts";
+import type { IdentitySettings } from "./settings.ts";
 
 /** Sent to every host under `COOKIE_DOMAIN`. */
 export const SESSION_COOKIE = "__Secure-rowhouse_session";

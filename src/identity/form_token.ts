@@ -8,7 +8,8 @@
 import { TOKEN_FIELD } from "../pages/mod.ts";
 import { Problem } from "../problem.ts";
 import { isSecretText, makeSecret } from "../records/secrets/mod.ts";
-import { isEqualText, type RandomBytes } from "../std/secrets.ts";
+import type { RandomBytes } from "../std/random_text.ts";
+import { isEqualText } from "../std/secrets.ts";
 import { IDENTITY_COOKIE, makeHostCookie } from "./cookies.ts";
 import { type IdentitySettings, isOwnOrigin } from "./settings.ts";
 

@@ -24,7 +24,7 @@ import {
   toDeviceName,
   type Visitor,
 } from "../records/sessions/mod.ts";
-import type { RandomBytes } from "../std/secrets.ts";
+import type { RandomBytes } from "../std/random_text.ts";
 import { hasIdentityCookie, readPageCookies, readPresented } from "./cookies.ts";
 import { checkForm, type FormBinding, makeFormToken, toSessionToken } from "./form_token.ts";
 import type { Hashing } from "./passwords/password.ts";

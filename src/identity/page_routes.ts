@@ -13,8 +13,8 @@ import { totpPage } from "./account/totp.tsx";
 import { handleProviderCallback } from "./oidc/callback.ts";
 import { handleProviderStart } from "./oidc/start.ts";
 import { type OpenVisit, type PageDeps, readOpenVisit } from "./page_deps.tsx";
+import { OIDC_PATH, PATHS } from "./paths.ts";
 import { type SessionKeyDeps, sessionKeyRoute } from "./session_key.ts";
-import { OIDC_PATH, PATHS } from "./settings.ts";
 import { handleAuthorize, handleAuthorizeForm } from "./sign_in/authorize.tsx";
 import { forgotPage } from "./sign_in/forgot.tsx";
 import {

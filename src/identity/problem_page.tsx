@@ -3,7 +3,7 @@
 import { type Html, renderCopyButton, respondWithMessage } from "../pages/mod.ts";
 import type { Problem, ProblemCode } from "../problem.ts";
 import { hasIdentityCookie } from "./cookies.ts";
-import { PATHS } from "./settings.ts";
+import { PATHS } from "./paths.ts";
 
 type PageText = { title: string; text: string };
 

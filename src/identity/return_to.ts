@@ -8,7 +8,7 @@ import * as v from "valibot";
 import { type RequestContext, readParameters } from "../http/mod.ts";
 import { checkAuthorizeQuery, readAuthorizeQuery, toFormTargets } from "./authorize_query.ts";
 import { type PageDeps, readSessionOfPage } from "./page_deps.tsx";
-import { CONSOLE_PATH, PATHS } from "./settings.ts";
+import { CONSOLE_PATH, PATHS } from "./paths.ts";
 
 /** The destination after a sign-in. */
 export const ReturnTo = v.variant("kind", [

@@ -17,7 +17,7 @@ import {
 import { Problem } from "../problem.ts";
 import type { Origins } from "../records/apps/mod.ts";
 import { openPersonKey } from "../records/sessions/mod.ts";
-import type { RandomBytes } from "../std/secrets.ts";
+import type { RandomBytes } from "../std/random_text.ts";
 import {
   type AuthDeps,
   NO_STORE,
@@ -27,7 +27,7 @@ import {
 } from "./auth_routes.ts";
 import { clearPlanted, readPageCookies } from "./cookies.ts";
 import { OPERATIONS, type SessionKeyBody } from "./operations.ts";
-import { SESSION_KEY_PATH } from "./settings.ts";
+import { SESSION_KEY_PATH } from "./paths.ts";
 
 export type SessionKeyDeps = AuthDeps & { randomBytes: RandomBytes; keyPrefix: string };
 

@@ -1,6 +1,7 @@
 /** Columns of JSON values. @module */
 
-import { canonicalJson, isObject, jsonDepth, MAX_BODY_DEPTH, tryParseJson } from "../std/json.ts";
+import { canonicalJson, isObject, tryParseJson } from "../std/json.ts";
+import { jsonDepth, MAX_BODY_DEPTH } from "../std/json_depth.ts";
 import { INEXACT, indentJson, parseExactJson } from "../std/json_text.ts";
 import { isStorableText } from "../std/text.ts";
 import type { FieldKind, Json, SqlKind, Types, Unread, ValueKind } from "./kind.ts";

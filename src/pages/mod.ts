@@ -22,3 +22,4 @@ export * from "./page.tsx";
 export * from "./parts.tsx";
 export * from "./rows/mod.ts";
 export { escapeTurns, splitJson } from "./scripts/forms/inputs.ts";
+export * from "./time.tsx";

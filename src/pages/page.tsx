@@ -19,7 +19,6 @@ import {
 } from "./assets.tsx";
 import type { Html, Part } from "./html.ts";
 import { renderLink } from "./parts.tsx";
-import { toDistance } from "./scripts/times.ts";
 
 export type Page = {
   title: string;
@@ -176,20 +175,5 @@ function renderFrame(
         )}
       </footer>
     </div>
-  );
-}
-
-// Times in a readable form.
-
-/** The relative time, with the time in UTC on hover. */
-export function renderTime(text: string | null, now: number): Html {
-  if (text === null) return <span class="quiet">never</span>;
-  const at = new Date(text);
-  const utc = `${at.toISOString().slice(0, 16).replace("T", " ")} UTC`;
-  const distance = toDistance(at.getTime() - now) ?? utc.slice(0, 10);
-  return (
-    <time datetime={at.toISOString()} title={utc} data-relative>
-      {distance}
-    </time>
   );
 }

@@ -9,13 +9,8 @@ import type { Json, NamedColumn, TableDefinition } from "../schema/mod.ts";
 import { isCutShort, isShortened } from "../std/csv.ts";
 import { quote } from "../std/quote.ts";
 import { type DayOrder, type DaysFound, makeDayReader } from "./days.ts";
-import {
-  findHeaderIssues,
-  findUnmapped,
-  isNeeded,
-  type Mapping,
-  makeDuplicateFinder,
-} from "./mapping.ts";
+import { makeDuplicateFinder } from "./duplicates.ts";
+import { findHeaderIssues, findUnmapped, isNeeded, type Mapping } from "./mapping.ts";
 import type { Cell, FileRow, LineIssue, Source, SourceRow } from "./read_file.ts";
 
 // Reads values of requests and files by the rules of their columns. Finds all errors: PostgreSQL

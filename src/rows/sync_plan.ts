@@ -3,7 +3,8 @@
 import { VALUES } from "../kinds/mod.ts";
 import type { Json, NamedColumn, TableDefinition } from "../schema/mod.ts";
 import { canonicalJson } from "../std/json.ts";
-import { describeDuplicate, describeTaken, isNeeded, listUniques, toUniqueKey } from "./mapping.ts";
+import { describeDuplicate, describeTaken, listUniques, toUniqueKey } from "./duplicates.ts";
+import { isNeeded } from "./mapping.ts";
 import type { FileRow, LineIssue } from "./read_file.ts";
 
 type Values = Readonly<Record<string, Json>>;

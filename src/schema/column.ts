@@ -1,8 +1,8 @@
 /** A column of an app's schema: plain data, with modifiers that return a new column. Immutable and unchecked. @module */
 
 import type { Kind, KindTypes } from "../kinds/mod.ts";
+import { addIssues, findExtraArguments, type Issued, withUnknown } from "./call_issues.ts";
 import type { ColumnDefinition } from "./definition.ts";
-import { addIssues, findExtraArguments, type Issued, withUnknown } from "./issues.ts";
 
 // Compile-time facts about a column, from any copy of this package. Nothing here exists at run
 // time.

@@ -2,7 +2,7 @@
 import type { Id, KindTypes } from "../kinds/mod.ts";
 import type { KnownOf } from "./column.ts";
 import type { UniqueNames } from "./model.ts";
-import type { ColumnsOf, Schema, TableSources } from "./t.ts";
+import type { ColumnsOf, Schema, TableSources } from "./schema.ts";
 
 /**
  * A row as the service returns it: `Row<typeof schema, "todos">`, or `Row<Tables, "todos">` with generated types.

@@ -31,6 +31,7 @@ export {
   type Kind,
   toDroppedValue,
 } from "../kinds/mod.ts";
+export { renameMembersColumn, renameRuleColumn, renameRuleTable } from "./changed_rules.ts";
 export { checkRules } from "./check_rules.ts";
 export type { AnyColumn, Column, Columns, DeclaredColumn, OptionalReference } from "./column.ts";
 export * from "./definition.ts";
@@ -72,12 +73,10 @@ export {
   listRules,
   ME,
   ownValue,
-  renameMembersColumn,
-  renameRuleColumn,
-  renameRuleTable,
   rulesOf,
 } from "./rules.ts";
-export type { Schema, TableSources } from "./t.ts";
-export { defineSchema, t } from "./t.ts";
+export type { Schema, TableSources } from "./schema.ts";
+export { defineSchema } from "./schema.ts";
+export { t } from "./t.ts";
 export { toDefinition } from "./to_definition.ts";
 export { findWidenedRules } from "./widened_rules.ts";

@@ -4,7 +4,8 @@ import { DEFAULT_LIMITS, type Details, type Json, KINDS, type Kind, VALUES } fro
 import { describe, quote } from "../std/quote.ts";
 import { utf8Length } from "../std/text.ts";
 import type { NamedColumn } from "./definition.ts";
-import { type Fields, type IssueLocation, type Issues, readFields } from "./issues.ts";
+import { type Fields, readFields } from "./fields.ts";
+import type { IssueLocation, Issues } from "./issues.ts";
 import { findColumnNameIssue, isReservedTable } from "./names.ts";
 
 // Reads defaults of columns: values of the column's kind, in one notation.

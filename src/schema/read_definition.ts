@@ -1,7 +1,8 @@
 /** Reads a definition from a value of any type. Reports all errors together, and never throws. @module */
 import { describe, quote } from "../std/quote.ts";
 import { QUOTAS, type Reading, type TableDefinition } from "./definition.ts";
-import { type Issues, makeIssues, readFields, readList } from "./issues.ts";
+import { readFields, readList } from "./fields.ts";
+import { type Issues, makeIssues } from "./issues.ts";
 import { readTable, rejectSecondName } from "./read_table.ts";
 
 const KEYS = ["version", "tables"];

@@ -4,7 +4,8 @@ import { isObject } from "../std/json.ts";
 import { describe, quote } from "../std/quote.ts";
 import { isStorableText } from "../std/text.ts";
 import { type NamedColumn, QUOTAS, type TableDefinition } from "./definition.ts";
-import { type IssueLocation, type Issues, readList } from "./issues.ts";
+import { readList } from "./fields.ts";
+import type { IssueLocation, Issues } from "./issues.ts";
 import { findTableNameIssue } from "./names.ts";
 import {
   type Alternative,

@@ -5,7 +5,8 @@ import { ROLE_LABELS, ROLE_PATTERN } from "../std/patterns.ts";
 import { describe, quote } from "../std/quote.ts";
 import { utf8Length } from "../std/text.ts";
 import { type NamedColumn, QUOTAS } from "./definition.ts";
-import { type IssueLocation, type Issues, readFields, readList } from "./issues.ts";
+import { readFields, readList } from "./fields.ts";
+import type { IssueLocation, Issues } from "./issues.ts";
 import { type RuleContext, readRule } from "./read_rule.ts";
 import {
   ACTIONS,

@@ -1,7 +1,8 @@
 /** The differences between two sets of rules as sentences, for the plan of a push. Pure. @module */
+import { explainColumns } from "./column_changes.ts";
 import type { TableDefinition } from "./definition.ts";
-import { explainRows, joinWords, listRoles, VERBS } from "./explain_rules.ts";
-import { ACTIONS, ownValue, rulesOf, type TableRules } from "./rules.ts";
+import { explainRows, listRoles, VERBS } from "./explain_rules.ts";
+import { ACTIONS, rulesOf } from "./rules.ts";
 
 type Tables = readonly TableDefinition[];
 
@@ -69,40 +70,4 @@ function joinRoles(lines: readonly (Line & { readonly role: string })[]): string
   return [...new Map(lines.map((line) => [keyOf(line), line]))].map(
     ([key, { sign, text }]) => `${sign} ${(roles.get(key) ?? []).join(", ")} ${text}`,
   );
-}
-
-// Columns that only some roles read or write.
-
-function explainColumns(
-  table: string,
-  before: TableRules | undefined,
-  after: TableRules | undefined,
-): string[] {
-  const names = [before, after].flatMap((rules) => [
-    ...(rules?.owner ?? []),
-    ...Object.keys(rules?.only ?? {}),
-    ...Object.keys(rules?.setBy ?? {}),
-  ]);
-  return [...new Set(names)].sort().flatMap((column) => {
-    const [was, now] = [before, after].map((rules) => explainColumn(rules, column));
-    if (was === now) return [];
-    const former = before === undefined ? "" : ` (was: ${was})`;
-    return [`${before === undefined ? "+" : "~"} ${table}.${column}: ${now}${former}`];
-  });
-}
-
-/** A column that is no longer declared has no role. */
-function showRoles(roles: readonly string[]): string {
-  return roles.length === 0 ? "no role" : `only ${joinWords(roles, "and")}`;
-}
-
-function explainColumn(rules: TableRules | undefined, column: string): string {
-  const only = ownValue(rules?.only, column);
-  const setBy = ownValue(rules?.setBy, column);
-  const parts = [
-    ...(rules?.owner?.includes(column) ? ["is the person who creates the row"] : []),
-    ...(only === undefined ? [] : [`${showRoles(only)} can read or set it`]),
-    ...(setBy === undefined ? [] : [`only ${joinWords(setBy, "and")} can set it`]),
-  ];
-  return parts.length === 0 ? "no restriction" : parts.join("; ");
 }

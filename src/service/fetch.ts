@@ -31,10 +31,10 @@ import {
   type FacingDeps,
   handlePreflight,
   REJECT,
-  redirectSecretQuery,
   toErrorFormat,
 } from "./responses.ts";
 import type { RouteTables } from "./routes.ts";
+import { redirectSecretQuery } from "./secret_query.ts";
 
 /** A request with an error response. */
 export type RejectedRequest = Pick<RequestContext, "request" | "params"> &

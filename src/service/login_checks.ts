@@ -1,9 +1,9 @@
 /** Checks the logins of a serving process for excessive and missing rights. @module */
 import { type Database, readValue } from "../db/mod.ts";
 import { type CheckResult, fail, warn } from "./check_result.ts";
+import { evaluateLoginLimits } from "./login_limits.ts";
 import {
   evaluateConsoleLogin,
-  evaluateLoginLimits,
   evaluatePushingLogin,
   findServingExcess,
   readLogin,

@@ -29,7 +29,7 @@ import {
   IDEMPOTENCY_COUNT_S,
   SWEEP_STEP,
 } from "../std/limits.ts";
-import { systemRandomBytes } from "../std/secrets.ts";
+import { systemRandomBytes } from "../std/random_text.ts";
 import { makeCheckBodies } from "../tables/mod.ts";
 import { type Databases, type DatabasesOptions, openDatabases } from "./databases.ts";
 import type { RejectedRequest } from "./fetch.ts";
@@ -37,11 +37,11 @@ import { makeAdminFetch, makeCheckReady } from "./health.ts";
 import { makeGuard } from "./isolation_guard.ts";
 import { type MailingDeps, startMailing } from "./mailing.ts";
 import { makeMetrics } from "./metrics.ts";
+import { makeOutage } from "./outage.ts";
 import type { Rejection } from "./rejections.ts";
 import type { Parts, RoleOptions } from "./role_parts.ts";
 import { ROLE_BUILDERS } from "./roles.ts";
 import { startStatistics, sweepStatistics } from "./statistics.ts";
-import { makeOutage } from "./unavailable.ts";
 
 // Deletes expired rows in small steps, at intervals and soon after startup, so that short-lived
 // processes participate. Concurrent processes delete different rows.

@@ -23,11 +23,9 @@ import {
   SESSION_KEY_PATH,
   sessionKeyCorsHeaders,
 } from "../identity/mod.ts";
-import { redirect } from "../pages/mod.ts";
 import type { Principal } from "../principal.ts";
 import { type Problem, toMessage } from "../problem.ts";
 import type { Origins } from "../records/apps/mod.ts";
-import { withoutKeySecrets } from "../std/key_secret.ts";
 import { PAGE_PATHS } from "./routes.ts";
 
 // Formats errors for API clients, browser apps and pages.
@@ -151,30 +149,4 @@ function toAuthCorsHeaders(
     return sessionKeyCorsHeaders({ origins }, { origin, query });
   const hasPerson = response.ok && request.method !== "POST";
   return authCorsHeaders({ origins }, { origin, query, hasPerson });
-}
-
-// Removes keys from the addresses of pages: a search form of a browser without scripts sends a
-// pasted key in its address, which stays in the browser's history. The response redirects to the
-// same page with the id of the key.
-
-const API = "/v1/";
-/** Pages whose parameters are only those of searches and filters; others can have codes and states of a sign-in. */
-const SEARCHES: readonly string[] = [CONSOLE_PATH, "/docs"];
-const SEARCH_PARAMETER = "q";
-
-/** The redirect, if a page's address contains a key. */
-export function redirectSecretQuery(
-  path: string,
-  { request: { method }, query }: Pick<RequestContext, "request" | "query">,
-): Response | undefined {
-  if (query === "" || method !== "GET" || path.startsWith(API)) return undefined;
-  const isSearch = SEARCHES.some((page) => path === page || path.startsWith(`${page}/`));
-  const parameters = new URLSearchParams(query);
-  let hasSecret = false;
-  const safe = [...parameters].map(([name, value]) => {
-    const text = isSearch || name === SEARCH_PARAMETER ? withoutKeySecrets(value) : value;
-    hasSecret ||= text !== value;
-    return [name, text];
-  });
-  return hasSecret ? redirect(`${path}?${new URLSearchParams(safe)}`) : undefined;
 }

@@ -36,7 +36,7 @@ import type { Preview } from "../preview.ts";
 import { makeLimits, makeOrigins, type Origins } from "../records/apps/mod.ts";
 import { makeIdentitySecrets } from "../records/secrets/mod.ts";
 import { MAX_COUNTED } from "../std/limits.ts";
-import { systemRandomBytes } from "../std/secrets.ts";
+import { systemRandomBytes } from "../std/random_text.ts";
 import type { Catalog } from "../tables/catalog/mod.ts";
 import { makePlanning, PUSH_LIMITS, type PushLimits, workInThread } from "../tables/mod.ts";
 import type { DatabasesOptions } from "./databases.ts";

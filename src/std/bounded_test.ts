@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import { mapBounded } from "./bounded.ts";
+import { mapBounded } from "./map_bounded.ts";
 
 test("mapBounded() starts no more items after an error", async () => {
   const started: number[] = [];

@@ -6,7 +6,7 @@
  */
 
 import { decimalParts } from "./decimal.ts";
-import { endOfString } from "./json.ts";
+import { endOfString } from "./json_depth.ts";
 
 type Token = { readonly text: string; readonly start: number };
 

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
 import { drawRuns } from "../../test/support/tier.ts";
-import { type PrefixLength, toClientNetwork, toPlainAddress } from "./network.ts";
+import { type PrefixLength, toClientNetwork, toPlainAddress } from "./client_network.ts";
 
 test.each([
   ["127.0.0.1", "127.0.0.1"],

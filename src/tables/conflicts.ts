@@ -7,7 +7,8 @@
 
 import { QUOTAS } from "../schema/mod.ts";
 import { showCount } from "../std/count.ts";
-import { quote, quoteForShell } from "../std/quote.ts";
+import { quote } from "../std/quote.ts";
+import { quoteForShell } from "../std/quote_shell.ts";
 import { type Change, showChange } from "./plan/change.ts";
 
 /** A part of a declaration that does not fit. The remedy is printed once per table. */

@@ -1,7 +1,8 @@
 /** Reads values by a schema, and describes their issues for people. Pure. @module */
 import * as v from "valibot";
 import type { Detail } from "../problem.ts";
-import { escapePointer, isObject } from "../std/json.ts";
+import { isObject } from "../std/json.ts";
+import { escapePointer } from "../std/json_pointer.ts";
 
 export type Reading<Value> = { value: Value } | { details: Detail[] };
 

@@ -9,7 +9,7 @@ export { findLargeApps } from "./large_apps.ts";
 export { MAX_BYTES, MAX_REPLAY_BYTES, PUSH_LIMITS, type PushLimits } from "./limits.ts";
 export type { Change } from "./plan/change.ts";
 export { planPush } from "./plan/plan.ts";
-export { makePlanning } from "./plan/plan_sets.ts";
+export { makePlanning } from "./plan/planning.ts";
 export { type Planned, type PushRequest, type PushResult, push } from "./push.ts";
 export { toMigrationStep } from "./push_step.ts";
 export { readPush, readTexts } from "./read_push.ts";

@@ -37,7 +37,7 @@ import {
   type PushLimits,
   SCHEMA_PATH,
 } from "./limits.ts";
-import type { Planning } from "./plan/plan_sets.ts";
+import type { Planning } from "./plan/planning.ts";
 import { type PushResult, push } from "./push.ts";
 import { readPush } from "./read_push.ts";
 import { acquireTurn, beginPush, type PushingApp, readKeyResult } from "./sql/begin_push.ts";

@@ -9,8 +9,8 @@ import {
   SET_FUNCTIONS,
   type ViewSet,
 } from "./catalog/mod.ts";
-import { type RecordedMigration, toProjectHistory } from "./history/journal_files.ts";
 import type { MigrationRecord } from "./history/migration_text.ts";
+import { type RecordedMigration, toProjectHistory } from "./history/project_history.ts";
 import type { Change } from "./plan/change.ts";
 import { nodeUnreachable } from "./plan/rejections.ts";
 import type { FunctionSizes } from "./sql/function_steps.ts";

@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from "bun:test";
 import { cpSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { readArguments } from "../../src/cli/command.ts";
+import { readArguments } from "../../src/cli/arguments.ts";
 import { devCommand } from "../../src/cli/dev/mod.ts";
 import { pushOnce } from "../../src/cli/dev/push.ts";
 import { readSettings } from "../../src/cli/settings.ts";

@@ -2,7 +2,8 @@
 import { expect, test } from "bun:test";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { type Command, type Flag, readArguments } from "../../src/cli/command.ts";
+import { readArguments } from "../../src/cli/arguments.ts";
+import type { Command, Flag } from "../../src/cli/command.ts";
 import { COMMANDS } from "../../src/cli/commands.ts";
 import { describeCommand } from "../../src/cli/help.ts";
 import { ROOT } from "../support/command.ts";

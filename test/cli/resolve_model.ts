@@ -8,12 +8,12 @@ import { expect } from "bun:test";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import fc from "fast-check";
+import { compareHistory } from "../../src/tables/history/history_difference.ts";
+import { readJournal } from "../../src/tables/history/journal_files.ts";
 import {
-  compareHistory,
   type RecordedMigration,
-  readJournal,
   toProjectHistory,
-} from "../../src/tables/history/journal_files.ts";
+} from "../../src/tables/history/project_history.ts";
 import { readDrift } from "../../src/tables/mod.ts";
 import { makeProject, runHere, schemaText, startCommand } from "../support/command.ts";
 import { eventually } from "../support/eventually.ts";

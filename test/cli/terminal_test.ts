@@ -1,6 +1,7 @@
 /** Text from the database and from files reaches a terminal without control characters. */
 import { afterAll, expect, test } from "bun:test";
-import { makePaint, toTerminalText } from "../../src/cli/terminal.ts";
+import { makePaint } from "../../src/cli/paint.ts";
+import { toTerminalText } from "../../src/cli/terminal.ts";
 import { defineSchema, t } from "../../src/schema/mod.ts";
 import { makeProject, runCommand } from "../support/command.ts";
 import { openTestService, UNGUARDED } from "../support/service.ts";

@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { issueKey, revokeKey } from "../../src/records/apps/mod.ts";
 import { defineSchema, t } from "../../src/schema/mod.ts";
-import { toBase62 } from "../../src/std/secrets.ts";
+import { toBase62 } from "../../src/std/base62.ts";
 import { testDeps } from "../support/deps.ts";
 import { expectRejection } from "../support/problem.ts";
 import { sendRaw, writeRequest } from "../support/raw_http.ts";

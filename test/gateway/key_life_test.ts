@@ -8,7 +8,7 @@ import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import SCHEMA from "../../schema/mod.ts";
 import { readRows } from "../../src/db/mod.ts";
 import { issueKey, revokeKey } from "../../src/records/apps/mod.ts";
-import { toBase62 } from "../../src/std/secrets.ts";
+import { toBase62 } from "../../src/std/base62.ts";
 import { testDeps } from "../support/deps.ts";
 import { openPostgresProxy, type PostgresProxy } from "../support/postgres_proxy.ts";
 import { KEY_LOOKUP } from "../support/requested.ts";

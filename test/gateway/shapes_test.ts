@@ -10,7 +10,7 @@ import {
   rollKey,
   setLimit,
 } from "../../src/records/apps/mod.ts";
-import { toBase62 } from "../../src/std/secrets.ts";
+import { toBase62 } from "../../src/std/base62.ts";
 import { testDeps } from "../support/deps.ts";
 import { eventually } from "../support/eventually.ts";
 import { limitHeaders } from "../support/limit_headers.ts";

@@ -19,7 +19,7 @@ import {
   checkClaimedRoles,
   checkWithheldClaims,
 } from "../../src/service/doctor/checks.ts";
-import { systemRandomBytes } from "../../src/std/secrets.ts";
+import { systemRandomBytes } from "../../src/std/random_text.ts";
 import { testDeps } from "../support/deps.ts";
 import { textOf } from "../support/page_text.ts";
 import {

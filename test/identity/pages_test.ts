@@ -5,7 +5,7 @@ import {
   pageRoutes,
   SESSION_COOKIE,
 } from "../../src/identity/mod.ts";
-import { withParents } from "../../src/identity/settings.ts";
+import { withParents } from "../../src/identity/paths.ts";
 import { createUser, makePasswordLink, setDisabled } from "../../src/records/people/mod.ts";
 import { cases } from "../support/cases.ts";
 import { testDeps } from "../support/deps.ts";

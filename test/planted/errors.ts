@@ -158,7 +158,7 @@ export const ERRORS: readonly PlantedError[] = [
   // Faults of 0.1.0.
   {
     name: "an IPv6 address of a client has several spellings",
-    file: "src/std/network.ts",
+    file: "src/std/client_network.ts",
     text: "  return new URL(",
     error: "  if (isIPv6(address)) return address;\n  return new URL(",
     test: "src/gateway/client_address_test.ts",

@@ -12,7 +12,7 @@ import {
   setDisabled,
 } from "../../src/records/people/mod.ts";
 import { toPresented } from "../../src/records/secrets/mod.ts";
-import { systemRandomBytes } from "../../src/std/secrets.ts";
+import { systemRandomBytes } from "../../src/std/random_text.ts";
 import { makeProject, runHere } from "../support/command.ts";
 import { IDENTITY_SECRETS } from "../support/deps.ts";
 import { listAudit, listKeys } from "../support/lists.ts";

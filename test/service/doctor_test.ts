@@ -3,10 +3,9 @@ import { chmodSync } from "node:fs";
 import { join } from "node:path";
 import type { MigrationState } from "../../src/db/mod.ts";
 import { type CheckResult, fail } from "../../src/service/check_result.ts";
-import { evaluateDriver, evaluateSecrets } from "../../src/service/databases.ts";
-import { evaluateMails } from "../../src/service/doctor/checks.ts";
 import { CHECKS, runChecks } from "../../src/service/doctor/doctor.ts";
 import { evaluateIdentitySecrets } from "../../src/service/doctor/identity_values.ts";
+import { evaluateMails } from "../../src/service/doctor/mail_queue.ts";
 import { evaluateMigrations } from "../../src/service/doctor/schema_state.ts";
 import {
   evaluateClock,
@@ -16,13 +15,14 @@ import {
   evaluateVersion,
   type Session,
 } from "../../src/service/doctor/session.ts";
+import { evaluateLoginLimits } from "../../src/service/login_limits.ts";
 import {
   evaluateConsoleLogin,
-  evaluateLoginLimits,
   evaluatePushingLogin,
   evaluateServingLogin,
   type Login,
 } from "../../src/service/logins.ts";
+import { evaluateDriver, evaluateSecrets } from "../../src/service/settings_checks.ts";
 import { cases, casesBy } from "../support/cases.ts";
 import {
   LOGIN,

@@ -3,7 +3,7 @@
 import type { Database } from "../../src/db/mod.ts";
 import { type Hashing, makeHashing } from "../../src/identity/mod.ts";
 import { type IdentitySecrets, makeIdentitySecrets } from "../../src/records/secrets/mod.ts";
-import { type RandomBytes, systemRandomBytes } from "../../src/std/secrets.ts";
+import { type RandomBytes, systemRandomBytes } from "../../src/std/random_text.ts";
 
 /** Signs the sessions, links and passwords of every test service. */
 export const TEST_IDENTITY_SECRET =

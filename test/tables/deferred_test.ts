@@ -1,7 +1,7 @@
 import { expect, test } from "bun:test";
 import { readRows } from "../../src/db/mod.ts";
 import { defineSchema, t } from "../../src/schema/mod.ts";
-import { systemRandomBytes } from "../../src/std/secrets.ts";
+import { systemRandomBytes } from "../../src/std/random_text.ts";
 import { readDrift } from "../../src/tables/mod.ts";
 import { renewLease } from "../../src/tables/sql/deferred.ts";
 import { byHand } from "../support/citus.ts";

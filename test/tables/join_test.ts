@@ -2,7 +2,7 @@
 import { beforeEach, expect, test } from "bun:test";
 import { SIGNALS } from "../../src/db/mod.ts";
 import { defineSchema, t } from "../../src/schema/mod.ts";
-import { toProjectHistory } from "../../src/tables/history/journal_files.ts";
+import { toProjectHistory } from "../../src/tables/history/project_history.ts";
 import { readPush, type StoredMigration, workInPlace } from "../../src/tables/mod.ts";
 import { acquireTurn } from "../../src/tables/sql/begin_push.ts";
 import { makeHistory } from "../support/history.ts";

@@ -30,12 +30,14 @@ import {
 } from "../../records/apps/mod.ts";
 import { showCount } from "../../std/count.ts";
 import { HISTORY_BYTES, HISTORY_DAYS } from "../../std/limits.ts";
-import { quote, quoteForShell } from "../../std/quote.ts";
+import { quote } from "../../std/quote.ts";
+import { quoteForShell } from "../../std/quote_shell.ts";
 import { RejectedError, UsageError } from "../command.ts";
 import { checkIsolation } from "../database.ts";
 import { confirm, YES } from "../terminal.ts";
 import { command, makeListCommand, typed } from "./command.ts";
-import { type AdminDeps, listNextSteps, makeAdminCommands } from "./task.ts";
+import { listNextSteps } from "./next_steps.ts";
+import { type AdminDeps, makeAdminCommands } from "./task.ts";
 
 const KINDS = ["origin", "redirect"] as const;
 type Kind = (typeof KINDS)[number];

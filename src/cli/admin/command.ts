@@ -26,7 +26,7 @@ import {
   toValueText,
 } from "../../records/actions/mod.ts";
 import { readEmail } from "../../records/people/mod.ts";
-import { quoteForShell } from "../../std/quote.ts";
+import { quoteForShell } from "../../std/quote_shell.ts";
 import {
   type Arguments,
   type CommandResult,

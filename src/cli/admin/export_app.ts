@@ -13,7 +13,7 @@ import {
 } from "../../records/apps/mod.ts";
 import { showCount } from "../../std/count.ts";
 import { canonicalJson } from "../../std/json.ts";
-import { quoteForShell } from "../../std/quote.ts";
+import { quoteForShell } from "../../std/quote_shell.ts";
 import { RejectedError } from "../command.ts";
 import { checkIsolation } from "../database.ts";
 import {

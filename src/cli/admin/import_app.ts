@@ -19,11 +19,13 @@ import {
 import { readValue } from "../../rows/mod.ts";
 import type { NamedColumn, TableDefinition } from "../../schema/mod.ts";
 import { showCount } from "../../std/count.ts";
-import { canonicalJson, isObject, jsonDepth, MAX_BODY_DEPTH } from "../../std/json.ts";
+import { canonicalJson, isObject } from "../../std/json.ts";
+import { jsonDepth, MAX_BODY_DEPTH } from "../../std/json_depth.ts";
 import { parseExactJson } from "../../std/json_text.ts";
 import { MOST_BATCH_BYTES } from "../../std/limits.ts";
 import { isUuid } from "../../std/patterns.ts";
-import { quote, quoteForShell } from "../../std/quote.ts";
+import { quote } from "../../std/quote.ts";
+import { quoteForShell } from "../../std/quote_shell.ts";
 import { push, toMigrationStep } from "../../tables/mod.ts";
 import { RejectedError, UsageError } from "../command.ts";
 import { checkIsolation } from "../database.ts";

@@ -11,7 +11,7 @@ import {
 } from "../../records/apps/mod.ts";
 import type { Definition, TableDefinition } from "../../schema/mod.ts";
 import { canonicalJson, tryParseJson } from "../../std/json.ts";
-import { quoteForShell } from "../../std/quote.ts";
+import { quoteForShell } from "../../std/quote_shell.ts";
 import {
   type CheckedMigration as Migration,
   type PushResult,

@@ -19,7 +19,7 @@ import {
   setAppSwitch,
   setLimit,
 } from "../../records/apps/mod.ts";
-import { quoteForShell } from "../../std/quote.ts";
+import { quoteForShell } from "../../std/quote_shell.ts";
 import type { ArchiveHeader } from "./archive_file.ts";
 
 export type SettingsPlan = {

@@ -31,14 +31,16 @@ import {
 import { showCount } from "../../std/count.ts";
 import { toDurationText } from "../../std/duration.ts";
 import { FACTOR_GRACE_S, LINK_LIFE_S } from "../../std/limits.ts";
-import { quote, quoteForShell } from "../../std/quote.ts";
+import { quote } from "../../std/quote.ts";
+import { quoteForShell } from "../../std/quote_shell.ts";
 import { RejectedError, UsageError } from "../command.ts";
 import { confirm, YES } from "../terminal.ts";
 import { command, typed } from "./command.ts";
 import { LINK, makeLinkCommand, showLink, toLink } from "./links.ts";
+import { listNextSteps } from "./next_steps.ts";
 import { CONSOLE_ROLE_NAMES, readConsoleRole } from "./roles.ts";
 import { forSeveral } from "./several.ts";
-import { type AdminDeps, listNextSteps, makeAdminCommands, readIdentitySecrets } from "./task.ts";
+import { type AdminDeps, makeAdminCommands, readIdentitySecrets } from "./task.ts";
 
 /** The same command for both directions. */
 function makeDisableCommand(summary: string, disabled: boolean, about = "") {

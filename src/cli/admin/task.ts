@@ -1,13 +1,10 @@
 /** Shared by all `admin` commands: the administrator's connection and `--json`. @module */
 
 import { type Database, PROGRESS } from "../../db/mod.ts";
-import { APP_SCOPES } from "../../principal.ts";
-import { readSetup } from "../../records/apps/mod.ts";
 import { describeNewRole, listAppRoles } from "../../records/people/mod.ts";
 import { type IdentitySecrets, makeIdentitySecrets } from "../../records/secrets/mod.ts";
 import type { Config } from "../../settings/mod.ts";
-import { quoteForShell } from "../../std/quote.ts";
-import { type RandomBytes, systemRandomBytes } from "../../std/secrets.ts";
+import { type RandomBytes, systemRandomBytes } from "../../std/random_text.ts";
 import {
   type Arguments,
   type Command,
@@ -150,30 +147,4 @@ export async function confirmNewRole(
     question: `Create the role ${role}? [y/N]`,
     flag: "new-role",
   });
-}
-
-// The next steps until an app can be used: its origins, the first administrator, its first key.
-
-/** A line for each remaining step, all optional. Defaults to the newest app without a key. */
-export async function listNextSteps(deps: AdminDeps, slug?: string): Promise<string[]> {
-  const { app, hasApps, hasAdministrator } = await readSetup(deps, slug);
-  const domain = deps.config.COOKIE_DOMAIN ?? "example.org";
-  return [
-    ...(hasApps ? [] : ["Next, create an app: rowhouse admin create-app <slug>"]),
-    ...(app === undefined || app.hasTargets
-      ? []
-      : [
-          `Next, if people sign in to ${app.slug}, set the origin of its pages: rowhouse admin set-origins ${quoteForShell(app.slug)} --add-origin ${quoteForShell(`https://${app.slug}.${domain}`)}`,
-        ]),
-    ...(hasAdministrator
-      ? []
-      : [
-          "Next, create the first administrator: rowhouse admin create-user <email> --role super_admin",
-        ]),
-    ...(app === undefined || app.hasKeys
-      ? []
-      : [
-          `Next, issue a key that can also push the schema: rowhouse admin issue-key ${quoteForShell(app.slug)} --scope ${quoteForShell(APP_SCOPES.join(","))}`,
-        ]),
-  ];
 }

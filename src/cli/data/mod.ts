@@ -2,7 +2,7 @@
 import { FILE_FORMATS } from "../../rows/mod.ts";
 import { IDEMPOTENCY_HOURS } from "../../std/limits.ts";
 import { type Command, JSON_FLAG } from "../command.ts";
-import { ENVIRONMENT_FLAGS } from "../db/destination.ts";
+import { ENVIRONMENT_FLAGS } from "../db/flags.ts";
 import { DEV_FILE } from "../dev_file.ts";
 import { DEV_ENVIRONMENT, PROJECT_FILE } from "../project_file.ts";
 import { runExport } from "./export.ts";

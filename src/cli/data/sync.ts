@@ -24,9 +24,9 @@ import {
   toWrites,
 } from "../../rows/mod.ts";
 import type { NamedColumn, TableDefinition } from "../../schema/mod.ts";
-import { mapBounded } from "../../std/bounded.ts";
 import { showCount } from "../../std/count.ts";
 import { MAX_BATCH } from "../../std/limits.ts";
+import { mapBounded } from "../../std/map_bounded.ts";
 import {
   type Arguments,
   type CommandResult,

@@ -19,16 +19,18 @@ import {
   type Setting,
   UsageError,
 } from "../command.ts";
+import { makePaint } from "../paint.ts";
 import { readSettings } from "../settings.ts";
-import { makePaint } from "../terminal.ts";
 import { findColumn, findEdit } from "./change_schema.ts";
-import { describePush, readShare } from "./describe.ts";
-import { findDestination, readWait, SCHEMA_FLAGS } from "./destination.ts";
+import { describePush } from "./describe.ts";
+import { findDestination } from "./destination.ts";
+import { readWait, SCHEMA_FLAGS } from "./flags.ts";
 import { type History, planHistory, pushHistory } from "./history.ts";
 import { type Project, type WrittenFiles, withProject, writeProject } from "./project.ts";
 import type { PushTask } from "./push.ts";
 import type { Pushed as PushResponse } from "./schema_service.ts";
 import { type Destination, showDestination, withDestination } from "./service.ts";
+import { readShare } from "./sharing.ts";
 
 // An explicit change of a project: checks the schema file, shows the plan, asks, applies the
 // change, writes files.

@@ -4,13 +4,9 @@ import { relative } from "node:path";
 import type { Definition } from "../../schema/mod.ts";
 import type { Config } from "../../settings/mod.ts";
 import { showCount } from "../../std/count.ts";
-import { quoteForShell } from "../../std/quote.ts";
-import {
-  compareHistory,
-  type HistoryDifference,
-  readJournal,
-  toProjectHistory,
-} from "../../tables/history/journal_files.ts";
+import { quoteForShell } from "../../std/quote_shell.ts";
+import { compareHistory, type HistoryDifference } from "../../tables/history/history_difference.ts";
+import { readJournal } from "../../tables/history/journal_files.ts";
 import {
   describeMerge,
   findMerge,
@@ -18,6 +14,7 @@ import {
   type MergePlace,
 } from "../../tables/history/merged_files.ts";
 import { showMigration } from "../../tables/history/migration_text.ts";
+import { toProjectHistory } from "../../tables/history/project_history.ts";
 import { type CommandResult, EXIT, type ExitCode, type Setting, UsageError } from "../command.ts";
 import { explain, type Failure, toExitCode, toFailure } from "../failures.ts";
 import { PROJECT_FILE, type ProjectEnvironment, readEnvironments } from "../project_file.ts";

@@ -18,7 +18,7 @@ import type { Detail } from "../../problem.ts";
 import { type Definition, readDefinition } from "../../schema/mod.ts";
 import { showCount } from "../../std/count.ts";
 import { NO_BUNFIG } from "../../std/files.ts";
-import { escapePointer } from "../../std/json.ts";
+import { escapePointer } from "../../std/json_pointer.ts";
 import { EXIT, RejectedError, SCHEMA_FLAG, type Setting } from "../command.ts";
 
 const EVALUATION_LIMIT_MS = 10_000;

@@ -2,20 +2,14 @@
 
 import { rm } from "node:fs/promises";
 import { dirname, join, relative, resolve } from "node:path";
+import { compareHistory } from "../../tables/history/history_difference.ts";
 import {
   compareJournal,
   type JournalComparison,
   type JournalFile,
   journalFileName,
 } from "../../tables/history/journal.ts";
-import {
-  compareHistory,
-  type ProjectRecord,
-  type RecordedMigration,
-  readJournal,
-  toProjectHistory,
-  writeJournal,
-} from "../../tables/history/journal_files.ts";
+import { readJournal, writeJournal } from "../../tables/history/journal_files.ts";
 import {
   describeMerge,
   findMerge,
@@ -30,6 +24,11 @@ import {
   showMigration,
   splitMigrationText,
 } from "../../tables/history/migration_text.ts";
+import {
+  type ProjectRecord,
+  type RecordedMigration,
+  toProjectHistory,
+} from "../../tables/history/project_history.ts";
 import type { StoredMigration } from "../../tables/history/status.ts";
 import type { Declared } from "../../tables/plan/merge_table.ts";
 import { EXIT, RejectedError, type Setting } from "../command.ts";

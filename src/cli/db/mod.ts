@@ -9,6 +9,7 @@ import {
   type Setting,
 } from "../command.ts";
 import { DEV_FILE } from "../dev_file.ts";
+import { makePaint } from "../paint.ts";
 import {
   ALL_ENVIRONMENTS,
   checkStaysInside,
@@ -16,18 +17,13 @@ import {
   PROJECT_FILE,
 } from "../project_file.ts";
 import { readSettings } from "../settings.ts";
-import { makePaint } from "../terminal.ts";
 import { changeCommands } from "./change.ts";
 import { runComparison } from "./comparison.ts";
-import { describePush, findConfirm, readShare } from "./describe.ts";
-import {
-  ENVIRONMENT_FLAGS,
-  FILE_FLAGS,
-  findDestination,
-  readWait,
-  SCHEMA_FLAGS,
-} from "./destination.ts";
+import { findConfirm } from "./confirm.ts";
+import { describePush } from "./describe.ts";
+import { findDestination } from "./destination.ts";
 import { findSchemaFile } from "./evaluate.ts";
+import { ENVIRONMENT_FLAGS, FILE_FLAGS, readWait, SCHEMA_FLAGS } from "./flags.ts";
 import {
   checkJournalFiles,
   fetchMigrations,
@@ -39,6 +35,7 @@ import { type ProjectPush, pushProject } from "./push.ts";
 import { resolveCommand } from "./resolve.ts";
 import { rulesCommand } from "./rules.ts";
 import { withService } from "./service.ts";
+import { readShare } from "./sharing.ts";
 import { runStatus } from "./status.ts";
 
 const ABOUT = `The key is read from ROWHOUSE_API_KEY, or for an environment from its own variable, such as ROWHOUSE_API_KEY_STAGING. There is no

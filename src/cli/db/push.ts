@@ -2,7 +2,7 @@
 import type { Definition } from "../../schema/mod.ts";
 import type { Status } from "../../tables/history/status.ts";
 import type { Setting } from "../command.ts";
-import { agree, type Confirm, listDropped, listShared, warnOfSharing } from "./describe.ts";
+import { type Confirm, listDropped } from "./confirm.ts";
 import { planHistory, pushHistory } from "./history.ts";
 import { listJournalFiles } from "./journal.ts";
 import {
@@ -13,6 +13,7 @@ import {
   writeProject,
 } from "./project.ts";
 import type { Pushed } from "./schema_service.ts";
+import { agree, listShared, warnOfSharing } from "./sharing.ts";
 import { checkUncommitted } from "./uncommitted.ts";
 
 export type PushTask = ProjectOptions & {

@@ -13,21 +13,17 @@ import { MAX_MIGRATIONS_SENT, MAX_REPLAY_BYTES } from "../../tables/limits.ts";
 import type { PushBody } from "../../tables/mod.ts";
 import { mergeDeclared } from "../../tables/plan/merge_table.ts";
 import { type Command, type CommandResult, RejectedError, type Setting } from "../command.ts";
+import { makePaint } from "../paint.ts";
 import { readSettings } from "../settings.ts";
-import { makePaint } from "../terminal.ts";
-import {
-  agree,
-  describePush,
-  findConfirm,
-  listShared,
-  readShare,
-  warnOfSharing,
-} from "./describe.ts";
-import { findDestination, readWait, SCHEMA_FLAGS } from "./destination.ts";
+import { findConfirm } from "./confirm.ts";
+import { describePush } from "./describe.ts";
+import { findDestination } from "./destination.ts";
+import { readWait, SCHEMA_FLAGS } from "./flags.ts";
 import { fetchMigrations, readDeclared } from "./journal.ts";
 import { withProject } from "./project.ts";
 import type { Pushed } from "./schema_service.ts";
 import { type Destination, withDestination } from "./service.ts";
+import { agree, listShared, readShare, warnOfSharing } from "./sharing.ts";
 
 export const resolveCommand: Command = {
   name: "db resolve",

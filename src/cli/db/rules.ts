@@ -8,8 +8,8 @@ import {
   RejectedError,
   type Setting,
 } from "../command.ts";
-import { FILE_FLAGS } from "./destination.ts";
 import { evaluateSchema, findSchemaFile } from "./evaluate.ts";
+import { FILE_FLAGS } from "./flags.ts";
 
 export const rulesCommand: Command = {
   name: "db rules",

@@ -9,20 +9,20 @@ import { existsSync } from "node:fs";
 import { Problem } from "../../problem.ts";
 import type { Definition } from "../../schema/mod.ts";
 import { showCount } from "../../std/count.ts";
-import type { RecordedMigration } from "../../tables/history/journal_files.ts";
 import { showMigration } from "../../tables/history/migration_text.ts";
+import type { RecordedMigration } from "../../tables/history/project_history.ts";
 import type { Status, TableApps } from "../../tables/history/status.ts";
 import { EXIT, type ExitCode, RejectedError, type Setting, type Terminal } from "../command.ts";
 import { explain, toFailure } from "../failures.ts";
 import { readSettings } from "../settings.ts";
 import { toDocument } from "../terminal.ts";
-import { readShare } from "./describe.ts";
 import { findDestination } from "./destination.ts";
 import { evaluateSchema, findSchemaFile } from "./evaluate.ts";
 import { planHistory } from "./history.ts";
 import { checkJournalFiles, findJournalFolder } from "./journal.ts";
 import type { SchemaService } from "./schema_service.ts";
 import { type Destination, withDestination, withService } from "./service.ts";
+import { readShare } from "./sharing.ts";
 
 /** Changes nothing; exits with 1 if the database differs from the record, or the schema cannot be pushed. */
 export async function runStatus(setting: Setting): Promise<ExitCode> {

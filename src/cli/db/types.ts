@@ -1,7 +1,7 @@
 /** Generated types of an app's tables. They import the schema, because only it knows the shapes of json columns. @module */
 import { dirname, join, relative } from "node:path";
 import { readIfThere, writeIfChanged } from "../../std/files.ts";
-import { tryParseJsonc } from "../../std/json.ts";
+import { tryParseJsonc } from "../../std/jsonc.ts";
 import type { Terminal } from "../command.ts";
 import { HIDDEN_FOLDER } from "../dev_file.ts";
 

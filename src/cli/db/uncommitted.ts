@@ -7,7 +7,7 @@
 import { join } from "node:path";
 import type { Definition } from "../../schema/mod.ts";
 import { type Cases, matchKind } from "../../std/match_kind.ts";
-import { quoteForShell } from "../../std/quote.ts";
+import { quoteForShell } from "../../std/quote_shell.ts";
 import { readJournal } from "../../tables/history/journal_files.ts";
 import type { Change } from "../../tables/plan/change.ts";
 import { mergeDeclared } from "../../tables/plan/merge_table.ts";

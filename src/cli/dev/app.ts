@@ -23,16 +23,16 @@ import {
 } from "../../records/people/mod.ts";
 import { type IdentitySecrets, makeIdentitySecrets } from "../../records/secrets/mod.ts";
 import type { Config } from "../../settings/mod.ts";
-import { quoteForShell } from "../../std/quote.ts";
-import { randomText, systemRandomBytes } from "../../std/secrets.ts";
+import { quoteForShell } from "../../std/quote_shell.ts";
+import { randomText, systemRandomBytes } from "../../std/random_text.ts";
 import { DEV_COOKIE_DOMAIN } from "../admin/task.ts";
 import { withDatabase } from "../database.ts";
 import { type DevFile, type DevPeople, writeDevFile } from "../dev_file.ts";
 import { PROJECT_FILE } from "../project_file.ts";
 import { type AppName, listFrontEnds, toOrigin } from "./app_name.ts";
 import type { DevDatabase } from "./database.ts";
-import { keepSecrets, openSecrets } from "./environment.ts";
 import type { DevProject } from "./projects.ts";
+import { keepSecrets, openSecrets } from "./secrets.ts";
 
 // The people of `dev`: an administrator, a user with a role on the demo app, and one for each other
 // role of the schema's rules. Later runs reuse their passwords.

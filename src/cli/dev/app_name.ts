@@ -10,7 +10,7 @@ import { DEV_COOKIE_DOMAIN } from "../admin/task.ts";
 import { type Setting, UsageError } from "../command.ts";
 import { toSlug } from "../package.ts";
 import { APP_TEXTS, isAppName, readProject } from "../project_file.ts";
-import { openSecrets } from "./environment.ts";
+import { openSecrets } from "./secrets.ts";
 
 /** The checkout that this file is part of, or the installed package. */
 export const PACKAGE = resolve(import.meta.dirname, "../../..");

@@ -28,7 +28,7 @@ import { TYPES_FILE } from "../db/types.ts";
 import { HIDDEN_FOLDER } from "../dev_file.ts";
 import { rebuild, setUpDatabase } from "../migrate.ts";
 import type { Address } from "../settings.ts";
-import type { Secrets } from "./environment.ts";
+import type { Secrets } from "./secrets.ts";
 
 /** The default folder, inside the project. */
 export const DATA_DIR = join(HIDDEN_FOLDER, "postgres");

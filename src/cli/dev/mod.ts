@@ -33,13 +33,13 @@ import {
 import {
   describeIgnored,
   describeVisiblePassword,
-  openSecrets,
   readNamedDatabase,
   toDevEnvironment,
 } from "./environment.ts";
 import { makeExample } from "./example.ts";
 import { type Explained, makeExplained } from "./explain_forbidden.ts";
 import { findLaunchers } from "./launchers.ts";
+import { openDevLog } from "./log.ts";
 import {
   acquireLocks,
   type DevProject,
@@ -48,8 +48,9 @@ import {
   openProjects,
 } from "./projects.ts";
 import { pushOnce, readRecord, withPushes } from "./push.ts";
+import { openSecrets } from "./secrets.ts";
 import { makeTestPeople } from "./test_people.ts";
-import { describeOther, describeTour, openDevLog } from "./tour.ts";
+import { describeOther, describeTour } from "./tour.ts";
 import { watchSchema } from "./watch.ts";
 
 export const devCommand: Command = {

@@ -10,18 +10,19 @@ import { SCHEMA_PATH } from "../../tables/limits.ts";
 import { RejectedError, type Setting } from "../command.ts";
 import { withDatabase } from "../database.ts";
 import { findColumn, findTable } from "../db/change_schema.ts";
-import { describePush, readShare } from "../db/describe.ts";
+import { describePush } from "../db/describe.ts";
 import { planHistory } from "../db/history.ts";
 import type { Project } from "../db/project.ts";
 import { type ProjectPush, pushProject } from "../db/push.ts";
 import { nameDestination } from "../db/service.ts";
+import { readShare } from "../db/sharing.ts";
 import { explain } from "../failures.ts";
 import { DEV_ENVIRONMENT } from "../project_file.ts";
 import type { DevDatabase } from "./database.ts";
 import { isUnfit } from "./dev_tables.ts";
 import { describe, type Replayed, replayMigrations } from "./migrations.ts";
 import { checkNeeds } from "./projects.ts";
-import { findRenames } from "./watch.ts";
+import { findRenames } from "./renames.ts";
 
 type Destination = {
   config: Config;

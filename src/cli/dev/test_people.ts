@@ -21,7 +21,7 @@ import { openPersonKey } from "../../records/sessions/mod.ts";
 import type { Service } from "../../service/mod.ts";
 import type { Config } from "../../settings/mod.ts";
 import { tryParseJson } from "../../std/json.ts";
-import { systemRandomBytes } from "../../std/secrets.ts";
+import { systemRandomBytes } from "../../std/random_text.ts";
 import { DEV_COOKIE_DOMAIN } from "../admin/task.ts";
 import { withDatabase } from "../database.ts";
 import type { Address } from "../settings.ts";

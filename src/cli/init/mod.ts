@@ -2,7 +2,8 @@
 import { existsSync } from "node:fs";
 import { basename, join } from "node:path";
 import { readIfThere } from "../../std/files.ts";
-import { quote, quoteForShell } from "../../std/quote.ts";
+import { quote } from "../../std/quote.ts";
+import { quoteForShell } from "../../std/quote_shell.ts";
 import {
   type Arguments,
   type Command,
@@ -15,6 +16,7 @@ import {
 import { TYPES_FILE, writeIgnore } from "../db/types.ts";
 import { BUN_MISSING, toSlug } from "../package.ts";
 import { checkStaysInside, PROJECT_FILE } from "../project_file.ts";
+import { type ExampleName, readExampleAdditions, toExampleFiles } from "./examples.ts";
 import {
   addEnvironment,
   type Done,
@@ -31,11 +33,8 @@ import {
   BUN_TYPES,
   completeManifest,
   DEV_ADDITIONS,
-  type ExampleName,
   PUSH_ADDITIONS,
-  readExampleAdditions,
   TYPE_PACKAGES,
-  toExampleFiles,
 } from "./manifest.ts";
 
 const TEMPLATES = ["notes", "todo"] as const;

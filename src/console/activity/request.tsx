@@ -7,8 +7,8 @@ import { type RequestContent, type RequestView, readConsole } from "../../record
 import { toDurationText } from "../../std/duration.ts";
 import { FAILED_LIFE_S, REJECTED_LIFE_S } from "../../std/limits.ts";
 import { isUuid } from "../../std/patterns.ts";
-import { quoteForShell } from "../../std/quote.ts";
-import { uuidTime } from "../../std/timestamp.ts";
+import { quoteForShell } from "../../std/quote_shell.ts";
+import { uuidTime } from "../../std/uuid_time.ts";
 import type { Visit } from "../enter.tsx";
 import { toPushNumber } from "../form_page.tsx";
 import { respondWithConsolePage } from "../frame.tsx";

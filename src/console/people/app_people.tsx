@@ -13,7 +13,7 @@ import {
   EMAIL,
   grantRole,
 } from "../../records/people/mod.ts";
-import { quoteForShell } from "../../std/quote.ts";
+import { quoteForShell } from "../../std/quote_shell.ts";
 import { makeAppAction, respondWithAppPage } from "../app_page.tsx";
 import { type ConsolePageDeps, readText, type Visit } from "../enter.tsx";
 import { type ListQuery, makeCsv, readListed, renderListTable } from "../list.tsx";

@@ -27,7 +27,7 @@ import {
 } from "../../pages/mod.ts";
 import type { Problem } from "../../problem.ts";
 import { indentJson } from "../../std/json_text.ts";
-import { quoteForShell } from "../../std/quote.ts";
+import { quoteForShell } from "../../std/quote_shell.ts";
 import type { Visit } from "../enter.tsx";
 import {
   renderEmpty,

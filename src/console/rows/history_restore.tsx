@@ -19,8 +19,8 @@ import {
   toRowPath,
 } from "../../pages/mod.ts";
 import type { Detail, Problem } from "../../problem.ts";
-import { mapBounded } from "../../std/bounded.ts";
 import { showCount } from "../../std/count.ts";
+import { mapBounded } from "../../std/map_bounded.ts";
 import { isUuid } from "../../std/patterns.ts";
 import type { Visit } from "../enter.tsx";
 import { renderCancel, renderEmpty, renderError, renderLink } from "../parts.tsx";

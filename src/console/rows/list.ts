@@ -2,9 +2,9 @@
 
 import { readParameters } from "../../http/mod.ts";
 import { type ListedRow, type Place, readPlace, readRow, type State } from "../../pages/mod.ts";
-import { mapBounded } from "../../std/bounded.ts";
 import { isObject, tryParseJson } from "../../std/json.ts";
 import { splitList, splitObject } from "../../std/json_text.ts";
+import { mapBounded } from "../../std/map_bounded.ts";
 import { rowTag } from "../../tables/catalog/mod.ts";
 import type { Visit } from "../enter.tsx";
 import { callRows } from "./call.ts";

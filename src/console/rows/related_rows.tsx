@@ -18,8 +18,8 @@ import {
   toRowPath,
 } from "../../pages/mod.ts";
 import type { TableDefinition } from "../../schema/mod.ts";
-import { mapBounded } from "../../std/bounded.ts";
 import { isObject, tryParseJson } from "../../std/json.ts";
+import { mapBounded } from "../../std/map_bounded.ts";
 import type { Visit } from "../enter.tsx";
 import { toRowsPath } from "../paths.ts";
 import { callRows, toRejection } from "./call.ts";

@@ -7,7 +7,7 @@
  */
 
 import { call, type Database } from "../../db/mod.ts";
-import { IV_BYTES, sealText, unsealText } from "../../std/secrets.ts";
+import { IV_BYTES, sealText, unsealText } from "../../std/seal.ts";
 
 export type CursorOwner = { app: string; table: string };
 

@@ -7,6 +7,7 @@
 import { Problem } from "../../problem.ts";
 import { type FairQueue, type FullQueue, type Lane, makeFairQueue } from "../../std/fair_queue.ts";
 import type { Touched } from "./affinity.ts";
+import { makeAvoided } from "./avoided.ts";
 import type { Connection } from "./connection.ts";
 import {
   type Connections,
@@ -16,7 +17,7 @@ import {
   RECONNECT_DELAY_MS,
 } from "./connections.ts";
 import type { Nodes } from "./nodes.ts";
-import { makeAvoided, makeSharing } from "./sharing.ts";
+import { makeSharing } from "./sharing.ts";
 import type { Caller } from "./statement.ts";
 import type { Ticker, Ticking } from "./ticker.ts";
 

@@ -10,11 +10,13 @@ import type { Lane } from "../../std/fair_queue.ts";
 import type { PoolStats } from "./acquire.ts";
 import type { Touched } from "./affinity.ts";
 import type { Parameter } from "./connection.ts";
+import { makeEcho } from "./echo.ts";
 import { type Grouping, type GroupOptions, Groups } from "./groups.ts";
 import { type NodePoolsOptions, openNodePools, openPool, type PoolOptions } from "./node_pools.ts";
-import { addStats, type Pipelines, type ReadLength } from "./pipeline.ts";
+import { addStats } from "./pipeline.ts";
+import type { Pipelines, ReadLength } from "./pipelines.ts";
 import { ACQUIRE_LIMIT_MS, type RunParts, run, type Work } from "./run.ts";
-import { type Caller, makeEcho } from "./statement.ts";
+import type { Caller } from "./statement.ts";
 import { makeTicker } from "./ticker.ts";
 
 /** The queue of the service's own statements: versions, keys, people. Apps have their own queues. */
@@ -94,7 +96,7 @@ type Bytes = Uint8Array<ArrayBuffer>;
 
 type MessageOptions = { timeoutMs?: number; queue?: string };
 
-export { echoColumn } from "./statement.ts";
+export { echoColumn } from "./echo.ts";
 
 type OwnOptions = "acquireMs" | "callersPerConnection" | "isPipelined" | "system" | "ticker";
 export type DatabaseOptions = Omit<PoolOptions, OwnOptions> &

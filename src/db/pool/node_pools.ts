@@ -7,7 +7,8 @@
 import { Acquirer, type AcquirerOptions, type PoolStats } from "./acquire.ts";
 import { isDriverPatched, openConnection } from "./connection.ts";
 import type { NodeEntry, Nodes } from "./nodes.ts";
-import { addStats, openPipelines, type PipelineOptions, type Pipelines } from "./pipeline.ts";
+import { addStats, type PipelineOptions } from "./pipeline.ts";
+import { openPipelines, type Pipelines } from "./pipelines.ts";
 
 export type Pool = {
   readonly acquirer: Acquirer;

@@ -10,10 +10,10 @@
  */
 
 import { Acquirer, type AcquirerOptions, type PoolStats } from "./acquire.ts";
+import { makeAvoided } from "./avoided.ts";
 import type { Connection, Statement } from "./connection.ts";
+import { hasEcho } from "./echo.ts";
 import type { Work } from "./run.ts";
-import { makeAvoided } from "./sharing.ts";
-import { hasEcho } from "./statement.ts";
 import type { Ticker, Ticking } from "./ticker.ts";
 
 // Sends statements on shared connections with a short wait: a caller that waits longer continues
@@ -80,7 +80,7 @@ export type PipelineOptions = Omit<AcquirerOptions, "acquireMs"> & {
   onMismatch?: (() => void) | undefined;
 };
 
-type Pipeline = {
+export type Pipeline = {
   /**
    * The rows that certainly belong to this statement, which repeats the echo; `undefined` if there are none, and the caller
    * must repeat the read on an exclusive connection. Never rejects.
@@ -106,12 +106,12 @@ const SHARE = 0.75;
 const ACQUIRE_MS = 200;
 
 /** How many of a pool's connections are for pipelining. */
-function countPipelines({ connections, isPipelined = false }: PipelineOptions): number {
+export function countPipelines({ connections, isPipelined = false }: PipelineOptions): number {
   if (!isPipelined) return 0;
   return Math.min(MAX_PIPELINES, Math.floor(connections / CONNECTIONS_PER_PIPELINE));
 }
 
-function makePipeline(options: PipelineOptions): Pipeline {
+export function makePipeline(options: PipelineOptions): Pipeline {
   const acquirer = new Acquirer({
     ...options,
     callersPerConnection: CALLERS_PER_CONNECTION,
@@ -157,45 +157,4 @@ export function addStats(pool: PoolStats, pipelines: readonly PoolStats[]): Pool
     // Callers that a pipeline rejects continue with the pool.
   }
   return sum;
-}
-
-// The pipelines of a pool: one for the shortest reads and one for longer reads, so that short reads
-// never wait for longer reads. A small pool has one pipeline for both, or none.
-
-/**
- * The expected duration of a read: `short`, a lookup by key; `longer`, up to a millisecond or two; `long`, which is
- * never pipelined.
- */
-export type ReadLength = "short" | "longer" | "long";
-
-export type Pipelines = {
-  /** The pipeline for reads of this duration; `undefined` if they need exclusive connections. */
-  readonly find: (length: ReadLength) => Pipeline | undefined;
-  /** How many of the pool's connections are for pipelining. */
-  readonly connections: number;
-  readonly stats: () => readonly PoolStats[];
-  readonly countChanges: (changes: number) => void;
-  readonly close: (timeoutS: number) => Promise<void>;
-};
-
-export function openPipelines(options: PipelineOptions): Pipelines {
-  const connections = countPipelines(options);
-  const ofLonger = Math.floor(connections / 2);
-  const open = (count: number) =>
-    count === 0 ? undefined : makePipeline({ ...options, connections: count });
-  const short = open(connections - ofLonger);
-  const longer = open(ofLonger);
-  const all = [short, longer].filter((pipeline) => pipeline !== undefined);
-  const byLength = { short, longer: longer ?? short, long: undefined };
-  return {
-    find: (length) => byLength[length],
-    connections,
-    stats: () => all.map((pipeline) => pipeline.stats()),
-    countChanges: (changes) => {
-      for (const pipeline of all) pipeline.countChanges(changes);
-    },
-    close: async (timeoutS) => {
-      await Promise.all(all.map((pipeline) => pipeline.close(timeoutS)));
-    },
-  };
 }

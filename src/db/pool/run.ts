@@ -12,15 +12,9 @@ import { isWorthAnother, toDatabaseError } from "../sqlstate.ts";
 import type { Acquirer } from "./acquire.ts";
 import type { Touched } from "./affinity.ts";
 import type { Connection, Statement } from "./connection.ts";
+import { hasEcho, makeEcho } from "./echo.ts";
 import type { Nodes } from "./nodes.ts";
-import {
-  type Caller,
-  hasEcho,
-  lost,
-  makeEcho,
-  runStatement,
-  type StatementEnd,
-} from "./statement.ts";
+import { type Caller, lost, runStatement, type StatementEnd } from "./statement.ts";
 import type { Ticker } from "./ticker.ts";
 
 /** Max wait for a connection. */

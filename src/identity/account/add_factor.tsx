@@ -16,9 +16,9 @@ import {
 } from "../../pages/mod.ts";
 import type { Visitor } from "../../records/sessions/mod.ts";
 import { isFactorDemanded, type PageDeps, readSessionOfPage } from "../page_deps.tsx";
+import { PATHS } from "../paths.ts";
 import type { ReturnTo } from "../return_to.ts";
 import { checkReturnTo, readReturnTo, toReturnQuery } from "../return_to.ts";
-import { PATHS } from "../settings.ts";
 
 /** @throws {Problem} unknown_app; invalid_request — the destination is invalid */
 export async function handleAddFactor(deps: PageDeps, context: RequestContext): Promise<Response> {

@@ -20,8 +20,8 @@ import { NotSignedIn, SignInTooOld, type VisitorActor } from "../../records/acti
 import { renderAccountTabs, type TabDeps, type TabName } from "../account_tabs.ts";
 import { clearPlanted } from "../cookies.ts";
 import { isFactorDemanded, type PageDeps, readPageForm, toActor } from "../page_deps.tsx";
+import { PATHS } from "../paths.ts";
 import { readReturnTo, toOwnSignIn, toReturnQuery } from "../return_to.ts";
-import { PATHS } from "../settings.ts";
 
 /** An authenticated request for an account page. */
 export type OwnVisit = {

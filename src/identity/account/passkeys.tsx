@@ -40,8 +40,9 @@ import {
   readChallenge,
   verifyAttestation,
 } from "../passkeys/response.ts";
+import { PATHS } from "../paths.ts";
 import { findDestination, readReturnTo, toReturnQuery } from "../return_to.ts";
-import { findRelyingParty, PATHS, type RelyingParty } from "../settings.ts";
+import { findRelyingParty, type RelyingParty } from "../settings.ts";
 import { describeThrottle } from "../throttle.tsx";
 import { makeAccountForm, type OwnVisit, renderEntry } from "./page.tsx";
 import { ACTION_FIELD, readRemoved, renderStale, respondWithRemoval } from "./removal.tsx";

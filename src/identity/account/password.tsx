@@ -14,7 +14,7 @@ import { readDeviceCookie, toSessionCookies } from "../cookies.ts";
 import { EMAIL, makeNewPasswordFields, PASSWORD, rejectEmpty } from "../fields.ts";
 import { makeSessionStart } from "../page_deps.tsx";
 import { makePasswordRecord, verifyPassword } from "../passwords/password.ts";
-import { PATHS } from "../settings.ts";
+import { PATHS } from "../paths.ts";
 import { describeThrottle } from "../throttle.tsx";
 import { makeAccountForm, type OwnVisit } from "./page.tsx";
 

@@ -5,7 +5,7 @@ import { redirect } from "../../pages/mod.ts";
 import { changeOwnProfile, PICTURE_MAX_CHARS } from "../../records/account_settings/mod.ts";
 import { isStorableText } from "../../std/text.ts";
 import { NAME } from "../fields.ts";
-import { CONSOLE_PATH, PATHS } from "../settings.ts";
+import { CONSOLE_PATH, PATHS } from "../paths.ts";
 import { makeAccountForm } from "./page.tsx";
 
 export const profilePage = makeAccountForm({

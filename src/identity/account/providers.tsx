@@ -19,8 +19,8 @@ import {
 import { RECENT_SIGN_IN } from "../../std/limits.ts";
 import { PROVIDER_TEXTS, respondWithProviderPage } from "../oidc/pages.tsx";
 import { startAtProvider } from "../oidc/start.ts";
+import { OIDC_PATH, PATHS } from "../paths.ts";
 import { type Provider, ProviderUnavailable } from "../providers.ts";
-import { OIDC_PATH, PATHS } from "../settings.ts";
 import { makeAccountForm, type OwnVisit, renderEntry } from "./page.tsx";
 import { ACTION_FIELD, readRemoved, respondWithQuestion } from "./removal.tsx";
 

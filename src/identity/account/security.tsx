@@ -22,8 +22,9 @@ import {
   removeOwnTotp,
 } from "../../records/account_settings/mod.ts";
 import { makeRecoveryCodes } from "../../records/sessions/mod.ts";
+import { PATHS } from "../paths.ts";
 import { readReturnTo, toReturnQuery } from "../return_to.ts";
-import { findRelyingParty, PATHS } from "../settings.ts";
+import { findRelyingParty } from "../settings.ts";
 import { makeAccountForm, type OwnVisit, renderEntry } from "./page.tsx";
 import { ACTION_FIELD, readRemoved, renderStale, respondWithRemoval } from "./removal.tsx";
 import { CODES_REPLAYED_PATH, REPLACED_FIELD, respondWithRecoveryCodes } from "./totp.tsx";

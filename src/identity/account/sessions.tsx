@@ -4,7 +4,7 @@
 import { type Html, redirect, renderForm, renderPill, renderTime } from "../../pages/mod.ts";
 import { endOwnSessions, type OwnSession } from "../../records/account_settings/mod.ts";
 import { isIdText } from "../../records/secrets/mod.ts";
-import { PATHS } from "../settings.ts";
+import { PATHS } from "../paths.ts";
 import { makeAccountForm, type OwnVisit, renderEntry } from "./page.tsx";
 
 const ALL_OTHERS = "others";

@@ -24,8 +24,8 @@ import {
 import { RECENT_SIGN_IN_S } from "../../std/limits.ts";
 import { markDevice } from "../cookies.ts";
 import { CODE } from "../fields.ts";
+import { PATHS } from "../paths.ts";
 import { findDestination } from "../return_to.ts";
-import { PATHS } from "../settings.ts";
 import { makeAccountForm, type OwnVisit, respondWithAccountPage } from "./page.tsx";
 
 // A QR code as inline SVG, dark on light in every theme, because cameras require it.

@@ -1,8 +1,8 @@
 /** @jsxImportSource #html @jsxRuntime automatic */
 /** The provider buttons of a sign-in page. They are links, not forms: see provider_start.ts. @module */
 import { type Html, renderLink } from "../../pages/mod.ts";
+import { OIDC_PATH } from "../paths.ts";
 import type { Providers } from "../providers.ts";
-import { OIDC_PATH } from "../settings.ts";
 
 /** A button for each provider, with the query of the form's action, which names the destination. */
 export function renderProviders({ list }: Providers, action: string): Html | false {

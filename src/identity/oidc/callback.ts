@@ -20,9 +20,9 @@ import { isEqualText } from "../../std/secrets.ts";
 import { type Admitted, admit, redirectAdmitted } from "../admit.ts";
 import { readDeviceCookie } from "../cookies.ts";
 import { type PageDeps, readSessionOfPage, toActor } from "../page_deps.tsx";
+import { PATHS } from "../paths.ts";
 import { CLOCK_TOLERANCE_S, type Provider } from "../providers.ts";
 import { checkReturnTo, needsFresh, toReturnQuery } from "../return_to.ts";
-import { PATHS } from "../settings.ts";
 import {
   clearChoice,
   endState,

@@ -17,6 +17,7 @@ import { redirect } from "../../pages/mod.ts";
 import { Problem } from "../../problem.ts";
 import { hasToken, makeFormToken } from "../form_token.ts";
 import type { PageDeps } from "../page_deps.tsx";
+import { OIDC_PATH } from "../paths.ts";
 import { type Provider, ProviderUnavailable } from "../providers.ts";
 import {
   checkReturnTo,
@@ -25,7 +26,7 @@ import {
   readReturnTo,
   toReturnQuery,
 } from "../return_to.ts";
-import { isFromOwnPage, OIDC_PATH, type ProviderSettings } from "../settings.ts";
+import { isFromOwnPage, type ProviderSettings } from "../settings.ts";
 import { readChoice, readStates, toStateCookie, toStateParameter } from "./exchange.ts";
 import { PROVIDER_TEXTS, respondWithProviderPage, respondWithQuestion } from "./pages.tsx";
 

@@ -15,8 +15,8 @@ import {
   readOpenVisit,
   readSessionOfPage,
 } from "../page_deps.tsx";
+import { PATHS } from "../paths.ts";
 import { readReturnTo, toAddFactor } from "../return_to.ts";
-import { PATHS } from "../settings.ts";
 import { type SignInTarget, signInPage } from "./page.tsx";
 
 /** Counts redirects from one app in quick succession. */

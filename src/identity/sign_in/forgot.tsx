@@ -14,8 +14,8 @@ import { FORGOTTEN_LINK_LIFE_S } from "../../std/limits.ts";
 import { isStorableText } from "../../std/text.ts";
 import { EMAIL, rejectEmpty } from "../fields.ts";
 import { makeOpenForm, type OpenVisit } from "../page_deps.tsx";
+import { PATHS } from "../paths.ts";
 import { checkReturnTo, readReturnTo, toReturnQuery } from "../return_to.ts";
-import { PATHS } from "../settings.ts";
 import { describeThrottle } from "../throttle.tsx";
 
 const TITLE = "Forgot your password?";

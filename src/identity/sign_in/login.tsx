@@ -29,9 +29,9 @@ import {
   readSessionOfPage,
   toActor,
 } from "../page_deps.tsx";
+import { CONSOLE_PATH, PASSWORD_SET, PATHS } from "../paths.ts";
 import type { ReturnTo } from "../return_to.ts";
 import { needsFresh, readReturnTo, toReturnQuery } from "../return_to.ts";
-import { CONSOLE_PATH, PASSWORD_SET, PATHS } from "../settings.ts";
 import { type SignInTarget, signInPage } from "./page.tsx";
 
 const SIGNED_OUT = `${PATHS.login}?signed-out=here`;

@@ -17,8 +17,8 @@ import { EMAIL, makeNewPasswordFields, NAME } from "../fields.ts";
 import { renderInvitedProviders } from "../oidc/buttons.tsx";
 import { makeOpenForm, type OpenVisit, type PageDeps } from "../page_deps.tsx";
 import { makePasswordRecord } from "../passwords/password.ts";
+import { PASSWORD_SET, PATHS } from "../paths.ts";
 import { toReturnQuery } from "../return_to.ts";
-import { PASSWORD_SET, PATHS } from "../settings.ts";
 
 const LINK_FIELD = "link";
 

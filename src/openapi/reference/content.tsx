@@ -7,7 +7,8 @@ import type { Document } from "../document.ts";
 import { toGuidePath } from "../guides.tsx";
 import { renderEndpoint } from "./endpoint_view.tsx";
 import { type Endpoint, listEndpoints } from "./endpoints.ts";
-import { GROUP_NAMES, renderProse, toTablePath } from "./page_view.tsx";
+import { GROUP_NAMES, toTablePath } from "./page_view.tsx";
+import { renderProse } from "./prose.tsx";
 
 export type Groups = ReadonlyMap<string, readonly Endpoint[]>;
 

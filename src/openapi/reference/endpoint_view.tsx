@@ -3,7 +3,7 @@
 import { type Html, highlight, renderCopyButton } from "../../pages/mod.ts";
 import { REFERENCE_PATH } from "../frame.tsx";
 import type { Body, Endpoint, Field, Parameter } from "./endpoints.ts";
-import { renderJson, renderProse } from "./page_view.tsx";
+import { renderJson, renderProse } from "./prose.tsx";
 import { printCurl, printJson, printPython, printTypeScript, WRITTEN_EXAMPLES } from "./sample.ts";
 import { renderTryIt } from "./try_view.tsx";
 

@@ -1,11 +1,10 @@
 /** @jsxImportSource #html @jsxRuntime automatic */
 /** A page of the reference: its navigation, the field for a key, and the content. @module */
 
-import { type Html, type Page, type Part, splitJson } from "../../pages/mod.ts";
+import type { Html, Page, Part } from "../../pages/mod.ts";
 import { type Entry, REFERENCE_PATH, renderFrame, renderMenuGroup } from "../frame.tsx";
 import { GUIDES, LLMS_PATH, toGuidePath } from "../guides.tsx";
 import type { Endpoint } from "./endpoints.ts";
-import { printJson } from "./sample.ts";
 
 export const TABLE_PATH = `${REFERENCE_PATH}/tables/:table`;
 
@@ -153,26 +152,6 @@ function renderKeyField(): Html {
           sends requests.
         </p>
       </noscript>
-    </>
-  );
-}
-
-// The text of a description on a page.
-
-/** Text with code between backticks. It cannot change the direction of the surrounding text. */
-export function renderProse(text: string): Html {
-  const parts = text.split("`");
-  return <bdi>{parts.map((part, index) => (index % 2 === 1 ? <code>{part}</code> : part))}</bdi>;
-}
-
-/** A value as JSON over several lines, with colored parts. */
-export function renderJson(value: unknown): Html {
-  const tokens = splitJson(printJson(value, 2));
-  return (
-    <>
-      {tokens.map(({ kind, text }) =>
-        kind === undefined || kind === "name" ? text : <span class={`json-${kind}`}>{text}</span>,
-      )}
     </>
   );
 }

@@ -2,7 +2,7 @@
 import type { JsonSchema } from "../../http/mod.ts";
 import { VALUES } from "../../kinds/mod.ts";
 import { escapeTurns } from "../../pages/mod.ts";
-import { quoteForShell } from "../../std/quote.ts";
+import { quoteForShell } from "../../std/quote_shell.ts";
 import type { Document } from "../document.ts";
 import { followReference } from "../references.ts";
 

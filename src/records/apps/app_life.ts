@@ -4,7 +4,7 @@ import { type AppSwitchName, describeSwitch, type SwitchStates } from "../../app
 import { call, type Database } from "../../db/mod.ts";
 import { type Detail, Problem } from "../../problem.ts";
 import type { TableDefinition } from "../../schema/mod.ts";
-import { quoteForShell } from "../../std/quote.ts";
+import { quoteForShell } from "../../std/quote_shell.ts";
 import { type Actor, callAsOperator, callConsole, runAction } from "../actions/action.ts";
 import {
   type Checked,

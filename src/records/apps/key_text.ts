@@ -6,8 +6,9 @@
  * @module
  */
 
+import { BASE62, toBase62 } from "../../std/base62.ts";
 import { ID_LENGTH } from "../../std/patterns.ts";
-import { BASE62, type RandomBytes, randomText, toBase62 } from "../../std/secrets.ts";
+import { type RandomBytes, randomText } from "../../std/random_text.ts";
 import { ID_CHARS, makeIdText } from "../secrets/secrets.ts";
 
 const PREFIX_MAX_LENGTH = 16;

@@ -5,7 +5,7 @@ import { type Person, SCOPES, type Scope } from "../../principal.ts";
 import { Problem } from "../../problem.ts";
 import { DAY_S, HOUR_S } from "../../std/duration.ts";
 import { quote } from "../../std/quote.ts";
-import type { RandomBytes } from "../../std/secrets.ts";
+import type { RandomBytes } from "../../std/random_text.ts";
 import { isStorableText } from "../../std/text.ts";
 import { type Actor, runAction } from "../actions/action.ts";
 import { many, oneOf, orNull, text, time } from "../actions/columns.ts";

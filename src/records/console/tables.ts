@@ -10,7 +10,7 @@ import type { Scope } from "../../principal.ts";
 import { Problem } from "../../problem.ts";
 import { type Json, KINDS, type Match, type TableDefinition } from "../../schema/mod.ts";
 import { anyNames } from "../../std/any_names.ts";
-import type { RandomBytes } from "../../std/secrets.ts";
+import type { RandomBytes } from "../../std/random_text.ts";
 import { type ConsoleActor, callConsole } from "../actions/action.ts";
 import {
   type Checked,

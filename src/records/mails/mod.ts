@@ -1,7 +1,7 @@
 /** The queue of emails. One process claims and settles each email, and derives its link: links are never stored. @module */
 import { call, type Database } from "../../db/mod.ts";
 import { FORGOTTEN_LINK_LIFE_S } from "../../std/limits.ts";
-import type { RandomBytes } from "../../std/secrets.ts";
+import type { RandomBytes } from "../../std/random_text.ts";
 import { isConfirmed, renewAddress } from "../people/addresses.ts";
 import { deriveLinkText, makeLink, toLinkValues } from "../people/password_links.ts";
 import { findIdentitySecret, type IdentitySecrets } from "../secrets/identity_secrets.ts";

@@ -6,7 +6,7 @@
  */
 import { call, type Database } from "../../db/mod.ts";
 import { LINK_LIFE_S } from "../../std/limits.ts";
-import type { RandomBytes } from "../../std/secrets.ts";
+import type { RandomBytes } from "../../std/random_text.ts";
 import type { AppTargets } from "../apps/targets.ts";
 import {
   findIdentitySecret,

@@ -4,15 +4,10 @@
  * @module
  */
 
+import { BASE62 } from "../../std/base62.ts";
 import { ID_LENGTH, ID_PATTERN } from "../../std/patterns.ts";
-import {
-  BASE62,
-  IV_BYTES,
-  type RandomBytes,
-  randomText,
-  sealText,
-  unsealText,
-} from "../../std/secrets.ts";
+import { type RandomBytes, randomText } from "../../std/random_text.ts";
+import { IV_BYTES, sealText, unsealText } from "../../std/seal.ts";
 import {
   findIdentitySecret,
   type IdentitySecret,

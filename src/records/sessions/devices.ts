@@ -6,7 +6,8 @@
  * @module
  */
 
-import { isEqualText, type RandomBytes } from "../../std/secrets.ts";
+import type { RandomBytes } from "../../std/random_text.ts";
+import { isEqualText } from "../../std/secrets.ts";
 import type { IdentitySecret, IdentitySecrets } from "../secrets/identity_secrets.ts";
 import { ID_CHARS, makeIdText } from "../secrets/secrets.ts";
 

@@ -5,7 +5,7 @@
  * @module
  */
 import { call } from "../../db/mod.ts";
-import type { RandomBytes } from "../../std/secrets.ts";
+import type { RandomBytes } from "../../std/random_text.ts";
 import type { PageCookies } from "../actions/action.ts";
 import { makeKeyText, toProof, toProofDigest } from "../apps/key_text.ts";
 import { proveGrantedRole } from "../people/roles.ts";

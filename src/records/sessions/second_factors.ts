@@ -4,7 +4,7 @@ import { Secret, TOTP } from "otpauth";
 import { call, type Database } from "../../db/mod.ts";
 import { MAX_COUNT_S } from "../../std/limits.ts";
 import { cleanPasted } from "../../std/pasted_text.ts";
-import { type RandomBytes, randomText } from "../../std/secrets.ts";
+import { type RandomBytes, randomText } from "../../std/random_text.ts";
 import {
   findIdentitySecret,
   type IdentitySecret,

@@ -1,6 +1,7 @@
 /** The database part of a sign-in: throttles before a password is hashed, and finishes after it. @module */
 
 import { call, callRow, type Database } from "../../db/mod.ts";
+import { type PrefixLength, toClientNetwork } from "../../std/client_network.ts";
 import {
   SIGN_IN_WINDOW_S,
   SIGN_INS_A_MINUTE,
@@ -11,8 +12,7 @@ import {
   SIGN_INS_OF_PAIR,
   SWEEP_STEP,
 } from "../../std/limits.ts";
-import { type PrefixLength, toClientNetwork } from "../../std/network.ts";
-import type { RandomBytes } from "../../std/secrets.ts";
+import type { RandomBytes } from "../../std/random_text.ts";
 import type { PasswordLink } from "../people/password_links.ts";
 import { type IdentitySecrets, toStoredDigest } from "../secrets/identity_secrets.ts";
 import {

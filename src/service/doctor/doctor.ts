@@ -15,35 +15,27 @@ import {
 import { readMailState } from "../../records/mails/mod.ts";
 import { listIssues, makeIsolationCheck } from "../../tables/catalog/mod.ts";
 import { type CheckResult, pass } from "../check_result.ts";
-import {
-  evaluateDriver,
-  evaluateLostText,
-  evaluateSecrets,
-  evaluateSettings,
-} from "../databases.ts";
 import { checkConsole } from "../login_checks.ts";
-import {
-  evaluateIdentityLogin,
-  evaluateLoginLimits,
-  readIdentityLogin,
-  readLogin,
-} from "../logins.ts";
+import { evaluateLoginLimits } from "../login_limits.ts";
+import { evaluateIdentityLogin, readIdentityLogin, readLogin } from "../logins.ts";
 import {
   checkCookieDomain,
   evaluateProxies,
   evaluateRemoved,
   readsPeople,
 } from "../setting_checks.ts";
+import {
+  evaluateDriver,
+  evaluateLostText,
+  evaluateSecrets,
+  evaluateSettings,
+} from "../settings_checks.ts";
 import { toFailedCheck } from "../unavailable.ts";
 import {
   checkClaimedApps,
   checkClaimedRoles,
   checkConnections,
-  checkDevLeftovers,
-  checkMailServer,
-  checkProviders,
   checkWithheldClaims,
-  evaluateMails,
 } from "./checks.ts";
 import {
   checkAdminPooler,
@@ -54,7 +46,10 @@ import {
   findSession,
 } from "./connections.ts";
 import { type Check, check, type DoctorContext, type Known } from "./context.ts";
+import { checkDevLeftovers } from "./dev_leftovers.ts";
+import { checkMailServer, checkProviders } from "./external_servers.ts";
 import { checkIdentitySecrets } from "./identity_values.ts";
+import { evaluateMails } from "./mail_queue.ts";
 import {
   checkContract,
   checkFunctions,

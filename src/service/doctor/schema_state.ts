@@ -19,7 +19,7 @@ import type { Preview } from "../../preview.ts";
 import { toDurationText } from "../../std/duration.ts";
 import { PROCESS_SILENT_S } from "../../std/limits.ts";
 import { errorCode } from "../../std/network.ts";
-import { quoteForShell } from "../../std/quote.ts";
+import { quoteForShell } from "../../std/quote_shell.ts";
 import type { Isolation } from "../../tables/catalog/mod.ts";
 import {
   findLargeApps,

@@ -30,12 +30,12 @@ import type { ReadyChange } from "../push_step.ts";
 import { cancelRetype } from "../sql/retype.ts";
 import { type PushState, readState, type TableState } from "../state.ts";
 import { workInPlace } from "../work.ts";
-import { toProjectHistory } from "./journal_files.ts";
 import {
   readMigrationChange,
   readMigrationDefinition,
   splitMigrationText,
 } from "./migration_text.ts";
+import { toProjectHistory } from "./project_history.ts";
 import { readMigration, readStatus } from "./status.ts";
 
 type Uncounted = "scope" | "time" | "order";

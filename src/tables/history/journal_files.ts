@@ -10,14 +10,8 @@ import { join } from "node:path";
 import { Problem } from "../../problem.ts";
 import { isLeftover, writeAtomically } from "../../std/files.ts";
 import { errorCode } from "../../std/network.ts";
-import { isSame, JOURNAL_FILE, type JournalFile, journalFileName } from "./journal.ts";
-import {
-  type MigrationRecord,
-  type MigrationText,
-  NO_PARENT,
-  normalizeText,
-  splitMigrationText,
-} from "./migration_text.ts";
+import { type JournalFile, journalFileName } from "./journal.ts";
+import { type MigrationText, normalizeText } from "./migration_text.ts";
 
 const ATTRIBUTES = ".gitattributes";
 /** Checksums ignore line endings, but a checkout should still not change every file. */
@@ -85,53 +79,4 @@ function decode(file: string, bytes: Uint8Array): string {
       cause: error,
     });
   }
-}
-
-// The differences between a project's and a service's history, as counts of migrations. Pure.
-
-export type HistoryDifference = {
-  ahead: number;
-  /** Migrations that only the project has. */
-  behind: number;
-};
-
-/** Both counts are above zero if the histories have diverged or a file was edited. */
-export function compareHistory(
-  files: readonly JournalFile[],
-  recorded: readonly MigrationRecord[],
-): HistoryDifference {
-  const bySeq = new Map(recorded.map((migration) => [migration.seq, migration]));
-  const own = files.filter(({ file }) => JOURNAL_FILE.test(file));
-  const common = own.filter(({ file, text }) =>
-    isSame(splitMigrationText(text), bySeq.get(Number(JOURNAL_FILE.exec(file)?.[1]))),
-  );
-  return { ahead: recorded.length - common.length, behind: own.length - common.length };
-}
-
-// A project's history at a service. If histories had diverged, the service joined the project's
-// history: from then on, the project's migrations count as applied, instead of the service's
-// migrations with the same numbers. Pure.
-
-/** A migration in a service's list: its number is its position there. */
-export type RecordedMigration = MigrationRecord & {
-  /** The project's migrations that it joins, in order; usually null. */
-  joins: readonly MigrationRecord[] | null;
-};
-
-/** A migration of the project; `at`: the recorded migration with its text. */
-export type ProjectRecord = MigrationRecord & { at: number };
-
-/** The project's migrations that count as applied, by the project's numbers. */
-export function toProjectHistory(
-  recorded: readonly Omit<RecordedMigration, "parent">[],
-): ProjectRecord[] {
-  const history: ProjectRecord[] = [];
-  for (const { seq: at, name, checksum, joins } of recorded) {
-    const [first] = joins ?? [];
-    if (first !== undefined) history.length = first.seq - 1;
-    const parent = history.at(-1)?.checksum ?? NO_PARENT;
-    const added = joins ?? [{ seq: history.length + 1, name, parent, checksum }];
-    history.push(...added.map((migration) => ({ ...migration, at })));
-  }
-  return history;
 }

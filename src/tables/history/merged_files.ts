@@ -1,7 +1,7 @@
 /** The migrations of two branches in one folder, after a merge: which file belongs to which branch. Pure. @module */
 import { join } from "node:path";
 import type { Detail } from "../../problem.ts";
-import { quoteForShell } from "../../std/quote.ts";
+import { quoteForShell } from "../../std/quote_shell.ts";
 import { JOURNAL_FILE, type JournalFile } from "./journal.ts";
 import {
   checksumOf,

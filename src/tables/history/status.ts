@@ -5,8 +5,8 @@
  */
 import { call, type Database } from "../../db/mod.ts";
 import type { DeferredStep } from "../sql/deferred.ts";
-import type { RecordedMigration } from "./journal_files.ts";
 import type { Applied, MigrationText } from "./migration_text.ts";
+import type { RecordedMigration } from "./project_history.ts";
 
 export type Status = {
   app: string;

@@ -16,7 +16,7 @@ import {
   type TableDefinition,
 } from "../../schema/mod.ts";
 import { canonicalJson } from "../../std/json.ts";
-import { quoteForShell } from "../../std/quote.ts";
+import { quoteForShell } from "../../std/quote_shell.ts";
 import { hashColumnSet, isOneServer, listWalks, type ViewSet, viewSetsOf } from "../catalog/mod.ts";
 import { type Conflict, RULES } from "../conflicts.ts";
 import { advanceState, type PushingApp } from "../sql/begin_push.ts";

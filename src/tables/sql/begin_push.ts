@@ -6,7 +6,7 @@ import type { Log } from "../../observe.ts";
 import { allows, type Principal } from "../../principal.ts";
 import { Problem } from "../../problem.ts";
 import type { TableDefinition } from "../../schema/mod.ts";
-import { quoteForShell } from "../../std/quote.ts";
+import { quoteForShell } from "../../std/quote_shell.ts";
 import { hashColumnSet, toColumnSet } from "../catalog/mod.ts";
 import type { PushLimits } from "../limits.ts";
 import { UNUSED_SET_LIFE_S } from "../plan/plan_sets.ts";

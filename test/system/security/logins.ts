@@ -19,7 +19,7 @@ import {
 import { type StoredGrant, toGrantedRole } from "../../../src/records/people/roles.ts";
 import { proveSignIn, toPresented } from "../../../src/records/secrets/mod.ts";
 import { findProviderPerson } from "../../../src/records/sessions/mod.ts";
-import { unsealText } from "../../../src/std/secrets.ts";
+import { unsealText } from "../../../src/std/seal.ts";
 import { withDatabase } from "../../support/cluster.ts";
 import { IDENTITY_SECRETS, testDeps } from "../../support/deps.ts";
 import { functionOf } from "../../support/functions.ts";

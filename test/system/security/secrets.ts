@@ -8,7 +8,7 @@ import { DEVICE_COOKIE, SESSION_COOKIE } from "../../../src/identity/mod.ts";
 import { deriveLinkText, makePasswordLink } from "../../../src/records/people/mod.ts";
 import { proveSignIn } from "../../../src/records/secrets/secrets.ts";
 import { SIGN_IN_LIMITS, toDeviceText } from "../../../src/records/sessions/mod.ts";
-import { systemRandomBytes } from "../../../src/std/secrets.ts";
+import { systemRandomBytes } from "../../../src/std/random_text.ts";
 import { IDENTITY_SECRETS, TEST_IDENTITY_SECRET, testDeps } from "../../support/deps.ts";
 import { PASSWORD, readToken, sharedCookie, submitSignIn } from "../../support/people.ts";
 import { TEST_SECRETS } from "../../support/shape.ts";

@@ -5,9 +5,9 @@
  * @module
  */
 
-import { mapBounded } from "../../../std/bounded.ts";
 import { splitList, splitObject } from "../../../std/json_text.ts";
 import { MAX_COUNTED } from "../../../std/limits.ts";
+import { mapBounded } from "../../../std/map_bounded.ts";
 import { isUuid } from "../../../std/patterns.ts";
 import type { GridTable, Total } from "../../rows/grid.tsx";
 import { type ListedRow, readRow, toLabelText } from "../../rows/row.ts";

@@ -1,5 +1,5 @@
 /** Writes several rows: each only if it has not changed since it was read. One request for many rows; one each if that fails. @module */
-import { mapBounded } from "../../../std/bounded.ts";
+import { mapBounded } from "../../../std/map_bounded.ts";
 import { type ListedRow, textOf } from "../../rows/row.ts";
 import { callPatiently, type Rejected, startAct, toMessages } from "../data.ts";
 import { deleteRow, keepWritten, patchRow, tagOf, toRows, toUrl } from "./store.ts";

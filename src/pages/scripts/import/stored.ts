@@ -7,7 +7,7 @@ import {
   toUniqueKey,
 } from "../../../rows/mod.ts";
 import type { NamedColumn, TableDefinition } from "../../../schema/mod.ts";
-import { mapBounded } from "../../../std/bounded.ts";
+import { mapBounded } from "../../../std/map_bounded.ts";
 import { quoteElement } from "../../../std/quote.ts";
 import { toDataUrl } from "../data.ts";
 import { isUnserved, type Row, readQuery } from "../search/pages.ts";

@@ -17,7 +17,7 @@ import {
   toWrites,
 } from "../../../rows/mod.ts";
 import type { NamedColumn, TableDefinition } from "../../../schema/mod.ts";
-import { mapBounded } from "../../../std/bounded.ts";
+import { mapBounded } from "../../../std/map_bounded.ts";
 import { type Answer, callPatiently, SIGNED_OUT as SIGNED_OUT_REASON, startAct } from "../data.ts";
 import { announce, element } from "../dom.ts";
 import { digestBytes } from "./file.ts";
