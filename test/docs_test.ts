@@ -112,7 +112,7 @@ function isFile(term: string): boolean {
 
 function isDeclared(name: string): boolean {
   return new RegExp(
-    `\\b(function\\*?|const|type) (rowhouse\\.)?${name}\\b|^ +(readonly )?"?${name}"?\\??:`,
+    `\\b(function\\*?|const|type) (rowhouse\\.)?${name}\\b|^ +(readonly )?"?${name}"?\\??:|^ +variable: "${name}"`,
     "m",
   ).test(declarations);
 }

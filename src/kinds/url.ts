@@ -29,6 +29,12 @@ function isUrl(text: string): boolean {
   return text.length <= MAX_CHARS && URL_TEXT.test(text);
 }
 
+/** Every runtime has it, but not every compiler configuration declares it. */
+declare const URL: {
+  new (text: string): { readonly href: string };
+  canParse(text: string): boolean;
+};
+
 /** A typed address as browsers send it: letters other than those of ASCII are encoded. */
 function toUrl(typed: string): string {
   const text = typed.trim();

@@ -109,8 +109,7 @@ export const update: Tables["${name}"]["update"] = { title: 1 };
     target: "ESNext",
     moduleResolution: "bundler",
     types: [],
-    // The sources, unlike the packed types, use the global URL.
-    lib: ["ESNext", "DOM"],
+    lib: ["ESNext"],
     allowImportingTsExtensions: true,
     paths: { "rowhouse/schema": [join(ROOT, "src/schema/mod.ts")] },
   };
