@@ -64,4 +64,13 @@ export const ACCEPTED: readonly Accepted[] = [
       onPages(/^\/docs\/tables\/pages$/)(difference) &&
       adds(" updates rows that exist, an")(difference),
   },
+  {
+    // Its pages start no worker, so that their policy allows none.
+    why: "The Console searches, filters and sorts rows with conditions whatever `PREVIEW` is",
+    explains: (difference) =>
+      onPages(/^\/console\/apps\/wiki\/(data|tables)\/pages(\/|$)/)(difference) &&
+      ["/assets/rows_page", "/assets/import_page", '"next":null'].some((text) =>
+        adds(text)(difference),
+      ),
+  },
 ];
