@@ -133,7 +133,7 @@ export async function callFunction(
     queue: appId,
     lane: person && { name: person.id, weight: HEAVY.has(endpoint) ? 2 : 1 },
     isOfApp: true,
-    touched: findTouched(statements, call, dialect),
+    touched: findTouched(statements, call),
     meter: context.meter,
     limitMs: call.limitMs,
     length: lengthOf(call),
@@ -195,15 +195,12 @@ async function callNewer(
   return await callFunction(deps, context, { ...call, ...renewed, table: newer });
 }
 
-/** The function of a call, and those of other tables that it calls. */
-function findTouched(
-  { kept }: Statements,
-  { endpoint, related = [] }: TableCall,
-  dialect: Dialect,
-) {
-  if (related.length === 0) return kept[endpoint];
-  const called = related.flatMap((table) => statementsOf(table, dialect).kept.children_of);
-  return [...kept[endpoint], ...called];
+/** The function of a call, and the other tables that it reads. */
+function findTouched({ kept }: Statements, { endpoint, related = [] }: TableCall) {
+  return [
+    ...kept[endpoint],
+    ...related.map(({ name: table }) => ({ table, code: table, bytes: 0 })),
+  ];
 }
 
 /** Calls with conditions can take a hundred times as long as calls by id. */

@@ -16,6 +16,7 @@ import {
   type EndpointCall,
   type ServedSet,
   serveSet,
+  setName,
   toColumnSet,
   toParameters,
   type Walk,
@@ -180,8 +181,9 @@ function callsOf({ name, columns, walks }: ServedSet): EndpointCall[] {
     ...{ plan: JSON.stringify(PLAN), values: [LAST] },
     ...{ limit: 1, isPart: true },
   };
-  const relation = { picked: [1, 2], bytes };
-  const children = { ...relation, limit: 1, by: 1, sort: [[1, true, true]] };
+  const picked = columns.map((_, n) => n + 1);
+  const relation = { set: setName({ name, columns }), name: "r", picked, bytes, of: 1 };
+  const children = { ...relation, of: undefined, limit: 1, by: 1, sort: [[1, true, true]] };
   const optional = { required: false, unique: false, index: false };
   const known = columns.map((column) => ({ ...column, ...optional }));
   const definition = { name: "a", columns: known, indexes: [], uniques: [] };
@@ -239,8 +241,8 @@ function callsOf({ name, columns, walks }: ServedSet): EndpointCall[] {
       const after = ["or", ["row", "gte", [1, 1], [1, 1]], ["in", 1, 1, 1], ["set", 1, 1]];
       return [query({ where: undefined, parts }), query({ where: after, parts, counted: 5 })];
     }),
-    { endpoint: "related", values: { ids: [ONE, TWO], relation: JSON.stringify(relation) } },
-    { endpoint: "children_of", values: { ids: [ONE], relation: JSON.stringify(children) } },
+    query({ related: [relation, children] }),
+    query({ related: [{ ...children, related: [relation] }] }),
     ...walks.flatMap((walk) => [toCall(walk, {}), toCall(walk, { isDescending: true, limit: 1 })]),
     groups(""),
     ...grouped.map(({ name }) => groups(`by=${name},id&${name}=not.is.null`)),

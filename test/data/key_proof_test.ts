@@ -73,8 +73,6 @@ const ARGUMENTS = {
   update_many: `'{${ROW}}', '[{"title":"changed"}]', 8388608, null`,
   delete: `'${ROW}', null`,
   find: `'{"limit":10,"offset":0,"cursor":"id.asc","order":[1],"picked":[],"parts":[{"where":["lte",1,1],"sort":[[1,false,false]]}]}', '{ffffffff-ffff-ffff-ffff-ffffffffffff}', 8388608, null`,
-  related: `'{}', '{"picked":[1],"bytes":8388608}'`,
-  children_of: `'{}', '{"picked":[1],"bytes":8388608,"limit":1,"by":1,"sort":[[1,false,false]]}'`,
   walk: `'', false, '{00000000-0000-0000-0000-000000000000}', '{ffffffff-ffff-ffff-ffff-ffffffffffff}', null, 10, '{}', '{1}', 'id.asc', 8388608, '', null`,
   find_groups: `'{"where":["lte",1,1],"by":[2]}', '{ffffffff-ffff-ffff-ffff-ffffffffffff}', 8388608, null`,
   upsert: `'{NEW}', '[{"title":"made","tag":"a"}]', '{2}', '{notes__tag__key,notes__tag__search_key}', '{1}', false, 8388608, null`,

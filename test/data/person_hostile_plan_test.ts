@@ -4,7 +4,7 @@
  */
 import { expect, test } from "bun:test";
 import { defineSchema, type TableRules, t } from "../../src/schema/mod.ts";
-import { functionName } from "../../src/tables/catalog/mod.ts";
+import { functionName, setName } from "../../src/tables/catalog/mod.ts";
 import { functionOf } from "../support/functions.ts";
 import { type HostilePlan, makeHostilePlans } from "../support/hostile_plans.ts";
 import { openPersonViews } from "../support/person_views.ts";
@@ -56,9 +56,7 @@ const made = await service.makeApp(schema);
 const app = made;
 const views = await share(
   openPersonViews(service, { app: made, schema, rules }, [
-    ...([
-      ...["find", "find_groups", "walk", "related", "children_of", "update_found", "delete_found"],
-    ] as const),
+    ...(["find", "find_groups", "walk", "update_found", "delete_found"] as const),
   ]),
 );
 const [ada, all] = [await views.makeCaller("own"), await views.makeCaller("all")];
@@ -100,7 +98,7 @@ const set = views.find("notes", "own");
 if (set === undefined) throw new Error("no view");
 const call = functionName(set, "find");
 
-type Asked = "find" | "find_groups" | "update_found" | "delete_found" | "children_of" | "related";
+type Asked = "find" | "find_groups" | "update_found" | "delete_found";
 
 /** What the function returns without the tag of a page, or its error. Writes are dry. */
 async function send(
@@ -112,7 +110,6 @@ async function send(
   const text = typeof plan === "string" ? plan : JSON.stringify(plan);
   const found = { plan: text, values: VALUES };
   const write = { ...found, limit: 1000, isPart: true, isDry: true, claim: null };
-  const related = { ids: [mine, others], relation: text };
   const calls = {
     find: { endpoint: "find", values: { ...found, ...REST } },
     find_groups: { endpoint: "find_groups", values: { ...found, ...REST } },
@@ -121,8 +118,6 @@ async function send(
       values: { ...write, body: '{"name":"taken"}', bytes: 1e6 },
     },
     delete_found: { endpoint: "delete_found", values: write },
-    children_of: { endpoint: "children_of", values: related },
-    related: { endpoint: "related", values: related },
   } as const;
   return await views.call(caller, table, calls[endpoint]).then(
     (body) => body?.slice(Math.max(0, body.indexOf("{"))) ?? "",
@@ -167,11 +162,11 @@ const GROUPED: readonly HostilePlan[] = UNKNOWN.flatMap((column): HostilePlan[] 
     { avg: [column] },
   ].map((of) => [`groups of ${JSON.stringify(of)}`, of]),
 );
-const named = (table: string, endpoint: "find" | "related" | "children_of") =>
-  functionName(views.find(table, "own") ?? { name: table, columns: [] }, endpoint);
-const relation = (table: string, endpoint: "related" | "children_of", more: object) => ({
+const setOf = (table: string) => views.find(table, "own") ?? { name: table, columns: [] };
+const named = (table: string) => functionName(setOf(table), "find");
+const relation = (table: string, more: object) => ({
   ...{
-    call: named(table, endpoint),
+    set: setName(setOf(table)),
     name: "r",
     picked: [1, 2, 3, 4, 5, 6, 7, 8],
     bytes: 8_388_608,
@@ -182,16 +177,19 @@ const RELATED: readonly HostilePlan[] = [
   ...[-1, 0, 1, 2, 3, 99].map(
     (of): HostilePlan => [
       `related rows of reference ${of}`,
-      { ...BASE, related: [relation("boxes", "related", { of })] },
+      { ...BASE, related: [relation("boxes", { of })] },
     ],
   ),
-  ["related rows of itself", { ...BASE, related: [relation("notes", "related", { of: 1 })] }],
+  ["related rows of itself", { ...BASE, related: [relation("notes", { of: 1 })] }],
 ];
 const CHILDREN: readonly HostilePlan[] = [5, 1, 4, ...UNKNOWN].flatMap((column): HostilePlan[] => [
-  [`children by ${column}`, relation("notes", "children_of", { by: column, limit: 10, ...BY_ID })],
+  [
+    `children by ${column}`,
+    { ...BASE, related: [relation("notes", { by: column, limit: 10, ...BY_ID })] },
+  ],
   [
     `children in the order of ${column}`,
-    relation("notes", "children_of", { by: 5, limit: 10, sort: [[column, false]] }),
+    { ...BASE, related: [relation("notes", { by: 5, limit: 10, sort: [[column, false]] })] },
   ],
 ]);
 const ENDS: readonly HostilePlan[] = [
@@ -203,8 +201,8 @@ const ENDS: readonly HostilePlan[] = [
   ["parts of the same rows", { ...BASE, parts: [BY_ID, BY_ID, { sort: [[1, true]] }] }],
   ["a set of its own rows", { ...BASE, set: "x", limit: 1 }],
   ["a set of no rows", { ...BASE, set: "x", limit: 0 }],
-  ["a set of boxes", ofSet(named("boxes", "find"))],
-  ["a set of boxes of a hidden reference", ofSet(named("boxes", "find"), 7)],
+  ["a set of boxes", ofSet(named("boxes"))],
+  ["a set of boxes of a hidden reference", ofSet(named("boxes"), 7)],
   ["a condition on a name", { ...BASE, where: ["neq", 3, 1] }],
 ];
 
@@ -237,8 +235,7 @@ async function sendAll(): Promise<ReadonlyMap<string, string>> {
   await add("find_groups", [...groups, ...conditions, ...GROUPED, ...PATTERNS]);
   await add("update_found", ofRows);
   await add("delete_found", ofRows);
-  await add("children_of", CHILDREN);
-  await add("related", [["boxes", { picked: [1, 2, 3, 4, 5], bytes: 8_388_608 }]], "boxes");
+  await add("find", CHILDREN, "boxes");
   return found;
 }
 
@@ -274,7 +271,7 @@ test("no plan finds another person's row, or a hidden column", async () => {
   }
   for (const name of [
     ...["find as it should be", "find related rows of reference 1", "find a set of boxes"],
-    ...["children_of children by 5", "related boxes"],
+    "find children by 5",
   ])
     expect({ name, text: before.get(name) }).toMatchObject({
       text: expect.stringMatching(/mine|my box/),
@@ -376,18 +373,12 @@ test("the functions of other roles, of API keys and of other apps reject the pro
   await expect(other).rejects.toMatchObject({ code: "RH401" });
   const { view: _, ...plain } = set;
   // Neither do they as the functions of a set or of related rows.
-  const key = (table: string, endpoint: "find" | "related") => functionOf(schema, table, endpoint);
+  const { view: _boxes, ...boxes } = setOf("boxes") as typeof set;
   for (const plan of [
     ofSet(functionName(set, "find")),
-    ofSet(key("boxes", "find")),
-    {
-      ...BASE,
-      related: [{ ...relation("boxes", "related", { of: 1 }), call: key("boxes", "related") }],
-    },
-    {
-      ...BASE,
-      related: [{ ...relation("notes", "related", { of: 1 }), call: functionName(set, "related") }],
-    },
+    ofSet(functionOf(schema, "boxes", "find")),
+    { ...BASE, related: [{ ...relation("boxes", { of: 1 }), set: setName(boxes) }] },
+    { ...BASE, related: [{ ...relation("notes", { of: 1 }), set: setName(set) }] },
   ])
     expect(await send("find", plan)).toStartWith("RH401");
   const ofKey = views.call(ada, "notes", { endpoint: "find", values }, { set: plain });

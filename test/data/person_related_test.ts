@@ -3,7 +3,7 @@ import { expect, test } from "bun:test";
 import { planFind } from "../../src/data/query/find_plan.ts";
 import { readListQuery } from "../../src/data/query/read_list_query.ts";
 import { defineSchema, type TableRules, t } from "../../src/schema/mod.ts";
-import { definitionFor, functionName, type RecordedTable } from "../../src/tables/catalog/mod.ts";
+import { definitionFor, type RecordedTable, setName } from "../../src/tables/catalog/mod.ts";
 import { openPersonViews, type TestCaller } from "../support/person_views.ts";
 import { openTestService } from "../support/service.ts";
 import { share } from "../support/share.ts";
@@ -33,9 +33,7 @@ type Row = Record<string, unknown>;
 const ids: Record<string, string> = {};
 const service = await share(openTestService({ service: { previews: ["filters", "live"] } }));
 const app = await service.makeApp(schema);
-const views = await share(
-  openPersonViews(service, { app, schema, rules }, ["find", "walk", "related", "children_of"]),
-);
+const views = await share(openPersonViews(service, { app, schema, rules }, ["find", "walk"]));
 const ada = await views.makeCaller("member");
 const bob = await views.makeCaller("member");
 const post = async (table: string, name: string, json: Row) => {
@@ -70,13 +68,12 @@ async function list(
   const { plan, values } = planFind(read, table, { appId: app.id, person: undefined });
   // The functions of the caller's role.
   let named = plan;
-  for (const { name: of } of views.tables)
-    for (const endpoint of ["find", "related", "children_of"] as const) {
-      const set = views.find(of, caller.role);
-      const definition = tableOf(of, caller.role)?.definition;
-      if (set !== undefined && definition !== undefined)
-        named = named.replaceAll(functionName(definition, endpoint), functionName(set, endpoint));
-    }
+  for (const { name: of } of views.tables) {
+    const set = views.find(of, caller.role);
+    const definition = tableOf(of, caller.role)?.definition;
+    if (set !== undefined && definition !== undefined)
+      named = named.replaceAll(setName(definition), setName(set));
+  }
   const found = await views.call(caller, name, {
     endpoint: "find",
     values: { plan: change(named), values, bytes: 8_000_000, known: "" },
@@ -85,19 +82,16 @@ async function list(
 }
 
 test("functions of an API key, and of another role, reject the person", async () => {
-  const plain = (of: string, endpoint: "find" | "related") =>
-    functionName(
-      views.tables.find(({ name }) => name === of) ?? { name: of, columns: [] },
-      endpoint,
-    );
+  const plain = (of: string) =>
+    setName(views.tables.find(({ name }) => name === of) ?? { name: of, columns: [] });
   const set = views.find("projects", "member");
   if (set === undefined) throw new Error("no view");
   const related = list(ada, "todos", "select=title,project(name)", (plan) =>
-    plan.replaceAll(functionName(set, "related"), plain("projects", "related")),
+    plan.replaceAll(setName(set), plain("projects")),
   );
   await expect(related).rejects.toMatchObject({ code: "RH401" });
   const ofSet = list(ada, "todos", "project.name=like.*", (plan) =>
-    plan.replaceAll(functionName(set, "find"), plain("projects", "find")),
+    plan.replaceAll(setName(set), plain("projects")),
   );
   await expect(ofSet).rejects.toMatchObject({ code: "RH401" });
 });

@@ -199,14 +199,6 @@ describe("plans of the thief's own", () => {
       for (const [endpoint, rest] of [
         ["find_groups", `'${JSON.stringify({ by: [number], max: [number] })}', '{}', 1000000, ''`],
         [
-          "related",
-          `array['${bobs.id}'::uuid], '${JSON.stringify({ picked: [number], bytes: 1e6 })}'`,
-        ],
-        [
-          "children_of",
-          `array['${bobs.id}'::uuid], '${JSON.stringify({ picked: [number], limit: 10, bytes: 1e6, ...by(number), by: number })}'`,
-        ],
-        [
           "walk",
           `'', false, null, null, null, 100, '{${number}}', '{${number}}', 'x', 1000000, '', null`,
         ],

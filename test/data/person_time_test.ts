@@ -52,7 +52,7 @@ const service = await share(
   openTestService({ service: { ...UNGUARDED, previews: ["filters", "live"] } }),
 );
 const app = await service.makeApp(schema);
-const endpoints = ["list", "find", "walk", "find_groups", "delete_found", "children_of"] as const;
+const endpoints = ["list", "find", "walk", "find_groups", "delete_found"] as const;
 const views = await share(openPersonViews(service, { app, schema, rules }, endpoints));
 const me = crypto.randomUUID();
 for (const role of [...ROLES, "member"]) callers[role] = await views.makeCaller(role, { id: me });

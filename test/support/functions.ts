@@ -18,6 +18,11 @@ export function functionOf(schema: unknown, table: string, name: SetFunction): s
   return functionName(findDeclared(schema, table), name);
 }
 
+/** Returns the start of the names of a set's functions. */
+export function setOf(schema: unknown, table: string): string {
+  return setName(findDeclared(schema, table));
+}
+
 function findDeclared(schema: unknown, table: string): TableDefinition {
   const declared = definitionOf(schema).tables.find(({ name }) => name === table);
   if (declared === undefined) throw new Error(`The schema has no table ${table}`);

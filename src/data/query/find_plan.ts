@@ -9,6 +9,7 @@ import {
   queryColumns,
   type RecordedTable,
   referenceColumns,
+  setName,
 } from "../../tables/catalog/mod.ts";
 import { LIST_BYTES } from "../deps.ts";
 import {
@@ -241,7 +242,7 @@ function numberColumns(set: ColumnSet) {
 
 const PARTS: readonly Term["part"][] = ["start", "rest"];
 
-/** The relations as `rowhouse.related_members` reads them. */
+/** The relations as `rowhouse.find_related` reads them. */
 export function planRelated(
   related: readonly Relation[],
   { definition }: Pick<RecordedTable, "definition">,
@@ -251,9 +252,8 @@ export function planRelated(
   const references = referenceColumns(definition).map(({ name }) => name);
   return related.map(({ name, table, column, select, related: nested, children }) => {
     const { numberOf, numberOfTerm } = numberColumns(table.definition);
-    const call = functionName(table.definition, children === undefined ? "related" : "children_of");
     const common = {
-      ...{ call, name, picked: select.map(numberOf), bytes },
+      ...{ set: setName(table.definition), name, picked: select.map(numberOf), bytes },
       related: planRelated(nested, table, bytes),
     };
     if (children === undefined) return { ...common, of: references.indexOf(column.name) + 1 };

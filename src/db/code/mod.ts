@@ -23,6 +23,7 @@ import {
   renderAuditActions,
   renderSwitches,
 } from "../switches.ts";
+import { KIND_TERMS } from "./kind_terms.ts";
 import { type Code, readCode } from "./statements.ts";
 import { defineVisitorFunctions, readActions, renderDispatcher } from "./visitor_functions.ts";
 
@@ -37,6 +38,7 @@ const CONSTANTS: Readonly<Record<string, unknown>> = {
   LISTENING_SWITCHES: quoteLiteral(
     `{${APP_SWITCH_NAMES.filter((name) => describeSwitch(name).hasListeners).join(",")}}`,
   ),
+  KIND_TERMS: quoteLiteral(JSON.stringify(KIND_TERMS)),
   LIVE_BIT: APP_SWITCHES.live.proofBit,
   PERSON_BIT,
   PREVIEW_SWITCHES: APP_SWITCH_NAMES.filter((name) => describeSwitch(name).preview !== undefined)

@@ -150,8 +150,6 @@ const ARGUMENTS = {
   plan: "text",
   /** The values of a query's conditions. */
   values: "texts",
-  /** The columns, path, limits and further relations of related rows, as JSON: columns by number. */
-  relation: "text",
   /** The name of the index along which a walk reads the page; empty: the primary key. */
   index: "text",
   isDescending: "bool",
@@ -203,8 +201,6 @@ const OF_ENDPOINT = {
   delete: { scope: "data:write", values: ["id", "match"] },
   find: { scope: "data:read", values: ["plan", "values", "bytes", "known"] },
   find_groups: { scope: "data:read", values: ["plan", "values", "bytes", "known"] },
-  related: { scope: "data:read", values: ["ids", "relation"] },
-  children_of: { scope: "data:read", values: ["ids", "relation"] },
   walk: {
     scope: "data:read",
     values: [

@@ -29,8 +29,6 @@ const PERSON_ENDPOINTS: Readonly<Record<Endpoint, (view: View) => boolean>> = {
   delete: deletes,
   find: reads,
   find_groups: reads,
-  related: reads,
-  children_of: reads,
   walk: reads,
   upsert: (view) => creates(view) && updates(view),
   update_keyed: updates,

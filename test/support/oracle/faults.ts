@@ -35,7 +35,7 @@ const WRITES = [
   ...["create", "create_many", "create_group", "update", "update_many", "upsert"],
   ...["update_found", "terms"],
 ] as const;
-const READS = ["get", "list", "find", "walk", "find_groups", "related", "children_of"] as const;
+const READS = ["get", "list", "find", "walk", "find_groups"] as const;
 const NAMES: readonly RuleName[] = ["read", "create", "from", "to", "delete"];
 const always = "true";
 
@@ -129,7 +129,7 @@ export const FAULTS: Readonly<Record<string, Fault>> = {
       }),
   },
   "related rows ignore the rule of their table": {
-    endpoints: ["related", "children_of"],
+    endpoints: ["terms"],
     players: ["query", "update", "create"],
     swaps: (set) => swapRules(set, ["read"], { ...set.view, read: [{}] }),
   },

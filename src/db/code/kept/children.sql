@@ -92,3 +92,54 @@ return rowhouse.view_children_statement(source, 'true', targets, types, members,
 
 grant execute on function rowhouse.children_statement, rowhouse.view_children_statement
   to rowhouse_tenant;
+
+-- Of pages: for each row its members with related rows, such as "project":{…},"todos":{…}: an empty text
+-- without relations, null if the related rows are too large. A relation has the function ("call"),
+-- the name of the member ("name"), and for a reference its number ("of"). "refs" has the
+-- references of each row.
+create function rowhouse.related_members(app uuid, proof bytea, relations jsonb, ids uuid[],
+  refs uuid[]) returns text[]
+language plpgsql stable set search_path = pg_catalog, pg_temp as $$
+declare
+  members text[] := array_fill(''::text, array[coalesce(cardinality(ids), 0)]);
+  targets constant text := 'select api.%I($1, $2, $3, $4)::text[]';
+  relation jsonb;
+  called uuid[];
+  keys uuid[];
+  texts text[];
+begin
+  if coalesce(cardinality(ids), 0) = 0 or relations is null then
+    return members;
+  end if;
+  for relation in
+    select value from jsonb_array_elements(relations) with ordinality order by ordinality
+  loop
+    if (relation ->> 'call' ~ '_(related|children_of|children)$') is not true then
+      raise exception 'no such function' using errcode = 'RH022';
+    end if;
+    keys := ids;
+    called := ids;
+    if relation ? 'of' then
+      keys := array(select unnest(refs[:][(relation ->> 'of')::int4:(relation ->> 'of')::int4]));
+      -- Each row once, in the order of the page, so that the first rows fit.
+      called := array(select key from unnest(keys) with ordinality as listed (key, n)
+        where key is not null group by key order by min(n));
+    end if;
+    execute format(targets, relation ->> 'call') into texts
+    using app, proof, called, relation::text;
+    if relation ? 'of' then
+      texts := array(select case when listed.key is null then 'null' else found.text end
+        from unnest(keys) with ordinality as listed (key, n)
+        left join unnest(called, texts) as found (key, text) on found.key = listed.key
+        order by n);
+    end if;
+    members := array(
+      select member || case when member = '' then '' else ',' end
+        || to_json(relation ->> 'name')::text || ':' || text
+      from unnest(members, texts) with ordinality as listed (member, text, n) order by n);
+  end loop;
+  return members;
+end
+$$;
+
+grant execute on function rowhouse.related_members to rowhouse_tenant;

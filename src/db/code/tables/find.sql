@@ -280,32 +280,27 @@ begin
 end
 $$;
 
--- The children of each parent: the number of its parent and its id, in the order of the relation,
--- and the numbers of the parents with more. "by" numbers the reference. "seen" is the condition on
--- "$t" for the rows that a person sees: it is compared before the order and the limit.
-create function find.children(app uuid, parents uuid[], source text, seen text,
-  columns text[], relation jsonb, who uuid, out owners int4[], out ids uuid[], out longer int4[])
+-- The first children of each parent, in an order: the number of its parent and its place, and the
+-- numbers of the parents with more. "by_reference" is the reference, "seen" the condition for the
+-- rows that the caller sees: it is compared before the order and the limit. "$2" is the person. The
+-- functions in the list of sources keep the order of the parents and of their children.
+create function find.children(app uuid, who uuid, parents uuid[], most int4, name text, seen text,
+  by_reference text, in_order text, out owners int4[], out places tid[], out longer int4[])
 language plpgsql stable security definer set search_path = pg_catalog, pg_temp as $$
 declare
-  most constant int4 := (relation ->> 'limit')::int4;
-  rows_of text := format('select * from %s as "$t"'
-    ' where "$t"."app_id" operator(pg_catalog.=) (select $1)'
-    ' and %s operator(pg_catalog.=) "$i"."$id"', source, columns[(relation ->> 'by')::int4]);
+  rows_of text := format('select "$t".*, "$t"."ctid" as "$place" from data.%I as "$t"'
+    ' where "$t"."app_id" = (select $1) and %s = "$i"."$id"', name, by_reference);
 begin
   if seen <> 'true' then
     rows_of := format('select * from (%s offset 0) as "$t" where %s offset 0', rows_of, seen);
   end if;
-  execute format('select pg_catalog.array_agg("$n" order by "$n", "$m")'
-    ' filter (where "$m" operator(pg_catalog.<=) $3),'
-    ' pg_catalog.array_agg("id" order by "$n", "$m")'
-    ' filter (where "$m" operator(pg_catalog.<=) $3),'
-    ' pg_catalog.array_agg("$n") filter (where "$m" operator(pg_catalog.>) $3)'
-    ' from (select "$i"."$n", "$c"."id", "$c"."$m"'
-    ' from pg_catalog.unnest($2) with ordinality as "$i" ("$id", "$n") cross join lateral ('
-    'select "$t"."id", pg_catalog.row_number() over () as "$m" from (select "$t"."id" from (%s)'
-    ' as "$t"%s limit $3 operator(pg_catalog.+) 1) as "$t") as "$c") as "$t"',
-    rows_of, rowhouse.query_order(columns, relation -> 'sort'))
-  into owners, ids, longer using app, parents, most, null::uuid[], who;
+  execute format('select array_agg("$i"."$n"::int4) filter (where "$p"."$m" <= $4),'
+    ' array_agg("$p"."$place") filter (where "$p"."$m" <= $4),'
+    ' array_agg("$i"."$n"::int4) filter (where "$p"."$m" > $4)'
+    ' from unnest($3) with ordinality as "$i" ("$id", "$n"), unnest(array(select "$t"."$place"'
+    ' from (%s) as "$t"%s limit $4 + 1)) with ordinality as "$p" ("$place", "$m")',
+    rows_of, in_order)
+  into owners, places, longer using app, who, parents, most;
 end
 $$;
 

@@ -2,6 +2,52 @@
 -- (src/tables/sql/functions/terms_body.ts), so that a session keeps nothing of a table that it used.
 -- They belong to rowhouse_tenant, so that row security applies, and only they use the functions here.
 
+-- A term of a column, one of "queried" in the terms of a set: what its kind says about "$value" in statements
+-- (src/db/code/kind_terms.ts). In PL/pgSQL, because PostgreSQL plans functions in SQL at each use.
+create function rowhouse.column_term(item jsonb, term text) returns text
+language plpgsql immutable set search_path = pg_catalog, pg_temp as $$
+begin
+  return replace(${KIND_TERMS}::jsonb -> (item ->> 'kind') ->> term, '"$value"',
+    concat('"$t".', quote_ident(item ->> 'name')));
+end
+$$;
+
+-- A value that is compared and sorted, as plans number them: the columns, then the parts of their
+-- values that an index contains. Null for other numbers.
+create function rowhouse.sort_term(columns jsonb, number int4) returns text
+language plpgsql immutable set search_path = pg_catalog, pg_temp as $$
+declare
+  place constant int4 := case when number > 0 then number - 1 end;
+  count constant int4 := jsonb_array_length(columns);
+begin
+  return rowhouse.column_term(columns -> (place % count),
+    (array['value', 'start', 'rest'])[place / count + 1]);
+end
+$$;
+
+-- An order as SQL: a list of [number, whether it descends, whether its nulls are then last].
+create function rowhouse.render_order(columns jsonb, keys jsonb) returns text
+language plpgsql immutable set search_path = pg_catalog, pg_temp as $$
+declare
+  rendered text;
+  key jsonb;
+begin
+  for key in select value from jsonb_array_elements(keys) loop
+    rendered := coalesce(rendered || ', ', ' order by ')
+      || rowhouse.sort_term(columns, (key ->> 0)::int4)
+      || case when (key ->> 1)::bool then ' desc' else '' end
+      || case when (key ->> 2)::bool then ' nulls last' else '' end;
+    exit when rendered is null;
+  end loop;
+  if rendered is null then
+    raise exception 'no such order' using errcode = 'RH022';
+  end if;
+  return rendered;
+end
+$$;
+grant execute on function rowhouse.column_term, rowhouse.sort_term,
+  rowhouse.render_order to rowhouse_tenant;
+
 -- Begins a call: sets the app and how PostgreSQL plans, reads the terms of the set, and looks for a
 -- live proof with these scopes, in bits. The set says who may call: keys, or people of its roles.
 -- Sets what the listeners of the table hear of a write: nothing if neither live updates nor the

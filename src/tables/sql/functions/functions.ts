@@ -38,7 +38,6 @@ import {
   setTenant,
 } from "./function_terms.ts";
 import { listBody } from "./list_body.ts";
-import { childrenBody, relatedBody } from "./related_bodies.ts";
 import { termsBody } from "./terms_body.ts";
 import { andVisible, WHO } from "./view_terms.ts";
 import { walkBody } from "./walk_body.ts";
@@ -60,8 +59,6 @@ const BODIES: Readonly<Record<OwnEndpoint, (table: ServedSet, site: FunctionSite
   delete: deleteBody,
   find: findBody,
   find_groups: findGroupsBody,
-  related: relatedBody,
-  children_of: childrenBody,
   walk: walkBody,
   upsert: upsertBody,
   update_found: updateWhereBody,

@@ -52,7 +52,7 @@ type Parts = {
  */
 export function findRelated({ app, proof }: { app: string; proof: string }): string {
   return `if "$related" is not null and "$returned" > 0 then
-    "$members" := rowhouse.related_members(${app}, ${proof}, "$related",
+    "$members" := rowhouse.find_related(${app}, ${proof}, "$related",
       "$ids"[1:"$returned"], "$refs"[1:"$returned"]);
     "$returned" := coalesce(array_position("$members", null) - 1, "$returned");
     if "$returned" = 0 then

@@ -8,7 +8,7 @@
  * @module
  */
 
-import { type ColumnSet, watchedTables } from "../../catalog/mod.ts";
+import { type ColumnSet, queryColumns, watchedTables } from "../../catalog/mod.ts";
 import { outputs, rowSize } from "./function_terms.ts";
 import { isVisible, WHO } from "./view_terms.ts";
 import { type WriteTerms, writeTerms } from "./writes/write_terms.ts";
@@ -23,6 +23,8 @@ type Terms = WriteTerms & {
   readonly roles?: readonly string[];
   /** The tables whose changes can change what a person sees. */
   readonly watched?: readonly string[];
+  /** The id and the columns that the caller sees, as plans number them. */
+  readonly queried: readonly QueriedColumn[];
   /** The values of the columns that the caller sees. */
   readonly outputs: string;
   /** About the bytes of a row's text. */
@@ -31,11 +33,23 @@ type Terms = WriteTerms & {
   readonly read: string;
 };
 
+/** A column, with its place in a row. */
+type QueriedColumn = {
+  readonly name: string;
+  readonly kind: string;
+  readonly place: number;
+};
+
 function makeTerms(table: ColumnSet): Terms {
   const { name, view } = table;
   return {
     table: name,
     ...(view && { app: view.app, roles: view.roles, watched: watchedTables(view) }),
+    queried: queryColumns(table).map(({ name: column, kind }) => ({
+      name: column,
+      kind,
+      place: table.columns.findIndex((own) => own.name === column),
+    })),
     outputs: outputs(table),
     size: rowSize(table, "$t"),
     read: isVisible(table),
