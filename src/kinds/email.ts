@@ -18,7 +18,6 @@ function isEmail(text: string): boolean {
 }
 
 export const emailValue: ValueKind = {
-  since: "0.2.0",
   compared: "values",
   default: { wanted: 'must be an address such as "ada@example.org"' },
   read: (value: unknown) =>
@@ -46,6 +45,7 @@ export const emailCompare: Compare = (a, b) =>
 const PATTERN = quoteLiteral(EMAIL_PATTERN);
 
 export const emailSql: SqlKind = /* @__PURE__ */ Object.assign({}, stringSql, {
+  since: "0.2.0",
   fromText: {
     check: (text: string) =>
       `(pg_catalog.length(${text}) <= ${EMAIL_MAX_CHARS} and ${text} ~ ${PATTERN})`,

@@ -78,8 +78,6 @@ export type OffsetOf = (local: string) => string;
 type JsonSchema = { readonly [keyword: string]: unknown };
 
 export type ValueKind = {
-  /** The first release that knows the kind. Without it, 0.1.0. */
-  readonly since?: string;
   /** The parts of a declaration that only this kind has: their keys, and how they are read. */
   readonly details?: {
     readonly keys: readonly string[];
@@ -142,6 +140,8 @@ type Computed<Part> = Readonly<Record<string, Part>>;
 export type Render = (expression: string) => string;
 
 export type SqlKind = {
+  /** The first release that knows the kind. Without it, 0.1.0. Not beside the values: scripts of pages, which have these, name no release. */
+  readonly since?: string;
   /** The type, and how PostgreSQL prints it. `undefined`: each column has its own type. */
   readonly type: { readonly name: string; readonly printed: string } | undefined;
   /** Max bytes of a value in an index, padding included; `undefined`: unbounded, so that an index has a prefix or digest. */

@@ -44,7 +44,6 @@ function toUrl(typed: string): string {
 }
 
 export const urlValue: ValueKind = {
-  since: "0.2.0",
   compared: "values",
   default: { wanted: 'must be an address such as "https://example.org/path"' },
   read: (value: unknown) =>
@@ -67,6 +66,7 @@ export const urlValue: ValueKind = {
 };
 
 export const urlSql: SqlKind = /* @__PURE__ */ Object.assign({}, stringSql, {
+  since: "0.2.0",
   fromText: {
     check: (text: string) =>
       `(pg_catalog.length(${text}) <= ${MAX_CHARS} and ${text} ~ ${quoteLiteral(PATTERN)})`,

@@ -7,7 +7,7 @@
  */
 import { createHash } from "node:crypto";
 import { describeUnreadable } from "../../format.ts";
-import { VALUES } from "../../kinds/mod.ts";
+import { SQL } from "../../kinds/mod.ts";
 import { type Definition, QUOTAS, readDefinition } from "../../schema/mod.ts";
 import { canonicalJson, tryParseJson } from "../../std/json.ts";
 import { jsonDepth } from "../../std/json_depth.ts";
@@ -41,7 +41,7 @@ export type Migration = {
 /** The first release that knows all kinds of columns; `undefined`: every release. */
 export function findSince(tables: Definition["tables"]): string | undefined {
   const since = tables.flatMap(({ columns }) =>
-    columns.flatMap(({ kind }) => VALUES[kind].since ?? []),
+    columns.flatMap(({ kind }) => SQL[kind].since ?? []),
   );
   return since.sort(compareVersions).at(-1);
 }
