@@ -10,7 +10,6 @@ const OTHERS = [
   "find",
   "walk",
   "find_groups",
-  "upsert",
   "update_found",
   "delete_found",
 ] as const;
@@ -20,6 +19,7 @@ const OTHERS = [
  */
 export const SHARED_ENDPOINTS = {
   changes: "read_changes",
+  upsert: "upsert_rows",
   update_keyed: "update_keyed_rows",
 } as const;
 
@@ -48,6 +48,8 @@ export const FORMER_ENDPOINTS = {
   groups: `${PLANNED}, pg_catalog.int4, pg_catalog.text`,
   children: "pg_catalog.uuid, pg_catalog.bytea, pg_catalog.uuid[], pg_catalog.text",
   related: "pg_catalog.uuid, pg_catalog.bytea, pg_catalog.uuid[], pg_catalog.text",
+  upsert:
+    "pg_catalog.uuid, pg_catalog.bytea, pg_catalog.uuid[], pg_catalog.text, pg_catalog.int4[], pg_catalog.text[], pg_catalog.int4[], pg_catalog.bool, pg_catalog.int4, pg_catalog.bytea",
   changes: "pg_catalog.uuid, pg_catalog.bytea, pg_catalog.text, pg_catalog.int4, pg_catalog.int4",
   update_where: `${PLANNED}, pg_catalog.int4, pg_catalog.bool, pg_catalog.bool, pg_catalog.text, pg_catalog.int4, pg_catalog.bytea`,
   delete_where: `${PLANNED}, pg_catalog.int4, pg_catalog.bool, pg_catalog.bool, pg_catalog.bytea`,

@@ -4,7 +4,7 @@ import postgres from "postgres";
 import { readRows } from "../../src/db/mod.ts";
 import { defineSchema, t } from "../../src/schema/mod.ts";
 import { buffersOf, EXPLAIN, freezeStatistics } from "../support/buffers.ts";
-import { functionOf } from "../support/functions.ts";
+import { renderCall } from "../support/functions.ts";
 import { openOnVersion, POSTGRES_VERSIONS } from "../support/postgres_versions.ts";
 import { proofOf } from "../support/proof.ts";
 import { type TestApp, type TestService, UNGUARDED } from "../support/service.ts";
@@ -61,8 +61,11 @@ describe.each(POSTGRES_VERSIONS)("on $name", ({ isDebian }) => {
   async function measure(columns: string, rows: readonly object[], isIgnored = false) {
     const { unique, name } = INDEXES[columns] ?? { unique: "", name: "" };
     const ids = rows.map(() => Bun.randomUUIDv7()).sort();
-    const call = `select api.${JSON.stringify(functionOf(schema, "parts", "upsert"))}($1, ${proofOf(app.key)},
-      $2::text::uuid[], $3, $4::text::int4[], $5::text::text[], $6::text::int4[], $7, 8388608, null)`;
+    const call = `select ${renderCall(schema, "parts", "upsert", {
+      ...{ app: "$1", proof: proofOf(app.key) },
+      values:
+        "$2::text::uuid[], $3, $4::text::int4[], $5::text::text[], $6::text::int4[], $7, 8388608, null",
+    })}`;
     const explained = await login.unsafe(`${EXPLAIN} ${call}`, [
       ...[app.id, `{${ids}}`, JSON.stringify(rows), unique],
       ...[`{${name}__key,${name}__search_key}`, `{${rows.map((_, n) => n + 1)}}`, isIgnored],

@@ -68,7 +68,7 @@ const listIssues = () =>
     return [...issues, ...(await makeCheckBodies(admin)("")), ...drift];
   });
 
-test("an earlier process lists with conditions, in groups, with related rows, and writes by condition", async () => {
+test("an earlier process lists with conditions, in groups, with related rows, writes by condition, and upserts", async () => {
   const { keys, sessions } = stage.frozen.world;
   const [earlier, ours] = [await start(stage.program), await start(ROOT)];
   const ask = (serving: Serving, path: string, sent = {}, key: string = keys.wiki) =>
@@ -94,6 +94,15 @@ test("an earlier process lists with conditions, in groups, with related rows, an
   expect(await ask(earlier, `${DB}/pages?title=eq.second`, { method: "DELETE" })).toMatchObject({
     ...{ status: 200, text: '{"count":1}' },
   });
+  const upsert = async (serving: Serving, title: string) => {
+    const sent = { method: "POST", json: { slug: "upserted", title } };
+    return (await ask(serving, `${DB}/pages?onConflict=slug`, sent)).status;
+  };
+  expect([
+    await upsert(earlier, "made"),
+    await upsert(ours, "changed"),
+    await upsert(earlier, "again"),
+  ]).toEqual([201, 200, 200]);
   await earlier.stop();
   await ours.stop();
 }, 120_000);

@@ -32,7 +32,7 @@ type Fault = {
 };
 
 const WRITES = [
-  ...["create", "create_many", "create_group", "update", "update_many", "upsert"],
+  ...["create", "create_many", "create_group", "update", "update_many"],
   ...["update_found", "terms"],
 ] as const;
 const READS = ["get", "list", "find", "walk", "find_groups"] as const;
@@ -41,7 +41,7 @@ const always = "true";
 
 export const FAULTS: Readonly<Record<string, Fault>> = {
   "a change is not checked after it": {
-    endpoints: ["update", "update_many", "update_found", "upsert"],
+    endpoints: ["update", "update_many", "update_found"],
     players: ["update", "updateMany", "updateWhere", "upsert", "create"],
     edit: (text) => text.replaceAll(/if not "\$ok" then/g, "if false then"),
     service: {
@@ -104,7 +104,7 @@ export const FAULTS: Readonly<Record<string, Fault>> = {
     swaps: (set) => rewriteAll(set, withoutWhere),
   },
   "an upsert ignores the state before it": {
-    endpoints: ["upsert"],
+    endpoints: ["terms"],
     players: ["upsert", "update", "create"],
     swaps: (set) =>
       swapRules(set, ["from"], {

@@ -98,25 +98,36 @@ language plpgsql stable set search_path = pg_catalog, pg_temp as $$
 declare
   plain constant jsonb := '{"terms": "\"$name\"", "rows": "\"$name\" is not null",
     "match": "\"$name\" = \"$own\".\"$name\""}';
+  number int4;
+  named jsonb;
+  part jsonb;
+  name text;
+  key text;
+  is_searched boolean := true;
 begin
-  form := (select max(listed.n) from unnest(indexes) with ordinality as listed (name, n)
-    join pg_index on indexrelid = to_regclass('data.' || quote_ident(name)) where indisvalid);
-  select '"app_id", ' || string_agg(filled ->> 'terms', ', '),
-      string_agg(filled ->> 'rows', ' and '),
-      case when bool_and(filled ->> 'match' is not null
-          and (is_found or form <> 2 or not named ? 'key')) then
-        string_agg(filled ->> 'match', ' and ') end,
-      string_agg((named ->> 'name') || ' ' || (named ->> 'type'), ', ')
-    into conflict, rows, match, types
-    from (
-      select named, (select jsonb_object_agg(key, replace(replace(value,
-          '"#$name"', coalesce(named ->> 'key', '')), '"$name"', named ->> 'name'))
-        from jsonb_each_text(case when terms -> 'kinds' ? (named ->> 'kind')
-          then terms -> 'kinds' -> (named ->> 'kind') -> (form - 1) else plain end)) as filled
-      from unnest(numbers) as listed (number) cross join lateral (
-        select case when number > 0 then terms -> 'columns' -> (number - 1) end as named) as known
-    ) as listed;
-  if conflict is null then
+  form := (select max(listed.n) from unnest(indexes) with ordinality as listed (index, n)
+    join pg_index on indexrelid = to_regclass('data.' || quote_ident(index)) where indisvalid);
+  conflict := '"app_id"';
+  foreach number in array numbers loop
+    named := case when number > 0 then terms -> 'columns' -> (number - 1) end;
+    part := case when terms -> 'kinds' ? (named ->> 'kind')
+      then terms -> 'kinds' -> (named ->> 'kind') -> (form - 1) else plain end;
+    name := named ->> 'name';
+    key := coalesce(named ->> 'key', '');
+    conflict := conflict || ', ' || replace(replace(part ->> 'terms', '"#$name"', key), '"$name"', name);
+    rows := concat_ws(' and ', rows, replace(replace(part ->> 'rows', '"#$name"', key), '"$name"', name));
+    types := concat_ws(', ', types, name || ' ' || (named ->> 'type'));
+    if part ->> 'match' is null or (form = 2 and named ? 'key' and not is_found) then
+      is_searched := false;
+    else
+      match := concat_ws(' and ', match,
+        replace(replace(part ->> 'match', '"#$name"', key), '"$name"', name));
+    end if;
+  end loop;
+  if not is_searched then
+    match := null;
+  end if;
+  if rows is null or conflict is null then
     raise exception 'no such index' using errcode = 'RH021';
   end if;
 end
@@ -135,33 +146,26 @@ begin
 end
 $$;
 
--- The texts of rows, in the order of the ids, and whether the caller may have them and sees them.
+-- The texts of rows as the caller sees them, in the order of the ids, and whether the caller may
+-- have them. Of a row that the person does not see, everyone who wrote it may read the ids.
 create function rowhouse.read_set_rows(app uuid, person uuid, terms jsonb, ids uuid[],
-  out texts text[], out allowed boolean[], out seen boolean[])
+  out texts text[], out allowed boolean[])
 language plpgsql set search_path = pg_catalog, pg_temp as $$
 begin
-  execute format('select array_agg("$t"."$text" order by "$n"), array_agg("$t"."$ok" order by "$n"),
-      array_agg("$t"."$seen" order by "$n")
+  execute format('select array_agg("$t"."$text" order by "$n"), array_agg("$t"."$ok" order by "$n")
     from unnest($3) with ordinality as "$i" ("$id", "$n") left join lateral (
-      select (select row_to_json("$o")::text from (select %s) as "$o") as "$text",
-        coalesce(%s, false) as "$ok", coalesce(%s, false) as "$seen" from data.%I as "$t"
+      select %s as "$text", coalesce(%s, false) as "$ok" from data.%I as "$t"
       where "$t"."app_id" = $1 and "$t"."id" = "$i"."$id" offset 0) as "$t" on true',
-    terms ->> 'outputs', terms ->> 'to', terms ->> 'read', terms ->> 'table')
-  into texts, allowed, seen using app, person, ids;
+    terms ->> 'text', terms ->> 'to', terms ->> 'table')
+  into texts, allowed using app, person, ids;
 end
 $$;
 
--- What everyone who wrote a row may read of it.
-create function rowhouse.short_row(app uuid, person uuid, id uuid) returns text
-language sql immutable set search_path = pg_catalog, pg_temp as $$
-  select concat('{"id":"', id, '"', ',"app_id":"' || case when person is not null then app end || '"',
-    '}')
-$$;
-
 -- Rejects rows that the person may not change, or whose owner the person names and is not, and
--- references to rows that the person does not read.
+-- if wanted references to rows that the person does not read.
 create function rowhouse.reject_changes(app uuid, person uuid, terms jsonb, ids uuid[],
-  bodies jsonb) returns void language plpgsql set search_path = pg_catalog, pg_temp as $$
+  bodies jsonb, has_references boolean) returns void
+language plpgsql set search_path = pg_catalog, pg_temp as $$
 declare
   field text;
   is_found boolean;
@@ -183,70 +187,106 @@ begin
       perform rowhouse.reject_rule(field);
     end if;
   end loop;
-  for reference in select jsonb_array_elements_text(terms -> 'references') loop
+  for reference in
+    select jsonb_array_elements_text(terms -> 'references') where has_references
+  loop
     execute reference using app, person, ids, bodies;
   end loop;
 end
 $$;
 
 -- Changes locked rows whose values differ: their texts as the caller sees them, in the order of the
--- ids, and which have changed. Rejects a state that no rule allows.
+-- ids, and which have changed. Rejects a state that no rule allows. Without bodies, rows remain. What
+-- a body has besides the columns of the set is never assigned.
 create function rowhouse.change_set_rows(app uuid, person uuid, terms jsonb, ids uuid[],
   bodies jsonb, changed_at timestamptz, out texts text[], out is_changed boolean[])
 language plpgsql set search_path = pg_catalog, pg_temp as $$
 declare
-  names constant text[] := array(select jsonb_array_elements_text(terms -> 'names'));
-  others text[] := '{}';
+  source constant text := format('data.%I', terms ->> 'table');
   written uuid[];
   rest uuid[] := ids;
   allowed boolean[];
-  seen boolean[];
   unchanged record;
 begin
-  if names <> '{}' then
-    -- Other columns that must have a value, of other sets.
-    others := array(select quote_ident(attname) from pg_attribute
-      where attrelid = format('data.%I', terms ->> 'table')::regclass and attnum > 0
-        and attnotnull and not attisdropped and attgenerated = ''
-        and attname <> all (names || array['app_id', 'id']));
-    execute format(terms ->> 'change',
-      (select string_agg(', ' || name, '') from unnest(others) as listed (name)),
-      (select string_agg(', "$t".' || name, '') from unnest(others) as listed (name)))
-    into written, texts, allowed, seen using app, person, ids, bodies, changed_at;
+  if bodies is null or terms ->> 'set' = '' then
+    null;
+  elsif cardinality(ids) = 1 then
+    execute format('update %1$s as "$t" set %2$s
+      from (select "$t" as "$was" from %1$s as "$t"
+        where "$t"."app_id" = $1 and "$t"."id" = $3 offset 0) as "$old"
+      cross join lateral (select $4 as "$body") as "$new"
+      cross join lateral jsonb_populate_record("$was", $4) as "$n"
+      where "$t"."app_id" = $1 and "$t"."id" = $3 and record_image_ne("$was", "$n")
+      returning array["$t"."id"], array[%3$s], array[coalesce(%4$s, false)]',
+      source, terms ->> 'set', terms ->> 'text', terms ->> 'to')
+    into written, texts, allowed using app, person, ids[1], bodies -> 0, changed_at;
+  else
+    -- An update promises no order. An insert does, and each of its rows meets its own, which is
+    -- locked: it inserts none.
+    execute (
+      select format('with "$row" as (
+          insert into %1$s as "$t" ("app_id", "id"%2$s)
+          select $1, "$new"."$id"%3$s from rows from (unnest($3), jsonb_array_elements($4))
+            with ordinality as "$new" ("$id", "$body", "$nth")
+          cross join lateral (select "$t" as "$was" from %1$s as "$t"
+            where "$t"."app_id" = $1 and "$t"."id" = "$new"."$id" offset 0) as "$old"
+          cross join lateral jsonb_populate_record("$was", "$body") as "$n"
+          where record_image_ne("$was", "$n") order by "$nth"
+          on conflict ("app_id", "id") do update set %4$s
+          returning "$t"."id" as "$id", %5$s as "$text", coalesce(%6$s, false) as "$ok")
+        select array_agg("$id"), array_agg("$text"), array_agg("$ok") from "$row"', source,
+        string_agg(format(', %I', attname), ''), string_agg(case when terms -> 'times' ? attname
+          then format(', case when "$body" ? %1$L then "$n".%1$I else $5 end', attname)
+          else format(', "$n".%I', attname) end, ''),
+        string_agg(format('%1$I = excluded.%1$I', attname), ', ')
+          filter (where terms -> 'names' ? attname),
+        terms ->> 'text', terms ->> 'to')
+      from pg_attribute where attrelid = source::regclass and attnum > 0 and not attisdropped
+        and attgenerated = '' and attname not in ('app_id', 'id'))
+    into written, texts, allowed using app, person, ids, bodies, changed_at;
+  end if;
+  if written is not null and cardinality(written) = cardinality(ids) then
+    rest := '{}';
+  elsif written is not null then
     rest := array(select listed.id from unnest(ids) with ordinality as listed (id, n)
       left join unnest(written) as changed (id) using (id) where changed.id is null order by n);
   end if;
   if rest <> '{}' then
-    select * into unchanged from rowhouse.read_set_rows(app, person, terms, rest);
+    unchanged := rowhouse.read_set_rows(app, person, terms, rest);
     texts := texts || unchanged.texts;
     allowed := allowed || unchanged.allowed;
-    seen := seen || unchanged.seen;
   end if;
-  if false = any (allowed) then
+  if bodies is not null and false = any (allowed) then
     perform rowhouse.reject_rule(null);
   end if;
-  select array_agg(case when is_seen then shown.text
-      else rowhouse.short_row(app, person, shown.id) end order by listed.n),
-      array_agg(shown.n <= coalesce(cardinality(written), 0) order by listed.n)
+  if written is null or rest = '{}' then
+    -- In the order of the ids.
+    is_changed := array_fill(written is not null, array[cardinality(ids)]);
+    return;
+  end if;
+  select array_agg(shown.text order by listed.n),
+      array_agg(shown.n <= cardinality(written) order by listed.n)
     into texts, is_changed
     from unnest(ids) with ordinality as listed (id, n)
-    join unnest(written || rest, texts, seen) with ordinality as shown (id, text, is_seen, n)
-      using (id);
+    join unnest(written || rest, texts) with ordinality as shown (id, text, n) using (id);
 end
 $$;
 
 -- Changes locked rows, all at once or one by one, so that the first error of a row counts. An error
 -- has the position of its row in the request, from 0.
 create function rowhouse.change_each(app uuid, person uuid, terms jsonb, ids uuid[], bodies jsonb,
-  positions int4[], bytes numeric, max_bytes int4, is_ruled boolean,
+  positions int4[], bytes numeric, max_bytes bigint, checks_references boolean,
   out texts text[], out is_changed boolean[])
 language plpgsql set search_path = pg_catalog, pg_temp as $$
 declare
   -- The time of a write that waits for another one must not be the earlier of both.
   changed_at constant timestamptz := clock_timestamp();
-  is_each boolean := terms ? 'isEach' or bytes > ${SINGLE_STEP_BYTES} or cardinality(ids) = 1;
+  total constant int4 := coalesce(cardinality(ids), 0);
+  step int4 := case when terms ? 'isEach' or bytes > ${SINGLE_STEP_BYTES} then 1 else total end;
   size bigint;
-  nth int4;
+  first int4;
+  part_ids uuid[];
+  part_bodies jsonb;
   part record;
   state text;
   broken text;
@@ -255,45 +295,38 @@ declare
 begin
   loop
     begin
-      if not is_each then
-        if is_ruled then
-          perform rowhouse.reject_changes(app, person, terms, ids, bodies);
-        end if;
-        select * into texts, is_changed
-          from rowhouse.change_set_rows(app, person, terms, ids, bodies, changed_at);
-        if (select sum(octet_length(text)) from unnest(texts) as listed (text)) > max_bytes then
-          perform rowhouse.reject_row(ids[1]);
-        end if;
-        exit;
-      end if;
       texts := '{}';
       is_changed := '{}';
       size := 0;
-      for n in 1 .. coalesce(cardinality(ids), 0) loop
-        nth := n;
-        if is_ruled then
-          perform rowhouse.reject_changes(app, person, terms, ids[n:n],
-            jsonb_build_array(bodies -> (n - 1)));
+      first := 1;
+      while first <= total loop
+        part_ids := ids[first:first + step - 1];
+        part_bodies := case when step = total then bodies
+          else jsonb_build_array(bodies -> (first - 1)) end;
+        if bodies is not null and terms ? 'roles' then
+          perform rowhouse.reject_changes(app, person, terms, part_ids, part_bodies,
+            checks_references);
         end if;
-        select * into part from rowhouse.change_set_rows(app, person, terms, ids[n:n],
-          jsonb_build_array(bodies -> (n - 1)), changed_at);
+        part := rowhouse.change_set_rows(app, person, terms, part_ids,
+          case when bodies is not null then part_bodies end, changed_at);
         texts := texts || part.texts;
         is_changed := is_changed || part.is_changed;
         -- Rows can be larger than the request, by any factor.
-        size := size + octet_length(texts[n]);
+        size := size + (select sum(octet_length(text)) from unnest(part.texts) as listed (text));
         if size > max_bytes then
-          perform rowhouse.reject_row(ids[n]);
+          perform rowhouse.reject_row(ids[first]);
         end if;
+        first := first + step;
       end loop;
       exit;
     exception when integrity_constraint_violation then
-      if is_each then
+      if step = 1 then
         get stacked diagnostics state = returned_sqlstate, broken = constraint_name,
           field = column_name, source = table_name;
         raise exception 'a row of a batch breaks a rule' using errcode = state,
-          constraint = broken, column = field, table = source, hint = positions[nth]::text;
+          constraint = broken, column = field, table = source, hint = coalesce(positions[first]::text, '');
       end if;
-      is_each := true;
+      step := 1;
     end;
   end loop;
 end
@@ -325,7 +358,7 @@ declare
   results text[] := array_fill('missing'::text, array[total]);
   response text;
 begin
-  select * into write from rowhouse.begin_write(app, proof, set_name, 3::smallint, sent_claim, null);
+  write := rowhouse.begin_write(app, proof, set_name, 3::smallint, sent_claim, null);
   if write.response is not null then
     return write.response;
   end if;
@@ -344,10 +377,10 @@ begin
   end if;
   loop
     begin
-      select * into met from rowhouse.find_met(app, write.person, terms, target, sought, true);
+      met := rowhouse.find_met(app, write.person, terms, target, sought, true);
       ids := met.ids;
-      select * into locked from rowhouse.lock_set_rows(app, terms, ids, 'no key update');
-      select * into met from rowhouse.find_met(app, write.person, terms, target, sought, true);
+      locked := rowhouse.lock_set_rows(app, terms, ids, 'no key update');
+      met := rowhouse.find_met(app, write.person, terms, target, sought, true);
       if not met.ids <@ ids then
         raise serialization_failure;
       end if;
@@ -362,10 +395,10 @@ begin
   end loop;
   select array_agg(id order by place), array_agg(place order by place) into ids, places
     from unnest(met.ids, met.places) as listed (id, place);
-  select * into done from rowhouse.change_each(app, write.person, terms, ids,
+  done := rowhouse.change_each(app, write.person, terms, ids,
     (select jsonb_agg(bodies -> (place - 1) order by place) from unnest(places) as listed (place)),
     (select array_agg(place - 1 order by place) from unnest(places) as listed (place)),
-    locked.bytes, max_bytes, terms ? 'roles');
+    locked.bytes, max_bytes, true);
   for n in 1 .. coalesce(cardinality(places), 0) loop
     texts[places[n]] := done.texts[n];
     results[places[n]] := case when done.is_changed[n] then 'updated' else 'unchanged' end;
@@ -408,6 +441,265 @@ begin
 end
 $$;
 
+-- Rejects new rows before their insert, because a row cannot be the membership that allows it:
+-- columns that the person cannot set, and references to rows that the person does not read.
+create function rowhouse.reject_new_rows(app uuid, person uuid, terms jsonb, ids uuid[],
+  bodies jsonb) returns void language plpgsql set search_path = pg_catalog, pg_temp as $$
+declare
+  field text;
+  reference text;
+begin
+  if terms ? 'closedNew' then
+    execute format('select %1$s from unnest($3, array(select jsonb_array_elements($4)))
+        as "$new" ("$id", "$body") where %1$s is not null limit 1', terms ->> 'closedNew')
+      into field using app, person, ids, bodies;
+    if field is not null then
+      perform rowhouse.reject_rule(field);
+    end if;
+  end if;
+  for reference in select jsonb_array_elements_text(terms -> 'newReferences') loop
+    execute reference using app, person, ids, bodies;
+  end loop;
+end
+$$;
+
+-- Creates rows, or updates those with the same values in a unique constraint: the rows and their
+-- results, in the order of the ids.
+--
+-- PostgreSQL finds a row by "on conflict": this search is exact in every form of an index, also
+-- under row security, and leaves no moment between the search and the insert. The insert only locks
+-- the rows that it meets, and notes their ids; then they are updated by their ids. So an unchanged
+-- row is never written.
+--
+-- A list first creates the rows that it does not find, in the order of its keys. Then it locks the
+-- rows that exist, in the order of their ids, as all writes of several rows do, and finds them
+-- again as above. So a write that waits for a key holds only rows that it created, and one that
+-- waits for a row waits for no key: they wait for each other instead of deadlocking.
+--
+-- What still collides (a row of other unique values that another upsert is creating, a row that is
+-- deleted in between) is done again alone: upserts of one app and table share a lock, and a
+-- repetition holds it alone.
+create function rowhouse.upsert_rows(app uuid, proof bytea, set_name text, ids uuid[], sent text,
+  numbers int4[], indexes text[], sequence int4[], is_ignored boolean, max_bytes int4,
+  sent_claim bytea) returns text
+language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
+declare
+  bodies constant jsonb := sent::jsonb;
+  total constant int4 := cardinality(ids);
+  write record;
+  terms jsonb;
+  is_person boolean;
+  is_alone_row boolean;
+  is_changed boolean;
+  target record;
+  on_conflict text;
+  step int4 := total;
+  places int4[];
+  done int4;
+  failed int4 := -1;
+  is_alone boolean := false;
+  is_last boolean;
+  is_tried boolean;
+  is_unseen boolean;
+  met_ids uuid[];
+  met_places int4[];
+  places_met int4[];
+  locked record;
+  bytes numeric;
+  repeats int4 := 0;
+  texts text[];
+  results text[];
+  size bigint;
+  part_ids uuid[];
+  part_bodies jsonb;
+  part_texts text[];
+  denied uuid[];
+  part record;
+  state text;
+  broken text;
+  field text;
+  source text;
+  response text;
+begin
+  write := rowhouse.begin_write(app, proof, set_name, 3::smallint, sent_claim, null);
+  if write.response is not null then
+    return write.response;
+  end if;
+  terms := write.terms;
+  is_person := terms ? 'roles';
+  is_alone_row := total = 1 and not is_person;
+  target := rowhouse.find_target(terms, numbers, indexes, false);
+  if terms ? 'isEach' then
+    step := 1;
+  end if;
+  loop
+    begin
+      done := 0;
+      places := sequence;
+      perform rowhouse.lock_upserts(app, terms ->> 'table', is_alone);
+      is_unseen := false;
+      size := 0;
+      bytes := 0;
+      texts := array_fill(null::text, array[total]);
+      results := array_fill('created'::text, array[total]);
+      is_last := total = 1;
+      is_tried := false;
+      met_ids := null;
+      loop
+        if total > 1 then
+          if met_ids is null then
+            select * into met_ids, met_places
+              from rowhouse.find_met(app, write.person, terms, target, bodies, false);
+          end if;
+          is_last := is_tried or cardinality(met_ids) = total;
+          if is_last then
+            locked := rowhouse.lock_set_rows(app, terms, met_ids, 'no key update');
+            if locked.total < cardinality(met_ids) then
+              -- Its key is free, and waiting for the key would hold the locks: the list begins
+              -- again without them.
+              raise serialization_failure using message = 'a row is gone';
+            end if;
+            bytes := locked.bytes;
+          end if;
+          places := array(select listed.nth from unnest(sequence) with ordinality as listed (nth, n)
+            left join unnest(met_places) as known (nth) using (nth)
+            where texts[listed.nth] is null and (is_last or known.nth is null) order by n);
+        end if;
+        on_conflict := format('on conflict (%s) where %s ', target.conflict, target.rows)
+          || case when is_last then format('do update set %1$I = "$t".%1$I where set_config(
+            ''rowhouse.met'', concat(current_setting(''rowhouse.met''), '','', excluded."id", %2$s,
+            "$t"."id"), true) is null', terms -> 'names' ->> 0, case when is_alone_row then
+            'case when record_image_ne("$t", jsonb_populate_record("$t", $4 -> 0)) then ''!'' else ''='' end'
+            else quote_literal(':') end) else 'do nothing' end;
+        while done < cardinality(places) loop
+          select array_agg(ids[nth] order by n), jsonb_agg(bodies -> (nth - 1) order by n)
+            into part_ids, part_bodies
+            from unnest(places[done + 1:done + step]) with ordinality as listed (nth, n);
+          perform set_config('rowhouse.met', '', true);
+          if is_person then
+            perform rowhouse.reject_new_rows(app, write.person, terms, part_ids, part_bodies);
+          end if;
+          if terms ? 'denied' then
+            execute terms ->> 'denied' into denied using app, write.person, part_ids, part_bodies;
+          end if;
+          execute format(terms ->> 'insert', on_conflict) into part_ids, part_texts
+            using app, write.person, part_ids, part_bodies;
+          if part_ids && denied then
+            perform rowhouse.reject_rule(null);
+          end if;
+          if is_person and part_ids is not null then
+            part_texts := (rowhouse.read_set_rows(app, write.person, terms, part_ids)).texts;
+          end if;
+          for part in select nth, text from unnest(part_ids, part_texts) as created (id, text)
+            join unnest(ids) with ordinality as listed (id, nth) using (id)
+          loop
+            texts[part.nth] := part.text;
+          end loop;
+          if is_alone_row and part_ids is null then
+            -- Of an API key: its functions for one row have plans.
+            is_changed := not is_ignored and substr(current_setting('rowhouse.met'), 38, 1) = '!';
+            part_ids := array[right(current_setting('rowhouse.met'), 36)::uuid];
+            if is_changed then
+              execute format('select api.%I($1, $2, $3, $4, $5, null, null)', set_name || '_update')
+                into response using app, proof, part_ids[1], (bodies -> 0)::text, max_bytes;
+            else
+              execute format('select api.%I($1, $2, $3, $4)', set_name || '_get')
+                into response using app, proof, part_ids[1], max_bytes;
+            end if;
+            texts[1] := response;
+            results[1] := case when is_ignored then 'ignored' when is_changed then 'updated'
+              else 'unchanged' end;
+            exit;
+          end if;
+          -- Each proposed id that met a row, with the id of that row.
+          select array_agg(nth order by n) as places, array_agg(right(pair, 36)::uuid order by n)
+              as ids, jsonb_agg(bodies -> (nth - 1)::int4 order by n) as bodies into part
+            from unnest(string_to_array(ltrim(current_setting('rowhouse.met', true), ','), ','))
+              with ordinality as noted (pair, n)
+            join unnest(ids) with ordinality as listed (id, nth) on id = left(pair, 36)::uuid;
+          if part.ids is not null then
+            if rowhouse.has_unseen(app, write.person, terms, part.ids) then
+              is_unseen := true;
+              raise unique_violation using message = 'a row has these values',
+                constraint = indexes[target.form], table = terms ->> 'table';
+            end if;
+            places_met := part.places;
+            part := rowhouse.change_each(app, write.person, terms, part.ids,
+              case when not is_ignored then part.bodies end, null, bytes, max_bytes - size, false);
+            for n in 1 .. cardinality(places_met) loop
+              texts[places_met[n]] := part.texts[n];
+              size := size + octet_length(part.texts[n]);
+              results[places_met[n]] := case when is_ignored then 'ignored'
+                when part.is_changed[n] then 'updated' else 'unchanged' end;
+            end loop;
+          end if;
+          done := done + step;
+        end loop;
+        exit when is_last;
+        is_tried := true;
+        done := 0;
+        if exists (select from unnest(places) as listed (nth) where texts[nth] is null) then
+          met_ids := null;
+        end if;
+      end loop;
+      exit;
+    exception when integrity_constraint_violation or cardinality_violation or deadlock_detected
+      or serialization_failure then
+      get stacked diagnostics state = returned_sqlstate, broken = constraint_name,
+        field = column_name, source = table_name;
+      is_alone := true;
+      if left(state, 2) = '40' then
+        repeats := repeats + 1;
+        -- Each repetition waits for the other upserts, so that more of them are a fault.
+        if repeats > 20 then
+          raise;
+        end if;
+      elsif step > 1 then
+        -- PostgreSQL does not report the row.
+        step := 1;
+      elsif not is_unseen and repeats < 20
+        and (broken = any (indexes) or places[done + 1] <> failed)
+      then
+        -- Another write can have stored the row since the search. PostgreSQL then reports another
+        -- constraint of the row, or the same constraint in another index, while its form is changed.
+        repeats := repeats + 1;
+        failed := places[done + 1];
+      else
+        raise exception 'a row of a batch breaks a rule' using errcode = state,
+          constraint = broken, column = field, table = source,
+          hint = (places[done + 1] - 1)::text;
+      end if;
+    end;
+  end loop;
+  response := rowhouse.join_results(texts, results);
+  -- A row on its own is sent without the rest.
+  if octet_length(case when total = 1 then array_to_string(texts, ',') else response end) > max_bytes
+  then
+    return rowhouse.reject_row(ids[1]);
+  end if;
+  if write.claim is not null then
+    perform rowhouse.complete_found_key(app, write.claim, response);
+  end if;
+  return response;
+end
+$$;
+
+-- Whether the caller does not see one of these rows.
+create function rowhouse.has_unseen(app uuid, person uuid, terms jsonb, ids uuid[]) returns boolean
+language plpgsql set search_path = pg_catalog, pg_temp as $$
+declare
+  is_found boolean := false;
+begin
+  if terms ->> 'read' <> 'true' then
+    execute format('select exists (select from unnest($3) as "$i" ("$id") where not exists (
+        select from data.%I as "$t"
+        where "$t"."app_id" = $1 and "$t"."id" = "$i"."$id" and (%s)))',
+      terms ->> 'table', terms ->> 'read') into is_found using app, person, ids;
+  end if;
+  return is_found;
+end
+$$;
+
 -- The response to a list: the texts of its rows, and their results.
 create function rowhouse.join_results(texts text[], results text[]) returns text
 language sql immutable set search_path = pg_catalog, pg_temp as $$
@@ -417,9 +709,11 @@ $$;
 
 grant execute on function rowhouse.begin_write, rowhouse.reject_set_write, rowhouse.hide_replayed,
   rowhouse.reject_closed, rowhouse.find_target, rowhouse.lock_set_rows, rowhouse.read_set_rows,
-  rowhouse.short_row, rowhouse.reject_changes, rowhouse.change_set_rows, rowhouse.change_each,
-  rowhouse.find_met, rowhouse.join_results to rowhouse_tenant;
+  rowhouse.reject_changes, rowhouse.change_set_rows, rowhouse.change_each, rowhouse.find_met,
+  rowhouse.reject_new_rows, rowhouse.has_unseen, rowhouse.join_results to rowhouse_tenant;
 grant create on schema rowhouse to rowhouse_tenant;
 alter function rowhouse.update_keyed_rows owner to rowhouse_tenant;
+alter function rowhouse.upsert_rows owner to rowhouse_tenant;
 revoke create on schema rowhouse from rowhouse_tenant;
-grant execute on function rowhouse.update_keyed_rows to rowhouse_service, rowhouse_data;
+grant execute on function rowhouse.update_keyed_rows, rowhouse.upsert_rows
+  to rowhouse_service, rowhouse_data;

@@ -45,7 +45,6 @@ import { createBody, createManyBody } from "./writes/create_bodies.ts";
 import { createGroupBody } from "./writes/create_group_body.ts";
 import { deleteBody, updateBody } from "./writes/update_bodies.ts";
 import { updateManyBody } from "./writes/update_many_body.ts";
-import { upsertBody } from "./writes/upsert_body.ts";
 import { deleteWhereBody, updateWhereBody } from "./writes/where_bodies.ts";
 
 const BODIES: Readonly<Record<OwnEndpoint, (table: ServedSet, site: FunctionSite) => string>> = {
@@ -60,7 +59,6 @@ const BODIES: Readonly<Record<OwnEndpoint, (table: ServedSet, site: FunctionSite
   find: findBody,
   find_groups: findGroupsBody,
   walk: walkBody,
-  upsert: upsertBody,
   update_found: updateWhereBody,
   delete_found: deleteWhereBody,
 };

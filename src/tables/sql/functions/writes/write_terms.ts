@@ -1,6 +1,6 @@
 /**
- * The terms with which functions of all tables write rows of a set. Their statements have the parameters $1 app, $2 person, $3 ids, $4 bodies
- * and $5 the time of the change; the body of a row is "$body".
+ * The terms with which functions of all tables write rows of a set. Their statements have the parameters $1 app, $2 person, $3 ids and $4
+ * bodies; the body of a row is "$body".
  *
  * @see ../../../../db/code/tables/writes.sql
  * @module
@@ -10,10 +10,12 @@ import { quoteLiteral, quoteName } from "../../../../db/mod.ts";
 import type { Kind } from "../../../../schema/mod.ts";
 import { type ColumnSet, canHaveKey, keyName } from "../../../catalog/mod.ts";
 import { sqlType } from "../../../plan/step.ts";
-import { input, isGiven, isRow, outputs } from "../function_terms.ts";
+import { callerOf } from "../caller_terms.ts";
+import { initial, input, outputs, target } from "../function_terms.ts";
 import {
   checkedReferences,
   isAllowed,
+  isAllowedNew,
   isVisible,
   onRow,
   type RuleName,
@@ -21,6 +23,7 @@ import {
   rightsOn,
   shownColumns,
 } from "../view_terms.ts";
+import { comparedByCreate } from "./new_row_terms.ts";
 import { closedColumn } from "./sent_terms.ts";
 import { type ConflictTerms, renderKind } from "./upsert_index_terms.ts";
 
@@ -34,8 +37,11 @@ type Column = {
 };
 
 export type WriteTerms = {
-  /** The names of all columns of the set. */
+  /** The names of all columns of the set, and of those that a change sets to its time. */
   readonly names: readonly string[];
+  readonly times?: readonly string[];
+  /** What a change of a row assigns from its new state "$n". */
+  readonly set: string;
   /** The columns that the caller sees, in their order. */
   readonly columns: readonly Column[];
   /** How a unique index has columns of a kind in each form, unless by their values. */
@@ -51,29 +57,44 @@ export type WriteTerms = {
   /** The first column that the caller cannot set of a new row, or of a changed one. */
   readonly closedNew?: string;
   readonly closedSent?: string;
-  /** Queries that reject a reference of a body to a row that the caller does not read. */
+  /** Queries that reject a reference of a new row, or of a changed one, to a row that the caller does not read. */
+  readonly newReferences?: readonly string[];
   readonly references?: readonly string[];
-  /** The statement that changes rows, for `format`. */
-  readonly change: string;
+  /** The query of the ids of new rows that the caller may not create. */
+  readonly denied?: string;
+  /** A row's text as the caller may see it. */
+  readonly text: string;
+  /** The statement that inserts rows, for `format`. */
+  readonly insert: string;
 };
 
 export function writeTerms(table: ColumnSet): WriteTerms {
   const { owner } = rightsOn(table);
+  const times = table.columns.filter(({ onUpdate }) => onUpdate).map(({ name }) => name);
+  const assigned = table.columns.map(({ name, onUpdate }) => {
+    const value = `"$n".${quoteName(name)}`;
+    if (onUpdate === undefined) return `${quoteName(name)} = ${value}`;
+    return `${quoteName(name)} = case when "$body" ? ${quoteLiteral(name)} then ${value} else $5 end`;
+  });
   const shown = shownColumns(table);
   const kinds = [...new Set(shown.map(({ kind }) => kind))];
   const [closedNew, closedSent] = [true, false].map((isNew) =>
     closedColumn(table, { body: '"$body"', isNew }),
   );
-  const references = checkedReferences(table).map(({ column, constraint, isReadable }) => {
-    const named = table.columns.filter(({ name }) => name === column);
-    const values = named.map((each) => `${input(table, each)} as ${quoteName(column)}`);
-    return `select rowhouse.reject_reference(${quoteLiteral(constraint)}) from (
-      select "$id" as "id", ${values.join()} ${SENT} where "$body" ? ${quoteLiteral(column)}) as "$t"
-    where "$t".${quoteName(column)} is not null and not coalesce(${isReadable(onRow())}, false) limit 1`;
-  });
+  const [newReferences = [], references = []] = [true, false].map((isNew) =>
+    checkedReferences(table).map(({ column, constraint, isReadable }) => {
+      const given = isNew ? "" : ` where "$body" ? ${quoteLiteral(column)}`;
+      return `select rowhouse.reject_reference(${quoteLiteral(constraint)}) from (
+        ${typeSent(table, [column], isNew)}${given}) as "$t"
+      where "$t".${quoteName(column)} is not null and not coalesce(${isReadable(onRow())}, false) limit 1`;
+    }),
+  );
+  const allowed = isAllowedNew(table, "create", onRow());
   const rule = (name: RuleName) => isAllowed(table, name);
   return {
     names: table.columns.map(({ name }) => name),
+    ...(times.length > 0 ? { times } : {}),
+    set: assigned.join(", "),
     columns: shown.map((column) => ({
       name: quoteName(column.name),
       kind: column.kind,
@@ -91,51 +112,48 @@ export function writeTerms(table: ColumnSet): WriteTerms {
     ...(readsItself(table, ["read", "from", "to"]) ? { isEach: true as const } : {}),
     ...(closedNew === undefined ? {} : { closedNew }),
     ...(closedSent === undefined ? {} : { closedSent }),
-    ...(references.length > 0 ? { references } : {}),
-    change: changeStatement(table),
+    ...(references.length > 0 ? { newReferences, references } : {}),
+    ...(allowed === "true"
+      ? {}
+      : {
+          denied: `select array_agg("$t"."id") from (${typeSent(table, comparedByCreate(table), true)}) as "$t"
+      where not coalesce(${allowed}, false)`,
+        }),
+    text: rowText(table),
+    insert: insertStatement(table),
   };
 }
 
 const SENT = `from rows from (unnest($3), jsonb_array_elements($4)) with ordinality as "$new" ("$id", "$body", "$nth")`;
 
-/**
- * Changes the rows whose values differ, in the order of the ids, and returns their ids, texts, and whether the caller may have them and sees
- * them. An update promises no order. An insert does, and each of its rows meets its own, which is locked: it never inserts. The hole
- * of `format` is for other columns that must have a value.
- */
-function changeStatement(table: ColumnSet): string {
-  const { columns } = table;
-  if (columns.length === 0) return "";
-  const names = columns.map(({ name }) => quoteName(name));
-  const list = (render: (name: string) => string) => names.map(render).join(", ");
-  const next = columns.map(
-    (column) =>
-      `case when ${isGiven(column)} then ${input(table, column)} else "$t".${quoteName(column.name)} end`,
-  );
-  const stored = columns.map(({ name, onUpdate }, index) => {
-    const value = `"$n".${names[index]}`;
-    return onUpdate === undefined
-      ? value
-      : `case when "$body" ? ${quoteLiteral(name)} then ${value} else $5 end`;
-  });
+/** The ids and the values of some columns of bodies. */
+function typeSent(table: ColumnSet, names: readonly string[], isNew: boolean): string {
+  const values = table.columns
+    .filter(({ name }) => names.includes(name))
+    .map((column) => {
+      const value = isNew ? initial(table, column) : input(table, column);
+      return `${value} as ${quoteName(column.name)}`;
+    });
+  return `select ${['"$id" as "id"', ...values].join(", ")} ${SENT}`;
+}
+
+/** A row as the caller may see it: everyone who wrote it may read its ids. */
+function rowText(table: ColumnSet): string {
   const text = `(select row_to_json("$o")::text from (select ${outputs(table)}) as "$o")`;
-  const returned = [
-    `"$t"."id" as "$id"`,
-    `${text} as "$text"`,
-    `coalesce(${isAllowed(table, "to")}, false) as "$ok"`,
-    `coalesce(${isVisible(table)}, false) as "$seen"`,
-  ];
+  const visible = isVisible(table);
+  if (visible === "true") return text;
+  return `case when ${visible} then ${text} else ${callerOf(table).toShort('"$t"."id"')} end`;
+}
+
+/** Inserts rows, and returns their ids and texts. The hole of `format` is for what happens if a row exists. */
+function insertStatement(table: ColumnSet): string {
+  const values = ["$1", '"$id"', ...table.columns.map((column) => initial(table, column))];
   return toFormat(
     `with "$row" as (
-  insert into data.${quoteName(table.name)} as "$t" ("app_id", "id", ${list((name) => name)}${HOLE})
-  select "$t"."app_id", "$t"."id", ${stored.join(", ")}${HOLE} ${SENT}
-  cross join lateral (select * from data.${quoteName(table.name)} as "$t" where ${isRow("$1", '"$new"."$id"')} offset 0) as "$t"
-  cross join lateral (select ${next.join(",\n    ")}) as "$n" (${list((name) => name)})
-  where record_image_ne(row(${list((name) => `"$t".${name}`)}), row(${list((name) => `"$n".${name}`)}))
-  order by "$new"."$nth"
-  on conflict ("app_id", "id") do update set ${list((name) => `${name} = excluded.${name}`)}
-  returning ${returned.join(",\n    ")})
-select array_agg("$id"), array_agg("$text"), array_agg("$ok"), array_agg("$seen") from "$row"`,
+  insert into ${target(table)}
+  select ${values.join(",\n    ")} ${SENT}${HOLE}
+  returning ${outputs(table)})
+select array_agg("$row"."id"), array_agg(row_to_json("$row")::text) from "$row"`,
   );
 }
 
@@ -143,8 +161,5 @@ select array_agg("$id"), array_agg("$text"), array_agg("$ok"), array_agg("$seen"
 const HOLE = ', "$hole"';
 
 function toFormat(statement: string): string {
-  return statement
-    .replaceAll("%", "%%")
-    .replace(HOLE, () => "%1$s")
-    .replace(HOLE, () => "%2$s");
+  return statement.replaceAll("%", "%%").replace(HOLE, () => "%1$s");
 }
