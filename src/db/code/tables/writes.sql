@@ -127,7 +127,7 @@ begin
   if not is_searched then
     match := null;
   end if;
-  if rows is null or conflict is null then
+  if form is null or rows is null or conflict is null then
     raise exception 'no such index' using errcode = 'RH021';
   end if;
 end

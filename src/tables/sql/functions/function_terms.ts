@@ -292,8 +292,3 @@ export function input(table: ColumnSet, column: SetColumn): string {
 export function rowsText(texts: string): string {
   return `concat('{"rows":[', ${texts}, ']}')`;
 }
-
-/** What an upsert returns: the texts of rows, and `"$results"`. */
-export function resultsText(rows: string): string {
-  return `concat('{"rows":[', ${rows}, '],"results":["', array_to_string("$results", '","'), '"]}')`;
-}

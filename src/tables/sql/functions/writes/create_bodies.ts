@@ -161,7 +161,7 @@ const NEW = { ids: '"$ids"', bodies: '"$bodies"' } as const;
 export function insertNew(
   table: ColumnSet,
   toSelected: (text: string) => string,
-  options: Pick<Inserted, "now"> = {},
+  options: Inserted = {},
 ): string {
   const shown = shownOfNew(table);
   const checks = rejectNewRows(table, { ...NEW, ...options });
@@ -181,33 +181,21 @@ export function insertNew(
 type Inserted = {
   /** The time of a row, an expression that can use its position `"$new"."$nth"`; by default all rows have the statement's time. */
   readonly now?: string;
-  readonly ids?: string;
-  readonly bodies?: string;
-  /** What happens if a row exists; by default an error. */
-  readonly onConflict?: string;
 };
 
-/** Inserts the rows of `ids` and `bodies`, and selects these values of them. */
-export function insertMany(
-  table: ColumnSet,
-  selected: string,
-  { onConflict = "", ...rows }: Inserted = {},
-): string {
+/** Inserts the rows of `"$ids"` and `"$bodies"`, and selects these values of them. */
+function insertMany(table: ColumnSet, selected: string, rows: Inserted): string {
   return `with "$row" as (
       ${insertRows(table, rows)}
-      ${onConflict}
       returning ${outputs(table)})
     select ${selected} from "$row"`;
 }
 
-function insertRows(
-  table: ColumnSet,
-  { now, ids = NEW.ids, bodies = NEW.bodies }: Omit<Inserted, "onConflict">,
-): string {
+function insertRows(table: ColumnSet, { now }: Inserted): string {
   const { app } = placeholdersOf("create_many");
   const columns = table.columns.map((column) => initial(table, column, now));
   const values = [app, '"$new"."$id"', ...columns];
   return `insert into ${target(table)}
       select ${values.join(",\n        ")}
-      ${fromNew({ ids, bodies, ...(now === undefined ? {} : { now }) })}`;
+      ${fromNew({ ...NEW, ...(now === undefined ? {} : { now }) })}`;
 }

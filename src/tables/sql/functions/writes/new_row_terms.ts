@@ -46,20 +46,13 @@ export function fromNew({ ids, bodies, now }: NewRows): string {
 }
 
 /**
- * Rejects new rows as {@linkcode rejectNew} before their insert: a row cannot be the membership that allows it. `isRuled`: whether the
- * rule for new rows counts.
+ * Rejects new rows as {@linkcode rejectNew} before their insert: a row cannot be the membership that allows it.
  */
-export function rejectNewRows(
-  table: ColumnSet,
-  { isRuled = true, ...rows }: NewRows & { readonly isRuled?: boolean },
-): string {
+export function rejectNewRows(table: ColumnSet, rows: NewRows): string {
   const references = checkedReferences(table);
-  const compared = [
-    ...(isRuled ? comparedByCreate(table) : []),
-    ...references.map(({ column }) => column),
-  ];
+  const compared = [...comparedByCreate(table), ...references.map(({ column }) => column)];
   const typed = typeNew(table, compared, rows);
-  const condition = isRuled ? isAllowedNew(table, "create", onRow()) : "true";
+  const condition = isAllowedNew(table, "create", onRow());
   const closed = closedColumn(table, { body: '"$new"."$body"', isNew: true });
   const checks = [
     closed === undefined
@@ -92,7 +85,7 @@ export function comparedByCreate(table: ColumnSet): string[] {
 }
 
 /** New rows as "$t", with their ids and the values of these columns. */
-export function typeNew(table: ColumnSet, compared: readonly string[], rows: NewRows): string {
+function typeNew(table: ColumnSet, compared: readonly string[], rows: NewRows): string {
   const values = table.columns
     .filter(({ name }) => compared.includes(name))
     .map((column) => `${initial(table, column, rows.now)} as ${quoteName(column.name)}`);

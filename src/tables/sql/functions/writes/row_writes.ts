@@ -21,12 +21,11 @@ export function rowOfId(table: ColumnSet): string {
 
 /**
  * Locks the rows of `"$ids"`, which is sorted; `lock` is what the write needs. Each lock is a statement of its own: the order of the ids is
- * then the order of the locks in every plan. `missing`: what happens if a row is gone.
+ * then the order of the locks in every plan.
  */
-export function lockRows(table: ColumnSet, lock: "update" | "no key update", missing = ""): string {
-  const ifGone = missing === "" ? "" : `\n    if not found then ${missing} end if;`;
+export function lockRows(table: ColumnSet, lock: "update" | "no key update"): string {
   return `foreach "$id" in array "$ids" loop
-    perform from ${rowOfId(table)} for ${lock};${ifGone}
+    perform from ${rowOfId(table)} for ${lock};
   end loop;`;
 }
 
