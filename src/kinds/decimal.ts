@@ -10,10 +10,10 @@ export type DecimalTypes = {
   decimal: Types<string>;
 };
 
-export const DECIMAL_LIMITS = {
-  /** An index entry contains decimals of up to 400 digits in full. */
-  decimalsPerIndex: 8,
-} as const;
+/** An index entry contains decimals of up to 400 digits in full. */
+const MAX_PER_INDEX = 8;
+
+export const DECIMAL_LIMITS = { decimalsPerIndex: MAX_PER_INDEX } as const;
 
 export const decimalValue: ValueKind = {
   compared: "values",
@@ -25,7 +25,7 @@ export const decimalValue: ValueKind = {
           issue: 'Must be a decimal number as a string, such as "12.50", of at most 400 characters',
         },
   fromCsv: (text, { readNumber }) => readNumber(text),
-  maxPerIndex: DECIMAL_LIMITS.decimalsPerIndex,
+  maxPerIndex: MAX_PER_INDEX,
   archived: "decimals",
   toKey: (value) => ({ ...decimalParts(String(value)) }),
   schema: () => ({

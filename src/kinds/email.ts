@@ -3,7 +3,7 @@ import { EMAIL_MAX_CHARS, EMAIL_PATTERN } from "../std/patterns.ts";
 import { quoteLiteral } from "../std/quote.ts";
 import type { Compare, FieldKind, SqlKind, Types, ValueKind } from "./kind.ts";
 import { OPERATORS } from "./operators.ts";
-import { stringField, stringSql } from "./string.ts";
+import { stringSql, textSearch } from "./string.ts";
 import { compareTexts } from "./text_parts.ts";
 
 export type EmailTypes = {
@@ -11,7 +11,7 @@ export type EmailTypes = {
   email: Types<string>;
 };
 
-const EMAIL = new RegExp(EMAIL_PATTERN);
+const EMAIL = /* @__PURE__ */ new RegExp(EMAIL_PATTERN);
 
 function isEmail(text: string): boolean {
   return text.length <= EMAIL_MAX_CHARS && EMAIL.test(text);
@@ -42,7 +42,7 @@ export const emailValue: ValueKind = {
 export const emailCompare: Compare = (a, b) =>
   compareTexts(`${a}`.toLowerCase(), `${b}`.toLowerCase());
 
-const PATTERN = quoteLiteral(EMAIL_PATTERN);
+const PATTERN = /* @__PURE__ */ quoteLiteral(EMAIL_PATTERN);
 
 export const emailSql: SqlKind = /* @__PURE__ */ Object.assign({}, stringSql, {
   since: "0.2.0",
@@ -63,5 +63,5 @@ export const emailField: FieldKind = {
   cell: "link",
   toLink: (text: string) =>
     isEmail(text) ? `mailto:${text.split("@").map(encodeURIComponent).join("@")}` : undefined,
-  search: stringField.search,
+  search: textSearch,
 };

@@ -4,7 +4,7 @@ import { listSpellings } from "../std/letter_case.ts";
 import { quoteLiteral } from "../std/quote.ts";
 import { isStorableText } from "../std/text.ts";
 import { STORABLE_PATTERN, TEXT_ISSUE } from "./json.ts";
-import type { FieldKind, SearchParts, SqlKind, Types, ValueKind } from "./kind.ts";
+import type { FieldKind, SearchField, SearchParts, SqlKind, Types, ValueKind } from "./kind.ts";
 import { escapePattern } from "./like.ts";
 import { OPERATORS } from "./operators.ts";
 import {
@@ -115,6 +115,12 @@ export const stringSql: SqlKind = {
 /** Browsers send different line ends, so texts that differ only in line ends are equal. */
 export const normalizeLines = (text: string): string => text.replaceAll(/\r\n?/g, "\n");
 
+export const textSearch: SearchField = {
+  operators: ["contains", "starts", "eq", "neq"],
+  toTests: (text) =>
+    listSpellings(text).map((spelling) => ({ ilike: `*${escapePattern(spelling)}*` })),
+};
+
 export const stringField: FieldKind = {
   label: "text",
   expected: () => "a text",
@@ -122,9 +128,5 @@ export const stringField: FieldKind = {
   isFreeText: true,
   toText: (value) => normalizeLines(String(value)),
   cell: "text",
-  search: {
-    operators: ["contains", "starts", "eq", "neq"],
-    toTests: (text) =>
-      listSpellings(text).map((spelling) => ({ ilike: `*${escapePattern(spelling)}*` })),
-  },
+  search: textSearch,
 };

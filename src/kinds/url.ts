@@ -2,7 +2,7 @@
 import { quoteLiteral } from "../std/quote.ts";
 import type { FieldKind, SqlKind, Types, ValueKind } from "./kind.ts";
 import { OPERATORS } from "./operators.ts";
-import { stringField, stringSql } from "./string.ts";
+import { stringSql, textSearch } from "./string.ts";
 
 export type UrlTypes = {
   /** A column of absolute http and https URLs. */
@@ -84,5 +84,5 @@ export const urlField: FieldKind = {
   toJson: (text: string) => JSON.stringify(toUrl(text)),
   cell: "link",
   toLink: (text: string) => (isUrl(text) ? text : undefined),
-  search: stringField.search,
+  search: textSearch,
 };
