@@ -5,19 +5,22 @@
  * @module
  */
 
-import { KINDS, SQL, type SqlKind } from "../../kinds/mod.ts";
+import { isReference, KINDS, type Kind, SQL } from "../../kinds/mod.ts";
 
 const VALUE = '"$value"';
 
-export const KIND_TERMS = Object.fromEntries(KINDS.map((kind) => [kind, toTerms(SQL[kind])]));
+export const KIND_TERMS = Object.fromEntries(KINDS.map((kind) => [kind, toTerms(kind)]));
 
-function toTerms({ compared, parts, size, isSentAsText }: SqlKind) {
+function toTerms(kind: Kind) {
+  const { compared, parts, size, isSentAsText } = SQL[kind];
   return {
     /** As it is compared and sorted. */
     value: compared?.(VALUE) ?? VALUE,
     /** The parts by which an index is searched and sorted. */
     start: parts?.start.render(VALUE),
     rest: parts?.rest?.render(VALUE),
+    /** The id of the row to which it refers. */
+    reference: isReference({ kind }) ? VALUE : undefined,
     /** As a response contains it. */
     sent: isSentAsText === true ? `${VALUE}::text` : VALUE,
     /** The bytes of an unbounded value, without decompression. */

@@ -15,7 +15,7 @@ select pg_catalog.format('%s(%s)', proname, pg_catalog.oidvectortypes(proargtype
   pg_catalog.substring(proname, '__[0-9a-f]{16}_([a-z_]+)$'),
   pg_catalog.md5(pg_catalog.btrim(prosrc, E'\n'))
 from pg_catalog.pg_proc where pronamespace = pg_catalog.to_regnamespace('api')
-  and proname ~ '__[0-9a-f]{16}_(query|groups|children|related|walk|update_where|delete_where|upsert|changes)$';
+  and proname ~ '__[0-9a-f]{16}_(query|groups|children|walk|update_where|delete_where)$';
 
 -- The next check reads all bodies.
 update rowhouse.isolation_checks set marks = '';

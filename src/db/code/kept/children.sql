@@ -93,9 +93,9 @@ return rowhouse.view_children_statement(source, 'true', targets, types, members,
 grant execute on function rowhouse.children_statement, rowhouse.view_children_statement
   to rowhouse_tenant;
 
--- Of pages: for each row its members with related rows, such as "project":{…},"todos":{…}: an empty text
--- without relations, null if the related rows are too large. A relation has the function ("call"),
--- the name of the member ("name"), and for a reference its number ("of"). "refs" has the
+-- Of pages: for each row its members with related rows, such as "project":{…},"todos":{…}: an empty
+-- text without relations, null if the related rows are too large. A relation has the function
+-- ("call"), the name of the member ("name"), and for a reference its number ("of"). "refs" has the
 -- references of each row.
 create function rowhouse.related_members(app uuid, proof bytea, relations jsonb, ids uuid[],
   refs uuid[]) returns text[]

@@ -67,8 +67,9 @@ end
 $$;
 
 -- The statement for the rows of a relation: their parents, their ids, their texts, and their
--- references. "places" joins a source of "$i", with the parent "$of" and the order "$n" of each row,
--- to the row that "matching" finds. A text is null if the rows up to it are larger than the relation's bytes.
+-- references. "places" joins a source of "$i", with the parent "$of" and the order "$n" of each
+-- row, to the row that "matching" finds. A text is null if the rows up to it are larger than the
+-- relation's bytes.
 create function rowhouse.related_statement(terms jsonb, relation jsonb, places text, matching text)
 returns text language plpgsql immutable set search_path = pg_catalog, pg_temp as $$
 declare
@@ -82,11 +83,10 @@ begin
     ' (select * from data.%I as "$t" where "$t"."app_id" = $1 and %s and (%s) offset 0) as "$t"'
     ' on true) as "$t"',
     coalesce((relation ->> 'bytes')::int8, 0), rowhouse.render_members(columns, picked),
-    coalesce((select string_agg(rowhouse.column_term(item, 'value'), ', ' order by n)
-      from jsonb_array_elements(columns) with ordinality as listed (item, n)
-      where item ->> 'kind' = 'ref'), 'null'),
-    coalesce(rowhouse.render_sizes(columns, picked), '0::int8'), places, terms ->> 'table', matching,
-    terms ->> 'read');
+    coalesce((select string_agg(rowhouse.column_term(item, 'reference'), ', ' order by n)
+      from jsonb_array_elements(columns) with ordinality as listed (item, n)), 'null'),
+    coalesce(rowhouse.render_sizes(columns, picked), '0::int8'), places, terms ->> 'table',
+    matching, terms ->> 'read');
 end
 $$;
 
@@ -96,7 +96,7 @@ returns text[] language plpgsql stable set search_path = pg_catalog, pg_temp as 
 declare
   entered record;
   owners int4[];
-  found uuid[];
+  row_ids uuid[];
   texts text[];
   refs uuid[];
 begin
@@ -105,11 +105,12 @@ begin
     raise exception 'too many rows' using errcode = 'RH022';
   end if;
   execute rowhouse.related_statement(entered.terms, relation,
-    '(select 0 as "$of", * from unnest($3) with ordinality as "$i" ("$id", "$n")) as "$i" left join',
+    '(select 0 as "$of", * from unnest($3) with ordinality as "$i" ("$id", "$n")) as "$i"'
+    ' left join',
     '"$t"."id" = "$i"."$id"')
-  into owners, found, texts, refs using app, entered.person, wanted;
-  return rowhouse.join_members(found, texts,
-    rowhouse.find_related(app, proof, relation -> 'related', found, refs));
+  into owners, row_ids, texts, refs using app, entered.person, wanted;
+  return rowhouse.join_members(row_ids, texts,
+    rowhouse.find_related(app, proof, relation -> 'related', row_ids, refs));
 end
 $$;
 
@@ -126,7 +127,7 @@ declare
   owners int4[];
   places tid[];
   longer int4[];
-  found uuid[];
+  row_ids uuid[];
   texts text[];
   refs uuid[];
   parents int4[];
@@ -169,19 +170,19 @@ begin
   end if;
   execute rowhouse.related_statement(entered.terms, relation, 'rows from (unnest($3), unnest($4))'
     ' with ordinality as "$i" ("$of", "$place", "$n") join', '"$t"."ctid" = "$i"."$place"')
-  into owners, found, texts, refs using app, entered.person, owners, places;
-  return rowhouse.join_children(cardinality(wanted), owners, rowhouse.join_members(found, texts,
-    rowhouse.find_related(app, proof, relation -> 'related', found, refs)), longer);
+  into owners, row_ids, texts, refs using app, entered.person, owners, places;
+  return rowhouse.join_children(cardinality(wanted), owners, rowhouse.join_members(row_ids, texts,
+    rowhouse.find_related(app, proof, relation -> 'related', row_ids, refs)), longer);
 end
 $$;
 
 -- The text of each row from its columns and its members with related rows: null if either is. A
 -- reference without a row is the JSON null.
-create function rowhouse.join_members(found uuid[], texts text[], members text[]) returns text[]
+create function rowhouse.join_members(row_ids uuid[], texts text[], members text[]) returns text[]
 language sql immutable set search_path = pg_catalog, pg_temp as $$
   select array_agg(case when id is null then 'null' else '{' || text
     || case when text = '' or member = '' then '' else ',' end || member || '}' end order by n)
-  from unnest(found, texts, members) with ordinality as listed (id, text, member, n)
+  from unnest(row_ids, texts, members) with ordinality as listed (id, text, member, n)
 $$;
 
 -- The list of children of each of these many parents: the rows with the parent's number, and

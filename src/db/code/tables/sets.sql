@@ -1,9 +1,11 @@
 -- Functions of all tables. Each builds its statements from the terms of a column set
--- (src/tables/sql/functions/terms_body.ts), so that a session keeps nothing of a table that it used.
--- They belong to rowhouse_tenant, so that row security applies, and only they use the functions here.
+-- (src/tables/sql/functions/terms_body.ts), so that a session keeps nothing of a table that it
+-- used. They belong to rowhouse_tenant, so that row security applies, and only they use the
+-- functions here.
 
--- A term of a column, one of "queried" in the terms of a set: what its kind says about "$value" in statements
--- (src/db/code/kind_terms.ts). In PL/pgSQL, because PostgreSQL plans functions in SQL at each use.
+-- A term of a column, one of "queried" in the terms of a set: what its kind says about "$value" in
+-- statements (src/db/code/kind_terms.ts). In PL/pgSQL, because PostgreSQL plans functions in SQL at
+-- each use.
 create function rowhouse.column_term(item jsonb, term text) returns text
 language plpgsql immutable set search_path = pg_catalog, pg_temp as $$
 begin
@@ -93,8 +95,8 @@ grant execute on function rowhouse.enter_set to rowhouse_tenant;
 -- Reads the changes since a cursor, each row as it is now, or its id if it was deleted. So the
 -- order of changes does not matter, and duplicates are harmless. Three lines: the new cursor, which
 -- names the columns, the kind and the events as a JSON list. "ready": the call had no cursor.
--- "reset": the changes since the cursor are unknown, of other columns, or exceed a limit; the caller
--- reads the table again. Null: the app is not live.
+-- "reset": the changes since the cursor are unknown, of other columns, or exceed a limit; the
+-- caller reads the table again. Null: the app is not live.
 --
 -- A person gets no id of a row that the person does not see, or that was deleted: such a change
 -- leads to a reset, and so does a change of a table that decides which rows the person sees.
@@ -139,7 +141,8 @@ begin
   source := format('unnest($3) as "$i" ("$id") left join lateral (select "$t".* from data.%I as "$t"
       where "$t"."app_id" = $1 and "$t"."id" = "$i"."$id" and (%s) offset 0) as "$t" on true',
     terms ->> 'table', terms ->> 'read');
-  execute format('select count("$t"."id"), sum(case when "$t"."id" is not null then %s end) from %s',
+  execute format(
+    'select count("$t"."id"), sum(case when "$t"."id" is not null then %s end) from %s',
     terms ->> 'size', source) into seen, bytes using app, entered.person, ids;
   if bytes > max_bytes or (entered.person is not null and seen < cardinality(ids)) then
     return cursor_now || E'\nreset\n[]';

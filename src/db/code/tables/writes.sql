@@ -55,7 +55,8 @@ create function rowhouse.hide_replayed(app uuid, person uuid, terms jsonb, respo
 returns text language plpgsql set search_path = pg_catalog, pg_temp as $$
 declare
   rows jsonb := substr(response, 2)::jsonb;
-  names constant text[] := array(select (value ->> 'name') from jsonb_array_elements(terms -> 'columns'));
+  names constant text[] := array(
+    select (value ->> 'name') from jsonb_array_elements(terms -> 'columns'));
   is_hidden boolean;
 begin
   if rows ? 'count' then
@@ -114,8 +115,10 @@ begin
       then terms -> 'kinds' -> (named ->> 'kind') -> (form - 1) else plain end;
     name := named ->> 'name';
     key := coalesce(named ->> 'key', '');
-    conflict := conflict || ', ' || replace(replace(part ->> 'terms', '"#$name"', key), '"$name"', name);
-    rows := concat_ws(' and ', rows, replace(replace(part ->> 'rows', '"#$name"', key), '"$name"', name));
+    conflict := conflict || ', '
+      || replace(replace(part ->> 'terms', '"#$name"', key), '"$name"', name);
+    rows := concat_ws(' and ', rows,
+      replace(replace(part ->> 'rows', '"#$name"', key), '"$name"', name));
     types := concat_ws(', ', types, name || ' ' || (named ->> 'type'));
     if part ->> 'match' is null or (form = 2 and named ? 'key' and not is_found) then
       is_searched := false;
@@ -196,8 +199,8 @@ end
 $$;
 
 -- Changes locked rows whose values differ: their texts as the caller sees them, in the order of the
--- ids, and which have changed. Rejects a state that no rule allows. Without bodies, rows remain. What
--- a body has besides the columns of the set is never assigned.
+-- ids, and which have changed. Rejects a state that no rule allows. Without bodies, rows remain.
+-- What a body has besides the columns of the set is never assigned.
 create function rowhouse.change_set_rows(app uuid, person uuid, terms jsonb, ids uuid[],
   bodies jsonb, changed_at timestamptz, out texts text[], out is_changed boolean[])
 language plpgsql set search_path = pg_catalog, pg_temp as $$
@@ -324,7 +327,8 @@ begin
         get stacked diagnostics state = returned_sqlstate, broken = constraint_name,
           field = column_name, source = table_name;
         raise exception 'a row of a batch breaks a rule' using errcode = state,
-          constraint = broken, column = field, table = source, hint = coalesce(positions[first]::text, '');
+          constraint = broken, column = field, table = source,
+          hint = coalesce(positions[first]::text, '');
       end if;
       step := 1;
     end;
@@ -404,7 +408,8 @@ begin
     results[places[n]] := case when done.is_changed[n] then 'updated' else 'unchanged' end;
   end loop;
   response := rowhouse.join_results(texts, results);
-  if octet_length(case when total = 1 then array_to_string(texts, ',') else response end) > max_bytes
+  if octet_length(case when total = 1 then array_to_string(texts, ',') else response end)
+    > max_bytes
   then
     return rowhouse.reject_row(ids[1]);
   end if;
@@ -569,7 +574,8 @@ begin
           || case when is_last then format('do update set %1$I = "$t".%1$I where set_config(
             ''rowhouse.met'', concat(current_setting(''rowhouse.met''), '','', excluded."id", %2$s,
             "$t"."id"), true) is null', terms -> 'names' ->> 0, case when is_alone_row then
-            'case when record_image_ne("$t", jsonb_populate_record("$t", $4 -> 0)) then ''!'' else ''='' end'
+            'case when record_image_ne("$t", jsonb_populate_record("$t", $4 -> 0))'
+              ' then ''!'' else ''='' end'
             else quote_literal(':') end) else 'do nothing' end;
         while done < cardinality(places) loop
           select array_agg(ids[nth] order by n), jsonb_agg(bodies -> (nth - 1) order by n)
@@ -661,7 +667,8 @@ begin
         and (broken = any (indexes) or places[done + 1] <> failed)
       then
         -- Another write can have stored the row since the search. PostgreSQL then reports another
-        -- constraint of the row, or the same constraint in another index, while its form is changed.
+        -- constraint of the row, or the same constraint in another index, while its form is
+        -- changed.
         repeats := repeats + 1;
         failed := places[done + 1];
       else
@@ -673,7 +680,8 @@ begin
   end loop;
   response := rowhouse.join_results(texts, results);
   -- A row on its own is sent without the rest.
-  if octet_length(case when total = 1 then array_to_string(texts, ',') else response end) > max_bytes
+  if octet_length(case when total = 1 then array_to_string(texts, ',') else response end)
+    > max_bytes
   then
     return rowhouse.reject_row(ids[1]);
   end if;
