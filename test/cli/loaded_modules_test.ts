@@ -50,7 +50,7 @@ async function listLoaded(
 }
 
 const LIGHT =
-  /^src\/(cli\/(rowhouse|main|commands?|failures|help|package|summaries|terminal)|std\/\w+|problem)\.ts$/;
+  /^src\/(cli\/(arguments|rowhouse|main|commands?|failures|help|package|paint|summaries|terminal)|std\/\w+|problem)\.ts$/;
 
 test.each([
   { words: ["--help"], code: 0 },

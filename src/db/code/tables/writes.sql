@@ -97,8 +97,8 @@ create function rowhouse.find_target(terms jsonb, numbers int4[], indexes text[]
   out form int4, out conflict text, out rows text, out match text, out types text)
 language plpgsql stable set search_path = pg_catalog, pg_temp as $$
 declare
-  plain constant jsonb := '{"terms": "\"$name\"", "rows": "\"$name\" is not null",
-    "match": "\"$name\" = \"$own\".\"$name\""}';
+  plain constant jsonb := jsonb_build_object('terms', '"$name"', 'rows', '"$name" is not null',
+    'match', '"$name" = "$own"."$name"');
   number int4;
   named jsonb;
   part jsonb;
