@@ -385,9 +385,9 @@ export const ERRORS: readonly PlantedError[] = [
   },
   {
     name: "related rows are found without the rule of their table",
-    file: "src/tables/sql/functions/related_bodies.ts",
-    text: "renderSeen(table)],",
-    error: 'quoteLiteral("true")],',
+    file: "src/db/code/tables/related.sql",
+    text: "entered.terms ->> 'read', rowhouse.sort_term(",
+    error: "'true', rowhouse.sort_term(",
     test: "test/data/person_related_test.ts",
   },
   {
