@@ -1,6 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import { chmodSync } from "node:fs";
 import { join } from "node:path";
+import { MIGRATIONS } from "../../src/db/migrations/mod.ts";
 import type { MigrationState } from "../../src/db/mod.ts";
 import { type CheckResult, fail } from "../../src/service/check_result.ts";
 import { CHECKS, runChecks } from "../../src/service/doctor/doctor.ts";
@@ -266,6 +267,7 @@ const SECRETS = [
   new URL(database.superuserUrl).password,
 ];
 const VARIES = {
+  [`${MIGRATIONS.length} missing`]: "<all> missing",
   [other.name]: "<other>",
   [`: ${new URL(database.superuserUrl).username} is`]: ": <superuser> is",
 };
