@@ -11,11 +11,12 @@ import {
   ofParameter,
   readParameters,
 } from "../../http/mod.ts";
-import { type Kind, VALUES } from "../../kinds/mod.ts";
+import { isText, type Kind, VALUES } from "../../kinds/mod.ts";
 import { Problem } from "../../problem.ts";
 import type { NamedColumn } from "../../schema/mod.ts";
 import { tryParseJson } from "../../std/json.ts";
 import { quote } from "../../std/quote.ts";
+import { isStorableText } from "../../std/text.ts";
 import type { RecordedTable } from "../../tables/catalog/mod.ts";
 import {
   type AppTables,
@@ -346,10 +347,16 @@ function readAfter(
     throw invalid("Cannot read after: it comes from a list in another order");
   return order.map(({ column }, index) => {
     const value = values[index] ?? null;
-    if (value !== null) return toComparable(value, column);
+    if (value !== null) return isText(column) ? readText(value) : toComparable(value, column);
     if (column.required) throw invalid(UNREADABLE_CURSOR);
     return null;
   });
+}
+
+/** The cursor of a long text is its start and digests, which are no address. */
+function readText(text: string): string {
+  if (isStorableText(text)) return text;
+  throw invalid(UNREADABLE_CURSOR);
 }
 
 export const UNREADABLE_CURSOR = "Cannot read after: must be the next of an earlier response";

@@ -1,6 +1,6 @@
 /** The terms by which an index is searched and sorted: columns, and parts of their values. Pure. @module */
 
-import { COMPARES, type Comparable, compareValues, SQL, VALUES } from "../../kinds/mod.ts";
+import { COMPARES, type Comparable, compareValues, isText, SQL, VALUES } from "../../kinds/mod.ts";
 import type { QueryColumn } from "./filter.ts";
 
 /** A column, or a part of its values, by which an index is searched and sorted. */
@@ -36,7 +36,8 @@ export function compareTerms(term: Term, a: string, b: string): number {
   if (b === upper || a === lower) return -1;
   const { kind } = term.column;
   const toValue = (text: string) => (VALUES[kind].fromQuery?.(text) ?? text) as Comparable;
-  const compare = COMPARES[kind] ?? compareValues;
+  // An index has texts by code points. The start of a pattern on email addresses can have capitals.
+  const compare = isText({ kind }) ? compareValues : (COMPARES[kind] ?? compareValues);
   return compare(toValue(a), toValue(b), term.column);
 }
 
