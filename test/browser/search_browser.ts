@@ -169,6 +169,25 @@ describe("5,000 rows:", () => {
     });
   });
 
+  test("a search that is left before it shows its progress never shows it", async () => {
+    await pages.open("todos", async (page) => {
+      await page.route("**/data/**", async (route) => {
+        const isSearch = route.request().headers()["rows-query"]?.includes("slow") === true;
+        if (isSearch) await Bun.sleep(1000);
+        await route.continue();
+      });
+      await box(page).fill("slow");
+      const responded = page.waitForResponse((response) =>
+        (response.request().headers()["rows-query"] ?? "").includes("slow"),
+      );
+      await page.keyboard.press("Enter");
+      await page.getByRole("button", { name: "Clear" }).click();
+      await responded;
+      await page.evaluate(() => new Promise((resolve) => setTimeout(resolve)));
+      expect(await page.locator("#search-progress").count()).toBe(0);
+    });
+  });
+
   describe.each(displays("light", 360))(
     "$colorScheme, $width px wide:",
     ({ colorScheme, width }) => {

@@ -3,12 +3,16 @@ import { announce, element } from "../dom.ts";
 
 const inDigits = (count: number) => count.toLocaleString("en");
 
-export function hideProgress(): void {
-  document.getElementById("search-progress")?.remove();
-}
-
 /** A shorter search shows no progress. */
 const SHOWN_AFTER_MS = 300;
+
+let timer: ReturnType<typeof setTimeout> | undefined;
+
+/** Also of a search that has not shown it yet. */
+export function hideProgress(): void {
+  clearTimeout(timer);
+  document.getElementById("search-progress")?.remove();
+}
 
 /** The progress of a search, and the reason of its failure. The rows before it stay. */
 export function showProgress() {
@@ -16,7 +20,7 @@ export function showProgress() {
   const bar = element("progress", { "aria-label": "Search" });
   const line = element("p", { id: "search-progress", class: "search-progress" }, bar, "Searching…");
   const show = () => document.querySelector("form.row-search")?.after(line);
-  const timer = setTimeout(show, SHOWN_AFTER_MS);
+  timer = setTimeout(show, SHOWN_AFTER_MS);
   return {
     end: (reason?: string) => {
       clearTimeout(timer);
