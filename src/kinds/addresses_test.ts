@@ -49,6 +49,13 @@ test.each(["https://exämple.org/ä b?c=ä", " https://example.org "])(
   },
 );
 
+test("two URLs in a cell of a file are not joined", () => {
+  const text = "https://a.org/x\nhttps://b.org/y";
+  const read = VALUES.url.fromCsv?.(text, {} as never) ?? {};
+  expect(read).toEqual({ value: text });
+  expect(VALUES.url.read(text, {})).toHaveProperty("issue");
+});
+
 const renderBoth = (kind: Kind, value: string) => {
   const column = { name: "x", kind, required: false, unique: false, index: false };
   const row = { id: "0", x: value, [TEXTS]: new Map() };

@@ -35,10 +35,10 @@ declare const URL: {
   canParse(text: string): boolean;
 };
 
-/** A typed address as browsers send it: letters other than those of ASCII are encoded. */
+/** A typed address as browsers send it: letters other than those of ASCII are encoded. Browsers would join several lines. */
 function toUrl(typed: string): string {
   const text = typed.trim();
-  if (isUrl(text) || !URL.canParse(text)) return text;
+  if (isUrl(text) || /[\t\n\r]/.test(text) || !URL.canParse(text)) return text;
   const { href } = new URL(text);
   return isUrl(href) ? href : text;
 }
