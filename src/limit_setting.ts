@@ -45,7 +45,7 @@ export const LIMIT_SETTINGS = {
     // Far above the time of a query within its other limits.
     initial: 5,
     about:
-      "Max execution time of a list with conditions or an order (PREVIEW=filters), at most 30s. Then the service cancels the statement, and the response is 504.",
+      "Max execution time of a list with conditions or an order, at most 30s. Then the service cancels the statement, and the response is 504.",
   },
   personPerMinute: {
     variable: "PERSON_REQUESTS_PER_MINUTE",

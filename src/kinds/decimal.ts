@@ -13,7 +13,9 @@ export type DecimalTypes = {
 /** An index entry contains decimals of up to 400 digits in full. */
 const MAX_PER_INDEX = 8;
 
-export const DECIMAL_LIMITS = { decimalsPerIndex: MAX_PER_INDEX } as const;
+export const DECIMAL_LIMITS: { readonly decimalsPerIndex: typeof MAX_PER_INDEX } = {
+  decimalsPerIndex: MAX_PER_INDEX,
+};
 
 export const decimalValue: ValueKind = {
   compared: "values",

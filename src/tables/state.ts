@@ -1,6 +1,6 @@
 /** The input of a plan: the recorded tables and registrations of one app, read in one statement. @module */
 
-import { call, type Database, DIALECT_SQL, dialectOf, readValue } from "../db/mod.ts";
+import { call, type Database, DIALECT_SQL, dialectOf } from "../db/mod.ts";
 import type { TableDefinition } from "../schema/mod.ts";
 import {
   type ColumnSet,
@@ -118,7 +118,3 @@ export const RECORD_SQL = `${SITE_SQL},
       'uses', (select coalesce(pg_catalog.json_agg(pg_catalog.json_build_object('appId', app_id, 'definition', definition)), '[]')
         from rowhouse.registrations where app_id in (
           select app_id from rowhouse.registrations where pg_catalog.jsonb_exists(definition, 'rules')))`;
-
-export async function readSite(db: Database): Promise<FunctionSite> {
-  return await readValue<FunctionSite>(db, `select pg_catalog.json_build_object(${SITE_SQL})`);
-}

@@ -39,7 +39,8 @@ export function findLabelColumn({
   columns,
 }: Pick<TableDefinition, "columns">): NamedColumn | undefined {
   const texts = columns.filter(({ kind }) => FIELDS[kind].isFreeText === true);
-  return texts.find(({ unique }) => unique) ?? texts[0];
+  const addresses = columns.filter(({ kind }) => FIELDS[kind].cell === "link");
+  return texts.find(({ unique }) => unique) ?? texts[0] ?? addresses.find(({ unique }) => unique);
 }
 
 export function toLabel(

@@ -9,6 +9,7 @@ import { announce, element, restoreFragment, SMALL_BUTTON } from "../dom.ts";
 import { makeSearchForm, type SearchForm } from "../search/form.ts";
 import { isUnserved, readPage, readQuery, readQueryPages, SearchError } from "../search/pages.ts";
 import {
+  isWhole,
   NO_SEARCH,
   readPageNumber,
   readState,
@@ -28,10 +29,13 @@ const ID: SearchColumn = { name: "id", kind: "uuid", required: true };
 /** Names with another meaning in conditions. */
 const UNSEARCHED = ["and", "or", "not"];
 
+const NOT_WHOLE = "Not all columns were searched: add a filter for a column.";
+
 /** A search, whose rows are pages of the list endpoint. */
 type Found = {
   readonly fragment: string;
   parameters: ReturnType<typeof toParameters>;
+  isWhole: boolean;
   count: number | undefined;
   /** Where the pages begin that follow those that were read, with the cursor of each. */
   readonly starts: { readonly start: number; readonly after: string | undefined }[];
@@ -95,7 +99,10 @@ export async function openFound(url: string, options: OpenOptions = {}): Promise
   parts.show(state);
   const fragment = toFragment(state);
   if (found?.fragment !== fragment)
-    found = { fragment, parameters: toParameters(state, columns), count: undefined, starts: [] };
+    found = {
+      ...{ fragment, parameters: toParameters(state, columns), isWhole: isWhole(state, columns) },
+      ...{ count: undefined, starts: [] },
+    };
   await showFound(options.focus);
 }
 
@@ -120,12 +127,12 @@ async function showFound(focus?: Position, isFresh = false): Promise<void> {
   await showFoundRows(rows, start);
   if (rows.length === 0) {
     document.querySelector("[data-rows]")?.replaceChildren();
-    showNone("No rows match this search.");
+    showNone(`No rows match this search.${of.isWhole ? "" : ` ${NOT_WHOLE}`}`);
   }
   const range = describeFound(of.count, { start, count: rows.length });
   const link = (name: string, rel: string, to: number) =>
     element("a", { class: SMALL_BUTTON, rel, href: toFragment(currentState(), to) || "#" }, name);
-  showPager(range, [
+  showPager(of.isWhole ? range : `${range}. ${NOT_WHOLE}`, [
     ...(number > 1 ? [link("Previous", "prev", number - 1)] : []),
     ...(hasMore ? [link("Next", "next", number + 1)] : []),
     ...(of.count !== undefined && of.count > currentLimit() ? [makeSelectFound(of)] : []),
@@ -156,6 +163,7 @@ async function readFoundPage(of: Found): Promise<FoundPage> {
     );
     if (!isUnserved(error) || String(fewer) === String(of.parameters)) throw error;
     of.parameters = fewer;
+    of.isWhole = false;
     return await readPageOf(of);
   }
 }
@@ -184,7 +192,8 @@ async function countFound(of: Found, { start, rows }: FoundPage): Promise<void> 
   const line = document.querySelector<HTMLElement>("[data-rows] [data-range=found]");
   of.count = page.count ?? undefined;
   if (line === null) return;
-  line.textContent = describeFound(of.count, { start, count: rows.length });
+  const range = describeFound(of.count, { start, count: rows.length });
+  line.textContent = of.isWhole ? range : `${range}. ${NOT_WHOLE}`;
   const links = document.querySelector("[data-rows] .pager-links");
   if (of.count !== undefined && of.count > rows.length && links?.querySelector("button") === null)
     links.append(makeSelectFound(of));

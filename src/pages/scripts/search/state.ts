@@ -158,22 +158,38 @@ function toTimeTest(column: string, operator: OperatorName, value: string): obje
   return { [column]: OPERATORS[operator].toTests(value) };
 }
 
-/** A text in texts, choices and labels of references, a number, a date, and the start of an id. */
+/** The list endpoint accepts 30 conditions, of the filters too, and conditions on the rows of three references. */
+const MAX_TESTS = 24;
+const MAX_LABELED = 3;
+
 function toAnywhere(text: string, columns: readonly SearchColumn[]): object[] {
+  const found = listTests(text, columns);
+  // No column can contain the text, so no row matches.
+  return found.length === 0 ? [{ id: { is: null } }] : found.slice(0, MAX_TESTS);
+}
+
+/** Whether a text is searched in all columns and all labels of references. */
+export function isWhole({ text }: SearchState, columns: readonly SearchColumn[]): boolean {
+  const labeled = columns.filter(({ label }) => label !== undefined);
+  const isFew = labeled.length <= MAX_LABELED && listTests(text, columns).length <= MAX_TESTS;
+  return text === "" || isFew;
+}
+
+/** A text in texts, choices, numbers, dates, and then in labels of references. */
+function listTests(text: string, columns: readonly SearchColumn[]): object[] {
   const folded = text.toLowerCase();
-  const found = columns.flatMap((column): object[] => {
+  const own = columns.flatMap((column): object[] => {
     const { toTests } = FIELDS[column.kind].search;
     const choices = FIELDS[column.kind].choices?.(column) ?? [];
     const chosen = choices.filter((value) => value.toLowerCase().includes(folded));
     const tests = toTests?.(text) ?? chosen.map((value) => ({ eq: readValue(column.kind, value) }));
-    const labeled = column.label === undefined ? [] : FIELDS.string.search.toTests?.(text);
-    return [
-      ...tests.map((test) => ({ [column.name]: test })),
-      ...(labeled ?? []).map((test) => ({ [`${column.name}.${column.label}`]: test })),
-    ];
+    return tests.map((test) => ({ [column.name]: test }));
   });
-  // No column can contain the text, so no row matches.
-  return found.length === 0 ? [{ id: { is: null } }] : found;
+  const labeled = columns.filter(({ label }) => label !== undefined).slice(0, MAX_LABELED);
+  const labels = labeled.flatMap(({ name, label }) =>
+    (FIELDS.string.search.toTests?.(text) ?? []).map((test) => ({ [`${name}.${label}`]: test })),
+  );
+  return [...own, ...labels];
 }
 
 function readValue(kind: Kind | undefined, text: string): string | number | boolean {

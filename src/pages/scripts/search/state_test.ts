@@ -2,6 +2,7 @@
 import { describe, expect, test } from "bun:test";
 import { matches } from "../../../sdk/data.ts";
 import {
+  isWhole,
   NO_SEARCH,
   readPageNumber,
   readState,
@@ -98,4 +99,31 @@ describe("a text", () => {
     const columns = COLUMNS.filter(({ kind }) => kind === "uuid");
     expect(matches({ id }, toWhere({ ...NO_SEARCH, text: "x" }, columns))).toBe(false);
   });
+});
+
+test("a text is searched in as many columns as the list endpoint accepts, own ones first", () => {
+  const state = { ...NO_SEARCH, text: "ada" };
+  const texts = (count: number): SearchColumn[] =>
+    Array.from({ length: count }, (_, n) => ({ name: `t${n}`, kind: "string", required: false }));
+  const labeled = (count: number): SearchColumn[] =>
+    Array.from({ length: count }, (_, n) => ({
+      ...{ name: `r${n}`, kind: "ref", required: false, label: "name" },
+    }));
+  const searched = (columns: readonly SearchColumn[]) =>
+    Object(toWhere(state, columns)).and[0].or.map((test: object) => Object.keys(test)[0]);
+  expect(searched([...labeled(4), ...texts(2)])).toEqual([
+    "t0",
+    "t1",
+    "r0.name",
+    "r1.name",
+    "r2.name",
+  ]);
+  expect(searched(texts(31))).toHaveLength(24);
+  for (const [columns, isAll] of [
+    [[...labeled(3), ...texts(21)], true],
+    [labeled(4), false],
+    [texts(25), false],
+  ] as const)
+    expect(isWhole(state, columns)).toBe(isAll);
+  expect(isWhole(NO_SEARCH, texts(25))).toBe(true);
 });

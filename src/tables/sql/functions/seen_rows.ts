@@ -8,15 +8,10 @@
 
 import { quoteLiteral, quoteName } from "../../../db/mod.ts";
 import { allowsAll } from "../../../schema/mod.ts";
-import {
-  type ColumnSet,
-  findRulePaths,
-  placeholdersOf,
-  type ServedSet,
-} from "../../catalog/mod.ts";
+import { findRulePaths, placeholdersOf, type ServedSet } from "../../catalog/mod.ts";
 import { qualify } from "../../qualify.ts";
 import { MEMBER, toPathTerms } from "./rule_path_terms.ts";
-import { andAllowed, isAllowed, onRow, type RuleName, renderRule, rightsOn } from "./view_terms.ts";
+import { andAllowed, onRow, type RuleName, renderRule, rightsOn } from "./view_terms.ts";
 
 const APP = placeholdersOf("get").app;
 /**
@@ -60,11 +55,6 @@ export function renderSeenRows(table: ServedSet, rule?: RuleName): SeenRows {
     rows: toLiteral(`select * from (${queries.join(" union all ")}) as "$t"`),
     isFenced: true,
   };
-}
-
-/** The condition on "$t" for the rows that the caller sees, as a literal. */
-export function renderSeen(table: ColumnSet): string {
-  return toLiteral(isAllowed(table, "read", onRow("$t", PERSON)));
 }
 
 function toLiteral(sql: string): string {
