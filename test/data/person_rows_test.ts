@@ -18,7 +18,11 @@ const makeSchema = (statuses: readonly ("open" | "done")[] = ["open"]) =>
       .allow("lead", "everything"),
     hidden: t.model({ name: t.string() }),
     seats: t
-      .model({ team: t.ref("teams").required(), who: t.uuid().required().owner() })
+      .model({
+        team: t.ref("teams").required(),
+        who: t.uuid().required().owner(),
+        code: t.string().unique(),
+      })
       .allow("member", { read: { team: { memberOf: "seats" } }, update: { from: {}, to: {} } }),
     todos: t
       .model({
@@ -48,7 +52,7 @@ const callers: Record<string, Caller> = {};
 const service = await share(
   openTestService({
     identity: () => ({ cookieDomain: "example.org" }),
-    service: { previews: ["browser"], groupsCreates: true },
+    service: { previews: ["browser", "filters"], groupsCreates: true },
   }),
 );
 const app = await service.makeApp(makeSchema(), { origins: [ORIGIN] });
@@ -231,10 +235,17 @@ test("who reads a row by its own table is decided by what the request wrote", as
   const who = caller("member").id;
   const seat = await create("seats", { team: left, who });
   const beside = await create("seats", { team: left, who: caller("bob").id });
+  await create("seats", { team: left, who, code: "a" });
   const moved = await as("member", `/v1/data/db/seats/${seat}`, {
     method: "PATCH",
     json: { team: joined },
   });
   expect(moved.json).toMatchObject({ id: seat, team: joined, who });
+  const last = await create("teams", { name: "open" });
+  const found = await as("member", "/v1/data/db/seats?onConflict=code&existing=only", {
+    method: "POST",
+    json: { code: "a", team: last },
+  });
+  expect(found.json).toMatchObject({ team: last, who });
   expect((await as("member", `/v1/data/db/seats/${beside}`)).status).toBe(404);
 });

@@ -193,3 +193,17 @@ test("a created row that the person does not read has only its id", async () => 
     code: "23505",
   });
 });
+
+test("a replay has the rows that the person reads, and of others only the ids", async () => {
+  const claim = new Uint8Array(65).fill(7);
+  claim[0] = 1;
+  const body = { code: "a", title: "once" };
+  const first = await upsert(ada, [body], { claim });
+  expect(first.rows).toMatchObject([{ title: "once" }]);
+  expect(await upsert(ada, [body], { claim })).toEqual(first);
+  await views.admin`update data.todos set owner = ${bob.id}`;
+  expect(await upsert(ada, [body], { claim })).toEqual({
+    rows: [{ id: first.rows[0]?.["id"] }],
+    results: ["created"],
+  });
+});

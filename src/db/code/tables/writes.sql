@@ -55,18 +55,19 @@ create function rowhouse.hide_replayed(app uuid, person uuid, terms jsonb, respo
 returns text language plpgsql set search_path = pg_catalog, pg_temp as $$
 declare
   rows jsonb := substr(response, 2)::jsonb;
+  -- As in the response: the columns of statements are identifiers.
   names constant text[] := array(
-    select (value ->> 'name') from jsonb_array_elements(terms -> 'columns'));
+    select value ->> 'name' from jsonb_array_elements(terms -> 'queried'));
   is_hidden boolean;
 begin
-  if rows ? 'count' then
+  if response like 'R{"count":%' then
     return response;
   end if;
   execute format('select exists (
       select from jsonb_array_elements($3) as "$e" ("$row") where exists (
         select from jsonb_object_keys("$e"."$row") as "$k" where "$k" not in (''id'', ''app_id''))
       and (exists (select from jsonb_object_keys("$e"."$row") as "$k"
-          where "$k" not in (''id'', ''app_id'') and quote_ident("$k") <> all ($4))
+          where "$k" <> ''app_id'' and "$k" <> all ($4))
         or not exists (select from data.%I as "$t" where "$t"."app_id" = $1
           and "$t"."id" = ("$e"."$row" ->> ''id'')::uuid and (%s))))',
     terms ->> 'table', terms ->> 'read')
@@ -223,6 +224,10 @@ begin
       returning array["$t"."id"], array[%3$s], array[coalesce(%4$s, false)]',
       source, terms ->> 'set', terms ->> 'text', terms ->> 'to')
     into written, texts, allowed using app, person, ids[1], bodies -> 0, changed_at;
+    -- The update itself can change who reads the row.
+    if written is not null and terms ? 'isEach' then
+      texts := (rowhouse.read_set_rows(app, person, terms, written)).texts;
+    end if;
   else
     -- An update promises no order. An insert does, and each of its rows meets its own, which is
     -- locked: it inserts none.
