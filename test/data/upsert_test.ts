@@ -458,3 +458,51 @@ test("lists in opposite order store each row once, and do not deadlock on rows t
   expect(await sendAll()).toBe(0);
   expect(await deadlocks()).toEqual(before);
 });
+
+test("a default can contain every mark of the terms", async () => {
+  const texts = ['a, "$hole" %s %1$s', "$terms$terms$", "$terms$", "$terms", 'terms$ "$who"'];
+  const marked = await service.makeApp(
+    defineSchema({
+      texts_with_marks: t.model({
+        code: t.string().unique(),
+        ...Object.fromEntries(texts.map((text, n) => [`text${n}`, t.string().default(text)])),
+      }),
+    }),
+  );
+  const { status, json } = await service.call(
+    marked,
+    "/v1/data/db/texts_with_marks?onConflict=code",
+    {
+      method: "POST",
+      json: [{ code: "a" }],
+    },
+  );
+  expect([status, (json as Upserted).rows]).toMatchObject([
+    200,
+    [Object.fromEntries(texts.map((text, n) => [`text${n}`, text]))],
+  ]);
+});
+
+test("a change of rows does not store their other values again", async () => {
+  const note = Array.from({ length: 700 }, () => crypto.randomUUID()).join("");
+  const texts = ["of a large row", "of another one"];
+  const made = await upsert(
+    "onConflict=text",
+    texts.map((text) => ({ text, note })),
+  );
+  expect(made.status).toBe(200);
+  const readSize = async () =>
+    Number((await readTexts("select pg_total_relation_size('data.things')::text as text", []))[0]);
+  for (const changed of [texts.slice(1), texts]) {
+    const before = await readSize();
+    for (let count = 0; count < 10; count++) {
+      const rows = changed.map((text) => ({ text, count: count + changed.length * 100 }));
+      const { json } = await upsert("onConflict=text&existing=only", rows);
+      expect(json).toMatchObject({
+        rows: rows.map((row) => ({ ...row, note })),
+        results: changed.map(() => "updated"),
+      });
+    }
+    expect((await readSize()) - before).toBeLessThan(4 * note.length);
+  }
+});

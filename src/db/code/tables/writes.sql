@@ -246,7 +246,10 @@ begin
         string_agg(format(', %I', attname), ''), string_agg(case when terms -> 'times' ? attname
           then format(', case when "$body" ? %1$L then "$n".%1$I else $5 end', attname)
           else format(', "$n".%I', attname) end, ''),
-        string_agg(format('%1$I = excluded.%1$I', attname), ', ')
+        string_agg(format(case when attlen > 0 then '%1$I = excluded.%1$I'
+            -- PostgreSQL would store a copy of a large value again.
+            else '%1$I = case when record_image_eq(row("$t".%1$I), row(excluded.%1$I))'
+              ' then "$t".%1$I else excluded.%1$I end' end, attname), ', ')
           filter (where terms -> 'names' ? attname),
         terms ->> 'text', terms ->> 'to')
       from pg_attribute where attrelid = source::regclass and attnum > 0 and not attisdropped

@@ -58,6 +58,8 @@ function makeTerms(table: ColumnSet): Terms {
 }
 
 const MARK = "$terms$";
+/** Two marks can share a character. */
+const STARTS_MARK = /\$(?=terms\$)/g;
 
 export function termsBody(table: ColumnSet): string {
   const members = Object.entries(makeTerms(table)).map((member) => member.map(toJson).join(": "));
@@ -70,7 +72,7 @@ end`;
 function toJson(value: unknown): string {
   return JSON.stringify(value, (_, part) =>
     typeof part === "string" ? withPerson(part) : part,
-  ).replaceAll(MARK, `\\u0024${MARK.slice(1)}`);
+  ).replaceAll(STARTS_MARK, "\\u0024");
 }
 
 function withPerson(sql: string): string {

@@ -72,9 +72,10 @@ export function writeTerms(table: ColumnSet): WriteTerms {
   const { owner } = rightsOn(table);
   const times = table.columns.filter(({ onUpdate }) => onUpdate).map(({ name }) => name);
   const assigned = table.columns.map(({ name, onUpdate }) => {
-    const value = `"$n".${quoteName(name)}`;
-    if (onUpdate === undefined) return `${quoteName(name)} = ${value}`;
-    return `${quoteName(name)} = case when "$body" ? ${quoteLiteral(name)} then ${value} else $5 end`;
+    const column = quoteName(name);
+    // "$n" has copies of the values that remain: PostgreSQL would store large ones again.
+    const otherwise = onUpdate === undefined ? `"$t".${column}` : "$5";
+    return `${column} = case when "$body" ? ${quoteLiteral(name)} then "$n".${column} else ${otherwise} end`;
   });
   const shown = shownColumns(table);
   const kinds = [...new Set(shown.map(({ kind }) => kind))];
@@ -148,18 +149,13 @@ function rowText(table: ColumnSet): string {
 /** Inserts rows, and returns their ids and texts. The hole of `format` is for what happens if a row exists. */
 function insertStatement(table: ColumnSet): string {
   const values = ["$1", '"$id"', ...table.columns.map((column) => initial(table, column))];
-  return toFormat(
+  const parts = [
     `with "$row" as (
   insert into ${target(table)}
-  select ${values.join(",\n    ")} ${SENT}${HOLE}
+  select ${values.join(",\n    ")} ${SENT}`,
+    `
   returning ${outputs(table)})
 select array_agg("$row"."id"), array_agg(row_to_json("$row")::text) from "$row"`,
-  );
-}
-
-/** No column has the name. */
-const HOLE = ', "$hole"';
-
-function toFormat(statement: string): string {
-  return statement.replaceAll("%", "%%").replace(HOLE, () => "%1$s");
+  ];
+  return parts.map((part) => part.replaceAll("%", "%%")).join(" %1$s");
 }
