@@ -1,6 +1,6 @@
 /** What a session of PostgreSQL keeps of a table's functions. @module */
 import type { Touched } from "../db/mod.ts";
-import { ALL_ENDPOINTS, type ColumnSet, type Endpoint } from "../tables/catalog/mod.ts";
+import { ALL_ENDPOINTS, type ColumnSet, type Endpoint, isShared } from "../tables/catalog/mod.ts";
 
 /** Functions whose plans do not grow with the columns. */
 const SMALL: ReadonlySet<Endpoint> = new Set<Endpoint>(["get", "delete"]);
@@ -8,6 +8,8 @@ const SMALL_BYTES = 170_000;
 const QUERY_BYTES = 650_000;
 const OTHER_BYTES = 320_000;
 const COLUMN_BYTES = 12_000;
+/** What PostgreSQL itself keeps of a table. A function of all tables keeps no plan. */
+const TABLE_BYTES = 46_000;
 
 export type Kept = Readonly<Record<Endpoint, readonly [Touched]>>;
 
@@ -17,6 +19,7 @@ export function estimateKept(
   texts: Readonly<Record<Endpoint, string>>,
 ): Kept {
   const toBytes = (endpoint: Endpoint): number => {
+    if (isShared(endpoint)) return TABLE_BYTES;
     if (SMALL.has(endpoint)) return SMALL_BYTES;
     const bytes = endpoint === "find" ? QUERY_BYTES : OTHER_BYTES;
     return bytes + columns.length * COLUMN_BYTES;

@@ -48,15 +48,13 @@ export type WriteTerms = {
   readonly kinds: Readonly<Record<string, readonly ConflictTerms[]>>;
   /** The columns that a person owns rows by. */
   readonly owner?: readonly string[];
-  /** Whether the caller may change, have changed, or delete the row. */
+  /** Whether the caller may change the row: as it was, and as it becomes. */
   readonly from: string;
   readonly to: string;
-  readonly delete: string;
   /** Whether a write can change which rows the caller sees or may change, so that rows are written one by one. */
   readonly isEach?: true;
-  /** The first column that the caller cannot set of a new row, or of a changed one. */
+  /** The first column that the caller cannot set of a new row. */
   readonly closedNew?: string;
-  readonly closedSent?: string;
   /** Queries that reject a reference of a new row, or of a changed one, to a row that the caller does not read. */
   readonly newReferences?: readonly string[];
   readonly references?: readonly string[];
@@ -79,9 +77,7 @@ export function writeTerms(table: ColumnSet): WriteTerms {
   });
   const shown = shownColumns(table);
   const kinds = [...new Set(shown.map(({ kind }) => kind))];
-  const [closedNew, closedSent] = [true, false].map((isNew) =>
-    closedColumn(table, { body: '"$body"', isNew }),
-  );
+  const closedNew = closedColumn(table, { body: '"$body"', isNew: true });
   const [newReferences = [], references = []] = [true, false].map((isNew) =>
     checkedReferences(table).map(({ column, constraint, isReadable }) => {
       const given = isNew ? "" : ` where "$body" ? ${quoteLiteral(column)}`;
@@ -109,10 +105,9 @@ export function writeTerms(table: ColumnSet): WriteTerms {
       }),
     ),
     ...(owner.length > 0 ? { owner } : {}),
-    ...{ from: rule("from"), to: rule("to"), delete: rule("delete") },
+    ...{ from: rule("from"), to: rule("to") },
     ...(readsItself(table, ["read", "from", "to"]) ? { isEach: true as const } : {}),
     ...(closedNew === undefined ? {} : { closedNew }),
-    ...(closedSent === undefined ? {} : { closedSent }),
     ...(references.length > 0 ? { newReferences, references } : {}),
     ...(allowed === "true"
       ? {}
