@@ -178,11 +178,11 @@ $$;
 
 -- The text of each row from its columns and its members with related rows: null if either is. A
 -- reference without a row is the JSON null.
-create function rowhouse.join_members(row_ids uuid[], texts text[], members text[]) returns text[]
+create function rowhouse.join_members(found uuid[], texts text[], members text[]) returns text[]
 language sql immutable set search_path = pg_catalog, pg_temp as $$
   select array_agg(case when id is null then 'null' else '{' || text
     || case when text = '' or member = '' then '' else ',' end || member || '}' end order by n)
-  from unnest(row_ids, texts, members) with ordinality as listed (id, text, member, n)
+  from unnest(found, texts, members) with ordinality as listed (id, text, member, n)
 $$;
 
 -- The list of children of each of these many parents: the rows with the parent's number, and
