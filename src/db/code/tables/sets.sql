@@ -66,7 +66,7 @@ begin
     set_config('enable_seqscan', 'off', true), set_config('jit', 'off', true),
     set_config('max_parallel_workers_per_gather', '0', true);
   -- A longer name would be cut off, and then be that of another function.
-  select split_part(prosrc, '$terms$', 2) into terms from pg_proc
+  select split_part(prosrc, '$terms$', 2)::jsonb into terms from pg_proc
   where proname = (set_name || '_terms')::name and octet_length(set_name) <= 50
     and pronamespace = 'api'::regnamespace and proargtypes = ''::oidvector;
   if terms is null then

@@ -389,10 +389,12 @@ begin
   end if;
   loop
     begin
-      met := rowhouse.find_met(app, write.person, terms, target, sought, true);
+      met := rowhouse.find_met(app, write.person, terms, target.types, target.rows, target.match,
+        sought, true);
       ids := met.ids;
       locked := rowhouse.lock_set_rows(app, terms, ids, 'no key update');
-      met := rowhouse.find_met(app, write.person, terms, target, sought, true);
+      met := rowhouse.find_met(app, write.person, terms, target.types, target.rows, target.match,
+        sought, true);
       if not met.ids <@ ids then
         raise serialization_failure;
       end if;
@@ -433,8 +435,8 @@ end
 $$;
 
 -- The rows of a list that exist, their positions in the list, both in the order of the ids.
-create function rowhouse.find_met(app uuid, person uuid, terms jsonb, target record, list jsonb,
-  is_seen boolean, out ids uuid[], out places int4[])
+create function rowhouse.find_met(app uuid, person uuid, terms jsonb, types text, rows text,
+  match text, list jsonb, is_seen boolean, out ids uuid[], out places int4[])
 language plpgsql set search_path = pg_catalog, pg_temp as $$
 begin
   ids := '{}';
@@ -443,7 +445,7 @@ begin
     return;
   end if;
   select met, known into ids, places from find.existing(app, format('data.%I', terms ->> 'table'),
-    target.types, target.rows, coalesce(target.match, 'false'), list);
+    types, rows, coalesce(match, 'false'), list);
   if is_seen and terms ->> 'read' <> 'true' then
     execute format('select coalesce(array_agg("$k"."$id" order by "$k"."$id"), ''{}''),
         array_agg("$k"."$nth" order by "$k"."$id")
@@ -562,7 +564,8 @@ begin
         if total > 1 then
           if met_ids is null then
             select * into met_ids, met_places
-              from rowhouse.find_met(app, write.person, terms, target, bodies, false);
+              from rowhouse.find_met(app, write.person, terms, target.types, target.rows,
+                target.match, bodies, false);
           end if;
           is_last := is_tried or cardinality(met_ids) = total;
           if is_last then
