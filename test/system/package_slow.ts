@@ -450,14 +450,14 @@ describe("the package", () => {
     expect(hooks.replace(/^\/\*\*[\s\S]*?\*\/\s*/, "")).toStartWith('"use client";');
   });
 
-  test("rowhouse-client has only modules and types, and max 190 KB", async () => {
+  test("rowhouse-client has only modules and types, and max 195 KB", async () => {
     const listed = await runTool(["tar", "-tvzf", tarballs["rowhouse-client"]], folder);
     const files = listed
       .trim()
       .split("\n")
       .map((line) => line.split(/\s+/));
     const sizes = files.map((parts) => Number(parts[2]));
-    expect(sizes.reduce((sum, size) => sum + size, 0)).toBeLessThanOrEqual(190_000);
+    expect(sizes.reduce((sum, size) => sum + size, 0)).toBeLessThanOrEqual(195_000);
     const paths = files.map((parts) => parts[5]?.replace("package/", "") ?? "");
     const outside = paths.filter(
       (path) => !/^dist\/(schema|kinds|sdk)\/\w+\.(js|d\.ts)$/.test(path),
