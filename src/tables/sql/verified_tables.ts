@@ -29,7 +29,7 @@ export type StoredTable = {
   /** The column sets that apps use or used. */
   sets: ColumnSet[];
   views: { appId: string; hash: string }[];
-  /** Those of the schema `api`, and its finder in `find` if its text is none. */
+  /** Those of the schema `api`, and its finder in `find` if the finder has a false text. */
   functions: FoundFunction[];
 };
 

@@ -159,9 +159,9 @@ returns json language sql stable security definer set search_path = pg_catalog, 
       > (select count(*) from tables where is_verified))
 $$;
 
--- These tables as pushes recorded them, with their functions and digests, a finder only if its text
--- is none, and everything that apps with rules for them declare, because a view depends on several
--- tables.
+-- These tables as pushes recorded them, with their functions and digests, and with a finder only if
+-- its text is false. Adds everything that apps with rules for them declare, because a view depends
+-- on several tables.
 create function rowhouse.read_generated_tables(release text, wanted text[], is_reread boolean)
 returns json language sql stable security definer set search_path = pg_catalog, pg_temp as $$
   with recorded as materialized (
@@ -236,8 +236,8 @@ $$;
 
 -- Reads bodies that have changed, and whatever their versions say, a thousand of those that were
 -- not read for a day: at most so many, or all. Returns how many. One process reads at a time. The
--- digest of a finder is empty if its text is none, and its version has that of the function that
--- makes the text.
+-- digest of a finder with a false text is empty. The version of a finder includes the version of
+-- the function that makes the text.
 create function rowhouse.refresh_bodies(max_bodies integer) returns integer language plpgsql
 set search_path = pg_catalog, pg_temp as $$
 declare

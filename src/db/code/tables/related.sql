@@ -147,6 +147,7 @@ begin
     -- If all rows are short, they are together not larger than allowed.
     members := rowhouse.render_members(columns, picked);
     sizes := rowhouse.render_sizes(columns, picked);
+    -- Sorted by parent first, so that no plan sorts again, which could change the order.
     texts := array(select concat('{"rows":[],"hasMore":',
       case when n = any (longer) then 'true}' else 'false}' end)
       from generate_series(1, cardinality(wanted)) as listed (n) order by n);
@@ -156,7 +157,7 @@ begin
       ' from rows from (unnest($3), unnest($4)) with ordinality as "$i" ("$of", "$place", "$n")'
       ' cross join lateral (select ''{'' || %s || ''}'' as "$text" from data.%I as "$t"'
       ' where "$t"."ctid" = "$i"."$place" and "$t"."app_id" = $1 and (%s) offset 0) as "$t"'
-      ' order by "$i"."$n") as "$t" group by "$of") as "$t"',
+      ' order by "$i"."$of", "$i"."$n") as "$t" group by "$of") as "$t"',
       case when sizes is null then members else format('case when %s <= %s then %s end', sizes,
         coalesce((relation ->> 'bytes')::int8 / ${MAX_ROWS}, 0), members) end,
       entered.terms ->> 'table', entered.terms ->> 'read')

@@ -175,10 +175,7 @@ declare
   is_found boolean;
   reference text;
 begin
-  execute format('select exists (select from unnest($3) as "$i" ("$id") where not exists (
-      select from data.%I as "$t" where "$t"."app_id" = $1 and "$t"."id" = "$i"."$id" and (%s)))',
-    terms ->> 'table', terms ->> 'from') into is_found using app, person, ids;
-  if is_found then
+  if rowhouse.has_other(app, person, terms, 'from', ids) then
     perform rowhouse.reject_rule(null);
   end if;
   for field in select jsonb_array_elements_text(terms -> 'owner') loop
@@ -368,7 +365,6 @@ declare
   done record;
   texts text[] := array_fill(null::text, array[total]);
   results text[] := array_fill('missing'::text, array[total]);
-  response text;
 begin
   write := rowhouse.begin_write(app, proof, set_name, 3::smallint, sent_claim, null);
   if write.response is not null then
@@ -417,20 +413,7 @@ begin
     texts[places[n]] := done.texts[n];
     results[places[n]] := case when done.is_changed[n] then 'updated' else 'unchanged' end;
   end loop;
-  response := rowhouse.join_results(texts, results);
-  if octet_length(case when total = 1 then array_to_string(texts, ',') else response end)
-    > max_bytes
-  then
-    return rowhouse.reject_row(ids[1]);
-  end if;
-  if write.claim is not null then
-    if ids is null then
-      perform rowhouse.forget_key(app, write.claim);
-    else
-      perform rowhouse.complete_found_key(app, write.claim, response);
-    end if;
-  end if;
-  return response;
+  return rowhouse.end_write(app, write.claim, ids, texts, results, max_bytes);
 end
 $$;
 
@@ -635,7 +618,7 @@ begin
               with ordinality as noted (pair, n)
             join unnest(ids) with ordinality as listed (id, nth) on id = left(pair, 36)::uuid;
           if part.ids is not null then
-            if rowhouse.has_unseen(app, write.person, terms, part.ids) then
+            if rowhouse.has_other(app, write.person, terms, 'read', part.ids) then
               is_unseen := true;
               raise unique_violation using message = 'a row has these values',
                 constraint = indexes[target.form], table = terms ->> 'table';
@@ -689,47 +672,53 @@ begin
       end if;
     end;
   end loop;
-  response := rowhouse.join_results(texts, results);
-  -- A row on its own is sent without the rest.
-  if octet_length(case when total = 1 then array_to_string(texts, ',') else response end)
-    > max_bytes
-  then
-    return rowhouse.reject_row(ids[1]);
-  end if;
-  if write.claim is not null then
-    perform rowhouse.complete_found_key(app, write.claim, response);
-  end if;
-  return response;
+  return rowhouse.end_write(app, write.claim, ids, texts, results, max_bytes);
 end
 $$;
 
--- Whether the caller does not see one of these rows.
-create function rowhouse.has_unseen(app uuid, person uuid, terms jsonb, ids uuid[]) returns boolean
-language plpgsql set search_path = pg_catalog, pg_temp as $$
+-- Whether one of these rows does not meet a rule of the set.
+create function rowhouse.has_other(app uuid, person uuid, terms jsonb, rule text, ids uuid[])
+returns boolean language plpgsql set search_path = pg_catalog, pg_temp as $$
 declare
   is_found boolean := false;
 begin
-  if terms ->> 'read' <> 'true' then
+  if terms ->> rule <> 'true' then
     execute format('select exists (select from unnest($3) as "$i" ("$id") where not exists (
         select from data.%I as "$t"
         where "$t"."app_id" = $1 and "$t"."id" = "$i"."$id" and (%s)))',
-      terms ->> 'table', terms ->> 'read') into is_found using app, person, ids;
+      terms ->> 'table', terms ->> rule) into is_found using app, person, ids;
   end if;
   return is_found;
 end
 $$;
 
--- The response to a list: the texts of its rows, and their results.
-create function rowhouse.join_results(texts text[], results text[]) returns text
-language sql immutable set search_path = pg_catalog, pg_temp as $$
-  select concat('{"rows":[', array_to_string(texts, ','), '],"results":["',
-    array_to_string(results, '","'), '"]}')
+-- Ends a write: the response to a list, with the texts of its rows and their results, and the claim
+-- of its idempotency key. A write that found no row has no ids.
+create function rowhouse.end_write(app uuid, claim bytea, ids uuid[], texts text[],
+  results text[], max_bytes int4) returns text
+language plpgsql set search_path = pg_catalog, pg_temp as $$
+declare
+  rows constant text := array_to_string(texts, ',');
+  response constant text := concat('{"rows":[', rows, '],"results":["',
+    array_to_string(results, '","'), '"]}');
+begin
+  -- A row on its own is sent without the rest.
+  if octet_length(case when cardinality(texts) = 1 then rows else response end) > max_bytes then
+    return rowhouse.reject_row(ids[1]);
+  end if;
+  if claim is not null and ids is null then
+    perform rowhouse.forget_key(app, claim);
+  elsif claim is not null then
+    perform rowhouse.complete_found_key(app, claim, response);
+  end if;
+  return response;
+end
 $$;
 
 grant execute on function rowhouse.begin_write, rowhouse.reject_set_write, rowhouse.hide_replayed,
   rowhouse.reject_closed, rowhouse.find_target, rowhouse.lock_set_rows, rowhouse.read_set_rows,
   rowhouse.reject_changes, rowhouse.change_set_rows, rowhouse.change_each, rowhouse.find_met,
-  rowhouse.reject_new_rows, rowhouse.has_unseen, rowhouse.join_results to rowhouse_tenant;
+  rowhouse.reject_new_rows, rowhouse.has_other, rowhouse.end_write to rowhouse_tenant;
 grant create on schema rowhouse to rowhouse_tenant;
 alter function rowhouse.update_keyed_rows owner to rowhouse_tenant;
 alter function rowhouse.upsert_rows owner to rowhouse_tenant;

@@ -219,7 +219,7 @@ const NOT_LOADED = {
 
 /** The scripts of a page have the same digest. */
 async function loadReader() {
-  const address = import.meta.url.replace(/\/rows_page\.(?=[0-9a-f]+\.js$)/, "/paste.");
+  const address = import.meta.url.replace(/\/\w+\.(?=[0-9a-f]+\.js$)/, "/paste.");
   try {
     const { makePasteReader }: typeof import("../paste.ts") = await import(address);
     return makePasteReader();

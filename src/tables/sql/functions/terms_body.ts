@@ -1,6 +1,6 @@
 /**
  * The terms of a set: what the functions of all tables (`db/code/tables/sets.sql`) need to build their statements for it, as JSON in the body
- * of a function. Nobody may execute that function, and a session that only reads its text keeps nothing of it. So it is dropped, renewed,
+ * of a function. No login may execute that function. A session that only reads its text keeps nothing of it. It is dropped, renewed,
  * compared and guarded like every other function of a set.
  *
  * A term is plain SQL for a search path that has only `pg_catalog`. Its row is "$t", and its first parameters are $1 the app and $2 the person.
