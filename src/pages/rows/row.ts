@@ -34,7 +34,7 @@ export type Labels = ReadonlyMap<string, string>;
 /** The characters of a longer text that are shown as the label of its row. */
 export const LABEL_CHARS = 60;
 
-/** The column with the label of a row: the first unique column of free text, otherwise the first one. */
+/** The column with the label of a row: the first unique column of free text, otherwise the first of free text, otherwise a unique address. */
 export function findLabelColumn({
   columns,
 }: Pick<TableDefinition, "columns">): NamedColumn | undefined {

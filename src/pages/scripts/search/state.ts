@@ -158,7 +158,7 @@ function toTimeTest(column: string, operator: OperatorName, value: string): obje
   return { [column]: OPERATORS[operator].toTests(value) };
 }
 
-/** The list endpoint accepts 30 conditions, of the filters too, and conditions on the rows of three references. */
+/** The rest of the conditions that the list endpoint accepts is for filters. */
 const MAX_TESTS = 24;
 const MAX_LABELED = 3;
 
