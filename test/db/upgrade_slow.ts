@@ -257,6 +257,7 @@ describe("code", () => {
           "rowhouse.drop_part(text)": "new",
           "rowhouse.drop_tables(text[])": "changed",
           "rowhouse.enter_app(uuid)": "changed",
+          "rowhouse.is_listening(text[])": "changed",
         },
         triggers: {},
         policies: {},

@@ -14,6 +14,8 @@ const PLAIN = { required: false, unique: false, index: false } as const;
 const KINDS = ["string", "number", "boolean", "timestamp"] as const;
 /** The most that the loop may stand at once. The processor's time, because other processes use the machine too. */
 const MAX_PAUSE_MS = 50;
+/** The processor's time of `measureYardstick()` on the machine that the limit is for. A slower one may take as many times more. */
+const YARDSTICK_MS = 5;
 
 /** Tables of 12 columns, whose roles all have different rules. */
 function makeTables(count: number, roles: number): TableDefinition[] {
@@ -57,6 +59,17 @@ async function findLongestPause(task: () => Promise<void>): Promise<number> {
   return longest;
 }
 
+/** The processor's time of the same work on every machine: the median, because other processes share the caches. */
+function measureYardstick(): number {
+  const rows = Array.from({ length: 2_000 }, (_, n) => ({ n, name: `row ${n}`, tags: ["a", "b"] }));
+  const times = Array.from({ length: 15 }, () => {
+    const startedAt = processorMs();
+    for (let round = 0; round < 10; round++) JSON.parse(JSON.stringify(rows));
+    return processorMs() - startedAt;
+  });
+  return times.sort((one, other) => one - other)[7] ?? 0;
+}
+
 /** The processor's time of the thread of the loop, which has the number of the process. */
 function processorMs(): number {
   const text = readFileSync(`/proc/self/task/${process.pid}/schedstat`, "utf8");
@@ -71,6 +84,7 @@ test.skipIf(process.platform !== "linux").each([
   const warm = await service.makeApp();
   await postDefinition(service, warm, { version: 1, tables: makeTables(1, 2) });
   await checkFunctions();
+  const maxPause = MAX_PAUSE_MS * Math.max(1, measureYardstick() / YARDSTICK_MS);
   for (const dryRun of [true, false]) {
     const app = await service.makeApp();
     const definition = { version: 1, tables: makeTables(tables, 8) };
@@ -78,9 +92,9 @@ test.skipIf(process.platform !== "linux").each([
       const pushed = await postDefinition(service, app, definition, { dryRun });
       expect(pushed.status).toBe(status);
     });
-    expect(pause).toBeLessThan(MAX_PAUSE_MS);
+    expect(pause).toBeLessThan(maxPause);
   }
-  expect(await findLongestPause(checkFunctions)).toBeLessThan(MAX_PAUSE_MS);
+  expect(await findLongestPause(checkFunctions)).toBeLessThan(maxPause);
 });
 
 /** As the guard does after a push, with nothing known before. */

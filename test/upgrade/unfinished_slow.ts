@@ -18,7 +18,8 @@ import { openStage } from "./stage.ts";
 
 /** Each row fills more than half of a page. */
 const ROWS = LARGE_TABLE_PAGES + 100;
-const PATIENCE = { patienceMs: 40_000 };
+/** A conversion of all rows, or a build of an index, on a busy machine. */
+const PATIENCE = { patienceMs: 120_000 };
 
 test("are finished after the upgrade", async () => {
   const stage = await openStage(PREVIOUS, "18");
