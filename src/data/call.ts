@@ -126,7 +126,7 @@ export async function callFunction(
   // A write with an idempotency key takes effect once, however often it is sent. Another write is not retried after a broken
   // connection, because it may have happened.
   const isKeyed = "claim" in call.values && call.values.claim !== null;
-  const parameters = toParameters(table.definition, { app: appId, proof }, call);
+  const parameters = toParameters(table.definition, { app: appId, proof }, call, dialect);
   const options: Parameters<typeof deps.db.bytes>[2] = {
     retry: isKeyed || scopeOf(endpoint) === "data:read" ? "safe" : "unsafe",
     caller: context.request,

@@ -1,9 +1,9 @@
 /** The names of the functions of apps' tables, which SQL files and generated code share. @module */
 
 /** Of every database, also of a cluster. */
-export const ENDPOINTS = [
-  ...(["list", "get", "create", "create_many", "update", "update_many", "delete"] as const),
-] as const;
+export const ENDPOINTS = ["list", "get", "create", "create_many", "update", "delete"] as const;
+/** Of a cluster, whose nodes have no functions of all tables. */
+const OF_NODES = ["update_many"] as const;
 /** Of databases on one server. */
 const OTHERS = [
   "create_group",
@@ -19,11 +19,12 @@ const OTHERS = [
  */
 export const SHARED_ENDPOINTS = {
   changes: "read_changes",
+  update_many: "update_rows",
   upsert: "upsert_rows",
   update_keyed: "update_keyed_rows",
 } as const;
 
-export type OwnEndpoint = (typeof ENDPOINTS)[number] | (typeof OTHERS)[number];
+export type OwnEndpoint = (typeof ENDPOINTS | typeof OTHERS | typeof OF_NODES)[number];
 export type SharedEndpoint = keyof typeof SHARED_ENDPOINTS;
 export type Endpoint = OwnEndpoint | SharedEndpoint;
 export const ALL_ENDPOINTS: readonly Endpoint[] = [
@@ -31,11 +32,14 @@ export const ALL_ENDPOINTS: readonly Endpoint[] = [
   ...OTHERS,
   ...(Object.keys(SHARED_ENDPOINTS) as SharedEndpoint[]),
 ];
+export const NODE_ENDPOINTS: readonly OwnEndpoint[] = [...ENDPOINTS, ...OF_NODES];
 
 /** The functions of a set: those of its own endpoints, and one that is only read. */
 export type SetFunction = OwnEndpoint | "terms";
+/** The functions of a set on one server. */
+export const SERVER_FUNCTIONS: readonly SetFunction[] = [...ENDPOINTS, ...OTHERS, "terms"];
 /** Every function that a set can have. */
-export const SET_FUNCTIONS: readonly SetFunction[] = [...ENDPOINTS, ...OTHERS, "terms"];
+export const SET_FUNCTIONS: readonly SetFunction[] = [...SERVER_FUNCTIONS, ...OF_NODES];
 
 const PLANNED = "pg_catalog.uuid, pg_catalog.bytea, pg_catalog.text, pg_catalog.text[]";
 

@@ -213,6 +213,7 @@ export const FUNCTIONS = {
   unlink_provider: { caller: "visitor", parameters: { link_issuer: "text", provider: "text" }, returns: "text" },
   unserved_switches: { retry: "safe", parameters: {}, returns: { app: "text", name: "text" }, isSet: true },
   update_keyed_rows: { parameters: { app: "uuid", proof: "bytea", set_name: "text", sent: "text", numbers: "int4[]", indexes: "text[]", max_bytes: "int4", sent_claim: "bytea" }, returns: "text" },
+  update_rows: { parameters: { app: "uuid", proof: "bytea", set_name: "text", ids: "uuid[]", sent: "text", max_bytes: "int4", sent_claim: "bytea" }, returns: "text" },
   upsert_rows: { parameters: { app: "uuid", proof: "bytea", set_name: "text", ids: "uuid[]", sent: "text", numbers: "int4[]", indexes: "text[]", sequence: "int4[]", is_ignored: "bool", max_bytes: "int4", sent_claim: "bytea" }, returns: "text" },
   use_caller_keys: { retry: "safe", parameters: { wanted: "text[]", presented_proof: "bytea[]" }, returns: { ordinal: "int4", key_id: "text", app_id: "uuid", scopes: "text[]", expires_at: "timestamptz?", is_of_console: "bool", person_id: "uuid?", role: "text?", version: "int8" }, isSet: true },
   use_nonces: { parameters: { presented: "uuid[]" }, returns: "uuid", isSet: true },

@@ -42,3 +42,10 @@ export const REPLAY = {
 
 /** A larger response is not stored, only its ids. */
 export const MAX_STORED_RESPONSE_BYTES = 16_384;
+
+/** The accepted tags of a row in its body, in a list of updates: no column has a capital letter. */
+export const ROW_MATCH = "ifMatch";
+/** The start of the result of an update of several rows that wrote nothing, before the positions of rows, as JSON. */
+export const NO_MATCHES = "N";
+/** Hex digits of a text's SHA-256 in a tag: 128 bits. */
+export const TAG_LENGTH = 32;

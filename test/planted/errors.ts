@@ -306,9 +306,9 @@ export const ERRORS: readonly PlantedError[] = [
   },
   {
     name: "a person updates rows of a team that the person has left",
-    file: "src/tables/sql/functions/writes/update_many_body.ts",
-    text: "if (!reaches)",
-    error: "if (reaches !== undefined)",
+    file: "src/db/code/tables/writes.sql",
+    text: "  if cardinality(locked.held) < cardinality(ids) or terms ->> 'read' <> 'true'",
+    error: "  if cardinality(locked.held) < cardinality(ids)",
     test: "test/data/claim_rows_test.ts",
   },
   {

@@ -15,18 +15,29 @@ import {
   echoColumn,
   FORMER_ENDPOINTS,
   type FormerEndpoint,
+  NODE_ENDPOINTS,
+  type OwnEndpoint,
   PLAIN,
   quoteName,
-  SET_FUNCTIONS,
+  SERVER_FUNCTIONS,
   type SetFunction,
   SHARED_ENDPOINTS,
   type SharedEndpoint,
+  TAG_LENGTH,
 } from "../../db/mod.ts";
 import { Problem } from "../../problem.ts";
 import { quoteElement } from "../../std/quote.ts";
 import { type ColumnSet, hashColumnSet } from "./catalog.ts";
 
-export { ALL_ENDPOINTS, type Endpoint, SET_FUNCTIONS, type SetFunction } from "../../db/mod.ts";
+export {
+  ALL_ENDPOINTS,
+  type Endpoint,
+  NO_MATCHES,
+  ROW_MATCH,
+  SET_FUNCTIONS,
+  type SetFunction,
+  TAG_LENGTH,
+} from "../../db/mod.ts";
 
 /** What the functions and indexes of a database depend on: no setting changes them. */
 export type FunctionSite = { readonly dialect: DialectName };
@@ -37,16 +48,16 @@ export function isOneServer(site: FunctionSite): boolean {
 }
 
 export function endpointsOf(site: FunctionSite): readonly Endpoint[] {
-  return isOneServer(site) ? ALL_ENDPOINTS : ENDPOINTS;
+  return isOneServer(site) ? ALL_ENDPOINTS : NODE_ENDPOINTS;
 }
 
 /** The functions that a set for API keys has. */
 export function functionsAt(site: FunctionSite): readonly SetFunction[] {
-  return isOneServer(site) ? SET_FUNCTIONS : ENDPOINTS;
+  return isOneServer(site) ? SERVER_FUNCTIONS : NODE_ENDPOINTS;
 }
 
 /** The endpoints without which a table cannot be served. Until a database of an earlier release is migrated, only requests to others fail. */
-export const REQUIRED: readonly Endpoint[] = ENDPOINTS.filter((name) => name !== "update_many");
+export const REQUIRED: readonly Endpoint[] = ENDPOINTS;
 
 /** Writes that find rows by their values, so their keys also need `data:read`. */
 export const READS_TOO: ReadonlySet<Endpoint> = new Set<Endpoint>([
@@ -64,10 +75,6 @@ export const FUNCTION_OWNER = "rowhouse_tenant";
 export const NO_MATCH = "412";
 /** The member of `bodies` of `create_many` with which processes of 0.1 update rows: a list of bodies. */
 export const UPDATES = "updates";
-/** The accepted tags of a row of such a list, in its body: no column has a capital letter. */
-export const ROW_MATCH = "ifMatch";
-/** The start of the result of an update of several rows that wrote nothing, before the positions of rows, as JSON. */
-export const NO_MATCHES = "N";
 /** The detail of the error of a walk along an index that the function does not have. */
 export const NO_WALK = "walk";
 /** What `known` of a list begins with: whether the page ends in a cursor. Processes before 0.2.0 send only tags. */
@@ -241,13 +248,17 @@ export type EndpointCall = {
   [E in Endpoint]: { readonly endpoint: E; readonly values: Values<EndpointArgument<E>> };
 }[Endpoint];
 
-function argumentsOf(called: Endpoint | SetFunction): readonly Argument[] {
+function argumentsOf(called: Endpoint | SetFunction, isOfSets = false): readonly Argument[] {
   if (called === "terms") return [];
-  return [...OF_CALLER, ...(isShared(called) ? OF_SET : []), ...OF_ENDPOINT[called].values];
+  return [...OF_CALLER, ...(isOfSets ? OF_SET : []), ...OF_ENDPOINT[called].values];
 }
 
-export function isShared(endpoint: Endpoint): endpoint is SharedEndpoint {
-  return endpoint in SHARED_ENDPOINTS;
+/** Whether one function serves the endpoint for all sets. */
+export function isShared(
+  endpoint: Endpoint,
+  { lacks }: Dialect = PLAIN,
+): endpoint is SharedEndpoint {
+  return endpoint in SHARED_ENDPOINTS && lacks === undefined;
 }
 
 /** Characters of a table's name in a function's name: 32 + `__` + 16 + `_` + an endpoint fit into 63 bytes. */
@@ -305,13 +316,9 @@ export function placeholdersOf<E extends Endpoint>(
 export const PIPELINED: ReadonlySet<Endpoint> = new Set(["get", "list", "walk"]);
 
 /** The statement that calls a column set's function, with the parameters of {@linkcode toParameters}. */
-export function callText(
-  set: ColumnSet,
-  endpoint: Endpoint,
-  { callWithEcho }: Dialect = PLAIN,
-): string {
-  const { call, echo } = callParts(set, endpoint);
-  return PIPELINED.has(endpoint) ? callWithEcho(call, echo) : `select ${call} as body`;
+export function callText(set: ColumnSet, endpoint: Endpoint, dialect: Dialect = PLAIN): string {
+  const { call, echo } = callParts(set, endpoint, dialect);
+  return PIPELINED.has(endpoint) ? dialect.callWithEcho(call, echo) : `select ${call} as body`;
 }
 
 /**
@@ -343,29 +350,36 @@ export function briefCallText(
   return callBriefly?.(call, echo);
 }
 
-function callParts(set: ColumnSet, endpoint: Endpoint): { call: string; echo: string } {
-  const parameters = argumentsOf(endpoint).map((_, index) => `$${index + 1}`);
+function callParts(
+  set: ColumnSet,
+  endpoint: Endpoint,
+  dialect = PLAIN,
+): { call: string; echo: string } {
+  const parameters = argumentsOf(endpoint, isShared(endpoint, dialect)).map(
+    (_, index) => `$${index + 1}`,
+  );
   return {
-    call: `${calledName(set, endpoint)}(${parameters.join(", ")})`,
+    call: `${calledName(set, endpoint, dialect)}(${parameters.join(", ")})`,
     echo: echoColumn(parameters.length + 1),
   };
 }
 
 /** The function of an endpoint, as statements name it. */
-export function calledName(set: ColumnSet, endpoint: Endpoint): string {
-  return isShared(endpoint)
+export function calledName(set: ColumnSet, endpoint: Endpoint, dialect = PLAIN): string {
+  return isShared(endpoint, dialect)
     ? `rowhouse.${SHARED_ENDPOINTS[endpoint]}`
-    : `api.${quoteName(functionName(set, endpoint))}`;
+    : `api.${quoteName(functionName(set, endpoint as OwnEndpoint))}`;
 }
 
 export function toParameters(
   set: ColumnSet,
   caller: Caller,
   call: EndpointCall,
+  dialect = PLAIN,
 ): (string | number | boolean | Uint8Array | null)[] {
   // A call has all arguments of its endpoint, and only these are read.
   const values = { ...caller, set: setName(set), ...call.values } as Values<Argument>;
-  return argumentsOf(call.endpoint).map((name) => {
+  return argumentsOf(call.endpoint, isShared(call.endpoint, dialect)).map((name) => {
     const value = values[name];
     // The driver does not know the types of arrays.
     return isList(value) ? `{${value.map(toElement).join(",")}}` : value;
@@ -395,9 +409,6 @@ export function ofAnotherRelease(cause?: unknown): Problem {
 
 // The tag of a row is a hash of the text that the row's function returns, so each state has its own
 // tag.
-
-/** Hex digits of the text's SHA-256 in a tag: 128 bits. */
-export const TAG_LENGTH = 32;
 
 /** The tag of a row's text. Write functions compute it in the same way. */
 export function rowTag(text: Uint8Array): string {

@@ -4,9 +4,9 @@
 -- because PostgreSQL does not report the row, and because the first error counts.
 
 -- Begins a write: the proof, and the claim of its idempotency key. A response that is not null is
--- that of the whole call.
+-- that of the whole call. "ids" are those of the response, if they are known.
 create function rowhouse.begin_write(app uuid, presented_proof bytea, set_name text,
-  wanted smallint, sent_claim bytea, short text,
+  wanted smallint, sent_claim bytea, ids uuid[],
   out terms jsonb, out person uuid, out listens text, out claim bytea, out response text)
 language plpgsql set search_path = pg_catalog, pg_temp as $$
 declare
@@ -23,7 +23,11 @@ begin
     return;
   end if;
   claim := case when person is null then sent_claim else rowhouse.claim_of(person, sent_claim) end;
-  response := rowhouse.claim_key(app, presented_proof, claim, null, short);
+  response := rowhouse.claim_key(app, presented_proof, claim, null,
+    (select concat('{"rows":[', string_agg(concat('{"id":"', id, '"',
+        case when person is not null then concat(',"app_id":"', app, '"') end, '}'), ','
+        order by n), ']}')
+      from unnest(ids) with ordinality as listed (id, n) having ids is not null));
   if response like 'R%' and terms ? 'roles' then
     response := rowhouse.hide_replayed(app, person, terms, response);
   end if;
@@ -137,16 +141,17 @@ begin
 end
 $$;
 
--- Locks the rows of these ids, which are sorted, in their order; returns how many there are, and
--- about how many bytes. The row of an id is looked up after the row of the id before is locked.
+-- Locks the rows of these ids, which are sorted, in their order; returns those that there are, and
+-- about their bytes. The row of an id is looked up after the row of the id before is locked.
 create function rowhouse.lock_set_rows(app uuid, terms jsonb, ids uuid[], strength text,
-  out total bigint, out bytes numeric)
+  out held uuid[], out bytes numeric)
 language plpgsql set search_path = pg_catalog, pg_temp as $$
 begin
-  execute format('select count(*), sum(%s) from unnest($2) as "$i" ("$id") cross join lateral (
+  execute format('select coalesce(array_agg("$t"."id"), ''{}''), sum(%s)
+    from unnest($2) as "$i" ("$id") cross join lateral (
       select "$t".* from data.%I as "$t"
       where "$t"."app_id" = $1 and "$t"."id" = "$i"."$id" offset 0 for %s) as "$t"',
-    terms ->> 'size', terms ->> 'table', strength) into total, bytes using app, ids;
+    terms ->> 'size', terms ->> 'table', strength) into held, bytes using app, ids;
 end
 $$;
 
@@ -165,20 +170,20 @@ begin
 end
 $$;
 
--- Rejects rows that the person may not change, or whose owner the person names and is not, and
--- if wanted references to rows that the person does not read.
+-- Rejects rows that the person may not change, or whose owner the person names and is not, unless
+-- they are already compared, and if wanted references to rows that the person does not read.
 create function rowhouse.reject_changes(app uuid, person uuid, terms jsonb, ids uuid[],
-  bodies jsonb, has_references boolean) returns void
+  bodies jsonb, are_compared boolean, has_references boolean) returns void
 language plpgsql set search_path = pg_catalog, pg_temp as $$
 declare
   field text;
   is_found boolean;
   reference text;
 begin
-  if rowhouse.has_other(app, person, terms, 'from', ids) then
+  if not are_compared and rowhouse.has_other(app, person, terms, 'from', ids) then
     perform rowhouse.reject_rule(null);
   end if;
-  for field in select jsonb_array_elements_text(terms -> 'owner') loop
+  for field in select jsonb_array_elements_text(terms -> 'owner') where not are_compared loop
     execute format('select exists (
         select from rows from (unnest($3), jsonb_array_elements($4)) as "$new" ("$id", "$body")
         join data.%I as "$t" on "$t"."app_id" = $1 and "$t"."id" = "$new"."$id"
@@ -283,8 +288,8 @@ $$;
 -- Changes locked rows, all at once or one by one, so that the first error of a row counts. An error
 -- has the position of its row in the request, from 0.
 create function rowhouse.change_each(app uuid, person uuid, terms jsonb, ids uuid[], bodies jsonb,
-  positions int4[], bytes numeric, max_bytes bigint, checks_references boolean,
-  out texts text[], out is_changed boolean[])
+  positions int4[], bytes numeric, max_bytes bigint, are_compared boolean,
+  checks_references boolean, out texts text[], out is_changed boolean[])
 language plpgsql set search_path = pg_catalog, pg_temp as $$
 declare
   -- The time of a write that waits for another one must not be the earlier of both.
@@ -312,7 +317,7 @@ begin
         part_bodies := case when step = total then bodies
           else jsonb_build_array(bodies -> (first - 1)) end;
         if bodies is not null and terms ? 'roles' then
-          perform rowhouse.reject_changes(app, person, terms, part_ids, part_bodies,
+          perform rowhouse.reject_changes(app, person, terms, part_ids, part_bodies, are_compared,
             checks_references);
         end if;
         part := rowhouse.change_set_rows(app, person, terms, part_ids,
@@ -338,6 +343,72 @@ begin
       step := 1;
     end;
   end loop;
+end
+$$;
+
+-- Updates rows by their ids: the rows, in the order of the list. If a row is missing, or has none
+-- of its tags, updates none, and returns the positions of all such rows.
+--
+-- The rows are compared while they are locked: a rule can depend on rows of other tables, which
+-- change while a lock waits. A row that the caller does not read is as if it were missing, and is
+-- not locked.
+create function rowhouse.update_rows(app uuid, proof bytea, set_name text, ids uuid[], sent text,
+  max_bytes int4, sent_claim bytea) returns text
+language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
+declare
+  bodies constant jsonb := sent::jsonb;
+  write record;
+  terms jsonb;
+  sought uuid[] := array(select id from unnest(ids) as listed (id) order by id);
+  locked record;
+  forbidden int4;
+  missing int4[] := '{}';
+  unmatched int4[] := '{}';
+  done record;
+begin
+  write := rowhouse.begin_write(app, proof, set_name, 2::smallint, sent_claim, ids);
+  if write.response is not null then
+    return write.response;
+  end if;
+  terms := write.terms;
+  perform rowhouse.reject_closed(write.person, terms ->> 'closed', bodies);
+  if terms ->> 'read' <> 'true' then
+    execute format('select array(select "$i"."$id" from unnest($3) as "$i" ("$id")
+      where exists (select from data.%I as "$t"
+        where "$t"."app_id" = $1 and "$t"."id" = "$i"."$id" and (%s)) order by 1)',
+      terms ->> 'table', terms ->> 'read') into sought using app, write.person, sought;
+  end if;
+  locked := rowhouse.lock_set_rows(app, terms, sought, 'no key update');
+  if cardinality(locked.held) < cardinality(ids) or terms ->> 'read' <> 'true'
+    or terms ->> 'from' <> 'true' or bodies @? '$[*].${ROW_MATCH}'
+  then
+    execute format('select min("$n") filter (where not "$t"."$may"),
+        coalesce(array_agg("$n" order by "$n") filter (where "$t"."$may" is null), ''{}''),
+        coalesce(array_agg("$n" order by "$n") filter (where "$t"."$may"
+          and "$t"."$tag" <> all (string_to_array("$body" ->> ''${ROW_MATCH}'', '',''))), ''{}'')
+      from (select "$id", "$body", "$nth"::int4 - 1 as "$n"
+        from rows from (unnest($3), jsonb_array_elements($4)) with ordinality
+          as "$new" ("$id", "$body", "$nth")) as "$new"
+      left join lateral (select coalesce(%s, false) as "$may",
+          case when "$body" ? ''${ROW_MATCH}'' then left(encode(sha256(convert_to(
+              (select row_to_json("$o")::text from (select %s) as "$o"), ''UTF8'')), ''hex''),
+            ${TAG_LENGTH}) end as "$tag" from data.%I as "$t"
+        where "$t"."app_id" = $1 and "$t"."id" = "$id" and "$id" = any ($5) and (%s) offset 0)
+        as "$t" on true',
+      terms ->> 'from', terms ->> 'outputs', terms ->> 'table', terms ->> 'read')
+    into forbidden, missing, unmatched using app, write.person, ids, bodies, locked.held;
+  end if;
+  if missing = '{}' and forbidden is not null then
+    perform rowhouse.reject_rule_at(null, forbidden);
+  elsif missing <> '{}' or unmatched <> '{}' then
+    if write.claim is not null then
+      perform rowhouse.forget_key(app, write.claim);
+    end if;
+    return concat('${NO_MATCHES}', json_build_object('missing', missing, 'unmatched', unmatched));
+  end if;
+  done := rowhouse.change_each(app, write.person, terms, ids, bodies,
+    array(select generate_series(0, cardinality(ids) - 1)), locked.bytes, max_bytes, true, true);
+  return rowhouse.end_write(app, write.claim, ids, done.texts, null, max_bytes);
 end
 $$;
 
@@ -408,7 +479,7 @@ begin
   done := rowhouse.change_each(app, write.person, terms, ids,
     (select jsonb_agg(bodies -> (place - 1) order by place) from unnest(places) as listed (place)),
     (select array_agg(place - 1 order by place) from unnest(places) as listed (place)),
-    locked.bytes, max_bytes, true);
+    locked.bytes, max_bytes, false, true);
   for n in 1 .. coalesce(cardinality(places), 0) loop
     texts[places[n]] := done.texts[n];
     results[places[n]] := case when done.is_changed[n] then 'updated' else 'unchanged' end;
@@ -553,7 +624,7 @@ begin
           is_last := is_tried or cardinality(met_ids) = total;
           if is_last then
             locked := rowhouse.lock_set_rows(app, terms, met_ids, 'no key update');
-            if locked.total < cardinality(met_ids) then
+            if cardinality(locked.held) < cardinality(met_ids) then
               -- Its key is free, and waiting for the key would hold the locks: the list begins
               -- again without them.
               raise serialization_failure using message = 'a row is gone';
@@ -625,7 +696,8 @@ begin
             end if;
             places_met := part.places;
             part := rowhouse.change_each(app, write.person, terms, part.ids,
-              case when not is_ignored then part.bodies end, null, bytes, max_bytes - size, false);
+              case when not is_ignored then part.bodies end, null, bytes, max_bytes - size, false,
+              false);
             for n in 1 .. cardinality(places_met) loop
               texts[places_met[n]] := part.texts[n];
               size := size + octet_length(part.texts[n]);
@@ -692,22 +764,24 @@ begin
 end
 $$;
 
--- Ends a write: the response to a list, with the texts of its rows and their results, and the claim
--- of its idempotency key. A write that found no row has no ids.
+-- Ends a write: the response to a list, with the texts of its rows and their results, if they can
+-- differ, and the claim of its idempotency key. A write that found no row has no ids.
 create function rowhouse.end_write(app uuid, claim bytea, ids uuid[], texts text[],
   results text[], max_bytes int4) returns text
 language plpgsql set search_path = pg_catalog, pg_temp as $$
 declare
   rows constant text := array_to_string(texts, ',');
-  response constant text := concat('{"rows":[', rows, '],"results":["',
-    array_to_string(results, '","'), '"]}');
+  response constant text := concat('{"rows":[', rows, ']',
+    ',"results":["' || array_to_string(results, '","') || '"]', '}');
 begin
   -- A row on its own is sent without the rest.
-  if octet_length(case when cardinality(texts) = 1 then rows else response end) > max_bytes then
+  if octet_length(case when cardinality(results) = 1 then rows else response end) > max_bytes then
     return rowhouse.reject_row(ids[1]);
   end if;
   if claim is not null and ids is null then
     perform rowhouse.forget_key(app, claim);
+  elsif claim is not null and results is null then
+    perform rowhouse.complete_key(app, claim, response);
   elsif claim is not null then
     perform rowhouse.complete_found_key(app, claim, response);
   end if;
@@ -720,8 +794,9 @@ grant execute on function rowhouse.begin_write, rowhouse.reject_set_write, rowho
   rowhouse.reject_changes, rowhouse.change_set_rows, rowhouse.change_each, rowhouse.find_met,
   rowhouse.reject_new_rows, rowhouse.has_other, rowhouse.end_write to rowhouse_tenant;
 grant create on schema rowhouse to rowhouse_tenant;
+alter function rowhouse.update_rows owner to rowhouse_tenant;
 alter function rowhouse.update_keyed_rows owner to rowhouse_tenant;
 alter function rowhouse.upsert_rows owner to rowhouse_tenant;
 revoke create on schema rowhouse from rowhouse_tenant;
-grant execute on function rowhouse.update_keyed_rows, rowhouse.upsert_rows
+grant execute on function rowhouse.update_rows, rowhouse.update_keyed_rows, rowhouse.upsert_rows
   to rowhouse_service, rowhouse_data;

@@ -53,8 +53,9 @@ export type WriteTerms = {
   readonly to: string;
   /** Whether a write can change which rows the caller sees or may change, so that rows are written one by one. */
   readonly isEach?: true;
-  /** The first column that the caller cannot set of a new row. */
+  /** The first column that the caller cannot set of a new row, and of one that changes. */
   readonly closedNew?: string;
+  readonly closed?: string;
   /** Queries that reject a reference of a new row, or of a changed one, to a row that the caller does not read. */
   readonly newReferences?: readonly string[];
   readonly references?: readonly string[];
@@ -77,7 +78,9 @@ export function writeTerms(table: ColumnSet): WriteTerms {
   });
   const shown = shownColumns(table);
   const kinds = [...new Set(shown.map(({ kind }) => kind))];
-  const closedNew = closedColumn(table, { body: '"$body"', isNew: true });
+  const [closedNew, closed] = [true, false].map((isNew) =>
+    closedColumn(table, { body: '"$body"', isNew }),
+  );
   const [newReferences = [], references = []] = [true, false].map((isNew) =>
     checkedReferences(table).map(({ column, constraint, isReadable }) => {
       const given = isNew ? "" : ` where "$body" ? ${quoteLiteral(column)}`;
@@ -108,6 +111,7 @@ export function writeTerms(table: ColumnSet): WriteTerms {
     ...{ from: rule("from"), to: rule("to") },
     ...(readsItself(table, ["read", "from", "to"]) ? { isEach: true as const } : {}),
     ...(closedNew === undefined ? {} : { closedNew }),
+    ...(closed === undefined ? {} : { closed }),
     ...(references.length > 0 ? { newReferences, references } : {}),
     ...(allowed === "true"
       ? {}
