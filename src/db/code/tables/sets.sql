@@ -84,7 +84,7 @@ begin
     and case when terms ? 'roles'
       then held.scopes & (${PERSON_BIT} | stops)::smallint = ${PERSON_BIT}
         and terms -> 'roles' ? held.role and (terms ->> 'app')::uuid = app
-        and (wanted <> 1 or terms ->> 'read' <> 'false')
+        and (wanted <> 1 or terms ? 'isReader')
       else held.scopes & (wanted | stops) = wanted end;
   if bits is null and wanted = 1 then
     perform rowhouse.reject_call(app, presented_proof, terms ->> 'table');

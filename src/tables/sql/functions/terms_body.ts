@@ -21,6 +21,8 @@ type Terms = WriteTerms & {
   /** Whose view it is: people with these roles on the app. Without both, the set is for API keys. */
   readonly app?: string;
   readonly roles?: readonly string[];
+  /** Whether the view has a rule for reading, though no row may fulfill it. */
+  readonly isReader?: true;
   /** The tables whose changes can change what a person sees. */
   readonly watched?: readonly string[];
   /** The id and the columns that the caller sees, as plans number them. */
@@ -45,6 +47,7 @@ function makeTerms(table: ColumnSet): Terms {
   return {
     table: name,
     ...(view && { app: view.app, roles: view.roles, watched: watchedTables(view) }),
+    ...(view?.read && { isReader: true }),
     queried: queryColumns(table).map(({ name: column, kind }) => ({
       name: column,
       kind,
