@@ -154,8 +154,17 @@ export function columnOf(table: ModelTable, name: string): ModelColumn {
 export function isSame({ kind }: Pick<NamedColumn, "kind">, a: Json, b: Json): boolean {
   if (kind === "decimal") return normalize(`${a}`) === normalize(`${b}`);
   if (kind === "number") return Number(a) === Number(b);
-  if (kind === "timestamp") return Date.parse(`${a}`) === Date.parse(`${b}`);
+  if (kind === "timestamp") return toMicros(`${a}`) === toMicros(`${b}`);
   return JSON.stringify(a) === JSON.stringify(b);
+}
+
+/** The microseconds since 1970 that PostgreSQL stores: a half is rounded to the even number. */
+function toMicros(text: string): bigint {
+  const nanos = Number((/\.(\d+)/.exec(text)?.[1] ?? "").padEnd(9, "0").slice(0, 9));
+  const rest = nanos % 1000;
+  const whole = (nanos - rest) / 1000;
+  const isUp = rest > 500 || (rest === 500 && whole % 2 === 1);
+  return BigInt(Date.parse(text.replace(/\.\d+/, ""))) * 1000n + BigInt(whole + (isUp ? 1 : 0));
 }
 
 function normalize(text: string): string {
