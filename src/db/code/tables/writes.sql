@@ -614,6 +614,20 @@ begin
       is_last := total = 1;
       is_tried := false;
       met_ids := null;
+      -- Before the first insert: no row of a list is what allows another one, whatever their order.
+      denied := '{}';
+      while is_person and done < total loop
+        select array_agg(ids[nth] order by n), jsonb_agg(bodies -> (nth - 1) order by n)
+          into part_ids, part_bodies
+          from unnest(places[done + 1:done + step]) with ordinality as listed (nth, n);
+        perform rowhouse.reject_new_rows(app, write.person, terms, part_ids, part_bodies);
+        if terms ? 'denied' then
+          execute terms ->> 'denied' into part using app, write.person, part_ids, part_bodies;
+          denied := denied || part.ids;
+        end if;
+        done := done + step;
+      end loop;
+      done := 0;
       loop
         if total > 1 then
           if met_ids is null then
@@ -647,12 +661,6 @@ begin
             into part_ids, part_bodies
             from unnest(places[done + 1:done + step]) with ordinality as listed (nth, n);
           perform set_config('rowhouse.met', '', true);
-          if is_person then
-            perform rowhouse.reject_new_rows(app, write.person, terms, part_ids, part_bodies);
-          end if;
-          if terms ? 'denied' then
-            execute terms ->> 'denied' into denied using app, write.person, part_ids, part_bodies;
-          end if;
           execute format(terms ->> 'insert', on_conflict) into part_ids, part_texts
             using app, write.person, part_ids, part_bodies;
           if part_ids && denied then

@@ -116,7 +116,7 @@ export function writeTerms(table: ColumnSet): WriteTerms {
     ...(allowed === "true"
       ? {}
       : {
-          denied: `select array_agg("$t"."id") from (${typeSent(table, comparedByCreate(table), true)}) as "$t"
+          denied: `select array_agg("$t"."id") as ids from (${typeSent(table, comparedByCreate(table), true)}) as "$t"
       where not coalesce(${allowed}, false)`,
         }),
     text: rowText(table),
