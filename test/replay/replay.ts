@@ -4,10 +4,11 @@
  *
  * @module
  */
-import type { Database } from "../../src/db/mod.ts";
+import { type Database, readRows } from "../../src/db/mod.ts";
 import { withDatabase } from "../support/cluster.ts";
 import type { Settings } from "../support/command.ts";
 import { runCommand } from "../support/command.ts";
+import { eventually } from "../support/eventually.ts";
 import { fillForm } from "../support/samples/forms.ts";
 import { migrateAll, toOperator } from "../upgrade/database.ts";
 import { type Serving, startServing } from "../upgrade/serving.ts";
@@ -52,6 +53,7 @@ async function openSide(stage: Stage, program: string, preview: string): Promise
   await withDatabase(stage.addresses.admin, signInAgain);
   await migrateAll(addresses, program);
   const serving = await startServing({ program, addresses, shape: "one", workers: 1 });
+  await withDatabase(stage.addresses.admin, finishBuilds);
   const isOpen = preview.includes("browser");
   const { live } = stage.frozen.world.sessions;
   const person = isOpen ? await openPersonKey(serving, live) : "rh_none";
@@ -62,6 +64,14 @@ async function openSide(stage: Stage, program: string, preview: string): Promise
 async function signInAgain(admin: Database): Promise<void> {
   await admin.message(`update rowhouse.sessions set proven_at = now(),
     second_factor_at = case when second_factor_at is not null then now() end; select 1`);
+}
+
+/** The Console shows estimates of rows, which a build of an index changes, too. */
+async function finishBuilds(admin: Database): Promise<void> {
+  const left =
+    "select count(*)::int as count from rowhouse.deferred_steps where state in ('waiting', 'running')";
+  await eventually(async () => (await readRows<{ count: number }>(admin, left))[0]?.count === 0);
+  await admin.message("analyze; select 1");
 }
 
 /** Ids of the frozen database that the paths of routes name. */
