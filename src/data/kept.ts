@@ -5,7 +5,6 @@ import { ALL_ENDPOINTS, type ColumnSet, type Endpoint, isShared } from "../table
 /** Functions whose plans do not grow with the columns. */
 const SMALL: ReadonlySet<Endpoint> = new Set<Endpoint>(["get", "delete"]);
 const SMALL_BYTES = 170_000;
-const QUERY_BYTES = 650_000;
 const OTHER_BYTES = 320_000;
 const COLUMN_BYTES = 12_000;
 /** What PostgreSQL itself keeps of a table. A function of all tables keeps no plan. */
@@ -21,8 +20,7 @@ export function estimateKept(
   const toBytes = (endpoint: Endpoint): number => {
     if (isShared(endpoint)) return TABLE_BYTES;
     if (SMALL.has(endpoint)) return SMALL_BYTES;
-    const bytes = endpoint === "find" ? QUERY_BYTES : OTHER_BYTES;
-    return bytes + columns.length * COLUMN_BYTES;
+    return OTHER_BYTES + columns.length * COLUMN_BYTES;
   };
   const kept = ALL_ENDPOINTS.map((endpoint) => [
     endpoint,

@@ -40,6 +40,13 @@ export const REPLAY = {
   full: "F",
 } as const;
 
+/** The start of the detail of the error of conditions that too many referenced rows meet, before the path of the reference. */
+export const TOO_MANY_REFERENCED = "reference ";
+
+/** Up to this many rows, each of up to this many bytes, are built as they are found. Others are built after the size of the page is known. */
+export const FOUND_ROWS = 100;
+export const FOUND_ROW_BYTES = 8192;
+
 /** A larger response is not stored, only its ids. */
 export const MAX_STORED_RESPONSE_BYTES = 16_384;
 

@@ -6,7 +6,7 @@ import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import postgres from "postgres";
 import { defineSchema, t } from "../../src/schema/mod.ts";
 import { planList } from "../support/buffers.ts";
-import { functionOf } from "../support/functions.ts";
+import { setOf } from "../support/functions.ts";
 import { openTestService, type TestApp, UNGUARDED } from "../support/service.ts";
 import { share } from "../support/share.ts";
 
@@ -160,16 +160,12 @@ type Node = {
 /** The nodes of the plan of the statement that the function of lists sends for a query. */
 async function explain(query: string): Promise<Node[]> {
   const { plan, values } = planList(app, { schema, table: "todos", query });
-  const name = functionOf(schema, "todos", "find");
-  const [found] = await reader`select prosrc as source from pg_proc where proname = ${name}`;
+  const [found] = await reader`select prosrc as source from pg_proc where proname = 'enter_set'`;
   const source: string = found?.["source"];
-  const [, constants] = /from find\.page\(\$1, ([\s\S]*?), "\$plan"/.exec(source) ?? [];
   const settings = [...source.matchAll(/set_config\('(\w+)', '([\w]+)', true\)/g)];
-  expect([typeof constants, settings.length]).toEqual(["string", 5]);
-  const [row] = await reader.unsafe(
-    `select rowhouse.find_statement(${constants}, $1::text::jsonb, false) as text`,
-    [plan],
-  );
+  expect(settings.length).toBe(5);
+  const [row] = await reader`select rowhouse.find_statement(
+    rowhouse.read_terms(${setOf(schema, "todos")}, 1::int2), null, ${plan}::text::jsonb, false) as text`;
   return await reader.begin(async (session) => {
     for (const [, name = "", value = ""] of settings)
       await session`select set_config(${name}, ${value}, true)`;
@@ -177,9 +173,9 @@ async function explain(query: string): Promise<Node[]> {
     if (JSON.parse(plan).isOrdered === true) await session`set local enable_sort = off`;
     // "execute" plans with the values, whatever the setting.
     await session`set local plan_cache_mode = force_custom_plan`;
-    await session.unsafe(`prepare found (uuid, text[], int4, uuid[], uuid) as ${row?.["text"]}`);
+    await session.unsafe(`prepare found (uuid, uuid, text[], int4, uuid[]) as ${row?.["text"]}`);
     const list = values.map((value) => `'${value.replaceAll("'", "''")}'`).join(", ");
-    const given = `'${app.id}', array[${list}]::text[], ${LIMIT + 1}, null, null`;
+    const given = `'${app.id}', null, array[${list}]::text[], ${LIMIT + 1}, null`;
     const [explained] = await session.unsafe(
       `explain (analyze, timing off, format json) execute found (${given})`,
     );

@@ -5,7 +5,7 @@
 import { expect } from "bun:test";
 import postgres from "postgres";
 import { defineSchema, t } from "../../src/schema/mod.ts";
-import { functionOf } from "../support/functions.ts";
+import { renderCall } from "../support/functions.ts";
 import { proofOf } from "../support/proof.ts";
 import { openTestService } from "../support/service.ts";
 import { testUnlessCitus } from "../support/skip.ts";
@@ -40,7 +40,7 @@ testUnlessCitus("a cluster has no query functions")(
     const ask = (endpoint: "find" | "find_groups", plan: object, text: string) =>
       login
         .unsafe(
-          `select api."${functionOf(schema, "notes", endpoint)}"($1, ${proofOf(app.key)}, $2, $3, 8388608, '') as body`,
+          `select ${renderCall(schema, "notes", endpoint, { app: "$1", proof: proofOf(app.key), values: "$2, $3, 8388608, ''" })} as body`,
           [app.id, JSON.stringify(plan), [text]],
         )
         .then(

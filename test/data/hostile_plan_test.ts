@@ -5,7 +5,7 @@
 import { afterAll, expect } from "bun:test";
 import postgres from "postgres";
 import { defineSchema, t } from "../../src/schema/mod.ts";
-import { functionOf } from "../support/functions.ts";
+import { renderCall, setOf } from "../support/functions.ts";
 import { type HostilePlan, makeHostilePlans } from "../support/hostile_plans.ts";
 import { proofOf } from "../support/proof.ts";
 import { openTestService } from "../support/service.ts";
@@ -30,7 +30,7 @@ afterAll(async () => {
   await service.close();
 });
 
-const { lists: LISTS, groups: GROUPS } = makeHostilePlans(functionOf(schema, "notes", "find"));
+const { lists: LISTS, groups: GROUPS } = makeHostilePlans(setOf(schema, "notes"));
 const VALUES = "array['ffffffff-ffff-ffff-ffff-ffffffffffff']";
 
 type Asked = "find" | "find_groups" | "update_found" | "delete_found";
@@ -43,15 +43,15 @@ const REST: Readonly<Record<Asked, string>> = {
 
 /** What each plan returns, or the message of its error. */
 async function callAll(endpoint: Asked, plans: readonly HostilePlan[]): Promise<string[]> {
-  const name = functionOf(schema, "notes", endpoint);
+  const call = renderCall(schema, "notes", endpoint, {
+    ...{ app: "$1", proof: proofOf(app.key) },
+    values: `$2, ${VALUES}, ${REST[endpoint]}`,
+  });
   const found: string[] = [];
   for (const [, plan] of plans) {
     const text = typeof plan === "string" ? plan : JSON.stringify(plan);
     const rows = await login
-      .unsafe(
-        `select api."${name}"($1, ${proofOf(app.key)}, $2, ${VALUES}, ${REST[endpoint]}) as body`,
-        [app.id, text],
-      )
+      .unsafe(`select ${call} as body`, [app.id, text])
       .catch((error: Error) => [{ body: error.message }]);
     found.push(String(rows[0]?.["body"]));
   }

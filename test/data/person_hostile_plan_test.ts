@@ -4,8 +4,8 @@
  */
 import { expect, test } from "bun:test";
 import { defineSchema, type TableRules, t } from "../../src/schema/mod.ts";
-import { functionName, setName } from "../../src/tables/catalog/mod.ts";
-import { functionOf } from "../support/functions.ts";
+import { setName } from "../../src/tables/catalog/mod.ts";
+import { setOf as declaredSetOf } from "../support/functions.ts";
 import { type HostilePlan, makeHostilePlans } from "../support/hostile_plans.ts";
 import { openPersonViews } from "../support/person_views.ts";
 import { openTestService } from "../support/service.ts";
@@ -96,7 +96,7 @@ await post("notes", [
 ]);
 const set = views.find("notes", "own");
 if (set === undefined) throw new Error("no view");
-const call = functionName(set, "find");
+const ofNotes = setName(set);
 
 type Asked = "find" | "find_groups" | "update_found" | "delete_found";
 
@@ -163,7 +163,7 @@ const GROUPED: readonly HostilePlan[] = UNKNOWN.flatMap((column): HostilePlan[] 
   ].map((of) => [`groups of ${JSON.stringify(of)}`, of]),
 );
 const setOf = (table: string) => views.find(table, "own") ?? { name: table, columns: [] };
-const named = (table: string) => functionName(setOf(table), "find");
+const named = (table: string) => setName(setOf(table));
 const relation = (table: string, more: object) => ({
   ...{
     set: setName(setOf(table)),
@@ -199,8 +199,7 @@ const ENDS: readonly HostilePlan[] = [
   ["no rows", { ...BASE, limit: 0 }],
   ["the rows after others", { ...BASE, offset: 1 }],
   ["parts of the same rows", { ...BASE, parts: [BY_ID, BY_ID, { sort: [[1, true]] }] }],
-  ["a set of its own rows", { ...BASE, set: "x", limit: 1 }],
-  ["a set of no rows", { ...BASE, set: "x", limit: 0 }],
+  ["a set of its own rows", ofSet(ofNotes, 1)],
   ["a set of boxes", ofSet(named("boxes"))],
   ["a set of boxes of a hidden reference", ofSet(named("boxes"), 7)],
   ["a condition on a name", { ...BASE, where: ["neq", 3, 1] }],
@@ -216,14 +215,14 @@ const PATTERNS: readonly HostilePlan[] = [
 ];
 
 /** A condition that a reference is one of the ids that a function finds. */
-function ofSet(call: string, column = 5) {
-  const plan = { ...BASE, set: "place" };
-  return { ...BASE, where: ["set", column, 1], sets: [{ at: 1, call, plan, values: VALUES }] };
+function ofSet(of: string, column = 5) {
+  const found = { at: 1, of, path: "place", plan: BASE, values: VALUES };
+  return { ...BASE, where: ["set", column, 1], sets: [found] };
 }
 
 /** Every answer to these plans, by what was asked. */
 async function sendAll(): Promise<ReadonlyMap<string, string>> {
-  const { lists, groups } = makeHostilePlans(call);
+  const { lists, groups } = makeHostilePlans(ofNotes);
   const found = new Map<string, string>();
   const add = async (endpoint: Asked, plans: readonly HostilePlan[], table?: string) => {
     for (const [name, plan] of plans)
@@ -375,15 +374,15 @@ test("the functions of other roles, of API keys and of other apps reject the pro
   // Neither do they as the functions of a set or of related rows.
   const { view: _boxes, ...boxes } = setOf("boxes") as typeof set;
   for (const plan of [
-    ofSet(functionName(set, "find")),
-    ofSet(functionOf(schema, "boxes", "find")),
+    ofSet(setName(set)),
+    ofSet(declaredSetOf(schema, "boxes")),
     { ...BASE, related: [{ ...relation("boxes", { of: 1 }), set: setName(boxes) }] },
     { ...BASE, related: [{ ...relation("notes", { of: 1 }), set: setName(set) }] },
   ])
     expect(await send("find", plan)).toStartWith("RH401");
   const ofKey = views.call(ada, "notes", { endpoint: "find", values }, { set: plain });
   await expect(ofKey).rejects.toMatchObject({ code: "RH401" });
-  expect(functionName(plain, "find")).toBe(functionOf(schema, "notes", "find"));
+  expect(setName(plain)).toBe(declaredSetOf(schema, "notes"));
   const elsewhere = views.call(
     ada,
     "notes",
@@ -395,7 +394,7 @@ test("the functions of other roles, of API keys and of other apps reject the pro
 });
 
 test("no plan of a write changes another person's row", async () => {
-  const { lists } = makeHostilePlans(call);
+  const { lists } = makeHostilePlans(ofNotes);
   const read = () =>
     views.admin`select id, xmin::text from data.notes where owner <> ${ada.id} order by id`;
   const unchanged = await read();

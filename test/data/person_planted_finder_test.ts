@@ -75,15 +75,14 @@ const EVERY = (table: string, apps: string) =>
   `(select array_agg(id order by random()) from data.${table} where app_id in (${apps}))`;
 const quoted = apps.map(({ id }) => `'${id}'`).join(", ");
 const found = ["things", "boxes"]
-  .map((table) => `when rows_of like '%data."${table}"%' then ${EVERY(table, quoted)}`)
+  .map((table) => `when '${table}' then ${EVERY(table, quoted)}`)
   .join(" ");
 const PLANTED = `
-create or replace function find.page(app uuid, rows_of text, is_fenced bool, columns text[],
-  types text[], plan jsonb, given text[], wanted int4, ids_of uuid[], who uuid,
-  out ids uuid[], out total int8)
+create or replace function find.page(app uuid, who uuid, terms jsonb, rule text, plan jsonb,
+  given text[], wanted int4, among uuid[], out ids uuid[], out total int8)
 language plpgsql stable security definer set search_path = pg_catalog, pg_temp as $$
 begin
-  ids := case ${found} end;
+  ids := case terms ->> 'table' ${found} end;
   total := cardinality(ids);
 end
 $$;
@@ -167,17 +166,22 @@ test.each(["things?at=gt.0&limit=100", "boxes?name=neq.x&select=name,things(name
 );
 
 test("no set of ids has one of a hidden row", async () => {
-  const login = postgres(service.database.servingUrl, { max: 1, prepare: false });
-  const plan = JSON.stringify({ limit: 1000, offset: 0, set: "box", parts: [{}] });
-  const finders = await sql<{ name: string }[]>`select proname as name from pg_proc
-    where pronamespace = 'api'::regnamespace and proname ~ '^(boxes|things)__.*_find$'`;
+  const login = postgres(service.database.superuserUrl, { max: 1, prepare: false });
+  const found = await login<{ name: string }[]>`select left(proname, -6) as name from pg_proc
+    where pronamespace = 'api'::regnamespace and proname ~ '^(boxes|things)__.*_terms$'`;
+  const proof = Buffer.from(toProof(key.slice(key.indexOf(".") + 1)));
   const sets: string[] = [];
-  for (const { name } of finders) {
-    const proof = Buffer.from(toProof(key.slice(key.indexOf(".") + 1)));
-    await login`select api.${login(name)}(${app.id}, ${proof}, ${plan}, '{}', 1000, '') as ids`.then(
-      (rows) => sets.push(String(rows[0]?.["ids"])),
-      ({ code }) => expect(code).toBe("RH401"),
-    );
+  for (const { name } of found) {
+    const plan = { limit: 1000, parts: [{}] };
+    const asked = JSON.stringify([{ at: 1, of: name, path: "box", plan, values: [] }]);
+    await login
+      .begin(async (session) => {
+        await session`set local role rowhouse_tenant`;
+        const rows =
+          await session`select (rowhouse.find_referenced(${app.id}, ${proof}, ${asked}::text::jsonb, '{""}'))[1] as ids`;
+        sets.push(String(rows[0]?.["ids"]));
+      })
+      .catch(({ code }) => expect(code).toBe("RH401"));
   }
   await login.end();
   expect(sets.flatMap((ids) => ids.split(",")).sort()).toEqual(

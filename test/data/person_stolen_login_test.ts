@@ -75,11 +75,12 @@ test("no table of rows or keys is readable or writable", async () => {
 
 test("no function that finds rows can be called", async () => {
   for (const call of [
-    "find.page(gen_random_uuid(), 'select * from data.todos', false, '{\"$t\".id}', '{uuid}', '{\"parts\":[{}]}', '{}', 1, null, null)",
-    "find.groups(gen_random_uuid(), 'select 1', false, '{1}', '{int4}', '{}', '{}', null, '{}', '{}', '{}')",
-    "find.children(gen_random_uuid(), '{}', 'data.todos', 'true', '{1}', '{\"limit\":1,\"by\":1}', null)",
-    "rowhouse.find_sets(gen_random_uuid(), '\\x00', '[]', '{}')",
-    "rowhouse.find_statement('select 1', false, '{}', '{}', '{}', false)",
+    "find.page(gen_random_uuid(), null, '{\"table\":\"todos\"}', null, '{\"parts\":[{}]}', '{}', 1, null)",
+    "find.groups(gen_random_uuid(), null, '{\"table\":\"todos\"}', '{}', '{}')",
+    "find.children(gen_random_uuid(), null, '{}', 1, 'todos', 'true', 'id', '')",
+    "rowhouse.keep_seen(gen_random_uuid(), null, '{\"table\":\"todos\"}', null, '{}')",
+    "rowhouse.find_referenced(gen_random_uuid(), '\\x00', '[]', '{}')",
+    "rowhouse.find_statement('{\"table\":\"todos\"}', null, '{}', false)",
   ])
     expect({ call, answer: await run(`select ${call}`) }).toEqual({ call, answer: "error 42501" });
 });
@@ -174,14 +175,14 @@ describe("plans of the thief's own", () => {
   test("show no hidden column and no row of others", async () => {
     const { ada, wiki } = world;
     const [own = ""] = await findOpen(wiki.id, proofOf(ada.key));
-    const name = own.replace(/list$/, "find");
-    expect(names).toContain(name);
+    const set = own.replace(/_list$/, "");
     let answered = 0;
     for (const plan of [...plans, ...others])
       for (const values of ["{ffffffff-ffff-ffff-ffff-ffffffffffff,1}", "{0,1}"]) {
-        const answer = await run(`select api."${name}"($1, $2, $3, $4, 1000000, '') as body`, [
-          ...[wiki.id, proofOf(ada.key), JSON.stringify(plan), values],
-        ]);
+        const answer = await run(
+          "select rowhouse.find_rows($1, $2, $3, $4, $5, 1000000, '') as body",
+          [...[wiki.id, proofOf(ada.key), set, JSON.stringify(plan), values]],
+        );
         if (!answer.startsWith("error")) answered++;
         expect({ plan, answer }).toMatchObject({
           answer: expect.not.stringMatching(/99\.5|12\.5|Bob|"cost"/),
@@ -195,18 +196,14 @@ describe("plans of the thief's own", () => {
     const { ada, wiki } = world;
     const [own = ""] = await findOpen(wiki.id, proofOf(ada.key));
     const proof = proofOf(ada.key);
+    const set = own.replace(/_list$/, "");
     for (const number of numbers)
-      for (const [endpoint, rest] of [
-        ["find_groups", `'${JSON.stringify({ by: [number], max: [number] })}', '{}', 1000000, ''`],
-        [
-          "walk",
-          `'', false, null, null, null, 100, '{${number}}', '{${number}}', 'x', 1000000, '', null`,
-        ],
-      ] as const) {
-        const name = own.replace(/list$/, endpoint);
-        if (!names.includes(name)) continue;
-        const answer = await run(`select api."${name}"($1, $2, ${rest}) as body`, [wiki.id, proof]);
-        expect({ endpoint, answer }).toMatchObject({
+      for (const call of [
+        `rowhouse.find_groups($1, $2, '${set}', '${JSON.stringify({ by: [number], max: [number] })}', '{}', 1000000, '')`,
+        `api."${set}_walk"($1, $2, '', false, null, null, null, 100, '{${number}}', '{${number}}', 'x', 1000000, '', null)`,
+      ]) {
+        const answer = await run(`select ${call} as body`, [wiki.id, proof]);
+        expect({ call, answer }).toMatchObject({
           answer: expect.not.stringMatching(/99\.5|12\.5|Bob/),
         });
       }

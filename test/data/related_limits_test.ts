@@ -2,7 +2,7 @@
 import { expect } from "bun:test";
 import postgres from "postgres";
 import { defineSchema, t } from "../../src/schema/mod.ts";
-import { functionOf, setOf } from "../support/functions.ts";
+import { functionOf, renderCall, setOf } from "../support/functions.ts";
 import { proofOf } from "../support/proof.ts";
 import { openTestService, type TestApp } from "../support/service.ts";
 import { share } from "../support/share.ts";
@@ -78,7 +78,7 @@ testOne("no call of an attacker finds another app's rows", async () => {
     };
     const rows = await login
       .unsafe(
-        `select api."${functionOf(schema, table, "find")}"($1::uuid, ${proofOf(app.key)}, $2, array['ffffffff-ffff-ffff-ffff-ffffffffffff'], 8388608, '') as body`,
+        `select ${renderCall(schema, table, "find", { app: "$1::uuid", proof: proofOf(app.key), values: "$2, array['ffffffff-ffff-ffff-ffff-ffffffffffff'], 8388608, ''" })} as body`,
         [app.id, JSON.stringify(plan)],
       )
       .catch((error: Error) => [{ body: `error ${error.message}` }]);

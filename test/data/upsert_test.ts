@@ -460,7 +460,14 @@ test("lists in opposite order store each row once, and do not deadlock on rows t
 });
 
 test("a default can contain every mark of the terms", async () => {
-  const texts = ['a, "$hole" %s %1$s', "$terms$terms$", "$terms$", "$terms", 'terms$ "$who"'];
+  const texts = [
+    'a, "$hole" %s %1$s',
+    "$terms$terms$",
+    "$terms$",
+    "$writes$",
+    "$terms",
+    'terms$ "$who"',
+  ];
   const marked = await service.makeApp(
     defineSchema({
       texts_with_marks: t.model({

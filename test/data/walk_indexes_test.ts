@@ -32,7 +32,7 @@ const fewer = defineSchema({
 const called: string[] = [];
 const proxy = await share(openPostgresProxy());
 proxy.onMessage(({ type, statement }) => {
-  const [, endpoint] = /"todos__\w+_(walk|find)"/.exec(statement ?? "") ?? [];
+  const [, endpoint] = /(?:"todos__\w+_|rowhouse\.)(walk|find)/.exec(statement ?? "") ?? [];
   if (type === "B" && endpoint !== undefined) called.push(endpoint);
   return undefined;
 });

@@ -2,7 +2,7 @@
 import { planFind } from "../../src/data/query/find_plan.ts";
 import { readListQuery } from "../../src/data/query/read_list_query.ts";
 import { MAX_COUNTED } from "../../src/std/limits.ts";
-import { functionOf } from "./functions.ts";
+import { renderCall } from "./functions.ts";
 import { POSTGRES_VERSIONS } from "./postgres_versions.ts";
 import { proofOf } from "./proof.ts";
 import { findIn, findTable } from "./recorded.ts";
@@ -73,12 +73,11 @@ export async function measureBuffers(
     values,
   }: MeasuredList & { plan: string; values: readonly string[] },
 ): Promise<number> {
-  const name = JSON.stringify(functionOf(schema, table, endpoint));
+  const call = renderCall(schema, table, endpoint, {
+    ...{ app: "$1", proof: proofOf(app.key), values: "$2, $3::text::text[], 8388608, ''" },
+  });
   const list = `{${values.map((value) => JSON.stringify(value)).join(",")}}`;
-  const explained = await service.query(
-    `${EXPLAIN} select api.${name}($1, ${proofOf(app.key)}, $2, $3::text::text[], 8388608, '')`,
-    [app.id, plan, list],
-  );
+  const explained = await service.query(`${EXPLAIN} select ${call}`, [app.id, plan, list]);
   return buffersOf(explained);
 }
 

@@ -108,23 +108,22 @@ const PLANS: readonly HostilePlan[] = [
   ["whose next is at column 99", { ...PLAN, limit: 0, order: [99] }],
 ];
 
-/** The plans of lists and of groups; `call`: the query function, which sets of ids call. */
-export function makeHostilePlans(call: string): Record<"lists" | "groups", readonly HostilePlan[]> {
-  const SET = { ...PLAN, set: "ref", order: [] };
+/** The plans of lists and of groups; `of`: the name of a set, whose rows are sets of ids. */
+export function makeHostilePlans(of: string): Record<"lists" | "groups", readonly HostilePlan[]> {
+  const SET = { ...PLAN, order: [] };
   const ALL_ONES = ["ffffffff-ffff-ffff-ffff-ffffffffffff"];
   const withSets = (...sets: unknown[]) => ({ ...PLAN, where: ["set", 1, 1], sets });
-  const set = (part: object) => ({ at: 1, call, plan: SET, values: ALL_ONES, ...part });
+  const set = (part: object) => ({ at: 1, of, path: "ref", plan: SET, values: ALL_ONES, ...part });
   const sets: HostilePlan[] = [
     ["whose set is as it should be", withSets(set({}))],
-    ["that is a set", SET],
-    ["that is a set of SQL", { ...SET, set: "') or true --" }],
+    ["whose set has a path of SQL", withSets(set({ path: "') or true --" }))],
     ["whose sets are SQL", { ...PLAN, sets: "'; drop table data.notes" }],
     ["whose sets are null", { ...PLAN, sets: null }],
     ["whose set is null", withSets(null)],
-    ["whose set is a page", withSets(set({ plan: PLAN }))],
     ["whose set has no plan", withSets(set({ plan: null }))],
-    ["whose set calls SQL", withSets(set({ call: `x"() || (select 1) --_find` }))],
-    ["whose set calls another function", withSets(set({ call: call.replace("_find", "_list") }))],
+    ["whose set is of SQL", withSets(set({ of: `x"() || (select 1) --` }))],
+    ["whose set is of another function", withSets(set({ of: `${of}_list` }))],
+    ["whose set is of nothing", withSets(set({ of: null }))],
     ["whose set is at 0", withSets(set({ at: 0 }))],
     ["whose set is far away", withSets(set({ at: 1_000_000_000 }))],
     ["whose set is nowhere", withSets(set({ at: null }))],

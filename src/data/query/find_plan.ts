@@ -5,7 +5,6 @@ import type { Person } from "../../principal.ts";
 import { MAX_FOUND_IDS } from "../../std/limits.ts";
 import {
   type ColumnSet,
-  functionName,
   queryColumns,
   type RecordedTable,
   referenceColumns,
@@ -29,7 +28,7 @@ import { type Term, toTerms, toTermValues } from "./terms.ts";
 type Numbers = readonly (string | number | boolean | Numbers)[];
 
 export type Planned = IndexUse & {
-  /** The JSON argument of the function, as `rowhouse.find_statement` reads it. */
+  /** The JSON argument of the function, as `rowhouse.find_rows` reads it. */
   readonly plan: string;
   readonly values: readonly string[];
 };
@@ -85,7 +84,7 @@ function toPlanned(
   return { ...findUse(query, table, options), plan: text, values };
 }
 
-/** A plan and its values, with the sets of ids that its conditions use, as `rowhouse.find_sets` reads them. */
+/** A plan and its values, with the sets of ids that its conditions use, as `rowhouse.find_referenced` reads them. */
 function write(
   table: RecordedTable,
   options: FindOptions,
@@ -106,19 +105,16 @@ function write(
   return { plan: { ...plan, sets: sets.length === 0 ? undefined : sets }, values };
 }
 
-/** The ids of the rows that meet the conditions on a reference, for the function of their table. */
+/** The ids of the rows that meet the conditions on a reference. */
 function planSet(
   { column, table, where }: Referenced,
   options: FindOptions,
   parent: string | undefined,
 ): object {
-  const set = parent === undefined ? column.name : `${parent}.${column.name}`;
+  const path = parent === undefined ? column.name : `${parent}.${column.name}`;
   const query = { ...WHOLE_SET, where, limit: MAX_FOUND_IDS };
-  const written = write(table, options, set, (writer) => ({
-    ...toPage(query, table, { writer }),
-    set,
-  }));
-  return { call: functionName(table.definition, "find"), ...written };
+  const written = write(table, options, path, (writer) => toPage(query, table, { writer }));
+  return { of: setName(table.definition), path, ...written };
 }
 
 type Puts = {

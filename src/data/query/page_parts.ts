@@ -12,7 +12,7 @@ import { isPresent } from "./ranges.ts";
 import { UNREADABLE_CURSOR } from "./read_list_query.ts";
 import { type Term, toTerms } from "./terms.ts";
 
-/** A condition on terms, as `rowhouse.query_condition` reads it, with names for numbers. */
+/** A condition on terms, as `rowhouse.render_condition` reads it, with names for numbers. */
 export type TermCondition =
   | (Term & { readonly op: string; readonly values: readonly string[] })
   | {

@@ -37,6 +37,7 @@ export {
   SET_FUNCTIONS,
   type SetFunction,
   TAG_LENGTH,
+  TOO_MANY_REFERENCED,
 } from "../../db/mod.ts";
 
 /** What the functions and indexes of a database depend on: no setting changes them. */
@@ -81,8 +82,6 @@ export const NO_WALK = "walk";
 export const PAGE_ENDS = { cursor: "next", plain: "page" } as const;
 /** The detail of the error of a write whose conditions match more rows than its limit. */
 export const TOO_MANY_ROWS = "rows";
-/** The start of the detail of the error of conditions that too many referenced rows meet, before the path of the reference. */
-export const TOO_MANY_REFERENCED = "reference ";
 /** The details of errors of a person's list: it would sort too many rows, or skip too many of several walks. */
 export const RULE_VISITS = "rule";
 export const RULE_OFFSET = "offset";

@@ -34,7 +34,7 @@ type Fault = {
 const WRITES = [
   ...["create", "create_many", "create_group", "update", "update_found", "terms"],
 ] as const;
-const READS = ["get", "list", "find", "walk", "find_groups"] as const;
+const READS = ["get", "list", "walk"] as const;
 const NAMES: readonly RuleName[] = ["read", "create", "from", "to", "delete"];
 const always = "true";
 
@@ -49,7 +49,7 @@ export const FAULTS: Readonly<Record<string, Fault>> = {
     },
   },
   "the list ignores all but the first column of an alternative": {
-    endpoints: ["list", "find", "walk"],
+    endpoints: ["list", "terms", "walk"],
     swaps: (set) => rewrite(set, ["read"], (alternative) => firstOf(alternative)),
   },
   "readable ignores the rule of the other table": {
@@ -84,9 +84,8 @@ export const FAULTS: Readonly<Record<string, Fault>> = {
       name: "find_statement",
       edit: (text) =>
         text.replace(
-          "rowhouse.seen_source(rows_of, is_fenced, ''), matches",
-          `rowhouse.seen_source(format('select * from %s as "$t" where "$t"."app_id" operator(pg_catalog.=) $1',
-            substring(rows_of from 'data\\."[^"]+"')), is_fenced, ''), matches`,
+          "rowhouse.seen_rows(terms, rule, plan, ''), matches",
+          "rowhouse.seen_rows(terms - 'seen', rule, plan, ''), matches",
         ),
     },
   },
@@ -163,7 +162,7 @@ function withOpenOthers(view: View): View {
 /** Texts of the rules in the functions of a view, and of another view. */
 function swapRules(set: ViewSet, names: readonly RuleName[], other: View): Swap[] {
   return names.flatMap((name) => [
-    ...[onRow(), onRow("$t", '"$p"."person_id"'), onRow("$t", "$5")].map((place) =>
+    ...[onRow(), onRow("$t", '"$p"."person_id"')].map((place) =>
       swapRule(set, other, (each) => qualify(isAllowed(each, name, place))),
     ),
     // In the terms of a set.

@@ -5,6 +5,68 @@
 -- The statement has the parameters $1 app, $2 values, $3 rows wanted, $4 max rows visited, $5 max
 -- work of comparing texts.
 
+-- A value of the plan as an expression of this type.
+create function rowhouse.query_value(ordinal int4, type text) returns text
+language sql immutable
+return pg_catalog.format('($2[%s])::%s', ordinal, type);
+
+-- The ids that a value of the plan lists as an array of this type.
+create function rowhouse.query_set(ordinal int4, type text) returns text
+language sql immutable
+return pg_catalog.format('pg_catalog.string_to_array($2[%s], '','')::%s[]', ordinal, type);
+
+-- A condition as SQL: ["eq", column, value], ["in", column, first value, last value],
+-- ["set", column, value], ["null", column], ["first", column], ["row", operator, columns, values],
+-- ["and", condition, …], ["or", condition, …] or ["not", condition]. "first" is true for each value
+-- of an enum, and "row" compares columns in the order of an index.
+create function rowhouse.query_condition(columns text[], types text[], condition jsonb)
+returns text language plpgsql immutable set search_path = pg_catalog, pg_temp as $$
+declare
+  name constant text := condition ->> 0;
+  target text;
+  type text;
+  rendered text;
+begin
+  if name in ('and', 'or') then
+    select format('(%s)', string_agg(
+      rowhouse.query_condition(columns, types, part), format(' %s ', name) order by ordinal))
+    into rendered
+    from jsonb_array_elements(condition) with ordinality as parts (part, ordinal) where ordinal > 1;
+  elsif name = 'not' then
+    rendered := format('(not %s)', rowhouse.query_condition(columns, types, condition -> 1));
+  elsif name = 'row' then
+    select format('(%s)', string_agg(columns[listed.number::int4], ', ' order by n))
+        || rowhouse.query_operator(condition ->> 1)
+        || format('(%s)', string_agg(
+          rowhouse.query_value(listed.value::int4, types[listed.number::int4]), ', ' order by n))
+    into rendered
+    from rows from (jsonb_array_elements_text(condition -> 2),
+      jsonb_array_elements_text(condition -> 3)) with ordinality as listed (number, value, n)
+    having bool_and(columns[listed.number::int4] is not null and listed.value is not null);
+  else
+    target := columns[(condition ->> 1)::int4];
+    type := types[(condition ->> 1)::int4];
+    if target is not null then
+      rendered := case name
+        when 'null' then format('(%s is null)', replace(target, ' collate pg_catalog."C"', ''))
+        when 'first' then format(
+          '(%s operator(pg_catalog.>=) pg_catalog.enum_first(null::%s))', target, type)
+        when 'set' then format('(%s operator(pg_catalog.=) any (%s))', target,
+          rowhouse.query_set((condition ->> 2)::int4, type))
+        when 'in' then format('(%s operator(pg_catalog.=) any (($2[%s:%s])::%s[]))', target,
+          (condition ->> 2)::int4, (condition ->> 3)::int4, type)
+        else '(' || target || rowhouse.query_operator(name)
+          || rowhouse.query_value((condition ->> 2)::int4, type) || ')'
+      end;
+    end if;
+  end if;
+  if rendered is null then
+    raise exception 'no such condition' using errcode = 'RH022';
+  end if;
+  return rendered;
+end
+$$;
+
 -- Compares columns with values in the order of an index: {"op", "values"}; the values belong to
 -- the first columns of the walk.
 create function rowhouse.query_bound(targets text[], types text[], bound jsonb) returns text
@@ -30,10 +92,28 @@ begin
 end
 $$;
 
--- The values of a plan with its sets, by the former name of the function.
+-- The values of a plan with its sets: the ids of the rows of other tables that meet conditions. A
+-- set has the function of the other table ("call"), its plan and values, and the number of the
+-- value that becomes the ids ("at").
 create function rowhouse.fill_sets(app uuid, proof bytea, sets jsonb, given text[]) returns text[]
-language sql stable set search_path = pg_catalog, pg_temp as $$
-  select rowhouse.find_sets(app, proof, sets, given)
+language plpgsql stable set search_path = pg_catalog, pg_temp as $$
+declare
+  filled text[] := given;
+  part jsonb;
+  ids text;
+begin
+  for part in select value from jsonb_array_elements(sets) loop
+    if (part ->> 'call' ~ '_query$' and part -> 'plan' ? 'set'
+      and (part ->> 'at')::int4 between 1 and cardinality(given)) is not true then
+      raise exception 'no such set' using errcode = 'RH022';
+    end if;
+    execute format('select api.%I($1, $2, $3, $4, 0, null)', part ->> 'call') into ids
+    using app, proof, (part -> 'plan')::text,
+      array(select jsonb_array_elements_text(part -> 'values'));
+    filled[(part ->> 'at')::int4] := ids;
+  end loop;
+  return filled;
+end
 $$;
 
 -- The plan, or the plan "large" if the walk would search an index for more than the ids in "most".
@@ -601,7 +681,8 @@ create function rowhouse.query_statement(
 language sql stable
 return rowhouse.view_statement(source, source, 'true', null, columns, keys, types, plan);
 
-grant execute on function rowhouse.query_bound, rowhouse.fill_sets, rowhouse.choose_plan,
+grant execute on function rowhouse.query_value, rowhouse.query_set, rowhouse.query_operator,
+  rowhouse.query_condition, rowhouse.query_bound, rowhouse.fill_sets, rowhouse.choose_plan,
   rowhouse.query_visits, rowhouse.query_each, rowhouse.query_before_nulls, rowhouse.rule_rows,
   rowhouse.query_label, rowhouse.with_keys, rowhouse.query_covers, rowhouse.sorted_part,
   rowhouse.view_statement, rowhouse.query_statement to rowhouse_tenant;

@@ -1,25 +1,15 @@
 -- Finds rows by conditions and in an order: builds the text of the only statements that are not
--- fixed when a push generates the functions, and runs them as rowhouse_reader, so that PostgreSQL
--- can use every index and operator. Row security hides no row from that role: each statement has
--- the rows of its app in a subquery that no condition can escape. It returns ids. The generated
--- functions, which are the only callers, read the rows by these ids under forced row security.
+-- fixed, and runs them as rowhouse_reader, so that PostgreSQL can use every index and operator. Row
+-- security hides no row from that role: each statement has the rows of its app in a subquery that
+-- no condition can escape. It returns ids or places. The functions of all tables, which are the
+-- only callers, read the rows there under forced row security.
 --
--- A generated function calls with its own constants, which name its columns, and with a plan of
--- numbers. No name, operator or value of a request becomes part of the text: columns and values are
--- selected by number, operators by name from the list below. Any other name raises RH022.
+-- They call with the terms of a set, which name its columns, and with a plan of numbers. No name,
+-- operator or value of a request becomes part of the text: columns and values are selected by
+-- number, operators by name from the list below. Any other name raises RH022.
 --
--- The statements have the parameters $1 app, $2 values, $3 rows wanted, $4 the only ids that count,
--- $5 the person.
-
--- A value of the plan as an expression of this type.
-create function rowhouse.query_value(ordinal int4, type text) returns text
-language sql immutable
-return pg_catalog.format('($2[%s])::%s', ordinal, type);
-
--- The ids that a value of the plan lists as an array of this type.
-create function rowhouse.query_set(ordinal int4, type text) returns text
-language sql immutable
-return pg_catalog.format('pg_catalog.string_to_array($2[%s], '','')::%s[]', ordinal, type);
+-- The statements have the parameters $1 app, $2 person, $3 values, $4 rows wanted, $5 the only ids
+-- that count.
 
 -- The name of an operator as SQL; null for any other name.
 create function rowhouse.query_operator(name text) returns text
@@ -36,48 +26,50 @@ return case name
   when 'ilike' then ' operator(pg_catalog.~) '
 end;
 
--- A condition as SQL: ["eq", column, value], ["in", column, first value, last value],
--- ["set", column, value], ["null", column], ["first", column], ["row", operator, columns, values],
--- ["and", condition, …], ["or", condition, …] or ["not", condition]. "first" is true for each value
--- of an enum, and "row" compares columns in the order of an index.
-create function rowhouse.query_condition(columns text[], types text[], condition jsonb)
-returns text language plpgsql immutable set search_path = pg_catalog, pg_temp as $$
+-- A condition as SQL: ["eq", column, value], ["in", column, first value, last value], ["set",
+-- column, value], ["null", column], ["first", column], ["row", operator, columns, values], ["and",
+-- condition, …], ["or", condition, …] or ["not", condition]. The value of "set" is a list of ids,
+-- "first" is true for each value of an enum, and "row" compares columns in the order of an index.
+create function rowhouse.render_condition(columns jsonb, condition jsonb) returns text
+language plpgsql immutable set search_path = pg_catalog, pg_temp as $$
 declare
   name constant text := condition ->> 0;
+  number int4;
   target text;
   type text;
   rendered text;
 begin
   if name in ('and', 'or') then
     select format('(%s)', string_agg(
-      rowhouse.query_condition(columns, types, part), format(' %s ', name) order by ordinal))
+      rowhouse.render_condition(columns, part), format(' %s ', name) order by n))
     into rendered
-    from jsonb_array_elements(condition) with ordinality as parts (part, ordinal) where ordinal > 1;
+    from jsonb_array_elements(condition) with ordinality as parts (part, n) where n > 1;
   elsif name = 'not' then
-    rendered := format('(not %s)', rowhouse.query_condition(columns, types, condition -> 1));
+    rendered := format('(not %s)', rowhouse.render_condition(columns, condition -> 1));
   elsif name = 'row' then
-    select format('(%s)', string_agg(columns[listed.number::int4], ', ' order by n))
+    select format('(%s)', string_agg(term, ', ' order by n))
         || rowhouse.query_operator(condition ->> 1)
-        || format('(%s)', string_agg(
-          rowhouse.query_value(listed.value::int4, types[listed.number::int4]), ', ' order by n))
+        || format('(%s)', string_agg(format('($3[%s])::%s', value::int4,
+          rowhouse.term_type(columns, listed.number::int4)), ', ' order by n))
     into rendered
     from rows from (jsonb_array_elements_text(condition -> 2),
-      jsonb_array_elements_text(condition -> 3)) with ordinality as listed (number, value, n)
-    having bool_and(columns[listed.number::int4] is not null and listed.value is not null);
+      jsonb_array_elements_text(condition -> 3)) with ordinality as listed (number, value, n),
+      lateral (select rowhouse.sort_term(columns, listed.number::int4) offset 0) as terms (term)
+    having bool_and(term is not null and value is not null);
   else
-    target := columns[(condition ->> 1)::int4];
-    type := types[(condition ->> 1)::int4];
+    number := (condition ->> 1)::int4;
+    target := rowhouse.sort_term(columns, number);
     if target is not null then
+      type := rowhouse.term_type(columns, number);
       rendered := case name
         when 'null' then format('(%s is null)', replace(target, ' collate pg_catalog."C"', ''))
-        when 'first' then format(
-          '(%s operator(pg_catalog.>=) pg_catalog.enum_first(null::%s))', target, type)
-        when 'set' then format('(%s operator(pg_catalog.=) any (%s))', target,
-          rowhouse.query_set((condition ->> 2)::int4, type))
-        when 'in' then format('(%s operator(pg_catalog.=) any (($2[%s:%s])::%s[]))', target,
+        when 'first' then format('(%s >= enum_first(null::%s))', target, type)
+        when 'set' then format('(%s = any (string_to_array($3[%s], '','')::%s[]))', target,
+          (condition ->> 2)::int4, type)
+        when 'in' then format('(%s = any (($3[%s:%s])::%s[]))', target,
           (condition ->> 2)::int4, (condition ->> 3)::int4, type)
         else '(' || target || rowhouse.query_operator(name)
-          || rowhouse.query_value((condition ->> 2)::int4, type) || ')'
+          || format('($3[%s])::%s)', (condition ->> 2)::int4, type)
       end;
     end if;
   end if;
@@ -89,194 +81,146 @@ end
 $$;
 
 -- The condition in "where", if there is one.
-create function rowhouse.query_conditions(columns text[], types text[], plan jsonb) returns text
-language sql immutable
-return case when plan ? 'where'
-  then rowhouse.query_condition(columns, types, plan -> 'where') else 'true' end;
+create function rowhouse.render_conditions(columns jsonb, plan jsonb) returns text
+language plpgsql immutable set search_path = pg_catalog, pg_temp as $$
+begin
+  return case when plan ? 'where'
+    then rowhouse.render_condition(columns, plan -> 'where') else 'true' end;
+end
+$$;
 
--- The rows that the caller sees, as "$t": "rows_of" is a query of them. PostgreSQL plans that of a
--- person whose rule removes rows by itself ("offset 0"), and nothing of a plan reaches it: no
+-- The condition of a write in the terms of a set ("from" or "delete"); "true" for reads.
+create function rowhouse.rule_term(terms jsonb, rule text) returns text
+language plpgsql immutable set search_path = pg_catalog, pg_temp as $$
+begin
+  return case when rule is null then 'true' else coalesce(terms ->> rule, 'false') end;
+end
+$$;
+
+-- The rows that the caller sees, and for a write those that fulfill its rule, as "$t". PostgreSQL
+-- plans those that a rule leaves by themselves ("offset 0"), and nothing of a plan reaches them: no
 -- condition or order is evaluated on a row that the person does not see, and no value of a request
 -- chooses an index.
-create function rowhouse.seen_source(rows_of text, is_fenced bool, in_order text) returns text
-language sql immutable
-return pg_catalog.format('(%s%s) as "$t"', rows_of,
-  case when is_fenced then pg_catalog.concat(in_order, ' offset 0') end);
-
--- The rows of an app in a query without the rule of a person, by the id itself ("isOwn" of the
--- plan): only so PostgreSQL uses an index that has only the rows of the app.
-create function rowhouse.own_rows(rows_of text, is_fenced bool, plan jsonb) returns text
-language sql immutable
-return case when plan ? 'isOwn' and not is_fenced
-  then pg_catalog.replace(rows_of, '(select $1)', '$1') else rows_of end;
-
--- An order as SQL: a list of [column, whether it descends, whether its nulls are then last].
-create function rowhouse.query_order(columns text[], keys jsonb) returns text
+--
+-- PostgreSQL estimates the rows of an average app. Of the id itself ("isOwn" of the plan) it knows
+-- how many rows the last statistics counted: for an app that has grown since, one, so that a scan
+-- of all its rows would seem as cheap as a search. But only so it uses an index that has only the
+-- rows of the app.
+create function rowhouse.seen_rows(terms jsonb, rule text, plan jsonb, in_order text) returns text
 language plpgsql immutable set search_path = pg_catalog, pg_temp as $$
 declare
-  rendered text;
+  allowed constant text := rowhouse.rule_term(terms, rule);
+  is_fenced constant bool := terms ? 'seen' or allowed <> 'true';
+  rows_of text := coalesce(terms ->> 'seen', format(
+    'select * from data.%I as "$t" where "$t"."app_id" = %s', terms ->> 'table',
+    case when plan ? 'isOwn' and not is_fenced then '$1' else '(select $1)' end));
 begin
-  select ' order by ' || string_agg(columns[(key ->> 0)::int4]
-      || case when (key ->> 1)::bool then ' desc' else '' end
-      || case when (key ->> 2)::bool then ' nulls last' else '' end, ', ' order by n)
-    into rendered
-    from jsonb_array_elements(keys) with ordinality as listed (key, n)
-    having bool_and(columns[(key ->> 0)::int4] is not null);
-  if rendered is null then
-    raise exception 'no such order' using errcode = 'RH022';
+  if allowed <> 'true' then
+    rows_of := format('select * from (%s) as "$t" where (%s)', rows_of, allowed);
   end if;
-  return rendered;
+  return format('(%s%s) as "$t"', rows_of, case when is_fenced then in_order || ' offset 0' end);
 end
 $$;
 
 -- The statement of a page. It returns the ids in order, and the number of rows that match, null
--- above "counted", if the plan asks for it. "isOrdered" says that an index has exactly the rows in
--- their order. "where" is the condition of all rows. The rows of a page are those of its "parts",
--- one after the other: each with a condition of its own and its order. "byId" is whether the order
--- is only that of the ids, and how.
---
--- "columns" are the columns, then the parts of their values that an index contains. "has_ids" is
--- whether only the rows with the ids $4 count.
-create function rowhouse.find_statement(rows_of text, is_fenced bool, columns text[], types text[],
-  plan jsonb, has_ids bool) returns text
-language plpgsql immutable set search_path = pg_catalog, pg_temp as $$
+-- above "counted", if the plan asks for it. "where" is the condition of all rows. The rows of a
+-- page are those of its "parts", one after the other: each with a condition of its own and its
+-- order. "byId" is whether the order is only that of the ids, and how. "has_ids" is whether only
+-- the rows with the ids $5 count.
+create function rowhouse.find_statement(terms jsonb, rule text, plan jsonb, has_ids bool)
+returns text language plpgsql immutable set search_path = pg_catalog, pg_temp as $$
 declare
-  source constant text := rowhouse.seen_source(rows_of, is_fenced,
+  columns constant jsonb := terms -> 'queried';
+  source constant text := rowhouse.seen_rows(terms, rule, plan,
     case plan ->> 'byId' when 'asc' then ' order by "$t"."id"'
       when 'desc' then ' order by "$t"."id" desc' else '' end);
-  matches constant text := rowhouse.query_conditions(columns, types, plan)
-    || case when has_ids then ' and "$t"."id" operator(pg_catalog.=) any ($4)' else '' end;
-  total text := 'null::pg_catalog.int8';
+  matches constant text := rowhouse.render_conditions(columns, plan)
+    || case when has_ids then ' and "$t"."id" = any ($5)' else '' end;
+  total text := 'null::int8';
   page text;
 begin
-  select string_agg(format('(select "$t"."id" from %s where %s%s%s limit $3)', source, matches,
-      ' and ' || rowhouse.query_conditions(columns, types, part),
-      case when part ? 'sort' then rowhouse.query_order(columns, part -> 'sort') end),
+  select string_agg(format('(select "$t"."id" from %s where %s and %s%s limit $4)', source, matches,
+      rowhouse.render_conditions(columns, part),
+      case when part ? 'sort' then rowhouse.render_order(columns, part -> 'sort') end),
       ' union all ' order by n)
     into page from jsonb_array_elements(plan -> 'parts') with ordinality as listed (part, n);
   if plan ? 'counted' then
-    total := format('(select case when pg_catalog.count(*) operator(pg_catalog.<=) %1$s'
-      ' then pg_catalog.count(*) end from (select from %2$s where %3$s'
-      ' limit %1$s operator(pg_catalog.+) 1) as "$t")',
-      (plan ->> 'counted')::int4, rowhouse.seen_source(rows_of, is_fenced, ''), matches);
+    total := format('(select case when count(*) <= %1$s then count(*) end'
+      ' from (select from %2$s where %3$s limit %1$s + 1) as "$t")',
+      (plan ->> 'counted')::int4, rowhouse.seen_rows(terms, rule, plan, ''), matches);
   end if;
   if page is null then
     raise exception 'no such page' using errcode = 'RH022';
   end if;
-  return format('select array(select "$p"."id" from (%s) as "$p" limit $3), %s', page, total);
+  return format('select array(select "$p"."id" from (%s) as "$p" limit $4), %s', page, total);
 end
 $$;
 
--- "isOrdered" of the plan: an index has exactly the rows, in their order.
-create function find.page(app uuid, rows_of text, is_fenced bool, columns text[],
-  types text[], plan jsonb, given text[], wanted int4, ids_of uuid[], who uuid,
-  out ids uuid[], out total int8)
+-- Finds at most this many ids of rows that match, and that a write may change by this rule; with
+-- "among" only of these. "isOrdered" of the plan says that an index has exactly the rows, in their
+-- order. A caller reads or writes only those that rowhouse.keep_seen leaves.
+create function find.page(app uuid, who uuid, terms jsonb, rule text, plan jsonb, given text[],
+  wanted int4, among uuid[], out ids uuid[], out total int8)
 language plpgsql stable security definer set search_path = pg_catalog, pg_temp as $$
 begin
   -- Statistics can be old, and a sort would then seem cheap. The function's end undoes this.
   perform set_config('enable_sort', case when plan ? 'isOrdered' then 'off' else 'on' end, true);
-  execute rowhouse.find_statement(rowhouse.own_rows(rows_of, is_fenced, plan), is_fenced, columns,
-    types, plan, ids_of is not null)
-  into ids, total using app, given, wanted, ids_of, who;
+  execute rowhouse.find_statement(terms, rule, plan, among is not null)
+  into ids, total using app, who, given, wanted, among;
 end
 $$;
 
--- The groups of the rows that match, as JSON objects, sorted by their keys with nulls last; or the
--- limit that they exceed: "groups", or "key" for a text of a key that is too long.
---
--- "by" of the plan and the names of aggregates number columns. "shown" renders "$value" as a JSON
--- member with the name of the column, "summed" renders a sum; they are null for a column that has
--- none. "$scale" is the most digits after the point of a key: equal decimals can have different
--- digits. "texts" are the columns whose keys have a limit.
-create function rowhouse.groups_of(rows_of text, is_fenced bool, columns text[], types text[],
-  plan jsonb, texts bool[], shown text[], summed text[]) returns text
-language plpgsql immutable set search_path = pg_catalog, pg_temp as $$
+-- The ids of rows that the caller sees, and that a write may change by this rule, whatever was
+-- found; in their order.
+create function rowhouse.keep_seen(app uuid, person uuid, terms jsonb, rule text, ids uuid[])
+returns uuid[] language plpgsql stable set search_path = pg_catalog, pg_temp as $$
 declare
-  key_columns constant int4[] := coalesce(translate(plan ->> 'by', '[]', '{}'), '{}');
-  is_long constant text := coalesce((
-    select string_agg(format('coalesce(pg_catalog.octet_length("$c%s") operator(pg_catalog.>)'
-      ' ${MAX_GROUP_KEY_BYTES}, false)', key), ' or ')
-    from unnest(key_columns) as listed (key) where texts[key]), 'false');
-  used int4[] := key_columns;
-  members text := '''{"by":{''';
-  totals text := '';
-  kind text;
-  numbers int4[];
-  number int4;
-  template text;
-  value text;
-  n int4 := 0;
-  place int4;
+  seen uuid[];
 begin
-  foreach kind in array array['by', 'sum', 'avg', 'min', 'max'] loop
-    numbers := coalesce(translate(plan ->> kind, '[]', '{}'), '{}');
-    used := used || numbers;
-    if kind <> 'by' and numbers <> '{}' then
-      members := members || format(', '',"%s":{''', kind);
-    end if;
-    place := 0;
-    foreach number in array numbers loop
-      n := n + 1;
-      place := place + 1;
-      template := (case when kind in ('sum', 'avg') then summed else shown end)[number];
-      if template is null or columns[number] is null then
-        raise exception 'no such value of a group' using errcode = 'RH022';
-      end if;
-      value := format('"$g%s"', n);
-      if kind in ('min', 'max') and template like '%"$scale"%' then
-        -- As a row has it: the value with the most digits among equal ones, not among all.
-        totals := totals || format(', (pg_catalog.%1$s('
-          'array["$c%2$s", %3$spg_catalog.scale("$c%2$s")])'
-          ' filter (where "$c%2$s" is not null))[1] as %4$s',
-          kind, number, case kind when 'min' then '0 operator(pg_catalog.-) ' else '' end, value);
-        template := replace(template, '"$scale"', 'pg_catalog.scale("$value")');
-      elsif kind <> 'by' then
-        totals := totals || format(', pg_catalog.%s("$c%s") as %s', kind, number, value);
-      end if;
-      if template like '%"$scale"%' then
-        totals := totals || format(
-          ', pg_catalog.max(pg_catalog.scale("$c%s")) as "$s%s"', number, n);
-      end if;
-      members := members || case when place > 1 then ', '',''' else '' end || ', '
-        || replace(replace(template, '"$scale"', format('"$s%s"', n)), '"$value"',
-          case when kind = 'avg' then format('pg_catalog.trim_scale(%s)', value) else value end);
-    end loop;
-    if kind = 'by' then
-      members := members || ', ''},"count":'', "$count"';
-    elsif numbers <> '{}' then
-      members := members || ', ''}''';
-    end if;
-  end loop;
-  return format('with "$g" as materialized (select %spg_catalog.count(*) as "$count",'
-    ' pg_catalog.bool_or(%s) as "$long"%s from (select %s from %s where %s) as "$v"%s limit %s)'
-    ' select case when pg_catalog.count(*) operator(pg_catalog.>) ${MAX_GROUPS} then ''groups'''
-    ' when pg_catalog.bool_or("$long") then ''key'' end,'
-    ' pg_catalog.string_agg(pg_catalog.concat(%s, ''}''), '',''%s) from "$g"',
-    (select string_agg(format('case when not (%s) then "$c%s" end as "$g%s", ', is_long, key,
-      ordinal), '' order by ordinal)
-      from unnest(key_columns) with ordinality as listed (key, ordinal)),
-    is_long, totals,
-    (select string_agg(format('%s as "$c%s"', columns[listed.number], listed.number), ', ')
-      from (select distinct unnest(used)) as listed (number)),
-    rowhouse.seen_source(rows_of, is_fenced, ''), rowhouse.query_conditions(columns, types, plan),
-    (select ' group by ' || string_agg(ordinal::text, ', ' order by ordinal)
-      from generate_series(1, cardinality(key_columns)) as listed (ordinal)),
-    -- One more group than allowed.
-    ${MAX_GROUPS} + 1,
-    members,
-    (select ' order by ' || string_agg(format('"$g%s"', ordinal), ', ' order by ordinal)
-      from generate_series(1, cardinality(key_columns)) as listed (ordinal)));
+  execute format('select array(select "$t"."id" from data.%I as "$t" where "$t"."app_id" = $1'
+    ' and "$t"."id" = any ($3) and (%s) and (%s) order by "$t"."id")', terms ->> 'table',
+    terms ->> 'read', rowhouse.rule_term(terms, rule))
+  into seen using app, person, ids;
+  return seen;
 end
 $$;
 
-create function find.groups(app uuid, rows_of text, is_fenced bool, columns text[],
-  types text[], plan jsonb, given text[], who uuid, texts bool[], shown text[], summed text[],
-  out cut text, out members text)
-language plpgsql stable security definer set search_path = pg_catalog, pg_temp as $$
+-- The values of a plan with its sets: the ids of the rows of other tables that meet conditions. A
+-- set has the name of the columns of its table ("of"), its plan and values, the path of the
+-- reference, and the number of the value that becomes the ids ("at").
+create function rowhouse.find_referenced(app uuid, proof bytea, sets jsonb, given text[])
+returns text[] language plpgsql stable set search_path = pg_catalog, pg_temp as $$
+declare
+  filled text[] := given;
+  part jsonb;
+  asked jsonb;
+  entered record;
+  own text[];
+  most int4;
+  found_ids uuid[];
 begin
-  execute rowhouse.groups_of(rowhouse.own_rows(rows_of, is_fenced, plan), is_fenced, columns, types,
-    plan, texts, shown, summed)
-  into cut, members using app, given, null::int4, null::uuid[], who;
+  for part in select value from jsonb_array_elements(sets) loop
+    if ((part ->> 'at')::int4 between 1 and cardinality(given)) is not true then
+      raise exception 'no such set' using errcode = 'RH022';
+    end if;
+    select * into entered from rowhouse.enter_set(app, proof, part ->> 'of', 1::smallint);
+    asked := part -> 'plan';
+    most := (asked ->> 'limit')::int4;
+    own := array(select jsonb_array_elements_text(part -> 'values'));
+    if asked ? 'sets' then
+      own := rowhouse.find_referenced(app, proof, asked -> 'sets', own);
+    end if;
+    select page.ids into found_ids
+      from find.page(app, entered.person, entered.terms, null, asked, own, most + 1, null)
+      as page;
+    found_ids := rowhouse.keep_seen(app, entered.person, entered.terms, null, found_ids);
+    if cardinality(found_ids) > most then
+      raise exception 'too many rows' using errcode = 'RH020',
+        detail = concat('${TOO_MANY_REFERENCED}', part ->> 'path');
+    end if;
+    filled[(part ->> 'at')::int4] := array_to_string(found_ids, ',');
+  end loop;
+  return filled;
 end
 $$;
 
@@ -324,30 +268,6 @@ begin
 end
 $$;
 
--- The values of a plan with its sets: the ids of the rows of other tables that meet conditions. A
--- set has the function of the other table ("call"; functions of 0.1 call a query), its plan and
--- values, and the number of the value that becomes the ids ("at").
-create function rowhouse.find_sets(app uuid, proof bytea, sets jsonb, given text[]) returns text[]
-language plpgsql stable set search_path = pg_catalog, pg_temp as $$
-declare
-  filled text[] := given;
-  part jsonb;
-  ids text;
-begin
-  for part in select value from jsonb_array_elements(sets) loop
-    if (part ->> 'call' ~ '_(find|query)$' and part -> 'plan' ? 'set'
-      and (part ->> 'at')::int4 between 1 and cardinality(given)) is not true then
-      raise exception 'no such set' using errcode = 'RH022';
-    end if;
-    execute format('select api.%I($1, $2, $3, $4, 0, null)', part ->> 'call') into ids
-    using app, proof, (part -> 'plan')::text,
-      array(select jsonb_array_elements_text(part -> 'values'));
-    filled[(part ->> 'at')::int4] := ids;
-  end loop;
-  return filled;
-end
-$$;
-
 -- Ends a statement that would walk the rows of too many memberships: a service calls again, for
 -- rowhouse.found_statement.
 create function rowhouse.reject_members() returns bool language plpgsql
@@ -357,21 +277,16 @@ begin
 end
 $$;
 
-grant execute on function rowhouse.find_sets, rowhouse.reject_members to rowhouse_tenant;
-grant execute on function rowhouse.query_value, rowhouse.query_set, rowhouse.query_operator,
-  rowhouse.query_condition, rowhouse.query_conditions, rowhouse.seen_source, rowhouse.query_order,
-  rowhouse.own_rows,
-  rowhouse.find_statement, rowhouse.groups_of to rowhouse_reader;
--- The planner of 0.1 uses these, too.
-grant execute on function rowhouse.query_value, rowhouse.query_set, rowhouse.query_operator,
-  rowhouse.query_condition to rowhouse_tenant;
+grant execute on function rowhouse.keep_seen, rowhouse.find_referenced, rowhouse.rule_term,
+  rowhouse.reject_members to rowhouse_tenant;
+grant execute on function rowhouse.kind_term, rowhouse.column_term, rowhouse.sort_term,
+  rowhouse.term_type, rowhouse.render_order, rowhouse.query_operator, rowhouse.render_condition,
+  rowhouse.render_conditions, rowhouse.rule_term, rowhouse.seen_rows, rowhouse.find_statement
+  to rowhouse_reader;
 
 alter function find.page owner to rowhouse_reader;
 grant execute on function find.page to rowhouse_tenant;
-alter function find.groups owner to rowhouse_reader;
-grant execute on function find.groups to rowhouse_tenant;
 alter function find.children owner to rowhouse_reader;
 grant execute on function find.children to rowhouse_tenant;
-
 alter function find.existing owner to rowhouse_reader;
 grant execute on function find.existing to rowhouse_tenant;

@@ -7,8 +7,8 @@
 create function rowhouse.render_members(columns jsonb, picked int4[]) returns text
 language plpgsql immutable set search_path = pg_catalog, pg_temp as $$
 begin
-  return coalesce(string_agg(format('%L || coalesce(to_json(%s)::text, ''null'')',
-      to_json(item ->> 'name')::text || ':', rowhouse.column_term(item, 'sent')), ' || '','' || '
+  return coalesce(string_agg(
+      rowhouse.render_member(item ->> 'name', rowhouse.column_term(item, 'sent')), ' || '','' || '
       order by (item ->> 'place')::int4), '''''')
     from jsonb_array_elements(columns) with ordinality as listed (item, n) where n = any (picked);
 end
@@ -22,6 +22,16 @@ begin
     from jsonb_array_elements(columns) with ordinality as listed (item, n),
       lateral (select rowhouse.column_term(item, 'size') offset 0) as term (size)
     where n = any (picked) and size is not null;
+end
+$$;
+
+-- The references of "$t", numbered as in plans.
+create function rowhouse.render_references(columns jsonb) returns text
+language plpgsql immutable set search_path = pg_catalog, pg_temp as $$
+begin
+  return format('array[%s]::uuid[]', coalesce(
+      string_agg(rowhouse.column_term(item, 'reference'), ', ' order by n), 'null'))
+    from jsonb_array_elements(columns) with ordinality as listed (item, n);
 end
 $$;
 
@@ -78,13 +88,12 @@ declare
 begin
   return format('select array_agg("$of" order by "$n"), array_agg("id" order by "$n"),'
     ' array_agg(case when "$size" <= %s then %s end order by "$n"),'
-    ' array_agg(array[%s]::uuid[] order by "$n") from (select "$i".*, "$t".*,'
+    ' array_agg(%s order by "$n") from (select "$i".*, "$t".*,'
     ' sum(%s) over (rows unbounded preceding) as "$size" from %s lateral'
     ' (select * from data.%I as "$t" where "$t"."app_id" = $1 and %s and (%s) offset 0) as "$t"'
     ' on true) as "$t"',
     coalesce((relation ->> 'bytes')::int8, 0), rowhouse.render_members(columns, picked),
-    coalesce((select string_agg(rowhouse.column_term(item, 'reference'), ', ' order by n)
-      from jsonb_array_elements(columns) with ordinality as listed (item, n)), 'null'),
+    rowhouse.render_references(columns),
     coalesce(rowhouse.render_sizes(columns, picked), '0::int8'), places, terms ->> 'table',
     matching, terms ->> 'read');
 end
@@ -200,6 +209,7 @@ returns text[] language sql immutable set search_path = pg_catalog, pg_temp as $
   ) as lists on owner = n
 $$;
 
-grant execute on function rowhouse.render_members, rowhouse.render_sizes, rowhouse.find_related,
+grant execute on function rowhouse.render_members, rowhouse.render_sizes,
+  rowhouse.render_references, rowhouse.find_related,
   rowhouse.related_statement, rowhouse.read_related, rowhouse.read_children, rowhouse.join_members,
   rowhouse.join_children to rowhouse_tenant;

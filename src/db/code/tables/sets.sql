@@ -4,13 +4,20 @@
 -- functions here.
 
 -- A term of a column, one of "queried" in the terms of a set: what its kind says about "$value" in
--- statements (src/db/code/kind_terms.ts). In PL/pgSQL, because PostgreSQL plans functions in SQL at
--- each use.
+-- statements (src/db/code/kind_terms.ts).
+create function rowhouse.kind_term(item jsonb, term text) returns text
+language plpgsql immutable set search_path = pg_catalog, pg_temp as $$
+begin
+  return ${KIND_TERMS}::jsonb -> (item ->> 'kind') ->> term;
+end
+$$;
+
+-- The term of the column of "$t".
 create function rowhouse.column_term(item jsonb, term text) returns text
 language plpgsql immutable set search_path = pg_catalog, pg_temp as $$
 begin
   return replace(${KIND_TERMS}::jsonb -> (item ->> 'kind') ->> term, '"$value"',
-    concat('"$t".', quote_ident(item ->> 'name')));
+    '"$t".' || quote_ident(item ->> 'name'));
 end
 $$;
 
@@ -24,6 +31,19 @@ declare
 begin
   return rowhouse.column_term(columns -> (place % count),
     (array['value', 'start', 'rest'])[place / count + 1]);
+end
+$$;
+
+-- The type of such a value. A column of a kind without one has its own.
+create function rowhouse.term_type(columns jsonb, number int4) returns text
+language plpgsql immutable set search_path = pg_catalog, pg_temp as $$
+declare
+  place constant int4 := case when number > 0 then number - 1 end;
+  count constant int4 := jsonb_array_length(columns);
+  item constant jsonb := columns -> (place % count);
+begin
+  return coalesce(item ->> 'type',
+    rowhouse.kind_term(item, (array['type', 'startType', 'restType'])[place / count + 1]));
 end
 $$;
 
@@ -47,8 +67,21 @@ begin
   return rendered;
 end
 $$;
-grant execute on function rowhouse.column_term, rowhouse.sort_term,
-  rowhouse.render_order to rowhouse_tenant;
+
+-- The terms of a set, with those of writes if the scopes have the bit of writes; null if there is
+-- none.
+create function rowhouse.read_terms(set_name text, wanted smallint) returns jsonb
+language plpgsql stable set search_path = pg_catalog, pg_temp as $$
+begin
+  -- A longer name would be cut off, and then be that of another function.
+  return (select case when wanted & 2::smallint = 0 then split_part(prosrc, '$terms$', 2)::jsonb
+      else split_part(prosrc, '$terms$', 2)::jsonb || split_part(prosrc, '$writes$', 2)::jsonb end
+    from pg_proc where proname = (set_name || '_terms')::name and octet_length(set_name) <= 50
+      and pronamespace = 'api'::regnamespace and proargtypes = ''::oidvector);
+end
+$$;
+grant execute on function rowhouse.kind_term, rowhouse.column_term, rowhouse.sort_term,
+  rowhouse.term_type, rowhouse.render_order, rowhouse.read_terms to rowhouse_tenant;
 
 -- Begins a call: sets the app and how PostgreSQL plans, reads the terms of the set, and looks for a
 -- live proof with these scopes, in bits. The set says who may call: keys, or people of its roles.
@@ -65,10 +98,7 @@ begin
     set_config('plan_cache_mode', 'force_generic_plan', true),
     set_config('enable_seqscan', 'off', true), set_config('jit', 'off', true),
     set_config('max_parallel_workers_per_gather', '0', true);
-  -- A longer name would be cut off, and then be that of another function.
-  select split_part(prosrc, '$terms$', 2)::jsonb into terms from pg_proc
-  where proname = (set_name || '_terms')::name and octet_length(set_name) <= 50
-    and pronamespace = 'api'::regnamespace and proargtypes = ''::oidvector;
+  terms := rowhouse.read_terms(set_name, wanted);
   if terms is null then
     raise undefined_function using message = 'no such set';
   end if;

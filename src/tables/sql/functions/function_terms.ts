@@ -65,8 +65,6 @@ const FOUND = [...NO_COMPILATION, ["max_parallel_workers_per_gather", "0"]] as c
 const BRIEFLY = [["lock_timeout", SHORT_WAIT]] as const;
 const SETTINGS_OF: Readonly<Partial<Record<Endpoint, readonly (readonly [string, string])[]>>> = {
   list: NO_COMPILATION,
-  find: FOUND,
-  find_groups: FOUND,
   walk: [...NO_COMPILATION, ...SINGLE_WALK],
   create_group: BRIEFLY,
   update_found: FOUND,

@@ -26,7 +26,6 @@ import {
 } from "../../catalog/mod.ts";
 import { qualify } from "../../qualify.ts";
 import { declareWho } from "./caller_terms.ts";
-import { findBody, findGroupsBody } from "./find_bodies.ts";
 import { renderMakeFinder } from "./finder.ts";
 import {
   fromProof,
@@ -56,8 +55,6 @@ const BODIES: Readonly<Record<OwnEndpoint, (table: ServedSet, site: FunctionSite
   update: updateBody,
   update_many: updateManyBody,
   delete: deleteBody,
-  find: findBody,
-  find_groups: findGroupsBody,
   walk: walkBody,
   update_found: updateWhereBody,
   delete_found: deleteWhereBody,
@@ -107,7 +104,7 @@ export function renderIndexed(table: ServedSet, site: FunctionSite): string[] {
 const INDEXED: ReadonlySet<SetFunction> = new Set(["walk"]);
 /** The statements of a view also walk along the indexes of its rule. */
 const INDEXED_OF_VIEW: ReadonlySet<SetFunction> = new Set([
-  ...(["walk", "list", "find", "find_groups", "update_found", "delete_found"] as const),
+  ...(["walk", "list", "terms"] as const),
 ]);
 
 export function renderDropFunctions(set: RecordedName): string[] {

@@ -35,11 +35,6 @@ export const PAGE_VARIABLES = `"$ids" uuid[];
   "$members" text[];
   "$next" text := 'null';`;
 
-/** Up to this many bytes, a row is built as it is found. Larger rows are built after the size of the page is known. */
-export const FOUND_ROW_BYTES = 8192;
-/** Max rows that are built as they are found. */
-export const FOUND_ROWS = 100;
-
 type Parts = {
   readonly app: string;
   /** Max bytes of the rows. */

@@ -1,46 +1,28 @@
 /**
- * The rows that the caller sees, as a query that statements with plans read. A plan numbers only the columns that the caller sees, so no
+ * The rows that a person sees, as a query that statements with plans read. A plan numbers only the columns that the caller sees, so no
  * plan names another, even one written by hand.
  *
- * @see ../../db/code/tables/find.sql
+ * @see ../../../db/code/tables/find.sql
  * @module
  */
 
-import { quoteLiteral, quoteName } from "../../../db/mod.ts";
+import { quoteName } from "../../../db/mod.ts";
 import { allowsAll } from "../../../schema/mod.ts";
 import { findRulePaths, placeholdersOf, type ServedSet } from "../../catalog/mod.ts";
-import { qualify } from "../../qualify.ts";
 import { MEMBER, toPathTerms } from "./rule_path_terms.ts";
-import { andAllowed, onRow, type RuleName, renderRule, rightsOn } from "./view_terms.ts";
+import { onRow, renderRule } from "./view_terms.ts";
 
 const APP = placeholdersOf("get").app;
-/**
- * PostgreSQL estimates the rows of an average app. Of the id itself it would know how many rows the last statistics counted: for an app
- * that has grown since, one, so that a scan of all its rows would seem as cheap as a search.
- */
-const AVERAGE_APP = `(select ${APP})`;
-const PERSON = "$5";
-
-type SeenRows = {
-  /** The query, as a literal. */
-  readonly rows: string;
-  /** Whether a rule removes rows, so that nothing of a request may be compared with these before the rule. */
-  readonly isFenced: boolean;
-};
 
 /**
- * Rows that the caller sees, and that fulfill this rule. Of a person each alternative of the rule is a query, without the rows of earlier
- * ones: PostgreSQL finds the rows of each by an index, which it could not for all together.
+ * Each alternative of the rule is a query, without the rows of earlier ones: PostgreSQL finds the rows of each by an index, which it could
+ * not for all together. `undefined`: the caller sees all rows.
  */
-export function renderSeenRows(table: ServedSet, rule?: RuleName): SeenRows {
+export function renderSeenRows(table: ServedSet): string | undefined {
   const { name, view } = table;
-  const { read } = rightsOn(table);
-  const place = onRow("$t", PERSON);
-  const more = rule === undefined ? "" : andAllowed(table, rule, place);
-  const select = `select * from data.${quoteName(name)} as "$t" where "$t"."app_id" =`;
-  if (view === undefined || allowsAll(read))
-    return { rows: toLiteral(`${select} ${AVERAGE_APP}${more}`), isFenced: more !== "" };
-  const queries = (read ?? []).flatMap((alternative, at, alternatives) => {
+  if (view === undefined || allowsAll(view.read)) return undefined;
+  const place = onRow();
+  const queries = (view.read ?? []).flatMap((alternative, at, alternatives) => {
     const earlier = renderRule(table, alternatives.slice(0, at), place);
     return findRulePaths(table, view, alternative).map((path) => {
       const { fixed, terms, values } = toPathTerms(table, path, place);
@@ -48,15 +30,9 @@ export function renderSeenRows(table: ServedSet, rule?: RuleName): SeenRows {
         values[n] === MEMBER ? "" : ` and ${term} = ${values[n]}`,
       );
       const isOfPath = renderRule(table, [{ ...path.prefix, ...path.rest }], place);
-      return `${select} ${APP}${fixed}${found.join("")} and (${isOfPath}) and (${earlier}) is not true${more}`;
+      return `select * from data.${quoteName(name)} as "$t" where "$t"."app_id" = ${APP}${fixed}${found.join("")} and (${isOfPath}) and (${earlier}) is not true`;
     });
   });
-  return {
-    rows: toLiteral(`select * from (${queries.join(" union all ")}) as "$t"`),
-    isFenced: true,
-  };
-}
-
-function toLiteral(sql: string): string {
-  return quoteLiteral(qualify(sql));
+  if (queries.length === 0) return `select * from data.${quoteName(name)} as "$t" where false`;
+  return `select * from (${queries.join(" union all ")}) as "$t"`;
 }

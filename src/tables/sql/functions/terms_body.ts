@@ -8,15 +8,18 @@
  * @module
  */
 
-import { type ColumnSet, queryColumns, watchedTables } from "../../catalog/mod.ts";
+import { hasOwnType, type Kind } from "../../../kinds/mod.ts";
+import { queryColumns, type ServedSet, watchedTables } from "../../catalog/mod.ts";
+import { sqlType } from "../../plan/step.ts";
 import { outputs, rowSize } from "./function_terms.ts";
+import { renderSeenRows } from "./seen_rows.ts";
 import { isVisible, WHO } from "./view_terms.ts";
-import { type WriteTerms, writeTerms } from "./writes/write_terms.ts";
+import { writeTerms } from "./writes/write_terms.ts";
 
 /** Of every statement that has terms. The app is also the first parameter of a set's own functions. */
 const PERSON = "$2";
 
-type Terms = WriteTerms & {
+type Terms = {
   readonly table: string;
   /** Whose view it is: people with these roles on the app. Without both, the set is for API keys. */
   readonly app?: string;
@@ -33,45 +36,56 @@ type Terms = WriteTerms & {
   readonly size: string;
   /** Whether the caller sees a row. */
   readonly read: string;
+  /** The query of the rows that a person sees, unless all. */
+  readonly seen?: string;
 };
 
 /** A column, with its place in a row. */
 type QueriedColumn = {
   readonly name: string;
-  readonly kind: string;
+  readonly kind: Kind;
   readonly place: number;
+  /** The type that only this column has. */
+  readonly type?: string;
 };
 
-function makeTerms(table: ColumnSet): Terms {
+function makeTerms(table: ServedSet): Terms {
   const { name, view } = table;
+  const seen = renderSeenRows(table);
   return {
     table: name,
     ...(view && { app: view.app, roles: view.roles, watched: watchedTables(view) }),
     ...(view?.read && { isReader: true }),
-    queried: queryColumns(table).map(({ name: column, kind }) => ({
-      name: column,
-      kind,
-      place: table.columns.findIndex((own) => own.name === column),
+    queried: queryColumns(table).map((column) => ({
+      name: column.name,
+      kind: column.kind,
+      place: table.columns.findIndex((own) => own.name === column.name),
+      ...(hasOwnType(column) && { type: sqlType(table, column) }),
     })),
     outputs: outputs(table),
     size: rowSize(table, "$t"),
     read: isVisible(table),
-    ...writeTerms(table),
+    ...(seen !== undefined && { seen }),
   };
 }
 
-const MARK = "$terms$";
-/** Two marks can share a character. */
-const STARTS_MARK = /\$(?=terms\$)/g;
-
-export function termsBody(table: ColumnSet): string {
-  const members = Object.entries(makeTerms(table)).map((member) => member.map(toJson).join(": "));
+/** A read has no use for the terms of writes: each has the time to parse them. */
+export function termsBody(table: ServedSet): string {
   return `begin
-  return ${MARK}{${members.join(",\n")}}${MARK};
+  perform ${mark("$writes$", writeTerms(table))};
+  return ${mark("$terms$", makeTerms(table))};
 end`;
 }
 
-/** A value with the parameter of the person, in which the mark does not occur. */
+function mark(name: string, terms: object): string {
+  const members = Object.entries(terms).map((member) => member.map(toJson).join(": "));
+  return `${name}{${members.join(",\n")}}${name}`;
+}
+
+/** Two marks can share a character. */
+const STARTS_MARK = /\$(?=(?:terms|writes)\$)/g;
+
+/** A value with the parameter of the person, in which no mark occurs. */
 function toJson(value: unknown): string {
   return JSON.stringify(value, (_, part) =>
     typeof part === "string" ? withPerson(part) : part,

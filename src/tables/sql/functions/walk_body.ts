@@ -11,7 +11,7 @@
  * @module
  */
 
-import { quoteLiteral, quoteName, SIGNALS } from "../../../db/mod.ts";
+import { FOUND_ROW_BYTES, FOUND_ROWS, quoteLiteral, quoteName, SIGNALS } from "../../../db/mod.ts";
 import { isPerson, SQL } from "../../../kinds/mod.ts";
 import { type Alternative, type Match, ME } from "../../../schema/mod.ts";
 import { MAX_ROWS } from "../../../std/limits.ts";
@@ -33,8 +33,6 @@ import { ROW_STATE, STATE_SEED } from "./list_body.ts";
 import {
   buildRows,
   ENVELOPE,
-  FOUND_ROW_BYTES,
-  FOUND_ROWS,
   findRelated,
   PAGE_VARIABLES,
   referencesOfRow,

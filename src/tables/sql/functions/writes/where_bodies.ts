@@ -4,21 +4,21 @@
  * of a person rows that the person sees and may write, whatever was found: the count of a dry run is the count of the write.
  *
  * @see function_terms.ts for the parts
- * @see find_bodies.ts for the statement
+ * @see ../../../../db/code/tables/find.sql for the statement
  * @module
  */
 
-import { SIGNALS } from "../../../../db/mod.ts";
+import { quoteLiteral, SIGNALS } from "../../../../db/mod.ts";
 import { DRY_IDS } from "../../../../std/limits.ts";
 import {
   type FunctionSite,
   placeholdersOf,
   type ServedSet,
+  setName,
   TOO_MANY_ROWS,
 } from "../../../catalog/mod.ts";
-import { declareQuery, fillSets, findIds, keepSeen } from "../find_bodies.ts";
 import { isTooLarge, nameDeleted } from "../function_terms.ts";
-import type { RuleName } from "../view_terms.ts";
+import { type RuleName, WHO } from "../view_terms.ts";
 import { changedOf } from "./changed_row_terms.ts";
 import { beginWrite } from "./claim_terms.ts";
 import {
@@ -91,10 +91,17 @@ function renderBody(
   // A replay has no rows.
   const replay = '"$text"';
   const written = beginWrite(table, endpoint, site, { replay });
+  const who = table.view === undefined ? "null" : WHO;
+  const keepSeen = `"$ids" := rowhouse.keep_seen(${app}, ${who}, "$terms", '${rule}', "$ids");`;
+  const findIds = (wanted: string, among = "null") => `select "$f"."ids" into "$ids" from find.page(
+    ${app}, ${who}, "$terms", '${rule}', "$plan", "$values", ${wanted}, ${among}) as "$f";
+  ${keepSeen}`;
   const counted = `concat('{"count":', cardinality("$ids"),
     case when ${isPart} then concat(',"hasMore":', "$hasMore"::text) end`;
   return `declare
-  ${declareQuery({ plan, values })}
+  "$terms" constant jsonb := rowhouse.read_terms(${quoteLiteral(setName(table))}, 2::int2);
+  "$plan" constant jsonb := ${plan}::jsonb;
+  "$values" text[] := ${values};
   "$ids" uuid[];
   "$id" uuid;
   "$hasMore" bool;
@@ -103,21 +110,21 @@ function renderBody(
 begin
   ${written.begin}
   ${begin}
-  ${fillSets({ app, proof })}
-  ${findIds(table, `${limit} + 1`, { rule })}
+  if "$plan" ? 'sets' then
+    "$values" := rowhouse.find_referenced(${app}, ${proof}, "$plan" -> 'sets', "$values");
+  end if;
+  ${findIds(`${limit} + 1`)}
   "$hasMore" := cardinality("$ids") > ${limit};
   if "$hasMore" and not ${isPart} then
     raise exception 'too many rows' using errcode = '${SIGNALS.tooManyVisits}', detail = '${TOO_MANY_ROWS}';
   end if;
-  ${keepSeen(table, rule)}
   "$ids" := "$ids"[:${limit}];
   if ${isDry} then
     return ${counted}, ',"ids":', to_json("$ids"[:${DRY_IDS}])::text, '}');
   end if;
   ${lockRows(table, lock)}
   if "$ids" <> '{}' then
-    ${findIds(table, 'cardinality("$ids")', { rule, among: '"$ids"' })}
-    ${keepSeen(table, rule)}
+    ${findIds('cardinality("$ids")', '"$ids"')}
   end if;
   ${write}
   "$text" := ${counted}, '}');

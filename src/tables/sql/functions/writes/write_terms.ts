@@ -51,6 +51,8 @@ export type WriteTerms = {
   /** Whether the caller may change the row: as it was, and as it becomes. */
   readonly from: string;
   readonly to: string;
+  /** Whether the caller may delete the row. */
+  readonly delete: string;
   /** Whether a write can change which rows the caller sees or may change, so that rows are written one by one. */
   readonly isEach?: true;
   /** The first column that the caller cannot set of a new row, and of one that changes. */
@@ -108,7 +110,7 @@ export function writeTerms(table: ColumnSet): WriteTerms {
       }),
     ),
     ...(owner.length > 0 ? { owner } : {}),
-    ...{ from: rule("from"), to: rule("to") },
+    ...{ from: rule("from"), to: rule("to"), delete: rule("delete") },
     ...(readsItself(table, ["read", "from", "to"]) ? { isEach: true as const } : {}),
     ...(closedNew === undefined ? {} : { closedNew }),
     ...(closed === undefined ? {} : { closed }),

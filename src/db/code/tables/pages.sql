@@ -1,0 +1,183 @@
+-- Pages of the rows that match conditions, for all tables.
+
+-- The rows of these ids, in their order, as a source of "$t" with the place "$n". "offset 0" makes
+-- PostgreSQL look up each row by its id, regardless of the table's statistics. Row security
+-- applies; the rule of a person must have left the ids.
+create function rowhouse.rows_of_ids(terms jsonb) returns text
+language plpgsql immutable set search_path = pg_catalog, pg_temp as $$
+begin
+  return format('(select "$i"."$n", "$t".* from unnest($2) with ordinality as "$i" ("$id", "$n")'
+    ' cross join lateral (select * from data.%I as "$t" where "$t"."app_id" = $1'
+    ' and "$t"."id" = "$i"."$id" offset 0) as "$t" order by "$i"."$n" offset 0) as "$t"',
+    terms ->> 'table');
+end
+$$;
+
+-- The texts of a page's rows within a limit of bytes, and their count: in one step or, if "size" is
+-- large, one after another. The page ends after the row that exceeds the limit, and before a row
+-- that is larger than the limit; an error names the row if it is the first. "picked" are the
+-- columns by number; "members" are the related rows of each row. Without both, rows are whole.
+create function rowhouse.build_page(app uuid, terms jsonb, picked int4[], members text[],
+  ids uuid[], size int8, max_bytes int4, out page text, out count int4)
+language plpgsql stable set search_path = pg_catalog, pg_temp as $$
+declare
+  columns constant jsonb := terms -> 'queried';
+  is_whole constant bool := picked = '{}' and members is null;
+  source constant text := rowhouse.rows_of_ids(terms);
+  row_text constant text := case when is_whole then format(
+      '(select row_to_json("$o")::text from (select %s) as "$o")', terms ->> 'outputs')
+    else format('concat(''{'', concat_ws('','', nullif(%s, ''''), $4["$n"]), ''}'')',
+      rowhouse.render_members(columns, picked)) end;
+  texts text[] := '{}';
+  bytes int8 := 0;
+  built refcursor;
+begin
+  if size <= ${SINGLE_STEP_BYTES} then
+    execute format('select string_agg(%s, '',''), count(*) from %s', row_text, source)
+    into page, count using app, ids, null::int4, members;
+    if octet_length(page) > max_bytes is not true then
+      return;
+    end if;
+  end if;
+  count := 0;
+  -- A row that is too large must not be built only to be measured.
+  open built for execute format('select case when %s <= $3 then %s end from %s', coalesce(
+      rowhouse.render_sizes(columns, case when is_whole
+        then array(select generate_series(1, jsonb_array_length(columns))) else picked end), '0'),
+    row_text, source) using app, ids, max_bytes, members;
+  while count < cardinality(ids) and bytes <= max_bytes loop
+    fetch built into page;
+    if page is null or octet_length(page) > max_bytes then
+      if count = 0 then
+        page := rowhouse.reject_row(ids[1]);
+      end if;
+      exit;
+    end if;
+    texts := array_append(texts, page);
+    count := count + 1;
+    bytes := bytes + octet_length(page);
+  end loop;
+  close built;
+  page := array_to_string(texts, ',');
+end
+$$;
+
+-- The values of a cursor in the order of these columns of "$t", as SQL.
+create function rowhouse.render_keys(columns jsonb, numbers jsonb) returns text
+language plpgsql immutable set search_path = pg_catalog, pg_temp as $$
+begin
+  return (select format('array[%s]::text[]', string_agg(
+      coalesce(rowhouse.column_term(columns -> (nullif(greatest(number::int4, 0), 0) - 1),
+        'cursor'), 'null'), ', ' order by n))
+    from jsonb_array_elements_text(numbers) with ordinality as listed (number, n));
+end
+$$;
+
+-- The tag of a page, followed by the rows unless the caller has that tag. All reads see one state
+-- of the table: the function is stable.
+create function rowhouse.find_rows(app uuid, proof bytea, set_name text, plan text, given text[],
+  max_bytes int4, known text) returns text
+language plpgsql stable security definer set search_path = pg_catalog, pg_temp as $$
+declare
+  asked constant jsonb := plan;
+  most constant int4 := (asked ->> 'limit')::int4;
+  skipped constant int4 := (asked ->> 'offset')::int4;
+  picked constant int4[] := coalesce(translate(asked ->> 'picked', '[]', '{}')::int4[], '{}');
+  related constant jsonb := asked -> 'related';
+  -- Up to this many rows and bytes, rows are built as they are found.
+  is_short constant bool := known = '' and most <= ${FOUND_ROWS} and picked = '{}'
+    and related is null;
+  columns jsonb;
+  filled text[] := given;
+  entered record;
+  ids uuid[];
+  total int8;
+  states bytea;
+  size int8;
+  refs uuid[];
+  keys text[];
+  texts text[];
+  members text[];
+  returned int4;
+  tag text;
+  page text;
+  row_count int4;
+  next text := 'null';
+begin
+  select * into entered from rowhouse.enter_set(app, proof, set_name, 1::smallint);
+  columns := entered.terms -> 'queried';
+  if asked ? 'sets' then
+    filled := rowhouse.find_referenced(app, proof, asked -> 'sets', filled);
+  end if;
+  select matching.ids, matching.total into ids, total from find.page(app, entered.person,
+    entered.terms, null, asked, filled, skipped + most + 1, null) as matching;
+  -- The list of sources keeps the order of the ids.
+  execute format('select array_agg("$t"."id"), string_agg("$t"."$state", ''''::bytea),'
+    ' coalesce(sum("$t"."$size"), 0), %1$s, min("$t"."$keys"), array_agg("$t"."$text")'
+    ' from unnest($3) with ordinality as "$i" ("$id", "$n") cross join lateral (select "$t"."id",'
+    ' uuid_send("$t"."id") || xidsend("$t"."xmin") || tidsend("$t"."ctid") as "$state",'
+    ' %2$s as "$size", %3$s as "$refs", case when "$i"."$n" > $4 then %4$s end as "$keys",'
+    ' %5$s from data.%6$I as "$t"%7$s where "$t"."app_id" = $1 and "$t"."id" = "$i"."$id"'
+    ' and (%8$s) offset 0) as "$t"',
+    case when related is null then 'null' else 'array_agg("$t"."$refs")' end,
+    entered.terms ->> 'size',
+    case when related is null then 'null' else rowhouse.render_references(columns) end,
+    rowhouse.render_keys(columns, asked -> 'order'),
+    case when is_short then format('case when "$i"."$n" <= $4 and %s <= ${FOUND_ROW_BYTES}'
+      ' then row_to_json("$o")::text end as "$text"', entered.terms ->> 'size')
+      else 'null::text as "$text"' end,
+    entered.terms ->> 'table',
+    case when is_short then format(' cross join lateral (select %s) as "$o"',
+      entered.terms ->> 'outputs') end,
+    entered.terms ->> 'read')
+  into ids, states, size, refs, keys, texts using app, entered.person, ids[skipped + 1:], most;
+  returned := least(most, coalesce(cardinality(ids), 0));
+  if related is not null and returned > 0 then
+    members := rowhouse.find_related(app, proof, related, ids[1:returned], refs[1:returned]);
+    -- The page ends before a row whose related rows are larger than a response.
+    returned := coalesce(array_position(members, null) - 1, returned);
+    if returned = 0 then
+      return rowhouse.reject_row(ids[1]);
+    end if;
+    members := members[1:returned];
+    size := size + octet_length(array_to_string(members, ','));
+  end if;
+  tag := left(encode(sha256((select value from rowhouse.tag_seed where is_only)
+    || timestamptz_send(pg_postmaster_start_time()) || right(set_name, 16)::bytea
+    || convert_to(concat_ws(' ', plan, given::text, max_bytes, total,
+      array_to_string(members, ','), entered.person), 'UTF8')
+    || coalesce(states, '')), 'hex'), ${TAG_LENGTH});
+  if tag = any (string_to_array(known, ',')) then
+    return tag;
+  end if;
+  texts := texts[:returned];
+  if is_short and array_position(texts, null) is null then
+    page := coalesce(array_to_string(texts, ','), '');
+    row_count := returned;
+  end if;
+  if page is null or octet_length(page) > max_bytes then
+    select built.page, built.count into page, row_count from rowhouse.build_page(app,
+      entered.terms, picked, members, ids[1:returned], size, max_bytes) as built;
+  end if;
+  if cardinality(ids) > row_count then
+    if row_count < most then
+      execute format('select %s from data.%I as "$t" where "$t"."app_id" = $1 and "$t"."id" = $2',
+        rowhouse.render_keys(columns, asked -> 'order'), entered.terms ->> 'table')
+      into keys using app, ids[row_count + 1];
+    end if;
+    next := concat('"', translate(encode(convert_to(
+      to_json(array_prepend(asked ->> 'cursor', keys))::text, 'UTF8'), 'base64'),
+      E'+/=\n', '-_'), '"');
+  end if;
+  return concat(tag, '{"rows":[', page, '],"limit":', most, ',"offset":', skipped, ',"hasMore":',
+    case when next <> 'null' then 'true' else 'false' end, ',"next":', next,
+    case when asked ? 'counted' then concat(',"count":', coalesce(total::text, 'null')) end, '}');
+end
+$$;
+
+grant execute on function rowhouse.rows_of_ids, rowhouse.build_page, rowhouse.render_keys
+  to rowhouse_tenant;
+grant create on schema rowhouse to rowhouse_tenant;
+alter function rowhouse.find_rows owner to rowhouse_tenant;
+revoke create on schema rowhouse from rowhouse_tenant;
+grant execute on function rowhouse.find_rows to rowhouse_service, rowhouse_data;
