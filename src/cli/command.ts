@@ -63,8 +63,8 @@ export type Terminal = {
   readonly warn: (line: string) => void;
   /** Shows progress on a terminal until the returned function is called. */
   readonly spin: (label: string | (() => string)) => () => void;
-  /** The line that the person types, empty at the end of input; `undefined` without a terminal. */
-  readonly ask: (question: string) => Promise<string | undefined>;
+  /** The line that the person types, empty at the end of input; `undefined` without a terminal, or once the signal is aborted. */
+  readonly ask: (question: string, signal?: AbortSignal) => Promise<string | undefined>;
   /** Whether input and output are a terminal. */
   readonly canAsk: boolean;
   /** Waits until everything is written. Returns the code of the error if the last line of the result could not be written. */

@@ -9,8 +9,6 @@ import { closeSync, fstatSync, openSync, readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import * as v from "valibot";
 import { describeUnreadable, nameFormat } from "../format.ts";
-import { splitTarget } from "../http/mod.ts";
-import type { Service } from "../service/mod.ts";
 import { anyNames } from "../std/any_names.ts";
 import { readIfThere, writeAtomically } from "../std/files.ts";
 import { isObject, tryParseJson } from "../std/json.ts";
@@ -149,27 +147,16 @@ export function removeDevFile(folder: string): void {
   rmSync(toPath(folder), { force: true });
 }
 
-const HEADER = "rowhouse-dev";
-const PATH = "/live";
+/** The header of the response at {@linkcode MARKED_PATH} by which a `dev` is recognized. */
+export const MARK = "rowhouse-dev";
+export const MARKED_PATH = "/live";
 const PATIENCE_MS = 3000;
-
-/** The service with the header in the response that {@linkcode servesDev} reads. */
-export function markDev(service: Service): Service {
-  return {
-    ...service,
-    fetch: async (request, peer) => {
-      const response = await service.fetch(request, peer);
-      if (splitTarget(request.url).path !== PATH) return response;
-      const headers = new Headers(response.headers);
-      headers.set(HEADER, "true");
-      return new Response(response.body, { status: response.status, headers });
-    },
-  };
-}
 
 /** Whether a `dev` listens there. Without a response the command itself reports that. */
 export async function servesDev(url: string): Promise<boolean> {
   const signal = AbortSignal.timeout(PATIENCE_MS);
-  const response = await fetch(url + PATH, { redirect: "manual", signal }).catch(() => undefined);
-  return response?.headers.has(HEADER) === true;
+  const response = await fetch(url + MARKED_PATH, { redirect: "manual", signal }).catch(
+    () => undefined,
+  );
+  return response?.headers.has(MARK) === true;
 }

@@ -77,12 +77,12 @@ export function openTerminal(env: Environment): Terminal {
       err.write(toTerminalText(line));
     },
     spin: isPlain ? () => () => undefined : spinner.start,
-    ask: async (question) => {
+    ask: async (question, signal) => {
       if (!canAsk) return undefined;
       out.pass();
       err.print(`${question} `);
       await err.flush();
-      return await readLine();
+      return await readLine(signal);
     },
     canAsk,
     flush: async () => {
@@ -119,10 +119,10 @@ function openSink(name: "stdout" | "stderr"): Sink {
   };
 }
 
-async function readLine(): Promise<string> {
-  const reader = createInterface({ input: process.stdin, terminal: false });
-  const ended = once(reader, "close").then(() => [""]);
-  const [line] = (await Promise.race([once(reader, "line"), ended])) as [string];
+async function readLine(signal: AbortSignal | undefined): Promise<string | undefined> {
+  const reader = createInterface({ input: process.stdin, terminal: false, signal });
+  const ended = once(reader, "close").then(() => [signal?.aborted === true ? undefined : ""]);
+  const [line] = (await Promise.race([once(reader, "line"), ended])) as [string | undefined];
   reader.close();
   return line;
 }

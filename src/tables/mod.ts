@@ -14,6 +14,7 @@ export { type Planned, type PushRequest, type PushResult, push } from "./push.ts
 export { toMigrationStep } from "./push_step.ts";
 export { readPush, readTexts } from "./read_push.ts";
 export { type PushRouteDeps, pushRoutes } from "./routes.ts";
+export { keepsValues } from "./sql/conversions.ts";
 export { type ConversionPlan, convertDatabase, planConversion } from "./sql/convert.ts";
 export { hasAbandonedSteps, resumeDeferredSteps } from "./sql/deferred.ts";
 export { listFormer, removeFormer } from "./sql/former.ts";

@@ -1,9 +1,8 @@
 /** `rowhouse dev` names the rules in responses that they cause. With a service: test/sdk/testing_slow.ts. */
 import { expect, test } from "bun:test";
-import { makeExplained } from "../../src/cli/dev/explain_forbidden.ts";
-import { withPushes } from "../../src/cli/dev/push.ts";
+import { makeExplainer } from "../../src/cli/dev/explain_forbidden.ts";
+import { makeDevService } from "../../src/cli/dev/service.ts";
 import { makeTestPeople } from "../../src/cli/dev/test_people.ts";
-import { markDev } from "../../src/cli/dev_file.ts";
 import { defineSchema, t } from "../../src/schema/mod.ts";
 import type { Service } from "../../src/service/mod.ts";
 import { definitionOf } from "../support/service.ts";
@@ -13,15 +12,21 @@ const todos = t
   .allow("lead", { read: true })
   .allow("member", { read: true });
 
+/** The service of `dev` in front of another one. */
+function openDev(fetch: (request: Request) => Promise<Response>): Service {
+  const people = makeTestPeople({ config: { IDENTITY_SECRET: ["a".repeat(32)] } } as never);
+  const definition = definitionOf(defineSchema({ todos }));
+  const apps = [{ people, explainer: makeExplainer("wiki", () => definition) }];
+  return makeDevService({ fetch } as unknown as Service, { apps, onApplied: () => undefined });
+}
+
 /** The message of a response of the table to a member. */
 async function messageOf(status: number, message: string): Promise<string> {
-  const explained = makeExplained("wiki");
-  explained.setDefinition(definitionOf(defineSchema({ todos })));
-  const fetch = async ({ url }: Request) =>
+  const service = openDev(async ({ url }) =>
     url.includes("/v1/data/me")
       ? Response.json({ role: "member" })
-      : Response.json({ message }, { status });
-  const service = explained.serveWith({ fetch } as unknown as Service);
+      : Response.json({ message }, { status }),
+  );
   const response = await service.fetch(new Request("http://localhost/v1/data/db/todos"), PEER);
   expect(response.status).toBe(status);
   return Object(await response.json())["message"];
@@ -41,14 +46,7 @@ test.each([
 });
 
 test("a Host header that is no host changes no response", async () => {
-  const inner = { fetch: async () => Response.json({}, { status: 400 }) } as unknown as Service;
-  const people = makeTestPeople({ config: { IDENTITY_SECRET: ["a".repeat(32)] } } as never);
-  const service = [
-    makeExplained("wiki").serveWith,
-    people.serveWith,
-    markDev,
-    (served: Service) => withPushes(served, () => undefined),
-  ].reduce((served, wrap) => wrap(served), inner);
+  const service = openDev(async () => Response.json({}, { status: 400 }));
   await using server = Bun.serve({
     port: 0,
     development: false,

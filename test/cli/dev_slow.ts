@@ -16,7 +16,7 @@ import {
   startCommand,
   startOnTerminal,
 } from "../support/command.ts";
-import { DEV_READY, devFileOf, readDev, startDev } from "../support/dev.ts";
+import { callDev, DEV_READY, devFileOf, readDev, startDev } from "../support/dev.ts";
 import { eventually } from "../support/eventually.ts";
 import { sharedCookie, submitSignIn } from "../support/people.ts";
 import { callService } from "../support/service.ts";
@@ -96,7 +96,8 @@ test("printed commands work, edits are pushed, errors are printed, and Ctrl-C le
   const { baseUrl, apiKey } = readDev(project.folder);
   const env = { ROWHOUSE_URL: baseUrl, ROWHOUSE_API_KEY: apiKey };
   expect((await runCommand(["db", "pull"], { ...project, env })).code).toBe(0);
-  expect(existsSync(join(project.folder, "schema/migrations"))).toBe(false);
+  for (const folder of ["schema/migrations", ".rowhouse/migrations"])
+    expect(existsSync(join(project.folder, folder))).toBe(false);
 
   const health = await runCommand(["health"], project);
   expect(health.out).toBe(`${readDev(project.folder).baseUrl}/live is alive\n`);
@@ -144,6 +145,43 @@ test("an edit that may be a rename is pushed only after a decision", async () =>
   const direct = ["db", "rename", "tasks.due", "until", "--app", app, "--yes"];
   expect(await runCommand(direct, renaming)).toMatchObject({ code: 0 });
   await dev.until(/Not pushed: tasks\.until [\s\S]*\nNothing to do/);
+
+  expect((await callDev(renaming.folder, "/v1/data/db/tasks", { title: "Milk" })).status).toBe(201);
+  edit("{ notes: { ready: t.boolean() } }");
+  const drop = /this drops tasks \(1 row\)\. To drop it, run rowhouse (db push --to dev --yes):/;
+  const [, command = ""] = await dev.until(drop);
+  expect(await runCommand(["db", "push"], renaming)).toMatchObject({ code: 1 });
+  expect((await callDev(renaming.folder, "/v1/data/db/tasks")).status).toBe(200);
+  const dropped = await runCommand(command.split(" "), renaming);
+  expect(dropped.err).toMatch(
+    /Wrote 1 row of tasks to \.rowhouse\/dropped\/\S+\.ndjson\. To import them,/,
+  );
+  await dev.until(/this drops tasks [\s\S]*\nNothing to do/);
+  expect((await callDev(renaming.folder, "/v1/data/db/tasks")).status).toBe(404);
+  expect(await dev.kill("SIGINT")).toBe(0);
+});
+
+test("on a terminal dev asks before rows go, and an edit ends the question", async () => {
+  using asking = makeProject({ "schema/mod.ts": schemaText(TODOS) });
+  const rows = "/v1/data/db/todos";
+  const dev = startOnTerminal(["dev", "--port", "0"], asking);
+  await dev.until(DEV_READY);
+  expect((await callDev(asking.folder, rows, { title: "Milk" })).status).toBe(201);
+  asking.write("schema/mod.ts", schemaText("{ todos: { done: t.boolean() } }"));
+  await dev.until(/Drop todos\.title \(1 value\)\? \[y\/N\] $/m);
+  asking.write("schema/mod.ts", schemaText(TODOS));
+  await dev.until(/Drop todos[\s\S]*Nothing to do/);
+  asking.write("schema/mod.ts", schemaText("{ todos: { name: t.string() } }"));
+  await dev.until(
+    /Rename todos\.title to todos\.name, or drop todos\.title\? \[rename\/drop\/N\] $/m,
+  );
+  dev.type("drop\n");
+  await dev.until(
+    /Drop todos\.title \(1 value\)\? \[y\/N\] [\s\S]*Drop todos\.title \(1 value\)\? \[y\/N\] $/m,
+  );
+  dev.type("y\n");
+  await dev.until(/add column todos\.name/);
+  expect((await callDev(asking.folder, rows)).json).toMatchObject({ rows: [{ name: null }] });
   expect(await dev.kill("SIGINT")).toBe(0);
 });
 

@@ -1,6 +1,6 @@
 /** One project folder and several services: missing migrations are applied in order, and different histories are rejected. */
 import { afterEach, beforeEach, expect, test } from "bun:test";
-import { chmodSync, existsSync, readdirSync, readFileSync, rmSync } from "node:fs";
+import { readdirSync, readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { defineSchema, t } from "../../src/schema/mod.ts";
 import { makeProject, runHere, schemaText, startCommand } from "../support/command.ts";
@@ -232,42 +232,4 @@ test("two simultaneous pushes apply each migration once, and both succeed", asyn
   expect([one.code, two.code]).toEqual([0, 0]);
   const lines = `${one.out}${two.out}`.split("\n").filter((line) => line.startsWith("Applied"));
   expect(lines.sort()).toEqual([1, 2, 3, 4].map((seq) => `Applied 000${seq}_step_${seq}`));
-});
-
-test("the journal of a dev project with a deleted database is created again without a message", async () => {
-  rmSync(join(project.folder, "schema/migrations"), { recursive: true });
-  const person = { email: "a@example.org", password: "x" };
-  const urls = { baseUrl: service.url, gatewayUrl: service.url, identityUrl: service.url };
-  const secrets = { databaseUrl: service.database.adminUrl, identitySecrets: [] };
-  const people = { admin: person, user: person };
-  const asDev = (apiKey: string) => {
-    const file = { ...urls, ...secrets, ...people, app: app.slug, apiKey };
-    project.write(".rowhouse/dev.json", JSON.stringify(file));
-    chmodSync(join(project.folder, ".rowhouse/dev.json"), 0o600);
-  };
-  const push = () => run(["push"], { ROWHOUSE_URL: "", ROWHOUSE_API_KEY: "" });
-  const folder = join(project.folder, ".rowhouse/migrations");
-  asDev(app.key);
-  expect((await push()).code).toBe(0);
-  project.write("schema/mod.ts", schemaText(`{ ${name}: { ${COLUMNS[3]}, more: t.json() } }`));
-  expect((await push()).code).toBe(0);
-  expect(readdirSync(folder).length).toBe(3);
-
-  // For the folder, a new database has applied nothing, and later something else.
-  name = freshName();
-  app = await service.makeApp();
-  asDev(app.key);
-  project.write("schema/mod.ts", schemaText(`{ ${name}: { ${COLUMNS[0]} } }`));
-  const pushed = await push();
-
-  const file = `0001_create_table_${name}.sql`;
-  expect(pushed).toMatchObject({ code: 0, err: "" });
-  expect(pushed.out).toContain(`Applied 0001_create_table_${name}\n`);
-  expect(readdirSync(folder).sort()).toEqual([".gitattributes", file]);
-  app = await service.makeApp(defineSchema({ [freshName()]: {} }));
-  asDev(app.key);
-  const replaced = await push();
-  expect([replaced.code, replaced.err.split("\n").length]).toEqual([0, 2]);
-  expect(replaced.err).toStartWith(`Warning: another app owns ${name}`);
-  expect(existsSync(join(folder, file))).toBe(false);
 });

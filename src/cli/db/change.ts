@@ -24,12 +24,13 @@ import { readSettings } from "../settings.ts";
 import { findColumn, findEdit } from "./change_schema.ts";
 import { describePush } from "./describe.ts";
 import { findDestination } from "./destination.ts";
+import { addDevChanges } from "./dev_changes.ts";
 import { readWait, SCHEMA_FLAGS } from "./flags.ts";
 import { type History, planHistory, pushHistory } from "./history.ts";
 import { type Project, type WrittenFiles, withProject, writeProject } from "./project.ts";
 import type { PushTask } from "./push.ts";
 import type { Pushed as PushResponse } from "./schema_service.ts";
-import { type Destination, showDestination, withDestination } from "./service.ts";
+import { type Destination, isDev, showDestination, withDestination } from "./service.ts";
 import { readShare } from "./sharing.ts";
 
 // An explicit change of a project: checks the schema file, shows the plan, asks, applies the
@@ -72,6 +73,7 @@ async function changeProject(setting: Setting, task: ChangeTask): Promise<Change
     if (task.dryRun) return { result: plan, types: undefined, files: [] };
     if (plan.status !== "unchanged") await task.confirm(plan, change);
     const result = plan.status === "unchanged" ? plan : await steps.run();
+    if (isDev(task.destination)) addDevChanges(setting.folder, [change]);
     return { result, ...(await writeProject(project, result)) };
   });
 }

@@ -79,12 +79,14 @@ async function compare(
   const destination = await toDestination(setting, environment.name);
   const file = schema?.file ?? findSchemaFile(setting);
   const folder = findJournalFolder(setting, file, destination);
-  const journal = relative(setting.folder, folder);
+  const journal = folder === undefined ? "" : relative(setting.folder, folder);
   return await withService(destination, { config, terminal: setting.terminal }, async (service) => {
     const { migrations } = await service.status();
     const history = toProjectHistory(migrations);
-    const files = await readJournal(folder);
-    const difference = compareHistory(files, history);
+    const files = folder === undefined ? [] : await readJournal(folder);
+    // The history of a `dev` is its own.
+    const difference =
+      folder === undefined ? { ahead: 0, behind: 0 } : compareHistory(files, history);
     const head = history.at(-1);
     const last = head === undefined ? null : showMigration(head);
     const merge = findMerge(files);

@@ -26,8 +26,7 @@ export const FILE_FLAGS = {
   schema: SCHEMA_FLAG,
   journal: {
     value: "folder",
-    about:
-      "the migrations folder; default: migrations/ next to the schema, and that of rowhouse dev for dev",
+    about: "the migrations folder; default: migrations/ next to the schema, and none for dev",
   },
 } as const satisfies Flags;
 export const SCHEMA_FLAGS: Flags = {

@@ -1,12 +1,9 @@
 /** The journal's files: compared before a push, and written after it. @module */
 
-import { rm } from "node:fs/promises";
 import { dirname, join, relative, resolve } from "node:path";
-import { compareHistory } from "../../tables/history/history_difference.ts";
 import {
   compareJournal,
   type JournalComparison,
-  type JournalFile,
   journalFileName,
 } from "../../tables/history/journal.ts";
 import { readJournal, writeJournal } from "../../tables/history/journal_files.ts";
@@ -32,38 +29,34 @@ import {
 import type { StoredMigration } from "../../tables/history/status.ts";
 import type { Declared } from "../../tables/plan/merge_table.ts";
 import { EXIT, RejectedError, type Setting } from "../command.ts";
-import { HIDDEN_FOLDER } from "../dev_file.ts";
 import type { SchemaService } from "./schema_service.ts";
 import { type Destination, isDev, nameDestination, withDestination } from "./service.ts";
 
 /** The project's journal, next to the schema. */
 export const PROJECT_JOURNAL = "migrations";
-/** The journal of `rowhouse dev`, in the project's folder. */
-export const DEV_JOURNAL = join(HIDDEN_FOLDER, "migrations");
 
 export type CheckedJournal = Omit<JournalComparison<ProjectRecord>, "issues"> & {
   /** Whether project and service each have migrations that the other lacks. `ahead` has those of the project. */
   isDiverged: boolean;
-  /** Files of a `rowhouse dev` whose database no longer exists: to be deleted. */
-  stale: readonly string[];
 };
 
-/**
- * The folder of `--journal`, or next to the schema's file; for `rowhouse dev` in the hidden folder, because each machine's
- * database has its own history.
- */
+/** The folder of `--journal`, or next to the schema's file; none for `rowhouse dev`, because each machine's database has its own history. */
 export function findJournalFolder(
   { args, folder }: Pick<Setting, "args" | "folder">,
   file: string,
   destination: Destination,
-): string {
+): string | undefined {
   const journal = args.text("journal");
   if (journal !== undefined) return resolve(folder, journal);
-  return isDev(destination) ? join(folder, DEV_JOURNAL) : join(dirname(file), PROJECT_JOURNAL);
+  return isDev(destination) ? undefined : join(dirname(file), PROJECT_JOURNAL);
 }
 
 /** A journal of a project, and the destination that it is compared with. */
-export type JournalLocation = { folder: string; journal: string; destination: Destination };
+export type JournalLocation = {
+  folder: string;
+  journal: string | undefined;
+  destination: Destination;
+};
 
 /**
  * Compares the journal with the service: entries to send, and missing files.
@@ -75,19 +68,19 @@ export async function checkJournalFiles(
   migrations: readonly RecordedMigration[],
   { mayDiverge = false }: { mayDiverge?: boolean | undefined } = {},
 ): Promise<CheckedJournal> {
-  const files = await readJournal(location.journal);
+  const { folder, journal, destination } = location;
+  if (journal === undefined) return { missing: [], ahead: [], entries: [], isDiverged: false };
+  const files = await readJournal(journal);
   const recorded = toProjectHistory(migrations);
-  const isStale = location.journal.endsWith(DEV_JOURNAL) && isOfAnother(files, recorded);
   const merge = findMerge(files);
-  if (merge !== undefined && !isStale) rejectMerge(merge, location, recorded);
-  const compared = compareJournal(isStale ? [] : files, recorded);
+  if (merge !== undefined) rejectMerge(merge, { folder, journal, destination }, recorded);
+  const compared = compareJournal(files, recorded);
   const isDiverged = compared.issues.some(({ code }) => code === "diverged");
   const issues = compared.issues.filter(({ code }) => !mayDiverge || code !== "diverged");
-  const stale = isStale ? files.map(({ file }) => file) : [];
-  if (issues.length === 0) return { ...compared, isDiverged, stale };
+  if (issues.length === 0) return { ...compared, isDiverged };
   const lines = [
-    ...issues.map(({ message }) => nameDestination(message, location.destination)),
-    `The project's migrations are in ${relative(location.folder, location.journal)}`,
+    ...issues.map(({ message }) => nameDestination(message, destination)),
+    `The project's migrations are in ${relative(folder, journal)}`,
   ];
   throw new RejectedError(lines.join("\n"), EXIT.rejected, {
     code: isDiverged ? "diverged_history" : "edited_migration",
@@ -95,17 +88,6 @@ export async function checkJournalFiles(
       ({ file, message, details }) => details ?? [{ path: `/${file}`, message }],
     ),
   });
-}
-
-/** Whether the files belong to another database: its first migration differs. */
-function isOfAnother(files: readonly JournalFile[], recorded: readonly MigrationRecord[]): boolean {
-  const [first] = recorded;
-  return files.length > 0 && (first === undefined || compareHistory(files, [first]).ahead > 0);
-}
-
-/** Deletes files that {@linkcode checkJournalFiles} found stale. */
-export async function removeJournalFiles(folder: string, stale: readonly string[]): Promise<void> {
-  for (const file of stale) await rm(join(folder, file), { recursive: true, force: true });
 }
 
 /** Fetches migrations one by one: together they can be too large for a response. */
@@ -124,19 +106,21 @@ export async function fetchMigrations(
 
 /** The paths of these migrations' files, relative to the project. */
 export function listJournalFiles(
-  { folder, journal }: { folder: string; journal: string },
+  { folder, journal }: Pick<JournalLocation, "folder" | "journal">,
   migrations: readonly MigrationRecord[],
 ): string[] {
+  if (journal === undefined) return [];
   return migrations.map((migration) => relative(folder, join(journal, journalFileName(migration))));
 }
 
 /** Writes the missing files; returns their paths relative to the project. */
 export async function writeJournalFiles(
-  options: { folder: string; journal: string },
+  { folder, journal }: Pick<JournalLocation, "folder" | "journal">,
   migrations: readonly MigrationText[],
 ): Promise<string[]> {
-  const written = await writeJournal(options.journal, migrations);
-  return written.map((file) => relative(options.folder, join(options.journal, file)));
+  if (journal === undefined) return [];
+  const written = await writeJournal(journal, migrations);
+  return written.map((file) => relative(folder, join(journal, file)));
 }
 
 /** The declarations of migrations, in order. The texts were verified, or are not recorded yet. */

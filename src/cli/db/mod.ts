@@ -1,5 +1,6 @@
 /** `rowhouse db …`: pushes, plans, checks and compares an app's schema. @module */
 import { join } from "node:path";
+import { isLoopback } from "../../std/network.ts";
 import {
   type Command,
   type CommandResult,
@@ -8,7 +9,7 @@ import {
   RejectedError,
   type Setting,
 } from "../command.ts";
-import { DEV_FILE } from "../dev_file.ts";
+import { DEV_FILE, findDevFile } from "../dev_file.ts";
 import { makePaint } from "../paint.ts";
 import {
   ALL_ENVIRONMENTS,
@@ -22,19 +23,20 @@ import { runComparison } from "./comparison.ts";
 import { findConfirm } from "./confirm.ts";
 import { describePush } from "./describe.ts";
 import { findDestination } from "./destination.ts";
-import { findSchemaFile } from "./evaluate.ts";
+import type { Answers } from "./dev_plan.ts";
+import type { DevPush } from "./dev_tables.ts";
+import { evaluateSchema, findSchemaFile } from "./evaluate.ts";
 import { ENVIRONMENT_FLAGS, FILE_FLAGS, readWait, SCHEMA_FLAGS } from "./flags.ts";
 import {
   checkJournalFiles,
   fetchMigrations,
   findJournalFolder,
-  removeJournalFiles,
   writeJournalFiles,
 } from "./journal.ts";
 import { type ProjectPush, pushProject } from "./push.ts";
 import { resolveCommand } from "./resolve.ts";
 import { rulesCommand } from "./rules.ts";
-import { withService } from "./service.ts";
+import { type Destination, withService } from "./service.ts";
 import { readShare } from "./sharing.ts";
 import { runStatus } from "./status.ts";
 
@@ -58,8 +60,8 @@ rowhouse db push --to staging
 rowhouse db push --schema app/schema.ts --app wiki`,
     about: `${ABOUT}
 First applies the migrations of this folder that the service lacks, one by one. After the push is committed, writes
-schema/migrations/NNNN_<name>.sql and .rowhouse/types.d.ts; the migrations of rowhouse dev go to .rowhouse/migrations.
-A push without changes writes no file. On a terminal, a push to an environment with "confirm": true first shows the plan and asks
+schema/migrations/NNNN_<name>.sql and .rowhouse/types.d.ts. rowhouse dev has no migration files: a push to it also drops
+what the schema no longer declares, after a question if rows go. A push without changes writes no file. On a terminal, a push to an environment with "confirm": true first shows the plan and asks
 for confirmation. So does a push that would share a table of another app.
 ${RESULT}`,
     positionals: [],
@@ -67,7 +69,8 @@ ${RESULT}`,
       ...SCHEMA_FLAGS,
       "dry-run": { about: "show the changes like db plan; change nothing" },
       yes: {
-        about: "do not ask for confirmation: push to environments with confirm, and share tables",
+        about:
+          "do not ask for confirmation: push to environments with confirm, share tables, and drop rows of dev",
       },
     },
     run: (setting) => runPush(setting, { dryRun: setting.args.has("dry-run") }),
@@ -146,14 +149,12 @@ async function runPush(
     stop();
     return describePush({ result }, paint);
   });
-  const pushed = await pushProject(setting, {
-    destination,
-    config,
-    dryRun,
-    waitS,
-    share: readShare(setting),
-    confirm,
-  }).finally(stop);
+  const task = { destination, config, waitS, share: readShare(setting), confirm };
+  const dev = dryRun ? undefined : findOwnDev(setting, destination);
+  const pushed = await (dev === undefined
+    ? pushProject(setting, { ...task, dryRun })
+    : pushOwnDev(setting, { ...task, ...dev, stop })
+  ).finally(stop);
   const { status, migration, steps, notes, shared, replays = [] } = pushed.result;
   const { types = null, files } = pushed;
   return {
@@ -161,6 +162,37 @@ async function runPush(
     lines: describePush(pushed, paint),
     exitCode: toExitCode?.(pushed) ?? EXIT.done,
   };
+}
+
+/** The `dev` of this folder, whose tables follow the schema; `undefined` for any other destination, or another app of `dev`. */
+function findOwnDev({ folder }: Setting, destination: Destination) {
+  if (destination.kind !== "service" || destination.app === undefined) return undefined;
+  const dev = findDevFile(folder);
+  if (dev === undefined || !isLoopback(dev.databaseUrl)) return undefined;
+  const address = { url: dev.databaseUrl, variable: DEV_FILE };
+  return { destination, address, app: dev.app };
+}
+
+type OwnPush = Omit<DevPush, "definition" | "answers" | "print"> & { stop: () => void };
+
+async function pushOwnDev(setting: Setting, { stop, ...task }: OwnPush): Promise<ProjectPush> {
+  const { askForAnswers, pushToDev, UndecidedError } = await import("./dev_tables.ts");
+  const { terminal } = setting;
+  const definition = await evaluateSchema(setting, findSchemaFile(setting));
+  // The command itself says that an added name is new.
+  const drops = setting.args.has("yes") ? "all" : [];
+  let answers: Answers = { renames: [], isSeparate: true, drops };
+  for (;;) {
+    try {
+      return await pushToDev(setting, { ...task, definition, answers, print: terminal.warn });
+    } catch (error) {
+      if (!(error instanceof UndecidedError && terminal.canAsk)) throw error;
+      stop();
+      const decided = await askForAnswers(terminal, error, { answers });
+      if (decided === undefined) throw error;
+      answers = decided;
+    }
+  }
 }
 
 /**
@@ -183,13 +215,12 @@ async function runPull(setting: Setting): Promise<CommandResult> {
   const config = readSettings(env);
   const destination = await findDestination(setting, config);
   const journal = findJournalFolder(setting, findSchemaFile(setting), destination);
+  if (journal === undefined) return { document: { files: [] }, lines: ["Nothing to do"] };
   checkStaysInside(folder, join(journal, "0001"));
   const missing = await withService(destination, { config, terminal }, async (service) => {
     const { migrations } = await service.status();
     const checked = await checkJournalFiles({ folder, journal, destination }, migrations);
-    const fetched = await fetchMigrations(service, checked.missing);
-    await removeJournalFiles(journal, checked.stale);
-    return fetched;
+    return await fetchMigrations(service, checked.missing);
   });
   const files = await writeJournalFiles({ folder, journal }, missing);
   const lines = files.map((file) => `Wrote ${file}`);

@@ -13,7 +13,6 @@ import {
   fetchMigrations,
   findJournalFolder,
   type JournalLocation,
-  removeJournalFiles,
   writeJournalFiles,
 } from "./journal.ts";
 import type { Pushed, SchemaService } from "./schema_service.ts";
@@ -38,6 +37,8 @@ export type ProjectOptions = {
   /** Max seconds to wait for other pushes. */
   waitS: number;
   mayDiverge?: boolean;
+  /** The evaluated schema, if it is known. */
+  definition?: Definition;
 };
 
 /**
@@ -47,16 +48,16 @@ export type ProjectOptions = {
  */
 export async function withProject<Result>(
   setting: Setting,
-  { destination, config, waitS, mayDiverge }: ProjectOptions,
+  { destination, config, waitS, mayDiverge, ...known }: ProjectOptions,
   task: (project: Project) => Promise<Result>,
 ): Promise<Result> {
   const { folder, terminal } = setting;
   const file = findSchemaFile(setting);
-  const definition = await evaluateSchema(setting, file);
+  const definition = known.definition ?? (await evaluateSchema(setting, file));
   const journal = findJournalFolder(setting, file, destination);
   const location = { folder, journal, destination };
   // Before anything is sent.
-  for (const path of [join(journal, "0001"), TYPES_FILE]) checkStaysInside(folder, path);
+  for (const path of [join(journal ?? folder, "0001"), TYPES_FILE]) checkStaysInside(folder, path);
   return await withService(destination, { config, terminal }, async (impatient) => {
     const service = makePatient(impatient, { waitS, terminal });
     const { migrations, tables } = await service.status();
@@ -74,10 +75,9 @@ export type WrittenFiles = {
 
 /** Writes files after the COMMIT: after a crash in between, the next push writes the missing files. */
 export async function writeProject(
-  { terminal, file, definition, location, service, missing, stale }: Project,
+  { terminal, file, definition, location, service, missing }: Project,
   { migration }: Pick<Pushed, "migration">,
 ): Promise<WrittenFiles> {
-  await removeJournalFiles(location.journal, stale);
   const restored = await fetchMigrations(service, missing);
   const created = migration === null ? [] : [migration];
   const files = await writeJournalFiles(location, [...restored, ...created]);

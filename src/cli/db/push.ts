@@ -21,8 +21,8 @@ export type PushTask = ProjectOptions & {
   /** The tables of other apps that the app may start to use; default: every table. */
   share: readonly string[] | undefined;
   confirm?: Confirm | undefined;
-  /** Runs before the push, and returns the definition to push. Throws to stop it. */
-  prepare?: (project: Project) => Promise<Definition>;
+  /** Runs before the push. Throws to stop it. */
+  prepare?: (project: Project) => Promise<void>;
 };
 export type ProjectPush = WrittenFiles & {
   definition: Definition;
@@ -35,14 +35,13 @@ export type ProjectPush = WrittenFiles & {
 export async function pushProject(setting: Setting, task: PushTask): Promise<ProjectPush> {
   const { dryRun, share, confirm } = task;
   return await withProject(setting, task, async (project) => {
-    const { location, tables, missing, ahead, stale } = project;
+    const { definition, location, tables, missing, ahead } = project;
     await checkUncommitted(project);
-    const definition = (await task.prepare?.(project)) ?? project.definition;
-    const history = { ...project, definition, share };
+    await task.prepare?.(project);
+    const history = { ...project, share };
     if (dryRun) {
       const result = await planHistory(history);
-      // Files of another database of `dev` will be replaced, so none is missing.
-      const lacked = stale.length === 0 ? listJournalFiles(location, missing) : [];
+      const lacked = listJournalFiles(location, missing);
       return { result, definition, types: undefined, files: [], missing: lacked };
     }
     const dropped = listDropped(ahead);

@@ -85,13 +85,14 @@ async function resolveHistory(
     const { definition, location, service, ahead, missing, isDiverged } = project;
     const [first] = ahead;
     const last = ahead.at(-1);
-    if (!isDiverged || first === undefined || last === undefined) {
+    const { journal } = location;
+    if (!isDiverged || first === undefined || last === undefined || journal === undefined) {
       terminal.warn(explainNothing(destination, { isBehind: last !== undefined }));
       return { result: NOTHING, joins: null };
     }
     const common = missing.filter(({ seq }) => seq < first.parts.seq);
     const recorded = await fetchMigrations(service, common);
-    const texts = [...(await readJournal(location.journal)), ...recorded];
+    const texts = [...(await readJournal(journal)), ...recorded];
     const step = toStep(ahead, {
       definition,
       declared: mergeDeclared([...readDeclared(texts), { definition }]),

@@ -1,10 +1,9 @@
 /**
  * Explicit changes that only `rowhouse dev` of this project has made: a push to another service would add the new name beside the
- * old one, and leave the rows behind. Pure, except that it reads the migrations of `dev`.
+ * old one, and leave the rows behind. Pure, except that it reads the changes of `dev`.
  *
  * @module
  */
-import { join } from "node:path";
 import type { Definition } from "../../schema/mod.ts";
 import { type Cases, matchKind } from "../../std/match_kind.ts";
 import { quoteForShell } from "../../std/quote_shell.ts";
@@ -13,7 +12,8 @@ import type { Change } from "../../tables/plan/change.ts";
 import { mergeDeclared } from "../../tables/plan/merge_table.ts";
 import { EXIT, RejectedError } from "../command.ts";
 import { findColumn, findTable, hasChanged, isRename } from "./change_schema.ts";
-import { DEV_JOURNAL, readDeclared } from "./journal.ts";
+import { readDevChanges } from "./dev_changes.ts";
+import { readDeclared } from "./journal.ts";
 import type { Project } from "./project.ts";
 import { isDev, withDestination } from "./service.ts";
 
@@ -25,9 +25,8 @@ import { isDev, withDestination } from "./service.ts";
 export async function checkUncommitted({ definition, location, terminal }: Project): Promise<void> {
   const { folder, journal, destination } = location;
   if (isDev(destination)) return;
-  const own = readDeclared(await readJournal(join(folder, DEV_JOURNAL)));
-  const changes = own.flatMap(({ change }) => change ?? []);
-  if (changes.length === 0) return;
+  const changes = readDevChanges(folder);
+  if (changes.length === 0 || journal === undefined) return;
   const project = mergeDeclared(readDeclared(await readJournal(journal)));
   const pending = changes.filter((change) => isPending(change, { project, definition }));
   const [first, ...more] = [...new Set(pending.map(toCommand))].map((command) =>

@@ -31,7 +31,7 @@ import { type DevFile, type DevPeople, writeDevFile } from "../dev_file.ts";
 import { PROJECT_FILE } from "../project_file.ts";
 import { type AppName, listFrontEnds, toOrigin } from "./app_name.ts";
 import type { DevDatabase } from "./database.ts";
-import type { DevProject } from "./projects.ts";
+import { type DevProject, findRoles } from "./projects.ts";
 import { keepSecrets, openSecrets } from "./secrets.ts";
 
 // The people of `dev`: an administrator, a user with a role on the demo app, and one for each other
@@ -218,8 +218,8 @@ type Demo = {
   port: number;
   projects: readonly DevProject[];
   origins: readonly string[];
-  /** The token for test people of an app. */
-  toToken: (app: string) => string;
+  /** The tokens for test people, in the order of the projects. */
+  tokens: readonly string[];
 };
 
 /** Opens the app of each project with its people and writes `.rowhouse/dev.json` for other commands; returns these files by app. */
@@ -227,17 +227,21 @@ export async function openDemos(demo: Demo): Promise<ReadonlyMap<string, DevFile
   const { database, config } = demo;
   return await withDatabase(database.admin, config, async (admin) => {
     const files = new Map<string, DevFile>();
-    for (const project of demo.projects)
-      files.set(project.name.app, await openDemo(admin, demo, project));
+    for (const [index, project] of demo.projects.entries())
+      files.set(
+        project.name.app,
+        await openDemo(admin, demo, { project, token: demo.tokens[index] ?? "" }),
+      );
     return files;
   });
 }
 
 async function openDemo(
   admin: Database,
-  { folder, config, database, port, projects, origins, toToken }: Demo,
-  { name, path, roles, setting }: DevProject,
+  { folder, config, database, port, projects, origins }: Demo,
+  { project, token }: { project: DevProject; token: string },
 ): Promise<DevFile> {
+  const { name, path, setting } = project;
   const { app, remembered } = name;
   const isOther = path !== "";
   const secrets = openSecrets(folder);
@@ -255,7 +259,7 @@ async function openDemo(
   });
   const people = await openDevPeople(
     { admin, identitySecrets: makeIdentitySecrets(identitySecrets) },
-    { domain: DEV_COOKIE_DOMAIN, app, isNewApp, roles, stored: secrets.people },
+    { domain: DEV_COOKIE_DOMAIN, app, isNewApp, roles: findRoles(project), stored: secrets.people },
   );
   const changed = isOther
     ? { apps: { ...secrets.apps, [app]: apiKey } }
@@ -269,7 +273,7 @@ async function openDemo(
     apiKey,
     databaseUrl: database.admin.url,
     identitySecrets,
-    testToken: toToken(app),
+    testToken: token,
     ...people,
   };
   writeDevFile(setting.folder, file);

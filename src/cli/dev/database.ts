@@ -23,7 +23,7 @@ import { showCount } from "../../std/count.ts";
 import { quote } from "../../std/quote.ts";
 import { RejectedError, type Setting, UsageError } from "../command.ts";
 import { withDatabase } from "../database.ts";
-import { DEV_JOURNAL } from "../db/journal.ts";
+import { CHANGES_FILE } from "../db/dev_changes.ts";
 import { TYPES_FILE } from "../db/types.ts";
 import { HIDDEN_FOLDER } from "../dev_file.ts";
 import { rebuild, setUpDatabase } from "../migrate.ts";
@@ -192,8 +192,8 @@ function withParts(url: string, { database, username, password }: Parts): string
   return created.href;
 }
 
-/** The files that describe the database's tables. */
-const FILES = [DEV_JOURNAL, TYPES_FILE];
+/** The files about the database's tables. */
+const FILES = [CHANGES_FILE, TYPES_FILE];
 
 /**
  * Whether the reset was requested and confirmed.
@@ -209,7 +209,7 @@ export async function confirmReset({ args, terminal }: Setting): Promise<boolean
   if (args.has("yes")) return true;
   const database = `the database in ${args.text("data-dir") ?? DATA_DIR}`;
   const reply = await terminal.ask(
-    `This deletes ${database} with every row in it, ${FILES.join(" and ")}. Continue? [y/N]`,
+    `This deletes ${database} with every row in it, and ${TYPES_FILE}. Continue? [y/N]`,
   );
   if (reply === undefined)
     throw new RejectedError(`Cannot delete ${database} without confirmation: add --yes`);

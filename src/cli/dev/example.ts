@@ -5,7 +5,6 @@
  * @module
  */
 import { join, sep } from "node:path";
-import type { Service } from "../../service/mod.ts";
 import type { Environment } from "../../settings/mod.ts";
 import { readIfThere } from "../../std/files.ts";
 import { explain } from "../failures.ts";
@@ -58,20 +57,21 @@ async function openExample(folder: string, options: ExampleOptions): Promise<Han
   });
 }
 
-/** The example app, which responds with 503 until it is built; `undefined` if the project has no example app. */
-export function makeExample(folder: string, app: string) {
+export type Example = {
+  /** Responds with 503 until the app is built. */
+  readonly respond: Handler;
+  /** Builds the app; returns the message for the terminal. */
+  readonly open: (options: ExampleOptions) => Promise<string>;
+};
+
+/** The example app; `undefined` if the project has none. */
+export function makeExample(folder: string, app: string): Example | undefined {
   const example = findExample(folder, app);
   if (example === undefined) return undefined;
   let handle = unavailable("The example app is being built", { "retry-after": "1" });
   return {
-    /** A service that forwards requests for the example's host to the example. */
-    serveWith: (service: Service, host: string): Service => ({
-      ...service,
-      fetch: async (request, peer) =>
-        request.headers.get("host") === host ? handle(request) : service.fetch(request, peer),
-    }),
-    /** Builds the app; returns the message for the terminal. */
-    open: async (options: ExampleOptions): Promise<string> => {
+    respond: (request) => handle(request),
+    open: async (options) => {
       try {
         handle = await openExample(example, options);
         return `The app:\n  ${options.origin}\n`;

@@ -6,50 +6,38 @@
  */
 import { splitTarget } from "../../http/mod.ts";
 import { type Definition, explainRights, type TableDefinition } from "../../schema/mod.ts";
-import type { Service } from "../../service/mod.ts";
 import { tryParseJson } from "../../std/json.ts";
 import { quote } from "../../std/quote.ts";
 
 const ROWS = /^\/v1\/data\/db\/([a-z][a-z0-9_]*)(?:\/|$)/;
 
-export type Explained = {
-  /** The schema that the app has now. */
-  readonly setDefinition: (definition: Definition | undefined) => void;
-  readonly serveWith: (service: Service) => Service;
-};
+type Send = (request: Request) => Promise<Response>;
 
-export function makeExplained(app: string): Explained {
-  let current: Definition | undefined;
-  return {
-    setDefinition: (definition) => {
-      current = definition ?? current;
-    },
-    serveWith: (service) => ({
-      ...service,
-      fetch: async (request, peer) => {
-        const response = await service.fetch(request, peer);
-        const [, name] = ROWS.exec(splitTarget(request.url).path) ?? [];
-        const table = current?.tables.find((found) => found.name === name);
-        if (table === undefined || !(await mayBeRules(response, table))) return response;
-        const role = await readRole(request, (me) => service.fetch(me, peer));
-        return role === undefined
-          ? response
-          : await addRules(response, describeRights(table, role));
-      },
-    }),
+/** The response of a request for rows, with the rules that explain it. */
+export type Explainer = (request: Request, response: Response, send: Send) => Promise<Response>;
+
+/** `readSchema`: the schema that the app has now. */
+export function makeExplainer(app: string, readSchema: () => Definition | undefined): Explainer {
+  return async (request, response, send) => {
+    const [, name] = ROWS.exec(splitTarget(request.url).path) ?? [];
+    const table = readSchema()?.tables.find((found) => found.name === name);
+    if (table === undefined || !(await mayBeRules(response, table))) return response;
+    const role = await readRole(app, request, send);
+    return role === undefined ? response : await addRules(response, describeRights(table, role));
   };
+}
 
-  /** The role of the person whose key the request has; `undefined` for an API key. */
-  async function readRole(
-    { url, headers }: Request,
-    send: (request: Request) => Promise<Response>,
-  ): Promise<string | undefined> {
-    const me = new URL(`/v1/data/me?app=${encodeURIComponent(app)}`, url);
-    const sent = ["authorization", "host"].map((name) => [name, headers.get(name) ?? ""] as const);
-    const response = await send(new Request(me, { headers: Object.fromEntries(sent) }));
-    const role: unknown = Object(tryParseJson(await response.text()))["role"];
-    return typeof role === "string" ? role : undefined;
-  }
+/** The role of the person whose key the request has; `undefined` for an API key. */
+async function readRole(
+  app: string,
+  { url, headers }: Request,
+  send: Send,
+): Promise<string | undefined> {
+  const me = new URL(`/v1/data/me?app=${encodeURIComponent(app)}`, url);
+  const sent = ["authorization", "host"].map((name) => [name, headers.get(name) ?? ""] as const);
+  const response = await send(new Request(me, { headers: Object.fromEntries(sent) }));
+  const role: unknown = Object(tryParseJson(await response.text()))["role"];
+  return typeof role === "string" ? role : undefined;
 }
 
 /** Whether the role can be the reason. A request for a hidden column fails as one for an unknown column. */

@@ -18,6 +18,7 @@ import { writeIgnore } from "../db/types.ts";
 import { DEV_FILE, HIDDEN_FOLDER, readDevFile } from "../dev_file.ts";
 import { checkStaysInside, PROJECT_FILE, readProject } from "../project_file.ts";
 import { type AppName, findAppName, nameAfterFolder } from "./app_name.ts";
+import { type Watch, watchSchema } from "./watch.ts";
 
 export type DevProject = {
   /** With the project's folder. Another project has no flags: they are for the project in dev's folder. */
@@ -25,9 +26,12 @@ export type DevProject = {
   readonly name: AppName;
   /** The path from the folder of `dev`; empty for the project in it. */
   readonly path: string;
-  readonly needs: readonly Need[];
-  /** Those of the schema's rules. */
-  readonly roles: readonly string[];
+  /** The schema's file. */
+  readonly schema: string;
+  /** Began before the file was evaluated. */
+  readonly watch: Watch;
+  /** The schema at the start, or why there is none. */
+  readonly evaluated: Definition | RejectedError;
 };
 
 /** The folders of the other projects. @throws {RejectedError} a folder is missing, or is listed twice */
@@ -54,7 +58,7 @@ export type DevProjects = readonly [DevProject, ...DevProject[]];
 export async function openProjects(setting: Setting): Promise<DevProjects> {
   const { folder } = setting;
   const projects: [DevProject, ...DevProject[]] = [
-    { setting, name: findAppName(setting), path: "", ...(await findNeeds(setting)) },
+    { setting, name: findAppName(setting), path: "", ...(await evaluate(setting)) },
   ];
   for (const other of listOtherFolders(folder)) {
     const app = readProject(other).app ?? nameAfterFolder(other);
@@ -64,17 +68,18 @@ export async function openProjects(setting: Setting): Promise<DevProjects> {
     const args = withoutFlags(setting.args);
     const own = { ...setting, folder: other, args, terminal: labelLines(setting.terminal, path) };
     const name = { app, former: undefined, remembered: undefined };
-    projects.push({ setting: own, name, path, ...(await findNeeds(own)) });
+    projects.push({ setting: own, name, path, ...(await evaluate(own)) });
   }
   for (const project of projects) writeIgnore(project.setting.folder);
   return projects;
 }
 
-/** The lines of another project name its folder: a command that they advise works only there. */
+/** The lines of another project name its folder: a command that they advise works only there. Questions are about dev's own. */
 function labelLines(terminal: Terminal, path: string): Terminal {
   const label = (line: string) => (line === "" ? "" : line.replace(/^/gm, `${path}: `));
   return {
     ...terminal,
+    canAsk: false,
     print: (line) => terminal.print(label(line)),
     warn: (line) => terminal.warn(label(line)),
   };
@@ -125,19 +130,26 @@ const NEEDS: Partial<Record<Preview, { what: string; isNeeded: (schema: Definiti
 
 export type Need = { readonly preview: Preview; readonly what: string };
 
-/** The previews that the schema file needs, and the roles of its rules. A missing or invalid file has none: the push reports it. */
-export async function findNeeds(
+async function evaluate(
   setting: Setting,
-): Promise<{ needs: readonly Need[]; roles: readonly string[] }> {
-  const file = findSchemaFile(setting);
-  if (!existsSync(file)) return { needs: [], roles: [] };
-  try {
-    const schema = await evaluateSchema(setting, file);
-    return { needs: listNeeds(schema), roles: listRoles(schema.tables) };
-  } catch (error) {
-    if (error instanceof RejectedError) return { needs: [], roles: [] };
+): Promise<Pick<DevProject, "schema" | "watch" | "evaluated">> {
+  const schema = findSchemaFile(setting);
+  const watch = watchSchema(schema);
+  const evaluated = await evaluateSchema(setting, schema).catch((error: unknown) => {
+    if (error instanceof RejectedError) return error;
     throw error;
-  }
+  });
+  return { schema, watch, evaluated };
+}
+
+/** The previews that the schema needs. An invalid file has none: the push reports it. */
+export function findNeeds({ evaluated }: DevProject): Need[] {
+  return evaluated instanceof Error ? [] : listNeeds(evaluated);
+}
+
+/** The roles of the schema's rules. */
+export function findRoles({ evaluated }: DevProject): string[] {
+  return evaluated instanceof Error ? [] : listRoles(evaluated.tables);
 }
 
 function listNeeds(schema: Definition): Need[] {

@@ -1,96 +1,178 @@
-/** A push of `dev` to itself: first the project's migrations, then the schema. @module */
-
+/**
+ * The pushes of a project's `dev` to itself: at its start, after edits, and after a person or another command has decided what
+ * stopped the last one. The service keeps serving the last good schema if one fails.
+ *
+ * @module
+ */
+import { existsSync } from "node:fs";
+import { relative } from "node:path";
 import { SERVICE_QUEUE } from "../../db/mod.ts";
-import { splitTarget } from "../../http/mod.ts";
 import type { Definition } from "../../schema/mod.ts";
-import type { Service } from "../../service/mod.ts";
 import type { Config } from "../../settings/mod.ts";
-import { isObject, tryParseJson } from "../../std/json.ts";
-import { SCHEMA_PATH } from "../../tables/limits.ts";
-import { RejectedError, type Setting } from "../command.ts";
+import type { Setting } from "../command.ts";
 import { withDatabase } from "../database.ts";
-import { findColumn, findTable } from "../db/change_schema.ts";
 import { describePush } from "../db/describe.ts";
-import { planHistory } from "../db/history.ts";
-import type { Project } from "../db/project.ts";
-import { type ProjectPush, pushProject } from "../db/push.ts";
+import { type Answers, NO_ANSWERS } from "../db/dev_plan.ts";
+import { askForAnswers, pushToDev, UndecidedError } from "../db/dev_tables.ts";
+import { evaluateSchema } from "../db/evaluate.ts";
+import type { ProjectPush } from "../db/push.ts";
 import { nameDestination } from "../db/service.ts";
 import { readShare } from "../db/sharing.ts";
+import type { DevFile } from "../dev_file.ts";
 import { explain } from "../failures.ts";
 import { DEV_ENVIRONMENT } from "../project_file.ts";
-import type { DevDatabase } from "./database.ts";
-import { isUnfit } from "./dev_tables.ts";
-import { describe, type Replayed, replayMigrations } from "./migrations.ts";
+import type { Address } from "../settings.ts";
+import { toFrontEnd } from "./app_name.ts";
+import type { DevProject } from "./projects.ts";
 import { checkNeeds } from "./projects.ts";
-import { findRenames } from "./renames.ts";
+import { describeOther, describeTour } from "./tour.ts";
 
-type Destination = {
+type DevPush = {
   config: Config;
   target: { url: string; key: string; isDev: boolean };
-  /** `undefined` before the first push of this process. */
-  pushedLast: Definition | undefined;
+  address: Address;
+  app: string;
+  answers: Answers;
+  /** The schema, if it has just been evaluated. */
+  evaluated?: Evaluated | undefined;
 };
 
-/** A failed push is only reported: the service keeps serving the previous schema. */
+/** A definition, or why the file has none. */
+export type Evaluated = Definition | Error;
+
+type DevPushed = { pushed?: ProjectPush; undecided?: UndecidedError };
+
+/** A failed push is only reported. */
 export async function pushOnce(
   setting: Setting,
-  { config, target, pushedLast }: Destination,
-): Promise<ProjectPush | undefined> {
-  const destination = { kind: "service", target, to: DEV_ENVIRONMENT } as const;
+  file: string,
+  { config, target, address, app, answers, evaluated }: DevPush,
+): Promise<DevPushed> {
+  const destination = { kind: "service", target, app, to: DEV_ENVIRONMENT } as const;
   const print = (line: string) => setting.terminal.print(nameDestination(line, destination));
-  const share = readShare(setting);
-  let replayed: Replayed | undefined;
-  let wanted: Definition | undefined;
-  const prepare = async (project: Project) => {
-    checkNeeds(project.definition, config.PREVIEW);
-    replayed = await replayMigrations(project, print);
-    wanted = project.definition;
-    await checkRenames({ ...project, share }, { pushedLast, committed: replayed.committed });
-    return wanted;
-  };
-  const push = async (task: Pick<Parameters<typeof pushProject>[1], "prepare">) =>
-    await pushProject(setting, {
-      ...{ destination, config, dryRun: false, waitS: 10, share },
-      ...task,
-    });
   try {
-    const pushed = await push({ prepare }).catch(async (error: unknown) => {
-      // The project's state must not stop dev: rows that do not fit it make its own tables looser.
-      let rejection = error;
-      for (;;) {
-        if (replayed === undefined || wanted === undefined) throw rejection;
-        const { dev, committed } = replayed;
-        const looser = await dev.fit(rejection, wanted, committed);
-        if (looser === undefined) throw error;
-        wanted = looser;
-        const result = await push({ prepare: async () => looser }).catch((next: unknown) => {
-          rejection = next;
-        });
-        if (result === undefined) continue;
-        for (const line of describe(dev, "Notice: dev differs from the schema:")) print(line);
-        return result;
-      }
+    const definition = evaluated ?? (await evaluateSchema(setting, file));
+    if (definition instanceof Error) throw definition;
+    checkNeeds(definition, config.PREVIEW);
+    const pushed = await pushToDev(setting, {
+      ...{ destination, config, waitS: 10, share: readShare(setting) },
+      ...{ definition, address, app, answers, print },
     });
     for (const line of describePush(pushed)) print(line);
-    return pushed;
+    return { pushed };
   } catch (error) {
     setting.terminal.warn(nameDestination(explain(error), destination));
-    return undefined;
+    return error instanceof UndecidedError ? { undecided: error } : {};
   }
 }
 
-/** The service, with a call after each push that changed tables: another command can have resolved what stopped the last push of `dev`. */
-export function withPushes(service: Service, onApplied: () => void): Service {
-  return {
-    ...service,
-    fetch: async (request, peer) => {
-      const response = await service.fetch(request, peer);
-      const isPush = request.method === "POST" && splitTarget(request.url).path === SCHEMA_PATH;
-      const body = isPush && response.ok ? tryParseJson(await response.clone().text()) : undefined;
-      if (isObject(body) && body["status"] === "applied") onApplied();
-      return response;
-    },
+type Opened = {
+  project: DevProject;
+  /** Gets each pushed schema. */
+  onPushed: (definition: Definition) => void;
+  config: Config;
+  admin: Address;
+  localUrl: string;
+  file: DevFile;
+};
+
+/** The pushes of a project: the first, and those after edits. */
+export function openPushes({ project, onPushed, config, admin, localUrl, file }: Opened) {
+  const { setting, name, path, schema, watch } = project;
+  const { folder, terminal } = setting;
+  const target = { url: localUrl, key: file.apiKey, isDev: true };
+  const show = (pushed: ProjectPush | undefined) => {
+    const tour = {
+      definition: pushed?.definition,
+      hasFailed: pushed === undefined && existsSync(schema),
+      schema: `./${relative(folder, schema)}`,
+      frontEnd: toFrontEnd(name.app),
+      localUrl,
+    };
+    const lines = path === "" ? describeTour(file, tour) : describeOther(file, tour.frontEnd);
+    for (const line of lines) terminal.print(line);
   };
+  let { evaluated }: { evaluated?: Evaluated | undefined } = project;
+  let answers = NO_ANSWERS;
+  let question: AbortController | undefined;
+  let last: { undecided?: UndecidedError; given: Answers } | undefined;
+  let isStart = true;
+  let hasPushed = false;
+  let isHeld = false;
+  let heldAt: string | undefined;
+
+  const push = async () => {
+    question?.abort();
+    // Its own push must not repeat it.
+    isHeld = false;
+    const given = answers;
+    answers = NO_ANSWERS;
+    const known = { config, target, address: admin, app: name.app, answers: given, evaluated };
+    evaluated = undefined;
+    const { pushed, undecided } = await pushOnce(setting, schema, known);
+    if (pushed === undefined) heldAt = await readLastMigration(admin, config, name.app);
+    else onPushed(pushed.definition);
+    isHeld = pushed === undefined;
+    last = undecided && { undecided, given };
+    if (isStart || (!hasPushed && pushed !== undefined)) show(pushed);
+    hasPushed ||= pushed !== undefined;
+    if (!isStart) void ask();
+    isStart = false;
+  };
+
+  /** Asks for an open decision. An edit ends the question. */
+  const ask = async () => {
+    if (last?.undecided === undefined || !terminal.canAsk) return;
+    question = new AbortController();
+    const { signal } = question;
+    const decided = await askForAnswers(terminal, last.undecided, { answers: last.given, signal });
+    if (decided === undefined || signal.aborted) return;
+    answers = decided;
+    watch.repeat();
+  };
+
+  return {
+    push,
+    start: () => {
+      watch.start(push);
+      void ask();
+    },
+    stop: () => {
+      watch.stop();
+      question?.abort();
+    },
+    /** Repeats the last push if it failed: another command can have decided. */
+    repeatHeld: () => {
+      if (isHeld) watch.repeat();
+    },
+    /** Whether another program has changed what stopped the last push, past the service: a command with --app. */
+    isDue: async () => isHeld && heldAt !== (await readLastMigration(admin, config, name.app)),
+  };
+}
+
+const RECORD_INTERVAL_MS = 2000;
+
+/** Checks one after the other. The first of several failures in a row is reported. */
+export function watchRecords(
+  served: readonly ReturnType<typeof openPushes>[],
+  onFailure: (error: unknown) => void,
+): ReturnType<typeof setInterval> {
+  let isBusy = false;
+  let hasFailed = false;
+  const check = async () => {
+    if (isBusy) return;
+    isBusy = true;
+    try {
+      for (const { isDue, repeatHeld } of served) if (await isDue()) repeatHeld();
+      hasFailed = false;
+    } catch (error) {
+      if (!hasFailed) onFailure(error);
+      hasFailed = true;
+    } finally {
+      isBusy = false;
+    }
+  };
+  return setInterval(check, RECORD_INTERVAL_MS);
 }
 
 const LAST_MIGRATION = `
@@ -101,7 +183,7 @@ select checksum from rowhouse.migrations
   limit 1`;
 
 /** The checksum of the app's last migration; `undefined` without one. Not by the service, which prints each request. */
-export async function readRecord({ admin }: DevDatabase, config: Config, app: string) {
+async function readLastMigration(admin: Address, config: Config, app: string) {
   const [last] = await withDatabase(admin, config, (database) =>
     database.query<{ checksum: string }>(LAST_MIGRATION, [app], {
       retry: "safe",
@@ -109,40 +191,4 @@ export async function readRecord({ admin }: DevDatabase, config: Config, app: st
     }),
   );
   return last?.checksum;
-}
-
-type Checked = Project & { share: ReturnType<typeof readShare> };
-
-/** @throws {RejectedError} an edit of the schema may be a rename. A name in the project's migrations is not such an edit. */
-async function checkRenames(
-  project: Checked,
-  { pushedLast, committed }: { pushedLast: Definition | undefined; committed: Definition },
-): Promise<void> {
-  const { definition } = project;
-  const isCommitted = (name: string) => {
-    const [table = "", column] = name.split(".");
-    return column === undefined
-      ? findTable(committed, table) !== undefined
-      : findColumn(committed, table, column) !== undefined;
-  };
-  const renames = findRenames(pushedLast ?? definition, definition).filter(
-    ({ to }) => !isCommitted(to),
-  );
-  if (renames.length === 0) return;
-  const added = await listAdded(project);
-  const pending = renames.filter(({ to }) => added(to));
-  if (pending.length === 0) return;
-  throw new RejectedError(pending.map(({ message }) => message).join("\n"));
-}
-
-/** Whether a push would add a table or a column, or cannot, because rows have no value for it. */
-async function listAdded(project: Checked): Promise<(name: string) => boolean> {
-  try {
-    const { steps } = await planHistory(project);
-    return (name) => steps.some((step) => step.endsWith(` ${name}`));
-  } catch (error) {
-    if (!isUnfit(error)) throw error;
-    const paths = (error.details ?? []).map(({ path }) => path);
-    return (name) => paths.includes(`/${name.replace(".", "/")}`);
-  }
 }

@@ -8,7 +8,6 @@
 import { timingSafeEqual } from "node:crypto";
 import * as v from "valibot";
 import { type Database, startDevSession } from "../../db/mod.ts";
-import { splitTarget } from "../../http/mod.ts";
 import { Problem } from "../../problem.ts";
 import { createUser, grantRole, runOnPerson } from "../../records/people/mod.ts";
 import {
@@ -18,7 +17,6 @@ import {
   toPresented,
 } from "../../records/secrets/mod.ts";
 import { openPersonKey } from "../../records/sessions/mod.ts";
-import type { Service } from "../../service/mod.ts";
 import type { Config } from "../../settings/mod.ts";
 import { tryParseJson } from "../../std/json.ts";
 import { systemRandomBytes } from "../../std/random_text.ts";
@@ -34,16 +32,17 @@ type TestPeopleOptions = {
   /** The slug of the app. */
   readonly app: string;
   readonly origin: string;
-  /** Whether another app's test people are behind it, with their own token. */
-  readonly passesOn: boolean;
 };
 
 type TestPerson = { id: string; email: string; cookies: { session: string; identity: string } };
 
-type TestPeople = {
+export type TestPeople = {
   readonly token: string;
-  /** The service with the addresses of test people. */
-  readonly serveWith: (service: Service) => Service;
+  /** Whether a path is one of their addresses. */
+  readonly serves: (path: string) => boolean;
+  /** Whether a request has the token of this app. */
+  readonly owns: (request: Request) => boolean;
+  readonly respond: (request: Request, path: string) => Promise<Response>;
   /** Deletes the people that tests left. */
   readonly removeAll: () => Promise<void>;
 };
@@ -139,16 +138,10 @@ export function makeTestPeople(options: TestPeopleOptions): TestPeople {
 
   return {
     token,
-    serveWith: (service) => ({
-      ...service,
-      fetch: async (request, peer) => {
-        const path = splitTarget(request.url).path;
-        const isOther = options.passesOn && !hasToken(request, token);
-        if (isOther || (path !== TEST_PEOPLE_PATH && !path.startsWith(`${TEST_PEOPLE_PATH}/`)))
-          return await service.fetch(request, peer);
-        return await respond(request, path).then((body) => Response.json(body), respondWithError);
-      },
-    }),
+    serves: (path) => path === TEST_PEOPLE_PATH || path.startsWith(`${TEST_PEOPLE_PATH}/`),
+    owns: (request) => hasToken(request, token),
+    respond: (request, path) =>
+      respond(request, path).then((body) => Response.json(body), respondWithError),
     removeAll: async () => {
       for (const person of [...people.values()]) await remove(person);
     },

@@ -4,25 +4,23 @@ import { readdirSync, statSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { PROJECT_JOURNAL } from "../db/journal.ts";
 
-const CHECK_INTERVAL_MS = 250;
+const CHECK_INTERVAL_MS = 125;
 
-type Watch = {
-  readonly start: () => void;
+export type Watch = {
+  /** Calls `onChange` when files have changed since {@linkcode watchSchema} and are stable again; never concurrently. */
+  readonly start: (onChange: () => Promise<void>) => void;
   readonly stop: () => void;
   /** Calls `onChange` as after a change. */
   readonly repeat: () => void;
 };
 
-/**
- * After its start, calls `onChange` when files next to the schema file, such as migrations, have changed since the call of this
- * function and are stable again; never concurrently. So a reader that calls it before it reads misses no edit.
- */
-export function watchSchema(file: string, onChange: () => Promise<void>): Watch {
+/** Watches the files next to the schema file, such as migrations: a reader that calls it before it reads misses no edit. */
+export function watchSchema(file: string): Watch {
   let seen = fingerprint(file);
   let last = seen;
   let isBusy = false;
   let timer: ReturnType<typeof setInterval> | undefined;
-  const check = async () => {
+  const check = async (onChange: () => Promise<void>) => {
     if (isBusy) return;
     const now = fingerprint(file);
     const isStill = now === last;
@@ -34,8 +32,8 @@ export function watchSchema(file: string, onChange: () => Promise<void>): Watch 
     isBusy = false;
   };
   return {
-    start: () => {
-      timer = setInterval(check, CHECK_INTERVAL_MS);
+    start: (onChange) => {
+      timer = setInterval(check, CHECK_INTERVAL_MS, onChange);
     },
     stop: () => clearInterval(timer),
     repeat: () => {
@@ -53,8 +51,8 @@ function fingerprint(file: string): string {
 
 function list(path: string): string[] {
   try {
-    const { size, mtimeMs } = statSync(path);
-    if (!statSync(path).isDirectory()) return [`${path} ${size} ${mtimeMs}`];
+    const found = statSync(path);
+    if (!found.isDirectory()) return [`${path} ${found.size} ${found.mtimeMs}`];
     return readdirSync(path)
       .filter((name) => name !== "node_modules" && !name.startsWith("."))
       .flatMap((name) => list(join(path, name)));

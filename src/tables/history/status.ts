@@ -3,7 +3,8 @@
  *
  * @module
  */
-import { call, type Database } from "../../db/mod.ts";
+import { call, type Database, SERVICE_QUEUE } from "../../db/mod.ts";
+import type { TableDefinition } from "../../schema/mod.ts";
 import type { DeferredStep } from "../sql/deferred.ts";
 import type { Applied, MigrationText } from "./migration_text.ts";
 import type { RecordedMigration } from "./project_history.ts";
@@ -88,6 +89,24 @@ export async function readMigration(
 
 function parse<Value>(json: Bytes | undefined): Value | undefined {
   return json === undefined ? undefined : (JSON.parse(new TextDecoder().decode(json)) as Value);
+}
+
+/** A table of its owner: all current and former declarations, and the columns that other apps declare; `null` without other apps. */
+export type OwnTable = { definition: TableDefinition; shared: string[] | null };
+
+/** The tables that an app owns. For operators only. */
+export async function readOwnTables(admin: Database, slug: string): Promise<OwnTable[]> {
+  return await admin.query<OwnTable>(
+    `select own.definition, (
+        select pg_catalog.json_agg(declared ->> 'name') from rowhouse.registrations as other
+          left join pg_catalog.jsonb_array_elements(other.definition -> 'columns') as declared on true
+          where other.table_name = own.table_name and other.app_id <> own.app_id) as shared
+      from rowhouse.apps join rowhouse.registrations as own on own.app_id = apps.id
+      join rowhouse.tables on tables.name = own.table_name and owner_app_id = own.app_id
+      where slug = $1 order by own.table_name`,
+    [slug],
+    { retry: "safe", queue: SERVICE_QUEUE },
+  );
 }
 
 /** The apps that use a table, by slug: its owner, and all other apps that pushed it. */

@@ -1,0 +1,170 @@
+/** The explicit changes after which the tables of `dev` have only what the schema declares. Pure. @module */
+import type { Definition, NamedColumn, TableDefinition } from "../../schema/mod.ts";
+import { canonicalJson } from "../../std/json.ts";
+import { findReplaced } from "../../std/replaced.ts";
+import type { OwnTable } from "../../tables/history/status.ts";
+import { type Change, changeDefinition, toColumnType } from "../../tables/plan/change.ts";
+import { type Declared, mergeDeclared } from "../../tables/plan/merge_table.ts";
+import { findColumn, findTable } from "./change_schema.ts";
+
+/** What a person has decided. */
+export type Answers = {
+  /** The accepted renames. */
+  readonly renames: readonly Rename[];
+  /** Whether all other added names are new, and not those of removed ones. */
+  readonly isSeparate: boolean;
+  /** The tables and columns whose rows can be dropped. */
+  readonly drops: readonly string[] | "all";
+};
+export const NO_ANSWERS: Answers = { renames: [], isSeparate: false, drops: [] };
+
+/** Names as in `todos` and `todos.title`. */
+export type Rename = { readonly from: string; readonly to: string };
+
+export type RenamePlan = {
+  changes: Change[] /** Those that a person must decide. */;
+  open: Rename[];
+};
+
+type Schemas = {
+  definition: Definition;
+  /** The project's migrations, in order. */
+  migrations: readonly Declared[];
+};
+
+/** The renames of the project's migrations that the tables lack, and those that the person has accepted. */
+export function planRenames(
+  present: Definition,
+  { definition, migrations, answers }: Schemas & { answers: Answers },
+): RenamePlan {
+  const changes: Change[] = [];
+  let now = present;
+  const add = (change: Change) => {
+    changes.push(change);
+    now = changeDefinition(now, change);
+  };
+  for (const { name } of present.tables) {
+    const { table: to } = follow({ table: name }, migrations);
+    if (canRename(now.tables, definition.tables, name, to))
+      add({ kind: "rename_table", table: name, to });
+  }
+  for (const { name: table, columns } of now.tables)
+    for (const { name: column } of columns) {
+      const { column: to = column } = follow({ table, column }, migrations);
+      const declared = findTable(definition, table)?.columns ?? [];
+      const own = findTable(now, table)?.columns ?? [];
+      if (canRename(own, declared, column, to)) add({ kind: "rename_column", table, column, to });
+    }
+  const committed = mergeDeclared(migrations);
+  // A teammate dropped the one and added the other.
+  const isDecided = ({ from, to }: Rename) =>
+    has(committed, to) && migrations.some((migration) => has(migration.definition, from));
+  const isAccepted = (rename: Rename) =>
+    answers.renames.some((other) => canonicalJson(other) === canonicalJson(rename));
+  const candidates = findRenames(now, definition).filter((rename) => !isDecided(rename));
+  for (const rename of candidates.filter(isAccepted)) add(toChange(rename));
+  const open = candidates.filter((rename) => !isAccepted(rename));
+  return { changes, open: answers.isSeparate ? [] : open };
+}
+
+type Name = { table: string; column?: string };
+
+/** The name of a table or column after the renames of these migrations. */
+function follow(name: Name, migrations: readonly Declared[]): Name {
+  let { table, column } = name;
+  for (const { change } of migrations) {
+    if (change?.table !== table) continue;
+    if (change.kind === "rename_table") table = change.to;
+    if (change.kind === "rename_column" && change.column === column) column = change.to;
+  }
+  return column === undefined ? { table } : { table, column };
+}
+
+type Named = readonly { readonly name: string }[];
+
+function canRename(now: Named, wanted: Named, from: string, to: string): boolean {
+  const includes = (list: Named, name: string) => list.some((other) => other.name === name);
+  return from !== to && includes(wanted, to) && !includes(wanted, from) && !includes(now, to);
+}
+
+/** One removed and one added table with the same columns, or one removed and one added column of the same kind. */
+function findRenames(now: Definition, { tables }: Definition): Rename[] {
+  const table = findReplaced(now.tables, tables, (each) => canonicalJson(each.columns));
+  const columns = tables.flatMap(({ name, columns: declared }) => {
+    const found = findReplaced(findTable(now, name)?.columns ?? [], declared, ({ kind }) => kind);
+    if (found === undefined) return [];
+    return { from: `${name}.${found.removed.name}`, to: `${name}.${found.added.name}` };
+  });
+  const renamed = table && { from: table.removed.name, to: table.added.name };
+  return [...(renamed === undefined ? [] : [renamed]), ...columns];
+}
+
+function has(definition: Definition, name: string): boolean {
+  const [table = "", column] = name.split(".");
+  if (column === undefined) return findTable(definition, table) !== undefined;
+  return findColumn(definition, table, column) !== undefined;
+}
+
+function toChange({ from, to }: Rename): Change {
+  const [table = "", column] = from.split(".");
+  if (column === undefined) return { kind: "rename_table", table, to };
+  return { kind: "rename_column", table, column, to: to.slice(to.indexOf(".") + 1) };
+}
+
+type Wanted = {
+  definition: Definition;
+  /** Tables and columns, as `todos` and `todos.due`, whose rows do not fit. */
+  unfit: { readonly has: (name: string) => boolean };
+};
+
+/** The conversions and drops, of tables after the renames. What other apps declare stays. */
+export function planChanges(own: readonly OwnTable[], wanted: Wanted): Change[] {
+  const dropped: TableDefinition[] = [];
+  const changes = own.flatMap(({ definition: table, shared }) => {
+    const declared = findTable(wanted.definition, table.name);
+    if (declared !== undefined && (shared !== null || !wanted.unfit.has(table.name)))
+      return table.columns
+        .filter(({ name }) => shared?.includes(name) !== true)
+        .flatMap((column) => planColumn(table.name, column, { ...wanted, declared }));
+    if (shared === null) dropped.push(table);
+    return [];
+  });
+  const [others, columns] = [false, true].map((isDrop) =>
+    changes.filter(({ kind }) => (kind === "drop_column") === isDrop),
+  );
+  return [...(others ?? []), ...(columns ?? []), ...planTableDrops(dropped)];
+}
+
+function planColumn(
+  table: string,
+  { name: column, ...own }: NamedColumn,
+  { declared, unfit }: Wanted & { declared: TableDefinition },
+): Change[] {
+  const wanted = declared.columns.find(({ name }) => name === column);
+  const isSame = wanted?.kind === own.kind && wanted.table === own.table;
+  const isReference = own.table !== undefined || wanted?.table !== undefined;
+  if (wanted === undefined || unfit.has(`${table}.${column}`) || (!isSame && isReference))
+    return [{ kind: "drop_column", table, column }];
+  if (!isSame) return [{ kind: "retype_column", table, column, type: toColumnType(wanted) }];
+  return (own.values ?? [])
+    .filter((value) => wanted.values?.includes(value) !== true)
+    .map((value) => ({ kind: "drop_value", table, column, value }));
+}
+
+/** First the tables to which no other refers; of those that refer to each other, the columns first. */
+function planTableDrops(tables: readonly TableDefinition[]): Change[] {
+  const changes: Change[] = [];
+  const left = [...tables];
+  const refers = (from: TableDefinition, to: TableDefinition) =>
+    from !== to && from.columns.some(({ table }) => table === to.name);
+  while (left.length > 0) {
+    const free = left.findIndex((table) => !left.some((other) => refers(other, table)));
+    const [table] = left.splice(Math.max(free, 0), 1);
+    if (table === undefined) break;
+    for (const other of free === -1 ? left : [])
+      for (const column of other.columns.filter((each) => each.table === table.name))
+        changes.push({ kind: "drop_column", table: other.name, column: column.name });
+    changes.push({ kind: "drop_table", table: table.name });
+  }
+  return changes;
+}
