@@ -120,33 +120,38 @@ async function runDev(typed: Setting): Promise<ExitCode> {
     for (const notice of [describeIgnored(typed.env), describeVisiblePassword(args)])
       if (notice !== undefined) terminal.warn(notice);
     const secrets = openSecrets(folder);
-    const projects = await openProjects(setting);
-    // Those of rowhouse.json too: production needs them, and the file is only for dev.
-    const typedPreviews = new Set<string>(args.text("preview")?.split(","));
-    const needed = projects.flatMap((project) =>
-      findNeeds(project)
-        .filter(({ preview }) => !typedPreviews.has(preview))
-        .map((need) => ({ ...need, app: project.name.app })),
-    );
-    for (const need of needed) terminal.print(describeNeed(need, need.app));
-    const config = {
-      ...settings,
-      IDENTITY_SECRET: [secrets.identitySecret],
-      PREVIEW: [...new Set([...settings.PREVIEW, ...needed.map(({ preview }) => preview)])],
-    };
     const stored = { dataDir, typedDataDir, isReset, secrets };
-    const options = { ...stored, config, named, report: terminal.warn };
-    const database = await openDevDatabase(options);
+    // At the same time as the schemas are evaluated.
+    const opening = openDevDatabase({ ...stored, config: settings, named, report: terminal.warn });
+    opening.catch(() => undefined);
     try {
+      const projects = await openProjects(setting);
+      // Those of rowhouse.json too: production needs them, and the file is only for dev.
+      const typedPreviews = new Set<string>(args.text("preview")?.split(","));
+      const needed = projects.flatMap((project) =>
+        findNeeds(project)
+          .filter(({ preview }) => !typedPreviews.has(preview))
+          .map((need) => ({ ...need, app: project.name.app })),
+      );
+      for (const need of needed) terminal.print(describeNeed(need, need.app));
+      const config = {
+        ...settings,
+        IDENTITY_SECRET: [secrets.identitySecret],
+        PREVIEW: [...new Set([...settings.PREVIEW, ...needed.map(({ preview }) => preview)])],
+      };
+      const database = await opening;
       for (const { setting: own } of projects) {
         await replaceFormerJournal(own.folder);
         if (isReset) removeDevFiles(own.folder);
       }
-      await serveDev(setting, { projects, config, database, stopped });
-    } catch (error) {
-      throw explainFailure(error, database.admin);
+      await serveDev(setting, { projects, config, database, stopped }).catch((error) => {
+        throw explainFailure(error, database.admin);
+      });
     } finally {
-      await database.stop();
+      await opening.then(
+        ({ stop }) => stop(),
+        () => undefined,
+      );
     }
     return EXIT.done;
   } finally {
