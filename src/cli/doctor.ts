@@ -14,12 +14,12 @@ import {
   findRemoved,
   isGiven,
   readConfig,
+  type SoundSettings,
 } from "../settings/mod.ts";
 import { DEV_COOKIE_DOMAIN } from "./admin/task.ts";
 import { type Command, type CommandResult, EXIT, JSON_FLAG, type Setting } from "./command.ts";
 import { DEV_FILE, findDevDatabase } from "./dev_file.ts";
 import { readSharedSecrets } from "./open_service.ts";
-import type { SoundSettings } from "./setting_conflicts.ts";
 import { announceAddress, findAdminAddress, findServeIssues, hasPeople } from "./settings.ts";
 import { toPrintableLine } from "./terminal.ts";
 

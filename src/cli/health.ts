@@ -1,7 +1,8 @@
 /** `rowhouse health`: checks whether the service on this machine is alive. Containers use it as health check. @module */
+
+import { toLocalUrl } from "../std/network.ts";
 import { type Command, EXIT, RejectedError } from "./command.ts";
 import { readDevFile } from "./dev_file.ts";
-import { toLocalUrl } from "./serve/listen.ts";
 import { readSettings } from "./settings.ts";
 
 const PATIENCE_MS = 3000;

@@ -24,7 +24,7 @@ import {
   type TableLock,
   undoDistribution,
 } from "../db/mod.ts";
-import type { Config } from "../settings/mod.ts";
+import { type Config, OWN_LOGINS } from "../settings/mod.ts";
 import { showCount } from "../std/count.ts";
 import {
   deferRebuilds,
@@ -52,7 +52,6 @@ import {
 import { runContract } from "./contract.ts";
 import { withDatabase, withPushDatabase } from "./database.ts";
 import { findDevDatabase } from "./dev_file.ts";
-import { OWN_LOGINS } from "./setting_conflicts.ts";
 import { announceAddress, findAdminAddress, readMigrateSettings, readShards } from "./settings.ts";
 import { YES } from "./terminal.ts";
 import { listUnrecorded, showUnrecorded } from "./unrecorded_history.ts";

@@ -6,6 +6,7 @@ import {
   type Config,
   dropConsequences,
   type Environment,
+  findConflicts,
   forwards,
   readConfig,
   readRole,
@@ -14,7 +15,6 @@ import {
 } from "../settings/mod.ts";
 import { FETCH_LIMIT } from "../std/network.ts";
 import { EXIT, RejectedError, type Setting, UsageError } from "./command.ts";
-import { findConflicts } from "./setting_conflicts.ts";
 
 /** @throws {RejectedError} lists all invalid and all missing variables */
 export function readSettings<Wanted extends SettingName = never>(

@@ -17,8 +17,10 @@ export {
   readEncoding,
 } from "./negotiation.ts";
 export * from "./operation.ts";
+export * from "./port.ts";
 export { prefers } from "./prefer.ts";
 export { ofParameter, readParameters, rejectQuery, unsupportedParameter } from "./query.ts";
 export * from "./respond.ts";
 export * from "./router.ts";
+export * from "./socket_limit.ts";
 export * from "./stream_count.ts";

@@ -5,6 +5,7 @@ export { ADMIN_CONNECTIONS } from "./databases.ts";
 export { checkPooler } from "./doctor/connections.ts";
 export type { DoctorContext } from "./doctor/context.ts";
 export { runChecks } from "./doctor/doctor.ts";
+export { type ListenOptions, listen } from "./listen.ts";
 export { checkLogins } from "./login_checks.ts";
 export { IsolationError, openService, type Service } from "./open.ts";
 export { routes } from "./routes.ts";

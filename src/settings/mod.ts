@@ -6,14 +6,16 @@
  */
 
 import * as v from "valibot";
-import type { ProviderSettings } from "../identity/mod.ts";
+import type { Config } from "./config.ts";
 import { ENVIRONMENT_KEY, type Environment, readVariable } from "./environment.ts";
 import type { Setting } from "./forms.ts";
 import { readProviders } from "./providers.ts";
 import { findRoleIssues } from "./role_needs.ts";
 import { dropConsequences, readSecretFiles } from "./secret_files.ts";
-import { SETTINGS, type SettingName } from "./settings.ts";
+import { SETTINGS } from "./settings.ts";
 
+export type { Config } from "./config.ts";
+export { findConflicts, OWN_LOGINS, type SoundSettings } from "./conflicts.ts";
 export { findLostText } from "./env_file.ts";
 export {
   type Environment,
@@ -29,13 +31,6 @@ export { findRemoved, REMOVED_SETTINGS } from "./removed_settings.ts";
 export { forwards } from "./role_needs.ts";
 export { dropConsequences, readSecretFiles } from "./secret_files.ts";
 export { SETTINGS, type SettingName } from "./settings.ts";
-
-export type Config = {
-  readonly [Name in SettingName]: v.InferOutput<(typeof SETTINGS)[Name]["form"]>;
-} & {
-  /** From the settings `OIDC_<NAME>_…`. */
-  readonly providers: readonly ProviderSettings[];
-};
 
 /** `checksRole`: whether to check the settings that ROLE requires. Commands do not need them. */
 type ReadOptions = { checksRole?: boolean };

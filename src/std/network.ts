@@ -104,3 +104,12 @@ export function isFetchLimit(text: string): boolean {
   const { min, max } = FETCH_LIMIT;
   return /^\d{1,5}$/.test(text) && Number(text) >= min && Number(text) <= max;
 }
+
+/** Hosts that mean "every address of this machine", with an address that can be called. */
+const CALLABLE: Readonly<Record<string, string>> = { "0.0.0.0": "127.0.0.1", "::": "::1" };
+
+/** The origin for calls from this machine. */
+export function toLocalUrl(host: string, port: number): string {
+  const callable = CALLABLE[host] ?? host;
+  return `http://${callable.includes(":") ? `[${callable}]` : callable}:${port}`;
+}

@@ -334,7 +334,7 @@ export const ERRORS: readonly PlantedError[] = [
   },
   {
     name: "a stop waits for idle sockets",
-    file: "src/cli/serve/listen.ts",
+    file: "src/service/listen.ts",
     text: "await Promise.race([drained, untilServed(listener), Bun.sleep(DRAIN_MS)]);",
     error: "await Promise.race([drained, Bun.sleep(DRAIN_MS)]);",
     test: "test/cli/serve_slow.ts",

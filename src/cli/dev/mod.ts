@@ -1,7 +1,10 @@
 /** `rowhouse dev`: runs database, app and service on one machine, and pushes the schema when it changes. @module */
 import { resolve } from "node:path";
+import { findFreePort } from "../../http/mod.ts";
 import type { Definition } from "../../schema/mod.ts";
+import { listen } from "../../service/mod.ts";
 import { type Config, SETTINGS } from "../../settings/mod.ts";
+import { toLocalUrl } from "../../std/network.ts";
 import {
   type Command,
   EXIT,
@@ -17,7 +20,6 @@ import { DEV_FILE, removeDevFile } from "../dev_file.ts";
 import { explain } from "../failures.ts";
 import { openFrom } from "../open_service.ts";
 import { PROJECT_FILE } from "../project_file.ts";
-import { findFreePort, listen, toLocalUrl } from "../serve/listen.ts";
 import { readSettings } from "../settings.ts";
 import { STOP_SIGNALS, untilSignal } from "../signals.ts";
 import { openDemos } from "./app.ts";

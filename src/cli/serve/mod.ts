@@ -3,7 +3,7 @@
 import { RELEASE_TEXT } from "../../db/mod.ts";
 import { toWallBytes } from "../../http/mod.ts";
 import type { Log } from "../../observe.ts";
-import { IsolationError } from "../../service/mod.ts";
+import { IsolationError, type ListenOptions, listen } from "../../service/mod.ts";
 import type { Config } from "../../settings/mod.ts";
 import { type Command, EXIT, type ExitCode, RejectedError, type Setting } from "../command.ts";
 import { explainFailure } from "../database.ts";
@@ -11,7 +11,6 @@ import { openFrom } from "../open_service.ts";
 import { openLog, readServeSettings, readWhole } from "../settings.ts";
 import { STOP_SIGNALS, untilSignal } from "../signals.ts";
 import { checkService, waitForDatabase, warnOfLogins, warnOfSettings } from "./checks.ts";
-import { type ListenOptions, listen } from "./listen.ts";
 import { reportListening, superviseWorkers, untilStopSignal } from "./workers.ts";
 
 export const serveCommand: Command = {

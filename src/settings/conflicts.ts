@@ -1,7 +1,7 @@
 /** Conflicts between settings that are each valid. Pure, except that one list is loaded when required. @module */
 
 import { isIP } from "node:net";
-import type { Config } from "../settings/mod.ts";
+import type { Config } from "./config.ts";
 
 /** Only valid settings. */
 export type SoundSettings = Partial<Config>;
