@@ -267,13 +267,13 @@ function rejectUpsert(turn: Turn, { body, existing, key, mode }: Upsert): number
   const isUnknown = key.some((name) => isHidden(sight, columnOf(table, name)));
   const hidden = isUnknown ? [400] : [];
   const isOnly = mode === "only";
+  const isNamed =
+    !isOnly || key.every((name) => body[name] !== undefined || isOwn(sight, columnOf(table, name)));
+  // A body is read before the rules.
   if (read === undefined || (create === undefined && !isOnly) || update === undefined)
-    return [FORBIDDEN, ...hidden];
+    return [FORBIDDEN, ...hidden, ...(isNamed ? [] : [INVALID])];
   const change = { id: existing?.id ?? "", body: withoutOwners(turn, body) };
   if (isOnly) {
-    const isNamed = key.every(
-      (name) => body[name] !== undefined || isOwn(sight, columnOf(table, name)),
-    );
     const sent = rejectColumns(sight, table, body, { isFound: existing !== undefined });
     const changed = existing === undefined ? [] : rejectUpdate(sight, table, change);
     return [...(isNamed ? [] : [INVALID]), ...sent, ...hidden, ...changed];
