@@ -152,6 +152,7 @@ export function columnOf(table: ModelTable, name: string): ModelColumn {
 
 /** Whether values are equal for PostgreSQL: "1.5" is the decimal "1.50". */
 export function isSame({ kind }: Pick<NamedColumn, "kind">, a: Json, b: Json): boolean {
+  if (a === null || b === null) return a === b;
   if (kind === "decimal") return normalize(`${a}`) === normalize(`${b}`);
   if (kind === "number") return Number(a) === Number(b);
   if (kind === "timestamp") return toMicros(`${a}`) === toMicros(`${b}`);
