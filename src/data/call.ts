@@ -71,7 +71,6 @@ const TOO_LARGE: Readonly<Partial<Record<Endpoint, (maxBytes: number) => Problem
   update_many: rowsTooLarge,
   upsert: rowsTooLarge,
   update_keyed: rowsTooLarge,
-  update_found: wouldBeTooLarge,
 };
 
 export function rowsTooLarge(maxBytes: number): Problem {

@@ -176,6 +176,8 @@ async function writeMatching(
   };
   try {
     return await write(deps, context, keyed, {
+      // The body is that of all rows.
+      isOneRow: true,
       query: context.query,
       read,
       toCall: ({ text: body }, { bytes, claim }, current) => {

@@ -5,15 +5,17 @@ export const ENDPOINTS = ["list", "get", "create", "create_many", "update", "del
 /** Of a cluster, whose nodes have no functions of all tables. */
 const OF_NODES = ["update_many"] as const;
 /** Of databases on one server. */
-const OTHERS = ["create_group", "walk", "update_found", "delete_found"] as const;
+const OTHERS = ["create_group", "walk"] as const;
 /**
  * Of databases on one server: one function of the schema rowhouse for all tables, which builds its statements from the terms of a set
  * (`tables/sql/functions/terms_body.ts`).
  */
 export const SHARED_ENDPOINTS = {
   changes: "read_changes",
+  delete_found: "delete_found_rows",
   find: "find_rows",
   find_groups: "find_groups",
+  update_found: "update_found_rows",
   update_many: "update_rows",
   upsert: "upsert_rows",
   update_keyed: "update_keyed_rows",

@@ -42,6 +42,8 @@ export const REPLAY = {
 
 /** The start of the detail of the error of conditions that too many referenced rows meet, before the path of the reference. */
 export const TOO_MANY_REFERENCED = "reference ";
+/** The detail of the error of a write whose conditions match more rows than its limit. */
+export const TOO_MANY_ROWS = "rows";
 
 /** Up to this many rows, each of up to this many bytes, are built as they are found. Others are built after the size of the page is known. */
 export const FOUND_ROWS = 100;

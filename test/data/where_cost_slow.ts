@@ -14,7 +14,7 @@ import {
   freezeStatistics,
   MEASURED_SERVERS,
 } from "../support/buffers.ts";
-import { functionOf } from "../support/functions.ts";
+import { renderCall } from "../support/functions.ts";
 import { openOnVersion } from "../support/postgres_versions.ts";
 import { proofOf } from "../support/proof.ts";
 import { findTable } from "../support/recorded.ts";
@@ -95,10 +95,12 @@ describe.each(MEASURED_SERVERS)("on $name with $statistics statistics", ({ isDeb
     const limit = asked.limit ?? 1000;
     const planned = planFind(toList(asked, limit), table, { appId: app.id, person: undefined });
     const list = `{${planned.values.map((value) => JSON.stringify(value)).join(",")}}`;
-    const name = JSON.stringify(functionOf(schema, "todos", endpoint));
     const rest = endpoint === "update_found" ? `$7, 8388608, null` : "null";
     return {
-      text: `select api.${name}($1, ${proofOf(app.key)}, $2, $3::text::text[], $4, $5, $6, ${rest}) as body`,
+      text: `select ${renderCall(schema, "todos", endpoint, {
+        ...{ app: "$1", proof: proofOf(app.key) },
+        values: `$2, $3::text::text[], $4, $5, $6, ${rest}`,
+      })} as body`,
       values: [
         ...[app.id, planned.plan, list, limit, isPart, isDry],
         ...(endpoint === "update_found" ? [JSON.stringify({ note: "written" })] : []),

@@ -327,9 +327,9 @@ export const ERRORS: readonly PlantedError[] = [
   },
   {
     name: "two workers claim the same row",
-    file: "src/tables/sql/functions/writes/where_bodies.ts",
-    text: `  if "$ids" <> '{}' then`,
-    error: `  if "$ids" <> '{}' and false then`,
+    file: "src/db/code/tables/writes.sql",
+    text: "  ids := (find.page(app, person, terms, rule, plan, filled, cardinality(held), held)).ids;",
+    error: "  ids := held;",
     test: "test/data/claim_rows_test.ts",
   },
   {

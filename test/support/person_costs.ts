@@ -10,7 +10,6 @@ import {
   calledName,
   definitionFor,
   type EndpointCall,
-  placeholdersOf,
   type RecordedTable,
   toParameters,
 } from "../../src/tables/catalog/mod.ts";
@@ -118,7 +117,7 @@ async function measureCall(
   const set = views.find(asked.table, asked.caller.role);
   if (set === undefined) throw new Error(asked.table);
   const parameters = toParameters(set, { app: asked.appId, proof: asked.caller.proof }, call);
-  const placeholders = Object.values(placeholdersOf(call.endpoint)).join(", ");
+  const placeholders = parameters.map((_, index) => `$${index + 1}`).join(", ");
   const statement = `select ${calledName(set, call.endpoint)}(${placeholders}) as body`;
   const [page] = await views.admin.unsafe(statement, [...parameters]);
   const explained = await views.admin.unsafe(`${EXPLAIN} ${statement}`, [...parameters]);

@@ -38,6 +38,7 @@ export {
   type SetFunction,
   TAG_LENGTH,
   TOO_MANY_REFERENCED,
+  TOO_MANY_ROWS,
 } from "../../db/mod.ts";
 
 /** What the functions and indexes of a database depend on: no setting changes them. */
@@ -60,14 +61,6 @@ export function functionsAt(site: FunctionSite): readonly SetFunction[] {
 /** The endpoints without which a table cannot be served. Until a database of an earlier release is migrated, only requests to others fail. */
 export const REQUIRED: readonly Endpoint[] = ENDPOINTS;
 
-/** Writes that find rows by their values, so their keys also need `data:read`. */
-export const READS_TOO: ReadonlySet<Endpoint> = new Set<Endpoint>([
-  "upsert",
-  "update_keyed",
-  "update_found",
-  "delete_found",
-]);
-
 /** The role that owns apps' tables and types, and nothing else: pushes run as this role. */
 export const TABLE_OWNER = "rowhouse_tables";
 /** The role that owns the functions and that they run as: row security applies to it. */
@@ -80,8 +73,6 @@ export const UPDATES = "updates";
 export const NO_WALK = "walk";
 /** What `known` of a list begins with: whether the page ends in a cursor. Processes before 0.2.0 send only tags. */
 export const PAGE_ENDS = { cursor: "next", plain: "page" } as const;
-/** The detail of the error of a write whose conditions match more rows than its limit. */
-export const TOO_MANY_ROWS = "rows";
 /** The details of errors of a person's list: it would sort too many rows, or skip too many of several walks. */
 export const RULE_VISITS = "rule";
 export const RULE_OFFSET = "offset";

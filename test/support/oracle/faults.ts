@@ -31,16 +31,14 @@ type Fault = {
   readonly service?: { readonly name: string; readonly edit: (text: string) => string };
 };
 
-const WRITES = [
-  ...["create", "create_many", "create_group", "update", "update_found", "terms"],
-] as const;
+const WRITES = ["create", "create_many", "create_group", "update", "terms"] as const;
 const READS = ["get", "list", "walk"] as const;
 const NAMES: readonly RuleName[] = ["read", "create", "from", "to", "delete"];
 const always = "true";
 
 export const FAULTS: Readonly<Record<string, Fault>> = {
   "a change is not checked after it": {
-    endpoints: ["update", "update_found"],
+    endpoints: ["update"],
     players: ["update", "updateMany", "updateWhere", "upsert", "create"],
     edit: (text) => text.replaceAll(/if not "\$ok" then/g, "if false then"),
     service: {
@@ -58,7 +56,7 @@ export const FAULTS: Readonly<Record<string, Fault>> = {
     swaps: (set) => swapRules(set, NAMES, withOpenOthers(set.view)),
   },
   "a delete ignores its rule": {
-    endpoints: ["delete", "delete_found"],
+    endpoints: ["delete", "terms"],
     players: ["delete", "deleteWhere", "create"],
     swaps: (set) => swapRules(set, ["delete"], { ...set.view, delete: [{}] }),
   },
@@ -66,8 +64,8 @@ export const FAULTS: Readonly<Record<string, Fault>> = {
     endpoints: [...WRITES],
     edit: (text) => text.replaceAll(/perform rowhouse\.reject_reference\([^;]*\);/g, "null;"),
     service: {
-      name: "reject_changes",
-      edit: (text) => text.replace(/execute reference using [^;]*;/, "null;"),
+      name: "reject_references",
+      edit: (text) => text.replace(/execute query using [^;]*;/, "null;"),
     },
   },
   "a response has a hidden column": {
@@ -98,7 +96,7 @@ export const FAULTS: Readonly<Record<string, Fault>> = {
     },
   },
   "memberOf ignores where": {
-    endpoints: [...READS, ...WRITES, "delete", "delete_found"],
+    endpoints: [...READS, ...WRITES, "delete"],
     swaps: (set) => rewriteAll(set, withoutWhere),
   },
   "an upsert ignores the state before it": {

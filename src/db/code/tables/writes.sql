@@ -170,6 +170,19 @@ begin
 end
 $$;
 
+-- Rejects references of bodies to rows that the person does not read: those of new rows, or of rows
+-- that change.
+create function rowhouse.reject_references(app uuid, person uuid, queries jsonb, ids uuid[],
+  bodies jsonb) returns void language plpgsql set search_path = pg_catalog, pg_temp as $$
+declare
+  query text;
+begin
+  for query in select jsonb_array_elements_text(queries) loop
+    execute query using app, person, ids, bodies;
+  end loop;
+end
+$$;
+
 -- Rejects rows that the person may not change, or whose owner the person names and is not, unless
 -- they are already compared, and if wanted references to rows that the person does not read.
 create function rowhouse.reject_changes(app uuid, person uuid, terms jsonb, ids uuid[],
@@ -178,7 +191,6 @@ language plpgsql set search_path = pg_catalog, pg_temp as $$
 declare
   field text;
   is_found boolean;
-  reference text;
 begin
   if not are_compared and rowhouse.has_other(app, person, terms, 'from', ids) then
     perform rowhouse.reject_rule(null);
@@ -193,11 +205,9 @@ begin
       perform rowhouse.reject_rule(field);
     end if;
   end loop;
-  for reference in
-    select jsonb_array_elements_text(terms -> 'references') where has_references
-  loop
-    execute reference using app, person, ids, bodies;
-  end loop;
+  if has_references then
+    perform rowhouse.reject_references(app, person, terms -> 'references', ids, bodies);
+  end if;
 end
 $$;
 
@@ -286,7 +296,8 @@ end
 $$;
 
 -- Changes locked rows, all at once or one by one, so that the first error of a row counts. An error
--- has the position of its row in the request, from 0.
+-- has the position of its row in the request, from 0. The only body of a list is that of all rows;
+-- their texts are then not returned, and the limit is that of each.
 create function rowhouse.change_each(app uuid, person uuid, terms jsonb, ids uuid[], bodies jsonb,
   positions int4[], bytes numeric, max_bytes bigint, are_compared boolean,
   checks_references boolean, out texts text[], out is_changed boolean[])
@@ -295,6 +306,7 @@ declare
   -- The time of a write that waits for another one must not be the earlier of both.
   changed_at constant timestamptz := clock_timestamp();
   total constant int4 := coalesce(cardinality(ids), 0);
+  is_same constant boolean := total > 1 and coalesce(jsonb_array_length(bodies) = 1, false);
   step int4 := case when terms ? 'isEach' or bytes > ${SINGLE_STEP_BYTES} then 1 else total end;
   size bigint;
   first int4;
@@ -314,18 +326,23 @@ begin
       first := 1;
       while first <= total loop
         part_ids := ids[first:first + step - 1];
-        part_bodies := case when step = total then bodies
+        part_bodies := case when is_same and step = total
+            then (select jsonb_agg(bodies -> 0) from generate_series(1, total))
+          when step = total or is_same then bodies
           else jsonb_build_array(bodies -> (first - 1)) end;
-        if bodies is not null and terms ? 'roles' then
+        if bodies is not null and terms ? 'roles' and (checks_references or not are_compared) then
           perform rowhouse.reject_changes(app, person, terms, part_ids, part_bodies, are_compared,
             checks_references);
         end if;
         part := rowhouse.change_set_rows(app, person, terms, part_ids,
           case when bodies is not null then part_bodies end, changed_at);
-        texts := texts || part.texts;
-        is_changed := is_changed || part.is_changed;
+        if not is_same then
+          texts := texts || part.texts;
+          is_changed := is_changed || part.is_changed;
+        end if;
         -- Rows can be larger than the request, by any factor.
-        size := size + (select sum(octet_length(text)) from unnest(part.texts) as listed (text));
+        size := (select case when is_same then max(octet_length(text))
+            else size + sum(octet_length(text)) end from unnest(part.texts) as listed (text));
         if size > max_bytes then
           perform rowhouse.reject_row(ids[first]);
         end if;
@@ -409,6 +426,115 @@ begin
   done := rowhouse.change_each(app, write.person, terms, ids, bodies,
     array(select generate_series(0, cardinality(ids) - 1)), locked.bytes, max_bytes, true, true);
   return rowhouse.end_write(app, write.claim, ids, done.texts, null, max_bytes);
+end
+$$;
+
+-- Finds the rows of a write by conditions, locks them in the order of their ids, and compares them
+-- again: a row can have changed until it is locked. They are only rows of the app, and of a person
+-- rows that the person sees and may write, whatever was found: the count of a dry run, which locks
+-- none, is that of the write.
+create function rowhouse.hold_found(app uuid, proof bytea, person uuid, terms jsonb, rule text,
+  plan jsonb, given text[], max_rows int4, is_part boolean, is_dry boolean,
+  out ids uuid[], out bytes numeric, out has_more boolean)
+language plpgsql set search_path = pg_catalog, pg_temp as $$
+declare
+  is_ruled constant boolean := terms ->> 'read' <> 'true' or terms ->> rule <> 'true';
+  filled text[] := given;
+  held uuid[];
+begin
+  if plan ? 'sets' then
+    filled := rowhouse.find_referenced(app, proof, plan -> 'sets', given);
+  end if;
+  ids := (find.page(app, person, terms, rule, plan, filled, max_rows + 1, null)).ids;
+  has_more := cardinality(ids) > max_rows;
+  if has_more and not is_part then
+    raise exception 'too many rows' using errcode = 'RH020', detail = '${TOO_MANY_ROWS}';
+  end if;
+  ids := case when is_ruled or is_dry then rowhouse.keep_seen(app, person, terms, rule, ids)
+    else array(select id from unnest(ids) as listed (id) order by id) end;
+  ids := ids[:max_rows];
+  if is_dry or ids = '{}' then
+    return;
+  end if;
+  select locked.held, locked.bytes into held, bytes from rowhouse.lock_set_rows(app, terms, ids,
+    case rule when 'delete' then 'update' else 'no key update' end) as locked;
+  ids := (find.page(app, person, terms, rule, plan, filled, cardinality(held), held)).ids;
+  ids := case when is_ruled then rowhouse.keep_seen(app, person, terms, rule, ids)
+    else array(select id from unnest(ids) as listed (id) where id = any (held) order by id) end;
+end
+$$;
+
+-- Ends a write by conditions: the number of its rows, in a dry run with the first ids.
+create function rowhouse.end_found(app uuid, claim bytea, ids uuid[], has_more boolean,
+  is_dry boolean) returns text
+language plpgsql set search_path = pg_catalog, pg_temp as $$
+declare
+  response constant text := concat('{"count":', cardinality(ids), ',"hasMore":' || has_more::text,
+    case when is_dry then concat(',"ids":', to_json(ids[:${DRY_IDS}])) end, '}');
+begin
+  if claim is not null then
+    perform rowhouse.complete_found_key(app, claim, response);
+  end if;
+  return response;
+end
+$$;
+
+-- Deletes the rows that match conditions.
+create function rowhouse.delete_found_rows(app uuid, proof bytea, set_name text, plan text,
+  given text[], max_rows int4, is_part boolean, is_dry boolean, sent_claim bytea) returns text
+language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
+declare
+  write record;
+  found_rows record;
+begin
+  write := rowhouse.begin_write(app, proof, set_name, 3::smallint, sent_claim, null);
+  if write.response is not null then
+    return write.response;
+  end if;
+  found_rows := rowhouse.hold_found(app, proof, write.person, write.terms, 'delete', plan::jsonb,
+    given, max_rows, is_part, is_dry);
+  if not is_dry then
+    -- What else the delete writes is the effect of a reference.
+    if write.listens <> '' then
+      perform set_config('rowhouse.listens', concat(write.listens, chr(10), write.terms ->> 'table',
+        ' ', array_to_string(found_rows.ids, ',')), true);
+    end if;
+    -- One statement, so that rows can reference each other.
+    execute format('delete from data.%I as "$t" where "$t"."app_id" = $1 and "$t"."id" = any ($2)',
+      write.terms ->> 'table') using app, found_rows.ids;
+  end if;
+  return rowhouse.end_found(app, write.claim, found_rows.ids,
+    case when is_part then found_rows.has_more end, is_dry);
+end
+$$;
+
+-- Updates the rows that match conditions, all with the same values.
+create function rowhouse.update_found_rows(app uuid, proof bytea, set_name text, plan text,
+  given text[], max_rows int4, is_part boolean, is_dry boolean, sent text, max_bytes int4,
+  sent_claim bytea) returns text
+language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
+declare
+  bodies constant jsonb := jsonb_build_array(sent::jsonb);
+  write record;
+  terms jsonb;
+  found_rows record;
+begin
+  write := rowhouse.begin_write(app, proof, set_name, 3::smallint, sent_claim, null);
+  if write.response is not null then
+    return write.response;
+  end if;
+  terms := write.terms;
+  -- What no row can fulfill is an error without rows, too.
+  perform rowhouse.reject_closed(write.person, terms ->> 'closed', bodies);
+  perform rowhouse.reject_references(app, write.person, terms -> 'references', '{null}', bodies);
+  found_rows := rowhouse.hold_found(app, proof, write.person, terms, 'from', plan::jsonb, given,
+    max_rows, is_part, is_dry);
+  if not is_dry then
+    perform rowhouse.change_each(app, write.person, terms, found_rows.ids, bodies, null,
+      found_rows.bytes + octet_length(sent) * cardinality(found_rows.ids), max_bytes, true, false);
+  end if;
+  return rowhouse.end_found(app, write.claim, found_rows.ids,
+    case when is_part then found_rows.has_more end, is_dry);
 end
 $$;
 
@@ -516,7 +642,6 @@ create function rowhouse.reject_new_rows(app uuid, person uuid, terms jsonb, ids
   bodies jsonb) returns void language plpgsql set search_path = pg_catalog, pg_temp as $$
 declare
   field text;
-  reference text;
 begin
   if terms ? 'closedNew' then
     execute format('select %1$s from unnest($3, array(select jsonb_array_elements($4)))
@@ -526,9 +651,7 @@ begin
       perform rowhouse.reject_rule(field);
     end if;
   end if;
-  for reference in select jsonb_array_elements_text(terms -> 'newReferences') loop
-    execute reference using app, person, ids, bodies;
-  end loop;
+  perform rowhouse.reject_references(app, person, terms -> 'newReferences', ids, bodies);
 end
 $$;
 
@@ -799,12 +922,16 @@ $$;
 
 grant execute on function rowhouse.begin_write, rowhouse.reject_set_write, rowhouse.hide_replayed,
   rowhouse.reject_closed, rowhouse.find_target, rowhouse.lock_set_rows, rowhouse.read_set_rows,
-  rowhouse.reject_changes, rowhouse.change_set_rows, rowhouse.change_each, rowhouse.find_met,
-  rowhouse.reject_new_rows, rowhouse.has_other, rowhouse.end_write to rowhouse_tenant;
+  rowhouse.reject_references, rowhouse.reject_changes, rowhouse.change_set_rows,
+  rowhouse.change_each, rowhouse.find_met, rowhouse.reject_new_rows, rowhouse.has_other,
+  rowhouse.end_write, rowhouse.hold_found, rowhouse.end_found to rowhouse_tenant;
 grant create on schema rowhouse to rowhouse_tenant;
 alter function rowhouse.update_rows owner to rowhouse_tenant;
+alter function rowhouse.update_found_rows owner to rowhouse_tenant;
+alter function rowhouse.delete_found_rows owner to rowhouse_tenant;
 alter function rowhouse.update_keyed_rows owner to rowhouse_tenant;
 alter function rowhouse.upsert_rows owner to rowhouse_tenant;
 revoke create on schema rowhouse from rowhouse_tenant;
-grant execute on function rowhouse.update_rows, rowhouse.update_keyed_rows, rowhouse.upsert_rows
+grant execute on function rowhouse.update_rows, rowhouse.update_found_rows,
+  rowhouse.delete_found_rows, rowhouse.update_keyed_rows, rowhouse.upsert_rows
   to rowhouse_service, rowhouse_data;

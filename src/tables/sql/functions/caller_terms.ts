@@ -32,8 +32,8 @@ type Caller = {
   readonly toClaim: (sent: string) => string;
   /** The variable of a claim, if it is computed; otherwise what was sent. */
   readonly claim: string | undefined;
-  /** The call that raises why a proof does not allow a write. `isAllowed`: whether its key has the scopes. */
-  readonly rejectWrite: (table: string, claim: string, isAllowed?: string) => string;
+  /** The call that raises why a proof does not allow a write. */
+  readonly rejectWrite: (table: string, claim: string) => string;
 };
 
 const APP_CALLER: Caller = {
@@ -41,12 +41,8 @@ const APP_CALLER: Caller = {
   toBits: (scopes) => scopes,
   toShort: (id) => `concat('{"id":"', ${id}, '"}')`,
   toClaim: (sent) => sent,
-  rejectWrite: (table, claim, isAllowed) => {
-    const values = [APP, PROOF, quoteLiteral(table)].join(", ");
-    const rejected = `rowhouse.reject_write(${values}, ${claim})`;
-    if (isAllowed === undefined) return rejected;
-    return `case when ${isAllowed} then ${rejected} else rowhouse.reject_call(${values}) end`;
-  },
+  rejectWrite: (table, claim) =>
+    `rowhouse.reject_write(${[APP, PROOF, quoteLiteral(table), claim].join(", ")})`,
 };
 
 /** A person's key has the bit of persons instead of scopes. So no function for API keys accepts it, and the reverse. */

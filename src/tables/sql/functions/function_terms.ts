@@ -16,7 +16,6 @@ import {
   type FunctionSite,
   isOneServer,
   placeholdersOf,
-  READS_TOO,
   scopeOf,
   TAG_LENGTH,
 } from "../../catalog/mod.ts";
@@ -59,16 +58,12 @@ const SINGLE_WALK = [
   ["enable_incremental_sort", "off"],
   ["max_parallel_workers_per_gather", "0"],
 ] as const;
-/** The statement that finds ids is planned per call, and is too short for workers. */
-const FOUND = [...NO_COMPILATION, ["max_parallel_workers_per_gather", "0"]] as const;
 /** A row that waits for a lock must not delay its group. After the timeout, the process sends each row individually. */
 const BRIEFLY = [["lock_timeout", SHORT_WAIT]] as const;
 const SETTINGS_OF: Readonly<Partial<Record<Endpoint, readonly (readonly [string, string])[]>>> = {
   list: NO_COMPILATION,
   walk: [...NO_COMPILATION, ...SINGLE_WALK],
   create_group: BRIEFLY,
-  update_found: FOUND,
-  delete_found: FOUND,
 };
 
 /** A list of a person whose rule removes rows is several walks, which end early only without a sort. */
@@ -92,17 +87,14 @@ export function rejectCall(table: ColumnSet, endpoint: Endpoint): string {
   if (scopeOf(endpoint) !== "data:write")
     return `rowhouse.reject_call(${[app, proof, quoteLiteral(name)].join(", ")})`;
   const claim = "claim" in others ? others.claim : "null";
-  // Only a setting of the app stops a write whose key has both scopes.
-  const reads = `exists (select from rowhouse."proofs" as "$p" where "$p"."app_id" = ${app}
-      and "$p"."digest" = sha256(${proof}) and ${hasBit('"$p"."scopes"', SCOPE_BITS["data:read"])})`;
-  return callerOf(table).rejectWrite(name, claim, READS_TOO.has(endpoint) ? reads : undefined);
+  return callerOf(table).rejectWrite(name, claim);
 }
 
 export function fromProof(table: ColumnSet, endpoint: Endpoint): string {
   const { app, proof } = placeholdersOf(endpoint);
   const { toBits, andIsCaller } = callerOf(table);
   const scope = scopeOf(endpoint);
-  const bits = toBits(SCOPE_BITS[scope] | (READS_TOO.has(endpoint) ? SCOPE_BITS["data:read"] : 0));
+  const bits = toBits(SCOPE_BITS[scope]);
   return `from rowhouse."proofs" as "$p"
     where "$p"."app_id" = ${app} and "$p"."digest" = sha256(${proof})
       and ${hasOnly('"$p"."scopes"', bits, scope === "data:write" ? STOP_BITS : 0)}
@@ -131,7 +123,6 @@ export function beginAs(
 ): string {
   const all: readonly Read[] = [
     ...callerOf(table).reads,
-    ...(endpoint === "changes" ? [['"$live"', hasBit(SCOPES, LIVE_BIT)] as const] : []),
     ...(isHeard(endpoint, site) ? [[LISTENS, SET_LISTENS] as const] : []),
     ...reads,
   ];

@@ -44,7 +44,6 @@ import { createBody, createManyBody } from "./writes/create_bodies.ts";
 import { createGroupBody } from "./writes/create_group_body.ts";
 import { deleteBody, updateBody } from "./writes/update_bodies.ts";
 import { updateManyBody } from "./writes/update_many_body.ts";
-import { deleteWhereBody, updateWhereBody } from "./writes/where_bodies.ts";
 
 const BODIES: Readonly<Record<OwnEndpoint, (table: ServedSet, site: FunctionSite) => string>> = {
   list: listBody,
@@ -56,8 +55,6 @@ const BODIES: Readonly<Record<OwnEndpoint, (table: ServedSet, site: FunctionSite
   update_many: updateManyBody,
   delete: deleteBody,
   walk: walkBody,
-  update_found: updateWhereBody,
-  delete_found: deleteWhereBody,
 };
 
 /** This file, for readers of the functions in a database. */

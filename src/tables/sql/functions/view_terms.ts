@@ -72,7 +72,7 @@ export function onRow(alias = "$t", who = WHO): Place {
 
 export type RuleName = "read" | "create" | "from" | "to" | "delete";
 
-export function findRule(
+function findRule(
   { read, create, update, delete: remove }: Rights,
   name: RuleName,
 ): Rule | undefined {
@@ -242,12 +242,6 @@ export function closedColumns(table: ColumnSet, isNew: boolean): string[] {
   const isClosed = (name: string) =>
     hidden.includes(name) || (fixed.includes(name) && !(isNew && owner.includes(name)));
   return table.columns.map(({ name }) => name).filter(isClosed);
-}
-
-/** Whether a rule reaches rows other than the compared one. */
-export function reachesRows(table: ColumnSet, name: RuleName): boolean {
-  const matches = (findRule(rightsOn(table), name) ?? []).flatMap((each) => Object.values(each));
-  return matches.some((match) => isMemberOf(match) || isReadable(match));
 }
 
 /** Whether one of these rules reaches the table itself, so that a write of its rows can change for whom it holds. */

@@ -19,17 +19,13 @@ import { isVisible, shownColumns } from "../view_terms.ts";
 /** The app and the proof are the first parameters of every function. */
 const { app, proof } = placeholdersOf("get");
 
-type KeyedEndpoint =
-  | Extract<Endpoint, "create" | "create_many" | "update" | "update_many">
-  | Extract<Endpoint, "upsert" | "update_keyed" | "update_found" | "delete_found">;
+type KeyedEndpoint = Extract<Endpoint, "create" | "create_many" | "update" | "update_many">;
 
 type Options = {
   /** The response, if the body knows it before the write. */
   readonly response?: string;
-  /** What a replay has of a response that is too large to be stored; without it, such a response is replayed only as long as there is space. */
-  readonly short?: string;
-  /** The replay in `"$text"` as the caller may see it; by default it has rows. */
-  readonly replay?: string;
+  /** What a replay has of a response that is too large to be stored. */
+  readonly short: string;
   /** Statements after the proof and before the claim. */
   readonly first?: string;
 };
@@ -48,12 +44,11 @@ export function beginWrite(
   table: ColumnSet,
   endpoint: KeyedEndpoint,
   site: FunctionSite,
-  { response = "null", short, replay = replayOf(table), first = "" }: Options,
+  { response = "null", short, first = "" }: Options,
 ): Write {
   const sent = placeholdersOf(endpoint).claim;
   const { claim = sent, toClaim } = callerOf(table);
   const isComputed = claim !== sent;
-  const complete = short === undefined ? "complete_found_key" : "complete_key";
   const ifKeyed = (statements: string) => `if ${claim} is not null then
     ${statements}
   end if;`;
@@ -66,12 +61,12 @@ export function beginWrite(
     begin: `${beginAs(table, endpoint, site)}
   ${isComputed ? `${claim} := ${toClaim(sent)};` : ""}
   ${first}
-  ${ifKeyed(`"$text" := rowhouse.claim_key(${app}, ${proof}, ${claim}, ${response}, ${short ?? "null"});
+  ${ifKeyed(`"$text" := rowhouse.claim_key(${app}, ${proof}, ${claim}, ${response}, ${short});
     if "$text" is not null then
-      return ${replay};
+      return ${replayOf(table)};
     end if;`)}`,
     forget: ifKeyed(`perform rowhouse.forget_key(${app}, ${claim});`),
-    complete: ifKeyed(`perform rowhouse.${complete}(${app}, ${claim}, "$text");`),
+    complete: ifKeyed(`perform rowhouse.complete_key(${app}, ${claim}, "$text");`),
   };
 }
 

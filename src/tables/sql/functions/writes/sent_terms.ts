@@ -53,14 +53,6 @@ export function rejectClosed(table: ColumnSet, isNew: boolean): string {
   end if;`;
 }
 
-/** Rejects the first row of `"$all"` that names a column that the person cannot set: `closed` is the column of `"$e"."$body"`. */
-export function rejectClosedRow(closed: string): string {
-  return `perform rowhouse.reject_rule_at("$e"."$closed", "$e"."$n" - 1) from (
-      select ${closed} as "$closed", "$e"."$n"::int4 as "$n"
-      from jsonb_array_elements("$all") with ordinality as "$e" ("$body", "$n")
-      where ${closed} is not null order by "$e"."$n" limit 1) as "$e";`;
-}
-
 /** Rejects references in variables. An update checks those that its body has. */
 export function rejectReferences(
   table: ColumnSet,

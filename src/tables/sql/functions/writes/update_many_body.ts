@@ -1,5 +1,6 @@
 /** The body of the function that updates rows by their ids on the nodes of a cluster, where only API keys call it. @see node_writes.ts @module */
 
+import { quoteName } from "../../../../db/mod.ts";
 import {
   type ColumnSet,
   type FunctionSite,
@@ -7,12 +8,22 @@ import {
   placeholdersOf,
   ROW_MATCH,
 } from "../../../catalog/mod.ts";
-import { outputs, ROW_TEXT, returnText, rowsText, tagOf } from "../function_terms.ts";
+import { sqlType } from "../../../plan/step.ts";
+import {
+  input,
+  isRow,
+  outputs,
+  ROW_TEXT,
+  returnText,
+  rowsText,
+  tagOf,
+  variable,
+} from "../function_terms.ts";
 import { beginWrite, shortRows } from "./claim_terms.ts";
 import { writesAt } from "./node_writes.ts";
-import { changeRow, declareChange, readChange, readRow, readTime, rowOfId } from "./row_writes.ts";
+import { assignments, isChanged, setsTime } from "./row_writes.ts";
 
-const { ids, bodies, bytes } = placeholdersOf("update_many");
+const { app, ids, bodies, bytes } = placeholdersOf("update_many");
 
 /**
  * Locks all rows in the order of their ids, and compares them. Then writes the rows that change, in the order of the list, or none: if
@@ -61,7 +72,7 @@ begin
       "$id" := (${ids})["$nth"];
       "$body" := ("$all" -> ("$nth" - 1)) - '${ROW_MATCH}';
       ${readChange(table)}
-      ${changeRow(table, { unchanged: readRow(table) })}
+      ${changeRow(table)}
       "$text" := ${ROW_TEXT};
       "$size" := "$size" + octet_length("$text");
       if "$size" > ${bytes} then
@@ -76,4 +87,43 @@ begin
   ${write.complete}
   ${returnText(`(${ids})[1]`, bytes)}
 end`;
+}
+
+function rowOfId(table: ColumnSet): string {
+  return `data.${quoteName(table.name)} as "$t" where ${isRow(app, '"$id"')}`;
+}
+
+/** The variables of {@linkcode changeRow}. */
+function declareChange(table: ColumnSet): string {
+  return [
+    '"$body" jsonb;',
+    ...table.columns.map((column, index) => `${variable(index)} ${sqlType(table, column)};`),
+    ...(setsTime(table) ? ['"$now" timestamptz;'] : []),
+    '"$row" record;',
+  ].join("\n  ");
+}
+
+/** Reads the sent values of `"$body"`. */
+function readChange(table: ColumnSet): string {
+  return table.columns
+    .map((column, index) => `${variable(index)} := ${input(table, column)};`)
+    .join("\n      ");
+}
+
+/** Reads the time of a change, once the rows are locked: the time of a write that waits for another one must not be the earlier of both. */
+function readTime(table: ColumnSet): string {
+  return setsTime(table) ? '"$now" := clock_timestamp();' : "";
+}
+
+/** Reads the row of `"$id"`, which is locked, into `"$row"`, after an update if a value changes. */
+function changeRow(table: ColumnSet): string {
+  const read = `select ${outputs(table)} into "$row" from ${rowOfId(table)};`;
+  if (table.columns.length === 0) return read;
+  return `update data.${quoteName(table.name)} as "$t" set
+        ${assignments(table, "true").join(",\n        ")}
+      where ${isRow(app, '"$id"')} and ${isChanged(table)}
+      returning ${outputs(table)} into "$row";
+      if not found then
+        ${read}
+      end if;`;
 }
