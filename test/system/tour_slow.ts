@@ -30,8 +30,8 @@ const ELSEWHERE: Readonly<Record<string, string[]>> = {
   ],
   "rare states of people (test/identity/)": ["accept_by_provider", "renew_address"],
   "keys of people (test/data/)": ["prove_key"],
-  "writes with an Idempotency-Key (test/data/)": ["complete_key", "complete_found_key"],
   "writes by a unique constraint (test/data/)": ["update_keyed_rows", "upsert_rows"],
+  "conditions that no index serves (test/data/)": ["find_rows"],
   "migrate of tables (test/data/listeners_test.ts)": ["read_listeners"],
   "what migrate has compared (test/service/verified_functions_test.ts)": [
     ...["read_generated_tables", "record_verified", "forget_former_digests"],

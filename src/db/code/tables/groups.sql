@@ -111,7 +111,7 @@ create function rowhouse.find_groups(app uuid, proof bytea, set_name text, plan 
   max_bytes int4, known text) returns text
 language plpgsql stable security definer set search_path = pg_catalog, pg_temp as $$
 declare
-  asked constant jsonb := plan;
+  asked constant jsonb := plan::jsonb;
   filled text[] := given;
   entered record;
   too_large text;

@@ -79,7 +79,7 @@ create function rowhouse.find_rows(app uuid, proof bytea, set_name text, plan te
   max_bytes int4, known text) returns text
 language plpgsql stable security definer set search_path = pg_catalog, pg_temp as $$
 declare
-  asked constant jsonb := plan;
+  asked constant jsonb := plan::jsonb;
   most constant int4 := (asked ->> 'limit')::int4;
   skipped constant int4 := (asked ->> 'offset')::int4;
   picked constant int4[] := coalesce(translate(asked ->> 'picked', '[]', '{}')::int4[], '{}');

@@ -706,6 +706,7 @@ declare
   part_bodies jsonb;
   part_texts text[];
   denied uuid[];
+  part_denied uuid[];
   part record;
   state text;
   broken text;
@@ -745,8 +746,9 @@ begin
           from unnest(places[done + 1:done + step]) with ordinality as listed (nth, n);
         perform rowhouse.reject_new_rows(app, write.person, terms, part_ids, part_bodies);
         if terms ? 'denied' then
-          execute terms ->> 'denied' into part using app, write.person, part_ids, part_bodies;
-          denied := denied || part.ids;
+          execute terms ->> 'denied' into part_denied
+            using app, write.person, part_ids, part_bodies;
+          denied := denied || part_denied;
         end if;
         done := done + step;
       end loop;
