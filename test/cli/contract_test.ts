@@ -77,8 +77,10 @@ describe("migrate --contract", () => {
     expect(await read()).toEqual(BEFORE);
 
     const done = await run("--contract", "--yes");
+    const count = `${BEFORE.kept.length} functions`;
     expectSentences([planned.out, asked.err, done.out].join(""), {
-      names: ["--yes"],
+      names: ["--yes", count],
+      varies: { [count]: "<count> functions" },
     });
     expect(await read()).toEqual(AFTER);
     expect((await doctor()).out).not.toContain("--contract");

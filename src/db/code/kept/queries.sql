@@ -10,6 +10,21 @@ create function rowhouse.query_value(ordinal int4, type text) returns text
 language sql immutable
 return pg_catalog.format('($2[%s])::%s', ordinal, type);
 
+-- The name of an operator as SQL; null for any other name.
+create function rowhouse.query_operator(name text) returns text
+language sql immutable
+return case name
+  when 'eq' then ' operator(pg_catalog.=) '
+  when 'neq' then ' operator(pg_catalog.<>) '
+  when 'lt' then ' operator(pg_catalog.<) '
+  when 'lte' then ' operator(pg_catalog.<=) '
+  when 'gt' then ' operator(pg_catalog.>) '
+  when 'gte' then ' operator(pg_catalog.>=) '
+  when 'like' then ' operator(pg_catalog.~~) '
+  -- A regular expression that lists the cases of each letter.
+  when 'ilike' then ' operator(pg_catalog.~) '
+end;
+
 -- The ids that a value of the plan lists as an array of this type.
 create function rowhouse.query_set(ordinal int4, type text) returns text
 language sql immutable

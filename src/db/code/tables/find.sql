@@ -12,7 +12,7 @@
 -- that count.
 
 -- The name of an operator as SQL; null for any other name.
-create function rowhouse.query_operator(name text) returns text
+create function rowhouse.render_operator(name text) returns text
 language sql immutable
 return case name
   when 'eq' then ' operator(pg_catalog.=) '
@@ -48,7 +48,7 @@ begin
     rendered := format('(not %s)', rowhouse.render_condition(columns, condition -> 1));
   elsif name = 'row' then
     select format('(%s)', string_agg(term, ', ' order by n))
-        || rowhouse.query_operator(condition ->> 1)
+        || rowhouse.render_operator(condition ->> 1)
         || format('(%s)', string_agg(format('($3[%s])::%s', value::int4,
           rowhouse.term_type(columns, listed.number::int4)), ', ' order by n))
     into rendered
@@ -68,7 +68,7 @@ begin
           (condition ->> 2)::int4, type)
         when 'in' then format('(%s = any (($3[%s:%s])::%s[]))', target,
           (condition ->> 2)::int4, (condition ->> 3)::int4, type)
-        else '(' || target || rowhouse.query_operator(name)
+        else '(' || target || rowhouse.render_operator(name)
           || format('($3[%s])::%s)', (condition ->> 2)::int4, type)
       end;
     end if;
@@ -280,7 +280,7 @@ $$;
 grant execute on function rowhouse.keep_seen, rowhouse.find_referenced, rowhouse.rule_term,
   rowhouse.reject_members to rowhouse_tenant;
 grant execute on function rowhouse.kind_term, rowhouse.column_term, rowhouse.sort_term,
-  rowhouse.term_type, rowhouse.render_order, rowhouse.query_operator, rowhouse.render_condition,
+  rowhouse.term_type, rowhouse.render_order, rowhouse.render_operator, rowhouse.render_condition,
   rowhouse.render_conditions, rowhouse.rule_term, rowhouse.seen_rows, rowhouse.find_statement
   to rowhouse_reader;
 
