@@ -45,6 +45,10 @@ export const TOO_MANY_REFERENCED = "reference ";
 /** The detail of the error of a write whose conditions match more rows than its limit. */
 export const TOO_MANY_ROWS = "rows";
 
+/** The bytes of a row's state in the tag of a list, and of the id with which it begins: the first state identifies the start of the page. */
+export const STATE_BYTES = 26;
+export const ID_BYTES = 16;
+
 /** Up to this many rows, each of up to this many bytes, are built as they are found. Others are built after the size of the page is known. */
 export const FOUND_ROWS = 100;
 export const FOUND_ROW_BYTES = 8192;

@@ -36,6 +36,7 @@ export async function tourData({ service, app }: Toured, ask: Ask): Promise<void
   await call("/v1/data/db/todos?title=eq.none", "PATCH", { title: "many" });
   await call("/v1/data/db/todos?title=eq.none", "DELETE");
   await call("/v1/data/db/todos?limit=1");
+  await call("/v1/data/db/todos?title=ilike.*a*&limit=1");
   await call("/v1/data/db/todos/groups?by=title");
   await call(row, "DELETE");
   for (const path of ["/live", "/ready"]) await call(path);

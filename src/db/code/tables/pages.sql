@@ -1,75 +1,101 @@
--- Pages of the rows that match conditions, for all tables.
+-- Pages of rows, for all tables. Row security applies; the rule of a person must have left the ids.
 
--- The rows of these ids, in their order, as a source of "$t" with the place "$n". "offset 0" makes
--- PostgreSQL look up each row by its id, regardless of the table's statistics. Row security
--- applies; the rule of a person must have left the ids.
-create function rowhouse.rows_of_ids(terms jsonb) returns text
+-- The values of a cursor in the order of these columns of "$t", as SQL.
+create function rowhouse.render_keys(columns jsonb, numbers int4[]) returns text
 language plpgsql immutable set search_path = pg_catalog, pg_temp as $$
+declare
+  number int4;
+  keys text[] := '{}';
 begin
-  return format('(select "$i"."$n", "$t".* from unnest($2) with ordinality as "$i" ("$id", "$n")'
-    ' cross join lateral (select * from data.%I as "$t" where "$t"."app_id" = $1'
-    ' and "$t"."id" = "$i"."$id" offset 0) as "$t" order by "$i"."$n" offset 0) as "$t"',
-    terms ->> 'table');
+  foreach number in array numbers loop
+    keys := keys || coalesce(case when number > 0
+      then rowhouse.column_term(columns -> (number - 1), 'cursor') end, 'null');
+  end loop;
+  return format('array[%s]::text[]', array_to_string(keys, ', '));
 end
 $$;
 
--- The texts of a page's rows within a limit of bytes, and their count: in one step or, if "size" is
--- large, one after another. The page ends after the row that exceeds the limit, and before a row
--- that is larger than the limit; an error names the row if it is the first. "picked" are the
--- columns by number; "members" are the related rows of each row. Without both, rows are whole.
-create function rowhouse.build_page(app uuid, terms jsonb, picked int4[], members text[],
-  ids uuid[], size int8, max_bytes int4, out page text, out count int4)
+-- The text of a row with these columns by number, and for its place "$n" the members with related
+-- rows in $4, as SQL. Without both, the row is whole: "$o" has what responses contain.
+create function rowhouse.render_row(columns jsonb, picked int4[], has_members bool) returns text
+language plpgsql immutable set search_path = pg_catalog, pg_temp as $$
+begin
+  if picked = '{}' and not has_members then
+    return 'row_to_json("$o")::text';
+  end if;
+  return format('concat(''{'', %s, ''}'')', case when has_members then format(
+      'concat_ws('','', nullif(%s, ''''), $4["$n"])', rowhouse.render_members(columns, picked))
+    else rowhouse.render_members(columns, picked) end);
+end
+$$;
+
+-- The texts of the first "returned" rows within a limit of bytes, and their count: in one step or,
+-- if "size" is large, one after another. The page ends after the row that exceeds the limit, and
+-- before a row that is larger than the limit; an error names the row if it is the first. "keys" are
+-- the values of the cursor at the first row after the page, by the numbers of columns.
+create function rowhouse.build_page(app uuid, terms jsonb, picked int4[], numbers int4[],
+  members text[], ids uuid[], returned int4, size int8, max_bytes int4,
+  out page text, out count int4, out keys text[])
 language plpgsql stable set search_path = pg_catalog, pg_temp as $$
 declare
   columns constant jsonb := terms -> 'queried';
   is_whole constant bool := picked = '{}' and members is null;
-  source constant text := rowhouse.rows_of_ids(terms);
-  row_text constant text := case when is_whole then format(
-      '(select row_to_json("$o")::text from (select %s) as "$o")', terms ->> 'outputs')
-    else format('concat(''{'', concat_ws('','', nullif(%s, ''''), $4["$n"]), ''}'')',
-      rowhouse.render_members(columns, picked)) end;
+  row_text constant text := format(case when is_whole
+    then '(select %s from (select %s) as "$o")' else '%s' end,
+    rowhouse.render_row(columns, picked, members is not null), terms ->> 'outputs');
+  -- "offset 0" makes PostgreSQL look up each row by its id, regardless of the table's statistics.
+  source constant text := format(
+    '(select "$i"."$n", "$t".* from unnest($2) with ordinality as "$i" ("$id", "$n")'
+    ' cross join lateral (select * from data.%I as "$t" where "$t"."app_id" = $1'
+    ' and "$t"."id" = "$i"."$id" offset 0) as "$t" order by "$i"."$n" offset 0) as "$t"',
+    terms ->> 'table');
   texts text[] := '{}';
   bytes int8 := 0;
   built refcursor;
 begin
   if size <= ${SINGLE_STEP_BYTES} then
     execute format('select string_agg(%s, '',''), count(*) from %s', row_text, source)
-    into page, count using app, ids, null::int4, members;
-    if octet_length(page) > max_bytes is not true then
-      return;
-    end if;
+    into page, count using app, ids[1:returned], max_bytes, members;
   end if;
-  count := 0;
-  -- A row that is too large must not be built only to be measured.
-  open built for execute format('select case when %s <= $3 then %s end from %s', coalesce(
-      rowhouse.render_sizes(columns, case when is_whole
-        then array(select generate_series(1, jsonb_array_length(columns))) else picked end), '0'),
-    row_text, source) using app, ids, max_bytes, members;
-  while count < cardinality(ids) and bytes <= max_bytes loop
-    fetch built into page;
-    if page is null or octet_length(page) > max_bytes then
-      if count = 0 then
-        page := rowhouse.reject_row(ids[1]);
+  if size > ${SINGLE_STEP_BYTES} or octet_length(page) > max_bytes then
+    count := 0;
+    -- A row that is too large must not be built only to be measured.
+    open built for execute format('select case when %s <= $3 then %s end from %s', coalesce(
+        rowhouse.render_sizes(columns, case when is_whole
+          then array(select generate_series(1, jsonb_array_length(columns))) else picked end), '0'),
+      row_text, source) using app, ids[1:returned], max_bytes, members;
+    while count < returned and bytes <= max_bytes loop
+      fetch built into page;
+      if page is null or octet_length(page) > max_bytes then
+        if count = 0 then
+          page := rowhouse.reject_row(ids[1]);
+        end if;
+        exit;
       end if;
-      exit;
-    end if;
-    texts := array_append(texts, page);
-    count := count + 1;
-    bytes := bytes + octet_length(page);
-  end loop;
-  close built;
-  page := array_to_string(texts, ',');
+      texts := array_append(texts, page);
+      count := count + 1;
+      bytes := bytes + octet_length(page);
+    end loop;
+    close built;
+    page := array_to_string(texts, ',');
+  end if;
+  if cardinality(ids) > count then
+    execute format('select %s from data.%I as "$t" where "$t"."app_id" = $1 and "$t"."id" = $2',
+      rowhouse.render_keys(columns, numbers), terms ->> 'table')
+    into keys using app, ids[count + 1];
+  end if;
 end
 $$;
 
--- The values of a cursor in the order of these columns of "$t", as SQL.
-create function rowhouse.render_keys(columns jsonb, numbers jsonb) returns text
-language plpgsql immutable set search_path = pg_catalog, pg_temp as $$
+-- The same of a list: "states" has its rows and the next one.
+create function rowhouse.build_list(app uuid, terms jsonb, states bytea, most int4, size int8,
+  max_bytes int4, out page text, out count int4)
+language plpgsql stable set search_path = pg_catalog, pg_temp as $$
 begin
-  return (select format('array[%s]::text[]', string_agg(
-      coalesce(rowhouse.column_term(columns -> (nullif(greatest(number::int4, 0), 0) - 1),
-        'cursor'), 'null'), ', ' order by n))
-    from jsonb_array_elements_text(numbers) with ordinality as listed (number, n));
+  select built.page, built.count into page, count from rowhouse.build_page(app, terms, '{}', '{}',
+    null, array(select encode(substring(states, n, ${ID_BYTES}), 'hex')::uuid
+      from generate_series(1, least(octet_length(states), most * ${STATE_BYTES}),
+        ${STATE_BYTES}) as starts (n) order by n), most, size, max_bytes) as built;
 end
 $$;
 
@@ -83,10 +109,10 @@ declare
   most constant int4 := (asked ->> 'limit')::int4;
   skipped constant int4 := (asked ->> 'offset')::int4;
   picked constant int4[] := coalesce(translate(asked ->> 'picked', '[]', '{}')::int4[], '{}');
+  numbers constant int4[] := coalesce(translate(asked ->> 'order', '[]', '{}')::int4[], '{}');
   related constant jsonb := asked -> 'related';
   -- Up to this many rows and bytes, rows are built as they are found.
-  is_short constant bool := known = '' and most <= ${FOUND_ROWS} and picked = '{}'
-    and related is null;
+  is_short constant bool := known = '' and most <= ${FOUND_ROWS} and related is null;
   columns jsonb;
   filled text[] := given;
   entered record;
@@ -122,12 +148,13 @@ begin
     case when related is null then 'null' else 'array_agg("$t"."$refs")' end,
     entered.terms ->> 'size',
     case when related is null then 'null' else rowhouse.render_references(columns) end,
-    rowhouse.render_keys(columns, asked -> 'order'),
-    case when is_short then format('case when "$i"."$n" <= $4 and %s <= ${FOUND_ROW_BYTES}'
-      ' then row_to_json("$o")::text end as "$text"', entered.terms ->> 'size')
+    rowhouse.render_keys(columns, numbers),
+    case when is_short then format(
+      'case when "$i"."$n" <= $4 and %s <= ${FOUND_ROW_BYTES} then %s end as "$text"',
+      entered.terms ->> 'size', rowhouse.render_row(columns, picked, false))
       else 'null::text as "$text"' end,
     entered.terms ->> 'table',
-    case when is_short then format(' cross join lateral (select %s) as "$o"',
+    case when is_short and picked = '{}' then format(' cross join lateral (select %s) as "$o"',
       entered.terms ->> 'outputs') end,
     entered.terms ->> 'read')
   into ids, states, size, refs, keys, texts using app, entered.person, ids[skipped + 1:], most;
@@ -156,15 +183,11 @@ begin
     row_count := returned;
   end if;
   if page is null or octet_length(page) > max_bytes then
-    select built.page, built.count into page, row_count from rowhouse.build_page(app,
-      entered.terms, picked, members, ids[1:returned], size, max_bytes) as built;
+    select built.page, built.count, built.keys into page, row_count, keys
+      from rowhouse.build_page(app, entered.terms, picked, numbers, members, ids, returned, size,
+        max_bytes) as built;
   end if;
   if cardinality(ids) > row_count then
-    if row_count < most then
-      execute format('select %s from data.%I as "$t" where "$t"."app_id" = $1 and "$t"."id" = $2',
-        rowhouse.render_keys(columns, asked -> 'order'), entered.terms ->> 'table')
-      into keys using app, ids[row_count + 1];
-    end if;
     next := concat('"', translate(encode(convert_to(
       to_json(array_prepend(asked ->> 'cursor', keys))::text, 'UTF8'), 'base64'),
       E'+/=\n', '-_'), '"');
@@ -175,8 +198,8 @@ begin
 end
 $$;
 
-grant execute on function rowhouse.rows_of_ids, rowhouse.build_page, rowhouse.render_keys
-  to rowhouse_tenant;
+grant execute on function rowhouse.render_keys, rowhouse.render_row, rowhouse.build_page,
+  rowhouse.build_list to rowhouse_tenant;
 grant create on schema rowhouse to rowhouse_tenant;
 alter function rowhouse.find_rows owner to rowhouse_tenant;
 revoke create on schema rowhouse from rowhouse_tenant;

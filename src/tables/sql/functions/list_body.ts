@@ -1,6 +1,6 @@
 /** The body of the list function. @see function_terms.ts for its parts @module */
 
-import { quoteLiteral, quoteName, SIGNALS } from "../../../db/mod.ts";
+import { ID_BYTES, quoteLiteral, quoteName, SIGNALS, STATE_BYTES } from "../../../db/mod.ts";
 import { MAX_VISITS, SINGLE_STEP_BYTES } from "../../../std/limits.ts";
 import {
   type ColumnSet,
@@ -25,6 +25,7 @@ import {
   rowSize,
   toBase64Url,
 } from "./function_terms.ts";
+import { readTerms } from "./page_rows.ts";
 import { planList, ROW_STATE } from "./seen_walks_terms.ts";
 
 export { ROW_STATE } from "./seen_walks_terms.ts";
@@ -53,10 +54,8 @@ export function listBody(table: ServedSet, site: FunctionSite): string {
   "$found" int8;
   "$size" int8;
   "$text" text;
-  "$one" record;
-  "$rows" text[] := '{}';
-  "$count" int8 := 0;
-  "$bytes" int8 := 0;
+  "$count" int8;
+  ${isOneServer(site) ? "" : '"$one" record;\n  "$row" text;\n  "$bytes" int8 := 0;'}
 begin
   ${beginAs(table, "list", site, isBuilt === "" ? [] : [['"$isBuilt"', isBuilt]])}
   ${renderTag()};
@@ -66,28 +65,37 @@ begin
   if "$size" > ${inline} or "$tag" = any (string_to_array(${known}, ',')) then
     return "$head";
   end if;
+  "$count" := least(${limit}, "$found");
   if "$size" <= ${SINGLE_STEP_BYTES} then
-    select concat("$head", '{"rows":[', string_agg(${ROW_TEXT}, ','), ${envelopeEnd(limit, site)})
-    into "$text" from (${page}) as "$row";
-    if octet_length("$text") <= ${bytes} then
-      return "$text";
-    end if;
+    "$text" := (select string_agg(${ROW_TEXT}, ',') from (${page}) as "$row");
   end if;
-  for "$one" in ${page} loop
-    exit when "$bytes" > ${bytes};
-    "$text" := case when ${leastBytes(table, "$one")} <= ${bytes} then row_to_json("$one")::text end;
-    if "$text" is null or ${isTooLarge("$text", bytes)} then
-      if "$count" = 0 then
-        return rowhouse.reject_row("$one"."id");
-      end if;
-      exit;
-    end if;
-    "$rows" := array_append("$rows", "$text");
-    "$count" := "$count" + 1;
-    "$bytes" := "$bytes" + octet_length("$text");
-  end loop;
-  return concat("$head", '{"rows":[', array_to_string("$rows", ','), ${envelopeEnd('"$count"', site)});
+  if "$size" > ${SINGLE_STEP_BYTES} or octet_length("$text") > ${bytes} then
+    ${buildLarge()}
+  end if;
+  return concat("$head", '{"rows":[', "$text", ${envelopeEnd(site)});
 end`;
+
+  /** Row by row, in the terms of the set; a cluster has none. */
+  function buildLarge(): string {
+    if (isOneServer(site))
+      return `select "$b"."page", "$b"."count" into "$text", "$count"
+    from rowhouse.build_list(${app}, ${readTerms(table)}, "$states", ${limit}, "$size", ${bytes}) as "$b";`;
+    return `"$count" := 0;
+    "$text" := null;
+    for "$one" in ${page} loop
+      exit when "$bytes" > ${bytes};
+      "$row" := case when ${leastBytes(table, "$one")} <= ${bytes} then row_to_json("$one")::text end;
+      if "$row" is null or ${isTooLarge("$row", bytes)} then
+        if "$count" = 0 then
+          return rowhouse.reject_row("$one"."id");
+        end if;
+        exit;
+      end if;
+      "$text" := concat_ws(',', "$text", "$row");
+      "$count" := "$count" + 1;
+      "$bytes" := "$bytes" + octet_length("$row");
+    end loop;`;
+  }
 
   function renderTag(): string {
     if (walks.kind === "all") return renderPageTag(table, rows);
@@ -120,29 +128,22 @@ end`;
   }
 }
 
-/** The end of the text of a page with `counted` rows. More rows exist if the query found more than `counted`. */
-function envelopeEnd(counted: string, site: FunctionSite): string {
+/** The end of the text of a page. More rows exist if the query found more than the page has. */
+function envelopeEnd(site: FunctionSite): string {
   const { limit, offset } = placeholdersOf("list");
-  const next = `case when ${HAS_CURSOR} then concat(',"next":', ${nextOf(counted)}) end, `;
+  const next = `case when ${HAS_CURSOR} then concat(',"next":', ${NEXT}) end, `;
   return `'],"limit":', ${limit}, ',"offset":', ${offset}, ',"hasMore":',
-      case when "$found" > ${counted} then 'true' else 'false' end, ${isOneServer(site) ? next : ""}'}'`;
+      case when "$found" > "$count" then 'true' else 'false' end, ${isOneServer(site) ? next : ""}'}'`;
 }
 
 const FIRST = `split_part(${placeholdersOf("list").known}, ',', 1)`;
 /** Whether the page ends in a cursor. A process before 0.2.0 sends neither word. */
 const HAS_CURSOR = `(${FIRST} = '${PAGE_ENDS.cursor}' or ${FIRST} <> '${PAGE_ENDS.plain}' and rowhouse.had_filters())`;
 
+const AFTER = `encode(substring("$states", ("$count" * ${STATE_BYTES} + 1)::int4, ${ID_BYTES}), 'hex')::uuid`;
 /** A cursor at the first row after the page, as JSON. A statement of its own would cost more than it saves. */
-function nextOf(counted: string): string {
-  const start = `(${counted} * ${STATE_BYTES} + 1)::int4`;
-  const id = `encode(substring("$states", ${start}, ${ID_BYTES}), 'hex')::uuid`;
-  const cursor = toBase64Url(`concat('["id.asc","', ${id}, '"]')`);
-  return `case when "$found" > ${counted} then concat('"', ${cursor}, '"') else 'null' end`;
-}
+const NEXT = `case when "$found" > "$count" then concat('"', ${toBase64Url(`concat('["id.asc","', ${AFTER}, '"]')`)}, '"') else 'null' end`;
 
-/** Every state begins with the row's id, so the first state identifies the start of the page. */
-const ID_BYTES = 16;
-const STATE_BYTES = 26;
 /** Row states can repeat after a restore or in another database. These values then differ. */
 export const STATE_SEED = [
   `(select "$seed"."value" from rowhouse."tag_seed" as "$seed" where "$seed"."is_only")`,

@@ -31,10 +31,11 @@ import { digestFinder, finderOf, hasFinder, toTerms } from "./finder.ts";
 import { beginAs, isRow, outputs, rowSize } from "./function_terms.ts";
 import { ROW_STATE, STATE_SEED } from "./list_body.ts";
 import {
-  buildRows,
   ENVELOPE,
   findRelated,
   PAGE_VARIABLES,
+  pickedRow,
+  readTerms,
   referencesOfRow,
   setNext,
 } from "./page_rows.ts";
@@ -68,7 +69,7 @@ declare
   "$offset" constant int4 := 0;
   "$picked" constant int4[] := ${picked};
   "$cursor" constant text := split_part(${cursor}, E'\\n', 1);
-  "$isShort" constant bool := ${known} = '' and cardinality(${picked}) = 0 and ${limit} <= ${FOUND_ROWS} and "$cursor" = ${cursor};
+  "$isShort" constant bool := ${known} = '' and ${limit} <= ${FOUND_ROWS} and "$cursor" = ${cursor};
   "$states" bytea;
   "$request" text;
   "$seed" bytea;
@@ -113,7 +114,8 @@ begin
     select "$t".* from unnest("$tids") with ordinality as "$i" ("$tid", "$n") cross join lateral (
       select "$t"."id", ${ROW_STATE} as "$state", ${size} as "$size", ${referencesOfRow(table)} as "$refs",
         case when ${isNext} then ${keys} end as "$keys",
-        case when "$isShort" and "$i"."$n" <= ${limit} and ${size} < ${FOUND_ROW_BYTES} then row_to_json("$o")::text end as "$text"
+        case when "$isShort" and "$i"."$n" <= ${limit} and ${size} < ${FOUND_ROW_BYTES} then case when cardinality("$picked") = 0 then row_to_json("$o")::text
+          else ${pickedRow(table)} end end as "$text"
       from ${rows} cross join lateral (select ${outputs(table)}) as "$o"
       where "$t"."ctid" = "$i"."$tid" and "$t"."app_id" = ${app}${andVisible(table)} offset 0) as "$t" order by "$i"."$n") as "$t";
   "$returned" := least(${limit}, coalesce(cardinality("$ids"), 0));
@@ -134,15 +136,12 @@ begin
   if "$tag" = any (string_to_array(${known}, ',')) or "$size" > ${WALK.inline} then
     return "$tag" || "$request";
   end if;
-  if "$isShort" and "$built" = "$returned" and octet_length("$text") <= ${bytes} then
-    "$count" := "$returned";
-  else
-    ${buildRows(table, { app, bytes })}
+  "$count" := "$returned";
+  if not ("$isShort" and "$built" = "$returned" and coalesce(octet_length("$text"), 0) <= ${bytes}) then
+    select "$b"."page", "$b"."count", "$b"."keys" into "$text", "$count", "$keys" from rowhouse.build_page(${app},
+      ${readTerms(table)}, "$picked", ${order}, "$members", "$ids", "$returned", "$size", ${bytes}) as "$b";
   end if;
   if cardinality("$ids") > "$count" then
-    if "$count" < ${limit} or "$keys" is null then
-      select ${keys} into "$keys" from ${rows} where ${isRow(app, '"$ids"["$count" + 1]')};
-    end if;
     ${setNext('"$cursor"')}
   end if;
   return concat("$tag", "$request", ${ENVELOPE}, '}');
