@@ -12,6 +12,7 @@ const LAYERS: Readonly<Record<string, number>> = {
   settings: 7,
   console: 6,
   openapi: 6,
+  archive: 6,
   gateway: 5,
   data: 5,
   tables: 5,

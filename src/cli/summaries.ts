@@ -37,8 +37,8 @@ export const SUMMARIES: Readonly<Record<string, string>> = {
   "people_lists admin show-user": "shows a person with their roles and sessions",
   "people_lists admin export-user": "prints all stored data about a person as JSON",
   "people_lists admin list-grants": "lists the people who can open an app, with their roles",
-  "export_app admin export-app": "writes an app with its rows to an archive file",
-  "import_app admin import-app": "restores an app from an archive file, with the same row ids",
+  "archives admin export-app": "writes an app with its rows to an archive file",
+  "archives admin import-app": "restores an app from an archive file, with the same row ids",
   "audit admin audit": "shows the audit log, newest first",
   "tables admin list-pushes": "lists the pushes of an app, newest first",
   "tables admin list-tables":

@@ -2,12 +2,14 @@
 export type { PushDeps } from "./apply.ts";
 export type { PushBody } from "./bodies.ts";
 export * from "./check_bodies.ts";
-export type { MigrationRecord } from "./history/migration_text.ts";
+export { findSince, type MigrationRecord } from "./history/migration_text.ts";
 export type { CheckedMigration } from "./history/replayed_migration.ts";
 export * from "./history/status.ts";
 export { findLargeApps } from "./large_apps.ts";
 export { MAX_BYTES, MAX_REPLAY_BYTES, PUSH_LIMITS, type PushLimits } from "./limits.ts";
-export type { Change } from "./plan/change.ts";
+export { type Change, changeDefinition } from "./plan/change.ts";
+export { hasChanged } from "./plan/declared.ts";
+export { mergeDeclared } from "./plan/merge_table.ts";
 export { planPush } from "./plan/plan.ts";
 export { makePlanning } from "./plan/planning.ts";
 export { type Planned, type PushRequest, type PushResult, push } from "./push.ts";

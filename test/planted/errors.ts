@@ -221,7 +221,7 @@ export const ERRORS: readonly PlantedError[] = [
   },
   {
     name: "an archive of a table named constructor cannot be imported",
-    file: "src/cli/admin/archive_file.ts",
+    file: "src/archive/file.ts",
     text: "anyNames(v.object({ rows: v.number(), sha256: v.string() }))",
     error: "v.record(v.string(), v.object({ rows: v.number(), sha256: v.string() }))",
     test: "test/cli/admin_archive_test.ts",

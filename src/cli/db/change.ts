@@ -11,6 +11,7 @@ import { type Definition, KINDS } from "../../schema/mod.ts";
 import { showCount } from "../../std/count.ts";
 import { canonicalJson } from "../../std/json.ts";
 import { type Change, showChange, showDropped, toColumnType } from "../../tables/plan/change.ts";
+import { findColumn } from "../../tables/plan/declared.ts";
 import {
   type Command,
   type CommandResult,
@@ -21,7 +22,7 @@ import {
 } from "../command.ts";
 import { makePaint } from "../paint.ts";
 import { readSettings } from "../settings.ts";
-import { findColumn, findEdit } from "./change_schema.ts";
+import { findEdit } from "./change_schema.ts";
 import { describePush } from "./describe.ts";
 import { findDestination } from "./destination.ts";
 import { addDevChanges } from "./dev_changes.ts";

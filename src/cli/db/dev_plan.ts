@@ -4,8 +4,8 @@ import { canonicalJson } from "../../std/json.ts";
 import { findReplaced } from "../../std/replaced.ts";
 import type { OwnTable } from "../../tables/history/status.ts";
 import { type Change, changeDefinition, toColumnType } from "../../tables/plan/change.ts";
+import { findColumn, findTable } from "../../tables/plan/declared.ts";
 import { type Declared, mergeDeclared } from "../../tables/plan/merge_table.ts";
-import { findColumn, findTable } from "./change_schema.ts";
 
 /** What a person has decided. */
 export type Answers = {

@@ -11,16 +11,11 @@ import {
   findSwitch,
   toCamel,
   toDashed,
-} from "../../app_switch.ts";
-import { type Database, readDialect } from "../../db/mod.ts";
-import {
-  type AppLimits,
-  type ArchivedApp,
-  setAppSwitch,
-  setLimit,
-} from "../../records/apps/mod.ts";
-import { quoteForShell } from "../../std/quote_shell.ts";
-import type { ArchiveHeader } from "./archive_file.ts";
+} from "../app_switch.ts";
+import { type Database, readDialect } from "../db/mod.ts";
+import { type AppLimits, type ArchivedApp, setAppSwitch, setLimit } from "../records/apps/mod.ts";
+import { quoteForShell } from "../std/quote_shell.ts";
+import type { ArchiveHeader } from "./file.ts";
 
 export type SettingsPlan = {
   /** Absent if the limits of the app do not change. */

@@ -10,14 +10,16 @@ import { existsSync } from "node:fs";
 import { open, rename, rm } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 import * as v from "valibot";
-import { APP_SWITCH_NAMES, isArchived, toDashed } from "../../app_switch.ts";
-import { describeUnreadable, FORMATS, nameFormat } from "../../format.ts";
-import { ARCHIVE_BATCH, MAX_PER_MINUTE, type RowLines } from "../../records/apps/mod.ts";
-import { readDefinition, type TableDefinition } from "../../schema/mod.ts";
-import { anyNames } from "../../std/any_names.ts";
-import { canonicalJson, isObject, tryParseJson } from "../../std/json.ts";
-import { findSince } from "../../tables/history/migration_text.ts";
-import { RejectedError } from "../command.ts";
+import { APP_SWITCH_NAMES, isArchived, toDashed } from "../app_switch.ts";
+import { describeUnreadable, FORMATS, nameFormat } from "../format.ts";
+import { ARCHIVE_BATCH, MAX_PER_MINUTE, type RowLines } from "../records/apps/mod.ts";
+import { readDefinition, type TableDefinition } from "../schema/mod.ts";
+import { anyNames } from "../std/any_names.ts";
+import { canonicalJson, isObject, tryParseJson } from "../std/json.ts";
+import { findSince } from "../tables/mod.ts";
+
+/** The file, or the app, does not allow the export or import. The message names the next step. */
+export class ArchiveError extends Error {}
 
 /** The version of the format changes with the header, the blocks, and the settings that `on` can name. */
 const FORMAT = "rowhouse app archive";
@@ -32,13 +34,13 @@ export type Archive = { header: ArchiveHeader; tables: TableDigests };
 
 export type WriteBlock = (table: string, rows: RowLines) => Promise<void>;
 
-/** @throws {RejectedError} the file exists */
+/** @throws {ArchiveError} the file exists */
 export async function writeArchive(
   path: string,
   header: ArchiveHeader,
   writeRows: (writeBlock: WriteBlock) => Promise<TableDigests>,
 ): Promise<void> {
-  if (existsSync(path)) throw new RejectedError(`File ${path} already exists: choose another name`);
+  if (existsSync(path)) throw new ArchiveError(`File ${path} already exists: choose another name`);
   const temporary = join(dirname(path), `.${basename(path)}.${process.pid}.tmp`);
   const file = await open(temporary, "wx", 0o600);
   try {
@@ -130,7 +132,7 @@ const End = v.object({ sha256: v.string() });
 /**
  * Reads an archive and checks its format and every digest.
  *
- * @throws {RejectedError} the file is not a complete and unchanged archive
+ * @throws {ArchiveError} the file is not a complete and unchanged archive
  */
 export async function checkArchive(path: string): Promise<Archive> {
   const found = new Map<string, ReturnType<typeof makeTableDigest>>();
@@ -218,11 +220,11 @@ function readHeader(path: string, line: string): ArchiveHeader {
   const isArchive = isObject(value) && value["format"] === FORMAT;
   const unreadable = isArchive ? describeUnreadable("archive", value) : undefined;
   if (unreadable !== undefined)
-    throw new RejectedError(`Cannot read ${path}: it ${unreadable}. Nothing was written`);
+    throw new ArchiveError(`Cannot read ${path}: it ${unreadable}. Nothing was written`);
   const first = v.safeParse(FirstVersion, value);
   const header = v.safeParse(Header, first.success ? { ...Object(value), ...first.output } : value);
   if (!header.success)
-    throw new RejectedError(
+    throw new ArchiveError(
       `Cannot read ${path}: must be an app archive, version 1 to ${FORMATS.archive.current}`,
     );
   const { format: _, version: __, ...rest } = header.output;
@@ -244,8 +246,8 @@ function parse<Schema extends v.GenericSchema>(
   return result.output;
 }
 
-function broken(path: string): RejectedError {
-  return new RejectedError(
+function broken(path: string): ArchiveError {
+  return new ArchiveError(
     `${path} is incomplete or was changed: its digest does not match. Nothing was written`,
   );
 }
