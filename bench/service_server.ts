@@ -5,12 +5,12 @@
  * @module
  */
 import { closeSync, openSync } from "node:fs";
-import { bufferLines } from "../src/cli/terminal.ts";
 import { makeLog } from "../src/observe.ts";
 import { isPreview } from "../src/preview.ts";
 import { MAX_PER_MINUTE } from "../src/records/apps/mod.ts";
 import { ROLES } from "../src/role.ts";
 import { openService } from "../src/service/open.ts";
+import { bufferLines } from "../src/std/line_buffer.ts";
 import { TEST_IDENTITY_SECRET } from "../test/support/deps.ts";
 
 /** Reads the role that the gateway's bench sets; default: one process for all roles. */

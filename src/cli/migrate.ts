@@ -1,46 +1,27 @@
 /** `rowhouse migrate`: applies the service's own migrations, renews apps' functions, and grants the serving login. @module */
 
 import {
-  admitNodes,
-  ClusterError,
   CONTRACTED_FROM,
-  checkCluster,
-  checkLoginsLetIn,
   type Database,
-  grantLogin,
-  grantTask,
-  isRestored,
   type MigrationPlan,
-  migrate,
   planMigrate,
-  quietLogins,
-  readDialect,
   readValue,
-  runOnNodes,
   SHARDS,
-  setUpCluster,
-  showRelease,
-  spreadLogins,
   type TableLock,
-  undoDistribution,
 } from "../db/mod.ts";
-import { type Config, OWN_LOGINS } from "../settings/mod.ts";
 import { showCount } from "../std/count.ts";
 import {
   deferRebuilds,
-  digestRelease,
-  dropChangedFormer,
   findOutdatedTables,
-  findSearchIssues,
   findUnread,
-  fitReaders,
   hasAbandonedSteps,
+  listUnrecorded,
   type PlannedRebuilds,
   planRebuilds,
-  recordRelease,
-  refreshFunctions,
   resumeDeferredSteps,
-  sweepSets,
+  setUpDatabase,
+  showLater,
+  showUnrecorded,
 } from "../tables/mod.ts";
 import {
   type Arguments,
@@ -54,7 +35,6 @@ import { withDatabase, withPushDatabase } from "./database.ts";
 import { findDevDatabase } from "./dev_file.ts";
 import { announceAddress, findAdminAddress, readMigrateSettings, readShards } from "./settings.ts";
 import { YES } from "./terminal.ts";
-import { listUnrecorded, showUnrecorded } from "./unrecorded_history.ts";
 
 export const migrateCommand: Command = {
   name: "migrate",
@@ -126,7 +106,7 @@ async function runMigrate(setting: Setting): Promise<CommandResult> {
     address,
     config,
     async (admin) => {
-      const done = await setUpDatabase(admin, config, { citus, print });
+      const done = await setUpDatabase(admin, config, { cluster: citus, print });
       const { warn } = terminal;
       await rebuild({ admin, address, config }, { left: done.rebuilt, print, warn });
       return done;
@@ -189,10 +169,6 @@ async function listSteps(admin: Database): Promise<CommandResult> {
 function showRebuild({ table, indexes, rows, bytes }: PlannedRebuilds): string {
   const size = `${rows === null ? "" : `about ${showCount(Math.round(rows), "row")}, `}${Math.ceil(bytes / 1024)} KB`;
   return `indexes of table ${table} (${size}), built beside those of the earlier release without locking it: ${indexes.join(", ")}`;
-}
-
-function showLater(later: NonNullable<MigrationPlan["later"]>): string {
-  return `the database was upgraded by Rowhouse ${showRelease(later)}, which lets this release serve`;
 }
 
 function showLocks(locks: readonly TableLock[]): string {
@@ -264,113 +240,4 @@ function readCitus(args: Arguments): Citus | undefined {
   return { shards: text === undefined ? undefined : readShards(text) };
 }
 
-type SetUp = {
-  applied: string[];
-  /** Apps whose history of rows was not recorded, and is off now. */
-  historyOff: string[];
-  refreshed: string[];
-  /** Indexes that deferred steps build. */
-  rebuilt: string[];
-  login: string | undefined;
-  /** Whether tables, the service's code or apps' functions changed, or a later release forbids it. */
-  isChanged: boolean;
-  /** Whether the service's tables or code changed, which only another release does. */
-  isUpgraded: boolean;
-};
-
-type SetUpOptions = {
-  citus?: Citus | undefined;
-  print?: Print | undefined;
-};
-
-/** Applies missing migrations, grants the serving login its rights unless it is the administrator, and renews functions. */
-export async function setUpDatabase(
-  admin: Database,
-  config: Addresses,
-  { citus, print = () => undefined }: SetUpOptions = {},
-): Promise<SetUp> {
-  const restored = await isRestored(admin);
-  if (restored && citus !== undefined) throw new ClusterError([RESTORED]);
-  const spreads = citus !== undefined || (!restored && (await readDialect(admin)).hasNodes);
-  if (spreads) await checkCluster(admin, citus?.shards);
-  const historyOff = await listUnrecorded(admin);
-  const { applied, code, later } = await migrate(admin, { report: print });
-  if (later !== undefined) {
-    print(`Nothing to do: ${showLater(later)}`);
-    const nothing = { historyOff: [], refreshed: [], rebuilt: [], login: undefined };
-    return { applied, ...nothing, isChanged: true, isUpgraded: false };
-  }
-  for (const line of showUnrecorded(historyOff)) print(line);
-  if (code !== undefined) print("Renewed the service's functions and rights");
-  if (restored) {
-    await undoDistribution(admin);
-    print(
-      "The database was restored from a distributed one and is now a plain PostgreSQL database",
-    );
-  }
-  if (spreads) await setUpCluster(admin, citus?.shards);
-  const login = await grantServingLogin(admin, config);
-  for (const variable of OWN_LOGINS) {
-    const url = config[variable];
-    if (url === undefined) continue;
-    await grantTask(admin, variable, url);
-    print(`The login of ${variable} can ${TASKS[variable]}`);
-  }
-  if (spreads) await spreadLogins(admin);
-  await quietLogins(admin, spreads ? runOnNodes : undefined);
-  if (spreads) {
-    await checkLoginsLetIn(admin);
-    await admitNodes(admin);
-    if (citus !== undefined) print("All nodes of the Citus cluster are set up");
-  }
-  // Without a recorded release, processes do not compare function bodies until all functions are renewed.
-  await recordRelease(admin, null);
-  await sweepSets(admin);
-  const opened = await fitReaders(admin, ({ name, index, count }) =>
-    print(`Added the policy of rowhouse_reader to table ${name} (${index} of ${count})`),
-  );
-  const dropped = await dropChangedFormer(admin);
-  for (const signature of dropped)
-    print(`Dropped ${signature}, which is not as an earlier release generated it`);
-  const refreshed = await refreshFunctions(admin, ({ name, index, count }) =>
-    print(
-      name === undefined
-        ? `Compared the functions of tables (${index} of ${count})`
-        : `Renewed the functions of table ${name} (${index} of ${count})`,
-    ),
-  );
-  const rebuilt = await deferRebuilds(admin);
-  for (const issue of await findSearchIssues(admin))
-    print(`Warning: ${issue}: conditions and orders of texts cannot use an index`);
-  await recordRelease(admin, digestRelease());
-  const isUpgraded = applied.length > 0 || code !== undefined;
-  const isChanged =
-    isUpgraded || opened.length + dropped.length + refreshed.length + rebuilt.length > 0;
-  return { applied, historyOff, refreshed, rebuilt, login, isChanged, isUpgraded };
-}
-
-const RESTORED =
-  "The database was restored from a dump of a distributed database: run rowhouse migrate without --citus first, then rowhouse admin convert-to-citus";
-
-/** The tasks of logins. `findConflicts()` has checked that each setting names a separate login. */
-const TASKS = {
-  CONSOLE_DATABASE_URL: "serve the Console",
-  IDENTITY_DATABASE_URL: "serve identity",
-  ROWS_DATABASE_URL: "count, read, restore and delete apps' rows",
-} as const satisfies Record<(typeof OWN_LOGINS)[number], string>;
-
 type Print = (line: string) => void;
-type Addresses = Pick<Config, "DATABASE_URL" | "ADMIN_DATABASE_URL"> &
-  Partial<Pick<Config, "ROLE" | keyof typeof TASKS>>;
-
-/** The login that can now serve; `undefined` if it is the administrator. */
-async function grantServingLogin(admin: Database, config: Addresses): Promise<string | undefined> {
-  const { DATABASE_URL: serving, ADMIN_DATABASE_URL: administering } = config;
-  if (serving === undefined || administering === undefined) return undefined;
-  const login = decodeURIComponent(new URL(serving).username);
-  if (login === decodeURIComponent(new URL(administering).username)) return undefined;
-  await grantLogin(admin, serving, config.ROLE, {
-    hasIdentityLogin: config.IDENTITY_DATABASE_URL !== undefined,
-  });
-  return login;
-}

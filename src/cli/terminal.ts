@@ -8,48 +8,11 @@
 import { once } from "node:events";
 import { createInterface } from "node:readline";
 import type { Environment } from "../settings/mod.ts";
-import { errorCode } from "../std/network.ts";
+import { bufferLines, openSink } from "../std/line_buffer.ts";
 import { escapeUnseen } from "../std/quote.ts";
+import { makeSpinner } from "../std/spinner.ts";
 import { type Flags, RejectedError, type Terminal } from "./command.ts";
 import { isColorful, SEQUENCES } from "./paint.ts";
-
-// A progress indicator on one line, cleared before other output.
-
-const FRAMES = ["⠋", "⠙", "⠹", "⠸", "⠼", "⠴", "⠦", "⠧", "⠇", "⠏"];
-const FRAME_MS = 100;
-/** Fast tasks show no indicator. */
-const DELAY_MS = 500;
-const CLEAR_LINE = "\r\u001B[K";
-
-type Spinner = {
-  /** Draws after a short delay, until the returned function is called. */
-  start: (label: string | (() => string)) => () => void;
-  /** Clears the line before other text. */
-  clear: () => void;
-};
-
-function makeSpinner(write: (text: string) => void): Spinner {
-  let isDrawn = false;
-  const clear = () => {
-    if (isDrawn) write(CLEAR_LINE);
-    isDrawn = false;
-  };
-  const start: Spinner["start"] = (label) => {
-    const startedAt = performance.now();
-    const timer = setInterval(() => {
-      const waitedMs = performance.now() - startedAt;
-      if (waitedMs < DELAY_MS) return;
-      const frame = FRAMES[Math.floor(waitedMs / FRAME_MS) % FRAMES.length];
-      write(`\r${frame} ${typeof label === "string" ? label : label()}`);
-      isDrawn = true;
-    }, FRAME_MS);
-    return () => {
-      clearInterval(timer);
-      clear();
-    };
-  };
-  return { start, clear };
-}
 
 /** The terminal of the process. */
 export function openTerminal(env: Environment): Terminal {
@@ -92,78 +55,12 @@ export function openTerminal(env: Environment): Terminal {
   };
 }
 
-type Sink = {
-  /** A promise rejects if the text cannot be written. */
-  readonly write: (text: string) => unknown;
-  readonly flush: () => unknown;
-};
-
-/** Under Bun, uses Bun's writer, the fastest for the log of a service. */
-function openSink(name: "stdout" | "stderr"): Sink {
-  if (process.versions.bun !== undefined) {
-    const writer = Bun[name].writer();
-    return { write: (text) => writer.write(text), flush: () => writer.flush() };
-  }
-  const stream = process[name];
-  let failure: Error | undefined;
-  // After an error the stream is closed, and the next writes fail for that reason.
-  stream.on("error", (error) => {
-    failure ??= error;
-  });
-  return {
-    write: (text) =>
-      new Promise<void>((resolve, reject) => {
-        stream.write(text, (error) => (error == null ? resolve() : reject(failure ?? error)));
-      }),
-    flush: () => undefined,
-  };
-}
-
 async function readLine(signal: AbortSignal | undefined): Promise<string | undefined> {
   const reader = createInterface({ input: process.stdin, terminal: false, signal });
   const ended = once(reader, "close").then(() => [signal?.aborted === true ? undefined : ""]);
   const [line] = (await Promise.race([once(reader, "line"), ended])) as [string | undefined];
   reader.close();
   return line;
-}
-
-type LineBuffer = {
-  readonly write: (line: string) => void;
-  /** Writes text without a line end. */
-  readonly print: (text: string) => void;
-  /** Passes buffered text to the file. */
-  readonly pass: () => void;
-  /** Waits until everything is written; call it before the process ends. Returns the code of the error of the last write. */
-  readonly flush: () => Promise<string | undefined>;
-};
-
-/** Buffers lines: all lines of one turn of the event loop need one system call. */
-export function bufferLines(sink: Sink): LineBuffer {
-  let waiting = "";
-  let written: Promise<string | undefined> | undefined;
-  const pass = (): void => {
-    if (waiting === "") return;
-    written = findFailure(() => sink.write(waiting));
-    waiting = "";
-  };
-  const flush = async () => {
-    pass();
-    return (await written) ?? (await findFailure(sink.flush));
-  };
-  const print = (text: string): void => {
-    if (waiting === "") setImmediate(() => void flush());
-    waiting += text;
-  };
-  return { write: (line) => print(`${line}\n`), print, pass, flush };
-}
-
-async function findFailure(work: () => unknown): Promise<string | undefined> {
-  try {
-    await work();
-    return undefined;
-  } catch (error) {
-    return errorCode(error) ?? "unknown error";
-  }
 }
 
 /** One stable JSON document. */
@@ -199,16 +96,15 @@ type Confirmation = {
   flag?: string;
 };
 
+export function isYes(reply: string | undefined): boolean {
+  return /^y(es)?$/i.test(reply?.trim() ?? "");
+}
+
 /** Asks unless a flag has confirmed. @throws {RejectedError} the reply does not confirm, or there is no terminal to ask on */
 export async function confirm(
   { ask }: Pick<Terminal, "ask">,
   isConfirmed: boolean,
-  {
-    message,
-    question = "Continue? [y/N]",
-    isYes = (reply) => /^y(es)?$/i.test(reply),
-    flag = "yes",
-  }: Confirmation,
+  { message, question = "Continue? [y/N]", isYes: confirms = isYes, flag = "yes" }: Confirmation,
 ): Promise<void> {
   if (isConfirmed) return;
   const reply = await ask(`${message} ${question}`);
@@ -216,5 +112,5 @@ export async function confirm(
     throw new RejectedError(
       `${message} Cannot ask for confirmation without a terminal: add --${flag}`,
     );
-  if (!isYes(reply.trim())) throw new RejectedError("Nothing was changed");
+  if (!confirms(reply.trim())) throw new RejectedError("Nothing was changed");
 }

@@ -7,6 +7,7 @@ export {
   PROGRESS,
   type Reference,
   renderConversion,
+  SET_UP_LINES,
   undoDistribution,
 } from "./citus/conversion.ts";
 export { checkLoginsLetIn, spreadLogins } from "./citus/logins.ts";

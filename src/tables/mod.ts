@@ -16,6 +16,7 @@ export { type Planned, type PushRequest, type PushResult, push } from "./push.ts
 export { toMigrationStep } from "./push_step.ts";
 export { readPush, readTexts } from "./read_push.ts";
 export { type PushRouteDeps, pushRoutes } from "./routes.ts";
+export * from "./set_up.ts";
 export { keepsValues } from "./sql/conversions.ts";
 export { type ConversionPlan, convertDatabase, planConversion } from "./sql/convert.ts";
 export { hasAbandonedSteps, resumeDeferredSteps } from "./sql/deferred.ts";
@@ -33,6 +34,7 @@ export {
   sweepSets,
 } from "./sql/refresh.ts";
 export * from "./sql/release.ts";
+export * from "./unrecorded_history.ts";
 export { compareFacts, type Difference, findTableDifferences, readDrift } from "./verify/drift.ts";
 export { workInPlace } from "./work.ts";
 export { workInThread } from "./work_thread.ts";

@@ -22,6 +22,7 @@ import {
 } from "../command.ts";
 import { makePaint } from "../paint.ts";
 import { readSettings } from "../settings.ts";
+import { isYes } from "../terminal.ts";
 import { findEdit } from "./change_schema.ts";
 import { describePush } from "./describe.ts";
 import { findDestination } from "./destination.ts";
@@ -253,7 +254,7 @@ async function confirm(
     const title = showChange(change);
     const question = `${title.slice(0, 1).toUpperCase()}${title.slice(1)}`;
     const reply = await terminal.ask(`${question} at ${where}? [y/N]`);
-    if (/^y(es)?$/i.test(reply?.trim() ?? "")) return;
+    if (isYes(reply)) return;
   } else {
     const reply = await terminal.ask(`This deletes data at ${where}. Type ${name} to continue:`);
     if (reply?.trim() === name) return;

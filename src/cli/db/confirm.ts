@@ -8,6 +8,7 @@ import type { ProjectMigration } from "../../tables/history/journal.ts";
 import { readMigrationChange } from "../../tables/history/migration_text.ts";
 import { showDropped } from "../../tables/plan/change.ts";
 import { RejectedError, type Setting } from "../command.ts";
+import { isYes } from "../terminal.ts";
 import type { Pushed } from "./schema_service.ts";
 import type { Destination } from "./service.ts";
 import { describeSharing, listShared } from "./sharing.ts";
@@ -30,7 +31,7 @@ export function findConfirm(
   const askFor = async (lines: readonly string[], { question, otherwise }: Question) => {
     for (const line of lines) terminal.warn(line);
     const reply = await terminal.ask(`${question} [y/N]`);
-    if (reply !== undefined && !/^y(es)?$/i.test(reply.trim())) throw new RejectedError(otherwise);
+    if (reply !== undefined && !isYes(reply)) throw new RejectedError(otherwise);
   };
   return {
     isForAll: environment?.confirm === true,

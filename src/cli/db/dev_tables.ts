@@ -22,6 +22,7 @@ import { EXIT, RejectedError, type Setting, type Terminal } from "../command.ts"
 import { withDatabase } from "../database.ts";
 import { explain } from "../failures.ts";
 import type { Address } from "../settings.ts";
+import { isYes } from "../terminal.ts";
 import { describePush } from "./describe.ts";
 import { addDevChanges } from "./dev_changes.ts";
 import { type Answers, planChanges, planRenames, type Rename } from "./dev_plan.ts";
@@ -294,7 +295,7 @@ export async function askForAnswers(
   if (rename === undefined) {
     const names = losses.map(({ what }) => what).join(" and ");
     const reply = await ask(`Drop ${names}? [y/N]`, signal);
-    if (!/^y(es)?$/i.test(reply?.trim() ?? "") || answers.drops === "all") return undefined;
+    if (!isYes(reply) || answers.drops === "all") return undefined;
     return { ...answers, drops: [...answers.drops, ...losses.map(({ name }) => name)] };
   }
   const question = `Rename ${rename.from} to ${rename.to}, or drop ${rename.from}? [rename/drop/N]`;

@@ -21,13 +21,15 @@ import {
 import type { Config } from "../../settings/mod.ts";
 import { showCount } from "../../std/count.ts";
 import { quote } from "../../std/quote.ts";
+import { setUpDatabase } from "../../tables/mod.ts";
 import { RejectedError, type Setting, UsageError } from "../command.ts";
 import { withDatabase } from "../database.ts";
 import { CHANGES_FILE } from "../db/dev_changes.ts";
 import { TYPES_FILE } from "../db/types.ts";
 import { HIDDEN_FOLDER } from "../dev_file.ts";
-import { rebuild, setUpDatabase } from "../migrate.ts";
+import { rebuild } from "../migrate.ts";
 import type { Address } from "../settings.ts";
+import { isYes } from "../terminal.ts";
 import type { Secrets } from "./secrets.ts";
 
 /** The default folder, inside the project. */
@@ -213,7 +215,7 @@ export async function confirmReset({ args, terminal }: Setting): Promise<boolean
   );
   if (reply === undefined)
     throw new RejectedError(`Cannot delete ${database} without confirmation: add --yes`);
-  if (!/^y(es)?$/i.test(reply.trim())) throw new RejectedError("Nothing was deleted");
+  if (!isYes(reply)) throw new RejectedError("Nothing was deleted");
   return true;
 }
 

@@ -172,6 +172,14 @@ export async function isRestored(admin: Database): Promise<boolean> {
   return !isDistributed;
 }
 
+/** What `rowhouse migrate` says about clusters. */
+export const SET_UP_LINES = {
+  restored:
+    "The database was restored from a dump of a distributed database: run rowhouse migrate without --citus first, then rowhouse admin convert-to-citus",
+  undone: "The database was restored from a distributed one and is now a plain PostgreSQL database",
+  ready: "All nodes of the Citus cluster are set up",
+} as const;
+
 /** Converts the restored database for one PostgreSQL. The caller then renews apps' functions. */
 export async function undoDistribution(admin: Database): Promise<void> {
   await admin.message(`set local citus.enable_ddl_propagation = 'off';
