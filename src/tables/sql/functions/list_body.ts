@@ -55,7 +55,7 @@ export function listBody(table: ServedSet, site: FunctionSite): string {
   "$size" int8;
   "$text" text;
   "$count" int8;
-  ${isOneServer(site) ? "" : '"$one" record;\n  "$row" text;\n  "$bytes" int8 := 0;'}
+  ${isOneServer(site) ? "" : '"$one" record;\n  "$built" text;\n  "$bytes" int8 := 0;'}
 begin
   ${beginAs(table, "list", site, isBuilt === "" ? [] : [['"$isBuilt"', isBuilt]])}
   ${renderTag()};
@@ -84,16 +84,16 @@ end`;
     "$text" := null;
     for "$one" in ${page} loop
       exit when "$bytes" > ${bytes};
-      "$row" := case when ${leastBytes(table, "$one")} <= ${bytes} then row_to_json("$one")::text end;
-      if "$row" is null or ${isTooLarge("$row", bytes)} then
+      "$built" := case when ${leastBytes(table, "$one")} <= ${bytes} then row_to_json("$one")::text end;
+      if "$built" is null or ${isTooLarge("$built", bytes)} then
         if "$count" = 0 then
           return rowhouse.reject_row("$one"."id");
         end if;
         exit;
       end if;
-      "$text" := concat_ws(',', "$text", "$row");
+      "$text" := concat_ws(',', "$text", "$built");
       "$count" := "$count" + 1;
-      "$bytes" := "$bytes" + octet_length("$row");
+      "$bytes" := "$bytes" + octet_length("$built");
     end loop;`;
   }
 
