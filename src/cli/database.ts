@@ -72,7 +72,7 @@ function withCheck(database: Database, check: Check): Database {
   };
 }
 
-type Administration = { admin: Database; address: Address; config: Config };
+export type Administration = { admin: Database; address: Address; config: Config };
 
 /**
  * Runs a task over a connection that can count, read, restore and delete apps' rows and do what a push does, but nothing else. It

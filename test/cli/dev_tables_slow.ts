@@ -25,7 +25,8 @@ let mate: ReturnType<typeof makeProject>;
 let t0: string;
 
 beforeAll(async () => {
-  services.push(await openTestService(), await openTestService());
+  const previews = { service: { previews: ["browser"] } } as const;
+  services.push(await openTestService(previews), await openTestService());
 });
 /** Both have `todos` with a title: staging by a migration, and `dev` before it, with a row. */
 beforeEach(async () => {
@@ -82,7 +83,7 @@ async function dev(answers: Partial<Answers> = {}): Promise<string> {
     { args: readArguments(devCommand, []), env: {}, folder: mine.folder, terminal },
     join(mine.folder, "schema/mod.ts"),
     {
-      config: readSettings({}),
+      config: readSettings({ PREVIEW: "browser" }),
       target: { url: local.service.url, key: local.app.key, isDev: true },
       address: { url: local.service.database.adminUrl, variable: "ADMIN_DATABASE_URL" },
       app: local.app.slug,
@@ -278,6 +279,30 @@ test("a checkout of another branch offers the rename back", async () => {
   pull();
   expect(await dev()).toContain("rename column todos.titel to title");
   expect(await rows()).toEqual([{ title: "Milk" }]);
+});
+
+test("rules stay while a decision is open, and follow the schema after it", async () => {
+  const table = (columns: string, rules: string) =>
+    edit(mine, `{ $: t.model({ ${columns} }).allow("member", { read: ${rules} }) }`);
+  const hasRules = async () => {
+    const [found] = await local.service.query<{ rules: string }>(
+      "select definition ->> 'rules' as rules from rowhouse.registrations where table_name = $1",
+      [t0],
+    );
+    return found?.rules ?? "none";
+  };
+  table("titel: t.string().required(), done: t.boolean()", "{ done: true }");
+  await dev();
+  await create({ titel: "Tea", done: true });
+  expect(await hasRules()).toContain("done");
+  table("title: t.string().required()", "true");
+  const rename = { from: `${t0}.titel`, to: `${t0}.title` };
+  expect(await dev({ renames: [rename] })).toContain("this drops todos.done (1 value)");
+  expect(await rows()).toContainEqual({ title: "Tea", done: true });
+  expect(await hasRules()).toContain("done");
+  expect(await dev(DROP)).toContain("drop column todos.done");
+  expect(await hasRules()).toContain("member");
+  expect(dropped()).toContainEqual({ title: "Tea", done: true });
 });
 
 test("what another app uses stays", async () => {

@@ -87,13 +87,23 @@ function canRename(now: Named, wanted: Named, from: string, to: string): boolean
   return from !== to && includes(wanted, to) && !includes(wanted, from) && !includes(now, to);
 }
 
-/** One removed and one added table with the same columns, or one removed and one added column of the same kind. */
+/** One removed and one added table with the same columns, or of each kind one removed and one added column. */
 function findRenames(now: Definition, { tables }: Definition): Rename[] {
   const table = findReplaced(now.tables, tables, (each) => canonicalJson(each.columns));
   const columns = tables.flatMap(({ name, columns: declared }) => {
-    const found = findReplaced(findTable(now, name)?.columns ?? [], declared, ({ kind }) => kind);
-    if (found === undefined) return [];
-    return { from: `${name}.${found.removed.name}`, to: `${name}.${found.added.name}` };
+    const own = findTable(now, name)?.columns ?? [];
+    const isNew = (list: Named) => (column: NamedColumn) =>
+      !list.some((other) => other.name === column.name);
+    const [removed, added] = [own.filter(isNew(declared)), declared.filter(isNew(own))];
+    return Object.values(Object.groupBy(removed, ({ kind }) => kind)).flatMap((ofKind) => {
+      const found = findReplaced(
+        ofKind,
+        added.filter(({ kind }) => kind === ofKind[0]?.kind),
+        ({ kind }) => kind,
+      );
+      if (found === undefined) return [];
+      return { from: `${name}.${found.removed.name}`, to: `${name}.${found.added.name}` };
+    });
   });
   const renamed = table && { from: table.removed.name, to: table.added.name };
   return [...(renamed === undefined ? [] : [renamed]), ...columns];

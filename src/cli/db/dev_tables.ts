@@ -19,7 +19,7 @@ import { type Change, changeDefinition } from "../../tables/plan/change.ts";
 import { findColumn, findTable } from "../../tables/plan/declared.ts";
 import { type Declared, withoutRules } from "../../tables/plan/merge_table.ts";
 import { EXIT, RejectedError, type Setting, type Terminal } from "../command.ts";
-import { withDatabase } from "../database.ts";
+import { type Administration, withDatabase, withPushDatabase } from "../database.ts";
 import { explain } from "../failures.ts";
 import type { Address } from "../settings.ts";
 import { isYes } from "../terminal.ts";
@@ -77,8 +77,10 @@ function addUnfit(error: unknown, definition: Definition, unfit: Unfit): boolean
   if (error instanceof UnfitError) unfit.set(error.column, error.message);
   else if (isUnfit(error))
     for (const { path } of error.details ?? []) {
-      const table = path.split("/").find((part) => findTable(definition, part) !== undefined);
-      if (table !== undefined) unfit.set(table, explain(error));
+      const [column, table = ""] = path.split("/").reverse();
+      // Other conflicts are about a whole table, which a drop would not resolve.
+      if (column !== "" && findTable(definition, table) !== undefined)
+        unfit.set(table, explain(error));
     }
   return unfit.size > size;
 }
@@ -109,7 +111,8 @@ async function follow(project: Project, { setting, task, unfit, kept }: Followin
     const own = renames.changes.length === 0 ? before : await readOwnTables(admin, app);
     const changes = planChanges(own, { definition, unfit });
     await checkConversions(project, changes, own);
-    const losses = await countLosses(admin, { app, own, definition, changes });
+    const administration = { admin, address, config };
+    const losses = await countLosses(admin, { app, own, definition, changes, administration });
     const isOpen = ({ name, isDrop }: Loss) =>
       isDrop && answers.drops !== "all" && !answers.drops.includes(name);
     const open = losses.filter(isOpen);
@@ -148,9 +151,7 @@ async function readMigrations(folder: string, name: string): Promise<Declared[]>
   throw new RejectedError(
     [...lines, "dev serves the last good schema until this is corrected"].join("\n"),
     EXIT.rejected,
-    {
-      code: "edited_migration",
-    },
+    { code: "edited_migration" },
   );
 }
 
@@ -170,35 +171,42 @@ type Counting = {
   own: readonly OwnTable[];
   definition: Definition;
   changes: readonly Change[];
+  administration: Administration;
 };
 
 /** What the changes delete or convert, if rows have it. */
 async function countLosses(
   admin: Database,
-  { app, own, definition, changes }: Counting,
+  { app, own, definition, changes, administration }: Counting,
 ): Promise<Loss[]> {
-  const losses: Loss[] = [];
-  const id = changes.length === 0 ? undefined : await findAppId({ admin }, app);
+  const present = toDefinition(own);
+  const losing = changes.filter((change) => {
+    if (change.kind !== "retype_column")
+      return change.kind === "drop_table" || change.kind === "drop_column";
+    const former = findColumn(present, change.table, change.column);
+    const next = findColumn(definition, change.table, change.column);
+    return former !== undefined && next !== undefined && !keepsValues(former, next);
+  });
+  const id = losing.length === 0 ? undefined : await findAppId({ admin }, app);
   if (id === undefined) return [];
-  for (const change of changes) {
-    const { table } = change;
-    const column = "column" in change ? change.column : undefined;
-    if (change.kind === "retype_column") {
-      const former = findColumn(toDefinition(own), table, change.column);
-      const next = findColumn(definition, table, change.column);
-      if (former === undefined || next === undefined || keepsValues(former, next)) continue;
-    } else if (change.kind !== "drop_table" && change.kind !== "drop_column") continue;
-    const condition = column === undefined ? "true" : `${quoteName(column)} is not null`;
-    const values = { app: id, presented_proof: undefined, wanted_table: table, condition };
-    const [rows] = await call(admin, "count_changed_rows", values);
-    const count = rows?.affected ?? 0;
-    if (count === 0) continue;
-    const name = column === undefined ? table : `${table}.${column}`;
-    const what = `${name} (${showCount(count, column === undefined ? "row" : "value")})`;
-    const isDrop = change.kind !== "retype_column";
-    losses.push({ table, ...(column === undefined ? {} : { column }), name, what, isDrop });
-  }
-  return losses;
+  // With the rights of a push: an administrator can be one who sees no rows.
+  return await withPushDatabase(administration, async (pushing) => {
+    const losses: Loss[] = [];
+    for (const change of losing) {
+      const { table } = change;
+      const column = "column" in change ? change.column : undefined;
+      const condition = column === undefined ? "true" : `${quoteName(column)} is not null`;
+      const values = { app: id, presented_proof: undefined, wanted_table: table, condition };
+      const [rows] = await call(pushing, "count_changed_rows", values);
+      if (rows === undefined) throw new Error(`The rows of ${table} were not counted`);
+      if (rows.affected === 0) continue;
+      const name = column === undefined ? table : `${table}.${column}`;
+      const what = `${name} (${showCount(rows.affected, column === undefined ? "row" : "value")})`;
+      const isDrop = change.kind !== "retype_column";
+      losses.push({ table, ...(column === undefined ? {} : { column }), name, what, isDrop });
+    }
+    return losses;
+  });
 }
 
 type Applying = { setting: Setting; task: DevPush; own: readonly OwnTable[] };
@@ -227,6 +235,8 @@ async function apply(
     if (isRuled) await define(state);
     throw error;
   }
+  // Rules follow a rename, and the push can still wait for an answer.
+  if (isRuled && changes.every((change) => "to" in change)) await define(state);
 }
 
 function hasRules(own: readonly OwnTable[]): boolean {
