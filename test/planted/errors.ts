@@ -406,9 +406,9 @@ export const ERRORS: readonly PlantedError[] = [
   },
   {
     name: "a condition of a request is compared before the rule",
-    file: "src/tables/sql/functions/seen_rows.ts",
-    text: "    isFenced: true,",
-    error: "    isFenced: false,",
+    file: "src/db/code/tables/find.sql",
+    text: "case when is_fenced then in_order || ' offset 0' end",
+    error: "case when is_fenced then in_order end",
     test: "test/data/person_hostile_plan_test.ts",
   },
   {
