@@ -17,6 +17,7 @@ import {
   UpgradeError,
   withTemporaryLogin,
 } from "../db/mod.ts";
+import { ListenError } from "../http/mod.ts";
 import { Problem } from "../problem.ts";
 import type { Config } from "../settings/mod.ts";
 import { showCount } from "../std/count.ts";
@@ -224,7 +225,8 @@ export function explainFailure(error: unknown, { url, variable }: Address): unkn
   if (
     error instanceof GrantLoginError ||
     error instanceof UpgradeError ||
-    error instanceof ClusterError
+    error instanceof ClusterError ||
+    error instanceof ListenError
   )
     return new RejectedError(error.message);
   const node = findUnreachableNode(error);

@@ -1,5 +1,4 @@
 /** A port that can pause new connections without aborting existing ones. @module */
-import { Problem } from "../problem.ts";
 import { WALL_BYTES } from "../std/limits.ts";
 import { errorCode } from "../std/network.ts";
 
@@ -25,12 +24,15 @@ export type Listener = {
   readonly pendingRequests: () => number;
   /** Rejects new connections, closes idle connections, and finishes requests in progress. */
   readonly pause: () => void;
-  /** @throws {Problem} unavailable — cannot listen on the port */
+  /** @throws {ListenError} */
   readonly resume: () => void;
   readonly stop: (closeActiveConnections?: boolean) => Promise<void>;
 };
 
-/** @throws {Problem} unavailable — cannot listen on the host or port */
+/** The host or port cannot be used; the message names its setting. */
+export class ListenError extends Error {}
+
+/** @throws {ListenError} */
 export function openListener(serve: Fetch, address: ListenerAddress): Listener {
   const fetch: Fetch = async (request, server) => {
     const response = await serve(request, server);
@@ -75,7 +77,7 @@ function readPort(fetch: Fetch, address: ListenerAddress): Server {
       fetch,
     });
   } catch (error) {
-    throw new Problem("unavailable", { message: explain(error, address) });
+    throw new ListenError(explain(error, address));
   }
 }
 

@@ -32,7 +32,7 @@ export type ListenOptions = {
   maxBytes?: number;
 };
 
-/** @throws {Problem} unavailable — cannot listen on the host or port */
+/** @throws {ListenError} */
 export function listen(service: Served, options: ListenOptions): Serving {
   const { host, port, portSetting, isShared = false, maxBytes, log } = options;
   const listener = openListener(service.fetch, { host, port, portSetting, isShared, maxBytes });

@@ -11,7 +11,18 @@ type LineBuffer = {
   readonly flush: () => Promise<string | undefined>;
 };
 
-/** Buffers lines: all lines of one turn of the event loop need one system call. */
+/**
+ * Buffers lines: all lines of one turn of the event loop need one system call.
+ *
+ * @example
+ * ```ts
+ * const written: string[] = [];
+ * const lines = bufferLines({ write: (text) => written.push(text), flush: () => undefined });
+ * lines.write("a");
+ * lines.print("b");
+ * expect([await lines.flush(), written]).toEqual([undefined, ["a\nb"]]);
+ * ```
+ */
 export function bufferLines(sink: Sink): LineBuffer {
   let waiting = "";
   let written: Promise<string | undefined> | undefined;

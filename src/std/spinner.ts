@@ -13,6 +13,17 @@ type Spinner = {
   clear: () => void;
 };
 
+/**
+ * A spinner that draws with `write`.
+ *
+ * @example
+ * ```ts
+ * const written: string[] = [];
+ * const stop = makeSpinner((text) => written.push(text)).start("Waiting");
+ * stop();
+ * expect(written).toEqual([]);
+ * ```
+ */
 export function makeSpinner(write: (text: string) => void): Spinner {
   let isDrawn = false;
   const clear = () => {
