@@ -5,6 +5,7 @@ import { join } from "node:path";
 import { makeProject, type Running, schemaText, startCommand } from "../support/command.ts";
 import { callDev, startDev } from "../support/dev.ts";
 import { eventually } from "../support/eventually.ts";
+import { isFull } from "../support/tier.ts";
 
 setDefaultTimeout(120_000);
 /** Longer than the deadlines for both ordered shutdowns of a PostgreSQL that hangs. */
@@ -73,7 +74,8 @@ const MOMENTS = [
   { moment: "while PostgreSQL starts", file: "cluster/postmaster.pid" },
 ];
 
-test.each(MOMENTS.flatMap((row) => [1, 2].map((round) => ({ ...row, round }))))(
+const ROUNDS = isFull() ? [1, 2] : [1];
+test.each(MOMENTS.flatMap((row) => ROUNDS.map((round) => ({ ...row, round }))))(
   "a dev that is killed $moment leaves nothing, and the next dev serves ($round)",
   async ({ file }) => {
     const folder = openProject();

@@ -21,6 +21,7 @@ import { eventually } from "../support/eventually.ts";
 import { packAll } from "../support/packages.ts";
 import { freshName, readMigrations } from "../support/push.ts";
 import { openTestService, type TestApp, type TestService } from "../support/service.ts";
+import { isFull } from "../support/tier.ts";
 
 const MONTH_MS = 900_000;
 const STEP_MS = 300_000;
@@ -74,7 +75,10 @@ afterAll(async () => {
 for (const shape of SHAPES.filter((each) => !isThere(each)))
   test.skip(`with ${shape.name}: it is not on this machine`, () => undefined);
 
-describe.each(SHAPES.filter(isThere))("with $name", (shape) => {
+/** In a reduced run `clone_slow` and `dev_launchers_slow` use npm. */
+const shapes = SHAPES.filter(isThere).slice(isFull() ? 0 : -1);
+
+describe.each(shapes)("with $name", (shape) => {
   let env: Record<string, string>;
   let ada: Person;
   let ben: Person;

@@ -13,6 +13,7 @@ import { eventually } from "../support/eventually.ts";
 import { expectClean, listIndexes } from "../support/former_form.ts";
 import { whileLocked } from "../support/held_lock.ts";
 import { definitionOf } from "../support/service.ts";
+import { isFull } from "../support/tier.ts";
 import { migrate, migrateAll, toOperator } from "./database.ts";
 import { send } from "./load.ts";
 import { OLDEST } from "./packed.ts";
@@ -72,7 +73,8 @@ const LISTS: [query: string, codes: number[]][] = [
   ["status=is.null&order=id", []],
 ];
 
-const servers = SERVERS.filter((name) => name !== "pooled" && isInstalled[name]);
+const all = SERVERS.filter((name) => name !== "pooled" && isInstalled[name]);
+const servers = isFull() ? all : all.slice(0, 1);
 test.each(servers)(
   "stay until the contract step, on PostgreSQL %s",
   async (server) => {
