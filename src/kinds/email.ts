@@ -13,8 +13,12 @@ export type EmailTypes = {
 
 const EMAIL = /* @__PURE__ */ new RegExp(EMAIL_PATTERN);
 
+/** Max characters before the @. A pattern for it would need a lookahead, which clients in other languages lack. */
+const LOCAL_MAX_CHARS = 64;
+
 function isEmail(text: string): boolean {
-  return text.length <= EMAIL_MAX_CHARS && EMAIL.test(text);
+  const isShort = text.length <= EMAIL_MAX_CHARS && text.indexOf("@") <= LOCAL_MAX_CHARS;
+  return isShort && EMAIL.test(text);
 }
 
 export const emailValue: ValueKind = {
@@ -24,7 +28,7 @@ export const emailValue: ValueKind = {
     typeof value === "string" && isEmail(value)
       ? { value: value.toLowerCase() }
       : {
-          issue: `Must be an email address such as "ada@example.org", of ASCII letters, digits and symbols, max ${EMAIL_MAX_CHARS} characters`,
+          issue: `Must be an email address such as "ada@example.org", of ASCII letters, digits and symbols, max ${EMAIL_MAX_CHARS} characters, ${LOCAL_MAX_CHARS} of them before the @`,
         },
   fromCsv: (text: string) => ({ value: text.trim() }),
   schema: () => ({
@@ -48,7 +52,7 @@ export const emailSql: SqlKind = /* @__PURE__ */ Object.assign({}, stringSql, {
   since: "0.2.0",
   fromText: {
     check: (text: string) =>
-      `(pg_catalog.length(${text}) <= ${EMAIL_MAX_CHARS} and ${text} ~ ${PATTERN})`,
+      `(pg_catalog.length(${text}) <= ${EMAIL_MAX_CHARS} and pg_catalog.strpos(${text}, '@') <= ${LOCAL_MAX_CHARS + 1} and ${text} ~ ${PATTERN})`,
     // Letters other than those of ASCII do not match the pattern.
     toValue: (text: string) => `pg_catalog.lower(${text} collate pg_catalog."C")`,
   },

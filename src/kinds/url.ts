@@ -11,7 +11,7 @@ export type UrlTypes = {
 
 const MAX_CHARS = 2048;
 
-/** The same in JavaScript, PostgreSQL and JSON Schema: what `new URL(text).href` returns, without a user and IPv6 addresses. */
+/** The same in JavaScript, PostgreSQL and JSON Schema: a URI of RFC 3986 that browsers accept, without a user and IPv6 addresses. */
 function toPattern(): string {
   const label = "[A-Za-z0-9_]([A-Za-z0-9_-]{0,61}[A-Za-z0-9_])?";
   // Another last label would be the end of a number.
@@ -19,7 +19,8 @@ function toPattern(): string {
   const byte = "(25[0-5]|2[0-4][0-9]|1[0-9][0-9]|[1-9]?[0-9])";
   const port =
     "(6553[0-5]|655[0-2][0-9]|65[0-4][0-9][0-9]|6[0-4][0-9]{3}|[1-5][0-9]{4}|[0-9]{1,4})";
-  return `^https?://(${name}|${byte}(\\.${byte}){3})(:${port})?([/?#][!#-;=?-~]*)?$`;
+  const part = (others: string) => `([A-Za-z0-9._~!$&'()*+,;=:@${others}-]|%[0-9A-Fa-f]{2})*`;
+  return `^https?://(${name}|${byte}(\\.${byte}){3})(:${port})?(/${part("/")})?(\\?${part("/?")})?(#${part("/?")})?$`;
 }
 
 const PATTERN = /* @__PURE__ */ toPattern();
@@ -35,11 +36,14 @@ declare const URL: {
   canParse(text: string): boolean;
 };
 
-/** A typed address as browsers send it: letters other than those of ASCII are encoded. Browsers would join several lines. */
+/** Characters that browsers send in a query, and that a URI does not contain. */
+const UNENCODED = /[[\]\\^`{|}]/g;
+
+/** A typed address as browsers send it: other characters are encoded. Browsers would join several lines. */
 function toUrl(typed: string): string {
   const text = typed.trim();
   if (isUrl(text) || /[\t\n\r]/.test(text) || !URL.canParse(text)) return text;
-  const { href } = new URL(text);
+  const href = new URL(text).href.replaceAll(UNENCODED, encodeURIComponent);
   return isUrl(href) ? href : text;
 }
 
@@ -50,7 +54,7 @@ export const urlValue: ValueKind = {
     typeof value === "string" && isUrl(value)
       ? { value }
       : {
-          issue: `Must be an absolute http or https URL such as "https://example.org/path", without a user, with other than ASCII characters encoded, max ${MAX_CHARS} characters`,
+          issue: `Must be an absolute http or https URL such as "https://example.org/path", without a user, with characters that a URL cannot contain encoded, such as [ as %5B, max ${MAX_CHARS} characters`,
         },
   fromCsv: (text: string) => ({ value: toUrl(text) }),
   schema: () => ({
