@@ -56,25 +56,25 @@ export const PARTS: readonly Part[] = [
   {
     name: "slow tests on embedded PostgreSQL 18",
     forms: {
-      reduced: { command: script("test:slow"), minutes: 8 },
+      reduced: { command: script("test:slow"), minutes: 10 },
       full: { command: script("test:slow"), minutes: 38 },
     },
   },
   {
     name: "Chromium",
     forms: {
-      reduced: { command: script("test:browser"), minutes: 6 },
+      reduced: { command: script("test:browser"), minutes: 4.5 },
       full: { command: script("test:browser"), minutes: 12 },
     },
   },
-  { name: "the image", forms: always(script("test:container"), 1.5) },
-  { name: "documentation pages", forms: always(script("test:docs"), 1.5) },
+  { name: "the image", forms: always(script("test:container"), 0.5) },
+  { name: "documentation pages", forms: always(script("test:docs"), 0.3) },
   {
     name: "end-to-end",
     forms: {
       reduced: {
         command: ["test", "--timeout", "60000", "./test/walk/first_hour_walk.ts"],
-        minutes: 3,
+        minutes: 1,
       },
       full: { command: script("test:walk"), minutes: 7 },
     },
@@ -82,14 +82,14 @@ export const PARTS: readonly Part[] = [
   {
     name: "API contract",
     forms: {
-      reduced: { command: script("test:contract"), minutes: 2 },
+      reduced: { command: script("test:contract"), minutes: 1.7 },
       full: { command: script("test:contract"), minutes: 6 },
     },
   },
   {
     name: "chaos tests",
     forms: {
-      reduced: { command: script("test:storm"), minutes: 3 },
+      reduced: { command: script("test:storm"), minutes: 2.2 },
       full: { command: script("test:storm"), minutes: 6 },
     },
   },
@@ -113,7 +113,7 @@ export const PARTS: readonly Part[] = [
           ].map((file) => `test/${file}_test.ts`),
           TOUR,
         ),
-        minutes: 1,
+        minutes: 0.5,
       },
       full: {
         command: tests(
@@ -143,7 +143,7 @@ export const PARTS: readonly Part[] = [
           ),
           TOUR,
         ),
-        minutes: 3,
+        minutes: 2.2,
       },
       full: { command: tests(...ON_OTHER_SERVERS, ...SLOW_ON_OTHER_SERVERS), minutes: 10 },
     },
@@ -151,14 +151,14 @@ export const PARTS: readonly Part[] = [
   {
     // The tests run the programs of Debian's PostgreSQL, which is version 15 by default.
     name: "backups on PostgreSQL 18",
-    forms: always([NEWER, "18", "test", "--timeout", "60000", "./test/system/backup_slow.ts"], 1.5),
+    forms: always([NEWER, "18", "test", "--timeout", "60000", "./test/system/backup_slow.ts"], 0.4),
   },
   {
     // Debian's PostgreSQL 18.6 cannot upgrade 15.20: it has no versions of columns.
     name: "pg_upgrade from PostgreSQL 15 to 17",
     forms: always(
       [NEWER, "17", "test", "--timeout", "120000", "./test/system/pg_upgrade_major.ts"],
-      0.7,
+      0.3,
     ),
   },
   {
@@ -180,7 +180,7 @@ export const PARTS: readonly Part[] = [
           "test/service/pipelined_reads_test.ts",
           TOUR,
         ),
-        minutes: 1,
+        minutes: 0.5,
       },
       full: { command: tests(...ON_OTHER_SERVERS), minutes: 5 },
     },
