@@ -16,10 +16,15 @@ test.each(cases("kind", "text", "stored")`
   email | Ada <ada@example.org>               |
   email | a..b@example.org                    |
   email | ada@exämple.org                     |
-  email | ${`${"x".repeat(243)}@example.org`} |
+  email | ${`${"x".repeat(64)}@example.org`}  | ${`${"x".repeat(64)}@example.org`}
+  email | ${`${"x".repeat(65)}@example.org`}  |
+  email | ${`a@${"y.".repeat(125)}org`}       |
   url   | https://example.org                 | https://example.org
   url   | HTTPS://example.org/                |
-  url   | http://Localhost:8080/a?b=[c]#d     | http://Localhost:8080/a?b=[c]#d
+  url   | http://Localhost:8080/a?b=%5bc%5D#d | http://Localhost:8080/a?b=%5bc%5D#d
+  url   | http://localhost/a?b=[c]            |
+  url   | http://localhost/a#b#c              |
+  url   | http://localhost/100%               |
   url   | https://1.2.3.4/                    | https://1.2.3.4/
   url   | ${longest}                          | ${longest}
   url   | ${`${longest}x`}                    |
@@ -48,6 +53,13 @@ test.each(["https://exämple.org/ä b?c=ä", " https://example.org "])(
     expect(VALUES.url.fromCsv?.(text, {} as never)).toEqual({ value: sent });
   },
 );
+
+test("characters that browsers leave in a query are encoded", () => {
+  const typed = "https://a.org/?a[b]=`{|}^";
+  const value = "https://a.org/?a%5Bb%5D=%60%7B%7C%7D%5E";
+  expect(VALUES.url.fromCsv?.(typed, {} as never)).toEqual({ value });
+  expect(VALUES.url.read(value, {})).toEqual({ value });
+});
 
 test("two URLs in a cell of a file are not joined", () => {
   const text = "https://a.org/x\nhttps://b.org/y";
