@@ -188,6 +188,16 @@ test("a removed table is written to a file that the printed command imports", as
   expect(await rows(`${t0}2`)).toEqual([{ a: "A", to: null }]);
 });
 
+test("the file has all rows, also those beyond a page that their size cuts", async () => {
+  edit(mine, "{ $: { titel: t.string().required() }, $2: { a: t.string() } }");
+  await dev();
+  for (let n = 0; n < 150; n++) await create({ a: `${n}${"x".repeat(60_000)}` }, `${t0}2`);
+  edit(mine, "{ $: { titel: t.string().required() } }");
+  const before = dropped().length;
+  expect(await dev(DROP)).toContain("drop table todos2");
+  expect(dropped().length - before).toBe(150);
+});
+
 test("a name that may be a new one waits for an answer: a rename, or a drop and an addition", async () => {
   edit(mine, "{ $: { title: t.string().required() } }");
   const held = await dev();

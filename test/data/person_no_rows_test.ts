@@ -42,7 +42,7 @@ test.each([
   expect([status, json]).toMatchObject([200, shown]);
 });
 
-test("writes of a row that nobody reads find none", async () => {
+test("writes of a row that the caller does not read find no row", async () => {
   for (const call of [{ method: "PATCH", json: { title: "b" } }, { method: "DELETE" }])
     for (const [path, status] of [
       [`notes/${note}`, 404],

@@ -22,7 +22,8 @@ export const NO_ANSWERS: Answers = { renames: [], isSeparate: false, drops: [] }
 export type Rename = { readonly from: string; readonly to: string };
 
 export type RenamePlan = {
-  changes: Change[] /** Those that a person must decide. */;
+  changes: Change[];
+  /** Those that a person must decide. */
   open: Rename[];
 };
 

@@ -24,13 +24,15 @@ export async function keepRows(
   writeIgnore(folder);
   const file = makeFile(folder);
   let count = 0;
-  for (;;) {
+  // A page of large rows has fewer than the limit.
+  for (let hasMore = true; hasMore; ) {
     const path = `${DATA_PATH}/${table.name}?limit=${MAX_ROWS}&offset=${count}`;
     const { text } = await callEndpoint(target, { path, scope: "data:read" });
-    const rows = splitList(splitObject(text).get("rows") ?? "[]");
+    const page = splitObject(text);
+    const rows = splitList(page.get("rows") ?? "[]");
     appendFileSync(join(folder, file), rows.map((row) => `${row}\n`).join(""), { mode: 0o600 });
     count += rows.length;
-    if (rows.length < MAX_ROWS) break;
+    hasMore = page.get("hasMore") === "true";
   }
   const again = columns.map((name) => `${table.name}.${name}`).join(", ") || table.name;
   const command = `rowhouse data import ${quoteForShell(table.name)} ${quoteForShell(file)}`;

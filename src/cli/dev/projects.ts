@@ -30,7 +30,7 @@ export type DevProject = {
   readonly schema: string;
   /** Began before the file was evaluated. */
   readonly watch: Watch;
-  /** The schema at the start, or why there is none. */
+  /** The schema at the start, or the error of its file. */
   readonly evaluated: Definition | RejectedError;
 };
 

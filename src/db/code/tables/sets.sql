@@ -3,8 +3,8 @@
 -- used. They belong to rowhouse_tenant, so that row security applies, and only they use the
 -- functions here.
 
--- A term of a column, one of "queried" in the terms of a set: what its kind says about "$value" in
--- statements (src/db/code/kind_terms.ts).
+-- What the kind of a column says about "$value" in statements (src/db/code/kind_terms.ts). The column
+-- is one of "queried" in the terms of a set.
 create function rowhouse.kind_term(item jsonb, term text) returns text
 language plpgsql immutable set search_path = pg_catalog, pg_temp as $$
 begin
@@ -12,11 +12,11 @@ begin
 end
 $$;
 
--- The term of the column of "$t".
+-- The same about the column of "$t".
 create function rowhouse.column_term(item jsonb, term text) returns text
 language plpgsql immutable set search_path = pg_catalog, pg_temp as $$
 begin
-  return replace(${KIND_TERMS}::jsonb -> (item ->> 'kind') ->> term, '"$value"',
+  return replace(rowhouse.kind_term(item, term), '"$value"',
     '"$t".' || quote_ident(item ->> 'name'));
 end
 $$;
@@ -68,8 +68,8 @@ begin
 end
 $$;
 
--- The terms of a set, with those of writes if the scopes have the bit of writes; null if there is
--- none.
+-- The terms of a set, with those of writes if the scopes have the bit of writes; null for an unknown
+-- set.
 create function rowhouse.read_terms(set_name text, wanted smallint) returns jsonb
 language plpgsql stable set search_path = pg_catalog, pg_temp as $$
 begin

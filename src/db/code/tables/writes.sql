@@ -738,7 +738,8 @@ begin
       is_last := total = 1;
       is_tried := false;
       met_ids := null;
-      -- Before the first insert: no row of a list is what allows another one, whatever their order.
+      -- All rules of new rows are compared before the first insert, so that no row of the list allows
+      -- another one.
       denied := '{}';
       while is_person and done < total loop
         select array_agg(ids[nth] order by n), jsonb_agg(bodies -> (nth - 1) order by n)
