@@ -270,7 +270,7 @@ function statementsOf({ definition }: RecordedTable, dialect: Dialect): Statemen
   const briefTexts = textsOf((endpoint) => briefCallText(definition, endpoint, dialect));
   const defaults = definition.columns.map((column) => column.default);
   const defaultBytes = JSON.stringify(defaults).length;
-  const kept = estimateKept(definition, texts);
+  const kept = estimateKept(definition, { texts, dialect });
   const created = { dialect, defaultBytes, texts, briefTexts, kept };
   cached.set(definition, created);
   return created;

@@ -1,5 +1,5 @@
 /** What a session of PostgreSQL keeps of a table's functions. @module */
-import type { Touched } from "../db/mod.ts";
+import type { Dialect, Touched } from "../db/mod.ts";
 import { ALL_ENDPOINTS, type ColumnSet, type Endpoint, isShared } from "../tables/catalog/mod.ts";
 
 /** Functions whose plans do not grow with the columns. */
@@ -7,24 +7,26 @@ const SMALL: ReadonlySet<Endpoint> = new Set<Endpoint>(["get", "delete"]);
 const SMALL_BYTES = 170_000;
 const OTHER_BYTES = 320_000;
 const COLUMN_BYTES = 12_000;
-/** What PostgreSQL itself keeps of a table. A function of all tables keeps no plan. */
-const TABLE_BYTES = 46_000;
 
 export type Kept = Readonly<Record<Endpoint, readonly [Touched]>>;
 
-/** An estimate for each function, as measured with 4 to 40 columns: `bun run bench tables` measures whole sessions. */
+/**
+ * An estimate for each function, as measured with 4 to 40 columns: `bun run bench tables` measures whole sessions. A function of all tables
+ * keeps no plan, but a session that calls it for a table knows the table.
+ */
 export function estimateKept(
   { name: table, columns }: ColumnSet,
-  texts: Readonly<Record<Endpoint, string>>,
+  { texts, dialect }: { texts: Readonly<Record<Endpoint, string>>; dialect: Dialect },
 ): Kept {
   const toBytes = (endpoint: Endpoint): number => {
-    if (isShared(endpoint)) return TABLE_BYTES;
     if (SMALL.has(endpoint)) return SMALL_BYTES;
     return OTHER_BYTES + columns.length * COLUMN_BYTES;
   };
   const kept = ALL_ENDPOINTS.map((endpoint) => [
     endpoint,
-    [{ table, code: texts[endpoint], bytes: toBytes(endpoint) }],
+    isShared(endpoint, dialect)
+      ? [{ table, code: table, bytes: 0 }]
+      : [{ table, code: texts[endpoint], bytes: toBytes(endpoint) }],
   ]);
   return Object.fromEntries(kept) as Kept;
 }

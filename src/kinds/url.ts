@@ -54,7 +54,7 @@ export const urlValue: ValueKind = {
     typeof value === "string" && isUrl(value)
       ? { value }
       : {
-          issue: `Must be an absolute http or https URL such as "https://example.org/path", without a user, with characters that a URL cannot contain encoded, such as [ as %5B, max ${MAX_CHARS} characters`,
+          issue: `Must be an absolute http or https URL such as "https://example.org/path", without a user; encode other characters, such as [ as %5B; max ${MAX_CHARS} characters`,
         },
   fromCsv: (text: string) => ({ value: toUrl(text) }),
   schema: () => ({

@@ -172,7 +172,7 @@ export async function isRestored(admin: Database): Promise<boolean> {
   return !isDistributed;
 }
 
-/** What `rowhouse migrate` says about clusters. */
+/** The lines of `rowhouse migrate` about clusters. */
 export const SET_UP_LINES = {
   restored:
     "The database was restored from a dump of a distributed database: run rowhouse migrate without --citus first, then rowhouse admin convert-to-citus",

@@ -6,10 +6,10 @@
  * @module
  */
 
-/** A function of a table that a session keeps after a call. */
+/** A function of a table that a session keeps after a call, or only the table. */
 export type Touched = {
   readonly table: string;
-  /** The text of the call. */
+  /** The text of the call; the name of the table without a function. */
   readonly code: string;
   /** An estimate of the function with the plans of its statements. */
   readonly bytes: number;

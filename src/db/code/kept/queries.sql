@@ -31,9 +31,8 @@ language sql immutable
 return pg_catalog.format('pg_catalog.string_to_array($2[%s], '','')::%s[]', ordinal, type);
 
 -- A condition as SQL: ["eq", column, value], ["in", column, first value, last value],
--- ["set", column, value], ["null", column], ["first", column], ["row", operator, columns, values],
--- ["and", condition, …], ["or", condition, …] or ["not", condition]. "first" is true for each value
--- of an enum, and "row" compares columns in the order of an index.
+-- ["set", column, value], ["null", column], ["and", condition, …], ["or", condition, …] or
+-- ["not", condition].
 create function rowhouse.query_condition(columns text[], types text[], condition jsonb)
 returns text language plpgsql immutable set search_path = pg_catalog, pg_temp as $$
 declare
@@ -49,23 +48,12 @@ begin
     from jsonb_array_elements(condition) with ordinality as parts (part, ordinal) where ordinal > 1;
   elsif name = 'not' then
     rendered := format('(not %s)', rowhouse.query_condition(columns, types, condition -> 1));
-  elsif name = 'row' then
-    select format('(%s)', string_agg(columns[listed.number::int4], ', ' order by n))
-        || rowhouse.query_operator(condition ->> 1)
-        || format('(%s)', string_agg(
-          rowhouse.query_value(listed.value::int4, types[listed.number::int4]), ', ' order by n))
-    into rendered
-    from rows from (jsonb_array_elements_text(condition -> 2),
-      jsonb_array_elements_text(condition -> 3)) with ordinality as listed (number, value, n)
-    having bool_and(columns[listed.number::int4] is not null and listed.value is not null);
   else
     target := columns[(condition ->> 1)::int4];
     type := types[(condition ->> 1)::int4];
     if target is not null then
       rendered := case name
-        when 'null' then format('(%s is null)', replace(target, ' collate pg_catalog."C"', ''))
-        when 'first' then format(
-          '(%s operator(pg_catalog.>=) pg_catalog.enum_first(null::%s))', target, type)
+        when 'null' then format('(%s is null)', target)
         when 'set' then format('(%s operator(pg_catalog.=) any (%s))', target,
           rowhouse.query_set((condition ->> 2)::int4, type))
         when 'in' then format('(%s operator(pg_catalog.=) any (($2[%s:%s])::%s[]))', target,

@@ -171,7 +171,7 @@ end
 $$;
 
 -- The ids of rows that the caller sees, and that a write may change by this rule, whatever was
--- found; in their order.
+-- found, sorted.
 create function rowhouse.keep_seen(app uuid, person uuid, terms jsonb, rule text, ids uuid[])
 returns uuid[] language plpgsql stable set search_path = pg_catalog, pg_temp as $$
 declare
@@ -186,8 +186,8 @@ end
 $$;
 
 -- The values of a plan with its sets: the ids of the rows of other tables that meet conditions. A
--- set has the name of the columns of its table ("of"), its plan and values, the path of the
--- reference, and the number of the value that becomes the ids ("at").
+-- set of ids has the name of a column set ("of"), its plan and values, the path of the reference,
+-- and the number of the value that becomes the ids ("at").
 create function rowhouse.find_referenced(app uuid, proof bytea, sets jsonb, given text[])
 returns text[] language plpgsql stable set search_path = pg_catalog, pg_temp as $$
 declare
@@ -196,7 +196,7 @@ declare
   asked jsonb;
   entered record;
   own text[];
-  most int4;
+  max_rows int4;
   found_ids uuid[];
 begin
   for part in select value from jsonb_array_elements(sets) loop
@@ -205,16 +205,16 @@ begin
     end if;
     select * into entered from rowhouse.enter_set(app, proof, part ->> 'of', 1::smallint);
     asked := part -> 'plan';
-    most := (asked ->> 'limit')::int4;
+    max_rows := (asked ->> 'limit')::int4;
     own := array(select jsonb_array_elements_text(part -> 'values'));
     if asked ? 'sets' then
       own := rowhouse.find_referenced(app, proof, asked -> 'sets', own);
     end if;
     select page.ids into found_ids
-      from find.page(app, entered.person, entered.terms, null, asked, own, most + 1, null)
+      from find.page(app, entered.person, entered.terms, null, asked, own, max_rows + 1, null)
       as page;
     found_ids := rowhouse.keep_seen(app, entered.person, entered.terms, null, found_ids);
-    if cardinality(found_ids) > most then
+    if cardinality(found_ids) > max_rows then
       raise exception 'too many rows' using errcode = 'RH020',
         detail = concat('${TOO_MANY_REFERENCED}', part ->> 'path');
     end if;
@@ -268,8 +268,7 @@ begin
 end
 $$;
 
--- Ends a statement that would walk the rows of too many memberships: a service calls again, for
--- rowhouse.found_statement.
+-- Ends a list that would walk the rows of too many memberships.
 create function rowhouse.reject_members() returns bool language plpgsql
 set search_path = pg_catalog, pg_temp as $$
 begin

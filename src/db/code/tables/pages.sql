@@ -1,4 +1,5 @@
--- Pages of rows, for all tables. Row security applies; the rule of a person must have left the ids.
+-- Pages of rows, for all tables. Row security applies. rowhouse.find_rows applies the rule of a
+-- person; callers of the others pass only ids that the person sees.
 
 -- The values of a cursor in the order of these columns of "$t", as SQL.
 create function rowhouse.render_keys(columns jsonb, numbers int4[]) returns text
@@ -87,15 +88,15 @@ begin
 end
 $$;
 
--- The same of a list: "states" has its rows and the next one.
-create function rowhouse.build_list(app uuid, terms jsonb, states bytea, most int4, size int8,
+-- The same for a list: "states" has its rows and the next one.
+create function rowhouse.build_list(app uuid, terms jsonb, states bytea, max_rows int4, size int8,
   max_bytes int4, out page text, out count int4)
 language plpgsql stable set search_path = pg_catalog, pg_temp as $$
 begin
   select built.page, built.count into page, count from rowhouse.build_page(app, terms, '{}', '{}',
     null, array(select encode(substring(states, n, ${ID_BYTES}), 'hex')::uuid
-      from generate_series(1, least(octet_length(states), most * ${STATE_BYTES}),
-        ${STATE_BYTES}) as starts (n) order by n), most, size, max_bytes) as built;
+      from generate_series(1, least(octet_length(states), max_rows * ${STATE_BYTES}),
+        ${STATE_BYTES}) as starts (n) order by n), max_rows, size, max_bytes) as built;
 end
 $$;
 
@@ -106,13 +107,13 @@ create function rowhouse.find_rows(app uuid, proof bytea, set_name text, plan te
 language plpgsql stable security definer set search_path = pg_catalog, pg_temp as $$
 declare
   asked constant jsonb := plan::jsonb;
-  most constant int4 := (asked ->> 'limit')::int4;
+  max_rows constant int4 := (asked ->> 'limit')::int4;
   skipped constant int4 := (asked ->> 'offset')::int4;
   picked constant int4[] := coalesce(translate(asked ->> 'picked', '[]', '{}')::int4[], '{}');
   numbers constant int4[] := coalesce(translate(asked ->> 'order', '[]', '{}')::int4[], '{}');
   related constant jsonb := asked -> 'related';
   -- Up to this many rows and bytes, rows are built as they are found.
-  is_short constant bool := known = '' and most <= ${FOUND_ROWS} and related is null;
+  is_short constant bool := known = '' and max_rows <= ${FOUND_ROWS} and related is null;
   columns jsonb;
   filled text[] := given;
   entered record;
@@ -136,7 +137,7 @@ begin
     filled := rowhouse.find_referenced(app, proof, asked -> 'sets', filled);
   end if;
   select matching.ids, matching.total into ids, total from find.page(app, entered.person,
-    entered.terms, null, asked, filled, skipped + most + 1, null) as matching;
+    entered.terms, null, asked, filled, skipped + max_rows + 1, null) as matching;
   -- The list of sources keeps the order of the ids.
   execute format('select array_agg("$t"."id"), string_agg("$t"."$state", ''''::bytea),'
     ' coalesce(sum("$t"."$size"), 0), %1$s, min("$t"."$keys"), array_agg("$t"."$text")'
@@ -157,8 +158,8 @@ begin
     case when is_short and picked = '{}' then format(' cross join lateral (select %s) as "$o"',
       entered.terms ->> 'outputs') end,
     entered.terms ->> 'read')
-  into ids, states, size, refs, keys, texts using app, entered.person, ids[skipped + 1:], most;
-  returned := least(most, coalesce(cardinality(ids), 0));
+  into ids, states, size, refs, keys, texts using app, entered.person, ids[skipped + 1:], max_rows;
+  returned := least(max_rows, coalesce(cardinality(ids), 0));
   if related is not null and returned > 0 then
     members := rowhouse.find_related(app, proof, related, ids[1:returned], refs[1:returned]);
     -- The page ends before a row whose related rows are larger than a response.
@@ -192,8 +193,8 @@ begin
       to_json(array_prepend(asked ->> 'cursor', keys))::text, 'UTF8'), 'base64'),
       E'+/=\n', '-_'), '"');
   end if;
-  return concat(tag, '{"rows":[', page, '],"limit":', most, ',"offset":', skipped, ',"hasMore":',
-    case when next <> 'null' then 'true' else 'false' end, ',"next":', next,
+  return concat(tag, '{"rows":[', page, '],"limit":', max_rows, ',"offset":', skipped,
+    ',"hasMore":', case when next <> 'null' then 'true' else 'false' end, ',"next":', next,
     case when asked ? 'counted' then concat(',"count":', coalesce(total::text, 'null')) end, '}');
 end
 $$;

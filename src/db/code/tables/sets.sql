@@ -1,10 +1,9 @@
 -- Functions of all tables. Each builds its statements from the terms of a column set
--- (src/tables/sql/functions/terms_body.ts), so that a session keeps nothing of a table that it
--- used. They belong to rowhouse_tenant, so that row security applies, and only they use the
--- functions here.
+-- (src/tables/sql/functions/terms_body.ts), so that a session keeps no plan for a table. They belong
+-- to rowhouse_tenant, so that row security applies.
 
--- What the kind of a column says about "$value" in statements (src/db/code/kind_terms.ts). The column
--- is one of "queried" in the terms of a set.
+-- A term of the kind of a column, about "$value" in statements (src/db/code/kind_terms.ts). The
+-- column is one of "queried" in the terms of a set.
 create function rowhouse.kind_term(item jsonb, term text) returns text
 language plpgsql immutable set search_path = pg_catalog, pg_temp as $$
 begin
@@ -68,8 +67,8 @@ begin
 end
 $$;
 
--- The terms of a set, with those of writes if the scopes have the bit of writes; null for an unknown
--- set.
+-- The terms of a set, with those of writes if the scopes have the bit of writes; null for an
+-- unknown set.
 create function rowhouse.read_terms(set_name text, wanted smallint) returns jsonb
 language plpgsql stable set search_path = pg_catalog, pg_temp as $$
 begin

@@ -296,8 +296,8 @@ end
 $$;
 
 -- Changes locked rows, all at once or one by one, so that the first error of a row counts. An error
--- has the position of its row in the request, from 0. The only body of a list is that of all rows;
--- their texts are then not returned, and the limit is that of each.
+-- has the position of its row in the request, from 0. One body for several rows is the body of
+-- each. Their texts are then not returned, and "max_bytes" limits each row.
 create function rowhouse.change_each(app uuid, person uuid, terms jsonb, ids uuid[], bodies jsonb,
   positions int4[], bytes numeric, max_bytes bigint, are_compared boolean,
   checks_references boolean, out texts text[], out is_changed boolean[])
@@ -524,7 +524,7 @@ begin
     return write.response;
   end if;
   terms := write.terms;
-  -- What no row can fulfill is an error without rows, too.
+  -- A body that no row can fulfill is an error even if no row matches.
   perform rowhouse.reject_closed(write.person, terms ->> 'closed', bodies);
   perform rowhouse.reject_references(app, write.person, terms -> 'references', '{null}', bodies);
   found_rows := rowhouse.hold_found(app, proof, write.person, terms, 'from', plan::jsonb, given,
@@ -738,8 +738,8 @@ begin
       is_last := total = 1;
       is_tried := false;
       met_ids := null;
-      -- All rules of new rows are compared before the first insert, so that no row of the list allows
-      -- another one.
+      -- All rules of new rows are compared before the first insert, so that no row of the list
+      -- allows another one.
       denied := '{}';
       while is_person and done < total loop
         select array_agg(ids[nth] order by n), jsonb_agg(bodies -> (nth - 1) order by n)

@@ -1,6 +1,6 @@
 /**
- * The end of a body that has found the ids of a page: it builds the rows within the byte limits, the cursor of the next page and
- * the envelope. Its variables are those of {@linkcode PAGE_VARIABLES}; the body sets `$ids`, `$returned`, `$size`, and the request's
+ * Parts of the body of the walk: related rows, the cursor of the next page and the envelope; rowhouse.build_page builds the rows of a large
+ * page. The variables are those of {@linkcode PAGE_VARIABLES}; the body sets `$ids`, `$returned`, `$size`, and the request's
  * `$limit`, `$offset` and `$picked`, and for related rows `$related` and the references of each row.
  *
  * @module

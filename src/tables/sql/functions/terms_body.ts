@@ -69,7 +69,7 @@ function makeTerms(table: ServedSet): Terms {
   };
 }
 
-/** A read has no use for the terms of writes: each has the time to parse them. */
+/** Reads do not need the terms of writes, and would take time to parse them. */
 export function termsBody(table: ServedSet): string {
   return `begin
   perform ${mark("$writes$", writeTerms(table))};

@@ -36,7 +36,7 @@ type Column = {
   readonly key?: string;
 };
 
-export type WriteTerms = {
+type WriteTerms = {
   /** The names of all columns of the set, and of those that a change sets to its time. */
   readonly names: readonly string[];
   readonly times?: readonly string[];

@@ -1,0 +1,37 @@
+/** What a session is estimated to keep: the functions that it has called, and each table once. */
+import { expect, test } from "bun:test";
+import { DIALECTS, type Dialect } from "../db/mod.ts";
+import { makeMemory } from "../db/pool/affinity.ts";
+import { ALL_ENDPOINTS, callText, type Endpoint, isShared } from "../tables/catalog/mod.ts";
+import { estimateKept } from "./kept.ts";
+
+const TABLE_BYTES = 46_000;
+
+function estimate(names: readonly string[], endpoints: readonly Endpoint[], dialect: Dialect) {
+  const memory = makeMemory();
+  for (const name of names) {
+    const set = { name, columns: [] };
+    const texts = Object.fromEntries(
+      ALL_ENDPOINTS.map((endpoint) => [endpoint, callText(set, endpoint, dialect)]),
+    ) as Record<Endpoint, string>;
+    const kept = estimateKept(set, { texts, dialect });
+    for (const endpoint of endpoints) memory.touch(kept[endpoint]);
+  }
+  return memory.bytes();
+}
+
+const SHARED = ALL_ENDPOINTS.filter((endpoint) => isShared(endpoint));
+
+test("of functions of all tables only the tables, each once", () => {
+  expect(SHARED.length).toBeGreaterThan(5);
+  for (const endpoint of SHARED)
+    expect(estimate(["a", "b", "a"], [endpoint], DIALECTS.plain)).toBe(2 * TABLE_BYTES);
+  expect(estimate(["a", "b"], SHARED, DIALECTS.plain)).toBe(2 * TABLE_BYTES);
+});
+
+test("of a table's own functions also their plans, for each table", () => {
+  const one = estimate(["a"], ["get"], DIALECTS.plain);
+  expect(one).toBeGreaterThan(2 * TABLE_BYTES);
+  expect(estimate(["a", "b"], ["get"], DIALECTS.plain)).toBe(2 * one);
+  expect(estimate(["a"], ["update_many"], DIALECTS.citus)).toBeGreaterThan(one);
+});
