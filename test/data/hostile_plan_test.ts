@@ -77,6 +77,8 @@ testUnlessCitus("a cluster has no query functions")(
     expect(found.filter(isOfOther)).toEqual([]);
     expect(found[0]).toContain('"title":"mine"');
     expect(found.filter((text) => /"count":(?![01]\b|null)/.test(text))).toEqual([]);
+    const isOfSql = (_: string, nth: number) => /condition is .*SQL/.test(LISTS[nth]?.[0] ?? "");
+    expect(found.filter(isOfSql).filter((text) => text.includes('{"rows":'))).toEqual([]);
     const sets = found.slice(LISTS.findIndex(([name]) => name === "whose set is as it should be"));
     expect(sets[0]).toContain('"title":"mine"');
     expect(sets.filter((text) => text.includes("mine")).length).toBeLessThan(8);
