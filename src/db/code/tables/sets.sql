@@ -1,6 +1,6 @@
 -- Functions of all tables. Each builds its statements from the terms of a column set
--- (src/tables/sql/functions/terms_body.ts), so that a session keeps no plan for a table. They belong
--- to rowhouse_tenant, so that row security applies.
+-- (src/tables/sql/functions/terms_body.ts), so that a session keeps no plan for a table. They
+-- belong to rowhouse_tenant, so that row security applies.
 
 -- A term of the kind of a column, about "$value" in statements (src/db/code/kind_terms.ts). The
 -- column is one of "queried" in the terms of a set.
