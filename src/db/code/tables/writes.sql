@@ -761,7 +761,14 @@ begin
               from rowhouse.find_met(app, write.person, terms, target.types, target.rows,
                 target.match, bodies, false);
           end if;
-          is_last := is_tried or cardinality(met_ids) = total;
+          places := array(select listed.nth from unnest(sequence) with ordinality as listed (nth, n)
+            left join unnest(met_places) as known (nth) using (nth)
+            where texts[listed.nth] is null and known.nth is null order by n);
+          is_last := places = '{}' or is_tried and is_alone;
+          if is_tried and not is_last then
+            -- Another upsert can be creating the row again, and waits for keys in their order.
+            raise serialization_failure using message = 'a row was deleted in between';
+          end if;
           if is_last then
             locked := rowhouse.lock_set_rows(app, terms, met_ids, 'no key update');
             if cardinality(locked.held) < cardinality(met_ids) then
@@ -770,10 +777,9 @@ begin
               raise serialization_failure using message = 'a row is gone';
             end if;
             bytes := locked.bytes;
+            places := array(select nth from unnest(sequence) with ordinality as listed (nth, n)
+              where texts[nth] is null order by n);
           end if;
-          places := array(select listed.nth from unnest(sequence) with ordinality as listed (nth, n)
-            left join unnest(met_places) as known (nth) using (nth)
-            where texts[listed.nth] is null and (is_last or known.nth is null) order by n);
         end if;
         on_conflict := format('on conflict (%s) where %s ', target.conflict, target.rows)
           || case when is_last then format('do update set %1$I = "$t".%1$I where set_config(
