@@ -31,7 +31,7 @@ export type ImportPlan = ArchivedHistory & {
   notes: string[];
 };
 
-export type ImportOptions = {
+type ImportOptions = {
   path: string;
   slug: string;
   /** Whether the operator selected an existing app. */

@@ -1,6 +1,5 @@
 /** Restores an app from its archive, with the same ids, on this or another service. @module */
 import { type Database, ViolationError } from "../db/mod.ts";
-import { Problem } from "../problem.ts";
 import {
   type ArchivedApp,
   createApp,
@@ -132,6 +131,7 @@ function checkDigests(found: TableDigests, wanted: TableDigests): void {
 /** Adds to the error how to remove the incomplete app. */
 function explainRest(error: unknown, slug: string): unknown {
   const rest = `App ${slug} is incomplete and stays disabled: delete it with rowhouse admin delete-app ${quoteForShell(slug)}, then import again`;
-  if (!(error instanceof ArchiveError || error instanceof Problem)) return error;
+  // Also after a signal: the command has an error of its own for it.
+  if (!(error instanceof Error)) return error;
   return Object.assign(error, { message: `${error.message}\n${rest}` });
 }
