@@ -20,7 +20,7 @@ function isFileError(error: unknown): error is Error {
 }
 
 const FILE_ERRORS = new Set(
-  "EACCES EDQUOT EISDIR EIO ELOOP ENAMETOOLONG ENOENT ENOSPC ENOTDIR EPERM EROFS".split(" "),
+  "EACCES EDQUOT EEXIST EISDIR EIO ELOOP ENAMETOOLONG ENOENT ENOSPC ENOTDIR EPERM EROFS".split(" "),
 );
 
 function describeFileError({ message }: Error): string {
