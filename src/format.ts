@@ -28,7 +28,7 @@ export const FORMATS = {
   migration: { file: "`migrations/NNNN_<name>.sql`", names: "the first line", current: 2 },
   dev: {
     file: "`.rowhouse/`, the folder of `rowhouse dev`",
-    names: "`version` in `secrets.json` and `dev.json`",
+    names: "`version` in `secrets.json`, `dev.json` and `changes.json`",
     current: 1,
   },
 } as const satisfies Readonly<Record<string, Format>>;

@@ -80,11 +80,10 @@ describe("dev with apps in rowhouse.json", () => {
     expect(dev.output()).toContain("../mate 2:   http://crm.rowhouse.localhost:5173\n");
     const text = CONTACTS.replace("name:", "label:");
     writeFileSync(join(crm(), "schema/mod.ts"), schemaText(text));
-    const advice = /^(.*): Not pushed: .* run rowhouse (db rename contacts\.name label --to dev);/m;
+    const advice =
+      /^(.*): Not pushed: .* run rowhouse (db rename contacts\.name label --to dev --yes);/m;
     const [, folder = "", command = ""] = await dev.until(advice);
-    const renamed = await runCommand([...command.split(" "), "--yes"], {
-      folder: join(wiki(), folder),
-    });
+    const renamed = await runCommand(command.split(" "), { folder: join(wiki(), folder) });
     expect(renamed).toMatchObject({ code: 0, out: expect.stringContaining("Applied") });
     expect((await callDev(crm(), "/v1/data/db/contacts")).json).toMatchObject({
       rows: [{ label: "Ada" }],

@@ -106,8 +106,9 @@ test("the command that dev prints works, and --to dev in commands for schema and
   write("schema/mod.ts", toSchema("heading: t.string()"));
   const [, printed = ""] = await dev.until(/To rename the column, run rowhouse (.*?);/);
   const env = toEnv(url, key);
-  const renamed = await runCommand([...printed.split(" "), "--yes"], { folder, env });
-  expect([printed, renamed]).toMatchObject(["db rename notes.title heading --to dev", { code: 0 }]);
+  const renamed = await runCommand(printed.split(" "), { folder, env });
+  const command = "db rename notes.title heading --to dev --yes";
+  expect([printed, renamed]).toMatchObject([command, { code: 0 }]);
   const rows = await runCommand(["data", "export", "notes", "--to", "dev"], { folder });
   expect(rows.out).toMatch(/^id,heading\r\n\S+,kept\r\n$/);
 
@@ -115,7 +116,7 @@ test("the command that dev prints works, and --to dev in commands for schema and
   write("schema/mod.ts", toSchema("heading: t.string(), done: t.boolean()"));
   await dev.until(/add column notes\.done/);
   write("schema/mod.ts", toSchema("title: t.string(), done: t.boolean()"));
-  await dev.until(/rename notes\.heading title --to dev;/);
+  await dev.until(/rename notes\.heading title --to dev --yes;/);
   const short = ["db", "rename", "notes.heading", "title", "--yes"];
   expect(await runCommand(short, { folder, env })).toMatchObject({ code: 0 });
   expect(existsSync(join(folder, "schema/migrations"))).toBe(false);

@@ -17,7 +17,7 @@ function openDev(fetch: (request: Request) => Promise<Response>): Service {
   const people = makeTestPeople({ config: { IDENTITY_SECRET: ["a".repeat(32)] } } as never);
   const definition = definitionOf(defineSchema({ todos }));
   const apps = [{ people, explainer: makeExplainer("wiki", () => definition) }];
-  return makeDevService({ fetch } as unknown as Service, { apps, onApplied: () => undefined });
+  return makeDevService({ fetch } as unknown as Service, { apps });
 }
 
 /** The message of a response of the table to a member. */

@@ -119,7 +119,7 @@ test("an edit that may be a rename is pushed only after a decision", async () =>
   const dev = await startDev(renaming.folder);
   edit(TODOS.replace("todos", "tasks"));
   await dev.until(
-    /Not pushed: tasks may be the new name of todos.*db rename todos tasks --to dev;/,
+    /Not pushed: tasks may be the new name of todos.*db rename todos tasks --to dev --yes;/,
   );
   const renamed = await runCommand(
     ["db", "rename", "todos", "tasks", "--to", "dev", "--yes"],
@@ -131,7 +131,7 @@ test("an edit that may be a rename is pushed only after a decision", async () =>
   await dev.until(/add column tasks\.done/);
 
   edit("{ tasks: { title: t.string().required(), ready: t.boolean() } }");
-  await dev.until(/Not pushed: tasks\.ready .*db rename tasks\.done ready --to dev;/);
+  await dev.until(/Not pushed: tasks\.ready .*db rename tasks\.done ready --to dev --yes;/);
   const pushed = await runCommand(["db", "push"], renaming);
   expect(pushed.out).toContain("add column tasks.ready");
   await dev.until(/Not pushed: tasks\.ready [\s\S]*\nNothing to do/);
@@ -154,14 +154,30 @@ test("an edit that may be a rename is pushed only after a decision", async () =>
   expect((await callDev(renaming.folder, "/v1/data/db/tasks")).status).toBe(200);
   const dropped = await runCommand(command.split(" "), renaming);
   expect(dropped.err).toMatch(
-    /Wrote 1 row of tasks to \.rowhouse\/dropped\/\S+\.ndjson\. To import them,/,
+    /Wrote 1 row of tasks to \.rowhouse\/dropped\/\S+\.ndjson\. To import them as new rows,/,
   );
   await dev.until(/this drops tasks [\s\S]*\nNothing to do/);
   expect((await callDev(renaming.folder, "/v1/data/db/tasks")).status).toBe(404);
   expect(await dev.kill("SIGINT")).toBe(0);
 });
 
-test("on a terminal dev asks before rows go, and an edit ends the question", async () => {
+test("a push that waits for an answer is not repeated by the changes that it made", async () => {
+  const schema = (kind: string, value: string) =>
+    schemaText(
+      `{ todos: t.model({ hours: t.${kind}() }).allow("member", { read: { hours: ${value} } }) }`,
+    );
+  using held = makeProject({ "schema/mod.ts": schema("string", '"a"') });
+  const dev = await startDev(held.folder);
+  expect((await callDev(held.folder, "/v1/data/db/todos", { hours: "abc" })).status).toBe(201);
+  held.write("schema/mod.ts", schema("number", "1"));
+  await dev.until(/Not pushed: this drops todos\.hours/);
+  // Longer than the time after which another command's changes are noticed.
+  await Bun.sleep(3000);
+  expect(dev.output().match(/Not pushed/g)).toHaveLength(1);
+  expect(await dev.kill("SIGTERM")).toBe(0);
+});
+
+test("on a terminal dev asks before it drops rows, and an edit ends the question", async () => {
   using asking = makeProject({ "schema/mod.ts": schemaText(TODOS) });
   const rows = "/v1/data/db/todos";
   const dev = startOnTerminal(["dev", "--port", "0"], asking);
@@ -171,11 +187,15 @@ test("on a terminal dev asks before rows go, and an edit ends the question", asy
   await dev.until(/Drop todos\.title \(1 value\)\? \[y\/N\] $/m);
   asking.write("schema/mod.ts", schemaText(TODOS));
   await dev.until(/Drop todos[\s\S]*Nothing to do/);
-  asking.write("schema/mod.ts", schemaText("{ todos: { name: t.string() } }"));
+  asking.write("schema/mod.ts", schemaText(TODOS.replace("}", ", n: t.number() }")));
+  await dev.until(/add column todos\.n$/m);
+  asking.write("schema/mod.ts", schemaText("{ todos: { name: t.string(), m: t.number() } }"));
   await dev.until(
     /Rename todos\.title to todos\.name, or drop todos\.title\? \[rename\/drop\/N\] $/m,
   );
   dev.type("drop\n");
+  await dev.until(/Rename todos\.n to todos\.m, or drop todos\.n\? \[rename\/drop\/N\] $/m);
+  dev.type("rename\n");
   await dev.until(
     /Drop todos\.title \(1 value\)\? \[y\/N\] [\s\S]*Drop todos\.title \(1 value\)\? \[y\/N\] $/m,
   );

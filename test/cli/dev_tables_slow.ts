@@ -1,8 +1,18 @@
 /** The tables of `dev` follow the schema file and a teammate's migrations: two services, that of `dev` and a shared one. `dev`'s push runs in this process. */
 import { afterAll, beforeAll, beforeEach, expect, test } from "bun:test";
-import { cpSync, existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import {
+  chmodSync,
+  cpSync,
+  existsSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
 import { join } from "node:path";
 import { readArguments } from "../../src/cli/arguments.ts";
+import { replaceFormerJournal } from "../../src/cli/db/dev_changes.ts";
 import { type Answers, NO_ANSWERS } from "../../src/cli/db/dev_plan.ts";
 import { devCommand } from "../../src/cli/dev/mod.ts";
 import { pushOnce } from "../../src/cli/dev/push.ts";
@@ -70,18 +80,20 @@ function pull(): void {
   cpSync(join(mate.folder, "schema"), join(mine.folder, "schema"), { recursive: true });
 }
 /** A save in `dev`: what it prints. */
-async function dev(answers: Partial<Answers> = {}): Promise<string> {
+async function dev(answers: Partial<Answers> = {}, schema?: string): Promise<string> {
   let printed = "";
   const print = (line: string) => {
     printed += `${line.replaceAll(t0, "todos")}\n`;
   };
-  const terminal = {
-    ...{ print, warn: print, printData: print, spin: () => () => undefined, canAsk: false },
-    ...{ ask: async () => undefined, flush: async () => undefined },
-  };
+  const terminal = { ...SILENT, print, warn: print };
   await pushOnce(
-    { args: readArguments(devCommand, []), env: {}, folder: mine.folder, terminal },
-    join(mine.folder, "schema/mod.ts"),
+    {
+      args: readArguments(devCommand, schema ? ["--schema", schema] : []),
+      env: {},
+      folder: mine.folder,
+      terminal,
+    },
+    join(mine.folder, schema ?? "schema/mod.ts"),
     {
       config: readSettings({ PREVIEW: "browser" }),
       target: { url: local.service.url, key: local.app.key, isDev: true },
@@ -92,7 +104,12 @@ async function dev(answers: Partial<Answers> = {}): Promise<string> {
   );
   return printed.replaceAll(/^Wrote \.rowhouse\/types.*\n$/gm, "");
 }
-const DROP: Partial<Answers> = { isSeparate: true, drops: "all" };
+const SILENT = {
+  ...{ print: () => undefined, warn: () => undefined, printData: () => undefined },
+  ...{ spin: () => () => undefined, canAsk: false },
+  ...{ ask: async () => undefined, flush: async () => undefined },
+};
+const DROP: Partial<Answers> = { separate: "all", drops: "all" };
 const HELD = "dev serves the last good schema";
 /** The rows in the files of dropped rows. */
 function dropped(): Row[] {
@@ -115,10 +132,11 @@ async function create(row: Row, table = t0): Promise<void> {
   const { status } = await local.service.call(local.app, `/v1/data/db/${table}`, call);
   expect(status).toBe(201);
 }
-async function rows(table = t0): Promise<Row[]> {
+async function list(table = t0): Promise<Row[]> {
   const { json } = await local.service.call(local.app, `/v1/data/db/${table}`);
-  return (json as { rows: Row[] }).rows.map(toValues);
+  return (json as { rows: Row[] }).rows;
 }
+const rows = async (table = t0) => (await list(table)).map(toValues);
 const migrations = () => readdirSync(join(mine.folder, "schema/migrations"));
 
 test("renames and conversions of a teammate keep dev's rows, and a drop waits for an answer", async () => {
@@ -176,6 +194,9 @@ test("a removed table is written to a file that the printed command imports", as
   edit(mine, "{ $2: { a: t.string() } }");
   expect(await dev()).toContain("this drops todos (1 row). To drop it,");
   const printed = await dev(DROP);
+  expect(printed).toContain(
+    "To import them as new rows, with new ids, declare todos again and run rowhouse",
+  );
   const [, command = ""] =
     /run rowhouse (data import .*) --to dev/.exec(printed.replaceAll("todos", t0)) ?? [];
   expect(printed).toContain("drop table todos");
@@ -186,6 +207,10 @@ test("a removed table is written to a file that the printed command imports", as
   expect(imported).toMatchObject({ code: 0 });
   expect(await rows()).toEqual([{ titel: "Milk" }]);
   expect(await rows(`${t0}2`)).toEqual([{ a: "A", to: null }]);
+  edit(mine, "{ $: { titel: t.string().required() } }");
+  expect(await dev(DROP)).toContain(
+    "declare todos2 again, import dropped rows of todos first, and run",
+  );
 });
 
 test("the file has all rows, also those beyond a page that their size cuts", async () => {
@@ -193,26 +218,148 @@ test("the file has all rows, also those beyond a page that their size cuts", asy
   await dev();
   for (let n = 0; n < 150; n++) await create({ a: `${n}${"x".repeat(60_000)}` }, `${t0}2`);
   edit(mine, "{ $: { titel: t.string().required() } }");
+  const [first] = await list(`${t0}2`);
   const before = dropped().length;
-  expect(await dev(DROP)).toContain("drop table todos2");
-  expect(dropped().length - before).toBe(150);
+  const { fetch } = globalThis;
+  let isDeleted = false;
+  globalThis.fetch = Object.assign(async (...request: Parameters<typeof fetch>) => {
+    if (!isDeleted && /offset=[1-9]/.test(String(request[0]))) {
+      isDeleted = true;
+      const path = `/v1/data/db/${t0}2/${first?.["id"]}`;
+      await local.service.call(local.app, path, { method: "DELETE" });
+    }
+    return await fetch(...request);
+  }, fetch);
+  try {
+    expect(await dev(DROP)).toContain("drop table todos2");
+  } finally {
+    globalThis.fetch = fetch;
+  }
+  expect(isDeleted).toBe(true);
+  expect(new Set(dropped().map(({ a }) => a)).size - before).toBe(150);
+});
+
+test.each([
+  {
+    name: "is a link that leads out of the project",
+    make: (path: string) => symlinkSync(mate.folder, path),
+    says: ".rowhouse/dropped is a link that leads out of the project",
+  },
+  {
+    name: "is a file",
+    make: (path: string) => writeFileSync(path, ""),
+    says: "Cannot read or write a file: EEXIST",
+  },
+])("nothing is dropped if the folder of dropped rows $name", async ({ make, says }) => {
+  make(join(mine.folder, ".rowhouse/dropped"));
+  edit(mine, "{ $2: { a: t.string() } }");
+  expect(await dev(DROP)).toContain(says);
+  expect(await rows()).toEqual([{ titel: "Milk" }]);
+});
+
+test("nothing is dropped if a newer release has written the file of changes", async () => {
+  mine.write(".rowhouse/changes.json", '{"version":9,"changes":[]}');
+  edit(mine, "{ $2: { a: t.string() } }");
+  expect(await dev(DROP)).toContain("Cannot use .rowhouse/changes.json: it has version 9");
+  expect(await rows()).toEqual([{ titel: "Milk" }]);
+});
+
+test("files of 0.1 that cannot be read stay, and do not stop dev", async () => {
+  mine.write(".rowhouse/migrations/0001_a.sql", "");
+  const file = join(mine.folder, ".rowhouse/migrations/0001_a.sql");
+  writeFileSync(file, new Uint8Array([0xff]));
+  const said: string[] = [];
+  const terminal = { ...SILENT, warn: (line: string) => void said.push(line) };
+  await replaceFormerJournal({ folder: mine.folder, terminal });
+  expect(said.join()).toContain("no longer uses .rowhouse/migrations");
+  expect(existsSync(file)).toBe(true);
+});
+
+test("commands plan and make the drops and conversions of dev, whatever the host of its database", async () => {
+  const start = "titel: t.string().required()";
+  const role = (columns: string) =>
+    `{ $: t.model({ ${columns} }).allow("member", { read: { hours: "5" } }) }`;
+  edit(mine, role(`${start}, hours: t.string(), x: t.string()`));
+  await dev();
+  await create({ titel: "Tea", hours: "5", x: "X" });
+  const { url: baseUrl, database } = local.service;
+  const person = { email: "", password: "" };
+  const file = {
+    ...{ baseUrl, gatewayUrl: baseUrl, identityUrl: baseUrl, identitySecrets: [] },
+    ...{ app: local.app.slug, apiKey: local.app.key, admin: person, user: person },
+    // As of `dev --database`: not a host of this machine by its name.
+    databaseUrl: database.adminUrl.replace(/(?<=@)[^:]+/, "0.0.0.0"),
+  };
+  mine.write(".rowhouse/dev.json", JSON.stringify(file));
+  chmodSync(join(mine.folder, ".rowhouse/dev.json"), 0o600);
+  const run = (...words: string[]) => runHere([...words, "--to", "dev"], mine);
+  edit(mine, role(`${start}, hours: t.number()`).replace('"5"', "5"));
+  for (const [words, code] of [
+    [["db", "plan"], 0],
+    [["db", "check"], 3],
+    [["db", "push", "--dry-run"], 0],
+  ] as const) {
+    const planned = await run(...words);
+    expect(planned).toMatchObject({ code });
+    expect(planned.out).toContain(`drop column ${t0}.x`);
+    expect(planned.out).toContain(`change column ${t0}.hours from string to number`);
+  }
+  expect(await rows()).toContainEqual({ titel: "Tea", hours: "5", x: "X" });
+  expect(await run("db", "push")).toMatchObject({ code: 1 });
+  expect(await run("db", "push", "--yes")).toMatchObject({ code: 0 });
+  expect(await rows()).toContainEqual({ titel: "Tea", hours: 5 });
 });
 
 test("a name that may be a new one waits for an answer: a rename, or a drop and an addition", async () => {
   edit(mine, "{ $: { title: t.string().required() } }");
   const held = await dev();
   expect(held).toContain("todos.title may be the new name of todos.titel");
-  expect(held).toContain("run rowhouse db rename todos.titel title --to dev;");
+  expect(held).toContain("run rowhouse db rename todos.titel title --to dev --yes;");
   expect(held).toContain("run rowhouse db push --to dev --yes");
   expect(await rows()).toEqual([{ titel: "Milk" }]);
   const rename = { from: `${t0}.titel`, to: `${t0}.title` };
   expect(await dev({ renames: [rename] })).toContain("rename column todos.titel to title");
   expect(await rows()).toEqual([{ title: "Milk" }]);
   edit(mine, "{ $: { name: t.string() } }");
-  expect(await dev({ isSeparate: true })).toContain("this drops todos.title (1 value)");
+  expect(await dev({ separate: "all" })).toContain("this drops todos.title (1 value)");
   expect(await dev(DROP)).toContain("add column todos.name");
   expect(await rows()).toEqual([{ name: null }]);
   expect(dropped()).toEqual([{ title: "Milk" }]);
+});
+
+test("a drop of one name leaves the other candidates open", async () => {
+  edit(mine, "{ $: { titel: t.string().required(), n: t.number() } }");
+  await dev();
+  edit(mine, "{ $: { title: t.string().required(), m: t.number() } }");
+  const held = await dev({ separate: [{ from: `${t0}.titel`, to: `${t0}.title` }], drops: "all" });
+  expect(held).toStartWith("Not pushed: todos.m may be the new name of todos.n");
+  expect(held).not.toContain("todos.title ");
+});
+
+test("the printed commands have the schema file of --schema", async () => {
+  const edited = "{ $: { title: t.string().required() } }".replace("$", t0);
+  mine.write("app/s.ts", schemaText(edited));
+  const held = await dev({}, "app/s.ts");
+  expect(held.match(/--to dev --yes --schema app\/s\.ts/g)).toHaveLength(2);
+  expect(await dev({ separate: "all" }, "app/s.ts")).toContain(
+    "db push --to dev --yes --schema app/s.ts:",
+  );
+});
+
+test("a table that another one references is dropped with the references", async () => {
+  const comments = "$2: { todo: t.ref('$') }";
+  edit(mine, `{ $: { titel: t.string().required() }, ${comments} }`);
+  await dev();
+  const [todo] = await list();
+  await create({ todo: todo?.["id"] }, `${t0}2`);
+  edit(mine, `{ $: { titel: t.string().required(), x: t.string().required() }, ${comments} }`);
+  expect(await dev()).toContain(
+    "this drops todos2.todo (1 value) and todos (1 row). To drop them,",
+  );
+  expect(await dev(DROP)).not.toContain("Not pushed");
+  expect(await rows()).toEqual([]);
+  const [comment] = await local.service.query<Row>(`select todo from data."${t0}2"`);
+  expect(comment).toEqual({ todo: null });
 });
 
 test("a migration that dev has made itself changes nothing", async () => {
@@ -284,7 +431,7 @@ test("a checkout of another branch offers the rename back", async () => {
   rmSync(join(mine.folder, "schema"), { recursive: true });
   cpSync(main, join(mine.folder, "schema"), { recursive: true });
   rmSync(main, { recursive: true });
-  expect(await dev()).toContain("db rename todos.title titel --to dev;");
+  expect(await dev()).toContain("db rename todos.title titel --to dev --yes;");
   expect(await dev({ renames: [{ from: `${t0}.title`, to: `${t0}.titel` }] })).toContain("rename");
   pull();
   expect(await dev()).toContain("rename column todos.titel to title");
@@ -292,27 +439,46 @@ test("a checkout of another branch offers the rename back", async () => {
 });
 
 test("rules stay while a decision is open, and follow the schema after it", async () => {
-  const table = (columns: string, rules: string) =>
-    edit(mine, `{ $: t.model({ ${columns} }).allow("member", { read: ${rules} }) }`);
-  const hasRules = async () => {
+  const schema = (columns: string, rules: string, more = "") =>
+    edit(mine, `{ $: t.model({ ${columns} }).allow("member", { read: ${rules} })${more} }`);
+  const rulesOf = async (table = t0) => {
     const [found] = await local.service.query<{ rules: string }>(
       "select definition ->> 'rules' as rules from rowhouse.registrations where table_name = $1",
-      [t0],
+      [table],
     );
     return found?.rules ?? "none";
   };
-  table("titel: t.string().required(), done: t.boolean()", "{ done: true }");
+  schema("titel: t.string().required(), done: t.boolean()", "{ done: true }");
   await dev();
   await create({ titel: "Tea", done: true });
-  expect(await hasRules()).toContain("done");
-  table("title: t.string().required()", "true");
+  expect(await rulesOf()).toContain("done");
+  schema("title: t.string().required()", "true");
   const rename = { from: `${t0}.titel`, to: `${t0}.title` };
   expect(await dev({ renames: [rename] })).toContain("this drops todos.done (1 value)");
   expect(await rows()).toContainEqual({ title: "Tea", done: true });
-  expect(await hasRules()).toContain("done");
+  expect(await rulesOf()).toContain("done");
   expect(await dev(DROP)).toContain("drop column todos.done");
-  expect(await hasRules()).toContain("member");
+  expect(await rulesOf()).toContain("member");
   expect(dropped()).toContainEqual({ title: "Tea", done: true });
+
+  // A type that rules use: values that do not convert are known before rows are in a file.
+  const other = ', $2: t.model({ a: t.string() }).allow("lead", { read: { a: "A" } })';
+  schema("title: t.string().required(), hours: t.string()", '{ hours: "abc" }', other);
+  await dev();
+  await create({ title: "Hay", hours: "abc" });
+  const files = dropped();
+  schema("title: t.string().required(), hours: t.number()", "true", other);
+  expect(await dev()).toContain("this drops todos.hours (1 value)");
+  expect(await rulesOf()).toContain("abc");
+  expect(dropped()).toEqual(files);
+
+  // Rules of what is dropped end, those of another table stay.
+  schema("title: t.string().required(), x: t.date().required()", "true", other);
+  expect(await dev({ drops: [`${t0}.hours`] })).toContain("this drops todos (3 rows)");
+  expect([await rulesOf(), await rulesOf(`${t0}2`)]).toEqual([
+    "none",
+    expect.stringContaining("lead"),
+  ]);
 });
 
 test("what another app uses stays", async () => {

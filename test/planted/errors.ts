@@ -269,6 +269,20 @@ export const ERRORS: readonly PlantedError[] = [
     test: "test/cli/dev_tables_slow.ts",
   },
   {
+    name: "dev removes the rules while a decision is open",
+    file: "src/cli/db/dev_tables.ts",
+    text: "await following.restoreRules?.()",
+    error: "await Promise.resolve()",
+    test: "test/cli/dev_tables_slow.ts",
+  },
+  {
+    name: "dev repeats a push that waits for an answer because of its own changes",
+    file: "src/cli/dev/push.ts",
+    text: "heldAt = checksum;",
+    error: "",
+    test: "test/cli/dev_slow.ts",
+  },
+  {
     name: "dev fails at a malformed Host header",
     file: "src/cli/dev/explain_forbidden.ts",
     text: "splitTarget(request.url).path",

@@ -11,17 +11,17 @@ import { type Declared, mergeDeclared } from "../../tables/plan/merge_table.ts";
 export type Answers = {
   /** The accepted renames. */
   readonly renames: readonly Rename[];
-  /** Whether all other added names are new, and not those of removed ones. */
-  readonly isSeparate: boolean;
+  /** The rejected renames: the name is new, and not that of the removed part. */
+  readonly separate: readonly Rename[] | "all";
   /** The tables and columns whose rows can be dropped. */
   readonly drops: readonly string[] | "all";
 };
-export const NO_ANSWERS: Answers = { renames: [], isSeparate: false, drops: [] };
+export const NO_ANSWERS: Answers = { renames: [], separate: [], drops: [] };
 
 /** Names as in `todos` and `todos.title`. */
 export type Rename = { readonly from: string; readonly to: string };
 
-export type RenamePlan = {
+type RenamePlan = {
   changes: Change[];
   /** Those that a person must decide. */
   open: Rename[];
@@ -60,12 +60,14 @@ export function planRenames(
   // A teammate dropped the one and added the other.
   const isDecided = ({ from, to }: Rename) =>
     has(committed, to) && migrations.some((migration) => has(migration.definition, from));
-  const isAccepted = (rename: Rename) =>
-    answers.renames.some((other) => canonicalJson(other) === canonicalJson(rename));
+  const isIn = (list: Answers["separate"], rename: Rename) =>
+    list === "all" || list.some((other) => canonicalJson(other) === canonicalJson(rename));
   const candidates = findRenames(now, definition).filter((rename) => !isDecided(rename));
-  for (const rename of candidates.filter(isAccepted)) add(toChange(rename));
-  const open = candidates.filter((rename) => !isAccepted(rename));
-  return { changes, open: answers.isSeparate ? [] : open };
+  const [accepted = [], others = []] = [true, false].map((wanted) =>
+    candidates.filter((rename) => isIn(answers.renames, rename) === wanted),
+  );
+  for (const rename of accepted) add(toChange(rename));
+  return { changes, open: others.filter((rename) => !isIn(answers.separate, rename)) };
 }
 
 type Name = { table: string; column?: string };
@@ -154,7 +156,9 @@ function planColumn(
   const wanted = declared.columns.find(({ name }) => name === column);
   const isSame = wanted?.kind === own.kind && wanted.table === own.table;
   const isReference = own.table !== undefined || wanted?.table !== undefined;
-  if (wanted === undefined || unfit.has(`${table}.${column}`) || (!isSame && isReference))
+  // A table to which another column refers cannot be dropped.
+  const isUnfit = unfit.has(`${table}.${column}`) || unfit.has(own.table ?? "");
+  if (wanted === undefined || isUnfit || (!isSame && isReference))
     return [{ kind: "drop_column", table, column }];
   if (!isSame) return [{ kind: "retype_column", table, column, type: toColumnType(wanted) }];
   return (own.values ?? [])

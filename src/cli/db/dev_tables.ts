@@ -1,5 +1,5 @@
 /**
- * The tables of `dev` follow the schema file: renames, conversions and drops, then a push. Rows that go are first written to a
+ * The tables of `dev` follow the schema file: renames, conversions and drops, then a push. Dropped rows are first written to a
  * file. Without an answer nothing with rows is dropped, and `dev` serves the last good schema. Never for a shared service.
  *
  * @module
@@ -8,14 +8,19 @@ import { dirname, join, relative } from "node:path";
 import { call, type Database, quoteName } from "../../db/mod.ts";
 import { Problem } from "../../problem.ts";
 import { findAppId } from "../../records/apps/mod.ts";
-import type { Definition } from "../../schema/mod.ts";
+import {
+  checkRules,
+  type Definition,
+  readDefinition,
+  type TableDefinition,
+} from "../../schema/mod.ts";
 import { showCount } from "../../std/count.ts";
 import { quoteForShell } from "../../std/quote_shell.ts";
 import { compareJournal } from "../../tables/history/journal.ts";
 import { readJournal } from "../../tables/history/journal_files.ts";
 import { describeMerge, findMerge } from "../../tables/history/merged_files.ts";
-import { keepsValues, type OwnTable, readOwnTables } from "../../tables/mod.ts";
-import { type Change, changeDefinition } from "../../tables/plan/change.ts";
+import { keepsValues, type OwnTable, type PushBody, readOwnTables } from "../../tables/mod.ts";
+import { type Change, changeDefinition, changeTable } from "../../tables/plan/change.ts";
 import { findColumn, findTable } from "../../tables/plan/declared.ts";
 import { type Declared, withoutRules } from "../../tables/plan/merge_table.ts";
 import { EXIT, RejectedError, type Setting, type Terminal } from "../command.ts";
@@ -24,9 +29,10 @@ import { explain } from "../failures.ts";
 import type { Address } from "../settings.ts";
 import { isYes } from "../terminal.ts";
 import { describePush } from "./describe.ts";
-import { addDevChanges } from "./dev_changes.ts";
+import { addDevChanges, readDevChanges } from "./dev_changes.ts";
 import { type Answers, planChanges, planRenames, type Rename } from "./dev_plan.ts";
 import { DROPPED_FOLDER, keepRows } from "./dropped_rows.ts";
+import type { PushSteps } from "./history.ts";
 import { PROJECT_JOURNAL, readDeclared } from "./journal.ts";
 import type { Project } from "./project.ts";
 import { type ProjectPush, type PushTask, pushProject } from "./push.ts";
@@ -40,22 +46,30 @@ export type DevPush = Omit<PushTask, "prepare" | "destination" | "dryRun" | "def
   app: string;
   answers: Answers;
   print: (line: string) => void;
+  /** Gets the checksum of each migration before the push itself. */
+  onMigration?: ((checksum: string) => void) | undefined;
+  dryRun?: boolean;
 };
 
 /**
- * Pushes the schema to `dev`, after the changes that no push makes.
+ * Pushes the schema to `dev`, after the changes that no push makes; or plans both.
  *
- * @throws {UndecidedError} a name may be a new one, or rows would go
+ * @throws {UndecidedError} a name may be a new one, or rows would be dropped
  */
-export async function pushToDev(setting: Setting, task: DevPush): Promise<ProjectPush> {
-  const unfit: Unfit = new Map();
-  const kept = new Set<string>();
+export async function pushToDev(
+  setting: Setting,
+  { dryRun = false, ...task }: DevPush,
+): Promise<ProjectPush> {
+  const following: Following = { setting, task, dryRun, unfit: new Map(), kept: new Set() };
   for (;;) {
     try {
-      const prepare = (project: Project) => follow(project, { setting, task, unfit, kept });
-      return await pushProject(setting, { ...task, dryRun: false, prepare });
+      const prepare = (project: Project) => follow(project, following);
+      return await pushProject(setting, { ...task, dryRun, prepare });
     } catch (error) {
-      if (!addUnfit(error, task.definition, unfit)) throw error;
+      if (addUnfit(error, task.definition, following.unfit)) continue;
+      // People keep their rights until a decision. The first error is the one to report.
+      await following.restoreRules?.().catch(() => undefined);
+      throw error;
     }
   }
 }
@@ -65,9 +79,12 @@ type Unfit = Map<string, string>;
 
 class UnfitError extends Error {
   readonly column: string;
+  /** Whether it lists declarations, and not only rows. */
+  readonly hasDetails: boolean;
   constructor(column: string, cause: Problem) {
     super(explain(cause), { cause });
     this.column = column;
+    this.hasDetails = cause.details !== undefined;
   }
 }
 
@@ -91,33 +108,40 @@ function isUnfit(error: unknown): error is Problem {
 
 type Following = {
   setting: Setting;
-  task: DevPush;
+  task: Omit<DevPush, "dryRun">;
+  dryRun: boolean;
   unfit: Unfit;
   /** The tables whose rows are in a file. */
   kept: Set<string>;
+  /** The app's tables after the changes, with the rules that were removed for these. */
+  ruled?: Definition;
+  restoreRules?: () => Promise<unknown>;
 };
 
-/** Makes the changes after which the schema can be pushed. */
-async function follow(project: Project, { setting, task, unfit, kept }: Following): Promise<void> {
+/** Makes the changes after which the schema can be pushed; a dry run returns them. */
+async function follow(project: Project, following: Following): Promise<PushSteps> {
   const { definition, file } = project;
+  const { setting, task, dryRun, unfit, kept } = following;
   const { address, app, config, answers } = task;
   const folder = join(dirname(file), PROJECT_JOURNAL);
   const migrations = await readMigrations(folder, relative(setting.folder, folder));
-  await withDatabase(address, config, async (admin) => {
+  return await withDatabase(address, config, async (admin) => {
     const before = await readOwnTables(admin, app);
     const renames = planRenames(toDefinition(before), { definition, migrations, answers });
-    if (renames.open.length > 0) throw new UndecidedError({ renames: renames.open });
-    await apply(project, renames.changes, { setting, task, own: before });
-    const own = renames.changes.length === 0 ? before : await readOwnTables(admin, app);
+    if (renames.open.length > 0) throw new UndecidedError(setting, { renames: renames.open });
+    if (!dryRun) await apply(project, renames.changes, { following, own: before });
+    const own = renames.changes.reduce(changeOwn, before);
     const changes = planChanges(own, { definition, unfit });
-    await checkConversions(project, changes, own);
+    const isPlannedLater = dryRun && renames.changes.length > 0;
+    if (!isPlannedLater) await checkValues(project, changes, { following, own });
+    if (dryRun) return toSteps([...renames.changes, ...changes], before);
     const administration = { admin, address, config };
     const losses = await countLosses(admin, { app, own, definition, changes, administration });
     const isOpen = ({ name, isDrop }: Loss) =>
       isDrop && answers.drops !== "all" && !answers.drops.includes(name);
     const open = losses.filter(isOpen);
     const why = open.flatMap(({ name }) => unfit.get(name) ?? []);
-    if (open.length > 0) throw new UndecidedError({ losses: open, why });
+    if (open.length > 0) throw new UndecidedError(setting, { losses: open, why });
     const place = { folder: setting.folder, target: task.destination.target };
     for (const [name, lost] of Map.groupBy(losses, ({ table }) => table)) {
       const table = findTable(toDefinition(own), name);
@@ -126,8 +150,23 @@ async function follow(project: Project, { setting, task, unfit, kept }: Followin
       task.print(await keepRows(place, table, columns));
       kept.add(name);
     }
-    await apply(project, changes, { setting, task, own });
+    await apply(project, changes, { following, own });
+    return [];
   });
+}
+
+function changeOwn(own: readonly OwnTable[], change: Change): OwnTable[] {
+  return own.flatMap(({ definition, ...rest }) => {
+    const changed = changeTable(definition, change);
+    return changed === undefined ? [] : { ...rest, definition: changed };
+  });
+}
+
+/** A column that rules use cannot be changed: the plan has a step that removes all rules. */
+function toSteps(changes: readonly Change[], own: readonly OwnTable[]): PushSteps {
+  const steps = changes.map((change) => ({ kind: "change", change }) as const);
+  if (steps.length === 0 || !hasRules(own)) return steps;
+  return [{ kind: "define", definition: withoutAnyRules(own) }, ...steps];
 }
 
 function toDefinition(own: readonly OwnTable[]): Definition {
@@ -209,92 +248,140 @@ async function countLosses(
   });
 }
 
-type Applying = { setting: Setting; task: DevPush; own: readonly OwnTable[] };
+type Applying = { following: Following; own: readonly OwnTable[] };
 
 async function apply(
-  { service }: Project,
+  project: Project,
   changes: readonly Change[],
-  { setting, task, own }: Applying,
+  { following, own }: Applying,
 ): Promise<void> {
   if (changes.length === 0) return;
-  let state = toDefinition(own);
-  const define = (definition: Definition) =>
-    service.push({ steps: [{ kind: "define", definition }] });
-  const isRuled = hasRules(own);
-  // A column that rules use cannot be changed. The push that follows brings the schema's rules.
-  if (isRuled) await define({ version: 1, tables: state.tables.map(withoutRules) });
-  try {
-    for (const change of changes) {
-      const step = { kind: "change", change } as const;
-      const pushed = await service.push({ steps: [step] }).catch(toUnfit(change));
-      state = changeDefinition(state, change);
-      addDevChanges(setting.folder, [change]);
-      for (const line of describePush({ result: pushed })) task.print(line);
-    }
-  } catch (error) {
-    if (isRuled) await define(state);
-    throw error;
+  const { setting, task } = following;
+  // Fails before the changes if they cannot be added to the file.
+  readDevChanges(setting.folder);
+  await removeRules(project, { following, own });
+  for (const change of changes) {
+    const pushed = await pushChange(project, change, { following });
+    if (following.ruled) following.ruled = changeDefinition(following.ruled, change);
+    addDevChanges(setting.folder, [change]);
+    for (const line of describePush({ result: pushed })) task.print(line);
   }
-  // Rules follow a rename, and the push can still wait for an answer.
-  if (isRuled && changes.every((change) => "to" in change)) await define(state);
+}
+
+/** A column that rules use cannot be changed. The push that follows brings the schema's rules. */
+async function removeRules(project: Project, { following, own }: Applying): Promise<void> {
+  if (following.ruled !== undefined || !hasRules(own)) return;
+  const define = (definition: Definition) =>
+    send(project, following, { steps: [{ kind: "define", definition }] });
+  const ruled = toDefinition(own);
+  following.ruled = ruled;
+  following.restoreRules = () => define(withFittingRules(following.ruled ?? ruled));
+  await define(withoutAnyRules(own));
+}
+
+async function send({ service }: Project, { task }: Following, request: PushBody) {
+  const pushed = await service.push(request);
+  if (pushed.status === "applied" && pushed.migration !== null)
+    task.onMigration?.(pushed.migration.checksum);
+  return pushed;
 }
 
 function hasRules(own: readonly OwnTable[]): boolean {
   return own.some(({ definition }) => definition.rules !== undefined);
 }
 
-/** Before rows are written to a file: the plan counts values that do not convert. With rules, the attempt itself tells. */
-async function checkConversions(
-  { service }: Project,
+function withoutAnyRules(own: readonly OwnTable[]): Definition {
+  return { version: 1, tables: toDefinition(own).tables.map(withoutRules) };
+}
+
+/** Without the rules of each table that name what is gone. */
+function withFittingRules(definition: Definition): Definition {
+  const read = readDefinition(definition);
+  const issues = "issues" in read ? read.issues : checkRules(read.definition);
+  const isUnfit = ({ name, rules }: TableDefinition) =>
+    rules !== undefined && issues.some(({ table }) => table === name);
+  if (!definition.tables.some(isUnfit)) return definition;
+  const tables = definition.tables.map((table) => (isUnfit(table) ? withoutRules(table) : table));
+  return withFittingRules({ version: 1, tables });
+}
+
+/** Before rows are written to a file: a plan finds values that do not convert, or that the schema no longer has. */
+async function checkValues(
+  project: Project,
   changes: readonly Change[],
-  own: readonly OwnTable[],
+  { following, own }: Applying,
 ): Promise<void> {
-  if (hasRules(own)) return;
-  for (const change of changes.filter(({ kind }) => kind === "retype_column")) {
-    const step = { kind: "change", change } as const;
-    await service.push({ steps: [step], dryRun: true }).catch(toUnfit(change));
+  for (const change of changes.filter(isOfValue)) {
+    const plan = () => pushChange(project, change, { following, dryRun: true });
+    await plan().catch(async (error: unknown) => {
+      const isRuled = following.ruled === undefined && hasRules(own);
+      const isOfRules = isRuled && error instanceof UnfitError && error.hasDetails;
+      if (!isOfRules) throw error;
+      if (following.dryRun) return;
+      await removeRules(project, { following, own });
+      await plan();
+    });
   }
 }
 
-/** @throws {UnfitError} rows have a value that does not convert, or that the schema does not declare */
-function toUnfit(change: Change): (error: unknown) => never {
-  return (error) => {
-    const isOfValue = change.kind === "retype_column" || change.kind === "drop_value";
-    throw isOfValue && isUnfit(error)
-      ? new UnfitError(`${change.table}.${change.column}`, error)
-      : error;
-  };
+type ValueChange = Extract<Change, { kind: "retype_column" | "drop_value" }>;
+
+function isOfValue(change: Change): change is ValueChange {
+  return change.kind === "retype_column" || change.kind === "drop_value";
 }
+
+/** @throws {UnfitError} rows have a value that does not convert, or that the schema does not declare */
+async function pushChange(
+  project: Project,
+  change: Change,
+  { following, dryRun = false }: { following: Following; dryRun?: boolean },
+) {
+  try {
+    return await send(project, following, { steps: [{ kind: "change", change }], dryRun });
+  } catch (error) {
+    if (!isOfValue(change) || !isUnfit(error)) throw error;
+    throw new UnfitError(`${change.table}.${change.column}`, error);
+  }
+}
+
+type Open = {
+  renames?: readonly Rename[];
+  losses?: readonly Loss[];
+  /** Why rows do not fit. */
+  why?: readonly string[];
+};
 
 /** A decision is open. The message names the commands that make it. */
 export class UndecidedError extends RejectedError {
   readonly renames: readonly Rename[];
   readonly losses: readonly Loss[];
-  constructor(open: {
-    renames?: readonly Rename[];
-    losses?: readonly Loss[];
-    why?: readonly string[];
-  }) {
+  constructor({ args }: Pick<Setting, "args">, open: Open) {
     const { renames = [], losses = [], why = [] } = open;
-    const lines = losses.length === 0 ? renames.map(describeRename) : [describeLosses(losses)];
+    const schema = args.has("schema")
+      ? ` --schema ${quoteForShell(args.text("schema") ?? "")}`
+      : "";
+    const run = (words: string) => `run rowhouse ${words} --to dev --yes${schema}`;
+    const lines = renames.map((rename) => describeRename(rename, run));
+    if (losses.length > 0) lines.push(describeLosses(losses, run));
     super([...new Set(why), ...lines].join("\n"));
     this.renames = renames;
     this.losses = losses;
   }
 }
 
-function describeRename({ from, to }: Rename): string {
+type Run = (words: string) => string;
+
+function describeRename({ from, to }: Rename, run: Run): string {
   const kind = from.includes(".") ? "column" : "table";
   const name = to.split(".").at(-1) ?? "";
-  return `Not pushed: ${to} may be the new name of ${from}. To rename the ${kind}, run rowhouse db rename ${quoteForShell(from)} ${quoteForShell(name)} --to dev; to drop ${from} and add another ${kind}, run ${DROP}`;
+  const rename = run(`db rename ${quoteForShell(from)} ${quoteForShell(name)}`);
+  return `Not pushed: ${to} may be the new name of ${from}. To rename the ${kind}, ${rename}; to drop ${from} and add another ${kind}, ${run("db push")}`;
 }
 
-function describeLosses(losses: readonly Loss[]): string {
+function describeLosses(losses: readonly Loss[], run: Run): string {
   const names = losses.map(({ what }) => what).join(" and ");
-  return `Not pushed: this drops ${names}. To drop ${losses.length === 1 ? "it" : "them"}, run ${DROP}: it first writes the rows to ${DROPPED_FOLDER}. dev serves the last good schema until then`;
+  return `Not pushed: this drops ${names}. To drop ${losses.length === 1 ? "it" : "them"}, ${run("db push")}: it first writes the rows to ${DROPPED_FOLDER}. dev serves the last good schema until then`;
 }
-
-const DROP = "rowhouse db push --to dev --yes";
 
 /** The answers with that of a person to an open decision; `undefined` if the person does not decide. */
 export async function askForAnswers(
@@ -311,5 +398,6 @@ export async function askForAnswers(
   const question = `Rename ${rename.from} to ${rename.to}, or drop ${rename.from}? [rename/drop/N]`;
   const reply = (await ask(question, signal))?.trim();
   if (reply === "rename") return { ...answers, renames: [...answers.renames, rename] };
-  return reply === "drop" ? { ...answers, isSeparate: true } : undefined;
+  if (reply !== "drop" || answers.separate === "all") return undefined;
+  return { ...answers, separate: [...answers.separate, rename] };
 }

@@ -15,9 +15,13 @@ import type { Planned } from "../../tables/push.ts";
 import type { Project } from "./project.ts";
 import type { Pushed, Replayed } from "./schema_service.ts";
 
+export type PushSteps = PushBody["steps"];
+type Step = PushSteps[number];
 export type History = Pick<Project, "service" | "definition" | "entries" | "ahead"> &
-  Pick<PushBody, "share">;
-type Step = PushBody["steps"][number];
+  Pick<PushBody, "share"> & {
+    /** What a plan has before the project's migrations. */
+    first?: readonly Step[];
+  };
 
 /**
  * Applies the missing migrations and pushes the definition.
@@ -52,17 +56,23 @@ function toReplays({ migration, steps, notes, shared }: Planned): Replayed[] {
 export async function planHistory(history: History): Promise<Pushed> {
   const { service, definition, entries: journal, ahead, share } = history;
   const define: Step = { kind: "define", definition };
-  if (ahead.length === 0)
+  const all = [
+    ...(history.first ?? []),
+    ...ahead.map((migration) => toStep(migration, definition)),
+  ];
+  if (all.length === 0)
     return await service.push({ steps: [define], journal, dryRun: true, share });
-  const migrations = ahead.map((migration) => toStep(migration, definition));
-  const first = takeFirst(migrations, define);
-  const isAll = first.length === ahead.length;
-  const steps = isAll ? [...first, define] : first;
+  const first = takeFirst(all, define);
+  const isAll = first.length === all.length;
+  const steps = isAll ? [...first, define] : [...first];
   const { earlier, ...plan } = await service.push({ steps, dryRun: true, share });
-  const replays = (isAll ? earlier : [...earlier, plan]).flatMap(toReplays);
+  const replays = (isAll ? earlier : [...earlier, plan])
+    // Rules that are removed for the next steps.
+    .filter((_, index) => steps[index]?.kind !== "define")
+    .flatMap(toReplays);
   if (isAll) return { ...plan, replays };
   // Later changes can be planned only after all migrations.
-  const left = showCount(ahead.length - first.length, "migration");
+  const left = showCount(all.length - first.length, "migration");
   const more = `MORE: ${left} to follow, planned after these are applied`;
   return { ...plan, migration: null, steps: [], shared: [], notes: [more], replays };
 }

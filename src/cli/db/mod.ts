@@ -1,6 +1,5 @@
 /** `rowhouse db …`: pushes, plans, checks and compares an app's schema. @module */
 import { join } from "node:path";
-import { isLoopback } from "../../std/network.ts";
 import {
   type Command,
   type CommandResult,
@@ -61,7 +60,7 @@ rowhouse db push --schema app/schema.ts --app wiki`,
     about: `${ABOUT}
 First applies the migrations of this folder that the service lacks, one by one. After the push is committed, writes
 schema/migrations/NNNN_<name>.sql and .rowhouse/types.d.ts. rowhouse dev has no migration files: a push to it also drops
-what the schema no longer declares, after a question if rows go. A push without changes writes no file. On a terminal, a push to an environment with "confirm": true first shows the plan and asks
+what the schema no longer declares, after a question if it has rows. A push without changes writes no file. On a terminal, a push to an environment with "confirm": true first shows the plan and asks
 for confirmation. So does a push that would share a table of another app.
 ${RESULT}`,
     positionals: [],
@@ -150,10 +149,10 @@ async function runPush(
     return describePush({ result }, paint);
   });
   const task = { destination, config, waitS, share: readShare(setting), confirm };
-  const dev = dryRun ? undefined : findOwnDev(setting, destination);
+  const dev = findOwnDev(setting, destination);
   const pushed = await (dev === undefined
     ? pushProject(setting, { ...task, dryRun })
-    : pushOwnDev(setting, { ...task, ...dev, stop })
+    : pushOwnDev(setting, { ...task, ...dev, dryRun, stop })
   ).finally(stop);
   const { status, migration, steps, notes, shared, replays = [] } = pushed.result;
   const { types = null, files } = pushed;
@@ -168,7 +167,8 @@ async function runPush(
 function findOwnDev({ folder }: Setting, destination: Destination) {
   if (destination.kind !== "service" || destination.app === undefined) return undefined;
   const dev = findDevFile(folder);
-  if (dev === undefined || !isLoopback(dev.databaseUrl)) return undefined;
+  if (dev === undefined) return undefined;
+  // On any host: the database is opened only after the service on this machine has accepted the key of this file.
   const address = { url: dev.databaseUrl, variable: DEV_FILE };
   return { destination, address, app: dev.app };
 }
@@ -180,8 +180,8 @@ async function pushOwnDev(setting: Setting, { stop, ...task }: OwnPush): Promise
   const { terminal } = setting;
   const definition = await evaluateSchema(setting, findSchemaFile(setting));
   // The command itself says that an added name is new.
-  const drops = setting.args.has("yes") ? "all" : [];
-  let answers: Answers = { renames: [], isSeparate: true, drops };
+  const drops = setting.args.has("yes") || task.dryRun === true ? "all" : [];
+  let answers: Answers = { renames: [], separate: "all", drops };
   for (;;) {
     try {
       return await pushToDev(setting, { ...task, definition, answers, print: terminal.warn });

@@ -3,7 +3,7 @@ import type { Definition } from "../../schema/mod.ts";
 import type { Status } from "../../tables/history/status.ts";
 import type { Setting } from "../command.ts";
 import { type Confirm, listDropped } from "./confirm.ts";
-import { planHistory, pushHistory } from "./history.ts";
+import { type PushSteps, planHistory, pushHistory } from "./history.ts";
 import { listJournalFiles } from "./journal.ts";
 import {
   type Project,
@@ -21,8 +21,8 @@ export type PushTask = ProjectOptions & {
   /** The tables of other apps that the app may start to use; default: every table. */
   share: readonly string[] | undefined;
   confirm?: Confirm | undefined;
-  /** Runs before the push. Throws to stop it. */
-  prepare?: (project: Project) => Promise<void>;
+  /** Runs before the push. Throws to stop it; returns the steps that a plan has first. */
+  prepare?: (project: Project) => Promise<PushSteps>;
 };
 export type ProjectPush = WrittenFiles & {
   definition: Definition;
@@ -37,8 +37,8 @@ export async function pushProject(setting: Setting, task: PushTask): Promise<Pro
   return await withProject(setting, task, async (project) => {
     const { definition, location, tables, missing, ahead } = project;
     await checkUncommitted(project);
-    await task.prepare?.(project);
-    const history = { ...project, share };
+    const first = (await task.prepare?.(project)) ?? [];
+    const history = { ...project, share, first };
     if (dryRun) {
       const result = await planHistory(history);
       const lacked = listJournalFiles(location, missing);

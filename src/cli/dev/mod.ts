@@ -59,7 +59,7 @@ export const devCommand: Command = {
   about: `Stores an embedded PostgreSQL and its secrets in .rowhouse/, creates the project's app with a key that has every
 scope, and prints commands to paste. Ignores settings of a service, such as DATABASE_URL. To use another database, add
 --database: it must be empty, or created by an earlier dev. Listens on 127.0.0.1 unless HOST is set. Other commands read its
-address from ${DEV_FILE}. The tables follow the schema: before rows go, it asks, and writes them to ${DROPPED_FOLDER}. With "apps": ["../crm"] in ${PROJECT_FILE} it also serves the apps of these projects. Ctrl-C stops everything; dev also stops when the process that started it ends, such as npx. The
+address from ${DEV_FILE}. The tables follow the schema: before it drops rows, it asks, and writes them to ${DROPPED_FOLDER}. With "apps": ["../crm"] in ${PROJECT_FILE} it also serves the apps of these projects. Ctrl-C stops everything; dev also stops when the process that started it ends, such as npx. The
 next start uses the stored data, and upgrades a database of an earlier release. --reset starts over with an empty database.`,
   positionals: [],
   flags: {
@@ -143,7 +143,7 @@ async function runDev(typed: Setting): Promise<ExitCode> {
       };
       const database = await opening;
       for (const { setting: own } of projects) {
-        await replaceFormerJournal(own.folder);
+        await replaceFormerJournal(own);
         if (isReset) removeDevFiles(own.folder);
       }
       await serveDev(setting, { projects, config, database, stopped }).catch((error) => {
@@ -192,13 +192,9 @@ async function serveDev(setting: Setting, running: Running): Promise<void> {
     };
   });
   const example = makeExample(folder, app);
-  let served: ReturnType<typeof openPushes>[] = [];
   const devService = makeDevService(service, {
     apps,
     example: example && { host: toHost(app, port), app: example },
-    onApplied: () => {
-      for (const { repeatHeld } of served) repeatHeld();
-    },
   });
   const serving = listen(devService, {
     ...{ host: config.HOST, port, portSetting: "--port", log },
@@ -212,7 +208,7 @@ async function serveDev(setting: Setting, running: Running): Promise<void> {
     // Load the apps' origins before their address is printed: the first page may be opened immediately.
     await service.warm();
     const localUrl = toLocalUrl(config.HOST, port);
-    served = projects.flatMap((project) => {
+    const served = projects.flatMap((project) => {
       const file = files.get(project.name.app);
       if (file === undefined) return [];
       const onPushed = (definition: Definition) => schemas.set(project.name.app, definition);

@@ -33,12 +33,14 @@ type DevPush = {
   address: Address;
   app: string;
   answers: Answers;
+  /** As of {@linkcode pushToDev}. */
+  onMigration?: (checksum: string) => void;
   /** The schema, if it has just been evaluated. */
   evaluated?: Evaluated | undefined;
 };
 
 /** A definition, or why the file has none. */
-export type Evaluated = Definition | Error;
+type Evaluated = Definition | Error;
 
 type DevPushed = { pushed?: ProjectPush; undecided?: UndecidedError };
 
@@ -46,7 +48,7 @@ type DevPushed = { pushed?: ProjectPush; undecided?: UndecidedError };
 export async function pushOnce(
   setting: Setting,
   file: string,
-  { config, target, address, app, answers, evaluated }: DevPush,
+  { config, target, address, app, answers, onMigration, evaluated }: DevPush,
 ): Promise<DevPushed> {
   const destination = { kind: "service", target, app, to: DEV_ENVIRONMENT } as const;
   const print = (line: string) => setting.terminal.print(nameDestination(line, destination));
@@ -56,7 +58,7 @@ export async function pushOnce(
     checkNeeds(definition, config.PREVIEW);
     const pushed = await pushToDev(setting, {
       ...{ destination, config, waitS: 10, share: readShare(setting) },
-      ...{ definition, address, app, answers, print },
+      ...{ definition, address, app, answers, print, onMigration },
     });
     for (const line of describePush(pushed)) print(line);
     return { pushed };
@@ -99,7 +101,9 @@ export function openPushes({ project, onPushed, config, admin, localUrl, file }:
   let isStart = true;
   let hasPushed = false;
   let isHeld = false;
+  /** The last migration that a failed push knew, and the one that was last read. */
   let heldAt: string | undefined;
+  let seen: string | undefined;
 
   const push = async () => {
     question?.abort();
@@ -107,11 +111,15 @@ export function openPushes({ project, onPushed, config, admin, localUrl, file }:
     isHeld = false;
     const given = answers;
     answers = NO_ANSWERS;
-    const known = { config, target, address: admin, app: name.app, answers: given, evaluated };
+    heldAt = await readLastMigration(admin, config, name.app).catch(() => undefined);
+    const onMigration = (checksum: string) => {
+      heldAt = checksum;
+    };
+    const where = { config, target, address: admin, app: name.app };
+    const known = { ...where, answers: given, onMigration, evaluated };
     evaluated = undefined;
     const { pushed, undecided } = await pushOnce(setting, schema, known);
-    if (pushed === undefined) heldAt = await readLastMigration(admin, config, name.app);
-    else onPushed(pushed.definition);
+    if (pushed !== undefined) onPushed(pushed.definition);
     isHeld = pushed === undefined;
     last = undecided && { undecided, given };
     if (isStart || (!hasPushed && pushed !== undefined)) show(pushed);
@@ -141,16 +149,19 @@ export function openPushes({ project, onPushed, config, admin, localUrl, file }:
       watch.stop();
       question?.abort();
     },
-    /** Repeats the last push if it failed: another command can have decided. */
-    repeatHeld: () => {
-      if (isHeld) watch.repeat();
+    /** Repeats the last push if it failed and another command has changed the tables: it can have decided. */
+    repeatIfDue: async () => {
+      if (!isHeld) return;
+      const before = seen;
+      seen = await readLastMigration(admin, config, name.app);
+      // A command makes several migrations, one after the other: wait until it has ended.
+      if (isHeld && seen !== heldAt && seen === before) watch.repeat();
     },
-    /** Whether another program has changed what stopped the last push, past the service: a command with --app. */
-    isDue: async () => isHeld && heldAt !== (await readLastMigration(admin, config, name.app)),
   };
 }
 
-const RECORD_INTERVAL_MS = 2000;
+/** Longer than between the changes and the push of one command. */
+const RECORD_INTERVAL_MS = 500;
 
 /** Checks one after the other. The first of several failures in a row is reported. */
 export function watchRecords(
@@ -163,7 +174,7 @@ export function watchRecords(
     if (isBusy) return;
     isBusy = true;
     try {
-      for (const { isDue, repeatHeld } of served) if (await isDue()) repeatHeld();
+      for (const { repeatIfDue } of served) await repeatIfDue();
       hasFailed = false;
     } catch (error) {
       if (!hasFailed) onFailure(error);
