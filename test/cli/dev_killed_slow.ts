@@ -74,6 +74,7 @@ const MOMENTS = [
   { moment: "while PostgreSQL starts", file: "cluster/postmaster.pid" },
 ];
 
+/** One round meets each moment. Another one only varies the millisecond, as `dev_slow.ts` does, which kills four starts at four times. */
 const ROUNDS = isFull() ? [1, 2] : [1];
 test.each(MOMENTS.flatMap((row) => ROUNDS.map((round) => ({ ...row, round }))))(
   "a dev that is killed $moment leaves nothing, and the next dev serves ($round)",

@@ -5,6 +5,7 @@ import { eventually } from "../support/eventually.ts";
 import { openTestService } from "../support/service.ts";
 import { isFull } from "../support/tier.ts";
 
+/** A reduced run exceeds each limit below, too, and a value that is stored is found in either. */
 const ERRORS = isFull() ? 100_000 : 20_000;
 const CLIENTS = 32;
 /** Limits of an app: see `rowhouse.add_minute`. */
