@@ -14,6 +14,7 @@ import { type CatalogDump, dumpCatalog } from "../support/catalog_dump.ts";
 import { makeEmptyDatabase, withDatabase } from "../support/cluster.ts";
 import { runCommand } from "../support/command.ts";
 import { readAll } from "../support/read_all.ts";
+import { share } from "../support/share.ts";
 import { type Program, unpackProgram } from "../upgrade/packed.ts";
 
 /** The number of the last file of 0.1.0. */
@@ -48,17 +49,24 @@ async function dump(admin: Database): Promise<CatalogDump> {
   return catalog;
 }
 
+/** Runs on an empty database, or on a copy of one. */
 async function withEmpty<Result>(
-  task: (admin: Database, url: string) => Promise<Result>,
+  task: (admin: Database) => Promise<Result>,
+  original?: { url: string },
 ): Promise<Result> {
-  await using empty = await makeEmptyDatabase();
-  return await withDatabase(empty.url, (admin) => task(admin, empty.url));
+  await using empty = await makeEmptyDatabase(original?.url);
+  return await withDatabase(empty.url, task);
 }
 
-/** A new database that processes of earlier releases can use, until `rowhouse migrate --contract`. */
+/** Databases that the tests copy: as 0.1.0 set it up, new, and new for processes of earlier releases until `migrate --contract`. */
+const former = await share(makeEmptyDatabase());
+const migrated = await share(makeEmptyDatabase());
+const kept = await share(makeEmptyDatabase());
 let fresh: CatalogDump;
 beforeAll(async () => {
-  fresh = await withEmpty(async (admin) => {
+  await setUpBefore(former.url);
+  await withDatabase(migrated.url, (admin) => migrate(admin));
+  fresh = await withDatabase(kept.url, async (admin) => {
     await migrate(admin, { keepsEarlier: true });
     return await dump(admin);
   });
@@ -71,8 +79,7 @@ describe("a database of 0.1.0", () => {
   let plan: MigrationPlan;
   let done: Migrated;
   beforeAll(async () => {
-    empty = await makeEmptyDatabase();
-    await setUpBefore(empty.url);
+    empty = await makeEmptyDatabase(former.url);
     await withDatabase(empty.url, async (admin) => {
       before = await dump(admin);
       plan = await planMigrate(admin);
@@ -197,7 +204,6 @@ describe("code", () => {
 
   test("is replaced where it differs, as the plan lists it, and then equals a new database", async () => {
     await withEmpty(async (admin) => {
-      await migrate(admin, { keepsEarlier: true });
       for (const change of Object.values(CHANGES)) {
         const before = await readAll(admin, STATE);
         await admin.message(`${change}; select 1`);
@@ -221,12 +227,11 @@ describe("code", () => {
         policies: { "proofs.tenant": "changed", "changes.tenant": "new" },
       });
       expect(await migrate(admin)).toEqual({ applied: [], code: undefined, later: undefined });
-    });
+    }, kept);
   });
 
   test("is repaired although the database records it, and a run that finds nothing locks nothing", async () => {
     await withEmpty(async (admin) => {
-      await migrate(admin, { keepsEarlier: true });
       for (const change of Object.values(CHANGES)) {
         await admin.message(`${change}; select 1`);
         expect((await planMigrate(admin)).code === undefined).toBe(
@@ -238,12 +243,11 @@ describe("code", () => {
       const before = await readAll(admin, STATE);
       expect(await migrate(admin)).toMatchObject({ code: undefined });
       expect(await readAll(admin, STATE)).toEqual(before);
-    });
+    }, kept);
   }, 120_000);
 
   test("of a distributed database has the forms for nodes, and keeps what belongs to the nodes", async () => {
     await withEmpty(async (admin) => {
-      await migrate(admin);
       // A database is distributed if it has this table.
       await admin.message(`create table ${ANCHOR} (app_id uuid primary key);
         alter table ${ANCHOR} owner to rowhouse_owner; grant select, delete on ${ANCHOR} to rowhouse_rows;
@@ -270,12 +274,11 @@ describe("code", () => {
         granted: [],
         revoked: [],
       });
-    });
+    }, migrated);
   });
 
   test("keeps an action of the audit log that still has entries", async () => {
     await withEmpty(async (admin) => {
-      await migrate(admin);
       await admin.message(`insert into rowhouse.audit_actions (name, is_change) values ('stray', true);
         insert into rowhouse.audit (actor, action) values ('test', 'stray');
         update rowhouse.code set digest = 'sha256:0'; select 1`);
@@ -285,7 +288,7 @@ describe("code", () => {
         "select name from rowhouse.audit_actions where name = 'stray'",
       );
       expect(left).toEqual([{ name: "stray" }]);
-    });
+    }, migrated);
   });
 });
 
@@ -309,14 +312,13 @@ describe("an operator's objects", () => {
   };
 
   test.each(Object.entries(HARMLESS))("%s in the schema is removed", async (_, sql) => {
-    await withEmpty(async (admin, url) => {
-      await setUpBefore(url);
+    await withEmpty(async (admin) => {
       await admin.message(`${sql}; select 1`);
       await planMigrate(admin);
       await migrate(admin);
       expect(await dump(admin)).toEqual(fresh);
       await admin.message(`drop role if exists "x1 ""q"; drop role if exists x1_mon; select 1`);
-    });
+    }, former);
   });
 
   const KEPT = {
@@ -331,8 +333,7 @@ describe("an operator's objects", () => {
   };
 
   test.each(Object.entries(KEPT))("%s does not prevent an upgrade", async (_, sql) => {
-    await withEmpty(async (admin, url) => {
-      await setUpBefore(url);
+    await withEmpty(async (admin) => {
       await admin.message(`${sql.replace("rowhouse_all_login", "rowhouse_service")}; select 1`);
       await planMigrate(admin);
       await migrate(admin);
@@ -342,7 +343,7 @@ describe("an operator's objects", () => {
       const before = await readAll(admin, STATE);
       expect(await migrate(admin)).toMatchObject({ code: undefined });
       expect(await readAll(admin, STATE)).toEqual(before);
-    });
+    }, former);
   });
 
   /** The files of the next release. */
@@ -400,7 +401,6 @@ describe("an operator's objects", () => {
     "%s: rejected with every name by the plan and the upgrade, which change nothing",
     async (_, { sql, names }) => {
       await withEmpty(async (admin) => {
-        await migrate(admin);
         await admin.message(`${sql}; select 1`);
         const before = await readAll(admin, STATE);
         const read = (run: Promise<unknown>) =>
@@ -413,20 +413,19 @@ describe("an operator's objects", () => {
         for (const name of names) expect(said).toContain(name);
         expect(said).toStartWith("true Objects that are not Rowhouse's are in the way");
         expect(await readAll(admin, STATE)).toEqual(before);
-      });
+      }, migrated);
     },
   );
 
   test("in the way of a renewal are rejected by both", async () => {
     await withEmpty(async (admin) => {
-      await migrate(admin);
       await admin.message(`${F} create view public.v as select rowhouse.my_f() as a; select 1`);
       const before = await readAll(admin, STATE);
       const says = "view public.v uses the function rowhouse.my_f(), which this release drops";
       await expect(planMigrate(admin)).rejects.toThrow(says);
       await expect(migrate(admin)).rejects.toThrow(says);
       expect(await readAll(admin, STATE)).toEqual(before);
-    });
+    }, migrated);
   });
 
   test("in a new database's schemas are named", async () => {
