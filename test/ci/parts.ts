@@ -135,8 +135,24 @@ export const PARTS: readonly Part[] = [
       reduced: {
         command: tests(
           ...[
-            ...["address_lists", "batch", "change_feed", "claim_rows", "create_groups", "enum_index"],
-            ...["errors", "groups", "history", "idempotency", "list", "lock_order", "lookups", "model"],
+            ...[
+              "address_lists",
+              "batch",
+              "change_feed",
+              "claim_rows",
+              "create_groups",
+              "enum_index",
+            ],
+            ...[
+              "errors",
+              "groups",
+              "history",
+              "idempotency",
+              "list",
+              "lock_order",
+              "lookups",
+              "model",
+            ],
             ...["number_lists", "on_update", "person_model", "person_rows", "person_stolen_login"],
             ...["person_union", "person_upsert", "query", "referenced", "related", "row_size"],
             ...["set_null", "update_many", "update_where", "upsert", "values", "walk_indexes"],
