@@ -293,7 +293,7 @@ test("commands plan and make the drops and conversions of dev, whatever the host
   mine.write(".rowhouse/dev.json", JSON.stringify(file));
   chmodSync(join(mine.folder, ".rowhouse/dev.json"), 0o600);
   const run = (...words: string[]) => runHere([...words, "--to", "dev"], mine);
-  edit(mine, role(`${start}, hours: t.number()`).replace('"5"', "5"));
+  edit(mine, role(`${start}, hours: t.number(), y: t.string()`).replace('"5"', "5"));
   for (const [words, code] of [
     [["db", "plan"], 0],
     [["db", "check"], 3],
@@ -301,13 +301,14 @@ test("commands plan and make the drops and conversions of dev, whatever the host
   ] as const) {
     const planned = await run(...words);
     expect(planned).toMatchObject({ code });
+    expect(planned.err).toContain(`Notice: ${t0}.y may be the new name of ${t0}.x.`);
     expect(planned.out).toContain(`drop column ${t0}.x`);
     expect(planned.out).toContain(`change column ${t0}.hours from string to number`);
   }
   expect(await rows()).toContainEqual({ titel: "Tea", hours: "5", x: "X" });
   expect(await run("db", "push")).toMatchObject({ code: 1 });
   expect(await run("db", "push", "--yes")).toMatchObject({ code: 0 });
-  expect(await rows()).toContainEqual({ titel: "Tea", hours: 5 });
+  expect(await rows()).toContainEqual({ titel: "Tea", hours: 5, y: null });
 });
 
 test("a name that may be a new one waits for an answer: a rename, or a drop and an addition", async () => {
@@ -315,7 +316,7 @@ test("a name that may be a new one waits for an answer: a rename, or a drop and 
   const held = await dev();
   expect(held).toContain("todos.title may be the new name of todos.titel");
   expect(held).toContain("run rowhouse db rename todos.titel title --to dev --yes;");
-  expect(held).toContain("run rowhouse db push --to dev --yes");
+  expect(held).toContain("run rowhouse db push --to dev\n");
   expect(await rows()).toEqual([{ titel: "Milk" }]);
   const rename = { from: `${t0}.titel`, to: `${t0}.title` };
   expect(await dev({ renames: [rename] })).toContain("rename column todos.titel to title");
@@ -325,6 +326,14 @@ test("a name that may be a new one waits for an answer: a rename, or a drop and 
   expect(await dev(DROP)).toContain("add column todos.name");
   expect(await rows()).toEqual([{ name: null }]);
   expect(dropped()).toEqual([{ title: "Milk" }]);
+});
+
+test("a question names all that is dropped", async () => {
+  edit(mine, "{ $: { heading: t.string().required() } }");
+  const held = await dev({ separate: "all" });
+  expect(held).toContain("/todos/heading: The schema declares a new required column");
+  expect(held).toContain("this drops todos (1 row). To drop it,");
+  expect(await rows()).toEqual([{ titel: "Milk" }]);
 });
 
 test("a drop of one name leaves the other candidates open", async () => {
@@ -340,7 +349,7 @@ test("the printed commands have the schema file of --schema", async () => {
   const edited = "{ $: { title: t.string().required() } }".replace("$", t0);
   mine.write("app/s.ts", schemaText(edited));
   const held = await dev({}, "app/s.ts");
-  expect(held.match(/--to dev --yes --schema app\/s\.ts/g)).toHaveLength(2);
+  expect(held.match(/--to dev(?: --yes)? --schema app\/s\.ts/g)).toHaveLength(2);
   expect(await dev({ separate: "all" }, "app/s.ts")).toContain(
     "db push --to dev --yes --schema app/s.ts:",
   );
@@ -463,18 +472,19 @@ test("rules stay while a decision is open, and follow the schema after it", asyn
 
   // A type that rules use: values that do not convert are known before rows are in a file.
   const other = ', $2: t.model({ a: t.string() }).allow("lead", { read: { a: "A" } })';
-  schema("title: t.string().required(), hours: t.string()", '{ hours: "abc" }', other);
+  const start = "title: t.string().required()";
+  schema(`${start}, hours: t.string(), z: t.string()`, '{ hours: "abc", z: "z" }', other);
   await dev();
   await create({ title: "Hay", hours: "abc" });
   const files = dropped();
-  schema("title: t.string().required(), hours: t.number()", "true", other);
+  schema(`${start}, hours: t.number(), z: t.string()`, "true", other);
   expect(await dev()).toContain("this drops todos.hours (1 value)");
   expect(await rulesOf()).toContain("abc");
   expect(dropped()).toEqual(files);
 
-  // Rules of what is dropped end, those of another table stay.
-  schema("title: t.string().required(), x: t.date().required()", "true", other);
-  expect(await dev({ drops: [`${t0}.hours`] })).toContain("this drops todos (3 rows)");
+  // Only the push finds rows without a value. Rules of a dropped column end, those of another table stay.
+  schema(`${start}, hours: t.string().required()`, "true", other);
+  expect(await dev()).toContain("this drops todos (3 rows)");
   expect([await rulesOf(), await rulesOf(`${t0}2`)]).toEqual([
     "none",
     expect.stringContaining("lead"),

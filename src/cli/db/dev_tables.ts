@@ -32,7 +32,7 @@ import { describePush } from "./describe.ts";
 import { addDevChanges, readDevChanges } from "./dev_changes.ts";
 import { type Answers, planChanges, planRenames, type Rename } from "./dev_plan.ts";
 import { DROPPED_FOLDER, keepRows } from "./dropped_rows.ts";
-import type { PushSteps } from "./history.ts";
+import { type PushSteps, planHistory } from "./history.ts";
 import { PROJECT_JOURNAL, readDeclared } from "./journal.ts";
 import type { Project } from "./project.ts";
 import { type ProjectPush, type PushTask, pushProject } from "./push.ts";
@@ -64,7 +64,11 @@ export async function pushToDev(
   for (;;) {
     try {
       const prepare = (project: Project) => follow(project, following);
-      return await pushProject(setting, { ...task, dryRun, prepare });
+      const pushed = await pushProject(setting, { ...task, dryRun, prepare });
+      if (dryRun)
+        for (const [name, why] of following.unfit)
+          task.print(`Notice: this drops ${name}, whose rows do not fit: ${why}`);
+      return pushed;
     } catch (error) {
       if (addUnfit(error, task.definition, following.unfit)) continue;
       // People keep their rights until a decision. The first error is the one to report.
@@ -128,7 +132,11 @@ async function follow(project: Project, following: Following): Promise<PushSteps
   return await withDatabase(address, config, async (admin) => {
     const before = await readOwnTables(admin, app);
     const renames = planRenames(toDefinition(before), { definition, migrations, answers });
-    if (renames.open.length > 0) throw new UndecidedError(setting, { renames: renames.open });
+    if (renames.open.length > 0 && !dryRun)
+      throw new UndecidedError(setting, { renames: renames.open });
+    if (unfit.size === 0)
+      for (const rename of renames.open)
+        task.print(`Notice: ${describeRename(rename, toRun(setting))}`);
     if (!dryRun) await apply(project, renames.changes, { following, own: before });
     const own = renames.changes.reduce(changeOwn, before);
     const changes = planChanges(own, { definition, unfit });
@@ -137,6 +145,9 @@ async function follow(project: Project, following: Following): Promise<PushSteps
     if (dryRun) return toSteps([...renames.changes, ...changes], before);
     const administration = { admin, address, config };
     const losses = await countLosses(admin, { app, own, definition, changes, administration });
+    // What does not fit after the changes is part of the same question.
+    const first = toSteps(changes, own);
+    if (first.length > 0) await planHistory({ ...project, share: task.share, first });
     const isOpen = ({ name, isDrop }: Loss) =>
       isDrop && answers.drops !== "all" && !answers.drops.includes(name);
     const open = losses.filter(isOpen);
@@ -355,13 +366,10 @@ type Open = {
 export class UndecidedError extends RejectedError {
   readonly renames: readonly Rename[];
   readonly losses: readonly Loss[];
-  constructor({ args }: Pick<Setting, "args">, open: Open) {
+  constructor(setting: Pick<Setting, "args">, open: Open) {
     const { renames = [], losses = [], why = [] } = open;
-    const schema = args.has("schema")
-      ? ` --schema ${quoteForShell(args.text("schema") ?? "")}`
-      : "";
-    const run = (words: string) => `run rowhouse ${words} --to dev --yes${schema}`;
-    const lines = renames.map((rename) => describeRename(rename, run));
+    const run = toRun(setting);
+    const lines = renames.map((rename) => `Not pushed: ${describeRename(rename, run)}`);
     if (losses.length > 0) lines.push(describeLosses(losses, run));
     super([...new Set(why), ...lines].join("\n"));
     this.renames = renames;
@@ -369,13 +377,20 @@ export class UndecidedError extends RejectedError {
   }
 }
 
-type Run = (words: string) => string;
+/** Commands of a person, with the schema file of this one. */
+function toRun({ args }: Pick<Setting, "args">) {
+  const schema = args.has("schema") ? ` --schema ${quoteForShell(args.text("schema") ?? "")}` : "";
+  return (words: string, flags = " --yes") => `run rowhouse ${words} --to dev${flags}${schema}`;
+}
 
+type Run = ReturnType<typeof toRun>;
+
+/** Only the push itself knows what else it drops: without an answer it says so. */
 function describeRename({ from, to }: Rename, run: Run): string {
   const kind = from.includes(".") ? "column" : "table";
   const name = to.split(".").at(-1) ?? "";
   const rename = run(`db rename ${quoteForShell(from)} ${quoteForShell(name)}`);
-  return `Not pushed: ${to} may be the new name of ${from}. To rename the ${kind}, ${rename}; to drop ${from} and add another ${kind}, ${run("db push")}`;
+  return `${to} may be the new name of ${from}. To rename the ${kind}, ${rename}; to drop ${from} and add another ${kind}, ${run("db push", "")}`;
 }
 
 function describeLosses(losses: readonly Loss[], run: Run): string {

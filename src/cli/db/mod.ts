@@ -179,9 +179,10 @@ async function pushOwnDev(setting: Setting, { stop, ...task }: OwnPush): Promise
   const { askForAnswers, pushToDev, UndecidedError } = await import("./dev_tables.ts");
   const { terminal } = setting;
   const definition = await evaluateSchema(setting, findSchemaFile(setting));
-  // The command itself says that an added name is new.
+  // The command itself says that an added name is new. A plan mentions that it may not be.
   const drops = setting.args.has("yes") || task.dryRun === true ? "all" : [];
-  let answers: Answers = { renames: [], separate: "all", drops };
+  const separate = task.dryRun === true ? [] : "all";
+  let answers: Answers = { renames: [], separate, drops };
   for (;;) {
     try {
       return await pushToDev(setting, { ...task, definition, answers, print: terminal.warn });
