@@ -305,6 +305,7 @@ test("commands plan and make the drops and conversions of dev, whatever the host
     expect(planned.out).toContain(`drop column ${t0}.x`);
     expect(planned.out).toContain(`change column ${t0}.hours from string to number`);
   }
+  expect((await run("db", "status")).out).toContain("Pending: 4 steps");
   expect(await rows()).toContainEqual({ titel: "Tea", hours: "5", x: "X" });
   expect(await run("db", "push")).toMatchObject({ code: 1 });
   expect(await run("db", "push", "--yes")).toMatchObject({ code: 0 });
@@ -331,7 +332,7 @@ test("a name that may be a new one waits for an answer: a rename, or a drop and 
 test("a question names all that is dropped", async () => {
   edit(mine, "{ $: { heading: t.string().required() } }");
   const held = await dev({ separate: "all" });
-  expect(held).toContain("/todos/heading: The schema declares a new required column");
+  expect(held).toContain("\n  /todos/heading: The schema declares a new required column");
   expect(held).toContain("this drops todos (1 row). To drop it,");
   expect(await rows()).toEqual([{ titel: "Milk" }]);
 });

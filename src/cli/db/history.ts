@@ -4,6 +4,7 @@
  *
  * @module
  */
+import { Problem } from "../../problem.ts";
 import type { Definition } from "../../schema/mod.ts";
 import { showCount } from "../../std/count.ts";
 import { canonicalJson } from "../../std/json.ts";
@@ -65,7 +66,11 @@ export async function planHistory(history: History): Promise<Pushed> {
   const first = takeFirst(all, define);
   const isAll = first.length === all.length;
   const steps = isAll ? [...first, define] : [...first];
-  const { earlier, ...plan } = await service.push({ steps, dryRun: true, share });
+  const { earlier, ...plan } = await service
+    .push({ steps, dryRun: true, share })
+    .catch((error: unknown) => {
+      throw history.first === undefined ? error : withoutStep(error);
+    });
   const replays = (isAll ? earlier : [...earlier, plan])
     // Rules that are removed for the next steps.
     .filter((_, index) => steps[index]?.kind !== "define")
@@ -75,6 +80,22 @@ export async function planHistory(history: History): Promise<Pushed> {
   const left = showCount(all.length - first.length, "migration");
   const more = `MORE: ${left} to follow, planned after these are applied`;
   return { ...plan, migration: null, steps: [], shared: [], notes: [more], replays };
+}
+
+/** The error without the number of its step: no one has typed the steps before it. */
+function withoutStep(error: unknown): unknown {
+  if (!(error instanceof Problem)) return error;
+  const { code, message, details, headers } = error;
+  return new Problem(code, {
+    message: message.replace(/ \(step \d+ of \d+\)$/, ""),
+    headers,
+    ...(details && {
+      details: details.map(({ path, ...rest }) => ({
+        ...{ path: path.replace(/^\/steps\/\d+/, "") },
+        ...rest,
+      })),
+    }),
+  });
 }
 
 /** The first migrations, as many as fit in one request. */

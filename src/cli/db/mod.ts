@@ -8,7 +8,7 @@ import {
   RejectedError,
   type Setting,
 } from "../command.ts";
-import { DEV_FILE, findDevFile } from "../dev_file.ts";
+import { DEV_FILE } from "../dev_file.ts";
 import { makePaint } from "../paint.ts";
 import {
   ALL_ENVIRONMENTS,
@@ -22,9 +22,7 @@ import { runComparison } from "./comparison.ts";
 import { findConfirm } from "./confirm.ts";
 import { describePush } from "./describe.ts";
 import { findDestination } from "./destination.ts";
-import type { Answers } from "./dev_plan.ts";
-import type { DevPush } from "./dev_tables.ts";
-import { evaluateSchema, findSchemaFile } from "./evaluate.ts";
+import { findSchemaFile } from "./evaluate.ts";
 import { ENVIRONMENT_FLAGS, FILE_FLAGS, readWait, SCHEMA_FLAGS } from "./flags.ts";
 import {
   checkJournalFiles,
@@ -32,10 +30,11 @@ import {
   findJournalFolder,
   writeJournalFiles,
 } from "./journal.ts";
+import { findOwnDev, pushOwnDev } from "./own_dev.ts";
 import { type ProjectPush, pushProject } from "./push.ts";
 import { resolveCommand } from "./resolve.ts";
 import { rulesCommand } from "./rules.ts";
-import { type Destination, withService } from "./service.ts";
+import { withService } from "./service.ts";
 import { readShare } from "./sharing.ts";
 import { runStatus } from "./status.ts";
 
@@ -152,7 +151,7 @@ async function runPush(
   const dev = findOwnDev(setting, destination);
   const pushed = await (dev === undefined
     ? pushProject(setting, { ...task, dryRun })
-    : pushOwnDev(setting, { ...task, ...dev, dryRun, stop })
+    : pushOwnDev(setting, { ...task, ...dev, dryRun }, stop)
   ).finally(stop);
   const { status, migration, steps, notes, shared, replays = [] } = pushed.result;
   const { types = null, files } = pushed;
@@ -161,39 +160,6 @@ async function runPush(
     lines: describePush(pushed, paint),
     exitCode: toExitCode?.(pushed) ?? EXIT.done,
   };
-}
-
-/** The `dev` of this folder, whose tables follow the schema; `undefined` for any other destination, or another app of `dev`. */
-function findOwnDev({ folder }: Setting, destination: Destination) {
-  if (destination.kind !== "service" || destination.app === undefined) return undefined;
-  const dev = findDevFile(folder);
-  if (dev === undefined) return undefined;
-  // On any host: the database is opened only after the service on this machine has accepted the key of this file.
-  const address = { url: dev.databaseUrl, variable: DEV_FILE };
-  return { destination, address, app: dev.app };
-}
-
-type OwnPush = Omit<DevPush, "definition" | "answers" | "print"> & { stop: () => void };
-
-async function pushOwnDev(setting: Setting, { stop, ...task }: OwnPush): Promise<ProjectPush> {
-  const { askForAnswers, pushToDev, UndecidedError } = await import("./dev_tables.ts");
-  const { terminal } = setting;
-  const definition = await evaluateSchema(setting, findSchemaFile(setting));
-  // The command itself says that an added name is new. A plan mentions that it may not be.
-  const drops = setting.args.has("yes") || task.dryRun === true ? "all" : [];
-  const separate = task.dryRun === true ? [] : "all";
-  let answers: Answers = { renames: [], separate, drops };
-  for (;;) {
-    try {
-      return await pushToDev(setting, { ...task, definition, answers, print: terminal.warn });
-    } catch (error) {
-      if (!(error instanceof UndecidedError && terminal.canAsk)) throw error;
-      stop();
-      const decided = await askForAnswers(terminal, error, { answers });
-      if (decided === undefined) throw error;
-      answers = decided;
-    }
-  }
 }
 
 /**

@@ -37,8 +37,8 @@ export async function pushProject(setting: Setting, task: PushTask): Promise<Pro
   return await withProject(setting, task, async (project) => {
     const { definition, location, tables, missing, ahead } = project;
     await checkUncommitted(project);
-    const first = (await task.prepare?.(project)) ?? [];
-    const history = { ...project, share, first };
+    const first = await task.prepare?.(project);
+    const history = { ...project, share, ...(first && { first }) };
     if (dryRun) {
       const result = await planHistory(history);
       const lacked = listJournalFiles(location, missing);

@@ -8,6 +8,7 @@
 import { existsSync } from "node:fs";
 import { Problem } from "../../problem.ts";
 import type { Definition } from "../../schema/mod.ts";
+import type { Config } from "../../settings/mod.ts";
 import { showCount } from "../../std/count.ts";
 import { showMigration } from "../../tables/history/migration_text.ts";
 import type { RecordedMigration } from "../../tables/history/project_history.ts";
@@ -20,7 +21,8 @@ import { findDestination } from "./destination.ts";
 import { evaluateSchema, findSchemaFile } from "./evaluate.ts";
 import { planHistory } from "./history.ts";
 import { checkJournalFiles, findJournalFolder } from "./journal.ts";
-import type { SchemaService } from "./schema_service.ts";
+import { findOwnDev, pushOwnDev } from "./own_dev.ts";
+import type { Pushed, SchemaService } from "./schema_service.ts";
 import { type Destination, withDestination, withService } from "./service.ts";
 import { readShare } from "./sharing.ts";
 
@@ -33,7 +35,9 @@ export async function runStatus(setting: Setting): Promise<ExitCode> {
     const status = await service.status();
     return {
       status,
-      pending: await findPending(setting, { destination, service, migrations: status.migrations }),
+      pending: await findPending(setting, {
+        ...{ config, destination, service, migrations: status.migrations },
+      }),
       apps: (await service.apps?.()) ?? null,
       drift: await findDrift(service, terminal),
     };
@@ -76,6 +80,7 @@ type Drift = Awaited<ReturnType<NonNullable<SchemaService["drift"]>>> | null;
 type Pending = string[] | null | RejectedError | Problem;
 
 type Recorded = {
+  config: Config;
   destination: Destination;
   service: SchemaService;
   migrations: readonly RecordedMigration[];
@@ -86,6 +91,12 @@ async function findPending(setting: Setting, recorded: Recorded): Promise<Pendin
   const file = findSchema(setting);
   if (file === undefined) return null;
   try {
+    const { config, destination } = recorded;
+    const dev = findOwnDev(setting, destination);
+    if (dev !== undefined) {
+      const task = { ...dev, config, waitS: 0, share: readShare(setting), dryRun: true };
+      return listSteps((await pushOwnDev(setting, task)).result);
+    }
     const definition = await evaluateSchema(setting, file);
     return await planDefinition(setting, { ...recorded, file, definition });
   } catch (error) {
@@ -117,7 +128,7 @@ export function findSchema(setting: Setting): string | undefined {
 /** The steps of a push of this definition. */
 export async function planDefinition(
   setting: Setting,
-  schema: Recorded & { file: string; definition: Definition },
+  schema: Omit<Recorded, "config"> & { file: string; definition: Definition },
 ): Promise<string[]> {
   const { destination, service, migrations, file, definition } = schema;
   const { folder } = setting;
@@ -130,7 +141,11 @@ export async function planDefinition(
     ahead,
     share: readShare(setting),
   });
-  return [...(plan.replays ?? []).flatMap(({ steps }) => steps), ...plan.steps];
+  return listSteps(plan);
+}
+
+function listSteps({ replays = [], steps }: Pushed): string[] {
+  return [...replays.flatMap((replay) => replay.steps), ...steps];
 }
 
 function describePending(steps: readonly string[], destination: Destination): string {
